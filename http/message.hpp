@@ -1,0 +1,69 @@
+// HTTP/1.x messages as values. Storage is kept between messages: clear() empties without freeing,
+// so a connection that is in use allocates only while its messages grow.
+//
+// Not thread-safe. Views handed out stay valid until the next change of the object.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace prophecy::http {
+
+// The header fields of one message in the order of arrival. Names are kept in lower case, values
+// without surrounding white space. Everything lies in one string.
+class FieldList {
+ public:
+  void clear();
+  // Drops the storage as well, when it has grown beyond `bytes_max`.
+  void clear_and_shrink(std::size_t bytes_max);
+
+  void add(std::string_view name, std::string_view value);
+
+  [[nodiscard]] std::size_t size() const { return fields_.size(); }
+  [[nodiscard]] std::string_view name(std::size_t index) const;
+  [[nodiscard]] std::string_view value(std::size_t index) const;
+
+  // The value of the first field of that (lower-case) name.
+  [[nodiscard]] std::optional<std::string_view> find(std::string_view name) const;
+  [[nodiscard]] std::size_t count(std::string_view name) const;
+
+ private:
+  struct Field {
+    std::uint32_t name_begin;
+    std::uint32_t value_begin;
+    std::uint32_t value_end;
+  };
+  std::string text_;
+  std::vector<Field> fields_;
+};
+
+struct Request {
+  std::string method;
+  std::string target;              // as it stood on the wire
+  std::uint8_t version_minor = 1;  // HTTP/1.x
+  bool keep_alive = true;          // what version and Connection ask for
+  FieldList fields;
+  std::string body;  // after transfer decoding
+
+  void clear();
+};
+
+struct Response {
+  std::uint16_t status = 0;
+  std::uint8_t version_minor = 1;
+  bool keep_alive = true;
+  FieldList fields;
+  std::string body;  // after transfer decoding
+
+  void clear();
+};
+
+// Safe methods (RFC 9110, 9.2.1) that the history serves: GET and HEAD. All others are writes.
+[[nodiscard]] bool is_read_method(std::string_view method);
+// Methods that may be repeated without changing the result (RFC 9110, 9.2.2; RFC 4918).
+[[nodiscard]] bool is_idempotent_method(std::string_view method);
+
+}  // namespace prophecy::http

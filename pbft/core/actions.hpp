@@ -1,0 +1,51 @@
+// What the deterministic objects hand back: values that the shell around them carries out.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "base/bytes.hpp"
+#include "base/clock.hpp"
+#include "base/ids.hpp"
+
+namespace prophecy::pbft {
+
+// An encoded, authenticated message. Encoded once, sent to any number of nodes.
+using Frame = std::shared_ptr<const Bytes>;
+
+struct Outgoing {
+  NodeId to = 0;
+  Frame frame;
+};
+
+// (batch sequence number << 16) | index in the batch. 62 bits.
+using Sigma = std::uint64_t;
+
+// The shell runs it on the service and answers with Replica::on_executed(id, ...). Executions are
+// to take effect in the order in which they were handed out; reads between two writes may run at
+// the same time and finish in any order.
+struct Execution {
+  std::uint64_t id = 0;  // increasing
+  Sigma sigma = 0;       // 0 for a read outside the order (PBFT's read-only optimisation)
+  bool read_only = false;  // outside the order
+  // The operation, kept alive by the replica until on_executed.
+  std::shared_ptr<const Bytes> storage;
+  ByteView operation;
+};
+
+enum class ExecutionStatus : std::uint8_t {
+  done,
+  unavailable,  // the service could not answer (a read on an origin that is down): no vote
+};
+
+struct ReplicaActions {
+  std::vector<Outgoing> sends;
+  std::vector<Execution> executions;
+  void clear() {
+    sends.clear();
+    executions.clear();
+  }
+};
+
+}  // namespace prophecy::pbft
