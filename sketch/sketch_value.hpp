@@ -1,0 +1,13 @@
+// What a sketch is, apart from how one is made: the history table and whoever only hands
+// sketches on need no more than this.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+namespace prophecy::sketch {
+
+// 160 bits. Equal sketches stand for equal canonical forms.
+using Sketch = std::array<std::uint8_t, 20>;
+
+}  // namespace prophecy::sketch
