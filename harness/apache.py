@@ -1,0 +1,176 @@
+"""Real Apache httpd instances as origins, each with a folder of its own.
+
+Only the package apache2-bin is used: no service, no file under /etc/apache2. Every instance gets
+a generated configuration, listens on 127.0.0.1 and offers WebDAV, so that PUT and DELETE are real
+writes to its folder.
+"""
+
+import os
+import pwd
+import shutil
+import signal
+from pathlib import Path
+
+from harness.ports import accepts_connections
+from harness.processes import Child, HarnessError
+
+# The modification time of all content that we make, on every origin: Last-Modified agrees.
+CONTENT_TIME = 1_700_000_000
+
+MODULES = ["mpm_event", "authz_core", "mime", "dir", "headers", "setenvif", "dav", "dav_fs"]
+
+CONFIGURATION = """\
+ServerRoot "{folder}"
+PidFile "{folder}/httpd.pid"
+Listen 127.0.0.1:{port}
+ServerName localhost
+{modules}
+{account}
+ErrorLog "{folder}/error.log"
+LogLevel warn
+TypesConfig /etc/mime.types
+# Every byte of an answer has to be the same on all origins: no page may name its host and port.
+ServerSignature Off
+
+StartServers 1
+ServerLimit 2
+ThreadsPerChild 64
+ThreadLimit 64
+MaxRequestWorkers 128
+MinSpareThreads 1
+MaxSpareThreads 128
+AsyncRequestWorkerFactor 8
+KeepAlive On
+MaxKeepAliveRequests 0
+KeepAliveTimeout 60
+
+DocumentRoot "{folder}/htdocs"
+DirectoryIndex index.html
+DavLockDB "{folder}/dav/lock"
+<Directory "{folder}/htdocs">
+  Require all granted
+  Dav On
+  # A PUT sets the file's time at each origin from that origin's own clock. Two origins may stand
+  # on both sides of a second's end, and their Last-Modified would differ for the same bytes. Files
+  # under /static/ are not written through HTTP and keep it.
+  Header unset Last-Modified "expr=%{{REQUEST_URI}} !~ m#^/static/#"
+</Directory>
+{additions}
+"""
+
+
+def _modules_folder():
+    for candidate in ("/usr/lib/apache2/modules", "/usr/lib64/httpd/modules"):
+        if os.path.isdir(candidate):
+            return candidate
+    raise HarnessError("Apache's modules are not installed: the Debian package is apache2-bin")
+
+
+class Apache:
+    """One origin. `additions` is text for the end of its configuration."""
+
+    def __init__(self, folder, port, name="apache", additions=""):
+        self.folder = Path(folder)
+        self.port = port
+        self.name = name
+        self.additions = additions
+        self.child = None
+        self._owner = pwd.getpwnam("www-data") if os.geteuid() == 0 else None
+        for part in (self.folder, self.htdocs, self.folder / "dav"):
+            part.mkdir(exist_ok=True)
+            self._give(part)
+
+    @property
+    def htdocs(self):
+        return self.folder / "htdocs"
+
+    def _give(self, path):
+        if self._owner:
+            os.chown(path, self._owner.pw_uid, self._owner.pw_gid)
+
+    def write(self, path, content):
+        """Puts a file into the folder, behind the back of everything: set-up and attacks."""
+        if isinstance(content, str):
+            content = content.encode()
+        file = self.htdocs / path.lstrip("/")
+        for parent in reversed(file.relative_to(self.htdocs).parents):
+            (self.htdocs / parent).mkdir(exist_ok=True)
+            self._give(self.htdocs / parent)
+        # A new file under the old name: Apache may be reading the old one.
+        fresh = file.with_name(file.name + ".new")
+        fresh.write_bytes(content)
+        os.utime(fresh, (CONTENT_TIME, CONTENT_TIME))
+        self._give(fresh)
+        fresh.rename(file)
+
+    def read(self, path):
+        """The bytes of a file in the folder; None when there is none."""
+        file = self.htdocs / path.lstrip("/")
+        return file.read_bytes() if file.is_file() else None
+
+    def start(self):
+        httpd = shutil.which("apache2", path="/usr/sbin:/usr/bin") or shutil.which("httpd")
+        if httpd is None:
+            raise HarnessError("Apache is not installed: the Debian package is apache2-bin")
+        modules = _modules_folder()
+        configuration = self.folder / "httpd.conf"
+        configuration.write_text(CONFIGURATION.format(
+            folder=self.folder, port=self.port, additions=self.additions,
+            modules="\n".join(f"LoadModule {name}_module {modules}/mod_{name}.so"
+                              for name in MODULES),
+            account=f"User {self._owner.pw_name}\nGroup #{self._owner.pw_gid}"
+                    if self._owner else ""))
+        (self.folder / "httpd.pid").unlink(missing_ok=True)
+        self.child = Child(self.name, [httpd, "-DFOREGROUND", "-f", configuration],
+                           self.folder / "output.log")
+        self.child.wait_ready(lambda: accepts_connections(self.port))
+
+    def stop(self):
+        if self.child:
+            self.child.stop()
+            self.child = None
+
+    def kill(self):
+        """A crash: no connection is closed properly first."""
+        if self.child:
+            self.child.kill()
+            self.child = None
+
+    def pause(self):
+        """The origin hangs: it takes connections and answers nothing."""
+        os.killpg(self.child.pid, signal.SIGSTOP)
+
+    def resume(self):
+        os.killpg(self.child.pid, signal.SIGCONT)
+
+
+class ApacheCluster:
+    """Some origins with the same content. `additions` gives each its own configuration."""
+
+    def __init__(self, folder, ports, content, additions=None):
+        self.origins = []
+        for number, port in enumerate(ports):
+            origin = Apache(Path(folder) / f"origin-{number}", port, f"apache-{number}",
+                            (additions or {}).get(number, ""))
+            for path, body in content.items():
+                origin.write(path, body)
+            self.origins.append(origin)
+
+    def __getitem__(self, number):
+        return self.origins[number]
+
+    def __iter__(self):
+        return iter(self.origins)
+
+    def start(self):
+        for origin in self.origins:
+            origin.start()
+
+    def stop(self):
+        # All are asked at once: each takes its time to end.
+        for origin in self.origins:
+            if origin.child:
+                origin.child.signal(signal.SIGCONT)
+                origin.child.signal(signal.SIGTERM)
+        for origin in self.origins:
+            origin.stop()

@@ -1,0 +1,85 @@
+"""A whole deployment: origins, agents and a sketcher in one temporary folder."""
+
+from harness.apache import ApacheCluster
+from harness.folders import make_folder, remove_folder
+from harness.ports import PortReservation
+from harness.replicas import ReplicaGroup
+from harness.sketcher import Sketcher
+
+DEFAULT_CONTENT = {"/index.html": "<p>The page that all four origins serve.</p>\n"}
+
+
+class Deployment:
+    """Context manager. Options:
+
+    faults            f; there are 3f+1 origins and agents
+    mode              prophecy, pbft or pbft-ro
+    content           what all origins serve: {"/path": text or bytes}
+    apache_additions  {origin number: text for the end of its httpd.conf}
+    agent_changes     over every agent's configuration, {"table": {"key": value}}
+    sketcher_changes  over the sketcher's configuration
+    canonical         the table [canonical] of the group file
+    port              the sketcher's port; default: one from the system
+    start             False leaves everything prepared and stopped
+    """
+
+    def __init__(self, faults=1, mode="prophecy", content=None, apache_additions=None,
+                 agent_changes=None, sketcher_changes=None, canonical=None, port=None,
+                 start=True):
+        self.count = 3 * faults + 1
+        self.folder = make_folder()
+        self.ports = PortReservation(2 * self.count + 1)
+        self._start_at_once = start
+        try:
+            origin_ports = self.ports.ports[:self.count]
+            agent_ports = self.ports.ports[self.count:2 * self.count]
+            self.origins = ApacheCluster(self.folder, origin_ports,
+                                         content or DEFAULT_CONTENT, apache_additions)
+            self.agents = ReplicaGroup(self.folder, faults, agent_ports, origin_ports,
+                                       agent_changes, canonical)
+            self.sketcher = Sketcher(self.folder, port or self.ports.ports[-1], origin_ports,
+                                     _with_mode(sketcher_changes, mode))
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def url(self):
+        return self.sketcher.url
+
+    def start(self):
+        self.origins.start()
+        self.agents.start()
+        self.sketcher.start()
+
+    def close(self):
+        for part in ("sketcher", "agents", "origins"):
+            if hasattr(self, part):
+                getattr(self, part).stop()
+        self.ports.close()
+        remove_folder(self.folder)
+
+    def logs(self):
+        """What all programs wrote, for the report of a failure."""
+        parts = []
+        for path in sorted(self.folder.glob("*.log")):
+            parts.append(f"--- {path.name}\n{path.read_text(errors='replace')[-4000:]}")
+        return "\n".join(parts)
+
+    def __enter__(self):
+        if self._start_at_once:
+            try:
+                self.start()
+            except BaseException:
+                self.close()
+                raise
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+
+def _with_mode(changes, mode):
+    changes = dict(changes or {})
+    changes["sketcher"] = {"mode": mode, **changes.get("sketcher", {})}
+    return changes

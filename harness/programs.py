@@ -1,0 +1,29 @@
+"""Where the programs under test lie: in the build folder, which PROPHECY_BUILD may name."""
+
+import os
+import subprocess
+from pathlib import Path
+
+from harness.processes import HarnessError
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def build_folder():
+    folder = Path(os.environ.get("PROPHECY_BUILD", "build"))
+    return folder if folder.is_absolute() else ROOT / folder
+
+
+def program(name):
+    """The path of a program that the build has made."""
+    for floor in ("sketcher", "pbft", "tools", "."):
+        path = build_folder() / floor / name
+        if path.is_file() and os.access(path, os.X_OK):
+            return path
+    raise HarnessError(f"{name} is not in {build_folder()}: run ./run build first")
+
+
+def run_program(name, *arguments, timeout_s=20, cwd=None):
+    """Runs a program to its end, with its output as text."""
+    return subprocess.run([program(name), *map(str, arguments)], stdin=subprocess.DEVNULL,
+                          capture_output=True, text=True, timeout=timeout_s, cwd=cwd, check=False)

@@ -1,0 +1,104 @@
+"""A replica group: the key files, and one agent (prophecy-replica) for each origin."""
+
+import json
+import signal
+from pathlib import Path
+
+from harness.processes import Child, HarnessError
+from harness.programs import program, run_program
+from harness.toml_writer import merged, to_toml
+
+
+def ctl_json(*arguments):
+    """Runs prophecyctl and yields the JSON document it prints."""
+    result = run_program("prophecyctl", *arguments)
+    if result.returncode != 0:
+        raise HarnessError(f"prophecyctl {' '.join(map(str, arguments))} ended with "
+                           f"{result.returncode}: {result.stderr.strip()}")
+    return json.loads(result.stdout)
+
+
+def make_keys(folder, addresses, faults, clients=1):
+    result = run_program("prophecyctl", "keygen", "--directory", folder, "--faults", faults,
+                         "--replica-addresses", ",".join(addresses), "--clients", clients)
+    if result.returncode != 0:
+        raise HarnessError(f"prophecyctl keygen failed: {result.stderr.strip()}")
+
+
+class Agent:
+    """One prophecy-replica. `changes` goes over its configuration, table by table."""
+
+    def __init__(self, folder, number, agent_port, origin_port, changes=None):
+        self.folder = Path(folder)
+        self.number = number
+        self.agent_port = agent_port
+        self.child = None
+        self.admin = self.folder / f"replica-{number}.sock"
+        self.configuration = self.folder / f"replica-{number}.toml"
+        self.configuration.write_text(to_toml(merged({
+            "replica": {
+                "id": number,
+                "group": "group.toml",
+                "key_file": f"replica-{number}.key",
+                "admin": self.admin.name,
+            },
+            "service": {"kind": "http", "origin": f"127.0.0.1:{origin_port}"},
+        }, changes or {})))
+
+    def start(self):
+        self.child = Child(f"replica-{self.number}",
+                           [program("prophecy-replica"), "--config", self.configuration],
+                           self.folder / f"replica-{self.number}.log")
+        self.child.wait_ready(self._ready)
+
+    def _ready(self):
+        if not self.admin.exists():
+            return False
+        try:
+            return self.status()
+        except HarnessError:
+            return False
+
+    def status(self):
+        return ctl_json("status", "--admin", self.admin, "--json")
+
+    def kill(self):
+        if self.child:
+            self.child.kill()
+            self.child = None
+            # A killed program cannot clean up, and readiness is seen by this file.
+            self.admin.unlink(missing_ok=True)
+
+    def stop(self):
+        if self.child:
+            self.child.stop()
+            self.child = None
+
+
+class ReplicaGroup:
+    def __init__(self, folder, faults, agent_ports, origin_ports, changes=None, canonical=None):
+        self.folder = Path(folder)
+        make_keys(self.folder, [f"127.0.0.1:{port}" for port in agent_ports], faults)
+        if canonical:
+            with open(self.folder / "group.toml", "a", encoding="utf-8") as group:
+                group.write("\n" + to_toml({"canonical": canonical}))
+        self.agents = [Agent(folder, number, agent_port, origin_port, changes)
+                       for number, (agent_port, origin_port)
+                       in enumerate(zip(agent_ports, origin_ports))]
+
+    def __getitem__(self, number):
+        return self.agents[number]
+
+    def __iter__(self):
+        return iter(self.agents)
+
+    def start(self):
+        for agent in self.agents:
+            agent.start()
+
+    def stop(self):
+        for agent in self.agents:
+            if agent.child:
+                agent.child.signal(signal.SIGTERM)
+        for agent in self.agents:
+            agent.stop()

@@ -1,0 +1,104 @@
+"""The trusted proxy as a child process, with its counters and its evidence."""
+
+import json
+from pathlib import Path
+
+from harness.ports import accepts_connections
+from harness.processes import Child, HarnessError, children_of
+from harness.programs import program
+from harness.replicas import ctl_json
+from harness.toml_writer import merged, to_toml
+
+
+class Sketcher:
+    """One prophecy-sketcher. `changes` goes over its configuration, table by table."""
+
+    def __init__(self, folder, port, origin_ports, changes=None):
+        self.folder = Path(folder)
+        self.port = port
+        self.child = None
+        self.admin = self.folder / "sketcher.sock"
+        self.divergence_log = self.folder / "divergences.jsonl"
+        self.configuration = self.folder / "sketcher.toml"
+        self.settings = merged({
+            "sketcher": {
+                "workers": 1,
+                "mode": "prophecy",
+                "listen": [f"127.0.0.1:{port}"],
+                "admin": self.admin.name,
+                "divergence_log": self.divergence_log.name,
+            },
+            "group": {"file": "group.toml", "client_id": 1024, "key_file": "client-1024.key"},
+            "sketch": {"key_file": "sketch.key"},
+            "table": {"size": "8MiB"},
+            "origin": [{"replica": number, "address": f"127.0.0.1:{origin_port}"}
+                       for number, origin_port in enumerate(origin_ports)],
+        }, changes or {})
+        self.configuration.write_text(to_toml(self.settings))
+
+    @property
+    def url(self):
+        return f"http://127.0.0.1:{self.port}"
+
+    def start(self):
+        self.child = Child("sketcher",
+                           [program("prophecy-sketcher"), "--config", self.configuration],
+                           self.folder / "sketcher.log")
+        self.child.wait_ready(self._ready)
+
+    def _ready(self):
+        if not self.admin.exists() or not accepts_connections(self.port):
+            return False
+        try:
+            return self.status()
+        except HarnessError:
+            return False
+
+    def status(self):
+        return ctl_json("status", "--admin", self.admin, "--json")
+
+    def counters(self):
+        """The counters of requests, as one flat dictionary of numbers."""
+        return flat_numbers(self.status())
+
+    def divergences(self):
+        return divergence_list(ctl_json("divergences", "--admin", self.admin, "--json"))
+
+    def workers(self):
+        """The process ids of the workers."""
+        return sorted(children_of(self.child.pid))
+
+    def stop(self):
+        if self.child:
+            self.child.stop()
+            self.child = None
+
+    def kill(self):
+        if self.child:
+            self.child.kill()
+            self.child = None
+            self.admin.unlink(missing_ok=True)
+
+
+def flat_numbers(document, prefix=""):
+    """{"a": {"b": 1}} to {"a.b": 1}; what is no number is left out."""
+    flat = {}
+    items = enumerate(document) if isinstance(document, list) else document.items()
+    for key, value in items:
+        if isinstance(value, (dict, list)):
+            flat.update(flat_numbers(value, f"{prefix}{key}."))
+        elif isinstance(value, (int, float)) and not isinstance(value, bool):
+            flat[f"{prefix}{key}"] = value
+    return flat
+
+
+def divergence_list(document):
+    return document if isinstance(document, list) else document["divergences"]
+
+
+def json_lines(path):
+    """The events of a divergence log."""
+    path = Path(path)
+    if not path.exists():
+        return []
+    return [json.loads(line) for line in path.read_text().splitlines()]
