@@ -1,0 +1,169 @@
+"""Runs all tests of a build and counts them: rules of the tree, unit and simulation, end-to-end.
+
+usage: test.py [--quick] [NAME...]
+
+Only what contains one of the NAMEs in its name is run. The last line is "N passed, N failed" (and
+", N skipped" where there are such); the exit status is 0 only when something ran and nothing
+failed. The build folder comes from PROPHECY_BUILD.
+"""
+
+import argparse
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import xml.etree.ElementTree
+from dataclasses import dataclass
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+import tidy  # noqa: E402  (lies beside this file)
+
+from harness.programs import ROOT, build_folder  # noqa: E402
+
+END_TO_END_TIMEOUT_S = 1800
+UNIT_TIMEOUT_S = 1800
+
+
+@dataclass
+class Count:
+    passed: int = 0
+    failed: int = 0
+    skipped: int = 0
+
+    def add(self, other):
+        self.passed += other.passed
+        self.failed += other.failed
+        self.skipped += other.skipped
+
+
+def wanted(name, names):
+    return not names or any(part in name for part in names)
+
+
+def run_tidy(names):
+    count = Count()
+    for rule in tidy.RULES:
+        if not wanted(f"tidy {rule.__name__}", names):
+            continue
+        mistakes = rule(ROOT)
+        count.add(Count(failed=1) if mistakes else Count(passed=1))
+        for mistake in mistakes:
+            print(mistake)
+    if count.passed + count.failed:
+        print(f"tidy: {count.passed + count.failed} rules of the tree, {count.failed} broken")
+    return count
+
+
+def run_timed(command, timeout_s, environment=None):
+    """Runs a command in a process group of its own, so that a time-out ends all of it."""
+    process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.DEVNULL,
+                               start_new_session=True, env={**os.environ, **(environment or {})})
+    try:
+        return process.wait(timeout_s)
+    except subprocess.TimeoutExpired:
+        print(f"ended after {timeout_s} s: {command[0]}")
+        return None
+    finally:
+        end_group(process)
+
+
+def end_group(process):
+    if process.poll() is None:
+        os.killpg(process.pid, signal.SIGTERM)
+        try:
+            process.wait(20)
+        except subprocess.TimeoutExpired:
+            pass
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+    process.wait()
+
+
+def count_catch_cases(text, succeeded):
+    """Catch's own summary; a program without one, or one that crashed, counts as a single case."""
+    count = Count()
+    for total in re.findall(r"^All tests passed \(.* in (\d+) test cases?\)", text, re.M):
+        count.passed += int(total)
+    for line in re.findall(r"^test cases: +(\d+ \|.*)$", text, re.M):
+        for number, what in re.findall(r"(\d+) (passed|failed)", line):
+            setattr(count, what, getattr(count, what) + int(number))
+    if count.passed + count.failed == 0 or (not succeeded and count.failed == 0):
+        count.add(Count(passed=1) if succeeded else Count(failed=1))
+    return count
+
+
+def run_meson(names):
+    listing = subprocess.run(["/usr/bin/meson", "introspect", "--tests", build_folder()],
+                             capture_output=True, text=True, check=True)
+    tests = [test["name"] for test in json.loads(listing.stdout)]
+    tests = [name for name in tests if wanted(name, names)]
+    if not tests:
+        return Count()
+    # A log of our own: another run in the same folder writes its own as well.
+    log_name = f"testlog-{os.getpid()}"
+    status = run_timed(["/usr/bin/meson", "test", "-C", str(build_folder()), "--no-rebuild",
+                        "--print-errorlogs", "--logbase", log_name, *tests], UNIT_TIMEOUT_S)
+    count = Count()
+    logs = build_folder() / "meson-logs"
+    for line in read_lines(logs / f"{log_name}.json"):
+        result = json.loads(line)
+        if result["result"] == "SKIP":
+            count.skipped += 1
+        else:
+            count.add(count_catch_cases(result.get("stdout", ""), result["result"] == "OK"))
+    for path in logs.glob(f"{log_name}*"):
+        path.unlink()
+    if status != 0 and count.failed == 0:
+        count.failed += 1
+    return count
+
+
+def read_lines(path):
+    return path.read_text().splitlines() if path.exists() else []
+
+
+def run_end_to_end(names):
+    with tempfile.TemporaryDirectory() as folder:
+        report = Path(folder) / "report.xml"
+        # In an empty list of words everything is chosen.
+        chosen = ["-k", " or ".join(names)] if names else []
+        status = run_timed([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider",
+                            "--tb=short", f"--junit-xml={report}", *chosen, "tests/end_to_end"],
+                           END_TO_END_TIMEOUT_S, {"PYTHONPATH": str(ROOT)})
+        count = Count()
+        if report.exists():
+            for suite in xml.etree.ElementTree.parse(report).iter("testsuite"):
+                failed = int(suite.get("failures")) + int(suite.get("errors"))
+                skipped = int(suite.get("skipped"))
+                count.add(Count(int(suite.get("tests")) - failed - skipped, failed, skipped))
+    nothing_chosen = status == 5
+    if status != 0 and not nothing_chosen and count.failed == 0:
+        count.failed += 1
+    return count
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="./run test", description=__doc__.split("\n\n")[0])
+    parser.add_argument("--quick", action="store_true", help="leave out the end-to-end tests")
+    parser.add_argument("names", nargs="*", metavar="NAME")
+    options = parser.parse_args()
+    total = Count()
+    total.add(run_tidy(options.names))
+    sys.stdout.flush()
+    total.add(run_meson(options.names))
+    sys.stdout.flush()
+    if not options.quick:
+        total.add(run_end_to_end(options.names))
+    skipped = f", {total.skipped} skipped" if total.skipped else ""
+    print(f"{total.passed} passed, {total.failed} failed{skipped}")
+    sys.exit(0 if total.passed and not total.failed else 1)
+
+
+if __name__ == "__main__":
+    main()
