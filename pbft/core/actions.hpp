@@ -14,9 +14,15 @@ namespace prophecy::pbft {
 // An encoded, authenticated message. Encoded once, sent to any number of nodes.
 using Frame = std::shared_ptr<const Bytes>;
 
+// Where a frame came in, in the shell's own terms; opaque to the core, 0 for nowhere. A reply goes
+// back with the tag of the latest AUTHENTICATED request frame of that client and session that came
+// from the client itself, so that nobody can draw replies away by a mere claim.
+using SourceTag = std::uint64_t;
+
 struct Outgoing {
   NodeId to = 0;
   Frame frame;
+  SourceTag route = 0;  // replies only
 };
 
 // (batch sequence number << 16) | index in the batch. 62 bits.

@@ -15,8 +15,9 @@ class Replica {
   Replica(const ReplicaSettings& settings, const KeyRing& keys);
   ~Replica();
 
-  // `from` is whom the frame claims to come from is checked by its MAC, not by the connection.
-  void on_frame(ByteView frame, TimePoint now, ReplicaActions& out);
+  // Whom the frame claims to come from is checked by its MAC, not by the connection. True when it
+  // is authentic (fresh or not): the shell trusts the connection `source` a little more then.
+  bool on_frame(ByteView frame, SourceTag source, TimePoint now, ReplicaActions& out);
   void on_executed(std::uint64_t id, ExecutionStatus status, Bytes result, TimePoint now,
                    ReplicaActions& out);
   // Called at next_timer(); harmless at any other time.
