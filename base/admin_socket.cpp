@@ -1,0 +1,162 @@
+#include "base/admin_socket.hpp"
+
+#include <algorithm>
+#include <cerrno>
+
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/read_until.hpp>
+#include <boost/asio/write.hpp>
+
+#include "base/unique_fd.hpp"
+
+namespace prophecy {
+
+namespace {
+
+constexpr Duration kConnectionTimeout = seconds(10);
+constexpr Duration kAcceptPause = milliseconds(100);
+
+bool is_socket_file(const std::filesystem::path& path) {
+  struct stat status {};
+  return ::lstat(path.c_str(), &status) == 0 && S_ISSOCK(status.st_mode);
+}
+
+// Whether a process listens there. Only a refused connection proves that none does.
+bool is_abandoned(const std::filesystem::path& path) {
+  const UniqueFd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!fd) return false;
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  path.native().copy(address.sun_path, sizeof address.sun_path - 1);
+  const int outcome =
+      ::connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address);
+  return outcome != 0 && errno == ECONNREFUSED;
+}
+
+}  // namespace
+
+// One request and its answer. Kept alive by its pending operations.
+class AdminServer::Connection : public std::enable_shared_from_this<Connection> {
+ public:
+  Connection(Protocol::socket socket, AdminServer& server)
+      : socket_(std::move(socket)), timer_(socket_.get_executor()), server_(&server) {}
+
+  void start() {
+    timer_.expires_after(kConnectionTimeout);
+    timer_.async_wait([self = shared_from_this()](const boost::system::error_code& error) {
+      if (!error) self->close();
+    });
+    boost::asio::async_read_until(
+        socket_, boost::asio::dynamic_buffer(line_, kAdminRequestBytesMax), '\n',
+        [self = shared_from_this()](const boost::system::error_code& error, std::size_t size) {
+          if (!error && self->server_ != nullptr) {
+            self->answer(size);
+          } else {
+            self->close();
+          }
+        });
+  }
+
+  void close() {
+    boost::system::error_code error;
+    socket_.close(error);
+    timer_.cancel();
+    if (AdminServer* server = std::exchange(server_, nullptr)) {
+      std::erase(server->connections_, shared_from_this());
+    }
+  }
+
+  void detach() {
+    server_ = nullptr;
+    close();
+  }
+
+ private:
+  void answer(std::size_t line_size) {
+    answer_ = server_->handler_(std::string_view(line_).substr(0, line_size - 1));
+    answer_ += '\n';
+    boost::asio::async_write(
+        socket_, boost::asio::buffer(answer_),
+        [self = shared_from_this()](const boost::system::error_code&, std::size_t) {
+          self->close();
+        });
+  }
+
+  Protocol::socket socket_;
+  boost::asio::steady_timer timer_;
+  AdminServer* server_;  // null once closed
+  std::string line_;
+  std::string answer_;
+};
+
+AdminServer::AdminServer(boost::asio::io_context& io, std::filesystem::path path, Handler handler)
+    : acceptor_(io), accept_pause_(io), path_(std::move(path)), handler_(std::move(handler)) {}
+
+AdminServer::~AdminServer() { stop(); }
+
+Result<std::unique_ptr<AdminServer>> AdminServer::listen(boost::asio::io_context& io,
+                                                         std::filesystem::path path,
+                                                         Handler handler) {
+  if (path.native().size() >= sizeof(sockaddr_un{}.sun_path)) {
+    return Error{ErrorKind::invalid, path.string() + ": too long for a Unix socket"};
+  }
+  if (is_socket_file(path) && is_abandoned(path)) ::unlink(path.c_str());
+
+  std::unique_ptr<AdminServer> server(new AdminServer(io, path, std::move(handler)));
+  const auto failed = [&](const boost::system::error_code& error) {
+    return Error{ErrorKind::io, "cannot listen on " + path.string() + ": " + error.message()};
+  };
+  boost::system::error_code error;
+  if (server->acceptor_.open({}, error); error) return failed(error);
+  // On Linux the socket file takes its mode from the socket: never open to others, not even for
+  // a moment.
+  if (::fchmod(server->acceptor_.native_handle(), 0600) != 0) return io_error(path.string());
+  if (server->acceptor_.bind(path.string(), error); error) return failed(error);
+  server->owns_file_ = true;
+  if (::chmod(path.c_str(), 0600) != 0) return io_error(path.string());
+  if (server->acceptor_.listen(kAdminConnectionsMax, error); error) return failed(error);
+  server->accept();
+  return server;
+}
+
+void AdminServer::accept() {
+  acceptor_.async_accept([this](const boost::system::error_code& error, Protocol::socket socket) {
+    if (!acceptor_.is_open() || error == boost::asio::error::operation_aborted) return;
+    if (error) {
+      accept_pause_.expires_after(kAcceptPause);
+      accept_pause_.async_wait([this](const boost::system::error_code& stopped) {
+        if (!stopped && acceptor_.is_open()) accept();
+      });
+      return;
+    }
+    if (connections_.size() < kAdminConnectionsMax) {
+      connections_.push_back(std::make_shared<Connection>(std::move(socket), *this));
+      connections_.back()->start();
+    }
+    accept();
+  });
+}
+
+void AdminServer::close_all() {
+  boost::system::error_code error;
+  acceptor_.close(error);
+  accept_pause_.cancel();
+  for (const auto& connection : std::exchange(connections_, {})) connection->detach();
+}
+
+void AdminServer::stop() {
+  close_all();
+  if (std::exchange(owns_file_, false)) ::unlink(path_.c_str());
+}
+
+void AdminServer::abandon() {
+  owns_file_ = false;
+  close_all();
+}
+
+}  // namespace prophecy

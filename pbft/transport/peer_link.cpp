@@ -1,0 +1,118 @@
+#include "pbft/transport/peer_link.hpp"
+
+#include <algorithm>
+
+#include "base/assert.hpp"
+
+namespace prophecy::pbft {
+
+PeerLink::PeerLink(boost::asio::io_context& io, NodeId peer, Endpoint address,
+                   const TransportSettings& settings, TransportCounters& counters,
+                   Handler& handler)
+    : io_(io),
+      peer_(peer),
+      address_(std::move(address)),
+      settings_(settings),
+      counters_(counters),
+      handler_(handler),
+      socket_(io),
+      timer_(io),
+      backoff_(settings.backoff_min),
+      waiting_(settings.queue_bytes_max, settings.queue_frames_max) {}
+
+void PeerLink::start() {
+  ASSERT(state_ == State::stopped);
+  connect();
+}
+
+void PeerLink::stop() {
+  state_ = State::stopped;
+  ++attempt_;
+  boost::system::error_code error;
+  socket_.close(error);
+  timer_.cancel();
+  waiting_.clear();
+  if (connection_) connection_->close(CloseReason::stopped);
+  connection_.reset();
+}
+
+void PeerLink::send(Frame frame) {
+  switch (state_) {
+    case State::open:
+      connection_->send(std::move(frame));
+      return;
+    case State::connecting:
+      counters_.dropped_queue_full += waiting_.push(std::move(frame));
+      return;
+    case State::stopped:
+    case State::backoff:
+      ++counters_.dropped_not_connected;
+      return;
+  }
+}
+
+void PeerLink::check_stall(TimePoint now) {
+  if (!connection_ || !connection_->is_stalled(now)) return;
+  ++counters_.closed_stalled;
+  connection_->close(CloseReason::stalled);
+}
+
+void PeerLink::connect() {
+  state_ = State::connecting;
+  socket_ = Socket(io_);
+  const std::uint64_t attempt = ++attempt_;
+  timer_.expires_after(settings_.connect_timeout);
+  timer_.async_wait([this, attempt](const boost::system::error_code& error) {
+    if (!error && attempt == attempt_) handle_connected(boost::asio::error::timed_out);
+  });
+  socket_.async_connect(to_asio(address_),
+                        [this, attempt](const boost::system::error_code& error) {
+                          if (attempt == attempt_) handle_connected(error);
+                        });
+}
+
+void PeerLink::handle_connected(const boost::system::error_code& error) {
+  ++attempt_;
+  timer_.cancel();
+  if (error) {
+    counters_.dropped_not_connected += waiting_.clear();
+    back_off();
+    return;
+  }
+  prepare_connection(socket_);
+  state_ = State::open;
+  opened_ = std::chrono::steady_clock::now();
+  connection_ = std::make_shared<FrameConnection>(std::move(socket_), 0, settings_, counters_,
+                                                  static_cast<FrameConnection::Owner&>(*this));
+  connection_->start_with(waiting_);
+  handler_.on_link_state(peer_, true);
+}
+
+void PeerLink::back_off() {
+  state_ = State::backoff;
+  boost::system::error_code error;
+  socket_.close(error);
+  const std::uint64_t attempt = ++attempt_;
+  timer_.expires_after(backoff_);
+  timer_.async_wait([this, attempt](const boost::system::error_code& failed) {
+    if (!failed && attempt == attempt_) connect();
+  });
+  backoff_ = std::min(backoff_ * 2, settings_.backoff_max);
+}
+
+void PeerLink::on_frame(FrameConnection& /*connection*/, ByteView frame) {
+  handler_.on_link_frame(peer_, frame);
+}
+
+void PeerLink::on_closed(FrameConnection& /*connection*/, CloseReason reason) {
+  if (reason == CloseReason::bad_length) ++counters_.closed_garbage;
+  connection_.reset();
+  // Whoever accepts and hangs up at once is not worth a fresh start.
+  if (std::chrono::steady_clock::now() - opened_ >= settings_.backoff_max) {
+    backoff_ = settings_.backoff_min;
+  }
+  back_off();
+  handler_.on_link_state(peer_, false);
+}
+
+}  // namespace prophecy::pbft

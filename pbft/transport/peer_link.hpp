@@ -1,0 +1,69 @@
+// The outgoing connection to one replica, made again for ever, with capped exponential backoff.
+//
+//           start()           connected
+//   stopped -----> connecting ---------> open
+//                    ^   | failed          | closed
+//                    |   v                 |
+//                    +- backoff <----------+
+//
+// Frames that are sent while connecting wait for that attempt; in backoff they are dropped and
+// counted: a node that stays away gets no pile of outdated frames when it is back.
+//
+// Single-threaded. Its io_context must not run any more once the link is destroyed.
+#pragma once
+
+#include <memory>
+
+#include "base/ids.hpp"
+#include "pbft/transport/frame_connection.hpp"
+
+namespace prophecy::pbft {
+
+class PeerLink final : private FrameConnection::Owner {
+ public:
+  class Handler {
+   public:
+    virtual void on_link_frame(NodeId peer, ByteView frame) = 0;
+    virtual void on_link_state(NodeId peer, bool connected) = 0;
+
+   protected:
+    ~Handler() = default;
+  };
+
+  PeerLink(boost::asio::io_context& io, NodeId peer, Endpoint address,
+           const TransportSettings& settings, TransportCounters& counters, Handler& handler);
+
+  void start();
+  // Closes without telling the handler.
+  void stop();
+  void send(Frame frame);
+  // For the transport's sweep: closes a connection that does not move.
+  void check_stall(TimePoint now);
+  [[nodiscard]] bool connected() const { return state_ == State::open; }
+
+ private:
+  enum class State : std::uint8_t { stopped, connecting, open, backoff };
+
+  void connect();
+  void handle_connected(const boost::system::error_code& error);
+  void back_off();
+  void on_frame(FrameConnection& connection, ByteView frame) override;
+  void on_closed(FrameConnection& connection, CloseReason reason) override;
+
+  boost::asio::io_context& io_;
+  NodeId peer_;
+  Endpoint address_;
+  const TransportSettings& settings_;
+  TransportCounters& counters_;
+  Handler& handler_;
+  State state_ = State::stopped;
+  Socket socket_;  // while connecting
+  Timer timer_;    // connect timeout or backoff
+  std::uint64_t attempt_ = 0;  // tells the timer and the outcome of an old attempt apart
+  Duration backoff_;
+  TimePoint opened_{};
+  OutgoingQueue waiting_;  // while connecting
+  std::shared_ptr<FrameConnection> connection_;
+};
+
+}  // namespace prophecy::pbft

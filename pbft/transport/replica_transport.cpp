@@ -1,0 +1,116 @@
+#include "pbft/transport/replica_transport.hpp"
+
+#include "base/assert.hpp"
+
+namespace prophecy::pbft {
+
+namespace {
+
+constexpr Duration kAcceptPause = milliseconds(100);
+
+}  // namespace
+
+ReplicaTransport::ReplicaTransport(boost::asio::io_context& io, const TransportSettings& settings,
+                                   const ReplicaTransportParts& parts, Acceptor acceptor,
+                                   Handler& handler)
+    : settings_(settings),
+      handler_(handler),
+      acceptor_(std::move(acceptor)),
+      inbound_(settings_, counters_),
+      sweep_timer_(io),
+      accept_pause_(io) {
+  ASSERT(parts.self < parts.replicas.size());
+  links_.resize(parts.replicas.size());
+  for (NodeId peer = 0; peer < links_.size(); ++peer) {
+    if (peer == parts.self) continue;
+    links_[peer] = std::make_unique<PeerLink>(io, peer, parts.replicas[peer], settings_, counters_,
+                                              static_cast<PeerLink::Handler&>(*this));
+  }
+}
+
+void ReplicaTransport::start() {
+  accept();
+  for (const auto& link : links_) {
+    if (link) link->start();
+  }
+  sweep();
+}
+
+void ReplicaTransport::stop() {
+  boost::system::error_code error;
+  acceptor_.close(error);
+  accept_pause_.cancel();
+  sweep_timer_.cancel();
+  for (const auto& link : links_) {
+    if (link) link->stop();
+  }
+  inbound_.close_all();
+}
+
+void ReplicaTransport::accept() {
+  acceptor_.async_accept([this](const boost::system::error_code& error, Socket socket) {
+    if (!acceptor_.is_open()) return;
+    if (!error) {
+      inbound_.add(std::move(socket), *this);
+      accept();
+      return;
+    }
+    accept_pause_.expires_after(kAcceptPause);
+    accept_pause_.async_wait([this](const boost::system::error_code& stopped) {
+      if (!stopped && acceptor_.is_open()) accept();
+    });
+  });
+}
+
+void ReplicaTransport::send_to_replica(NodeId replica, Frame frame) {
+  ASSERT(replica < links_.size() && links_[replica]);
+  links_[replica]->send(std::move(frame));
+}
+
+void ReplicaTransport::send_to_client(SourceTag route, Frame frame) {
+  if (FrameConnection* connection = inbound_.find(route)) {
+    connection->send(std::move(frame));
+  } else {
+    ++counters_.dropped_not_connected;
+  }
+}
+
+bool ReplicaTransport::connected(NodeId replica) const {
+  ASSERT(replica < links_.size());
+  return links_[replica] && links_[replica]->connected();
+}
+
+void ReplicaTransport::on_frame(FrameConnection& connection, ByteView frame) {
+  if (handler_.on_frame(connection.tag(), frame)) inbound_.prove(connection.tag());
+}
+
+void ReplicaTransport::on_pending(FrameConnection& connection) {
+  inbound_.note_pending(connection);
+}
+
+void ReplicaTransport::on_closed(FrameConnection& connection, CloseReason reason) {
+  if (reason == CloseReason::bad_length) ++counters_.closed_garbage;
+  inbound_.forget(connection.tag());
+}
+
+void ReplicaTransport::on_link_frame(NodeId /*peer*/, ByteView frame) {
+  (void)handler_.on_frame(0, frame);
+}
+
+void ReplicaTransport::on_link_state(NodeId peer, bool connected) {
+  handler_.on_peer_state(peer, connected);
+}
+
+void ReplicaTransport::sweep() {
+  const TimePoint now = std::chrono::steady_clock::now();
+  inbound_.check_stalls(now);
+  for (const auto& link : links_) {
+    if (link) link->check_stall(now);
+  }
+  sweep_timer_.expires_after(settings_.stall_timeout / 4);
+  sweep_timer_.async_wait([this](const boost::system::error_code& error) {
+    if (!error) sweep();
+  });
+}
+
+}  // namespace prophecy::pbft

@@ -1,0 +1,73 @@
+// A replica's side of the wire. It listens for replicas and clients alike, and keeps one outgoing
+// connection to every other replica for what it has to say to them. Replies to a client go back
+// on the connection its request came in on, named by the tag that the core has kept with the
+// request (SourceTag).
+//
+//      peers  ==accepted==>  frames in        frames out  ==PeerLink==>  peers
+//      clients <==accepted==>  requests in, replies out
+//
+// Single-threaded. Its io_context must not run any more once the transport is destroyed.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "base/ids.hpp"
+#include "pbft/transport/inbound_connections.hpp"
+#include "pbft/transport/peer_link.hpp"
+
+namespace prophecy::pbft {
+
+struct ReplicaTransportParts {
+  NodeId self = 0;
+  std::vector<Endpoint> replicas;  // replicas[i] is the address of replica i
+};
+
+class ReplicaTransport final : private PeerLink::Handler, private FrameConnection::Owner {
+ public:
+  class Handler {
+   public:
+    // Returns whether the frame is authentic. `source` is 0 for a frame that came over our own
+    // outgoing connection to a peer.
+    virtual bool on_frame(SourceTag source, ByteView frame) = 0;
+    virtual void on_peer_state(NodeId peer, bool connected) = 0;
+
+   protected:
+    ~Handler() = default;
+  };
+
+  ReplicaTransport(boost::asio::io_context& io, const TransportSettings& settings,
+                   const ReplicaTransportParts& parts, Acceptor acceptor, Handler& handler);
+
+  void start();
+  // Closes everything; the handler hears nothing more.
+  void stop();
+
+  void send_to_replica(NodeId replica, Frame frame);
+  // Drops and counts the frame when that connection is gone: the client asks again.
+  void send_to_client(SourceTag route, Frame frame);
+
+  [[nodiscard]] bool connected(NodeId replica) const;
+  [[nodiscard]] std::size_t inbound() const { return inbound_.size(); }
+  [[nodiscard]] const TransportCounters& counters() const { return counters_; }
+
+ private:
+  void accept();
+  void on_frame(FrameConnection& connection, ByteView frame) override;
+  void on_pending(FrameConnection& connection) override;
+  void on_closed(FrameConnection& connection, CloseReason reason) override;
+  void on_link_frame(NodeId peer, ByteView frame) override;
+  void on_link_state(NodeId peer, bool connected) override;
+  void sweep();
+
+  TransportSettings settings_;
+  TransportCounters counters_;
+  Handler& handler_;
+  Acceptor acceptor_;
+  InboundConnections inbound_;
+  std::vector<std::unique_ptr<PeerLink>> links_;  // null at our own place
+  Timer sweep_timer_;
+  Timer accept_pause_;  // after an error of accept(), as when descriptors are used up
+};
+
+}  // namespace prophecy::pbft

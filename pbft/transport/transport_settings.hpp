@@ -1,0 +1,49 @@
+// Bounds and times of the frame transport, and what it counts. Frames travel on TCP as a 32-bit
+// little-endian length and that many bytes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/clock.hpp"
+
+namespace prophecy::pbft {
+
+struct TransportSettings {
+  std::size_t frame_bytes_max = 0;  // required; a longer one ends its connection
+
+  // Unsent frames of one connection; beyond either bound the oldest is dropped and counted,
+  // since the protocol sends again whatever matters.
+  std::size_t queue_bytes_max = 64 << 20;
+  std::size_t queue_frames_max = 1 << 16;
+
+  std::size_t connections_max = 1024;  // accepted ones
+  // Accepted connections that have not yet delivered an authenticated frame, and the bytes of
+  // incomplete frames that they hold together. Beyond either, the oldest of them is closed, so
+  // that strangers can crowd out only each other.
+  std::size_t unproven_connections_max = 128;
+  std::size_t unproven_bytes_max = 128 << 20;
+
+  Duration connect_timeout = seconds(1);
+  Duration backoff_min = milliseconds(20);  // between attempts to connect; doubles
+  Duration backoff_max = seconds(2);
+  // An incomplete frame, or unsent bytes that a connection does not take: then it is closed.
+  Duration stall_timeout = seconds(20);
+};
+
+// Owned by a transport, read by whoever reports on it.
+struct TransportCounters {
+  std::uint64_t frames_sent = 0;
+  std::uint64_t frames_received = 0;
+  std::uint64_t bytes_sent = 0;
+  std::uint64_t bytes_received = 0;
+  std::uint64_t dropped_queue_full = 0;     // outgoing frames that met a full queue
+  std::uint64_t dropped_not_connected = 0;  // outgoing frames for a node that is away
+  std::uint64_t accepted = 0;
+  std::uint64_t closed_limit = 0;    // too many connections
+  std::uint64_t closed_evicted = 0;  // the oldest unproven one, in favour of others
+  std::uint64_t closed_garbage = 0;  // a frame length out of bounds
+  std::uint64_t closed_stalled = 0;  // stall_timeout
+};
+
+}  // namespace prophecy::pbft
