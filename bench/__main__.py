@@ -1,0 +1,45 @@
+"""./run bench: measurements on this machine."""
+
+import argparse
+import signal
+import sys
+
+from bench import fast_read
+from bench.figures import Options, machine, table, write_json
+from harness import HarnessError
+
+# Each takes the Options and yields its figures.
+BENCHMARKS = {"fast-read": fast_read.run}
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="./run bench", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME",
+                        help=f"of {', '.join(BENCHMARKS)}; default: all")
+    parser.add_argument("--quick", action="store_true",
+                        help="short runs: that it works, not how fast")
+    parser.add_argument("--json", metavar="FILE", help="writes all figures there as well")
+    options = parser.parse_args()
+    unknown = [name for name in options.names if name not in BENCHMARKS]
+    if unknown:
+        parser.error(f"unknown benchmark: {', '.join(unknown)}")
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+
+    print(", ".join(f"{key} {value}" for key, value in machine().items()))
+    figures = []
+    try:
+        for name in options.names or BENCHMARKS:
+            print(f"\n{name}", flush=True)
+            found = BENCHMARKS[name](Options(quick=options.quick))
+            print(table(found), flush=True)
+            for figure in found:
+                figure.name = f"{name}: {figure.name}"
+            figures += found
+    except (HarnessError, KeyboardInterrupt) as problem:
+        sys.exit(f"bench: {problem or 'stopped'}")
+    if options.json:
+        write_json(options.json, figures)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,161 @@
+"""Reads of a 1-byte page from four Apaches through each of the proxied systems (the paper's
+figure 9), what one of them costs in CPU time, and what a waiting client costs in memory."""
+
+import re
+import resource
+import shutil
+import signal
+import statistics
+import subprocess
+import tempfile
+import time
+
+from bench.cost import cpu_seconds, proportional_memory_bytes
+from bench.figures import Figure, median_figure
+from bench.wrk import run_wrk
+from harness import Deployment, HarnessError
+from harness.http_client import RawConnection
+
+CONTENT = {"/1": "x"}
+CONNECTIONS = 100
+# The throughput over that of pr-PBFT-ro that the paper reports, by the share of transitions.
+PAPER_RATIOS = {0.0: 3.72, 0.15: 2.05}
+# Forced transitions mean nothing to the modes without fast reads: one run serves for both.
+SYSTEMS = [("prophecy", 0.0), ("prophecy", 0.15), ("pbft-ro", 0.0), ("pbft", 0.0)]
+
+
+def run(options):
+    return throughput(options) + idle_connections(options) + system_calls(options)
+
+
+def deployment_for(mode, transitions, **sketcher):
+    return Deployment(mode=mode, content=CONTENT, sketcher_changes={
+        "test": {"fail_fast_reads": transitions}, **sketcher})
+
+
+def roots(deployment):
+    """The process ids of everything but the load."""
+    children = [deployment.sketcher.child]
+    children += [agent.child for agent in deployment.agents]
+    children += [origin.child for origin in deployment.origins]
+    return [child.pid for child in children]
+
+
+def measure(deployment, seconds):
+    """One run: requests a second, and CPU microseconds a request."""
+    before = cpu_seconds(roots(deployment))
+    result = run_wrk(deployment.url + "/1", seconds, CONNECTIONS)
+    used = cpu_seconds(roots(deployment)) - before
+    if result.errors or not result.requests:
+        raise HarnessError(f"{result.errors} of {result.requests} requests failed")
+    return result.requests_per_second, used / result.requests * 1e6
+
+
+def throughput(options):
+    seconds, rounds, warm_up = (2, 1, 1) if options.quick else (8, 3, 2)
+    rates = {system: [] for system in SYSTEMS}
+    costs = {system: [] for system in SYSTEMS}
+    # Systems take turns within a round, so that whatever else the machine does strikes all alike;
+    # each runs alone.
+    for _ in range(rounds):
+        for system in SYSTEMS:
+            with deployment_for(*system) as deployment:
+                run_wrk(deployment.url + "/1", warm_up, CONNECTIONS)
+                rate, cost = measure(deployment, seconds)
+            rates[system].append(rate)
+            costs[system].append(cost)
+    return throughput_figures(rates, costs, {"seconds": seconds, "rounds": rounds,
+                                             "connections": CONNECTIONS})
+
+
+def throughput_figures(rates, costs, parameters):
+    figures = []
+    for mode, transitions in SYSTEMS:
+        named = {"mode": mode}
+        if mode == "prophecy":
+            named["transitions"] = transitions
+        figures.append(median_figure("throughput", rates[mode, transitions], "requests/s",
+                                     **named, **parameters))
+        figures.append(median_figure("cpu time", costs[mode, transitions], "us/request",
+                                     **named, **parameters))
+    base_rate = statistics.median(rates["pbft-ro", 0.0])
+    base_cost = statistics.median(costs["pbft-ro", 0.0])
+    for transitions, paper in PAPER_RATIOS.items():
+        rate = statistics.median(rates["prophecy", transitions])
+        cost = statistics.median(costs["prophecy", transitions])
+        named = {"of": "prophecy", "over": "pbft-ro", "transitions": transitions}
+        figures.append(Figure("throughput ratio", rate / base_rate, "times",
+                              {**named, "paper": paper}))
+        figures.append(Figure("cpu time ratio", base_cost / cost, "times less", named))
+    return figures
+
+
+def allow_open_files(count):
+    """Raises our own limit, which our children inherit; yields how many there may be."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = max(soft, min(count, hard))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+    return wanted
+
+
+def idle_connections(options):
+    """Memory that a kept-alive connection holds in the worker between its requests."""
+    wanted = 500 if options.quick else 5000
+    count = min(wanted, allow_open_files(wanted + 1000) - 500)
+    with deployment_for("prophecy", 0.0, timeouts={"idle": "10m"},
+                        limits={"connections_max": count + 100}) as deployment:
+        (worker,) = deployment.sketcher.workers()
+        connections = []
+        try:
+            for _ in range(50):  # code and buffers that every worker has come in first
+                connections.append(used_connection(deployment))
+            before = proportional_memory_bytes(worker)
+            for _ in range(count):
+                connections.append(used_connection(deployment))
+            after = proportional_memory_bytes(worker)
+        finally:
+            for connection in connections:
+                connection.close()
+    return [Figure("idle connection", (after - before) / count / 1024, "KiB",
+                   {"connections": count, "bound": 16})]
+
+
+def used_connection(deployment):
+    connection = RawConnection(deployment.sketcher.port)
+    connection.get("/1")
+    return connection
+
+
+def system_calls(options):
+    """System calls of the worker for each fast read, for information: strace slows it down."""
+    if shutil.which("strace") is None:
+        return [Figure("system calls", "skipped", "", {"reason": "strace is not installed"})]
+    seconds = 1 if options.quick else 4
+    with deployment_for("prophecy", 0.0) as deployment, tempfile.TemporaryDirectory() as folder:
+        run_wrk(deployment.url + "/1", 1, CONNECTIONS)
+        (worker,) = deployment.sketcher.workers()
+        strace = subprocess.Popen(["strace", "-f", "-c", "-o", f"{folder}/calls", "-p",
+                                   str(worker)], stdin=subprocess.DEVNULL,
+                                  stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        time.sleep(0.5)
+        if strace.poll() is not None:
+            return [Figure("system calls", "skipped", "", {"reason": strace.stderr.read().strip()})]
+        before = deployment.sketcher.counters()["answered_fast"]
+        run_wrk(deployment.url + "/1", seconds, CONNECTIONS)
+        answered = deployment.sketcher.counters()["answered_fast"] - before
+        strace.send_signal(signal.SIGINT)
+        strace.communicate(timeout=20)
+        with open(f"{folder}/calls", encoding="utf-8") as file:
+            return call_figures(file.read(), answered)
+
+
+def call_figures(text, answered):
+    """strace's table has a line a call: share, seconds, us a call, calls, errors if any, name."""
+    counts = {}
+    for line in text.splitlines():
+        found = re.match(r"\s*[\d.]+\s+[\d.]+\s+\d+\s+(\d+)\s+(?:\d+\s+)?(\w+)$", line)
+        if found and found[2] != "total":
+            counts[found[2]] = int(found[1])
+    most = sorted(counts, key=counts.get, reverse=True)[:5]
+    each = {name: round(counts[name] / answered, 2) for name in most}
+    return [Figure("system calls", sum(counts.values()) / answered, "calls/fast read", each)]

@@ -1,0 +1,73 @@
+"""./run demo: four Apaches, four agents and one sketcher on this machine, step by step."""
+
+import argparse
+import signal
+import sys
+import time
+
+from demo.screen import Screen
+from demo.steps import PAGE, STEPS, StepFailed
+from harness import Deployment, HarnessError
+
+
+def show_steps(screen, deployment):
+    """Runs the steps in order; the number of those that did not hold."""
+    failed = 0
+    for number, step in enumerate(STEPS, 1):
+        screen.title(f"{number}. {step.__doc__}")
+        try:
+            screen.result(True, step(deployment))
+        except (StepFailed, HarnessError) as problem:
+            failed += 1
+            screen.result(False, str(problem))
+    return failed
+
+
+def stay(screen, deployment):
+    screen.line()
+    screen.title(f"Prophecy goes on serving at {deployment.url}/ ; Ctrl-C ends it.")
+    screen.detail(f"curl -i {deployment.url}/")
+    screen.detail(f"curl -T FILE {deployment.url}/name")
+    screen.detail(f"the origins' folders: {deployment.folder}/origin-N/htdocs")
+    while deployment.sketcher.child.running():
+        counters = deployment.sketcher.counters()
+        screen.live(f"answers: {counters['answered_fast']} fast, "
+                    f"{counters['answered_replicated']} replicated;  "
+                    f"divergences: {len(deployment.sketcher.divergences())}")
+        time.sleep(1)
+    raise HarnessError("the sketcher has ended")
+
+
+def run(screen, options):
+    screen.title("Starting four Apaches, four replica agents and one sketcher on 127.0.0.1.")
+    with Deployment(content={"/index.html": PAGE}, port=options.port) as deployment:
+        screen.detail(f"Prophecy at {deployment.url}/ ; all files under {deployment.folder}")
+        failed = show_steps(screen, deployment)
+        if not options.once:
+            stay(screen, deployment)
+    screen.line()
+    screen.line(f"All {len(STEPS)} steps held. Nothing is left running." if failed == 0
+                else f"{failed} of {len(STEPS)} steps did not hold.")
+    return 1 if failed else 0
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="./run demo", description=__doc__)
+    parser.add_argument("--once", action="store_true", help="end by itself after the last step")
+    parser.add_argument("--port", type=int, help="the sketcher's port; default: a free one")
+    options = parser.parse_args()
+    screen = Screen()
+    # As Ctrl-C: what was started is stopped on the way out.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        sys.exit(run(screen, options))
+    except KeyboardInterrupt:
+        screen.line("Stopped. Nothing is left running.")
+        sys.exit(0 if not options.once else 130)
+    except HarnessError as problem:
+        screen.line(f"demo: {problem}")
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

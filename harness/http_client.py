@@ -1,0 +1,109 @@
+"""HTTP clients for demo and tests: curl as the real one, and a socket for what curl won't send."""
+
+import re
+import socket
+import subprocess
+from dataclasses import dataclass, field
+
+from harness.processes import HarnessError
+
+
+@dataclass
+class Answer:
+    status: int
+    reason: str
+    fields: list = field(default_factory=list)  # (lower-case name, value) in order of arrival
+    body: bytes = b""
+
+    def field_values(self, name):
+        return [value for other, value in self.fields if other == name.lower()]
+
+    def field(self, name):
+        values = self.field_values(name)
+        return values[0] if values else None
+
+
+def parse_head(head):
+    lines = head.decode("latin-1").split("\r\n")
+    found = re.fullmatch(r"HTTP/1\.[01] (\d{3}) ?(.*)", lines[0])
+    if not found:
+        raise HarnessError(f"not an answer: {lines[0]!r}")
+    fields = []
+    for line in lines[1:]:
+        name, _, value = line.partition(":")
+        fields.append((name.lower(), value.strip()))
+    return Answer(int(found[1]), found[2], fields)
+
+
+def curl(url, *options, timeout_s=30):
+    """One request by curl; interim answers (1xx) are skipped."""
+    result = subprocess.run(["curl", "--silent", "--show-error", "--include", "--raw", "--http1.1",
+                             "--noproxy", "*", "--max-time", str(timeout_s), *options, url],
+                            stdin=subprocess.DEVNULL, capture_output=True, check=False)
+    if result.returncode != 0:
+        raise HarnessError(f"curl {url}: status {result.returncode}: "
+                           f"{result.stderr.decode(errors='replace').strip()}")
+    rest = result.stdout
+    while True:
+        head, _, rest = rest.partition(b"\r\n\r\n")
+        answer = parse_head(head)
+        if answer.status >= 200:
+            answer.body = rest
+            return answer
+
+
+class RawConnection:
+    """A connection that sends exactly the bytes it is told to."""
+
+    def __init__(self, port, timeout_s=15):
+        self._socket = socket.create_connection(("127.0.0.1", port), timeout=timeout_s)
+        self._buffer = b""
+
+    def send(self, data):
+        self._socket.sendall(data)
+
+    def shut_down_sending(self):
+        self._socket.shutdown(socket.SHUT_WR)
+
+    def _fill(self):
+        data = self._socket.recv(65536)
+        self._buffer += data
+        return bool(data)
+
+    def answer(self, to_head=False):
+        """The next answer on the connection; its body has to be framed by Content-Length."""
+        while b"\r\n\r\n" not in self._buffer:
+            if not self._fill():
+                raise HarnessError(f"the connection ended inside a head: {self._buffer!r}")
+        head, _, self._buffer = self._buffer.partition(b"\r\n\r\n")
+        answer = parse_head(head)
+        if to_head or answer.status in (204, 304) or answer.status < 200:
+            return answer
+        length = int(answer.field("content-length"))
+        while len(self._buffer) < length:
+            if not self._fill():
+                raise HarnessError("the connection ended inside a body")
+        answer.body, self._buffer = self._buffer[:length], self._buffer[length:]
+        return answer
+
+    def get(self, path, host="localhost"):
+        self.send(f"GET {path} HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
+        return self.answer()
+
+    def ended(self):
+        """Waits for the peer to close; True when it did so without another byte."""
+        try:
+            return not self._fill() and not self._buffer
+        except ConnectionResetError:
+            return not self._buffer
+        except TimeoutError:
+            return False
+
+    def close(self):
+        self._socket.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
