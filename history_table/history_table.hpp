@@ -2,11 +2,14 @@
 //
 // Memory is mapped before the workers are forked. Any number of processes read and write at once:
 // readers never wait; writers of one bucket take turns. A process that is killed at any
-// instruction, inside an update too, leaves its entry old, new or empty, and nobody waiting: the
-// next writer of the bucket takes the lock from the dead one and empties the entry it held.
+// instruction, inside an update too, leaves its entry old, new or empty; nobody waits for it once
+// the master has declared it dead, which empties the entry it held and opens its bucket.
 //
 // An entry may disappear at any time (eviction, recovery): that costs a replicated request and
-// never a wrong answer.
+// never a wrong answer. What has disappeared is not replaced by something older: each bucket
+// remembers the newest sigma it has forgotten, and takes no new entry below it.
+//
+// docs/history-table.md has the layout and the argument for every crash point.
 #pragma once
 
 #include <cstddef>
@@ -14,47 +17,12 @@
 #include <optional>
 
 #include "base/error.hpp"
-#include "sketch/sketch.hpp"
+#include "history_table/history_entry.hpp"
+#include "history_table/region.hpp"
 
 namespace prophecy {
 
-using sketch::Sketch;
-
-// The agreed position of an answer in the group's history: (sequence number << 16) | index.
-// 62 bits; 0 stands for "none".
-using Sigma = std::uint64_t;
-
-// Algorithm 1's b.
-enum class Mark : std::uint8_t {
-  none = 0,
-  whitelisted = 1,  // always a fast read; carries no answer
-  blacklisted = 2,  // always replicated; carries no answer
-};
-
-struct HistoryEntry {
-  Sketch answer{};  // all zero with a mark
-  Sigma sigma = 0;
-  Mark mark = Mark::none;
-};
-
-enum class UpdateOutcome : std::uint8_t {
-  inserted,
-  replaced,  // the entry had an older sigma
-  older,     // the entry's sigma is as new or newer: unchanged
-  marked,    // the entry is whitelisted or blacklisted: unchanged
-};
-
-struct HistoryTableStats {
-  std::uint64_t capacity = 0;   // entries
-  std::uint64_t entries = 0;
-  std::uint64_t evictions = 0;
-  std::uint64_t recoveries = 0;  // locks taken from dead writers
-};
-
-// One of the processes that may write: 0 is the master, 1.. are the workers.
-using WriterSlot = std::uint16_t;
-constexpr WriterSlot kWriterSlotMax = 255;
-
+// One object a process, made before the fork and inherited; not for several threads at once.
 class HistoryTable {
  public:
   static constexpr std::size_t kBytesMin = std::size_t{1} << 16;
@@ -63,23 +31,37 @@ class HistoryTable {
   // should be unpredictable to clients.
   [[nodiscard]] static Result<HistoryTable> create(std::size_t bytes, std::uint64_t bucket_seed);
 
-  HistoryTable(HistoryTable&&) noexcept;
-  HistoryTable& operator=(HistoryTable&&) noexcept;
-  ~HistoryTable();
-
   // Names the calling process's slot; each live process has its own. Comes before any change.
+  // Requires that a process that died in this slot was declared dead.
   void attach(WriterSlot slot);
-  // The master, after the process in `slot` has died and before another takes its place.
+
+  // The master, after the process in `slot` has died (and was waited for), before another takes
+  // its place. Needs no attach(). Repeating it is harmless.
   void declare_dead(WriterSlot slot);
 
+  // Never waits. May miss an entry that is being changed, or was left by an undeclared death.
   [[nodiscard]] std::optional<HistoryEntry> lookup(const Sketch& key) const;
-  // Algorithm 1: sets (s(r), sigma) when there is no entry or sigma is newer, atomically.
+
+  // Algorithm 1: sets (s(r), sigma) when there is no entry or sigma is newer, atomically. After
+  // any outcome, no older answer will be taken for this key. Waits for a writer in the same
+  // bucket; if that one has died, until the master has declared it. Requires 0 < sigma <=
+  // kSigmaMax.
   UpdateOutcome update(const Sketch& key, const Sketch& answer, Sigma sigma);
-  // Sets or (Mark::none) removes an operator's mark; removing leaves no entry.
-  void set_mark(const Sketch& key, Mark mark);
-  void erase(const Sketch& key);
+
+  // For the master: waits for no dead writer, but answers busy. Sets or (Mark::none) removes an
+  // operator's mark; setting drops the answer, removing leaves no entry.
+  [[nodiscard]] ChangeOutcome set_mark(const Sketch& key, Mark mark);
+
+  // Forgets the answer of `key`; a mark stays. As set_mark, answers busy rather than wait long.
+  [[nodiscard]] ChangeOutcome erase(const Sketch& key);
 
   [[nodiscard]] HistoryTableStats stats() const;
+
+ private:
+  explicit HistoryTable(table::Region region) : region_(std::move(region)) {}
+
+  table::Region region_;
+  std::optional<WriterSlot> writer_;
 };
 
 }  // namespace prophecy

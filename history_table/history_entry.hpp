@@ -1,0 +1,57 @@
+// What the history table holds and answers, as plain values.
+#pragma once
+
+#include <cstdint>
+
+#include "sketch/sketch_value.hpp"
+
+namespace prophecy {
+
+using sketch::Sketch;
+
+// The agreed position of an answer in the group's history: (sequence number << 16) | index.
+// 62 bits; 0 stands for "none".
+using Sigma = std::uint64_t;
+constexpr Sigma kSigmaMax = (Sigma{1} << 62) - 1;
+
+// Algorithm 1's b.
+enum class Mark : std::uint8_t {
+  none = 0,
+  whitelisted = 1,  // always a fast read; carries no answer
+  blacklisted = 2,  // always replicated; carries no answer
+};
+
+struct HistoryEntry {
+  Sketch answer{};  // all zero with a mark
+  Sigma sigma = 0;  // 0 with a mark
+  Mark mark = Mark::none;
+
+  bool operator==(const HistoryEntry&) const = default;
+};
+
+enum class UpdateOutcome : std::uint8_t {
+  inserted,
+  replaced,  // the entry had an older sigma
+  older,     // as new or newer a sigma is remembered for this key, or may have been: unchanged
+  marked,    // the entry is whitelisted or blacklisted: unchanged
+  full,      // every entry of the bucket carries a mark, and marks are not evicted: unchanged
+};
+
+enum class ChangeOutcome : std::uint8_t {
+  done,
+  full,  // every entry of the bucket carries a mark already: unchanged
+  busy,  // another writer held the bucket too long; it may have died: declare_dead, then again
+};
+
+struct HistoryTableStats {
+  std::uint64_t capacity = 0;    // entries
+  std::uint64_t entries = 0;     // with and without a mark
+  std::uint64_t evictions = 0;
+  std::uint64_t recoveries = 0;  // locks taken from dead writers
+};
+
+// One of the processes that may write: 0 is the master, 1.. are the workers.
+using WriterSlot = std::uint16_t;
+constexpr WriterSlot kWriterSlotMax = 255;
+
+}  // namespace prophecy
