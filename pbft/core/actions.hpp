@@ -14,15 +14,10 @@ namespace prophecy::pbft {
 // An encoded, authenticated message. Encoded once, sent to any number of nodes.
 using Frame = std::shared_ptr<const Bytes>;
 
-// Where a frame came in, in the shell's own terms; opaque to the core, 0 for nowhere. A reply goes
-// back with the tag of the latest AUTHENTICATED request frame of that client and session that came
-// from the client itself, so that nobody can draw replies away by a mere claim.
-using SourceTag = std::uint64_t;
-
 struct Outgoing {
   NodeId to = 0;
+  std::uint32_t session = 0;  // of a client: several processes share a client's id; else 0
   Frame frame;
-  SourceTag route = 0;  // replies only
 };
 
 // (batch sequence number << 16) | index in the batch. 62 bits.
@@ -35,7 +30,7 @@ struct Execution {
   std::uint64_t id = 0;  // increasing
   Sigma sigma = 0;       // 0 for a read outside the order (PBFT's read-only optimisation)
   bool read_only = false;  // outside the order
-  // The operation, kept alive by the replica until on_executed.
+  // The operation is a view into the storage, which stays unchanged for as long as it is held.
   std::shared_ptr<const Bytes> storage;
   ByteView operation;
 };

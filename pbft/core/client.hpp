@@ -1,28 +1,22 @@
 // A PBFT client as a deterministic object. It has many sessions, each with one request in flight
 // at a time and its own rising timestamps, so that a sketcher has as many requests in flight as
 // it has sessions, and replicas keep one last reply for each.
+//
+// One thread at a time. After each call, next_timer() is when on_tick() is next wanted.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
+#include "base/digest.hpp"
+#include "pbft/auth/key_ring.hpp"
 #include "pbft/core/actions.hpp"
+#include "pbft/core/counters.hpp"
+#include "pbft/core/quorum.hpp"
+#include "pbft/core/settings.hpp"
 
 namespace prophecy::pbft {
-
-class KeyRing;
-
-struct ClientSettings {
-  std::uint32_t faults = 1;          // n = 3f+1
-  NodeId id = kFirstClientId;
-  std::uint32_t first_session = 0;   // workers of one sketcher share an id, not a session
-  std::uint32_t session_count = 64;
-  std::size_t queue_max = 1024;      // calls waiting for a session; beyond it: overloaded
-  Duration retransmit_after = milliseconds(150);  // doubles up to retransmit_after_max
-  Duration retransmit_after_max = seconds(2);
-  // The first timestamp of each session; greater than any used before under the same id.
-  std::uint64_t first_timestamp = 1;
-};
 
 using CallId = std::uint64_t;
 
@@ -35,7 +29,7 @@ enum class CallOutcome : std::uint8_t {
   agreed,
   timed_out,     // fewer than a quorum answered alike before the deadline; it may still execute
   overloaded,    // never sent: the queue was full
-  no_agreement,  // all replicas answered, and no quorum alike; or too many said unavailable
+  no_agreement,  // no quorum can answer alike any more; the operation may have executed
 };
 
 struct Completion {
@@ -46,10 +40,16 @@ struct Completion {
   bool fell_back = false;  // a read_only call that had to be ordered
 };
 
-// A replica's reply that the agreed result of the same request refutes.
+// A replica's authenticated reply to an ordered request that the agreed result refutes. Told once
+// for each replica and call, also after the call's completion, until its session has had one more
+// call after it. The call's id is as submit() gave it.
 struct Refuted {
   CallId call = 0;
   NodeId replica = 0;
+  Sigma sigma = 0;                       // agreed
+  Sigma refuted_sigma = 0;               // what the replica said
+  Sha256::Digest agreed_digest{};        // of the result
+  Sha256::Digest refuted_digest{};
 };
 
 struct ClientActions {
@@ -65,10 +65,16 @@ struct ClientActions {
 
 class Client {
  public:
+  // Requires check(settings); `keys` belongs to a client of the group and outlives this object.
   Client(const ClientSettings& settings, const KeyRing& keys);
+  // For tests only: with another rule than the protocol's.
+  Client(const ClientSettings& settings, const KeyRing& keys, const QuorumRule& quorum);
   ~Client();
+  Client(const Client&) = delete;
+  Client& operator=(const Client&) = delete;
 
-  // The operation is copied into its frame. Answers through `out` (now or later) exactly once.
+  // The operation (at most kOperationBytesMax) is copied into its frame. Answers through `out`
+  // exactly once: at once when overloaded, else later.
   CallId submit(ByteView operation, CallKind kind, TimePoint deadline, TimePoint now,
                 ClientActions& out);
   // The caller lost interest: no completion follows. What was sent may still execute.
@@ -76,7 +82,15 @@ class Client {
 
   void on_frame(ByteView frame, TimePoint now, ClientActions& out);
   void on_tick(TimePoint now, ClientActions& out);
-  [[nodiscard]] TimePoint next_timer() const;
+  [[nodiscard]] TimePoint next_timer() const;  // TimePoint::max() when idle
+
+  [[nodiscard]] const ClientCounters& counters() const;
+  [[nodiscard]] std::uint32_t calls_in_flight() const;  // in a session
+  [[nodiscard]] std::size_t calls_queued() const;
+
+ private:
+  class Machine;
+  std::unique_ptr<Machine> machine_;
 };
 
 }  // namespace prophecy::pbft

@@ -1,0 +1,66 @@
+// The MAC keys that one member shares with the others: for each pair and each direction its own,
+// from X25519 and HKDF-SHA256 with the group's id and both members' ids. So no replica can speak
+// for another, no message can be reflected to its sender, and none is valid in another group.
+//
+// A MAC is HMAC-SHA256, cut to 16 bytes, over the SHA-256 of what is authenticated: the content
+// is hashed once, however many receivers there are. A broadcast message carries an authenticator,
+// one tag for each replica in the order of their ids; the sender's own place is zero.
+//
+// Immutable after derive(); may be read from any thread.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "base/bytes.hpp"
+#include "base/digest.hpp"
+#include "base/error.hpp"
+#include "base/ids.hpp"
+#include "pbft/auth/keys.hpp"
+
+namespace prophecy::pbft {
+
+constexpr std::size_t kTagSize = 16;
+using Tag = std::array<std::uint8_t, kTagSize>;
+
+struct Member {
+  NodeId id = 0;
+  PublicKey public_key;
+};
+
+class KeyRing {
+ public:
+  // `members` lists all replicas (ids 0 to n-1) and all clients, `self` among them. Fails with
+  // ErrorKind::unauthenticated when `key` is not the private half of what is listed for `self`.
+  [[nodiscard]] static Result<KeyRing> derive(NodeId self, const PrivateKey& key,
+                                              ByteView group_id, std::span<const Member> members);
+
+  KeyRing(KeyRing&&) noexcept;
+  KeyRing& operator=(KeyRing&&) noexcept;
+  ~KeyRing();
+
+  [[nodiscard]] NodeId self() const;
+  [[nodiscard]] std::uint32_t replicas() const;
+  // True for every other member that this one shares a key with (two clients share none).
+  [[nodiscard]] bool knows(NodeId member) const;
+
+  // Requires knows(to).
+  [[nodiscard]] Tag tag(NodeId to, const Sha256::Digest& content) const;
+  // False for a stranger, for a wrong length and for a wrong tag.
+  [[nodiscard]] bool verify(NodeId from, const Sha256::Digest& content, ByteView tag) const;
+
+  // Appends one tag for each replica.
+  void append_authenticator(const Sha256::Digest& content, Bytes& out) const;
+  // Checks this replica's own place in an authenticator made by `from`.
+  [[nodiscard]] bool verify_authenticator(NodeId from, const Sha256::Digest& content,
+                                          ByteView authenticator) const;
+
+ private:
+  struct Keys;
+  explicit KeyRing(std::unique_ptr<Keys> keys);
+  std::unique_ptr<Keys> keys_;
+};
+
+}  // namespace prophecy::pbft

@@ -1,0 +1,28 @@
+// How many equal statements of distinct replicas prove what (PBFT, section 4). A value apart from
+// the settings, so that no configuration can weaken it, and a test can, to show that its checks
+// would notice.
+#pragma once
+
+#include <cstdint>
+
+#include "base/ids.hpp"
+
+namespace prophecy::pbft {
+
+struct QuorumRule {
+  std::uint32_t replicas;   // n = 3f+1
+  std::uint32_t prepared;   // 2f prepares of backups, beside the primary's pre-prepare
+  std::uint32_t committed;  // 2f+1 commits: two such sets share a correct replica
+  std::uint32_t stable;     // 2f+1 equal checkpoints
+  std::uint32_t weak;       // f+1: at least one of them is correct
+
+  static constexpr QuorumRule standard(std::uint32_t faults) {
+    return {3 * faults + 1, 2 * faults, 2 * faults + 1, 2 * faults + 1, faults + 1};
+  }
+};
+
+constexpr NodeId primary_of(std::uint64_t view, std::uint32_t replicas) {
+  return static_cast<NodeId>(view % replicas);
+}
+
+}  // namespace prophecy::pbft

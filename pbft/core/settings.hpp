@@ -1,0 +1,59 @@
+// What an operator may choose about a replica and a client. check() tells a wrong choice; the
+// objects themselves ASSERT that it was asked.
+#pragma once
+
+#include <cstdint>
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "base/ids.hpp"
+
+namespace prophecy::pbft {
+
+struct ReplicaSettings {
+  std::uint32_t faults = 1;  // f; n = 3f+1. The replica's own id is the key ring's.
+
+  // Batching: the primary proposes at once while fewer batches than this are on their way to
+  // being committed, and collects requests otherwise.
+  std::uint32_t batches_in_flight_max = 4;
+  std::uint32_t batch_requests_max = 256;
+  std::uint64_t batch_bytes_max = 256 * 1024;  // a larger request travels alone
+
+  // A checkpoint is due after so many batches, or after so many bytes of operations.
+  std::uint64_t checkpoint_interval = 128;
+  std::uint64_t checkpoint_bytes = 32 * 1024 * 1024;
+  // High water mark: the last stable checkpoint plus this. At least two intervals.
+  std::uint64_t window = 512;
+  // Batches kept behind the last stable checkpoint, for replicas that lag.
+  std::uint64_t retained_batches = 512;
+  // Frames held by the log in all. The primary proposes nothing beyond it; a backup refuses at
+  // twice this, which no correct primary can cause.
+  std::uint64_t log_bytes_max = 128 * 1024 * 1024;
+
+  std::uint64_t queue_requests_max = 65536;  // waiting at the primary; one client may use half
+  std::uint64_t queue_bytes_max = 128 * 1024 * 1024;
+  std::uint64_t cached_reply_bytes_max = 256 * 1024 * 1024;
+  std::uint32_t reads_in_flight_max = 4096;  // outside the order
+
+  Duration status_interval = milliseconds(50);   // while something is missing and nothing moves
+  Duration heartbeat_interval = seconds(1);      // otherwise
+};
+
+struct ClientSettings {
+  std::uint32_t faults = 1;          // n = 3f+1. The client's own id is the key ring's.
+  std::uint32_t first_session = 0;   // workers of one sketcher share an id, not a session
+  std::uint32_t session_count = 64;
+  std::size_t queue_max = 1024;      // calls waiting for a session; beyond it: overloaded
+  Duration retransmit_after = milliseconds(150);  // doubles up to retransmit_after_max
+  Duration retransmit_after_max = seconds(2);
+  // The first timestamp of each session; greater than any used before under the same id.
+  std::uint64_t first_timestamp = 1;
+  // Wait for 2f+1 equal replies to ordered calls as well. Without it, a faulty replica can make
+  // a read_only call miss a write that f+1 replies have just confirmed (docs/protocol.md).
+  bool linearizable_reads = false;
+};
+
+[[nodiscard]] Result<> check(const ReplicaSettings& settings);
+[[nodiscard]] Result<> check(const ClientSettings& settings);
+
+}  // namespace prophecy::pbft

@@ -1,0 +1,38 @@
+// The first bytes of every frame, for shells: what kind of message it is, and from whom it says
+// it comes. Only Replica::on_frame can tell whether that is true.
+//
+//   frame  := type:u8 version:u8 sender:u32 ...      (little endian)
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "base/bytes.hpp"
+#include "base/ids.hpp"
+
+namespace prophecy::pbft {
+
+enum class MessageType : std::uint8_t {
+  request = 1,
+  pre_prepare = 2,
+  prepare = 3,
+  commit = 4,
+  reply = 5,
+  checkpoint = 6,
+  status = 7,
+  forward = 8,  // a request that a backup hands to the primary
+};
+[[nodiscard]] std::string_view to_string(MessageType type);
+
+struct FrameHeader {
+  MessageType type = MessageType::request;
+  NodeId sender = 0;
+  std::uint32_t session = 0;  // of a request; 0 for every other message
+};
+
+// Nothing when the frame is too short, of another version or of an unknown type, or a request of
+// a session out of bounds.
+[[nodiscard]] std::optional<FrameHeader> peek_header(ByteView frame);
+
+}  // namespace prophecy::pbft
