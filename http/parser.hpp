@@ -2,6 +2,10 @@
 // answers need-more, head-done, complete or failed; it never looks at a byte behind the message
 // it was asked for, so that pipelined requests stay with the caller.
 //
+// The outcome does not depend on how the input was cut into pieces. After head_done the caller
+// feeds on with what is left, if only with an empty piece: a message without a body is complete
+// then. A request whose declared body is too large fails with 413 in place of head_done.
+//
 // Not thread-safe; no I/O.
 #pragma once
 
@@ -33,8 +37,9 @@ struct ParseProgress {
 };
 
 struct ParseFailure {
-  std::uint16_t status = 400;       // what a server answers: 400, 413, 414, 431, 501, 505
-  std::string_view reason = "";     // static text, for logs and counters
+  // What a server answers: 400, 413, 414, 417, 431, 501 or 505. For a bad response 502.
+  std::uint16_t status = 400;
+  std::string_view reason = "";  // static text, for logs and counters
 };
 
 class RequestParser {
@@ -50,7 +55,7 @@ class RequestParser {
   [[nodiscard]] const ParseFailure& failure() const;
   // From head_done on: the client waits for "100 Continue" before it sends the body.
   [[nodiscard]] bool expects_continue() const;
-  // True between messages: nothing of the next one has been consumed.
+  // True between messages: nothing of the next one has been consumed, but for empty lines.
   [[nodiscard]] bool idle() const;
 
  private:

@@ -1,0 +1,53 @@
+// Takes a message's body off the connection: of a declared length, in chunks, or up to the end of
+// the connection (RFC 9112, 6 and 7.1). Stricter than the grammar where a peer could hide
+// something or keep us busy: chunk extensions and trailers are bounded and dropped, line ends are
+// CR LF and nothing else, a chunk size has at most kChunkSizeDigitsMax digits.
+//
+// The verdict does not depend on how the input was cut into pieces.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "http/parser.hpp"
+
+namespace prophecy::http {
+
+enum class BodyFraming : std::uint8_t { none, length, chunked, until_close };
+
+class BodyDecoder {
+ public:
+  // `length` counts for BodyFraming::length only. `body_bytes_max` bounds every kind.
+  void start(BodyFraming framing, std::uint64_t length, std::size_t body_bytes_max);
+
+  // Appends to `body`. Answers need_more, complete or failed.
+  [[nodiscard]] ParseProgress feed(std::string_view input, std::string& body);
+  [[nodiscard]] const ParseFailure& failure() const { return failure_; }
+  // The peer has closed: whether that is where this body ends.
+  [[nodiscard]] bool ends_with_connection() const { return framing_ == BodyFraming::until_close; }
+
+ private:
+  enum class ChunkState : std::uint8_t {
+    size_first, size, extension, size_lf, data, data_cr, data_lf,
+    trailer_first, trailer_line, trailer_lf, last_lf, done, failed,
+  };
+
+  [[nodiscard]] ParseProgress feed_plain(std::string_view input, std::string& body);
+  [[nodiscard]] ParseProgress feed_chunked(std::string_view input, std::string& body);
+  // One byte of everything but chunk data.
+  [[nodiscard]] ChunkState on_chunk_framing(char c, std::size_t body_size);
+  [[nodiscard]] ChunkState on_size_digit(char c, std::size_t body_size);
+  [[nodiscard]] ChunkState on_dropped_byte(char c, ChunkState stay, ChunkState at_cr);
+  [[nodiscard]] ChunkState fail(std::uint16_t status, std::string_view reason);
+
+  BodyFraming framing_ = BodyFraming::none;
+  ChunkState state_ = ChunkState::done;
+  std::uint64_t remaining_ = 0;    // of the body, or of the chunk
+  std::size_t body_bytes_max_ = 0;
+  std::size_t size_digits_ = 0;    // of the chunk's size, so far
+  std::size_t dropped_bytes_ = 0;  // extensions and trailers of this message
+  ParseFailure failure_;
+};
+
+}  // namespace prophecy::http

@@ -1,0 +1,86 @@
+#include "http/message.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "base/assert.hpp"
+#include "http/text.hpp"
+
+namespace prophecy::http {
+
+void FieldList::clear() {
+  text_.clear();
+  fields_.clear();
+}
+
+void FieldList::clear_and_shrink(std::size_t bytes_max) {
+  clear();
+  if (text_.capacity() > bytes_max) std::string().swap(text_);
+  if (fields_.capacity() * sizeof(Field) > bytes_max) std::vector<Field>().swap(fields_);
+}
+
+void FieldList::add(std::string_view name, std::string_view value) {
+  ASSERT(text_.size() + name.size() + value.size() <= UINT32_MAX);
+  Field field;
+  field.name_begin = static_cast<std::uint32_t>(text_.size());
+  append_lower(text_, name);
+  field.value_begin = static_cast<std::uint32_t>(text_.size());
+  text_.append(trim(value));
+  field.value_end = static_cast<std::uint32_t>(text_.size());
+  fields_.push_back(field);
+}
+
+std::string_view FieldList::name(std::size_t index) const {
+  ASSERT(index < fields_.size());
+  const Field& field = fields_[index];
+  return std::string_view(text_).substr(field.name_begin, field.value_begin - field.name_begin);
+}
+
+std::string_view FieldList::value(std::size_t index) const {
+  ASSERT(index < fields_.size());
+  const Field& field = fields_[index];
+  return std::string_view(text_).substr(field.value_begin, field.value_end - field.value_begin);
+}
+
+std::optional<std::string_view> FieldList::find(std::string_view wanted) const {
+  for (std::size_t i = 0; i < size(); ++i) {
+    if (name(i) == wanted) return value(i);
+  }
+  return std::nullopt;
+}
+
+std::size_t FieldList::count(std::string_view wanted) const {
+  std::size_t result = 0;
+  for (std::size_t i = 0; i < size(); ++i) {
+    if (name(i) == wanted) ++result;
+  }
+  return result;
+}
+
+void Request::clear() {
+  method.clear();
+  target.clear();
+  version_minor = 1;
+  keep_alive = true;
+  fields.clear();
+  body.clear();
+}
+
+void Response::clear() {
+  status = 0;
+  version_minor = 1;
+  keep_alive = true;
+  fields.clear();
+  body.clear();
+}
+
+bool is_read_method(std::string_view method) { return method == "GET" || method == "HEAD"; }
+
+bool is_idempotent_method(std::string_view method) {
+  static constexpr std::array<std::string_view, 13> kIdempotent = {
+      "GET",      "HEAD",      "OPTIONS", "TRACE", "PUT",  "DELETE", "PROPFIND",
+      "PROPPATCH", "MKCOL",    "COPY",    "MOVE",  "UNLOCK", "REPORT"};
+  return std::find(kIdempotent.begin(), kIdempotent.end(), method) != kIdempotent.end();
+}
+
+}  // namespace prophecy::http

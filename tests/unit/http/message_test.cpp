@@ -1,0 +1,71 @@
+#include "http/message.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "http/text.hpp"
+
+namespace prophecy::http {
+
+TEST_CASE("fields keep their order, lower their names and trim their values") {
+  FieldList fields;
+  fields.add("X-One", "  a  ");
+  fields.add("set-cookie", "1");
+  fields.add("Set-Cookie", "2");
+  REQUIRE(fields.size() == 3);
+  CHECK(fields.name(0) == "x-one");
+  CHECK(fields.value(0) == "a");
+  CHECK(fields.find("set-cookie") == "1");
+  CHECK(fields.count("set-cookie") == 2);
+  CHECK_FALSE(fields.find("Set-Cookie").has_value());
+  CHECK(fields.count("x-two") == 0);
+  fields.clear();
+  CHECK(fields.size() == 0);
+  CHECK_FALSE(fields.find("x-one").has_value());
+  fields.add("y", "");
+  CHECK(fields.find("y") == "");
+  fields.clear_and_shrink(1);
+  CHECK(fields.size() == 0);
+}
+
+TEST_CASE("methods") {
+  CHECK(is_read_method("GET"));
+  CHECK(is_read_method("HEAD"));
+  CHECK_FALSE(is_read_method("get"));
+  CHECK_FALSE(is_read_method("OPTIONS"));
+  CHECK_FALSE(is_read_method("POST"));
+  CHECK(is_idempotent_method("PUT"));
+  CHECK(is_idempotent_method("DELETE"));
+  CHECK_FALSE(is_idempotent_method("POST"));
+  CHECK_FALSE(is_idempotent_method("PATCH"));
+  CHECK_FALSE(is_idempotent_method("LOCK"));
+}
+
+TEST_CASE("lists") {
+  std::string_view rest = " a ,, b;q=\"x,y\\\",z\" ,\tc,";
+  std::string_view element;
+  REQUIRE(next_list_element(rest, element));
+  CHECK(element == "a");
+  REQUIRE(next_list_element(rest, element));
+  CHECK(element == "b;q=\"x,y\\\",z\"");
+  REQUIRE(next_list_element(rest, element));
+  CHECK(element == "c");
+  CHECK_FALSE(next_list_element(rest, element));
+}
+
+TEST_CASE("tokens, values and numbers") {
+  CHECK(is_token("x-a_b.c!#$%&'*+^`|~9"));
+  for (const char* text : {"", "a b", "a:", "a/b", "\"a\"", "a\x80", "(a)"}) {
+    CHECK_FALSE(is_token(text));
+  }
+  CHECK(is_field_value("a\tb \xff"));
+  CHECK_FALSE(is_field_value("a\r"));
+  CHECK_FALSE(is_field_value("a\x7f"));
+  std::uint64_t value = 0;
+  CHECK(parse_decimal("999999999999999999", value));
+  CHECK(value == 999'999'999'999'999'999);
+  for (const char* text : {"", " 1", "1 ", "+1", "0x1", "1000000000000000000", "1,1"}) {
+    CHECK_FALSE(parse_decimal(text, value));
+  }
+}
+
+}  // namespace prophecy::http
