@@ -1,0 +1,44 @@
+"""The evaluated baselines: every request ordered (pbft), and PBFT's read optimisation (pbft-ro)."""
+
+import pytest
+
+from harness import Deployment
+from harness.http_client import curl
+
+PAGE = b"page\n"
+ANSWERED = {"pbft": "answered_replicated", "pbft-ro": "answered_read_only"}
+
+
+@pytest.fixture(scope="module", name="deployment", params=sorted(ANSWERED))
+def _deployment(request):
+    with Deployment(mode=request.param, content={"/index.html": PAGE}) as deployment:
+        yield deployment
+
+
+def test_reads(deployment):
+    name = ANSWERED[deployment.sketcher.settings["sketcher"]["mode"]]
+    before = deployment.sketcher.counters()
+    for _ in range(10):
+        answer = curl(deployment.url + "/")
+        assert (answer.status, answer.body) == (200, PAGE)
+    after = deployment.sketcher.counters()
+    assert after[name] - before[name] == 10
+    assert after["answered_fast"] == 0
+
+
+def test_writes_and_reads(deployment):
+    for number in range(5):
+        content = b"version %d" % number
+        assert curl(deployment.url + "/file.txt", "-X", "PUT", "--data-binary",
+                    content.decode()).status in (201, 204)
+        assert curl(deployment.url + "/file.txt").body == content
+
+
+def test_defaced_origin_is_outvoted_and_named(deployment):
+    deployment.origins[2].write("/index.html", "defaced\n")
+    try:
+        for _ in range(10):
+            assert curl(deployment.url + "/").body == PAGE
+        assert {event["replica"] for event in deployment.sketcher.divergences()} <= {2}
+    finally:
+        deployment.origins[2].write("/index.html", PAGE)

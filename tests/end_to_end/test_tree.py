@@ -1,0 +1,69 @@
+"""The newcomer's script and the rules of the tree, where they must say no."""
+
+import subprocess
+import sys
+
+import pytest
+
+from harness.programs import ROOT
+from harness.toml_writer import merged, to_toml
+
+sys.path.insert(0, str(ROOT / "scripts"))
+import test as runner  # noqa: E402  (scripts/test.py)
+import tidy  # noqa: E402
+
+
+@pytest.mark.parametrize("rule, name, text", [
+    (tidy.no_floor_includes_upward, "http/a.hpp", '#include "sketcher/worker.hpp"\n'),
+    (tidy.no_floor_includes_upward, "http/a.hpp", '#include "message.hpp"\n'),
+    (tidy.cores_do_no_io, "pbft/core/a.cpp", "#include <boost/asio/io_context.hpp>\n"),
+    (tidy.cores_do_no_io, "pbft/core/a.cpp", "#include <sys/socket.h>\n"),
+    (tidy.cores_do_no_io, "sketch/a.cpp", "auto now = std::chrono::steady_clock::now();\n"),
+    (tidy.cores_do_no_io, "sketch/a.cpp", "#include <random>\n"),
+    (tidy.files_are_short, "base/a.cpp", "int a;\n" * 601),
+    (tidy.white_space_is_plain, "base/a.cpp", "\tint a;\n"),
+    (tidy.white_space_is_plain, "base/a.cpp", "int a; \n"),
+    (tidy.headers_say_what_they_are, "base/a.hpp", "#pragma once\n"),
+    (tidy.headers_say_what_they_are, "base/a.hpp", "// What it is.\n"),
+])
+def test_rules_find_breaches(tmp_path, rule, name, text):
+    file = tmp_path / name
+    file.parent.mkdir(parents=True)
+    file.write_text(text)
+    assert len(rule(tmp_path)) == 1
+    file.write_text('// What it is.\n#pragma once\n#include "base/error.hpp"\n#include <string>\n')
+    assert rule(tmp_path) == []
+
+
+@pytest.mark.parametrize("text, succeeded, expected", [
+    ("All tests passed (12 assertions in 3 test cases)\n", True, (3, 0)),
+    ("All tests passed (1 assertion in 1 test case)\n", True, (1, 0)),
+    ("test cases:  5 |  4 passed | 1 failed\nassertions: 9 | 8 passed | 1 failed\n", False, (4, 1)),
+    ("test cases: 2 | 2 failed\n", False, (0, 2)),
+    ("All tests passed (12 assertions in 3 test cases)\n", False, (3, 1)),
+    ("", True, (1, 0)),
+    ("", False, (0, 1)),
+])
+def test_counting_of_cases(text, succeeded, expected):
+    count = runner.count_catch_cases(text, succeeded)
+    assert (count.passed, count.failed) == expected
+
+
+def test_configuration_writer():
+    document = merged({"a": {"x": 1, "y": "z"}, "b": [{"k": True}, {"k": False}]},
+                      {"a": {"x": None, "n": ["p", "q"]}})
+    assert to_toml(document) == ('[a]\ny = "z"\nn = ["p", "q"]\n\n[[b]]\nk = true\n\n'
+                                 '[[b]]\nk = false\n')
+
+
+def test_script_explains_itself():
+    result = subprocess.run([ROOT / "run", "help"], capture_output=True, text=True, check=False)
+    assert result.returncode == 0
+    for command in ("demo", "test", "bench", "build", "check"):
+        assert f"\n  {command} " in result.stdout
+
+
+def test_script_refuses_what_it_does_not_know():
+    result = subprocess.run([ROOT / "run", "fly"], capture_output=True, text=True, check=False)
+    assert result.returncode == 1
+    assert "unknown command: fly" in result.stderr
