@@ -1,0 +1,80 @@
+// Deadlines for many objects at a constant price. All entries of one queue wait equally long, so
+// the one armed first expires first: arming and disarming are a few pointer writes, and one
+// coarse ticker a process serves all queues. An entry waits in one queue at a time.
+//
+// Not thread-safe. An entry disarms itself when it is destroyed; a queue outlives its entries.
+#pragma once
+
+#include "base/assert.hpp"
+#include "base/clock.hpp"
+
+namespace prophecy {
+
+class TimeoutQueue;
+
+class TimeoutEntry {
+ public:
+  TimeoutEntry() = default;
+  TimeoutEntry(const TimeoutEntry&) = delete;
+  TimeoutEntry& operator=(const TimeoutEntry&) = delete;
+
+  void disarm() {
+    if (previous_ == nullptr) return;
+    previous_->next_ = next_;
+    next_->previous_ = previous_;
+    previous_ = next_ = nullptr;
+  }
+  [[nodiscard]] bool armed() const { return previous_ != nullptr; }
+
+ protected:
+  virtual ~TimeoutEntry() { disarm(); }
+  // The entry is disarmed already. May destroy the entry.
+  virtual void on_timeout() = 0;
+
+ private:
+  friend class TimeoutQueue;
+  TimeoutEntry* previous_ = nullptr;
+  TimeoutEntry* next_ = nullptr;
+  TimePoint deadline_;
+};
+
+class TimeoutQueue {
+ public:
+  explicit TimeoutQueue(Duration length) : length_(length) {
+    head_.previous_ = head_.next_ = &head_;
+  }
+  TimeoutQueue(const TimeoutQueue&) = delete;
+  TimeoutQueue& operator=(const TimeoutQueue&) = delete;
+  ~TimeoutQueue() {
+    while (head_.next_ != &head_) head_.next_->disarm();
+  }
+
+  // Takes the entry out of whatever queue it waits in, and starts its time anew.
+  void arm(TimeoutEntry& entry, TimePoint now) {
+    entry.disarm();
+    entry.deadline_ = now + length_;
+    entry.previous_ = head_.previous_;
+    entry.next_ = &head_;
+    head_.previous_->next_ = &entry;
+    head_.previous_ = &entry;
+  }
+
+  // Calls on_timeout() of every entry whose time is over.
+  void expire(TimePoint now) {
+    while (head_.next_ != &head_ && head_.next_->deadline_ <= now) {
+      TimeoutEntry& entry = *head_.next_;
+      entry.disarm();
+      entry.on_timeout();
+    }
+  }
+
+ private:
+  struct Head final : TimeoutEntry {
+    void on_timeout() override { UNREACHABLE(); }
+  };
+
+  Duration length_;
+  Head head_;
+};
+
+}  // namespace prophecy
