@@ -1,0 +1,162 @@
+#include "replica_client/pbft_group.hpp"
+
+#include "pbft/wire/limits.hpp"
+#include "sketch/answer_form.hpp"
+
+namespace prophecy::replica_client {
+namespace {
+
+constexpr std::size_t kNoteBytesMax = 1024;
+
+TimePoint now() { return std::chrono::steady_clock::now(); }
+
+pbft::TransportSettings transport_settings() {
+  pbft::TransportSettings settings;
+  settings.frame_bytes_max = pbft::kFrameBytesMax;
+  return settings;
+}
+
+}  // namespace
+
+PbftGroup::PbftGroup(boost::asio::io_context& loop, const PbftGroupSettings& settings,
+                     const pbft::KeyRing& keys, OriginTimeouts& timeouts,
+                     RefutationHandler& refutations, Logger& log)
+    : deadline_(settings.replicated_deadline),
+      faults_(settings.client.faults),
+      client_(settings.client, keys),
+      transport_(loop, transport_settings(), settings.agents,
+                 {.on_frame = [this](NodeId, ByteView frame) { on_frame(frame); },
+                  .on_state =
+                      [this](NodeId replica, bool connected) {
+                        log_.info(connected ? "agent-connected" : "agent-lost",
+                                  {{"replica", replica}});
+                      }}),
+      timer_(loop, [this] { on_timer(); }),
+      refutations_(refutations),
+      log_(log) {
+  for (const OriginSettings& origin : settings.origins) {
+    origins_.push_back(std::make_unique<OriginPool>(loop, origin, timeouts));
+  }
+}
+
+PbftGroup::~PbftGroup() = default;
+
+void PbftGroup::start() { transport_.start(); }
+
+std::uint32_t PbftGroup::size() const { return static_cast<std::uint32_t>(origins_.size()); }
+std::uint32_t PbftGroup::faults() const { return faults_; }
+
+void PbftGroup::fast(FastCall& call, NodeId replica, std::string_view wire, bool is_head) {
+  origins_[replica]->start(call, wire, is_head);
+}
+
+std::uint64_t PbftGroup::replicated(ReplicatedKind kind, std::string_view wire,
+                                    ReplicatedHandler& handler) {
+  if (wire.size() > pbft::kOperationBytesMax) {
+    handler.on_replicated_failure(ReplicatedFailure::too_large);
+    return 0;
+  }
+  const pbft::CallKind call_kind =
+      kind == ReplicatedKind::ordered ? pbft::CallKind::ordered : pbft::CallKind::read_only;
+  const TimePoint time = now();
+  const pbft::CallId call =
+      client_.submit(as_bytes(wire), call_kind, time + deadline_, time, actions_);
+  calls_.emplace(call, &handler);
+  Note& note = notes_[call % kNotes];
+  note.call = call;
+  note.head.assign(wire.substr(0, kNoteBytesMax));
+  perform();
+  return call;
+}
+
+void PbftGroup::cancel_replicated(std::uint64_t id) {
+  if (calls_.erase(id) == 0) return;
+  client_.cancel(id, now(), actions_);
+  perform();
+}
+
+void PbftGroup::on_frame(ByteView frame) {
+  client_.on_frame(frame, now(), actions_);
+  perform();
+}
+
+void PbftGroup::on_timer() {
+  client_.on_tick(now(), actions_);
+  perform();
+}
+
+// Handlers may start or cancel calls, which adds to actions_ and comes back here: the outermost
+// round takes care of that as well.
+void PbftGroup::perform() {
+  if (performing_) return;
+  performing_ = true;
+  while (!actions_.sends.empty() || !actions_.completions.empty() || !actions_.refuted.empty()) {
+    pbft::ClientActions round;
+    std::swap(round, actions_);
+    for (pbft::Outgoing& outgoing : round.sends) {
+      transport_.send(outgoing.to, std::move(outgoing.frame));
+    }
+    for (const pbft::Refuted& refuted : round.refuted) report(refuted);
+    for (pbft::Completion& completion : round.completions) finish(completion);
+  }
+  performing_ = false;
+  timer_.arm(client_.next_timer());
+}
+
+void PbftGroup::finish(pbft::Completion& completion) {
+  const auto found = calls_.find(completion.call);
+  if (found == calls_.end()) return;
+  ReplicatedHandler& handler = *found->second;
+  calls_.erase(found);
+  switch (completion.outcome) {
+    case pbft::CallOutcome::timed_out:
+      return handler.on_replicated_failure(ReplicatedFailure::too_few_replicas);
+    case pbft::CallOutcome::no_agreement:
+      return handler.on_replicated_failure(ReplicatedFailure::no_agreement);
+    case pbft::CallOutcome::overloaded:
+      return handler.on_replicated_failure(ReplicatedFailure::overloaded);
+    case pbft::CallOutcome::agreed:
+      break;
+  }
+  ReplicatedAnswer answer;
+  answer.storage = std::move(completion.result);
+  answer.sigma = completion.sigma;
+  const auto form = sketch::decode(answer.storage);
+  // f+1 replicas agreed on bytes that are no answer: more than f of them are broken.
+  if (!form) return handler.on_replicated_failure(ReplicatedFailure::no_agreement);
+  answer.form = *form;
+  handler.on_replicated_answer(std::move(answer));
+}
+
+void PbftGroup::report(const pbft::Refuted& refuted) {
+  const Note& note = notes_[refuted.call % kNotes];
+  refutations_.on_refuted({.replica = refuted.replica,
+                           .request_head = note.call == refuted.call ? note.head
+                                                                     : std::string_view(),
+                           .vote_digest = refuted.refuted_digest,
+                           .agreed_digest = refuted.agreed_digest});
+}
+
+std::string_view to_string(FastFailure failure) {
+  switch (failure) {
+    case FastFailure::connect: return "connect";
+    case FastFailure::closed: return "closed";
+    case FastFailure::timed_out: return "timed-out";
+    case FastFailure::malformed: return "malformed";
+    case FastFailure::too_large: return "too-large";
+    case FastFailure::overloaded: return "overloaded";
+  }
+  return "";
+}
+
+std::string_view to_string(ReplicatedFailure failure) {
+  switch (failure) {
+    case ReplicatedFailure::too_few_replicas: return "too-few-replicas";
+    case ReplicatedFailure::no_agreement: return "no-agreement";
+    case ReplicatedFailure::overloaded: return "overloaded";
+    case ReplicatedFailure::too_large: return "too-large";
+  }
+  return "";
+}
+
+}  // namespace prophecy::replica_client

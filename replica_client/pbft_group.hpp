@@ -1,0 +1,75 @@
+// A group of kind pbft: fast reads go straight to an origin's HTTP port, replicated requests
+// through PBFT, of which this process is a client with many sessions.
+//
+// Single-threaded, on the loop that it is given.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include <boost/asio/io_context.hpp>
+
+#include "base/log.hpp"
+#include "pbft/core/client.hpp"
+#include "pbft/transport/client_transport.hpp"
+#include "pbft/transport/core_timer.hpp"
+#include "replica_client/group.hpp"
+#include "replica_client/origin_pool.hpp"
+
+namespace prophecy::replica_client {
+
+struct PbftGroupSettings {
+  pbft::ClientSettings client;
+  std::vector<Endpoint> agents;  // in the order of the replicas' ids
+  std::vector<OriginSettings> origins;
+  Duration replicated_deadline = seconds(10);
+};
+
+class PbftGroup final : public ReplicaGroup {
+ public:
+  PbftGroup(boost::asio::io_context& loop, const PbftGroupSettings& settings,
+            const pbft::KeyRing& keys, OriginTimeouts& timeouts, RefutationHandler& refutations,
+            Logger& log);
+  ~PbftGroup() override;
+
+  void start();
+
+  [[nodiscard]] std::uint32_t size() const override;
+  [[nodiscard]] std::uint32_t faults() const override;
+  void fast(FastCall& call, NodeId replica, std::string_view wire, bool is_head) override;
+  std::uint64_t replicated(ReplicatedKind kind, std::string_view wire,
+                           ReplicatedHandler& handler) override;
+  void cancel_replicated(std::uint64_t id) override;
+
+ private:
+  void on_frame(ByteView frame);
+  void on_timer();
+  // Carries out what the client's core asks for.
+  void perform();
+  void finish(pbft::Completion& completion);
+  void report(const pbft::Refuted& refuted);
+
+  // The beginnings of recent requests, for evidence that comes late.
+  struct Note {
+    pbft::CallId call = 0;
+    std::string head;
+  };
+  static constexpr std::size_t kNotes = 1024;
+
+  Duration deadline_;
+  std::uint32_t faults_;
+  std::vector<std::unique_ptr<OriginPool>> origins_;
+  pbft::Client client_;
+  pbft::ClientTransport transport_;
+  pbft::CoreTimer timer_;
+  RefutationHandler& refutations_;
+  Logger& log_;
+  pbft::ClientActions actions_;
+  bool performing_ = false;
+  std::unordered_map<pbft::CallId, ReplicatedHandler*> calls_;
+  std::array<Note, kNotes> notes_;
+};
+
+}  // namespace prophecy::replica_client

@@ -1,0 +1,36 @@
+// Accepts clients on one listening socket that the master has opened.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include "base/unique_fd.hpp"
+
+namespace prophecy::sketcher {
+
+class Acceptor {
+ public:
+  // The client's socket, and its numeric address without the port.
+  using OnAccepted = std::function<void(boost::asio::ip::tcp::socket, std::string)>;
+
+  Acceptor(boost::asio::io_context& loop, UniqueFd listener, OnAccepted on_accepted);
+
+  void resume();
+  // Clients wait in the backlog from now on.
+  void pause();
+
+ private:
+  void accept();
+
+  boost::asio::ip::tcp::acceptor acceptor_;
+  boost::asio::steady_timer retry_;
+  OnAccepted on_accepted_;
+  bool accepting_ = false;  // clients are wanted
+  bool pending_ = false;    // an operation is under way
+};
+
+}  // namespace prophecy::sketcher

@@ -1,0 +1,70 @@
+// What the workers count, in memory that the master reads. Each worker has a block of its own and
+// is its only writer, so counting is a load and a store, without a locked instruction. A block
+// outlives its worker: the replacement goes on counting in it.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+
+#include "base/error.hpp"
+#include "base/ids.hpp"
+#include "replica_client/group.hpp"
+
+namespace prophecy::sketcher {
+
+constexpr std::size_t kWorkersMax = 64;
+
+class Counter {
+ public:
+  void add(std::uint64_t amount = 1) {
+    value_.store(value_.load(std::memory_order_relaxed) + amount, std::memory_order_relaxed);
+  }
+  void subtract(std::uint64_t amount = 1) {
+    value_.store(value_.load(std::memory_order_relaxed) - amount, std::memory_order_relaxed);
+  }
+  void set(std::uint64_t value) { value_.store(value, std::memory_order_relaxed); }
+  [[nodiscard]] std::uint64_t get() const { return value_.load(std::memory_order_relaxed); }
+
+ private:
+  std::atomic<std::uint64_t> value_{0};
+};
+
+struct OriginCounters {
+  Counter fast_answers;                                                  // of any validity
+  std::array<Counter, replica_client::kFastFailureCount> fast_failures;  // by FastFailure
+  Counter divergences;                                                   // refuted answers
+};
+
+struct alignas(64) WorkerCounters {
+  // Gauges, zeroed when a worker starts.
+  Counter pid;
+  Counter connections;
+
+  Counter connections_accepted;
+  Counter connections_refused;  // over connections_max
+  Counter reads;
+  Counter writes;
+  // How requests ended: each ends in exactly one of these.
+  Counter answered_fast;
+  Counter answered_replicated;  // ordered by the group
+  Counter answered_read_only;   // PBFT's read-only optimisation
+  Counter refused;              // by us, before the group was asked: 4xx, 501, 505
+  Counter failed;               // the group gave no answer: 502, 503
+  Counter abandoned;            // the client left
+
+  Counter transitions;         // the agreed answer differed from the history
+  Counter forced_transitions;  // by [test] fail_fast_reads
+  Counter unsketchable;        // replicated answers that the history may not hold
+  Counter table_inserts;
+  Counter table_replaces;
+  Counter timeouts;  // clients that were too slow
+  Counter events_lost;  // divergences that did not fit into the channel to the master
+  std::array<Counter, replica_client::kReplicatedFailureCount> replicated_failures;
+  std::array<OriginCounters, kReplicasMax> origins;
+};
+
+// Maps `workers` blocks that children forked later share.
+[[nodiscard]] Result<WorkerCounters*> map_counters(std::size_t workers);
+
+}  // namespace prophecy::sketcher

@@ -1,0 +1,22 @@
+// All that the configuration file leads to: settings, the group's members and profile, keys.
+// Loaded and checked as a whole before anything is started; read-only afterwards.
+#pragma once
+
+#include "base/error.hpp"
+#include "pbft/auth/key_ring.hpp"
+#include "pbft/group_file.hpp"
+#include "sketch/sketch.hpp"
+#include "sketcher/settings.hpp"
+
+namespace prophecy::sketcher {
+
+struct Installation {
+  Settings settings;
+  pbft::GroupFile group;
+  pbft::KeyRing keys;
+  sketch::SketchFunction sketch;
+};
+
+[[nodiscard]] Result<Installation> load_installation(const std::filesystem::path& config);
+
+}  // namespace prophecy::sketcher

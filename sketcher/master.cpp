@@ -1,0 +1,316 @@
+#include "sketcher/master.hpp"
+
+#include <csignal>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <nlohmann/json.hpp>
+#include <sys/wait.h>
+
+#include "base/admin_socket.hpp"
+#include "base/random.hpp"
+#include "base/signal_source.hpp"
+#include "sketcher/divergence_log.hpp"
+#include "sketcher/listeners.hpp"
+#include "sketcher/metrics_server.hpp"
+#include "sketcher/status.hpp"
+#include "sketcher/worker_process.hpp"
+
+namespace prophecy::sketcher {
+namespace {
+
+namespace asio = boost::asio;
+using boost::system::error_code;
+
+// A worker that lived shorter than this is replaced after a pause, which doubles.
+constexpr Duration kShortLife = seconds(2);
+constexpr Duration kPauseMin = milliseconds(100);
+constexpr Duration kPauseMax = seconds(5);
+// Beyond the workers' own patience while they drain; then they are killed.
+constexpr Duration kKillDelay = seconds(2);
+
+// A worker in the master's hands: the process, and what the loop waits for on its behalf.
+struct Seat {
+  explicit Seat(asio::io_context& loop) : events(loop), pause(loop) {}
+  asio::posix::stream_descriptor events;
+  asio::steady_timer pause;
+  Duration pause_length = kPauseMin;
+};
+
+class Master {
+ public:
+  Master(const Installation& installation, HistoryTable table, WorkerCounters* counters,
+         std::vector<Listener> listeners, Logger& log);
+  Result<> start();
+  int run();
+
+ private:
+  Result<> start_worker_at(std::uint32_t index);
+  void receive_events(std::uint32_t index);
+  void read_events(std::uint32_t index);
+  void on_signal(int signal);
+  void reap();
+  void on_worker_ended(std::uint32_t index, int wait_status);
+  void replace(std::uint32_t index);
+  void stop();
+  void signal_workers(int signal);
+  void finish_when_all_stopped();
+  [[nodiscard]] std::string on_admin_request(std::string_view line) const;
+  [[nodiscard]] StatusSources sources() const;
+
+  const Installation& installation_;
+  const Settings& settings_;
+  Logger& log_;
+  HistoryTable table_;
+  std::span<WorkerCounters> counters_;
+  std::vector<Listener> listeners_;
+  TimePoint started_ = std::chrono::steady_clock::now();
+  bool stopping_ = false;
+  int exit_status_ = 0;
+
+  asio::io_context loop_{1};
+  SignalSource signals_;
+  asio::steady_timer kill_timer_;
+  DivergenceLog divergences_;
+  std::vector<WorkerProcess> workers_;
+  std::vector<std::unique_ptr<Seat>> seats_;
+  std::unique_ptr<AdminServer> admin_;
+  std::unique_ptr<MetricsServer> metrics_;
+};
+
+Master::Master(const Installation& installation, HistoryTable table, WorkerCounters* counters,
+               std::vector<Listener> listeners, Logger& log)
+    : installation_(installation),
+      settings_(installation.settings),
+      log_(log),
+      table_(std::move(table)),
+      counters_(counters, installation.settings.workers),
+      listeners_(std::move(listeners)),
+      signals_(loop_, {SIGTERM, SIGINT, SIGCHLD, SIGHUP}, [this](int s) { on_signal(s); }),
+      kill_timer_(loop_),
+      divergences_(log) {
+  table_.attach(0);
+  for (std::uint32_t i = 0; i < settings_.workers; ++i) {
+    workers_.emplace_back();
+    workers_.back().index = i;
+    seats_.push_back(std::make_unique<Seat>(loop_));
+  }
+}
+
+Result<> Master::start() {
+  if (settings_.divergence_log) {
+    if (auto opened = divergences_.open(settings_.divergence_log->string()); !opened) {
+      return opened.error();
+    }
+  }
+  auto admin = AdminServer::listen(loop_, settings_.admin_socket, [this](std::string_view line) {
+    return on_admin_request(line);
+  });
+  if (!admin) return admin.error();
+  admin_ = std::move(*admin);
+  if (settings_.metrics) {
+    auto metrics = MetricsServer::listen(loop_, *settings_.metrics,
+                                         [this] { return prometheus_text(sources()); });
+    if (!metrics) return metrics.error();
+    metrics_ = std::move(*metrics);
+  }
+  for (std::uint32_t i = 0; i < settings_.workers; ++i) {
+    if (auto started = start_worker_at(i); !started) return started.error();
+  }
+  for (const Listener& listener : listeners_) {
+    log_.info("listening", {{"address", to_string(listener.address)},
+                            {"workers", settings_.workers},
+                            {"mode", to_string(settings_.mode)}});
+  }
+  return {};
+}
+
+int Master::run() {
+  loop_.run();
+  admin_->stop();
+  log_.info("stopped", {{"status", exit_status_}});
+  return exit_status_;
+}
+
+Result<> Master::start_worker_at(std::uint32_t index) {
+  std::vector<int> sockets;
+  for (const Listener& listener : listeners_) sockets.push_back(listener.sockets[index].get());
+  auto started = start_worker(workers_[index], installation_, sockets, table_, counters_[index],
+                              log_);
+  if (started) receive_events(index);
+  return started;
+}
+
+void Master::receive_events(std::uint32_t index) {
+  Seat& seat = *seats_[index];
+  error_code ignored;
+  seat.events.close(ignored);
+  seat.events.assign(workers_[index].events.release());
+  read_events(index);
+}
+
+void Master::read_events(std::uint32_t index) {
+  Seat& seat = *seats_[index];
+  seat.events.async_wait(asio::posix::stream_descriptor::wait_read, [this, index,
+                                                                     &seat](error_code error) {
+    if (error) return;
+    char event[kEventBytesMax];
+    ssize_t size = 0;
+    while ((size = ::read(seat.events.native_handle(), event, sizeof event)) > 0) {
+      divergences_.add({event, static_cast<std::size_t>(size)});
+    }
+    if (size < 0) read_events(index);  // nothing more now; at 0 the worker has gone
+  });
+}
+
+void Master::on_signal(int signal) {
+  switch (signal) {
+    case SIGCHLD:
+      return reap();
+    case SIGHUP:
+      return log_.warning("signal-ignored", {{"signal", "HUP"},
+                                             {"reason", "restart to read the configuration anew"}});
+    default:
+      return stop();
+  }
+}
+
+void Master::reap() {
+  int status = 0;
+  int pid = 0;
+  while ((pid = ::waitpid(-1, &status, WNOHANG)) > 0) {
+    for (WorkerProcess& worker : workers_) {
+      if (worker.pid == pid && worker.state == WorkerState::running) {
+        on_worker_ended(worker.index, status);
+      }
+    }
+  }
+}
+
+void Master::on_worker_ended(std::uint32_t index, int wait_status) {
+  WorkerProcess& worker = workers_[index];
+  // First of all: another worker may be waiting for a bucket that this one held.
+  table_.declare_dead(static_cast<WriterSlot>(index + 1));
+  counters_[index].connections.set(0);
+  worker.pid = -1;
+  const bool clean = WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == 0;
+  if (stopping_) {
+    worker.state = WorkerState::stopped;
+    if (!clean) exit_status_ = 1;
+    return finish_when_all_stopped();
+  }
+  log_.error("worker-died",
+             {{"worker", index},
+              {"signal", WIFSIGNALED(wait_status) ? WTERMSIG(wait_status) : 0},
+              {"status", WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : 0}});
+  worker.state = WorkerState::waiting;
+  Seat& seat = *seats_[index];
+  const bool short_lived = std::chrono::steady_clock::now() - worker.started < kShortLife;
+  if (!short_lived) {
+    seat.pause_length = kPauseMin;
+    return replace(index);
+  }
+  seat.pause.expires_after(seat.pause_length);
+  seat.pause_length = std::min(2 * seat.pause_length, kPauseMax);
+  seat.pause.async_wait([this, index](error_code error) {
+    if (!error) replace(index);
+  });
+}
+
+void Master::replace(std::uint32_t index) {
+  WorkerProcess& worker = workers_[index];
+  if (stopping_) return;
+  ++worker.restarts;
+  if (auto started = start_worker_at(index); !started) {
+    log_.error("worker-not-started", {{"worker", index}, {"problem", started.error().message}});
+    Seat& seat = *seats_[index];
+    seat.pause.expires_after(kPauseMax);
+    seat.pause.async_wait([this, index](error_code error) {
+      if (!error) replace(index);
+    });
+    return;
+  }
+  log_.info("worker-started", {{"worker", index}, {"pid", worker.pid}});
+}
+
+void Master::stop() {
+  if (!stopping_) log_.info("stopping");
+  stopping_ = true;
+  signal_workers(SIGTERM);
+  for (WorkerProcess& worker : workers_) {
+    seats_[worker.index]->pause.cancel();
+    if (worker.state == WorkerState::waiting) worker.state = WorkerState::stopped;
+  }
+  kill_timer_.expires_after(settings_.timeouts.drain + kKillDelay);
+  kill_timer_.async_wait([this](error_code error) {
+    if (error) return;
+    log_.error("workers-killed", {{"reason", "they did not stop in time"}});
+    signal_workers(SIGKILL);
+  });
+  finish_when_all_stopped();
+}
+
+void Master::signal_workers(int signal) {
+  for (const WorkerProcess& worker : workers_) {
+    if (worker.state == WorkerState::running) ::kill(worker.pid, signal);
+  }
+}
+
+void Master::finish_when_all_stopped() {
+  for (const WorkerProcess& worker : workers_) {
+    if (worker.state != WorkerState::stopped) return;
+  }
+  // What the workers reported last is still on its way.
+  for (std::uint32_t i = 0; i < workers_.size(); ++i) {
+    error_code ignored;
+    seats_[i]->events.cancel(ignored);
+  }
+  loop_.stop();
+}
+
+StatusSources Master::sources() const {
+  return {.installation = installation_,
+          .listeners = listeners_,
+          .workers = workers_,
+          .counters = counters_,
+          .table = table_,
+          .divergences = divergences_,
+          .started = started_};
+}
+
+std::string Master::on_admin_request(std::string_view line) const {
+  const auto request = nlohmann::json::parse(line, nullptr, false);
+  const std::string command =
+      request.is_object() && request.contains("command") && request["command"].is_string()
+          ? request["command"].get<std::string>()
+          : "";
+  if (command == "status") return status_json(sources(), std::chrono::steady_clock::now());
+  if (command == "divergences") {
+    const bool numbered = request.contains("since") && request["since"].is_number_unsigned();
+    return divergences_.since(numbered ? request["since"].get<std::uint64_t>() : 0);
+  }
+  return R"({"error":"expected {\"command\":\"status\"} or {\"command\":\"divergences\"}"})";
+}
+
+}  // namespace
+
+Result<int> run_master(const Installation& installation, Logger& log) {
+  std::uint64_t bucket_seed = 0;
+  SecureRandom().fill({reinterpret_cast<std::uint8_t*>(&bucket_seed), sizeof bucket_seed});
+  auto table = HistoryTable::create(installation.settings.table_bytes, bucket_seed);
+  if (!table) return table.error();
+  auto counters = map_counters(installation.settings.workers);
+  if (!counters) return counters.error();
+  std::vector<Listener> listeners;
+  for (const Endpoint& address : installation.settings.listen) {
+    auto listener = open_listener(address, installation.settings.workers);
+    if (!listener) return listener.error();
+    listeners.push_back(std::move(*listener));
+  }
+  Master master(installation, std::move(*table), *counters, std::move(listeners), log);
+  if (auto started = master.start(); !started) return started.error();
+  return master.run();
+}
+
+}  // namespace prophecy::sketcher

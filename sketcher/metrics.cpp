@@ -1,0 +1,105 @@
+// The counters as Prometheus metrics. The registry is filled anew for each scrape, since the
+// numbers live in the workers' shared memory.
+#include <prometheus/counter.h>
+#include <prometheus/gauge.h>
+#include <prometheus/registry.h>
+#include <prometheus/text_serializer.h>
+
+#include "sketcher/status.hpp"
+
+namespace prophecy::sketcher {
+namespace {
+
+using prometheus::Labels;
+
+class Exposition {
+ public:
+  void counter(const std::string& name, const std::string& help, const Labels& labels,
+               std::uint64_t value) {
+    auto& family = prometheus::BuildCounter().Name(name).Help(help).Register(registry_);
+    family.Add(labels).Increment(static_cast<double>(value));
+  }
+  void gauge(const std::string& name, const std::string& help, const Labels& labels,
+             std::uint64_t value) {
+    auto& family = prometheus::BuildGauge().Name(name).Help(help).Register(registry_);
+    family.Add(labels).Set(static_cast<double>(value));
+  }
+  [[nodiscard]] std::string text() const {
+    return prometheus::TextSerializer().Serialize(registry_.Collect());
+  }
+
+ private:
+  prometheus::Registry registry_;
+};
+
+void add_worker(Exposition& out, const WorkerProcess& worker, const WorkerCounters& counters) {
+  const std::string index = std::to_string(worker.index);
+  const auto requests = [&](const char* path, const Counter& counter) {
+    out.counter("prophecy_requests_total", "Requests by how they ended.",
+                {{"worker", index}, {"path", path}}, counter.get());
+  };
+  requests("fast", counters.answered_fast);
+  requests("replicated", counters.answered_replicated);
+  requests("read_only", counters.answered_read_only);
+  requests("refused", counters.refused);
+  requests("failed", counters.failed);
+  requests("abandoned", counters.abandoned);
+  out.gauge("prophecy_connections", "Open client connections.", {{"worker", index}},
+            counters.connections.get());
+  out.counter("prophecy_connections_total", "Accepted client connections.", {{"worker", index}},
+              counters.connections_accepted.get());
+  out.counter("prophecy_transitions_total", "Reads whose agreed answer differed from the history.",
+              {{"worker", index}}, counters.transitions.get());
+  out.counter("prophecy_client_timeouts_total", "Clients that were too slow.",
+              {{"worker", index}}, counters.timeouts.get());
+  out.counter("prophecy_worker_restarts_total", "Replacements of a worker that died.",
+              {{"worker", index}}, worker.restarts);
+}
+
+void add_origin(Exposition& out, const OriginAddress& origin,
+                std::span<const WorkerCounters> blocks) {
+  const Labels labels{{"replica", std::to_string(origin.replica)},
+                      {"address", to_string(origin.address)}};
+  std::uint64_t answers = 0;
+  std::uint64_t divergences = 0;
+  for (const WorkerCounters& block : blocks) {
+    answers += block.origins[origin.replica].fast_answers.get();
+    divergences += block.origins[origin.replica].divergences.get();
+  }
+  out.counter("prophecy_fast_answers_total", "Answers of an origin to fast reads.", labels,
+              answers);
+  out.counter("prophecy_divergences_total", "Answers that the group's agreement refuted.", labels,
+              divergences);
+  for (std::size_t i = 0; i < replica_client::kFastFailureCount; ++i) {
+    std::uint64_t total = 0;
+    for (const WorkerCounters& block : blocks) {
+      total += block.origins[origin.replica].fast_failures[i].get();
+    }
+    Labels with_reason = labels;
+    with_reason["reason"] = replica_client::to_string(static_cast<replica_client::FastFailure>(i));
+    out.counter("prophecy_fast_failures_total", "Fast reads that got no usable answer.",
+                with_reason, total);
+  }
+}
+
+}  // namespace
+
+std::string prometheus_text(const StatusSources& sources) {
+  Exposition out;
+  for (const WorkerProcess& worker : sources.workers) {
+    add_worker(out, worker, sources.counters[worker.index]);
+  }
+  for (const OriginAddress& origin : sources.installation.settings.origins) {
+    add_origin(out, origin, sources.counters);
+  }
+  const HistoryTableStats stats = sources.table.stats();
+  out.gauge("prophecy_history_entries", "Entries of the history table.", {}, stats.entries);
+  out.gauge("prophecy_history_capacity", "Room in the history table.", {}, stats.capacity);
+  out.counter("prophecy_history_evictions_total", "Entries evicted for want of room.", {},
+              stats.evictions);
+  out.counter("prophecy_history_recoveries_total", "Locks taken from dead writers.", {},
+              stats.recoveries);
+  return out.text();
+}
+
+}  // namespace prophecy::sketcher

@@ -1,0 +1,41 @@
+// A small HTTP server for one page: GET /metrics. For a monitoring system, on an address that
+// clients cannot reach. Bounded in connections, bytes and time.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include "base/endpoint.hpp"
+#include "base/error.hpp"
+
+namespace prophecy::sketcher {
+
+// Single-threaded. Its io_context must not run any more once the server is destroyed.
+class MetricsServer {
+ public:
+  using Page = std::function<std::string()>;
+
+  [[nodiscard]] static Result<std::unique_ptr<MetricsServer>> listen(boost::asio::io_context& loop,
+                                                                     const Endpoint& address,
+                                                                     Page page);
+  ~MetricsServer();
+
+ private:
+  class Connection;
+
+  MetricsServer(boost::asio::io_context& loop, Page page);
+  void accept();
+
+  boost::asio::ip::tcp::acceptor acceptor_;
+  boost::asio::steady_timer retry_;
+  Page page_;
+  std::size_t open_ = 0;
+};
+
+}  // namespace prophecy::sketcher

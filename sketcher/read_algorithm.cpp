@@ -1,0 +1,53 @@
+#include "sketcher/read_algorithm.hpp"
+
+#include "base/assert.hpp"
+
+namespace prophecy::sketcher {
+
+ReadStep ReadAlgorithm::on_request(const Lookup& first_lookup) {
+  ASSERT(state_ == State::start);
+  const bool known = first_lookup.has_value() && first_lookup->mark != Mark::blacklisted &&
+                     (first_lookup->answer != kNoSketch || first_lookup->mark == Mark::whitelisted);
+  state_ = known ? State::asking_one : State::asking_group;
+  return known ? ReadStep::ask_one : ReadStep::ask_group;
+}
+
+ReadStep ReadAlgorithm::on_fast_answer(const std::optional<Sketch>& answer,
+                                       const Lookup& second_lookup, bool forced) {
+  ASSERT(state_ == State::asking_one);
+  fast_answered_ = true;
+  fast_answer_ = answer;
+  whitelisted_ = second_lookup.has_value() && second_lookup->mark == Mark::whitelisted;
+  if (second_lookup.has_value() && second_lookup->mark == Mark::none &&
+      second_lookup->answer != kNoSketch) {
+    expected_ = second_lookup->answer;
+  }
+  const bool valid = whitelisted_ || (answer.has_value() && answer == expected_);
+  if (valid && !forced) {
+    state_ = State::done;
+    return ReadStep::deliver_fast;
+  }
+  forced_ = valid;
+  state_ = State::asking_group;
+  return ReadStep::ask_group;
+}
+
+ReadStep ReadAlgorithm::on_fast_failure() {
+  ASSERT(state_ == State::asking_one);
+  state_ = State::asking_group;
+  return ReadStep::ask_group;
+}
+
+Verdict ReadAlgorithm::on_replicated_answer(const std::optional<Sketch>& answer) {
+  ASSERT(state_ == State::asking_group);
+  state_ = State::done;
+  Verdict verdict;
+  verdict.update = answer.value_or(kNoSketch);
+  if (forced_) return verdict;
+  verdict.transition = expected_.has_value() && answer != expected_;
+  // An answer that neither side may sketch (a 503, say) proves nothing against the origin.
+  verdict.divergence = fast_answered_ && fast_answer_ != answer;
+  return verdict;
+}
+
+}  // namespace prophecy::sketcher

@@ -1,0 +1,67 @@
+// Algorithm 1 of the paper (section 3.3.1) for one read, as a deterministic object: it is told
+// what the history table, one origin and the group said, and answers what to do next.
+//
+//                +-- ask_one --> on_fast_answer --+--> deliver_fast
+//   on_request --+                 on_fast_failure|
+//                +-- ask_group <------------------+
+//                        \--> on_replicated_answer --> deliver, with a Verdict
+//
+// The table is looked up again after the fast answer, and the answer compared with what the table
+// holds then: otherwise an answer older than one that another client has already seen could pass
+// (section 4.1, the delay-once property).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "history_table/history_table.hpp"
+
+namespace prophecy::sketcher {
+
+// s(r) = null of the paper. No answer has this sketch but by a collision of 160 bits.
+constexpr Sketch kNoSketch{};
+
+enum class ReadStep : std::uint8_t { ask_one, ask_group, deliver_fast };
+
+// What the group's agreed answer says about the history and about the origin that was asked first.
+struct Verdict {
+  // What the table is to take with the answer's sigma, if that is newer: s(r), or kNoSketch for an
+  // answer that may not be sketched, since a client has seen newer state than the entry's and may
+  // not be given an older answer again.
+  Sketch update{};
+  bool transition = false;  // the history and the agreed answer differ: the state has changed
+  bool divergence = false;  // agreement refuted the answer of the origin
+};
+
+class ReadAlgorithm {
+ public:
+  using Lookup = std::optional<HistoryEntry>;
+
+  [[nodiscard]] ReadStep on_request(const Lookup& first_lookup);
+
+  // `answer` is empty for an answer that may not be sketched, which validates nothing. `forced`
+  // makes a valid answer fail, for measurements.
+  [[nodiscard]] ReadStep on_fast_answer(const std::optional<Sketch>& answer,
+                                        const Lookup& second_lookup, bool forced);
+  // No usable answer: the read goes on as a replicated one.
+  [[nodiscard]] ReadStep on_fast_failure();
+
+  [[nodiscard]] Verdict on_replicated_answer(const std::optional<Sketch>& answer);
+
+  // The fast answer was valid but failed by `forced`.
+  [[nodiscard]] bool was_forced() const { return forced_; }
+  // What the history held when the fast answer came.
+  [[nodiscard]] const std::optional<Sketch>& expected() const { return expected_; }
+
+ private:
+  enum class State : std::uint8_t { start, asking_one, asking_group, done };
+
+  State state_ = State::start;
+  bool whitelisted_ = false;
+  bool forced_ = false;
+  bool fast_answered_ = false;
+  std::optional<Sketch> fast_answer_;
+  std::optional<Sketch> expected_;  // by the second lookup
+};
+
+}  // namespace prophecy::sketcher

@@ -1,0 +1,119 @@
+#include "sketcher/settings.hpp"
+
+#include <algorithm>
+#include <thread>
+
+#include "history_table/history_table.hpp"
+#include "sketcher/counters.hpp"
+
+namespace prophecy::sketcher {
+namespace {
+
+const std::vector<std::string> kModes = {"prophecy", "pbft", "pbft-ro"};
+
+constexpr std::size_t kKiB = 1 << 10;
+constexpr std::size_t kMiB = 1 << 20;
+constexpr std::size_t kGiB = 1 << 30;
+constexpr Duration kShort = milliseconds(10);
+constexpr Duration kLong = std::chrono::hours(1);
+
+void read_sketcher(ConfigSection section, Settings& settings) {
+  const std::uint64_t cores = std::clamp(std::thread::hardware_concurrency(), 1U,
+                                         static_cast<unsigned>(kWorkersMax));
+  settings.workers = static_cast<std::uint32_t>(section.number("workers", 1, kWorkersMax, cores));
+  settings.mode = static_cast<Mode>(section.choice("mode", kModes, 0));
+  settings.listen = section.endpoints("listen");
+  if (settings.listen.empty()) section.mistake("listen", "expected at least one ADDRESS:PORT");
+  settings.hosts = section.texts("hosts", std::vector<std::string>{});
+  for (std::string& host : settings.hosts) {
+    if (host.empty()) section.mistake("hosts", "expected no empty name");
+    std::transform(host.begin(), host.end(), host.begin(),
+                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  }
+  settings.admin_socket = section.path("admin");
+  if (section.has("metrics")) settings.metrics = section.endpoint("metrics");
+  if (section.has("divergence_log")) settings.divergence_log = section.path("divergence_log");
+}
+
+void read_log(ConfigSection section, Settings& settings) {
+  settings.log_level = static_cast<LogLevel>(
+      section.choice("level", {"debug", "info", "warning", "error"}, 1));
+  settings.log_format = static_cast<LogFormat>(section.choice("format", {"text", "json"}, 0));
+}
+
+void read_group(ConfigSection section, GroupSettings& group) {
+  group.file = section.path("file");
+  group.client_id = static_cast<NodeId>(
+      section.number("client_id", kFirstClientId, kLastClientId, kFirstClientId));
+  group.key_file = section.path("key_file");
+  group.sessions = static_cast<std::uint32_t>(section.number("sessions", 1, 1024, 64));
+  group.queue_max = section.number("queue_max", 1, 1'000'000, 1024);
+  group.deadline = section.duration("deadline", kShort, kLong, seconds(10));
+}
+
+void read_limits(ConfigSection section, LimitSettings& limits) {
+  limits.connections_max = section.number("connections_max", 1, 1'000'000, 10'000);
+  limits.request.target_bytes_max = section.bytes("target", 64, kMiB, 8 * kKiB);
+  limits.request.header_bytes_max = section.bytes("header", 256, kMiB, 32 * kKiB);
+  limits.request.header_count_max = section.number("header_count", 1, 10'000, 128);
+  limits.request.body_bytes_max = section.bytes("body", 0, kGiB, 16 * kMiB);
+  limits.answer = limits.request;
+  limits.answer.body_bytes_max = section.bytes("answer", kKiB, kGiB, 16 * kMiB);
+}
+
+void read_timeouts(ConfigSection section, TimeoutSettings& timeouts) {
+  timeouts.header = section.duration("header", kShort, kLong, seconds(10));
+  timeouts.body = section.duration("body", kShort, kLong, seconds(30));
+  timeouts.idle = section.duration("idle", kShort, kLong, seconds(60));
+  timeouts.send = section.duration("send", kShort, kLong, seconds(30));
+  timeouts.connect = section.duration("connect", kShort, kLong, seconds(1));
+  timeouts.answer = section.duration("answer", kShort, kLong, seconds(5));
+  timeouts.drain = section.duration("drain", kShort, kLong, seconds(10));
+}
+
+void read_origins(ConfigSection root, Settings& settings) {
+  ConfigSection section = root.section("origins");
+  settings.origin_connections_max = section.number("connections_max", 1, 65'536, 256);
+  settings.timeouts.origin_idle = section.duration("idle", kShort, kLong, seconds(4));
+  for (ConfigSection& origin : root.sections("origin")) {
+    OriginAddress address;
+    address.replica = static_cast<NodeId>(origin.number("replica", 0, kReplicasMax - 1));
+    address.address = origin.endpoint("address");
+    settings.origins.push_back(address);
+  }
+  std::sort(settings.origins.begin(), settings.origins.end(),
+            [](const auto& a, const auto& b) { return a.replica < b.replica; });
+  for (std::size_t i = 0; i < settings.origins.size(); ++i) {
+    if (settings.origins[i].replica == i) continue;
+    root.mistake("origin", "expected one [[origin]] for each replica from 0 on, and no two for one");
+    break;
+  }
+  if (settings.origins.empty()) root.mistake("origin", "missing; expected one for each replica");
+}
+
+}  // namespace
+
+std::string_view to_string(Mode mode) { return kModes[static_cast<std::size_t>(mode)]; }
+
+Result<Settings> load_settings(const std::filesystem::path& path) {
+  auto file = ConfigFile::load(path);
+  if (!file) return file.error();
+  Settings settings;
+  ConfigSection root = file->root();
+  read_sketcher(root.section("sketcher"), settings);
+  read_log(root.section("log"), settings);
+  read_group(root.section("group"), settings.group);
+  ConfigSection sketch = root.section("sketch");
+  settings.sketch_key_file = sketch.path("key_file");
+  settings.digest = static_cast<sketch::DigestKind>(sketch.choice("digest", {"sha1", "sha256"}, 0));
+  settings.table_bytes =
+      root.section("table").bytes("size", HistoryTable::kBytesMin, 1024 * kGiB, 64 * kMiB);
+  read_limits(root.section("limits"), settings.limits);
+  read_timeouts(root.section("timeouts"), settings.timeouts);
+  read_origins(root, settings);
+  settings.fail_fast_reads = root.section("test").fraction("fail_fast_reads", 0.0);
+  if (auto finished = file->finish(); !finished) return finished.error();
+  return settings;
+}
+
+}  // namespace prophecy::sketcher

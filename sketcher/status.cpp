@@ -1,0 +1,127 @@
+#include "sketcher/status.hpp"
+
+#include <nlohmann/json.hpp>
+
+namespace prophecy::sketcher {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string_view to_string(WorkerState state) {
+  switch (state) {
+    case WorkerState::running: return "running";
+    case WorkerState::waiting: return "waiting";
+    case WorkerState::stopped: return "stopped";
+  }
+  return "";
+}
+
+std::uint64_t sum(std::span<const WorkerCounters> blocks, Counter WorkerCounters::*member) {
+  std::uint64_t total = 0;
+  for (const WorkerCounters& block : blocks) total += (block.*member).get();
+  return total;
+}
+
+Json requests_json(std::span<const WorkerCounters> blocks) {
+  return {{"reads", sum(blocks, &WorkerCounters::reads)},
+          {"writes", sum(blocks, &WorkerCounters::writes)},
+          {"fast", sum(blocks, &WorkerCounters::answered_fast)},
+          {"replicated", sum(blocks, &WorkerCounters::answered_replicated)},
+          {"read_only", sum(blocks, &WorkerCounters::answered_read_only)},
+          {"refused", sum(blocks, &WorkerCounters::refused)},
+          {"failed", sum(blocks, &WorkerCounters::failed)},
+          {"abandoned", sum(blocks, &WorkerCounters::abandoned)},
+          {"client_timeouts", sum(blocks, &WorkerCounters::timeouts)}};
+}
+
+Json history_json(const StatusSources& sources) {
+  const HistoryTableStats stats = sources.table.stats();
+  return {{"capacity", stats.capacity},
+          {"entries", stats.entries},
+          {"evictions", stats.evictions},
+          {"recoveries", stats.recoveries},
+          {"inserts", sum(sources.counters, &WorkerCounters::table_inserts)},
+          {"replaces", sum(sources.counters, &WorkerCounters::table_replaces)},
+          {"transitions", sum(sources.counters, &WorkerCounters::transitions)},
+          {"forced_transitions", sum(sources.counters, &WorkerCounters::forced_transitions)},
+          {"unsketchable", sum(sources.counters, &WorkerCounters::unsketchable)}};
+}
+
+Json workers_json(const StatusSources& sources) {
+  Json workers = Json::array();
+  for (const WorkerProcess& worker : sources.workers) {
+    const WorkerCounters& counters = sources.counters[worker.index];
+    workers.push_back({{"index", worker.index},
+                       {"state", to_string(worker.state)},
+                       {"pid", worker.pid},
+                       {"restarts", worker.restarts},
+                       {"connections", counters.connections.get()},
+                       {"accepted", counters.connections_accepted.get()},
+                       {"fast", counters.answered_fast.get()},
+                       {"replicated", counters.answered_replicated.get()},
+                       {"failed", counters.failed.get()}});
+  }
+  return workers;
+}
+
+Json origins_json(const StatusSources& sources) {
+  Json origins = Json::array();
+  for (const OriginAddress& origin : sources.installation.settings.origins) {
+    std::uint64_t answers = 0;
+    std::uint64_t divergences = 0;
+    Json failures = Json::object();
+    for (std::size_t i = 0; i < replica_client::kFastFailureCount; ++i) {
+      std::uint64_t total = 0;
+      for (const WorkerCounters& block : sources.counters) {
+        total += block.origins[origin.replica].fast_failures[i].get();
+      }
+      const auto failure = static_cast<replica_client::FastFailure>(i);
+      failures[std::string(replica_client::to_string(failure))] = total;
+    }
+    for (const WorkerCounters& block : sources.counters) {
+      answers += block.origins[origin.replica].fast_answers.get();
+      divergences += block.origins[origin.replica].divergences.get();
+    }
+    origins.push_back({{"replica", origin.replica},
+                       {"address", prophecy::to_string(origin.address)},
+                       {"fast_answers", answers},
+                       {"fast_failures", std::move(failures)},
+                       {"divergences", divergences}});
+  }
+  return origins;
+}
+
+Json failures_json(std::span<const WorkerCounters> blocks) {
+  Json failures = Json::object();
+  for (std::size_t i = 0; i < replica_client::kReplicatedFailureCount; ++i) {
+    std::uint64_t total = 0;
+    for (const WorkerCounters& block : blocks) total += block.replicated_failures[i].get();
+    const auto failure = static_cast<replica_client::ReplicatedFailure>(i);
+    failures[std::string(replica_client::to_string(failure))] = total;
+  }
+  return failures;
+}
+
+}  // namespace
+
+std::string status_json(const StatusSources& sources, TimePoint now) {
+  Json listen = Json::array();
+  for (const Listener& listener : sources.listeners) {
+    listen.push_back(prophecy::to_string(listener.address));
+  }
+  const Json json{
+      {"version", PROPHECY_VERSION},
+      {"mode", to_string(sources.installation.settings.mode)},
+      {"uptime_seconds", std::chrono::duration_cast<seconds>(now - sources.started).count()},
+      {"listen", std::move(listen)},
+      {"requests", requests_json(sources.counters)},
+      {"replicated_failures", failures_json(sources.counters)},
+      {"history", history_json(sources)},
+      {"divergences", sources.divergences.count()},
+      {"divergences_lost", sum(sources.counters, &WorkerCounters::events_lost)},
+      {"workers", workers_json(sources)},
+      {"origins", origins_json(sources)}};
+  return json.dump();
+}
+
+}  // namespace prophecy::sketcher

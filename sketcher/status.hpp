@@ -1,0 +1,29 @@
+// What the master tells operators, as JSON for prophecyctl and as Prometheus text.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "sketcher/counters.hpp"
+#include "sketcher/divergence_log.hpp"
+#include "sketcher/installation.hpp"
+#include "sketcher/listeners.hpp"
+#include "sketcher/worker_process.hpp"
+
+namespace prophecy::sketcher {
+
+// Views of what the master owns.
+struct StatusSources {
+  const Installation& installation;
+  const std::vector<Listener>& listeners;
+  const std::vector<WorkerProcess>& workers;
+  std::span<const WorkerCounters> counters;  // by worker
+  const HistoryTable& table;
+  const DivergenceLog& divergences;
+  TimePoint started;
+};
+
+[[nodiscard]] std::string status_json(const StatusSources& sources, TimePoint now);
+[[nodiscard]] std::string prometheus_text(const StatusSources& sources);
+
+}  // namespace prophecy::sketcher

@@ -1,0 +1,208 @@
+#include "sketcher/worker.hpp"
+
+#include <csignal>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include "base/signal_source.hpp"
+#include "replica_client/pbft_group.hpp"
+#include "sketcher/acceptor.hpp"
+#include "sketcher/client_connection.hpp"
+#include "sketcher/connection_set.hpp"
+#include "sketcher/date.hpp"
+#include "sketcher/request_line.hpp"
+#include "sketcher/worker_context.hpp"
+
+namespace prophecy::sketcher {
+namespace {
+
+namespace asio = boost::asio;
+
+// How often deadlines are looked at: the coarseness of every time-out here.
+constexpr Duration kTick = milliseconds(100);
+constexpr Duration kLinger = seconds(1);
+
+replica_client::PbftGroupSettings group_settings(const Installation& installation,
+                                                 const WorkerSetup& setup) {
+  const Settings& settings = installation.settings;
+  replica_client::PbftGroupSettings group;
+  group.client.faults = installation.group.faults;
+  group.client.session_count = settings.group.sessions;
+  group.client.first_session = setup.index * settings.group.sessions;
+  group.client.queue_max = settings.group.queue_max;
+  group.client.first_timestamp = setup.first_timestamp;
+  group.replicated_deadline = settings.group.deadline;
+  for (const auto& replica : installation.group.replicas) group.agents.push_back(replica.address);
+  for (const OriginAddress& origin : settings.origins) {
+    group.origins.push_back({.address = origin.address,
+                             .connections_max = settings.origin_connections_max,
+                             .limits = settings.limits.answer});
+  }
+  return group;
+}
+
+class Worker final : private ConnectionOwner, private replica_client::RefutationHandler {
+ public:
+  Worker(const Installation& installation, WorkerSetup setup, HistoryTable& table,
+         WorkerCounters& counters, Logger& log);
+  int run();
+
+ private:
+  void on_connection_closed(ClientConnection& connection) override;
+  void on_refuted(const replica_client::Refutation& refutation) override;
+  void on_accepted(asio::ip::tcp::socket socket, std::string address);
+  void on_stop_signal();
+  void tick();
+  void drain();
+  void finish_drain();
+
+  const Settings& settings_;
+  std::uint32_t index_;
+  Logger& log_;
+  asio::io_context loop_{1};
+  SignalSource stop_signals_;
+  asio::steady_timer ticker_;
+  TimePoint drain_deadline_ = TimePoint::max();
+  replica_client::OriginTimeouts origin_timeouts_;
+  ConnectionTimeouts connection_timeouts_;
+  DateCache date_;
+  DivergenceReporter divergences_;
+  replica_client::PbftGroup group_;
+  WorkerContext context_;
+  std::vector<std::unique_ptr<Acceptor>> acceptors_;
+  ConnectionSet connections_;
+};
+
+Worker::Worker(const Installation& installation, WorkerSetup setup, HistoryTable& table,
+               WorkerCounters& counters, Logger& log)
+    : settings_(installation.settings),
+      index_(setup.index),
+      log_(log),
+      stop_signals_(loop_, {SIGTERM, SIGINT}, [this](int) { on_stop_signal(); }),
+      ticker_(loop_),
+      origin_timeouts_{.connect = TimeoutQueue(settings_.timeouts.connect),
+                       .answer = TimeoutQueue(settings_.timeouts.answer),
+                       .idle = TimeoutQueue(settings_.timeouts.origin_idle)},
+      connection_timeouts_{.header = TimeoutQueue(settings_.timeouts.header),
+                           .body = TimeoutQueue(settings_.timeouts.body),
+                           .idle = TimeoutQueue(settings_.timeouts.idle),
+                           .send = TimeoutQueue(settings_.timeouts.send),
+                           .linger = TimeoutQueue(kLinger)},
+      divergences_(std::move(setup.event_channel), setup.index, counters),
+      group_(loop_, group_settings(installation, setup), installation.keys, origin_timeouts_,
+             *this, log),
+      context_{.settings = settings_,
+               .profile = installation.group.profile,
+               .sketch = installation.sketch,
+               .table = table,
+               .group = group_,
+               .counters = counters,
+               .divergences = divergences_,
+               .random = {},
+               .request_canonicalizer = sketch::RequestCanonicalizer(installation.group.profile),
+               .answer_canonicalizer = sketch::AnswerCanonicalizer(installation.group.profile)},
+      connections_(settings_.limits.connections_max) {
+  for (UniqueFd& listener : setup.listeners) {
+    acceptors_.push_back(std::make_unique<Acceptor>(
+        loop_, std::move(listener),
+        [this](asio::ip::tcp::socket socket, std::string address) {
+          on_accepted(std::move(socket), std::move(address));
+        }));
+  }
+}
+
+int Worker::run() {
+  tick();
+  group_.start();
+  for (auto& acceptor : acceptors_) acceptor->resume();
+  loop_.run();
+  return 0;
+}
+
+void Worker::on_accepted(asio::ip::tcp::socket socket, std::string address) {
+  context_.counters.connections_accepted.add();
+  context_.counters.connections.add();
+  ClientConnection& connection =
+      connections_.add(std::make_unique<ClientConnection>(std::move(socket), std::move(address),
+                                                          context_, connection_timeouts_, date_,
+                                                          *this));
+  connection.start();
+  // New clients wait in the listeners' backlogs until one of the others has gone.
+  if (connections_.full()) {
+    for (auto& acceptor : acceptors_) acceptor->pause();
+  }
+}
+
+void Worker::on_connection_closed(ClientConnection& connection) {
+  context_.counters.connections.subtract();
+  const bool was_full = connections_.full();
+  connections_.remove(connection);
+  if (drain_deadline_ != TimePoint::max()) {
+    if (connections_.empty()) finish_drain();
+  } else if (was_full) {
+    for (auto& acceptor : acceptors_) acceptor->resume();
+  }
+}
+
+void Worker::on_refuted(const replica_client::Refutation& refutation) {
+  const std::string origin = to_string(settings_.origins[refutation.replica].address);
+  Divergence divergence;
+  divergence.kind = DivergenceKind::replicated;
+  divergence.replica = refutation.replica;
+  divergence.origin = origin;
+  const RequestLine line = parse_request_line(refutation.request_head);
+  divergence.method = line.method;
+  divergence.target = line.target;
+  divergence.authority = line.authority;
+  divergence.answer_digest = to_hex(refutation.vote_digest);
+  divergence.agreed_digest = to_hex(refutation.agreed_digest);
+  divergences_.report(divergence);
+}
+
+void Worker::on_stop_signal() {
+  if (drain_deadline_ != TimePoint::max()) return finish_drain();  // asked twice
+  drain();
+}
+
+void Worker::tick() {
+  const TimePoint now = std::chrono::steady_clock::now();
+  connection_timeouts_.header.expire(now);
+  connection_timeouts_.body.expire(now);
+  connection_timeouts_.idle.expire(now);
+  connection_timeouts_.send.expire(now);
+  connection_timeouts_.linger.expire(now);
+  origin_timeouts_.connect.expire(now);
+  origin_timeouts_.answer.expire(now);
+  origin_timeouts_.idle.expire(now);
+  if (now >= drain_deadline_) return finish_drain();
+  ticker_.expires_at(now + kTick);
+  ticker_.async_wait([this](const boost::system::error_code& error) {
+    if (!error) tick();
+  });
+}
+
+void Worker::drain() {
+  log_.info("draining", {{"connections", connections_.size()}});
+  drain_deadline_ = std::chrono::steady_clock::now() + settings_.timeouts.drain;
+  for (auto& acceptor : acceptors_) acceptor->pause();
+  connections_.for_each([](ClientConnection& connection) { connection.drain(); });
+  if (connections_.empty()) finish_drain();
+}
+
+void Worker::finish_drain() {
+  if (!connections_.empty()) {
+    log_.warning("drain-incomplete", {{"connections", connections_.size()}});
+  }
+  loop_.stop();
+}
+
+}  // namespace
+
+int run_worker(const Installation& installation, WorkerSetup setup, HistoryTable& table,
+               WorkerCounters& counters, Logger& log) {
+  Worker worker(installation, std::move(setup), table, counters, log);
+  return worker.run();
+}
+
+}  // namespace prophecy::sketcher
