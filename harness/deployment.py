@@ -3,14 +3,18 @@
 from harness.apache import ApacheCluster
 from harness.folders import make_folder, remove_folder
 from harness.ports import PortReservation
+from harness.processes import HarnessError
 from harness.replicas import ReplicaGroup
 from harness.sketcher import Sketcher
 
 DEFAULT_CONTENT = {"/index.html": "<p>The page that all four origins serve.</p>\n"}
 
+SANITIZER_MARKS = ["ERROR: AddressSanitizer", "ERROR: LeakSanitizer", "WARNING: ThreadSanitizer",
+                   ": runtime error: "]
+
 
 class Deployment:
-    """Context manager. Options:
+    """Context manager, which fails at its end when a program died of itself. Options:
 
     faults            f; there are 3f+1 origins and agents
     mode              prophecy, pbft or pbft-ro
@@ -52,19 +56,33 @@ class Deployment:
         self.agents.start()
         self.sketcher.start()
 
-    def close(self):
+    def _stop_programs(self):
         for part in ("sketcher", "agents", "origins"):
             if hasattr(self, part):
                 getattr(self, part).stop()
+
+    def close(self):
+        self._stop_programs()
         self.ports.close()
         remove_folder(self.folder)
 
     def logs(self):
         """What all programs wrote, for the report of a failure."""
-        parts = []
-        for path in sorted(self.folder.glob("*.log")):
-            parts.append(f"--- {path.name}\n{path.read_text(errors='replace')[-4000:]}")
-        return "\n".join(parts)
+        return "\n".join(f"--- {path.name}\n{path.read_text(errors='replace')[-4000:]}"
+                         for path in sorted(self.folder.glob("*.log")))
+
+    def problems(self):
+        """Programs that ended without being told to, and reports of sanitizers."""
+        found = []
+        for owner in (self.sketcher, *self.agents, *self.origins):
+            if owner.child and not owner.child.running():
+                found.append(f"{owner.child.name} ended with status {owner.child.wait(0)}:\n"
+                             f"{owner.child.log()[-4000:]}")
+        for path in self.folder.glob("*.log"):
+            text = path.read_text(errors="replace")
+            if any(mark in text for mark in SANITIZER_MARKS):
+                found.append(f"{path.name}:\n{text[-8000:]}")
+        return found
 
     def __enter__(self):
         if self._start_at_once:
@@ -75,8 +93,15 @@ class Deployment:
                 raise
         return self
 
-    def __exit__(self, *_):
-        self.close()
+    def __exit__(self, kind, *_):
+        try:
+            found = self.problems()
+            self._stop_programs()
+            found = found or self.problems()
+        finally:
+            self.close()
+        if found and kind is None:
+            raise HarnessError("\n".join(found))
 
 
 def _with_mode(changes, mode):

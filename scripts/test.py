@@ -26,6 +26,9 @@ from harness.programs import ROOT, build_folder  # noqa: E402
 
 END_TO_END_TIMEOUT_S = 1800
 UNIT_TIMEOUT_S = 1800
+# For a build with sanitizers: what they find ends the program.
+SANITIZERS = {"UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1",
+              "TSAN_OPTIONS": "halt_on_error=1"}
 
 
 @dataclass
@@ -61,7 +64,8 @@ def run_tidy(names):
 def run_timed(command, timeout_s, environment=None):
     """Runs a command in a process group of its own, so that a time-out ends all of it."""
     process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.DEVNULL,
-                               start_new_session=True, env={**os.environ, **(environment or {})})
+                               start_new_session=True,
+                               env={**SANITIZERS, **os.environ, **(environment or {})})
     try:
         return process.wait(timeout_s)
     except subprocess.TimeoutExpired:

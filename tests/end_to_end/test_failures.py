@@ -124,6 +124,13 @@ def test_killed_worker_under_load():
         assert curl(deployment.url + "/new").body == b"new"
 
 
+def ended_by_itself(owner, timeout_s):
+    """The exit status of a program that was told to end, and is then forgotten."""
+    status = owner.child.wait(timeout_s)
+    owner.child = None
+    return status
+
+
 def two_workers(deployment):
     workers = deployment.sketcher.workers()
     return workers if len(workers) == 2 else None
@@ -151,7 +158,7 @@ def test_term_drains_requests_in_flight():
         assert (answer.status, answer.body) == (200, b"page 1")
         assert answer.field("connection") == "close"
         assert busy.ended()
-        assert deployment.sketcher.child.wait(15) == 0
+        assert ended_by_itself(deployment.sketcher, 15) == 0
 
 
 def test_term_does_not_wait_for_ever():
@@ -161,16 +168,15 @@ def test_term_does_not_wait_for_ever():
         half.send(b"PUT /half HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n\r\nhalf")
         time.sleep(0.2)
         deployment.sketcher.child.signal(signal.SIGTERM)
-        assert deployment.sketcher.child.wait(10) == 0
+        assert ended_by_itself(deployment.sketcher, 10) == 0
 
 
 def test_replica_ends_on_term():
     with Deployment(content=CONTENT) as deployment:
         agent = deployment.agents[3]
         agent.child.signal(signal.SIGTERM)
-        assert agent.child.wait(10) == 0
+        assert ended_by_itself(agent, 10) == 0
         assert not agent.admin.exists()
-        agent.child = None
         assert curl(deployment.url + "/1").body == b"page 1"
 
 
