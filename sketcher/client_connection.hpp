@@ -20,6 +20,7 @@
 #include <boost/asio/ip/tcp.hpp>
 
 #include "http/parser.hpp"
+#include "sketcher/answer_writer.hpp"
 #include "sketcher/exchange.hpp"
 
 namespace prophecy::sketcher {

@@ -7,10 +7,12 @@
 #include <boost/asio/steady_timer.hpp>
 #include <nlohmann/json.hpp>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/admin_socket.hpp"
 #include "base/random.hpp"
 #include "base/signal_source.hpp"
+#include "sketcher/divergence.hpp"
 #include "sketcher/divergence_log.hpp"
 #include "sketcher/listeners.hpp"
 #include "sketcher/metrics_server.hpp"
@@ -48,7 +50,8 @@ class Master {
  private:
   Result<> start_worker_at(std::uint32_t index);
   void receive_events(std::uint32_t index);
-  void read_events(std::uint32_t index);
+  void wait_for_events(std::uint32_t index);
+  [[nodiscard]] bool take_events(std::uint32_t index);
   void on_signal(int signal);
   void reap();
   void on_worker_ended(std::uint32_t index, int wait_status);
@@ -147,21 +150,24 @@ void Master::receive_events(std::uint32_t index) {
   error_code ignored;
   seat.events.close(ignored);
   seat.events.assign(workers_[index].events.release());
-  read_events(index);
+  wait_for_events(index);
 }
 
-void Master::read_events(std::uint32_t index) {
-  Seat& seat = *seats_[index];
-  seat.events.async_wait(asio::posix::stream_descriptor::wait_read, [this, index,
-                                                                     &seat](error_code error) {
-    if (error) return;
-    char event[kEventBytesMax];
-    ssize_t size = 0;
-    while ((size = ::read(seat.events.native_handle(), event, sizeof event)) > 0) {
-      divergences_.add({event, static_cast<std::size_t>(size)});
-    }
-    if (size < 0) read_events(index);  // nothing more now; at 0 the worker has gone
-  });
+void Master::wait_for_events(std::uint32_t index) {
+  seats_[index]->events.async_wait(asio::posix::stream_descriptor::wait_read,
+                                   [this, index](error_code error) {
+                                     if (!error && take_events(index)) wait_for_events(index);
+                                   });
+}
+
+// Takes all that has arrived. False at the end of the channel: the worker has gone.
+bool Master::take_events(std::uint32_t index) {
+  char event[kEventBytesMax];
+  for (;;) {
+    const ssize_t size = ::read(seats_[index]->events.native_handle(), event, sizeof event);
+    if (size <= 0) return size < 0;
+    divergences_.add({event, static_cast<std::size_t>(size)});
+  }
 }
 
 void Master::on_signal(int signal) {
@@ -193,6 +199,7 @@ void Master::on_worker_ended(std::uint32_t index, int wait_status) {
   // First of all: another worker may be waiting for a bucket that this one held.
   table_.declare_dead(static_cast<WriterSlot>(index + 1));
   counters_[index].connections.set(0);
+  static_cast<void>(take_events(index));  // what it reported last
   worker.pid = -1;
   const bool clean = WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == 0;
   if (stopping_) {
@@ -260,11 +267,6 @@ void Master::signal_workers(int signal) {
 void Master::finish_when_all_stopped() {
   for (const WorkerProcess& worker : workers_) {
     if (worker.state != WorkerState::stopped) return;
-  }
-  // What the workers reported last is still on its way.
-  for (std::uint32_t i = 0; i < workers_.size(); ++i) {
-    error_code ignored;
-    seats_[i]->events.cancel(ignored);
   }
   loop_.stop();
 }

@@ -81,7 +81,7 @@ class MetricsServer::Connection : public std::enable_shared_from_this<Connection
 
   void answer_error(std::uint16_t status, std::string_view reason) {
     DateCache date;
-    append_error(output_, status, reason, {.keep_alive = false, .date = date.now()});
+    append_error(output_, status, reason, {.keep_alive = false, .if_none_match = {}, .date = date.now()});
     write();
   }
 

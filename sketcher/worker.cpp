@@ -123,10 +123,9 @@ int Worker::run() {
 void Worker::on_accepted(asio::ip::tcp::socket socket, std::string address) {
   context_.counters.connections_accepted.add();
   context_.counters.connections.add();
-  ClientConnection& connection =
-      connections_.add(std::make_unique<ClientConnection>(std::move(socket), std::move(address),
-                                                          context_, connection_timeouts_, date_,
-                                                          *this));
+  ConnectionOwner& owner = *this;
+  ClientConnection& connection = connections_.add(std::make_unique<ClientConnection>(
+      std::move(socket), std::move(address), context_, connection_timeouts_, date_, owner));
   connection.start();
   // New clients wait in the listeners' backlogs until one of the others has gone.
   if (connections_.full()) {

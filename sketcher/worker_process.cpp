@@ -1,6 +1,7 @@
 #include "sketcher/worker_process.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <csignal>
 
 #include <sys/prctl.h>

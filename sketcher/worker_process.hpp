@@ -2,11 +2,8 @@
 // a process dies, another takes its place: the same listeners, counters and index.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <vector>
-
-#include <boost/asio/local/seq_packet_protocol.hpp>
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
