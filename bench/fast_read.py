@@ -140,9 +140,9 @@ def system_calls(options):
         time.sleep(0.5)
         if strace.poll() is not None:
             return [Figure("system calls", "skipped", "", {"reason": strace.stderr.read().strip()})]
-        before = deployment.sketcher.counters()["answered_fast"]
+        before = deployment.sketcher.counters()["fast"]
         run_wrk(deployment.url + "/1", seconds, CONNECTIONS)
-        answered = deployment.sketcher.counters()["answered_fast"] - before
+        answered = deployment.sketcher.counters()["fast"] - before
         strace.send_signal(signal.SIGINT)
         strace.communicate(timeout=20)
         with open(f"{folder}/calls", encoding="utf-8") as file:

@@ -31,8 +31,8 @@ def stay(screen, deployment):
     screen.detail(f"the origins' folders: {deployment.folder}/origin-N/htdocs")
     while deployment.sketcher.child.running():
         counters = deployment.sketcher.counters()
-        screen.live(f"answers: {counters['answered_fast']} fast, "
-                    f"{counters['answered_replicated']} replicated;  "
+        screen.live(f"answers: {counters['fast']} fast, "
+                    f"{counters['replicated']} replicated;  "
                     f"divergences: {len(deployment.sketcher.divergences())}")
         time.sleep(1)
     raise HarnessError("the sketcher has ended")

@@ -33,8 +33,8 @@ def counted(deployment, action):
     before = deployment.sketcher.counters()
     action()
     after = deployment.sketcher.counters()
-    return (after["answered_fast"] - before["answered_fast"],
-            after["answered_replicated"] - before["answered_replicated"])
+    return (after["fast"] - before["fast"],
+            after["replicated"] - before["replicated"])
 
 
 def first_read(deployment):

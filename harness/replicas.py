@@ -4,7 +4,7 @@ import json
 import signal
 from pathlib import Path
 
-from harness.processes import Child, HarnessError
+from harness.processes import Child, HarnessError, wait_until
 from harness.programs import program, run_program
 from harness.toml_writer import merged, to_toml
 
@@ -95,6 +95,10 @@ class ReplicaGroup:
     def start(self):
         for agent in self.agents:
             agent.start()
+        wait_until(self._connected, 20, "the agents to find each other")
+
+    def _connected(self):
+        return all(peer["connected"] for agent in self.agents for peer in agent.status()["peers"])
 
     def stop(self):
         for agent in self.agents:

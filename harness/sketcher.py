@@ -58,11 +58,12 @@ class Sketcher:
         return ctl_json("status", "--admin", self.admin, "--json")
 
     def counters(self):
-        """The counters of requests, as one flat dictionary of numbers."""
-        return flat_numbers(self.status())
+        """How many requests ended in which way, since the start: fast, replicated, read_only, ..."""
+        return self.status()["requests"]
 
     def divergences(self):
-        return divergence_list(ctl_json("divergences", "--admin", self.admin, "--json"))
+        """The events that prophecyctl tells, oldest first."""
+        return ctl_json("divergences", "--admin", self.admin, "--json")["events"]
 
     def workers(self):
         """The process ids of the workers."""
@@ -78,22 +79,6 @@ class Sketcher:
             self.child.kill()
             self.child = None
             self.admin.unlink(missing_ok=True)
-
-
-def flat_numbers(document, prefix=""):
-    """{"a": {"b": 1}} to {"a.b": 1}; what is no number is left out."""
-    flat = {}
-    items = enumerate(document) if isinstance(document, list) else document.items()
-    for key, value in items:
-        if isinstance(value, (dict, list)):
-            flat.update(flat_numbers(value, f"{prefix}{key}."))
-        elif isinstance(value, (int, float)) and not isinstance(value, bool):
-            flat[f"{prefix}{key}"] = value
-    return flat
-
-
-def divergence_list(document):
-    return document if isinstance(document, list) else document["divergences"]
 
 
 def json_lines(path):

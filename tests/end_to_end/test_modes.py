@@ -6,7 +6,7 @@ from harness import Deployment
 from harness.http_client import curl
 
 PAGE = b"page\n"
-ANSWERED = {"pbft": "answered_replicated", "pbft-ro": "answered_read_only"}
+ANSWERED = {"pbft": "replicated", "pbft-ro": "read_only"}
 
 
 @pytest.fixture(scope="module", name="deployment", params=sorted(ANSWERED))
@@ -23,7 +23,7 @@ def test_reads(deployment):
         assert (answer.status, answer.body) == (200, PAGE)
     after = deployment.sketcher.counters()
     assert after[name] - before[name] == 10
-    assert after["answered_fast"] == 0
+    assert after["fast"] == 0
 
 
 def test_writes_and_reads(deployment):
