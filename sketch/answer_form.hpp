@@ -1,17 +1,26 @@
 // The canonical form of an answer: what replicas agree on, what s(r) covers, and all that a client
 // receives. `head` encodes the status and the covered fields, sorted; the body follows unchanged.
+// docs/canonical-form.md holds the encoding.
 #pragma once
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/bytes.hpp"
+#include "base/codec.hpp"
 #include "base/error.hpp"
 #include "http/message.hpp"
+#include "sketch/nominated.hpp"
 #include "sketch/profile.hpp"
 
 namespace prophecy::sketch {
+
+// An answer beyond these has no canonical form.
+constexpr std::size_t kAnswerHeadBytesMax = 1 << 20;
+constexpr std::size_t kAnswerBodyBytesMax = 1 << 30;
 
 // Views into a message or an encoded form that must outlive it.
 struct AnswerForm {
@@ -20,6 +29,7 @@ struct AnswerForm {
   std::string_view body;
 };
 
+// Any but `none` makes the answer useless: a failure of the origin that gave it.
 enum class AnswerFault : std::uint8_t {
   none,
   nominated_field,  // Connection names a field that may not be hop-by-hop (Set-Cookie, CSP, ...)
@@ -28,36 +38,56 @@ enum class AnswerFault : std::uint8_t {
 };
 
 // Turns an origin's parsed answer into its form. One object a worker: the form's head lies in the
-// canonicalizer until its next call, the body in the response.
+// canonicalizer until its next call, the body in the response. Not thread-safe.
 class AnswerCanonicalizer {
  public:
+  // The profile must outlive it.
   explicit AnswerCanonicalizer(const Profile& profile);
   [[nodiscard]] AnswerFault canonicalize(const http::Response& response, bool answers_head,
                                          AnswerForm& form);
+
+ private:
+  [[nodiscard]] AnswerFault take_fields(const http::Response& response, bool answers_head);
+  void write_head(const http::Response& response);
+
+  const Profile& profile_;
+  NominatedNames nominated_;
+  std::vector<std::size_t> covered_;  // positions in the response's fields, sorted by name
+  std::string joined_;
+  Bytes head_;
 };
 
-// What agents hand to PBFT as the result, and back.
+// What agents hand to PBFT as the result, and back. decode() accepts what encode() can have made
+// of a canonical form and nothing else, so that encode(decode(x)) is x. The form it returns looks
+// into `encoded`.
 [[nodiscard]] Bytes encode(const AnswerForm& form);
 [[nodiscard]] Result<AnswerForm> decode(ByteView encoded);
 
 // True when the history may hold it: 5xx, 408, 425 and 429 may be agreed and delivered, never
-// sketched; neither may an answer whose Vary names a request field that is not keyed.
+// sketched; nor what answers a range or a condition, since none was asked for; nor an answer whose
+// Vary names a request field that origins see and s(q) does not cover.
 [[nodiscard]] bool may_be_sketched(const AnswerForm& form, const Profile& profile);
 
 // Iterates the covered fields of a form, in order.
 class AnswerFields {
  public:
   explicit AnswerFields(const AnswerForm& form);
-  // False at the end.
+  // False at the end. The views are into the form's head.
   [[nodiscard]] bool next(std::string_view& name, std::string_view& value);
+
+ private:
+  Reader reader_;
 };
 
 // Where two answers differ, for a divergence's evidence: "status", "header:NAME", "body".
 struct AnswerDifference {
   std::string_view part;          // "status", "header" or "body"
-  std::string header;             // the first differing field's name
+  std::string header;             // the differing field's name
   std::uint64_t body_offset = 0;  // of the first differing byte
 };
+
+// At most this many differences are listed; the status and the body always are.
+constexpr std::size_t kHeaderDifferencesMax = 16;
 [[nodiscard]] std::vector<AnswerDifference> compare(const AnswerForm& one, const AnswerForm& other);
 
 }  // namespace prophecy::sketch

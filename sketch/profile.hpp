@@ -1,6 +1,9 @@
 // The canonicalisation profile: what happens to each header field, in both directions. All members
 // of a group use the same one; its id is part of every canonical form. docs/canonical-form.md
 // holds the table with the reason for each field.
+//
+// A value that does not change once it is made; may be shared by threads. Names are asked for in
+// lower case.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +11,7 @@
 
 #include "base/config.hpp"
 #include "base/digest.hpp"
+#include "sketch/name_table.hpp"
 
 namespace prophecy::sketch {
 
@@ -16,8 +20,8 @@ namespace prophecy::sketch {
 enum class RequestRule : std::uint8_t {
   keyed,       // covered by s(q) and forwarded
   forwarded,   // forwarded for the origin's logs, not covered: the visible exception
-  generated,   // replaced by the sketcher's own
-  dropped,     // not forwarded: the default for an unknown field
+  generated,   // never the client's: replaced by the sketcher's own, or by nothing
+  dropped,     // not forwarded on a read: the default for an unknown field
   hop_by_hop,  // belongs to the connection
 };
 
@@ -27,6 +31,7 @@ enum class AnswerRule : std::uint8_t {
   regenerated,  // removed; the sketcher writes its own or none
   dropped,      // removed
   hop_by_hop,   // belongs to the connection
+  internal,     // control between an origin and its own front end: the answer is refused
 };
 
 class Profile {
@@ -35,9 +40,29 @@ class Profile {
   // Reads [canonical]: additions to the defaults, checked against what may not be changed.
   [[nodiscard]] static Profile from_config(ConfigSection section);
 
-  [[nodiscard]] RequestRule request_rule(std::string_view lower_case_name) const;
-  [[nodiscard]] AnswerRule answer_rule(std::string_view lower_case_name) const;
-  [[nodiscard]] const Sha256::Digest& id() const;
+  [[nodiscard]] RequestRule request_rule(std::string_view name) const;
+  [[nodiscard]] AnswerRule answer_rule(std::string_view name) const;
+  // SHA-256 of all rules and of the version of the canonical form.
+  [[nodiscard]] const Sha256::Digest& id() const { return id_; }
+
+  // Whether an origin's answer can depend on the field although s(q) does not cover it.
+  [[nodiscard]] bool is_seen_unkeyed(std::string_view name) const;
+  // Whether Connection may name the field as one of its own. What the profile knows as end-to-end
+  // or as framing may not be made to vanish like that.
+  [[nodiscard]] bool may_nominate_in_request(std::string_view name) const;
+  [[nodiscard]] bool may_nominate_in_answer(std::string_view name) const;
+
+ private:
+  [[nodiscard]] bool knows_request_field(std::string_view name) const;
+  [[nodiscard]] bool knows_answer_field(std::string_view name) const;
+  void add_keyed(ConfigSection& section);
+  void add_forwarded(ConfigSection& section);
+  void add_dropped(ConfigSection& section);
+  void compute_id();
+
+  NameTable request_rules_;
+  NameTable answer_rules_;
+  Sha256::Digest id_{};
 };
 
 }  // namespace prophecy::sketch

@@ -1,29 +1,37 @@
 // The canonical form of a request: what s(q) covers, and what an origin gets to see. On a read
 // the two are the same but for the visible exceptions (RequestRule::forwarded).
+//
+// The wire text is a request that http::RequestParser accepts; it goes to an origin on a fast read
+// and is the operation that a replicated request orders. The order of its fields is fixed: host,
+// keyed fields by name, other fields by name, the sketcher's own.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/bytes.hpp"
 #include "http/message.hpp"
+#include "sketch/nominated.hpp"
 #include "sketch/profile.hpp"
 
 namespace prophecy::sketch {
 
 // What the sketcher knows of a request beyond its bytes.
 struct RequestContext {
-  std::string_view scheme = "http";
-  std::string_view client_address;  // numeric, for X-Forwarded-For
+  std::string_view scheme = "http";  // "http" or "https"
+  std::string_view client_address;   // numeric, for X-Forwarded-For; empty: none is written
 };
 
 struct RequestForm {
   bool is_read = false;
   bool is_head = false;
-  Bytes key;         // typed and length-prefixed: method, scheme, authority, target, keyed fields
-  std::string wire;  // the request for the origin: an HTTP/1.1 head framed by us, and the body
+  Bytes key;              // typed and length-prefixed: method, scheme, authority, target, keyed
+                          // fields; empty for a write
+  std::string authority;  // in its one form, to be compared with the configured hosts
+  std::string wire;       // the request for the origin: an HTTP/1.1 head framed by us, and the body
 
   void clear();  // keeps the storage
 };
@@ -34,13 +42,33 @@ struct Refusal {
   std::string_view reason;  // static text
 };
 
-// Fills `form` from a parsed request. One object a worker, for its scratch space.
+// Fills `form` from a parsed request. One object a worker, for its scratch space; not thread-safe.
 class RequestCanonicalizer {
  public:
+  // The profile must outlive it.
   explicit RequestCanonicalizer(const Profile& profile);
+  // Requires a whole request of RequestParser's. After a refusal, `form` is not to be used.
   [[nodiscard]] std::optional<Refusal> canonicalize(const http::Request& request,
                                                     const RequestContext& context,
                                                     RequestForm& form);
+
+ private:
+  [[nodiscard]] std::optional<Refusal> take_target(const http::Request& request,
+                                                   const RequestContext& context,
+                                                   RequestForm& form);
+  [[nodiscard]] std::optional<Refusal> take_fields(const http::Request& request, bool is_read);
+  // Joins the values from `position` in keyed_ on that have one name; moves behind them.
+  [[nodiscard]] std::string_view join_keyed(const http::FieldList& fields, std::size_t& position);
+  void write_generated(const http::Request& request, const RequestContext& context,
+                       RequestForm& form);
+
+  const Profile& profile_;
+  NominatedNames nominated_;
+  std::string target_;            // in origin form, or "*"
+  std::string host_;              // the Host field in its one form
+  std::string joined_;
+  std::vector<std::size_t> keyed_;      // positions in the request's fields, sorted by name
+  std::vector<std::size_t> forwarded_;  // the same
 };
 
 }  // namespace prophecy::sketch

@@ -5,15 +5,17 @@
 
 #include <array>
 #include <cstdint>
+#include <variant>
 
 #include "base/digest.hpp"
 #include "base/error.hpp"
 #include "sketch/answer_form.hpp"
 #include "sketch/profile.hpp"
 #include "sketch/request_form.hpp"
-#include "sketch/sketch_value.hpp"
 
 namespace prophecy::sketch {
+
+using Sketch = std::array<std::uint8_t, 20>;
 
 enum class DigestKind : std::uint8_t {
   sha1,    // HMAC-SHA-1
@@ -25,11 +27,27 @@ constexpr std::size_t kSecretSize = 32;
 // Immutable once made; may be shared by threads. Computes without allocating.
 class SketchFunction {
  public:
-  // `secret` has kSecretSize bytes.
+  // `secret` has kSecretSize bytes. The profile is needed only here.
   SketchFunction(DigestKind kind, ByteView secret, const Profile& profile);
 
+  // Requires the form of a read: a write has no key.
   [[nodiscard]] Sketch of(const RequestForm& request) const;
   [[nodiscard]] Sketch of(const AnswerForm& answer) const;
+
+ private:
+  // Keyed, with the domain tag and the profile's id already taken in; each message starts from a
+  // copy.
+  template <class Hash>
+  struct Prepared {
+    Hmac<Hash> request;
+    Hmac<Hash> answer;
+  };
+  using Either = std::variant<Prepared<Sha1>, Prepared<Sha256>>;
+
+  template <class Hash>
+  [[nodiscard]] static Prepared<Hash> prepare(ByteView secret, const Profile& profile);
+
+  Either prepared_;
 };
 
 }  // namespace prophecy::sketch

@@ -1,0 +1,115 @@
+#include "sketch/answer_form.hpp"
+
+#include "http/text.hpp"
+#include "sketch/field_order.hpp"
+
+namespace prophecy::sketch {
+namespace {
+
+// True when Cache-Control says by itself how long the answer stays fresh.
+bool has_max_age(const http::FieldList& fields) {
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    if (fields.name(i) != "cache-control") continue;
+    std::string_view rest = fields.value(i);
+    std::string_view directive;
+    while (http::next_list_element(rest, directive)) {
+      const std::string_view name = http::trim(directive.substr(0, directive.find('=')));
+      if (http::equal_ignoring_case(name, "max-age") ||
+          http::equal_ignoring_case(name, "s-maxage")) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+AnswerCanonicalizer::AnswerCanonicalizer(const Profile& profile) : profile_(profile) {}
+
+AnswerFault AnswerCanonicalizer::canonicalize(const http::Response& response, bool answers_head,
+                                              AnswerForm& form) {
+  if (response.body.size() > kAnswerBodyBytesMax) return AnswerFault::too_large;
+  if (const AnswerFault fault = take_fields(response, answers_head); fault != AnswerFault::none) {
+    return fault;
+  }
+  write_head(response);
+  if (head_.size() > kAnswerHeadBytesMax) return AnswerFault::too_large;
+  form = {response.status, head_, response.body};
+  return AnswerFault::none;
+}
+
+AnswerFault AnswerCanonicalizer::take_fields(const http::Response& response, bool answers_head) {
+  const http::FieldList& fields = response.fields;
+  if (!nominated_.read(fields)) return AnswerFault::nominated_field;
+  for (std::size_t i = 0; i < nominated_.size(); ++i) {
+    if (!profile_.may_nominate_in_answer(nominated_.name(i))) return AnswerFault::nominated_field;
+  }
+  covered_.clear();
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    const std::string_view name = fields.name(i);
+    const AnswerRule rule = profile_.answer_rule(name);
+    if (rule == AnswerRule::internal) return AnswerFault::internal_field;
+    // The length in an answer to HEAD is delivered: there is no body that it could be counted from.
+    const bool length_of_unseen_body = answers_head && name == "content-length";
+    if (rule != AnswerRule::covered && !length_of_unseen_body) continue;
+    if (nominated_.contains(name)) continue;
+    // Off by a second between two origins, and says what max-age says already.
+    if (name == "expires" && has_max_age(fields)) continue;
+    covered_.push_back(i);
+  }
+  sort_by_name(fields, covered_);
+  return AnswerFault::none;
+}
+
+void AnswerCanonicalizer::write_head(const http::Response& response) {
+  const http::FieldList& fields = response.fields;
+  head_.clear();
+  Writer writer(head_);
+  writer.integer(response.status);
+  for (std::size_t i = 0; i < covered_.size();) {
+    const std::string_view name = fields.name(covered_[i]);
+    joined_.assign(fields.value(covered_[i]));
+    ++i;
+    // Set-Cookie is the one field whose repeats may not be joined (RFC 9110, 5.3).
+    for (; name != "set-cookie" && i < covered_.size() && fields.name(covered_[i]) == name; ++i) {
+      append_list_part(joined_, ", ", fields.value(covered_[i]));
+    }
+    writer.sized(as_bytes(name));
+    writer.sized(as_bytes(joined_));
+  }
+}
+
+AnswerFields::AnswerFields(const AnswerForm& form) : reader_(form.head) {
+  static_cast<void>(reader_.integer<std::uint16_t>());
+}
+
+bool AnswerFields::next(std::string_view& name, std::string_view& value) {
+  if (reader_.remaining() == 0) return false;
+  name = as_text(reader_.sized(kAnswerHeadBytesMax));
+  value = as_text(reader_.sized(kAnswerHeadBytesMax));
+  return !reader_.failed();
+}
+
+bool may_be_sketched(const AnswerForm& form, const Profile& profile) {
+  if (form.status >= 500) return false;
+  for (const int status : {206, 304, 408, 412, 416, 425, 429}) {
+    if (form.status == status) return false;
+  }
+  AnswerFields fields(form);
+  std::string_view name;
+  std::string_view value;
+  std::string lowered;
+  while (fields.next(name, value)) {
+    if (name != "vary") continue;
+    std::string_view element;
+    while (http::next_list_element(value, element)) {
+      lowered.clear();
+      http::append_lower(lowered, element);
+      if (lowered == "*" || profile.is_seen_unkeyed(lowered)) return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace prophecy::sketch

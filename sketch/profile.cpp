@@ -1,0 +1,156 @@
+#include "sketch/profile.hpp"
+
+#include "base/codec.hpp"
+#include "http/text.hpp"
+#include "sketch/default_rules.hpp"
+
+namespace prophecy::sketch {
+namespace {
+
+// Changes whenever the encoding of a canonical form or the meaning of a rule does.
+constexpr std::uint32_t kCanonicalFormVersion = 1;
+
+// The longest name that makes sense in a configuration.
+constexpr std::size_t kNameBytesMax = 128;
+
+template <class Rule>
+const Rule* find_prefix(std::span<const Rule> rules, std::string_view name) {
+  for (const Rule& rule : rules) {
+    if (name.starts_with(rule.name)) return &rule;
+  }
+  return nullptr;
+}
+
+// The configured names in lower case; what is not a name is noted as a mistake.
+std::vector<std::string> read_names(ConfigSection& section, std::string_view key) {
+  std::vector<std::string> names;
+  for (const std::string& text : section.texts(key, std::vector<std::string>{})) {
+    if (!http::is_token(text) || text.size() > kNameBytesMax) {
+      section.mistake(key, "expected names of header fields, got \"" + text + "\"");
+      continue;
+    }
+    std::string name;
+    http::append_lower(name, text);
+    names.push_back(std::move(name));
+  }
+  return names;
+}
+
+}  // namespace
+
+Profile::Profile() {
+  for (const auto& [name, rule] : default_request_rules()) {
+    request_rules_.set(name, static_cast<std::uint8_t>(rule));
+  }
+  for (const auto& [name, rule] : default_answer_rules()) {
+    answer_rules_.set(name, static_cast<std::uint8_t>(rule));
+  }
+  compute_id();
+}
+
+Profile Profile::from_config(ConfigSection section) {
+  Profile profile;
+  profile.add_keyed(section);
+  profile.add_forwarded(section);
+  profile.add_dropped(section);
+  profile.compute_id();
+  return profile;
+}
+
+void Profile::add_keyed(ConfigSection& section) {
+  constexpr std::string_view kKey = "keyed_headers";
+  for (const std::string& name : read_names(section, kKey)) {
+    const RequestRule rule = request_rule(name);
+    // Caching directives may be keyed like any other field; ranges and conditions may not, since
+    // their answers (206, 304, 412) are made by the sketcher from the whole.
+    const bool condition = name == "range" || name.starts_with("if-");
+    if (rule == RequestRule::generated || rule == RequestRule::hop_by_hop || condition) {
+      section.mistake(kKey, "expected fields that are forwarded end to end; \"" + name +
+                                "\" is handled by the sketcher");
+      continue;
+    }
+    request_rules_.set(name, static_cast<std::uint8_t>(RequestRule::keyed));
+  }
+}
+
+void Profile::add_forwarded(ConfigSection& section) {
+  constexpr std::string_view kKey = "forwarded_headers";
+  for (const std::string& name : read_names(section, kKey)) {
+    const bool allowed =
+        !knows_request_field(name) || request_rule(name) == RequestRule::forwarded;
+    if (!allowed) {
+      section.mistake(kKey, "expected fields that nothing else is decided about; \"" + name +
+                                "\" may not be forwarded without being keyed");
+      continue;
+    }
+    request_rules_.set(name, static_cast<std::uint8_t>(RequestRule::forwarded));
+  }
+}
+
+void Profile::add_dropped(ConfigSection& section) {
+  constexpr std::string_view kKey = "dropped_answer_headers";
+  for (const std::string& name : read_names(section, kKey)) {
+    if (knows_answer_field(name) && answer_rule(name) != AnswerRule::dropped) {
+      section.mistake(kKey, "expected noise of a service; \"" + name + "\" may not be dropped");
+      continue;
+    }
+    answer_rules_.set(name, static_cast<std::uint8_t>(AnswerRule::dropped));
+  }
+}
+
+RequestRule Profile::request_rule(std::string_view name) const {
+  if (const auto rule = request_rules_.find(name)) return static_cast<RequestRule>(*rule);
+  const auto* prefix = find_prefix(request_prefix_rules(), name);
+  return prefix != nullptr ? prefix->rule : RequestRule::dropped;
+}
+
+AnswerRule Profile::answer_rule(std::string_view name) const {
+  if (const auto rule = answer_rules_.find(name)) return static_cast<AnswerRule>(*rule);
+  const auto* prefix = find_prefix(answer_prefix_rules(), name);
+  return prefix != nullptr ? prefix->rule : AnswerRule::covered;
+}
+
+bool Profile::knows_request_field(std::string_view name) const {
+  return request_rules_.find(name) || find_prefix(request_prefix_rules(), name) != nullptr;
+}
+
+bool Profile::knows_answer_field(std::string_view name) const {
+  return answer_rules_.find(name) || find_prefix(answer_prefix_rules(), name) != nullptr;
+}
+
+bool Profile::is_seen_unkeyed(std::string_view name) const {
+  // X-Forwarded-For is ours, and yet says something of this one client.
+  return request_rule(name) == RequestRule::forwarded || name == "x-forwarded-for";
+}
+
+bool Profile::may_nominate_in_request(std::string_view name) const {
+  if (name == "transfer-encoding") return false;
+  return !knows_request_field(name) || request_rule(name) == RequestRule::hop_by_hop;
+}
+
+bool Profile::may_nominate_in_answer(std::string_view name) const {
+  if (name == "transfer-encoding") return false;
+  return !knows_answer_field(name) || answer_rule(name) == AnswerRule::hop_by_hop;
+}
+
+void Profile::compute_id() {
+  Bytes text;
+  Writer writer(text);
+  writer.sized(as_bytes("prophecy.canonical"));
+  writer.integer(kCanonicalFormVersion);
+  const auto add = [&](std::string_view name, std::uint8_t rule) {
+    writer.sized(as_bytes(name));
+    writer.integer(rule);
+  };
+  // An empty name separates the four lists; no rule has one.
+  for (const auto& entry : request_rules_.sorted()) add(entry.name, entry.value);
+  add("", 0);
+  for (const auto& [name, rule] : request_prefix_rules()) add(name, static_cast<std::uint8_t>(rule));
+  add("", 0);
+  for (const auto& entry : answer_rules_.sorted()) add(entry.name, entry.value);
+  add("", 0);
+  for (const auto& [name, rule] : answer_prefix_rules()) add(name, static_cast<std::uint8_t>(rule));
+  id_ = sha256(text);
+}
+
+}  // namespace prophecy::sketch

@@ -1,0 +1,192 @@
+#include "sketch/request_form.hpp"
+
+#include <algorithm>
+
+#include "base/assert.hpp"
+#include "base/codec.hpp"
+#include "http/authority.hpp"
+#include "http/text.hpp"
+#include "http/writer.hpp"
+#include "sketch/field_order.hpp"
+
+namespace prophecy::sketch {
+namespace {
+
+// The type in front of each part of a key.
+enum class KeyPart : std::uint8_t { method = 1, scheme, authority, target, field };
+
+void write_part(Writer& writer, KeyPart part, std::string_view text) {
+  writer.integer(static_cast<std::uint8_t>(part));
+  writer.sized(as_bytes(text));
+}
+
+// Repeating one of these says two things at once; which one an origin believes is anyone's guess.
+bool is_singleton(std::string_view name) {
+  return name == "authorization" || name == "content-type" || name == "origin";
+}
+
+bool announces_body(std::string_view method) {
+  return method == "POST" || method == "PUT" || method == "PATCH";
+}
+
+// Entity tags are the sketcher's own, no origin knows them: passed on, a condition on one would
+// always fail or, worse, always hold.
+std::optional<Refusal> refuse_condition(std::string_view name, std::string_view value) {
+  if (name == "if-match" && value != "*") {
+    return Refusal{501, "If-Match with an entity tag is not supported"};
+  }
+  if (name == "if-none-match" && value != "*") {
+    return Refusal{501, "If-None-Match with an entity tag is not supported on writes"};
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+void RequestForm::clear() {
+  is_read = false;
+  is_head = false;
+  key.clear();
+  authority.clear();
+  wire.clear();
+}
+
+RequestCanonicalizer::RequestCanonicalizer(const Profile& profile) : profile_(profile) {}
+
+std::optional<Refusal> RequestCanonicalizer::canonicalize(const http::Request& request,
+                                                          const RequestContext& context,
+                                                          RequestForm& form) {
+  form.clear();
+  form.is_read = http::is_read_method(request.method);
+  form.is_head = request.method == "HEAD";
+  if (form.is_read && !request.body.empty()) return Refusal{400, "a read with a body"};
+  // It would echo cookies and credentials to whoever made the browser ask.
+  if (request.method == "TRACE") return Refusal{501, "TRACE is not supported"};
+  if (auto refusal = take_target(request, context, form)) return refusal;
+  if (auto refusal = take_fields(request, form.is_read)) return refusal;
+
+  Writer key(form.key);
+  if (form.is_read) {
+    write_part(key, KeyPart::method, request.method);
+    write_part(key, KeyPart::scheme, context.scheme);
+    write_part(key, KeyPart::authority, form.authority);
+    write_part(key, KeyPart::target, target_);
+  }
+  http::append_request_line(form.wire, request.method, target_);
+  http::append_field(form.wire, "host", form.authority);
+  for (std::size_t position = 0; position < keyed_.size();) {
+    const std::string_view name = request.fields.name(keyed_[position]);
+    const std::string_view value = join_keyed(request.fields, position);
+    http::append_field(form.wire, name, value);
+    if (form.is_read) {
+      write_part(key, KeyPart::field, name);
+      key.sized(as_bytes(value));
+    }
+  }
+  for (const std::size_t index : forwarded_) {
+    http::append_field(form.wire, request.fields.name(index), request.fields.value(index));
+  }
+  write_generated(request, context, form);
+  return std::nullopt;
+}
+
+std::optional<Refusal> RequestCanonicalizer::take_target(const http::Request& request,
+                                                         const RequestContext& context,
+                                                         RequestForm& form) {
+  const http::TargetParts parts = http::split_target(request.target);
+  const auto host = request.fields.find("host");
+  if (!host) return Refusal{400, "Host is missing"};
+  if (!http::normalize_authority(*host, context.scheme, host_)) {
+    return Refusal{400, "Host is not a valid authority"};
+  }
+  if (parts.scheme.empty()) {
+    form.authority.assign(host_);
+  } else {
+    if (!http::equal_ignoring_case(parts.scheme, context.scheme)) {
+      return Refusal{421, "target of another scheme"};
+    }
+    if (!http::normalize_authority(parts.authority, context.scheme, form.authority)) {
+      return Refusal{400, "target without a valid authority"};
+    }
+    if (form.authority != host_) return Refusal{400, "Host and target disagree"};
+  }
+  if (parts.path.empty()) {
+    target_.assign(request.method == "OPTIONS" ? "*" : "/");
+  } else {
+    target_.assign(parts.path.starts_with('?') ? "/" : "");
+    target_.append(parts.path);
+  }
+  return std::nullopt;
+}
+
+std::optional<Refusal> RequestCanonicalizer::take_fields(const http::Request& request,
+                                                         bool is_read) {
+  const http::FieldList& fields = request.fields;
+  if (!nominated_.read(fields)) return Refusal{400, "Connection nominates too many fields"};
+  for (std::size_t i = 0; i < nominated_.size(); ++i) {
+    if (!profile_.may_nominate_in_request(nominated_.name(i))) {
+      return Refusal{400, "Connection nominates a field that is not hop-by-hop"};
+    }
+  }
+  keyed_.clear();
+  forwarded_.clear();
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    const std::string_view name = fields.name(i);
+    if (nominated_.contains(name)) continue;
+    const RequestRule rule = profile_.request_rule(name);
+    if (rule == RequestRule::keyed) {
+      keyed_.push_back(i);
+    } else if (rule == RequestRule::forwarded || (rule == RequestRule::dropped && !is_read)) {
+      if (!is_read) {
+        if (auto refusal = refuse_condition(name, fields.value(i))) return refusal;
+      }
+      forwarded_.push_back(i);
+    }
+  }
+  sort_by_name(fields, keyed_);
+  sort_by_name(fields, forwarded_);
+  for (std::size_t i = 1; i < keyed_.size(); ++i) {
+    const std::string_view name = fields.name(keyed_[i]);
+    if (name == fields.name(keyed_[i - 1]) && is_singleton(name)) {
+      return Refusal{400, "a field is repeated that must not be"};
+    }
+  }
+  return std::nullopt;
+}
+
+std::string_view RequestCanonicalizer::join_keyed(const http::FieldList& fields,
+                                                  std::size_t& position) {
+  const std::string_view name = fields.name(keyed_[position]);
+  const std::string_view first = fields.value(keyed_[position]);
+  ++position;
+  const auto repeats = [&] {
+    return position < keyed_.size() && fields.name(keyed_[position]) == name;
+  };
+  if (!repeats()) return first;
+  joined_.assign(first);
+  // Cookie is the one list that semicolons separate (RFC 9113, 8.2.3).
+  const std::string_view separator = name == "cookie" ? "; " : ", ";
+  for (; repeats(); ++position) {
+    append_list_part(joined_, separator, fields.value(keyed_[position]));
+  }
+  return joined_;
+}
+
+void RequestCanonicalizer::write_generated(const http::Request& request,
+                                           const RequestContext& context, RequestForm& form) {
+  std::string& wire = form.wire;
+  http::append_field(wire, "accept-encoding", "identity");
+  http::append_field(wire, "via", "1.1 prophecy");
+  if (!context.client_address.empty()) {
+    http::append_field(wire, "x-forwarded-for", context.client_address);
+  }
+  http::append_field(wire, "x-forwarded-host", form.authority);
+  http::append_field(wire, "x-forwarded-proto", context.scheme);
+  if (!request.body.empty() || announces_body(request.method)) {
+    http::append_content_length(wire, request.body.size());
+  }
+  http::end_head(wire);
+  wire.append(request.body);
+}
+
+}  // namespace prophecy::sketch
