@@ -80,18 +80,19 @@ void FrameConnection::handle_read(std::size_t size) {
   counters_.bytes_received += size;
   reader_.filled(size);
   bool got_frame = false;
-  for (;;) {
-    ByteView frame;
-    const FrameReader::Next next = reader_.next(frame);
-    if (next == FrameReader::Next::need_more) break;
-    if (next == FrameReader::Next::bad_length) {
-      close(CloseReason::bad_length);
-      return;
-    }
+  ByteView frame;
+  FrameReader::Next next = reader_.next(frame);
+  for (; next == FrameReader::Next::frame; next = reader_.next(frame)) {
     got_frame = true;
     ++counters_.frames_received;
     owner_->on_frame(*this, frame);
     if (!is_open()) return;
+  }
+  if (got_frame) owner_->on_frames_end(*this);
+  if (!is_open()) return;
+  if (next == FrameReader::Next::bad_length) {
+    close(CloseReason::bad_length);
+    return;
   }
   const bool is_pending = reader_.pending() > 0;
   if (is_pending && (!was_pending || got_frame)) frame_begun_ = std::chrono::steady_clock::now();

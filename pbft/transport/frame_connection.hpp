@@ -33,7 +33,9 @@ class FrameConnection : public std::enable_shared_from_this<FrameConnection> {
    public:
     // The frame is valid during the call only. The owner may close any connection here.
     virtual void on_frame(FrameConnection& connection, ByteView frame) = 0;
-    // After the frames of one read, when an incomplete one is left; and when it is through.
+    // After the frames of one read.
+    virtual void on_frames_end(FrameConnection& /*connection*/) {}
+    // An incomplete frame has grown, or is through.
     virtual void on_pending(FrameConnection& /*connection*/) {}
     virtual void on_closed(FrameConnection& connection, CloseReason reason) = 0;
 

@@ -19,16 +19,28 @@ void InboundConnections::add(Socket socket, FrameConnection::Owner& owner) {
   const ConnectionTag tag = ++last_tag_;
   auto connection =
       std::make_shared<FrameConnection>(std::move(socket), tag, settings_, counters_, owner);
-  connections_.emplace(tag, connection);
+  connections_.emplace(tag, Entry{connection});
   unproven_.emplace(tag, 0);
   connection->start();
 }
 
-void InboundConnections::prove(ConnectionTag tag) {
+void InboundConnections::prove(ConnectionTag tag, NodeId member) {
+  if (!remove_unproven(tag)) return;
+  connections_.at(tag).member = member;
+  std::set<ConnectionTag>& own = proven_[member];
+  own.insert(tag);
+  if (own.size() <= settings_.connections_per_member_max) return;
+  ++counters_.closed_crowded;
+  const std::shared_ptr<FrameConnection> oldest = connections_.at(*own.begin()).connection;
+  oldest->close(CloseReason::evicted);  // leads to forget()
+}
+
+bool InboundConnections::remove_unproven(ConnectionTag tag) {
   const auto entry = unproven_.find(tag);
-  if (entry == unproven_.end()) return;
+  if (entry == unproven_.end()) return false;
   unproven_bytes_ -= entry->second;
   unproven_.erase(entry);
+  return true;
 }
 
 void InboundConnections::note_pending(const FrameConnection& connection) {
@@ -40,21 +52,23 @@ void InboundConnections::note_pending(const FrameConnection& connection) {
 }
 
 void InboundConnections::forget(ConnectionTag tag) {
-  prove(tag);
-  connections_.erase(tag);
+  const auto entry = connections_.find(tag);
+  if (entry == connections_.end()) return;
+  if (!remove_unproven(tag)) proven_[entry->second.member].erase(tag);
+  connections_.erase(entry);
 }
 
 void InboundConnections::evict_oldest() {
   ASSERT(!unproven_.empty());
   ++counters_.closed_evicted;
-  const std::shared_ptr<FrameConnection> connection = connections_[unproven_.begin()->first];
+  const std::shared_ptr<FrameConnection> connection = connections_.at(unproven_.begin()->first).connection;
   connection->close(CloseReason::evicted);  // leads to forget()
 }
 
 void InboundConnections::check_stalls(TimePoint now) {
   std::vector<std::shared_ptr<FrameConnection>> stalled;
-  for (const auto& [tag, connection] : connections_) {
-    if (connection->is_stalled(now)) stalled.push_back(connection);
+  for (const auto& [tag, entry] : connections_) {
+    if (entry.connection->is_stalled(now)) stalled.push_back(entry.connection);
   }
   for (const auto& connection : stalled) {
     ++counters_.closed_stalled;
@@ -63,15 +77,16 @@ void InboundConnections::check_stalls(TimePoint now) {
 }
 
 void InboundConnections::close_all() {
-  for (const auto& [tag, connection] : connections_) connection->close(CloseReason::stopped);
+  for (const auto& [tag, entry] : connections_) entry.connection->close(CloseReason::stopped);
   connections_.clear();
   unproven_.clear();
   unproven_bytes_ = 0;
+  proven_.clear();
 }
 
 FrameConnection* InboundConnections::find(ConnectionTag tag) const {
   const auto entry = connections_.find(tag);
-  return entry != connections_.end() ? entry->second.get() : nullptr;
+  return entry != connections_.end() ? entry->second.connection.get() : nullptr;
 }
 
 }  // namespace prophecy::pbft

@@ -1,14 +1,17 @@
 // The accepted connections of a replica, and who has to go when there are too many. A connection
-// is unproven until a frame with a valid MAC came over it. Strangers can crowd out only each
-// other: the oldest unproven connection gives way to a new one, proven ones stay.
+// is unproven until a frame with a valid MAC came over it; then it counts as that frame's
+// sender's. Strangers can crowd out only each other, and a member only itself: the oldest
+// unproven connection, or the member's oldest, gives way.
 //
 // Single-threaded.
 #pragma once
 
 #include <map>
 #include <memory>
+#include <set>
 #include <unordered_map>
 
+#include "base/ids.hpp"
 #include "pbft/transport/frame_connection.hpp"
 
 namespace prophecy::pbft {
@@ -20,8 +23,8 @@ class InboundConnections {
 
   // Takes the socket, or closes it at the limit.
   void add(Socket socket, FrameConnection::Owner& owner);
-  // A frame of this connection was authentic.
-  void prove(ConnectionTag tag);
+  // An authentic frame of `member` came over this connection. May close an older one of it.
+  void prove(ConnectionTag tag, NodeId member);
   // Its incomplete frame grew or went. May evict another connection, or this one.
   void note_pending(const FrameConnection& connection);
   // Forgets a connection that has closed.
@@ -36,12 +39,19 @@ class InboundConnections {
 
  private:
   void evict_oldest();
+  // Takes the connection out of the unproven ones; false when it was not among them.
+  bool remove_unproven(ConnectionTag tag);
 
   const TransportSettings& settings_;
   TransportCounters& counters_;
-  std::unordered_map<ConnectionTag, std::shared_ptr<FrameConnection>> connections_;
+  struct Entry {
+    std::shared_ptr<FrameConnection> connection;
+    NodeId member = 0;  // once proven
+  };
+  std::unordered_map<ConnectionTag, Entry> connections_;
   std::map<ConnectionTag, std::size_t> unproven_;  // oldest first; pending bytes of each
   std::size_t unproven_bytes_ = 0;
+  std::unordered_map<NodeId, std::set<ConnectionTag>> proven_;  // of each member, oldest first
   ConnectionTag last_tag_ = 0;
 };
 

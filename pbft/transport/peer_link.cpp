@@ -104,6 +104,8 @@ void PeerLink::on_frame(FrameConnection& /*connection*/, ByteView frame) {
   handler_.on_link_frame(peer_, frame);
 }
 
+void PeerLink::on_frames_end(FrameConnection& /*connection*/) { handler_.on_link_frames_end(); }
+
 void PeerLink::on_closed(FrameConnection& /*connection*/, CloseReason reason) {
   if (reason == CloseReason::bad_length) ++counters_.closed_garbage;
   connection_.reset();

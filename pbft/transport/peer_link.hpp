@@ -24,6 +24,8 @@ class PeerLink final : private FrameConnection::Owner {
   class Handler {
    public:
     virtual void on_link_frame(NodeId peer, ByteView frame) = 0;
+    // After the frames of one read.
+    virtual void on_link_frames_end() {}
     virtual void on_link_state(NodeId peer, bool connected) = 0;
 
    protected:
@@ -48,6 +50,7 @@ class PeerLink final : private FrameConnection::Owner {
   void handle_connected(const boost::system::error_code& error);
   void back_off();
   void on_frame(FrameConnection& connection, ByteView frame) override;
+  void on_frames_end(FrameConnection& connection) override;
   void on_closed(FrameConnection& connection, CloseReason reason) override;
 
   boost::asio::io_context& io_;

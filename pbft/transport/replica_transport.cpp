@@ -1,6 +1,7 @@
 #include "pbft/transport/replica_transport.hpp"
 
 #include "base/assert.hpp"
+#include "pbft/wire/frame_header.hpp"
 
 namespace prophecy::pbft {
 
@@ -67,12 +68,14 @@ void ReplicaTransport::send_to_replica(NodeId replica, Frame frame) {
   links_[replica]->send(std::move(frame));
 }
 
-void ReplicaTransport::send_to_client(SourceTag route, Frame frame) {
-  if (FrameConnection* connection = inbound_.find(route)) {
-    connection->send(std::move(frame));
-  } else {
-    ++counters_.dropped_not_connected;
-  }
+void ReplicaTransport::send_to_client(NodeId client, std::uint32_t session, Frame frame) {
+  const ClientRoute route = routes_.find(client, session);
+  FrameConnection* latest = inbound_.find(route.latest);
+  FrameConnection* oldest =
+      route.oldest != route.latest ? inbound_.find(route.oldest) : nullptr;
+  if (oldest != nullptr) oldest->send(frame);
+  if (latest != nullptr) latest->send(std::move(frame));
+  if (oldest == nullptr && latest == nullptr) ++counters_.dropped_not_connected;
 }
 
 bool ReplicaTransport::connected(NodeId replica) const {
@@ -80,9 +83,23 @@ bool ReplicaTransport::connected(NodeId replica) const {
   return links_[replica] && links_[replica]->connected();
 }
 
-void ReplicaTransport::on_frame(FrameConnection& connection, ByteView frame) {
-  if (handler_.on_frame(connection.tag(), frame)) inbound_.prove(connection.tag());
+Endpoint ReplicaTransport::local_address() const {
+  boost::system::error_code error;
+  const auto local = acceptor_.local_endpoint(error);
+  return {local.address().to_string(), local.port()};
 }
+
+void ReplicaTransport::on_frame(FrameConnection& connection, ByteView frame) {
+  if (!handler_.on_frame(frame)) return;
+  const auto header = peek_header(frame);
+  if (!header) return;
+  inbound_.prove(connection.tag(), header->sender);
+  if (header->type != MessageType::request) return;
+  routes_.note(header->sender, header->session, connection.tag(),
+               [this](ConnectionTag tag) { return inbound_.find(tag) != nullptr; });
+}
+
+void ReplicaTransport::on_frames_end(FrameConnection& /*connection*/) { handler_.on_frames_end(); }
 
 void ReplicaTransport::on_pending(FrameConnection& connection) {
   inbound_.note_pending(connection);
@@ -94,8 +111,10 @@ void ReplicaTransport::on_closed(FrameConnection& connection, CloseReason reason
 }
 
 void ReplicaTransport::on_link_frame(NodeId /*peer*/, ByteView frame) {
-  (void)handler_.on_frame(0, frame);
+  (void)handler_.on_frame(frame);
 }
+
+void ReplicaTransport::on_link_frames_end() { handler_.on_frames_end(); }
 
 void ReplicaTransport::on_link_state(NodeId peer, bool connected) {
   handler_.on_peer_state(peer, connected);

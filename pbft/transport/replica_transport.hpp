@@ -1,7 +1,6 @@
 // A replica's side of the wire. It listens for replicas and clients alike, and keeps one outgoing
 // connection to every other replica for what it has to say to them. Replies to a client go back
-// on the connection its request came in on, named by the tag that the core has kept with the
-// request (SourceTag).
+// on the connections that its authenticated requests came in on (ClientRoutes).
 //
 //      peers  ==accepted==>  frames in        frames out  ==PeerLink==>  peers
 //      clients <==accepted==>  requests in, replies out
@@ -13,6 +12,7 @@
 #include <vector>
 
 #include "base/ids.hpp"
+#include "pbft/transport/client_routes.hpp"
 #include "pbft/transport/inbound_connections.hpp"
 #include "pbft/transport/peer_link.hpp"
 
@@ -27,9 +27,11 @@ class ReplicaTransport final : private PeerLink::Handler, private FrameConnectio
  public:
   class Handler {
    public:
-    // Returns whether the frame is authentic. `source` is 0 for a frame that came over our own
-    // outgoing connection to a peer.
-    virtual bool on_frame(SourceTag source, ByteView frame) = 0;
+    // Returns whether the frame is authentic. What follows from it is to be sent in
+    // on_frames_end(), when the route for an answer is known.
+    virtual bool on_frame(ByteView frame) = 0;
+    // After the frames of one read.
+    virtual void on_frames_end() = 0;
     virtual void on_peer_state(NodeId peer, bool connected) = 0;
 
    protected:
@@ -44,19 +46,23 @@ class ReplicaTransport final : private PeerLink::Handler, private FrameConnectio
   void stop();
 
   void send_to_replica(NodeId replica, Frame frame);
-  // Drops and counts the frame when that connection is gone: the client asks again.
-  void send_to_client(SourceTag route, Frame frame);
+  // Drops and counts the frame when the client is away: it asks again.
+  void send_to_client(NodeId client, std::uint32_t session, Frame frame);
 
   [[nodiscard]] bool connected(NodeId replica) const;
+  // Where it listens, with the port that the system chose if it was to.
+  [[nodiscard]] Endpoint local_address() const;
   [[nodiscard]] std::size_t inbound() const { return inbound_.size(); }
   [[nodiscard]] const TransportCounters& counters() const { return counters_; }
 
  private:
   void accept();
   void on_frame(FrameConnection& connection, ByteView frame) override;
+  void on_frames_end(FrameConnection& connection) override;
   void on_pending(FrameConnection& connection) override;
   void on_closed(FrameConnection& connection, CloseReason reason) override;
   void on_link_frame(NodeId peer, ByteView frame) override;
+  void on_link_frames_end() override;
   void on_link_state(NodeId peer, bool connected) override;
   void sweep();
 
@@ -65,6 +71,7 @@ class ReplicaTransport final : private PeerLink::Handler, private FrameConnectio
   Handler& handler_;
   Acceptor acceptor_;
   InboundConnections inbound_;
+  ClientRoutes routes_;
   std::vector<std::unique_ptr<PeerLink>> links_;  // null at our own place
   Timer sweep_timer_;
   Timer accept_pause_;  // after an error of accept(), as when descriptors are used up

@@ -24,6 +24,10 @@ struct TransportSettings {
   std::size_t unproven_connections_max = 128;
   std::size_t unproven_bytes_max = 128 << 20;
 
+  // Accepted connections over which one member has proved itself. Beyond it, its own oldest is
+  // closed: a faulty member cannot use up the places of the others.
+  std::size_t connections_per_member_max = 128;
+
   Duration connect_timeout = seconds(1);
   Duration backoff_min = milliseconds(20);  // between attempts to connect; doubles
   Duration backoff_max = seconds(2);
@@ -41,7 +45,8 @@ struct TransportCounters {
   std::uint64_t dropped_not_connected = 0;  // outgoing frames for a node that is away
   std::uint64_t accepted = 0;
   std::uint64_t closed_limit = 0;    // too many connections
-  std::uint64_t closed_evicted = 0;  // the oldest unproven one, in favour of others
+  std::uint64_t closed_evicted = 0;  // the oldest unproven one, in favour of another
+  std::uint64_t closed_crowded = 0;  // the oldest one of a member with too many
   std::uint64_t closed_garbage = 0;  // a frame length out of bounds
   std::uint64_t closed_stalled = 0;  // stall_timeout
 };

@@ -1,0 +1,60 @@
+// prophecy-replica: one member of a replica group, beside its origin.
+#include <iostream>
+#include <string>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/signal_set.hpp>
+
+#include <CLI/CLI.hpp>
+
+#include "pbft/replica/replica_node.hpp"
+
+namespace {
+
+constexpr int kExitFailure = 1;
+constexpr int kExitUsage = 2;
+
+int complain(const prophecy::Error& error, int status) {
+  std::cerr << "prophecy-replica: " << error.message << '\n';
+  return status;
+}
+
+int run(const prophecy::pbft::ReplicaIdentity& identity) {
+  using namespace prophecy;
+  const pbft::ReplicaConfig& config = identity.config;
+  Logger log("replica-" + std::to_string(config.id), config.log_level, config.log_format);
+  boost::asio::io_context io(1);  // this thread only
+  auto node = pbft::ReplicaNode::create(io, identity, log);
+  if (!node) return complain(node.error(), kExitFailure);
+
+  boost::asio::signal_set signals(io, SIGTERM, SIGINT);
+  signals.async_wait([&](const boost::system::error_code& error, int /*signal*/) {
+    if (!error) (*node)->stop();
+  });
+  (*node)->start();
+  io.run();
+  log.info("stopped");
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app("A replica agent of Prophecy: agrees with its peers on the order of requests and "
+               "carries them out on its origin.",
+               "prophecy-replica");
+  std::string config;
+  bool check_only = false;
+  app.add_option("--config", config, "The configuration file (TOML)")->required();
+  app.add_flag("--check", check_only, "Read configuration, group file and key, then exit");
+  app.set_version_flag("--version", "prophecy-replica " PROPHECY_VERSION);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : kExitUsage;
+  }
+
+  const auto identity = prophecy::pbft::load_replica_identity(config);
+  if (!identity) return complain(identity.error(), kExitUsage);
+  return check_only ? 0 : run(*identity);
+}

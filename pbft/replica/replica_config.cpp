@@ -1,0 +1,94 @@
+#include "pbft/replica/replica_config.hpp"
+
+#include "base/config.hpp"
+#include "pbft/wire/limits.hpp"
+
+namespace prophecy::pbft {
+
+namespace {
+
+// What an answer's head may add to its body in the encoded result.
+constexpr std::size_t kAnswerHeadBytesMax = 512 << 10;
+constexpr std::size_t kAnswerBytesMax = kResultBytesMax - kAnswerHeadBytesMax;
+constexpr std::size_t kAnswerBytesDefault = 16 << 20;
+static_assert(kAnswerBytesDefault <= kAnswerBytesMax);
+
+void read_replica(ConfigSection section, ReplicaConfig& config) {
+  config.id = static_cast<NodeId>(section.number("id", 0, kReplicasMax - 1));
+  config.group_file = section.path("group");
+  config.key_file = section.path("key_file");
+  if (section.has("listen")) config.listen = section.endpoint("listen");
+  if (section.has("admin")) config.admin = section.path("admin");
+}
+
+void read_log(ConfigSection section, ReplicaConfig& config) {
+  config.log_level = static_cast<LogLevel>(
+      section.choice("level", {"debug", "info", "warning", "error"}, 1));
+  config.log_format = static_cast<LogFormat>(section.choice("format", {"text", "json"}, 0));
+}
+
+void read_http(ConfigSection& section, OriginSettings& origin) {
+  origin.address = section.endpoint("origin");
+  origin.connections_max = section.number("connections_max", 1, 4096, 64);
+  origin.connect_timeout =
+      section.duration("connect_timeout", milliseconds(1), seconds(60), seconds(1));
+  origin.answer_timeout =
+      section.duration("answer_timeout", milliseconds(10), seconds(600), seconds(10));
+  origin.idle_timeout = section.duration("idle_timeout", milliseconds(10), seconds(600), seconds(4));
+  origin.answer_limits.header_bytes_max = kAnswerHeadBytesMax / 4;
+  origin.answer_limits.header_count_max = 1024;
+  origin.answer_limits.body_bytes_max =
+      section.bytes("answer_bytes_max", 1, kAnswerBytesMax, kAnswerBytesDefault);
+}
+
+void read_service(ConfigSection section, ServiceConfig& service) {
+  service.kind =
+      static_cast<ServiceKind>(section.choice("kind", {"http", "null", "simulated"}));
+  if (service.kind == ServiceKind::http) {
+    read_http(section, service.origin);
+  } else if (service.kind == ServiceKind::simulated) {
+    service.busy = section.duration("busy", microseconds(0), seconds(10));
+    service.answer_bytes = section.bytes("answer_bytes", 0, kAnswerBytesMax);
+  }
+}
+
+Result<ReplicaConfig> read(Result<ConfigFile> file) {
+  if (!file) return file.error();
+  ReplicaConfig config;
+  ConfigSection root = file->root();
+  read_replica(root.section("replica"), config);
+  read_log(root.section("log"), config);
+  if (!root.has("service")) root.mistake("service", "expected a table, [service]");
+  read_service(root.section("service"), config.service);
+  if (auto checked = file->finish(); !checked) return checked.error();
+  return config;
+}
+
+}  // namespace
+
+Result<ReplicaConfig> load_replica_config(const std::filesystem::path& path) {
+  return read(ConfigFile::load(path));
+}
+
+Result<ReplicaConfig> parse_replica_config(std::string_view text, std::string name) {
+  return read(ConfigFile::parse(text, std::move(name)));
+}
+
+Result<ReplicaIdentity> load_replica_identity(const std::filesystem::path& path) {
+  auto config = load_replica_config(path);
+  if (!config) return config.error();
+  auto group = load_group_file(config->group_file);
+  if (!group) return group.error();
+  if (config->id >= group->replicas.size()) {
+    return Error{ErrorKind::invalid, path.string() + ": replica.id: " +
+                                         config->group_file.string() + " has no replica " +
+                                         std::to_string(config->id)};
+  }
+  config->core.faults = group->faults;
+  if (auto checked = check(config->core); !checked) return checked.error();
+  auto keys = load_key_ring(*group, config->id, config->key_file);
+  if (!keys) return keys.error();
+  return ReplicaIdentity{std::move(*config), std::move(*group), std::move(*keys)};
+}
+
+}  // namespace prophecy::pbft

@@ -1,0 +1,50 @@
+// The configuration of one prophecy-replica (examples/replica.toml), and the group it belongs to.
+// Loaded and checked as a whole before anything is started; read-only afterwards.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+
+#include "base/endpoint.hpp"
+#include "base/error.hpp"
+#include "base/log.hpp"
+#include "pbft/core/settings.hpp"
+#include "pbft/group_file.hpp"
+#include "pbft/services/origin_exchange.hpp"
+
+namespace prophecy::pbft {
+
+enum class ServiceKind : std::uint8_t { http, null, simulated };
+
+struct ServiceConfig {
+  ServiceKind kind = ServiceKind::http;
+  OriginSettings origin;         // http
+  Duration busy{};               // simulated
+  std::size_t answer_bytes = 0;  // simulated
+};
+
+struct ReplicaConfig {
+  NodeId id = 0;
+  std::filesystem::path group_file;
+  std::filesystem::path key_file;
+  std::optional<Endpoint> listen;  // default: the address in the group file
+  std::optional<std::filesystem::path> admin;
+  LogLevel log_level = LogLevel::info;
+  LogFormat log_format = LogFormat::text;
+  ServiceConfig service;
+  ReplicaSettings core;
+};
+
+// The error lists every mistake, one a line, with file and line.
+[[nodiscard]] Result<ReplicaConfig> load_replica_config(const std::filesystem::path& path);
+[[nodiscard]] Result<ReplicaConfig> parse_replica_config(std::string_view text, std::string name);
+
+// Everything a replica needs before it opens a socket.
+struct ReplicaIdentity {
+  ReplicaConfig config;
+  GroupFile group;
+  KeyRing keys;
+};
+[[nodiscard]] Result<ReplicaIdentity> load_replica_identity(const std::filesystem::path& path);
+
+}  // namespace prophecy::pbft

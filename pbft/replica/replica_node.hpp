@@ -1,0 +1,76 @@
+// One running replica: the deterministic core, the sockets and timers around it, and the service
+// that it executes on.
+//
+//   ReplicaTransport --frames--> Replica --executions--> Executor --> Service --> origin
+//          ^                       | ^                       |
+//          +-------- sends --------+ +------ finished -------+
+//
+// Everything that the core asks for is carried out in settle(), the one place, after each event.
+//
+// Single-threaded. Its io_context must not run any more once the node is destroyed.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include "base/admin_socket.hpp"
+#include "base/log.hpp"
+#include "pbft/core/replica.hpp"
+#include "pbft/replica/replica_config.hpp"
+#include "pbft/services/executor.hpp"
+#include "pbft/services/service.hpp"
+#include "pbft/transport/core_timer.hpp"
+#include "pbft/transport/replica_transport.hpp"
+
+namespace prophecy::pbft {
+
+class ReplicaNode final : private ReplicaTransport::Handler {
+ public:
+  // Opens the listeners; nothing moves before start(). `identity` must outlive the node.
+  [[nodiscard]] static Result<std::unique_ptr<ReplicaNode>> create(
+      boost::asio::io_context& io, const ReplicaIdentity& identity, Logger& log);
+
+  void start();
+  // Closes everything, so that the event loop runs dry.
+  void stop();
+
+  // One line of JSON.
+  [[nodiscard]] std::string status() const;
+
+ private:
+  ReplicaNode(boost::asio::io_context& io, const ReplicaIdentity& identity, Acceptor acceptor,
+              Logger& log);
+
+  [[nodiscard]] std::unique_ptr<Service> make_service(boost::asio::io_context& io);
+  bool on_frame(ByteView frame) override;
+  void on_frames_end() override;
+  void on_peer_state(NodeId peer, bool connected) override;
+  void on_timer();
+  void settle();
+  void send(Outgoing& outgoing);
+  void watch_state();
+  void report_drops();
+  [[nodiscard]] std::string answer_admin(std::string_view request_line) const;
+
+  const ReplicaIdentity& identity_;
+  Logger& log_;
+  std::unique_ptr<Service> service_;
+  Executor executor_;
+  Replica core_;
+  ReplicaTransport transport_;
+  CoreTimer timer_;
+  std::unique_ptr<AdminServer> admin_;
+  ReplicaActions actions_;
+  std::vector<Executor::Finished> finished_;
+  bool settling_ = false;
+  bool stopped_ = false;
+  ReplicaState last_state_ = ReplicaState::normal;
+  DropCounters reported_drops_{};
+  boost::asio::steady_timer report_timer_;
+};
+
+}  // namespace prophecy::pbft

@@ -1,0 +1,115 @@
+#include "pbft/replica/replica_status.hpp"
+
+#include <nlohmann/json.hpp>
+
+namespace prophecy::pbft {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json core_json(const ReplicaCounters& counters) {
+  return {{"frames_received", counters.frames_received},
+          {"batches_proposed", counters.batches_proposed},
+          {"batches_executed", counters.batches_executed},
+          {"requests_executed", counters.requests_executed},
+          {"requests_repeated", counters.requests_repeated},
+          {"requests_forwarded", counters.requests_forwarded},
+          {"reads_executed", counters.reads_executed},
+          {"executions_unavailable", counters.executions_unavailable},
+          {"replies_sent", counters.replies_sent},
+          {"replies_repeated", counters.replies_repeated},
+          {"cached_replies_dropped", counters.cached_replies_dropped},
+          {"status_sent", counters.status_sent},
+          {"frames_repeated", counters.frames_repeated},
+          {"checkpoints_stable", counters.checkpoints_stable},
+          {"result_divergences", counters.result_divergences}};
+}
+
+Json drops_json(const DropCounters& dropped) {
+  Json json = Json::object();
+  for (std::size_t reason = 0; reason < dropped.size(); ++reason) {
+    json[std::string(to_string(static_cast<DropReason>(reason)))] = dropped[reason];
+  }
+  return json;
+}
+
+Json progress_json(const ReplicaStatus& status) {
+  return {{"last_proposed", status.last_proposed},
+          {"last_ordered", status.last_ordered},
+          {"last_executed", status.last_executed},
+          {"last_stable", status.last_stable},
+          {"log_batches", status.log_batches},
+          {"log_bytes", status.log_bytes},
+          {"queued_requests", status.queued_requests},
+          {"queued_bytes", status.queued_bytes},
+          {"cached_reply_bytes", status.cached_reply_bytes},
+          {"executions_in_flight", status.executions_in_flight}};
+}
+
+Json transport_json(const ReplicaTransport& transport) {
+  const TransportCounters& counters = transport.counters();
+  return {{"inbound", transport.inbound()},
+          {"frames_sent", counters.frames_sent},
+          {"frames_received", counters.frames_received},
+          {"bytes_sent", counters.bytes_sent},
+          {"bytes_received", counters.bytes_received},
+          {"dropped_queue_full", counters.dropped_queue_full},
+          {"dropped_not_connected", counters.dropped_not_connected},
+          {"accepted", counters.accepted},
+          {"closed_limit", counters.closed_limit},
+          {"closed_evicted", counters.closed_evicted},
+          {"closed_crowded", counters.closed_crowded},
+          {"closed_garbage", counters.closed_garbage},
+          {"closed_stalled", counters.closed_stalled}};
+}
+
+Json executor_json(const Executor& executor) {
+  const ExecutorCounters& counters = executor.counters();
+  return {{"waiting", executor.waiting()},
+          {"running", executor.running()},
+          {"ordered", counters.ordered},
+          {"unordered", counters.unordered},
+          {"refused_unordered_write", counters.refused_unordered_write},
+          {"refused_overload", counters.refused_overload}};
+}
+
+Json service_json(const ServiceCounters& counters) {
+  return {{"executed", counters.executed},
+          {"unavailable", counters.unavailable},
+          {"malformed", counters.malformed},
+          {"origin_refused", counters.origin_refused},
+          {"origin_broken", counters.origin_broken},
+          {"origin_timeouts", counters.origin_timeouts},
+          {"origin_malformed", counters.origin_malformed},
+          {"repeated", counters.repeated},
+          {"uncertain_writes", counters.uncertain_writes}};
+}
+
+}  // namespace
+
+std::string status_json(const ReplicaParts& parts, const GroupFile& group) {
+  Json peers = Json::array();
+  for (NodeId peer = 0; peer < group.replicas.size(); ++peer) {
+    if (peer == parts.replica) continue;
+    peers.push_back({{"id", peer},
+                     {"address", to_string(group.replicas[peer].address)},
+                     {"connected", parts.transport.connected(peer)}});
+  }
+  const Json json{{"replica", parts.replica},
+                  {"version", PROPHECY_VERSION},
+                  {"group", to_hex(group.id)},
+                  {"state", to_string(parts.status.state)},
+                  {"view", parts.status.view},
+                  {"primary", parts.status.primary},
+                  {"peers", peers},
+                  {"progress", progress_json(parts.status)},
+                  {"core", core_json(parts.counters)},
+                  {"dropped", drops_json(parts.counters.dropped)},
+                  {"transport", transport_json(parts.transport)},
+                  {"executor", executor_json(parts.executor)},
+                  {"service", service_json(parts.service)}};
+  return json.dump();
+}
+
+}  // namespace prophecy::pbft

@@ -1,0 +1,204 @@
+#include "pbft/services/http_service.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/assert.hpp"
+
+namespace prophecy::pbft {
+
+namespace {
+
+constexpr std::uint32_t kRepeatsMax = 3;
+constexpr Duration kRepeatPauseMin = milliseconds(20);
+constexpr Duration kRepeatPauseMax = seconds(1);
+
+// Wider than what a sketcher lets through: the limits that clients meet are the sketcher's.
+constexpr std::size_t kTargetBytesMax = 256 << 10;
+constexpr std::size_t kHeaderBytesMax = 512 << 10;
+constexpr std::size_t kHeaderCountMax = 4096;
+
+// Exactly one request, and no byte more: what is checked is what the origin will see.
+bool parses(http::RequestParser& parser, std::string_view text) {
+  parser.reset();
+  for (;;) {
+    const http::ParseProgress progress = parser.feed(text);
+    text.remove_prefix(progress.consumed);
+    if (progress.state == http::ParseState::complete) return text.empty();
+    if (progress.state != http::ParseState::head_done) return false;
+  }
+}
+
+}  // namespace
+
+struct HttpService::Job {
+  OriginExchange exchange;
+  std::shared_ptr<const Bytes> storage;  // keeps exchange.wire
+  Done done;
+  bool is_read = false;
+  bool is_idempotent = false;
+  std::uint32_t times_sent = 0;  // at least in part
+};
+
+HttpService::HttpService(boost::asio::io_context& io, const HttpServiceSettings& settings,
+                         const sketch::Profile& profile)
+    : settings_(settings),
+      pool_(io, settings.origin, *this),
+      canonicalizer_(profile),
+      request_limits_{.target_bytes_max = kTargetBytesMax,
+                      .header_bytes_max = kHeaderBytesMax,
+                      .header_count_max = kHeaderCountMax,
+                      .body_bytes_max = settings.operation_bytes_max},
+      request_parser_(request_, request_limits_),
+      repeat_timer_(io),
+      repeat_pause_(kRepeatPauseMin) {}
+
+HttpService::~HttpService() = default;
+
+bool HttpService::is_read(ByteView operation) const {
+  const std::string_view text = as_text(operation);
+  return http::is_read_method(text.substr(0, text.find(' ')));
+}
+
+void HttpService::execute(const Execution& execution, Done done) {
+  const std::string_view wire = as_text(execution.operation);
+  if (!parses(request_parser_, wire)) {
+    ++counters_.malformed;
+    done(ExecutionStatus::done, made_answer(400, "The operation is not an HTTP request.\n"));
+    return;
+  }
+  auto owned = std::make_unique<Job>();
+  Job& job = *owned;
+  job.storage = execution.storage;
+  job.done = std::move(done);
+  job.is_read = http::is_read_method(request_.method);
+  job.is_idempotent = http::is_idempotent_method(request_.method);
+  job.exchange.wire = wire;
+  job.exchange.answers_head = request_.method == "HEAD";
+  job.exchange.fresh_connection = !job.is_idempotent;
+  jobs_.emplace(&job.exchange, std::move(owned));
+  pool_.start(job.exchange);
+}
+
+void HttpService::stop() {
+  pool_.stop();
+  repeat_timer_.cancel();
+  jobs_.clear();
+}
+
+void HttpService::on_exchange_end(OriginExchange& exchange, ExchangeEnd end,
+                                  const http::Response& response) {
+  const auto entry = jobs_.find(&exchange);
+  ASSERT(entry != jobs_.end());
+  Job& job = *entry->second;
+  count(end);
+  if (end != ExchangeEnd::not_sent) ++job.times_sent;
+  if (end == ExchangeEnd::answered) {
+    handle_answer(job, response);
+  } else if (job.is_read) {
+    handle_failed_read(job, end);
+  } else {
+    handle_failed_write(job, end);
+  }
+}
+
+void HttpService::count(ExchangeEnd end) {
+  switch (end) {
+    case ExchangeEnd::answered:
+    case ExchangeEnd::stale: return;
+    case ExchangeEnd::not_sent: ++counters_.origin_refused; return;
+    case ExchangeEnd::broken: ++counters_.origin_broken; return;
+    case ExchangeEnd::timed_out: ++counters_.origin_timeouts; return;
+    case ExchangeEnd::malformed: ++counters_.origin_malformed; return;
+  }
+}
+
+void HttpService::handle_answer(Job& job, const http::Response& response) {
+  sketch::AnswerForm form;
+  const sketch::AnswerFault fault =
+      canonicalizer_.canonicalize(response, job.exchange.answers_head, form);
+  Bytes result;
+  if (fault == sketch::AnswerFault::none) result = sketch::encode(form);
+  if (fault != sketch::AnswerFault::none || result.size() > settings_.result_bytes_max) {
+    ++counters_.origin_malformed;
+    if (job.is_read) {
+      finish(job, ExecutionStatus::unavailable, {});
+    } else {
+      finish_uncertain(job);
+    }
+    return;
+  }
+  ++counters_.executed;
+  finish(job, ExecutionStatus::done, std::move(result));
+}
+
+void HttpService::handle_failed_read(Job& job, ExchangeEnd end) {
+  // Not an error of the origin: it may close an idle connection whenever it likes.
+  if (end == ExchangeEnd::stale && !job.exchange.fresh_connection) {
+    job.exchange.fresh_connection = true;
+    repeat(job);
+    return;
+  }
+  finish(job, ExecutionStatus::unavailable, {});
+}
+
+void HttpService::handle_failed_write(Job& job, ExchangeEnd end) {
+  if (end == ExchangeEnd::not_sent) {
+    repeat_later(job);
+    return;
+  }
+  const bool may_repeat = job.is_idempotent && end != ExchangeEnd::malformed;
+  if (!may_repeat || job.times_sent > kRepeatsMax) {
+    finish_uncertain(job);
+    return;
+  }
+  job.exchange.fresh_connection = true;
+  if (end == ExchangeEnd::stale) {
+    repeat(job);
+  } else {
+    repeat_later(job);
+  }
+}
+
+void HttpService::repeat(Job& job) {
+  ++counters_.repeated;
+  pool_.start(job.exchange);
+}
+
+void HttpService::repeat_later(Job& job) {
+  repeat_timer_.expires_after(repeat_pause_);
+  repeat_pause_ = std::min(repeat_pause_ * 2, kRepeatPauseMax);
+  repeat_timer_.async_wait([this, exchange = &job.exchange](
+                               const boost::system::error_code& error) {
+    const auto entry = jobs_.find(exchange);  // stop() may have come in between
+    if (!error && entry != jobs_.end()) repeat(*entry->second);
+  });
+}
+
+void HttpService::finish(Job& job, ExecutionStatus status, Bytes result) {
+  if (status == ExecutionStatus::unavailable) ++counters_.unavailable;
+  if (!job.is_read) repeat_pause_ = kRepeatPauseMin;
+  const Done done = std::move(job.done);
+  jobs_.erase(&job.exchange);
+  done(status, std::move(result));
+}
+
+void HttpService::finish_uncertain(Job& job) {
+  ++counters_.uncertain_writes;
+  const std::string text = "Replica " + std::to_string(settings_.replica) +
+                           " does not know whether its origin has carried out this request.\n";
+  finish(job, ExecutionStatus::done, made_answer(502, text));
+}
+
+Bytes HttpService::made_answer(std::uint16_t status, std::string_view text) {
+  http::Response response;
+  response.status = status;
+  response.fields.add("content-type", "text/plain");
+  response.body = text;
+  sketch::AnswerForm form;
+  const sketch::AnswerFault fault = canonicalizer_.canonicalize(response, false, form);
+  ASSERT(fault == sketch::AnswerFault::none);
+  return sketch::encode(form);
+}
+
+}  // namespace prophecy::pbft

@@ -1,0 +1,82 @@
+// Runs agreed operations on an unmodified HTTP origin. An operation is the text of one HTTP/1.1
+// request; its result is the encoded canonical form of the origin's answer (sketch::encode), so
+// that the group agrees on exactly what a client will receive.
+//
+// When the origin fails:
+//
+//   read    any failure                  unavailable: no vote. A kept-alive connection that was
+//                                        closed under the request is replaced once before.
+//   write   nothing of it has been sent  tried again for ever. Meanwhile this replica stands
+//                                        still and counts as crashed: it must not skip a write.
+//   write   sent, idempotent             repeated, kRepeatsMax times
+//   write   sent, otherwise; or an       a 502 whose body names this replica. It equals nobody
+//           answer that is none          else's result: this replica does not know its own state
+//                                        and can only ever be outvoted, not believed.
+//
+// Writes that are not idempotent never travel on a kept-alive connection, so that an origin which
+// closes idle connections does not make them uncertain.
+//
+// Single-threaded. Its io_context must not run any more once the service is destroyed.
+#pragma once
+
+#include <memory>
+#include <unordered_map>
+
+#include <boost/asio/steady_timer.hpp>
+
+#include "base/ids.hpp"
+#include "http/parser.hpp"
+#include "pbft/services/origin_pool.hpp"
+#include "pbft/services/service.hpp"
+#include "sketch/answer_form.hpp"
+#include "sketch/profile.hpp"
+
+namespace prophecy::pbft {
+
+struct HttpServiceSettings {
+  NodeId replica = 0;
+  OriginSettings origin;
+  std::size_t operation_bytes_max = 0;  // required
+  std::size_t result_bytes_max = 0;     // required; of an encoded answer
+};
+
+class HttpService final : public Service, private OriginHandler {
+ public:
+  // `profile` must outlive the service.
+  HttpService(boost::asio::io_context& io, const HttpServiceSettings& settings,
+              const sketch::Profile& profile);
+  ~HttpService() override;
+
+  [[nodiscard]] bool is_read(ByteView operation) const override;
+  void execute(const Execution& execution, Done done) override;
+  void stop() override;
+
+  [[nodiscard]] OriginPool& origin() { return pool_; }
+
+ private:
+  struct Job;
+
+  void on_exchange_end(OriginExchange& exchange, ExchangeEnd end,
+                       const http::Response& response) override;
+  void count(ExchangeEnd end);
+  void handle_answer(Job& job, const http::Response& response);
+  void handle_failed_read(Job& job, ExchangeEnd end);
+  void handle_failed_write(Job& job, ExchangeEnd end);
+  void repeat(Job& job);
+  void repeat_later(Job& job);
+  void finish(Job& job, ExecutionStatus status, Bytes result);
+  void finish_uncertain(Job& job);
+  [[nodiscard]] Bytes made_answer(std::uint16_t status, std::string_view text);
+
+  HttpServiceSettings settings_;
+  OriginPool pool_;
+  sketch::AnswerCanonicalizer canonicalizer_;
+  http::Request request_;  // scratch: an operation while it is checked
+  http::MessageLimits request_limits_;
+  http::RequestParser request_parser_;
+  std::unordered_map<OriginExchange*, std::unique_ptr<Job>> jobs_;
+  boost::asio::steady_timer repeat_timer_;  // of the one write that runs
+  Duration repeat_pause_;
+};
+
+}  // namespace prophecy::pbft

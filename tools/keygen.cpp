@@ -1,0 +1,93 @@
+#include "tools/keygen.hpp"
+
+#include <cerrno>
+#include <span>
+
+#include <sys/stat.h>
+
+#include "base/file.hpp"
+#include "base/random.hpp"
+#include "pbft/group_file.hpp"
+#include "sketch/secret_file.hpp"
+
+namespace prophecy::tools {
+
+namespace {
+
+struct NewFile {
+  std::string name;
+  std::string content;
+  FileSecrecy secrecy;
+};
+
+std::string group_header(std::span<const std::uint8_t> id, std::uint32_t faults) {
+  return "# What all members of one replica group share. It holds no secret.\n\n[group]\nid = \"" +
+         to_hex(id) + "\"\nfaults = " + std::to_string(faults) + "\n";
+}
+
+// Adds the member's private key file; returns its public key's line.
+Result<std::string> add_member(const std::string& file_name, std::vector<NewFile>& files) {
+  const auto pair = pbft::generate_key_pair();
+  if (!pair) return pair.error();
+  files.push_back({file_name, pbft::to_file_text(pair->private_key), FileSecrecy::secret});
+  return "public_key = \"" + pbft::to_string(pair->public_key) + "\"\n";
+}
+
+Result<std::vector<NewFile>> make_files(const KeygenRequest& request) {
+  SecureRandom random;
+  std::array<std::uint8_t, pbft::kGroupIdSize> id{};
+  random.fill(id);
+  std::vector<NewFile> files;
+  std::string group = group_header(id, request.faults);
+  for (std::size_t replica = 0; replica < request.replica_addresses.size(); ++replica) {
+    auto key = add_member("replica-" + std::to_string(replica) + ".key", files);
+    if (!key) return key.error();
+    group += "\n[[replica]]\nid = " + std::to_string(replica) + "\naddress = \"" +
+             to_string(request.replica_addresses[replica]) + "\"\n" + *key;
+  }
+  for (std::uint32_t index = 0; index < request.clients; ++index) {
+    const std::string client = std::to_string(kFirstClientId + index);
+    auto key = add_member("client-" + client + ".key", files);
+    if (!key) return key.error();
+    group += "\n[[client]]\nid = " + client + "\n" + *key;
+  }
+  sketch::Secret secret{};
+  random.fill(secret);
+  files.push_back({"sketch.key", sketch::sketch_secret_text(secret), FileSecrecy::secret});
+  // What we write has to pass what will read it: this is where wrong addresses are told.
+  if (auto parsed = pbft::parse_group_file(group, "group.toml"); !parsed) return parsed.error();
+  files.push_back({"group.toml", std::move(group), FileSecrecy::open});
+  return files;
+}
+
+}  // namespace
+
+Result<std::vector<std::filesystem::path>> generate_group(const KeygenRequest& request) {
+  auto files = make_files(request);
+  if (!files) return files.error();
+
+  const bool made_directory = ::mkdir(request.directory.c_str(), 0700) == 0;
+  if (!made_directory && errno != EEXIST) return io_error(request.directory.string());
+
+  std::vector<std::filesystem::path> made;
+  for (const NewFile& file : *files) {
+    const std::filesystem::path path = request.directory / file.name;
+    std::error_code existence;
+    const bool existed = std::filesystem::exists(std::filesystem::symlink_status(path, existence));
+    auto created = existed ? Result<>(Error{ErrorKind::invalid, path.string() + ": exists already"})
+                           : create_file(path, file.content, file.secrecy);
+    if (created) {
+      made.push_back(path);
+      continue;
+    }
+    std::error_code ignored;
+    // create_file may have failed behind the creation, on a full disk.
+    if (!existed) std::filesystem::remove(path, ignored);
+    for (const auto& other : made) std::filesystem::remove(other, ignored);
+    if (made_directory) std::filesystem::remove(request.directory, ignored);
+    return created.error();
+  }
+  return made;
+}
+
+}  // namespace prophecy::tools

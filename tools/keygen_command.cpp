@@ -1,0 +1,61 @@
+#include "tools/keygen_command.hpp"
+
+#include <iostream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tools/keygen.hpp"
+
+namespace prophecy::tools {
+
+namespace {
+
+struct Options {
+  std::string directory;
+  std::uint32_t faults = 1;
+  std::uint32_t clients = 1;
+  std::vector<std::string> addresses;
+};
+
+int run(const Options& options) {
+  KeygenRequest request{options.directory, options.faults, {}, options.clients};
+  for (const std::string& text : options.addresses) {
+    const auto address = parse_endpoint(text);
+    if (!address) {
+      std::cerr << "prophecyctl: --replica-addresses: " << address.error().message << '\n';
+      return 2;
+    }
+    request.replica_addresses.push_back(*address);
+  }
+  const auto files = generate_group(request);
+  if (!files) {
+    std::cerr << "prophecyctl: " << files.error().message << '\n';
+    return files.error().kind == ErrorKind::invalid ? 2 : 1;
+  }
+  for (const auto& file : *files) std::cout << file.string() << '\n';
+  return 0;
+}
+
+}  // namespace
+
+void add_keygen_command(CLI::App& app, std::function<int()>& action) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command =
+      app.add_subcommand("keygen", "Make the group file, the keys and the secret of a new group");
+  command->add_option("--directory", options->directory, "Where to; made when there is none")
+      ->required();
+  command->add_option("--faults", options->faults, "f, the faulty replicas to withstand")
+      ->required()
+      ->check(CLI::Range(1u, 21u));
+  command
+      ->add_option("--replica-addresses", options->addresses,
+                   "The 3f+1 agents' addresses, ADDRESS:PORT, separated by commas")
+      ->required()
+      ->delimiter(',');
+  command->add_option("--clients", options->clients, "Number of sketchers")
+      ->check(CLI::Range(1u, 256u));
+  command->callback([options, &action] { action = [options] { return run(*options); }; });
+}
+
+}  // namespace prophecy::tools
