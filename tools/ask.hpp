@@ -1,0 +1,17 @@
+// Asks a program on its admin socket, for the commands of prophecyctl.
+#pragma once
+
+#include <filesystem>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "base/error.hpp"
+
+namespace prophecy::tools {
+
+// Sends {"command": ...} and fills in the answer, which is an object; {"error": ...} is an error.
+// (Not a Result of JSON: that type converts from everything, from an Error too.)
+[[nodiscard]] Result<> ask(const std::filesystem::path& socket,
+                           const nlohmann::ordered_json& request, nlohmann::ordered_json& answer);
+
+}  // namespace prophecy::tools
