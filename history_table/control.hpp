@@ -27,16 +27,24 @@ static_assert((kOwnerMask >> kOwnerShift) == kWriterSlotMax);
 static_assert((kLockedBit & kOwnerMask) == 0 && (kOwnerMask & kReferencedMask) == 0);
 static_assert(kReferencedMask < kVersionOne);
 
-constexpr bool is_locked(Word control) { return (control & kLockedBit) != 0; }
+constexpr bool is_locked(Word control) {
+  return (control & kLockedBit) != 0;
+}
 constexpr WriterSlot owner_of(Word control) {
   return static_cast<WriterSlot>((control & kOwnerMask) >> kOwnerShift);
 }
 constexpr bool is_locked_by(Word control, WriterSlot writer) {
   return is_locked(control) && owner_of(control) == writer;
 }
-constexpr Word lock_bits(WriterSlot writer) { return Word{writer} << kOwnerShift | kLockedBit; }
-constexpr Word version_of(Word control) { return control >> kVersionShift; }
-constexpr Word referenced_bit(std::size_t slot) { return Word{1} << (kReferencedShift + slot); }
+constexpr Word lock_bits(WriterSlot writer) {
+  return Word{writer} << kOwnerShift | kLockedBit;
+}
+constexpr Word version_of(Word control) {
+  return control >> kVersionShift;
+}
+constexpr Word referenced_bit(std::size_t slot) {
+  return Word{1} << (kReferencedShift + slot);
+}
 
 // A short wait that leaves the core's other thread its share.
 inline void pause_briefly() {

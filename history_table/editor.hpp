@@ -22,8 +22,8 @@ class Editor {
     const bool locked = change.lock(region_.bucket_index(key), Patience::endless);
     ASSERT(locked);
     const auto slot = change.find(key);
-    const UpdateOutcome outcome = slot ? update_slot(change, *slot, key, answer, sigma)
-                                       : insert(change, key, answer, sigma);
+    const UpdateOutcome outcome =
+        slot ? update_slot(change, *slot, key, answer, sigma) : insert(change, key, answer, sigma);
     change.unlock();
     return outcome;
   }

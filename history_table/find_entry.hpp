@@ -57,8 +57,8 @@ std::optional<HistoryEntry> find_entry(Bucket& bucket, const Sketch& key, Steps&
     if (seen.state == 0) return std::nullopt;
     // Stored only when it is not set yet, so that hot entries stay shared in all caches.
     if ((after & referenced_bit(seen.slot)) == 0) {
-      std::atomic_ref(bucket.control).fetch_or(referenced_bit(seen.slot),
-                                               std::memory_order_relaxed);
+      std::atomic_ref(bucket.control)
+          .fetch_or(referenced_bit(seen.slot), std::memory_order_relaxed);
     }
     return HistoryEntry{answer_of(seen.sketches), sigma_of(seen.state), mark_of(seen.state)};
   }

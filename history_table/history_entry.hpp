@@ -44,8 +44,8 @@ enum class ChangeOutcome : std::uint8_t {
 };
 
 struct HistoryTableStats {
-  std::uint64_t capacity = 0;    // entries
-  std::uint64_t entries = 0;     // with and without a mark
+  std::uint64_t capacity = 0;  // entries
+  std::uint64_t entries = 0;   // with and without a mark
   std::uint64_t evictions = 0;
   std::uint64_t recoveries = 0;  // locks taken from dead writers
 };

@@ -56,6 +56,8 @@ ChangeOutcome HistoryTable::erase(const Sketch& key) {
   return table::Editor(region_, *writer_, kUninterrupted).erase(key);
 }
 
-HistoryTableStats HistoryTable::stats() const { return table::stats_of(region_); }
+HistoryTableStats HistoryTable::stats() const {
+  return table::stats_of(region_);
+}
 
 }  // namespace prophecy

@@ -38,7 +38,7 @@ struct alignas(64) WriterRecord {
   Word entries_before;  // `entries` before the change of that slot
   Word entries;         // inserted minus removed by this writer, modulo 2^64
   Word evictions;
-  Word recoveries;      // locks taken from writers that died in this place
+  Word recoveries;  // locks taken from writers that died in this place
 };
 static_assert(sizeof(WriterRecord) == 64);
 constexpr std::size_t kWriterRecords = kWriterSlotMax + 1;
@@ -46,7 +46,9 @@ constexpr std::size_t kWriterRecords = kWriterSlotMax + 1;
 // ---- Access. Every load acquires and every store releases: the argument in
 // docs/history-table.md needs stores seen in program order, and nothing stronger.
 
-inline Word load(Word& word) { return std::atomic_ref(word).load(std::memory_order_acquire); }
+inline Word load(Word& word) {
+  return std::atomic_ref(word).load(std::memory_order_acquire);
+}
 
 // The only place of the table's stores. `steps` is told before each of them: tests stop a
 // writer there, or look on.
@@ -66,8 +68,12 @@ struct Uninterrupted {
 constexpr Word make_state(Sigma sigma, Mark mark) {
   return sigma << 2 | static_cast<Word>(mark);
 }
-constexpr Sigma sigma_of(Word state) { return state >> 2; }
-constexpr Mark mark_of(Word state) { return static_cast<Mark>(state & 3); }
+constexpr Sigma sigma_of(Word state) {
+  return state >> 2;
+}
+constexpr Mark mark_of(Word state) {
+  return static_cast<Mark>(state & 3);
+}
 
 // ---- Slot::sketches
 
@@ -97,7 +103,7 @@ inline Sketch answer_of(const std::array<Word, 5>& words) {
 
 struct Change {
   Word bucket = 0;
-  bool has_slot = false;      // false: the bucket is (or is about to be) locked, no slot written
+  bool has_slot = false;  // false: the bucket is (or is about to be) locked, no slot written
   std::size_t slot = 0;
   bool was_occupied = false;  // the slot held an entry before
 };

@@ -1,7 +1,6 @@
 #include "history_table/region.hpp"
 
 #include <sys/mman.h>
-
 #include <xxhash.h>
 
 #include "base/assert.hpp"
@@ -34,7 +33,9 @@ Region::Region(void* address, std::size_t size, std::uint64_t bucket_seed)
       buckets_(reinterpret_cast<Bucket*>(static_cast<std::byte*>(address) + kRecordsSize)),
       bucket_count_((size - kRecordsSize) / sizeof(Bucket)) {}
 
-Region::Region(Region&& other) noexcept { swap(other); }
+Region::Region(Region&& other) noexcept {
+  swap(other);
+}
 
 Region& Region::operator=(Region&& other) noexcept {
   swap(other);

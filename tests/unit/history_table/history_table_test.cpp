@@ -1,0 +1,245 @@
+#include "history_table/history_table.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "support.hpp"
+
+namespace prophecy {
+namespace {
+
+using table::answer_for;
+using table::entry_for;
+using table::key_number;
+using table::marked_entry;
+
+constexpr std::size_t kOneMebibyte = std::size_t{1} << 20;
+
+HistoryTable attached_table(std::size_t bytes = kOneMebibyte) {
+  auto table = HistoryTable::create(bytes, 7);
+  REQUIRE(table.has_value());
+  table->attach(1);
+  return std::move(*table);
+}
+
+}  // namespace
+
+TEST_CASE("a new table is empty and as large as its memory allows") {
+  const HistoryTable table = attached_table();
+  CHECK_FALSE(table.lookup(key_number(1)));
+  const HistoryTableStats stats = table.stats();
+  CHECK(stats.capacity == (kOneMebibyte - 256 * 64) / 256 * 5);
+  CHECK(stats.entries == 0);
+  CHECK(stats.evictions == 0);
+  CHECK(stats.recoveries == 0);
+}
+
+TEST_CASE("sizes outside the bounds are the operator's mistake") {
+  for (const std::size_t bytes :
+       {std::size_t{0}, HistoryTable::kBytesMin - 1, (std::size_t{1} << 46) + 1, SIZE_MAX}) {
+    const auto table = HistoryTable::create(bytes, 7);
+    REQUIRE_FALSE(table.has_value());
+    CHECK(table.error().kind == ErrorKind::invalid);
+  }
+  CHECK(HistoryTable::create(HistoryTable::kBytesMin, 7).has_value());
+}
+
+TEST_CASE("memory that the system refuses is an error") {
+  const auto table = HistoryTable::create(std::size_t{1} << 46, 7);
+  REQUIRE_FALSE(table.has_value());
+  CHECK(table.error().kind == ErrorKind::io);
+}
+
+TEST_CASE("an update is taken when there is no entry or sigma is newer") {
+  HistoryTable table = attached_table();
+  CHECK(table.update(key_number(1), answer_for(1, 50), 50) == UpdateOutcome::inserted);
+  CHECK(table.lookup(key_number(1)) == entry_for(1, 50));
+  CHECK(table.update(key_number(1), answer_for(1, 51), 51) == UpdateOutcome::replaced);
+  CHECK(table.lookup(key_number(1)) == entry_for(1, 51));
+  CHECK(table.update(key_number(1), answer_for(1, 51), 51) == UpdateOutcome::older);
+  CHECK(table.update(key_number(1), answer_for(1, 50), 50) == UpdateOutcome::older);
+  CHECK(table.lookup(key_number(1)) == entry_for(1, 51));
+  CHECK(table.stats().entries == 1);
+}
+
+TEST_CASE("sigma has 62 bits") {
+  HistoryTable table = attached_table();
+  CHECK(table.update(key_number(1), answer_for(1, 1), 1) == UpdateOutcome::inserted);
+  CHECK(table.update(key_number(1), answer_for(1, kSigmaMax), kSigmaMax) ==
+        UpdateOutcome::replaced);
+  CHECK(table.lookup(key_number(1)) == entry_for(1, kSigmaMax));
+}
+
+TEST_CASE("keys that differ in one bit are different keys") {
+  HistoryTable table = attached_table();
+  const Sketch key = key_number(1);
+  REQUIRE(table.update(key, answer_for(1, 9), 9) == UpdateOutcome::inserted);
+  for (std::size_t bit = 0; bit < key.size() * 8; ++bit) {
+    Sketch other = key;
+    other[bit / 8] = static_cast<std::uint8_t>(other[bit / 8] ^ 1U << bit % 8);
+    CHECK_FALSE(table.lookup(other));
+  }
+}
+
+TEST_CASE("a key and an answer of zeros are as good as any") {
+  HistoryTable table = attached_table();
+  CHECK_FALSE(table.lookup(Sketch{}));
+  CHECK(table.update(Sketch{}, Sketch{}, 3) == UpdateOutcome::inserted);
+  CHECK(table.lookup(Sketch{}) == HistoryEntry{Sketch{}, 3, Mark::none});
+}
+
+TEST_CASE("a mark replaces the answer, refuses updates and leaves nothing when removed") {
+  const Mark mark = GENERATE(Mark::whitelisted, Mark::blacklisted);
+  HistoryTable table = attached_table();
+  REQUIRE(table.update(key_number(1), answer_for(1, 5), 5) == UpdateOutcome::inserted);
+  CHECK(table.set_mark(key_number(1), mark) == ChangeOutcome::done);
+  CHECK(table.lookup(key_number(1)) == marked_entry(mark));
+  CHECK(table.update(key_number(1), answer_for(1, 9), 9) == UpdateOutcome::marked);
+  CHECK(table.lookup(key_number(1)) == marked_entry(mark));
+  CHECK(table.erase(key_number(1)) == ChangeOutcome::done);  // answers only
+  CHECK(table.lookup(key_number(1)) == marked_entry(mark));
+  CHECK(table.stats().entries == 1);
+
+  CHECK(table.set_mark(key_number(1), Mark::none) == ChangeOutcome::done);
+  CHECK_FALSE(table.lookup(key_number(1)));
+  CHECK(table.stats().entries == 0);
+  // What was answered while the mark stood must not be undone by something older.
+  CHECK(table.update(key_number(1), answer_for(1, 8), 8) == UpdateOutcome::older);
+  CHECK(table.update(key_number(1), answer_for(1, 10), 10) == UpdateOutcome::inserted);
+}
+
+TEST_CASE("a mark may be set where there was no entry, and exchanged") {
+  HistoryTable table = attached_table();
+  CHECK(table.set_mark(key_number(1), Mark::whitelisted) == ChangeOutcome::done);
+  CHECK(table.set_mark(key_number(1), Mark::blacklisted) == ChangeOutcome::done);
+  CHECK(table.set_mark(key_number(1), Mark::blacklisted) == ChangeOutcome::done);
+  CHECK(table.lookup(key_number(1)) == marked_entry(Mark::blacklisted));
+  CHECK(table.stats().entries == 1);
+}
+
+TEST_CASE("removing a mark that is not there changes nothing") {
+  HistoryTable table = attached_table();
+  REQUIRE(table.update(key_number(1), answer_for(1, 5), 5) == UpdateOutcome::inserted);
+  CHECK(table.set_mark(key_number(1), Mark::none) == ChangeOutcome::done);
+  CHECK(table.set_mark(key_number(2), Mark::none) == ChangeOutcome::done);
+  CHECK(table.lookup(key_number(1)) == entry_for(1, 5));
+  CHECK(table.stats().entries == 1);
+}
+
+TEST_CASE("an erased answer is not followed by an older one") {
+  HistoryTable table = attached_table();
+  REQUIRE(table.update(key_number(1), answer_for(1, 5), 5) == UpdateOutcome::inserted);
+  CHECK(table.erase(key_number(1)) == ChangeOutcome::done);
+  CHECK(table.erase(key_number(1)) == ChangeOutcome::done);
+  CHECK_FALSE(table.lookup(key_number(1)));
+  CHECK(table.stats().entries == 0);
+  CHECK(table.update(key_number(1), answer_for(1, 4), 4) == UpdateOutcome::older);
+  CHECK_FALSE(table.lookup(key_number(1)));
+  CHECK(table.update(key_number(1), answer_for(1, 5), 5) == UpdateOutcome::inserted);
+}
+
+TEST_CASE("a full table evicts, counts it, and keeps what fits") {
+  HistoryTable table = attached_table(HistoryTable::kBytesMin);
+  const std::uint64_t capacity = table.stats().capacity;
+  const std::uint64_t keys = 4 * capacity;
+  for (std::uint64_t key = 0; key < keys; ++key) {
+    REQUIRE(table.update(key_number(key), answer_for(key, key + 1), key + 1) ==
+            UpdateOutcome::inserted);
+  }
+  std::uint64_t found = 0;
+  for (std::uint64_t key = 0; key < keys; ++key) {
+    if (const auto entry = table.lookup(key_number(key))) {
+      ++found;
+      CHECK(*entry == entry_for(key, key + 1));
+    }
+  }
+  const HistoryTableStats stats = table.stats();
+  CHECK(stats.entries == found);
+  CHECK(stats.evictions == keys - found);
+  CHECK(found > capacity * 9 / 10);
+  CHECK(found <= capacity);
+}
+
+TEST_CASE("a moved table goes on in its new place") {
+  HistoryTable first = attached_table();
+  REQUIRE(first.update(key_number(1), answer_for(1, 5), 5) == UpdateOutcome::inserted);
+  HistoryTable second = std::move(first);
+  CHECK(second.update(key_number(1), answer_for(1, 6), 6) == UpdateOutcome::replaced);
+  CHECK(second.lookup(key_number(1)) == entry_for(1, 6));
+}
+
+TEST_CASE("declaring a writer dead that held nothing changes nothing") {
+  HistoryTable table = attached_table();
+  REQUIRE(table.update(key_number(1), answer_for(1, 5), 5) == UpdateOutcome::inserted);
+  for (WriterSlot slot = 0; slot <= kWriterSlotMax; ++slot)
+    table.declare_dead(slot);
+  CHECK(table.lookup(key_number(1)) == entry_for(1, 5));
+  CHECK(table.stats().recoveries == 0);
+}
+
+namespace table {
+
+TEST_CASE("an entry that was read outlives those that were not") {
+  const Region region = small_region(1);
+  auto writer = steady_hand(region, 1);
+  for (std::uint64_t key = 0; key < 5; ++key)
+    writer.update(key, key + 1);
+  for (std::uint64_t key = 5; key < 200; ++key) {
+    REQUIRE(find(region, 2) == entry_for(2, 3));
+    REQUIRE(writer.update(key, key + 1) == UpdateOutcome::inserted);
+  }
+  CHECK(find(region, 2) == entry_for(2, 3));
+}
+
+TEST_CASE("an entry that is no longer read gives way") {
+  const Region region = small_region(1);
+  auto writer = steady_hand(region, 1);
+  for (std::uint64_t key = 0; key < 5; ++key) {
+    writer.update(key, key + 1);
+    REQUIRE(find(region, key));
+  }
+  for (std::uint64_t key = 5; key < 40; ++key)
+    writer.update(key, key + 1);
+  for (std::uint64_t key = 0; key < 5; ++key)
+    CHECK_FALSE(find(region, key));
+}
+
+TEST_CASE("what was evicted does not return with an older sigma") {
+  const Region region = small_region(1);
+  auto writer = steady_hand(region, 1);
+  for (std::uint64_t key = 0; key < 6; ++key)
+    writer.update(key, 100 + key);
+  std::uint64_t evicted = 0;
+  while (find(region, evicted))
+    ++evicted;
+  REQUIRE(evicted < 6);
+  CHECK(writer.update(evicted, 100 + evicted - 1) == UpdateOutcome::older);
+  CHECK_FALSE(find(region, evicted));
+  CHECK(writer.update(evicted, 200) == UpdateOutcome::inserted);
+}
+
+TEST_CASE("marks are not evicted, and a bucket full of marks refuses") {
+  const Region region = small_region(1);
+  auto writer = steady_hand(region, 1);
+  for (std::uint64_t key = 0; key < 4; ++key) {
+    REQUIRE(writer.set_mark(key, Mark::blacklisted) == ChangeOutcome::done);
+  }
+  for (std::uint64_t key = 10; key < 30; ++key) {
+    REQUIRE(writer.update(key, key) == UpdateOutcome::inserted);
+  }
+  // The fifth takes the place of the last answer.
+  REQUIRE(writer.set_mark(4, Mark::whitelisted) == ChangeOutcome::done);
+  CHECK(writer.update(30, 40) == UpdateOutcome::full);
+  CHECK(writer.set_mark(5, Mark::blacklisted) == ChangeOutcome::full);
+  for (std::uint64_t key = 0; key < 4; ++key) {
+    CHECK(find(region, key) == marked_entry(Mark::blacklisted));
+  }
+  CHECK(find(region, 4) == marked_entry(Mark::whitelisted));
+  CHECK(stats_of(region).entries == 5);
+
+  REQUIRE(writer.set_mark(0, Mark::none) == ChangeOutcome::done);
+  CHECK(writer.update(30, 39) == UpdateOutcome::older);  // 40 was handed to a client
+  CHECK(writer.update(30, 40) == UpdateOutcome::inserted);
+}
+
+}  // namespace table
+}  // namespace prophecy

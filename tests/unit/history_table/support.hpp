@@ -1,0 +1,103 @@
+// Keys and answers that check themselves: the answer stored for a key under a sigma is a function
+// of both, so whoever reads a pair that nobody wrote can tell.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <optional>
+
+#include "history_table/editor.hpp"
+#include "history_table/find_entry.hpp"
+#include "history_table/region.hpp"
+
+namespace prophecy::table {
+
+// splitmix64: a seeded sequence, the same on every machine.
+inline std::uint64_t next_random(std::uint64_t& state) {
+  std::uint64_t z = (state += 0x9e3779b97f4a7c15ULL);
+  z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ULL;
+  z = (z ^ z >> 27) * 0x94d049bb133111ebULL;
+  return z ^ z >> 31;
+}
+
+inline Sketch sketch_from(std::uint64_t seed) {
+  Sketch sketch;
+  for (std::size_t at = 0; at < sketch.size(); at += 4) {
+    const auto word = static_cast<std::uint32_t>(next_random(seed));
+    std::memcpy(sketch.data() + at, &word, sizeof(word));
+  }
+  return sketch;
+}
+
+inline Sketch key_number(std::uint64_t number) {
+  return sketch_from(number * 2 + 1);
+}
+
+inline Sketch answer_for(std::uint64_t key, Sigma sigma) {
+  std::uint64_t seed = key;
+  seed = next_random(seed) ^ sigma;
+  return sketch_from(seed);
+}
+
+inline HistoryEntry entry_for(std::uint64_t key, Sigma sigma) {
+  return {answer_for(key, sigma), sigma, Mark::none};
+}
+
+constexpr HistoryEntry marked_entry(Mark mark) {
+  return {Sketch{}, 0, mark};
+}
+
+inline bool is_genuine(std::uint64_t key, const HistoryEntry& entry) {
+  return entry.mark == Mark::none ? entry == entry_for(key, entry.sigma)
+                                  : entry == marked_entry(entry.mark);
+}
+
+// A table of so few buckets that everything meets.
+inline Region small_region(std::size_t buckets) {
+  auto region = Region::map(kWriterRecords * sizeof(WriterRecord) + buckets * sizeof(Bucket), 0);
+  return std::move(region.value());
+}
+
+inline std::optional<HistoryEntry> find(const Region& region, std::uint64_t key) {
+  constexpr Uninterrupted steps;
+  const Sketch sketch = key_number(key);
+  return find_entry(region.bucket(region.bucket_index(sketch)), sketch, steps);
+}
+
+// A writer over numbered keys.
+template <class Steps>
+class Hand {
+ public:
+  Hand(const Region& region, WriterSlot writer, Steps& steps) : editor_(region, writer, steps) {}
+
+  UpdateOutcome update(std::uint64_t key, Sigma sigma) {
+    return editor_.update(key_number(key), answer_for(key, sigma), sigma);
+  }
+  ChangeOutcome set_mark(std::uint64_t key, Mark mark) {
+    return editor_.set_mark(key_number(key), mark);
+  }
+  ChangeOutcome erase(std::uint64_t key) { return editor_.erase(key_number(key)); }
+  void clean_up() { editor_.clean_up(); }
+
+ private:
+  Editor<Steps> editor_;
+};
+
+inline constexpr Uninterrupted kUninterrupted{};
+
+inline Hand<const Uninterrupted> steady_hand(const Region& region, WriterSlot writer) {
+  return {region, writer, kUninterrupted};
+}
+
+// Thrown through a change to abandon it, as a kill would.
+struct Abandoned {};
+
+struct StopAfter {
+  std::size_t steps_left;
+  void step() {
+    if (steps_left == 0) throw Abandoned{};
+    --steps_left;
+  }
+};
+
+}  // namespace prophecy::table
