@@ -47,7 +47,7 @@ struct ReplicaCounters {
   std::uint64_t status_sent = 0;
   std::uint64_t frames_repeated = 0;     // for peers that said what they lack
   std::uint64_t checkpoints_stable = 0;
-  // Checkpoint intervals in which 2f+1 replicas got the same results and this one did not.
+  // Checkpoint intervals in which f+1 other replicas got the same results and this one did not.
   std::uint64_t result_divergences = 0;
 };
 

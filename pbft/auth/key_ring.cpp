@@ -1,0 +1,211 @@
+#include "pbft/auth/key_ring.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include <openssl/crypto.h>
+#include <openssl/evp.h>
+#include <openssl/kdf.h>
+
+#include "base/assert.hpp"
+#include "base/codec.hpp"
+
+namespace prophecy::pbft {
+namespace {
+
+using Mac = Hmac<Sha256>;
+using Secret = std::array<std::uint8_t, 32>;
+
+constexpr std::string_view kPurpose = "prophecy pbft mac 1";
+
+struct FreeContext {
+  void operator()(EVP_PKEY_CTX* context) const { EVP_PKEY_CTX_free(context); }
+  void operator()(EVP_PKEY* key) const { EVP_PKEY_free(key); }
+};
+using Context = std::unique_ptr<EVP_PKEY_CTX, FreeContext>;
+using EvpKey = std::unique_ptr<EVP_PKEY, FreeContext>;
+
+// Fails for a public key of low order, whose shared secret would be known to everybody.
+std::optional<Secret> shared_secret(const PrivateKey& own, const PublicKey& peer) {
+  const EvpKey own_key(
+      EVP_PKEY_new_raw_private_key(EVP_PKEY_X25519, nullptr, own.bytes.data(), kKeySize));
+  const EvpKey peer_key(
+      EVP_PKEY_new_raw_public_key(EVP_PKEY_X25519, nullptr, peer.bytes.data(), kKeySize));
+  if (!own_key || !peer_key) return std::nullopt;
+  const Context context(EVP_PKEY_CTX_new(own_key.get(), nullptr));
+  Secret secret{};
+  std::size_t size = secret.size();
+  if (!context || EVP_PKEY_derive_init(context.get()) != 1 ||
+      EVP_PKEY_derive_set_peer(context.get(), peer_key.get()) != 1 ||
+      EVP_PKEY_derive(context.get(), secret.data(), &size) != 1) {
+    return std::nullopt;
+  }
+  return secret;
+}
+
+// The key with which `from` authenticates itself to `to`.
+std::optional<Mac> directed_key(const Secret& secret, ByteView group_id, NodeId from, NodeId to) {
+  Bytes info = to_bytes(kPurpose);
+  Writer writer(info);
+  writer.sized(group_id);
+  writer.integer(from);
+  writer.integer(to);
+  const Context context(EVP_PKEY_CTX_new_id(EVP_PKEY_HKDF, nullptr));
+  Secret key{};
+  std::size_t size = key.size();
+  const auto length = [](ByteView bytes) { return static_cast<int>(bytes.size()); };
+  if (!context || EVP_PKEY_derive_init(context.get()) != 1 ||
+      EVP_PKEY_CTX_set_hkdf_md(context.get(), EVP_sha256()) != 1 ||
+      EVP_PKEY_CTX_set1_hkdf_salt(context.get(), group_id.data(), length(group_id)) != 1 ||
+      EVP_PKEY_CTX_set1_hkdf_key(context.get(), secret.data(), length(secret)) != 1 ||
+      EVP_PKEY_CTX_add1_hkdf_info(context.get(), info.data(), length(info)) != 1 ||
+      EVP_PKEY_derive(context.get(), key.data(), &size) != 1) {
+    return std::nullopt;
+  }
+  Mac mac(key);
+  OPENSSL_cleanse(key.data(), key.size());
+  return mac;
+}
+
+Tag cut(const Sha256::Digest& mac) {
+  Tag tag;
+  std::copy_n(mac.begin(), tag.size(), tag.begin());
+  return tag;
+}
+
+struct PeerKeys {
+  Mac send;
+  Mac receive;
+};
+
+}  // namespace
+
+struct KeyRing::Keys {
+  NodeId self = 0;
+  std::uint32_t replicas = 0;
+  // Replicas by their id: the hot path. Empty at the own place.
+  std::vector<std::optional<PeerKeys>> replica_keys;
+  std::unordered_map<NodeId, PeerKeys> client_keys;
+
+  [[nodiscard]] const PeerKeys* find(NodeId member) const {
+    if (member < replicas) {
+      const auto& keys = replica_keys[member];
+      return keys ? &*keys : nullptr;
+    }
+    const auto found = client_keys.find(member);
+    return found == client_keys.end() ? nullptr : &found->second;
+  }
+};
+
+KeyRing::KeyRing(std::unique_ptr<Keys> keys) : keys_(std::move(keys)) {}
+KeyRing::KeyRing(KeyRing&&) noexcept = default;
+KeyRing& KeyRing::operator=(KeyRing&&) noexcept = default;
+KeyRing::~KeyRing() = default;
+
+namespace {
+
+// The number of replicas, when the list is one of a group: each id once, 0 to n-1, and `self`.
+Result<std::uint32_t> check_members(NodeId self, std::span<const Member> members) {
+  std::vector<NodeId> ids;
+  for (const Member& member : members) ids.push_back(member.id);
+  std::sort(ids.begin(), ids.end());
+  if (std::adjacent_find(ids.begin(), ids.end()) != ids.end()) {
+    return Error{ErrorKind::invalid, "a member of the group is listed twice"};
+  }
+  std::uint32_t replicas = 0;
+  for (const NodeId id : ids) {
+    if (is_client(id)) continue;
+    if (id != replicas || id >= kReplicasMax) {
+      return Error{ErrorKind::invalid, "replica ids do not run from 0 to n-1"};
+    }
+    ++replicas;
+  }
+  if (!std::binary_search(ids.begin(), ids.end(), self)) {
+    return Error{ErrorKind::invalid,
+                 "member " + std::to_string(self) + " is not listed in the group"};
+  }
+  return replicas;
+}
+
+}  // namespace
+
+Result<KeyRing> KeyRing::derive(NodeId self, const PrivateKey& key, ByteView group_id,
+                                std::span<const Member> members) {
+  const Result<std::uint32_t> replicas = check_members(self, members);
+  if (!replicas) return replicas.error();
+  const Result<PublicKey> own = public_key_of(key);
+  if (!own) return own.error();
+
+  auto keys = std::make_unique<Keys>();
+  keys->self = self;
+  keys->replicas = *replicas;
+  keys->replica_keys.resize(*replicas);
+  for (const Member& member : members) {
+    if (member.id == self) {
+      if (member.public_key == *own) continue;
+      return Error{ErrorKind::unauthenticated,
+                   "wrong key: its public half is " + to_string(*own) + ", but the group lists " +
+                       to_string(member.public_key) + " for member " + std::to_string(self)};
+    }
+    if (is_client(self) && is_client(member.id)) continue;
+    auto secret = shared_secret(key, member.public_key);
+    std::optional<Mac> send;
+    std::optional<Mac> receive;
+    if (secret) {
+      send = directed_key(*secret, group_id, self, member.id);
+      receive = directed_key(*secret, group_id, member.id, self);
+      OPENSSL_cleanse(secret->data(), secret->size());
+    }
+    if (!send || !receive) {
+      return Error{ErrorKind::invalid,
+                   "no secret can be shared with the public key of member " +
+                       std::to_string(member.id)};
+    }
+    const PeerKeys peer{*send, *receive};
+    if (member.id < *replicas) {
+      keys->replica_keys[member.id] = peer;
+    } else {
+      keys->client_keys.emplace(member.id, peer);
+    }
+  }
+  return KeyRing(std::move(keys));
+}
+
+NodeId KeyRing::self() const { return keys_->self; }
+std::uint32_t KeyRing::replicas() const { return keys_->replicas; }
+bool KeyRing::knows(NodeId member) const { return keys_->find(member) != nullptr; }
+
+Tag KeyRing::tag(NodeId to, const Sha256::Digest& content) const {
+  const PeerKeys* keys = keys_->find(to);
+  ASSERT(keys != nullptr);
+  Mac mac = keys->send;
+  mac.update(content);
+  return cut(mac.finish());
+}
+
+bool KeyRing::verify(NodeId from, const Sha256::Digest& content, ByteView tag) const {
+  const PeerKeys* keys = keys_->find(from);
+  if (keys == nullptr) return false;
+  Mac mac = keys->receive;
+  mac.update(content);
+  return equal_in_constant_time(cut(mac.finish()), tag);
+}
+
+void KeyRing::append_authenticator(const Sha256::Digest& content, Bytes& out) const {
+  for (NodeId to = 0; to < keys_->replicas; ++to) {
+    const Tag part = to == keys_->self ? Tag{} : tag(to, content);
+    out.insert(out.end(), part.begin(), part.end());
+  }
+}
+
+bool KeyRing::verify_authenticator(NodeId from, const Sha256::Digest& content,
+                                   ByteView authenticator) const {
+  if (keys_->self >= keys_->replicas) return false;
+  if (authenticator.size() != keys_->replicas * kTagSize) return false;
+  return verify(from, content, authenticator.subspan(keys_->self * kTagSize, kTagSize));
+}
+
+}  // namespace prophecy::pbft

@@ -1,0 +1,96 @@
+// The inside of a Client: its sessions and the calls that wait for one.
+#pragma once
+
+#include <deque>
+#include <vector>
+
+#include "pbft/core/client.hpp"
+#include "pbft/core/replier_choice.hpp"
+#include "pbft/core/reply_tally.hpp"
+
+namespace prophecy::pbft {
+
+class Client::Machine {
+ public:
+  Machine(const ClientSettings& settings, const KeyRing& keys, const QuorumRule& quorum);
+
+  CallId submit(ByteView operation, CallKind kind, TimePoint deadline, TimePoint now,
+                ClientActions& out);
+  void cancel(CallId call, TimePoint now, ClientActions& out);
+  void on_frame(ByteView frame, TimePoint now, ClientActions& out);
+  void on_tick(TimePoint now, ClientActions& out);
+
+  [[nodiscard]] TimePoint next_timer() const { return next_timer_; }
+  [[nodiscard]] const ClientCounters& counters() const { return counters_; }
+  [[nodiscard]] std::uint32_t in_flight() const { return in_flight_; }
+  [[nodiscard]] std::size_t queued() const { return waiting_.size(); }
+
+ private:
+  struct Waiting {
+    CallId call = 0;
+    CallKind kind = CallKind::ordered;
+    TimePoint deadline;
+    Bytes begun;  // of the request's frame
+  };
+  // An agreed ordered call, for replies that come after it.
+  struct Settled {
+    CallId call = 0;
+    std::uint64_t timestamp = 0;  // 0: none
+    Sigma sigma = 0;
+    Digest digest{};
+    std::uint64_t refuted = 0;  // replicas already told of, one bit each
+  };
+  struct Session {
+    explicit Session(std::uint32_t replicas) : tally(replicas) {}
+    std::uint64_t timestamp = 0;
+    // Of the call in flight; 0: the session is free.
+    CallId call = 0;
+    CallKind kind = CallKind::ordered;  // read_only becomes ordered when it falls back
+    bool fell_back = false;
+    bool asked_for_result = false;  // a quorum was there, and nobody had sent the result
+    NodeId replier = 0;
+    TimePoint deadline;
+    TimePoint retransmit_at;
+    Duration backoff{};
+    Frame frame;
+    ReplyTally tally;
+    Settled settled;
+  };
+
+  void start(std::uint32_t index, Waiting waiting, TimePoint now, ClientActions& out);
+  void send(Session& session, std::uint32_t index, Bytes begun, TimePoint now,
+            ClientActions& out);
+  void send_to_all(const Session& session, ClientActions& out) const;
+  void retransmit(Session& session, TimePoint now, ClientActions& out);
+  void fall_back(Session& session, std::uint32_t index, TimePoint now, ClientActions& out);
+  void evaluate(Session& session, std::uint32_t index, TimePoint now, ClientActions& out);
+  void agree(Session& session, std::uint32_t index, const ReplyTally::Reply& reply, TimePoint now,
+             ClientActions& out);
+  void refute(Settled& settled, NodeId replica, Sigma sigma, const Digest& digest,
+              ClientActions& out);
+  void on_late_reply(Session& session, const ReplyMessage& reply, ClientActions& out);
+  void fail(Session& session, std::uint32_t index, CallOutcome outcome, TimePoint now,
+            ClientActions& out);
+  void free_session(Session& session, std::uint32_t index, TimePoint now, ClientActions& out);
+  void drop_expired(TimePoint now, ClientActions& out);
+  void learn_view(NodeId replica, std::uint64_t view);
+  void arm(TimePoint at) { next_timer_ = std::min(next_timer_, at); }
+  void drop(DropReason reason) { ++counters_.dropped[static_cast<std::size_t>(reason)]; }
+  [[nodiscard]] std::uint32_t quorum_of(const Session& session) const;
+
+  const ClientSettings settings_;
+  const KeyRing& keys_;
+  const QuorumRule quorum_;
+  ClientCounters counters_;
+  std::vector<Session> sessions_;
+  std::deque<std::uint32_t> free_;  // the longest free first: late replies are still useful
+  std::deque<Waiting> waiting_;
+  ReplierChoice replier_;
+  std::vector<std::uint64_t> views_;  // newest that each replica named
+  std::uint64_t view_ = 0;
+  CallId last_call_ = 0;
+  std::uint32_t in_flight_ = 0;
+  TimePoint next_timer_ = TimePoint::max();  // at or before the earliest event
+};
+
+}  // namespace prophecy::pbft

@@ -1,0 +1,50 @@
+#include "pbft/core/client_table.hpp"
+
+#include <utility>
+
+#include "base/assert.hpp"
+#include "pbft/wire/limits.hpp"
+
+namespace prophecy::pbft {
+
+Session& ClientTable::session(NodeId client, std::uint32_t session) {
+  ASSERT(session < kSessionsMax);
+  auto& sessions = clients_[client];
+  if (sessions.size() <= session) sessions.resize(session + 1);
+  auto& entry = sessions[session];
+  if (!entry) entry = std::make_unique<Session>();
+  return *entry;
+}
+
+void ClientTable::begin(Session& session, std::uint64_t timestamp) {
+  ASSERT(timestamp > session.last_timestamp);
+  forget_result(session);
+  session.last_timestamp = timestamp;
+  session.replied = false;
+}
+
+std::uint64_t ClientTable::keep_result(Session& session, Bytes result) {
+  forget_result(session);
+  result_bytes_ += result.size();
+  session.result = std::move(result);
+  session.has_result = true;
+  session.older = newest_;
+  (newest_ != nullptr ? newest_->newer : oldest_) = &session;
+  newest_ = &session;
+  std::uint64_t forgotten = 0;
+  for (; result_bytes_ > result_bytes_max_; ++forgotten) forget_result(*oldest_);
+  return forgotten;
+}
+
+void ClientTable::forget_result(Session& session) {
+  if (!session.has_result) return;
+  result_bytes_ -= session.result.size();
+  session.result = Bytes();
+  session.has_result = false;
+  (session.older != nullptr ? session.older->newer : oldest_) = session.newer;
+  (session.newer != nullptr ? session.newer->older : newest_) = session.older;
+  session.older = nullptr;
+  session.newer = nullptr;
+}
+
+}  // namespace prophecy::pbft

@@ -1,0 +1,71 @@
+// What a replica remembers of each client's sessions: the last request, so that none is executed
+// twice, and its reply, so that a retransmission is answered without executing.
+//
+// last_timestamp, and with it the decision whether an ordered request is executed, depends on the
+// agreed order alone and so is the same at all correct replicas. Results are bounded in bytes:
+// beyond it the oldest are forgotten and their digest is kept. All correct replicas forget the
+// same ones; a client that still waits for one then runs into its deadline, and nothing else.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "base/ids.hpp"
+#include "pbft/core/actions.hpp"
+#include "pbft/wire/messages.hpp"
+
+namespace prophecy::pbft {
+
+struct Session {
+  // The newest ordered request that was handed out for execution.
+  std::uint64_t last_timestamp = 0;
+  bool replied = false;  // what follows is known
+  ReplyStatus status = ReplyStatus::done;
+  Sigma sigma = 0;
+  Digest digest{};
+  bool has_result = false;
+  Bytes result;
+
+  std::uint64_t queued_timestamp = 0;       // newest in the primary's queue
+  std::uint64_t full_reply_timestamp = 0;   // retransmitted: every replica sends the result
+  std::uint64_t known_timestamp = 0;        // newest request that came with a valid MAC ...
+  Digest known_digest{};                    // ... and its digest
+
+  // The newest read outside the order.
+  std::uint64_t read_timestamp = 0;
+  bool read_in_flight = false;
+  bool read_full_reply = false;
+
+  // Neighbours in the list of kept results, by age.
+  Session* older = nullptr;
+  Session* newer = nullptr;
+};
+
+class ClientTable {
+ public:
+  explicit ClientTable(std::uint64_t result_bytes_max) : result_bytes_max_(result_bytes_max) {}
+
+  // Creates what is not there. Requires a session below kSessionsMax of a member of the group;
+  // both together bound the table. The reference stays valid.
+  Session& session(NodeId client, std::uint32_t session);
+
+  // A new request takes the session over: forgets the reply of the one before.
+  void begin(Session& session, std::uint64_t timestamp);
+  // Yields how many older results were forgotten for this one.
+  std::uint64_t keep_result(Session& session, Bytes result);
+
+  [[nodiscard]] std::uint64_t result_bytes() const { return result_bytes_; }
+
+ private:
+  void forget_result(Session& session);
+
+  std::uint64_t result_bytes_max_;
+  std::uint64_t result_bytes_ = 0;
+  std::unordered_map<NodeId, std::vector<std::unique_ptr<Session>>> clients_;
+  Session* oldest_ = nullptr;
+  Session* newest_ = nullptr;
+};
+
+}  // namespace prophecy::pbft

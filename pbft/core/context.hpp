@@ -1,0 +1,43 @@
+// What all parts of one replica share: who it is, what it may, and what it counts. Owned by the
+// replica's machine, which outlives the parts.
+#pragma once
+
+#include "pbft/auth/key_ring.hpp"
+#include "pbft/core/actions.hpp"
+#include "pbft/core/counters.hpp"
+#include "pbft/core/quorum.hpp"
+#include "pbft/core/settings.hpp"
+
+namespace prophecy::pbft {
+
+// How far this replica is; each line is at most the one above, but for last_proposed, which only
+// a primary has.
+struct Progress {
+  std::uint64_t last_proposed = 0;
+  std::uint64_t last_ordered = 0;   // all up to it are committed and handed out for execution
+  std::uint64_t last_executed = 0;  // all up to it are executed
+};
+
+struct Context {
+  const ReplicaSettings settings;
+  const KeyRing& keys;
+  const QuorumRule quorum;
+  const NodeId self;
+  std::uint64_t view = 0;
+  ReplicaState state = ReplicaState::normal;
+  Progress progress{};
+  ReplicaCounters counters{};
+
+  [[nodiscard]] NodeId primary() const { return primary_of(view, quorum.replicas); }
+  [[nodiscard]] bool is_primary() const { return primary() == self; }
+
+  void drop(DropReason reason) { ++counters.dropped[static_cast<std::size_t>(reason)]; }
+
+  void send_to_peers(const Frame& frame, ReplicaActions& out) const {
+    for (NodeId to = 0; to < quorum.replicas; ++to) {
+      if (to != self) out.sends.push_back({to, 0, frame});
+    }
+  }
+};
+
+}  // namespace prophecy::pbft

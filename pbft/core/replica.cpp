@@ -1,0 +1,192 @@
+#include "pbft/core/replica.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/assert.hpp"
+#include "pbft/core/agreement.hpp"
+#include "pbft/core/checkpoints.hpp"
+#include "pbft/core/client_table.hpp"
+#include "pbft/core/context.hpp"
+#include "pbft/core/execution.hpp"
+#include "pbft/core/intake.hpp"
+#include "pbft/core/log.hpp"
+#include "pbft/core/request_queue.hpp"
+#include "pbft/core/retransmission.hpp"
+#include "pbft/wire/decode.hpp"
+#include "pbft/wire/limits.hpp"
+
+namespace prophecy::pbft {
+
+// The parts, who gets which message, and what follows from progress.
+class Replica::Machine {
+ public:
+  Machine(const ReplicaSettings& settings, const KeyRing& keys, const QuorumRule& quorum)
+      : context{settings, keys, quorum, keys.self()},
+        log(settings.window + settings.retained_batches + 1, quorum.replicas),
+        clients(settings.cached_reply_bytes_max),
+        queue(context.settings, quorum.replicas),
+        checkpoints(quorum),
+        execution(context, log, clients, checkpoints),
+        agreement(context, log, clients, checkpoints),
+        intake(context, clients, queue, execution),
+        retransmission(context, log, checkpoints) {}
+
+  bool dispatch(ByteView frame, TimePoint now, ReplicaActions& out);
+  bool on_checkpoint(ByteView frame);
+  void pump(TimePoint now, ReplicaActions& out);
+  void release();
+  [[nodiscard]] ReplicaStatus status() const;
+
+  Context context;
+  Log log;
+  ClientTable clients;
+  RequestQueue queue;
+  Checkpoints checkpoints;
+  ExecutionStage execution;
+  Agreement agreement;
+  Intake intake;
+  Retransmission retransmission;
+};
+
+bool Replica::Machine::dispatch(ByteView frame, TimePoint now, ReplicaActions& out) {
+  const auto refuse = [&](DropReason reason) {
+    context.drop(reason);
+    return false;
+  };
+  ++context.counters.frames_received;
+  if (frame.size() < kHeaderSize || frame.size() > kFrameBytesMax) {
+    return refuse(DropReason::bad_length);
+  }
+  const auto header = peek_header(frame);
+  if (!header) return refuse(DropReason::malformed);
+  if (context.state != ReplicaState::normal) return refuse(DropReason::not_serving);
+  switch (header->type) {
+    case MessageType::request: return intake.on_request(frame, out);
+    case MessageType::forward: intake.on_forward(frame, out); return false;
+    case MessageType::pre_prepare: return agreement.on_pre_prepare(frame, out);
+    case MessageType::prepare:
+    case MessageType::commit: return agreement.on_vote(header->type, frame, out);
+    case MessageType::checkpoint: return on_checkpoint(frame);
+    case MessageType::status: return retransmission.on_status(frame, now, out);
+    case MessageType::reply: return refuse(DropReason::unknown_sender);  // for clients only
+  }
+  UNREACHABLE();
+}
+
+bool Replica::Machine::on_checkpoint(ByteView frame) {
+  const auto refuse = [&](DropReason reason) {
+    context.drop(reason);
+    return false;
+  };
+  const auto message = decode_checkpoint(frame, context.quorum.replicas);
+  if (!message) return refuse(DropReason::malformed);
+  if (!is_replica(message->replica, context.quorum.replicas) ||
+      message->replica == context.self) {
+    return refuse(DropReason::unknown_sender);
+  }
+  if (message->sequence <= checkpoints.stable().sequence) return false;  // late: the usual end
+  if (!context.keys.verify_authenticator(message->replica, sha256(message->content),
+                                         message->authenticator)) {
+    return refuse(DropReason::bad_mac);
+  }
+  const CheckpointClaim claim{message->sequence, message->order, message->results};
+  switch (checkpoints.record(message->replica, claim)) {
+    case Checkpoints::Outcome::added: break;
+    case Checkpoints::Outcome::old: break;
+    case Checkpoints::Outcome::duplicate: context.drop(DropReason::duplicate); break;
+    case Checkpoints::Outcome::conflicting: context.drop(DropReason::conflicting); break;
+    case Checkpoints::Outcome::stable:
+      ++context.counters.checkpoints_stable;
+      if (checkpoints.results_diverged()) ++context.counters.result_divergences;
+      break;
+  }
+  return true;
+}
+
+void Replica::Machine::pump(TimePoint now, ReplicaActions& out) {
+  for (bool progress = true; progress && context.state == ReplicaState::normal;) {
+    progress = false;
+    for (Slot* slot = log.find(context.progress.last_ordered + 1);
+         slot != nullptr && slot->phase == SlotPhase::committed;
+         slot = log.find(context.progress.last_ordered + 1)) {
+      execution.hand_out(*slot, out);
+      progress = true;
+    }
+    progress = execution.advance(out) || progress;
+    if (checkpoints.diverged()) context.state = ReplicaState::diverged;
+    release();
+    while (!queue.empty() && agreement.may_propose()) {
+      agreement.propose(queue.take(), out);
+      progress = true;
+    }
+  }
+  retransmission.arm(now);
+}
+
+// Forgets what is stable and executed, but for what laggards may still ask for.
+void Replica::Machine::release() {
+  const std::uint64_t done =
+      std::min(checkpoints.stable().sequence, context.progress.last_executed);
+  const std::uint64_t retained = context.settings.retained_batches;
+  if (done > retained) log.release_below(done - retained + 1);
+  while (log.bytes() > context.settings.log_bytes_max / 2 && log.first_retained() <= done) {
+    log.release_below(log.first_retained() + 1);
+  }
+}
+
+ReplicaStatus Replica::Machine::status() const {
+  ReplicaStatus status;
+  status.state = context.state;
+  status.view = context.view;
+  status.primary = context.primary();
+  status.last_proposed = context.progress.last_proposed;
+  status.last_ordered = context.progress.last_ordered;
+  status.last_executed = context.progress.last_executed;
+  status.last_stable = checkpoints.stable().sequence;
+  status.log_batches = log.batches();
+  status.log_bytes = log.bytes();
+  status.queued_requests = queue.requests();
+  status.queued_bytes = queue.bytes();
+  status.cached_reply_bytes = clients.result_bytes();
+  status.executions_in_flight = execution.in_flight();
+  return status;
+}
+
+Replica::Replica(const ReplicaSettings& settings, const KeyRing& keys)
+    : Replica(settings, keys, QuorumRule::standard(settings.faults)) {}
+
+Replica::Replica(const ReplicaSettings& settings, const KeyRing& keys, const QuorumRule& quorum)
+    : machine_(std::make_unique<Machine>(settings, keys, quorum)) {
+  ASSERT(check(settings).has_value());
+  ASSERT(keys.replicas() == 3 * settings.faults + 1 && keys.self() < keys.replicas());
+}
+
+Replica::~Replica() = default;
+
+bool Replica::on_frame(ByteView frame, TimePoint now, ReplicaActions& out) {
+  const bool authentic = machine_->dispatch(frame, now, out);
+  machine_->pump(now, out);
+  return authentic;
+}
+
+void Replica::on_executed(std::uint64_t id, ExecutionStatus status, Bytes result, TimePoint now,
+                          ReplicaActions& out) {
+  machine_->execution.on_executed(id, status, std::move(result), out);
+  machine_->pump(now, out);
+}
+
+void Replica::on_tick(TimePoint now, ReplicaActions& out) {
+  if (machine_->context.state == ReplicaState::normal) machine_->retransmission.on_tick(now, out);
+  machine_->pump(now, out);
+}
+
+TimePoint Replica::next_timer() const {
+  if (machine_->context.state != ReplicaState::normal) return TimePoint::max();
+  return machine_->retransmission.next_timer();
+}
+
+const ReplicaCounters& Replica::counters() const { return machine_->context.counters; }
+ReplicaStatus Replica::status() const { return machine_->status(); }
+
+}  // namespace prophecy::pbft

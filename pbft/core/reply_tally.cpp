@@ -1,0 +1,80 @@
+#include "pbft/core/reply_tally.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/assert.hpp"
+
+namespace prophecy::pbft {
+namespace {
+
+bool alike(const ReplyTally::Reply& a, const ReplyTally::Reply& b) {
+  return a.vote == ReplyTally::Vote::done && b.vote == ReplyTally::Vote::done &&
+         a.sigma == b.sigma && a.digest == b.digest;
+}
+
+}  // namespace
+
+void ReplyTally::clear() {
+  for (Reply& reply : replies_) {
+    reply.vote = Vote::none;
+    reply.has_result = false;
+    reply.result = Bytes();
+  }
+}
+
+bool ReplyTally::add(NodeId replica, const ReplyMessage& message) {
+  Reply& reply = replies_[replica];
+  const bool news = reply.vote == Vote::none;
+  if (news) {
+    reply.vote = message.status == ReplyStatus::done ? Vote::done : Vote::unavailable;
+    reply.digest = message.result_digest;
+    reply.sigma = message.sigma;
+  }
+  if (!message.full || reply.vote != Vote::done || reply.digest != message.result_digest) {
+    return news;
+  }
+  // Of equal replies, one result is enough to keep.
+  const bool known = std::any_of(replies_.begin(), replies_.end(), [&](const Reply& other) {
+    return other.has_result && other.digest == reply.digest;
+  });
+  if (known || sha256(message.result) != reply.digest) return news;
+  reply.has_result = true;
+  reply.result.assign(message.result.begin(), message.result.end());
+  return true;
+}
+
+std::uint32_t ReplyTally::count(const Reply& reply) const {
+  return static_cast<std::uint32_t>(std::count_if(
+      replies_.begin(), replies_.end(), [&](const Reply& other) { return alike(reply, other); }));
+}
+
+const ReplyTally::Reply* ReplyTally::agreed(std::uint32_t quorum) const {
+  for (const Reply& reply : replies_) {
+    if (reply.vote != Vote::done || count(reply) < quorum) continue;
+    for (const Reply& other : replies_) {
+      if (other.has_result && alike(reply, other)) return &other;
+    }
+    return &reply;
+  }
+  return nullptr;
+}
+
+bool ReplyTally::possible(std::uint32_t quorum) const {
+  std::uint32_t largest = 0;
+  std::uint32_t open = 0;
+  for (const Reply& reply : replies_) {
+    if (reply.vote == Vote::none) ++open;
+    largest = std::max(largest, count(reply));
+  }
+  return largest + open >= quorum;
+}
+
+Bytes ReplyTally::take_result(const Reply& reply) {
+  ASSERT(reply.has_result);
+  Reply& own = replies_[static_cast<std::size_t>(&reply - replies_.data())];
+  own.has_result = false;
+  return std::move(own.result);
+}
+
+}  // namespace prophecy::pbft

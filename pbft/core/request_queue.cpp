@@ -1,0 +1,52 @@
+#include "pbft/core/request_queue.hpp"
+
+#include <utility>
+
+#include "base/assert.hpp"
+
+namespace prophecy::pbft {
+
+bool RequestQueue::add(const RequestMessage& request, ByteView frame, const Digest& digest) {
+  std::uint64_t& client_requests = requests_of_client_[request.client];
+  std::uint64_t& client_bytes = bytes_of_client_[request.client];
+  if (requests_ >= settings_.queue_requests_max ||
+      client_requests >= settings_.queue_requests_max / 2) {
+    return false;
+  }
+  // One request is always allowed to wait, however large.
+  if (bytes_ + frame.size() > settings_.queue_bytes_max ||
+      (client_bytes > 0 && client_bytes + frame.size() > settings_.queue_bytes_max / 2)) {
+    return false;
+  }
+  if (batches_.empty() || batches_.back().builder.count() >= settings_.batch_requests_max ||
+      batches_.back().builder.size() + frame.size() > settings_.batch_bytes_max) {
+    batches_.push_back({PrePrepareBuilder(frame.size() + 4 + authenticator_size_), {}});
+  }
+  Batch& batch = batches_.back();
+  const std::size_t start = batch.builder.append(frame, digest);
+  const auto within = static_cast<std::size_t>(request.operation.data() - frame.data());
+  batch.requests.push_back({request.client, request.session, request.timestamp, request.replier,
+                            static_cast<std::uint32_t>(start + within),
+                            static_cast<std::uint32_t>(request.operation.size())});
+  ++requests_;
+  ++client_requests;
+  bytes_ += frame.size();
+  client_bytes += frame.size();
+  return true;
+}
+
+RequestQueue::Batch RequestQueue::take() {
+  ASSERT(!batches_.empty());
+  Batch batch = std::move(batches_.front());
+  batches_.pop_front();
+  for (const BatchRequest& request : batch.requests) {
+    const std::uint64_t size = kRequestFixedSize + request.operation_size + authenticator_size_;
+    --requests_;
+    --requests_of_client_[request.client];
+    bytes_ -= size;
+    bytes_of_client_[request.client] -= size;
+  }
+  return batch;
+}
+
+}  // namespace prophecy::pbft

@@ -1,0 +1,46 @@
+// The requests that wait at the primary, already laid out as the batches in which they will be
+// proposed. First come, first served; one client can fill no more than half of the room.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <unordered_map>
+#include <vector>
+
+#include "pbft/core/log.hpp"
+#include "pbft/core/settings.hpp"
+#include "pbft/wire/encode.hpp"
+#include "pbft/wire/limits.hpp"
+
+namespace prophecy::pbft {
+
+class RequestQueue {
+ public:
+  struct Batch {
+    PrePrepareBuilder builder;
+    std::vector<BatchRequest> requests;
+  };
+
+  RequestQueue(const ReplicaSettings& settings, std::uint32_t replicas)
+      : settings_(settings), authenticator_size_(replicas * kTagSize) {}
+
+  // False when there is no room.
+  [[nodiscard]] bool add(const RequestMessage& request, ByteView frame, const Digest& digest);
+  [[nodiscard]] bool empty() const { return batches_.empty(); }
+  // Requires !empty().
+  [[nodiscard]] Batch take();
+
+  [[nodiscard]] std::uint64_t requests() const { return requests_; }
+  [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
+
+ private:
+  const ReplicaSettings& settings_;
+  std::size_t authenticator_size_;
+  std::deque<Batch> batches_;
+  std::unordered_map<NodeId, std::uint64_t> requests_of_client_;
+  std::unordered_map<NodeId, std::uint64_t> bytes_of_client_;
+  std::uint64_t requests_ = 0;
+  std::uint64_t bytes_ = 0;
+};
+
+}  // namespace prophecy::pbft

@@ -1,0 +1,158 @@
+#include "pbft/core/retransmission.hpp"
+
+#include <algorithm>
+
+#include "pbft/wire/decode.hpp"
+#include "pbft/wire/encode.hpp"
+#include "pbft/wire/limits.hpp"
+
+namespace prophecy::pbft {
+namespace {
+
+// What one Status may cause to be sent.
+constexpr std::size_t kFramesServedMax = 256;
+constexpr std::size_t kBytesServedMax = 2 * 1024 * 1024;
+
+}  // namespace
+
+Retransmission::Retransmission(Context& context, Log& log, const Checkpoints& checkpoints)
+    : context_(context), log_(log), checkpoints_(checkpoints), peers_(context.quorum.replicas) {}
+
+bool Retransmission::lagging() const {
+  return std::any_of(peers_.begin(), peers_.end(), [&](const Peer& peer) {
+    return peer.highest_seen > context_.progress.last_ordered;
+  });
+}
+
+bool Retransmission::outstanding() const {
+  return log_.highest_proposed() > context_.progress.last_ordered || lagging() ||
+         checkpoints_.last_own() > checkpoints_.stable().sequence ||
+         checkpoints_.stable().sequence > context_.progress.last_ordered;
+}
+
+void Retransmission::arm(TimePoint now) {
+  if (!started_ || !outstanding()) return;
+  next_tick_ = std::min(next_tick_, now + context_.settings.status_interval);
+}
+
+void Retransmission::on_tick(TimePoint now, ReplicaActions& out) {
+  if (now < next_tick_) return;
+  const bool first = !started_;
+  started_ = true;
+  const std::uint64_t stable = checkpoints_.stable().sequence;
+  const bool stuck = ordered_then_ == context_.progress.last_ordered && stable_then_ == stable;
+  const bool wanted = outstanding() && (stuck || lagging());
+  if (first || wanted || now >= heartbeat_at_) {
+    send_status(out);
+    heartbeat_at_ = now + context_.settings.heartbeat_interval;
+  }
+  ordered_then_ = context_.progress.last_ordered;
+  stable_then_ = stable;
+  next_tick_ = outstanding() ? now + context_.settings.status_interval : heartbeat_at_;
+}
+
+void Retransmission::send_status(ReplicaActions& out) {
+  std::vector<std::uint8_t> slots;
+  const std::uint64_t first = context_.progress.last_ordered + 1;
+  const std::uint64_t end = std::min(log_.highest_proposed() + 1, first + kStatusSlotsMax);
+  for (std::uint64_t sequence = first; sequence < end; ++sequence) {
+    const Slot* slot = log_.find(sequence);
+    const SlotPhase phase = slot != nullptr ? slot->phase : SlotPhase::empty;
+    std::uint8_t bits = 0;
+    if (phase >= SlotPhase::pre_prepared) bits |= kHasPrePrepare;
+    if (phase >= SlotPhase::prepared) bits |= kHasPrepared;
+    if (phase >= SlotPhase::committed) bits |= kHasCommitted;
+    slots.push_back(bits);
+  }
+  StatusMessage status;
+  status.view = context_.view;
+  status.first_retained = log_.first_retained();
+  status.last_ordered = context_.progress.last_ordered;
+  status.last_stable = checkpoints_.stable().sequence;
+  status.slots = slots;
+  context_.send_to_peers(encode_status(status, context_.keys), out);
+  ++context_.counters.status_sent;
+}
+
+bool Retransmission::on_status(ByteView frame, TimePoint now, ReplicaActions& out) {
+  const auto status = decode_status(frame, context_.quorum.replicas);
+  if (!status) {
+    context_.drop(DropReason::malformed);
+    return false;
+  }
+  if (!is_replica(status->replica, context_.quorum.replicas) ||
+      status->replica == context_.self) {
+    context_.drop(DropReason::unknown_sender);
+    return false;
+  }
+  if (!context_.keys.verify_authenticator(status->replica, sha256(status->content),
+                                          status->authenticator)) {
+    context_.drop(DropReason::bad_mac);
+    return false;
+  }
+  learn(*status);
+  Peer& peer = peers_[status->replica];
+  if (peer.times_served > 0 && now - peer.served_at < context_.settings.status_interval / 2) {
+    context_.drop(DropReason::rate_limited);
+    return true;
+  }
+  peer.served_at = now;
+  ++peer.times_served;
+  serve(*status, out);
+  return true;
+}
+
+void Retransmission::learn(const StatusMessage& status) {
+  Peer& peer = peers_[status.replica];
+  peer.first_retained = std::max(peer.first_retained, status.first_retained);
+  peer.last_ordered = std::max(peer.last_ordered, status.last_ordered);
+  std::uint64_t highest = status.last_ordered;
+  for (std::size_t i = 0; i < status.slots.size(); ++i) {
+    if (status.slots[i] != 0) highest = status.last_ordered + 1 + i;
+  }
+  peer.highest_seen = std::max(peer.highest_seen, highest);
+
+  // Each replica sends its own votes only, so f+1 that no longer have a batch leave too few.
+  // One of them is correct; nobody can be talked into this by the faulty.
+  const auto without = std::count_if(peers_.begin(), peers_.end(), [&](const Peer& p) {
+    return p.first_retained > context_.progress.last_ordered + 1;
+  });
+  // And a primary that finds its group beyond all it ever proposed has lost its memory.
+  const auto beyond = std::count_if(peers_.begin(), peers_.end(), [&](const Peer& p) {
+    return context_.is_primary() && p.last_ordered > context_.progress.last_proposed;
+  });
+  if (std::max(without, beyond) >= static_cast<std::ptrdiff_t>(context_.quorum.weak) &&
+      context_.state == ReplicaState::normal) {
+    context_.state = ReplicaState::needs_state_transfer;
+  }
+}
+
+void Retransmission::serve(const StatusMessage& status, ReplicaActions& out) {
+  std::vector<Frame> frames;
+  std::size_t bytes = 0;
+  const auto add = [&](const Frame& frame) {
+    if (frame == nullptr) return;
+    bytes += frame->size();
+    frames.push_back(frame);
+  };
+  checkpoints_.frames_above(status.last_stable, frames);
+  const Peer& peer = peers_[status.replica];
+  for (std::uint64_t sequence = std::max(status.last_ordered + 1, log_.first_retained());
+       sequence <= log_.highest_proposed(); ++sequence) {
+    if (frames.size() >= kFramesServedMax || bytes >= kBytesServedMax) break;
+    const Slot* slot = log_.find(sequence);
+    if (slot == nullptr || slot->phase == SlotPhase::empty) continue;
+    const std::uint64_t place = sequence - status.last_ordered - 1;
+    const std::uint8_t has = place < status.slots.size() ? status.slots[place] : 0;
+    // The primary sends its proposal; the others take turns, in case it does not want to.
+    const bool my_turn = context_.is_primary() || (sequence + peer.times_served) %
+                                                      context_.quorum.replicas == context_.self;
+    if ((has & kHasPrePrepare) == 0 && my_turn) add(slot->pre_prepare);
+    if ((has & kHasPrepared) == 0) add(slot->own_prepare);
+    if ((has & kHasCommitted) == 0) add(slot->own_commit);
+  }
+  for (Frame& frame : frames) out.sends.push_back({status.replica, 0, std::move(frame)});
+  context_.counters.frames_repeated += frames.size();
+}
+
+}  // namespace prophecy::pbft

@@ -1,0 +1,55 @@
+// Nothing stalls for ever under loss: a replica that gets no further tells its peers what it has,
+// and each peer sends what it lacks. Slowly, it does so always, because one that has lost every
+// message about a batch does not know that there is one.
+//
+// Also the place where a replica finds out that retransmission can no longer help it.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "pbft/core/checkpoints.hpp"
+#include "pbft/core/context.hpp"
+#include "pbft/core/log.hpp"
+
+namespace prophecy::pbft {
+
+class Retransmission {
+ public:
+  Retransmission(Context& context, Log& log, const Checkpoints& checkpoints);
+
+  // True when the frame was authentic.
+  bool on_status(ByteView frame, TimePoint now, ReplicaActions& out);
+  void on_tick(TimePoint now, ReplicaActions& out);
+  // To be called after every event: something that is missing wants an earlier tick.
+  void arm(TimePoint now);
+  [[nodiscard]] TimePoint next_timer() const { return next_tick_; }
+
+ private:
+  struct Peer {
+    std::uint64_t first_retained = 1;
+    std::uint64_t last_ordered = 0;
+    std::uint64_t highest_seen = 0;  // of which it has anything
+    TimePoint served_at = TimePoint::min();
+    std::uint32_t times_served = 0;
+  };
+
+  [[nodiscard]] bool lagging() const;
+  [[nodiscard]] bool outstanding() const;
+  void learn(const StatusMessage& status);
+  void serve(const StatusMessage& status, ReplicaActions& out);
+  void send_status(ReplicaActions& out);
+
+  Context& context_;
+  Log& log_;
+  const Checkpoints& checkpoints_;
+  std::vector<Peer> peers_;
+  bool started_ = false;
+  TimePoint next_tick_ = TimePoint::min();  // the first tick is due at once
+  TimePoint heartbeat_at_{};
+  // Progress at the last tick.
+  std::uint64_t ordered_then_ = 0;
+  std::uint64_t stable_then_ = 0;
+};
+
+}  // namespace prophecy::pbft

@@ -1,0 +1,57 @@
+#include "pbft/core/settings.hpp"
+
+#include <string>
+
+#include "pbft/wire/limits.hpp"
+
+namespace prophecy::pbft {
+namespace {
+
+constexpr std::uint64_t kWindowMax = 65536;
+constexpr std::uint32_t kFaultsMax = (kReplicasMax - 1) / 3;
+
+Result<> invalid(const char* expected) {
+  return Error{ErrorKind::invalid, std::string("expected ") + expected};
+}
+
+}  // namespace
+
+Result<> check(const ReplicaSettings& s) {
+  if (s.faults < 1 || s.faults > kFaultsMax) return invalid("1 to 21 faults");
+  if (s.batches_in_flight_max < 1) return invalid("at least one batch in flight");
+  if (s.batch_requests_max < 1 || s.batch_requests_max > kBatchRequestsMax) {
+    return invalid("1 to 4096 requests in a batch");
+  }
+  if (s.batch_bytes_max < 1 || s.batch_bytes_max > kBatchBytesMax) {
+    return invalid("at most 2 MiB in a batch");
+  }
+  if (s.checkpoint_interval < 1 || s.checkpoint_bytes < 1) return invalid("a checkpoint interval");
+  if (s.window < 2 * s.checkpoint_interval || s.window > kWindowMax) {
+    return invalid("a window of two checkpoint intervals to 65536 batches");
+  }
+  if (s.retained_batches > kWindowMax) return invalid("at most 65536 retained batches");
+  // Else the log could fill up before a checkpoint is due that empties it.
+  if (s.log_bytes_max < 2 * s.checkpoint_bytes) return invalid("a log of two checkpoint sizes");
+  if (s.queue_requests_max < 2 || s.queue_bytes_max < kFrameBytesMax) {
+    return invalid("a queue of two requests and 20 MiB");
+  }
+  if (s.status_interval <= Duration::zero() || s.heartbeat_interval < s.status_interval) {
+    return invalid("a status interval not above the heartbeat interval");
+  }
+  return {};
+}
+
+Result<> check(const ClientSettings& s) {
+  if (s.faults < 1 || s.faults > kFaultsMax) return invalid("1 to 21 faults");
+  if (s.session_count < 1 || s.session_count > kSessionsMax ||
+      s.first_session > kSessionsMax - s.session_count) {
+    return invalid("sessions within 0 to 4095");
+  }
+  if (s.retransmit_after <= Duration::zero() || s.retransmit_after_max < s.retransmit_after) {
+    return invalid("a retransmission time not above its maximum");
+  }
+  if (s.first_timestamp == 0) return invalid("a first timestamp of at least 1");
+  return {};
+}
+
+}  // namespace prophecy::pbft

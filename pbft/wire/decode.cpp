@@ -1,0 +1,166 @@
+#include "pbft/wire/decode.hpp"
+
+#include "base/codec.hpp"
+#include "pbft/wire/limits.hpp"
+
+namespace prophecy::pbft {
+namespace {
+
+// Reads the frame header; fails the reader when it is not of the wanted type.
+NodeId read_header(Reader& reader, MessageType type) {
+  const bool right_type = reader.integer<std::uint8_t>() == static_cast<std::uint8_t>(type);
+  const bool right_version = reader.integer<std::uint8_t>() == kWireVersion;
+  if (!right_type || !right_version) reader.fail();
+  return reader.integer<std::uint32_t>();
+}
+
+// A sequence number that stands for a batch: they start at 1.
+std::uint64_t read_sequence(Reader& reader) {
+  const auto sequence = reader.integer<std::uint64_t>();
+  if (sequence == 0 || sequence > kSequenceMax) reader.fail();
+  return sequence;
+}
+
+// A sequence number that may be "none yet".
+std::uint64_t read_progress(Reader& reader) {
+  const auto sequence = reader.integer<std::uint64_t>();
+  if (sequence > kSequenceMax) reader.fail();
+  return sequence;
+}
+
+// What was read so far.
+ByteView consumed(ByteView frame, const Reader& reader) {
+  return frame.first(frame.size() - reader.remaining());
+}
+
+}  // namespace
+
+std::optional<RequestMessage> decode_request(ByteView frame, std::uint32_t replicas) {
+  Reader reader(frame);
+  RequestMessage message;
+  message.client = read_header(reader, MessageType::request);
+  message.session = reader.integer<std::uint32_t>();
+  message.timestamp = reader.integer<std::uint64_t>();
+  const auto flags = reader.integer<std::uint8_t>();
+  message.read_only = flags == 1;
+  message.replier = reader.integer<std::uint32_t>();
+  message.operation = reader.sized(kOperationBytesMax);
+  if (flags > 1 || message.session >= kSessionsMax || message.timestamp == 0 ||
+      message.replier >= replicas || !is_client(message.client)) {
+    return std::nullopt;
+  }
+  message.content = consumed(frame, reader);
+  message.authenticator = reader.raw(replicas * kTagSize);
+  if (!reader.complete()) return std::nullopt;
+  return message;
+}
+
+std::optional<PrePrepareMessage> decode_pre_prepare_head(ByteView frame) {
+  Reader reader(frame);
+  PrePrepareMessage message;
+  message.primary = read_header(reader, MessageType::pre_prepare);
+  message.view = reader.integer<std::uint64_t>();
+  message.sequence = read_sequence(reader);
+  if (reader.failed()) return std::nullopt;
+  return message;
+}
+
+std::optional<PrePrepareMessage> decode_pre_prepare(ByteView frame, std::uint32_t replicas) {
+  Reader reader(frame);
+  PrePrepareMessage message;
+  message.primary = read_header(reader, MessageType::pre_prepare);
+  message.view = reader.integer<std::uint64_t>();
+  message.sequence = read_sequence(reader);
+  const std::uint32_t count = reader.integer<std::uint16_t>();
+  if (reader.failed() || count == 0 || count > kBatchRequestsMax) return std::nullopt;
+  message.head = consumed(frame, reader);
+  // A count is believed only as far as the bytes that are there could hold it.
+  const std::size_t request_size_min = 4 + kRequestFixedSize + replicas * kTagSize;
+  if (count > reader.remaining() / request_size_min) return std::nullopt;
+  message.requests.reserve(count);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const ByteView bytes = reader.sized(kFrameBytesMax);
+    const auto request = decode_request(bytes, replicas);
+    if (!request) return std::nullopt;
+    message.requests.push_back(*request);
+  }
+  message.authenticator = reader.raw(replicas * kTagSize);
+  if (!reader.complete()) return std::nullopt;
+  return message;
+}
+
+std::optional<VoteMessage> decode_vote(ByteView frame, MessageType type, std::uint32_t replicas) {
+  Reader reader(frame);
+  VoteMessage message;
+  message.replica = read_header(reader, type);
+  message.view = reader.integer<std::uint64_t>();
+  message.sequence = read_sequence(reader);
+  reader.fixed(message.batch);
+  message.content = consumed(frame, reader);
+  message.authenticator = reader.raw(replicas * kTagSize);
+  if (!reader.complete()) return std::nullopt;
+  return message;
+}
+
+std::optional<ReplyMessage> decode_reply(ByteView frame) {
+  Reader reader(frame);
+  ReplyMessage message;
+  message.replica = read_header(reader, MessageType::reply);
+  message.view = reader.integer<std::uint64_t>();
+  message.client = reader.integer<std::uint32_t>();
+  message.session = reader.integer<std::uint32_t>();
+  message.timestamp = reader.integer<std::uint64_t>();
+  message.sigma = reader.integer<std::uint64_t>();
+  const auto status = reader.integer<std::uint8_t>();
+  reader.fixed(message.result_digest);
+  message.content = consumed(frame, reader);
+  message.tag = reader.raw(kTagSize);
+  const auto form = reader.integer<std::uint8_t>();
+  if (status > 1 || form > 1) return std::nullopt;
+  message.status = static_cast<ReplyStatus>(status);
+  message.full = form == 1;
+  if (message.full) message.result = reader.sized(kResultBytesMax);
+  if (!reader.complete()) return std::nullopt;
+  return message;
+}
+
+std::optional<CheckpointMessage> decode_checkpoint(ByteView frame, std::uint32_t replicas) {
+  Reader reader(frame);
+  CheckpointMessage message;
+  message.replica = read_header(reader, MessageType::checkpoint);
+  message.sequence = read_sequence(reader);
+  reader.fixed(message.order);
+  reader.fixed(message.results);
+  message.content = consumed(frame, reader);
+  message.authenticator = reader.raw(replicas * kTagSize);
+  if (!reader.complete()) return std::nullopt;
+  return message;
+}
+
+std::optional<StatusMessage> decode_status(ByteView frame, std::uint32_t replicas) {
+  Reader reader(frame);
+  StatusMessage message;
+  message.replica = read_header(reader, MessageType::status);
+  message.view = reader.integer<std::uint64_t>();
+  message.first_retained = read_sequence(reader);
+  message.last_ordered = read_progress(reader);
+  message.last_stable = read_progress(reader);
+  const std::uint32_t count = reader.integer<std::uint16_t>();
+  if (count > kStatusSlotsMax) return std::nullopt;
+  message.slots = reader.raw(count);
+  message.content = consumed(frame, reader);
+  message.authenticator = reader.raw(replicas * kTagSize);
+  if (!reader.complete()) return std::nullopt;
+  return message;
+}
+
+std::optional<ForwardMessage> decode_forward(ByteView frame) {
+  Reader reader(frame);
+  ForwardMessage message;
+  message.replica = read_header(reader, MessageType::forward);
+  message.request = reader.sized(kFrameBytesMax);
+  if (!reader.complete()) return std::nullopt;
+  return message;
+}
+
+}  // namespace prophecy::pbft

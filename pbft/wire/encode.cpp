@@ -1,0 +1,162 @@
+#include "pbft/wire/encode.hpp"
+
+#include <utility>
+
+#include "base/assert.hpp"
+#include "base/codec.hpp"
+#include "pbft/wire/limits.hpp"
+
+namespace prophecy::pbft {
+namespace {
+
+void write_header(Writer& writer, MessageType type, NodeId sender) {
+  writer.integer(static_cast<std::uint8_t>(type));
+  writer.integer(kWireVersion);
+  writer.integer(sender);
+}
+
+template <std::unsigned_integral T>
+void overwrite(Bytes& bytes, std::size_t at, T value) {
+  for (std::size_t i = 0; i < sizeof(T); ++i) {
+    bytes[at + i] = static_cast<std::uint8_t>(static_cast<std::uint64_t>(value) >> (8 * i));
+  }
+}
+
+Frame share(Bytes&& bytes) { return std::make_shared<const Bytes>(std::move(bytes)); }
+
+// Everything so far is the content.
+Frame authenticate(Bytes&& bytes, const KeyRing& keys) {
+  keys.append_authenticator(sha256(bytes), bytes);
+  return share(std::move(bytes));
+}
+
+// Where the fields of a request stand behind the frame header.
+constexpr std::size_t kSessionAt = kHeaderSize;
+constexpr std::size_t kTimestampAt = kSessionAt + 4;
+constexpr std::size_t kFlagsAt = kTimestampAt + 8;
+constexpr std::size_t kReplierAt = kFlagsAt + 1;
+static_assert(kReplierAt + 4 + 4 == kRequestFixedSize);
+
+// And those of a pre-prepare.
+constexpr std::size_t kViewAt = kHeaderSize;
+constexpr std::size_t kSequenceAt = kViewAt + 8;
+constexpr std::size_t kCountAt = kSequenceAt + 8;
+constexpr std::size_t kPrePrepareHeadSize = kCountAt + 2;
+
+}  // namespace
+
+Bytes begin_request(ByteView operation, std::uint32_t replicas) {
+  ASSERT(operation.size() <= kOperationBytesMax);
+  Bytes bytes;
+  bytes.reserve(kRequestFixedSize + operation.size() + replicas * kTagSize);
+  bytes.resize(kReplierAt + 4);
+  Writer(bytes).sized(operation);
+  return bytes;
+}
+
+Frame finish_request(Bytes begun, std::uint32_t session, std::uint64_t timestamp, bool read_only,
+                     NodeId replier, const KeyRing& keys) {
+  begun[0] = static_cast<std::uint8_t>(MessageType::request);
+  begun[1] = kWireVersion;
+  overwrite(begun, 2, keys.self());
+  overwrite(begun, kSessionAt, session);
+  overwrite(begun, kTimestampAt, timestamp);
+  overwrite(begun, kFlagsAt, static_cast<std::uint8_t>(read_only ? 1 : 0));
+  overwrite(begun, kReplierAt, replier);
+  return authenticate(std::move(begun), keys);
+}
+
+PrePrepareBuilder::PrePrepareBuilder(std::size_t size_hint) {
+  bytes_.reserve(kPrePrepareHeadSize + size_hint);
+  bytes_.resize(kPrePrepareHeadSize);
+}
+
+std::size_t PrePrepareBuilder::append(ByteView request_frame, const Digest& request_digest) {
+  Writer(bytes_).integer(static_cast<std::uint32_t>(request_frame.size()));
+  const std::size_t start = bytes_.size();
+  bytes_.insert(bytes_.end(), request_frame.begin(), request_frame.end());
+  batch_.update(request_digest);
+  ++count_;
+  return start;
+}
+
+PrePrepareBuilder::Finished PrePrepareBuilder::finish(std::uint64_t view, std::uint64_t sequence,
+                                                      const KeyRing& keys) {
+  ASSERT(count_ > 0 && count_ <= kBatchRequestsMax && sequence <= kSequenceMax);
+  bytes_[0] = static_cast<std::uint8_t>(MessageType::pre_prepare);
+  bytes_[1] = kWireVersion;
+  overwrite(bytes_, 2, keys.self());
+  overwrite(bytes_, kViewAt, view);
+  overwrite(bytes_, kSequenceAt, sequence);
+  overwrite(bytes_, kCountAt, static_cast<std::uint16_t>(count_));
+  const Digest batch = batch_.finish();
+  PrePrepareMessage message;
+  message.head = ByteView(bytes_).first(kPrePrepareHeadSize);
+  keys.append_authenticator(content_digest(message, batch), bytes_);
+  return {share(std::move(bytes_)), batch};
+}
+
+Frame encode_vote(MessageType type, std::uint64_t view, std::uint64_t sequence,
+                  const Digest& batch, const KeyRing& keys) {
+  Bytes bytes;
+  bytes.reserve(kHeaderSize + 16 + batch.size() + keys.replicas() * kTagSize);
+  Writer writer(bytes);
+  write_header(writer, type, keys.self());
+  writer.integer(view);
+  writer.integer(sequence);
+  writer.raw(batch);
+  return authenticate(std::move(bytes), keys);
+}
+
+Frame encode_reply(const ReplyMessage& reply, const KeyRing& keys) {
+  Bytes bytes;
+  bytes.reserve(kHeaderSize + 33 + 32 + kTagSize + 5 + (reply.full ? reply.result.size() : 0));
+  Writer writer(bytes);
+  write_header(writer, MessageType::reply, keys.self());
+  writer.integer(reply.view);
+  writer.integer(reply.client);
+  writer.integer(reply.session);
+  writer.integer(reply.timestamp);
+  writer.integer(reply.sigma);
+  writer.integer(static_cast<std::uint8_t>(reply.status));
+  writer.raw(reply.result_digest);
+  writer.raw(keys.tag(reply.client, sha256(bytes)));
+  writer.integer(static_cast<std::uint8_t>(reply.full ? 1 : 0));
+  if (reply.full) writer.sized(reply.result);
+  return share(std::move(bytes));
+}
+
+Frame encode_checkpoint(std::uint64_t sequence, const Digest& order, const Digest& results,
+                        const KeyRing& keys) {
+  Bytes bytes;
+  Writer writer(bytes);
+  write_header(writer, MessageType::checkpoint, keys.self());
+  writer.integer(sequence);
+  writer.raw(order);
+  writer.raw(results);
+  return authenticate(std::move(bytes), keys);
+}
+
+Frame encode_status(const StatusMessage& status, const KeyRing& keys) {
+  ASSERT(status.slots.size() <= kStatusSlotsMax);
+  Bytes bytes;
+  Writer writer(bytes);
+  write_header(writer, MessageType::status, keys.self());
+  writer.integer(status.view);
+  writer.integer(status.first_retained);
+  writer.integer(status.last_ordered);
+  writer.integer(status.last_stable);
+  writer.integer(static_cast<std::uint16_t>(status.slots.size()));
+  writer.raw(status.slots);
+  return authenticate(std::move(bytes), keys);
+}
+
+Frame encode_forward(ByteView request_frame, const KeyRing& keys) {
+  Bytes bytes;
+  Writer writer(bytes);
+  write_header(writer, MessageType::forward, keys.self());
+  writer.sized(request_frame);
+  return share(std::move(bytes));
+}
+
+}  // namespace prophecy::pbft

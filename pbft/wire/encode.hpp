@@ -1,0 +1,53 @@
+// Messages into frames, authenticated with the sender's key ring. Requires fields within
+// pbft/wire/limits.hpp.
+#pragma once
+
+#include <span>
+
+#include "pbft/auth/key_ring.hpp"
+#include "pbft/core/actions.hpp"
+#include "pbft/wire/messages.hpp"
+
+namespace prophecy::pbft {
+
+// A request is encoded in two steps, because a call may wait for a session: the operation is
+// copied when the call comes, the rest is filled in when it goes.
+[[nodiscard]] Bytes begin_request(ByteView operation, std::uint32_t replicas);
+[[nodiscard]] Frame finish_request(Bytes begun, std::uint32_t session, std::uint64_t timestamp,
+                                   bool read_only, NodeId replier, const KeyRing& keys);
+
+// A pre-prepare that grows by one request at a time, so that a waiting request lies in the very
+// bytes that will be sent.
+class PrePrepareBuilder {
+ public:
+  explicit PrePrepareBuilder(std::size_t size_hint);
+  // Copies the request's frame; yields where in the frame it starts.
+  std::size_t append(ByteView request_frame, const Digest& request_digest);
+
+  [[nodiscard]] std::uint32_t count() const { return count_; }
+  [[nodiscard]] std::size_t size() const { return bytes_.size(); }
+
+  struct Finished {
+    Frame frame;
+    Digest batch;
+  };
+  [[nodiscard]] Finished finish(std::uint64_t view, std::uint64_t sequence, const KeyRing& keys);
+
+ private:
+  Bytes bytes_;
+  Sha256 batch_;
+  std::uint32_t count_ = 0;
+};
+
+// `type` is prepare or commit.
+[[nodiscard]] Frame encode_vote(MessageType type, std::uint64_t view, std::uint64_t sequence,
+                                const Digest& batch, const KeyRing& keys);
+// Uses all fields but `replica`, `content` and `tag`.
+[[nodiscard]] Frame encode_reply(const ReplyMessage& reply, const KeyRing& keys);
+[[nodiscard]] Frame encode_checkpoint(std::uint64_t sequence, const Digest& order,
+                                      const Digest& results, const KeyRing& keys);
+// Uses all fields but `replica`, `content` and `authenticator`.
+[[nodiscard]] Frame encode_status(const StatusMessage& status, const KeyRing& keys);
+[[nodiscard]] Frame encode_forward(ByteView request_frame, const KeyRing& keys);
+
+}  // namespace prophecy::pbft

@@ -1,0 +1,48 @@
+#include "pbft/wire/messages.hpp"
+
+#include "base/codec.hpp"
+#include "pbft/wire/limits.hpp"
+
+namespace prophecy::pbft {
+
+std::string_view to_string(MessageType type) {
+  switch (type) {
+    case MessageType::request: return "request";
+    case MessageType::pre_prepare: return "pre-prepare";
+    case MessageType::prepare: return "prepare";
+    case MessageType::commit: return "commit";
+    case MessageType::reply: return "reply";
+    case MessageType::checkpoint: return "checkpoint";
+    case MessageType::status: return "status";
+    case MessageType::forward: return "forward";
+  }
+  return "unknown";
+}
+
+std::optional<FrameHeader> peek_header(ByteView frame) {
+  Reader reader(frame);
+  const auto type = reader.integer<std::uint8_t>();
+  const auto version = reader.integer<std::uint8_t>();
+  FrameHeader header;
+  header.sender = reader.integer<std::uint32_t>();
+  if (reader.failed() || version != kWireVersion) return std::nullopt;
+  if (type < static_cast<std::uint8_t>(MessageType::request) ||
+      type > static_cast<std::uint8_t>(MessageType::forward)) {
+    return std::nullopt;
+  }
+  header.type = static_cast<MessageType>(type);
+  if (header.type == MessageType::request) {
+    header.session = reader.integer<std::uint32_t>();
+    if (reader.failed() || header.session >= kSessionsMax) return std::nullopt;
+  }
+  return header;
+}
+
+Digest content_digest(const PrePrepareMessage& message, const Digest& batch) {
+  Sha256 hash;
+  hash.update(message.head);
+  hash.update(batch);
+  return hash.finish();
+}
+
+}  // namespace prophecy::pbft

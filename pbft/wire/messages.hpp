@@ -1,0 +1,100 @@
+// The messages of the protocol as they lie in a frame: decoded, these structures view into it and
+// are valid for as long as it is. docs/protocol.md has them as a table.
+//
+// Every message is frame header, fields, then a MAC part. `content` is what is authenticated,
+// where that is one run of bytes; content_digest() hashes what the MAC is over in every case.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/bytes.hpp"
+#include "base/digest.hpp"
+#include "base/ids.hpp"
+#include "pbft/wire/frame_header.hpp"
+
+namespace prophecy::pbft {
+
+using Digest = Sha256::Digest;
+
+struct RequestMessage {
+  NodeId client = 0;
+  std::uint32_t session = 0;
+  std::uint64_t timestamp = 0;  // rises within a session
+  bool read_only = false;       // to be executed outside the order
+  NodeId replier = 0;           // sends the result itself; the others send its digest
+  ByteView operation;
+  ByteView content;
+  ByteView authenticator;
+};
+
+struct PrePrepareMessage {
+  NodeId primary = 0;
+  std::uint64_t view = 0;
+  std::uint64_t sequence = 0;
+  ByteView head;           // the fixed fields, authenticated together with the batch's digest
+  ByteView authenticator;  // the requests between them carry their clients' own MACs
+  std::vector<RequestMessage> requests;
+};
+
+// A prepare or a commit.
+struct VoteMessage {
+  NodeId replica = 0;
+  std::uint64_t view = 0;
+  std::uint64_t sequence = 0;
+  Digest batch{};
+  ByteView content;
+  ByteView authenticator;
+};
+
+enum class ReplyStatus : std::uint8_t { done = 0, unavailable = 1 };
+
+struct ReplyMessage {
+  NodeId replica = 0;
+  std::uint64_t view = 0;
+  NodeId client = 0;
+  std::uint32_t session = 0;
+  std::uint64_t timestamp = 0;
+  std::uint64_t sigma = 0;  // 0 for a read outside the order
+  ReplyStatus status = ReplyStatus::done;
+  Digest result_digest{};
+  bool full = false;
+  ByteView result;  // when full; covered by the MAC through its digest only
+  ByteView content;
+  ByteView tag;
+};
+
+struct CheckpointMessage {
+  NodeId replica = 0;
+  std::uint64_t sequence = 0;
+  Digest order{};    // chained over all batches up to the sequence number
+  Digest results{};  // over the results of this interval; zero: the replica makes no statement
+  ByteView content;
+  ByteView authenticator;
+};
+
+// What a replica has of one batch: bits in a Status.
+constexpr std::uint8_t kHasPrePrepare = 1;
+constexpr std::uint8_t kHasPrepared = 2;
+constexpr std::uint8_t kHasCommitted = 4;
+
+struct StatusMessage {
+  NodeId replica = 0;
+  std::uint64_t view = 0;
+  std::uint64_t first_retained = 0;  // older batches can no longer be had from it
+  std::uint64_t last_ordered = 0;
+  std::uint64_t last_stable = 0;
+  std::span<const std::uint8_t> slots;  // bits for last_ordered+1, +2, ...
+  ByteView content;
+  ByteView authenticator;
+};
+
+struct ForwardMessage {
+  NodeId replica = 0;
+  ByteView request;  // a whole request frame, authenticated by its client alone
+};
+
+[[nodiscard]] Digest content_digest(const PrePrepareMessage& message, const Digest& batch);
+
+}  // namespace prophecy::pbft
