@@ -1,5 +1,7 @@
 #include "sketcher/exchange.hpp"
 
+#include <algorithm>
+
 #include "base/assert.hpp"
 
 namespace prophecy::sketcher {
@@ -22,10 +24,8 @@ void Exchange::start(const http::Request& request, std::string_view client_addre
   ASSERT(state_ == State::idle);
   const sketch::RequestContext known{.scheme = "http", .client_address = client_address};
   const auto refusal = context_.request_canonicalizer.canonicalize(request, known, form_);
-  if (refusal) {
-    context_.counters.refused.add();
-    return sink_.on_error(refusal->status, refusal->reason);
-  }
+  if (refusal) return refuse(refusal->status, refusal->reason);
+  if (!is_our_host()) return refuse(421, "unknown-host");
   request_ = &request;
   evidence_.reset();
   if (!form_.is_read) {
@@ -42,6 +42,16 @@ void Exchange::start(const http::Request& request, std::string_view client_addre
       return ask_group(ReplicatedKind::read_only);
   }
   UNREACHABLE();
+}
+
+bool Exchange::is_our_host() const {
+  const auto& hosts = context_.settings.hosts;
+  return hosts.empty() || std::find(hosts.begin(), hosts.end(), form_.authority) != hosts.end();
+}
+
+void Exchange::refuse(std::uint16_t status, std::string_view reason) {
+  context_.counters.refused.add();
+  sink_.on_error(status, reason);
 }
 
 void Exchange::start_read() {
@@ -172,7 +182,7 @@ void Exchange::report_divergence(const ReplicatedAnswer& answer,
   divergence.origin = origin;
   divergence.method = request_->method;
   divergence.target = request_->target;
-  divergence.authority = request_->fields.find("host").value_or("");
+  divergence.authority = form_.authority;
   divergence.history_confirms = algorithm_->expected() == sketch;
   divergence.sigma = answer.sigma;
   divergence.differences = sketch::compare(refuted, answer.form);

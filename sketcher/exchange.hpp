@@ -52,6 +52,8 @@ class Exchange final : private replica_client::FastHandler,
   void on_replicated_answer(replica_client::ReplicatedAnswer answer) override;
   void on_replicated_failure(replica_client::ReplicatedFailure failure) override;
 
+  [[nodiscard]] bool is_our_host() const;
+  void refuse(std::uint16_t status, std::string_view reason);
   void start_read();
   void ask_one(NodeId replica);
   void ask_group(replica_client::ReplicatedKind kind);

@@ -1,25 +1,8 @@
 #include "sketcher/installation.hpp"
 
-#include "base/file.hpp"
 #include "sketch/secret_file.hpp"
 
 namespace prophecy::sketcher {
-namespace {
-
-constexpr std::size_t kKeyFileBytesMax = 4096;
-
-Result<pbft::KeyRing> load_keys(const Settings& settings, const pbft::GroupFile& group) {
-  const auto& path = settings.group.key_file;
-  const auto text = read_secret_file(path, kKeyFileBytesMax);
-  if (!text) return text.error();
-  const auto key = pbft::parse_private_key(*text);
-  if (!key) return Error{key.error().kind, path.string() + ": " + key.error().message};
-  auto ring = pbft::KeyRing::derive(settings.group.client_id, *key, group.id, group.members());
-  if (!ring) return Error{ring.error().kind, path.string() + ": " + ring.error().message};
-  return ring;
-}
-
-}  // namespace
 
 Result<Installation> load_installation(const std::filesystem::path& config) {
   auto settings = load_settings(config);
@@ -33,7 +16,7 @@ Result<Installation> load_installation(const std::filesystem::path& config) {
                      settings->group.file.string() + ", got " +
                      std::to_string(settings->origins.size())};
   }
-  auto keys = load_keys(*settings, *group);
+  auto keys = pbft::load_key_ring(*group, settings->group.client_id, settings->group.key_file);
   if (!keys) return keys.error();
   const auto secret = sketch::load_sketch_secret(settings->sketch_key_file);
   if (!secret) return secret.error();
