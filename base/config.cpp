@@ -272,9 +272,10 @@ std::vector<std::string> ConfigSection::texts(std::string_view key,
 std::filesystem::path ConfigSection::path(std::string_view key,
                                           std::optional<std::filesystem::path> fallback) {
   if (!has(key) && fallback) return *fallback;
+  const std::size_t noted = file_->mistakes.size();
   const std::string value = text(key);
   if (value.empty()) {
-    if (has(key)) mistake(key, "expected a path");
+    if (file_->mistakes.size() == noted) mistake(key, "expected a path");
     return {};
   }
   return file_->folder / value;

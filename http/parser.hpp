@@ -2,9 +2,10 @@
 // answers need-more, head-done, complete or failed; it never looks at a byte behind the message
 // it was asked for, so that pipelined requests stay with the caller.
 //
-// The outcome does not depend on how the input was cut into pieces. After head_done the caller
-// feeds on with what is left, if only with an empty piece: a message without a body is complete
-// then. A request whose declared body is too large fails with 413 in place of head_done.
+// Whether a message is accepted and what it says does not depend on how the input was cut into
+// pieces; of several things wrong with it, which one is named may. After head_done the caller feeds
+// on with what is left, if only with an empty piece: a message without a body is complete then. A
+// request whose declared body is too large fails with 413 in place of head_done.
 //
 // Not thread-safe; no I/O.
 #pragma once

@@ -1,0 +1,56 @@
+#include "sketch/sketch.hpp"
+
+#include "forms.hpp"
+
+namespace prophecy::sketch {
+namespace {
+
+const Bytes kSecret(kSecretSize, 7);
+
+}  // namespace
+
+TEST_CASE("a sketch depends on secret, digest, profile and every part of the form") {
+  const Profile profile;
+  MadeAnswer answer(profile, answer_text("A: 1\r\n", "body"));
+  const SketchFunction function(DigestKind::sha1, kSecret, profile);
+  const Sketch base = function.of(answer.form);
+  CHECK(function.of(answer.form) == base);
+
+  CHECK(SketchFunction(DigestKind::sha256, kSecret, profile).of(answer.form) != base);
+  Bytes other_secret = kSecret;
+  other_secret.back() ^= 1;
+  CHECK(SketchFunction(DigestKind::sha1, other_secret, profile).of(answer.form) != base);
+
+  auto file = ConfigFile::parse("keyed_headers = [\"x\"]", "f.toml");
+  REQUIRE(file.has_value());
+  const Profile other_profile = Profile::from_config(file->root());
+  CHECK(SketchFunction(DigestKind::sha1, kSecret, other_profile).of(answer.form) != base);
+
+  for (const std::string& text :
+       {answer_text("A: 1\r\n", "bodY"), answer_text("A: 1\r\n", "bod"),
+        answer_text("A: 2\r\n", "body"), answer_text("B: 1\r\n", "body"),
+        answer_text("A: 1\r\n", "body", 404), answer_text("", "body"),
+        answer_text("A: 1\r\nA2: 1\r\n", "body")}) {
+    INFO(text);
+    CHECK(function.of(MadeAnswer(profile, text).form) != base);
+  }
+}
+
+TEST_CASE("bytes that move from the head to the body make another sketch") {
+  const SketchFunction function(DigestKind::sha256, kSecret, Profile());
+  const Bytes bytes(40, 'x');
+  const ByteView view(bytes);
+  const AnswerForm one{200, view.first(10), as_text(view.subspan(10))};
+  const AnswerForm other{200, view.first(11), as_text(view.subspan(11))};
+  CHECK(function.of(one) != function.of(other));
+}
+
+TEST_CASE("a request's sketch is none of an answer's") {
+  const Profile profile;
+  const SketchFunction function(DigestKind::sha1, kSecret, profile);
+  MadeRequest request(profile, "GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+  const AnswerForm answer{200, request.form.key, {}};
+  CHECK(function.of(request.form) != function.of(answer));
+}
+
+}  // namespace prophecy::sketch
