@@ -69,17 +69,6 @@ TEST_CASE("sigma has 62 bits") {
   CHECK(table.lookup(key_number(1)) == entry_for(1, kSigmaMax));
 }
 
-TEST_CASE("keys that differ in one bit are different keys") {
-  HistoryTable table = attached_table();
-  const Sketch key = key_number(1);
-  REQUIRE(table.update(key, answer_for(1, 9), 9) == UpdateOutcome::inserted);
-  for (std::size_t bit = 0; bit < key.size() * 8; ++bit) {
-    Sketch other = key;
-    other[bit / 8] = static_cast<std::uint8_t>(other[bit / 8] ^ 1U << bit % 8);
-    CHECK_FALSE(table.lookup(other));
-  }
-}
-
 TEST_CASE("a key and an answer of zeros are as good as any") {
   HistoryTable table = attached_table();
   CHECK_FALSE(table.lookup(Sketch{}));
@@ -177,6 +166,35 @@ TEST_CASE("declaring a writer dead that held nothing changes nothing") {
 }
 
 namespace table {
+
+TEST_CASE("keys of one bucket that differ in one bit are different keys") {
+  const Sketch key = key_number(1);
+  for (std::size_t bit = 0; bit < key.size() * 8; ++bit) {
+    const Region region = small_region(1);
+    Editor writer(region, 1, kUninterrupted);
+    writer.update(key, answer_for(1, 9), 9);
+    Sketch other = key;
+    other[bit / 8] = static_cast<std::uint8_t>(other[bit / 8] ^ 1U << bit % 8);
+    CHECK_FALSE(find_entry(region.bucket(0), other, kUninterrupted));
+    CHECK(writer.update(other, answer_for(2, 9), 9) == UpdateOutcome::inserted);
+    CHECK(find_entry(region.bucket(0), key, kUninterrupted) == entry_for(1, 9));
+    CHECK(find_entry(region.bucket(0), other, kUninterrupted) == entry_for(2, 9));
+  }
+}
+
+TEST_CASE("an entry that was read once survives one turn of the hand") {
+  for (std::uint64_t read = 0; read < 5; ++read) {
+    CAPTURE(read);
+    const Region region = small_region(1);
+    auto writer = steady_hand(region, 1);
+    for (std::uint64_t key = 0; key < 5; ++key)
+      writer.update(key, key + 1);
+    REQUIRE(find(region, read));
+    for (std::uint64_t key = 5; key < 9; ++key)
+      writer.update(key, key + 1);
+    CHECK(find(region, read) == entry_for(read, read + 1));
+  }
+}
 
 TEST_CASE("an entry that was read outlives those that were not") {
   const Region region = small_region(1);

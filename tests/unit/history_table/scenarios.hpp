@@ -44,8 +44,10 @@ struct Scenario {
   [[nodiscard]] Region before() const {
     Region region = small_region(1);
     auto writer = steady_hand(region, 1);
-    for (const auto& [number, newest] : answers)
-      writer.update(number, newest);
+    auto other = steady_hand(region, 2);  // both have a past
+    for (const auto& [number, newest] : answers) {
+      (number % 2 == 0 ? writer : other).update(number, newest);
+    }
     for (const std::uint64_t number : marks)
       (void)writer.set_mark(number, Mark::blacklisted);
     for (const std::uint64_t number : erased)
