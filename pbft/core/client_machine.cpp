@@ -146,7 +146,9 @@ void Client::Machine::evaluate(Session& session, std::uint32_t index, TimePoint 
                                ClientActions& out) {
   const std::uint32_t quorum = quorum_of(session);
   if (const ReplyTally::Reply* reply = session.tally.agreed(quorum)) {
-    if (reply->has_result) return agree(session, index, *reply, now, out);
+    if (auto result = session.tally.take_result(*reply)) {
+      return agree(session, index, *reply, std::move(*result), now, out);
+    }
     // The one that was to send the result has sent something else: ask all, without waiting.
     const bool replier_answered =
         session.tally.replies()[session.replier].vote != ReplyTally::Vote::none;
@@ -161,7 +163,8 @@ void Client::Machine::evaluate(Session& session, std::uint32_t index, TimePoint 
 }
 
 void Client::Machine::agree(Session& session, std::uint32_t index,
-                            const ReplyTally::Reply& reply, TimePoint now, ClientActions& out) {
+                            const ReplyTally::Reply& reply, Bytes result, TimePoint now,
+                            ClientActions& out) {
   ++counters_.agreed;
   if (session.kind == CallKind::ordered) {
     session.settled = {session.call, session.timestamp, reply.sigma, reply.digest, 0};
@@ -172,8 +175,8 @@ void Client::Machine::agree(Session& session, std::uint32_t index,
     }
   }
   const Sigma sigma = session.kind == CallKind::ordered ? reply.sigma : 0;
-  out.completions.push_back({session.call, CallOutcome::agreed, session.tally.take_result(reply),
-                             sigma, session.fell_back});
+  out.completions.push_back(
+      {session.call, CallOutcome::agreed, std::move(result), sigma, session.fell_back});
   free_session(session, index, now, out);
 }
 

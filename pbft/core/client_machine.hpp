@@ -64,8 +64,8 @@ class Client::Machine {
   void retransmit(Session& session, TimePoint now, ClientActions& out);
   void fall_back(Session& session, std::uint32_t index, TimePoint now, ClientActions& out);
   void evaluate(Session& session, std::uint32_t index, TimePoint now, ClientActions& out);
-  void agree(Session& session, std::uint32_t index, const ReplyTally::Reply& reply, TimePoint now,
-             ClientActions& out);
+  void agree(Session& session, std::uint32_t index, const ReplyTally::Reply& reply, Bytes result,
+             TimePoint now, ClientActions& out);
   void refute(Settled& settled, NodeId replica, Sigma sigma, const Digest& digest,
               ClientActions& out);
   void on_late_reply(Session& session, const ReplyMessage& reply, ClientActions& out);

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/assert.hpp"
-
 namespace prophecy::pbft {
 namespace {
 
@@ -51,11 +49,7 @@ std::uint32_t ReplyTally::count(const Reply& reply) const {
 
 const ReplyTally::Reply* ReplyTally::agreed(std::uint32_t quorum) const {
   for (const Reply& reply : replies_) {
-    if (reply.vote != Vote::done || count(reply) < quorum) continue;
-    for (const Reply& other : replies_) {
-      if (other.has_result && alike(reply, other)) return &other;
-    }
-    return &reply;
+    if (reply.vote == Vote::done && count(reply) >= quorum) return &reply;
   }
   return nullptr;
 }
@@ -70,11 +64,13 @@ bool ReplyTally::possible(std::uint32_t quorum) const {
   return largest + open >= quorum;
 }
 
-Bytes ReplyTally::take_result(const Reply& reply) {
-  ASSERT(reply.has_result);
-  Reply& own = replies_[static_cast<std::size_t>(&reply - replies_.data())];
-  own.has_result = false;
-  return std::move(own.result);
+std::optional<Bytes> ReplyTally::take_result(const Reply& reply) {
+  for (Reply& other : replies_) {
+    if (!other.has_result || other.digest != reply.digest) continue;
+    other.has_result = false;
+    return std::move(other.result);
+  }
+  return std::nullopt;
 }
 
 }  // namespace prophecy::pbft

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "pbft/core/actions.hpp"
@@ -30,12 +31,13 @@ class ReplyTally {
   bool add(NodeId replica, const ReplyMessage& message);
 
   [[nodiscard]] const std::vector<Reply>& replies() const { return replies_; }
-  // A reply that `quorum` replicas gave alike, with the result if any of them sent it, or null.
+  // A reply that `quorum` replicas gave alike, or null.
   [[nodiscard]] const Reply* agreed(std::uint32_t quorum) const;
   // False when not even the replicas that have not yet replied could complete a quorum.
   [[nodiscard]] bool possible(std::uint32_t quorum) const;
-  // Moves the result out of an agreed reply that has it.
-  [[nodiscard]] Bytes take_result(const Reply& reply);
+  // Moves the result of an agreed reply out, if any replica has sent it: even one that lies about
+  // its place in the order, for it matches the digest.
+  [[nodiscard]] std::optional<Bytes> take_result(const Reply& reply);
 
  private:
   [[nodiscard]] std::uint32_t count(const Reply& reply) const;

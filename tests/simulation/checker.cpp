@@ -1,0 +1,118 @@
+#include "simulation/checker.hpp"
+
+#include <algorithm>
+
+namespace prophecy::simulation {
+namespace {
+
+std::string place(pbft::Sigma sigma) {
+  return std::to_string(sigma >> 16) + "." + std::to_string(sigma & 0xffff);
+}
+
+std::string name(const Operation& operation) {
+  return std::string(operation.append ? "append" : "read") + " #" + std::to_string(operation.id);
+}
+
+}  // namespace
+
+Checker::Checker(const Scenario& scenario) : scenario_(scenario) {}
+
+void Checker::fail(const std::string& what) {
+  if (violation_.empty()) violation_ = what;
+}
+
+void Checker::on_handed_out(NodeId replica, const pbft::Execution& execution) {
+  if (execution.sigma == 0 || scenario_.is_byzantine(replica)) return;
+  const Operation operation = decode_operation(execution.operation);
+  const std::string who = "replica " + std::to_string(replica) + " executes " + name(operation) +
+                          " at " + place(execution.sigma);
+  pbft::Sigma& last = last_of_replica_[replica];
+  if (execution.sigma <= last) fail(who + " after " + place(last));
+  last = execution.sigma;
+  if (!executed_by_replica_[replica].insert(operation.id).second) {
+    fail(who + " for the second time");
+  }
+  const auto known = order_.find(execution.sigma);
+  if (known != order_.end()) {
+    if (known->second.operation.id != operation.id) {
+      fail(who + ", where another one executed " + name(known->second.operation));
+    }
+    return;
+  }
+  if (!order_.empty() && order_.rbegin()->first > execution.sigma) {
+    fail(who + ", which another one has passed over");
+    return;
+  }
+  order_.emplace(execution.sigma, Ordered{operation, model_.execute(operation)});
+}
+
+void Checker::on_submitted(Call& call) {
+  call.sigma_floor = completed_sigma_;
+  call.version_floor = completed_version_[call.operation.key];
+}
+
+void Checker::on_completed(const Call& call, const pbft::Completion& completion) {
+  const std::string who = "call " + name(call.operation);
+  if (call.cancelled) fail(who + " completes although it was cancelled");
+  switch (completion.outcome) {
+    case pbft::CallOutcome::agreed:
+      if (call.kind == pbft::CallKind::ordered || completion.fell_back) {
+        check_ordered(call, completion);
+      } else {
+        check_read_only(call, completion);
+      }
+      return;
+    case pbft::CallOutcome::timed_out:
+      if (!call.impatient && !scenario_.byzantine_primary) fail(who + " has timed out");
+      return;
+    case pbft::CallOutcome::overloaded: return;
+    case pbft::CallOutcome::no_agreement:
+      if (!scenario_.byzantine_primary) fail(who + " found no agreement");
+      return;
+  }
+}
+
+void Checker::check_ordered(const Call& call, const pbft::Completion& completion) {
+  const std::string who = "call " + name(call.operation) + " agreed at " +
+                          place(completion.sigma);
+  const auto found = order_.find(completion.sigma);
+  if (found == order_.end()) return fail(who + ", where no correct replica executed anything");
+  if (found->second.operation.id != call.operation.id) {
+    return fail(who + ", where replicas executed " + name(found->second.operation));
+  }
+  if (found->second.result != completion.result) {
+    return fail(who + " with another result than the sequential history's");
+  }
+  if (completion.sigma <= call.sigma_floor) {
+    fail(who + ", not after " + place(call.sigma_floor) + ", which completed before it began");
+  }
+  completed_sigma_ = std::max(completed_sigma_, completion.sigma);
+  std::uint64_t& version = completed_version_[call.operation.key];
+  version = std::max(version, decode_result(completion.result).state.version);
+}
+
+void Checker::check_read_only(const Call& call, const pbft::Completion& completion) {
+  const std::string who = "call " + name(call.operation) + " outside the order";
+  const OperationResult result = decode_result(completion.result);
+  const auto& history = model_.history(call.operation.key);
+  if (result.key != call.operation.key || result.state.version >= history.size() ||
+      history[result.state.version] != result.state) {
+    return fail(who + " saw a state that never was");
+  }
+  // With f+1 replies to writes, a liar can hide the newest ones from a read (docs/protocol.md).
+  const bool promised = scenario_.linearizable_reads || scenario_.byzantine == 0;
+  if (promised && result.state.version < call.version_floor) {
+    fail(who + " saw version " + std::to_string(result.state.version) + " after version " +
+         std::to_string(call.version_floor));
+  }
+  std::uint64_t& version = completed_version_[call.operation.key];
+  if (promised) version = std::max(version, result.state.version);
+}
+
+void Checker::on_refuted(NodeId replica) {
+  if (!scenario_.is_byzantine(replica)) {
+    fail("replica " + std::to_string(replica) + " is accused, and is correct");
+  }
+}
+
+}  // namespace prophecy::simulation

@@ -1,0 +1,45 @@
+// One client of a run, and its users: they submit calls, some lose patience.
+#pragma once
+
+#include <functional>
+#include <map>
+
+#include "pbft/core/client.hpp"
+#include "simulation/checker.hpp"
+#include "simulation/random.hpp"
+#include "simulation/scheduler.hpp"
+
+namespace prophecy::simulation {
+
+class ClientHost {
+ public:
+  using Send = std::function<void(NodeId from, const pbft::Outgoing& outgoing)>;
+
+  ClientHost(const Scenario& scenario, const pbft::KeyRing& keys, Scheduler& scheduler,
+             Random& random, Checker& checker, Send send);
+
+  void start();
+  void on_frame(ByteView frame);
+  // Nothing more to submit, and every call is answered or cancelled.
+  [[nodiscard]] bool finished() const { return submitted_ == scenario_.calls && open_.empty(); }
+  [[nodiscard]] std::size_t open_calls() const { return open_.size(); }
+  [[nodiscard]] std::uint64_t agreed() const { return client_.counters().agreed; }
+
+ private:
+  void submit_one();
+  void carry_out(pbft::ClientActions& actions);
+  void arm();
+
+  const Scenario& scenario_;
+  NodeId self_;
+  Scheduler& scheduler_;
+  Random& random_;
+  Checker& checker_;
+  Send send_;
+  pbft::Client client_;
+  std::map<pbft::CallId, Call> open_;
+  std::uint32_t submitted_ = 0;
+  TimePoint armed_for_ = TimePoint::max();
+};
+
+}  // namespace prophecy::simulation

@@ -1,0 +1,32 @@
+// The one source of chance in a simulated run: the same seed, the same run, on every machine.
+#pragma once
+
+#include <cstdint>
+
+namespace prophecy::simulation {
+
+// SplitMix64.
+class Random {
+ public:
+  explicit Random(std::uint64_t seed) : state_(seed) {}
+
+  std::uint64_t next() {
+    std::uint64_t z = (state_ += 0x9e3779b97f4a7c15ULL);
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
+    return z ^ (z >> 31);
+  }
+  // In [0, bound). The bias of the remainder does not matter here.
+  std::uint64_t below(std::uint64_t bound) { return bound == 0 ? 0 : next() % bound; }
+  // In [low, high].
+  std::uint64_t between(std::uint64_t low, std::uint64_t high) {
+    return low + below(high - low + 1);
+  }
+  // True in `percent` of a hundred cases.
+  bool chance(std::uint64_t percent) { return below(100) < percent; }
+
+ private:
+  std::uint64_t state_;
+};
+
+}  // namespace prophecy::simulation

@@ -1,0 +1,49 @@
+// The simulated service: a few registers, each a chain of all appends to it. A result names the
+// exact history that it was computed from, so that any lost, repeated or reordered append shows.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "base/bytes.hpp"
+#include "base/digest.hpp"
+
+namespace prophecy::simulation {
+
+struct Operation {
+  bool append = false;
+  std::uint8_t key = 0;
+  std::uint64_t id = 0;           // unique in a run
+  std::uint16_t result_size = 0;  // padding of the result
+};
+
+struct RegisterState {
+  std::uint64_t version = 0;  // number of appends
+  Sha256::Digest chain{};
+  bool operator==(const RegisterState&) const = default;
+};
+
+struct OperationResult {
+  std::uint8_t key = 0;
+  RegisterState state;
+};
+
+[[nodiscard]] Bytes encode(const Operation& operation);
+// Requires what encode() made: nobody but a client can have made it.
+[[nodiscard]] Operation decode_operation(ByteView bytes);
+[[nodiscard]] OperationResult decode_result(ByteView bytes);
+
+class RegisterService {
+ public:
+  // Applies an append; a read changes nothing.
+  Bytes execute(const Operation& operation);
+  // All states that the register has had, by version.
+  [[nodiscard]] const std::vector<RegisterState>& history(std::uint8_t key);
+
+ private:
+  std::map<std::uint8_t, std::vector<RegisterState>> registers_;
+};
+
+}  // namespace prophecy::simulation
