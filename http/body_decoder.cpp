@@ -129,7 +129,9 @@ BodyDecoder::ChunkState BodyDecoder::on_size_digit(char c, std::size_t body_size
 
 BodyDecoder::ChunkState BodyDecoder::on_dropped_byte(char c, ChunkState stay, ChunkState at_cr) {
   if (c == '\r') return at_cr;
-  if (++dropped_bytes_ > kDroppedBytesMax) return fail(400, "chunk extensions or trailers too long");
+  if (++dropped_bytes_ > kDroppedBytesMax) {
+    return fail(400, "chunk extensions or trailers too long");
+  }
   const auto byte = static_cast<unsigned char>(c);
   if ((byte < 0x20 && c != '\t') || byte == 0x7f) {
     return fail(400, "control byte in a chunk extension or trailer");

@@ -7,6 +7,14 @@
 #include "http/text.hpp"
 
 namespace prophecy::http {
+namespace {
+
+void empty_body(std::string& body) {
+  body.clear();
+  if (body.capacity() > kKeptBodyBytesMax) std::string().swap(body);
+}
+
+}  // namespace
 
 void FieldList::clear() {
   text_.clear();
@@ -63,7 +71,7 @@ void Request::clear() {
   version_minor = 1;
   keep_alive = true;
   fields.clear();
-  body.clear();
+  empty_body(body);
 }
 
 void Response::clear() {
@@ -71,7 +79,7 @@ void Response::clear() {
   version_minor = 1;
   keep_alive = true;
   fields.clear();
-  body.clear();
+  empty_body(body);
 }
 
 bool is_read_method(std::string_view method) { return method == "GET" || method == "HEAD"; }

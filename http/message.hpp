@@ -1,5 +1,5 @@
-// HTTP/1.x messages as values. Storage is kept between messages: clear() empties without freeing,
-// so a connection that is in use allocates only while its messages grow.
+// HTTP/1.x messages as values. Storage is kept between messages: clear() empties without freeing
+// (but for a large body), so a connection that is in use allocates only while its messages grow.
 //
 // Not thread-safe. Views handed out stay valid until the next change of the object.
 #pragma once
@@ -60,6 +60,10 @@ struct Response {
 
   void clear();
 };
+
+// What an emptied body keeps of its storage. More is given back, or a connection that once carried
+// a large body would hold that much memory for as long as it stays open.
+constexpr std::size_t kKeptBodyBytesMax = 256 << 10;
 
 // Safe methods (RFC 9110, 9.2.1) that the history serves: GET and HEAD. All others are writes.
 [[nodiscard]] bool is_read_method(std::string_view method);

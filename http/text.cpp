@@ -10,7 +10,7 @@ constexpr std::array<bool, 256> make_token_table() {
   for (int c = '0'; c <= '9'; ++c) table[c] = true;
   for (int c = 'a'; c <= 'z'; ++c) table[c] = true;
   for (int c = 'A'; c <= 'Z'; ++c) table[c] = true;
-  for (const char c : {'!', '#', '$', '%', '&', '\'', '*', '+', '-', '.', '^', '_', '`', '|', '~'}) {
+  for (const char c : std::string_view("!#$%&'*+-.^_`|~")) {
     table[static_cast<unsigned char>(c)] = true;
   }
   return table;

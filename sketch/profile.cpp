@@ -138,18 +138,18 @@ void Profile::compute_id() {
   Writer writer(text);
   writer.sized(as_bytes("prophecy.canonical"));
   writer.integer(kCanonicalFormVersion);
-  const auto add = [&](std::string_view name, std::uint8_t rule) {
+  const auto add = [&](std::string_view name, auto rule) {
     writer.sized(as_bytes(name));
-    writer.integer(rule);
+    writer.integer(static_cast<std::uint8_t>(rule));
   };
   // An empty name separates the four lists; no rule has one.
   for (const auto& entry : request_rules_.sorted()) add(entry.name, entry.value);
   add("", 0);
-  for (const auto& [name, rule] : request_prefix_rules()) add(name, static_cast<std::uint8_t>(rule));
+  for (const auto& [name, rule] : request_prefix_rules()) add(name, rule);
   add("", 0);
   for (const auto& entry : answer_rules_.sorted()) add(entry.name, entry.value);
   add("", 0);
-  for (const auto& [name, rule] : answer_prefix_rules()) add(name, static_cast<std::uint8_t>(rule));
+  for (const auto& [name, rule] : answer_prefix_rules()) add(name, rule);
   id_ = sha256(text);
 }
 

@@ -1,6 +1,7 @@
 #include "sketch/sketch.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "base/assert.hpp"
 

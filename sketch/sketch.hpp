@@ -3,7 +3,6 @@
 // can compute a sketch, and a changed profile matches no old one.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <variant>
 
@@ -12,10 +11,9 @@
 #include "sketch/answer_form.hpp"
 #include "sketch/profile.hpp"
 #include "sketch/request_form.hpp"
+#include "sketch/sketch_value.hpp"
 
 namespace prophecy::sketch {
-
-using Sketch = std::array<std::uint8_t, 20>;
 
 enum class DigestKind : std::uint8_t {
   sha1,    // HMAC-SHA-1

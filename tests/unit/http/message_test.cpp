@@ -27,6 +27,18 @@ TEST_CASE("fields keep their order, lower their names and trim their values") {
   CHECK(fields.size() == 0);
 }
 
+TEST_CASE("a cleared message gives a large body's memory back, and keeps a small one's") {
+  Request request;
+  request.body.assign(1000, 'b');
+  request.clear();
+  CHECK(request.body.empty());
+  CHECK(request.body.capacity() >= 1000);
+  Response response;
+  response.body.assign(kKeptBodyBytesMax + 1, 'b');
+  response.clear();
+  CHECK(response.body.capacity() < 1000);
+}
+
 TEST_CASE("methods") {
   CHECK(is_read_method("GET"));
   CHECK(is_read_method("HEAD"));

@@ -100,7 +100,9 @@ TEST_CASE("what may not be configured is said with its line") {
 
 TEST_CASE("the name table against a plain search, beyond its first size") {
   NameTable table;
-  for (int i = 0; i < 1000; ++i) table.set("name-" + std::to_string(i), static_cast<std::uint8_t>(i % 251));
+  for (int i = 0; i < 1000; ++i) {
+    table.set("name-" + std::to_string(i), static_cast<std::uint8_t>(i % 251));
+  }
   for (int i = 0; i < 1000; ++i) {
     CHECK(table.find("name-" + std::to_string(i)) == i % 251);
     CHECK_FALSE(table.find("other-" + std::to_string(i)).has_value());
