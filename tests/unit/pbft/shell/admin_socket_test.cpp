@@ -1,0 +1,103 @@
+#include <catch2/catch.hpp>
+
+#include <fstream>
+#include <future>
+
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+
+#include "base/admin_socket.hpp"
+#include "base/unique_fd.hpp"
+#include "support.hpp"
+
+using namespace prophecy;
+using namespace prophecy::pbft::test;
+
+namespace {
+
+AdminServer::Handler echo() {
+  return [](std::string_view line) { return "<" + std::string(line) + ">"; };
+}
+
+// The blocking client in a thread of its own, the server on this one.
+Result<std::string> ask(boost::asio::io_context& io, const std::filesystem::path& path,
+                        const std::string& line, Duration timeout = seconds(5)) {
+  auto answer = std::async(std::launch::async, [&] { return admin_request(path, line, timeout); });
+  REQUIRE(run_until(io, [&] { return answer.wait_for(seconds(0)) == std::future_status::ready; }));
+  return answer.get();
+}
+
+}  // namespace
+
+TEST_CASE("One line in, one line out, for the owner only") {
+  TemporaryFolder folder;
+  const auto path = folder.path() / "admin.sock";
+  boost::asio::io_context io(1);
+  auto server = AdminServer::listen(io, path, echo());
+  REQUIRE(server.has_value());
+  struct stat status {};
+  REQUIRE(::stat(path.c_str(), &status) == 0);
+  CHECK((status.st_mode & 0777) == 0600);
+  const auto answer = ask(io, path, R"({"command":"status"})");
+  REQUIRE(answer.has_value());
+  CHECK(*answer == R"(<{"command":"status"}>)");
+  CHECK(ask(io, path, std::string(60'000, 'x'))->size() == 60'002);
+  (*server)->stop();
+  CHECK_FALSE(std::filesystem::exists(path));
+}
+
+TEST_CASE("A socket left behind is replaced, a living one and a file are not") {
+  TemporaryFolder folder;
+  const auto path = folder.path() / "admin.sock";
+  boost::asio::io_context io(1);
+  {
+    auto server = AdminServer::listen(io, path, echo());
+    REQUIRE(server.has_value());
+    CHECK_FALSE(AdminServer::listen(io, path, echo()).has_value());
+    (*server)->abandon();
+  }
+  CHECK(std::filesystem::exists(path));
+  auto next = AdminServer::listen(io, path, echo());
+  REQUIRE(next.has_value());
+  CHECK(ask(io, path, "x").has_value());
+
+  const auto file = folder.path() / "file";
+  std::ofstream(file) << "content";
+  CHECK_FALSE(AdminServer::listen(io, file, echo()).has_value());
+  CHECK(std::filesystem::file_size(file) == 7);
+}
+
+TEST_CASE("A request without an end is refused, and so is one client too many") {
+  TemporaryFolder folder;
+  const auto path = folder.path() / "admin.sock";
+  boost::asio::io_context io(1);
+  auto server = AdminServer::listen(io, path, echo());
+  REQUIRE(server.has_value());
+  CHECK_FALSE(ask(io, path, std::string(kAdminRequestBytesMax + 10, 'x')).has_value());
+
+  std::vector<UniqueFd> silent;
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  path.native().copy(address.sun_path, sizeof address.sun_path - 1);
+  for (std::size_t i = 0; i < kAdminConnectionsMax; ++i) {
+    silent.emplace_back(::socket(AF_UNIX, SOCK_STREAM, 0));
+    REQUIRE(::connect(silent.back().get(), reinterpret_cast<const sockaddr*>(&address),
+                      sizeof address) == 0);
+    run_for(io, milliseconds(1));
+  }
+  run_for(io, milliseconds(20));
+  CHECK_FALSE(ask(io, path, "x").has_value());
+  silent.clear();
+  run_for(io, milliseconds(20));
+  CHECK(ask(io, path, "x").has_value());
+}
+
+TEST_CASE("A tool says what is wrong when nobody listens") {
+  TemporaryFolder folder;
+  const auto path = folder.path() / "nobody.sock";
+  const auto answer = admin_request(path, "x", seconds(1));
+  REQUIRE_FALSE(answer.has_value());
+  CHECK(answer.error().kind == ErrorKind::unavailable);
+  CHECK(answer.error().message == path.string() + ": No such file or directory");
+}

@@ -1,0 +1,79 @@
+#include <catch2/catch.hpp>
+
+#include <fstream>
+
+#include "pbft/replica/replica_config.hpp"
+#include "support.hpp"
+#include "tools/keygen.hpp"
+
+using namespace prophecy;
+using namespace prophecy::pbft;
+using namespace prophecy::pbft::test;
+
+namespace {
+
+const std::string kReplica =
+    "[replica]\nid = 1\ngroup = \"group.toml\"\nkey_file = \"replica-1.key\"\n";
+
+std::string mistakes_in(const std::string& text) {
+  const auto config = parse_replica_config(text, "r");
+  return config.has_value() ? "" : config.error().message;
+}
+
+}  // namespace
+
+TEST_CASE("A short configuration has defaults for the rest") {
+  const auto config =
+      parse_replica_config(kReplica + "[service]\nkind = \"http\"\norigin = \"127.0.0.1:80\"\n", "r");
+  REQUIRE(config.has_value());
+  CHECK(config->id == 1);
+  CHECK(config->group_file == "group.toml");
+  CHECK_FALSE(config->listen);
+  CHECK_FALSE(config->admin);
+  CHECK(config->service.kind == ServiceKind::http);
+  CHECK(config->service.origin.connections_max == 64);
+  CHECK(config->service.origin.answer_limits.body_bytes_max == 16 << 20);
+}
+
+TEST_CASE("Simulated work says how long and how much") {
+  const auto config = parse_replica_config(
+      kReplica + "[service]\nkind = \"simulated\"\nbusy = \"94us\"\nanswer_bytes = \"1KiB\"\n", "r");
+  REQUIRE(config.has_value());
+  CHECK(config->service.busy == microseconds(94));
+  CHECK(config->service.answer_bytes == 1024);
+}
+
+TEST_CASE("Mistakes in a replica's configuration") {
+  using Catch::Contains;
+  CHECK_THAT(mistakes_in(kReplica), Contains("service"));
+  CHECK_THAT(mistakes_in("[service]\nkind = \"null\"\n"),
+             Contains("replica.id") && Contains("replica.group") && Contains("replica.key_file"));
+  CHECK_THAT(mistakes_in(kReplica + "[service]\nkind = \"http\"\n"), Contains("service.origin"));
+  CHECK_THAT(mistakes_in(kReplica + "[service]\nkind = \"magic\"\n"), Contains("r:6: service.kind"));
+  CHECK_THAT(mistakes_in(kReplica + "[service]\nkind = \"null\"\norigin = \"127.0.0.1:80\"\n"),
+             Contains("r:7: service.origin: unknown key"));
+}
+
+TEST_CASE("An identity needs a place in the group, and the key that belongs to it") {
+  TemporaryFolder folder;
+  tools::KeygenRequest request{folder.path() / "g", 1, {}, 1};
+  for (std::uint16_t port = 1; port <= 4; ++port) {
+    request.replica_addresses.push_back({"127.0.0.1", port});
+  }
+  REQUIRE(tools::generate_group(request).has_value());
+  const auto identity_with = [&](unsigned id, const std::string& key) {
+    const auto path = folder.path() / "g" / "replica.toml";
+    std::ofstream(path) << "[replica]\nid = " << id << "\ngroup = \"group.toml\"\nkey_file = \""
+                        << key << "\"\n[service]\nkind = \"null\"\n";
+    return load_replica_identity(path);
+  };
+  CHECK(identity_with(2, "replica-2.key").has_value());
+  CHECK_THAT(identity_with(4, "replica-2.key").error().message, Catch::Contains("no replica 4"));
+  CHECK_THAT(identity_with(1, "replica-2.key").error().message, Catch::Contains("replica-2.key"));
+  CHECK_THAT(identity_with(1, "nothing.key").error().message,
+             Catch::Contains("nothing.key: No such file"));
+  std::filesystem::permissions(folder.path() / "g" / "replica-2.key",
+                               std::filesystem::perms{0640});
+  CHECK_THAT(identity_with(2, "replica-2.key").error().message,
+             Catch::Contains("a secret that others may read"));
+}

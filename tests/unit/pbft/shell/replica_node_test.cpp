@@ -1,0 +1,219 @@
+// A whole group of running replicas on one event loop, with a client on real sockets.
+#include <catch2/catch.hpp>
+
+#include <atomic>
+#include <fstream>
+#include <map>
+#include <thread>
+
+#include <nlohmann/json.hpp>
+
+#include "pbft/core/client.hpp"
+#include "pbft/replica/replica_node.hpp"
+#include "pbft/transport/client_transport.hpp"
+#include "scripted_origin.hpp"
+#include "sketch/answer_form.hpp"
+#include "support.hpp"
+#include "tools/keygen.hpp"
+
+using namespace prophecy;
+using namespace prophecy::pbft;
+using namespace prophecy::pbft::test;
+
+namespace {
+
+TimePoint now() { return std::chrono::steady_clock::now(); }
+
+// Ports that were free a moment ago.
+std::vector<Endpoint> free_addresses(std::size_t count) {
+  boost::asio::io_context io(1);
+  std::vector<Acceptor> acceptors;
+  std::vector<Endpoint> addresses;
+  for (std::size_t i = 0; i < count; ++i) {
+    acceptors.push_back(std::move(*listen_on(io, {"127.0.0.1", 0})));
+    addresses.push_back({"127.0.0.1", acceptors.back().local_endpoint().port()});
+  }
+  return addresses;
+}
+
+struct Group {
+  Group(boost::asio::io_context& loop, const std::function<std::string(NodeId)>& service)
+      : io(loop) {
+    REQUIRE(tools::generate_group({folder.path() / "g", 1, free_addresses(4), 1}).has_value());
+    for (NodeId id = 0; id < 4; ++id) {
+      std::ofstream(path(id)) << "[replica]\nid = " << id
+                              << "\ngroup = \"group.toml\"\nkey_file = \"replica-" << id
+                              << ".key\"\nadmin = \"replica-" << id
+                              << ".sock\"\n[log]\nlevel = \"error\"\n[service]\n" << service(id);
+      start(id);
+    }
+  }
+  ~Group() {
+    for (NodeId id = 0; id < 4; ++id) stop(id);
+  }
+
+  std::filesystem::path path(NodeId id) {
+    return folder.path() / "g" / ("replica-" + std::to_string(id) + ".toml");
+  }
+  void start(NodeId id) {
+    auto loaded = load_replica_identity(path(id));
+    REQUIRE(loaded.has_value());
+    identities[id] = std::make_unique<ReplicaIdentity>(std::move(*loaded));
+    auto node = ReplicaNode::create(io, *identities[id], log);
+    if (!node.has_value()) FAIL(node.error().message);
+    nodes[id] = std::move(*node);
+    nodes[id]->start();
+  }
+  // The node stays until the loop has let go of it.
+  void stop(NodeId id) {
+    if (!nodes[id]) return;
+    nodes[id]->stop();
+    stopped.push_back(std::move(nodes[id]));
+  }
+  nlohmann::json status(NodeId id) { return nlohmann::json::parse(nodes[id]->status()); }
+
+  boost::asio::io_context& io;
+  TemporaryFolder folder;
+  Logger log{"test", LogLevel::error, LogFormat::text};
+  std::array<std::unique_ptr<ReplicaIdentity>, 4> identities;
+  std::array<std::unique_ptr<ReplicaNode>, 4> nodes;
+  std::vector<std::unique_ptr<ReplicaNode>> stopped;
+};
+
+// A client's core on a ClientTransport, as small as it can be.
+struct Caller {
+  explicit Caller(Group& group, std::uint32_t first_session = 0)
+      : keys(*load_key_ring(group.identities[0]->group, kFirstClientId,
+                            group.folder.path() / "g" / "client-1024.key")),
+        client(settings(first_session), keys),
+        transport(group.io, {.frame_bytes_max = kFrameBytesMax},
+                  group.identities[0]->group.addresses(),
+                  {.on_frame = [this](NodeId, ByteView frame) {
+                     client.on_frame(frame, now(), actions);
+                     settle();
+                   },
+                   .on_state = nullptr}),
+        timer(group.io, [this] {
+          client.on_tick(now(), actions);
+          settle();
+        }) {
+    transport.start();
+  }
+  ~Caller() {
+    timer.stop();
+    transport.stop();
+  }
+  static ClientSettings settings(std::uint32_t first_session) {
+    ClientSettings made;
+    made.first_session = first_session;
+    made.session_count = 16;
+    // Of a later run than any before it, under the same id.
+    made.first_timestamp = static_cast<std::uint64_t>(now().time_since_epoch().count());
+    return made;
+  }
+  CallId call(const std::string& operation, CallKind kind) {
+    const CallId id = client.submit(as_bytes(operation), kind, now() + seconds(8), now(), actions);
+    settle();
+    return id;
+  }
+  void settle() {
+    for (Outgoing& outgoing : actions.sends) transport.send(outgoing.to, outgoing.frame);
+    for (Completion& completion : actions.completions) done[completion.call] = completion;
+    actions.clear();
+    timer.arm(client.next_timer());
+  }
+
+  KeyRing keys;
+  Client client;
+  ClientTransport transport;
+  CoreTimer timer;
+  ClientActions actions;
+  std::map<CallId, Completion> done;
+};
+
+std::string null_service(NodeId /*id*/) { return "kind = \"null\"\n"; }
+
+}  // namespace
+
+TEST_CASE("A group agrees on operations over real sockets") {
+  boost::asio::io_context io(1);
+  Group group(io, null_service);
+  Caller one(group, 0);
+  Caller two(group, 16);
+  for (int i = 0; i < 100; ++i) {
+    (void)one.call("write", CallKind::ordered);
+    (void)two.call("read", CallKind::read_only);
+  }
+  REQUIRE(run_until(io, [&] { return one.done.size() == 100 && two.done.size() == 100; }));
+  for (const auto& [id, completion] : one.done) {
+    CHECK(completion.outcome == CallOutcome::agreed);
+    CHECK(completion.sigma > 0);
+  }
+  for (const auto& [id, completion] : two.done) CHECK(completion.outcome == CallOutcome::agreed);
+  REQUIRE(run_until(io, [&] {
+    return group.status(3)["core"]["requests_executed"] == 100;
+  }));
+  CHECK(group.status(0)["primary"] == 0);
+  CHECK(group.status(0)["peers"][0]["connected"] == true);
+}
+
+TEST_CASE("One stopped backup changes nothing, and it catches up when it is back in time") {
+  boost::asio::io_context io(1);
+  Group group(io, null_service);
+  Caller caller(group);
+  (void)caller.call("write", CallKind::ordered);
+  REQUIRE(run_until(io, [&] { return caller.done.size() == 1; }));
+  group.stop(2);
+  for (int i = 0; i < 20; ++i) (void)caller.call("write", CallKind::ordered);
+  REQUIRE(run_until(io, [&] { return caller.done.size() == 21; }));
+  for (const auto& [id, completion] : caller.done) {
+    CHECK(completion.outcome == CallOutcome::agreed);
+  }
+}
+
+TEST_CASE("The group agrees on what its origins answer") {
+  boost::asio::io_context io(1);
+  std::array<std::unique_ptr<ScriptedOrigin>, 4> origins;
+  for (NodeId id = 0; id < 4; ++id) {
+    const std::string body = id == 3 ? "a lie" : "the page";
+    origins[id] = std::make_unique<ScriptedOrigin>(io, std::deque<Step>{answer(body)});
+  }
+  Group group(io, [&](NodeId id) {
+    return "kind = \"http\"\norigin = \"" + to_string(origins[id]->address()) + "\"\n";
+  });
+  Caller caller(group);
+  const CallId read = caller.call("GET / HTTP/1.1\r\nhost: x\r\n\r\n", CallKind::read_only);
+  const CallId write =
+      caller.call("POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 0\r\n\r\n", CallKind::ordered);
+  REQUIRE(run_until(io, [&] { return caller.done.size() == 2; }));
+  for (const CallId call : {read, write}) {
+    REQUIRE(caller.done[call].outcome == CallOutcome::agreed);
+    const auto form = sketch::decode(caller.done[call].result);
+    REQUIRE(form.has_value());
+    CHECK(form->body == "the page");
+  }
+  CHECK(caller.done[write].sigma > 0);
+}
+
+TEST_CASE("The admin socket tells the status and refuses anything else") {
+  boost::asio::io_context io(1);
+  Group group(io, null_service);
+  const auto ask = [&](const std::string& line) {
+    std::string answer;
+    std::atomic<bool> answered = false;
+    std::thread tool([&] {
+      const auto result =
+          admin_request(group.folder.path() / "g" / "replica-1.sock", line, seconds(5));
+      answer = result.has_value() ? *result : result.error().message;
+      answered = true;
+    });
+    CHECK(run_until(io, [&] { return answered.load(); }));
+    tool.join();
+    return nlohmann::json::parse(answer);
+  };
+  CHECK(ask(R"({"command":"status"})")["replica"] == 1);
+  CHECK(ask(R"({"command":"halt"})").contains("error"));
+  CHECK(ask("nonsense").contains("error"));
+  CHECK(ask("[]").contains("error"));
+  CHECK(ask(R"({"command":["status"]})").contains("error"));
+}

@@ -1,0 +1,91 @@
+// An origin that behaves as a test tells it: for each request it has read, the next step of its
+// script. The last step goes on for ever.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/write.hpp>
+
+#include "base/endpoint.hpp"
+#include "pbft/transport/socket.hpp"
+
+namespace prophecy::pbft::test {
+
+struct Step {
+  std::string answer;      // sent as it is
+  bool close = false;      // after the answer
+};
+
+inline Step answer(const std::string& body, const std::string& fields = "") {
+  return {"HTTP/1.1 200 OK\r\n" + fields + "Content-Length: " + std::to_string(body.size()) +
+              "\r\n\r\n" + body,
+          false};
+}
+
+class ScriptedOrigin {
+ public:
+  ScriptedOrigin(boost::asio::io_context& io, std::deque<Step> script,
+                 const Endpoint& at = {"127.0.0.1", 0})
+      : script_(std::move(script)), acceptor_(std::move(*listen_on(io, at))) {
+    accept();
+  }
+
+  [[nodiscard]] Endpoint address() {
+    return {"127.0.0.1", acceptor_.local_endpoint().port()};
+  }
+  void close_all() {
+    for (const auto& connection : connections_) connection->socket.close();
+    connections_.clear();
+  }
+
+  std::vector<std::string> requests;
+  std::size_t accepted = 0;
+
+ private:
+  struct Connection {
+    explicit Connection(Socket s) : socket(std::move(s)) {}
+    Socket socket;
+    std::string input;
+    char chunk[4096];
+  };
+
+  void accept() {
+    acceptor_.async_accept([this](const boost::system::error_code& error, Socket socket) {
+      if (error) return;
+      ++accepted;
+      connections_.push_back(std::make_shared<Connection>(std::move(socket)));
+      read(connections_.back());
+      accept();
+    });
+  }
+
+  void read(std::shared_ptr<Connection> connection) {
+    connection->socket.async_read_some(
+        boost::asio::buffer(connection->chunk),
+        [this, connection](const boost::system::error_code& error, std::size_t size) {
+          if (error) return;
+          connection->input.append(connection->chunk, size);
+          if (connection->input.find("\r\n\r\n") != std::string::npos) act(*connection);
+          if (connection->socket.is_open()) read(connection);
+        });
+  }
+
+  void act(Connection& connection) {
+    requests.push_back(std::exchange(connection.input, {}));
+    const Step step = script_.front();
+    if (script_.size() > 1) script_.pop_front();
+    boost::system::error_code error;
+    boost::asio::write(connection.socket, boost::asio::buffer(step.answer), error);
+    if (step.close) connection.socket.close();
+  }
+
+  std::deque<Step> script_;
+  Acceptor acceptor_;
+  std::vector<std::shared_ptr<Connection>> connections_;
+};
+
+}  // namespace prophecy::pbft::test

@@ -1,0 +1,263 @@
+#include <catch2/catch.hpp>
+
+#include <algorithm>
+#include <vector>
+
+#include "pbft/services/http_service.hpp"
+#include "scripted_origin.hpp"
+#include "support.hpp"
+
+using namespace prophecy;
+using namespace prophecy::pbft;
+using namespace prophecy::pbft::test;
+
+namespace {
+
+const std::string kGet = "GET /a HTTP/1.1\r\nhost: x\r\n\r\n";
+const std::string kPut = "PUT /a HTTP/1.1\r\nhost: x\r\ncontent-length: 0\r\n\r\n";
+const std::string kPost = "POST /a HTTP/1.1\r\nhost: x\r\ncontent-length: 0\r\n\r\n";
+const Step kHangUp{"", true};
+const Step kSilence{"", false};
+
+struct Outcome {
+  bool done = false;
+  ExecutionStatus status = ExecutionStatus::done;
+  Bytes result;
+
+  [[nodiscard]] sketch::AnswerForm form() const {
+    const auto decoded = sketch::decode(result);
+    REQUIRE(decoded.has_value());
+    return *decoded;
+  }
+};
+
+struct World {
+  explicit World(const Endpoint& origin, NodeId replica = 2, std::size_t connections = 4)
+      : service(io_of(*this), settings(origin, replica, connections), profile) {}
+  ~World() { service.stop(); }
+
+  static boost::asio::io_context& io_of(World& world) { return *world.io; }
+  static HttpServiceSettings settings(const Endpoint& origin, NodeId replica,
+                                      std::size_t connections) {
+    HttpServiceSettings made;
+    made.replica = replica;
+    made.origin.address = origin;
+    made.origin.connections_max = connections;
+    made.origin.connect_timeout = milliseconds(200);
+    made.origin.answer_timeout = milliseconds(200);
+    made.origin.answer_limits.body_bytes_max = 1000;
+    made.operation_bytes_max = 1 << 20;
+    made.result_bytes_max = 1 << 20;
+    return made;
+  }
+
+  void start(const std::string& operation, Outcome& outcome) {
+    Execution execution;
+    execution.storage = std::make_shared<const Bytes>(to_bytes(operation));
+    execution.operation = *execution.storage;
+    service.execute(execution, [&outcome](ExecutionStatus status, Bytes result) {
+      CHECK_FALSE(outcome.done);
+      outcome = {true, status, std::move(result)};
+    });
+  }
+  Outcome run(const std::string& operation) {
+    Outcome outcome;
+    start(operation, outcome);
+    REQUIRE(run_until(*io, [&] { return outcome.done; }));
+    return outcome;
+  }
+
+  static inline boost::asio::io_context* io = nullptr;
+  sketch::Profile profile;
+  HttpService service;
+};
+
+struct Loop {
+  Loop() { World::io = &io; }
+  boost::asio::io_context io{1};
+};
+
+}  // namespace
+
+TEST_CASE("The result is the canonical form of the origin's answer, on one kept-alive connection") {
+  Loop loop;
+  ScriptedOrigin origin(loop.io, {answer("hello", "Date: now\r\nX-Thing: 1\r\n"), answer("again")});
+  World world(origin.address());
+  const Outcome first = world.run(kGet);
+  CHECK(first.status == ExecutionStatus::done);
+  CHECK(first.form().status == 200);
+  CHECK(first.form().body == "hello");
+  std::string names;
+  const sketch::AnswerForm form = first.form();
+  sketch::AnswerFields fields(form);
+  std::string_view name, value;
+  while (fields.next(name, value)) names += std::string(name) + ";";
+  CHECK(names == "x-thing;");
+  CHECK(world.run(kGet).form().body == "again");
+  CHECK(origin.accepted == 1);
+  CHECK(origin.requests == std::vector<std::string>{kGet, kGet});
+}
+
+TEST_CASE("What is not one request never reaches the origin, and everybody says so alike") {
+  Loop loop;
+  ScriptedOrigin origin(loop.io, {answer("hello")});
+  World world(origin.address(), 1);
+  World other(origin.address(), 3);
+  for (const std::string& operation :
+       {std::string("nonsense"), std::string(), kGet + "x", kGet + kGet,
+        std::string("GET /a HTTP/1.1\r\nhost: x\r\n"),
+        std::string("POST /a HTTP/1.1\r\nhost: x\r\ncontent-length: 5\r\n\r\nabc")}) {
+    const Outcome outcome = world.run(operation);
+    CHECK(outcome.status == ExecutionStatus::done);
+    CHECK(outcome.form().status == 400);
+    CHECK(outcome.result == other.run(operation).result);
+  }
+  CHECK(origin.accepted == 0);
+}
+
+TEST_CASE("Only the method decides what a read is") {
+  Loop loop;
+  World world({"127.0.0.1", 1});
+  CHECK(world.service.is_read(as_bytes(kGet)));
+  CHECK(world.service.is_read(as_bytes("HEAD / HTTP/1.1\r\n\r\n")));
+  for (const std::string_view operation : {"POST / HTTP/1.1", "GETX / HTTP/1.1", " GET /", "", "get /"}) {
+    CHECK_FALSE(world.service.is_read(as_bytes(operation)));
+  }
+}
+
+TEST_CASE("A read that the origin cannot answer is unavailable") {
+  Loop loop;
+  const std::vector<Step> failures = {
+      kHangUp,
+      kSilence,
+      {"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nab", true},
+      {"HTTP/1.1 200 OK\r\nContent-Length: 5000\r\n\r\nab", false},
+      {"nonsense\r\n\r\n", false},
+      answer("x", "X-Accel-Redirect: /secret\r\n")};
+  const Step& failure = failures[GENERATE(0u, 1u, 2u, 3u, 4u, 5u)];
+  ScriptedOrigin origin(loop.io, {failure, answer("well again")});
+  World world(origin.address());
+  CHECK(world.run(kGet).status == ExecutionStatus::unavailable);
+  CHECK(world.run(kGet).form().body == "well again");
+  CHECK(world.service.counters().unavailable == 1);
+}
+
+TEST_CASE("A read on an origin that is down is unavailable, and the change is told once") {
+  Loop loop;
+  auto origin = std::make_unique<ScriptedOrigin>(loop.io, std::deque<Step>{answer("hello")});
+  const Endpoint address = origin->address();
+  World world(address);
+  std::vector<bool> states;
+  world.service.origin().on_state([&](bool up) { states.push_back(up); });
+  origin->close_all();
+  origin.reset();
+  CHECK(world.run(kGet).status == ExecutionStatus::unavailable);
+  CHECK(world.run(kGet).status == ExecutionStatus::unavailable);
+  origin = std::make_unique<ScriptedOrigin>(loop.io, std::deque<Step>{answer("hello")}, address);
+  CHECK(world.run(kGet).form().body == "hello");
+  CHECK(states == std::vector<bool>{false, true});
+}
+
+TEST_CASE("A kept-alive connection that dies under a request is replaced once") {
+  Loop loop;
+  ScriptedOrigin origin(loop.io, {answer("one"), kHangUp, answer("two")});
+  World world(origin.address());
+  const std::string& operation = GENERATE(0, 1) == 0 ? kGet : kPut;
+  CHECK(world.run(operation).form().body == "one");
+  CHECK(world.run(operation).form().body == "two");
+  CHECK(origin.accepted == 2);
+  CHECK(world.service.counters().repeated == 1);
+}
+
+TEST_CASE("An idle connection that the origin closes is noticed before it is used") {
+  Loop loop;
+  ScriptedOrigin origin(loop.io, {answer("one")});
+  World world(origin.address());
+  (void)world.run(kGet);
+  origin.close_all();
+  REQUIRE(run_until(loop.io, [&] { return world.service.origin().connections() == 0; }));
+  (void)world.run(kGet);
+  CHECK(world.service.counters().repeated == 0);
+}
+
+TEST_CASE("A write that could not be sent waits until the origin is back") {
+  Loop loop;
+  Endpoint address;
+  {
+    ScriptedOrigin origin(loop.io, {answer("")});
+    address = origin.address();
+  }
+  World world(address);
+  Outcome outcome;
+  world.start(kPost, outcome);
+  run_for(loop.io, milliseconds(150));
+  CHECK_FALSE(outcome.done);
+  CHECK(world.service.counters().repeated >= 2);
+  ScriptedOrigin origin(loop.io, {answer("written")}, address);
+  REQUIRE(run_until(loop.io, [&] { return outcome.done; }));
+  CHECK(outcome.form().body == "written");
+  CHECK(origin.requests.size() == 1);
+}
+
+TEST_CASE("A write that may have been carried out is not sent again, and equals no other result") {
+  Loop loop;
+  const std::vector<Step> failures = {kHangUp, kSilence, {"nonsense\r\n\r\n", false}};
+  const Step& failure = failures[GENERATE(0u, 1u, 2u)];
+  ScriptedOrigin origin(loop.io, {failure, failure, answer("never")});
+  World world(origin.address(), 2);
+  World other(origin.address(), 3);
+  const Outcome mine = world.run(kPost);
+  CHECK(mine.status == ExecutionStatus::done);
+  CHECK(mine.form().status == 502);
+  CHECK(mine.form().body.find("Replica 2") != std::string_view::npos);
+  CHECK(mine.result != other.run(kPost).result);
+  CHECK(origin.requests.size() == 2);
+  CHECK(world.service.counters().uncertain_writes == 1);
+}
+
+TEST_CASE("Writes that are not idempotent do not travel on kept-alive connections") {
+  Loop loop;
+  ScriptedOrigin origin(loop.io, {answer("x")});
+  World world(origin.address(), 0, 1);  // makes room where there is but one
+  (void)world.run(kGet);
+  (void)world.run(kPost);
+  (void)world.run(kPost);
+  CHECK(origin.accepted == 3);
+  CHECK(world.service.origin().connections() == 1);
+}
+
+TEST_CASE("An idempotent write is repeated, within bounds") {
+  Loop loop;
+  ScriptedOrigin origin(loop.io, {kHangUp, answer("done")});
+  World world(origin.address());
+  CHECK(world.run(kPut).form().body == "done");
+  CHECK(origin.requests.size() == 2);
+
+  ScriptedOrigin poisoned(loop.io, {kHangUp});
+  World other(poisoned.address());
+  CHECK(other.run(kPut).form().status == 502);
+  CHECK(poisoned.requests.size() == 4);
+}
+
+TEST_CASE("Many reads share a bounded number of connections") {
+  Loop loop;
+  ScriptedOrigin origin(loop.io, {answer("x")});
+  World world(origin.address(), 0, 3);
+  std::vector<Outcome> outcomes(100);
+  for (Outcome& outcome : outcomes) world.start(kGet, outcome);
+  REQUIRE(run_until(loop.io, [&] {
+    return std::all_of(outcomes.begin(), outcomes.end(), [](const Outcome& o) { return o.done; });
+  }));
+  CHECK(origin.accepted == 3);
+  CHECK(origin.requests.size() == 100);
+}
+
+TEST_CASE("The answer to HEAD has no body, and a body may end with the connection") {
+  Loop loop;
+  ScriptedOrigin origin(loop.io, {Step{"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n", false},
+                                  Step{"HTTP/1.0 200 OK\r\n\r\nuntil the end", true}});
+  World world(origin.address());
+  CHECK(world.run("HEAD /a HTTP/1.1\r\nhost: x\r\n\r\n").form().body.empty());
+  CHECK(world.run(kGet).form().body == "until the end");
+  CHECK(origin.accepted == 1);
+}

@@ -1,0 +1,324 @@
+// The two transports against each other and against hostile peers, over real sockets of this
+// machine, on ports that the system chooses.
+#include <catch2/catch.hpp>
+
+#include <map>
+
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/write.hpp>
+
+#include "pbft/transport/client_transport.hpp"
+#include "pbft/transport/replica_transport.hpp"
+#include "pbft/wire/frame_header.hpp"
+#include "support.hpp"
+
+using namespace prophecy;
+using namespace prophecy::pbft;
+using namespace prophecy::pbft::test;
+
+namespace {
+
+constexpr std::uint8_t kRequest = static_cast<std::uint8_t>(MessageType::request);
+constexpr std::uint8_t kPrepare = static_cast<std::uint8_t>(MessageType::prepare);
+const Endpoint kAnyPort{"127.0.0.1", 0};
+
+TransportSettings small_settings() {
+  TransportSettings settings;
+  settings.frame_bytes_max = 4 << 20;
+  settings.backoff_max = milliseconds(100);
+  return settings;
+}
+
+// Answers every request with the same frame; takes every frame for authentic that says so.
+class Echo final : public ReplicaTransport::Handler {
+ public:
+  bool on_frame(ByteView frame) override {
+    ++frames;
+    last.assign(frame.begin(), frame.end());
+    const auto header = peek_header(frame);
+    if (!header || !authentic) return false;
+    if (header->type == MessageType::request) answers.push_back({*header, last});
+    return true;
+  }
+  void on_frames_end() override {
+    for (auto& [header, bytes] : answers) {
+      transport->send_to_client(header.sender, header.session,
+                                std::make_shared<const Bytes>(std::move(bytes)));
+    }
+    answers.clear();
+  }
+  void on_peer_state(NodeId peer, bool connected) override { peers[peer] = connected; }
+
+  ReplicaTransport* transport = nullptr;
+  bool authentic = true;
+  std::size_t frames = 0;
+  Bytes last;
+  std::map<NodeId, bool> peers;
+
+ private:
+  std::vector<std::pair<FrameHeader, Bytes>> answers;
+};
+
+struct Server {
+  explicit Server(boost::asio::io_context& io, const TransportSettings& settings = small_settings(),
+                  const Endpoint& address = kAnyPort) {
+    auto acceptor = listen_on(io, address);
+    REQUIRE(acceptor.has_value());
+    transport = std::make_unique<ReplicaTransport>(
+        io, settings, ReplicaTransportParts{0, {kAnyPort}}, std::move(*acceptor), echo);
+    echo.transport = transport.get();
+    transport->start();
+  }
+  ~Server() { transport->stop(); }
+
+  Echo echo;
+  std::unique_ptr<ReplicaTransport> transport;
+};
+
+struct Caller {
+  Caller(boost::asio::io_context& io, const Endpoint& address)
+      : transport(io, small_settings(), {address},
+                  {.on_frame = [this](NodeId, ByteView frame) {
+                     received.emplace_back(frame.begin(), frame.end());
+                   },
+                   .on_state = [this](NodeId, bool up) { ups += up ? 1 : 0; }}) {
+    transport.start();
+  }
+  ~Caller() { transport.stop(); }
+
+  std::vector<Bytes> received;
+  int ups = 0;
+  ClientTransport transport;
+};
+
+// A peer that does whatever a test wants.
+struct RawPeer {
+  RawPeer(boost::asio::io_context& io, const Endpoint& address) : socket(io) {
+    socket.connect(to_asio(address));
+  }
+  void send(ByteView bytes) {
+    boost::asio::write(socket, boost::asio::buffer(bytes.data(), bytes.size()));
+  }
+  void send_frame(const Frame& frame) {
+    Bytes bytes;
+    Writer(bytes).sized(*frame);
+    send(bytes);
+  }
+  // True when the other side has closed.
+  bool is_closed() {
+    boost::system::error_code error;
+    socket.non_blocking(true, error);
+    char byte;
+    (void)socket.read_some(boost::asio::buffer(&byte, 1), error);
+    return error && error != boost::asio::error::would_block;
+  }
+  boost::asio::ip::tcp::socket socket;
+};
+
+}  // namespace
+
+TEST_CASE("Requests of any size reach the replica, and its answers come back") {
+  boost::asio::io_context io(1);
+  Server server(io);
+  Caller caller(io, server.transport->local_address());
+  const std::size_t paddings[] = {0, 1, 65'526, 65'536, 3 << 20, 10};
+  for (const std::size_t padding : paddings) {
+    caller.transport.send(0, make_frame(kRequest, 1024, 3, padding));
+  }
+  REQUIRE(run_until(io, [&] { return caller.received.size() == std::size(paddings); }));
+  for (std::size_t i = 0; i < std::size(paddings); ++i) {
+    CHECK(caller.received[i] == *make_frame(kRequest, 1024, 3, paddings[i]));
+  }
+  CHECK(caller.transport.counters().frames_sent == std::size(paddings));
+  CHECK(server.transport->counters().frames_received == std::size(paddings));
+}
+
+TEST_CASE("Processes that share a client's id are told apart by their sessions") {
+  boost::asio::io_context io(1);
+  Server server(io);
+  Caller one(io, server.transport->local_address());
+  Caller two(io, server.transport->local_address());
+  for (std::uint32_t i = 0; i < 50; ++i) {
+    one.transport.send(0, make_frame(kRequest, 1024, i));
+    two.transport.send(0, make_frame(kRequest, 1024, 100 + i));
+  }
+  REQUIRE(run_until(io, [&] { return one.received.size() == 50 && two.received.size() == 50; }));
+  for (const Bytes& answer : one.received) CHECK(peek_header(answer)->session < 100);
+  for (const Bytes& answer : two.received) CHECK(peek_header(answer)->session >= 100);
+}
+
+TEST_CASE("A client that plays a request again does not cut off the one that is connected") {
+  boost::asio::io_context io(1);
+  Server server(io);
+  Caller caller(io, server.transport->local_address());
+  caller.transport.send(0, make_frame(kRequest, 1024, 7));
+  REQUIRE(run_until(io, [&] { return caller.received.size() == 1; }));
+  RawPeer thief(io, server.transport->local_address());
+  RawPeer second_thief(io, server.transport->local_address());
+  thief.send_frame(make_frame(kRequest, 1024, 7));
+  second_thief.send_frame(make_frame(kRequest, 1024, 7));
+  // The answers to the thieves come here as well.
+  REQUIRE(run_until(io, [&] { return caller.received.size() == 3; }));
+
+  SECTION("and what is not authentic draws nothing at all") {
+    server.echo.authentic = false;
+    RawPeer liar(io, server.transport->local_address());
+    liar.send_frame(make_frame(kRequest, 1024, 8));
+    REQUIRE(run_until(io, [&] { return server.echo.frames == 4; }));
+    server.transport->send_to_client(1024, 8, make_frame(kRequest, 1024, 8));
+    CHECK(server.transport->counters().dropped_not_connected == 1);
+  }
+}
+
+TEST_CASE("A client comes back by itself when the replica does") {
+  boost::asio::io_context io(1);
+  auto server = std::make_unique<Server>(io);
+  const Endpoint address = server->transport->local_address();
+  Caller caller(io, address);
+  REQUIRE(run_until(io, [&] { return caller.transport.connected(0); }));
+  server.reset();
+  REQUIRE(run_until(io, [&] { return !caller.transport.connected(0); }));
+  run_for(io, milliseconds(50));
+  caller.transport.send(0, make_frame(kRequest, 1024, 1));
+
+  server = std::make_unique<Server>(io, small_settings(), address);
+  REQUIRE(run_until(io, [&] { return caller.ups == 2; }));
+  caller.transport.send(0, make_frame(kRequest, 1024, 2));
+  REQUIRE(run_until(io, [&] { return !caller.received.empty(); }));
+  CHECK(peek_header(caller.received.back())->session == 2);
+}
+
+TEST_CASE("Replicas send over their own connections and see their peers go") {
+  boost::asio::io_context io(1);
+  auto first = listen_on(io, kAnyPort);
+  auto second = listen_on(io, kAnyPort);
+  REQUIRE((first.has_value() && second.has_value()));
+  const std::vector<Endpoint> addresses = {
+      {"127.0.0.1", first->local_endpoint().port()}, {"127.0.0.1", second->local_endpoint().port()}};
+  Echo echo[2];
+  ReplicaTransport zero(io, small_settings(), {0, addresses}, std::move(*first), echo[0]);
+  auto one = std::make_unique<ReplicaTransport>(io, small_settings(),
+                                                ReplicaTransportParts{1, addresses},
+                                                std::move(*second), echo[1]);
+  zero.start();
+  one->start();
+  zero.send_to_replica(1, make_frame(kPrepare, 0, 0));
+  REQUIRE(run_until(io, [&] { return echo[1].frames == 1 && one->connected(0); }));
+  CHECK(echo[1].last == *make_frame(kPrepare, 0, 0));
+  CHECK(echo[0].peers[1]);
+  one->stop();
+  REQUIRE(run_until(io, [&] { return !echo[0].peers[1]; }));
+  zero.stop();
+}
+
+TEST_CASE("A frame length out of bounds ends the connection, after what came before it") {
+  boost::asio::io_context io(1);
+  Server server(io);
+  RawPeer peer(io, server.transport->local_address());
+  Bytes bytes;
+  Writer writer(bytes);
+  writer.sized(*make_frame(kPrepare, 1, 0));
+  writer.integer(std::uint32_t{0xfffffff0});
+  peer.send(bytes);
+  REQUIRE(run_until(io, [&] { return server.transport->inbound() == 0 && server.echo.frames == 1; }));
+  CHECK(server.transport->counters().closed_garbage == 1);
+  CHECK(peer.is_closed());
+}
+
+TEST_CASE("An incomplete frame is not waited for for ever") {
+  boost::asio::io_context io(1);
+  TransportSettings settings = small_settings();
+  settings.stall_timeout = milliseconds(80);
+  Server server(io, settings);
+  RawPeer slow(io, server.transport->local_address());
+  RawPeer idle(io, server.transport->local_address());
+  const std::uint8_t half_a_prefix[] = {1, 0};
+  slow.send(half_a_prefix);
+  REQUIRE(run_until(io, [&] { return server.transport->counters().closed_stalled == 1; }));
+  CHECK(slow.is_closed());
+  CHECK_FALSE(idle.is_closed());
+}
+
+TEST_CASE("A client that takes nothing is closed, and its frames are dropped within bounds") {
+  boost::asio::io_context io(1);
+  TransportSettings settings = small_settings();
+  settings.stall_timeout = milliseconds(150);
+  settings.queue_bytes_max = 1 << 20;
+  Server server(io, settings);
+  RawPeer deaf(io, server.transport->local_address());
+  deaf.send_frame(make_frame(kRequest, 1024, 0));
+  REQUIRE(run_until(io, [&] { return server.echo.frames == 1; }));
+  for (int i = 0; i < 200; ++i) {
+    server.transport->send_to_client(1024, 0, make_frame(kRequest, 1024, 0, 256 << 10));
+    run_for(io, microseconds(100));
+  }
+  CHECK(server.transport->counters().dropped_queue_full > 0);
+  REQUIRE(run_until(io, [&] { return server.transport->counters().closed_stalled == 1; }));
+}
+
+TEST_CASE("Strangers crowd out only strangers, and a member only itself") {
+  boost::asio::io_context io(1);
+  TransportSettings settings = small_settings();
+  settings.unproven_connections_max = 3;
+  settings.connections_per_member_max = 2;
+  Server server(io, settings);
+  const Endpoint address = server.transport->local_address();
+  RawPeer member(io, address);
+  member.send_frame(make_frame(kRequest, 1024, 0));
+  REQUIRE(run_until(io, [&] { return server.echo.frames == 1; }));
+
+  server.echo.authentic = false;
+  std::vector<std::unique_ptr<RawPeer>> strangers;
+  for (int i = 0; i < 10; ++i) {
+    strangers.push_back(std::make_unique<RawPeer>(io, address));
+    strangers.back()->send_frame(make_frame(kRequest, 1025, 0));
+  }
+  REQUIRE(run_until(io, [&] { return server.transport->counters().accepted == 11; }));
+  run_for(io, milliseconds(20));
+  CHECK(server.transport->counters().closed_evicted == 7);
+  CHECK_FALSE(member.is_closed());
+  CHECK(strangers[0]->is_closed());
+  CHECK_FALSE(strangers[9]->is_closed());
+
+  server.echo.authentic = true;
+  std::vector<std::unique_ptr<RawPeer>> greedy;
+  for (int i = 0; i < 4; ++i) {
+    greedy.push_back(std::make_unique<RawPeer>(io, address));
+    greedy.back()->send_frame(make_frame(kPrepare, 2, 0));
+    const std::size_t expected = server.echo.frames + 1;
+    REQUIRE(run_until(io, [&] { return server.echo.frames == expected; }));
+  }
+  CHECK(server.transport->counters().closed_crowded == 2);
+  CHECK(greedy[0]->is_closed());
+  CHECK_FALSE(greedy[3]->is_closed());
+  CHECK_FALSE(member.is_closed());
+}
+
+TEST_CASE("Incomplete frames of strangers are bounded together") {
+  boost::asio::io_context io(1);
+  TransportSettings settings = small_settings();
+  settings.unproven_bytes_max = 300'000;
+  Server server(io, settings);
+  RawPeer first(io, server.transport->local_address());
+  RawPeer second(io, server.transport->local_address());
+  Bytes bytes;
+  Writer(bytes).integer(std::uint32_t{1 << 20});
+  bytes.resize(200'000);
+  first.send(bytes);
+  REQUIRE(run_until(io, [&] { return server.transport->counters().bytes_received == 200'000; }));
+  CHECK(server.transport->counters().closed_evicted == 0);
+  second.send(bytes);
+  REQUIRE(run_until(io, [&] { return server.transport->counters().closed_evicted == 1; }));
+  CHECK(first.is_closed());
+  CHECK_FALSE(second.is_closed());
+}
+
+TEST_CASE("A port in use is one clear line") {
+  boost::asio::io_context io(1);
+  Server server(io);
+  const auto again = listen_on(io, server.transport->local_address());
+  REQUIRE_FALSE(again.has_value());
+  CHECK(again.error().message ==
+        "cannot listen on " + to_string(server.transport->local_address()) +
+            ": Address already in use");
+}
