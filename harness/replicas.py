@@ -9,13 +9,18 @@ from harness.programs import program, run_program
 from harness.toml_writer import merged, to_toml
 
 
-def ctl_json(*arguments):
-    """Runs prophecyctl and yields the JSON document it prints."""
+def ctl(*arguments):
+    """Runs prophecyctl and yields what it prints."""
     result = run_program("prophecyctl", *arguments)
     if result.returncode != 0:
         raise HarnessError(f"prophecyctl {' '.join(map(str, arguments))} ended with "
                            f"{result.returncode}: {result.stderr.strip()}")
-    return json.loads(result.stdout)
+    return result.stdout
+
+
+def ctl_json(*arguments):
+    """Runs prophecyctl and yields the JSON document that it prints."""
+    return json.loads(ctl(*arguments))
 
 
 def make_keys(folder, addresses, faults, clients=1):

@@ -6,7 +6,7 @@ from pathlib import Path
 from harness.ports import accepts_connections
 from harness.processes import Child, HarnessError, children_of
 from harness.programs import program
-from harness.replicas import ctl_json
+from harness.replicas import ctl, ctl_json
 from harness.toml_writer import merged, to_toml
 
 
@@ -63,7 +63,8 @@ class Sketcher:
 
     def divergences(self):
         """The events that prophecyctl tells, oldest first."""
-        return ctl_json("divergences", "--admin", self.admin, "--json")["events"]
+        text = ctl("divergences", "--admin", self.admin, "--json")
+        return [json.loads(line) for line in text.splitlines()]
 
     def workers(self):
         """The process ids of the workers."""
