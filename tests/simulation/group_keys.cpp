@@ -15,9 +15,9 @@ Rings derive_rings(std::uint32_t replicas) {
   std::map<NodeId, pbft::PrivateKey> secrets;
   const auto add = [&](NodeId node) {
     pbft::PrivateKey secret;
-    secret.bytes[0] = static_cast<std::uint8_t>(node);
-    secret.bytes[1] = static_cast<std::uint8_t>(node >> 8);
-    secret.bytes[31] = 0x40;
+    // Not the first byte: X25519 ignores its lowest bits.
+    secret.bytes[1] = static_cast<std::uint8_t>(node);
+    secret.bytes[2] = static_cast<std::uint8_t>(node >> 8);
     members.push_back({node, *pbft::public_key_of(secret)});
     secrets.emplace(node, secret);
   };

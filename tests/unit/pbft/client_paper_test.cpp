@@ -1,0 +1,239 @@
+// Claims of "Practical Byzantine Fault Tolerance" (OSDI 1999), and of "Prophecy" (NSDI 2010),
+// about clients, one test each.
+#include <catch2/catch.hpp>
+
+#include "pbft/group.hpp"
+
+namespace prophecy::pbft::test {
+namespace {
+
+struct Caller {
+  explicit Caller(ClientSettings settings = {}) : client(settings, ring(kClient)) {}
+
+  CallId submit(CallKind kind = CallKind::ordered, Duration patience = seconds(10)) {
+    actions.clear();
+    return client.submit(as_bytes("op"), kind, now + patience, now, actions);
+  }
+  void feed(const Frame& frame) {
+    actions.clear();
+    client.on_frame(*frame, now, actions);
+  }
+  void tick(Duration after) {
+    now += after;
+    actions.clear();
+    client.on_tick(now, actions);
+  }
+
+  Client client;
+  ClientActions actions;
+  TimePoint now{};
+};
+
+TEST_CASE("PBFT 4.1: a request goes to the primary, a retransmission to all") {
+  Caller caller;
+  caller.submit();
+  REQUIRE(caller.actions.sends.size() == 1);
+  CHECK(caller.actions.sends[0].to == 0);
+  const Frame first = caller.actions.sends[0].frame;
+  CHECK(caller.client.next_timer() == caller.now + milliseconds(150));
+  caller.tick(milliseconds(150));
+  REQUIRE(caller.actions.sends.size() == kReplicas);
+  CHECK(*caller.actions.sends[3].frame == *first);
+  caller.tick(milliseconds(299));
+  CHECK(caller.actions.sends.empty());
+  caller.tick(milliseconds(1));
+  CHECK(caller.actions.sends.size() == kReplicas);
+}
+
+TEST_CASE("PBFT 4.1: a result is accepted with f+1 equal authentic replies of different replicas") {
+  Caller caller;
+  const CallId call = caller.submit();
+  caller.feed(reply(1, 1, "good"));
+  caller.feed(reply(1, 1, "good"));
+  CHECK(caller.actions.completions.empty());
+  Bytes forged = *reply(2, 1, "good");
+  forged[2] = 3;  // in the name of replica 3
+  caller.feed(std::make_shared<const Bytes>(forged));
+  CHECK(caller.actions.completions.empty());
+  caller.feed(reply(2, 1, "bad"));
+  CHECK(caller.actions.completions.empty());
+  caller.feed(reply(3, 1, "good"));
+  REQUIRE(caller.actions.completions.size() == 1);
+  const Completion& done = caller.actions.completions[0];
+  CHECK(done.call == call);
+  CHECK(done.outcome == CallOutcome::agreed);
+  CHECK(as_text(done.result) == "good");
+  CHECK(done.sigma == 1 << 16);
+  REQUIRE(caller.actions.refuted.size() == 1);
+  CHECK(caller.actions.refuted[0].replica == 2);
+  CHECK(caller.actions.refuted[0].refuted_digest == sha256(as_bytes("bad")));
+  CHECK(caller.actions.refuted[0].agreed_digest == sha256(as_bytes("good")));
+}
+
+TEST_CASE("Replies that differ in their place in the order are not equal") {
+  Caller caller;
+  caller.submit();
+  caller.feed(reply(1, 1, "good", 1 << 16));
+  caller.feed(reply(2, 1, "good", 2 << 16));
+  CHECK(caller.actions.completions.empty());
+  caller.feed(reply(3, 1, "good", 2 << 16, false));
+  REQUIRE(caller.actions.completions.size() == 1);
+  CHECK(caller.actions.completions[0].sigma == 2 << 16);
+}
+
+TEST_CASE("A reply after the call's end can still refute its replica, once") {
+  Caller caller;
+  const CallId call = caller.submit();
+  caller.feed(reply(1, 1, "good"));
+  caller.feed(reply(2, 1, "good"));
+  REQUIRE(caller.actions.completions.size() == 1);
+  caller.feed(reply(0, 1, "good"));
+  CHECK(caller.actions.refuted.empty());
+  caller.feed(reply(3, 1, "bad"));
+  REQUIRE(caller.actions.refuted.size() == 1);
+  CHECK(caller.actions.refuted[0].call == call);
+  CHECK(caller.actions.refuted[0].replica == 3);
+  caller.feed(reply(3, 1, "bad"));
+  CHECK(caller.actions.refuted.empty());
+}
+
+TEST_CASE("An unavailable reply is no vote and no lie") {
+  Caller caller;
+  caller.submit();
+  caller.feed(reply(0, 1, "", 1 << 16, false, ReplyStatus::unavailable));
+  caller.feed(reply(1, 1, "good"));
+  caller.feed(reply(2, 1, "good"));
+  REQUIRE(caller.actions.completions.size() == 1);
+  CHECK(caller.actions.refuted.empty());
+}
+
+TEST_CASE("A call ends without agreement as soon as no quorum is possible") {
+  Caller caller;
+  caller.submit();
+  caller.feed(reply(0, 1, "a"));
+  caller.feed(reply(1, 1, "b"));
+  caller.feed(reply(2, 1, "", 1 << 16, false, ReplyStatus::unavailable));
+  CHECK(caller.actions.completions.empty());
+  caller.feed(reply(3, 1, "c"));
+  REQUIRE(caller.actions.completions.size() == 1);
+  CHECK(caller.actions.completions[0].outcome == CallOutcome::no_agreement);
+}
+
+TEST_CASE("PBFT 5.1: digests agree, the result comes once, from whoever has it") {
+  Caller caller;
+  caller.submit();
+  const auto replier = decode_request(*caller.actions.sends[0].frame, kReplicas)->replier;
+  const NodeId a = (replier + 1) % kReplicas;
+  const NodeId b = (replier + 2) % kReplicas;
+  caller.feed(reply(a, 1, "good", 1 << 16, false));
+  caller.feed(reply(b, 1, "good", 1 << 16, false));
+  CHECK(caller.actions.completions.empty());
+  SECTION("the designated replier sends it") {
+    caller.feed(reply(replier, 1, "good"));
+    REQUIRE(caller.actions.completions.size() == 1);
+  }
+  SECTION("it lies: all are asked at once") {
+    caller.feed(reply(replier, 1, "bad"));
+    CHECK(caller.actions.sends.size() == kReplicas);
+    caller.feed(reply(a, 1, "good"));
+    REQUIRE(caller.actions.completions.size() == 1);
+  }
+  SECTION("it is silent: all are asked after the usual time") {
+    caller.tick(milliseconds(150));
+    CHECK(caller.actions.sends.size() == kReplicas);
+    caller.feed(reply(b, 1, "good"));
+    REQUIRE(caller.actions.completions.size() == 1);
+  }
+  CHECK(as_text(caller.actions.completions[0].result) == "good");
+}
+
+TEST_CASE("PBFT 5.1: a read-only call needs 2f+1 equal replies") {
+  Caller caller;
+  caller.submit(CallKind::read_only);
+  CHECK(caller.actions.sends.size() == kReplicas);
+  caller.feed(reply(0, 1, "v", 0));
+  caller.feed(reply(1, 1, "v", 0));
+  CHECK(caller.actions.completions.empty());
+  SECTION("three agree") {
+    caller.feed(reply(3, 1, "v", 0));
+    REQUIRE(caller.actions.completions.size() == 1);
+    CHECK_FALSE(caller.actions.completions[0].fell_back);
+    CHECK(caller.actions.completions[0].sigma == 0);
+  }
+  SECTION("they cannot agree any more: it is ordered at once, and nobody is accused") {
+    caller.feed(reply(2, 1, "w", 0));
+    caller.feed(reply(3, 1, "w", 0));
+    REQUIRE(caller.actions.sends.size() == 1);
+    const auto ordered = decode_request(*caller.actions.sends[0].frame, kReplicas);
+    CHECK_FALSE(ordered->read_only);
+    CHECK(ordered->timestamp == 2);
+    CHECK(as_text(ordered->operation) == "op");
+    caller.feed(reply(2, 2, "w"));
+    caller.feed(reply(3, 2, "w"));
+    REQUIRE(caller.actions.completions.size() == 1);
+    CHECK(caller.actions.completions[0].fell_back);
+    CHECK(caller.actions.refuted.empty());
+  }
+  SECTION("they are too slow: it is ordered") {
+    caller.tick(milliseconds(150));
+    REQUIRE(caller.actions.sends.size() == 1);
+    CHECK_FALSE(decode_request(*caller.actions.sends[0].frame, kReplicas)->read_only);
+  }
+}
+
+TEST_CASE("With linearizable reads, an ordered call needs 2f+1 equal replies too") {
+  ClientSettings settings;
+  settings.linearizable_reads = true;
+  Caller caller(settings);
+  caller.submit();
+  caller.feed(reply(0, 1, "good"));
+  caller.feed(reply(1, 1, "good"));
+  CHECK(caller.actions.completions.empty());
+  caller.feed(reply(2, 1, "good"));
+  CHECK(caller.actions.completions.size() == 1);
+}
+
+TEST_CASE("Prophecy 4.2: a session issues one request at a time; others wait their turn") {
+  ClientSettings settings;
+  settings.session_count = 1;
+  settings.queue_max = 1;
+  Caller caller(settings);
+  caller.submit();
+  const CallId waiting = caller.submit();
+  CHECK(caller.actions.sends.empty());
+  caller.submit();
+  REQUIRE(caller.actions.completions.size() == 1);
+  CHECK(caller.actions.completions[0].outcome == CallOutcome::overloaded);
+  caller.feed(reply(0, 1, "r"));
+  caller.feed(reply(1, 1, "r"));
+  REQUIRE(caller.actions.completions.size() == 1);
+  REQUIRE(caller.actions.sends.size() == 1);
+  CHECK(decode_request(*caller.actions.sends[0].frame, kReplicas)->timestamp == 2);
+  caller.feed(reply(0, 2, "s", 2 << 16));
+  caller.feed(reply(1, 2, "s", 2 << 16));
+  REQUIRE(caller.actions.completions.size() == 1);
+  CHECK(caller.actions.completions[0].call == waiting);
+}
+
+TEST_CASE("Deadlines end calls in a session and in the queue; cancelled calls end in silence") {
+  ClientSettings settings;
+  settings.session_count = 1;
+  Caller caller(settings);
+  caller.submit(CallKind::ordered, milliseconds(100));
+  caller.submit(CallKind::ordered, milliseconds(50));
+  const CallId cancelled = caller.submit(CallKind::ordered, milliseconds(70));
+  caller.client.cancel(cancelled, caller.now, caller.actions);
+  CHECK(caller.client.next_timer() <= caller.now + milliseconds(50));
+  caller.tick(milliseconds(50));
+  REQUIRE(caller.actions.completions.size() == 1);
+  CHECK(caller.actions.completions[0].outcome == CallOutcome::timed_out);
+  caller.tick(milliseconds(50));
+  REQUIRE(caller.actions.completions.size() == 1);
+  caller.tick(seconds(1));
+  CHECK(caller.actions.completions.empty());
+  CHECK(caller.client.next_timer() == TimePoint::max());
+  CHECK(caller.client.calls_in_flight() == 0);
+}
+
+}  // namespace
+}  // namespace prophecy::pbft::test

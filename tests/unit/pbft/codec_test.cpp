@@ -1,0 +1,145 @@
+#include <catch2/catch.hpp>
+
+#include "base/codec.hpp"
+#include "pbft/group.hpp"
+#include "pbft/wire/limits.hpp"
+
+namespace prophecy::pbft::test {
+namespace {
+
+bool decodes(ByteView frame) {
+  return decode_request(frame, kReplicas) || decode_pre_prepare(frame, kReplicas) ||
+         decode_vote(frame, MessageType::prepare, kReplicas) ||
+         decode_vote(frame, MessageType::commit, kReplicas) || decode_reply(frame) ||
+         decode_checkpoint(frame, kReplicas) || decode_status(frame, kReplicas) ||
+         decode_forward(frame);
+}
+
+Frame status() {
+  const std::vector<std::uint8_t> slots{1, 3, 7};
+  StatusMessage message;
+  message.first_retained = 5;
+  message.last_ordered = 9;
+  message.last_stable = 8;
+  message.slots = slots;
+  return encode_status(message, ring(1));
+}
+
+std::vector<Frame> one_of_each() {
+  return {request(7, "operation"),
+          pre_prepare(3, {request(1, "a"), request(2, "bb")}).frame,
+          prepare(1, 3, sha256(as_bytes("batch"))),
+          commit(2, 3, sha256(as_bytes("batch"))),
+          reply(2, 7, "result"),
+          reply(2, 7, "result", 1 << 16, false),
+          encode_checkpoint(8, sha256(as_bytes("o")), sha256(as_bytes("r")), ring(3)),
+          status(),
+          encode_forward(*request(7), ring(1))};
+}
+
+TEST_CASE("Every message decodes to what was encoded") {
+  const Frame frame = request(7, "operation", true, 2, 9);
+  const auto r = decode_request(*frame, kReplicas);
+  REQUIRE(r);
+  CHECK(r->client == kClient);
+  CHECK(r->session == 9);
+  CHECK(r->timestamp == 7);
+  CHECK(r->read_only);
+  CHECK(r->replier == 2);
+  CHECK(as_text(r->operation) == "operation");
+  CHECK(ring(3).verify_authenticator(kClient, sha256(r->content), r->authenticator));
+
+  const Proposal proposal = pre_prepare(3, {request(1, "a"), request(2, "bb")});
+  const auto p = decode_pre_prepare(*proposal.frame, kReplicas);
+  REQUIRE(p);
+  CHECK(p->sequence == 3);
+  REQUIRE(p->requests.size() == 2);
+  CHECK(as_text(p->requests[1].operation) == "bb");
+  CHECK(ring(1).verify_authenticator(0, content_digest(*p, proposal.batch), p->authenticator));
+
+  const Frame said = status();
+  const auto s = decode_status(*said, kReplicas);
+  REQUIRE(s);
+  CHECK(s->first_retained == 5);
+  CHECK(s->slots.size() == 3);
+  CHECK(s->slots[2] == 7);
+
+  const Frame answer = reply(2, 7, "result", 5 << 16);
+  const auto a = decode_reply(*answer);
+  REQUIRE(a);
+  CHECK(a->sigma == 5 << 16);
+  CHECK(as_text(a->result) == "result");
+  CHECK(ring(kClient).verify(2, sha256(a->content), a->tag));
+}
+
+TEST_CASE("A frame cut at any byte, or with one more, is no message") {
+  for (const Frame& frame : one_of_each()) {
+    REQUIRE(decodes(*frame));
+    for (std::size_t size = 0; size < frame->size(); ++size) {
+      CHECK_FALSE(decodes(ByteView(*frame).first(size)));
+    }
+    Bytes longer = *frame;
+    longer.push_back(0);
+    CHECK_FALSE(decodes(longer));
+  }
+}
+
+TEST_CASE("A frame with any bit flipped is refused or harmless, and never authentic") {
+  for (const Frame& frame : one_of_each()) {
+    const auto type = peek_header(*frame)->type;
+    for (std::size_t bit = 0; bit < 8 * frame->size(); ++bit) {
+      Bytes bytes = *frame;
+      bytes[bit / 8] ^= static_cast<std::uint8_t>(1 << (bit % 8));
+      (void)decodes(bytes);
+      // Whatever is covered by the MAC for replica 0 or the client must not survive.
+      if (type != MessageType::prepare) continue;
+      const auto vote = decode_vote(bytes, type, kReplicas);
+      if (!vote || bit / 8 >= frame->size() - kReplicas * kTagSize) continue;
+      CHECK_FALSE(ring(0).verify_authenticator(vote->replica, sha256(vote->content),
+                                               vote->authenticator));
+    }
+  }
+}
+
+TEST_CASE("A count or a length that the frame cannot hold is refused before it costs memory") {
+  Bytes batch = *pre_prepare(3, {request(1)}).frame;
+  batch[22] = 0xff;  // the count
+  batch[23] = 0x0f;
+  CHECK_FALSE(decode_pre_prepare(batch, kReplicas));
+  batch[22] = 0;
+  batch[23] = 0;
+  CHECK_FALSE(decode_pre_prepare(batch, kReplicas));
+
+  Bytes long_operation = *request(1);
+  for (std::size_t i = kRequestFixedSize - 4; i < kRequestFixedSize; ++i) {
+    long_operation[i] = 0xff;
+  }
+  CHECK_FALSE(decode_request(long_operation, kReplicas));
+}
+
+TEST_CASE("Fields out of bounds are refused") {
+  CHECK_FALSE(decode_vote(*prepare(1, 0, Digest{}), MessageType::prepare, kReplicas));
+  CHECK_FALSE(
+      decode_vote(*prepare(1, kSequenceMax + 1, Digest{}), MessageType::prepare, kReplicas));
+  CHECK_FALSE(decode_request(*request(0), kReplicas));                       // no timestamp
+  CHECK_FALSE(decode_request(*request(1, "", false, kReplicas), kReplicas));  // no such replier
+  CHECK_FALSE(decode_request(*request(1, "", false, 0, kSessionsMax), kReplicas));
+  Bytes other_version = *request(1);
+  other_version[1] = kWireVersion + 1;
+  CHECK_FALSE(decode_request(other_version, kReplicas));
+  CHECK_FALSE(peek_header(other_version));
+}
+
+TEST_CASE("A frame's header can be read without the rest") {
+  const auto header = peek_header(*request(1, "", false, 0, 17));
+  REQUIRE(header);
+  CHECK(header->type == MessageType::request);
+  CHECK(header->sender == kClient);
+  CHECK(header->session == 17);
+  CHECK_FALSE(peek_header(Bytes{}));
+  CHECK_FALSE(peek_header(Bytes{99, kWireVersion, 0, 0, 0, 0}));
+  CHECK_FALSE(peek_header(Bytes{1, kWireVersion, 0, 4, 0, 0, 1}));  // a request without session
+}
+
+}  // namespace
+}  // namespace prophecy::pbft::test

@@ -1,0 +1,147 @@
+// A group of four with one client, and the frames they would send: tests speak to one replica or
+// client as the others would.
+#pragma once
+
+#include <algorithm>
+#include <map>
+#include <string_view>
+#include <vector>
+
+#include "pbft/core/client.hpp"
+#include "pbft/core/replica.hpp"
+#include "pbft/wire/decode.hpp"
+#include "pbft/wire/encode.hpp"
+#include "pbft/wire/limits.hpp"
+
+namespace prophecy::pbft::test {
+
+constexpr std::uint32_t kReplicas = 4;
+constexpr NodeId kClient = kFirstClientId;
+
+inline PrivateKey secret_of(NodeId node) {
+  PrivateKey key;
+  // Not the first byte: X25519 ignores its lowest bits.
+  key.bytes[1] = static_cast<std::uint8_t>(node);
+  key.bytes[2] = static_cast<std::uint8_t>(node >> 8);
+  return key;
+}
+
+inline std::vector<Member> members_of(std::uint32_t replicas) {
+  std::vector<Member> members;
+  for (NodeId node = 0; node < replicas; ++node) {
+    members.push_back({node, *public_key_of(secret_of(node))});
+  }
+  for (const NodeId client : {kClient, kClient + 1}) {
+    members.push_back({client, *public_key_of(secret_of(client))});
+  }
+  return members;
+}
+
+inline KeyRing ring_of(NodeId node, std::uint32_t replicas = kReplicas,
+                       std::string_view group = "test group") {
+  return std::move(
+      *KeyRing::derive(node, secret_of(node), as_bytes(group), members_of(replicas)));
+}
+
+// Derived once; all tests share them.
+inline const KeyRing& ring(NodeId node) {
+  static std::map<NodeId, KeyRing> rings;
+  auto found = rings.find(node);
+  if (found == rings.end()) found = rings.emplace(node, ring_of(node)).first;
+  return found->second;
+}
+
+inline Frame request(std::uint64_t timestamp, std::string_view operation = "op",
+                     bool read_only = false, NodeId replier = 0, std::uint32_t session = 0,
+                     NodeId client = kClient) {
+  return finish_request(begin_request(as_bytes(operation), kReplicas), session, timestamp,
+                        read_only, replier, ring(client));
+}
+
+struct Proposal {
+  Frame frame;
+  Digest batch{};
+};
+
+inline Proposal pre_prepare(std::uint64_t sequence, const std::vector<Frame>& requests,
+                            std::uint64_t view = 0, NodeId primary = 0) {
+  PrePrepareBuilder builder(256);
+  for (const Frame& frame : requests) {
+    builder.append(*frame, sha256(decode_request(*frame, kReplicas)->content));
+  }
+  auto finished = builder.finish(view, sequence, ring(primary));
+  return {finished.frame, finished.batch};
+}
+
+inline Frame prepare(NodeId from, std::uint64_t sequence, const Digest& batch,
+                     std::uint64_t view = 0) {
+  return encode_vote(MessageType::prepare, view, sequence, batch, ring(from));
+}
+
+inline Frame commit(NodeId from, std::uint64_t sequence, const Digest& batch,
+                    std::uint64_t view = 0) {
+  return encode_vote(MessageType::commit, view, sequence, batch, ring(from));
+}
+
+inline Frame reply(NodeId from, std::uint64_t timestamp, std::string_view result,
+                   Sigma sigma = 1 << 16, bool full = true,
+                   ReplyStatus status = ReplyStatus::done) {
+  ReplyMessage message;
+  message.client = kClient;
+  message.timestamp = timestamp;
+  message.sigma = sigma;
+  message.status = status;
+  message.result_digest = sha256(as_bytes(result));
+  message.full = full;
+  message.result = as_bytes(result);
+  return encode_reply(message, ring(from));
+}
+
+inline std::size_t count_sent(const std::vector<Outgoing>& sends, MessageType type) {
+  return static_cast<std::size_t>(
+      std::count_if(sends.begin(), sends.end(), [&](const Outgoing& outgoing) {
+        const auto header = peek_header(*outgoing.frame);
+        return header && header->type == type;
+      }));
+}
+
+// A replica under test with the actions of its last event.
+struct Subject {
+  explicit Subject(NodeId self, ReplicaSettings settings = {})
+      : replica(settings, ring(self)) {}
+
+  bool feed(const Frame& frame) {
+    actions.clear();
+    return replica.on_frame(*frame, now, actions);
+  }
+  void executed(std::uint64_t id, std::string_view result,
+                ExecutionStatus status = ExecutionStatus::done) {
+    actions.clear();
+    replica.on_executed(id, status, to_bytes(result), now, actions);
+  }
+  void tick(Duration after) {
+    now += after;
+    actions.clear();
+    replica.on_tick(now, actions);
+  }
+  // As backup 1: the whole of a batch's agreement.
+  void order(std::uint64_t sequence, const std::vector<Frame>& requests) {
+    const Proposal proposal = pre_prepare(sequence, requests);
+    feed(proposal.frame);
+    feed(prepare(2, sequence, proposal.batch));
+    feed(commit(0, sequence, proposal.batch));
+    feed(commit(2, sequence, proposal.batch));
+  }
+  [[nodiscard]] std::size_t sent(MessageType type) const {
+    return count_sent(actions.sends, type);
+  }
+  [[nodiscard]] std::uint64_t dropped(DropReason reason) const {
+    return replica.counters().dropped[static_cast<std::size_t>(reason)];
+  }
+
+  Replica replica;
+  ReplicaActions actions;
+  TimePoint now{};
+};
+
+}  // namespace prophecy::pbft::test

@@ -1,0 +1,173 @@
+// The parts of the core that stand for themselves.
+#include <catch2/catch.hpp>
+
+#include "pbft/core/checkpoints.hpp"
+#include "pbft/core/client_table.hpp"
+#include "pbft/core/log.hpp"
+#include "pbft/core/replier_choice.hpp"
+#include "pbft/core/reply_tally.hpp"
+#include "pbft/core/request_queue.hpp"
+#include "pbft/core/vote_set.hpp"
+#include "pbft/group.hpp"
+
+namespace prophecy::pbft::test {
+namespace {
+
+const Digest kA = sha256(as_bytes("a"));
+const Digest kB = sha256(as_bytes("b"));
+
+TEST_CASE("A vote set counts each replica once, with its first word") {
+  VoteSet votes(4);
+  CHECK(votes.record(1, kA) == VoteSet::Outcome::added);
+  CHECK(votes.record(1, kA) == VoteSet::Outcome::duplicate);
+  CHECK(votes.record(1, kB) == VoteSet::Outcome::conflicting);
+  CHECK(votes.record(3, kB) == VoteSet::Outcome::added);
+  CHECK(votes.count(kA) == 1);
+  CHECK(votes.count(kB) == 1);
+  votes.clear();
+  CHECK(votes.count(kA) == 0);
+  CHECK(votes.record(1, kB) == VoteSet::Outcome::added);
+}
+
+TEST_CASE("The log accounts for what it holds and reuses its places") {
+  Log log(6, 4);
+  CHECK(log.capacity() == 8);
+  for (std::uint64_t sequence = 1; sequence <= 8; ++sequence) {
+    log.set_pre_prepare(log.open(sequence), std::make_shared<const Bytes>(100));
+  }
+  CHECK(log.bytes() == 800);
+  CHECK(log.highest_proposed() == 8);
+  CHECK(log.find(9) == nullptr);
+  log.release_below(4);
+  CHECK(log.batches() == 5);
+  CHECK(log.find(3) == nullptr);
+  CHECK(log.find(4) != nullptr);
+  Slot& again = log.open(11);
+  CHECK(again.phase == SlotPhase::empty);
+  CHECK(log.find(3) == nullptr);
+  CHECK(log.find(0) == nullptr);
+}
+
+TEST_CASE("Kept results are bounded; the oldest are forgotten first") {
+  ClientTable table(100);
+  const auto keep = [&](std::uint32_t session, std::size_t size) {
+    Session& entry = table.session(kClient, session);
+    table.begin(entry, entry.last_timestamp + 1);
+    return table.keep_result(entry, Bytes(size));
+  };
+  CHECK(keep(0, 40) == 0);
+  CHECK(keep(1, 40) == 0);
+  CHECK(keep(0, 40) == 0);  // replaces its own, and is the newest now
+  CHECK(table.result_bytes() == 80);
+  CHECK(keep(2, 50) == 1);
+  CHECK_FALSE(table.session(kClient, 1).has_result);
+  CHECK(table.session(kClient, 0).has_result);
+  CHECK(table.result_bytes() == 90);
+  CHECK(keep(3, 200) == 3);  // larger than all room: kept by nobody
+  CHECK(table.result_bytes() == 0);
+  CHECK(keep(1, 100) == 0);
+}
+
+TEST_CASE("The queue lays requests out in batches, within its bounds") {
+  ReplicaSettings settings;
+  settings.batch_requests_max = 2;
+  settings.queue_requests_max = 6;
+  RequestQueue queue(settings, kReplicas);
+  const auto add = [&](std::uint64_t timestamp, NodeId client = kClient) {
+    const Frame frame = request(timestamp, "op", false, 0, 0, client);
+    const auto message = decode_request(*frame, kReplicas);
+    return queue.add(*message, *frame, sha256(message->content));
+  };
+  CHECK(add(1));
+  CHECK(add(2));
+  CHECK(add(3));
+  CHECK_FALSE(add(4));  // half of the room is another client's
+  CHECK(add(1, kClient + 1));
+  CHECK(queue.requests() == 4);
+  auto first = queue.take();
+  REQUIRE(first.requests.size() == 2);
+  CHECK(first.requests[1].timestamp == 2);
+  const auto finished = first.builder.finish(0, 1, ring(0));
+  const auto decoded = decode_pre_prepare(*finished.frame, kReplicas);
+  REQUIRE(decoded);
+  const ByteView frame = *finished.frame;
+  CHECK(as_text(frame.subspan(first.requests[1].operation_at, 2)) == "op");
+  CHECK(add(4));
+  while (!queue.empty()) (void)queue.take();
+  CHECK(queue.requests() == 0);
+  CHECK(queue.bytes() == 0);
+}
+
+TEST_CASE("Checkpoints remember a bounded number of claims and the newest stable one") {
+  Checkpoints checkpoints(QuorumRule::standard(1));
+  // A replica that claims at random pushes out its own claims only.
+  for (std::uint64_t sequence = 1; sequence <= 100; ++sequence) {
+    checkpoints.record(3, {sequence * 7, kB, kB});
+  }
+  CHECK(checkpoints.record(0, {8, kA, kA}) == Checkpoints::Outcome::added);
+  CHECK(checkpoints.record(0, {8, kB, kA}) == Checkpoints::Outcome::conflicting);
+  CHECK(checkpoints.record(1, {8, kA, kB}) == Checkpoints::Outcome::added);
+  CHECK(checkpoints.record(2, {8, kA, kA}) == Checkpoints::Outcome::stable);
+  CHECK(checkpoints.stable().sequence == 8);
+  CHECK(checkpoints.record(1, {4, kA, kA}) == Checkpoints::Outcome::old);
+}
+
+TEST_CASE("A replier that let a call down is passed over, but never all of them") {
+  ReplierChoice choice(4);
+  choice.let_down(2);
+  for (int i = 0; i < 100; ++i) CHECK(choice.next() != 2);
+  choice.delivered(2);
+  bool seen = false;
+  for (int i = 0; i < 4; ++i) seen = choice.next() == 2 || seen;
+  CHECK(seen);
+  for (NodeId replica = 0; replica < 4; ++replica) choice.let_down(replica);
+  CHECK(choice.next() < 4);
+}
+
+TEST_CASE("A result counts when its digest is agreed, whoever sent it and wherever it was put") {
+  ReplyTally tally(4);
+  const auto add = [&](NodeId replica, std::string_view result, Sigma sigma, bool full) {
+    const Frame frame = reply(replica, 1, result, sigma, full);
+    return tally.add(replica, *decode_reply(*frame));
+  };
+  CHECK(add(3, "x", 9 << 16, true));
+  CHECK(add(0, "x", 1 << 16, false));
+  CHECK(tally.agreed(2) == nullptr);
+  CHECK(add(1, "x", 1 << 16, true));
+  const auto* agreed = tally.agreed(2);
+  REQUIRE(agreed != nullptr);
+  CHECK(agreed->sigma == 1 << 16);
+  CHECK(tally.take_result(*agreed) == to_bytes("x"));
+}
+
+TEST_CASE("A result that does not match its digest is not kept") {
+  ReplyTally tally(4);
+  Bytes frame = *reply(0, 1, "good");
+  frame.back() = 'D';
+  CHECK(tally.add(0, *decode_reply(frame)));
+  const Frame digest_only = reply(1, 1, "good", 1 << 16, false);
+  CHECK(tally.add(1, *decode_reply(*digest_only)));
+  REQUIRE(tally.agreed(2) != nullptr);
+  CHECK_FALSE(tally.take_result(*tally.agreed(2)).has_value());
+}
+
+TEST_CASE("Settings that cannot work are refused") {
+  CHECK(check(ReplicaSettings{}).has_value());
+  CHECK(check(ClientSettings{}).has_value());
+  const auto refused = [](auto change) {
+    ReplicaSettings settings;
+    change(settings);
+    return !check(settings).has_value();
+  };
+  CHECK(refused([](auto& s) { s.faults = 0; }));
+  CHECK(refused([](auto& s) { s.faults = 22; }));
+  CHECK(refused([](auto& s) { s.window = s.checkpoint_interval; }));
+  CHECK(refused([](auto& s) { s.log_bytes_max = s.checkpoint_bytes; }));
+  CHECK(refused([](auto& s) { s.heartbeat_interval = milliseconds(1); }));
+  ClientSettings sessions;
+  sessions.first_session = 4090;
+  CHECK_FALSE(check(sessions).has_value());
+}
+
+}  // namespace
+}  // namespace prophecy::pbft::test

@@ -1,0 +1,171 @@
+#include <catch2/catch.hpp>
+
+#include "pbft/group.hpp"
+
+namespace prophecy::pbft::test {
+namespace {
+
+Frame status(NodeId from, std::uint64_t last_ordered, std::uint64_t first_retained = 1,
+             std::vector<std::uint8_t> slots = {}, std::uint64_t last_stable = 0) {
+  StatusMessage message;
+  message.first_retained = first_retained;
+  message.last_ordered = last_ordered;
+  message.last_stable = last_stable;
+  message.slots = slots;
+  return encode_status(message, ring(from));
+}
+
+TEST_CASE("Idle, a replica tells what it has only at its slow heartbeat") {
+  Subject backup(1);
+  backup.tick(milliseconds(0));
+  CHECK(backup.sent(MessageType::status) == kReplicas - 1);
+  CHECK(backup.replica.next_timer() == backup.now + seconds(1));
+  backup.tick(milliseconds(999));
+  CHECK(backup.actions.sends.empty());
+  backup.tick(milliseconds(1));
+  CHECK(backup.sent(MessageType::status) == kReplicas - 1);
+}
+
+TEST_CASE("A batch that gets no further brings the next status near, and says what is there") {
+  Subject backup(1);
+  backup.tick(milliseconds(0));
+  backup.feed(pre_prepare(1, {request(1)}).frame);
+  CHECK(backup.replica.next_timer() == backup.now + milliseconds(50));
+  backup.tick(milliseconds(50));
+  REQUIRE(backup.sent(MessageType::status) == kReplicas - 1);
+  const auto said = decode_status(*backup.actions.sends[0].frame, kReplicas);
+  REQUIRE(said->slots.size() == 1);
+  CHECK(said->slots[0] == kHasPrePrepare);
+}
+
+TEST_CASE("A peer gets exactly what it lacks") {
+  Subject backup(1);
+  const Proposal proposal = pre_prepare(1, {request(1)});
+  backup.feed(proposal.frame);
+  backup.feed(prepare(2, 1, proposal.batch));  // prepared: it has sent a commit
+  backup.now += seconds(1);
+  SECTION("nothing but the pre-prepare") {
+    backup.feed(status(3, 0, 1, {kHasPrePrepare}));
+    CHECK(backup.sent(MessageType::prepare) == 1);
+    CHECK(backup.sent(MessageType::commit) == 1);
+    CHECK(backup.sent(MessageType::pre_prepare) == 0);
+  }
+  SECTION("only commits are missing") {
+    backup.feed(status(3, 0, 1, {kHasPrePrepare | kHasPrepared}));
+    CHECK(backup.sent(MessageType::prepare) == 0);
+    CHECK(backup.sent(MessageType::commit) == 1);
+  }
+  SECTION("everything is there") {
+    backup.feed(status(3, 0, 1, {kHasPrePrepare | kHasPrepared | kHasCommitted}));
+    CHECK(backup.actions.sends.empty());
+    backup.now += seconds(1);
+    backup.feed(status(3, 1));
+    CHECK(backup.actions.sends.empty());
+  }
+  SECTION("the proposal is missing: backups take turns in sending it") {
+    std::size_t proposals = 0;
+    for (std::size_t i = 0; i < kReplicas; ++i) {
+      backup.now += seconds(1);
+      backup.feed(status(3, 0));
+      proposals += backup.sent(MessageType::pre_prepare);
+    }
+    CHECK(proposals == 1);
+  }
+}
+
+TEST_CASE("A peer that asks too often is not served each time") {
+  Subject backup(1);
+  backup.feed(pre_prepare(1, {request(1)}).frame);
+  backup.feed(status(3, 0));
+  CHECK_FALSE(backup.actions.sends.empty());
+  backup.feed(status(3, 0));
+  CHECK(backup.actions.sends.empty());
+  CHECK(backup.dropped(DropReason::rate_limited) == 1);
+}
+
+TEST_CASE("A replica that lags behind a peer asks soon") {
+  Subject backup(1);
+  backup.tick(milliseconds(0));
+  backup.feed(status(2, 3));
+  CHECK(backup.replica.next_timer() == backup.now + milliseconds(50));
+  backup.tick(milliseconds(50));
+  CHECK(backup.sent(MessageType::status) == kReplicas - 1);
+}
+
+TEST_CASE("f+1 peers that no longer retain what a replica lacks stop it, f do not") {
+  Subject backup(1);
+  backup.feed(status(2, 900, 500));
+  CHECK(backup.replica.status().state == ReplicaState::normal);
+  backup.feed(status(3, 900, 2));
+  CHECK(backup.replica.status().state == ReplicaState::needs_state_transfer);
+  backup.feed(pre_prepare(1, {request(1)}).frame);
+  CHECK(backup.actions.sends.empty());
+  CHECK(backup.dropped(DropReason::not_serving) == 1);
+  CHECK(backup.replica.next_timer() == TimePoint::max());
+}
+
+TEST_CASE("A primary that has lost its memory does not propose again") {
+  Subject primary(0);
+  primary.feed(status(1, 10));
+  CHECK(primary.replica.status().state == ReplicaState::normal);
+  primary.feed(status(2, 10));
+  CHECK(primary.replica.status().state == ReplicaState::needs_state_transfer);
+  primary.feed(request(1));
+  CHECK(primary.actions.sends.empty());
+}
+
+TEST_CASE("Another history under a stable checkpoint stops a replica") {
+  ReplicaSettings settings;
+  settings.checkpoint_interval = 1;
+  Subject backup(1, settings);
+  backup.order(1, {request(1)});
+  backup.executed(backup.actions.executions.at(0).id, "r");
+  const Digest other = sha256(as_bytes("another history"));
+  for (const NodeId peer : {0u, 2u}) backup.feed(encode_checkpoint(1, other, other, ring(peer)));
+  CHECK(backup.replica.status().state == ReplicaState::normal);
+  backup.feed(encode_checkpoint(1, other, other, ring(3)));
+  CHECK(backup.replica.status().state == ReplicaState::diverged);
+}
+
+TEST_CASE("Other results of the same history are told, and stop nobody") {
+  ReplicaSettings settings;
+  settings.checkpoint_interval = 1;
+  Subject backup(1, settings);
+  backup.order(1, {request(1)});
+  backup.executed(backup.actions.executions.at(0).id, "mine");
+  Frame own;
+  for (const Outgoing& outgoing : backup.actions.sends) {
+    if (peek_header(*outgoing.frame)->type == MessageType::checkpoint) own = outgoing.frame;
+  }
+  REQUIRE(own != nullptr);
+  const auto claim = *decode_checkpoint(*own, kReplicas);
+  const Digest other = sha256(as_bytes("theirs"));
+  for (const NodeId peer : {0u, 2u}) {
+    backup.feed(encode_checkpoint(1, claim.order, other, ring(peer)));
+  }
+  CHECK(backup.replica.status().last_stable == 1);
+  CHECK(backup.replica.counters().result_divergences == 1);
+  CHECK(backup.replica.status().state == ReplicaState::normal);
+}
+
+TEST_CASE("A request whose part for a replica is damaged is accepted on f+1 replicas' word") {
+  Bytes damaged = *request(1);
+  damaged[damaged.size() - 3 * kTagSize] ^= 1;  // the part of replica 1
+  const Proposal proposal = pre_prepare(1, {std::make_shared<const Bytes>(damaged)});
+  Subject backup(1);
+  backup.feed(proposal.frame);
+  CHECK(backup.sent(MessageType::prepare) == 0);
+  SECTION("another backup has prepared it, so one correct replica saw a valid MAC") {
+    backup.feed(prepare(2, 1, proposal.batch));
+    backup.feed(proposal.frame);
+    CHECK(backup.sent(MessageType::prepare) == kReplicas - 1);
+  }
+  SECTION("the client has sent the same request itself") {
+    backup.feed(request(1));
+    backup.feed(proposal.frame);
+    CHECK(backup.sent(MessageType::prepare) == kReplicas - 1);
+  }
+}
+
+}  // namespace
+}  // namespace prophecy::pbft::test
