@@ -31,9 +31,6 @@ void append_answer(std::string& out, const sketch::AnswerForm& form,
 void append_error(std::string& out, std::uint16_t status, std::string_view reason,
                   const AnswerFraming& framing);
 
-// The standard reason phrase of a status, or "" (RFC 9110, 15).
-[[nodiscard]] std::string_view reason_phrase(std::uint16_t status);
-
 // True when the list of entity tags in an If-None-Match field names `tag` or is "*"
 // (weak comparison, RFC 9110, 13.1.2).
 [[nodiscard]] bool etag_matches(std::string_view if_none_match, std::string_view tag);

@@ -76,13 +76,15 @@ void ClientConnection::on_read(const error_code& error, std::size_t size) {
 
 void ClientConnection::process_input() {
   processing_ = true;
-  while (reading() && input_begin_ != input_end_) {
+  bool more_wanted = false;
+  while (reading() && !more_wanted) {
     const http::ParseProgress progress =
         parser_.feed({input_.data() + input_begin_, input_end_ - input_begin_});
     input_begin_ += progress.consumed;
     switch (progress.state) {
       case http::ParseState::need_more:
         ASSERT(input_begin_ == input_end_);
+        more_wanted = true;
         break;
       case http::ParseState::head_done:
         on_head();

@@ -141,10 +141,4 @@ TEST_CASE("Entity tags in a list") {
   CHECK_FALSE(etag_matches("a", "\"a\""));
 }
 
-TEST_CASE("Reason phrases") {
-  CHECK(reason_phrase(200) == "OK");
-  CHECK(reason_phrase(507) == "Insufficient Storage");
-  CHECK(reason_phrase(299).empty());
-}
-
 }  // namespace prophecy::sketcher

@@ -48,7 +48,7 @@ std::string mistakes_of(const std::string& content) {
 TEST_CASE("The smallest configuration takes the defaults") {
   const TemporaryFile file(kMinimal);
   const auto settings = load_settings(file.path());
-  REQUIRE(settings);
+  REQUIRE(settings.has_value());
   CHECK(settings->mode == Mode::prophecy);
   CHECK(settings->group.file == file.path().parent_path() / "group.toml");
   CHECK(settings->group.sessions == 64);
@@ -89,7 +89,7 @@ TEST_CASE("Origins are one for each replica") {
 TEST_CASE("The example is a valid configuration") {
   // Tests run from the project's root, see meson.build.
   const auto settings = load_settings(std::filesystem::path("examples/sketcher.toml"));
-  REQUIRE(settings);
+  REQUIRE(settings.has_value());
   CHECK(settings->origins.size() == 4);
 }
 
