@@ -40,6 +40,13 @@ void Acceptor::pause() {
   retry_.cancel();
 }
 
+void Acceptor::close() {
+  accepting_ = false;
+  boost::system::error_code ignored;
+  acceptor_.close(ignored);
+  retry_.cancel();
+}
+
 void Acceptor::accept() {
   if (pending_) return;
   pending_ = true;

@@ -22,6 +22,8 @@ class Acceptor {
   void resume();
   // Clients wait in the backlog from now on.
   void pause();
+  // For good: new clients are refused, once the master has closed its copy as well.
+  void close();
 
  private:
   void accept();

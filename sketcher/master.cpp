@@ -244,6 +244,7 @@ void Master::replace(std::uint32_t index) {
 void Master::stop() {
   if (!stopping_) log_.info("stopping");
   stopping_ = true;
+  for (Listener& listener : listeners_) listener.sockets.clear();
   signal_workers(SIGTERM);
   for (WorkerProcess& worker : workers_) {
     seats_[worker.index]->pause.cancel();

@@ -184,7 +184,7 @@ void Worker::tick() {
 void Worker::drain() {
   log_.info("draining", {{"connections", connections_.size()}});
   drain_deadline_ = std::chrono::steady_clock::now() + settings_.timeouts.drain;
-  for (auto& acceptor : acceptors_) acceptor->pause();
+  for (auto& acceptor : acceptors_) acceptor->close();
   connections_.for_each([](ClientConnection& connection) { connection.drain(); });
   if (connections_.empty()) finish_drain();
 }
