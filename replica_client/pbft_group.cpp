@@ -30,6 +30,9 @@ PbftGroup::PbftGroup(boost::asio::io_context& loop, const PbftGroupSettings& set
                       [this](NodeId replica, bool connected) {
                         log_.info(connected ? "agent-connected" : "agent-lost",
                                   {{"replica", replica}});
+                        if (!connected) return;
+                        client_.on_connected(replica, actions_);
+                        perform();
                       }}),
       timer_(loop, [this] { on_timer(); }),
       refutations_(refutations),

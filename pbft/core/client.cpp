@@ -27,6 +27,10 @@ void Client::cancel(CallId call, TimePoint now, ClientActions& out) {
   machine_->cancel(call, now, out);
 }
 
+void Client::on_connected(NodeId replica, ClientActions& out) {
+  machine_->on_connected(replica, out);
+}
+
 void Client::on_frame(ByteView frame, TimePoint now, ClientActions& out) {
   machine_->on_frame(frame, now, out);
 }

@@ -80,6 +80,9 @@ class Client {
   // The caller lost interest: no completion follows. What was sent may still execute.
   void cancel(CallId call, TimePoint now, ClientActions& out);
 
+  // A connection to this replica is up: says to it which sessions it reaches here. Without that,
+  // a backup knows no way to the client until the first retransmission.
+  void on_connected(NodeId replica, ClientActions& out);
   void on_frame(ByteView frame, TimePoint now, ClientActions& out);
   void on_tick(TimePoint now, ClientActions& out);
   [[nodiscard]] TimePoint next_timer() const;  // TimePoint::max() when idle

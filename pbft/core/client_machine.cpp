@@ -118,6 +118,13 @@ void Client::Machine::cancel(CallId call, TimePoint now, ClientActions& out) {
   free_session(*session, static_cast<std::uint32_t>(session - sessions_.begin()), now, out);
 }
 
+void Client::Machine::on_connected(NodeId replica, ClientActions& out) const {
+  ASSERT(is_replica(replica, quorum_.replicas));
+  out.sends.push_back({replica, 0,
+                       encode_hello(settings_.first_session, settings_.session_count, replica,
+                                    keys_)});
+}
+
 void Client::Machine::on_frame(ByteView frame, TimePoint now, ClientActions& out) {
   ++counters_.frames_received;
   if (frame.size() > kFrameBytesMax) return drop(DropReason::bad_length);

@@ -17,6 +17,7 @@ class Client::Machine {
   CallId submit(ByteView operation, CallKind kind, TimePoint deadline, TimePoint now,
                 ClientActions& out);
   void cancel(CallId call, TimePoint now, ClientActions& out);
+  void on_connected(NodeId replica, ClientActions& out) const;
   void on_frame(ByteView frame, TimePoint now, ClientActions& out);
   void on_tick(TimePoint now, ClientActions& out);
 

@@ -34,6 +34,7 @@ class Replica::Machine {
 
   bool dispatch(ByteView frame, TimePoint now, ReplicaActions& out);
   bool on_checkpoint(ByteView frame);
+  bool on_hello(ByteView frame);
   void pump(TimePoint now, ReplicaActions& out);
   void release();
   [[nodiscard]] ReplicaStatus status() const;
@@ -70,6 +71,7 @@ bool Replica::Machine::dispatch(ByteView frame, TimePoint now, ReplicaActions& o
     case MessageType::checkpoint: return on_checkpoint(frame);
     case MessageType::status: return retransmission.on_status(frame, now, out);
     case MessageType::reply: return refuse(DropReason::unknown_sender);  // for clients only
+    case MessageType::hello: return on_hello(frame);
   }
   UNREACHABLE();
 }
@@ -100,6 +102,21 @@ bool Replica::Machine::on_checkpoint(ByteView frame) {
       ++context.counters.checkpoints_stable;
       if (checkpoints.results_diverged()) ++context.counters.result_divergences;
       break;
+  }
+  return true;
+}
+
+bool Replica::Machine::on_hello(ByteView frame) {
+  const auto refuse = [&](DropReason reason) {
+    context.drop(reason);
+    return false;
+  };
+  const auto message = decode_hello(frame);
+  if (!message) return refuse(DropReason::malformed);
+  if (!context.keys.knows(message->client)) return refuse(DropReason::unknown_sender);
+  const Digest digest = sha256(message->content);
+  if (!context.keys.verify(message->client, digest, message->tag)) {
+    return refuse(DropReason::bad_mac);
   }
   return true;
 }

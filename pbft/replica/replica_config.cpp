@@ -13,6 +13,11 @@ constexpr std::size_t kAnswerBytesMax = kResultBytesMax - kAnswerHeadBytesMax;
 constexpr std::size_t kAnswerBytesDefault = 16 << 20;
 static_assert(kAnswerBytesDefault <= kAnswerBytesMax);
 
+// How far the others may go ahead of a replica that is slow for a while, before it needs more than
+// their logs to catch up: some seconds of small batches. (Memory is bounded by the log's bytes.)
+constexpr std::uint64_t kWindowBatches = 8192;
+constexpr std::uint64_t kRetainedBatches = 16384;
+
 void read_replica(ConfigSection section, ReplicaConfig& config) {
   config.id = static_cast<NodeId>(section.number("id", 0, kReplicasMax - 1));
   config.group_file = section.path("group");
@@ -85,6 +90,8 @@ Result<ReplicaIdentity> load_replica_identity(const std::filesystem::path& path)
                                          std::to_string(config->id)};
   }
   config->core.faults = group->faults;
+  config->core.window = kWindowBatches;
+  config->core.retained_batches = kRetainedBatches;
   if (auto checked = check(config->core); !checked) return checked.error();
   auto keys = load_key_ring(*group, config->id, config->key_file);
   if (!keys) return keys.error();

@@ -94,9 +94,11 @@ void ReplicaTransport::on_frame(FrameConnection& connection, ByteView frame) {
   const auto header = peek_header(frame);
   if (!header) return;
   inbound_.prove(connection.tag(), header->sender);
-  if (header->type != MessageType::request) return;
-  routes_.note(header->sender, header->session, connection.tag(),
-               [this](ConnectionTag tag) { return inbound_.find(tag) != nullptr; });
+  // A request, or a hello; other messages name no session.
+  for (std::uint32_t i = 0; i < header->session_count; ++i) {
+    routes_.note(header->sender, header->session + i, connection.tag(),
+                 [this](ConnectionTag tag) { return inbound_.find(tag) != nullptr; });
+  }
 }
 
 void ReplicaTransport::on_frames_end(FrameConnection& /*connection*/) { handler_.on_frames_end(); }

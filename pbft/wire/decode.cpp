@@ -163,4 +163,16 @@ std::optional<ForwardMessage> decode_forward(ByteView frame) {
   return message;
 }
 
+std::optional<HelloMessage> decode_hello(ByteView frame) {
+  if (!peek_header(frame)) return std::nullopt;  // bounds of the sessions
+  Reader reader(frame);
+  HelloMessage message;
+  message.client = read_header(reader, MessageType::hello);
+  reader.raw(2 * sizeof(std::uint32_t));
+  message.content = consumed(frame, reader);
+  message.tag = reader.raw(kTagSize);
+  if (!reader.complete() || !is_client(message.client)) return std::nullopt;
+  return message;
+}
+
 }  // namespace prophecy::pbft

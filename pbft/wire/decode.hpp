@@ -22,5 +22,6 @@ namespace prophecy::pbft {
                                                                  std::uint32_t replicas);
 [[nodiscard]] std::optional<StatusMessage> decode_status(ByteView frame, std::uint32_t replicas);
 [[nodiscard]] std::optional<ForwardMessage> decode_forward(ByteView frame);
+[[nodiscard]] std::optional<HelloMessage> decode_hello(ByteView frame);
 
 }  // namespace prophecy::pbft

@@ -159,4 +159,15 @@ Frame encode_forward(ByteView request_frame, const KeyRing& keys) {
   return share(std::move(bytes));
 }
 
+Frame encode_hello(std::uint32_t first_session, std::uint32_t session_count, NodeId to,
+                   const KeyRing& keys) {
+  Bytes bytes;
+  Writer writer(bytes);
+  write_header(writer, MessageType::hello, keys.self());
+  writer.integer(first_session);
+  writer.integer(session_count);
+  writer.raw(keys.tag(to, sha256(bytes)));
+  return share(std::move(bytes));
+}
+
 }  // namespace prophecy::pbft

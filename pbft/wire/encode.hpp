@@ -49,5 +49,7 @@ class PrePrepareBuilder {
 // Uses all fields but `replica`, `content` and `authenticator`.
 [[nodiscard]] Frame encode_status(const StatusMessage& status, const KeyRing& keys);
 [[nodiscard]] Frame encode_forward(ByteView request_frame, const KeyRing& keys);
+[[nodiscard]] Frame encode_hello(std::uint32_t first_session, std::uint32_t session_count,
+                                 NodeId to, const KeyRing& keys);
 
 }  // namespace prophecy::pbft

@@ -22,17 +22,20 @@ enum class MessageType : std::uint8_t {
   checkpoint = 6,
   status = 7,
   forward = 8,  // a request that a backup hands to the primary
+  hello = 9,    // a client has connected: which sessions are reached over this connection
 };
 [[nodiscard]] std::string_view to_string(MessageType type);
 
 struct FrameHeader {
   MessageType type = MessageType::request;
   NodeId sender = 0;
-  std::uint32_t session = 0;  // of a request; 0 for every other message
+  // Of a request, one; of a hello, a range; 0 and none for every other message.
+  std::uint32_t session = 0;
+  std::uint32_t session_count = 0;
 };
 
-// Nothing when the frame is too short, of another version or of an unknown type, or a request of
-// a session out of bounds.
+// Nothing when the frame is too short, of another version or of an unknown type, or names a
+// session out of bounds.
 [[nodiscard]] std::optional<FrameHeader> peek_header(ByteView frame);
 
 }  // namespace prophecy::pbft

@@ -15,6 +15,7 @@ std::string_view to_string(MessageType type) {
     case MessageType::checkpoint: return "checkpoint";
     case MessageType::status: return "status";
     case MessageType::forward: return "forward";
+    case MessageType::hello: return "hello";
   }
   return "unknown";
 }
@@ -27,13 +28,18 @@ std::optional<FrameHeader> peek_header(ByteView frame) {
   header.sender = reader.integer<std::uint32_t>();
   if (reader.failed() || version != kWireVersion) return std::nullopt;
   if (type < static_cast<std::uint8_t>(MessageType::request) ||
-      type > static_cast<std::uint8_t>(MessageType::forward)) {
+      type > static_cast<std::uint8_t>(MessageType::hello)) {
     return std::nullopt;
   }
   header.type = static_cast<MessageType>(type);
-  if (header.type == MessageType::request) {
+  if (header.type == MessageType::request || header.type == MessageType::hello) {
     header.session = reader.integer<std::uint32_t>();
-    if (reader.failed() || header.session >= kSessionsMax) return std::nullopt;
+    header.session_count =
+        header.type == MessageType::hello ? reader.integer<std::uint32_t>() : 1;
+    if (reader.failed() || header.session_count == 0 || header.session >= kSessionsMax ||
+        header.session_count > kSessionsMax - header.session) {
+      return std::nullopt;
+    }
   }
   return header;
 }

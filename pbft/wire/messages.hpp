@@ -48,6 +48,14 @@ struct VoteMessage {
   ByteView authenticator;
 };
 
+// Nothing is done about it. That it is authentic tells a replica's shell where the replies to
+// these sessions go, before the replica has seen a request from the client itself.
+struct HelloMessage {
+  NodeId client = 0;
+  ByteView content;
+  ByteView tag;
+};
+
 enum class ReplyStatus : std::uint8_t { done = 0, unavailable = 1 };
 
 struct ReplyMessage {

@@ -92,7 +92,12 @@ struct Caller {
                      client.on_frame(frame, now(), actions);
                      settle();
                    },
-                   .on_state = nullptr}),
+                   .on_state =
+                       [this](NodeId replica, bool connected) {
+                         if (!connected) return;
+                         client.on_connected(replica, actions);
+                         settle();
+                       }}),
         timer(group.io, [this] {
           client.on_tick(now(), actions);
           settle();
@@ -150,6 +155,8 @@ TEST_CASE("A group agrees on operations over real sockets") {
     CHECK(completion.sigma > 0);
   }
   for (const auto& [id, completion] : two.done) CHECK(completion.outcome == CallOutcome::agreed);
+  // Backups answer at once clients of whom they have seen no request: they said hello.
+  CHECK(one.client.counters().retransmissions == 0);
   REQUIRE(run_until(io, [&] {
     return group.status(3)["core"]["requests_executed"] == 100;
   }));
