@@ -11,16 +11,15 @@ from harness import Deployment, HarnessError
 
 
 def show_steps(screen, deployment):
-    """Runs the steps in order; the number of those that did not hold."""
-    failed = 0
+    """Runs the steps, which build on each other, up to the first that does not hold."""
     for number, step in enumerate(STEPS, 1):
         screen.title(f"{number}. {step.__doc__}")
         try:
             screen.result(True, step(deployment))
         except (StepFailed, HarnessError) as problem:
-            failed += 1
             screen.result(False, str(problem))
-    return failed
+            return False
+    return True
 
 
 def stay(screen, deployment):
@@ -42,13 +41,15 @@ def run(screen, options):
     screen.title("Starting four Apaches, four replica agents and one sketcher on 127.0.0.1.")
     with Deployment(content={"/index.html": PAGE}, port=options.port) as deployment:
         screen.detail(f"Prophecy at {deployment.url}/ ; all files under {deployment.folder}")
-        failed = show_steps(screen, deployment)
-        if not options.once:
+        held = show_steps(screen, deployment)
+        if held and not options.once:
             stay(screen, deployment)
     screen.line()
-    screen.line(f"All {len(STEPS)} steps held. Nothing is left running." if failed == 0
-                else f"{failed} of {len(STEPS)} steps did not hold.")
-    return 1 if failed else 0
+    if not held:
+        screen.line("A step did not hold.")
+        return 1
+    screen.line(f"All {len(STEPS)} steps held. Nothing is left running.")
+    return 0
 
 
 def main():

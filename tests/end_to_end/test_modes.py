@@ -1,9 +1,12 @@
 """The evaluated baselines: every request ordered (pbft), and PBFT's read optimisation (pbft-ro)."""
 
+import statistics
+import time
+
 import pytest
 
 from harness import Deployment
-from harness.http_client import curl
+from harness.http_client import RawConnection, curl
 
 PAGE = b"page\n"
 ANSWERED = {"pbft": "replicated", "pbft-ro": "read_only"}
@@ -32,6 +35,17 @@ def test_writes_and_reads(deployment):
         assert curl(deployment.url + "/file.txt", "-X", "PUT", "--data-binary",
                     content.decode()).status in (201, 204)
         assert curl(deployment.url + "/file.txt").body == content
+
+
+def test_answers_do_not_wait_for_a_retransmission(deployment):
+    times = []
+    with RawConnection(deployment.sketcher.port) as connection:
+        for number in range(11):
+            started = time.monotonic()
+            assert connection.get(f"/?{number}").body == PAGE
+            times.append(time.monotonic() - started)
+    # A client repeats its request after 150 ms.
+    assert statistics.median(times) < 0.1
 
 
 def test_defaced_origin_is_outvoted_and_named(deployment):
