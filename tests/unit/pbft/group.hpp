@@ -39,8 +39,7 @@ inline std::vector<Member> members_of(std::uint32_t replicas) {
 
 inline KeyRing ring_of(NodeId node, std::uint32_t replicas = kReplicas,
                        std::string_view group = "test group") {
-  return std::move(
-      *KeyRing::derive(node, secret_of(node), as_bytes(group), members_of(replicas)));
+  return *KeyRing::derive(node, secret_of(node), as_bytes(group), members_of(replicas));
 }
 
 // Derived once; all tests share them.

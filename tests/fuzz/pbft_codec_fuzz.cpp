@@ -1,0 +1,43 @@
+// Any bytes as any message: decoding reads nothing beyond them, and what is decoded lies within.
+#include <cstdint>
+#include <cstdlib>
+
+#include "pbft/wire/decode.hpp"
+
+namespace {
+
+using prophecy::ByteView;
+
+void require_within(ByteView part, ByteView frame) {
+  if (part.empty()) return;
+  if (part.data() < frame.data() ||
+      part.data() + part.size() > frame.data() + frame.size()) {
+    std::abort();
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace prophecy::pbft;
+  if (size == 0) return 0;
+  const std::uint32_t replicas = 1 + 3 * (1 + data[0] % 21);
+  const ByteView frame(data + 1, size - 1);
+  (void)peek_header(frame);
+  if (const auto m = decode_request(frame, replicas)) {
+    require_within(m->operation, frame);
+    require_within(m->authenticator, frame);
+  }
+  if (const auto m = decode_pre_prepare(frame, replicas)) {
+    if (m->requests.empty()) std::abort();
+    for (const auto& request : m->requests) require_within(request.content, frame);
+  }
+  for (const auto type : {MessageType::prepare, MessageType::commit}) {
+    if (const auto m = decode_vote(frame, type, replicas)) require_within(m->content, frame);
+  }
+  if (const auto m = decode_reply(frame)) require_within(m->result, frame);
+  if (const auto m = decode_checkpoint(frame, replicas)) require_within(m->content, frame);
+  if (const auto m = decode_status(frame, replicas)) require_within({m->slots}, frame);
+  if (const auto m = decode_forward(frame)) require_within(m->request, frame);
+  return 0;
+}
