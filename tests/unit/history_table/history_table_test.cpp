@@ -27,7 +27,7 @@ TEST_CASE("a new table is empty and as large as its memory allows") {
   const HistoryTable table = attached_table();
   CHECK_FALSE(table.lookup(key_number(1)));
   const HistoryTableStats stats = table.stats();
-  CHECK(stats.capacity == (kOneMebibyte - 256 * 64) / 256 * 5);
+  CHECK(stats.capacity == (kOneMebibyte - std::size_t{256} * 64) / 256 * 5);
   CHECK(stats.entries == 0);
   CHECK(stats.evictions == 0);
   CHECK(stats.recoveries == 0);
