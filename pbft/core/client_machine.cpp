@@ -1,7 +1,6 @@
 #include "pbft/core/client_machine.hpp"
 
 #include <algorithm>
-#include <functional>
 #include <utility>
 
 #include "base/assert.hpp"
@@ -125,94 +124,6 @@ void Client::Machine::on_connected(NodeId replica, ClientActions& out) const {
                                     keys_)});
 }
 
-void Client::Machine::on_frame(ByteView frame, TimePoint now, ClientActions& out) {
-  ++counters_.frames_received;
-  if (frame.size() > kFrameBytesMax) return drop(DropReason::bad_length);
-  const auto reply = decode_reply(frame);
-  if (!reply) return drop(DropReason::malformed);
-  if (!is_replica(reply->replica, quorum_.replicas) || reply->client != keys_.self() ||
-      reply->session < settings_.first_session ||
-      reply->session - settings_.first_session >= settings_.session_count) {
-    return drop(DropReason::unknown_sender);
-  }
-  const std::uint32_t index = reply->session - settings_.first_session;
-  Session& session = sessions_[index];
-  if (session.call == 0 || reply->timestamp != session.timestamp) {
-    return on_late_reply(session, *reply, out);
-  }
-  if (!keys_.verify(reply->replica, sha256(reply->content), reply->tag)) {
-    return drop(DropReason::bad_mac);
-  }
-  learn_view(reply->replica, reply->view);
-  if (!session.tally.add(reply->replica, *reply)) return drop(DropReason::duplicate);
-  if (reply->full && reply->replica == session.replier) replier_.delivered(session.replier);
-  evaluate(session, index, now, out);
-}
-
-void Client::Machine::evaluate(Session& session, std::uint32_t index, TimePoint now,
-                               ClientActions& out) {
-  const std::uint32_t quorum = quorum_of(session);
-  if (const ReplyTally::Reply* reply = session.tally.agreed(quorum)) {
-    if (auto result = session.tally.take_result(*reply)) {
-      return agree(session, index, *reply, std::move(*result), now, out);
-    }
-    // The one that was to send the result has sent something else: ask all, without waiting.
-    const bool replier_answered =
-        session.tally.replies()[session.replier].vote != ReplyTally::Vote::none;
-    if (!replier_answered || session.asked_for_result) return;
-    session.asked_for_result = true;
-    replier_.let_down(session.replier);
-    return retransmit(session, now, out);
-  }
-  if (session.tally.possible(quorum)) return;
-  if (session.kind == CallKind::read_only) return fall_back(session, index, now, out);
-  fail(session, index, CallOutcome::no_agreement, now, out);
-}
-
-void Client::Machine::agree(Session& session, std::uint32_t index,
-                            const ReplyTally::Reply& reply, Bytes result, TimePoint now,
-                            ClientActions& out) {
-  ++counters_.agreed;
-  if (session.kind == CallKind::ordered) {
-    session.settled = {session.call, session.timestamp, reply.sigma, reply.digest, 0};
-    const auto& replies = session.tally.replies();
-    for (NodeId replica = 0; replica < replies.size(); ++replica) {
-      if (replies[replica].vote != ReplyTally::Vote::done) continue;
-      refute(session.settled, replica, replies[replica].sigma, replies[replica].digest, out);
-    }
-  }
-  const Sigma sigma = session.kind == CallKind::ordered ? reply.sigma : 0;
-  out.completions.push_back(
-      {session.call, CallOutcome::agreed, std::move(result), sigma, session.fell_back});
-  free_session(session, index, now, out);
-}
-
-void Client::Machine::refute(Settled& settled, NodeId replica, Sigma sigma, const Digest& digest,
-                             ClientActions& out) {
-  const std::uint64_t bit = std::uint64_t{1} << replica;
-  if ((sigma == settled.sigma && digest == settled.digest) || (settled.refuted & bit) != 0) return;
-  settled.refuted |= bit;
-  ++counters_.refuted;
-  out.refuted.push_back({settled.call, replica, settled.sigma, sigma, settled.digest, digest});
-}
-
-void Client::Machine::on_late_reply(Session& session, const ReplyMessage& reply,
-                                    ClientActions& out) {
-  Settled& settled = session.settled;
-  if (settled.timestamp == 0 || reply.timestamp != settled.timestamp) {
-    return drop(DropReason::stale_timestamp);
-  }
-  // The usual end of every call: one more that agrees, or cannot tell. Not worth a MAC.
-  if (reply.status != ReplyStatus::done ||
-      (reply.sigma == settled.sigma && reply.result_digest == settled.digest)) {
-    return;
-  }
-  if (!keys_.verify(reply.replica, sha256(reply.content), reply.tag)) {
-    return drop(DropReason::bad_mac);
-  }
-  refute(settled, reply.replica, reply.sigma, reply.result_digest, out);
-}
-
 void Client::Machine::fail(Session& session, std::uint32_t index, CallOutcome outcome,
                            TimePoint now, ClientActions& out) {
   ++(outcome == CallOutcome::timed_out ? counters_.timed_out : counters_.no_agreement);
@@ -274,16 +185,6 @@ void Client::Machine::on_tick(TimePoint now, ClientActions& out) {
     if (session.call != 0) arm(std::min(session.deadline, session.retransmit_at));
   }
   for (const Waiting& waiting : waiting_) arm(waiting.deadline);
-}
-
-// A primary is believed to have changed when f+1 replicas say so: one of them is correct.
-void Client::Machine::learn_view(NodeId replica, std::uint64_t view) {
-  if (view <= views_[replica]) return;
-  views_[replica] = view;
-  std::vector<std::uint64_t> sorted = views_;
-  std::nth_element(sorted.begin(), sorted.begin() + (quorum_.weak - 1), sorted.end(),
-                   std::greater<>());
-  view_ = sorted[quorum_.weak - 1];
 }
 
 }  // namespace prophecy::pbft
