@@ -24,7 +24,7 @@ TEST_CASE("the worked example") {
                       "GET http://Example.org:80/a?b HTTP/1.1\r\nHost: example.org\r\n"
                       "User-Agent: x\r\nAccept: */*\r\n\r\n");
   REQUIRE_FALSE(request.refusal.has_value());
-  CHECK(to_hex(request.form.key) == 
+  CHECK(to_hex(request.form.key) ==
         "0103000000474554020400000068747470030b0000006578616d706c652e6f726704040000002f61"
         "3f620506000000616363657074030000002a2f2a");
 
@@ -32,10 +32,10 @@ TEST_CASE("the worked example") {
                     "HTTP/1.1 200 OK\r\nDate: now\r\nVary: Accept\r\nContent-Type: text/plain\r\n"
                     "Vary: Cookie\r\nContent-Length: 3\r\n\r\nhi\n");
   REQUIRE(answer.fault == AnswerFault::none);
-  CHECK(to_hex(answer.form.head) == 
+  CHECK(to_hex(answer.form.head) ==
         "c8000c000000636f6e74656e742d747970650a000000746578742f706c61696e0400000076617279"
         "0e0000004163636570742c20436f6f6b6965");
-  CHECK(to_hex(encode(answer.form)) == 
+  CHECK(to_hex(encode(answer.form)) ==
         "3a000000c8000c000000636f6e74656e742d747970650a000000746578742f706c61696e04000000"
         "766172790e0000004163636570742c20436f6f6b69650300000068690a");
 
