@@ -23,7 +23,8 @@ def main():
     unknown = [name for name in options.names if name not in BENCHMARKS]
     if unknown:
         parser.error(f"unknown benchmark: {', '.join(unknown)}")
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.default_int_handler)
 
     print(", ".join(f"{key} {value}" for key, value in machine().items()))
     figures = []

@@ -58,8 +58,10 @@ def main():
     parser.add_argument("--port", type=int, help="the sketcher's port; default: a free one")
     options = parser.parse_args()
     screen = Screen()
-    # As Ctrl-C: what was started is stopped on the way out.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    # Both stop what was started on the way out. Ctrl-C has to be asked for: a shell starts its
+    # background jobs deaf to it.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.default_int_handler)
     try:
         sys.exit(run(screen, options))
     except KeyboardInterrupt:

@@ -3,7 +3,7 @@
 from harness.apache import ApacheCluster
 from harness.folders import make_folder, remove_folder
 from harness.ports import PortReservation
-from harness.processes import HarnessError
+from harness.processes import HarnessError, wait_until
 from harness.replicas import ReplicaGroup
 from harness.sketcher import Sketcher
 
@@ -60,6 +60,16 @@ class Deployment:
         for part in ("sketcher", "agents", "origins"):
             if hasattr(self, part):
                 getattr(self, part).stop()
+
+    def wait_for_write(self, path, content, origins=None):
+        """Until these origins (all, by default) hold the bytes; None: until the file is gone.
+
+        A quorum's replies answer a write's client while the slowest replica is still at it. A
+        fast read from that one may be as old as the write before: delay-once consistency.
+        """
+        wait_until(lambda: all(self.origins[number].read(path) == content
+                               for number in origins or range(self.count)),
+                   10, f"the write of {path} at the origins")
 
     def close(self):
         self._stop_programs()

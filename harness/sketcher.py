@@ -58,7 +58,7 @@ class Sketcher:
         return ctl_json("status", "--admin", self.admin, "--json")
 
     def counters(self):
-        """How many requests ended in which way, since the start: fast, replicated, read_only, ..."""
+        """How many requests ended in which way since the start: fast, replicated, read_only..."""
         return self.status()["requests"]
 
     def divergences(self):

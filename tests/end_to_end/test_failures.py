@@ -37,6 +37,7 @@ def test_agent_that_comes_back_does_not_disturb():
         deployment.agents[3].start()
         for number in range(10):
             assert put(deployment, "/file", f"version {number}").status == 204
+            deployment.wait_for_write("/file", b"version %d" % number, range(3))
             assert curl(deployment.url + "/file").body == b"version %d" % number
 
 

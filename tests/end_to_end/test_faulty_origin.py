@@ -103,8 +103,7 @@ def test_killed_origin(deployment):
     read_often(deployment, 40)
     assert curl(deployment.url + "/new.txt", "-X", "PUT", "--data-binary", "new").status == 201
     # A replica that is late with a write answers reads as before it, and is reported for that.
-    wait_until(lambda: all(deployment.origins[number].read("/new.txt") == b"new"
-                           for number in range(3)), 10, "the write at the three left")
+    deployment.wait_for_write("/new.txt", b"new", range(3))
     read_often(deployment, 20, "/new.txt", b"new")
     events = deployment.sketcher.divergences()
     assert {event["replica"] for event in events} <= {3}, events
