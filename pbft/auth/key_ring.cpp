@@ -110,7 +110,8 @@ namespace {
 // The number of replicas, when the list is one of a group: each id once, 0 to n-1, and `self`.
 Result<std::uint32_t> check_members(NodeId self, std::span<const Member> members) {
   std::vector<NodeId> ids;
-  for (const Member& member : members) ids.push_back(member.id);
+  for (const Member& member : members)
+    ids.push_back(member.id);
   std::sort(ids.begin(), ids.end());
   if (std::adjacent_find(ids.begin(), ids.end()) != ids.end()) {
     return Error{ErrorKind::invalid, "a member of the group is listed twice"};
@@ -160,9 +161,8 @@ Result<KeyRing> KeyRing::derive(NodeId self, const PrivateKey& key, ByteView gro
       OPENSSL_cleanse(secret->data(), secret->size());
     }
     if (!send || !receive) {
-      return Error{ErrorKind::invalid,
-                   "no secret can be shared with the public key of member " +
-                       std::to_string(member.id)};
+      return Error{ErrorKind::invalid, "no secret can be shared with the public key of member " +
+                                           std::to_string(member.id)};
     }
     const PeerKeys peer{*send, *receive};
     if (member.id < *replicas) {
@@ -174,9 +174,15 @@ Result<KeyRing> KeyRing::derive(NodeId self, const PrivateKey& key, ByteView gro
   return KeyRing(std::move(keys));
 }
 
-NodeId KeyRing::self() const { return keys_->self; }
-std::uint32_t KeyRing::replicas() const { return keys_->replicas; }
-bool KeyRing::knows(NodeId member) const { return keys_->find(member) != nullptr; }
+NodeId KeyRing::self() const {
+  return keys_->self;
+}
+std::uint32_t KeyRing::replicas() const {
+  return keys_->replicas;
+}
+bool KeyRing::knows(NodeId member) const {
+  return keys_->find(member) != nullptr;
+}
 
 Tag KeyRing::tag(NodeId to, const Sha256::Digest& content) const {
   const PeerKeys* keys = keys_->find(to);

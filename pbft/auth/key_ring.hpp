@@ -34,8 +34,8 @@ class KeyRing {
  public:
   // `members` lists all replicas (ids 0 to n-1) and all clients, `self` among them. Fails with
   // ErrorKind::unauthenticated when `key` is not the private half of what is listed for `self`.
-  [[nodiscard]] static Result<KeyRing> derive(NodeId self, const PrivateKey& key,
-                                              ByteView group_id, std::span<const Member> members);
+  [[nodiscard]] static Result<KeyRing> derive(NodeId self, const PrivateKey& key, ByteView group_id,
+                                              std::span<const Member> members);
 
   KeyRing(KeyRing&&) noexcept;
   KeyRing& operator=(KeyRing&&) noexcept;

@@ -25,7 +25,9 @@ bool parse_prefixed(std::string_view prefix, std::string_view text, std::span<st
 
 }  // namespace
 
-PrivateKey::~PrivateKey() { OPENSSL_cleanse(bytes.data(), bytes.size()); }
+PrivateKey::~PrivateKey() {
+  OPENSSL_cleanse(bytes.data(), bytes.size());
+}
 
 Result<KeyPair> generate_key_pair() {
   const EvpKey key(EVP_PKEY_Q_keygen(nullptr, nullptr, "X25519"));
@@ -41,8 +43,8 @@ Result<KeyPair> generate_key_pair() {
 }
 
 Result<PublicKey> public_key_of(const PrivateKey& private_key) {
-  const EvpKey key(EVP_PKEY_new_raw_private_key(EVP_PKEY_X25519, nullptr,
-                                                private_key.bytes.data(), kKeySize));
+  const EvpKey key(
+      EVP_PKEY_new_raw_private_key(EVP_PKEY_X25519, nullptr, private_key.bytes.data(), kKeySize));
   PublicKey public_key;
   std::size_t size = kKeySize;
   if (!key || EVP_PKEY_get_raw_public_key(key.get(), public_key.bytes.data(), &size) != 1) {

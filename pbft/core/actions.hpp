@@ -27,8 +27,8 @@ using Sigma = std::uint64_t;
 // to take effect in the order in which they were handed out; reads between two writes may run at
 // the same time and finish in any order.
 struct Execution {
-  std::uint64_t id = 0;  // increasing
-  Sigma sigma = 0;       // 0 for a read outside the order (PBFT's read-only optimisation)
+  std::uint64_t id = 0;    // increasing
+  Sigma sigma = 0;         // 0 for a read outside the order (PBFT's read-only optimisation)
   bool read_only = false;  // outside the order
   // The operation is a view into the storage, which stays unchanged for as long as it is held.
   std::shared_ptr<const Bytes> storage;

@@ -17,8 +17,7 @@ std::uint64_t Agreement::high_water_mark() const {
 bool Agreement::may_propose() const {
   const Progress& progress = context_.progress;
   return context_.is_primary() && context_.state == ReplicaState::normal &&
-         progress.last_proposed - progress.last_ordered <
-             context_.settings.batches_in_flight_max &&
+         progress.last_proposed - progress.last_ordered < context_.settings.batches_in_flight_max &&
          progress.last_proposed < high_water_mark() &&
          log_.bytes() < context_.settings.log_bytes_max;
 }
@@ -157,9 +156,15 @@ bool Agreement::on_vote(MessageType type, ByteView frame, ReplicaActions& out) {
   }
   VoteSet& votes = prepare ? slot.prepares : slot.commits;
   switch (votes.record(vote->replica, vote->batch)) {
-    case VoteSet::Outcome::added: advance(slot, out); break;
-    case VoteSet::Outcome::duplicate: context_.drop(DropReason::duplicate); break;
-    case VoteSet::Outcome::conflicting: context_.drop(DropReason::conflicting); break;
+    case VoteSet::Outcome::added:
+      advance(slot, out);
+      break;
+    case VoteSet::Outcome::duplicate:
+      context_.drop(DropReason::duplicate);
+      break;
+    case VoteSet::Outcome::conflicting:
+      context_.drop(DropReason::conflicting);
+      break;
   }
   return true;
 }

@@ -10,9 +10,8 @@ namespace {
 
 const CheckpointClaim* claim_at(const std::vector<CheckpointClaim>& claims,
                                 std::uint64_t sequence) {
-  const auto found = std::find_if(claims.begin(), claims.end(), [&](const CheckpointClaim& c) {
-    return c.sequence == sequence;
-  });
+  const auto found = std::find_if(claims.begin(), claims.end(),
+                                  [&](const CheckpointClaim& c) { return c.sequence == sequence; });
   return found == claims.end() ? nullptr : &*found;
 }
 
@@ -27,9 +26,9 @@ Checkpoints::Outcome Checkpoints::record(NodeId replica, const CheckpointClaim& 
     const bool same = known->order == claim.order && known->results == claim.results;
     return same ? Outcome::duplicate : Outcome::conflicting;
   }
-  const auto place =
-      std::find_if(claims.begin(), claims.end(),
-                   [&](const CheckpointClaim& c) { return c.sequence > claim.sequence; });
+  const auto place = std::find_if(claims.begin(), claims.end(), [&](const CheckpointClaim& c) {
+    return c.sequence > claim.sequence;
+  });
   if (claims.size() == kClaimsKept && place == claims.begin()) return Outcome::old;
   claims.insert(place, claim);
   if (claims.size() > kClaimsKept) claims.erase(claims.begin());

@@ -41,7 +41,9 @@ class Checkpoints {
   // True when f+1 others got equal results there, and this replica others.
   [[nodiscard]] bool results_diverged() const;
   // The last own claim, 0 before the first.
-  [[nodiscard]] std::uint64_t last_own() const { return own_.empty() ? 0 : own_.back().claim.sequence; }
+  [[nodiscard]] std::uint64_t last_own() const {
+    return own_.empty() ? 0 : own_.back().claim.sequence;
+  }
   // Appends the own frames above `sequence`.
   void frames_above(std::uint64_t sequence, std::vector<Frame>& out) const;
 

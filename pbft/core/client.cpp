@@ -35,11 +35,21 @@ void Client::on_frame(ByteView frame, TimePoint now, ClientActions& out) {
   machine_->on_frame(frame, now, out);
 }
 
-void Client::on_tick(TimePoint now, ClientActions& out) { machine_->on_tick(now, out); }
+void Client::on_tick(TimePoint now, ClientActions& out) {
+  machine_->on_tick(now, out);
+}
 
-TimePoint Client::next_timer() const { return machine_->next_timer(); }
-const ClientCounters& Client::counters() const { return machine_->counters(); }
-std::uint32_t Client::calls_in_flight() const { return machine_->in_flight(); }
-std::size_t Client::calls_queued() const { return machine_->queued(); }
+TimePoint Client::next_timer() const {
+  return machine_->next_timer();
+}
+const ClientCounters& Client::counters() const {
+  return machine_->counters();
+}
+std::uint32_t Client::calls_in_flight() const {
+  return machine_->in_flight();
+}
+std::size_t Client::calls_queued() const {
+  return machine_->queued();
+}
 
 }  // namespace prophecy::pbft

@@ -35,8 +35,8 @@ enum class CallOutcome : std::uint8_t {
 struct Completion {
   CallId call = 0;
   CallOutcome outcome = CallOutcome::timed_out;
-  Bytes result;       // when agreed
-  Sigma sigma = 0;    // when agreed and ordered
+  Bytes result;            // when agreed
+  Sigma sigma = 0;         // when agreed and ordered
   bool fell_back = false;  // a read_only call that had to be ordered
 };
 
@@ -46,9 +46,9 @@ struct Completion {
 struct Refuted {
   CallId call = 0;
   NodeId replica = 0;
-  Sigma sigma = 0;                       // agreed
-  Sigma refuted_sigma = 0;               // what the replica said
-  Sha256::Digest agreed_digest{};        // of the result
+  Sigma sigma = 0;                 // agreed
+  Sigma refuted_sigma = 0;         // what the replica said
+  Sha256::Digest agreed_digest{};  // of the result
   Sha256::Digest refuted_digest{};
 };
 

@@ -29,8 +29,8 @@ std::uint32_t Client::Machine::quorum_of(const Session& session) const {
   return large ? quorum_.committed : quorum_.weak;
 }
 
-CallId Client::Machine::submit(ByteView operation, CallKind kind, TimePoint deadline,
-                               TimePoint now, ClientActions& out) {
+CallId Client::Machine::submit(ByteView operation, CallKind kind, TimePoint deadline, TimePoint now,
+                               ClientActions& out) {
   const CallId call = ++last_call_;
   ++counters_.calls;
   if (free_.empty() && waiting_.size() >= settings_.queue_max) {
@@ -83,7 +83,8 @@ void Client::Machine::send(Session& session, std::uint32_t index, Bytes begun, T
 }
 
 void Client::Machine::send_to_all(const Session& session, ClientActions& out) const {
-  for (NodeId to = 0; to < quorum_.replicas; ++to) out.sends.push_back({to, 0, session.frame});
+  for (NodeId to = 0; to < quorum_.replicas; ++to)
+    out.sends.push_back({to, 0, session.frame});
 }
 
 void Client::Machine::retransmit(Session& session, TimePoint now, ClientActions& out) {
@@ -119,9 +120,8 @@ void Client::Machine::cancel(CallId call, TimePoint now, ClientActions& out) {
 
 void Client::Machine::on_connected(NodeId replica, ClientActions& out) const {
   ASSERT(is_replica(replica, quorum_.replicas));
-  out.sends.push_back({replica, 0,
-                       encode_hello(settings_.first_session, settings_.session_count, replica,
-                                    keys_)});
+  out.sends.push_back(
+      {replica, 0, encode_hello(settings_.first_session, settings_.session_count, replica, keys_)});
 }
 
 void Client::Machine::fail(Session& session, std::uint32_t index, CallOutcome outcome,
@@ -184,7 +184,8 @@ void Client::Machine::on_tick(TimePoint now, ClientActions& out) {
   for (const Session& session : sessions_) {
     if (session.call != 0) arm(std::min(session.deadline, session.retransmit_at));
   }
-  for (const Waiting& waiting : waiting_) arm(waiting.deadline);
+  for (const Waiting& waiting : waiting_)
+    arm(waiting.deadline);
 }
 
 }  // namespace prophecy::pbft

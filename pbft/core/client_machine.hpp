@@ -59,8 +59,7 @@ class Client::Machine {
   };
 
   void start(std::uint32_t index, Waiting waiting, TimePoint now, ClientActions& out);
-  void send(Session& session, std::uint32_t index, Bytes begun, TimePoint now,
-            ClientActions& out);
+  void send(Session& session, std::uint32_t index, Bytes begun, TimePoint now, ClientActions& out);
   void send_to_all(const Session& session, ClientActions& out) const;
   void retransmit(Session& session, TimePoint now, ClientActions& out);
   void fall_back(Session& session, std::uint32_t index, TimePoint now, ClientActions& out);

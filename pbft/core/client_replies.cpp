@@ -53,9 +53,8 @@ void Client::Machine::evaluate(Session& session, std::uint32_t index, TimePoint 
   fail(session, index, CallOutcome::no_agreement, now, out);
 }
 
-void Client::Machine::agree(Session& session, std::uint32_t index,
-                            const ReplyTally::Reply& reply, Bytes result, TimePoint now,
-                            ClientActions& out) {
+void Client::Machine::agree(Session& session, std::uint32_t index, const ReplyTally::Reply& reply,
+                            Bytes result, TimePoint now, ClientActions& out) {
   ++counters_.agreed;
   if (session.kind == CallKind::ordered) {
     session.settled = {session.call, session.timestamp, reply.sigma, reply.digest, 0};

@@ -32,7 +32,8 @@ std::uint64_t ClientTable::keep_result(Session& session, Bytes result) {
   (newest_ != nullptr ? newest_->newer : oldest_) = &session;
   newest_ = &session;
   std::uint64_t forgotten = 0;
-  for (; result_bytes_ > result_bytes_max_; ++forgotten) forget_result(*oldest_);
+  for (; result_bytes_ > result_bytes_max_; ++forgotten)
+    forget_result(*oldest_);
   return forgotten;
 }
 

@@ -28,10 +28,10 @@ struct Session {
   bool has_result = false;
   Bytes result;
 
-  std::uint64_t queued_timestamp = 0;       // newest in the primary's queue
-  std::uint64_t full_reply_timestamp = 0;   // retransmitted: every replica sends the result
-  std::uint64_t known_timestamp = 0;        // newest request that came with a valid MAC ...
-  Digest known_digest{};                    // ... and its digest
+  std::uint64_t queued_timestamp = 0;      // newest in the primary's queue
+  std::uint64_t full_reply_timestamp = 0;  // retransmitted: every replica sends the result
+  std::uint64_t known_timestamp = 0;       // newest request that came with a valid MAC ...
+  Digest known_digest{};                   // ... and its digest
 
   // The newest read outside the order.
   std::uint64_t read_timestamp = 0;

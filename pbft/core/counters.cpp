@@ -4,28 +4,44 @@ namespace prophecy::pbft {
 
 std::string_view to_string(DropReason reason) {
   switch (reason) {
-    case DropReason::malformed: return "malformed";
-    case DropReason::bad_length: return "bad_length";
-    case DropReason::unknown_sender: return "unknown_sender";
-    case DropReason::bad_mac: return "bad_mac";
-    case DropReason::wrong_view: return "wrong_view";
-    case DropReason::outside_water_marks: return "outside_water_marks";
-    case DropReason::conflicting: return "conflicting";
-    case DropReason::duplicate: return "duplicate";
-    case DropReason::stale_timestamp: return "stale_timestamp";
-    case DropReason::queue_full: return "queue_full";
-    case DropReason::not_serving: return "not_serving";
-    case DropReason::rate_limited: return "rate_limited";
-    case DropReason::count_: break;
+    case DropReason::malformed:
+      return "malformed";
+    case DropReason::bad_length:
+      return "bad_length";
+    case DropReason::unknown_sender:
+      return "unknown_sender";
+    case DropReason::bad_mac:
+      return "bad_mac";
+    case DropReason::wrong_view:
+      return "wrong_view";
+    case DropReason::outside_water_marks:
+      return "outside_water_marks";
+    case DropReason::conflicting:
+      return "conflicting";
+    case DropReason::duplicate:
+      return "duplicate";
+    case DropReason::stale_timestamp:
+      return "stale_timestamp";
+    case DropReason::queue_full:
+      return "queue_full";
+    case DropReason::not_serving:
+      return "not_serving";
+    case DropReason::rate_limited:
+      return "rate_limited";
+    case DropReason::count_:
+      break;
   }
   return "unknown";
 }
 
 std::string_view to_string(ReplicaState state) {
   switch (state) {
-    case ReplicaState::normal: return "normal";
-    case ReplicaState::needs_state_transfer: return "needs_state_transfer";
-    case ReplicaState::diverged: return "diverged";
+    case ReplicaState::normal:
+      return "normal";
+    case ReplicaState::needs_state_transfer:
+      return "needs_state_transfer";
+    case ReplicaState::diverged:
+      return "diverged";
   }
   return "unknown";
 }

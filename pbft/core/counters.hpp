@@ -11,18 +11,18 @@ namespace prophecy::pbft {
 
 // Why a message was not used. A filter names one before a handler may assert anything.
 enum class DropReason : std::uint8_t {
-  malformed,            // not a message of this version, or one that breaks a limit
-  bad_length,           // a length or count that does not fit the frame
-  unknown_sender,       // not a member of the group, or not entitled to this message
-  bad_mac,              // not from whom it says
+  malformed,       // not a message of this version, or one that breaks a limit
+  bad_length,      // a length or count that does not fit the frame
+  unknown_sender,  // not a member of the group, or not entitled to this message
+  bad_mac,         // not from whom it says
   wrong_view,
   outside_water_marks,
-  conflicting,          // contradicts what the same sender said before
+  conflicting,  // contradicts what the same sender said before
   duplicate,
-  stale_timestamp,      // a session has gone on
+  stale_timestamp,  // a session has gone on
   queue_full,
-  not_serving,          // this replica has stopped voting
-  rate_limited,         // a peer that asks too often
+  not_serving,   // this replica has stopped voting
+  rate_limited,  // a peer that asks too often
   count_,
 };
 constexpr std::size_t kDropReasonCount = static_cast<std::size_t>(DropReason::count_);
@@ -42,10 +42,10 @@ struct ReplicaCounters {
   std::uint64_t reads_executed = 0;      // outside the order
   std::uint64_t executions_unavailable = 0;
   std::uint64_t replies_sent = 0;
-  std::uint64_t replies_repeated = 0;    // from the cache
+  std::uint64_t replies_repeated = 0;  // from the cache
   std::uint64_t cached_replies_dropped = 0;
   std::uint64_t status_sent = 0;
-  std::uint64_t frames_repeated = 0;     // for peers that said what they lack
+  std::uint64_t frames_repeated = 0;  // for peers that said what they lack
   std::uint64_t checkpoints_stable = 0;
   // Checkpoint intervals in which f+1 other replicas got the same results and this one did not.
   std::uint64_t result_divergences = 0;

@@ -49,8 +49,8 @@ class ExecutionStage {
                       Bytes result, ReplicaActions& out);
   void finish_read(const Pending& pending, ReplyStatus status, const Digest& digest,
                    const Bytes& result, ReplicaActions& out);
-  void send_reply(const Pending& pending, ReplyStatus status, const Digest& digest,
-                  ByteView result, bool full, ReplicaActions& out);
+  void send_reply(const Pending& pending, ReplyStatus status, const Digest& digest, ByteView result,
+                  bool full, ReplicaActions& out);
   void take_checkpoint(const CheckpointClaim& claim, ReplicaActions& out);
 
   Context& context_;

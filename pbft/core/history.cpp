@@ -10,7 +10,8 @@ std::optional<CheckpointClaim> History::append(const Slot& slot) {
   chain.update(order_);
   chain.update(slot.batch);
   order_ = chain.finish();
-  for (const Digest& result : slot.results) results_.update(result);
+  for (const Digest& result : slot.results)
+    results_.update(result);
   if (slot.result_unavailable) results_complete_ = false;
   ++batches_since_;
   bytes_since_ += slot.operation_bytes;

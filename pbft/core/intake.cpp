@@ -5,7 +5,9 @@
 
 namespace prophecy::pbft {
 
-bool Intake::on_request(ByteView frame, ReplicaActions& out) { return handle(frame, false, out); }
+bool Intake::on_request(ByteView frame, ReplicaActions& out) {
+  return handle(frame, false, out);
+}
 
 void Intake::on_forward(ByteView frame, ReplicaActions& out) {
   const auto message = decode_forward(frame);

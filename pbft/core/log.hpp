@@ -26,7 +26,12 @@ struct BatchRequest {
 // empty -> pre_prepared -> prepared -> committed -> executing -> executed; drawn in
 // docs/protocol.md. Votes may arrive in every phase.
 enum class SlotPhase : std::uint8_t {
-  empty, pre_prepared, prepared, committed, executing, executed,
+  empty,
+  pre_prepared,
+  prepared,
+  committed,
+  executing,
+  executed,
 };
 
 struct Slot {

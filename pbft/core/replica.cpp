@@ -63,15 +63,24 @@ bool Replica::Machine::dispatch(ByteView frame, TimePoint now, ReplicaActions& o
   if (!header) return refuse(DropReason::malformed);
   if (context.state != ReplicaState::normal) return refuse(DropReason::not_serving);
   switch (header->type) {
-    case MessageType::request: return intake.on_request(frame, out);
-    case MessageType::forward: intake.on_forward(frame, out); return false;
-    case MessageType::pre_prepare: return agreement.on_pre_prepare(frame, out);
+    case MessageType::request:
+      return intake.on_request(frame, out);
+    case MessageType::forward:
+      intake.on_forward(frame, out);
+      return false;
+    case MessageType::pre_prepare:
+      return agreement.on_pre_prepare(frame, out);
     case MessageType::prepare:
-    case MessageType::commit: return agreement.on_vote(header->type, frame, out);
-    case MessageType::checkpoint: return on_checkpoint(frame);
-    case MessageType::status: return retransmission.on_status(frame, now, out);
-    case MessageType::reply: return refuse(DropReason::unknown_sender);  // for clients only
-    case MessageType::hello: return on_hello(frame);
+    case MessageType::commit:
+      return agreement.on_vote(header->type, frame, out);
+    case MessageType::checkpoint:
+      return on_checkpoint(frame);
+    case MessageType::status:
+      return retransmission.on_status(frame, now, out);
+    case MessageType::reply:
+      return refuse(DropReason::unknown_sender);  // for clients only
+    case MessageType::hello:
+      return on_hello(frame);
   }
   UNREACHABLE();
 }
@@ -83,8 +92,7 @@ bool Replica::Machine::on_checkpoint(ByteView frame) {
   };
   const auto message = decode_checkpoint(frame, context.quorum.replicas);
   if (!message) return refuse(DropReason::malformed);
-  if (!is_replica(message->replica, context.quorum.replicas) ||
-      message->replica == context.self) {
+  if (!is_replica(message->replica, context.quorum.replicas) || message->replica == context.self) {
     return refuse(DropReason::unknown_sender);
   }
   if (message->sequence <= checkpoints.stable().sequence) return false;  // late: the usual end
@@ -94,10 +102,16 @@ bool Replica::Machine::on_checkpoint(ByteView frame) {
   }
   const CheckpointClaim claim{message->sequence, message->order, message->results};
   switch (checkpoints.record(message->replica, claim)) {
-    case Checkpoints::Outcome::added: break;
-    case Checkpoints::Outcome::old: break;
-    case Checkpoints::Outcome::duplicate: context.drop(DropReason::duplicate); break;
-    case Checkpoints::Outcome::conflicting: context.drop(DropReason::conflicting); break;
+    case Checkpoints::Outcome::added:
+      break;
+    case Checkpoints::Outcome::old:
+      break;
+    case Checkpoints::Outcome::duplicate:
+      context.drop(DropReason::duplicate);
+      break;
+    case Checkpoints::Outcome::conflicting:
+      context.drop(DropReason::conflicting);
+      break;
     case Checkpoints::Outcome::stable:
       ++context.counters.checkpoints_stable;
       if (checkpoints.results_diverged()) ++context.counters.result_divergences;
@@ -203,7 +217,11 @@ TimePoint Replica::next_timer() const {
   return machine_->retransmission.next_timer();
 }
 
-const ReplicaCounters& Replica::counters() const { return machine_->context.counters; }
-ReplicaStatus Replica::status() const { return machine_->status(); }
+const ReplicaCounters& Replica::counters() const {
+  return machine_->context.counters;
+}
+ReplicaStatus Replica::status() const {
+  return machine_->status();
+}
 
 }  // namespace prophecy::pbft

@@ -80,8 +80,7 @@ bool Retransmission::on_status(ByteView frame, TimePoint now, ReplicaActions& ou
     context_.drop(DropReason::malformed);
     return false;
   }
-  if (!is_replica(status->replica, context_.quorum.replicas) ||
-      status->replica == context_.self) {
+  if (!is_replica(status->replica, context_.quorum.replicas) || status->replica == context_.self) {
     context_.drop(DropReason::unknown_sender);
     return false;
   }
@@ -145,13 +144,14 @@ void Retransmission::serve(const StatusMessage& status, ReplicaActions& out) {
     const std::uint64_t place = sequence - status.last_ordered - 1;
     const std::uint8_t has = place < status.slots.size() ? status.slots[place] : 0;
     // The primary sends its proposal; the others take turns, in case it does not want to.
-    const bool my_turn = context_.is_primary() || (sequence + peer.times_served) %
-                                                      context_.quorum.replicas == context_.self;
+    const bool my_turn = context_.is_primary() ||
+                         (sequence + peer.times_served) % context_.quorum.replicas == context_.self;
     if ((has & kHasPrePrepare) == 0 && my_turn) add(slot->pre_prepare);
     if ((has & kHasPrepared) == 0) add(slot->own_prepare);
     if ((has & kHasCommitted) == 0) add(slot->own_commit);
   }
-  for (Frame& frame : frames) out.sends.push_back({status.replica, 0, std::move(frame)});
+  for (Frame& frame : frames)
+    out.sends.push_back({status.replica, 0, std::move(frame)});
   context_.counters.frames_repeated += frames.size();
 }
 

@@ -35,15 +35,15 @@ struct ReplicaSettings {
   std::uint64_t cached_reply_bytes_max = 256 * 1024 * 1024;
   std::uint32_t reads_in_flight_max = 4096;  // outside the order
 
-  Duration status_interval = milliseconds(50);   // while something is missing and nothing moves
-  Duration heartbeat_interval = seconds(1);      // otherwise
+  Duration status_interval = milliseconds(50);  // while something is missing and nothing moves
+  Duration heartbeat_interval = seconds(1);     // otherwise
 };
 
 struct ClientSettings {
-  std::uint32_t faults = 1;          // n = 3f+1. The client's own id is the key ring's.
-  std::uint32_t first_session = 0;   // workers of one sketcher share an id, not a session
+  std::uint32_t faults = 1;         // n = 3f+1. The client's own id is the key ring's.
+  std::uint32_t first_session = 0;  // workers of one sketcher share an id, not a session
   std::uint32_t session_count = 64;
-  std::size_t queue_max = 1024;      // calls waiting for a session; beyond it: overloaded
+  std::size_t queue_max = 1024;  // calls waiting for a session; beyond it: overloaded
   Duration retransmit_after = milliseconds(150);  // doubles up to retransmit_after_max
   Duration retransmit_after_max = seconds(2);
   // The first timestamp of each session; greater than any used before under the same id.

@@ -22,7 +22,9 @@ void overwrite(Bytes& bytes, std::size_t at, T value) {
   }
 }
 
-Frame share(Bytes&& bytes) { return std::make_shared<const Bytes>(std::move(bytes)); }
+Frame share(Bytes&& bytes) {
+  return std::make_shared<const Bytes>(std::move(bytes));
+}
 
 // Everything so far is the content.
 Frame authenticate(Bytes&& bytes, const KeyRing& keys) {
@@ -96,8 +98,8 @@ PrePrepareBuilder::Finished PrePrepareBuilder::finish(std::uint64_t view, std::u
   return {share(std::move(bytes_)), batch};
 }
 
-Frame encode_vote(MessageType type, std::uint64_t view, std::uint64_t sequence,
-                  const Digest& batch, const KeyRing& keys) {
+Frame encode_vote(MessageType type, std::uint64_t view, std::uint64_t sequence, const Digest& batch,
+                  const KeyRing& keys) {
   Bytes bytes;
   bytes.reserve(kHeaderSize + 16 + batch.size() + keys.replicas() * kTagSize);
   Writer writer(bytes);

@@ -17,18 +17,19 @@ constexpr std::size_t kFrameBytesMax = 20 * 1024 * 1024;
 
 constexpr std::uint32_t kBatchRequestsMax = 4096;  // an index in a batch has 16 bits in a sigma
 constexpr std::uint64_t kBatchBytesMax = 2 * 1024 * 1024;  // beyond one request
-constexpr std::uint32_t kSessionsMax = 4096;       // of one client
-constexpr std::uint32_t kStatusSlotsMax = 1024;    // batches that one Status speaks about
+constexpr std::uint32_t kSessionsMax = 4096;               // of one client
+constexpr std::uint32_t kStatusSlotsMax = 1024;            // batches that one Status speaks about
 constexpr std::uint64_t kSequenceMax = (std::uint64_t{1} << 46) - 1;  // 62 bits in a sigma
 
 // Sizes of the fixed parts.
-constexpr std::size_t kHeaderSize = 6;             // type, version, sender
+constexpr std::size_t kHeaderSize = 6;  // type, version, sender
 constexpr std::size_t kRequestFixedSize = kHeaderSize + 4 + 8 + 1 + 4 + 4;
 constexpr std::size_t kAuthenticatorSizeMax = kReplicasMax * kTagSize;
 
 static_assert(kBatchRequestsMax <= 65535);
 static_assert(kRequestFixedSize + kOperationBytesMax + kAuthenticatorSizeMax + kBatchBytesMax +
-                  4096 < kFrameBytesMax);
+                  4096 <
+              kFrameBytesMax);
 static_assert(kResultBytesMax + 4096 < kFrameBytesMax);
 static_assert(kFrameBytesMax < UINT32_MAX);
 

@@ -7,15 +7,24 @@ namespace prophecy::pbft {
 
 std::string_view to_string(MessageType type) {
   switch (type) {
-    case MessageType::request: return "request";
-    case MessageType::pre_prepare: return "pre-prepare";
-    case MessageType::prepare: return "prepare";
-    case MessageType::commit: return "commit";
-    case MessageType::reply: return "reply";
-    case MessageType::checkpoint: return "checkpoint";
-    case MessageType::status: return "status";
-    case MessageType::forward: return "forward";
-    case MessageType::hello: return "hello";
+    case MessageType::request:
+      return "request";
+    case MessageType::pre_prepare:
+      return "pre-prepare";
+    case MessageType::prepare:
+      return "prepare";
+    case MessageType::commit:
+      return "commit";
+    case MessageType::reply:
+      return "reply";
+    case MessageType::checkpoint:
+      return "checkpoint";
+    case MessageType::status:
+      return "status";
+    case MessageType::forward:
+      return "forward";
+    case MessageType::hello:
+      return "hello";
   }
   return "unknown";
 }
@@ -34,8 +43,7 @@ std::optional<FrameHeader> peek_header(ByteView frame) {
   header.type = static_cast<MessageType>(type);
   if (header.type == MessageType::request || header.type == MessageType::hello) {
     header.session = reader.integer<std::uint32_t>();
-    header.session_count =
-        header.type == MessageType::hello ? reader.integer<std::uint32_t>() : 1;
+    header.session_count = header.type == MessageType::hello ? reader.integer<std::uint32_t>() : 1;
     if (reader.failed() || header.session_count == 0 || header.session >= kSessionsMax ||
         header.session_count > kSessionsMax - header.session) {
       return std::nullopt;

@@ -10,8 +10,7 @@ using prophecy::ByteView;
 
 void require_within(ByteView part, ByteView frame) {
   if (part.empty()) return;
-  if (part.data() < frame.data() ||
-      part.data() + part.size() > frame.data() + frame.size()) {
+  if (part.data() < frame.data() || part.data() + part.size() > frame.data() + frame.size()) {
     std::abort();
   }
 }
@@ -30,7 +29,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   if (const auto m = decode_pre_prepare(frame, replicas)) {
     if (m->requests.empty()) std::abort();
-    for (const auto& request : m->requests) require_within(request.content, frame);
+    for (const auto& request : m->requests)
+      require_within(request.content, frame);
   }
   for (const auto type : {MessageType::prepare, MessageType::commit}) {
     if (const auto m = decode_vote(frame, type, replicas)) require_within(m->content, frame);

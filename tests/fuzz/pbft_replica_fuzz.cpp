@@ -28,7 +28,8 @@ const KeyRing& ring_of(NodeId node) {
   static const std::vector<KeyRing> rings = [] {
     std::vector<Member> members;
     const std::vector<NodeId> nodes{0, 1, 2, 3, kFirstClientId};
-    for (const NodeId id : nodes) members.push_back({id, *public_key_of(secret_of(id))});
+    for (const NodeId id : nodes)
+      members.push_back({id, *public_key_of(secret_of(id))});
     std::vector<KeyRing> derived;
     for (const NodeId id : nodes) {
       derived.push_back(*KeyRing::derive(id, secret_of(id), as_bytes("g"), members));
@@ -52,8 +53,8 @@ Frame request_from(Reader& script) {
   const auto timestamp = script.integer<std::uint8_t>();
   const auto flags = script.integer<std::uint8_t>();
   const ByteView operation = script.raw(script.integer<std::uint8_t>() % 16u);
-  return finish_request(begin_request(operation, kReplicas), session, timestamp,
-                        (flags & 1) != 0, (flags >> 1) % kReplicas, ring_of(kFirstClientId));
+  return finish_request(begin_request(operation, kReplicas), session, timestamp, (flags & 1) != 0,
+                        (flags >> 1) % kReplicas, ring_of(kFirstClientId));
 }
 
 PrePrepareBuilder::Finished pre_prepare_from(Reader& script, const KeyRing& keys) {
@@ -82,7 +83,8 @@ Frame frame_from(Reader& script, NodeId subject, Digest& proposed) {
   if (peer == subject) peer = (peer + 1) % kReplicas;
   const KeyRing& keys = ring_of(peer);
   switch (script.integer<std::uint8_t>() % 8) {
-    case 0: return request_from(script);
+    case 0:
+      return request_from(script);
     case 1: {
       const auto finished = pre_prepare_from(script, keys);
       proposed = finished.batch;
@@ -100,8 +102,10 @@ Frame frame_from(Reader& script, NodeId subject, Digest& proposed) {
       const Digest order = digest_from(script, proposed);
       return encode_checkpoint(sequence, order, digest_from(script, proposed), keys);
     }
-    case 5: return status_from(script, keys);
-    case 6: return encode_forward(*request_from(script), keys);
+    case 5:
+      return status_from(script, keys);
+    case 6:
+      return encode_forward(*request_from(script), keys);
     default: {
       const ByteView raw = script.raw(script.integer<std::uint8_t>());
       return std::make_shared<const Bytes>(raw.begin(), raw.end());
@@ -137,13 +141,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       const std::uint64_t id = executing.back();
       executing.pop_back();
       const auto length = script.integer<std::uint8_t>();
-      replica.on_executed(id, length % 7 == 0 ? ExecutionStatus::unavailable
-                                              : ExecutionStatus::done,
+      replica.on_executed(id,
+                          length % 7 == 0 ? ExecutionStatus::unavailable : ExecutionStatus::done,
                           Bytes(length), now, actions);
     } else {
       replica.on_frame(*frame_from(script, subject, proposed), now, actions);
     }
-    for (const Execution& execution : actions.executions) executing.push_back(execution.id);
+    for (const Execution& execution : actions.executions)
+      executing.push_back(execution.id);
     actions.clear();
     if (replica.status().log_batches > 64) std::abort();
   }

@@ -12,7 +12,8 @@ namespace {
 
 pbft::Digest digest_of(std::uint64_t number) {
   pbft::Digest digest{};
-  for (std::size_t i = 0; i < 8; ++i) digest[i] = static_cast<std::uint8_t>(number >> (8 * i));
+  for (std::size_t i = 0; i < 8; ++i)
+    digest[i] = static_cast<std::uint8_t>(number >> (8 * i));
   return digest;
 }
 
@@ -32,16 +33,24 @@ std::vector<pbft::Outgoing> ByzantineSender::corrupt(const pbft::Outgoing& hones
   sent_.push_back(honest.frame);
   if (sent_.size() > 50) sent_.pop_front();
   switch (random_.below(6)) {
-    case 0: break;  // silence
-    case 1: sends.push_back({honest.to, honest.session, lie(honest)}); break;
+    case 0:
+      break;  // silence
+    case 1:
+      sends.push_back({honest.to, honest.session, lie(honest)});
+      break;
     case 2:
       sends.push_back({honest.to, honest.session, lie(honest)});
       sends.push_back(honest);
       break;
-    case 3: sends.push_back({honest.to, honest.session, garbage(*honest.frame)}); break;
-    case 4: sends.push_back({honest.to, honest.session, sent_[random_.below(sent_.size())]});
+    case 3:
+      sends.push_back({honest.to, honest.session, garbage(*honest.frame)});
+      break;
+    case 4:
+      sends.push_back({honest.to, honest.session, sent_[random_.below(sent_.size())]});
       [[fallthrough]];
-    default: sends.push_back(honest); break;
+    default:
+      sends.push_back(honest);
+      break;
   }
   return sends;
 }
@@ -80,9 +89,15 @@ pbft::Frame ByzantineSender::wrong_reply(ByteView frame) {
   result[random_.below(result.size())] ^= 1;
   reply.result = result;
   switch (random_.below(4)) {
-    case 0: reply.sigma += 1; break;
-    case 1: reply.status = pbft::ReplyStatus::unavailable; break;
-    case 2: reply.full = true; break;  // with a result that is not the digest's
+    case 0:
+      reply.sigma += 1;
+      break;
+    case 1:
+      reply.status = pbft::ReplyStatus::unavailable;
+      break;
+    case 2:
+      reply.full = true;
+      break;  // with a result that is not the digest's
     default:
       reply.full = true;
       reply.result_digest = sha256(result);
@@ -95,7 +110,8 @@ pbft::Frame ByzantineSender::garbage(ByteView frame) {
   Bytes bytes(frame.begin(), frame.end());
   switch (random_.below(3)) {
     case 0:
-      for (auto& byte : bytes) byte = static_cast<std::uint8_t>(random_.next());
+      for (auto& byte : bytes)
+        byte = static_cast<std::uint8_t>(random_.next());
       break;
     case 1:
       bytes[2] = static_cast<std::uint8_t>(random_.below(keys_.replicas()));  // another's name

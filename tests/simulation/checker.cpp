@@ -65,7 +65,8 @@ void Checker::on_completed(const Call& call, const pbft::Completion& completion)
     case pbft::CallOutcome::timed_out:
       if (!call.impatient && !scenario_.byzantine_primary) fail(who + " has timed out");
       return;
-    case pbft::CallOutcome::overloaded: return;
+    case pbft::CallOutcome::overloaded:
+      return;
     case pbft::CallOutcome::no_agreement:
       if (!scenario_.byzantine_primary) fail(who + " found no agreement");
       return;
@@ -73,8 +74,7 @@ void Checker::on_completed(const Call& call, const pbft::Completion& completion)
 }
 
 void Checker::check_ordered(const Call& call, const pbft::Completion& completion) {
-  const std::string who = "call " + name(call.operation) + " agreed at " +
-                          place(completion.sigma);
+  const std::string who = "call " + name(call.operation) + " agreed at " + place(completion.sigma);
   const auto found = order_.find(completion.sigma);
   if (found == order_.end()) return fail(who + ", where no correct replica executed anything");
   if (found->second.operation.id != call.operation.id) {

@@ -93,8 +93,10 @@ void ClientHost::carry_out(pbft::ClientActions& actions) {
     checker_.on_completed(call->second, completion);
     open_.erase(call);
   }
-  for (const pbft::Refuted& refuted : actions.refuted) checker_.on_refuted(refuted.replica);
-  for (const pbft::Outgoing& outgoing : actions.sends) send_(self_, outgoing);
+  for (const pbft::Refuted& refuted : actions.refuted)
+    checker_.on_refuted(refuted.replica);
+  for (const pbft::Outgoing& outgoing : actions.sends)
+    send_(self_, outgoing);
   arm();
 }
 

@@ -21,8 +21,10 @@ Rings derive_rings(std::uint32_t replicas) {
     members.push_back({node, *pbft::public_key_of(secret)});
     secrets.emplace(node, secret);
   };
-  for (NodeId node = 0; node < replicas; ++node) add(node);
-  for (NodeId client = 0; client < kClientsMax; ++client) add(kFirstClientId + client);
+  for (NodeId node = 0; node < replicas; ++node)
+    add(node);
+  for (NodeId client = 0; client < kClientsMax; ++client)
+    add(kFirstClientId + client);
   Rings rings;
   for (const auto& [node, secret] : secrets) {
     auto ring = pbft::KeyRing::derive(node, secret, as_bytes("simulated group"), members);

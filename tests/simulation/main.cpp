@@ -34,7 +34,8 @@ struct Options {
 int usage() {
   std::cerr << "usage: simulation_test [--seeds N] [--first SEED] [--seed N] [--trace]"
                " [--canary NAME]\ncanaries:";
-  for (const auto& canary : kCanaries) std::cerr << " " << canary.first;
+  for (const auto& canary : kCanaries)
+    std::cerr << " " << canary.first;
   std::cerr << "\n";
   return 2;
 }

@@ -16,8 +16,8 @@ pbft::QuorumRule rule_of(const Scenario& scenario) {
 
 }  // namespace
 
-ReplicaHost::ReplicaHost(const Scenario& scenario, const pbft::KeyRing& keys,
-                         Scheduler& scheduler, Random& random, Checker& checker, Send send)
+ReplicaHost::ReplicaHost(const Scenario& scenario, const pbft::KeyRing& keys, Scheduler& scheduler,
+                         Random& random, Checker& checker, Send send)
     : scenario_(scenario),
       self_(keys.self()),
       scheduler_(scheduler),
@@ -27,7 +27,9 @@ ReplicaHost::ReplicaHost(const Scenario& scenario, const pbft::KeyRing& keys,
       replica_(scenario.replica, keys, rule_of(scenario)),
       byzantine_(keys, random, scenario.byzantine_primary && keys.self() == 0) {}
 
-void ReplicaHost::start() { arm(); }
+void ReplicaHost::start() {
+  arm();
+}
 
 void ReplicaHost::on_frame(ByteView frame) {
   if (crashed_) return;
@@ -42,9 +44,11 @@ void ReplicaHost::carry_out(pbft::ReplicaActions& actions) {
       send_(self_, outgoing);
       continue;
     }
-    for (const pbft::Outgoing& lie : byzantine_.corrupt(outgoing)) send_(self_, lie);
+    for (const pbft::Outgoing& lie : byzantine_.corrupt(outgoing))
+      send_(self_, lie);
   }
-  for (const pbft::Execution& execution : actions.executions) run(execution);
+  for (const pbft::Execution& execution : actions.executions)
+    run(execution);
   arm();
 }
 
@@ -55,15 +59,14 @@ void ReplicaHost::run(const pbft::Execution& execution) {
   const Operation operation = decode_operation(execution.operation);
   Duration delay = microseconds(random_.between(10, 3000));
   if (random_.chance(3)) delay += milliseconds(random_.below(60));
-  const bool fails = !operation.append && ((scenario_.read_failures >> self_) & 1) != 0 &&
-                     random_.chance(50);
-  const auto status =
-      fails ? pbft::ExecutionStatus::unavailable : pbft::ExecutionStatus::done;
+  const bool fails =
+      !operation.append && ((scenario_.read_failures >> self_) & 1) != 0 && random_.chance(50);
+  const auto status = fails ? pbft::ExecutionStatus::unavailable : pbft::ExecutionStatus::done;
   if (execution.read_only) {
-    scheduler_.after(delay, [this, id = execution.id, operation, status,
-                             storage = execution.storage] {
-      finish(id, status, service_.execute(operation));
-    });
+    scheduler_.after(delay,
+                     [this, id = execution.id, operation, status, storage = execution.storage] {
+                       finish(id, status, service_.execute(operation));
+                     });
     return;
   }
   if (scenario_.canary == Canary::double_execution && self_ == 1 && operation.id % 5 == 0) {

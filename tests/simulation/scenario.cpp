@@ -6,7 +6,9 @@
 namespace prophecy::simulation {
 namespace {
 
-TimePoint at(std::uint64_t ms) { return TimePoint{} + milliseconds(ms); }
+TimePoint at(std::uint64_t ms) {
+  return TimePoint{} + milliseconds(ms);
+}
 
 // `count` different backups that are not yet in `taken`.
 std::uint64_t pick_backups(Random& random, std::uint32_t replicas, std::uint32_t count,
@@ -46,10 +48,10 @@ void plan_network(Random& random, Scenario& scenario) {
 void plan_partitions(Random& random, Scenario& scenario) {
   const bool keeps_all = random.chance(60);
   std::uint64_t faulty = scenario.byzantine;
-  for (const CrashPlan& crash : scenario.crashes) faulty |= std::uint64_t{1} << crash.replica;
+  for (const CrashPlan& crash : scenario.crashes)
+    faulty |= std::uint64_t{1} << crash.replica;
   scenario.replica.retained_batches = keeps_all ? 512 : random.between(16, 32);
-  const auto spare =
-      scenario.faults - static_cast<std::uint32_t>(std::popcount(faulty));
+  const auto spare = scenario.faults - static_cast<std::uint32_t>(std::popcount(faulty));
   if (!keeps_all) {
     scenario.network.loss_percent = 0;
     scenario.network.corrupt_percent = 0;
@@ -63,8 +65,7 @@ void plan_partitions(Random& random, Scenario& scenario) {
     const std::uint64_t from = random.below(400);
     partition.from = at(from);
     partition.until = at(from + random.between(50, 500));
-    partition.cut_off =
-        keeps_all ? random.below(std::uint64_t{1} << scenario.replicas()) : victims;
+    partition.cut_off = keeps_all ? random.below(std::uint64_t{1} << scenario.replicas()) : victims;
     scenario.partitions.push_back(partition);
   }
 }
@@ -148,8 +149,8 @@ std::string describe(const Scenario& s) {
   out << "n=" << s.replicas() << " byzantine=0x" << std::hex << s.byzantine << std::dec
       << (s.byzantine_primary ? " (primary)" : "") << " crashes=" << s.crashes.size()
       << " partitions=" << s.partitions.size() << " loss=" << s.network.loss_percent
-      << "% corrupt=" << s.network.corrupt_percent << "% clients=" << s.clients << "x"
-      << s.sessions << " calls=" << s.calls << " checkpoint=" << s.replica.checkpoint_interval
+      << "% corrupt=" << s.network.corrupt_percent << "% clients=" << s.clients << "x" << s.sessions
+      << " calls=" << s.calls << " checkpoint=" << s.replica.checkpoint_interval
       << " window=" << s.replica.window << " retained=" << s.replica.retained_batches
       << (s.linearizable_reads ? " linearizable" : "");
   return out.str();

@@ -16,10 +16,10 @@ namespace prophecy::simulation {
 // A deliberate defect, to show that the checks find it.
 enum class Canary : std::uint8_t {
   none,
-  small_quorum,     // one vote fewer, and a primary that proposes two batches at one number
-  double_execution,  // a correct replica executes an operation twice
-  wrong_result,     // f+1 replicas get a wrong result from their service
-  lost_write,       // f+1 replicas' services forget an append they confirmed
+  small_quorum,          // one vote fewer, and a primary that proposes two batches at one number
+  double_execution,      // a correct replica executes an operation twice
+  wrong_result,          // f+1 replicas get a wrong result from their service
+  lost_write,            // f+1 replicas' services forget an append they confirmed
   reply_accepted_early,  // a client is content with one reply, beside a replica that lies
 };
 
@@ -50,18 +50,18 @@ struct Scenario {
   NetworkPlan network;
   std::vector<PartitionPlan> partitions;
   std::vector<CrashPlan> crashes;
-  std::uint64_t byzantine = 0;          // bits of replicas
-  bool byzantine_primary = false;       // only safety can be asked for
-  std::uint64_t read_failures = 0;      // bits of replicas whose service fails reads at times
+  std::uint64_t byzantine = 0;      // bits of replicas
+  bool byzantine_primary = false;   // only safety can be asked for
+  std::uint64_t read_failures = 0;  // bits of replicas whose service fails reads at times
   bool linearizable_reads = false;
   std::uint32_t clients = 1;
-  std::uint32_t sessions = 2;           // of each client
-  std::uint32_t calls = 20;             // of each client
+  std::uint32_t sessions = 2;  // of each client
+  std::uint32_t calls = 20;    // of each client
   std::uint64_t append_percent = 50;
   std::uint64_t read_only_percent = 50;  // of the reads
-  std::uint64_t impatient_percent = 0;  // calls with a short deadline, or cancelled
-  std::uint64_t large_percent = 20;     // results that only one replica sends
-  TimePoint healed;                     // from here on the network only delays
+  std::uint64_t impatient_percent = 0;   // calls with a short deadline, or cancelled
+  std::uint64_t large_percent = 20;      // results that only one replica sends
+  TimePoint healed;                      // from here on the network only delays
   Canary canary = Canary::none;
 
   [[nodiscard]] bool is_byzantine(NodeId replica_id) const {

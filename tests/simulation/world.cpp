@@ -18,10 +18,9 @@ World::World(std::uint64_t seed, Canary canary, bool trace)
     : scenario_(make_scenario(seed, canary)),
       random_(seed ^ 0x5eedULL),
       checker_(scenario_),
-      network_(scenario_, scheduler_, random_, trace,
-               [this](NodeId from, NodeId to, const pbft::Frame& frame) {
-                 deliver(from, to, frame);
-               }) {
+      network_(
+          scenario_, scheduler_, random_, trace,
+          [this](NodeId from, NodeId to, const pbft::Frame& frame) { deliver(from, to, frame); }) {
   const auto send = [this](NodeId from, const pbft::Outgoing& outgoing) {
     network_.send(from, outgoing.to, outgoing.frame);
   };
@@ -31,8 +30,8 @@ World::World(std::uint64_t seed, Canary canary, bool trace)
   }
   for (NodeId client = 0; client < scenario_.clients; ++client) {
     clients_.push_back(std::make_unique<ClientHost>(
-        scenario_, key_ring_of(kFirstClientId + client, scenario_.replicas()), scheduler_,
-        random_, checker_, send));
+        scenario_, key_ring_of(kFirstClientId + client, scenario_.replicas()), scheduler_, random_,
+        checker_, send));
   }
 }
 
@@ -53,8 +52,10 @@ bool World::finished() const {
 }
 
 RunResult World::run() {
-  for (const auto& replica : replicas_) replica->start();
-  for (const auto& client : clients_) client->start();
+  for (const auto& replica : replicas_)
+    replica->start();
+  for (const auto& client : clients_)
+    client->start();
   for (const CrashPlan& crash : scenario_.crashes) {
     scheduler_.at(crash.at, [this, node = crash.replica] { replicas_[node]->crash(); });
   }
@@ -65,14 +66,16 @@ RunResult World::run() {
   check_end();
   if (checker_.ok() && !scenario_.byzantine_primary && !excused()) {
     const TimePoint caught_up = std::max(scheduler_.now(), scenario_.healed) + kCatchUpTime;
-    while (checker_.ok() && scheduler_.now() < caught_up && scheduler_.step()) check_bounds();
+    while (checker_.ok() && scheduler_.now() < caught_up && scheduler_.step())
+      check_bounds();
     check_caught_up();
   }
 
   RunResult result;
   result.violation = checker_.violation();
   result.ordered_requests = checker_.ordered_requests();
-  for (const auto& client : clients_) result.agreed_calls += client->agreed();
+  for (const auto& client : clients_)
+    result.agreed_calls += client->agreed();
   for (const auto& replica : replicas_) {
     result.stable_checkpoints += replica->replica().counters().checkpoints_stable;
   }
@@ -100,7 +103,8 @@ void World::check_bounds() {
 
 std::uint32_t World::lost_for_good() const {
   std::uint64_t lost = scenario_.byzantine;
-  for (const CrashPlan& crash : scenario_.crashes) lost |= std::uint64_t{1} << crash.replica;
+  for (const CrashPlan& crash : scenario_.crashes)
+    lost |= std::uint64_t{1} << crash.replica;
   for (NodeId node = 0; node < replicas_.size(); ++node) {
     if (replicas_[node]->replica().status().state != pbft::ReplicaState::normal) {
       lost |= std::uint64_t{1} << node;
@@ -109,7 +113,9 @@ std::uint32_t World::lost_for_good() const {
   return static_cast<std::uint32_t>(std::popcount(lost));
 }
 
-bool World::excused() const { return lost_for_good() > scenario_.faults; }
+bool World::excused() const {
+  return lost_for_good() > scenario_.faults;
+}
 
 void World::check_end() {
   if (!checker_.ok() || scenario_.byzantine_primary || excused()) return;
@@ -133,8 +139,8 @@ void World::check_caught_up() {
       continue;
     }
     checker_.fail("replica " + std::to_string(node) + " has executed " +
-                  std::to_string(status.last_executed) + " batches of " +
-                  std::to_string(highest) + ", long after the network has healed");
+                  std::to_string(status.last_executed) + " batches of " + std::to_string(highest) +
+                  ", long after the network has healed");
   }
 }
 

@@ -1,6 +1,7 @@
+#include "base/codec.hpp"
+
 #include <catch2/catch.hpp>
 
-#include "base/codec.hpp"
 #include "pbft/group.hpp"
 #include "pbft/wire/limits.hpp"
 
@@ -95,8 +96,8 @@ TEST_CASE("A frame with any bit flipped is refused or harmless, and never authen
       if (type != MessageType::prepare) continue;
       const auto vote = decode_vote(bytes, type, kReplicas);
       if (!vote || bit / 8 >= frame->size() - kReplicas * kTagSize) continue;
-      CHECK_FALSE(ring(0).verify_authenticator(vote->replica, sha256(vote->content),
-                                               vote->authenticator));
+      CHECK_FALSE(
+          ring(0).verify_authenticator(vote->replica, sha256(vote->content), vote->authenticator));
     }
   }
 }
@@ -121,7 +122,7 @@ TEST_CASE("Fields out of bounds are refused") {
   CHECK_FALSE(decode_vote(*prepare(1, 0, Digest{}), MessageType::prepare, kReplicas));
   CHECK_FALSE(
       decode_vote(*prepare(1, kSequenceMax + 1, Digest{}), MessageType::prepare, kReplicas));
-  CHECK_FALSE(decode_request(*request(0), kReplicas));                       // no timestamp
+  CHECK_FALSE(decode_request(*request(0), kReplicas));                        // no timestamp
   CHECK_FALSE(decode_request(*request(1, "", false, kReplicas), kReplicas));  // no such replier
   CHECK_FALSE(decode_request(*request(1, "", false, 0, kSessionsMax), kReplicas));
   Bytes other_version = *request(1);

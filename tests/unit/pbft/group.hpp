@@ -106,8 +106,7 @@ inline std::size_t count_sent(const std::vector<Outgoing>& sends, MessageType ty
 
 // A replica under test with the actions of its last event.
 struct Subject {
-  explicit Subject(NodeId self, ReplicaSettings settings = {})
-      : replica(settings, ring(self)) {}
+  explicit Subject(NodeId self, ReplicaSettings settings = {}) : replica(settings, ring(self)) {}
 
   bool feed(const Frame& frame) {
     actions.clear();
@@ -131,9 +130,7 @@ struct Subject {
     feed(commit(0, sequence, proposal.batch));
     feed(commit(2, sequence, proposal.batch));
   }
-  [[nodiscard]] std::size_t sent(MessageType type) const {
-    return count_sent(actions.sends, type);
-  }
+  [[nodiscard]] std::size_t sent(MessageType type) const { return count_sent(actions.sends, type); }
   [[nodiscard]] std::uint64_t dropped(DropReason reason) const {
     return replica.counters().dropped[static_cast<std::size_t>(reason)];
   }

@@ -93,7 +93,8 @@ TEST_CASE("The queue lays requests out in batches, within its bounds") {
   const ByteView frame = *finished.frame;
   CHECK(as_text(frame.subspan(first.requests[1].operation_at, 2)) == "op");
   CHECK(add(4));
-  while (!queue.empty()) (void)queue.take();
+  while (!queue.empty())
+    (void)queue.take();
   CHECK(queue.requests() == 0);
   CHECK(queue.bytes() == 0);
 }
@@ -115,12 +116,15 @@ TEST_CASE("Checkpoints remember a bounded number of claims and the newest stable
 TEST_CASE("A replier that let a call down is passed over, but never all of them") {
   ReplierChoice choice(4);
   choice.let_down(2);
-  for (int i = 0; i < 100; ++i) CHECK(choice.next() != 2);
+  for (int i = 0; i < 100; ++i)
+    CHECK(choice.next() != 2);
   choice.delivered(2);
   bool seen = false;
-  for (int i = 0; i < 4; ++i) seen = choice.next() == 2 || seen;
+  for (int i = 0; i < 4; ++i)
+    seen = choice.next() == 2 || seen;
   CHECK(seen);
-  for (NodeId replica = 0; replica < 4; ++replica) choice.let_down(replica);
+  for (NodeId replica = 0; replica < 4; ++replica)
+    choice.let_down(replica);
   CHECK(choice.next() < 4);
 }
 

@@ -11,8 +11,7 @@ TEST_CASE("4.2: a backup that accepts a pre-prepare multicasts a prepare") {
   const Proposal proposal = pre_prepare(1, {request(1)});
   CHECK(backup.feed(proposal.frame));
   REQUIRE(backup.sent(MessageType::prepare) == kReplicas - 1);
-  const auto vote =
-      decode_vote(*backup.actions.sends[0].frame, MessageType::prepare, kReplicas);
+  const auto vote = decode_vote(*backup.actions.sends[0].frame, MessageType::prepare, kReplicas);
   CHECK(vote->batch == proposal.batch);
   CHECK(vote->sequence == 1);
 }
@@ -248,9 +247,11 @@ TEST_CASE("5.1: the primary batches what arrives while its window is full") {
     CHECK(primary.actions.sends.empty());
   }
   CHECK(primary.replica.status().queued_requests == 3);
-  for (const NodeId backup : {1u, 2u}) primary.feed(prepare(backup, 1, batch));
+  for (const NodeId backup : {1u, 2u})
+    primary.feed(prepare(backup, 1, batch));
   CHECK(primary.sent(MessageType::commit) == kReplicas - 1);
-  for (const NodeId backup : {1u, 2u}) primary.feed(commit(backup, 1, batch));
+  for (const NodeId backup : {1u, 2u})
+    primary.feed(commit(backup, 1, batch));
   REQUIRE(primary.sent(MessageType::pre_prepare) == kReplicas - 1);
   for (const Outgoing& outgoing : primary.actions.sends) {
     if (const auto second = decode_pre_prepare(*outgoing.frame, kReplicas)) {

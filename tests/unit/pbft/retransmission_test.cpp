@@ -121,7 +121,8 @@ TEST_CASE("Another history under a stable checkpoint stops a replica") {
   backup.order(1, {request(1)});
   backup.executed(backup.actions.executions.at(0).id, "r");
   const Digest other = sha256(as_bytes("another history"));
-  for (const NodeId peer : {0u, 2u}) backup.feed(encode_checkpoint(1, other, other, ring(peer)));
+  for (const NodeId peer : {0u, 2u})
+    backup.feed(encode_checkpoint(1, other, other, ring(peer)));
   CHECK(backup.replica.status().state == ReplicaState::normal);
   backup.feed(encode_checkpoint(1, other, other, ring(3)));
   CHECK(backup.replica.status().state == ReplicaState::diverged);
