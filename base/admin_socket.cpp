@@ -126,7 +126,7 @@ Result<std::unique_ptr<AdminServer>> AdminServer::listen(boost::asio::io_context
 
 void AdminServer::accept() {
   acceptor_.async_accept([this](const boost::system::error_code& error, Protocol::socket socket) {
-    if (!acceptor_.is_open() || error == boost::asio::error::operation_aborted) return;
+    if (error == boost::asio::error::operation_aborted || !acceptor_.is_open()) return;
     if (error) {
       accept_pause_.expires_after(kAcceptPause);
       accept_pause_.async_wait([this](const boost::system::error_code& stopped) {

@@ -50,7 +50,7 @@ void ReplicaTransport::stop() {
 
 void ReplicaTransport::accept() {
   acceptor_.async_accept([this](const boost::system::error_code& error, Socket socket) {
-    if (!acceptor_.is_open()) return;
+    if (error == boost::asio::error::operation_aborted || !acceptor_.is_open()) return;
     if (!error) {
       inbound_.add(std::move(socket), *this);
       accept();

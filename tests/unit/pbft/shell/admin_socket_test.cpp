@@ -51,12 +51,10 @@ TEST_CASE("A socket left behind is replaced, a living one and a file are not") {
   TemporaryFolder folder;
   const auto path = folder.path() / "admin.sock";
   boost::asio::io_context io(1);
-  {
-    auto server = AdminServer::listen(io, path, echo());
-    REQUIRE(server.has_value());
-    CHECK_FALSE(AdminServer::listen(io, path, echo()).has_value());
-    (*server)->abandon();
-  }
+  auto server = AdminServer::listen(io, path, echo());
+  REQUIRE(server.has_value());
+  CHECK_FALSE(AdminServer::listen(io, path, echo()).has_value());
+  (*server)->abandon();
   CHECK(std::filesystem::exists(path));
   auto next = AdminServer::listen(io, path, echo());
   REQUIRE(next.has_value());
