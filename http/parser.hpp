@@ -41,6 +41,7 @@ struct ParseFailure {
   // What a server answers: 400, 413, 414, 417, 431, 501 or 505. For a bad response 502.
   std::uint16_t status = 400;
   std::string_view reason = "";  // static text, for logs and counters
+  bool body_too_large = false;
 };
 
 class RequestParser {

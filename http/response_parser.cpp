@@ -64,7 +64,10 @@ ParseProgress ResponseParser::Impl::feed(std::string_view input) {
     case State::body: {
       const ParseProgress progress = body.feed(input, response.body);
       if (progress.state == ParseState::complete) state = State::complete;
-      if (progress.state == ParseState::failed) fail(body.failure().reason);
+      if (progress.state == ParseState::failed) {
+        fail(body.failure().reason);
+        failure.body_too_large = body.failure().status == 413;
+      }
       return progress;
     }
     case State::failed:
@@ -109,7 +112,11 @@ ParseState ResponseParser::Impl::on_final_head() {
                           !(response.status == 204 && announced);
     body.start(BodyFraming::none, 0, 0);
   } else {
-    if (framing.length > limits.body_bytes_max) return fail("body too large");
+    if (framing.length > limits.body_bytes_max) {
+      fail("body too large");
+      failure.body_too_large = true;
+      return ParseState::failed;
+    }
     response.body.reserve(static_cast<std::size_t>(std::min(framing.length, kBodyReserveMax)));
     body.start(framing.kind, framing.length, limits.body_bytes_max);
   }

@@ -3,9 +3,8 @@
 //   r          <- fast(q)        one origin, chosen by the caller
 //   (r, sigma) <- replicated(q)  agreed by the group
 //
-// Calls are objects that the caller owns and that outlive their answer; a call is used for one
-// request at a time and again for the next. Every started call ends in exactly one call of its
-// handler, or in cancel(). A handler may start another call, also the one that has just ended.
+// Every call ends in exactly one call of its handler, possibly before it returns, or is cancelled. A
+// handler may start another call.
 //
 // Single-threaded: all on the worker's event loop.
 #pragma once
@@ -14,56 +13,11 @@
 #include <string_view>
 
 #include "base/ids.hpp"
-#include "base/timeout_queue.hpp"
 #include "history_table/history_table.hpp"
-#include "http/message.hpp"
+#include "http/client/origin_exchange.hpp"
 #include "sketch/answer_form.hpp"
 
 namespace prophecy::replica_client {
-
-enum class FastFailure : std::uint8_t {
-  connect,    // no connection to the origin
-  closed,     // the origin closed before its answer was whole
-  timed_out,
-  malformed,  // not HTTP, or more than was asked for
-  too_large,  // a larger answer than the limit
-  overloaded, // too many calls wait for a connection
-};
-constexpr std::size_t kFastFailureCount = 6;
-[[nodiscard]] std::string_view to_string(FastFailure failure);
-
-class FastHandler {
- public:
-  // The response belongs to the connection: what is kept of it has to be moved out.
-  virtual void on_fast_answer(http::Response& response) = 0;
-  virtual void on_fast_failure(FastFailure failure) = 0;
-
- protected:
-  ~FastHandler() = default;
-};
-
-class OriginPool;
-class OriginConnection;
-
-class FastCall final : private TimeoutEntry {
- public:
-  explicit FastCall(FastHandler& handler) : handler_(&handler) {}
-  ~FastCall() override { cancel(); }
-  // No handler is called any more.
-  void cancel();
-
- private:
-  friend class OriginPool;
-  friend class OriginConnection;
-  void on_timeout() override;
-
-  FastHandler* handler_;
-  std::string_view wire_;
-  bool is_head_ = false;
-  bool retried_ = false;
-  OriginPool* pool_ = nullptr;              // while in progress
-  OriginConnection* connection_ = nullptr;  // while on one, not in the pool's queue
-};
 
 enum class ReplicatedKind : std::uint8_t {
   ordered,
@@ -118,8 +72,10 @@ class ReplicaGroup {
   [[nodiscard]] virtual std::uint32_t size() const = 0;
   [[nodiscard]] virtual std::uint32_t faults() const = 0;
 
-  // `wire` is an HTTP/1.1 request; it stays as it is until the call has ended.
-  virtual void fast(FastCall& call, NodeId replica, std::string_view wire, bool is_head) = 0;
+  // Requests are the text of one HTTP/1.1 request. This one stays as it is until the exchange has
+  // ended.
+  virtual void fast(http::OriginExchange& exchange, NodeId replica, std::string_view wire,
+                    bool is_head) = 0;
 
   // `wire` is copied. The id is never 0; it serves to cancel.
   virtual std::uint64_t replicated(ReplicatedKind kind, std::string_view wire,

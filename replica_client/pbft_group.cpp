@@ -19,7 +19,7 @@ pbft::TransportSettings transport_settings() {
 }  // namespace
 
 PbftGroup::PbftGroup(boost::asio::io_context& loop, const PbftGroupSettings& settings,
-                     const pbft::KeyRing& keys, OriginTimeouts& timeouts,
+                     const pbft::KeyRing& keys, http::OriginTimeouts& timeouts,
                      RefutationHandler& refutations, Logger& log)
     : deadline_(settings.replicated_deadline),
       faults_(settings.client.faults),
@@ -37,8 +37,8 @@ PbftGroup::PbftGroup(boost::asio::io_context& loop, const PbftGroupSettings& set
       timer_(loop, [this] { on_timer(); }),
       refutations_(refutations),
       log_(log) {
-  for (const OriginSettings& origin : settings.origins) {
-    origins_.push_back(std::make_unique<OriginPool>(loop, origin, timeouts));
+  for (const http::OriginSettings& origin : settings.origins) {
+    origins_.push_back(std::make_unique<http::OriginPool>(loop, origin, timeouts));
   }
 }
 
@@ -49,8 +49,10 @@ void PbftGroup::start() { transport_.start(); }
 std::uint32_t PbftGroup::size() const { return static_cast<std::uint32_t>(origins_.size()); }
 std::uint32_t PbftGroup::faults() const { return faults_; }
 
-void PbftGroup::fast(FastCall& call, NodeId replica, std::string_view wire, bool is_head) {
-  origins_[replica]->start(call, wire, is_head);
+void PbftGroup::fast(http::OriginExchange& exchange, NodeId replica, std::string_view wire,
+                     bool is_head) {
+  origins_[replica]->start(exchange,
+                           {.wire = wire, .answers_head = is_head, .repeat_when_stale = true});
 }
 
 std::uint64_t PbftGroup::replicated(ReplicatedKind kind, std::string_view wire,
@@ -138,18 +140,6 @@ void PbftGroup::report(const pbft::Refuted& refuted) {
                                                                      : std::string_view(),
                            .vote_digest = refuted.refuted_digest,
                            .agreed_digest = refuted.agreed_digest});
-}
-
-std::string_view to_string(FastFailure failure) {
-  switch (failure) {
-    case FastFailure::connect: return "connect";
-    case FastFailure::closed: return "closed";
-    case FastFailure::timed_out: return "timed-out";
-    case FastFailure::malformed: return "malformed";
-    case FastFailure::too_large: return "too-large";
-    case FastFailure::overloaded: return "overloaded";
-  }
-  return "";
 }
 
 std::string_view to_string(ReplicatedFailure failure) {

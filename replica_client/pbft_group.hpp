@@ -12,25 +12,25 @@
 #include <boost/asio/io_context.hpp>
 
 #include "base/log.hpp"
+#include "http/client/origin_pool.hpp"
 #include "pbft/core/client.hpp"
 #include "pbft/transport/client_transport.hpp"
 #include "pbft/transport/core_timer.hpp"
 #include "replica_client/group.hpp"
-#include "replica_client/origin_pool.hpp"
 
 namespace prophecy::replica_client {
 
 struct PbftGroupSettings {
   pbft::ClientSettings client;
   std::vector<Endpoint> agents;  // in the order of the replicas' ids
-  std::vector<OriginSettings> origins;
+  std::vector<http::OriginSettings> origins;
   Duration replicated_deadline = seconds(10);
 };
 
 class PbftGroup final : public ReplicaGroup {
  public:
   PbftGroup(boost::asio::io_context& loop, const PbftGroupSettings& settings,
-            const pbft::KeyRing& keys, OriginTimeouts& timeouts, RefutationHandler& refutations,
+            const pbft::KeyRing& keys, http::OriginTimeouts& timeouts, RefutationHandler& refutations,
             Logger& log);
   ~PbftGroup() override;
 
@@ -38,7 +38,8 @@ class PbftGroup final : public ReplicaGroup {
 
   [[nodiscard]] std::uint32_t size() const override;
   [[nodiscard]] std::uint32_t faults() const override;
-  void fast(FastCall& call, NodeId replica, std::string_view wire, bool is_head) override;
+  void fast(http::OriginExchange& exchange, NodeId replica, std::string_view wire,
+            bool is_head) override;
   std::uint64_t replicated(ReplicatedKind kind, std::string_view wire,
                            ReplicatedHandler& handler) override;
   void cancel_replicated(std::uint64_t id) override;
@@ -60,7 +61,7 @@ class PbftGroup final : public ReplicaGroup {
 
   Duration deadline_;
   std::uint32_t faults_;
-  std::vector<std::unique_ptr<OriginPool>> origins_;
+  std::vector<std::unique_ptr<http::OriginPool>> origins_;
   pbft::Client client_;
   pbft::ClientTransport transport_;
   pbft::CoreTimer timer_;

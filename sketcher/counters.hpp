@@ -31,9 +31,8 @@ class Counter {
 };
 
 struct OriginCounters {
-  Counter fast_answers;                                                  // of any validity
-  std::array<Counter, replica_client::kFastFailureCount> fast_failures;  // by FastFailure
-  Counter divergences;                                                   // refuted answers
+  std::array<Counter, http::kExchangeEndCount> exchanges;  // fast reads, by ExchangeEnd
+  Counter divergences;                                     // refuted answers
 };
 
 struct alignas(64) WorkerCounters {

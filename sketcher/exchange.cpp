@@ -6,7 +6,7 @@
 
 namespace prophecy::sketcher {
 
-using replica_client::FastFailure;
+using http::ExchangeEnd;
 using replica_client::ReplicatedAnswer;
 using replica_client::ReplicatedFailure;
 using replica_client::ReplicatedKind;
@@ -16,7 +16,7 @@ constexpr std::size_t kKeptBytesMax = 4096;
 }  // namespace
 
 Exchange::Exchange(WorkerContext& context, AnswerSink& sink)
-    : context_(context), sink_(sink), fast_call_(*this) {}
+    : context_(context), sink_(sink), fast_(*this) {}
 
 Exchange::~Exchange() { abandon(); }
 
@@ -67,7 +67,7 @@ void Exchange::start_read() {
 void Exchange::ask_one(NodeId replica) {
   state_ = State::fast;
   replica_ = replica;
-  context_.group.fast(fast_call_, replica, form_.wire, form_.is_head);
+  context_.group.fast(fast_, replica, form_.wire, form_.is_head);
 }
 
 void Exchange::ask_group(ReplicatedKind kind) {
@@ -77,8 +77,13 @@ void Exchange::ask_group(ReplicatedKind kind) {
   if (state_ == State::replicated) replicated_call_ = call;
 }
 
+void Exchange::on_exchange_end(http::OriginExchange& /*exchange*/, ExchangeEnd end,
+                               http::Response& response) {
+  context_.counters.origins[replica_].exchanges[static_cast<std::size_t>(end)].add();
+  return end == ExchangeEnd::answered ? on_fast_answer(response) : on_fast_failure(end);
+}
+
 void Exchange::on_fast_answer(http::Response& response) {
-  context_.counters.origins[replica_].fast_answers.add();
   sketch::AnswerForm form;
   const bool usable = context_.answer_canonicalizer.canonicalize(response, form_.is_head, form) ==
                       sketch::AnswerFault::none;
@@ -110,10 +115,9 @@ void Exchange::keep_as_evidence(const sketch::AnswerForm& form,
   evidence_->sketch = sketch;
 }
 
-void Exchange::on_fast_failure(FastFailure failure) {
-  auto& failures = context_.counters.origins[replica_].fast_failures;
-  failures[static_cast<std::size_t>(failure)].add();
-  const bool unreachable = failure == FastFailure::connect || failure == FastFailure::closed;
+void Exchange::on_fast_failure(ExchangeEnd end) {
+  const bool unreachable = end == ExchangeEnd::not_sent || end == ExchangeEnd::stale ||
+                           end == ExchangeEnd::broken;
   if (unreachable && ask_another_replica()) return;
   const ReadStep step = algorithm_->on_fast_failure();
   ASSERT(step == ReadStep::ask_group);
@@ -208,7 +212,7 @@ void Exchange::on_replicated_failure(ReplicatedFailure failure) {
 void Exchange::abandon() {
   if (state_ == State::idle) return;
   context_.counters.abandoned.add();
-  if (state_ == State::fast) fast_call_.cancel();
+  if (state_ == State::fast) fast_.cancel();
   if (state_ == State::replicated) context_.group.cancel_replicated(replicated_call_);
   state_ = State::idle;
   replicated_call_ = 0;

@@ -29,7 +29,7 @@ class AnswerSink {
   ~AnswerSink() = default;
 };
 
-class Exchange final : private replica_client::FastHandler,
+class Exchange final : private http::OriginHandler,
                        private replica_client::ReplicatedHandler {
  public:
   Exchange(WorkerContext& context, AnswerSink& sink);
@@ -47,14 +47,16 @@ class Exchange final : private replica_client::FastHandler,
  private:
   enum class State : std::uint8_t { idle, fast, replicated };
 
-  void on_fast_answer(http::Response& response) override;
-  void on_fast_failure(replica_client::FastFailure failure) override;
+  void on_exchange_end(http::OriginExchange& exchange, http::ExchangeEnd end,
+                       http::Response& response) override;
   void on_replicated_answer(replica_client::ReplicatedAnswer answer) override;
   void on_replicated_failure(replica_client::ReplicatedFailure failure) override;
 
   [[nodiscard]] bool is_our_host() const;
   void refuse(std::uint16_t status, std::string_view reason);
   void start_read();
+  void on_fast_answer(http::Response& response);
+  void on_fast_failure(http::ExchangeEnd end);
   void ask_one(NodeId replica);
   void ask_group(replica_client::ReplicatedKind kind);
   [[nodiscard]] bool ask_another_replica();
@@ -72,7 +74,7 @@ class Exchange final : private replica_client::FastHandler,
   sketch::RequestForm form_;
   Sketch key_{};
   std::optional<ReadAlgorithm> algorithm_;  // a read in mode prophecy
-  replica_client::FastCall fast_call_;
+  http::OriginExchange fast_;
   std::uint64_t replicated_call_ = 0;
   NodeId replica_ = 0;            // drawn for the fast read
   std::uint64_t tried_ = 0;       // replicas that gave no answer, one bit each

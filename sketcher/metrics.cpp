@@ -56,29 +56,16 @@ void add_worker(Exposition& out, const WorkerProcess& worker, const WorkerCounte
               {{"worker", index}}, worker.restarts);
 }
 
-void add_origin(Exposition& out, const OriginAddress& origin,
-                std::span<const WorkerCounters> blocks) {
+void add_origin(Exposition& out, const OriginAddress& origin, const OriginTotals& totals) {
   const Labels labels{{"replica", std::to_string(origin.replica)},
                       {"address", to_string(origin.address)}};
-  std::uint64_t answers = 0;
-  std::uint64_t divergences = 0;
-  for (const WorkerCounters& block : blocks) {
-    answers += block.origins[origin.replica].fast_answers.get();
-    divergences += block.origins[origin.replica].divergences.get();
-  }
-  out.counter("prophecy_fast_answers_total", "Answers of an origin to fast reads.", labels,
-              answers);
   out.counter("prophecy_divergences_total", "Answers that the group's agreement refuted.", labels,
-              divergences);
-  for (std::size_t i = 0; i < replica_client::kFastFailureCount; ++i) {
-    std::uint64_t total = 0;
-    for (const WorkerCounters& block : blocks) {
-      total += block.origins[origin.replica].fast_failures[i].get();
-    }
-    Labels with_reason = labels;
-    with_reason["reason"] = replica_client::to_string(static_cast<replica_client::FastFailure>(i));
-    out.counter("prophecy_fast_failures_total", "Fast reads that got no usable answer.",
-                with_reason, total);
+              totals.divergences);
+  for (std::size_t i = 0; i < totals.exchanges.size(); ++i) {
+    Labels with_end = labels;
+    with_end["end"] = http::to_string(static_cast<http::ExchangeEnd>(i));
+    out.counter("prophecy_fast_reads_total", "Fast reads by how the exchange with the origin ended.",
+                with_end, totals.exchanges[i]);
   }
 }
 
@@ -90,7 +77,7 @@ std::string prometheus_text(const StatusSources& sources) {
     add_worker(out, worker, sources.counters[worker.index]);
   }
   for (const OriginAddress& origin : sources.installation.settings.origins) {
-    add_origin(out, origin, sources.counters);
+    add_origin(out, origin, origin_totals(sources.counters, origin.replica));
   }
   const HistoryTableStats stats = sources.table.stats();
   out.gauge("prophecy_history_entries", "Entries of the history table.", {}, stats.entries);

@@ -67,26 +67,20 @@ Json workers_json(const StatusSources& sources) {
 Json origins_json(const StatusSources& sources) {
   Json origins = Json::array();
   for (const OriginAddress& origin : sources.installation.settings.origins) {
-    std::uint64_t answers = 0;
-    std::uint64_t divergences = 0;
+    const OriginTotals totals = origin_totals(sources.counters, origin.replica);
     Json failures = Json::object();
-    for (std::size_t i = 0; i < replica_client::kFastFailureCount; ++i) {
-      std::uint64_t total = 0;
-      for (const WorkerCounters& block : sources.counters) {
-        total += block.origins[origin.replica].fast_failures[i].get();
+    for (std::size_t i = 0; i < http::kExchangeEndCount; ++i) {
+      const auto end = static_cast<http::ExchangeEnd>(i);
+      if (end != http::ExchangeEnd::answered) {
+        failures[std::string(http::to_string(end))] = totals.exchanges[i];
       }
-      const auto failure = static_cast<replica_client::FastFailure>(i);
-      failures[std::string(replica_client::to_string(failure))] = total;
     }
-    for (const WorkerCounters& block : sources.counters) {
-      answers += block.origins[origin.replica].fast_answers.get();
-      divergences += block.origins[origin.replica].divergences.get();
-    }
-    origins.push_back({{"replica", origin.replica},
-                       {"address", prophecy::to_string(origin.address)},
-                       {"fast_answers", answers},
-                       {"fast_failures", std::move(failures)},
-                       {"divergences", divergences}});
+    origins.push_back(
+        {{"replica", origin.replica},
+         {"address", prophecy::to_string(origin.address)},
+         {"fast_answers", totals.exchanges[static_cast<std::size_t>(http::ExchangeEnd::answered)]},
+         {"fast_failures", std::move(failures)},
+         {"divergences", totals.divergences}});
   }
   return origins;
 }
@@ -103,6 +97,18 @@ Json failures_json(std::span<const WorkerCounters> blocks) {
 }
 
 }  // namespace
+
+OriginTotals origin_totals(std::span<const WorkerCounters> workers, NodeId replica) {
+  OriginTotals totals;
+  for (const WorkerCounters& worker : workers) {
+    const OriginCounters& origin = worker.origins[replica];
+    for (std::size_t i = 0; i < totals.exchanges.size(); ++i) {
+      totals.exchanges[i] += origin.exchanges[i].get();
+    }
+    totals.divergences += origin.divergences.get();
+  }
+  return totals;
+}
 
 std::string status_json(const StatusSources& sources, TimePoint now) {
   Json listen = Json::array();

@@ -1,6 +1,7 @@
 // What the master tells operators, as JSON for prophecyctl and as Prometheus text.
 #pragma once
 
+#include <array>
 #include <span>
 #include <string>
 
@@ -22,6 +23,13 @@ struct StatusSources {
   const DivergenceLog& divergences;
   TimePoint started;
 };
+
+// What all workers counted of one origin.
+struct OriginTotals {
+  std::array<std::uint64_t, http::kExchangeEndCount> exchanges{};  // by ExchangeEnd
+  std::uint64_t divergences = 0;
+};
+[[nodiscard]] OriginTotals origin_totals(std::span<const WorkerCounters> workers, NodeId replica);
 
 [[nodiscard]] std::string status_json(const StatusSources& sources, TimePoint now);
 [[nodiscard]] std::string prometheus_text(const StatusSources& sources);

@@ -6,6 +6,7 @@
 #include <boost/asio/steady_timer.hpp>
 
 #include "base/signal_source.hpp"
+#include "base/timeout_ticker.hpp"
 #include "replica_client/pbft_group.hpp"
 #include "sketcher/acceptor.hpp"
 #include "sketcher/client_connection.hpp"
@@ -35,9 +36,11 @@ replica_client::PbftGroupSettings group_settings(const Installation& installatio
   group.replicated_deadline = settings.group.deadline;
   for (const auto& replica : installation.group.replicas) group.agents.push_back(replica.address);
   for (const OriginAddress& origin : settings.origins) {
-    group.origins.push_back({.address = origin.address,
-                             .connections_max = settings.origin_connections_max,
-                             .limits = settings.limits.answer});
+    http::OriginSettings pool;
+    pool.address = origin.address;
+    pool.connections_max = settings.origin_connections_max;
+    pool.answer_limits = settings.limits.answer;
+    group.origins.push_back(pool);
   }
   return group;
 }
@@ -53,7 +56,6 @@ class Worker final : private ConnectionOwner, private replica_client::Refutation
   void on_refuted(const replica_client::Refutation& refutation) override;
   void on_accepted(asio::ip::tcp::socket socket, std::string address);
   void on_stop_signal();
-  void tick();
   void drain();
   void finish_drain();
 
@@ -62,10 +64,11 @@ class Worker final : private ConnectionOwner, private replica_client::Refutation
   Logger& log_;
   asio::io_context loop_{1};
   SignalSource stop_signals_;
-  asio::steady_timer ticker_;
-  TimePoint drain_deadline_ = TimePoint::max();
-  replica_client::OriginTimeouts origin_timeouts_;
+  asio::steady_timer drain_timer_;
+  bool draining_ = false;
+  http::OriginTimeouts origin_timeouts_;
   ConnectionTimeouts connection_timeouts_;
+  TimeoutTicker ticker_;
   DateCache date_;
   DivergenceReporter divergences_;
   replica_client::PbftGroup group_;
@@ -80,7 +83,7 @@ Worker::Worker(const Installation& installation, WorkerSetup setup, HistoryTable
       index_(setup.index),
       log_(log),
       stop_signals_(loop_, {SIGTERM, SIGINT}, [this](int) { on_stop_signal(); }),
-      ticker_(loop_),
+      drain_timer_(loop_),
       origin_timeouts_{.connect = TimeoutQueue(settings_.timeouts.connect),
                        .answer = TimeoutQueue(settings_.timeouts.answer),
                        .idle = TimeoutQueue(settings_.timeouts.origin_idle)},
@@ -89,6 +92,11 @@ Worker::Worker(const Installation& installation, WorkerSetup setup, HistoryTable
                            .idle = TimeoutQueue(settings_.timeouts.idle),
                            .send = TimeoutQueue(settings_.timeouts.send),
                            .linger = TimeoutQueue(kLinger)},
+      ticker_(loop_, kTick,
+              {&connection_timeouts_.header, &connection_timeouts_.body,
+               &connection_timeouts_.idle, &connection_timeouts_.send,
+               &connection_timeouts_.linger, &origin_timeouts_.connect, &origin_timeouts_.answer,
+               &origin_timeouts_.idle}),
       divergences_(std::move(setup.event_channel), setup.index, counters),
       group_(loop_, group_settings(installation, setup), installation.keys, origin_timeouts_,
              *this, log),
@@ -113,7 +121,7 @@ Worker::Worker(const Installation& installation, WorkerSetup setup, HistoryTable
 }
 
 int Worker::run() {
-  tick();
+  ticker_.start();
   group_.start();
   for (auto& acceptor : acceptors_) acceptor->resume();
   loop_.run();
@@ -137,7 +145,7 @@ void Worker::on_connection_closed(ClientConnection& connection) {
   context_.counters.connections.subtract();
   const bool was_full = connections_.full();
   connections_.remove(connection);
-  if (drain_deadline_ != TimePoint::max()) {
+  if (draining_) {
     if (connections_.empty()) finish_drain();
   } else if (was_full) {
     for (auto& acceptor : acceptors_) acceptor->resume();
@@ -160,30 +168,17 @@ void Worker::on_refuted(const replica_client::Refutation& refutation) {
 }
 
 void Worker::on_stop_signal() {
-  if (drain_deadline_ != TimePoint::max()) return finish_drain();  // asked twice
+  if (draining_) return finish_drain();  // asked twice
   drain();
-}
-
-void Worker::tick() {
-  const TimePoint now = std::chrono::steady_clock::now();
-  connection_timeouts_.header.expire(now);
-  connection_timeouts_.body.expire(now);
-  connection_timeouts_.idle.expire(now);
-  connection_timeouts_.send.expire(now);
-  connection_timeouts_.linger.expire(now);
-  origin_timeouts_.connect.expire(now);
-  origin_timeouts_.answer.expire(now);
-  origin_timeouts_.idle.expire(now);
-  if (now >= drain_deadline_) return finish_drain();
-  ticker_.expires_at(now + kTick);
-  ticker_.async_wait([this](const boost::system::error_code& error) {
-    if (!error) tick();
-  });
 }
 
 void Worker::drain() {
   log_.info("draining", {{"connections", connections_.size()}});
-  drain_deadline_ = std::chrono::steady_clock::now() + settings_.timeouts.drain;
+  draining_ = true;
+  drain_timer_.expires_after(settings_.timeouts.drain);
+  drain_timer_.async_wait([this](const boost::system::error_code& error) {
+    if (!error) finish_drain();
+  });
   for (auto& acceptor : acceptors_) acceptor->close();
   connections_.for_each([](ClientConnection& connection) { connection.drain(); });
   if (connections_.empty()) finish_drain();

@@ -36,7 +36,8 @@ std::uint64_t wall_clock_micros() {
 [[noreturn]] void be_worker(const WorkerProcess& process, UniqueFd channel, int master_pid,
                             const Installation& installation, const std::vector<int>& listeners,
                             HistoryTable& table, WorkerCounters& counters, Logger& log) {
-  ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+  // Without a master nobody could clean up after another worker, or start anew on these ports.
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != master_pid) ::_exit(1);
   std::vector<int> keep = listeners;
   keep.push_back(channel.get());

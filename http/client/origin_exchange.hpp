@@ -1,0 +1,74 @@
+// One request to an origin and the answer to it, as its owner, the pool and a connection see it.
+//
+// The owner keeps the exchange where it is from OriginPool::start() until its handler is called or
+// it is cancelled, and may then use it again. An exchange that dies is cancelled.
+//
+// Single-threaded, with the pool's event loop.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "base/timeout_queue.hpp"
+#include "http/message.hpp"
+
+namespace prophecy::http {
+
+class OriginPool;
+class OriginConnection;
+class OriginExchange;
+
+enum class ExchangeEnd : std::uint8_t {
+  answered,    // the response is whole and well-formed
+  not_sent,    // no byte of the request has left: the origin cannot have seen it
+  stale,       // a kept-alive connection was closed before any byte of the answer
+  broken,      // closed within the exchange
+  timed_out,   // no whole answer within the answer time
+  malformed,   // the answer is not HTTP, or more than was asked for
+  too_large,   // the answer is beyond a limit
+  overloaded,  // too many exchanges wait for a connection: not sent
+};
+constexpr std::size_t kExchangeEndCount = 8;
+[[nodiscard]] std::string_view to_string(ExchangeEnd end);
+
+class OriginHandler {
+ public:
+  // Called exactly once for each start(), possibly before that returns. `response` belongs to the
+  // connection, is valid during the call, and is meaningful for `answered` only: what is kept of it
+  // has to be moved out. May start the exchange again.
+  virtual void on_exchange_end(OriginExchange& exchange, ExchangeEnd end, Response& response) = 0;
+
+ protected:
+  ~OriginHandler() = default;
+};
+
+struct ExchangeRequest {
+  std::string_view wire;      // the request, whole; stays as it is until the end
+  bool answers_head = false;  // the answer has no body
+  bool fresh_connection = false;  // never on a kept-alive one, which may be closed under it
+  // When it ends stale, it is sent once more on a fresh connection. For what may be repeated.
+  bool repeat_when_stale = false;
+};
+
+class OriginExchange final : private TimeoutEntry {
+ public:
+  explicit OriginExchange(OriginHandler& handler) : handler_(&handler) {}
+  ~OriginExchange() override { cancel(); }
+
+  // The handler is not called any more. What was sent may still take effect.
+  void cancel();
+  [[nodiscard]] bool active() const { return pool_ != nullptr; }
+
+ private:
+  friend class OriginPool;
+  friend class OriginConnection;
+
+  void on_timeout() override;
+
+  OriginHandler* handler_;
+  ExchangeRequest request_;
+  OriginPool* pool_ = nullptr;              // from start() to the end
+  OriginConnection* connection_ = nullptr;  // while on one, not in the pool's queue
+};
+
+}  // namespace prophecy::http

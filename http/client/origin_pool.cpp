@@ -1,0 +1,127 @@
+#include "http/client/origin_pool.hpp"
+
+#include <algorithm>
+
+#include <boost/asio/ip/address.hpp>
+#include <boost/asio/post.hpp>
+
+#include "base/assert.hpp"
+#include "http/client/origin_connection.hpp"
+
+namespace prophecy::http {
+
+namespace asio = boost::asio;
+
+OriginPool::OriginPool(asio::io_context& loop, OriginSettings settings, OriginTimeouts& timeouts)
+    : loop_(loop),
+      settings_(std::move(settings)),
+      timeouts_(timeouts),
+      address_(asio::ip::make_address(settings_.address.address), settings_.address.port) {}
+
+OriginPool::~OriginPool() = default;
+
+void OriginPool::start(OriginExchange& exchange, const ExchangeRequest& request) {
+  ASSERT(!exchange.active());
+  exchange.request_ = request;
+  exchange.pool_ = this;
+  timeouts_.answer.arm(exchange, std::chrono::steady_clock::now());
+  place(exchange);
+}
+
+void OriginPool::place(OriginExchange& exchange) {
+  if (!exchange.request_.fresh_connection && !idle_.empty()) {
+    OriginConnection& connection = *idle_.back();
+    idle_.pop_back();
+    return connection.send(exchange);
+  }
+  // A fresh connection may take the place of an idle one.
+  if (open_ >= settings_.connections_max && !idle_.empty()) idle_.front()->close();
+  if (open_ < settings_.connections_max) {
+    ++open_;
+    connections_.push_back(std::make_unique<OriginConnection>(*this, loop_));
+    return connections_.back()->open(exchange);
+  }
+  if (waiting_.size() < settings_.queue_max) return waiting_.push_back(&exchange);
+  end(exchange, ExchangeEnd::overloaded, no_response_);
+}
+
+void OriginPool::end(OriginExchange& exchange, ExchangeEnd end, Response& response) {
+  if (end == ExchangeEnd::stale && exchange.request_.repeat_when_stale) {
+    exchange.request_.repeat_when_stale = false;
+    exchange.request_.fresh_connection = true;
+    return place(exchange);
+  }
+  if (end == ExchangeEnd::answered) set_up(true);
+  if (end == ExchangeEnd::not_sent) set_up(false);
+  exchange.pool_ = nullptr;
+  exchange.disarm();
+  exchange.handler_->on_exchange_end(exchange, end, response);
+}
+
+void OriginPool::set_up(bool up) {
+  if (std::exchange(up_, up) != up && on_state_) on_state_(up);
+}
+
+void OriginPool::on_connection_idle(OriginConnection& connection) {
+  idle_.push_back(&connection);
+  serve_queue();
+}
+
+void OriginPool::on_connection_closed(OriginConnection& connection) {
+  --open_;
+  std::erase(idle_, &connection);
+  // Not at once: the caller is in the middle of its own work.
+  if (!waiting_.empty()) asio::post(loop_, [this] { serve_queue(); });
+}
+
+void OriginPool::on_connection_finished(OriginConnection& connection) {
+  const auto found = std::find_if(connections_.begin(), connections_.end(),
+                                  [&](const auto& owned) { return owned.get() == &connection; });
+  ASSERT(found != connections_.end());
+  std::swap(*found, connections_.back());
+  connections_.pop_back();
+}
+
+void OriginPool::serve_queue() {
+  while (!waiting_.empty() && (!idle_.empty() || open_ < settings_.connections_max)) {
+    OriginExchange& exchange = *waiting_.front();
+    waiting_.pop_front();
+    place(exchange);
+  }
+}
+
+void OriginExchange::cancel() {
+  if (pool_ == nullptr) return;
+  OriginPool& pool = *std::exchange(pool_, nullptr);
+  disarm();
+  if (connection_ != nullptr) {
+    std::exchange(connection_, nullptr)->abandon();
+  } else {
+    std::erase(pool.waiting_, this);
+  }
+}
+
+void OriginExchange::on_timeout() {
+  OriginPool& pool = *pool_;
+  // In the queue, or on a connection that is not open yet, nothing has left.
+  const bool sent = connection_ != nullptr && connection_->has_sent();
+  cancel();
+  handler_->on_exchange_end(*this, sent ? ExchangeEnd::timed_out : ExchangeEnd::not_sent,
+                            pool.no_response_);
+}
+
+std::string_view to_string(ExchangeEnd end) {
+  switch (end) {
+    case ExchangeEnd::answered: return "answered";
+    case ExchangeEnd::not_sent: return "not-sent";
+    case ExchangeEnd::stale: return "stale";
+    case ExchangeEnd::broken: return "broken";
+    case ExchangeEnd::timed_out: return "timed-out";
+    case ExchangeEnd::malformed: return "malformed";
+    case ExchangeEnd::too_large: return "too-large";
+    case ExchangeEnd::overloaded: return "overloaded";
+  }
+  return "";
+}
+
+}  // namespace prophecy::http

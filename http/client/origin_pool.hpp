@@ -1,0 +1,80 @@
+// Kept-alive HTTP/1.1 connections to one origin: a bounded number, the most recently used first,
+// and a bounded queue for the exchanges beyond it.
+//
+// Single-threaded. Its io_context must not run any more once the pool is destroyed.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+
+#include "base/endpoint.hpp"
+#include "http/client/origin_exchange.hpp"
+#include "http/parser.hpp"
+
+namespace prophecy::http {
+
+struct OriginSettings {
+  Endpoint address;
+  std::size_t connections_max = 64;
+  std::size_t queue_max = 1024;
+  MessageLimits answer_limits;
+};
+
+// The queues in which exchanges and connections of any number of pools wait. Whoever owns them
+// has to let them expire.
+struct OriginTimeouts {
+  TimeoutQueue connect;
+  TimeoutQueue answer;  // from start() to the last byte
+  TimeoutQueue idle;    // kept-alive connections are closed by us after this
+};
+
+class OriginPool {
+ public:
+  OriginPool(boost::asio::io_context& loop, OriginSettings settings, OriginTimeouts& timeouts);
+  ~OriginPool();
+  OriginPool(const OriginPool&) = delete;
+  OriginPool& operator=(const OriginPool&) = delete;
+
+  void start(OriginExchange& exchange, const ExchangeRequest& request);
+
+  // Called when the origin stops taking connections (false), and when it answers again (true).
+  void on_state(std::function<void(bool up)> callback) { on_state_ = std::move(callback); }
+  [[nodiscard]] bool up() const { return up_; }
+  [[nodiscard]] std::size_t connections() const { return open_; }
+  [[nodiscard]] std::size_t waiting() const { return waiting_.size(); }
+
+ private:
+  friend class OriginExchange;
+  friend class OriginConnection;
+
+  // Gives the exchange to an idle connection, a new one or the queue.
+  void place(OriginExchange& exchange);
+  // The exchange is on no connection (any more).
+  void end(OriginExchange& exchange, ExchangeEnd end, Response& response);
+  void set_up(bool up);
+
+  void on_connection_idle(OriginConnection& connection);
+  // The connection is on its way out; it is destroyed when its last operation has ended.
+  void on_connection_closed(OriginConnection& connection);
+  void on_connection_finished(OriginConnection& connection);
+  void serve_queue();
+
+  boost::asio::io_context& loop_;
+  OriginSettings settings_;
+  OriginTimeouts& timeouts_;
+  boost::asio::ip::tcp::endpoint address_;
+  std::function<void(bool)> on_state_;
+  bool up_ = true;
+  std::vector<std::unique_ptr<OriginConnection>> connections_;  // in any state
+  std::vector<OriginConnection*> idle_;                         // the last used one at the back
+  std::size_t open_ = 0;                                        // not closed
+  std::deque<OriginExchange*> waiting_;
+  Response no_response_;  // for exchanges that end without one
+};
+
+}  // namespace prophecy::http
