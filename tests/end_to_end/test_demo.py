@@ -1,6 +1,8 @@
 """The demonstration itself: it ends by itself, every step holds, and nothing is left running."""
 
 import os
+import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -53,5 +55,9 @@ def test_demo_stopped_by_a_signal_leaves_nothing(number):
         wait_until(lambda: len(processes_with(mark)) >= 10, 30, "the demo's processes")
     finally:
         process.send_signal(number)
-        process.communicate(timeout=60)
+        output, _ = process.communicate(timeout=60)
     wait_until(lambda: not processes_with(mark), 20, "the demo's processes to end")
+    folder = Path(re.search(r"all files under (\S+)", output)[1])
+    if number == signal.SIGKILL:  # who is killed cannot clean up
+        shutil.rmtree(folder)
+    assert not folder.exists()
