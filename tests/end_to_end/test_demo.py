@@ -52,12 +52,15 @@ def test_demo_once():
 def test_demo_stopped_by_a_signal_leaves_nothing(number):
     process, mark = demo()
     try:
-        wait_until(lambda: len(processes_with(mark)) >= 10, 30, "the demo's processes")
+        for line in process.stdout:
+            if found := re.search(r"all files under (\S+)", line):
+                break
+        assert len(processes_with(mark)) >= 10
     finally:
         process.send_signal(number)
-        output, _ = process.communicate(timeout=60)
+        process.communicate(timeout=60)
     wait_until(lambda: not processes_with(mark), 20, "the demo's processes to end")
-    folder = Path(re.search(r"all files under (\S+)", output)[1])
+    folder = Path(found[1])
     if number == signal.SIGKILL:  # who is killed cannot clean up
         shutil.rmtree(folder)
     assert not folder.exists()
