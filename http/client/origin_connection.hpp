@@ -26,6 +26,8 @@ class OriginConnection final : private TimeoutEntry {
   void send(OriginExchange& exchange);
   // Ends without a word to the exchange: its answer could not be told from the next one's.
   void abandon();
+  // What it carries, or null.
+  [[nodiscard]] OriginExchange* exchange() const { return exchange_; }
   // Some of the request has left.
   [[nodiscard]] bool has_sent() const { return sent_ > 0; }
 

@@ -45,6 +45,17 @@ void OriginPool::place(OriginExchange& exchange) {
   end(exchange, ExchangeEnd::overloaded, no_response_);
 }
 
+void OriginPool::stop() {
+  while (!waiting_.empty()) waiting_.front()->cancel();
+  for (const auto& connection : connections_) {
+    if (OriginExchange* exchange = connection->exchange()) {
+      exchange->cancel();
+    } else {
+      connection->abandon();
+    }
+  }
+}
+
 void OriginPool::end(OriginExchange& exchange, ExchangeEnd end, Response& response) {
   if (end == ExchangeEnd::stale && exchange.request_.repeat_when_stale) {
     exchange.request_.repeat_when_stale = false;

@@ -41,6 +41,8 @@ class OriginPool {
   OriginPool& operator=(const OriginPool&) = delete;
 
   void start(OriginExchange& exchange, const ExchangeRequest& request);
+  // Cancels every exchange and closes every connection, so that the loop can run out of work.
+  void stop();
 
   // Called when the origin stops taking connections (false), and when it answers again (true).
   void on_state(std::function<void(bool up)> callback) { on_state_ = std::move(callback); }

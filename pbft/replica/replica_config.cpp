@@ -32,14 +32,15 @@ void read_log(ConfigSection section, ReplicaConfig& config) {
   config.log_format = static_cast<LogFormat>(section.choice("format", {"text", "json"}, 0));
 }
 
-void read_http(ConfigSection& section, OriginSettings& origin) {
+void read_http(ConfigSection& section, http::OriginSettings& origin, OriginTimes& times) {
   origin.address = section.endpoint("origin");
   origin.connections_max = section.number("connections_max", 1, 4096, 64);
-  origin.connect_timeout =
+  origin.queue_max = SIZE_MAX;  // the core bounds what runs at a time
+  times.connect =
       section.duration("connect_timeout", milliseconds(1), seconds(60), seconds(1));
-  origin.answer_timeout =
+  times.answer =
       section.duration("answer_timeout", milliseconds(10), seconds(600), seconds(10));
-  origin.idle_timeout = section.duration("idle_timeout", milliseconds(10), seconds(600), seconds(4));
+  times.idle = section.duration("idle_timeout", milliseconds(10), seconds(600), seconds(4));
   origin.answer_limits.header_bytes_max = kAnswerHeadBytesMax / 4;
   origin.answer_limits.header_count_max = 1024;
   origin.answer_limits.body_bytes_max =
@@ -50,7 +51,7 @@ void read_service(ConfigSection section, ServiceConfig& service) {
   service.kind =
       static_cast<ServiceKind>(section.choice("kind", {"http", "null", "simulated"}));
   if (service.kind == ServiceKind::http) {
-    read_http(section, service.origin);
+    read_http(section, service.origin, service.times);
   } else if (service.kind == ServiceKind::simulated) {
     service.busy = section.duration("busy", microseconds(0), seconds(10));
     service.answer_bytes = section.bytes("answer_bytes", 0, kAnswerBytesMax);

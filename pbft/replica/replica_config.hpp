@@ -10,7 +10,7 @@
 #include "base/log.hpp"
 #include "pbft/core/settings.hpp"
 #include "pbft/group_file.hpp"
-#include "pbft/services/origin_exchange.hpp"
+#include "pbft/services/http_service.hpp"
 
 namespace prophecy::pbft {
 
@@ -18,7 +18,8 @@ enum class ServiceKind : std::uint8_t { http, null, simulated };
 
 struct ServiceConfig {
   ServiceKind kind = ServiceKind::http;
-  OriginSettings origin;         // http
+  http::OriginSettings origin;   // http
+  OriginTimes times;             // http
   Duration busy{};               // simulated
   std::size_t answer_bytes = 0;  // simulated
 };

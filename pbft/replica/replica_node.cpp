@@ -71,6 +71,7 @@ std::unique_ptr<Service> ReplicaNode::make_service(boost::asio::io_context& io) 
   }
   const HttpServiceSettings settings{.replica = identity_.config.id,
                                      .origin = config.origin,
+                                     .times = config.times,
                                      .operation_bytes_max = kOperationBytesMax,
                                      .result_bytes_max = kResultBytesMax};
   auto service = std::make_unique<HttpService>(io, settings, identity_.group.profile);

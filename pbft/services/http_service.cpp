@@ -7,6 +7,9 @@
 
 namespace prophecy::pbft {
 
+using http::ExchangeEnd;
+using http::OriginExchange;
+
 namespace {
 
 constexpr std::uint32_t kRepeatsMax = 3;
@@ -29,11 +32,23 @@ bool parses(http::RequestParser& parser, std::string_view text) {
   }
 }
 
+// The origin cannot have seen it.
+bool is_unsent(ExchangeEnd end) {
+  return end == ExchangeEnd::not_sent || end == ExchangeEnd::overloaded;
+}
+
+Duration tick_for(const OriginTimes& times) {
+  const Duration shortest = std::min({times.connect, times.answer, times.idle});
+  return std::clamp<Duration>(shortest / 8, milliseconds(5), milliseconds(250));
+}
+
 }  // namespace
 
 struct HttpService::Job {
+  explicit Job(http::OriginHandler& handler) : exchange(handler) {}
+  http::ExchangeRequest request;
+  std::shared_ptr<const Bytes> storage;  // keeps request.wire
   OriginExchange exchange;
-  std::shared_ptr<const Bytes> storage;  // keeps exchange.wire
   Done done;
   bool is_read = false;
   bool is_idempotent = false;
@@ -43,7 +58,12 @@ struct HttpService::Job {
 HttpService::HttpService(boost::asio::io_context& io, const HttpServiceSettings& settings,
                          const sketch::Profile& profile)
     : settings_(settings),
-      pool_(io, settings.origin, *this),
+      timeouts_{.connect = TimeoutQueue(settings.times.connect),
+                .answer = TimeoutQueue(settings.times.answer),
+                .idle = TimeoutQueue(settings.times.idle)},
+      ticker_(io, tick_for(settings.times),
+              {&timeouts_.connect, &timeouts_.answer, &timeouts_.idle}),
+      pool_(io, settings.origin, timeouts_),
       canonicalizer_(profile),
       request_limits_{.target_bytes_max = kTargetBytesMax,
                       .header_bytes_max = kHeaderBytesMax,
@@ -51,7 +71,9 @@ HttpService::HttpService(boost::asio::io_context& io, const HttpServiceSettings&
                       .body_bytes_max = settings.operation_bytes_max},
       request_parser_(request_, request_limits_),
       repeat_timer_(io),
-      repeat_pause_(kRepeatPauseMin) {}
+      repeat_pause_(kRepeatPauseMin) {
+  ticker_.start();
+}
 
 HttpService::~HttpService() = default;
 
@@ -67,32 +89,33 @@ void HttpService::execute(const Execution& execution, Done done) {
     done(ExecutionStatus::done, made_answer(400, "The operation is not an HTTP request.\n"));
     return;
   }
-  auto owned = std::make_unique<Job>();
+  auto owned = std::make_unique<Job>(static_cast<http::OriginHandler&>(*this));
   Job& job = *owned;
   job.storage = execution.storage;
   job.done = std::move(done);
   job.is_read = http::is_read_method(request_.method);
   job.is_idempotent = http::is_idempotent_method(request_.method);
-  job.exchange.wire = wire;
-  job.exchange.answers_head = request_.method == "HEAD";
-  job.exchange.fresh_connection = !job.is_idempotent;
+  job.request.wire = wire;
+  job.request.answers_head = request_.method == "HEAD";
+  job.request.fresh_connection = !job.is_idempotent;
   jobs_.emplace(&job.exchange, std::move(owned));
-  pool_.start(job.exchange);
+  pool_.start(job.exchange, job.request);
 }
 
 void HttpService::stop() {
+  ticker_.stop();
   pool_.stop();
   repeat_timer_.cancel();
   jobs_.clear();
 }
 
 void HttpService::on_exchange_end(OriginExchange& exchange, ExchangeEnd end,
-                                  const http::Response& response) {
+                                  http::Response& response) {
   const auto entry = jobs_.find(&exchange);
   ASSERT(entry != jobs_.end());
   Job& job = *entry->second;
   count(end);
-  if (end != ExchangeEnd::not_sent) ++job.times_sent;
+  if (!is_unsent(end)) ++job.times_sent;
   if (end == ExchangeEnd::answered) {
     handle_answer(job, response);
   } else if (job.is_read) {
@@ -106,17 +129,19 @@ void HttpService::count(ExchangeEnd end) {
   switch (end) {
     case ExchangeEnd::answered:
     case ExchangeEnd::stale: return;
-    case ExchangeEnd::not_sent: ++counters_.origin_refused; return;
+    case ExchangeEnd::not_sent:
+    case ExchangeEnd::overloaded: ++counters_.origin_refused; return;
     case ExchangeEnd::broken: ++counters_.origin_broken; return;
     case ExchangeEnd::timed_out: ++counters_.origin_timeouts; return;
-    case ExchangeEnd::malformed: ++counters_.origin_malformed; return;
+    case ExchangeEnd::malformed:
+    case ExchangeEnd::too_large: ++counters_.origin_malformed; return;
   }
 }
 
 void HttpService::handle_answer(Job& job, const http::Response& response) {
   sketch::AnswerForm form;
   const sketch::AnswerFault fault =
-      canonicalizer_.canonicalize(response, job.exchange.answers_head, form);
+      canonicalizer_.canonicalize(response, job.request.answers_head, form);
   Bytes result;
   if (fault == sketch::AnswerFault::none) result = sketch::encode(form);
   if (fault != sketch::AnswerFault::none || result.size() > settings_.result_bytes_max) {
@@ -134,8 +159,8 @@ void HttpService::handle_answer(Job& job, const http::Response& response) {
 
 void HttpService::handle_failed_read(Job& job, ExchangeEnd end) {
   // Not an error of the origin: it may close an idle connection whenever it likes.
-  if (end == ExchangeEnd::stale && !job.exchange.fresh_connection) {
-    job.exchange.fresh_connection = true;
+  if (end == ExchangeEnd::stale && !job.request.fresh_connection) {
+    job.request.fresh_connection = true;
     repeat(job);
     return;
   }
@@ -143,16 +168,16 @@ void HttpService::handle_failed_read(Job& job, ExchangeEnd end) {
 }
 
 void HttpService::handle_failed_write(Job& job, ExchangeEnd end) {
-  if (end == ExchangeEnd::not_sent) {
+  if (is_unsent(end)) {
     repeat_later(job);
     return;
   }
-  const bool may_repeat = job.is_idempotent && end != ExchangeEnd::malformed;
+  const bool may_repeat = job.is_idempotent && end != ExchangeEnd::malformed && end != ExchangeEnd::too_large;
   if (!may_repeat || job.times_sent > kRepeatsMax) {
     finish_uncertain(job);
     return;
   }
-  job.exchange.fresh_connection = true;
+  job.request.fresh_connection = true;
   if (end == ExchangeEnd::stale) {
     repeat(job);
   } else {
@@ -162,7 +187,7 @@ void HttpService::handle_failed_write(Job& job, ExchangeEnd end) {
 
 void HttpService::repeat(Job& job) {
   ++counters_.repeated;
-  pool_.start(job.exchange);
+  pool_.start(job.exchange, job.request);
 }
 
 void HttpService::repeat_later(Job& job) {

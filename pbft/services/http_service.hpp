@@ -25,22 +25,29 @@
 #include <boost/asio/steady_timer.hpp>
 
 #include "base/ids.hpp"
-#include "http/parser.hpp"
-#include "pbft/services/origin_pool.hpp"
+#include "base/timeout_ticker.hpp"
+#include "http/client/origin_pool.hpp"
 #include "pbft/services/service.hpp"
 #include "sketch/answer_form.hpp"
 #include "sketch/profile.hpp"
 
 namespace prophecy::pbft {
 
+struct OriginTimes {
+  Duration connect = seconds(1);
+  Duration answer = seconds(10);  // from the start of the exchange to its last byte
+  Duration idle = seconds(4);     // kept-alive connections are closed by us after this
+};
+
 struct HttpServiceSettings {
   NodeId replica = 0;
-  OriginSettings origin;
+  http::OriginSettings origin;
+  OriginTimes times;
   std::size_t operation_bytes_max = 0;  // required
   std::size_t result_bytes_max = 0;     // required; of an encoded answer
 };
 
-class HttpService final : public Service, private OriginHandler {
+class HttpService final : public Service, private http::OriginHandler {
  public:
   // `profile` must outlive the service.
   HttpService(boost::asio::io_context& io, const HttpServiceSettings& settings,
@@ -51,17 +58,17 @@ class HttpService final : public Service, private OriginHandler {
   void execute(const Execution& execution, Done done) override;
   void stop() override;
 
-  [[nodiscard]] OriginPool& origin() { return pool_; }
+  [[nodiscard]] http::OriginPool& origin() { return pool_; }
 
  private:
   struct Job;
 
-  void on_exchange_end(OriginExchange& exchange, ExchangeEnd end,
-                       const http::Response& response) override;
-  void count(ExchangeEnd end);
+  void on_exchange_end(http::OriginExchange& exchange, http::ExchangeEnd end,
+                       http::Response& response) override;
+  void count(http::ExchangeEnd end);
   void handle_answer(Job& job, const http::Response& response);
-  void handle_failed_read(Job& job, ExchangeEnd end);
-  void handle_failed_write(Job& job, ExchangeEnd end);
+  void handle_failed_read(Job& job, http::ExchangeEnd end);
+  void handle_failed_write(Job& job, http::ExchangeEnd end);
   void repeat(Job& job);
   void repeat_later(Job& job);
   void finish(Job& job, ExecutionStatus status, Bytes result);
@@ -69,12 +76,14 @@ class HttpService final : public Service, private OriginHandler {
   [[nodiscard]] Bytes made_answer(std::uint16_t status, std::string_view text);
 
   HttpServiceSettings settings_;
-  OriginPool pool_;
+  http::OriginTimeouts timeouts_;
+  TimeoutTicker ticker_;
+  http::OriginPool pool_;
   sketch::AnswerCanonicalizer canonicalizer_;
   http::Request request_;  // scratch: an operation while it is checked
   http::MessageLimits request_limits_;
   http::RequestParser request_parser_;
-  std::unordered_map<OriginExchange*, std::unique_ptr<Job>> jobs_;
+  std::unordered_map<http::OriginExchange*, std::unique_ptr<Job>> jobs_;
   boost::asio::steady_timer repeat_timer_;  // of the one write that runs
   Duration repeat_pause_;
 };

@@ -43,8 +43,8 @@ struct World {
     made.replica = replica;
     made.origin.address = origin;
     made.origin.connections_max = connections;
-    made.origin.connect_timeout = milliseconds(200);
-    made.origin.answer_timeout = milliseconds(200);
+    made.times.connect = milliseconds(200);
+    made.times.answer = milliseconds(200);
     made.origin.answer_limits.body_bytes_max = 1000;
     made.operation_bytes_max = 1 << 20;
     made.result_bytes_max = 1 << 20;
