@@ -7,15 +7,12 @@ import json
 import shlex
 import sys
 
-# Followed by an argument: Meson names the precompiled header's folder and the header itself.
-GCC_ONLY = {"-Winvalid-pch"}
-
 
 def plain(command):
     words = shlex.split(command)
     if words[0].endswith("ccache"):
         words = words[1:]
-    return shlex.join(word for word in words if word not in GCC_ONLY)
+    return shlex.join([*words, "-Wno-unknown-warning-option"])
 
 
 def main():
