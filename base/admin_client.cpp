@@ -19,8 +19,8 @@ Error timed_out(const std::filesystem::path& path) {
 // Waits for `events`; false when the deadline passes first.
 bool wait_for(int fd, short events, TimePoint deadline) {
   for (;;) {
-    const auto left = std::chrono::duration_cast<milliseconds>(
-        deadline - std::chrono::steady_clock::now());
+    const auto left =
+        std::chrono::duration_cast<milliseconds>(deadline - std::chrono::steady_clock::now());
     if (left <= milliseconds(0)) return false;
     pollfd poll{fd, events, 0};
     const int ready = ::poll(&poll, 1, static_cast<int>(left.count()));

@@ -3,14 +3,13 @@
 #include <algorithm>
 #include <cerrno>
 
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/read_until.hpp>
+#include <boost/asio/write.hpp>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
-
-#include <boost/asio/buffer.hpp>
-#include <boost/asio/read_until.hpp>
-#include <boost/asio/write.hpp>
 
 #include "base/unique_fd.hpp"
 
@@ -80,11 +79,9 @@ class AdminServer::Connection : public std::enable_shared_from_this<Connection> 
   void answer(std::size_t line_size) {
     answer_ = server_->handler_(std::string_view(line_).substr(0, line_size - 1));
     answer_ += '\n';
-    boost::asio::async_write(
-        socket_, boost::asio::buffer(answer_),
-        [self = shared_from_this()](const boost::system::error_code&, std::size_t) {
-          self->close();
-        });
+    boost::asio::async_write(socket_, boost::asio::buffer(answer_),
+                             [self = shared_from_this()](const boost::system::error_code&,
+                                                         std::size_t) { self->close(); });
   }
 
   Protocol::socket socket_;
@@ -97,7 +94,9 @@ class AdminServer::Connection : public std::enable_shared_from_this<Connection> 
 AdminServer::AdminServer(boost::asio::io_context& io, std::filesystem::path path, Handler handler)
     : acceptor_(io), accept_pause_(io), path_(std::move(path)), handler_(std::move(handler)) {}
 
-AdminServer::~AdminServer() { stop(); }
+AdminServer::~AdminServer() {
+  stop();
+}
 
 Result<std::unique_ptr<AdminServer>> AdminServer::listen(boost::asio::io_context& io,
                                                          std::filesystem::path path,
@@ -146,7 +145,8 @@ void AdminServer::close_all() {
   boost::system::error_code error;
   acceptor_.close(error);
   accept_pause_.cancel();
-  for (const auto& connection : std::exchange(connections_, {})) connection->detach();
+  for (const auto& connection : std::exchange(connections_, {}))
+    connection->detach();
 }
 
 void AdminServer::stop() {

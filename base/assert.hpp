@@ -9,10 +9,10 @@ namespace prophecy {
 
 }  // namespace prophecy
 
-#define ASSERT(expression)                                             \
-  do {                                                                 \
-    if (!(expression)) [[unlikely]]                                    \
-      ::prophecy::assertion_failed(#expression, __FILE__, __LINE__);   \
+#define ASSERT(expression)                                           \
+  do {                                                               \
+    if (!(expression)) [[unlikely]]                                  \
+      ::prophecy::assertion_failed(#expression, __FILE__, __LINE__); \
   } while (false)
 
 // Marks a branch that no input can reach.

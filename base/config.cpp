@@ -17,10 +17,9 @@ struct Unit {
   std::uint64_t factor;
 };
 
-constexpr Unit kByteUnits[] = {
-    {"B", 1}, {"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}};
-constexpr Unit kTimeUnits[] = {{"us", 1}, {"ms", 1000}, {"s", 1'000'000},
-                               {"m", 60'000'000}, {"h", 3'600'000'000}};
+constexpr Unit kByteUnits[] = {{"B", 1}, {"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}};
+constexpr Unit kTimeUnits[] = {
+    {"us", 1}, {"ms", 1000}, {"s", 1'000'000}, {"m", 60'000'000}, {"h", 3'600'000'000}};
 
 // "12 KiB" to 12 * 1024; nothing when the number, the unit or the product does not fit.
 std::optional<std::uint64_t> parse_quantity(std::string_view text, std::span<const Unit> units) {
@@ -28,7 +27,8 @@ std::optional<std::uint64_t> parse_quantity(std::string_view text, std::span<con
   const auto parsed = std::from_chars(text.data(), text.data() + text.size(), number);
   if (parsed.ec != std::errc()) return std::nullopt;
   text.remove_prefix(static_cast<std::size_t>(parsed.ptr - text.data()));
-  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
+  while (!text.empty() && text.front() == ' ')
+    text.remove_prefix(1);
   for (const Unit& unit : units) {
     if (text != unit.name) continue;
     if (number > UINT64_MAX / unit.factor) return std::nullopt;
@@ -45,7 +45,9 @@ std::string format_quantity(std::uint64_t value, std::span<const Unit> units) {
   return std::to_string(value / best->factor) + std::string(best->name);
 }
 
-const toml::table* as_table(const void* table) { return static_cast<const toml::table*>(table); }
+const toml::table* as_table(const void* table) {
+  return static_cast<const toml::table*>(table);
+}
 
 }  // namespace
 
@@ -58,8 +60,8 @@ struct ConfigFile::State {
 
   void note(std::size_t line, std::string_view key, std::string_view expected) {
     if (!mistakes.empty()) mistakes += '\n';
-    mistakes += name + ":" + std::to_string(line) + ": " + std::string(key) + ": " +
-                std::string(expected);
+    mistakes +=
+        name + ":" + std::to_string(line) + ": " + std::string(key) + ": " + std::string(expected);
   }
   void note_unknown_keys(const toml::table& in, const std::string& prefix);
   void note_unknown(const toml::node& node, const std::string& key, std::size_t line);
@@ -105,12 +107,14 @@ Result<ConfigFile> ConfigFile::parse(std::string_view text, std::string name) {
     state->name = std::move(name);
     return ConfigFile(std::move(state));
   } catch (const toml::parse_error& error) {
-    return Error{ErrorKind::invalid, name + ":" + std::to_string(error.source().begin.line) +
-                                         ": " + std::string(error.description())};
+    return Error{ErrorKind::invalid, name + ":" + std::to_string(error.source().begin.line) + ": " +
+                                         std::string(error.description())};
   }
 }
 
-ConfigSection ConfigFile::root() { return {*state_, &state_->table, ""}; }
+ConfigSection ConfigFile::root() {
+  return {*state_, &state_->table, ""};
+}
 
 Result<> ConfigFile::finish() {
   state_->note_unknown_keys(state_->table, "");
@@ -182,8 +186,8 @@ std::uint64_t ConfigSection::number(std::string_view key, std::uint64_t min, std
       static_cast<std::uint64_t>(*value) <= max) {
     return static_cast<std::uint64_t>(*value);
   }
-  mistake(key, "expected a whole number from " + std::to_string(min) + " to " +
-                   std::to_string(max));
+  mistake(key,
+          "expected a whole number from " + std::to_string(min) + " to " + std::to_string(max));
   return min;
 }
 

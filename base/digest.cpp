@@ -9,16 +9,24 @@
 
 namespace prophecy {
 
-Sha1::Sha1() { SHA1_Init(&state_); }
-void Sha1::update(ByteView bytes) { SHA1_Update(&state_, bytes.data(), bytes.size()); }
+Sha1::Sha1() {
+  SHA1_Init(&state_);
+}
+void Sha1::update(ByteView bytes) {
+  SHA1_Update(&state_, bytes.data(), bytes.size());
+}
 Sha1::Digest Sha1::finish() {
   Digest digest;
   SHA1_Final(digest.data(), &state_);
   return digest;
 }
 
-Sha256::Sha256() { SHA256_Init(&state_); }
-void Sha256::update(ByteView bytes) { SHA256_Update(&state_, bytes.data(), bytes.size()); }
+Sha256::Sha256() {
+  SHA256_Init(&state_);
+}
+void Sha256::update(ByteView bytes) {
+  SHA256_Update(&state_, bytes.data(), bytes.size());
+}
 Sha256::Digest Sha256::finish() {
   Digest digest;
   SHA256_Final(digest.data(), &state_);

@@ -56,9 +56,11 @@ class Hmac {
     } else {
       std::copy(key.begin(), key.end(), block.begin());
     }
-    for (auto& byte : block) byte ^= 0x36;
+    for (auto& byte : block)
+      byte ^= 0x36;
     inner_.update(block);
-    for (auto& byte : block) byte ^= 0x36 ^ 0x5c;
+    for (auto& byte : block)
+      byte ^= 0x36 ^ 0x5c;
     outer_.update(block);
   }
 

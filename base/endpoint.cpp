@@ -16,9 +16,10 @@ bool is_numeric_address(const std::string& address) {
 }  // namespace
 
 Result<Endpoint> parse_endpoint(std::string_view text) {
-  const Error wrong{ErrorKind::invalid, "expected ADDRESS:PORT with a numeric address, as in "
-                                        "\"127.0.0.1:8080\" or \"[::1]:8080\", got \"" +
-                                            std::string(text) + "\""};
+  const Error wrong{ErrorKind::invalid,
+                    "expected ADDRESS:PORT with a numeric address, as in "
+                    "\"127.0.0.1:8080\" or \"[::1]:8080\", got \"" +
+                        std::string(text) + "\""};
   const std::size_t colon = text.rfind(':');
   if (colon == std::string_view::npos) return wrong;
   std::string_view address = text.substr(0, colon);

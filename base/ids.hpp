@@ -13,7 +13,11 @@ constexpr NodeId kReplicasMax = 64;
 constexpr NodeId kFirstClientId = 1024;
 constexpr NodeId kLastClientId = 65535;
 
-constexpr bool is_replica(NodeId node, std::uint32_t group_size) { return node < group_size; }
-constexpr bool is_client(NodeId node) { return node >= kFirstClientId && node <= kLastClientId; }
+constexpr bool is_replica(NodeId node, std::uint32_t group_size) {
+  return node < group_size;
+}
+constexpr bool is_client(NodeId node) {
+  return node >= kFirstClientId && node <= kLastClientId;
+}
 
 }  // namespace prophecy

@@ -14,11 +14,13 @@ namespace {
 
 constexpr const char* kLevelNames[] = {"debug", "info", "warning", "error"};
 
-const char* level_name(LogLevel level) { return kLevelNames[static_cast<int>(level)]; }
+const char* level_name(LogLevel level) {
+  return kLevelNames[static_cast<int>(level)];
+}
 
 std::string utc_now() {
-  const auto now = std::chrono::time_point_cast<std::chrono::microseconds>(
-      std::chrono::system_clock::now());
+  const auto now =
+      std::chrono::time_point_cast<std::chrono::microseconds>(std::chrono::system_clock::now());
   const auto micros = now.time_since_epoch().count() % 1'000'000;
   return fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:06}Z",
                      fmt::gmtime(std::chrono::system_clock::to_time_t(now)), micros);
@@ -35,9 +37,11 @@ void append_text(std::string& line, const LogField& field) {
       [&](const auto& value) {
         using T = std::decay_t<decltype(value)>;
         if constexpr (std::is_same_v<T, std::string_view>) {
-          const bool plain = !value.empty() && value.find_first_not_of(
-              "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.:/_-+[]") ==
-              std::string_view::npos;
+          const bool plain =
+              !value.empty() &&
+              value.find_first_not_of(
+                  "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.:/_-+[]") ==
+                  std::string_view::npos;
           line += fmt::format(" {}={}", field.name, plain ? std::string(value) : quoted(value));
         } else {
           line += fmt::format(" {}={}", field.name, value);
@@ -49,15 +53,17 @@ void append_text(std::string& line, const LogField& field) {
 std::string text_line(LogLevel level, std::string_view component, std::string_view event,
                       std::initializer_list<LogField> fields) {
   std::string line = fmt::format("{} {:<7} {} {}", utc_now(), level_name(level), component, event);
-  for (const LogField& field : fields) append_text(line, field);
+  for (const LogField& field : fields)
+    append_text(line, field);
   return line;
 }
 
 std::string json_line(LogLevel level, std::string_view component, std::string_view event,
                       std::initializer_list<LogField> fields) {
-  nlohmann::ordered_json object{
-      {"time", utc_now()}, {"level", level_name(level)}, {"component", component},
-      {"event", event}};
+  nlohmann::ordered_json object{{"time", utc_now()},
+                                {"level", level_name(level)},
+                                {"component", component},
+                                {"event", event}};
   for (const LogField& field : fields) {
     std::visit([&](const auto& value) { object[std::string(field.name)] = value; }, field.value);
   }
@@ -80,12 +86,10 @@ Logger::Logger(std::string component, LogLevel level, LogFormat format)
 
 Logger::~Logger() = default;
 
-void Logger::write(LogLevel level, std::string_view event,
-                   std::initializer_list<LogField> fields) {
+void Logger::write(LogLevel level, std::string_view event, std::initializer_list<LogField> fields) {
   if (!enabled(level)) return;
-  const std::string line = format_ == LogFormat::json
-                               ? json_line(level, component_, event, fields)
-                               : text_line(level, component_, event, fields);
+  const std::string line = format_ == LogFormat::json ? json_line(level, component_, event, fields)
+                                                      : text_line(level, component_, event, fields);
   sink_->out.log(spdlog::details::log_msg("", spdlog::level::info, line));
   sink_->out.flush();
 }
@@ -103,7 +107,9 @@ void Logger::error(std::string_view event, std::initializer_list<LogField> field
   write(LogLevel::error, event, fields);
 }
 
-void Logger::rename(std::string component) { component_ = std::move(component); }
+void Logger::rename(std::string component) {
+  component_ = std::move(component);
+}
 
 Result<LogLevel> parse_log_level(std::string_view text) {
   for (int i = 0; i < 4; ++i) {

@@ -2,8 +2,8 @@
 // on standard error. A Logger is made by main() and handed down by reference.
 #pragma once
 
-#include <cstdint>
 #include <concepts>
+#include <cstdint>
 #include <initializer_list>
 #include <memory>
 #include <string>

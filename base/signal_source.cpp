@@ -14,7 +14,8 @@ SignalSource::SignalSource(boost::asio::io_context& loop, std::initializer_list<
     : descriptor_(loop), on_signal_(std::move(on_signal)) {
   sigset_t set;
   sigemptyset(&set);
-  for (const int signal : signals) sigaddset(&set, signal);
+  for (const int signal : signals)
+    sigaddset(&set, signal);
   ASSERT(::sigprocmask(SIG_BLOCK, &set, nullptr) == 0);
   const int fd = ::signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
   ASSERT(fd >= 0);

@@ -46,7 +46,8 @@ class TimeoutQueue {
   TimeoutQueue(const TimeoutQueue&) = delete;
   TimeoutQueue& operator=(const TimeoutQueue&) = delete;
   ~TimeoutQueue() {
-    while (head_.next_ != &head_) head_.next_->disarm();
+    while (head_.next_ != &head_)
+      head_.next_->disarm();
   }
 
   // Takes the entry out of whatever queue it waits in, and starts its time anew.

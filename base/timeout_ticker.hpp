@@ -16,8 +16,7 @@ namespace prophecy {
 class TimeoutTicker {
  public:
   // The queues must outlive the ticker.
-  TimeoutTicker(boost::asio::io_context& loop, Duration interval,
-                std::vector<TimeoutQueue*> queues)
+  TimeoutTicker(boost::asio::io_context& loop, Duration interval, std::vector<TimeoutQueue*> queues)
       : timer_(loop), interval_(interval), queues_(std::move(queues)) {}
 
   void start() {
@@ -25,7 +24,8 @@ class TimeoutTicker {
     timer_.async_wait([this](const boost::system::error_code& error) {
       if (error) return;
       const TimePoint now = std::chrono::steady_clock::now();
-      for (TimeoutQueue* queue : queues_) queue->expire(now);
+      for (TimeoutQueue* queue : queues_)
+        queue->expire(now);
       start();
     });
   }

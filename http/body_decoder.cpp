@@ -64,8 +64,8 @@ ParseProgress BodyDecoder::feed_chunked(std::string_view input, std::string& bod
   std::size_t consumed = 0;
   while (consumed < input.size() && state_ != ChunkState::done && state_ != ChunkState::failed) {
     if (state_ == ChunkState::data) {
-      const auto size = static_cast<std::size_t>(
-          std::min<std::uint64_t>(remaining_, input.size() - consumed));
+      const auto size =
+          static_cast<std::size_t>(std::min<std::uint64_t>(remaining_, input.size() - consumed));
       body.append(input.substr(consumed, size));
       remaining_ -= size;
       consumed += size;

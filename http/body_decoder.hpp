@@ -29,8 +29,19 @@ class BodyDecoder {
 
  private:
   enum class ChunkState : std::uint8_t {
-    size_first, size, extension, size_lf, data, data_cr, data_lf,
-    trailer_first, trailer_line, trailer_lf, last_lf, done, failed,
+    size_first,
+    size,
+    extension,
+    size_lf,
+    data,
+    data_cr,
+    data_lf,
+    trailer_first,
+    trailer_line,
+    trailer_lf,
+    last_lf,
+    done,
+    failed,
   };
 
   [[nodiscard]] ParseProgress feed_plain(std::string_view input, std::string& body);
@@ -43,7 +54,7 @@ class BodyDecoder {
 
   BodyFraming framing_ = BodyFraming::none;
   ChunkState state_ = ChunkState::done;
-  std::uint64_t remaining_ = 0;    // of the body, or of the chunk
+  std::uint64_t remaining_ = 0;  // of the body, or of the chunk
   std::size_t body_bytes_max_ = 0;
   std::size_t size_digits_ = 0;    // of the chunk's size, so far
   std::size_t dropped_bytes_ = 0;  // extensions and trailers of this message

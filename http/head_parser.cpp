@@ -14,9 +14,13 @@ std::size_t head_bytes_max(const MessageLimits& limits) {
   return limits.target_bytes_max + limits.header_bytes_max + 4 * limits.header_count_max + 256;
 }
 
-HeadParser& self(llhttp_t* parser) { return *static_cast<HeadParser*>(parser->data); }
+HeadParser& self(llhttp_t* parser) {
+  return *static_cast<HeadParser*>(parser->data);
+}
 
-bool is_target_char(char c) { return c > 0x20 && c < 0x7f && c != '#'; }
+bool is_target_char(char c) {
+  return c > 0x20 && c < 0x7f && c != '#';
+}
 
 }  // namespace
 
@@ -186,8 +190,8 @@ void HeadParser::note_llhttp_failure(llhttp_errno_t error, std::string_view inpu
       return;
     case HPE_INVALID_TRANSFER_ENCODING: {
       const bool both = sink_.fields->count("content-length") > 0;
-      fail(both ? 400 : 501, both ? "Content-Length beside Transfer-Encoding"
-                                  : "Transfer-Encoding is not chunked");
+      fail(both ? 400 : 501,
+           both ? "Content-Length beside Transfer-Encoding" : "Transfer-Encoding is not chunked");
       return;
     }
     default:

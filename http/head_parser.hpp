@@ -56,9 +56,9 @@ class HeadParser {
   const MessageLimits& limits_;
   llhttp_t parser_{};
   ParseFailure failure_;
-  const char* input_begin_ = nullptr;  // of the piece being fed
-  std::size_t bytes_before_input_ = 0; // of this head, in earlier pieces
-  std::size_t field_bytes_ = 0;        // names and values so far
+  const char* input_begin_ = nullptr;   // of the piece being fed
+  std::size_t bytes_before_input_ = 0;  // of this head, in earlier pieces
+  std::size_t field_bytes_ = 0;         // names and values so far
   std::string protocol_;
   std::string name_;
   std::string value_;

@@ -82,12 +82,14 @@ void Response::clear() {
   empty_body(body);
 }
 
-bool is_read_method(std::string_view method) { return method == "GET" || method == "HEAD"; }
+bool is_read_method(std::string_view method) {
+  return method == "GET" || method == "HEAD";
+}
 
 bool is_idempotent_method(std::string_view method) {
   static constexpr std::array<std::string_view, 13> kIdempotent = {
-      "GET",      "HEAD",      "OPTIONS", "TRACE", "PUT",  "DELETE", "PROPFIND",
-      "PROPPATCH", "MKCOL",    "COPY",    "MOVE",  "UNLOCK", "REPORT"};
+      "GET",       "HEAD",  "OPTIONS", "TRACE", "PUT",    "DELETE", "PROPFIND",
+      "PROPPATCH", "MKCOL", "COPY",    "MOVE",  "UNLOCK", "REPORT"};
   return std::find(kIdempotent.begin(), kIdempotent.end(), method) != kIdempotent.end();
 }
 

@@ -150,8 +150,7 @@ ParseState RequestParser::Impl::on_head() {
   request.keep_alive = asks_to_keep_alive(request.fields, request.version_minor);
   // HTTP/1.0 knows no interim answers; and who sends no body waits for nothing.
   const bool has_body = framing.kind == BodyFraming::chunked || framing.length > 0;
-  expects_continue =
-      has_body && request.version_minor >= 1 && request.fields.count("expect") > 0;
+  expects_continue = has_body && request.version_minor >= 1 && request.fields.count("expect") > 0;
   request.body.reserve(static_cast<std::size_t>(std::min(framing.length, kBodyReserveMax)));
   body.start(framing.kind, framing.length, limits.body_bytes_max);
   state = State::body;
@@ -170,10 +169,20 @@ RequestParser::RequestParser(Request& into, const MessageLimits& limits)
 RequestParser::~RequestParser() = default;
 RequestParser::RequestParser(RequestParser&&) noexcept = default;
 
-void RequestParser::reset() { impl_->reset(); }
-ParseProgress RequestParser::feed(std::string_view input) { return impl_->feed(input); }
-const ParseFailure& RequestParser::failure() const { return impl_->failure; }
-bool RequestParser::expects_continue() const { return impl_->expects_continue; }
-bool RequestParser::idle() const { return impl_->state == Impl::State::empty_lines; }
+void RequestParser::reset() {
+  impl_->reset();
+}
+ParseProgress RequestParser::feed(std::string_view input) {
+  return impl_->feed(input);
+}
+const ParseFailure& RequestParser::failure() const {
+  return impl_->failure;
+}
+bool RequestParser::expects_continue() const {
+  return impl_->expects_continue;
+}
+bool RequestParser::idle() const {
+  return impl_->state == Impl::State::empty_lines;
+}
 
 }  // namespace prophecy::http

@@ -13,8 +13,12 @@ constexpr std::size_t kInterimAnswersMax = 8;
 constexpr std::uint64_t kBodyReserveMax = 64 << 10;
 constexpr std::uint16_t kBadGateway = 502;
 
-bool is_interim(std::uint16_t status) { return status >= 100 && status < 200; }
-bool is_without_body(std::uint16_t status) { return status == 204 || status == 304; }
+bool is_interim(std::uint16_t status) {
+  return status >= 100 && status < 200;
+}
+bool is_without_body(std::uint16_t status) {
+  return status == 204 || status == 304;
+}
 
 }  // namespace
 
@@ -142,9 +146,17 @@ ResponseParser::ResponseParser(Response& into, const MessageLimits& limits)
 ResponseParser::~ResponseParser() = default;
 ResponseParser::ResponseParser(ResponseParser&&) noexcept = default;
 
-void ResponseParser::reset(bool answers_head) { impl_->reset(answers_head); }
-ParseProgress ResponseParser::feed(std::string_view input) { return impl_->feed(input); }
-ParseProgress ResponseParser::finish() { return impl_->finish(); }
-const ParseFailure& ResponseParser::failure() const { return impl_->failure; }
+void ResponseParser::reset(bool answers_head) {
+  impl_->reset(answers_head);
+}
+ParseProgress ResponseParser::feed(std::string_view input) {
+  return impl_->feed(input);
+}
+ParseProgress ResponseParser::finish() {
+  return impl_->finish();
+}
+const ParseFailure& ResponseParser::failure() const {
+  return impl_->failure;
+}
 
 }  // namespace prophecy::http

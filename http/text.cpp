@@ -7,9 +7,12 @@ namespace {
 
 constexpr std::array<bool, 256> make_token_table() {
   std::array<bool, 256> table{};
-  for (int c = '0'; c <= '9'; ++c) table[c] = true;
-  for (int c = 'a'; c <= 'z'; ++c) table[c] = true;
-  for (int c = 'A'; c <= 'Z'; ++c) table[c] = true;
+  for (int c = '0'; c <= '9'; ++c)
+    table[c] = true;
+  for (int c = 'a'; c <= 'z'; ++c)
+    table[c] = true;
+  for (int c = 'A'; c <= 'Z'; ++c)
+    table[c] = true;
   for (const char c : std::string_view("!#$%&'*+-.^_`|~")) {
     table[static_cast<unsigned char>(c)] = true;
   }
@@ -18,11 +21,15 @@ constexpr std::array<bool, 256> make_token_table() {
 
 constexpr std::array<bool, 256> kTokenTable = make_token_table();
 
-constexpr bool is_blank(char c) { return c == ' ' || c == '\t'; }
+constexpr bool is_blank(char c) {
+  return c == ' ' || c == '\t';
+}
 
 }  // namespace
 
-bool is_token_char(char c) { return kTokenTable[static_cast<unsigned char>(c)]; }
+bool is_token_char(char c) {
+  return kTokenTable[static_cast<unsigned char>(c)];
+}
 
 bool is_token(std::string_view text) {
   for (const char c : text) {
@@ -50,12 +57,15 @@ bool equal_ignoring_case(std::string_view a, std::string_view b) {
 void append_lower(std::string& out, std::string_view text) {
   const std::size_t begin = out.size();
   out.append(text);
-  for (std::size_t i = begin; i < out.size(); ++i) out[i] = to_lower(out[i]);
+  for (std::size_t i = begin; i < out.size(); ++i)
+    out[i] = to_lower(out[i]);
 }
 
 std::string_view trim(std::string_view text) {
-  while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
-  while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
+  while (!text.empty() && is_blank(text.front()))
+    text.remove_prefix(1);
+  while (!text.empty() && is_blank(text.back()))
+    text.remove_suffix(1);
   return text;
 }
 

@@ -58,8 +58,7 @@ void read_clients(ConfigSection root, GroupFile& group) {
     root.mistake("client", "expected at most " + std::to_string(kGroupClientsMax) + " clients");
   }
   for (ConfigSection& section : sections) {
-    const auto id =
-        static_cast<NodeId>(section.number("id", kFirstClientId, kLastClientId));
+    const auto id = static_cast<NodeId>(section.number("id", kFirstClientId, kLastClientId));
     if (group.has_client(id)) section.mistake("id", "a client of that id stands above");
     group.clients.push_back({id, read_public_key(section)});
   }
@@ -74,7 +73,7 @@ void check_distinct_keys(ConfigSection root, const GroupFile& group) {
     for (std::size_t j = 0; j < i; ++j) {
       if (members[i].public_key == members[j].public_key) {
         root.mistake("replica", "members " + std::to_string(members[j].id) + " and " +
-                             std::to_string(members[i].id) + " have the same public key");
+                                    std::to_string(members[i].id) + " have the same public key");
       }
     }
   }
@@ -99,7 +98,8 @@ Result<GroupFile> read(Result<ConfigFile> file) {
 
 std::vector<Endpoint> GroupFile::addresses() const {
   std::vector<Endpoint> result;
-  for (const GroupReplica& replica : replicas) result.push_back(replica.address);
+  for (const GroupReplica& replica : replicas)
+    result.push_back(replica.address);
   return result;
 }
 
@@ -108,7 +108,8 @@ std::vector<Member> GroupFile::members() const {
   for (NodeId replica = 0; replica < replicas.size(); ++replica) {
     result.push_back({replica, replicas[replica].public_key});
   }
-  for (const GroupClient& client : clients) result.push_back({client.id, client.public_key});
+  for (const GroupClient& client : clients)
+    result.push_back({client.id, client.public_key});
   return result;
 }
 

@@ -35,9 +35,9 @@ struct GroupClient {
 
 struct GroupFile {
   std::array<std::uint8_t, kGroupIdSize> id{};
-  std::uint32_t faults = 1;             // f; replicas.size() == 3f+1
-  std::vector<GroupReplica> replicas;   // at the place of their ids
-  std::vector<GroupClient> clients;     // by rising ids
+  std::uint32_t faults = 1;            // f; replicas.size() == 3f+1
+  std::vector<GroupReplica> replicas;  // at the place of their ids
+  std::vector<GroupClient> clients;    // by rising ids
   sketch::Profile profile;
 
   [[nodiscard]] std::vector<Endpoint> addresses() const;  // of the replicas

@@ -8,7 +8,9 @@ namespace {
 
 constexpr std::size_t kNoteBytesMax = 1024;
 
-TimePoint now() { return std::chrono::steady_clock::now(); }
+TimePoint now() {
+  return std::chrono::steady_clock::now();
+}
 
 pbft::TransportSettings transport_settings() {
   pbft::TransportSettings settings;
@@ -24,16 +26,16 @@ PbftGroup::PbftGroup(boost::asio::io_context& loop, const PbftGroupSettings& set
     : deadline_(settings.replicated_deadline),
       faults_(settings.client.faults),
       client_(settings.client, keys),
-      transport_(loop, transport_settings(), settings.agents,
-                 {.on_frame = [this](NodeId, ByteView frame) { on_frame(frame); },
-                  .on_state =
-                      [this](NodeId replica, bool connected) {
-                        log_.info(connected ? "agent-connected" : "agent-lost",
-                                  {{"replica", replica}});
-                        if (!connected) return;
-                        client_.on_connected(replica, actions_);
-                        perform();
-                      }}),
+      transport_(
+          loop, transport_settings(), settings.agents,
+          {.on_frame = [this](NodeId, ByteView frame) { on_frame(frame); },
+           .on_state =
+               [this](NodeId replica, bool connected) {
+                 log_.info(connected ? "agent-connected" : "agent-lost", {{"replica", replica}});
+                 if (!connected) return;
+                 client_.on_connected(replica, actions_);
+                 perform();
+               }}),
       timer_(loop, [this] { on_timer(); }),
       refutations_(refutations),
       log_(log) {
@@ -44,10 +46,16 @@ PbftGroup::PbftGroup(boost::asio::io_context& loop, const PbftGroupSettings& set
 
 PbftGroup::~PbftGroup() = default;
 
-void PbftGroup::start() { transport_.start(); }
+void PbftGroup::start() {
+  transport_.start();
+}
 
-std::uint32_t PbftGroup::size() const { return static_cast<std::uint32_t>(origins_.size()); }
-std::uint32_t PbftGroup::faults() const { return faults_; }
+std::uint32_t PbftGroup::size() const {
+  return static_cast<std::uint32_t>(origins_.size());
+}
+std::uint32_t PbftGroup::faults() const {
+  return faults_;
+}
 
 void PbftGroup::fast(http::OriginExchange& exchange, NodeId replica, std::string_view wire,
                      bool is_head) {
@@ -101,8 +109,10 @@ void PbftGroup::perform() {
     for (pbft::Outgoing& outgoing : round.sends) {
       transport_.send(outgoing.to, std::move(outgoing.frame));
     }
-    for (const pbft::Refuted& refuted : round.refuted) report(refuted);
-    for (pbft::Completion& completion : round.completions) finish(completion);
+    for (const pbft::Refuted& refuted : round.refuted)
+      report(refuted);
+    for (pbft::Completion& completion : round.completions)
+      finish(completion);
   }
   performing_ = false;
   timer_.arm(client_.next_timer());
@@ -135,19 +145,23 @@ void PbftGroup::finish(pbft::Completion& completion) {
 
 void PbftGroup::report(const pbft::Refuted& refuted) {
   const Note& note = notes_[refuted.call % kNotes];
-  refutations_.on_refuted({.replica = refuted.replica,
-                           .request_head = note.call == refuted.call ? note.head
-                                                                     : std::string_view(),
-                           .vote_digest = refuted.refuted_digest,
-                           .agreed_digest = refuted.agreed_digest});
+  refutations_.on_refuted(
+      {.replica = refuted.replica,
+       .request_head = note.call == refuted.call ? note.head : std::string_view(),
+       .vote_digest = refuted.refuted_digest,
+       .agreed_digest = refuted.agreed_digest});
 }
 
 std::string_view to_string(ReplicatedFailure failure) {
   switch (failure) {
-    case ReplicatedFailure::too_few_replicas: return "too-few-replicas";
-    case ReplicatedFailure::no_agreement: return "no-agreement";
-    case ReplicatedFailure::overloaded: return "overloaded";
-    case ReplicatedFailure::too_large: return "too-large";
+    case ReplicatedFailure::too_few_replicas:
+      return "too-few-replicas";
+    case ReplicatedFailure::no_agreement:
+      return "no-agreement";
+    case ReplicatedFailure::overloaded:
+      return "overloaded";
+    case ReplicatedFailure::too_large:
+      return "too-large";
   }
   return "";
 }

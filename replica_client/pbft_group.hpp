@@ -30,8 +30,8 @@ struct PbftGroupSettings {
 class PbftGroup final : public ReplicaGroup {
  public:
   PbftGroup(boost::asio::io_context& loop, const PbftGroupSettings& settings,
-            const pbft::KeyRing& keys, http::OriginTimeouts& timeouts, RefutationHandler& refutations,
-            Logger& log);
+            const pbft::KeyRing& keys, http::OriginTimeouts& timeouts,
+            RefutationHandler& refutations, Logger& log);
   ~PbftGroup() override;
 
   void start();

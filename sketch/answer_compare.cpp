@@ -49,8 +49,8 @@ std::vector<AnswerDifference> compare(const AnswerForm& one, const AnswerForm& o
   if (one.status != other.status) differences.push_back({"status", "", 0});
   compare_fields(one, other, differences);
   if (one.body != other.body) {
-    const auto ends = std::mismatch(one.body.begin(), one.body.end(), other.body.begin(),
-                                    other.body.end());
+    const auto ends =
+        std::mismatch(one.body.begin(), one.body.end(), other.body.begin(), other.body.end());
     differences.push_back({"body", "", static_cast<std::uint64_t>(ends.first - one.body.begin())});
   }
   return differences;

@@ -111,19 +111,24 @@ constexpr NamedAnswerRule kAnswerRules[] = {
 };
 
 constexpr NamedAnswerRule kAnswerPrefixes[] = {
-    {"access-control-", AnswerRule::covered},
-    {"cross-origin-", AnswerRule::covered},
-    {"prophecy-", AnswerRule::dropped},
-    {"proxy-", AnswerRule::hop_by_hop},
-    {"x-accel-", AnswerRule::internal},
-    {"x-cache", AnswerRule::dropped},
+    {"access-control-", AnswerRule::covered}, {"cross-origin-", AnswerRule::covered},
+    {"prophecy-", AnswerRule::dropped},       {"proxy-", AnswerRule::hop_by_hop},
+    {"x-accel-", AnswerRule::internal},       {"x-cache", AnswerRule::dropped},
 };
 
 }  // namespace
 
-std::span<const NamedRequestRule> default_request_rules() { return kRequestRules; }
-std::span<const NamedRequestRule> request_prefix_rules() { return kRequestPrefixes; }
-std::span<const NamedAnswerRule> default_answer_rules() { return kAnswerRules; }
-std::span<const NamedAnswerRule> answer_prefix_rules() { return kAnswerPrefixes; }
+std::span<const NamedRequestRule> default_request_rules() {
+  return kRequestRules;
+}
+std::span<const NamedRequestRule> request_prefix_rules() {
+  return kRequestPrefixes;
+}
+std::span<const NamedAnswerRule> default_answer_rules() {
+  return kAnswerRules;
+}
+std::span<const NamedAnswerRule> answer_prefix_rules() {
+  return kAnswerPrefixes;
+}
 
 }  // namespace prophecy::sketch

@@ -21,8 +21,7 @@ inline void sort_by_name(const http::FieldList& fields, std::vector<std::size_t>
 }
 
 // Empty parts of a list mean nothing (RFC 9110, 5.6.1) and are left out.
-inline void append_list_part(std::string& list, std::string_view separator,
-                             std::string_view part) {
+inline void append_list_part(std::string& list, std::string_view separator, std::string_view part) {
   if (!list.empty() && !part.empty()) list.append(separator);
   list.append(part);
 }

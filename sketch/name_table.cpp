@@ -9,7 +9,9 @@
 namespace prophecy::sketch {
 namespace {
 
-std::uint64_t hash_of(std::string_view name) { return XXH3_64bits(name.data(), name.size()); }
+std::uint64_t hash_of(std::string_view name) {
+  return XXH3_64bits(name.data(), name.size());
+}
 
 }  // namespace
 

@@ -76,8 +76,7 @@ void Profile::add_keyed(ConfigSection& section) {
 void Profile::add_forwarded(ConfigSection& section) {
   constexpr std::string_view kKey = "forwarded_headers";
   for (const std::string& name : read_names(section, kKey)) {
-    const bool allowed =
-        !knows_request_field(name) || request_rule(name) == RequestRule::forwarded;
+    const bool allowed = !knows_request_field(name) || request_rule(name) == RequestRule::forwarded;
     if (!allowed) {
       section.mistake(kKey, "expected fields that nothing else is decided about; \"" + name +
                                 "\" may not be forwarded without being keyed");
@@ -143,13 +142,17 @@ void Profile::compute_id() {
     writer.integer(static_cast<std::uint8_t>(rule));
   };
   // An empty name separates the four lists; no rule has one.
-  for (const auto& entry : request_rules_.sorted()) add(entry.name, entry.value);
+  for (const auto& entry : request_rules_.sorted())
+    add(entry.name, entry.value);
   add("", 0);
-  for (const auto& [name, rule] : request_prefix_rules()) add(name, rule);
+  for (const auto& [name, rule] : request_prefix_rules())
+    add(name, rule);
   add("", 0);
-  for (const auto& entry : answer_rules_.sorted()) add(entry.name, entry.value);
+  for (const auto& entry : answer_rules_.sorted())
+    add(entry.name, entry.value);
   add("", 0);
-  for (const auto& [name, rule] : answer_prefix_rules()) add(name, rule);
+  for (const auto& [name, rule] : answer_prefix_rules())
+    add(name, rule);
   id_ = sha256(text);
 }
 

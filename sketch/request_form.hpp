@@ -64,8 +64,8 @@ class RequestCanonicalizer {
 
   const Profile& profile_;
   NominatedNames nominated_;
-  std::string target_;            // in origin form, or "*"
-  std::string host_;              // the Host field in its one form
+  std::string target_;  // in origin form, or "*"
+  std::string host_;    // the Host field in its one form
   std::string joined_;
   std::vector<std::size_t> keyed_;      // positions in the request's fields, sorted by name
   std::vector<std::size_t> forwarded_;  // the same

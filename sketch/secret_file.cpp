@@ -22,8 +22,9 @@ Result<Secret> load_sketch_secret(const std::filesystem::path& path) {
   if (text.ends_with('\n')) text.remove_suffix(1);
   Secret secret{};
   if (!text.starts_with(kPrefix) || !from_hex(text.substr(kPrefix.size()), secret)) {
-    return Error{ErrorKind::invalid,
-                 path.string() + ": expected one line, \"sketch-secret:\" and 64 hexadecimal digits"};
+    return Error{
+        ErrorKind::invalid,
+        path.string() + ": expected one line, \"sketch-secret:\" and 64 hexadecimal digits"};
   }
   return secret;
 }

@@ -20,7 +20,9 @@ void append_tail(std::string& out, const AnswerFraming& framing) {
   http::end_head(out);
 }
 
-bool has_no_content(std::uint16_t status) { return status == 204 || status == 304; }
+bool has_no_content(std::uint16_t status) {
+  return status == 204 || status == 304;
+}
 
 // Half of the sketch is enough to tell representations apart, and keeps the other half secret.
 constexpr std::size_t kTagBytes = 10;
@@ -84,15 +86,16 @@ void append_answer(std::string& out, const sketch::AnswerForm& form,
     http::append_field(out, "etag", tag_text);
   }
   // The length of the body that HEAD did not bring is one of its covered fields.
-  if (!framing.answers_head && !has_no_content(status)) http::append_content_length(out, form.body.size());
+  if (!framing.answers_head && !has_no_content(status))
+    http::append_content_length(out, form.body.size());
   append_tail(out, framing);
   if (!framing.answers_head && !has_no_content(status)) out += form.body;
 }
 
 void append_error(std::string& out, std::uint16_t status, std::string_view reason,
                   const AnswerFraming& framing) {
-  std::string body = std::to_string(status) + " " + std::string(http::reason_phrase(status)) + ": " +
-                     std::string(reason) + "\n";
+  std::string body = std::to_string(status) + " " + std::string(http::reason_phrase(status)) +
+                     ": " + std::string(reason) + "\n";
   http::append_status_line(out, status);
   out += "content-type: text/plain\r\ncache-control: no-store\r\nprophecy-reason: ";
   out += reason;

@@ -17,9 +17,9 @@ namespace prophecy::sketcher {
 struct AnswerFraming {
   bool answers_head = false;
   bool keep_alive = true;
-  std::uint8_t version_minor = 1;        // the request's
-  std::string_view if_none_match;        // empty: none
-  std::string_view date;                 // IMF-fixdate
+  std::uint8_t version_minor = 1;  // the request's
+  std::string_view if_none_match;  // empty: none
+  std::string_view date;           // IMF-fixdate
 };
 
 // Appends the answer. With a sketch, a 200 carries it as its strong ETag, and becomes a 304 where

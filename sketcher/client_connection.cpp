@@ -20,7 +20,9 @@ constexpr std::size_t kBodyBufferBytes = 64 << 10;
 constexpr std::size_t kKeptBytesMax = 4 << 10;
 constexpr std::size_t kLingerBytesMax = 1 << 20;
 
-TimePoint now() { return std::chrono::steady_clock::now(); }
+TimePoint now() {
+  return std::chrono::steady_clock::now();
+}
 
 }  // namespace
 

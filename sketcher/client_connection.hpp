@@ -48,9 +48,8 @@ class ConnectionOwner {
 
 class ClientConnection final : private AnswerSink, private TimeoutEntry {
  public:
-  ClientConnection(boost::asio::ip::tcp::socket socket, std::string address,
-                   WorkerContext& context, ConnectionTimeouts& timeouts, DateCache& date,
-                   ConnectionOwner& owner);
+  ClientConnection(boost::asio::ip::tcp::socket socket, std::string address, WorkerContext& context,
+                   ConnectionTimeouts& timeouts, DateCache& date, ConnectionOwner& owner);
   ~ClientConnection() override;
 
   void start();
@@ -104,8 +103,8 @@ class ClientConnection final : private AnswerSink, private TimeoutEntry {
   http::Request request_;
   http::RequestParser parser_;
   Exchange exchange_;
-  std::string input_;             // its size is the buffer's
-  std::size_t input_begin_ = 0;   // unparsed: [begin, end)
+  std::string input_;            // its size is the buffer's
+  std::size_t input_begin_ = 0;  // unparsed: [begin, end)
   std::size_t input_end_ = 0;
   std::string output_;
   std::size_t output_begin_ = 0;  // unsent: [begin, size)

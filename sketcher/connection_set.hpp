@@ -22,7 +22,8 @@ class ConnectionSet {
   // `visit` must not add or remove connections.
   template <class Visit>
   void for_each(Visit visit) {
-    for (auto& connection : connections_) visit(*connection);
+    for (auto& connection : connections_)
+      visit(*connection);
   }
 
  private:

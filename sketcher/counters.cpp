@@ -11,7 +11,8 @@ Result<WorkerCounters*> map_counters(std::size_t workers) {
                         MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) return io_error("shared memory for counters");
   auto* blocks = static_cast<WorkerCounters*>(memory);
-  for (std::size_t i = 0; i < workers; ++i) new (blocks + i) WorkerCounters;
+  for (std::size_t i = 0; i < workers; ++i)
+    new (blocks + i) WorkerCounters;
   return blocks;
 }
 

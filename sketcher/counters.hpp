@@ -57,7 +57,7 @@ struct alignas(64) WorkerCounters {
   Counter unsketchable;        // replicated answers that the history may not hold
   Counter table_inserts;
   Counter table_replaces;
-  Counter timeouts;  // clients that were too slow
+  Counter timeouts;     // clients that were too slow
   Counter events_lost;  // divergences that did not fit into the channel to the master
   std::array<Counter, replica_client::kReplicatedFailureCount> replicated_failures;
   std::array<OriginCounters, kReplicasMax> origins;

@@ -46,24 +46,23 @@ std::string to_json(const Divergence& divergence, std::uint32_t worker) {
     differences.push_back(to_json(difference));
   }
   const bool fast = divergence.kind == DivergenceKind::fast_read;
-  const Json json{
-      {"time", utc_now()},
-      {"event", "divergence"},
-      {"replica", divergence.replica},
-      {"origin", divergence.origin},
-      {"kind", fast ? "fast_read" : "replicated"},
-      {"worker", worker},
-      {"request",
-       {{"method", divergence.method.substr(0, 32)},
-        {"authority", divergence.authority.substr(0, 256)},
-        {"target", divergence.target.substr(0, kTextBytesMax)}}},
-      {"history_confirms", divergence.history_confirms},
-      {"sigma", divergence.sigma},
-      {"differs", std::move(differences)},
-      {"answer",
-       side(divergence.answer_status, divergence.answer_body_bytes, divergence.answer_digest)},
-      {"agreed",
-       side(divergence.agreed_status, divergence.agreed_body_bytes, divergence.agreed_digest)}};
+  const Json json{{"time", utc_now()},
+                  {"event", "divergence"},
+                  {"replica", divergence.replica},
+                  {"origin", divergence.origin},
+                  {"kind", fast ? "fast_read" : "replicated"},
+                  {"worker", worker},
+                  {"request",
+                   {{"method", divergence.method.substr(0, 32)},
+                    {"authority", divergence.authority.substr(0, 256)},
+                    {"target", divergence.target.substr(0, kTextBytesMax)}}},
+                  {"history_confirms", divergence.history_confirms},
+                  {"sigma", divergence.sigma},
+                  {"differs", std::move(differences)},
+                  {"answer", side(divergence.answer_status, divergence.answer_body_bytes,
+                                  divergence.answer_digest)},
+                  {"agreed", side(divergence.agreed_status, divergence.agreed_body_bytes,
+                                  divergence.agreed_digest)}};
   return json.dump(-1, ' ', true, Json::error_handler_t::replace);
 }
 

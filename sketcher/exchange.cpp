@@ -18,7 +18,9 @@ constexpr std::size_t kKeptBytesMax = 4096;
 Exchange::Exchange(WorkerContext& context, AnswerSink& sink)
     : context_(context), sink_(sink), fast_(*this) {}
 
-Exchange::~Exchange() { abandon(); }
+Exchange::~Exchange() {
+  abandon();
+}
 
 void Exchange::start(const http::Request& request, std::string_view client_address) {
   ASSERT(state_ == State::idle);
@@ -90,8 +92,7 @@ void Exchange::on_fast_answer(http::Response& response) {
   const std::optional<Sketch> sketch = usable ? sketch_of(form) : std::nullopt;
   const double share = context_.settings.fail_fast_reads;
   const bool forced = share > 0 && context_.random.below(1U << 20) < share * (1U << 20);
-  const ReadStep step =
-      algorithm_->on_fast_answer(sketch, context_.table.lookup(key_), forced);
+  const ReadStep step = algorithm_->on_fast_answer(sketch, context_.table.lookup(key_), forced);
   if (step == ReadStep::deliver_fast) {
     state_ = State::idle;
     algorithm_.reset();
@@ -106,9 +107,9 @@ void Exchange::on_fast_answer(http::Response& response) {
   ask_group(ReplicatedKind::ordered);
 }
 
-void Exchange::keep_as_evidence(const sketch::AnswerForm& form,
-                                const std::optional<Sketch>& sketch, http::Response& response) {
-  evidence_.emplace();
+void Exchange::keep_as_evidence(const sketch::AnswerForm& form, const std::optional<Sketch>& sketch,
+                                http::Response& response) {
+  evidence_ = Evidence{};
   evidence_->status = form.status != 0 ? form.status : response.status;
   evidence_->head.assign(form.head.begin(), form.head.end());
   evidence_->body = std::move(response.body);
@@ -116,8 +117,8 @@ void Exchange::keep_as_evidence(const sketch::AnswerForm& form,
 }
 
 void Exchange::on_fast_failure(ExchangeEnd end) {
-  const bool unreachable = end == ExchangeEnd::not_sent || end == ExchangeEnd::stale ||
-                           end == ExchangeEnd::broken;
+  const bool unreachable =
+      end == ExchangeEnd::not_sent || end == ExchangeEnd::stale || end == ExchangeEnd::broken;
   if (unreachable && ask_another_replica()) return;
   const ReadStep step = algorithm_->on_fast_failure();
   ASSERT(step == ReadStep::ask_group);
@@ -176,9 +177,8 @@ void Exchange::settle(const ReplicatedAnswer& answer, const std::optional<Sketch
 void Exchange::report_divergence(const ReplicatedAnswer& answer,
                                  const std::optional<Sketch>& sketch) {
   ASSERT(evidence_.has_value());
-  const sketch::AnswerForm refuted{.status = evidence_->status,
-                                   .head = evidence_->head,
-                                   .body = evidence_->body};
+  const sketch::AnswerForm refuted{
+      .status = evidence_->status, .head = evidence_->head, .body = evidence_->body};
   Divergence divergence;
   divergence.kind = DivergenceKind::fast_read;
   divergence.replica = replica_;

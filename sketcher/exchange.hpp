@@ -13,7 +13,7 @@
 #include <string_view>
 
 #include "replica_client/group.hpp"
-#include "sketcher/read_algorithm.hpp"
+#include "sketcher/core/read_algorithm.hpp"
 #include "sketcher/worker_context.hpp"
 
 namespace prophecy::sketcher {
@@ -29,8 +29,7 @@ class AnswerSink {
   ~AnswerSink() = default;
 };
 
-class Exchange final : private http::OriginHandler,
-                       private replica_client::ReplicatedHandler {
+class Exchange final : private http::OriginHandler, private replica_client::ReplicatedHandler {
  public:
   Exchange(WorkerContext& context, AnswerSink& sink);
   ~Exchange();
@@ -76,8 +75,8 @@ class Exchange final : private http::OriginHandler,
   std::optional<ReadAlgorithm> algorithm_;  // a read in mode prophecy
   http::OriginExchange fast_;
   std::uint64_t replicated_call_ = 0;
-  NodeId replica_ = 0;            // drawn for the fast read
-  std::uint64_t tried_ = 0;       // replicas that gave no answer, one bit each
+  NodeId replica_ = 0;       // drawn for the fast read
+  std::uint64_t tried_ = 0;  // replicas that gave no answer, one bit each
 
   // The fast answer that did not validate, until the group has judged it.
   struct Evidence {

@@ -10,19 +10,18 @@ Result<Installation> load_installation(const std::filesystem::path& config) {
   auto group = pbft::load_group_file(settings->group.file);
   if (!group) return group.error();
   if (settings->origins.size() != group->replicas.size()) {
-    return Error{ErrorKind::invalid,
-                 config.string() + ":1: origin: expected " +
-                     std::to_string(group->replicas.size()) + " of them, one for each replica of " +
-                     settings->group.file.string() + ", got " +
-                     std::to_string(settings->origins.size())};
+    return Error{ErrorKind::invalid, config.string() + ":1: origin: expected " +
+                                         std::to_string(group->replicas.size()) +
+                                         " of them, one for each replica of " +
+                                         settings->group.file.string() + ", got " +
+                                         std::to_string(settings->origins.size())};
   }
   auto keys = pbft::load_key_ring(*group, settings->group.client_id, settings->group.key_file);
   if (!keys) return keys.error();
   const auto secret = sketch::load_sketch_secret(settings->sketch_key_file);
   if (!secret) return secret.error();
   sketch::SketchFunction function(settings->digest, *secret, group->profile);
-  return Installation{std::move(*settings), std::move(*group), std::move(*keys),
-                      std::move(function)};
+  return Installation{std::move(*settings), std::move(*group), std::move(*keys), function};
 }
 
 }  // namespace prophecy::sketcher

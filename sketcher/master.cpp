@@ -138,9 +138,10 @@ int Master::run() {
 
 Result<> Master::start_worker_at(std::uint32_t index) {
   std::vector<int> sockets;
-  for (const Listener& listener : listeners_) sockets.push_back(listener.sockets[index].get());
-  auto started = start_worker(workers_[index], installation_, sockets, table_, counters_[index],
-                              log_);
+  for (const Listener& listener : listeners_)
+    sockets.push_back(listener.sockets[index].get());
+  auto started =
+      start_worker(workers_[index], installation_, sockets, table_, counters_[index], log_);
   if (started) receive_events(index);
   return started;
 }
@@ -207,10 +208,9 @@ void Master::on_worker_ended(std::uint32_t index, int wait_status) {
     if (!clean) exit_status_ = 1;
     return finish_when_all_stopped();
   }
-  log_.error("worker-died",
-             {{"worker", index},
-              {"signal", WIFSIGNALED(wait_status) ? WTERMSIG(wait_status) : 0},
-              {"status", WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : 0}});
+  log_.error("worker-died", {{"worker", index},
+                             {"signal", WIFSIGNALED(wait_status) ? WTERMSIG(wait_status) : 0},
+                             {"status", WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : 0}});
   worker.state = WorkerState::waiting;
   Seat& seat = *seats_[index];
   const bool short_lived = std::chrono::steady_clock::now() - worker.started < kShortLife;
@@ -244,7 +244,8 @@ void Master::replace(std::uint32_t index) {
 void Master::stop() {
   if (!stopping_) log_.info("stopping");
   stopping_ = true;
-  for (Listener& listener : listeners_) listener.sockets.clear();
+  for (Listener& listener : listeners_)
+    listener.sockets.clear();
   signal_workers(SIGTERM);
   for (WorkerProcess& worker : workers_) {
     seats_[worker.index]->pause.cancel();

@@ -50,8 +50,8 @@ void add_worker(Exposition& out, const WorkerProcess& worker, const WorkerCounte
               counters.connections_accepted.get());
   out.counter("prophecy_transitions_total", "Reads whose agreed answer differed from the history.",
               {{"worker", index}}, counters.transitions.get());
-  out.counter("prophecy_client_timeouts_total", "Clients that were too slow.",
-              {{"worker", index}}, counters.timeouts.get());
+  out.counter("prophecy_client_timeouts_total", "Clients that were too slow.", {{"worker", index}},
+              counters.timeouts.get());
   out.counter("prophecy_worker_restarts_total", "Replacements of a worker that died.",
               {{"worker", index}}, worker.restarts);
 }
@@ -64,8 +64,9 @@ void add_origin(Exposition& out, const OriginAddress& origin, const OriginTotals
   for (std::size_t i = 0; i < totals.exchanges.size(); ++i) {
     Labels with_end = labels;
     with_end["end"] = http::to_string(static_cast<http::ExchangeEnd>(i));
-    out.counter("prophecy_fast_reads_total", "Fast reads by how the exchange with the origin ended.",
-                with_end, totals.exchanges[i]);
+    out.counter("prophecy_fast_reads_total",
+                "Fast reads by how the exchange with the origin ended.", with_end,
+                totals.exchanges[i]);
   }
 }
 

@@ -45,11 +45,11 @@ class MetricsServer::Connection : public std::enable_shared_from_this<Connection
 
  private:
   void read() {
-    socket_.async_read_some(asio::buffer(input_), [self = shared_from_this()](error_code error,
-                                                                              std::size_t size) {
-      if (error) return self->finish();
-      self->on_bytes({self->input_.data(), size});
-    });
+    socket_.async_read_some(asio::buffer(input_),
+                            [self = shared_from_this()](error_code error, std::size_t size) {
+                              if (error) return self->finish();
+                              self->on_bytes({self->input_.data(), size});
+                            });
   }
 
   void on_bytes(std::string_view bytes) {
@@ -73,15 +73,17 @@ class MetricsServer::Connection : public std::enable_shared_from_this<Connection
 
   void answer_page() {
     const std::string page = server_.page_();
-    output_ = "HTTP/1.1 200 OK\r\ncontent-type: text/plain; version=0.0.4; charset=utf-8\r\n"
-              "content-length: " + std::to_string(page.size()) + "\r\nconnection: close\r\n\r\n" +
-              page;
+    output_ =
+        "HTTP/1.1 200 OK\r\ncontent-type: text/plain; version=0.0.4; charset=utf-8\r\n"
+        "content-length: " +
+        std::to_string(page.size()) + "\r\nconnection: close\r\n\r\n" + page;
     write();
   }
 
   void answer_error(std::uint16_t status, std::string_view reason) {
     DateCache date;
-    append_error(output_, status, reason, {.keep_alive = false, .if_none_match = {}, .date = date.now()});
+    append_error(output_, status, reason,
+                 {.keep_alive = false, .if_none_match = {}, .date = date.now()});
     write();
   }
 

@@ -18,8 +18,8 @@ constexpr Duration kShort = milliseconds(10);
 constexpr Duration kLong = std::chrono::hours(1);
 
 void read_sketcher(ConfigSection section, Settings& settings) {
-  const std::uint64_t cores = std::clamp(std::thread::hardware_concurrency(), 1U,
-                                         static_cast<unsigned>(kWorkersMax));
+  const std::uint64_t cores =
+      std::clamp(std::thread::hardware_concurrency(), 1U, static_cast<unsigned>(kWorkersMax));
   settings.workers = static_cast<std::uint32_t>(section.number("workers", 1, kWorkersMax, cores));
   settings.mode = static_cast<Mode>(section.choice("mode", kModes, 0));
   settings.listen = section.endpoints("listen");
@@ -36,8 +36,8 @@ void read_sketcher(ConfigSection section, Settings& settings) {
 }
 
 void read_log(ConfigSection section, Settings& settings) {
-  settings.log_level = static_cast<LogLevel>(
-      section.choice("level", {"debug", "info", "warning", "error"}, 1));
+  settings.log_level =
+      static_cast<LogLevel>(section.choice("level", {"debug", "info", "warning", "error"}, 1));
   settings.log_format = static_cast<LogFormat>(section.choice("format", {"text", "json"}, 0));
 }
 
@@ -85,7 +85,8 @@ void read_origins(ConfigSection root, Settings& settings) {
             [](const auto& a, const auto& b) { return a.replica < b.replica; });
   for (std::size_t i = 0; i < settings.origins.size(); ++i) {
     if (settings.origins[i].replica == i) continue;
-    root.mistake("origin", "expected one [[origin]] for each replica from 0 on, and no two for one");
+    root.mistake("origin",
+                 "expected one [[origin]] for each replica from 0 on, and no two for one");
     break;
   }
   if (settings.origins.empty()) root.mistake("origin", "missing; expected one for each replica");
@@ -93,7 +94,9 @@ void read_origins(ConfigSection root, Settings& settings) {
 
 }  // namespace
 
-std::string_view to_string(Mode mode) { return kModes[static_cast<std::size_t>(mode)]; }
+std::string_view to_string(Mode mode) {
+  return kModes[static_cast<std::size_t>(mode)];
+}
 
 Result<Settings> load_settings(const std::filesystem::path& path) {
   auto file = ConfigFile::load(path);

@@ -9,16 +9,20 @@ using Json = nlohmann::ordered_json;
 
 std::string_view to_string(WorkerState state) {
   switch (state) {
-    case WorkerState::running: return "running";
-    case WorkerState::waiting: return "waiting";
-    case WorkerState::stopped: return "stopped";
+    case WorkerState::running:
+      return "running";
+    case WorkerState::waiting:
+      return "waiting";
+    case WorkerState::stopped:
+      return "stopped";
   }
   return "";
 }
 
 std::uint64_t sum(std::span<const WorkerCounters> blocks, Counter WorkerCounters::*member) {
   std::uint64_t total = 0;
-  for (const WorkerCounters& block : blocks) total += (block.*member).get();
+  for (const WorkerCounters& block : blocks)
+    total += (block.*member).get();
   return total;
 }
 
@@ -89,7 +93,8 @@ Json failures_json(std::span<const WorkerCounters> blocks) {
   Json failures = Json::object();
   for (std::size_t i = 0; i < replica_client::kReplicatedFailureCount; ++i) {
     std::uint64_t total = 0;
-    for (const WorkerCounters& block : blocks) total += block.replicated_failures[i].get();
+    for (const WorkerCounters& block : blocks)
+      total += block.replicated_failures[i].get();
     const auto failure = static_cast<replica_client::ReplicatedFailure>(i);
     failures[std::string(replica_client::to_string(failure))] = total;
   }

@@ -32,9 +32,11 @@ replica_client::PbftGroupSettings group_settings(const Installation& installatio
   group.client.session_count = settings.group.sessions;
   group.client.first_session = setup.index * settings.group.sessions;
   group.client.queue_max = settings.group.queue_max;
+  group.client.linearizable_reads = settings.mode == Mode::pbft_ro;
   group.client.first_timestamp = setup.first_timestamp;
   group.replicated_deadline = settings.group.deadline;
-  for (const auto& replica : installation.group.replicas) group.agents.push_back(replica.address);
+  for (const auto& replica : installation.group.replicas)
+    group.agents.push_back(replica.address);
   for (const OriginAddress& origin : settings.origins) {
     http::OriginSettings pool;
     pool.address = origin.address;
@@ -93,13 +95,12 @@ Worker::Worker(const Installation& installation, WorkerSetup setup, HistoryTable
                            .send = TimeoutQueue(settings_.timeouts.send),
                            .linger = TimeoutQueue(kLinger)},
       ticker_(loop_, kTick,
-              {&connection_timeouts_.header, &connection_timeouts_.body,
-               &connection_timeouts_.idle, &connection_timeouts_.send,
-               &connection_timeouts_.linger, &origin_timeouts_.connect, &origin_timeouts_.answer,
-               &origin_timeouts_.idle}),
+              {&connection_timeouts_.header, &connection_timeouts_.body, &connection_timeouts_.idle,
+               &connection_timeouts_.send, &connection_timeouts_.linger, &origin_timeouts_.connect,
+               &origin_timeouts_.answer, &origin_timeouts_.idle}),
       divergences_(std::move(setup.event_channel), setup.index, counters),
-      group_(loop_, group_settings(installation, setup), installation.keys, origin_timeouts_,
-             *this, log),
+      group_(loop_, group_settings(installation, setup), installation.keys, origin_timeouts_, *this,
+             log),
       context_{.settings = settings_,
                .profile = installation.group.profile,
                .sketch = installation.sketch,
@@ -113,8 +114,7 @@ Worker::Worker(const Installation& installation, WorkerSetup setup, HistoryTable
       connections_(settings_.limits.connections_max) {
   for (UniqueFd& listener : setup.listeners) {
     acceptors_.push_back(std::make_unique<Acceptor>(
-        loop_, std::move(listener),
-        [this](asio::ip::tcp::socket socket, std::string address) {
+        loop_, std::move(listener), [this](asio::ip::tcp::socket socket, std::string address) {
           on_accepted(std::move(socket), std::move(address));
         }));
   }
@@ -123,7 +123,8 @@ Worker::Worker(const Installation& installation, WorkerSetup setup, HistoryTable
 int Worker::run() {
   ticker_.start();
   group_.start();
-  for (auto& acceptor : acceptors_) acceptor->resume();
+  for (auto& acceptor : acceptors_)
+    acceptor->resume();
   loop_.run();
   return 0;
 }
@@ -137,7 +138,8 @@ void Worker::on_accepted(asio::ip::tcp::socket socket, std::string address) {
   connection.start();
   // New clients wait in the listeners' backlogs until one of the others has gone.
   if (connections_.full()) {
-    for (auto& acceptor : acceptors_) acceptor->pause();
+    for (auto& acceptor : acceptors_)
+      acceptor->pause();
   }
 }
 
@@ -148,7 +150,8 @@ void Worker::on_connection_closed(ClientConnection& connection) {
   if (draining_) {
     if (connections_.empty()) finish_drain();
   } else if (was_full) {
-    for (auto& acceptor : acceptors_) acceptor->resume();
+    for (auto& acceptor : acceptors_)
+      acceptor->resume();
   }
 }
 
@@ -179,7 +182,8 @@ void Worker::drain() {
   drain_timer_.async_wait([this](const boost::system::error_code& error) {
     if (!error) finish_drain();
   });
-  for (auto& acceptor : acceptors_) acceptor->close();
+  for (auto& acceptor : acceptors_)
+    acceptor->close();
   connections_.for_each([](ClientConnection& connection) { connection.drain(); });
   if (connections_.empty()) finish_drain();
 }

@@ -28,9 +28,9 @@ void close_all_but(std::vector<int> keep) {
 // Rises with real time, so a replacement's sessions start beyond what its predecessor used: no
 // session makes a million requests a second.
 std::uint64_t wall_clock_micros() {
-  return static_cast<std::uint64_t>(std::chrono::duration_cast<microseconds>(
-                                        std::chrono::system_clock::now().time_since_epoch())
-                                        .count());
+  return static_cast<std::uint64_t>(
+      std::chrono::duration_cast<microseconds>(std::chrono::system_clock::now().time_since_epoch())
+          .count());
 }
 
 [[noreturn]] void be_worker(const WorkerProcess& process, UniqueFd channel, int master_pid,
@@ -49,7 +49,8 @@ std::uint64_t wall_clock_micros() {
   counters.connections.set(0);
   WorkerSetup setup;
   setup.index = process.index;
-  for (const int fd : listeners) setup.listeners.emplace_back(fd);
+  for (const int fd : listeners)
+    setup.listeners.emplace_back(fd);
   setup.event_channel = std::move(channel);
   setup.first_timestamp = wall_clock_micros();
   const int status = run_worker(installation, std::move(setup), table, counters, log);

@@ -83,7 +83,8 @@ Result<std::vector<std::filesystem::path>> generate_group(const KeygenRequest& r
     std::error_code ignored;
     // create_file may have failed behind the creation, on a full disk.
     if (!existed) std::filesystem::remove(path, ignored);
-    for (const auto& other : made) std::filesystem::remove(other, ignored);
+    for (const auto& other : made)
+      std::filesystem::remove(other, ignored);
     if (made_directory) std::filesystem::remove(request.directory, ignored);
     return created.error();
   }

@@ -33,7 +33,8 @@ int run(const Options& options) {
     std::cerr << "prophecyctl: " << files.error().message << '\n';
     return files.error().kind == ErrorKind::invalid ? 2 : 1;
   }
-  for (const auto& file : *files) std::cout << file.string() << '\n';
+  for (const auto& file : *files)
+    std::cout << file.string() << '\n';
   return 0;
 }
 

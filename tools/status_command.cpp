@@ -48,11 +48,13 @@ std::string cell_text(const Json& value) {
 void print_table(const std::string& title, const Json& rows) {
   if (rows.empty()) return;
   std::vector<std::size_t> widths;
-  for (const auto& [name, value] : rows.front().items()) widths.push_back(name.size());
+  for (const auto& [name, value] : rows.front().items())
+    widths.push_back(name.size());
   for (const Json& row : rows) {
     std::size_t column = 0;
     for (const auto& [name, value] : row.items()) {
-      if (column < widths.size()) widths[column] = std::max(widths[column], cell_text(value).size());
+      if (column < widths.size())
+        widths[column] = std::max(widths[column], cell_text(value).size());
       ++column;
     }
   }
@@ -65,7 +67,8 @@ void print_table(const std::string& title, const Json& rows) {
   for (const Json& row : rows) {
     column = 0;
     for (const auto& [name, value] : row.items()) {
-      std::cout << fmt::format("  {:<{}}", cell_text(value), column < widths.size() ? widths[column] : 0);
+      std::cout << fmt::format("  {:<{}}", cell_text(value),
+                               column < widths.size() ? widths[column] : 0);
       ++column;
     }
     std::cout << '\n';
@@ -79,7 +82,8 @@ void print_for_people(const Json& status) {
       std::cout << fmt::format("{}: {}\n", name, inline_text(value));
     } else if (value.is_array() && !value.empty() && !value.front().is_object()) {
       std::cout << fmt::format("{}:", name);
-      for (const Json& element : value) std::cout << ' ' << scalar_text(element);
+      for (const Json& element : value)
+        std::cout << ' ' << scalar_text(element);
       std::cout << '\n';
     }
   }

@@ -43,8 +43,8 @@ class OriginHandler {
 };
 
 struct ExchangeRequest {
-  std::string_view wire;      // the request, whole; stays as it is until the end
-  bool answers_head = false;  // the answer has no body
+  std::string_view wire;          // the request, whole; stays as it is until the end
+  bool answers_head = false;      // the answer has no body
   bool fresh_connection = false;  // never on a kept-alive one, which may be closed under it
   // When it ends stale, it is sent once more on a fresh connection. For what may be repeated.
   bool repeat_when_stale = false;

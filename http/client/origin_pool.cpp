@@ -46,7 +46,8 @@ void OriginPool::place(OriginExchange& exchange) {
 }
 
 void OriginPool::stop() {
-  while (!waiting_.empty()) waiting_.front()->cancel();
+  while (!waiting_.empty())
+    waiting_.front()->cancel();
   for (const auto& connection : connections_) {
     if (OriginExchange* exchange = connection->exchange()) {
       exchange->cancel();
@@ -123,14 +124,22 @@ void OriginExchange::on_timeout() {
 
 std::string_view to_string(ExchangeEnd end) {
   switch (end) {
-    case ExchangeEnd::answered: return "answered";
-    case ExchangeEnd::not_sent: return "not-sent";
-    case ExchangeEnd::stale: return "stale";
-    case ExchangeEnd::broken: return "broken";
-    case ExchangeEnd::timed_out: return "timed-out";
-    case ExchangeEnd::malformed: return "malformed";
-    case ExchangeEnd::too_large: return "too-large";
-    case ExchangeEnd::overloaded: return "overloaded";
+    case ExchangeEnd::answered:
+      return "answered";
+    case ExchangeEnd::not_sent:
+      return "not-sent";
+    case ExchangeEnd::stale:
+      return "stale";
+    case ExchangeEnd::broken:
+      return "broken";
+    case ExchangeEnd::timed_out:
+      return "timed-out";
+    case ExchangeEnd::malformed:
+      return "malformed";
+    case ExchangeEnd::too_large:
+      return "too-large";
+    case ExchangeEnd::overloaded:
+      return "overloaded";
   }
   return "";
 }

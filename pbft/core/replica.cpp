@@ -103,7 +103,6 @@ bool Replica::Machine::on_checkpoint(ByteView frame) {
   const CheckpointClaim claim{message->sequence, message->order, message->results};
   switch (checkpoints.record(message->replica, claim)) {
     case Checkpoints::Outcome::added:
-      break;
     case Checkpoints::Outcome::old:
       break;
     case Checkpoints::Outcome::duplicate:

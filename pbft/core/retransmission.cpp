@@ -11,7 +11,7 @@ namespace {
 
 // What one Status may cause to be sent.
 constexpr std::size_t kFramesServedMax = 256;
-constexpr std::size_t kBytesServedMax = 2 * 1024 * 1024;
+constexpr std::size_t kBytesServedMax = std::size_t{2} << 20;
 
 }  // namespace
 

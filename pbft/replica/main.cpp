@@ -2,10 +2,9 @@
 #include <iostream>
 #include <string>
 
+#include <CLI/CLI.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
-
-#include <CLI/CLI.hpp>
 
 #include "pbft/replica/replica_node.hpp"
 
@@ -40,9 +39,10 @@ int run(const prophecy::pbft::ReplicaIdentity& identity) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app("A replica agent of Prophecy: agrees with its peers on the order of requests and "
-               "carries them out on its origin.",
-               "prophecy-replica");
+  CLI::App app(
+      "A replica agent of Prophecy: agrees with its peers on the order of requests and "
+      "carries them out on its origin.",
+      "prophecy-replica");
   std::string config;
   bool check_only = false;
   app.add_option("--config", config, "The configuration file (TOML)")->required();

@@ -27,8 +27,8 @@ void read_replica(ConfigSection section, ReplicaConfig& config) {
 }
 
 void read_log(ConfigSection section, ReplicaConfig& config) {
-  config.log_level = static_cast<LogLevel>(
-      section.choice("level", {"debug", "info", "warning", "error"}, 1));
+  config.log_level =
+      static_cast<LogLevel>(section.choice("level", {"debug", "info", "warning", "error"}, 1));
   config.log_format = static_cast<LogFormat>(section.choice("format", {"text", "json"}, 0));
 }
 
@@ -36,10 +36,8 @@ void read_http(ConfigSection& section, http::OriginSettings& origin, OriginTimes
   origin.address = section.endpoint("origin");
   origin.connections_max = section.number("connections_max", 1, 4096, 64);
   origin.queue_max = SIZE_MAX;  // the core bounds what runs at a time
-  times.connect =
-      section.duration("connect_timeout", milliseconds(1), seconds(60), seconds(1));
-  times.answer =
-      section.duration("answer_timeout", milliseconds(10), seconds(600), seconds(10));
+  times.connect = section.duration("connect_timeout", milliseconds(1), seconds(60), seconds(1));
+  times.answer = section.duration("answer_timeout", milliseconds(10), seconds(600), seconds(10));
   times.idle = section.duration("idle_timeout", milliseconds(10), seconds(600), seconds(4));
   origin.answer_limits.header_bytes_max = kAnswerHeadBytesMax / 4;
   origin.answer_limits.header_count_max = 1024;
@@ -48,8 +46,7 @@ void read_http(ConfigSection& section, http::OriginSettings& origin, OriginTimes
 }
 
 void read_service(ConfigSection section, ServiceConfig& service) {
-  service.kind =
-      static_cast<ServiceKind>(section.choice("kind", {"http", "null", "simulated"}));
+  service.kind = static_cast<ServiceKind>(section.choice("kind", {"http", "null", "simulated"}));
   if (service.kind == ServiceKind::http) {
     read_http(section, service.origin, service.times);
   } else if (service.kind == ServiceKind::simulated) {
@@ -86,9 +83,9 @@ Result<ReplicaIdentity> load_replica_identity(const std::filesystem::path& path)
   auto group = load_group_file(config->group_file);
   if (!group) return group.error();
   if (config->id >= group->replicas.size()) {
-    return Error{ErrorKind::invalid, path.string() + ": replica.id: " +
-                                         config->group_file.string() + " has no replica " +
-                                         std::to_string(config->id)};
+    return Error{ErrorKind::invalid, path.string() +
+                                         ": replica.id: " + config->group_file.string() +
+                                         " has no replica " + std::to_string(config->id)};
   }
   config->core.faults = group->faults;
   config->core.window = kWindowBatches;

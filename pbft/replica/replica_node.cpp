@@ -14,7 +14,9 @@ namespace {
 
 constexpr Duration kReportInterval = seconds(10);
 
-TimePoint now() { return std::chrono::steady_clock::now(); }
+TimePoint now() {
+  return std::chrono::steady_clock::now();
+}
 
 TransportSettings transport_settings() {
   TransportSettings settings;
@@ -39,10 +41,10 @@ Result<std::unique_ptr<ReplicaNode>> ReplicaNode::create(boost::asio::io_context
   if (!acceptor) return acceptor.error();
   std::unique_ptr<ReplicaNode> node(new ReplicaNode(io, identity, std::move(*acceptor), log));
   if (config.admin) {
-    auto admin = AdminServer::listen(io, *config.admin,
-                                     [node = node.get()](std::string_view request_line) {
-                                       return node->answer_admin(request_line);
-                                     });
+    auto admin =
+        AdminServer::listen(io, *config.admin, [node = node.get()](std::string_view request_line) {
+          return node->answer_admin(request_line);
+        });
     if (!admin) return admin.error();
     node->admin_ = std::move(*admin);
   }
@@ -64,10 +66,12 @@ ReplicaNode::ReplicaNode(boost::asio::io_context& io, const ReplicaIdentity& ide
 std::unique_ptr<Service> ReplicaNode::make_service(boost::asio::io_context& io) {
   const ServiceConfig& config = identity_.config.service;
   switch (config.kind) {
-    case ServiceKind::null: return std::make_unique<NullService>();
+    case ServiceKind::null:
+      return std::make_unique<NullService>();
     case ServiceKind::simulated:
       return std::make_unique<SimulatedService>(config.busy, config.answer_bytes);
-    case ServiceKind::http: break;
+    case ServiceKind::http:
+      break;
   }
   const HttpServiceSettings settings{.replica = identity_.config.id,
                                      .origin = config.origin,
@@ -107,9 +111,13 @@ void ReplicaNode::stop() {
   service_->stop();
 }
 
-bool ReplicaNode::on_frame(ByteView frame) { return core_.on_frame(frame, now(), actions_); }
+bool ReplicaNode::on_frame(ByteView frame) {
+  return core_.on_frame(frame, now(), actions_);
+}
 
-void ReplicaNode::on_frames_end() { settle(); }
+void ReplicaNode::on_frames_end() {
+  settle();
+}
 
 void ReplicaNode::on_timer() {
   core_.on_tick(now(), actions_);
@@ -130,8 +138,10 @@ void ReplicaNode::settle() {
   if (settling_ || stopped_) return;
   settling_ = true;
   for (;;) {
-    for (Outgoing& outgoing : actions_.sends) send(outgoing);
-    for (Execution& execution : actions_.executions) executor_.submit(std::move(execution));
+    for (Outgoing& outgoing : actions_.sends)
+      send(outgoing);
+    for (Execution& execution : actions_.executions)
+      executor_.submit(std::move(execution));
     actions_.clear();
     executor_.take(finished_);
     if (finished_.empty()) break;

@@ -31,8 +31,9 @@ namespace prophecy::pbft {
 class ReplicaNode final : private ReplicaTransport::Handler {
  public:
   // Opens the listeners; nothing moves before start(). `identity` must outlive the node.
-  [[nodiscard]] static Result<std::unique_ptr<ReplicaNode>> create(
-      boost::asio::io_context& io, const ReplicaIdentity& identity, Logger& log);
+  [[nodiscard]] static Result<std::unique_ptr<ReplicaNode>> create(boost::asio::io_context& io,
+                                                                   const ReplicaIdentity& identity,
+                                                                   Logger& log);
 
   void start();
   // Closes everything, so that the event loop runs dry.

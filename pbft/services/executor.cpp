@@ -48,9 +48,15 @@ void Executor::begin_ready() {
 
 void Executor::begin(const Execution& execution, Kind kind) {
   switch (kind) {
-    case Kind::ordered_read: ++reads_running_; break;
-    case Kind::ordered_write: write_running_ = true; break;
-    case Kind::unordered_read: ++unordered_running_; break;
+    case Kind::ordered_read:
+      ++reads_running_;
+      break;
+    case Kind::ordered_write:
+      write_running_ = true;
+      break;
+    case Kind::unordered_read:
+      ++unordered_running_;
+      break;
   }
   const std::uint64_t id = execution.id;
   // One capture per kind: an id and a pointer fit into a std::function without an allocation.

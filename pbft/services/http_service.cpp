@@ -128,13 +128,22 @@ void HttpService::on_exchange_end(OriginExchange& exchange, ExchangeEnd end,
 void HttpService::count(ExchangeEnd end) {
   switch (end) {
     case ExchangeEnd::answered:
-    case ExchangeEnd::stale: return;
+    case ExchangeEnd::stale:
+      return;
     case ExchangeEnd::not_sent:
-    case ExchangeEnd::overloaded: ++counters_.origin_refused; return;
-    case ExchangeEnd::broken: ++counters_.origin_broken; return;
-    case ExchangeEnd::timed_out: ++counters_.origin_timeouts; return;
+    case ExchangeEnd::overloaded:
+      ++counters_.origin_refused;
+      return;
+    case ExchangeEnd::broken:
+      ++counters_.origin_broken;
+      return;
+    case ExchangeEnd::timed_out:
+      ++counters_.origin_timeouts;
+      return;
     case ExchangeEnd::malformed:
-    case ExchangeEnd::too_large: ++counters_.origin_malformed; return;
+    case ExchangeEnd::too_large:
+      ++counters_.origin_malformed;
+      return;
   }
 }
 
@@ -172,7 +181,8 @@ void HttpService::handle_failed_write(Job& job, ExchangeEnd end) {
     repeat_later(job);
     return;
   }
-  const bool may_repeat = job.is_idempotent && end != ExchangeEnd::malformed && end != ExchangeEnd::too_large;
+  const bool may_repeat =
+      job.is_idempotent && end != ExchangeEnd::malformed && end != ExchangeEnd::too_large;
   if (!may_repeat || job.times_sent > kRepeatsMax) {
     finish_uncertain(job);
     return;
@@ -193,11 +203,11 @@ void HttpService::repeat(Job& job) {
 void HttpService::repeat_later(Job& job) {
   repeat_timer_.expires_after(repeat_pause_);
   repeat_pause_ = std::min(repeat_pause_ * 2, kRepeatPauseMax);
-  repeat_timer_.async_wait([this, exchange = &job.exchange](
-                               const boost::system::error_code& error) {
-    const auto entry = jobs_.find(exchange);  // stop() may have come in between
-    if (!error && entry != jobs_.end()) repeat(*entry->second);
-  });
+  repeat_timer_.async_wait(
+      [this, exchange = &job.exchange](const boost::system::error_code& error) {
+        const auto entry = jobs_.find(exchange);  // stop() may have come in between
+        if (!error && entry != jobs_.end()) repeat(*entry->second);
+      });
 }
 
 void HttpService::finish(Job& job, ExecutionStatus status, Bytes result) {

@@ -1,11 +1,11 @@
 // On which accepted connections a client is reached, for each of its sessions: several processes
 // share one client's id, each with its own connection and its own range of sessions.
 //
-// Only authenticated requests and hellos are noted, so a mere claim draws nothing away. A recorded request
-// that somebody plays again is authentic, though. So two connections are kept for a session, the
-// oldest that is still open and the latest, and replies go to both where they differ: the player
-// cannot cut off a client that is connected, nor can a half-open connection a client that has
-// just come back.
+// Only authenticated requests and hellos are noted, so a mere claim draws nothing away. A recorded
+// request that somebody plays again is authentic, though. So two connections are kept for a
+// session, the oldest that is still open and the latest, and replies go to both where they differ:
+// the player cannot cut off a client that is connected, nor can a half-open connection a client
+// that has just come back.
 //
 // Bounded by the group's clients and kSessionsMax. Single-threaded.
 #pragma once

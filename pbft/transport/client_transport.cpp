@@ -9,18 +9,19 @@ ClientTransport::ClientTransport(boost::asio::io_context& io, const TransportSet
     : settings_(settings), callbacks_(std::move(callbacks)), sweep_timer_(io) {
   for (NodeId replica = 0; replica < replicas.size(); ++replica) {
     links_.push_back(std::make_unique<PeerLink>(io, replica, replicas[replica], settings_,
-                                                counters_,
-                                                static_cast<PeerLink::Handler&>(*this)));
+                                                counters_, static_cast<PeerLink::Handler&>(*this)));
   }
 }
 
 void ClientTransport::start() {
-  for (const auto& link : links_) link->start();
+  for (const auto& link : links_)
+    link->start();
   sweep();
 }
 
 void ClientTransport::stop() {
-  for (const auto& link : links_) link->stop();
+  for (const auto& link : links_)
+    link->stop();
   sweep_timer_.cancel();
 }
 
@@ -44,7 +45,8 @@ void ClientTransport::on_link_state(NodeId peer, bool connected) {
 
 void ClientTransport::sweep() {
   const TimePoint now = std::chrono::steady_clock::now();
-  for (const auto& link : links_) link->check_stall(now);
+  for (const auto& link : links_)
+    link->check_stall(now);
   sweep_timer_.expires_after(settings_.stall_timeout / 4);
   sweep_timer_.async_wait([this](const boost::system::error_code& error) {
     if (!error) sweep();

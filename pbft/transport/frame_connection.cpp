@@ -15,12 +15,18 @@ constexpr std::size_t kBuffersPerWrite = 64;
 
 std::string_view name_of(CloseReason reason) {
   switch (reason) {
-    case CloseReason::by_peer: return "closed by peer";
-    case CloseReason::io_error: return "I/O error";
-    case CloseReason::bad_length: return "bad frame length";
-    case CloseReason::stalled: return "stalled";
-    case CloseReason::evicted: return "evicted";
-    case CloseReason::stopped: return "stopped";
+    case CloseReason::by_peer:
+      return "closed by peer";
+    case CloseReason::io_error:
+      return "I/O error";
+    case CloseReason::bad_length:
+      return "bad frame length";
+    case CloseReason::stalled:
+      return "stalled";
+    case CloseReason::evicted:
+      return "evicted";
+    case CloseReason::stopped:
+      return "stopped";
   }
   return "unknown";
 }
@@ -36,7 +42,9 @@ FrameConnection::FrameConnection(Socket socket, ConnectionTag tag,
       reader_(settings.frame_bytes_max),
       queue_(settings.queue_bytes_max, settings.queue_frames_max) {}
 
-void FrameConnection::start() { read_some(); }
+void FrameConnection::start() {
+  read_some();
+}
 
 void FrameConnection::start_with(OutgoingQueue& waiting) {
   queue_.take(waiting);
@@ -54,8 +62,7 @@ void FrameConnection::close(CloseReason reason) {
 }
 
 bool FrameConnection::is_stalled(TimePoint now) const {
-  const bool read_stalls =
-      reader_.pending() > 0 && now - frame_begun_ >= settings_.stall_timeout;
+  const bool read_stalls = reader_.pending() > 0 && now - frame_begun_ >= settings_.stall_timeout;
   const bool write_stalls = waits_writable_ && now - write_blocked_ >= settings_.stall_timeout;
   return read_stalls || write_stalls;
 }

@@ -77,8 +77,8 @@ class FrameConnection : public std::enable_shared_from_this<FrameConnection> {
   OutgoingQueue queue_;
   bool flush_scheduled_ = false;
   bool waits_writable_ = false;
-  TimePoint frame_begun_{};     // when the incomplete frame began; meaningful while one is there
-  TimePoint write_blocked_{};   // when the socket last stopped taking bytes
+  TimePoint frame_begun_{};    // when the incomplete frame began; meaningful while one is there
+  TimePoint write_blocked_{};  // when the socket last stopped taking bytes
 };
 
 }  // namespace prophecy::pbft

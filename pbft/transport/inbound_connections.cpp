@@ -48,7 +48,8 @@ void InboundConnections::note_pending(const FrameConnection& connection) {
   if (entry == unproven_.end()) return;
   unproven_bytes_ += connection.pending_bytes() - entry->second;
   entry->second = connection.pending_bytes();
-  while (unproven_bytes_ > settings_.unproven_bytes_max && !unproven_.empty()) evict_oldest();
+  while (unproven_bytes_ > settings_.unproven_bytes_max && !unproven_.empty())
+    evict_oldest();
 }
 
 void InboundConnections::forget(ConnectionTag tag) {
@@ -61,7 +62,8 @@ void InboundConnections::forget(ConnectionTag tag) {
 void InboundConnections::evict_oldest() {
   ASSERT(!unproven_.empty());
   ++counters_.closed_evicted;
-  const std::shared_ptr<FrameConnection> connection = connections_.at(unproven_.begin()->first).connection;
+  const std::shared_ptr<FrameConnection> connection =
+      connections_.at(unproven_.begin()->first).connection;
   connection->close(CloseReason::evicted);  // leads to forget()
 }
 
@@ -77,7 +79,8 @@ void InboundConnections::check_stalls(TimePoint now) {
 }
 
 void InboundConnections::close_all() {
-  for (const auto& [tag, entry] : connections_) entry.connection->close(CloseReason::stopped);
+  for (const auto& [tag, entry] : connections_)
+    entry.connection->close(CloseReason::stopped);
   connections_.clear();
   unproven_.clear();
   unproven_bytes_ = 0;

@@ -7,8 +7,7 @@
 namespace prophecy::pbft {
 
 PeerLink::PeerLink(boost::asio::io_context& io, NodeId peer, Endpoint address,
-                   const TransportSettings& settings, TransportCounters& counters,
-                   Handler& handler)
+                   const TransportSettings& settings, TransportCounters& counters, Handler& handler)
     : io_(io),
       peer_(peer),
       address_(std::move(address)),
@@ -65,10 +64,9 @@ void PeerLink::connect() {
   timer_.async_wait([this, attempt](const boost::system::error_code& error) {
     if (!error && attempt == attempt_) handle_connected(boost::asio::error::timed_out);
   });
-  socket_.async_connect(to_asio(address_),
-                        [this, attempt](const boost::system::error_code& error) {
-                          if (attempt == attempt_) handle_connected(error);
-                        });
+  socket_.async_connect(to_asio(address_), [this, attempt](const boost::system::error_code& error) {
+    if (attempt == attempt_) handle_connected(error);
+  });
 }
 
 void PeerLink::handle_connected(const boost::system::error_code& error) {
@@ -104,7 +102,9 @@ void PeerLink::on_frame(FrameConnection& /*connection*/, ByteView frame) {
   handler_.on_link_frame(peer_, frame);
 }
 
-void PeerLink::on_frames_end(FrameConnection& /*connection*/) { handler_.on_link_frames_end(); }
+void PeerLink::on_frames_end(FrameConnection& /*connection*/) {
+  handler_.on_link_frames_end();
+}
 
 void PeerLink::on_closed(FrameConnection& /*connection*/, CloseReason reason) {
   if (reason == CloseReason::bad_length) ++counters_.closed_garbage;

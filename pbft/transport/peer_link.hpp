@@ -60,8 +60,8 @@ class PeerLink final : private FrameConnection::Owner {
   TransportCounters& counters_;
   Handler& handler_;
   State state_ = State::stopped;
-  Socket socket_;  // while connecting
-  Timer timer_;    // connect timeout or backoff
+  Socket socket_;              // while connecting
+  Timer timer_;                // connect timeout or backoff
   std::uint64_t attempt_ = 0;  // tells the timer and the outcome of an old attempt apart
   Duration backoff_;
   TimePoint opened_{};

@@ -71,8 +71,7 @@ void ReplicaTransport::send_to_replica(NodeId replica, Frame frame) {
 void ReplicaTransport::send_to_client(NodeId client, std::uint32_t session, Frame frame) {
   const ClientRoute route = routes_.find(client, session);
   FrameConnection* latest = inbound_.find(route.latest);
-  FrameConnection* oldest =
-      route.oldest != route.latest ? inbound_.find(route.oldest) : nullptr;
+  FrameConnection* oldest = route.oldest != route.latest ? inbound_.find(route.oldest) : nullptr;
   if (oldest != nullptr) oldest->send(frame);
   if (latest != nullptr) latest->send(std::move(frame));
   if (oldest == nullptr && latest == nullptr) ++counters_.dropped_not_connected;
@@ -101,7 +100,9 @@ void ReplicaTransport::on_frame(FrameConnection& connection, ByteView frame) {
   }
 }
 
-void ReplicaTransport::on_frames_end(FrameConnection& /*connection*/) { handler_.on_frames_end(); }
+void ReplicaTransport::on_frames_end(FrameConnection& /*connection*/) {
+  handler_.on_frames_end();
+}
 
 void ReplicaTransport::on_pending(FrameConnection& connection) {
   inbound_.note_pending(connection);
@@ -116,7 +117,9 @@ void ReplicaTransport::on_link_frame(NodeId /*peer*/, ByteView frame) {
   (void)handler_.on_frame(frame);
 }
 
-void ReplicaTransport::on_link_frames_end() { handler_.on_frames_end(); }
+void ReplicaTransport::on_link_frames_end() {
+  handler_.on_frames_end();
+}
 
 void ReplicaTransport::on_link_state(NodeId peer, bool connected) {
   handler_.on_peer_state(peer, connected);

@@ -1,9 +1,8 @@
 #include "pbft/transport/socket.hpp"
 
+#include <boost/asio/ip/address.hpp>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
-
-#include <boost/asio/ip/address.hpp>
 
 namespace prophecy::pbft {
 

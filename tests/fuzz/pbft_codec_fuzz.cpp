@@ -39,5 +39,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (const auto m = decode_checkpoint(frame, replicas)) require_within(m->content, frame);
   if (const auto m = decode_status(frame, replicas)) require_within({m->slots}, frame);
   if (const auto m = decode_forward(frame)) require_within(m->request, frame);
+  if (const auto m = decode_hello(frame)) require_within(m->content, frame);
   return 0;
 }

@@ -12,8 +12,8 @@ TEST_CASE("hexadecimal, there and back") {
   std::array<std::uint8_t, 4> out{};
   REQUIRE(from_hex("000fA0Ff", out));
   CHECK(out == std::array<std::uint8_t, 4>{0x00, 0x0f, 0xa0, 0xff});
-  for (const char* text : {"", "000fa0f", "000fa0ff0", "000fa0ff00", "000fa0fg", "000fa0 f",
-                           "0x0fa0ff", "-00fa0ff"}) {
+  for (const char* text :
+       {"", "000fa0f", "000fa0ff0", "000fa0ff00", "000fa0fg", "000fa0 f", "0x0fa0ff", "-00fa0ff"}) {
     INFO(text);
     CHECK_FALSE(from_hex(text, out));
   }

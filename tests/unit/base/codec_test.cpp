@@ -12,7 +12,12 @@ TEST_CASE("integers are little-endian") {
   writer.integer(std::uint32_t{0x12345678});
   writer.integer(std::uint64_t{0x123456789abcdef0});
   writer.sized(as_bytes("hi"));
-  CHECK(to_hex(bytes) == "12" "3412" "78563412" "f0debc9a78563412" "020000006869");
+  CHECK(to_hex(bytes) ==
+        "12"
+        "3412"
+        "78563412"
+        "f0debc9a78563412"
+        "020000006869");
 
   Reader reader(bytes);
   CHECK(reader.integer<std::uint8_t>() == 0x12);

@@ -73,8 +73,14 @@ TEST_CASE("each accessor names file, line and key of a mistake") {
   };
   const std::vector<Case> cases = {
       {"1", [](auto s) { (void)s.text("k"); }},
-      {"\"c\"", [](auto s) { (void)s.choice("k", {"a", "b"}); }},
-      {"1", [](auto s) { (void)s.choice("k", {"a", "b"}); }},
+      {"\"c\"",
+       [](auto s) {
+         (void)s.choice("k", {"a", "b"});
+       }},
+      {"1",
+       [](auto s) {
+         (void)s.choice("k", {"a", "b"});
+       }},
       {"1", [](auto s) { (void)s.flag("k"); }},
       {"\"true\"", [](auto s) { (void)s.flag("k"); }},
       {"6", [](auto s) { (void)s.number("k", 7, 9); }},
@@ -135,7 +141,8 @@ TEST_CASE("unknown keys are found at every depth") {
   const std::string said =
       mistakes("a = 1\n[s]\nb = 1\n[[l]]\nc = 1\n[[l]]\nd = 1\n[u]\ne = 1\n", [](auto root) {
         (void)root.section("s");
-        for (ConfigSection each : root.sections("l")) (void)each.number("c", 0, 1, 0);
+        for (ConfigSection each : root.sections("l"))
+          (void)each.number("c", 0, 1, 0);
       });
   CHECK(said.find("f.toml:1: a: unknown key") != std::string::npos);
   CHECK(said.find("f.toml:3: s.b: unknown key") != std::string::npos);

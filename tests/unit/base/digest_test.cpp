@@ -26,8 +26,7 @@ std::string hmac(const Bytes& key, std::string_view text) {
 TEST_CASE("SHA-1 and SHA-256 (FIPS 180-4)") {
   CHECK(hash<Sha1>("abc") == "a9993e364706816aba3e25717850c26c9cd0d89d");
   CHECK(hash<Sha1>("") == "da39a3ee5e6b4b0d3255bfef95601890afd80709");
-  CHECK(hash<Sha256>("abc") ==
-        "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+  CHECK(hash<Sha256>("abc") == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
   CHECK(to_hex(sha256({})) == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
   const std::string million(1'000'000, 'a');
   CHECK(hash<Sha1>(million) == "34aa973cd4c4daa4f61eeb2bdbad27316534016f");

@@ -2,9 +2,8 @@
 
 #include <cstdlib>
 
-#include <sys/stat.h>
-
 #include <catch2/catch.hpp>
+#include <sys/stat.h>
 
 namespace prophecy {
 namespace {

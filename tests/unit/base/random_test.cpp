@@ -22,7 +22,8 @@ TEST_CASE("numbers stay below their bound and reach all of it") {
       CHECK(seen[i] < expected + expected / 2 + 1);
     }
   }
-  for (int i = 0; i < 1000; ++i) REQUIRE(random.below(0x80000001u) < 0x80000001u);
+  for (int i = 0; i < 1000; ++i)
+    REQUIRE(random.below(0x80000001u) < 0x80000001u);
 }
 
 TEST_CASE("two fills differ") {

@@ -28,9 +28,9 @@ TEST_CASE("authorities have one form") {
 
 TEST_CASE("authorities that are refused") {
   for (const char* authority :
-       {"", ":80", "user@a", "user:pw@a", "a b", "a/b", "a%41", "a,b", "a:0", "a:65536", "a:08",
-        "a:8a", "a:-1", "a:80:80", "::1", "[::1", "[]", "[::1]x", "[g::1]", "[1234]",
-        "a:999999999999"}) {
+       {"",    ":80",  "user@a",  "user:pw@a", "a b",    "a/b",    "a%41",
+        "a,b", "a:0",  "a:65536", "a:08",      "a:8a",   "a:-1",   "a:80:80",
+        "::1", "[::1", "[]",      "[::1]x",    "[g::1]", "[1234]", "a:999999999999"}) {
     INFO(authority);
     CHECK(normal(authority) == "refused");
   }

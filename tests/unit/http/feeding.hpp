@@ -57,8 +57,8 @@ inline std::string request_outcome(std::string_view input, std::size_t piece_siz
   if (state == ParseState::failed) return describe_failure(parser.failure());
   if (state == ParseState::need_more) return head_seen ? "more body" : "more head";
   return request.method + " " + request.target + " 1." + std::to_string(request.version_minor) +
-         (request.keep_alive ? " keep " : " close ") + describe(request.fields) + " body=" +
-         request.body + " rest=" + std::string(input.substr(consumed));
+         (request.keep_alive ? " keep " : " close ") + describe(request.fields) +
+         " body=" + request.body + " rest=" + std::string(input.substr(consumed));
 }
 
 inline std::string response_outcome(std::string_view input, std::size_t piece_size,
@@ -74,8 +74,8 @@ inline std::string response_outcome(std::string_view input, std::size_t piece_si
   if (state == ParseState::failed) return describe_failure(parser.failure());
   if (state == ParseState::need_more) return head_seen ? "more body" : "more head";
   return std::to_string(response.status) + " 1." + std::to_string(response.version_minor) +
-         (response.keep_alive ? " keep " : " close ") + describe(response.fields) + " body=" +
-         response.body + " rest=" + std::string(input.substr(consumed));
+         (response.keep_alive ? " keep " : " close ") + describe(response.fields) +
+         " body=" + response.body + " rest=" + std::string(input.substr(consumed));
 }
 
 }  // namespace prophecy::http

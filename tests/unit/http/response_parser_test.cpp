@@ -79,7 +79,8 @@ TEST_CASE("a body may end with the connection") {
 
 TEST_CASE("answers that are refused") {
   std::string interim;
-  for (int i = 0; i < 9; ++i) interim += "HTTP/1.1 100 Continue\r\n\r\n";
+  for (int i = 0; i < 9; ++i)
+    interim += "HTTP/1.1 100 Continue\r\n\r\n";
   check({
       {"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nhi", "502 connection closed ...", false, true},
       {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n",

@@ -13,7 +13,7 @@ bool decodes(ByteView frame) {
          decode_vote(frame, MessageType::prepare, kReplicas) ||
          decode_vote(frame, MessageType::commit, kReplicas) || decode_reply(frame) ||
          decode_checkpoint(frame, kReplicas) || decode_status(frame, kReplicas) ||
-         decode_forward(frame);
+         decode_forward(frame) || decode_hello(frame);
 }
 
 Frame status() {
@@ -35,7 +35,7 @@ std::vector<Frame> one_of_each() {
           reply(2, 7, "result", 1 << 16, false),
           encode_checkpoint(8, sha256(as_bytes("o")), sha256(as_bytes("r")), ring(3)),
           status(),
-          encode_forward(*request(7), ring(1))};
+          encode_forward(*request(7), ring(1)), encode_hello(3, 64, 2, ring(kClient))};
 }
 
 TEST_CASE("Every message decodes to what was encoded") {

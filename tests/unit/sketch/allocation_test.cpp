@@ -22,8 +22,12 @@ void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
   ++allocations;
   return std::malloc(size == 0 ? 1 : size);
 }
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+void operator delete(void* memory) noexcept {
+  std::free(memory);
+}
+void operator delete(void* memory, std::size_t) noexcept {
+  std::free(memory);
+}
 
 namespace prophecy::sketch {
 namespace {
@@ -90,7 +94,8 @@ TEST_CASE("no allocation in the steady state") {
 
   const std::size_t before = allocations;
   bool served = true;
-  for (int i = 0; i < 100; ++i) served = served && worker.serve(request, answer);
+  for (int i = 0; i < 100; ++i)
+    served = served && worker.serve(request, answer);
   const std::size_t after = allocations;
 
   CHECK(served);

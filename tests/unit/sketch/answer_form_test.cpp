@@ -32,8 +32,7 @@ TEST_CASE("covered fields are sorted, everything else is gone") {
                   "Keep-Alive: max=99\r\nConnection: Keep-Alive, Upgrade\r\nUpgrade: h2\r\n"
                   "Proxy-Authenticate: p\r\nTrailer: t\r\nProphecy-Sketch: forged\r\n"
                   "Content-Type: t/x\r\nLast-Modified: l\r\nX-Request-Id: 1\r\n",
-                  "body") ==
-        "[content-type=t/x][last-modified=l][x-request-id=1][x-unknown=u]");
+                  "body") == "[content-type=t/x][last-modified=l][x-request-id=1][x-unknown=u]");
 }
 
 TEST_CASE("repeats are joined, but for Set-Cookie") {
@@ -162,7 +161,8 @@ TEST_CASE("differences are found and named") {
   CHECK(differences(base, answer_text("A: 1\r\nB: 2\r\nSet-Cookie: y\r\nSet-Cookie: z\r\n",
                                       "hello")) == "header:set-cookie:0 ");
   std::string many;
-  for (int i = 10; i < 60; ++i) many += "X-" + std::to_string(i) + ": 1\r\n";
+  for (int i = 10; i < 60; ++i)
+    many += "X-" + std::to_string(i) + ": 1\r\n";
   MadeAnswer a(profile, answer_text(""));
   MadeAnswer b(profile, answer_text(many));
   CHECK(compare(a.form, b.form).size() == kHeaderDifferencesMax);

@@ -8,11 +8,14 @@ namespace {
 
 Bytes example_secret() {
   Bytes secret;
-  for (std::uint8_t i = 0; i < kSecretSize; ++i) secret.push_back(i);
+  for (std::uint8_t i = 0; i < kSecretSize; ++i)
+    secret.push_back(i);
   return secret;
 }
 
-std::string hex(const Sketch& sketch) { return to_hex(sketch); }
+std::string hex(const Sketch& sketch) {
+  return to_hex(sketch);
+}
 
 }  // namespace
 

@@ -35,20 +35,21 @@ std::uint16_t refused(std::string_view text) {
 }  // namespace
 
 TEST_CASE("a read's wire text holds keyed, forwarded and generated fields in a fixed order") {
-  const RequestForm form = form_of(
-      get("X-Unknown: u\r\nUser-Agent: ua\r\nCookie: c=1\r\nReferer: r\r\nAccept: */*\r\n"
-          "Accept-Encoding: gzip\r\nRange: bytes=0-1\r\nIf-Range: \"e\"\r\n"
-          "If-None-Match: \"e\"\r\nIf-Modified-Since: x\r\nCache-Control: no-cache\r\n"
-          "Pragma: no-cache\r\nX-Forwarded-For: 6.6.6.6\r\nX-Forwarded-Host: evil\r\n"
-          "X-Forwarded-Port: 1\r\nForwarded: for=6\r\nVia: 1.0 x\r\nX-Real-IP: 6\r\n"
-          "Prophecy-Mode: off\r\nConnection: x-unknown\r\nTE: trailers\r\nUpgrade: h2c\r\n"
-          "Proxy-Authorization: p\r\nX-HTTP-Method-Override: PUT\r\n"));
+  const RequestForm form =
+      form_of(get("X-Unknown: u\r\nUser-Agent: ua\r\nCookie: c=1\r\nReferer: r\r\nAccept: */*\r\n"
+                  "Accept-Encoding: gzip\r\nRange: bytes=0-1\r\nIf-Range: \"e\"\r\n"
+                  "If-None-Match: \"e\"\r\nIf-Modified-Since: x\r\nCache-Control: no-cache\r\n"
+                  "Pragma: no-cache\r\nX-Forwarded-For: 6.6.6.6\r\nX-Forwarded-Host: evil\r\n"
+                  "X-Forwarded-Port: 1\r\nForwarded: for=6\r\nVia: 1.0 x\r\nX-Real-IP: 6\r\n"
+                  "Prophecy-Mode: off\r\nConnection: x-unknown\r\nTE: trailers\r\nUpgrade: h2c\r\n"
+                  "Proxy-Authorization: p\r\nX-HTTP-Method-Override: PUT\r\n"));
   CHECK(form.is_read);
   CHECK_FALSE(form.is_head);
   CHECK(form.authority == "a");
   CHECK(form.wire ==
         "GET /x HTTP/1.1\r\nhost: a\r\naccept: */*\r\ncookie: c=1\r\nreferer: r\r\n"
-        "user-agent: ua\r\n" + kGenerated + "\r\n");
+        "user-agent: ua\r\n" +
+            kGenerated + "\r\n");
 }
 
 TEST_CASE("a write's wire text holds every end-to-end field and the body") {
@@ -60,16 +61,16 @@ TEST_CASE("a write's wire text holds every end-to-end field and the body") {
   CHECK(form.key.empty());
   CHECK(form.wire ==
         "PUT /x HTTP/1.1\r\nhost: a\r\ncontent-type: t/x\r\ncache-control: no-cache\r\n"
-        "if-match: *\r\nif-unmodified-since: d\r\nx-unknown: u\r\n" + kGenerated +
-            "content-length: 2\r\n\r\nhi");
+        "if-match: *\r\nif-unmodified-since: d\r\nx-unknown: u\r\n" +
+            kGenerated + "content-length: 2\r\n\r\nhi");
 }
 
 TEST_CASE("a chunked write is framed by its length") {
   const RequestForm form = form_of(
       "POST /x HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nh\r\n1\r\ni\r\n"
       "0\r\n\r\n");
-  CHECK(form.wire == "POST /x HTTP/1.1\r\nhost: a\r\n" + kGenerated +
-                         "content-length: 2\r\n\r\nhi");
+  CHECK(form.wire ==
+        "POST /x HTTP/1.1\r\nhost: a\r\n" + kGenerated + "content-length: 2\r\n\r\nhi");
   CHECK(form_of("DELETE /x HTTP/1.1\r\nHost: a\r\n\r\n").wire ==
         "DELETE /x HTTP/1.1\r\nhost: a\r\n" + kGenerated + "\r\n");
   CHECK(form_of("POST /x HTTP/1.1\r\nHost: a\r\n\r\n").wire ==
@@ -152,9 +153,9 @@ TEST_CASE("requests that are refused") {
 
 TEST_CASE("Connection may not nominate what matters") {
   for (const char* name :
-       {"Host", "Authorization", "Cookie", "Content-Length", "Transfer-Encoding",
-        "X-Forwarded-For", "X-Forwarded-Anything", "Forwarded", "Via", "Origin", "Accept",
-        "User-Agent", "Range", "If-Match", "Prophecy-X", "Content-Type", "Accept-Encoding"}) {
+       {"Host", "Authorization", "Cookie", "Content-Length", "Transfer-Encoding", "X-Forwarded-For",
+        "X-Forwarded-Anything", "Forwarded", "Via", "Origin", "Accept", "User-Agent", "Range",
+        "If-Match", "Prophecy-X", "Content-Type", "Accept-Encoding"}) {
     INFO(name);
     CHECK(refused(get("Connection: close, " + std::string(name) + "\r\n")) == 400);
     CHECK(refused(put("Connection: " + std::string(name) + "\r\n")) == 400);
@@ -162,7 +163,8 @@ TEST_CASE("Connection may not nominate what matters") {
   CHECK_FALSE(
       form_of(get("Connection: keep-alive, TE, Upgrade, HTTP2-Settings, x-own\r\n")).wire.empty());
   std::string many = "Connection: x0";
-  for (int i = 1; i < 40; ++i) many += ",x" + std::to_string(i);
+  for (int i = 1; i < 40; ++i)
+    many += ",x" + std::to_string(i);
   CHECK(refused(get(many + "\r\n")) == 400);
 }
 

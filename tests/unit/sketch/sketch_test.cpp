@@ -26,11 +26,10 @@ TEST_CASE("a sketch depends on secret, digest, profile and every part of the for
   const Profile other_profile = Profile::from_config(file->root());
   CHECK(SketchFunction(DigestKind::sha1, kSecret, other_profile).of(answer.form) != base);
 
-  for (const std::string& text :
-       {answer_text("A: 1\r\n", "bodY"), answer_text("A: 1\r\n", "bod"),
-        answer_text("A: 2\r\n", "body"), answer_text("B: 1\r\n", "body"),
-        answer_text("A: 1\r\n", "body", 404), answer_text("", "body"),
-        answer_text("A: 1\r\nA2: 1\r\n", "body")}) {
+  for (const std::string& text : {answer_text("A: 1\r\n", "bodY"), answer_text("A: 1\r\n", "bod"),
+                                  answer_text("A: 2\r\n", "body"), answer_text("B: 1\r\n", "body"),
+                                  answer_text("A: 1\r\n", "body", 404), answer_text("", "body"),
+                                  answer_text("A: 1\r\nA2: 1\r\n", "body")}) {
     INFO(text);
     CHECK(function.of(MadeAnswer(profile, text).form) != base);
   }

@@ -33,13 +33,17 @@ struct Answer {
 constexpr std::string_view kDate = "Sun, 06 Nov 1994 08:49:37 GMT";
 
 AnswerFraming framing() {
-  return {.answers_head = false, .keep_alive = true, .version_minor = 1, .if_none_match = {},
+  return {.answers_head = false,
+          .keep_alive = true,
+          .version_minor = 1,
+          .if_none_match = {},
           .date = kDate};
 }
 
 sketch::Sketch some_sketch() {
   sketch::Sketch sketch{};
-  for (std::size_t i = 0; i < sketch.size(); ++i) sketch[i] = static_cast<std::uint8_t>(i * 11);
+  for (std::size_t i = 0; i < sketch.size(); ++i)
+    sketch[i] = static_cast<std::uint8_t>(i * 11);
   return sketch;
 }
 
@@ -55,13 +59,15 @@ TEST_CASE("An answer is framed by us and carries only covered fields and our own
         "HTTP/1.1 200 OK\r\n"
         "content-type: text/plain\r\n"
         "x-thing: 1\r\n"
-        "etag: " + std::string(kTag) + "\r\n"
-        "content-length: 5\r\n"
-        "date: Sun, 06 Nov 1994 08:49:37 GMT\r\n"
-        "server: prophecy\r\n"
-        "via: 1.1 prophecy\r\n"
-        "\r\n"
-        "hello");
+        "etag: " +
+            std::string(kTag) +
+            "\r\n"
+            "content-length: 5\r\n"
+            "date: Sun, 06 Nov 1994 08:49:37 GMT\r\n"
+            "server: prophecy\r\n"
+            "via: 1.1 prophecy\r\n"
+            "\r\n"
+            "hello");
 }
 
 TEST_CASE("An answer without a sketch has no tag") {

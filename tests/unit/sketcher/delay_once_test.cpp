@@ -10,7 +10,7 @@
 #include <catch2/catch.hpp>
 
 #include "history_table/history_table.hpp"
-#include "sketcher/read_algorithm.hpp"
+#include "sketcher/core/read_algorithm.hpp"
 
 namespace prophecy::sketcher {
 namespace {
@@ -31,8 +31,8 @@ struct Read {
   ReadAlgorithm algorithm;
   ReadAlgorithm::Lookup first;
   Waits waits = Waits::nothing;
-  std::uint32_t answer = 0;   // a state
-  std::uint32_t floor = 0;    // no older state than this may be delivered
+  std::uint32_t answer = 0;  // a state
+  std::uint32_t floor = 0;   // no older state than this may be delivered
   Sigma sigma = 0;
 };
 

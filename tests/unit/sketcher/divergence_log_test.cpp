@@ -10,7 +10,8 @@ namespace prophecy::sketcher {
 TEST_CASE("Events are numbered, kept up to a bound, and read from any number on") {
   Logger log("test", LogLevel::error, LogFormat::text);
   DivergenceLog events(log);
-  for (std::size_t i = 0; i < DivergenceLog::kKept + 10; ++i) events.add(R"({"n":1})");
+  for (std::size_t i = 0; i < DivergenceLog::kKept + 10; ++i)
+    events.add(R"({"n":1})");
   const auto all = nlohmann::json::parse(events.since(0));
   CHECK(all["next"] == DivergenceLog::kKept + 10);
   CHECK(all["events"].size() == DivergenceLog::kKept);

@@ -1,5 +1,5 @@
 // Algorithm 1, line by line.
-#include "sketcher/read_algorithm.hpp"
+#include "sketcher/core/read_algorithm.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -16,7 +16,9 @@ HistoryEntry entry(std::uint8_t content, Sigma sigma = 1) {
   return {.answer = sketch_of(content), .sigma = sigma, .mark = Mark::none};
 }
 
-HistoryEntry marked(Mark mark) { return {.answer = {}, .sigma = 0, .mark = mark}; }
+HistoryEntry marked(Mark mark) {
+  return {.answer = {}, .sigma = 0, .mark = mark};
+}
 
 }  // namespace
 

@@ -1,13 +1,13 @@
-#include <catch2/catch.hpp>
+#include "base/admin_socket.hpp"
 
 #include <fstream>
 #include <future>
 
+#include <catch2/catch.hpp>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 
-#include "base/admin_socket.hpp"
 #include "base/unique_fd.hpp"
 #include "support.hpp"
 

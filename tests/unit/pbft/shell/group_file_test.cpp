@@ -1,6 +1,6 @@
-#include <catch2/catch.hpp>
-
 #include "pbft/group_file.hpp"
+
+#include <catch2/catch.hpp>
 
 using namespace prophecy;
 using namespace prophecy::pbft;
@@ -87,7 +87,7 @@ TEST_CASE("Each mistake is told with its line") {
 }
 
 TEST_CASE("Several mistakes are told together") {
-  const std::string text = mistakes_in("[group]\nid = \"zz\"\nfaults = 1\n" + replicas(3) +
-                                       client(5, "nonsense"));
+  const std::string text =
+      mistakes_in("[group]\nid = \"zz\"\nfaults = 1\n" + replicas(3) + client(5, "nonsense"));
   CHECK(std::count(text.begin(), text.end(), '\n') >= 3);
 }

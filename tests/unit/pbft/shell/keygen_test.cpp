@@ -1,13 +1,13 @@
-#include <catch2/catch.hpp>
+#include "tools/keygen.hpp"
 
 #include <fstream>
 
+#include <catch2/catch.hpp>
 #include <sys/stat.h>
 
 #include "pbft/group_file.hpp"
 #include "sketch/secret_file.hpp"
 #include "support.hpp"
-#include "tools/keygen.hpp"
 
 using namespace prophecy;
 using namespace prophecy::pbft::test;
@@ -25,8 +25,7 @@ KeygenRequest request_for(const std::filesystem::path& folder) {
 }
 
 std::size_t files_in(const std::filesystem::path& folder) {
-  return static_cast<std::size_t>(
-      std::distance(std::filesystem::directory_iterator(folder), {}));
+  return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator(folder), {}));
 }
 
 }  // namespace
@@ -42,8 +41,8 @@ TEST_CASE("A new group's files fit together, and secrets are secret") {
   REQUIRE(group.has_value());
   CHECK(group->addresses()[3] == Endpoint{"127.0.0.1", 7103});
   for (const NodeId member : {0u, 1u, 2u, 3u, 1024u, 1025u}) {
-    const auto file = directory / ((member < 4 ? "replica-" : "client-") + std::to_string(member) +
-                                   ".key");
+    const auto file =
+        directory / ((member < 4 ? "replica-" : "client-") + std::to_string(member) + ".key");
     struct stat status {};
     REQUIRE(::stat(file.c_str(), &status) == 0);
     CHECK((status.st_mode & 0777) == 0600);
@@ -86,8 +85,8 @@ TEST_CASE("A request that makes no group makes no file") {
 TEST_CASE("A secret file that is none is refused by name") {
   TemporaryFolder folder;
   const auto path = folder.path() / "sketch.key";
-  const std::string text = GENERATE(as<std::string>(), "", "sketch-secret:", "sketch-secret:00",
-                                    "x25519-private:00");
+  const std::string text =
+      GENERATE(as<std::string>(), "", "sketch-secret:", "sketch-secret:00", "x25519-private:00");
   std::ofstream(path) << text;
   std::filesystem::permissions(path, std::filesystem::perms{0600});
   const auto secret = sketch::load_sketch_secret(path);

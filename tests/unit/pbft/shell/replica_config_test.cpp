@@ -1,8 +1,9 @@
-#include <catch2/catch.hpp>
+#include "pbft/replica/replica_config.hpp"
 
 #include <fstream>
 
-#include "pbft/replica/replica_config.hpp"
+#include <catch2/catch.hpp>
+
 #include "support.hpp"
 #include "tools/keygen.hpp"
 
@@ -23,8 +24,8 @@ std::string mistakes_in(const std::string& text) {
 }  // namespace
 
 TEST_CASE("A short configuration has defaults for the rest") {
-  const auto config =
-      parse_replica_config(kReplica + "[service]\nkind = \"http\"\norigin = \"127.0.0.1:80\"\n", "r");
+  const auto config = parse_replica_config(
+      kReplica + "[service]\nkind = \"http\"\norigin = \"127.0.0.1:80\"\n", "r");
   REQUIRE(config.has_value());
   CHECK(config->id == 1);
   CHECK(config->group_file == "group.toml");
@@ -37,7 +38,8 @@ TEST_CASE("A short configuration has defaults for the rest") {
 
 TEST_CASE("Simulated work says how long and how much") {
   const auto config = parse_replica_config(
-      kReplica + "[service]\nkind = \"simulated\"\nbusy = \"94us\"\nanswer_bytes = \"1KiB\"\n", "r");
+      kReplica + "[service]\nkind = \"simulated\"\nbusy = \"94us\"\nanswer_bytes = \"1KiB\"\n",
+      "r");
   REQUIRE(config.has_value());
   CHECK(config->service.busy == microseconds(94));
   CHECK(config->service.answer_bytes == 1024);
@@ -49,7 +51,8 @@ TEST_CASE("Mistakes in a replica's configuration") {
   CHECK_THAT(mistakes_in("[service]\nkind = \"null\"\n"),
              Contains("replica.id") && Contains("replica.group") && Contains("replica.key_file"));
   CHECK_THAT(mistakes_in(kReplica + "[service]\nkind = \"http\"\n"), Contains("service.origin"));
-  CHECK_THAT(mistakes_in(kReplica + "[service]\nkind = \"magic\"\n"), Contains("r:6: service.kind"));
+  CHECK_THAT(mistakes_in(kReplica + "[service]\nkind = \"magic\"\n"),
+             Contains("r:6: service.kind"));
   CHECK_THAT(mistakes_in(kReplica + "[service]\nkind = \"null\"\norigin = \"127.0.0.1:80\"\n"),
              Contains("r:7: service.origin: unknown key"));
 }
@@ -72,8 +75,7 @@ TEST_CASE("An identity needs a place in the group, and the key that belongs to i
   CHECK_THAT(identity_with(1, "replica-2.key").error().message, Catch::Contains("replica-2.key"));
   CHECK_THAT(identity_with(1, "nothing.key").error().message,
              Catch::Contains("nothing.key: No such file"));
-  std::filesystem::permissions(folder.path() / "g" / "replica-2.key",
-                               std::filesystem::perms{0640});
+  std::filesystem::permissions(folder.path() / "g" / "replica-2.key", std::filesystem::perms{0640});
   CHECK_THAT(identity_with(2, "replica-2.key").error().message,
              Catch::Contains("a secret that others may read"));
 }

@@ -1,15 +1,15 @@
 // A whole group of running replicas on one event loop, with a client on real sockets.
-#include <catch2/catch.hpp>
+#include "pbft/replica/replica_node.hpp"
 
 #include <atomic>
 #include <fstream>
 #include <map>
 #include <thread>
 
+#include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
 #include "pbft/core/client.hpp"
-#include "pbft/replica/replica_node.hpp"
 #include "pbft/transport/client_transport.hpp"
 #include "scripted_origin.hpp"
 #include "sketch/answer_form.hpp"
@@ -22,7 +22,9 @@ using namespace prophecy::pbft::test;
 
 namespace {
 
-TimePoint now() { return std::chrono::steady_clock::now(); }
+TimePoint now() {
+  return std::chrono::steady_clock::now();
+}
 
 // Ports that were free a moment ago.
 std::vector<Endpoint> free_addresses(std::size_t count) {
@@ -44,12 +46,14 @@ struct Group {
       std::ofstream(path(id)) << "[replica]\nid = " << id
                               << "\ngroup = \"group.toml\"\nkey_file = \"replica-" << id
                               << ".key\"\nadmin = \"replica-" << id
-                              << ".sock\"\n[log]\nlevel = \"error\"\n[service]\n" << service(id);
+                              << ".sock\"\n[log]\nlevel = \"error\"\n[service]\n"
+                              << service(id);
       start(id);
     }
   }
   ~Group() {
-    for (NodeId id = 0; id < 4; ++id) stop(id);
+    for (NodeId id = 0; id < 4; ++id)
+      stop(id);
   }
 
   std::filesystem::path path(NodeId id) {
@@ -88,10 +92,11 @@ struct Caller {
         client(settings(first_session), keys),
         transport(group.io, {.frame_bytes_max = kFrameBytesMax},
                   group.identities[0]->group.addresses(),
-                  {.on_frame = [this](NodeId, ByteView frame) {
-                     client.on_frame(frame, now(), actions);
-                     settle();
-                   },
+                  {.on_frame =
+                       [this](NodeId, ByteView frame) {
+                         client.on_frame(frame, now(), actions);
+                         settle();
+                       },
                    .on_state =
                        [this](NodeId replica, bool connected) {
                          if (!connected) return;
@@ -122,8 +127,10 @@ struct Caller {
     return id;
   }
   void settle() {
-    for (Outgoing& outgoing : actions.sends) transport.send(outgoing.to, outgoing.frame);
-    for (Completion& completion : actions.completions) done[completion.call] = completion;
+    for (Outgoing& outgoing : actions.sends)
+      transport.send(outgoing.to, outgoing.frame);
+    for (Completion& completion : actions.completions)
+      done[completion.call] = completion;
     actions.clear();
     timer.arm(client.next_timer());
   }
@@ -136,7 +143,9 @@ struct Caller {
   std::map<CallId, Completion> done;
 };
 
-std::string null_service(NodeId /*id*/) { return "kind = \"null\"\n"; }
+std::string null_service(NodeId /*id*/) {
+  return "kind = \"null\"\n";
+}
 
 }  // namespace
 
@@ -154,12 +163,11 @@ TEST_CASE("A group agrees on operations over real sockets") {
     CHECK(completion.outcome == CallOutcome::agreed);
     CHECK(completion.sigma > 0);
   }
-  for (const auto& [id, completion] : two.done) CHECK(completion.outcome == CallOutcome::agreed);
+  for (const auto& [id, completion] : two.done)
+    CHECK(completion.outcome == CallOutcome::agreed);
   // Backups answer at once clients of whom they have seen no request: they said hello.
   CHECK(one.client.counters().retransmissions == 0);
-  REQUIRE(run_until(io, [&] {
-    return group.status(3)["core"]["requests_executed"] == 100;
-  }));
+  REQUIRE(run_until(io, [&] { return group.status(3)["core"]["requests_executed"] == 100; }));
   CHECK(group.status(0)["primary"] == 0);
   CHECK(group.status(0)["peers"][0]["connected"] == true);
 }
@@ -171,7 +179,8 @@ TEST_CASE("One stopped backup changes nothing, and it catches up when it is back
   (void)caller.call("write", CallKind::ordered);
   REQUIRE(run_until(io, [&] { return caller.done.size() == 1; }));
   group.stop(2);
-  for (int i = 0; i < 20; ++i) (void)caller.call("write", CallKind::ordered);
+  for (int i = 0; i < 20; ++i)
+    (void)caller.call("write", CallKind::ordered);
   REQUIRE(run_until(io, [&] { return caller.done.size() == 21; }));
   for (const auto& [id, completion] : caller.done) {
     CHECK(completion.outcome == CallOutcome::agreed);

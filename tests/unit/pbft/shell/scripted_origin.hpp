@@ -16,8 +16,8 @@
 namespace prophecy::pbft::test {
 
 struct Step {
-  std::string answer;      // sent as it is
-  bool close = false;      // after the answer
+  std::string answer;  // sent as it is
+  bool close = false;  // after the answer
 };
 
 inline Step answer(const std::string& body, const std::string& fields = "") {
@@ -34,11 +34,10 @@ class ScriptedOrigin {
     accept();
   }
 
-  [[nodiscard]] Endpoint address() {
-    return {"127.0.0.1", acceptor_.local_endpoint().port()};
-  }
+  [[nodiscard]] Endpoint address() { return {"127.0.0.1", acceptor_.local_endpoint().port()}; }
   void close_all() {
-    for (const auto& connection : connections_) connection->socket.close();
+    for (const auto& connection : connections_)
+      connection->socket.close();
     connections_.clear();
   }
 

@@ -1,6 +1,6 @@
-#include <catch2/catch.hpp>
-
 #include <map>
+
+#include <catch2/catch.hpp>
 
 #include "pbft/services/executor.hpp"
 #include "pbft/services/null_service.hpp"
@@ -40,7 +40,8 @@ struct World {
       : executor(service, settings, [this] { ++calls; }) {}
   std::vector<std::uint64_t> running() {
     std::vector<std::uint64_t> ids;
-    for (const auto& [id, done] : service.running) ids.push_back(id);
+    for (const auto& [id, done] : service.running)
+      ids.push_back(id);
     return ids;
   }
   std::vector<Executor::Finished> taken() {
@@ -60,7 +61,8 @@ using Ids = std::vector<std::uint64_t>;
 TEST_CASE("Reads between two writes run together, a write runs alone") {
   World world;
   std::uint64_t id = 0;
-  for (const char kind : std::string("rrwrrww")) world.executor.submit(execution(++id, kind));
+  for (const char kind : std::string("rrwrrww"))
+    world.executor.submit(execution(++id, kind));
   CHECK(world.running() == Ids{1, 2});
   world.service.finish(2);
   CHECK(world.running() == Ids{1});
@@ -85,7 +87,8 @@ TEST_CASE("Reads between two writes run together, a write runs alone") {
 
 TEST_CASE("No more ordered reads run together than is allowed") {
   World world({.reads_in_flight_max = 2, .unordered_reads_max = 1});
-  for (std::uint64_t id = 1; id <= 4; ++id) world.executor.submit(execution(id, 'r'));
+  for (std::uint64_t id = 1; id <= 4; ++id)
+    world.executor.submit(execution(id, 'r'));
   CHECK(world.running() == Ids{1, 2});
   world.service.finish(1);
   CHECK(world.running() == Ids{2, 3});
@@ -117,11 +120,13 @@ TEST_CASE("A service that answers at once is taken from, not called back") {
   int calls = 0;
   Executor executor(service, {}, [&] { ++calls; });
   std::uint64_t id = 0;
-  for (const char kind : std::string("rwwr")) executor.submit(execution(++id, kind));
+  for (const char kind : std::string("rwwr"))
+    executor.submit(execution(++id, kind));
   std::vector<Executor::Finished> out;
   executor.take(out);
   REQUIRE(out.size() == 4);
-  for (std::size_t i = 0; i < out.size(); ++i) CHECK(out[i].id == i + 1);
+  for (std::size_t i = 0; i < out.size(); ++i)
+    CHECK(out[i].id == i + 1);
   CHECK(calls == 0);
   CHECK(service.counters().executed == 4);
 }

@@ -1,7 +1,7 @@
-#include <catch2/catch.hpp>
-
 #include <algorithm>
 #include <vector>
+
+#include <catch2/catch.hpp>
 
 #include "pbft/services/http_service.hpp"
 #include "scripted_origin.hpp"
@@ -91,7 +91,8 @@ TEST_CASE("The result is the canonical form of the origin's answer, on one kept-
   const sketch::AnswerForm form = first.form();
   sketch::AnswerFields fields(form);
   std::string_view name, value;
-  while (fields.next(name, value)) names += std::string(name) + ";";
+  while (fields.next(name, value))
+    names += std::string(name) + ";";
   CHECK(names == "x-thing;");
   CHECK(world.run(kGet).form().body == "again");
   CHECK(origin.accepted == 1);
@@ -120,20 +121,20 @@ TEST_CASE("Only the method decides what a read is") {
   World world({"127.0.0.1", 1});
   CHECK(world.service.is_read(as_bytes(kGet)));
   CHECK(world.service.is_read(as_bytes("HEAD / HTTP/1.1\r\n\r\n")));
-  for (const std::string_view operation : {"POST / HTTP/1.1", "GETX / HTTP/1.1", " GET /", "", "get /"}) {
+  for (const std::string_view operation :
+       {"POST / HTTP/1.1", "GETX / HTTP/1.1", " GET /", "", "get /"}) {
     CHECK_FALSE(world.service.is_read(as_bytes(operation)));
   }
 }
 
 TEST_CASE("A read that the origin cannot answer is unavailable") {
   Loop loop;
-  const std::vector<Step> failures = {
-      kHangUp,
-      kSilence,
-      {"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nab", true},
-      {"HTTP/1.1 200 OK\r\nContent-Length: 5000\r\n\r\nab", false},
-      {"nonsense\r\n\r\n", false},
-      answer("x", "X-Accel-Redirect: /secret\r\n")};
+  const std::vector<Step> failures = {kHangUp,
+                                      kSilence,
+                                      {"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nab", true},
+                                      {"HTTP/1.1 200 OK\r\nContent-Length: 5000\r\n\r\nab", false},
+                                      {"nonsense\r\n\r\n", false},
+                                      answer("x", "X-Accel-Redirect: /secret\r\n")};
   const Step& failure = failures[GENERATE(0u, 1u, 2u, 3u, 4u, 5u)];
   ScriptedOrigin origin(loop.io, {failure, answer("well again")});
   World world(origin.address());
@@ -244,7 +245,8 @@ TEST_CASE("Many reads share a bounded number of connections") {
   ScriptedOrigin origin(loop.io, {answer("x")});
   World world(origin.address(), 0, 3);
   std::vector<Outcome> outcomes(100);
-  for (Outcome& outcome : outcomes) world.start(kGet, outcome);
+  for (Outcome& outcome : outcomes)
+    world.start(kGet, outcome);
   REQUIRE(run_until(loop.io, [&] {
     return std::all_of(outcomes.begin(), outcomes.end(), [](const Outcome& o) { return o.done; });
   }));

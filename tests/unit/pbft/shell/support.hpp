@@ -30,7 +30,8 @@ inline bool run_until(boost::asio::io_context& io, const std::function<bool()>& 
 }
 
 inline void run_for(boost::asio::io_context& io, Duration time) {
-  (void)run_until(io, [] { return false; }, time);
+  (void)run_until(
+      io, [] { return false; }, time);
 }
 
 inline Frame make_frame(std::uint8_t type, NodeId sender, std::uint32_t session,

@@ -71,8 +71,10 @@ TEST_CASE("Beyond a bound the oldest frame gives way, but not one that is half s
 
 TEST_CASE("More frames than buffers go out in turns") {
   OutgoingQueue queue(100'000, 1000);
-  for (int i = 0; i < 100; ++i) (void)queue.push(frame_of(1, static_cast<std::uint8_t>(i)));
+  for (int i = 0; i < 100; ++i)
+    (void)queue.push(frame_of(1, static_cast<std::uint8_t>(i)));
   std::size_t sent = 0;
-  while (!queue.empty()) sent += queue.consume(unsent(queue).size());
+  while (!queue.empty())
+    sent += queue.consume(unsent(queue).size());
   CHECK(sent == 100);
 }

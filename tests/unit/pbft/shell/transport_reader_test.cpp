@@ -1,6 +1,6 @@
-#include <catch2/catch.hpp>
-
 #include <algorithm>
+
+#include <catch2/catch.hpp>
 
 #include "base/codec.hpp"
 #include "pbft/transport/frame_reader.hpp"
@@ -13,7 +13,8 @@ namespace {
 Bytes stream_of(const std::vector<Bytes>& frames) {
   Bytes stream;
   Writer writer(stream);
-  for (const Bytes& frame : frames) writer.sized(frame);
+  for (const Bytes& frame : frames)
+    writer.sized(frame);
   return stream;
 }
 

@@ -1,11 +1,10 @@
 // The two transports against each other and against hostile peers, over real sockets of this
 // machine, on ports that the system chooses.
-#include <catch2/catch.hpp>
-
 #include <map>
 
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/write.hpp>
+#include <catch2/catch.hpp>
 
 #include "pbft/transport/client_transport.hpp"
 #include "pbft/transport/replica_transport.hpp"
@@ -78,9 +77,10 @@ struct Server {
 struct Caller {
   Caller(boost::asio::io_context& io, const Endpoint& address)
       : transport(io, small_settings(), {address},
-                  {.on_frame = [this](NodeId, ByteView frame) {
-                     received.emplace_back(frame.begin(), frame.end());
-                   },
+                  {.on_frame =
+                       [this](NodeId, ByteView frame) {
+                         received.emplace_back(frame.begin(), frame.end());
+                       },
                    .on_state = [this](NodeId, bool up) { ups += up ? 1 : 0; }}) {
     transport.start();
   }
@@ -143,8 +143,10 @@ TEST_CASE("Processes that share a client's id are told apart by their sessions")
     two.transport.send(0, make_frame(kRequest, 1024, 100 + i));
   }
   REQUIRE(run_until(io, [&] { return one.received.size() == 50 && two.received.size() == 50; }));
-  for (const Bytes& answer : one.received) CHECK(peek_header(answer)->session < 100);
-  for (const Bytes& answer : two.received) CHECK(peek_header(answer)->session >= 100);
+  for (const Bytes& answer : one.received)
+    CHECK(peek_header(answer)->session < 100);
+  for (const Bytes& answer : two.received)
+    CHECK(peek_header(answer)->session >= 100);
 }
 
 TEST_CASE("A client that plays a request again does not cut off the one that is connected") {
@@ -193,13 +195,12 @@ TEST_CASE("Replicas send over their own connections and see their peers go") {
   auto first = listen_on(io, kAnyPort);
   auto second = listen_on(io, kAnyPort);
   REQUIRE((first.has_value() && second.has_value()));
-  const std::vector<Endpoint> addresses = {
-      {"127.0.0.1", first->local_endpoint().port()}, {"127.0.0.1", second->local_endpoint().port()}};
+  const std::vector<Endpoint> addresses = {{"127.0.0.1", first->local_endpoint().port()},
+                                           {"127.0.0.1", second->local_endpoint().port()}};
   Echo echo[2];
   ReplicaTransport zero(io, small_settings(), {0, addresses}, std::move(*first), echo[0]);
-  auto one = std::make_unique<ReplicaTransport>(io, small_settings(),
-                                                ReplicaTransportParts{1, addresses},
-                                                std::move(*second), echo[1]);
+  auto one = std::make_unique<ReplicaTransport>(
+      io, small_settings(), ReplicaTransportParts{1, addresses}, std::move(*second), echo[1]);
   zero.start();
   one->start();
   zero.send_to_replica(1, make_frame(kPrepare, 0, 0));
@@ -220,7 +221,8 @@ TEST_CASE("A frame length out of bounds ends the connection, after what came bef
   writer.sized(*make_frame(kPrepare, 1, 0));
   writer.integer(std::uint32_t{0xfffffff0});
   peer.send(bytes);
-  REQUIRE(run_until(io, [&] { return server.transport->inbound() == 0 && server.echo.frames == 1; }));
+  REQUIRE(
+      run_until(io, [&] { return server.transport->inbound() == 0 && server.echo.frames == 1; }));
   CHECK(server.transport->counters().closed_garbage == 1);
   CHECK(peer.is_closed());
 }
@@ -318,7 +320,7 @@ TEST_CASE("A port in use is one clear line") {
   Server server(io);
   const auto again = listen_on(io, server.transport->local_address());
   REQUIRE_FALSE(again.has_value());
-  CHECK(again.error().message ==
-        "cannot listen on " + to_string(server.transport->local_address()) +
-            ": Address already in use");
+  CHECK(again.error().message == "cannot listen on " +
+                                     to_string(server.transport->local_address()) +
+                                     ": Address already in use");
 }

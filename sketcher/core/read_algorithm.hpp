@@ -14,7 +14,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "history_table/history_table.hpp"
+#include "history_table/history_entry.hpp"
 
 namespace prophecy::sketcher {
 

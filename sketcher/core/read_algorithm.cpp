@@ -1,4 +1,4 @@
-#include "sketcher/read_algorithm.hpp"
+#include "sketcher/core/read_algorithm.hpp"
 
 #include "base/assert.hpp"
 
