@@ -11,7 +11,6 @@ namespace {
 
 constexpr std::string_view kPrefix = "sketch-secret:";
 constexpr std::size_t kFileBytesMax = 4096;
-static_assert(kSecretBytes == kSecretSize);
 
 }  // namespace
 

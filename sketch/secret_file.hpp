@@ -9,11 +9,11 @@
 
 #include "base/bytes.hpp"
 #include "base/error.hpp"
+#include "sketch/sketch.hpp"
 
 namespace prophecy::sketch {
 
-constexpr std::size_t kSecretBytes = 32;
-using Secret = std::array<std::uint8_t, kSecretBytes>;
+using Secret = std::array<std::uint8_t, kSecretSize>;
 
 // The error names the file.
 [[nodiscard]] Result<Secret> load_sketch_secret(const std::filesystem::path& path);
