@@ -76,11 +76,8 @@ struct Logger::Sink {
   spdlog::sinks::stderr_sink_st out;
 };
 
-Logger::Logger(std::string component, LogLevel level, LogFormat format)
-    : sink_(std::make_unique<Sink>()),
-      component_(std::move(component)),
-      level_(level),
-      format_(format) {
+Logger::Logger(std::string component, LogSettings settings)
+    : sink_(std::make_unique<Sink>()), component_(std::move(component)), settings_(settings) {
   sink_->out.set_pattern("%v");
 }
 
@@ -88,8 +85,9 @@ Logger::~Logger() = default;
 
 void Logger::write(LogLevel level, std::string_view event, std::initializer_list<LogField> fields) {
   if (!enabled(level)) return;
-  const std::string line = format_ == LogFormat::json ? json_line(level, component_, event, fields)
-                                                      : text_line(level, component_, event, fields);
+  const std::string line = settings_.format == LogFormat::json
+                               ? json_line(level, component_, event, fields)
+                               : text_line(level, component_, event, fields);
   sink_->out.log(spdlog::details::log_msg("", spdlog::level::info, line));
   sink_->out.flush();
 }
@@ -111,17 +109,12 @@ void Logger::rename(std::string component) {
   component_ = std::move(component);
 }
 
-Result<LogLevel> parse_log_level(std::string_view text) {
-  for (int i = 0; i < 4; ++i) {
-    if (text == kLevelNames[i]) return static_cast<LogLevel>(i);
-  }
-  return Error{ErrorKind::invalid, "expected one of debug, info, warning, error"};
-}
-
-Result<LogFormat> parse_log_format(std::string_view text) {
-  if (text == "text") return LogFormat::text;
-  if (text == "json") return LogFormat::json;
-  return Error{ErrorKind::invalid, "expected one of text, json"};
+LogSettings read_log_settings(ConfigSection section) {
+  LogSettings settings;
+  settings.level =
+      static_cast<LogLevel>(section.choice("level", {"debug", "info", "warning", "error"}, 1));
+  settings.format = static_cast<LogFormat>(section.choice("format", {"text", "json"}, 0));
+  return settings;
 }
 
 }  // namespace prophecy

@@ -10,12 +10,17 @@
 #include <string_view>
 #include <variant>
 
-#include "base/error.hpp"
+#include "base/config.hpp"
 
 namespace prophecy {
 
 enum class LogLevel : std::uint8_t { debug, info, warning, error };
 enum class LogFormat : std::uint8_t { text, json };
+
+struct LogSettings {
+  LogLevel level = LogLevel::info;
+  LogFormat format = LogFormat::text;
+};
 
 struct LogField {
   std::string_view name;
@@ -35,7 +40,7 @@ struct LogField {
 class Logger {
  public:
   // `component` stands on every line ("master", "worker-1", "replica-2").
-  Logger(std::string component, LogLevel level, LogFormat format);
+  Logger(std::string component, LogSettings settings);
   ~Logger();
   Logger(const Logger&) = delete;
   Logger& operator=(const Logger&) = delete;
@@ -47,7 +52,7 @@ class Logger {
 
   // In a forked child: the lines carry another component from now on.
   void rename(std::string component);
-  [[nodiscard]] bool enabled(LogLevel level) const { return level >= level_; }
+  [[nodiscard]] bool enabled(LogLevel level) const { return level >= settings_.level; }
 
  private:
   void write(LogLevel level, std::string_view event, std::initializer_list<LogField> fields);
@@ -55,11 +60,10 @@ class Logger {
   struct Sink;
   std::unique_ptr<Sink> sink_;
   std::string component_;
-  LogLevel level_;
-  LogFormat format_;
+  LogSettings settings_;
 };
 
-[[nodiscard]] Result<LogLevel> parse_log_level(std::string_view text);
-[[nodiscard]] Result<LogFormat> parse_log_format(std::string_view text);
+// Reads [log].
+[[nodiscard]] LogSettings read_log_settings(ConfigSection section);
 
 }  // namespace prophecy

@@ -5,9 +5,9 @@
 namespace prophecy::http {
 namespace {
 
-void append_number(std::string& out, std::uint64_t value, int base) {
+void append_number(std::string& out, std::uint64_t value) {
   char digits[24];
-  const auto end = std::to_chars(digits, digits + sizeof digits, value, base);
+  const auto end = std::to_chars(digits, digits + sizeof digits, value);
   out.append(digits, end.ptr);
 }
 
@@ -88,7 +88,7 @@ void append_request_line(std::string& out, std::string_view method, std::string_
 
 void append_status_line(std::string& out, std::uint16_t status) {
   out.append("HTTP/1.1 ");
-  append_number(out, status, 10);
+  append_number(out, status);
   out.append(1, ' ').append(reason_phrase(status)).append("\r\n");
 }
 
@@ -98,26 +98,12 @@ void append_field(std::string& out, std::string_view name, std::string_view valu
 
 void append_content_length(std::string& out, std::uint64_t length) {
   out.append("content-length: ");
-  append_number(out, length, 10);
+  append_number(out, length);
   out.append("\r\n");
-}
-
-void append_chunked(std::string& out) {
-  out.append("transfer-encoding: chunked\r\n");
 }
 
 void end_head(std::string& out) {
   out.append("\r\n");
-}
-
-void append_chunk(std::string& out, std::string_view bytes) {
-  if (bytes.empty()) return;
-  append_number(out, bytes.size(), 16);
-  out.append("\r\n").append(bytes).append("\r\n");
-}
-
-void append_last_chunk(std::string& out) {
-  out.append("0\r\n\r\n");
 }
 
 std::string_view reason_phrase(std::uint16_t status) {

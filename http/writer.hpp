@@ -15,12 +15,7 @@ void append_request_line(std::string& out, std::string_view method, std::string_
 void append_status_line(std::string& out, std::uint16_t status);
 void append_field(std::string& out, std::string_view name, std::string_view value);
 void append_content_length(std::string& out, std::uint64_t length);
-void append_chunked(std::string& out);  // the field "transfer-encoding: chunked"
 void end_head(std::string& out);
-
-// Nothing for an empty chunk, which would end the body.
-void append_chunk(std::string& out, std::string_view bytes);
-void append_last_chunk(std::string& out);
 
 // The registered phrase of a status, or that of its class.
 [[nodiscard]] std::string_view reason_phrase(std::uint16_t status);

@@ -25,7 +25,7 @@ enum class ReplicatedKind : std::uint8_t {
 };
 
 enum class ReplicatedFailure : std::uint8_t {
-  too_few_replicas,  // no quorum answered before the deadline
+  too_few_replicas,  // no quorum answered before the deadline, or can answer at all
   no_agreement,      // the answers of the group's members do not agree
   overloaded,        // too many calls wait
   too_large,         // the request does not fit into a message

@@ -74,7 +74,7 @@ std::uint64_t PbftGroup::replicated(ReplicatedKind kind, std::string_view wire,
   const TimePoint time = now();
   const pbft::CallId call =
       client_.submit(as_bytes(wire), call_kind, time + deadline_, time, actions_);
-  calls_.emplace(call, &handler);
+  calls_.emplace(call, Call{kind, &handler});
   Note& note = notes_[call % kNotes];
   note.call = call;
   note.head.assign(wire.substr(0, kNoteBytesMax));
@@ -121,10 +121,12 @@ void PbftGroup::perform() {
 void PbftGroup::finish(pbft::Completion& completion) {
   const auto found = calls_.find(completion.call);
   if (found == calls_.end()) return;
-  ReplicatedHandler& handler = *found->second;
+  const Call call = found->second;
+  ReplicatedHandler& handler = *call.handler;
   calls_.erase(found);
   switch (completion.outcome) {
     case pbft::CallOutcome::timed_out:
+    case pbft::CallOutcome::unavailable:
       return handler.on_replicated_failure(ReplicatedFailure::too_few_replicas);
     case pbft::CallOutcome::no_agreement:
       return handler.on_replicated_failure(ReplicatedFailure::no_agreement);
@@ -137,8 +139,10 @@ void PbftGroup::finish(pbft::Completion& completion) {
   answer.storage = std::move(completion.result);
   answer.sigma = completion.sigma;
   const auto form = sketch::decode(answer.storage);
-  // f+1 replicas agreed on bytes that are no answer: more than f of them are broken.
-  if (!form) return handler.on_replicated_failure(ReplicatedFailure::no_agreement);
+  // f+1 replicas agreed on what is no answer, or on no place for it: more than f are broken.
+  const bool placed = completion.sigma > 0 && completion.sigma <= kSigmaMax;
+  if (!form || (call.kind == ReplicatedKind::ordered && !placed))
+    return handler.on_replicated_failure(ReplicatedFailure::no_agreement);
   answer.form = *form;
   handler.on_replicated_answer(std::move(answer));
 }

@@ -52,6 +52,10 @@ class PbftGroup final : public ReplicaGroup {
   void finish(pbft::Completion& completion);
   void report(const pbft::Refuted& refuted);
 
+  struct Call {
+    ReplicatedKind kind = ReplicatedKind::ordered;
+    ReplicatedHandler* handler = nullptr;
+  };
   // The beginnings of recent requests, for evidence that comes late.
   struct Note {
     pbft::CallId call = 0;
@@ -69,7 +73,7 @@ class PbftGroup final : public ReplicaGroup {
   Logger& log_;
   pbft::ClientActions actions_;
   bool performing_ = false;
-  std::unordered_map<pbft::CallId, ReplicatedHandler*> calls_;
+  std::unordered_map<pbft::CallId, Call> calls_;
   std::array<Note, kNotes> notes_;
 };
 

@@ -221,6 +221,7 @@ void ClientConnection::on_timeout() {
     return close();
   }
   context_.counters.timeouts.add();
+  context_.counters.refused.add();
   refuse(408, "request-timeout");
 }
 

@@ -36,12 +36,9 @@ struct OriginCounters {
 };
 
 struct alignas(64) WorkerCounters {
-  // Gauges, zeroed when a worker starts.
-  Counter pid;
-  Counter connections;
+  Counter connections;  // open now: a gauge, zeroed when a worker starts
 
   Counter connections_accepted;
-  Counter connections_refused;  // over connections_max
   Counter reads;
   Counter writes;
   // How requests ended: each ends in exactly one of these.

@@ -17,7 +17,7 @@ namespace prophecy::sketcher {
 
 enum class DivergenceKind : std::uint8_t {
   fast_read,   // the origin's answer to a fast read
-  replicated,  // the replica's vote on an ordered or read-only request
+  replicated,  // the replica's vote on an ordered request
 };
 
 struct Divergence {

@@ -16,6 +16,7 @@ void DivergenceLog::add(std::string_view event) {
   // Numbered by putting one member more in front of those that the worker wrote.
   std::string line = "{\"id\":" + std::to_string(next_++) + ",";
   line += event.substr(1);
+  log_.warning("divergence", {{"evidence", line}});
   kept_.push_back(line);
   if (kept_.size() > kKept) kept_.pop_front();
   if (!file_) return;

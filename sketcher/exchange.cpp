@@ -13,6 +13,20 @@ using replica_client::ReplicatedKind;
 
 namespace {
 constexpr std::size_t kKeptBytesMax = 4096;
+
+std::uint16_t status_of(ReplicatedFailure failure) {
+  switch (failure) {
+    case ReplicatedFailure::too_few_replicas:
+    case ReplicatedFailure::overloaded:
+      return 503;
+    case ReplicatedFailure::no_agreement:
+      return 502;
+    case ReplicatedFailure::too_large:
+      return 413;
+  }
+  UNREACHABLE();
+}
+
 }  // namespace
 
 Exchange::Exchange(WorkerContext& context, AnswerSink& sink)
@@ -206,7 +220,7 @@ void Exchange::on_replicated_failure(ReplicatedFailure failure) {
   evidence_.reset();
   context_.counters.replicated_failures[static_cast<std::size_t>(failure)].add();
   context_.counters.failed.add();
-  sink_.on_error(failure == ReplicatedFailure::no_agreement ? 502 : 503, to_string(failure));
+  sink_.on_error(status_of(failure), to_string(failure));
 }
 
 void Exchange::abandon() {

@@ -10,11 +10,10 @@ Result<Installation> load_installation(const std::filesystem::path& config) {
   auto group = pbft::load_group_file(settings->group.file);
   if (!group) return group.error();
   if (settings->origins.size() != group->replicas.size()) {
-    return Error{ErrorKind::invalid, config.string() + ":1: origin: expected " +
-                                         std::to_string(group->replicas.size()) +
-                                         " of them, one for each replica of " +
-                                         settings->group.file.string() + ", got " +
-                                         std::to_string(settings->origins.size())};
+    return Error{ErrorKind::invalid,
+                 config.string() + ": origin: expected " + std::to_string(group->replicas.size()) +
+                     " of them, one for each replica of " + settings->group.file.string() +
+                     ", got " + std::to_string(settings->origins.size())};
   }
   auto keys = pbft::load_key_ring(*group, settings->group.client_id, settings->group.key_file);
   if (!keys) return keys.error();

@@ -38,8 +38,7 @@ int main(int argc, char** argv) {
     return 0;
   }
   std::signal(SIGPIPE, SIG_IGN);
-  prophecy::Logger log("master", installation->settings.log_level,
-                       installation->settings.log_format);
+  prophecy::Logger log("master", installation->settings.log);
   const auto status = prophecy::sketcher::run_master(*installation, log);
   return status ? *status : fail(status.error(), kRunTimeFailure);
 }

@@ -52,6 +52,14 @@ void add_worker(Exposition& out, const WorkerProcess& worker, const WorkerCounte
               {{"worker", index}}, counters.transitions.get());
   out.counter("prophecy_client_timeouts_total", "Clients that were too slow.", {{"worker", index}},
               counters.timeouts.get());
+  out.counter("prophecy_events_lost_total", "Divergences of which the evidence was lost.",
+              {{"worker", index}}, counters.events_lost.get());
+  for (std::size_t i = 0; i < replica_client::kReplicatedFailureCount; ++i) {
+    const auto failure = static_cast<replica_client::ReplicatedFailure>(i);
+    out.counter("prophecy_replicated_failures_total", "Requests that the group did not answer.",
+                {{"worker", index}, {"reason", std::string(replica_client::to_string(failure))}},
+                counters.replicated_failures[i].get());
+  }
   out.counter("prophecy_worker_restarts_total", "Replacements of a worker that died.",
               {{"worker", index}}, worker.restarts);
 }

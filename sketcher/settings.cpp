@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "history_table/history_table.hpp"
+#include "pbft/wire/limits.hpp"
 #include "sketcher/counters.hpp"
 
 namespace prophecy::sketcher {
@@ -14,6 +15,9 @@ const std::vector<std::string> kModes = {"prophecy", "pbft", "pbft-ro"};
 constexpr std::size_t kKiB = 1 << 10;
 constexpr std::size_t kMiB = 1 << 20;
 constexpr std::size_t kGiB = 1 << 30;
+// A whole request travels as one operation: its body, and a head within the bounds below.
+constexpr std::size_t kBodyBytesMax = 16 * kMiB;
+static_assert(kBodyBytesMax + kMiB <= pbft::kOperationBytesMax);
 constexpr Duration kShort = milliseconds(10);
 constexpr Duration kLong = std::chrono::hours(1);
 
@@ -35,12 +39,6 @@ void read_sketcher(ConfigSection section, Settings& settings) {
   if (section.has("divergence_log")) settings.divergence_log = section.path("divergence_log");
 }
 
-void read_log(ConfigSection section, Settings& settings) {
-  settings.log_level =
-      static_cast<LogLevel>(section.choice("level", {"debug", "info", "warning", "error"}, 1));
-  settings.log_format = static_cast<LogFormat>(section.choice("format", {"text", "json"}, 0));
-}
-
 void read_group(ConfigSection section, GroupSettings& group) {
   group.file = section.path("file");
   group.client_id = static_cast<NodeId>(
@@ -53,10 +51,10 @@ void read_group(ConfigSection section, GroupSettings& group) {
 
 void read_limits(ConfigSection section, LimitSettings& limits) {
   limits.connections_max = section.number("connections_max", 1, 1'000'000, 10'000);
-  limits.request.target_bytes_max = section.bytes("target", 64, kMiB, 8 * kKiB);
-  limits.request.header_bytes_max = section.bytes("header", 256, kMiB, 32 * kKiB);
-  limits.request.header_count_max = section.number("header_count", 1, 10'000, 128);
-  limits.request.body_bytes_max = section.bytes("body", 0, kGiB, 16 * kMiB);
+  limits.request.target_bytes_max = section.bytes("target", 64, 256 * kKiB, 8 * kKiB);
+  limits.request.header_bytes_max = section.bytes("header", 256, 512 * kKiB, 32 * kKiB);
+  limits.request.header_count_max = section.number("header_count", 1, 4096, 128);
+  limits.request.body_bytes_max = section.bytes("body", 0, kBodyBytesMax, kBodyBytesMax);
   limits.answer = limits.request;
   limits.answer.body_bytes_max = section.bytes("answer", kKiB, kGiB, 16 * kMiB);
 }
@@ -104,8 +102,12 @@ Result<Settings> load_settings(const std::filesystem::path& path) {
   Settings settings;
   ConfigSection root = file->root();
   read_sketcher(root.section("sketcher"), settings);
-  read_log(root.section("log"), settings);
+  settings.log = read_log_settings(root.section("log"));
   read_group(root.section("group"), settings.group);
+  if (settings.workers * settings.group.sessions > pbft::kSessionsMax) {
+    root.section("group").mistake("sessions", "expected workers * sessions to be at most " +
+                                                  std::to_string(pbft::kSessionsMax));
+  }
   ConfigSection sketch = root.section("sketch");
   settings.sketch_key_file = sketch.path("key_file");
   settings.digest = static_cast<sketch::DigestKind>(sketch.choice("digest", {"sha1", "sha256"}, 0));

@@ -56,8 +56,7 @@ struct Settings {
   std::filesystem::path admin_socket;
   std::optional<Endpoint> metrics;
   std::optional<std::filesystem::path> divergence_log;
-  LogLevel log_level = LogLevel::info;
-  LogFormat log_format = LogFormat::text;
+  LogSettings log;
   GroupSettings group;
   std::filesystem::path sketch_key_file;
   sketch::DigestKind digest = sketch::DigestKind::sha1;

@@ -45,7 +45,6 @@ std::uint64_t wall_clock_micros() {
 
   log.rename("worker-" + std::to_string(process.index));
   table.attach(static_cast<WriterSlot>(process.index + 1));
-  counters.pid.set(static_cast<std::uint64_t>(::getpid()));
   counters.connections.set(0);
   WorkerSetup setup;
   setup.index = process.index;

@@ -8,20 +8,15 @@
 #include "base/bytes.hpp"
 #include "base/clock.hpp"
 #include "base/ids.hpp"
+#include "pbft/wire/frame.hpp"
 
 namespace prophecy::pbft {
-
-// An encoded, authenticated message. Encoded once, sent to any number of nodes.
-using Frame = std::shared_ptr<const Bytes>;
 
 struct Outgoing {
   NodeId to = 0;
   std::uint32_t session = 0;  // of a client: several processes share a client's id; else 0
   Frame frame;
 };
-
-// (batch sequence number << 16) | index in the batch. 62 bits.
-using Sigma = std::uint64_t;
 
 // The shell runs it on the service and answers with Replica::on_executed(id, ...). Executions are
 // to take effect in the order in which they were handed out; reads between two writes may run at

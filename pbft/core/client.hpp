@@ -29,6 +29,7 @@ enum class CallOutcome : std::uint8_t {
   agreed,
   timed_out,     // fewer than a quorum answered alike before the deadline; it may still execute
   overloaded,    // never sent: the queue was full
+  unavailable,   // too many replicas say that their service cannot answer
   no_agreement,  // no quorum can answer alike any more; the operation may have executed
 };
 

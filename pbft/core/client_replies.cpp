@@ -50,7 +50,9 @@ void Client::Machine::evaluate(Session& session, std::uint32_t index, TimePoint 
   }
   if (session.tally.possible(quorum)) return;
   if (session.kind == CallKind::read_only) return fall_back(session, index, now, out);
-  fail(session, index, CallOutcome::no_agreement, now, out);
+  const bool unavailable = session.tally.lacks_only_available(quorum);
+  fail(session, index, unavailable ? CallOutcome::unavailable : CallOutcome::no_agreement, now,
+       out);
 }
 
 void Client::Machine::agree(Session& session, std::uint32_t index, const ReplyTally::Reply& reply,

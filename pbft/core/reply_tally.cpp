@@ -55,13 +55,23 @@ const ReplyTally::Reply* ReplyTally::agreed(std::uint32_t quorum) const {
 }
 
 bool ReplyTally::possible(std::uint32_t quorum) const {
+  return largest() + votes(Vote::none) >= quorum;
+}
+
+bool ReplyTally::lacks_only_available(std::uint32_t quorum) const {
+  return largest() + votes(Vote::none) + votes(Vote::unavailable) >= quorum;
+}
+
+std::uint32_t ReplyTally::largest() const {
   std::uint32_t largest = 0;
-  std::uint32_t open = 0;
-  for (const Reply& reply : replies_) {
-    if (reply.vote == Vote::none) ++open;
+  for (const Reply& reply : replies_)
     largest = std::max(largest, count(reply));
-  }
-  return largest + open >= quorum;
+  return largest;
+}
+
+std::uint32_t ReplyTally::votes(Vote vote) const {
+  return static_cast<std::uint32_t>(std::count_if(
+      replies_.begin(), replies_.end(), [&](const Reply& reply) { return reply.vote == vote; }));
 }
 
 std::optional<Bytes> ReplyTally::take_result(const Reply& reply) {

@@ -35,12 +35,16 @@ class ReplyTally {
   [[nodiscard]] const Reply* agreed(std::uint32_t quorum) const;
   // False when not even the replicas that have not yet replied could complete a quorum.
   [[nodiscard]] bool possible(std::uint32_t quorum) const;
+  // True when a quorum fails for want of replicas that can answer, not for want of agreement.
+  [[nodiscard]] bool lacks_only_available(std::uint32_t quorum) const;
   // Moves the result of an agreed reply out, if any replica has sent it: even one that lies about
   // its place in the order, for it matches the digest.
   [[nodiscard]] std::optional<Bytes> take_result(const Reply& reply);
 
  private:
-  [[nodiscard]] std::uint32_t count(const Reply& reply) const;
+  [[nodiscard]] std::uint32_t count(const Reply& reply) const;  // replies like it
+  [[nodiscard]] std::uint32_t largest() const;                  // the most replies that are alike
+  [[nodiscard]] std::uint32_t votes(Vote vote) const;
 
   std::vector<Reply> replies_;
 };

@@ -21,7 +21,7 @@ int complain(const prophecy::Error& error, int status) {
 int run(const prophecy::pbft::ReplicaIdentity& identity) {
   using namespace prophecy;
   const pbft::ReplicaConfig& config = identity.config;
-  Logger log("replica-" + std::to_string(config.id), config.log_level, config.log_format);
+  Logger log("replica-" + std::to_string(config.id), config.log);
   boost::asio::io_context io(1);  // this thread only
   auto node = pbft::ReplicaNode::create(io, identity, log);
   if (!node) return complain(node.error(), kExitFailure);
@@ -46,7 +46,7 @@ int main(int argc, char** argv) {
   std::string config;
   bool check_only = false;
   app.add_option("--config", config, "The configuration file (TOML)")->required();
-  app.add_flag("--check", check_only, "Read configuration, group file and key, then exit");
+  app.add_flag("--check", check_only, "Check the configuration and the keys, and stop");
   app.set_version_flag("--version", "prophecy-replica " PROPHECY_VERSION);
   try {
     app.parse(argc, argv);
@@ -56,5 +56,7 @@ int main(int argc, char** argv) {
 
   const auto identity = prophecy::pbft::load_replica_identity(config);
   if (!identity) return complain(identity.error(), kExitUsage);
-  return check_only ? 0 : run(*identity);
+  if (!check_only) return run(*identity);
+  std::cout << config << ": in order\n";
+  return 0;
 }

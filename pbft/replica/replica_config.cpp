@@ -26,12 +26,6 @@ void read_replica(ConfigSection section, ReplicaConfig& config) {
   if (section.has("admin")) config.admin = section.path("admin");
 }
 
-void read_log(ConfigSection section, ReplicaConfig& config) {
-  config.log_level =
-      static_cast<LogLevel>(section.choice("level", {"debug", "info", "warning", "error"}, 1));
-  config.log_format = static_cast<LogFormat>(section.choice("format", {"text", "json"}, 0));
-}
-
 void read_http(ConfigSection& section, http::OriginSettings& origin, OriginTimes& times) {
   origin.address = section.endpoint("origin");
   origin.connections_max = section.number("connections_max", 1, 4096, 64);
@@ -60,7 +54,7 @@ Result<ReplicaConfig> read(Result<ConfigFile> file) {
   ReplicaConfig config;
   ConfigSection root = file->root();
   read_replica(root.section("replica"), config);
-  read_log(root.section("log"), config);
+  config.log = read_log_settings(root.section("log"));
   if (!root.has("service")) root.mistake("service", "expected a table, [service]");
   read_service(root.section("service"), config.service);
   if (auto checked = file->finish(); !checked) return checked.error();

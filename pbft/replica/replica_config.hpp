@@ -30,8 +30,7 @@ struct ReplicaConfig {
   std::filesystem::path key_file;
   std::optional<Endpoint> listen;  // default: the address in the group file
   std::optional<std::filesystem::path> admin;
-  LogLevel log_level = LogLevel::info;
-  LogFormat log_format = LogFormat::text;
+  LogSettings log;
   ServiceConfig service;
   ReplicaSettings core;
 };

@@ -5,7 +5,7 @@
 #include <span>
 
 #include "pbft/auth/key_ring.hpp"
-#include "pbft/core/actions.hpp"
+#include "pbft/wire/frame.hpp"
 #include "pbft/wire/messages.hpp"
 
 namespace prophecy::pbft {

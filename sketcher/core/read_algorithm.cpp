@@ -17,12 +17,12 @@ ReadStep ReadAlgorithm::on_fast_answer(const std::optional<Sketch>& answer,
   ASSERT(state_ == State::asking_one);
   fast_answered_ = true;
   fast_answer_ = answer;
-  whitelisted_ = second_lookup.has_value() && second_lookup->mark == Mark::whitelisted;
+  const bool whitelisted = second_lookup.has_value() && second_lookup->mark == Mark::whitelisted;
   if (second_lookup.has_value() && second_lookup->mark == Mark::none &&
       second_lookup->answer != kNoSketch) {
     expected_ = second_lookup->answer;
   }
-  const bool valid = whitelisted_ || (answer.has_value() && answer == expected_);
+  const bool valid = whitelisted || (answer.has_value() && answer == expected_);
   if (valid && !forced) {
     state_ = State::done;
     return ReadStep::deliver_fast;

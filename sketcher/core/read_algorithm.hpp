@@ -57,7 +57,6 @@ class ReadAlgorithm {
   enum class State : std::uint8_t { start, asking_one, asking_group, done };
 
   State state_ = State::start;
-  bool whitelisted_ = false;
   bool forced_ = false;
   bool fast_answered_ = false;
   std::optional<Sketch> fast_answer_;

@@ -8,7 +8,7 @@
 namespace prophecy::sketcher {
 
 TEST_CASE("Events are numbered, kept up to a bound, and read from any number on") {
-  Logger log("test", LogLevel::error, LogFormat::text);
+  Logger log("test", {LogLevel::error, LogFormat::text});
   DivergenceLog events(log);
   for (std::size_t i = 0; i < DivergenceLog::kKept + 10; ++i)
     events.add(R"({"n":1})");
@@ -23,7 +23,7 @@ TEST_CASE("Events are numbered, kept up to a bound, and read from any number on"
 }
 
 TEST_CASE("What is no object is no event") {
-  Logger log("test", LogLevel::error, LogFormat::text);
+  Logger log("test", {LogLevel::error, LogFormat::text});
   DivergenceLog events(log);
   events.add("");
   events.add("x");

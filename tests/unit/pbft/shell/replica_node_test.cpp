@@ -11,14 +11,17 @@
 
 #include "pbft/core/client.hpp"
 #include "pbft/transport/client_transport.hpp"
-#include "scripted_origin.hpp"
 #include "sketch/answer_form.hpp"
 #include "support.hpp"
+#include "support/scripted_origin.hpp"
 #include "tools/keygen.hpp"
 
 using namespace prophecy;
 using namespace prophecy::pbft;
 using namespace prophecy::pbft::test;
+using prophecy::test::answer;
+using prophecy::test::ScriptedOrigin;
+using prophecy::test::Step;
 
 namespace {
 
@@ -78,7 +81,7 @@ struct Group {
 
   boost::asio::io_context& io;
   TemporaryFolder folder;
-  Logger log{"test", LogLevel::error, LogFormat::text};
+  Logger log{"test", {LogLevel::error, LogFormat::text}};
   std::array<std::unique_ptr<ReplicaIdentity>, 4> identities;
   std::array<std::unique_ptr<ReplicaNode>, 4> nodes;
   std::vector<std::unique_ptr<ReplicaNode>> stopped;
