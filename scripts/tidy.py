@@ -10,24 +10,38 @@ from pathlib import Path
 
 # Each floor may include from itself and from those before it.
 FLOORS = ["base", "http", "sketch", "history_table", "pbft", "replica_client", "sketcher", "tools"]
+# The same within pbft/; those of one line do not include each other.
+PBFT_FLOORS = [
+    ["auth"],
+    ["wire"],
+    ["core"],
+    ["transport", "services", "group_file"],
+    ["replica"],
+]
 
 # Deterministic objects: handed messages and the time, they hand back what to do.
-CORES = ["http", "sketch", "pbft/core", "sketcher/core"]
+CORES = ["http", "sketch", "pbft/auth", "pbft/wire", "pbft/core", "sketcher/core"]
 # Beside a core for what they know; only shells and programs use them.
-NOT_CORE = ("sketch/secret_file.cpp", "http/client/")
+NOT_CORE = (
+    "sketch/secret_file.cpp",  # reads a file
+    "http/client/",            # connections
+    "pbft/auth/keys.cpp",      # generate_key_pair() draws from OpenSSL, for keygen alone
+)
 CORE_BANS = [
     (r"#include\s*<boost/asio", "includes Asio"),
-    (r'#include\s*"base/(asio|random|log|file|unique_fd)\.hpp"', "includes I/O or randomness"),
+    (r'#include\s*"base/(admin_socket|signal_source|timeout_ticker|random|log|file|unique_fd)\.hpp"',
+     "includes I/O or randomness"),
+    (r'#include\s*"http/client/', "includes connections"),
     (r"#include\s*<(sys/(socket|epoll|time|mman|un|uio|wait)|netinet/|arpa/|netdb|unistd|poll|fcntl"
      r"|fstream|iostream|thread|mutex|random|ctime|time)\b", "includes a header of the system"),
     (r"\b(steady_clock|system_clock|high_resolution_clock)::now\b", "reads a clock"),
-    (r"\b(random_device|getrandom|RAND_bytes|srand|clock_gettime|gettimeofday)\b",
+    (r"\b(random_device|getrandom|RAND_bytes|EVP_PKEY_Q_keygen|srand|clock_gettime|gettimeofday)\b",
      "reads a clock or draws randomness"),
 ]
 
 LINES_MAX = 600
 SOURCES = {".cpp", ".hpp", ".h", ".c"}
-TEXTS = SOURCES | {".py", ".sh", ".toml", ".md", ".build", ".txt", ".1", ".yml", ".wrap", ""}
+TEXTS = SOURCES | {".py", ".sh", ".toml", ".md", ".build", ".txt", ".1", ".8", ".yml", ".wrap", ""}
 
 
 def files(root):
@@ -39,7 +53,8 @@ def files(root):
     except (OSError, subprocess.CalledProcessError):
         names = [str(path.relative_to(root)) for path in Path(root).rglob("*")]
         names = [name for name in names if not re.match(r"(build|\.git/|\.run/)", name)]
-    names = [name for name in names if not name.startswith("subprojects/llhttp-")]
+        names = [name for name in names
+                 if not name.startswith("subprojects/llhttp-") and not name.endswith(".tar.gz")]
     return sorted(name for name in names if (Path(root) / name).is_file())
 
 
@@ -73,6 +88,36 @@ def no_floor_includes_upward(root):
                 breaches.append(f"{name}:{number}: the include does not start with a floor's name")
             elif FLOORS.index(other) > FLOORS.index(own):
                 breaches.append(f"{name}:{number}: {own} includes from {other}, a floor above it")
+    return breaches
+
+
+def pbft_floor(name):
+    """The index of a file's floor within pbft/, and the floor's name; None outside of it."""
+    parts = name.split("/")
+    if parts[0] != "pbft" or len(parts) < 2:
+        return None
+    floor = parts[1].split(".")[0]
+    for index, floors in enumerate(PBFT_FLOORS):
+        if floor in floors:
+            return index, floor
+    return len(PBFT_FLOORS), floor
+
+
+def no_floor_of_pbft_includes_upward(root):
+    breaches = []
+    for name in sources(root):
+        own = pbft_floor(name)
+        if own is None:
+            continue
+        if own[0] == len(PBFT_FLOORS):
+            breaches.append(f"{name}:1: pbft/ has no floor {own[1]}")
+            continue
+        for number, line in enumerate(lines_of(root, name), 1):
+            found = re.match(r'\s*#\s*include\s*"([^"]+)"', line)
+            other = pbft_floor(found[1]) if found else None
+            if other is not None and other != own and other[0] >= own[0]:
+                breaches.append(f"{name}:{number}: pbft/{own[1]} includes from pbft/{other[1]}, "
+                                "which is not below it")
     return breaches
 
 
@@ -118,8 +163,23 @@ def headers_say_what_they_are(root):
     return breaches
 
 
-RULES = [no_floor_includes_upward, cores_do_no_io, files_are_short, white_space_is_plain,
-         headers_say_what_they_are]
+def subprojects_hold_no_sources(root):
+    """Other people's code is fetched, never tracked."""
+    ours = re.compile(r"subprojects/([^/]+\.wrap|packagefiles/[^/]+/meson\.build)")
+    return [f"{name}:1: neither a wrap file nor a subproject's meson.build" for name in files(root)
+            if name.startswith("subprojects/") and not ours.fullmatch(name)]
+
+
+def readme_is_filled_in(root):
+    if "README.md" not in files(root):
+        return []
+    return [f"README.md:{number}: a placeholder is left"
+            for number, line in enumerate(lines_of(root, "README.md"), 1) if "BENCH_" in line]
+
+
+RULES = [no_floor_includes_upward, no_floor_of_pbft_includes_upward, cores_do_no_io,
+         files_are_short, white_space_is_plain, headers_say_what_they_are,
+         subprojects_hold_no_sources, readme_is_filled_in]
 
 
 def main():
