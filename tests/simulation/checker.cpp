@@ -67,6 +67,7 @@ void Checker::on_completed(const Call& call, const pbft::Completion& completion)
       return;
     case pbft::CallOutcome::overloaded:
       return;
+    case pbft::CallOutcome::unavailable:
     case pbft::CallOutcome::no_agreement:
       if (!scenario_.byzantine_primary) fail(who + " found no agreement");
       return;

@@ -112,11 +112,24 @@ TEST_CASE("A call ends without agreement as soon as no quorum is possible") {
   caller.submit();
   caller.feed(reply(0, 1, "a"));
   caller.feed(reply(1, 1, "b"));
-  caller.feed(reply(2, 1, "", 1 << 16, false, ReplyStatus::unavailable));
+  caller.feed(reply(2, 1, "c"));
   CHECK(caller.actions.completions.empty());
-  caller.feed(reply(3, 1, "c"));
+  caller.feed(reply(3, 1, "d"));
   REQUIRE(caller.actions.completions.size() == 1);
   CHECK(caller.actions.completions[0].outcome == CallOutcome::no_agreement);
+}
+
+TEST_CASE("A call that fails for want of replicas that can answer says so") {
+  Caller caller;
+  caller.submit();
+  caller.feed(reply(0, 1, "a"));
+  for (const NodeId replica : {1, 2}) {
+    caller.feed(reply(replica, 1, "", 1 << 16, false, ReplyStatus::unavailable));
+  }
+  CHECK(caller.actions.completions.empty());
+  caller.feed(reply(3, 1, "", 1 << 16, false, ReplyStatus::unavailable));
+  REQUIRE(caller.actions.completions.size() == 1);
+  CHECK(caller.actions.completions[0].outcome == CallOutcome::unavailable);
 }
 
 TEST_CASE("PBFT 5.1: digests agree, the result comes once, from whoever has it") {
