@@ -38,6 +38,7 @@ def line_of(path, key):
     ("sketcher", "listen", ["somewhere"], "expected"),
     ("sketcher", "colour", "red", "unknown key"),
     ("limits", "body", 10, "expected a size with its unit"),
+    ("limits", "body", "17MiB", "expected a size"),
     ("timeouts", "idle", "soon", "expected a time with its unit"),
     ("table", "size", "1B", "expected a size"),
     ("test", "fail_fast_reads", 2, "expected a number from 0 to 1"),
@@ -49,6 +50,17 @@ def test_wrong_value(deployment, table, key, value, expected):
     where = f"{path}:{line_of(path, key)}: {table}.{key}: "
     assert where in result.stderr
     assert expected in result.stderr[result.stderr.index(where):]
+
+
+def test_more_sessions_than_one_client_may_have(deployment):
+    # Each value is right by itself.
+    result = sketcher_with(deployment, {"sketcher": {"workers": 5}, "group": {"sessions": 1024}})
+    assert result.returncode == 2
+    path = deployment.folder / "changed.toml"
+    where = f"{path}:{line_of(path, 'sessions')}: group.sessions: "
+    assert where in result.stderr
+    assert ("expected workers * sessions to be at most 4096"
+            in result.stderr[result.stderr.index(where):])
 
 
 def test_all_mistakes_at_once(deployment):

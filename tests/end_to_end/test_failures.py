@@ -58,6 +58,31 @@ def test_too_few_agents():
         assert curl(deployment.url + "/").body == PAGE
 
 
+def test_two_origins_gone_behind_living_agents():
+    """More than f. The agents order requests all the same, and f+1 equal replies are an answer."""
+    with Deployment(content=CONTENT) as deployment:
+        for number in (2, 3):
+            deployment.origins[number].kill()
+        assert curl(deployment.url + "/1").body == b"page 1"
+        assert put(deployment, "/new", "new").status == 201
+        deployment.wait_for_write("/new", b"new", range(2))
+
+
+@pytest.mark.parametrize("request_by", [lambda deployment: curl(deployment.url + "/1"),
+                                        lambda deployment: put(deployment, "/new", "new")],
+                         ids=["first-read", "write"])
+def test_too_few_origins_behind_living_agents(request_by):
+    with Deployment(content=CONTENT,
+                    sketcher_changes={"group": {"deadline": "1500ms"}}) as deployment:
+        for number in (1, 2, 3):
+            deployment.origins[number].kill()
+        started = time.monotonic()
+        answer = request_by(deployment)
+        assert answer.status == 503
+        assert answer.field("prophecy-reason") == "too-few-replicas"
+        assert time.monotonic() - started < 5
+
+
 def test_all_agents_gone():
     with Deployment(content=CONTENT,
                     sketcher_changes={"group": {"deadline": "1s"}}) as deployment:

@@ -31,6 +31,18 @@ def test_first_read_is_replicated_then_fast(deployment):
     assert growth(deployment, before, "fast", "replicated") == (10, 1)
 
 
+def test_seven_replicas():
+    with Deployment(faults=2, content={"/index.html": PAGE}) as deployment:
+        before = deployment.sketcher.counters()
+        assert curl(deployment.url + "/").body == PAGE
+        assert growth(deployment, before, "fast", "replicated") == (0, 1)
+        assert curl(deployment.url + "/").body == PAGE
+        assert growth(deployment, before, "fast", "replicated") == (1, 1)
+        assert curl(deployment.url + "/new.txt", "-X", "PUT", "--data-binary", "new").status == 201
+        deployment.wait_for_write("/new.txt", b"new", range(7))
+        assert curl(deployment.url + "/new.txt").body == b"new"
+
+
 def test_answers_look_like_one_server(deployment):
     answers = [curl(deployment.url + "/static/a.txt") for _ in range(8)]
     for answer in answers:
