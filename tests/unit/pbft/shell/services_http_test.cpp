@@ -4,12 +4,15 @@
 #include <catch2/catch.hpp>
 
 #include "pbft/services/http_service.hpp"
-#include "scripted_origin.hpp"
 #include "support.hpp"
+#include "support/scripted_origin.hpp"
 
 using namespace prophecy;
 using namespace prophecy::pbft;
 using namespace prophecy::pbft::test;
+using prophecy::test::answer;
+using prophecy::test::ScriptedOrigin;
+using prophecy::test::Step;
 
 namespace {
 

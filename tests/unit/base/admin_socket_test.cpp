@@ -9,10 +9,11 @@
 #include <sys/un.h>
 
 #include "base/unique_fd.hpp"
-#include "support.hpp"
+#include "support/event_loop.hpp"
+#include "support/temporary_folder.hpp"
 
 using namespace prophecy;
-using namespace prophecy::pbft::test;
+using namespace prophecy::test;
 
 namespace {
 

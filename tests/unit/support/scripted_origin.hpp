@@ -7,13 +7,14 @@
 #include <string>
 #include <vector>
 
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/address.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/write.hpp>
 
 #include "base/endpoint.hpp"
-#include "pbft/transport/socket.hpp"
 
-namespace prophecy::pbft::test {
+namespace prophecy::test {
 
 struct Step {
   std::string answer;  // sent as it is
@@ -30,7 +31,9 @@ class ScriptedOrigin {
  public:
   ScriptedOrigin(boost::asio::io_context& io, std::deque<Step> script,
                  const Endpoint& at = {"127.0.0.1", 0})
-      : script_(std::move(script)), acceptor_(std::move(*listen_on(io, at))) {
+      // With SO_REUSEADDR: an origin may come back under its address.
+      : script_(std::move(script)),
+        acceptor_(io, {boost::asio::ip::make_address(at.address), at.port}, true) {
     accept();
   }
 
@@ -45,6 +48,7 @@ class ScriptedOrigin {
   std::size_t accepted = 0;
 
  private:
+  using Socket = boost::asio::ip::tcp::socket;
   struct Connection {
     explicit Connection(Socket s) : socket(std::move(s)) {}
     Socket socket;
@@ -83,8 +87,8 @@ class ScriptedOrigin {
   }
 
   std::deque<Step> script_;
-  Acceptor acceptor_;
+  boost::asio::ip::tcp::acceptor acceptor_;
   std::vector<std::shared_ptr<Connection>> connections_;
 };
 
-}  // namespace prophecy::pbft::test
+}  // namespace prophecy::test

@@ -7,10 +7,10 @@
 
 #include "pbft/group_file.hpp"
 #include "sketch/secret_file.hpp"
-#include "support.hpp"
+#include "support/temporary_folder.hpp"
 
 using namespace prophecy;
-using namespace prophecy::pbft::test;
+using namespace prophecy::test;
 using prophecy::tools::generate_group;
 using prophecy::tools::KeygenRequest;
 
