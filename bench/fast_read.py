@@ -5,7 +5,6 @@ import re
 import resource
 import shutil
 import signal
-import statistics
 import subprocess
 import tempfile
 import time
@@ -18,10 +17,14 @@ from harness.http_client import RawConnection
 
 CONTENT = {"/1": "x"}
 CONNECTIONS = 100
+WORKERS = 1
+FAULTS = 1
 # The throughput over that of pr-PBFT-ro that the paper reports, by the share of transitions.
 PAPER_RATIOS = {0.0: 3.72, 0.15: 2.05}
-# Forced transitions mean nothing to the modes without fast reads: one run serves for both.
-SYSTEMS = [("prophecy", 0.0), ("prophecy", 0.15), ("pbft-ro", 0.0), ("pbft", 0.0)]
+SHARES = list(PAPER_RATIOS)
+MODES = ["prophecy", "pbft-ro", "pbft"]
+# Forced transitions mean nothing to the modes without fast reads: one run serves for all shares.
+SYSTEMS = [("prophecy", share) for share in SHARES] + [("pbft-ro", 0.0), ("pbft", 0.0)]
 
 
 def run(options):
@@ -29,8 +32,15 @@ def run(options):
 
 
 def deployment_for(mode, transitions, **sketcher):
-    return Deployment(mode=mode, content=CONTENT, sketcher_changes={
-        "test": {"fail_fast_reads": transitions}, **sketcher})
+    changes = {"test": {"fail_fast_reads": transitions}, **sketcher}
+    return Deployment(faults=FAULTS, mode=mode, content=CONTENT,
+                      sketcher_changes={"sketcher": {"workers": WORKERS}, **changes})
+
+
+def deployed(**parameters):
+    """The parameters of a figure: its own, and what all deployments here have in common."""
+    return {**parameters, "workers": WORKERS, "faults": FAULTS, "origins": 3 * FAULTS + 1,
+            "page_bytes": len(CONTENT["/1"])}
 
 
 def roots(deployment):
@@ -64,30 +74,41 @@ def throughput(options):
                 rate, cost = measure(deployment, seconds)
             rates[system].append(rate)
             costs[system].append(cost)
-    return throughput_figures(rates, costs, {"seconds": seconds, "rounds": rounds,
-                                             "connections": CONNECTIONS})
+    return throughput_figures(rates, costs, deployed(seconds=seconds, rounds=rounds,
+                                                     connections=CONNECTIONS))
 
 
 def throughput_figures(rates, costs, parameters):
     figures = []
-    for mode, transitions in SYSTEMS:
-        named = {"mode": mode}
-        if mode == "prophecy":
-            named["transitions"] = transitions
-        figures.append(median_figure("throughput", rates[mode, transitions], "requests/s",
-                                     **named, **parameters))
-        figures.append(median_figure("cpu time", costs[mode, transitions], "us/request",
-                                     **named, **parameters))
-    base_rate = statistics.median(rates["pbft-ro", 0.0])
-    base_cost = statistics.median(costs["pbft-ro", 0.0])
-    for transitions, paper in PAPER_RATIOS.items():
-        rate = statistics.median(rates["prophecy", transitions])
-        cost = statistics.median(costs["prophecy", transitions])
-        named = {"of": "prophecy", "over": "pbft-ro", "transitions": transitions}
-        figures.append(Figure("throughput ratio", rate / base_rate, "times",
-                              {**named, "paper": paper}))
-        figures.append(Figure("cpu time ratio", base_cost / cost, "times less", named))
-    return figures
+    for share in SHARES:
+        for mode in MODES:
+            system = (mode, share) if (mode, share) in rates else (mode, 0.0)
+            named = {"mode": mode, "transitions": share}
+            if system[1] != share:
+                named["same run"] = f"transitions {system[1]}"
+            figures.append(median_figure("throughput", rates[system], "requests/s",
+                                         **named, **parameters))
+            figures.append(median_figure("cpu time", costs[system], "us/request",
+                                         **named, **parameters))
+    return figures + ratio_figures(figures, parameters)
+
+
+def ratio_figures(figures, parameters):
+    """Every mode over pbft-ro with the same share of transitions; the paper's for prophecy."""
+    found = {(figure.name, figure.parameters["mode"], figure.parameters["transitions"]):
+             figure.value for figure in figures}
+    ratios = []
+    for share, paper in PAPER_RATIOS.items():
+        for mode in MODES:
+            if mode == "pbft-ro":
+                continue
+            named = {"of": mode, "over": "pbft-ro", "transitions": share, **parameters}
+            rate, cost = (found[name, mode, share] / found[name, "pbft-ro", share]
+                          for name in ("throughput", "cpu time"))
+            ratios.append(Figure("throughput ratio", rate, "times",
+                                 {**named, "paper": paper} if mode == "prophecy" else named))
+            ratios.append(Figure("cpu time ratio", 1 / cost, "times less", named))
+    return ratios
 
 
 def allow_open_files(count):
@@ -117,7 +138,7 @@ def idle_connections(options):
             for connection in connections:
                 connection.close()
     return [Figure("idle connection", (after - before) / count / 1024, "KiB",
-                   {"connections": count, "bound": 16})]
+                   deployed(connections=count, bound=16))]
 
 
 def used_connection(deployment):
@@ -129,7 +150,7 @@ def used_connection(deployment):
 def system_calls(options):
     """System calls of the worker for each fast read, for information: strace slows it down."""
     if shutil.which("strace") is None:
-        return [Figure("system calls", "skipped", "", {"reason": "strace is not installed"})]
+        return [Figure("system calls", "skipped", "", deployed(reason="strace is not installed"))]
     seconds = 1 if options.quick else 4
     with deployment_for("prophecy", 0.0) as deployment, tempfile.TemporaryDirectory() as folder:
         run_wrk(deployment.url + "/1", 1, CONNECTIONS)
@@ -139,7 +160,8 @@ def system_calls(options):
                                   stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         time.sleep(0.5)
         if strace.poll() is not None:
-            return [Figure("system calls", "skipped", "", {"reason": strace.stderr.read().strip()})]
+            return [Figure("system calls", "skipped", "",
+                           deployed(reason=strace.stderr.read().strip()))]
         before = deployment.sketcher.counters()["fast"]
         run_wrk(deployment.url + "/1", seconds, CONNECTIONS)
         answered = deployment.sketcher.counters()["fast"] - before
@@ -158,4 +180,5 @@ def call_figures(text, answered):
             counts[found[2]] = int(found[1])
     most = sorted(counts, key=counts.get, reverse=True)[:5]
     each = {name: round(counts[name] / answered, 2) for name in most}
-    return [Figure("system calls", sum(counts.values()) / answered, "calls/fast read", each)]
+    return [Figure("system calls", sum(counts.values()) / answered, "calls/fast read",
+                   deployed(**each))]
