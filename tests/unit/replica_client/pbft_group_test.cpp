@@ -1,0 +1,148 @@
+// Agreement itself is tested with the protocol, with whole nodes and end to end: here, what a group
+// does on its own.
+#include "replica_client/pbft_group.hpp"
+
+#include <functional>
+#include <optional>
+
+#include <catch2/catch.hpp>
+
+#include "pbft/group.hpp"
+#include "support/event_loop.hpp"
+#include "support/scripted_origin.hpp"
+
+using namespace prophecy;
+using namespace prophecy::replica_client;
+using prophecy::test::answer;
+using prophecy::test::run_for;
+using prophecy::test::run_until;
+using prophecy::test::ScriptedOrigin;
+using prophecy::test::Step;
+
+namespace {
+
+const std::string kGet = "GET /a HTTP/1.1\r\nhost: x\r\n\r\n";
+using Failures = std::vector<ReplicatedFailure>;
+
+struct FastCall final : http::OriginHandler {
+  void on_exchange_end(http::OriginExchange&, http::ExchangeEnd how,
+                       http::Response& response) override {
+    end = how;
+    body = response.body;
+  }
+  http::ExchangeEnd end{};
+  std::string body;
+  http::OriginExchange exchange{*this};
+};
+
+struct Call final : ReplicatedHandler {
+  void on_replicated_answer(ReplicatedAnswer) override { FAIL("nobody can have answered"); }
+  void on_replicated_failure(ReplicatedFailure failure) override {
+    failures.push_back(failure);
+    then();
+  }
+  Failures failures;
+  std::function<void()> then = [] {};
+};
+
+struct World final : RefutationHandler {
+  // Four origins that say who they are, and four agents that are not there.
+  explicit World(Duration deadline = seconds(10)) {
+    PbftGroupSettings settings;
+    settings.client.session_count = 1;
+    settings.client.queue_max = 1;
+    settings.replicated_deadline = deadline;
+    for (NodeId id = 0; id < 4; ++id) {
+      const std::string body = "origin " + std::to_string(id);
+      origins.push_back(std::make_unique<ScriptedOrigin>(io, std::deque<Step>{answer(body)}));
+      settings.origins.push_back({origins.back()->address(), 4, 10, {}});
+      settings.agents.push_back({"127.0.0.1", 1});
+    }
+    group.emplace(io, settings, pbft::test::ring(kFirstClientId), timeouts, *this, log);
+    group->start();
+  }
+  void on_refuted(const Refutation&) override { FAIL("nobody can have voted"); }
+
+  boost::asio::io_context io{1};
+  Logger log{"test", {LogLevel::error, LogFormat::text}};
+  http::OriginTimeouts timeouts{TimeoutQueue(seconds(1)), TimeoutQueue(seconds(2)),
+                                TimeoutQueue(seconds(3))};
+  std::vector<std::unique_ptr<ScriptedOrigin>> origins;
+  std::optional<PbftGroup> group;
+};
+
+}  // namespace
+
+TEST_CASE("A fast read goes to the replica's own origin, and to nobody else") {
+  World world;
+  CHECK(world.group->size() == 4);
+  CHECK(world.group->faults() == 1);
+  for (NodeId id = 0; id < 4; ++id) {
+    FastCall call;
+    world.group->fast(call.exchange, id, kGet, false);
+    REQUIRE(run_until(world.io, [&] { return !call.exchange.active(); }));
+    CHECK(call.end == http::ExchangeEnd::answered);
+    CHECK(call.body == "origin " + std::to_string(id));
+  }
+  for (const auto& origin : world.origins)
+    CHECK(origin->requests == std::vector<std::string>{kGet});
+}
+
+TEST_CASE("A fast read survives a kept-alive connection that its origin closes under it") {
+  World world;
+  ScriptedOrigin& origin = *world.origins[2];
+  for (int i = 0; i < 2; ++i) {
+    FastCall call;
+    world.group->fast(call.exchange, 2, kGet, false);
+    // The request may have been written already when the origin hangs up.
+    if (i == 1) origin.close_all();
+    REQUIRE(run_until(world.io, [&] { return !call.exchange.active(); }));
+    CHECK(call.end == http::ExchangeEnd::answered);
+  }
+  CHECK(origin.accepted == 2);
+}
+
+TEST_CASE("Without agents a call fails at its deadline, and its handler may start another") {
+  const auto kind = GENERATE(ReplicatedKind::ordered, ReplicatedKind::read_only);
+  World world(milliseconds(50));
+  Call call;
+  call.then = [&] {
+    if (call.failures.size() < 2) (void)world.group->replicated(kind, kGet, call);
+  };
+  CHECK(world.group->replicated(kind, kGet, call) != 0);
+  CHECK(call.failures.empty());
+  REQUIRE(run_until(world.io, [&] { return call.failures.size() == 2; }));
+  CHECK(call.failures == Failures(2, ReplicatedFailure::too_few_replicas));
+}
+
+TEST_CASE("A cancelled call hears nothing, and makes room in the queue") {
+  World world(milliseconds(50));
+  Call running, queued, next;
+  const std::uint64_t first = world.group->replicated(ReplicatedKind::ordered, kGet, running);
+  const std::uint64_t second = world.group->replicated(ReplicatedKind::ordered, kGet, queued);
+  CHECK(first != second);
+  world.group->cancel_replicated(second);
+  (void)world.group->replicated(ReplicatedKind::ordered, kGet, next);
+  CHECK(next.failures.empty());
+  world.group->cancel_replicated(first);
+  world.group->cancel_replicated(first);  // as if it had just ended
+  REQUIRE(run_until(world.io, [&] { return !next.failures.empty(); }));
+  run_for(world.io, milliseconds(100));
+  CHECK(next.failures == Failures{ReplicatedFailure::too_few_replicas});
+  CHECK(running.failures.empty());
+  CHECK(queued.failures.empty());
+}
+
+TEST_CASE("What cannot be carried fails at once") {
+  World world;
+  Call running, queued, beyond, large;
+  (void)world.group->replicated(ReplicatedKind::ordered, kGet, running);
+  (void)world.group->replicated(ReplicatedKind::ordered, kGet, queued);
+  (void)world.group->replicated(ReplicatedKind::ordered, kGet, beyond);
+  CHECK(beyond.failures == Failures{ReplicatedFailure::overloaded});
+  (void)world.group->replicated(ReplicatedKind::ordered,
+                                std::string(pbft::kOperationBytesMax + 1, 'x'), large);
+  CHECK(large.failures == Failures{ReplicatedFailure::too_large});
+  CHECK(running.failures.empty());
+  CHECK(queued.failures.empty());
+}
