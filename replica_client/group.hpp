@@ -28,9 +28,8 @@ enum class ReplicatedFailure : std::uint8_t {
   too_few_replicas,  // no quorum answered before the deadline, or can answer at all
   no_agreement,      // the answers of the group's members do not agree
   overloaded,        // too many calls wait
-  too_large,         // the request does not fit into a message
 };
-constexpr std::size_t kReplicatedFailureCount = 4;
+constexpr std::size_t kReplicatedFailureCount = 3;
 [[nodiscard]] std::string_view to_string(ReplicatedFailure failure);
 
 struct ReplicatedAnswer {
@@ -77,7 +76,8 @@ class ReplicaGroup {
   virtual void fast(http::OriginExchange& exchange, NodeId replica, std::string_view wire,
                     bool is_head) = 0;
 
-  // `wire` is copied. The id is never 0; it serves to cancel.
+  // `wire` is copied; it has at most the 17 MiB that one message holds. The id is never 0; it
+  // serves to cancel.
   virtual std::uint64_t replicated(ReplicatedKind kind, std::string_view wire,
                                    ReplicatedHandler& handler) = 0;
   virtual void cancel_replicated(std::uint64_t id) = 0;

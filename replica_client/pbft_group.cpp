@@ -1,5 +1,8 @@
 #include "replica_client/pbft_group.hpp"
 
+#include <boost/asio/post.hpp>
+
+#include "base/assert.hpp"
 #include "pbft/wire/limits.hpp"
 #include "sketch/answer_form.hpp"
 
@@ -23,7 +26,8 @@ pbft::TransportSettings transport_settings() {
 PbftGroup::PbftGroup(boost::asio::io_context& loop, const PbftGroupSettings& settings,
                      const pbft::KeyRing& keys, http::OriginTimeouts& timeouts,
                      RefutationHandler& refutations, Logger& log)
-    : deadline_(settings.replicated_deadline),
+    : loop_(loop),
+      deadline_(settings.replicated_deadline),
       faults_(settings.client.faults),
       client_(settings.client, keys),
       transport_(
@@ -65,10 +69,7 @@ void PbftGroup::fast(http::OriginExchange& exchange, NodeId replica, std::string
 
 std::uint64_t PbftGroup::replicated(ReplicatedKind kind, std::string_view wire,
                                     ReplicatedHandler& handler) {
-  if (wire.size() > pbft::kOperationBytesMax) {
-    handler.on_replicated_failure(ReplicatedFailure::too_large);
-    return 0;
-  }
+  ASSERT(wire.size() <= pbft::kOperationBytesMax);  // the sketcher's limits see to it
   const pbft::CallKind call_kind =
       kind == ReplicatedKind::ordered ? pbft::CallKind::ordered : pbft::CallKind::read_only;
   const TimePoint time = now();
@@ -78,7 +79,12 @@ std::uint64_t PbftGroup::replicated(ReplicatedKind kind, std::string_view wire,
   Note& note = notes_[call % kNotes];
   note.call = call;
   note.head.assign(wire.substr(0, kNoteBytesMax));
-  perform();
+  send_frames();
+  // An overloaded call has ended already; its handler hears of it once the caller knows the id.
+  if (!actions_.completions.empty() && !performing_) {
+    boost::asio::post(loop_, [this] { perform(); });
+  }
+  timer_.arm(client_.next_timer());
   return call;
 }
 
@@ -98,6 +104,13 @@ void PbftGroup::on_timer() {
   perform();
 }
 
+void PbftGroup::send_frames() {
+  for (pbft::Outgoing& outgoing : actions_.sends) {
+    transport_.send(outgoing.to, std::move(outgoing.frame));
+  }
+  actions_.sends.clear();
+}
+
 // Handlers may start or cancel calls, which adds to actions_ and comes back here: the outermost
 // round takes care of that as well.
 void PbftGroup::perform() {
@@ -105,10 +118,8 @@ void PbftGroup::perform() {
   performing_ = true;
   while (!actions_.sends.empty() || !actions_.completions.empty() || !actions_.refuted.empty()) {
     pbft::ClientActions round;
+    send_frames();
     std::swap(round, actions_);
-    for (pbft::Outgoing& outgoing : round.sends) {
-      transport_.send(outgoing.to, std::move(outgoing.frame));
-    }
     for (const pbft::Refuted& refuted : round.refuted)
       report(refuted);
     for (pbft::Completion& completion : round.completions)
@@ -164,8 +175,6 @@ std::string_view to_string(ReplicatedFailure failure) {
       return "no-agreement";
     case ReplicatedFailure::overloaded:
       return "overloaded";
-    case ReplicatedFailure::too_large:
-      return "too-large";
   }
   return "";
 }

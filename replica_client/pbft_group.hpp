@@ -47,6 +47,7 @@ class PbftGroup final : public ReplicaGroup {
  private:
   void on_frame(ByteView frame);
   void on_timer();
+  void send_frames();
   // Carries out what the client's core asks for.
   void perform();
   void finish(pbft::Completion& completion);
@@ -63,6 +64,7 @@ class PbftGroup final : public ReplicaGroup {
   };
   static constexpr std::size_t kNotes = 1024;
 
+  boost::asio::io_context& loop_;
   Duration deadline_;
   std::uint32_t faults_;
   std::vector<std::unique_ptr<http::OriginPool>> origins_;

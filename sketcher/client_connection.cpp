@@ -65,11 +65,13 @@ void ClientConnection::read() {
 void ClientConnection::on_read(const error_code& error, std::size_t size) {
   if (state_ == State::closed) return;
   if (error) return close();
-  if (state_ == State::lingering) {
+  if (!reading()) {
+    // A read that was under way when a time-out ended the request: our last answer is on its way.
+    ASSERT(state_ == State::lingering || (state_ == State::flushing && !keep_alive_));
     discarded_ += size;
-    return discarded_ > kLingerBytesMax ? close() : read();
+    if (discarded_ > kLingerBytesMax) return close();
+    return state_ == State::lingering ? read() : void();
   }
-  ASSERT(reading());
   if (state_ == State::body) timeouts_.body.arm(*this, now());
   if (state_ == State::head && parser_.idle()) timeouts_.header.arm(*this, now());
   input_end_ += size;

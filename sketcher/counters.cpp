@@ -6,14 +6,11 @@
 
 namespace prophecy::sketcher {
 
-Result<WorkerCounters*> map_counters(std::size_t workers) {
-  void* memory = ::mmap(nullptr, workers * sizeof(WorkerCounters), PROT_READ | PROT_WRITE,
+Result<SharedState*> map_shared_state() {
+  void* memory = ::mmap(nullptr, sizeof(SharedState), PROT_READ | PROT_WRITE,
                         MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) return io_error("shared memory for counters");
-  auto* blocks = static_cast<WorkerCounters*>(memory);
-  for (std::size_t i = 0; i < workers; ++i)
-    new (blocks + i) WorkerCounters;
-  return blocks;
+  if (memory == MAP_FAILED) return io_error("shared memory");
+  return new (memory) SharedState;
 }
 
 }  // namespace prophecy::sketcher

@@ -10,6 +10,7 @@
 #include "base/error.hpp"
 #include "base/ids.hpp"
 #include "replica_client/group.hpp"
+#include "sketcher/core/sigma_order.hpp"
 
 namespace prophecy::sketcher {
 
@@ -50,6 +51,7 @@ struct alignas(64) WorkerCounters {
   Counter abandoned;            // the client left
 
   Counter transitions;         // the agreed answer differed from the history
+  Counter group_restarts;      // the group lost its history: all agents were restarted
   Counter forced_transitions;  // by [test] fail_fast_reads
   Counter unsketchable;        // replicated answers that the history may not hold
   Counter table_inserts;
@@ -60,7 +62,13 @@ struct alignas(64) WorkerCounters {
   std::array<OriginCounters, kReplicasMax> origins;
 };
 
-// Maps `workers` blocks that children forked later share.
-[[nodiscard]] Result<WorkerCounters*> map_counters(std::size_t workers);
+// What the workers share beside the history table.
+struct SharedState {
+  SigmaOrder order;
+  std::array<WorkerCounters, kWorkersMax> workers;
+};
+
+// Maps a state that children forked later share. It is never unmapped.
+[[nodiscard]] Result<SharedState*> map_shared_state();
 
 }  // namespace prophecy::sketcher

@@ -56,7 +56,6 @@ std::string to_json(const Divergence& divergence, std::uint32_t worker) {
                    {{"method", divergence.method.substr(0, 32)},
                     {"authority", divergence.authority.substr(0, 256)},
                     {"target", divergence.target.substr(0, kTextBytesMax)}}},
-                  {"history_confirms", divergence.history_confirms},
                   {"sigma", divergence.sigma},
                   {"differs", std::move(differences)},
                   {"answer", side(divergence.answer_status, divergence.answer_body_bytes,

@@ -27,8 +27,6 @@ struct Divergence {
   std::string_view method;
   std::string_view target;
   std::string_view authority;
-  // The history agreed with the group: nothing has changed but the origin's answer.
-  bool history_confirms = false;
   Sigma sigma = 0;
   std::vector<sketch::AnswerDifference> differences;
   // Digests in hexadecimal, and what else is known of both answers.

@@ -21,8 +21,6 @@ std::uint16_t status_of(ReplicatedFailure failure) {
       return 503;
     case ReplicatedFailure::no_agreement:
       return 502;
-    case ReplicatedFailure::too_large:
-      return 413;
   }
   UNREACHABLE();
 }
@@ -88,9 +86,8 @@ void Exchange::ask_one(NodeId replica) {
 
 void Exchange::ask_group(ReplicatedKind kind) {
   state_ = State::replicated;
-  // Zero when the handler was called before the return.
-  const std::uint64_t call = context_.group.replicated(kind, form_.wire, *this);
-  if (state_ == State::replicated) replicated_call_ = call;
+  submitted_ = context_.order.submit();
+  replicated_call_ = context_.group.replicated(kind, form_.wire, *this);
 }
 
 void Exchange::on_exchange_end(http::OriginExchange& /*exchange*/, ExchangeEnd end,
@@ -160,19 +157,24 @@ void Exchange::on_replicated_answer(ReplicatedAnswer answer) {
   replicated_call_ = 0;
   const bool ordered = !form_.is_read || context_.settings.mode != Mode::pbft_ro;
   (ordered ? context_.counters.answered_replicated : context_.counters.answered_read_only).add();
+  SigmaOrder::Placed placed;
+  if (answer.sigma != 0) placed = context_.order.place(submitted_, answer.sigma);
+  if (placed.restarted) context_.counters.group_restarts.add();
   std::optional<Sketch> sketch;
   if (algorithm_) {
     sketch = sketch_of(answer.form);
-    settle(answer, sketch);
+    settle(answer, sketch, placed);
     algorithm_.reset();
   }
   sink_.on_answer(answer.form, sketch);
 }
 
 // Brings the table up to date before the client can see the answer.
-void Exchange::settle(const ReplicatedAnswer& answer, const std::optional<Sketch>& sketch) {
+void Exchange::settle(const ReplicatedAnswer& answer, const std::optional<Sketch>& sketch,
+                      const SigmaOrder::Placed& placed) {
   const Verdict verdict = algorithm_->on_replicated_answer(sketch);
-  switch (context_.table.update(key_, verdict.update, answer.sigma)) {
+  const Sketch& update = placed.doubtful ? kNoSketch : verdict.update;
+  switch (context_.table.update(key_, update, placed.sigma)) {
     case UpdateOutcome::inserted:
       context_.counters.table_inserts.add();
       break;
@@ -201,7 +203,6 @@ void Exchange::report_divergence(const ReplicatedAnswer& answer,
   divergence.method = request_->method;
   divergence.target = request_->target;
   divergence.authority = form_.authority;
-  divergence.history_confirms = algorithm_->expected() == sketch;
   divergence.sigma = answer.sigma;
   divergence.differences = sketch::compare(refuted, answer.form);
   divergence.answer_digest = evidence_->sketch ? to_hex(*evidence_->sketch) : "";

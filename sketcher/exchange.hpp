@@ -61,7 +61,8 @@ class Exchange final : private http::OriginHandler, private replica_client::Repl
   [[nodiscard]] bool ask_another_replica();
   void keep_as_evidence(const sketch::AnswerForm& form, const std::optional<Sketch>& sketch,
                         http::Response& response);
-  void settle(const replica_client::ReplicatedAnswer& answer, const std::optional<Sketch>& sketch);
+  void settle(const replica_client::ReplicatedAnswer& answer, const std::optional<Sketch>& sketch,
+              const SigmaOrder::Placed& placed);
   void report_divergence(const replica_client::ReplicatedAnswer& answer,
                          const std::optional<Sketch>& sketch);
   [[nodiscard]] std::optional<Sketch> sketch_of(const sketch::AnswerForm& form) const;
@@ -75,6 +76,7 @@ class Exchange final : private http::OriginHandler, private replica_client::Repl
   std::optional<ReadAlgorithm> algorithm_;  // a read in mode prophecy
   http::OriginExchange fast_;
   std::uint64_t replicated_call_ = 0;
+  SigmaOrder::Submitted submitted_;
   NodeId replica_ = 0;       // drawn for the fast read
   std::uint64_t tried_ = 0;  // replicas that gave no answer, one bit each
 

@@ -42,7 +42,7 @@ struct Seat {
 
 class Master {
  public:
-  Master(const Installation& installation, HistoryTable table, WorkerCounters* counters,
+  Master(const Installation& installation, HistoryTable table, SharedState& shared,
          std::vector<Listener> listeners, Logger& log);
   Result<> start();
   int run();
@@ -66,6 +66,7 @@ class Master {
   const Settings& settings_;
   Logger& log_;
   HistoryTable table_;
+  SigmaOrder& order_;
   std::span<WorkerCounters> counters_;
   std::vector<Listener> listeners_;
   TimePoint started_ = std::chrono::steady_clock::now();
@@ -82,13 +83,14 @@ class Master {
   std::unique_ptr<MetricsServer> metrics_;
 };
 
-Master::Master(const Installation& installation, HistoryTable table, WorkerCounters* counters,
+Master::Master(const Installation& installation, HistoryTable table, SharedState& shared,
                std::vector<Listener> listeners, Logger& log)
     : installation_(installation),
       settings_(installation.settings),
       log_(log),
       table_(std::move(table)),
-      counters_(counters, installation.settings.workers),
+      order_(shared.order),
+      counters_(shared.workers.data(), installation.settings.workers),
       listeners_(std::move(listeners)),
       signals_(loop_, {SIGTERM, SIGINT, SIGCHLD, SIGHUP}, [this](int s) { on_signal(s); }),
       kill_timer_(loop_),
@@ -141,7 +143,7 @@ Result<> Master::start_worker_at(std::uint32_t index) {
   for (const Listener& listener : listeners_)
     sockets.push_back(listener.sockets[index].get());
   auto started =
-      start_worker(workers_[index], installation_, sockets, table_, counters_[index], log_);
+      start_worker(workers_[index], installation_, sockets, table_, order_, counters_[index], log_);
   if (started) receive_events(index);
   return started;
 }
@@ -304,15 +306,15 @@ Result<int> run_master(const Installation& installation, Logger& log) {
   SecureRandom().fill({reinterpret_cast<std::uint8_t*>(&bucket_seed), sizeof bucket_seed});
   auto table = HistoryTable::create(installation.settings.table_bytes, bucket_seed);
   if (!table) return table.error();
-  auto counters = map_counters(installation.settings.workers);
-  if (!counters) return counters.error();
+  auto shared = map_shared_state();
+  if (!shared) return shared.error();
   std::vector<Listener> listeners;
   for (const Endpoint& address : installation.settings.listen) {
     auto listener = open_listener(address, installation.settings.workers);
     if (!listener) return listener.error();
     listeners.push_back(std::move(*listener));
   }
-  Master master(installation, std::move(*table), *counters, std::move(listeners), log);
+  Master master(installation, std::move(*table), **shared, std::move(listeners), log);
   if (auto started = master.start(); !started) return started.error();
   return master.run();
 }

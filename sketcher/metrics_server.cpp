@@ -27,12 +27,13 @@ class MetricsServer::Connection : public std::enable_shared_from_this<Connection
  public:
   Connection(MetricsServer& server, tcp::socket socket)
       : server_(server),
+        open_(server.open_),
         socket_(std::move(socket)),
         patience_(socket_.get_executor()),
         parser_(request_, kLimits) {
-    ++server_.open_;
+    ++*open_;
   }
-  ~Connection() { --server_.open_; }
+  ~Connection() { --*open_; }
 
   void start() {
     patience_.expires_after(kPatience);
@@ -99,6 +100,7 @@ class MetricsServer::Connection : public std::enable_shared_from_this<Connection
   }
 
   MetricsServer& server_;
+  std::shared_ptr<std::size_t> open_;
   tcp::socket socket_;
   asio::steady_timer patience_;
   http::Request request_;
@@ -133,7 +135,7 @@ void MetricsServer::accept() {
   acceptor_.async_accept([this](error_code error, tcp::socket socket) {
     if (error == asio::error::operation_aborted) return;
     if (!error) {
-      if (open_ < kConnectionsMax) std::make_shared<Connection>(*this, std::move(socket))->start();
+      if (*open_ < kConnectionsMax) std::make_shared<Connection>(*this, std::move(socket))->start();
       return accept();
     }
     retry_.expires_after(kRetryDelay);

@@ -35,7 +35,8 @@ class MetricsServer {
   boost::asio::ip::tcp::acceptor acceptor_;
   boost::asio::steady_timer retry_;
   Page page_;
-  std::size_t open_ = 0;
+  // Shared with the connections, which the loop may destroy after the server.
+  std::shared_ptr<std::size_t> open_ = std::make_shared<std::size_t>(0);
 };
 
 }  // namespace prophecy::sketcher

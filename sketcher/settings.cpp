@@ -15,9 +15,15 @@ const std::vector<std::string> kModes = {"prophecy", "pbft", "pbft-ro"};
 constexpr std::size_t kKiB = 1 << 10;
 constexpr std::size_t kMiB = 1 << 20;
 constexpr std::size_t kGiB = 1 << 30;
-// A whole request travels as one operation: its body, and a head within the bounds below.
+// A whole request travels as one operation. An authority, out of the target or the header, may
+// stand in it three times.
+constexpr std::size_t kTargetBytesMax = 64 * kKiB;
+constexpr std::size_t kHeaderBytesMax = 128 * kKiB;
+constexpr std::size_t kHeaderCountMax = 4096;
 constexpr std::size_t kBodyBytesMax = 16 * kMiB;
-static_assert(kBodyBytesMax + kMiB <= pbft::kOperationBytesMax);
+static_assert(kBodyBytesMax + 3 * (kTargetBytesMax + kHeaderBytesMax) + 4 * kHeaderCountMax +
+                  4 * kKiB <=
+              pbft::kOperationBytesMax);
 constexpr Duration kShort = milliseconds(10);
 constexpr Duration kLong = std::chrono::hours(1);
 
@@ -51,9 +57,9 @@ void read_group(ConfigSection section, GroupSettings& group) {
 
 void read_limits(ConfigSection section, LimitSettings& limits) {
   limits.connections_max = section.number("connections_max", 1, 1'000'000, 10'000);
-  limits.request.target_bytes_max = section.bytes("target", 64, 256 * kKiB, 8 * kKiB);
-  limits.request.header_bytes_max = section.bytes("header", 256, 512 * kKiB, 32 * kKiB);
-  limits.request.header_count_max = section.number("header_count", 1, 4096, 128);
+  limits.request.target_bytes_max = section.bytes("target", 64, kTargetBytesMax, 8 * kKiB);
+  limits.request.header_bytes_max = section.bytes("header", 256, kHeaderBytesMax, 32 * kKiB);
+  limits.request.header_count_max = section.number("header_count", 1, kHeaderCountMax, 128);
   limits.request.body_bytes_max = section.bytes("body", 0, kBodyBytesMax, kBodyBytesMax);
   limits.answer = limits.request;
   limits.answer.body_bytes_max = section.bytes("answer", kKiB, kGiB, 16 * kMiB);

@@ -48,6 +48,7 @@ Json history_json(const StatusSources& sources) {
           {"replaces", sum(sources.counters, &WorkerCounters::table_replaces)},
           {"transitions", sum(sources.counters, &WorkerCounters::transitions)},
           {"forced_transitions", sum(sources.counters, &WorkerCounters::forced_transitions)},
+          {"group_restarts", sum(sources.counters, &WorkerCounters::group_restarts)},
           {"unsketchable", sum(sources.counters, &WorkerCounters::unsketchable)}};
 }
 

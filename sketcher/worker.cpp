@@ -50,7 +50,7 @@ replica_client::PbftGroupSettings group_settings(const Installation& installatio
 class Worker final : private ConnectionOwner, private replica_client::RefutationHandler {
  public:
   Worker(const Installation& installation, WorkerSetup setup, HistoryTable& table,
-         WorkerCounters& counters, Logger& log);
+         SigmaOrder& order, WorkerCounters& counters, Logger& log);
   int run();
 
  private:
@@ -80,7 +80,7 @@ class Worker final : private ConnectionOwner, private replica_client::Refutation
 };
 
 Worker::Worker(const Installation& installation, WorkerSetup setup, HistoryTable& table,
-               WorkerCounters& counters, Logger& log)
+               SigmaOrder& order, WorkerCounters& counters, Logger& log)
     : settings_(installation.settings),
       index_(setup.index),
       log_(log),
@@ -105,6 +105,7 @@ Worker::Worker(const Installation& installation, WorkerSetup setup, HistoryTable
                .profile = installation.group.profile,
                .sketch = installation.sketch,
                .table = table,
+               .order = order,
                .group = group_,
                .counters = counters,
                .divergences = divergences_,
@@ -198,8 +199,8 @@ void Worker::finish_drain() {
 }  // namespace
 
 int run_worker(const Installation& installation, WorkerSetup setup, HistoryTable& table,
-               WorkerCounters& counters, Logger& log) {
-  Worker worker(installation, std::move(setup), table, counters, log);
+               SigmaOrder& order, WorkerCounters& counters, Logger& log) {
+  Worker worker(installation, std::move(setup), table, order, counters, log);
   return worker.run();
 }
 

@@ -5,6 +5,7 @@
 #include "history_table/history_table.hpp"
 #include "replica_client/group.hpp"
 #include "sketch/sketch.hpp"
+#include "sketcher/core/sigma_order.hpp"
 #include "sketcher/counters.hpp"
 #include "sketcher/divergence.hpp"
 #include "sketcher/settings.hpp"
@@ -16,6 +17,7 @@ struct WorkerContext {
   const sketch::Profile& profile;
   const sketch::SketchFunction& sketch;
   HistoryTable& table;
+  SigmaOrder& order;
   replica_client::ReplicaGroup& group;
   WorkerCounters& counters;
   DivergenceReporter& divergences;

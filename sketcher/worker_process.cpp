@@ -35,7 +35,8 @@ std::uint64_t wall_clock_micros() {
 
 [[noreturn]] void be_worker(const WorkerProcess& process, UniqueFd channel, int master_pid,
                             const Installation& installation, const std::vector<int>& listeners,
-                            HistoryTable& table, WorkerCounters& counters, Logger& log) {
+                            HistoryTable& table, SigmaOrder& order, WorkerCounters& counters,
+                            Logger& log) {
   // Without a master nobody could clean up after another worker, or start anew on these ports.
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != master_pid) ::_exit(1);
@@ -52,7 +53,7 @@ std::uint64_t wall_clock_micros() {
     setup.listeners.emplace_back(fd);
   setup.event_channel = std::move(channel);
   setup.first_timestamp = wall_clock_micros();
-  const int status = run_worker(installation, std::move(setup), table, counters, log);
+  const int status = run_worker(installation, std::move(setup), table, order, counters, log);
   // Destructors of the master's objects are not ours to run.
   ::_exit(status);
 }
@@ -60,7 +61,7 @@ std::uint64_t wall_clock_micros() {
 }  // namespace
 
 Result<> start_worker(WorkerProcess& process, const Installation& installation,
-                      const std::vector<int>& listeners, HistoryTable& table,
+                      const std::vector<int>& listeners, HistoryTable& table, SigmaOrder& order,
                       WorkerCounters& counters, Logger& log) {
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) != 0) {
@@ -72,8 +73,8 @@ Result<> start_worker(WorkerProcess& process, const Installation& installation,
   const int pid = ::fork();
   if (pid < 0) return io_error("fork");
   if (pid == 0) {
-    be_worker(process, std::move(channel), master_pid, installation, listeners, table, counters,
-              log);
+    be_worker(process, std::move(channel), master_pid, installation, listeners, table, order,
+              counters, log);
   }
   process.pid = pid;
   process.state = WorkerState::running;

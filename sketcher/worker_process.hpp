@@ -9,6 +9,7 @@
 #include "base/error.hpp"
 #include "base/unique_fd.hpp"
 #include "history_table/history_table.hpp"
+#include "sketcher/core/sigma_order.hpp"
 #include "sketcher/counters.hpp"
 #include "sketcher/installation.hpp"
 
@@ -33,6 +34,6 @@ struct WorkerProcess {
 // worker; all other descriptors that the master has open are closed in the child.
 [[nodiscard]] Result<> start_worker(WorkerProcess& process, const Installation& installation,
                                     const std::vector<int>& listeners, HistoryTable& table,
-                                    WorkerCounters& counters, Logger& log);
+                                    SigmaOrder& order, WorkerCounters& counters, Logger& log);
 
 }  // namespace prophecy::sketcher

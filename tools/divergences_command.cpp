@@ -38,12 +38,11 @@ void print_for_people(const Json& event) {
   }
   if (differences.empty()) differences = "digest of the result";
   const Json& request = event.at("request");
-  std::cout << fmt::format(
-      "{} {}  replica {} ({})  {}  {} {}{}  differs: {}{}\n", event.value("id", 0),
-      event.value("time", ""), event.value("replica", 0), event.value("origin", ""),
-      event.value("kind", ""), request.value("method", ""), request.value("authority", ""),
-      request.value("target", ""), differences,
-      event.value("history_confirms", false) ? "  (history agrees with the group)" : "");
+  std::cout << fmt::format("{} {}  replica {} ({})  {}  {} {}{}  differs: {}\n",
+                           event.value("id", 0), event.value("time", ""), event.value("replica", 0),
+                           event.value("origin", ""), event.value("kind", ""),
+                           request.value("method", ""), request.value("authority", ""),
+                           request.value("target", ""), differences);
 }
 
 // Prints the events from `next` on, and advances it.

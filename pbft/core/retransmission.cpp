@@ -109,7 +109,8 @@ void Retransmission::learn(const StatusMessage& status) {
   for (std::size_t i = 0; i < status.slots.size(); ++i) {
     if (status.slots[i] != 0) highest = status.last_ordered + 1 + i;
   }
-  peer.highest_seen = std::max(peer.highest_seen, highest);
+  // The latest claim, not the greatest: one lie is not to be believed for ever.
+  peer.highest_seen = highest;
 
   // Each replica sends its own votes only, so f+1 that no longer have a batch leave too few.
   // One of them is correct; nobody can be talked into this by the faulty.

@@ -6,6 +6,7 @@ namespace prophecy::sketcher {
 
 ReadStep ReadAlgorithm::on_request(const Lookup& first_lookup) {
   ASSERT(state_ == State::start);
+  if (first_lookup.has_value()) first_expected_ = first_lookup->answer;
   const bool known = first_lookup.has_value() && first_lookup->mark != Mark::blacklisted &&
                      (first_lookup->answer != kNoSketch || first_lookup->mark == Mark::whitelisted);
   state_ = known ? State::asking_one : State::asking_group;
@@ -45,8 +46,11 @@ Verdict ReadAlgorithm::on_replicated_answer(const std::optional<Sketch>& answer)
   verdict.update = answer.value_or(kNoSketch);
   if (forced_) return verdict;
   verdict.transition = expected_.has_value() && answer != expected_;
-  // An answer that neither side may sketch (a 503, say) proves nothing against the origin.
-  verdict.divergence = fast_answered_ && fast_answer_ != answer;
+  // Only where the history agrees with the group: when the state has just changed, a correct origin
+  // may be a moment behind, with the answer that the history held when the read began.
+  const bool unchanged = answer.has_value() && answer == expected_;
+  verdict.divergence =
+      unchanged && fast_answered_ && fast_answer_ != answer && fast_answer_ != first_expected_;
   return verdict;
 }
 

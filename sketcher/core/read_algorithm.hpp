@@ -50,8 +50,6 @@ class ReadAlgorithm {
 
   // The fast answer was valid but failed by `forced`.
   [[nodiscard]] bool was_forced() const { return forced_; }
-  // What the history held when the fast answer came.
-  [[nodiscard]] const std::optional<Sketch>& expected() const { return expected_; }
 
  private:
   enum class State : std::uint8_t { start, asking_one, asking_group, done };
@@ -60,7 +58,8 @@ class ReadAlgorithm {
   bool forced_ = false;
   bool fast_answered_ = false;
   std::optional<Sketch> fast_answer_;
-  std::optional<Sketch> expected_;  // by the second lookup
+  std::optional<Sketch> first_expected_;  // by the first lookup
+  std::optional<Sketch> expected_;        // by the second
 };
 
 }  // namespace prophecy::sketcher

@@ -1,0 +1,42 @@
+// Puts the sigmas of a group that may lose its history into one rising order. A group whose agents
+// have all been restarted counts from the beginning again, while the history table remembers
+// answers of before with greater sigmas; these would outlive every newer answer.
+//
+// An ordered request that is submitted after an answer was delivered has a greater sigma than that
+// answer. Where it has not, the group has begun anew, and from then on a base is added that lies
+// beyond everything before. (The paper takes it for granted that sigma rises.)
+//
+// One object for all workers, in shared memory; lock-free, safe when a process is killed.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "history_table/history_entry.hpp"
+
+namespace prophecy::sketcher {
+
+class SigmaOrder {
+ public:
+  // What was known when a request was submitted.
+  struct Submitted {
+    Sigma base = 0;
+    Sigma newest = 0;
+  };
+  struct Placed {
+    Sigma sigma = 0;
+    // The group began anew while the request was under way: whether the answer was made before or
+    // after is not known, so it is not to be recorded as what is valid now.
+    bool doubtful = false;
+    bool restarted = false;  // this answer has shown it first
+  };
+
+  [[nodiscard]] Submitted submit() const;
+  [[nodiscard]] Placed place(const Submitted& submitted, Sigma sigma);
+
+ private:
+  std::atomic<Sigma> base_{0};
+  std::atomic<Sigma> newest_{0};  // of any answer to an ordered request, with its base
+};
+
+}  // namespace prophecy::sketcher

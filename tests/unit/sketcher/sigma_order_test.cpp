@@ -1,0 +1,39 @@
+#include "sketcher/core/sigma_order.hpp"
+
+#include <catch2/catch.hpp>
+
+namespace prophecy::sketcher {
+
+TEST_CASE("While the group keeps its history, sigmas stay as they are") {
+  SigmaOrder order;
+  const auto first = order.submit();
+  const auto second = order.submit();  // concurrent: may be answered in any order
+  CHECK(order.place(second, 20).sigma == 20);
+  const auto late = order.place(first, 10);
+  CHECK(late.sigma == 10);
+  CHECK_FALSE(late.restarted);
+  CHECK_FALSE(late.doubtful);
+}
+
+TEST_CASE("A group that begins anew goes on beyond all that was before") {
+  SigmaOrder order;
+  CHECK(order.place(order.submit(), 1000).sigma == 1000);
+  const auto before = order.submit();
+  const auto anew = order.place(order.submit(), 5);
+  CHECK(anew.restarted);
+  CHECK(anew.sigma == 1006);
+  CHECK(order.place(order.submit(), 6).sigma == 1007);
+  SECTION("what was under way meanwhile is newer than all before, but doubtful") {
+    const auto doubtful = order.place(before, 1001);
+    CHECK(doubtful.doubtful);
+    CHECK_FALSE(doubtful.restarted);
+    CHECK(doubtful.sigma > 1007);
+  }
+  SECTION("a second time as well") {
+    const auto again = order.place(order.submit(), 1);
+    CHECK(again.restarted);
+    CHECK(again.sigma == 1009);
+  }
+}
+
+}  // namespace prophecy::sketcher
