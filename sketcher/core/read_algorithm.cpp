@@ -23,7 +23,8 @@ ReadStep ReadAlgorithm::on_fast_answer(const std::optional<Sketch>& answer,
       second_lookup->answer != kNoSketch) {
     expected_ = second_lookup->answer;
   }
-  const bool valid = whitelisted || (answer.has_value() && answer == expected_);
+  // Whitelisting trusts an origin's content, not its troubles: a 503 is no answer to deliver.
+  const bool valid = answer.has_value() && (whitelisted || answer == expected_);
   if (valid && !forced) {
     state_ = State::done;
     return ReadStep::deliver_fast;

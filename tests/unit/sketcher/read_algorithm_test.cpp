@@ -125,7 +125,13 @@ TEST_CASE("Operators' marks") {
     ReadAlgorithm read;
     CHECK(read.on_request(marked(Mark::blacklisted)) == ReadStep::ask_group);
   }
-  SECTION("whitelisted: any answer of one origin passes") {
+  SECTION("whitelisted: an answer that may not be sketched is left to the group") {
+    ReadAlgorithm read;
+    REQUIRE(read.on_request(marked(Mark::whitelisted)) == ReadStep::ask_one);
+    CHECK(read.on_fast_answer(std::nullopt, marked(Mark::whitelisted), false) ==
+          ReadStep::ask_group);
+  }
+  SECTION("whitelisted: any other answer of one origin passes") {
     ReadAlgorithm read;
     REQUIRE(read.on_request(marked(Mark::whitelisted)) == ReadStep::ask_one);
     CHECK(read.on_fast_answer(sketch_of(9), marked(Mark::whitelisted), false) ==
