@@ -1,7 +1,8 @@
 // The accepted connections of a replica, and who has to go when there are too many. A connection
 // is unproven until a frame with a valid MAC came over it; then it counts as that frame's
-// sender's. Strangers can crowd out only each other, and a member only itself: the oldest
-// unproven connection, or the member's oldest, gives way.
+// sender's. Strangers can crowd out only each other: their oldest gives way. Of a member's, the
+// newest but one does: whoever holds its frames may replay them on connections of his own, and
+// must not close those in use by that. (He may still close one that the member has just opened.)
 //
 // Single-threaded.
 #pragma once

@@ -24,8 +24,8 @@ struct TransportSettings {
   std::size_t unproven_connections_max = 128;
   std::size_t unproven_bytes_max = 128 << 20;
 
-  // Accepted connections over which one member has proved itself. Beyond it, its own oldest is
-  // closed: a faulty member cannot use up the places of the others.
+  // Accepted connections over which one member has proved itself. Beyond it, its own newest but
+  // one is closed, so that no member uses up the places of the others.
   std::size_t connections_per_member_max = 128;
 
   Duration connect_timeout = seconds(1);
