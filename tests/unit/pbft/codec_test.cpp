@@ -35,7 +35,8 @@ std::vector<Frame> one_of_each() {
           reply(2, 7, "result", 1 << 16, false),
           encode_checkpoint(8, sha256(as_bytes("o")), sha256(as_bytes("r")), ring(3)),
           status(),
-          encode_forward(*request(7), ring(1)), encode_hello(3, 64, 2, ring(kClient))};
+          encode_forward(*request(7), ring(1)),
+          encode_hello(3, 64, 2, ring(kClient))};
 }
 
 TEST_CASE("Every message decodes to what was encoded") {
