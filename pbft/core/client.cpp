@@ -48,8 +48,4 @@ const ClientCounters& Client::counters() const {
 std::uint32_t Client::calls_in_flight() const {
   return machine_->in_flight();
 }
-std::size_t Client::calls_queued() const {
-  return machine_->queued();
-}
-
 }  // namespace prophecy::pbft

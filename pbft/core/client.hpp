@@ -90,7 +90,6 @@ class Client {
 
   [[nodiscard]] const ClientCounters& counters() const;
   [[nodiscard]] std::uint32_t calls_in_flight() const;  // in a session
-  [[nodiscard]] std::size_t calls_queued() const;
 
  private:
   class Machine;

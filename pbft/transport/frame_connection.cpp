@@ -13,24 +13,6 @@ constexpr std::size_t kBuffersPerWrite = 64;
 
 }  // namespace
 
-std::string_view name_of(CloseReason reason) {
-  switch (reason) {
-    case CloseReason::by_peer:
-      return "closed by peer";
-    case CloseReason::io_error:
-      return "I/O error";
-    case CloseReason::bad_length:
-      return "bad frame length";
-    case CloseReason::stalled:
-      return "stalled";
-    case CloseReason::evicted:
-      return "evicted";
-    case CloseReason::stopped:
-      return "stopped";
-  }
-  return "unknown";
-}
-
 FrameConnection::FrameConnection(Socket socket, ConnectionTag tag,
                                  const TransportSettings& settings, TransportCounters& counters,
                                  Owner& owner)

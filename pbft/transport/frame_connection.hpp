@@ -12,7 +12,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <string_view>
 
 #include "pbft/transport/frame_reader.hpp"
 #include "pbft/transport/outgoing_queue.hpp"
@@ -25,7 +24,6 @@ namespace prophecy::pbft {
 using ConnectionTag = std::uint64_t;
 
 enum class CloseReason : std::uint8_t { by_peer, io_error, bad_length, stalled, evicted, stopped };
-[[nodiscard]] std::string_view name_of(CloseReason reason);
 
 class FrameConnection : public std::enable_shared_from_this<FrameConnection> {
  public:
