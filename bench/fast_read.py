@@ -1,10 +1,14 @@
 """Reads of a 1-byte page from four Apaches through each of the proxied systems (the paper's
-figure 9), what one of them costs in CPU time, and what a waiting client costs in memory."""
+figure 9), what one of them costs in CPU time, and what a waiting client costs in memory.
+
+All systems are measured in two settings: connections to the origins as they are by default, one
+request at a time on each; and few of them, on which up to 16 requests are pipelined."""
 
 import re
 import resource
 import shutil
 import signal
+import statistics
 import subprocess
 import tempfile
 import time
@@ -23,17 +27,26 @@ FAULTS = 1
 PAPER_RATIOS = {0.0: 3.72, 0.15: 2.05}
 SHARES = list(PAPER_RATIOS)
 MODES = ["prophecy", "pbft-ro", "pbft"]
-# Forced transitions mean nothing to the modes without fast reads: one run serves for all shares.
-SYSTEMS = [("prophecy", share) for share in SHARES] + [("pbft-ro", 0.0), ("pbft", 0.0)]
+# The keys of the tables about connections to origins, for sketcher and agents alike.
+CONNECTION_SETTINGS = {1: {}, 16: {"connections_max": 2, "pipeline_max": 16}}
+# Mode, share of transitions, requests pipelined. Forced transitions mean nothing to the modes
+# without fast reads: one run serves for all shares.
+SYSTEMS = [(mode, share, pipelined) for pipelined in (16, 1)
+           for mode, share in [("prophecy", share) for share in SHARES] + [("pbft-ro", 0.0),
+                                                                           ("pbft", 0.0)]]
 
 
 def run(options):
-    return throughput(options) + idle_connections(options) + system_calls(options)
+    calls = [figure for pipelined in CONNECTION_SETTINGS
+             for figure in system_calls(options, pipelined)]
+    return throughput(options) + idle_connections(options) + calls
 
 
-def deployment_for(mode, transitions, **sketcher):
-    changes = {"test": {"fail_fast_reads": transitions}, **sketcher}
+def deployment_for(mode, transitions, pipelined, **sketcher):
+    connections = CONNECTION_SETTINGS[pipelined]
+    changes = {"test": {"fail_fast_reads": transitions}, "origins": connections, **sketcher}
     return Deployment(faults=FAULTS, mode=mode, content=CONTENT,
+                      agent_changes={"service": connections},
                       sketcher_changes={"sketcher": {"workers": WORKERS}, **changes})
 
 
@@ -79,36 +92,23 @@ def throughput(options):
 
 
 def throughput_figures(rates, costs, parameters):
+    """Rates and costs of every system, and their ratios to pbft-ro's in the same setting."""
     figures = []
-    for share in SHARES:
-        for mode in MODES:
-            system = (mode, share) if (mode, share) in rates else (mode, 0.0)
-            named = {"mode": mode, "transitions": share}
-            if system[1] != share:
-                named["same run"] = f"transitions {system[1]}"
-            figures.append(median_figure("throughput", rates[system], "requests/s",
-                                         **named, **parameters))
-            figures.append(median_figure("cpu time", costs[system], "us/request",
-                                         **named, **parameters))
-    return figures + ratio_figures(figures, parameters)
-
-
-def ratio_figures(figures, parameters):
-    """Every mode over pbft-ro with the same share of transitions; the paper's for prophecy."""
-    found = {(figure.name, figure.parameters["mode"], figure.parameters["transitions"]):
-             figure.value for figure in figures}
-    ratios = []
-    for share, paper in PAPER_RATIOS.items():
-        for mode in MODES:
-            if mode == "pbft-ro":
-                continue
-            named = {"of": mode, "over": "pbft-ro", "transitions": share, **parameters}
-            rate, cost = (found[name, mode, share] / found[name, "pbft-ro", share]
-                          for name in ("throughput", "cpu time"))
-            ratios.append(Figure("throughput ratio", rate, "times",
-                                 {**named, "paper": paper} if mode == "prophecy" else named))
-            ratios.append(Figure("cpu time ratio", 1 / cost, "times less", named))
-    return ratios
+    for mode, share, pipelined in SYSTEMS:
+        system, peer = (mode, share, pipelined), ("pbft-ro", 0.0, pipelined)
+        named = {"mode": mode, "transitions": share, "pipelined": pipelined, **parameters}
+        figures.append(median_figure("throughput", rates[system], "requests/s", **named))
+        figures.append(median_figure("cpu time", costs[system], "us/request", **named))
+        if mode == "pbft-ro":
+            continue
+        rate, cost = (statistics.median(runs[system]) / statistics.median(runs[peer])
+                      for runs in (rates, costs))
+        paper = {"paper": PAPER_RATIOS[share]} if mode == "prophecy" else {}
+        figures.append(Figure("throughput ratio", rate, "times",
+                              {"over": "pbft-ro", **named, **paper}))
+        figures.append(Figure("cpu time ratio", 1 / cost, "times less",
+                              {"over": "pbft-ro", **named}))
+    return figures
 
 
 def allow_open_files(count):
@@ -123,7 +123,7 @@ def idle_connections(options):
     """Memory that a kept-alive connection holds in the worker between its requests."""
     wanted = 500 if options.quick else 5000
     count = min(wanted, allow_open_files(wanted + 1000) - 500)
-    with deployment_for("prophecy", 0.0, timeouts={"idle": "10m"},
+    with deployment_for("prophecy", 0.0, 1, timeouts={"idle": "10m"},
                         limits={"connections_max": count + 100}) as deployment:
         (worker,) = deployment.sketcher.workers()
         connections = []
@@ -147,12 +147,12 @@ def used_connection(deployment):
     return connection
 
 
-def system_calls(options):
+def system_calls(options, pipelined):
     """System calls of the worker for each fast read, for information: strace slows it down."""
     if shutil.which("strace") is None:
         return [Figure("system calls", "skipped", "", deployed(reason="strace is not installed"))]
     seconds = 1 if options.quick else 4
-    with deployment_for("prophecy", 0.0) as deployment, tempfile.TemporaryDirectory() as folder:
+    with deployment_for("prophecy", 0.0, pipelined) as deployment, tempfile.TemporaryDirectory() as folder:
         run_wrk(deployment.url + "/1", 1, CONNECTIONS)
         (worker,) = deployment.sketcher.workers()
         strace = subprocess.Popen(["strace", "-f", "-c", "-o", f"{folder}/calls", "-p",
@@ -168,10 +168,10 @@ def system_calls(options):
         strace.send_signal(signal.SIGINT)
         strace.communicate(timeout=20)
         with open(f"{folder}/calls", encoding="utf-8") as file:
-            return call_figures(file.read(), answered)
+            return call_figures(file.read(), answered, pipelined)
 
 
-def call_figures(text, answered):
+def call_figures(text, answered, pipelined):
     """strace's table has a line a call: share, seconds, us a call, calls, errors if any, name."""
     counts = {}
     for line in text.splitlines():
@@ -181,4 +181,4 @@ def call_figures(text, answered):
     most = sorted(counts, key=counts.get, reverse=True)[:5]
     each = {name: round(counts[name] / answered, 2) for name in most}
     return [Figure("system calls", sum(counts.values()) / answered, "calls/fast read",
-                   deployed(**each))]
+                   deployed(pipelined=pipelined, **each))]

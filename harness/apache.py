@@ -32,14 +32,13 @@ TypesConfig /etc/mime.types
 # Every byte of an answer has to be the same on all origins: no page may name its host and port.
 ServerSignature Off
 
-StartServers 1
-ServerLimit 2
-ThreadsPerChild 64
+# The numbers of the event MPM as Debian ships it.
+StartServers 2
+MinSpareThreads 25
+MaxSpareThreads 75
 ThreadLimit 64
-MaxRequestWorkers 128
-MinSpareThreads 1
-MaxSpareThreads 128
-AsyncRequestWorkerFactor 8
+ThreadsPerChild 25
+MaxRequestWorkers 150
 KeepAlive On
 MaxKeepAliveRequests 0
 KeepAliveTimeout 60

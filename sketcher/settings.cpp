@@ -78,6 +78,7 @@ void read_timeouts(ConfigSection section, TimeoutSettings& timeouts) {
 void read_origins(ConfigSection root, Settings& settings) {
   ConfigSection section = root.section("origins");
   settings.origin_connections_max = section.number("connections_max", 1, 65'536, 256);
+  settings.origin_pipeline_max = section.number("pipeline_max", 1, 64, 1);
   settings.timeouts.origin_idle = section.duration("idle", kShort, kLong, seconds(4));
   for (ConfigSection& origin : root.sections("origin")) {
     OriginAddress address;

@@ -64,6 +64,7 @@ struct Settings {
   LimitSettings limits;
   TimeoutSettings timeouts;
   std::size_t origin_connections_max = 0;
+  std::size_t origin_pipeline_max = 0;
   std::vector<OriginAddress> origins;  // one for each replica, in the order of their ids
   double fail_fast_reads = 0;          // [test]
 };

@@ -41,6 +41,7 @@ replica_client::PbftGroupSettings group_settings(const Installation& installatio
     http::OriginSettings pool;
     pool.address = origin.address;
     pool.connections_max = settings.origin_connections_max;
+    pool.pipeline_max = settings.origin_pipeline_max;
     pool.answer_limits = settings.limits.answer;
     group.origins.push_back(pool);
   }

@@ -1,5 +1,8 @@
 #include "http/client/origin_connection.hpp"
 
+#include <algorithm>
+#include <span>
+
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/post.hpp>
 
@@ -10,11 +13,18 @@ namespace prophecy::http {
 namespace asio = boost::asio;
 using boost::system::error_code;
 
+namespace {
+
+constexpr std::size_t kBuffersMax = 16;  // requests in one write
+
+}  // namespace
+
 OriginConnection::OriginConnection(OriginPool& pool, asio::io_context& loop)
     : pool_(pool), socket_(loop), parser_(response_, pool.settings_.answer_limits) {}
 
 void OriginConnection::open(OriginExchange& exchange) {
-  exchange_ = &exchange;
+  carried_.push_back({&exchange, exchange.request_.wire, 0, exchange.request_.answers_head,
+                      exchange.request_.pipelined});
   exchange.connection_ = this;
   pool_.timeouts_.connect.arm(*this, std::chrono::steady_clock::now());
   ++pending_;
@@ -31,46 +41,88 @@ void OriginConnection::on_connected(const error_code& error) {
   error_code ignored;
   socket_.set_option(asio::ip::tcp::no_delay(true), ignored);
   socket_.non_blocking(true, ignored);
-  state_ = State::idle;
-  read();
-  send(*exchange_);
-}
-
-void OriginConnection::send(OriginExchange& exchange) {
-  ASSERT(state_ == State::idle);
   disarm();
   state_ = State::busy;
-  exchange_ = &exchange;
-  exchange.connection_ = this;
-  answer_begun_ = false;
-  sent_ = 0;
-  parser_.reset(exchange.request_.answers_head);
+  parser_.reset(carried_.front().answers_head);
+  read();
   write();
 }
 
-// The request is written as far as the socket takes it. An error shows on the reading side as
+void OriginConnection::send(OriginExchange& exchange) {
+  ASSERT(state_ == State::idle || may_share());
+  carried_.push_back({&exchange, exchange.request_.wire, 0, exchange.request_.answers_head,
+                      exchange.request_.pipelined});
+  exchange.connection_ = this;
+  if (state_ == State::idle) {
+    disarm();
+    state_ = State::busy;
+    answer_begun_ = false;
+    parser_.reset(exchange.request_.answers_head);
+  }
+  if (flush_pending_ || write_blocked_) return;
+  if (pool_.settings_.pipeline_max == 1 || !exchange.request_.pipelined) return write();
+  flush_pending_ = true;
+  ++pending_;
+  pool_.flush_later(*this);
+}
+
+void OriginConnection::flush() {
+  flush_pending_ = false;
+  --pending_;
+  if (state_ == State::busy) write();
+  operation_ended();
+}
+
+bool OriginConnection::may_share() const {
+  return state_ == State::busy && !carried_.empty() &&
+         carried_.size() < pool_.settings_.pipeline_max && carried_.back().pipelined;
+}
+
+bool OriginConnection::has_sent(const OriginExchange& exchange) const {
+  const auto found = std::find_if(carried_.begin(), carried_.end(),
+                                  [&](const Carried& one) { return one.exchange == &exchange; });
+  return found != carried_.end() && found->sent > 0;
+}
+
+// The requests are written as far as the socket takes them. An error shows on the reading side as
 // well, where an early answer (a 413, say) may lie in front of it: that one decides. Only when
 // nothing at all has left is the case clear at once.
 void OriginConnection::write() {
-  const std::string_view wire = exchange_->request_.wire;
-  while (sent_ < wire.size()) {
-    error_code error;
-    const std::size_t size =
-        socket_.write_some(asio::buffer(wire.data() + sent_, wire.size() - sent_), error);
+  while (!carried_.empty() && !carried_.back().is_sent()) {
+    const error_code error = write_some();
     if (error == asio::error::would_block) break;
     if (error) {
-      if (sent_ == 0) fail(reused_ ? ExchangeEnd::stale : ExchangeEnd::not_sent);
+      if (carried_.front().sent == 0) fail(reused_ ? ExchangeEnd::stale : ExchangeEnd::not_sent);
       return;
     }
-    sent_ += size;
   }
-  if (sent_ == wire.size()) return;
+  if (carried_.empty() || carried_.back().is_sent()) return;
+  write_blocked_ = true;
   ++pending_;
-  socket_.async_wait(Socket::wait_write, [this, exchange = exchange_](const error_code& error) {
+  socket_.async_wait(Socket::wait_write, [this](const error_code& error) {
     --pending_;
-    if (!error && state_ == State::busy && exchange_ == exchange) write();
+    write_blocked_ = false;
+    if (!error && state_ == State::busy) write();
     operation_ended();
   });
+}
+
+error_code OriginConnection::write_some() {
+  std::array<asio::const_buffer, kBuffersMax> buffers;
+  std::size_t count = 0;
+  const auto first = std::find_if(carried_.begin(), carried_.end(),
+                                  [](const Carried& one) { return !one.is_sent(); });
+  for (auto one = first; one != carried_.end() && count < buffers.size(); ++one) {
+    buffers[count++] = asio::buffer(one->wire.data() + one->sent, one->wire.size() - one->sent);
+  }
+  error_code error;
+  std::size_t size = socket_.write_some(std::span(buffers.data(), count), error);
+  for (auto one = first; size > 0; ++one) {
+    const std::size_t taken = std::min(size, one->wire.size() - one->sent);
+    one->sent += taken;
+    size -= taken;
+  }
+  return error;
 }
 
 void OriginConnection::read() {
@@ -97,8 +149,10 @@ void OriginConnection::on_read(const error_code& error, std::size_t size) {
 }
 
 void OriginConnection::on_bytes(std::string_view input) {
-  answer_begun_ = true;
-  for (;;) {
+  // Every answer ends with a handler, which may close this connection or add to it.
+  while (state_ == State::busy) {
+    if (carried_.front().sent == 0) return fail(ExchangeEnd::malformed);  // not asked yet
+    answer_begun_ |= !input.empty();
     const ParseProgress progress = parser_.feed(input);
     input.remove_prefix(progress.consumed);
     switch (progress.state) {
@@ -110,10 +164,13 @@ void OriginConnection::on_bytes(std::string_view input) {
         return fail(parser_.failure().body_too_large ? ExchangeEnd::too_large
                                                      : ExchangeEnd::malformed);
       case ParseState::complete:
-        // Bytes behind the answer would be taken for the next one.
-        if (!input.empty()) return fail(ExchangeEnd::malformed);
+        // Bytes behind the answer that nobody has asked for would be taken for a later one's.
+        if (!input.empty() && (carried_.size() == 1 || carried_[1].sent == 0)) {
+          return fail(ExchangeEnd::malformed);
+        }
         // An answer before the request was through: the rest must not follow.
-        return on_answered(response_.keep_alive && sent_ == exchange_->request_.wire.size());
+        on_answered(response_.keep_alive && carried_.front().is_sent());
+        if (input.empty()) return;
     }
   }
 }
@@ -126,33 +183,76 @@ void OriginConnection::on_end_of_stream() {
 }
 
 void OriginConnection::on_answered(bool reusable) {
-  OriginExchange& exchange = *std::exchange(exchange_, nullptr);
-  exchange.connection_ = nullptr;
+  OriginExchange* exchange = carried_.front().exchange;
+  carried_.erase(carried_.begin());
+  if (exchange != nullptr) exchange->connection_ = nullptr;
   reused_ = true;
-  // The handler runs before the connection is offered to others, which would overwrite the
-  // response.
-  pool_.end(exchange, ExchangeEnd::answered, response_);
-  if (!reusable) return close();
+  // The connection cannot carry another exchange before the handler has seen the response.
+  if (!reusable) close_and_put_back(true);
+  if (exchange != nullptr) pool_.end(*exchange, ExchangeEnd::answered, response_);
+  if (state_ == State::closed) return;
+  answer_begun_ = false;
+  if (!carried_.empty()) {
+    parser_.reset(carried_.front().answers_head);
+    return pool_.serve_queue();
+  }
   state_ = State::idle;
   pool_.timeouts_.idle.arm(*this, std::chrono::steady_clock::now());
   pool_.on_connection_idle(*this);
 }
 
 void OriginConnection::fail(ExchangeEnd end) {
-  OriginExchange& exchange = *std::exchange(exchange_, nullptr);
-  exchange.connection_ = nullptr;
-  close();
-  pool_.end(exchange, end, response_);
+  OriginExchange* exchange = carried_.front().exchange;
+  carried_.erase(carried_.begin());
+  if (exchange != nullptr) exchange->connection_ = nullptr;
+  close_and_put_back(false);
+  if (exchange != nullptr) pool_.end(*exchange, end, response_);
 }
 
-void OriginConnection::abandon() {
-  exchange_ = nullptr;
+void OriginConnection::leave(OriginExchange& exchange) {
+  const auto found = find(exchange);
+  found->exchange = nullptr;
+  const bool wanted = std::any_of(carried_.begin(), carried_.end(),
+                                  [](const Carried& one) { return one.exchange != nullptr; });
+  const bool cut_short = found->sent > 0 && !found->is_sent();
+  if (!wanted || cut_short) return close_and_put_back(false);
+  if (found->sent > 0) return;
+  const bool was_first = found == carried_.begin();
+  carried_.erase(found);
+  if (was_first) parser_.reset(carried_.front().answers_head);
+}
+
+void OriginConnection::stop() {
+  while (state_ != State::closed && !carried_.empty()) {
+    const auto wanted = std::find_if(carried_.begin(), carried_.end(),
+                                     [](const Carried& one) { return one.exchange != nullptr; });
+    ASSERT(wanted != carried_.end());
+    wanted->exchange->cancel();
+  }
   close();
+}
+
+std::vector<OriginConnection::Carried>::iterator OriginConnection::find(
+    const OriginExchange& exchange) {
+  const auto found = std::find_if(carried_.begin(), carried_.end(),
+                                  [&](const Carried& one) { return one.exchange == &exchange; });
+  ASSERT(found != carried_.end());
+  return found;
 }
 
 void OriginConnection::on_timeout() {
   if (state_ == State::connecting) return fail(ExchangeEnd::not_sent);
   close();  // idle for long enough
+}
+
+void OriginConnection::close_and_put_back(bool untouched) {
+  // From the back to the front of the pool's queue, which keeps their order.
+  for (; !carried_.empty(); carried_.pop_back()) {
+    if (OriginExchange* exchange = carried_.back().exchange) {
+      pool_.put_back(*exchange, untouched || carried_.back().sent == 0);
+    }
+  }
+  close();
 }
 
 void OriginConnection::close() {

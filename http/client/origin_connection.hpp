@@ -1,4 +1,5 @@
-// One connection of an OriginPool, which carries one exchange at a time. States:
+// One connection of an OriginPool. It carries one exchange at a time or, where the pool's settings
+// and the exchanges allow it, several behind each other (pipelining). States:
 //
 //   connecting --> busy <--> idle
 //        \          |         /
@@ -9,6 +10,7 @@
 #pragma once
 
 #include <array>
+#include <vector>
 
 #include <boost/asio/basic_stream_socket.hpp>
 
@@ -22,14 +24,22 @@ class OriginConnection final : private TimeoutEntry {
 
   // A new connection: connects, then sends the request.
   void open(OriginExchange& exchange);
-  // An idle connection: sends the request.
+  // An idle connection, or one that may be shared: sends the request.
   void send(OriginExchange& exchange);
-  // Ends without a word to the exchange: its answer could not be told from the next one's.
-  void abandon();
-  // What it carries, or null.
-  [[nodiscard]] OriginExchange* exchange() const { return exchange_; }
+  // The exchange is cancelled. The answers behind its own are still awaited; when there are none,
+  // or when half of its request has left, the connection is closed.
+  void leave(OriginExchange& exchange);
+  // Cancels whatever it carries and closes.
+  void stop();
+  // Busy, and another exchange may be sent behind those that it carries.
+  [[nodiscard]] bool may_share() const;
+  // How many answers are to come.
+  [[nodiscard]] std::size_t depth() const { return carried_.size(); }
   // Some of the request has left.
-  [[nodiscard]] bool has_sent() const { return sent_ > 0; }
+  [[nodiscard]] bool has_sent(const OriginExchange& exchange) const;
+  // A write at the end of this turn of the loop.
+  [[nodiscard]] bool flush_pending() const { return flush_pending_; }
+  void flush();
 
  private:
   friend class OriginPool;
@@ -37,29 +47,45 @@ class OriginConnection final : private TimeoutEntry {
   // With its executor's type known, Asio needs no type-erased one.
   using Socket = boost::asio::basic_stream_socket<boost::asio::ip::tcp,
                                                   boost::asio::io_context::executor_type>;
+  struct Carried {
+    OriginExchange* exchange;  // null: cancelled, its answer is skipped
+    std::string_view wire;     // meaningless once it is sent
+    std::size_t sent;          // bytes of it
+    bool answers_head;
+    bool pipelined;
+
+    [[nodiscard]] bool is_sent() const { return sent == wire.size(); }
+  };
 
   void on_timeout() override;
   void on_connected(const boost::system::error_code& error);
   void write();
+  // One call to the socket; what it took is noted.
+  boost::system::error_code write_some();
   void read();
   void on_read(const boost::system::error_code& error, std::size_t size);
   void on_bytes(std::string_view input);
   void on_end_of_stream();
   void on_answered(bool reusable);
-  // Closes, and ends the exchange.
+  // Closes, and ends the first exchange. The others are put back.
   void fail(ExchangeEnd end);
   void close();
+  // Closes with exchanges on it, all of which are put back. `untouched`: the origin has said that
+  // it does nothing about them.
+  void close_and_put_back(bool untouched);
+  [[nodiscard]] std::vector<Carried>::iterator find(const OriginExchange& exchange);
   // Every completion handler ends here: destroys a closed connection after its last operation.
   void operation_ended();
 
   OriginPool& pool_;
   Socket socket_;
   State state_ = State::connecting;
-  bool reused_ = false;        // an exchange has been answered on it
-  bool answer_begun_ = false;  // a byte of the answer is there
-  std::uint8_t pending_ = 0;   // asynchronous operations under way
-  OriginExchange* exchange_ = nullptr;
-  std::size_t sent_ = 0;  // bytes of the request
+  bool reused_ = false;           // an exchange has been answered on it
+  bool answer_begun_ = false;     // a byte of the first exchange's answer is there
+  bool flush_pending_ = false;    // the pool calls flush() at the end of the turn
+  bool write_blocked_ = false;    // the socket takes nothing more for now
+  std::uint8_t pending_ = 0;      // asynchronous operations under way
+  std::vector<Carried> carried_;  // in the order of their answers; not yet sent ones last
   Response response_;
   ResponseParser parser_;
   std::array<char, 8192> input_;

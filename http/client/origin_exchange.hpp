@@ -48,6 +48,9 @@ struct ExchangeRequest {
   bool fresh_connection = false;  // never on a kept-alive one, which may be closed under it
   // When it ends stale, it is sent once more on a fresh connection. For what may be repeated.
   bool repeat_when_stale = false;
+  // May be sent behind others whose answers are not there yet, where the pool's settings allow
+  // that. Whatever goes wrong with those in front makes it stale: it has to be repeatable.
+  bool pipelined = false;
 };
 
 class OriginExchange final : private TimeoutEntry {

@@ -22,10 +22,37 @@ OriginPool::~OriginPool() = default;
 
 void OriginPool::start(OriginExchange& exchange, const ExchangeRequest& request) {
   ASSERT(!exchange.active());
+  ASSERT(!request.pipelined || request.repeat_when_stale);
   exchange.request_ = request;
   exchange.pool_ = this;
   timeouts_.answer.arm(exchange, std::chrono::steady_clock::now());
-  place(exchange);
+  submit(exchange);
+}
+
+void OriginPool::submit(OriginExchange& exchange) {
+  if (waiting_.empty() && has_room_for(exchange)) return place(exchange);
+  if (waiting_.size() < settings_.queue_max) return waiting_.push_back(&exchange);
+  end(exchange, ExchangeEnd::overloaded, no_response_);
+}
+
+bool OriginPool::has_room_for(const OriginExchange& exchange) const {
+  return !idle_.empty() || open_ < settings_.connections_max ||
+         connection_to_share(exchange) != nullptr;
+}
+
+// One that this turn of the loop writes to anyway; else the one with the fewest before us.
+OriginConnection* OriginPool::connection_to_share(const OriginExchange& exchange) const {
+  if (settings_.pipeline_max == 1 || !exchange.request_.pipelined ||
+      exchange.request_.fresh_connection) {
+    return nullptr;
+  }
+  OriginConnection* best = nullptr;
+  for (const auto& connection : connections_) {
+    if (!connection->may_share()) continue;
+    if (connection->flush_pending()) return connection.get();
+    if (best == nullptr || connection->depth() < best->depth()) best = connection.get();
+  }
+  return best;
 }
 
 void OriginPool::place(OriginExchange& exchange) {
@@ -41,27 +68,23 @@ void OriginPool::place(OriginExchange& exchange) {
     connections_.push_back(std::make_unique<OriginConnection>(*this, loop_));
     return connections_.back()->open(exchange);
   }
-  if (waiting_.size() < settings_.queue_max) return waiting_.push_back(&exchange);
-  end(exchange, ExchangeEnd::overloaded, no_response_);
+  OriginConnection* shared = connection_to_share(exchange);
+  ASSERT(shared != nullptr);
+  shared->send(exchange);
 }
 
 void OriginPool::stop() {
+  for (const auto& connection : connections_)
+    connection->stop();
   while (!waiting_.empty())
     waiting_.front()->cancel();
-  for (const auto& connection : connections_) {
-    if (OriginExchange* exchange = connection->exchange()) {
-      exchange->cancel();
-    } else {
-      connection->abandon();
-    }
-  }
 }
 
 void OriginPool::end(OriginExchange& exchange, ExchangeEnd end, Response& response) {
   if (end == ExchangeEnd::stale && exchange.request_.repeat_when_stale) {
     exchange.request_.repeat_when_stale = false;
     exchange.request_.fresh_connection = true;
-    return place(exchange);
+    return submit(exchange);
   }
   if (end == ExchangeEnd::answered) set_up(true);
   if (end == ExchangeEnd::not_sent) set_up(false);
@@ -72,6 +95,28 @@ void OriginPool::end(OriginExchange& exchange, ExchangeEnd end, Response& respon
 
 void OriginPool::set_up(bool up) {
   if (std::exchange(up_, up) != up && on_state_) on_state_(up);
+}
+
+void OriginPool::put_back(OriginExchange& exchange, bool untouched) {
+  exchange.connection_ = nullptr;
+  if (!untouched) {
+    exchange.request_.repeat_when_stale = false;
+    exchange.request_.fresh_connection = true;
+    exchange.request_.pipelined = false;
+  }
+  waiting_.push_front(&exchange);
+}
+
+void OriginPool::flush_later(OriginConnection& connection) {
+  if (to_flush_.empty()) asio::post(loop_, [this] { flush(); });
+  to_flush_.push_back(&connection);
+}
+
+void OriginPool::flush() {
+  // What is written may end exchanges, whose handlers may start others: those get a flush of
+  // their own.
+  for (OriginConnection* connection : std::exchange(to_flush_, {}))
+    connection->flush();
 }
 
 void OriginPool::on_connection_idle(OriginConnection& connection) {
@@ -95,7 +140,7 @@ void OriginPool::on_connection_finished(OriginConnection& connection) {
 }
 
 void OriginPool::serve_queue() {
-  while (!waiting_.empty() && (!idle_.empty() || open_ < settings_.connections_max)) {
+  while (!waiting_.empty() && has_room_for(*waiting_.front())) {
     OriginExchange& exchange = *waiting_.front();
     waiting_.pop_front();
     place(exchange);
@@ -107,7 +152,7 @@ void OriginExchange::cancel() {
   OriginPool& pool = *std::exchange(pool_, nullptr);
   disarm();
   if (connection_ != nullptr) {
-    std::exchange(connection_, nullptr)->abandon();
+    std::exchange(connection_, nullptr)->leave(*this);
   } else {
     std::erase(pool.waiting_, this);
   }
@@ -116,7 +161,7 @@ void OriginExchange::cancel() {
 void OriginExchange::on_timeout() {
   OriginPool& pool = *pool_;
   // In the queue, or on a connection that is not open yet, nothing has left.
-  const bool sent = connection_ != nullptr && connection_->has_sent();
+  const bool sent = connection_ != nullptr && connection_->has_sent(*this);
   cancel();
   handler_->on_exchange_end(*this, sent ? ExchangeEnd::timed_out : ExchangeEnd::not_sent,
                             pool.no_response_);

@@ -1,5 +1,7 @@
 // Kept-alive HTTP/1.1 connections to one origin: a bounded number, the most recently used first,
-// and a bounded queue for the exchanges beyond it.
+// and a bounded queue for the exchanges beyond it. An exchange gets an idle connection; else a new
+// one; else, if it allows that, a place behind others on a busy one (pipelining, RFC 9112, section
+// 9.3.2); else it waits in the queue.
 //
 // Single-threaded. Its io_context must not run any more once the pool is destroyed.
 #pragma once
@@ -22,6 +24,9 @@ struct OriginSettings {
   Endpoint address;
   std::size_t connections_max = 64;
   std::size_t queue_max = 1024;
+  // Requests on a connection whose answers are not there yet. Beyond 1, connections_max is best
+  // kept small: sharing begins when all connections are busy.
+  std::size_t pipeline_max = 1;
   MessageLimits answer_limits;
 };
 
@@ -54,11 +59,21 @@ class OriginPool {
   friend class OriginExchange;
   friend class OriginConnection;
 
-  // Gives the exchange to an idle connection, a new one or the queue.
+  // Gives the exchange to a connection or to the queue.
+  void submit(OriginExchange& exchange);
+  [[nodiscard]] bool has_room_for(const OriginExchange& exchange) const;
+  // There is room.
   void place(OriginExchange& exchange);
+  [[nodiscard]] OriginConnection* connection_to_share(const OriginExchange& exchange) const;
   // The exchange is on no connection (any more).
   void end(OriginExchange& exchange, ExchangeEnd end, Response& response);
   void set_up(bool up);
+  // What waited on a connection that is closed waits in front of the queue again. Unless the
+  // origin is known not to have begun on it, that counts as its one repetition.
+  void put_back(OriginExchange& exchange, bool untouched);
+  // The requests that one turn of the loop gives to a shared connection leave in one write.
+  void flush_later(OriginConnection& connection);
+  void flush();
 
   void on_connection_idle(OriginConnection& connection);
   // The connection is on its way out; it is destroyed when its last operation has ended.
@@ -76,6 +91,7 @@ class OriginPool {
   std::vector<OriginConnection*> idle_;                         // the last used one at the back
   std::size_t open_ = 0;                                        // not closed
   std::deque<OriginExchange*> waiting_;
+  std::vector<OriginConnection*> to_flush_;
   Response no_response_;  // for exchanges that end without one
 };
 

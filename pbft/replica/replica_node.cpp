@@ -26,7 +26,8 @@ TransportSettings transport_settings() {
 
 ExecutorSettings executor_settings(const ReplicaConfig& config) {
   ExecutorSettings settings;
-  settings.reads_in_flight_max = config.service.origin.connections_max;
+  const http::OriginSettings& origin = config.service.origin;
+  settings.reads_in_flight_max = origin.connections_max * origin.pipeline_max;
   return settings;
 }
 

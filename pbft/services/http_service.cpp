@@ -98,6 +98,7 @@ void HttpService::execute(const Execution& execution, Done done) {
   job.request.wire = wire;
   job.request.answers_head = request_.method == "HEAD";
   job.request.fresh_connection = !job.is_idempotent;
+  job.request.repeat_when_stale = job.request.pipelined = job.is_read;
   jobs_.emplace(&job.exchange, std::move(owned));
   pool_.start(job.exchange, job.request);
 }
@@ -119,7 +120,7 @@ void HttpService::on_exchange_end(OriginExchange& exchange, ExchangeEnd end,
   if (end == ExchangeEnd::answered) {
     handle_answer(job, response);
   } else if (job.is_read) {
-    handle_failed_read(job, end);
+    finish(job, ExecutionStatus::unavailable, {});
   } else {
     handle_failed_write(job, end);
   }
@@ -164,16 +165,6 @@ void HttpService::handle_answer(Job& job, const http::Response& response) {
   }
   ++counters_.executed;
   finish(job, ExecutionStatus::done, std::move(result));
-}
-
-void HttpService::handle_failed_read(Job& job, ExchangeEnd end) {
-  // Not an error of the origin: it may close an idle connection whenever it likes.
-  if (end == ExchangeEnd::stale && !job.request.fresh_connection) {
-    job.request.fresh_connection = true;
-    repeat(job);
-    return;
-  }
-  finish(job, ExecutionStatus::unavailable, {});
 }
 
 void HttpService::handle_failed_write(Job& job, ExchangeEnd end) {

@@ -67,7 +67,6 @@ class HttpService final : public Service, private http::OriginHandler {
                        http::Response& response) override;
   void count(http::ExchangeEnd end);
   void handle_answer(Job& job, const http::Response& response);
-  void handle_failed_read(Job& job, http::ExchangeEnd end);
   void handle_failed_write(Job& job, http::ExchangeEnd end);
   void repeat(Job& job);
   void repeat_later(Job& job);

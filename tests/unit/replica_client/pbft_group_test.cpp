@@ -55,7 +55,7 @@ struct World final : RefutationHandler {
     for (NodeId id = 0; id < 4; ++id) {
       const std::string body = "origin " + std::to_string(id);
       origins.push_back(std::make_unique<ScriptedOrigin>(io, std::deque<Step>{answer(body)}));
-      settings.origins.push_back({origins.back()->address(), 4, 10, {}});
+      settings.origins.emplace_back().address = origins.back()->address();
       settings.agents.push_back({"127.0.0.1", 1});
     }
     group.emplace(io, settings, pbft::test::ring(kFirstClientId), timeouts, *this, log);

@@ -72,13 +72,22 @@ class ScriptedOrigin {
         [this, connection](const boost::system::error_code& error, std::size_t size) {
           if (error) return;
           connection->input.append(connection->chunk, size);
-          if (connection->input.find("\r\n\r\n") != std::string::npos) act(*connection);
+          while (connection->socket.is_open() && has_request(*connection))
+            act(*connection);
           if (connection->socket.is_open()) read(connection);
         });
   }
 
+  static bool has_request(const Connection& connection) {
+    return connection.input.find("\r\n\r\n") != std::string::npos;
+  }
+
+  // A request is what there is up to the next one's beginning (pipelining).
   void act(Connection& connection) {
-    requests.push_back(std::exchange(connection.input, {}));
+    const std::size_t next = connection.input.find("\r\n\r\nGET ");
+    const std::size_t size = next == std::string::npos ? connection.input.size() : next + 4;
+    requests.push_back(connection.input.substr(0, size));
+    connection.input.erase(0, size);
     const Step step = script_.front();
     if (script_.size() > 1) script_.pop_front();
     boost::system::error_code error;
