@@ -63,10 +63,9 @@ std::uint32_t PbftGroup::faults() const {
 
 void PbftGroup::fast(http::OriginExchange& exchange, NodeId replica, std::string_view wire,
                      bool is_head) {
-  origins_[replica]->start(exchange, {.wire = wire,
-                                      .answers_head = is_head,
-                                      .repeat_when_stale = true,
-                                      .pipelined = true});
+  origins_[replica]->start(
+      exchange,
+      {.wire = wire, .answers_head = is_head, .repeat_when_stale = true, .pipelined = true});
 }
 
 std::uint64_t PbftGroup::replicated(ReplicatedKind kind, std::string_view wire,
