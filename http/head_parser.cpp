@@ -61,6 +61,9 @@ const llhttp_settings_t& HeadParser::callbacks() {
     s.on_protocol_complete = [](llhttp_t* p) { return self(p).on_protocol_complete(); };
     s.on_version = [](llhttp_t* p, const char* at, size_t) { return self(p).on_version(at); };
     s.on_version_complete = [](llhttp_t* p) { return self(p).on_version_complete(); };
+    s.on_status = [](llhttp_t* p, const char* at, size_t size) {
+      return self(p).on_reason_phrase({at, size});
+    };
     s.on_header_field = [](llhttp_t* p, const char* at, size_t size) {
       return self(p).on_name({at, size});
     };
@@ -127,6 +130,11 @@ int HeadParser::on_version(const char* at) {
 int HeadParser::on_version_complete() {
   version_known_ = parser_.http_major == 1 && parser_.http_minor <= 1;
   return version_known_ ? 0 : fail(505, "HTTP version not supported");
+}
+
+// It is not kept; but whoever sends control characters is not well.
+int HeadParser::on_reason_phrase(std::string_view piece) {
+  return is_field_value(piece) ? 0 : fail(400, "invalid character in the reason phrase");
 }
 
 int HeadParser::on_name(std::string_view piece) {

@@ -44,6 +44,7 @@ class HeadParser {
   int on_protocol_complete();
   int on_version(const char* at);
   int on_version_complete();
+  int on_reason_phrase(std::string_view piece);
   int on_name(std::string_view piece);
   int on_value(std::string_view piece);
   int on_field_complete();

@@ -99,7 +99,7 @@ TEST_CASE("answers that are refused") {
       {"ICY 200 OK\r\nContent-Length: 0\r\n\r\n", "502 ..."},
       {"\r\nHTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", "502 ..."},
       {"HTTP/1.1 200 OK\nContent-Length: 0\n\n", "502 ..."},
-      {"HTTP/1.1 200 O\0K\r\nContent-Length: 0\r\n\r\n", "..."},
+      {std::string("HTTP/1.1 200 O") + '\0' + "K\r\nContent-Length: 0\r\n\r\n", "502 ..."},
       {"HTTP/1.1 200 OK\r\nX: a\r\n b\r\nContent-Length: 0\r\n\r\n", "502 ..."},
       {"HTTP/1.1 200 OK\r\nX : a\r\nContent-Length: 0\r\n\r\n", "502 ..."},
       {"HTTP/1.1 200 OK\r\nX: a\x01\r\nContent-Length: 0\r\n\r\n", "502 ..."},

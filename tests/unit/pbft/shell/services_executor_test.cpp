@@ -135,7 +135,8 @@ TEST_CASE("Simulated work takes its time and answers with its size") {
   SimulatedService service(microseconds(3000), 100);
   const TimePoint begin = std::chrono::steady_clock::now();
   Bytes result;
-  service.execute(execution(1, 'w'), [&](ExecutionStatus, Bytes bytes) { result = bytes; });
+  service.execute(execution(1, 'w'),
+                  [&](ExecutionStatus, Bytes bytes) { result = std::move(bytes); });
   CHECK(std::chrono::steady_clock::now() - begin >= microseconds(3000));
   CHECK(result == Bytes(100, 'x'));
 }
