@@ -169,14 +169,6 @@ std::size_t ConfigSection::choice(std::string_view key, const std::vector<std::s
   return 0;
 }
 
-bool ConfigSection::flag(std::string_view key, std::optional<bool> fallback) {
-  const toml::node* node = find(*file_, table_, key);
-  if (node == nullptr && fallback) return *fallback;
-  const auto value = node != nullptr ? node->value_exact<bool>() : std::nullopt;
-  if (!value) mistake(key, "expected true or false");
-  return value.value_or(false);
-}
-
 std::uint64_t ConfigSection::number(std::string_view key, std::uint64_t min, std::uint64_t max,
                                     std::optional<std::uint64_t> fallback) {
   const toml::node* node = find(*file_, table_, key);

@@ -49,7 +49,6 @@ class ConfigSection {
   // One of `choices`; yields its position.
   [[nodiscard]] std::size_t choice(std::string_view key, const std::vector<std::string>& choices,
                                    std::optional<std::size_t> fallback = std::nullopt);
-  [[nodiscard]] bool flag(std::string_view key, std::optional<bool> fallback = std::nullopt);
   [[nodiscard]] std::uint64_t number(std::string_view key, std::uint64_t min, std::uint64_t max,
                                      std::optional<std::uint64_t> fallback = std::nullopt);
   [[nodiscard]] double fraction(std::string_view key,

@@ -47,8 +47,6 @@ struct Completion {
 struct Refuted {
   CallId call = 0;
   NodeId replica = 0;
-  Sigma sigma = 0;                 // agreed
-  Sigma refuted_sigma = 0;         // what the replica said
   Sha256::Digest agreed_digest{};  // of the result
   Sha256::Digest refuted_digest{};
 };

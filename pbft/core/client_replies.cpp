@@ -78,7 +78,7 @@ void Client::Machine::refute(Settled& settled, NodeId replica, Sigma sigma, cons
   if ((sigma == settled.sigma && digest == settled.digest) || (settled.refuted & bit) != 0) return;
   settled.refuted |= bit;
   ++counters_.refuted;
-  out.refuted.push_back({settled.call, replica, settled.sigma, sigma, settled.digest, digest});
+  out.refuted.push_back({settled.call, replica, settled.digest, digest});
 }
 
 void Client::Machine::on_late_reply(Session& session, const ReplyMessage& reply,

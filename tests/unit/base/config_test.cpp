@@ -36,7 +36,6 @@ auto value(const std::string& text, Read read) {
 TEST_CASE("each accessor reads what it should") {
   CHECK(value("k = \"v\"", [](auto s) { return s.text("k"); }) == "v");
   CHECK(value("k = \"b\"", [](auto s) { return s.choice("k", {"a", "b"}); }) == 1);
-  CHECK(value("k = true", [](auto s) { return s.flag("k"); }));
   CHECK(value("k = 7", [](auto s) { return s.number("k", 7, 9); }) == 7);
   CHECK(value("k = 0.5", [](auto s) { return s.fraction("k"); }) == 0.5);
   CHECK(value("k = 1", [](auto s) { return s.fraction("k"); }) == 1.0);
@@ -55,7 +54,6 @@ TEST_CASE("each accessor reads what it should") {
 TEST_CASE("fallbacks stand in for absent keys only") {
   CHECK(value("", [](auto s) { return s.text("k", "f"); }) == "f");
   CHECK(value("", [](auto s) { return s.choice("k", {"a", "b"}, 1); }) == 1);
-  CHECK(value("", [](auto s) { return s.flag("k", true); }));
   CHECK(value("", [](auto s) { return s.number("k", 0, 9, 5); }) == 5);
   CHECK(value("", [](auto s) { return s.fraction("k", 0.25); }) == 0.25);
   CHECK(value("", [](auto s) { return s.bytes("k", 0, 9, 5); }) == 5);
@@ -81,8 +79,6 @@ TEST_CASE("each accessor names file, line and key of a mistake") {
        [](auto s) {
          (void)s.choice("k", {"a", "b"});
        }},
-      {"1", [](auto s) { (void)s.flag("k"); }},
-      {"\"true\"", [](auto s) { (void)s.flag("k"); }},
       {"6", [](auto s) { (void)s.number("k", 7, 9); }},
       {"10", [](auto s) { (void)s.number("k", 7, 9); }},
       {"-1", [](auto s) { (void)s.number("k", 0, UINT64_MAX); }},
