@@ -7,10 +7,15 @@
 namespace prophecy {
 namespace {
 
-bool is_numeric_address(const std::string& address) {
+// "0:0::1" to "::1", so that equal addresses are equal texts; empty for what is no address.
+std::string usual_spelling(const std::string& address) {
   in6_addr buffer{};
-  return ::inet_pton(AF_INET, address.c_str(), &buffer) == 1 ||
-         ::inet_pton(AF_INET6, address.c_str(), &buffer) == 1;
+  char text[INET6_ADDRSTRLEN] = "";
+  for (const int family : {AF_INET, AF_INET6}) {
+    if (::inet_pton(family, address.c_str(), &buffer) != 1) continue;
+    ::inet_ntop(family, &buffer, text, sizeof text);
+  }
+  return text;
 }
 
 }  // namespace
@@ -28,11 +33,11 @@ Result<Endpoint> parse_endpoint(std::string_view text) {
   if (bracketed) address = address.substr(1, address.size() - 2);
   if (bracketed != (address.find(':') != std::string_view::npos)) return wrong;
 
-  Endpoint endpoint{std::string(address), 0};
+  Endpoint endpoint{usual_spelling(std::string(address)), 0};
   const char* end = port_text.data() + port_text.size();
   const auto parsed = std::from_chars(port_text.data(), end, endpoint.port);
   if (port_text.empty() || parsed.ec != std::errc() || parsed.ptr != end) return wrong;
-  if (!is_numeric_address(endpoint.address)) return wrong;
+  if (endpoint.address.empty()) return wrong;
   return endpoint;
 }
 

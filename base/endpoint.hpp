@@ -11,7 +11,7 @@
 namespace prophecy {
 
 struct Endpoint {
-  std::string address;     // numeric, without brackets
+  std::string address;     // numeric, in its usual spelling, without brackets
   std::uint16_t port = 0;  // 0: any free port, for a listener
 
   bool operator==(const Endpoint&) const = default;

@@ -75,6 +75,45 @@ void read_timeouts(ConfigSection section, TimeoutSettings& timeouts) {
   timeouts.drain = section.duration("drain", kShort, kLong, seconds(10));
 }
 
+bool is_loopback(const Endpoint& endpoint) {
+  return endpoint.address.starts_with("127.") || endpoint.address == "::1";
+}
+
+bool is_any_address(const Endpoint& endpoint) {
+  return endpoint.address == "0.0.0.0" || endpoint.address == "::";
+}
+
+// Whether a connection to `target` would come out at the listener. What other addresses the machine
+// has is not asked: a configuration may be checked elsewhere.
+bool reaches(const Endpoint& target, const Endpoint& listener) {
+  const bool target_is_v6 = target.address.find(':') != std::string::npos;
+  const bool listener_is_v6 = listener.address.find(':') != std::string::npos;
+  if (target.port != listener.port || target.port == 0 || target_is_v6 != listener_is_v6) {
+    return false;
+  }
+  return target.address == listener.address || (is_any_address(listener) && is_loopback(target)) ||
+         (is_any_address(target) && is_loopback(listener));
+}
+
+// Two replicas of one origin would be one vote counted twice, and a sketcher in front of itself a
+// loop.
+void check_origin_address(ConfigSection& origin, const Endpoint& address,
+                          const Settings& settings) {
+  const auto same = std::find_if(settings.origins.begin(), settings.origins.end(),
+                                 [&](const OriginAddress& o) { return o.address == address; });
+  if (same != settings.origins.end()) {
+    origin.mistake("address", "expected an address of its own, got that of replica " +
+                                  std::to_string(same->replica));
+  }
+  std::vector<Endpoint> listeners = settings.listen;
+  if (settings.metrics) listeners.push_back(*settings.metrics);
+  for (const Endpoint& listener : listeners) {
+    if (!reaches(address, listener)) continue;
+    origin.mistake("address", "expected an origin's address, got one where this sketcher listens");
+    break;
+  }
+}
+
 void read_origins(ConfigSection root, Settings& settings) {
   ConfigSection section = root.section("origins");
   settings.origin_connections_max = section.number("connections_max", 1, 65'536, 256);
@@ -84,6 +123,7 @@ void read_origins(ConfigSection root, Settings& settings) {
     OriginAddress address;
     address.replica = static_cast<NodeId>(origin.number("replica", 0, kReplicasMax - 1));
     address.address = origin.endpoint("address");
+    if (!address.address.address.empty()) check_origin_address(origin, address.address, settings);
     settings.origins.push_back(address);
   }
   std::sort(settings.origins.begin(), settings.origins.end(),

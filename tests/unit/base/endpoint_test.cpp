@@ -12,6 +12,7 @@ TEST_CASE("endpoints, there and back") {
     CHECK(to_string(*endpoint) == text);
   }
   CHECK(*parse_endpoint("[::1]:80") == Endpoint{"::1", 80});
+  CHECK(*parse_endpoint("[0:0::0001]:080") == Endpoint{"::1", 80});
 }
 
 TEST_CASE("what is not an endpoint") {

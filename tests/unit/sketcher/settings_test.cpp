@@ -86,6 +86,45 @@ TEST_CASE("Origins are one for each replica") {
             .find("origin.address: expected ADDRESS:PORT") != std::string::npos);
 }
 
+TEST_CASE("No two origins have one address") {
+  const auto with_second = [](const std::string& address) {
+    return mistakes_of(std::string(kMinimal) + "[[origin]]\nreplica = 1\naddress = \"" + address +
+                       "\"\n");
+  };
+  CHECK(with_second("127.0.0.1:8101").empty());
+  CHECK(with_second("127.0.0.2:8100").empty());
+  CHECK(with_second("127.0.0.1:8100")
+            .find(":15: origin.address: expected an address of its own, got that of replica 0") !=
+        std::string::npos);
+}
+
+TEST_CASE("An origin is not where the sketcher itself listens") {
+  struct Case {
+    const char* listen;
+    const char* origin;
+    bool accepted;
+  };
+  for (const Case& c :
+       {Case{"127.0.0.1:8000", "127.0.0.1:8000", false},
+        Case{"127.0.0.1:8000", "127.0.0.1:8001", true},
+        Case{"127.0.0.1:8000", "127.0.0.2:8000", true},
+        Case{"127.0.0.1:8000", "0.0.0.0:8000", false},
+        Case{"0.0.0.0:8000", "127.0.0.1:8000", false}, Case{"0.0.0.0:8000", "192.0.2.1:8000", true},
+        Case{"[::]:8000", "[0::1]:8000", false}, Case{"[::]:8000", "127.0.0.1:8000", true},
+        Case{"127.0.0.1:0", "127.0.0.1:8000", true},
+        Case{"127.0.0.1:9000", "127.0.0.1:9100", false}}) {
+    INFO(c.listen << " and " << c.origin);
+    std::string text = kMinimal;
+    text.replace(text.find("127.0.0.1:0"), 11, c.listen);
+    text.replace(text.find("127.0.0.1:8100"), 14, c.origin);
+    text.replace(text.find("admin"), 0, "metrics = \"127.0.0.1:9100\"\n");
+    const std::string mistakes = mistakes_of(text);
+    CHECK(mistakes.empty() == c.accepted);
+    if (c.accepted) continue;
+    CHECK(mistakes.find(":13: origin.address: expected an origin's address") != std::string::npos);
+  }
+}
+
 TEST_CASE("The example is a valid configuration") {
   // Tests run from the project's root, see meson.build.
   const auto settings = load_settings(std::filesystem::path("examples/sketcher.toml"));
