@@ -20,9 +20,12 @@ namespace {
 constexpr Duration kConnectionTimeout = seconds(10);
 constexpr Duration kAcceptPause = milliseconds(100);
 
-bool is_socket_file(const std::filesystem::path& path) {
+enum class FileKind : std::uint8_t { none, socket, other };
+
+FileKind kind_of(const std::filesystem::path& path) {
   struct stat status {};
-  return ::lstat(path.c_str(), &status) == 0 && S_ISSOCK(status.st_mode);
+  if (::lstat(path.c_str(), &status) != 0) return FileKind::none;
+  return S_ISSOCK(status.st_mode) ? FileKind::socket : FileKind::other;
 }
 
 // Whether a process listens there. Only a refused connection proves that none does.
@@ -35,6 +38,25 @@ bool is_abandoned(const std::filesystem::path& path) {
   const int outcome =
       ::connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address);
   return outcome != 0 && errno == ECONNREFUSED;
+}
+
+// Makes room for a socket file of ours.
+Result<> clear(const std::filesystem::path& path) {
+  switch (kind_of(path)) {
+    case FileKind::none:
+      return {};
+    case FileKind::other:
+      return Error{ErrorKind::invalid, path.string() +
+                                           ": exists and is not a socket; expected a "
+                                           "path that is free for one"};
+    case FileKind::socket:
+      break;
+  }
+  if (!is_abandoned(path)) {
+    return Error{ErrorKind::unavailable, path.string() + ": another process seems to listen there"};
+  }
+  if (::unlink(path.c_str()) != 0) return io_error(path.string());
+  return {};
 }
 
 }  // namespace
@@ -104,7 +126,7 @@ Result<std::unique_ptr<AdminServer>> AdminServer::listen(boost::asio::io_context
   if (path.native().size() >= sizeof(sockaddr_un{}.sun_path)) {
     return Error{ErrorKind::invalid, path.string() + ": too long for a Unix socket"};
   }
-  if (is_socket_file(path) && is_abandoned(path)) ::unlink(path.c_str());
+  if (auto cleared = clear(path); !cleared) return cleared.error();
 
   std::unique_ptr<AdminServer> server(new AdminServer(io, path, std::move(handler)));
   const auto failed = [&](const boost::system::error_code& error) {
@@ -151,7 +173,10 @@ void AdminServer::close_all() {
 
 void AdminServer::stop() {
   close_all();
-  if (std::exchange(owns_file_, false)) ::unlink(path_.c_str());
+  // By now somebody may have put a file of theirs there.
+  if (std::exchange(owns_file_, false) && kind_of(path_) == FileKind::socket) {
+    ::unlink(path_.c_str());
+  }
 }
 
 void AdminServer::abandon() {

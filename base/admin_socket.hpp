@@ -33,7 +33,7 @@ class AdminServer {
   using Handler = std::function<std::string(std::string_view request_line)>;
 
   // A socket file that nobody listens on any more is replaced; anything else at that path is an
-  // error.
+  // error, and stays as it is.
   [[nodiscard]] static Result<std::unique_ptr<AdminServer>> listen(boost::asio::io_context& io,
                                                                    std::filesystem::path path,
                                                                    Handler handler);
@@ -41,7 +41,7 @@ class AdminServer {
   AdminServer(const AdminServer&) = delete;
   AdminServer& operator=(const AdminServer&) = delete;
 
-  // Closes everything and removes the socket file.
+  // Closes everything and removes the socket file, if it still is one.
   void stop();
   // In a forked child: closes what was inherited, and leaves the file to the parent.
   void abandon();

@@ -161,6 +161,16 @@ def test_port_in_use(deployment, name):
     assert_one_clear_line(result, f"127.0.0.1:{port}")
 
 
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_admin_path_that_is_another_file(deployment, name):
+    path = deployment.folder / f"{PROGRAMS[name]}.sock"
+    path.write_text("somebody's\n")
+    result = run_program(name, "--config", deployment.folder / f"{PROGRAMS[name]}.toml")
+    assert_one_clear_line(result, path)
+    assert "exists and is not a socket" in result.stderr
+    assert path.read_text() == "somebody's\n"
+
+
 def test_keygen_makes_secret_files(deployment):
     for key in deployment.folder.glob("*.key"):
         assert os.stat(key).st_mode & 0o777 == 0o600

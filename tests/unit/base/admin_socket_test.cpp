@@ -54,7 +54,9 @@ TEST_CASE("A socket left behind is replaced, a living one and a file are not") {
   boost::asio::io_context io(1);
   auto server = AdminServer::listen(io, path, echo());
   REQUIRE(server.has_value());
-  CHECK_FALSE(AdminServer::listen(io, path, echo()).has_value());
+  const auto second = AdminServer::listen(io, path, echo());
+  REQUIRE_FALSE(second.has_value());
+  CHECK(second.error().message == path.string() + ": another process seems to listen there");
   (*server)->abandon();
   CHECK(std::filesystem::exists(path));
   auto next = AdminServer::listen(io, path, echo());
@@ -63,8 +65,27 @@ TEST_CASE("A socket left behind is replaced, a living one and a file are not") {
 
   const auto file = folder.path() / "file";
   std::ofstream(file) << "content";
-  CHECK_FALSE(AdminServer::listen(io, file, echo()).has_value());
+  const auto link = folder.path() / "link";
+  std::filesystem::create_symlink(file, link);
+  for (const auto& taken : {file, link, folder.path()}) {
+    const auto refused = AdminServer::listen(io, taken, echo());
+    REQUIRE_FALSE(refused.has_value());
+    CHECK(refused.error().message.starts_with(taken.string() + ": exists and is not a socket"));
+    CHECK(std::filesystem::exists(std::filesystem::symlink_status(taken)));
+  }
   CHECK(std::filesystem::file_size(file) == 7);
+}
+
+TEST_CASE("At its end a server removes its socket, and not what took its place") {
+  TemporaryFolder folder;
+  const auto path = folder.path() / "admin.sock";
+  boost::asio::io_context io(1);
+  auto server = AdminServer::listen(io, path, echo());
+  REQUIRE(server.has_value());
+  std::filesystem::remove(path);
+  std::ofstream(path) << "content";
+  (*server)->stop();
+  CHECK(std::filesystem::file_size(path) == 7);
 }
 
 TEST_CASE("A request without an end is refused, and so is one client too many") {
