@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "tools/answer_shape.hpp"
 #include "tools/ask.hpp"
 
 namespace prophecy::tools {
@@ -24,25 +25,81 @@ struct Options {
   bool follow = false;
 };
 
+Result<> check_difference(const Json& difference, const std::string& where) {
+  if (auto checked = expect_members(difference, where, {{"part", Shape::text}}); !checked) {
+    return checked;
+  }
+  if (difference["part"] == "body") {
+    return expect_members(difference, where, {{"offset", Shape::number}});
+  }
+  if (difference["part"] == "header") {
+    return expect_members(difference, where, {{"name", Shape::text}});
+  }
+  return {};
+}
+
+Result<> check_event(const Json& event, const std::string& where) {
+  if (auto checked = expect_members(event, where,
+                                    {{"id", Shape::number},
+                                     {"time", Shape::text},
+                                     {"replica", Shape::number},
+                                     {"origin", Shape::text},
+                                     {"kind", Shape::text},
+                                     {"request", Shape::object},
+                                     {"differs", Shape::objects}});
+      !checked) {
+    return checked;
+  }
+  if (auto checked = expect_members(
+          event["request"], where + ".request",
+          {{"method", Shape::text}, {"authority", Shape::text}, {"target", Shape::text}});
+      !checked) {
+    return checked;
+  }
+  for (std::size_t i = 0; i < event["differs"].size(); ++i) {
+    const std::string inner = fmt::format("{}.differs[{}]", where, i);
+    if (auto checked = check_difference(event["differs"][i], inner); !checked) return checked;
+  }
+  return {};
+}
+
+Result<> check(const Json& answer) {
+  if (auto checked =
+          expect_members(answer, "", {{"next", Shape::number}, {"events", Shape::objects}});
+      !checked) {
+    return checked;
+  }
+  for (std::size_t i = 0; i < answer["events"].size(); ++i) {
+    if (auto checked = check_event(answer["events"][i], fmt::format("events[{}]", i)); !checked) {
+      return checked;
+    }
+  }
+  return {};
+}
+
+std::string text_of(const Json& value) {
+  return value.get<std::string>();
+}
+
 std::string difference_text(const Json& difference) {
-  const std::string part = difference.value("part", "");
-  if (part == "body") return fmt::format("body from byte {}", difference.value("offset", 0));
-  if (part == "header") return "header " + difference.value("name", "");
+  const std::string part = text_of(difference["part"]);
+  if (part == "body") return "body from byte " + difference["offset"].dump();
+  if (part == "header") return "header " + text_of(difference["name"]);
   return part;
 }
 
 void print_for_people(const Json& event) {
   std::string differences;
-  for (const Json& difference : event.at("differs")) {
+  for (const Json& difference : event["differs"]) {
     differences += (differences.empty() ? "" : ", ") + difference_text(difference);
   }
   if (differences.empty()) differences = "digest of the result";
-  const Json& request = event.at("request");
-  std::cout << fmt::format("{} {}  replica {} ({})  {}  {} {}{}  differs: {}\n",
-                           event.value("id", 0), event.value("time", ""), event.value("replica", 0),
-                           event.value("origin", ""), event.value("kind", ""),
-                           request.value("method", ""), request.value("authority", ""),
-                           request.value("target", ""), differences);
+  const Json& request = event["request"];
+  std::cout << fmt::format("{} {}  replica {} ({})  {}  {} {}{}  differs: {}\n", event["id"].dump(),
+                           text_of(event["time"]), event["replica"].dump(),
+                           text_of(event["origin"]), text_of(event["kind"]),
+                           text_of(request["method"]), text_of(request["authority"]),
+                           text_of(request["target"]), differences);
 }
 
 // Prints the events from `next` on, and advances it.
@@ -50,18 +107,18 @@ Result<> print_events(const Options& options, std::uint64_t& next) {
   Json answer;
   const Json request{{"command", "divergences"}, {"since", next}};
   if (auto asked = ask(options.socket, request, answer); !asked) return asked.error();
-  try {
-    for (const Json& event : answer.at("events")) {
-      if (options.json) {
-        std::cout << event.dump() << '\n';
-      } else {
-        print_for_people(event);
-      }
-    }
-    next = answer.at("next").get<std::uint64_t>();
-  } catch (const Json::exception& error) {
-    return Error{ErrorKind::protocol, options.socket + ": " + error.what()};
+  if (auto checked = check(answer); !checked) {
+    return Error{ErrorKind::protocol, options.socket + ": not the divergences of a sketcher: " +
+                                          checked.error().message};
   }
+  for (const Json& event : answer["events"]) {
+    if (options.json) {
+      std::cout << event.dump() << '\n';
+    } else {
+      print_for_people(event);
+    }
+  }
+  next = answer["next"].get<std::uint64_t>();
   std::cout << std::flush;
   return {};
 }

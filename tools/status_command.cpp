@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "tools/answer_shape.hpp"
 #include "tools/ask.hpp"
 
 namespace prophecy::tools {
@@ -18,6 +19,25 @@ struct Options {
   std::string socket;
   bool json = false;
 };
+
+// What makes it a status of ours. The rest is shown as it comes, and may differ between versions.
+Result<> check(const Json& status) {
+  if (status.contains("replica")) {
+    return expect_members(status, "",
+                          {{"replica", Shape::number},
+                           {"version", Shape::text},
+                           {"state", Shape::text},
+                           {"peers", Shape::objects},
+                           {"progress", Shape::object}});
+  }
+  return expect_members(status, "",
+                        {{"version", Shape::text},
+                         {"mode", Shape::text},
+                         {"requests", Shape::object},
+                         {"history", Shape::object},
+                         {"workers", Shape::objects},
+                         {"origins", Shape::objects}});
+}
 
 std::string scalar_text(const Json& value) {
   return value.is_string() ? value.get<std::string>() : value.dump();
@@ -96,6 +116,11 @@ int run(const Options& options) {
   Json status;
   if (auto asked = ask(options.socket, {{"command", "status"}}, status); !asked) {
     std::cerr << "prophecyctl: " << asked.error().message << '\n';
+    return 1;
+  }
+  if (auto checked = check(status); !checked) {
+    std::cerr << "prophecyctl: " << options.socket
+              << ": not the status of a sketcher or a replica: " << checked.error().message << '\n';
     return 1;
   }
   if (options.json) {
