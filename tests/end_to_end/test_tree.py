@@ -13,9 +13,23 @@ import test as runner  # noqa: E402  (scripts/test.py)
 import tidy  # noqa: E402
 
 
+def write(path, text):
+    path.parent.mkdir(parents=True)
+    path.write_text(text)
+    return path
+
+
 @pytest.mark.parametrize("rule, name, text", [
     (tidy.no_floor_includes_upward, "http/a.hpp", '#include "sketcher/worker.hpp"\n'),
     (tidy.no_floor_includes_upward, "http/a.hpp", '#include "message.hpp"\n'),
+    (tidy.no_floor_of_pbft_includes_upward, "pbft/wire/a.hpp", '#include "pbft/core/log.hpp"\n'),
+    (tidy.no_floor_of_pbft_includes_upward, "pbft/core/a.hpp",
+     '#include "pbft/services/service.hpp"\n'),
+    (tidy.no_floor_of_pbft_includes_upward, "pbft/services/a.hpp",
+     '#include "pbft/transport/socket.hpp"\n'),
+    (tidy.no_floor_of_pbft_includes_upward, "pbft/core/a.hpp", '#include "pbft/group_file.hpp"\n'),
+    (tidy.no_floor_of_pbft_includes_upward, "pbft/transport/a.hpp",
+     '#include "pbft/other/a.hpp"\n'),
     (tidy.cores_do_no_io, "pbft/core/a.cpp", "#include <boost/asio/io_context.hpp>\n"),
     (tidy.cores_do_no_io, "pbft/core/a.cpp", "#include <sys/socket.h>\n"),
     (tidy.cores_do_no_io, "sketch/a.cpp", "auto now = std::chrono::steady_clock::now();\n"),
@@ -27,12 +41,43 @@ import tidy  # noqa: E402
     (tidy.headers_say_what_they_are, "base/a.hpp", "// What it is.\n"),
 ])
 def test_rules_find_breaches(tmp_path, rule, name, text):
-    file = tmp_path / name
-    file.parent.mkdir(parents=True)
-    file.write_text(text)
+    file = write(tmp_path / name, text)
     assert len(rule(tmp_path)) == 1
     file.write_text('// What it is.\n#pragma once\n#include "base/error.hpp"\n#include <string>\n')
     assert rule(tmp_path) == []
+
+
+@pytest.mark.parametrize("name, text", [
+    ("pbft/replica/a.hpp", '#include "pbft/services/service.hpp"\n'),
+    ("pbft/transport/a.hpp", '#include "pbft/core/log.hpp"\n#include "pbft/transport/b.hpp"\n'),
+    ("pbft/group_file.cpp", '#include "pbft/group_file.hpp"\n#include "pbft/auth/keys.hpp"\n'),
+    ("replica_client/a.hpp", '#include "pbft/replica/replica_node.hpp"\n'),
+])
+def test_floors_of_pbft_include_downward(tmp_path, name, text):
+    write(tmp_path / name, text)
+    assert tidy.no_floor_of_pbft_includes_upward(tmp_path) == []
+
+
+@pytest.mark.parametrize("name", ["pbft/other/a.cpp", "pbft/stray.cpp"])
+def test_nothing_in_pbft_is_without_a_floor(tmp_path, name):
+    write(tmp_path / name, "int a;\n")
+    [breach] = tidy.no_floor_of_pbft_includes_upward(tmp_path)
+    assert breach.startswith(f"{name}:1: pbft/ has no floor ")
+
+
+@pytest.mark.parametrize("name, allowed", [
+    ("subprojects/thing.wrap", True),
+    ("subprojects/packagefiles/thing/meson.build", True),
+    ("subprojects/thing-1.0/thing.c", False),
+    ("subprojects/thing-1.0/meson.build", False),
+    ("subprojects/packagefiles/meson.build", False),
+    ("subprojects/packagefiles/thing/thing.c", False),
+    ("subprojects/packagefiles/thing/deeper/meson.build", False),
+    ("subprojects/thing.wrap.orig", False),
+])
+def test_subprojects_hold_only_how_to_get_and_build_them(tmp_path, name, allowed):
+    write(tmp_path / name, "text\n")
+    assert len(tidy.subprojects_hold_no_sources(tmp_path)) == (0 if allowed else 1)
 
 
 @pytest.mark.parametrize("text, succeeded, expected", [
