@@ -35,7 +35,7 @@ constexpr std::size_t kReplicatedFailureCount = 3;
 struct ReplicatedAnswer {
   sketch::AnswerForm form;  // into `storage`
   Bytes storage;
-  Sigma sigma = 0;
+  Sigma sigma = 0;  // 0: by the read-only optimisation, without a place in the order
 };
 
 class ReplicatedHandler {

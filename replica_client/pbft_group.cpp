@@ -152,8 +152,9 @@ void PbftGroup::finish(pbft::Completion& completion) {
   answer.sigma = completion.sigma;
   const auto form = sketch::decode(answer.storage);
   // f+1 replicas agreed on what is no answer, or on no place for it: more than f are broken.
+  const bool ordered = call.kind == ReplicatedKind::ordered || completion.fell_back;
   const bool placed = completion.sigma > 0 && completion.sigma <= kSigmaMax;
-  if (!form || (call.kind == ReplicatedKind::ordered && !placed))
+  if (!form || (ordered && !placed))
     return handler.on_replicated_failure(ReplicatedFailure::no_agreement);
   answer.form = *form;
   handler.on_replicated_answer(std::move(answer));

@@ -155,10 +155,11 @@ void Exchange::on_replicated_answer(ReplicatedAnswer answer) {
   ASSERT(state_ == State::replicated);
   state_ = State::idle;
   replicated_call_ = 0;
-  const bool ordered = !form_.is_read || context_.settings.mode != Mode::pbft_ro;
+  // A read-only call without enough equal votes was ordered after all.
+  const bool ordered = answer.sigma != 0;
   (ordered ? context_.counters.answered_replicated : context_.counters.answered_read_only).add();
   SigmaOrder::Placed placed;
-  if (answer.sigma != 0) placed = context_.order.place(submitted_, answer.sigma);
+  if (ordered) placed = context_.order.place(submitted_, answer.sigma);
   if (placed.restarted) context_.counters.group_restarts.add();
   std::optional<Sketch> sketch;
   if (algorithm_) {

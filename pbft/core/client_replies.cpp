@@ -58,6 +58,8 @@ void Client::Machine::evaluate(Session& session, std::uint32_t index, TimePoint 
 void Client::Machine::agree(Session& session, std::uint32_t index, const ReplyTally::Reply& reply,
                             Bytes result, TimePoint now, ClientActions& out) {
   ++counters_.agreed;
+  // Votes on a read outside the order accuse nobody: each is of the state that its replica was in,
+  // no reply says which one that was, and a correct replica may be some writes behind the quorum.
   if (session.kind == CallKind::ordered) {
     session.settled = {session.call, session.timestamp, reply.sigma, reply.digest, 0};
     const auto& replies = session.tally.replies();
