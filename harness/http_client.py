@@ -2,6 +2,7 @@
 
 import re
 import socket
+import struct
 import subprocess
 from dataclasses import dataclass, field
 
@@ -100,6 +101,11 @@ class RawConnection:
             return False
 
     def close(self):
+        self._socket.close()
+
+    def reset(self):
+        """Goes without a farewell: RST, and no FIN."""
+        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self._socket.close()
 
     def __enter__(self):

@@ -2,6 +2,7 @@
 
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/post.hpp>
+#include <poll.h>
 
 #include "base/assert.hpp"
 #include "sketcher/date.hpp"
@@ -22,6 +23,13 @@ constexpr std::size_t kLingerBytesMax = 1 << 20;
 
 TimePoint now() {
   return std::chrono::steady_clock::now();
+}
+
+// Whether the connection was reset, or has ended in both directions. A client that has merely
+// closed it cannot be told from one that has ended its sending and waits, until we write to it.
+bool has_left(int socket) {
+  pollfd events{socket, 0, 0};  // POLLERR and POLLHUP are always told
+  return ::poll(&events, 1, 0) > 0 && events.revents != 0;
 }
 
 }  // namespace
@@ -102,6 +110,7 @@ void ClientConnection::process_input() {
         state_ = State::exchanging;
         keep_alive_ = request_.keep_alive && !draining_;
         exchange_.start(request_, address_);
+        if (state_ == State::exchanging) timeouts_.presence.arm(*this, now());
         break;
     }
   }
@@ -217,7 +226,15 @@ void ClientConnection::linger() {
   read();
 }
 
+// A fast read is left alone: it ends soon enough, and to give it up would cost a connection to the
+// origin.
+void ClientConnection::look_for_client() {
+  if (exchange_.asks_group() && has_left(socket_.native_handle())) return close();
+  timeouts_.presence.arm(*this, now());
+}
+
 void ClientConnection::on_timeout() {
+  if (state_ == State::exchanging) return look_for_client();
   if (state_ == State::lingering || state_ == State::flushing || parser_.idle()) {
     if (state_ == State::flushing) context_.counters.timeouts.add();
     return close();

@@ -10,6 +10,10 @@
 // `lingering`: we end the connection; what still arrives is discarded, so that our last answer is
 // not lost. Any state may go straight to `closed`: the client has left, or was too slow.
 //
+// While the group is asked, a look at the socket now and then tells whether the client is still
+// there; nothing is read, and a call that takes less costs nothing. A client that has only ended
+// its sending (FIN) gets its answer.
+//
 // Single-threaded. Destroyed by its owner when it is closed and no operation is pending.
 #pragma once
 
@@ -35,6 +39,7 @@ struct ConnectionTimeouts {
   TimeoutQueue idle;
   TimeoutQueue send;
   TimeoutQueue linger;
+  TimeoutQueue presence;  // between two looks for the client of a replicated request
 };
 
 class ConnectionOwner {
@@ -74,6 +79,7 @@ class ClientConnection final : private AnswerSink, private TimeoutEntry {
   void process_input();
   void on_head();
   void refuse(std::uint16_t status, std::string_view reason);
+  void look_for_client();
   void answered();
   [[nodiscard]] AnswerFraming framing() const;
 

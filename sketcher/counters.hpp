@@ -48,7 +48,7 @@ struct alignas(64) WorkerCounters {
   Counter answered_read_only;   // PBFT's read-only optimisation
   Counter refused;              // by us, before the group was asked: 4xx, 501, 505
   Counter failed;               // the group gave no answer: 502, 503
-  Counter abandoned;            // the client left
+  Counter abandoned;            // the client left: a reset, not an orderly end of its sending
 
   Counter transitions;         // the agreed answer differed from the history
   Counter group_restarts;      // the group lost its history: all agents were restarted

@@ -39,7 +39,7 @@ class Exchange final : private http::OriginHandler, private replica_client::Repl
   void start(const http::Request& request, std::string_view client_address);
   // The client has left.
   void abandon();
-  [[nodiscard]] bool active() const { return state_ != State::idle; }
+  [[nodiscard]] bool asks_group() const { return state_ == State::replicated; }
   // Gives back storage that a large request needed.
   void shrink();
 

@@ -23,6 +23,8 @@ namespace asio = boost::asio;
 // How often deadlines are looked at: the coarseness of every time-out here.
 constexpr Duration kTick = milliseconds(100);
 constexpr Duration kLinger = seconds(1);
+// The group answers sooner, as a rule.
+constexpr Duration kPresence = milliseconds(200);
 
 replica_client::PbftGroupSettings group_settings(const Installation& installation,
                                                  const WorkerSetup& setup) {
@@ -94,11 +96,13 @@ Worker::Worker(const Installation& installation, WorkerSetup setup, HistoryTable
                            .body = TimeoutQueue(settings_.timeouts.body),
                            .idle = TimeoutQueue(settings_.timeouts.idle),
                            .send = TimeoutQueue(settings_.timeouts.send),
-                           .linger = TimeoutQueue(kLinger)},
-      ticker_(loop_, kTick,
-              {&connection_timeouts_.header, &connection_timeouts_.body, &connection_timeouts_.idle,
-               &connection_timeouts_.send, &connection_timeouts_.linger, &origin_timeouts_.connect,
-               &origin_timeouts_.answer, &origin_timeouts_.idle}),
+                           .linger = TimeoutQueue(kLinger),
+                           .presence = TimeoutQueue(kPresence)},
+      ticker_(
+          loop_, kTick,
+          {&connection_timeouts_.header, &connection_timeouts_.body, &connection_timeouts_.idle,
+           &connection_timeouts_.send, &connection_timeouts_.linger, &connection_timeouts_.presence,
+           &origin_timeouts_.connect, &origin_timeouts_.answer, &origin_timeouts_.idle}),
       divergences_(std::move(setup.event_channel), setup.index, counters),
       group_(loop_, group_settings(installation, setup), installation.keys, origin_timeouts_, *this,
              log),
