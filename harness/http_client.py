@@ -56,8 +56,9 @@ def curl(url, *options, timeout_s=30):
 class RawConnection:
     """A connection that sends exactly the bytes it is told to."""
 
-    def __init__(self, port, timeout_s=15):
-        self._socket = socket.create_connection(("127.0.0.1", port), timeout=timeout_s)
+    def __init__(self, port, timeout_s=15, source="127.0.0.1"):
+        self._socket = socket.create_connection(("127.0.0.1", port), timeout=timeout_s,
+                                                source_address=(source, 0))
         self._buffer = b""
 
     def send(self, data):

@@ -61,6 +61,8 @@ class ClientConnection final : private AnswerSink, private TimeoutEntry {
   // The worker stops: an idle connection closes now, another one after its answer.
   void drain();
 
+  [[nodiscard]] const std::string& address() const { return address_; }  // the client's
+
   // Where its owner keeps it.
   [[nodiscard]] std::size_t position() const { return position_; }
   void set_position(std::size_t position) { position_ = position; }

@@ -40,6 +40,7 @@ struct alignas(64) WorkerCounters {
   Counter connections;  // open now: a gauge, zeroed when a worker starts
 
   Counter connections_accepted;
+  Counter connections_refused;  // their address had all that it may have
   Counter reads;
   Counter writes;
   // How requests ended: each ends in exactly one of these.

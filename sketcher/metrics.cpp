@@ -48,6 +48,9 @@ void add_worker(Exposition& out, const WorkerProcess& worker, const WorkerCounte
             counters.connections.get());
   out.counter("prophecy_connections_total", "Accepted client connections.", {{"worker", index}},
               counters.connections_accepted.get());
+  out.counter("prophecy_connections_refused_total",
+              "Connections closed because their address had too many.", {{"worker", index}},
+              counters.connections_refused.get());
   out.counter("prophecy_transitions_total", "Reads whose agreed answer differed from the history.",
               {{"worker", index}}, counters.transitions.get());
   out.counter("prophecy_client_timeouts_total", "Clients that were too slow.", {{"worker", index}},

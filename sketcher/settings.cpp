@@ -57,6 +57,9 @@ void read_group(ConfigSection section, GroupSettings& group) {
 
 void read_limits(ConfigSection section, LimitSettings& limits) {
   limits.connections_max = section.number("connections_max", 1, 1'000'000, 10'000);
+  // No bound of its own unless asked for: behind a load balancer all clients have one address.
+  limits.connections_per_address_max = section.number(
+      "connections_per_address_max", 1, limits.connections_max, limits.connections_max);
   limits.request.target_bytes_max = section.bytes("target", 64, kTargetBytesMax, 8 * kKiB);
   limits.request.header_bytes_max = section.bytes("header", 256, kHeaderBytesMax, 32 * kKiB);
   limits.request.header_count_max = section.number("header_count", 1, kHeaderCountMax, 128);

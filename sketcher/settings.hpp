@@ -35,6 +35,7 @@ struct GroupSettings {
 
 struct LimitSettings {
   std::size_t connections_max = 0;
+  std::size_t connections_per_address_max = 0;
   http::MessageLimits request;
   http::MessageLimits answer;
 };

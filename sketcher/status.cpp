@@ -62,6 +62,7 @@ Json workers_json(const StatusSources& sources) {
                        {"restarts", worker.restarts},
                        {"connections", counters.connections.get()},
                        {"accepted", counters.connections_accepted.get()},
+                       {"connections_refused", counters.connections_refused.get()},
                        {"fast", counters.answered_fast.get()},
                        {"replicated", counters.answered_replicated.get()},
                        {"failed", counters.failed.get()}});

@@ -9,6 +9,7 @@
 #include "base/timeout_ticker.hpp"
 #include "replica_client/pbft_group.hpp"
 #include "sketcher/acceptor.hpp"
+#include "sketcher/address_limit.hpp"
 #include "sketcher/client_connection.hpp"
 #include "sketcher/connection_set.hpp"
 #include "sketcher/date.hpp"
@@ -80,6 +81,7 @@ class Worker final : private ConnectionOwner, private replica_client::Refutation
   WorkerContext context_;
   std::vector<std::unique_ptr<Acceptor>> acceptors_;
   ConnectionSet connections_;
+  AddressLimit addresses_;
 };
 
 Worker::Worker(const Installation& installation, WorkerSetup setup, HistoryTable& table,
@@ -117,7 +119,8 @@ Worker::Worker(const Installation& installation, WorkerSetup setup, HistoryTable
                .random = {},
                .request_canonicalizer = sketch::RequestCanonicalizer(installation.group.profile),
                .answer_canonicalizer = sketch::AnswerCanonicalizer(installation.group.profile)},
-      connections_(settings_.limits.connections_max) {
+      connections_(settings_.limits.connections_max),
+      addresses_(settings_.limits.connections_per_address_max) {
   for (UniqueFd& listener : setup.listeners) {
     acceptors_.push_back(std::make_unique<Acceptor>(
         loop_, std::move(listener), [this](asio::ip::tcp::socket socket, std::string address) {
@@ -136,6 +139,7 @@ int Worker::run() {
 }
 
 void Worker::on_accepted(asio::ip::tcp::socket socket, std::string address) {
+  if (!addresses_.take(address)) return context_.counters.connections_refused.add();
   context_.counters.connections_accepted.add();
   context_.counters.connections.add();
   ConnectionOwner& owner = *this;
@@ -151,6 +155,7 @@ void Worker::on_accepted(asio::ip::tcp::socket socket, std::string address) {
 
 void Worker::on_connection_closed(ClientConnection& connection) {
   context_.counters.connections.subtract();
+  addresses_.give_back(connection.address());
   const bool was_full = connections_.full();
   connections_.remove(connection);
   if (draining_) {

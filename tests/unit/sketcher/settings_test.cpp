@@ -58,6 +58,23 @@ TEST_CASE("The smallest configuration takes the defaults") {
   CHECK_FALSE(settings->metrics.has_value());
 }
 
+TEST_CASE("One address may have at most all connections, and does unless told otherwise") {
+  const auto limit = [](const std::string& lines) {
+    const TemporaryFile file(std::string(kMinimal) + "[limits]\n" + lines);
+    const auto settings = load_settings(file.path());
+    REQUIRE(settings.has_value());
+    return settings->limits.connections_per_address_max;
+  };
+  CHECK(limit("") == 10'000);
+  CHECK(limit("connections_max = 50\n") == 50);
+  CHECK(limit("connections_max = 50\nconnections_per_address_max = 7\n") == 7);
+  CHECK(
+      mistakes_of(std::string(kMinimal) +
+                  "[limits]\nconnections_max = 50\nconnections_per_address_max = 51\n")
+          .find(":15: limits.connections_per_address_max: expected a whole number from 1 to 50") !=
+      std::string::npos);
+}
+
 TEST_CASE("Every mistake is told with its line, and what was expected") {
   const std::string text = std::string(kMinimal) +
                            "[limits]\ntarget = \"8 potatoes\"\nheaders = \"1KiB\"\n"
