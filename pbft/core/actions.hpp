@@ -32,7 +32,9 @@ struct Execution {
 
 enum class ExecutionStatus : std::uint8_t {
   done,
-  unavailable,  // the service could not answer (a read on an origin that is down): no vote
+  // No vote: the service could not answer (a read on an origin that is down), or cannot vouch for
+  // its answer (to a write that it had to repeat). An ordered operation counts as executed.
+  unavailable,
 };
 
 struct ReplicaActions {

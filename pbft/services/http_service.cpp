@@ -164,6 +164,7 @@ void HttpService::handle_answer(Job& job, const http::Response& response) {
     return;
   }
   ++counters_.executed;
+  if (!job.is_read && job.times_sent > 1) return finish(job, ExecutionStatus::unavailable, {});
   finish(job, ExecutionStatus::done, std::move(result));
 }
 

@@ -8,7 +8,9 @@
 //                                        closed under the request is replaced once before.
 //   write   nothing of it has been sent  tried again for ever. Meanwhile this replica stands
 //                                        still and counts as crashed: it must not skip a write.
-//   write   sent, idempotent             repeated, kRepeatsMax times
+//   write   sent, idempotent             repeated, kRepeatsMax times. What is answered then may be
+//                                        the answer to the second of two (204 for 201, 404 for
+//                                        204): the state is right, and the result unavailable
 //   write   sent, otherwise; or an       a 502 whose body names this replica. It equals nobody
 //           answer that is none          else's result: this replica does not know its own state
 //                                        and can only ever be outvoted, not believed.

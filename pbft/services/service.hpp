@@ -16,7 +16,7 @@ namespace prophecy::pbft {
 // Counted by every kind of service, zero where it makes no sense.
 struct ServiceCounters {
   std::uint64_t executed = 0;
-  std::uint64_t unavailable = 0;     // reads that the origin could not answer
+  std::uint64_t unavailable = 0;     // reads not answered, writes answered when sent again: no vote
   std::uint64_t malformed = 0;       // operations that are no request
   std::uint64_t origin_refused = 0;  // connections that the origin did not take
   std::uint64_t origin_broken = 0;   // connections that broke within an exchange

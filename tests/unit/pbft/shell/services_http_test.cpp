@@ -166,11 +166,10 @@ TEST_CASE("A kept-alive connection that dies under a request is replaced once") 
   Loop loop;
   ScriptedOrigin origin(loop.io, {answer("one"), kHangUp, answer("two")});
   World world(origin.address());
-  const std::string& operation = GENERATE(0, 1) == 0 ? kGet : kPut;
-  CHECK(world.run(operation).form().body == "one");
-  CHECK(world.run(operation).form().body == "two");
+  CHECK(world.run(kGet).form().body == "one");
+  CHECK(world.run(kGet).form().body == "two");
   CHECK(origin.accepted == 2);
-  CHECK(world.service.counters().repeated == 1);
+  CHECK(origin.requests.size() == 3);
 }
 
 TEST_CASE("An idle connection that the origin closes is noticed before it is used") {
@@ -230,13 +229,42 @@ TEST_CASE("Writes that are not idempotent do not travel on kept-alive connection
   CHECK(world.service.origin().connections() == 1);
 }
 
-TEST_CASE("An idempotent write is repeated, within bounds") {
+TEST_CASE("An idempotent write is repeated, and the answer is no vote") {
   Loop loop;
-  ScriptedOrigin origin(loop.io, {kHangUp, answer("done")});
+  // On a new connection, and on a kept-alive one.
+  const bool kept = GENERATE(false, true);
+  std::deque<Step> script = {kHangUp, answer("done"), answer("next")};
+  if (kept) script.push_front(answer("first"));
+  ScriptedOrigin origin(loop.io, script);
   World world(origin.address());
-  CHECK(world.run(kPut).form().body == "done");
-  CHECK(origin.requests.size() == 2);
+  if (kept) CHECK(world.run(kPut).form().body == "first");
+  CHECK(world.run(kPut).status == ExecutionStatus::unavailable);
+  CHECK(origin.requests == std::vector<std::string>(kept ? 3 : 2, kPut));
+  CHECK(world.service.counters().repeated == 1);
+  CHECK(world.service.counters().unavailable == 1);
+  CHECK(world.service.counters().uncertain_writes == 0);
+  CHECK(world.run(kPut).form().body == "next");
+}
 
+TEST_CASE("An idempotent write of which nothing had been sent gets its vote") {
+  Loop loop;
+  Endpoint address;
+  {
+    ScriptedOrigin origin(loop.io, {answer("")});
+    address = origin.address();
+  }
+  World world(address);
+  Outcome outcome;
+  world.start(kPut, outcome);
+  run_for(loop.io, milliseconds(50));
+  ScriptedOrigin origin(loop.io, {answer("written")}, address);
+  REQUIRE(run_until(loop.io, [&] { return outcome.done; }));
+  CHECK(world.service.counters().repeated > 0);
+  CHECK(outcome.form().body == "written");
+}
+
+TEST_CASE("An idempotent write is repeated within bounds") {
+  Loop loop;
   ScriptedOrigin poisoned(loop.io, {kHangUp});
   World other(poisoned.address());
   CHECK(other.run(kPut).form().status == 502);
