@@ -1,5 +1,4 @@
-// Agreement itself is tested with the protocol, with whole nodes and end to end: here, what a group
-// does on its own.
+// What a group does on its own, without agents; agreement_test.cpp has some.
 #include "replica_client/pbft_group.hpp"
 
 #include <functional>
