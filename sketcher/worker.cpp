@@ -66,7 +66,6 @@ class Worker final : private ConnectionOwner, private replica_client::Refutation
   void finish_drain();
 
   const Settings& settings_;
-  std::uint32_t index_;
   Logger& log_;
   asio::io_context loop_{1};
   SignalSource stop_signals_;
@@ -87,7 +86,6 @@ class Worker final : private ConnectionOwner, private replica_client::Refutation
 Worker::Worker(const Installation& installation, WorkerSetup setup, HistoryTable& table,
                SigmaOrder& order, WorkerCounters& counters, Logger& log)
     : settings_(installation.settings),
-      index_(setup.index),
       log_(log),
       stop_signals_(loop_, {SIGTERM, SIGINT}, [this](int) { on_stop_signal(); }),
       drain_timer_(loop_),

@@ -40,10 +40,11 @@ def test_reading_wrk():
 
 
 def test_reading_strace():
-    (figure,) = call_figures(STRACE_OUTPUT, 100)
+    (figure,) = call_figures(STRACE_OUTPUT, 100, 16)
     assert figure.value == 5
     assert figure.parameters["recvfrom"] == 3
     assert figure.parameters["sendto"] == 2
+    assert figure.parameters["pipelined"] == 16
 
 
 @pytest.mark.skipif(shutil.which("wrk") is None, reason="wrk is not installed")
@@ -57,22 +58,19 @@ def test_fast_read_in_its_small_size(tmp_path):
     document = json.loads(report.read_text())
     assert document["machine"]["cores"] >= 1
     figures = document["figures"]
-    systems = {(mode, share) for mode in ("prophecy", "pbft", "pbft-ro") for share in (0.0, 0.15)}
-    for name in ("fast-read: throughput", "fast-read: cpu time"):
-        found = [figure for figure in figures if figure["name"] == name]
+    expected = {(mode, share, pipelined) for pipelined in (1, 16) for mode, share in (
+        ("prophecy", 0.0), ("prophecy", 0.15), ("pbft", 0.0), ("pbft-ro", 0.0))}
+    for name, systems in [
+            ("throughput", expected), ("cpu time", expected),
+            ("throughput ratio", {system for system in expected if system[0] != "pbft-ro"}),
+            ("cpu time ratio", {system for system in expected if system[0] != "pbft-ro"})]:
+        found = [figure for figure in figures if figure["name"] == f"fast-read: {name}"]
         assert len(found) == len(systems)
-        assert {(figure["parameters"]["mode"], figure["parameters"]["transitions"])
+        assert {tuple(figure["parameters"][key] for key in ("mode", "transitions", "pipelined"))
                 for figure in found} == systems
         assert all(figure["value"] > 0 for figure in found)
-        # The share means nothing to the modes without fast reads.
-        assert {(figure["parameters"]["mode"], figure["parameters"]["transitions"])
-                for figure in found if "same run" in figure["parameters"]} == {
-                    ("pbft", 0.15), ("pbft-ro", 0.15)}
-    for name in ("fast-read: throughput ratio", "fast-read: cpu time ratio"):
-        found = [figure for figure in figures if figure["name"] == name]
-        assert len(found) == 4
-        assert {(figure["parameters"]["of"], figure["parameters"]["transitions"])
-                for figure in found} == {system for system in systems if system[0] != "pbft-ro"}
+    papers = {figure["parameters"]["paper"] for figure in figures if "paper" in figure["parameters"]}
+    assert papers == {3.72, 2.05}
     for figure in figures:
         assert {"workers", "faults", "origins", "page_bytes"} <= set(figure["parameters"])
     (idle,) = [figure for figure in figures if figure["name"] == "fast-read: idle connection"]
