@@ -1,8 +1,8 @@
 """Reads of a 1-byte page from four Apaches through each of the proxied systems (the paper's
 figure 9), what one of them costs in CPU time, and what a waiting client costs in memory.
 
-All systems are measured in two settings: connections to the origins as they are by default, one
-request at a time on each; and few of them, on which up to 16 requests are pipelined."""
+All systems are measured in two settings of the sketcher: with up to 16 fast reads pipelined on a
+connection to an origin, and, as by default, with one at a time."""
 
 import re
 import resource
@@ -27,26 +27,24 @@ FAULTS = 1
 PAPER_RATIOS = {0.0: 3.72, 0.15: 2.05}
 SHARES = list(PAPER_RATIOS)
 MODES = ["prophecy", "pbft-ro", "pbft"]
-# The keys of the tables about connections to origins, for sketcher and agents alike.
-CONNECTION_SETTINGS = {1: {}, 16: {"connections_max": 2, "pipeline_max": 16}}
-# Mode, share of transitions, requests pipelined. Forced transitions mean nothing to the modes
-# without fast reads: one run serves for all shares.
-SYSTEMS = [(mode, share, pipelined) for pipelined in (16, 1)
-           for mode, share in [("prophecy", share) for share in SHARES] + [("pbft-ro", 0.0),
-                                                                           ("pbft", 0.0)]]
+PIPELINED = [16, 1]
+# Mode, share of transitions, fast reads pipelined. Neither means anything to the modes without fast
+# reads.
+SYSTEMS = [("prophecy", share, pipelined) for pipelined in PIPELINED for share in SHARES] + [
+    ("pbft-ro", 0.0, 1), ("pbft", 0.0, 1)]
+PEER = ("pbft-ro", 0.0, 1)
 
 
 def run(options):
-    calls = [figure for pipelined in CONNECTION_SETTINGS
+    calls = [figure for pipelined in PIPELINED
              for figure in system_calls(options, pipelined)]
     return throughput(options) + idle_connections(options) + calls
 
 
 def deployment_for(mode, transitions, pipelined, **sketcher):
-    connections = CONNECTION_SETTINGS[pipelined]
-    changes = {"test": {"fail_fast_reads": transitions}, "origins": connections, **sketcher}
+    changes = {"test": {"fail_fast_reads": transitions}, "origins": {"pipeline_max": pipelined},
+               **sketcher}
     return Deployment(faults=FAULTS, mode=mode, content=CONTENT,
-                      agent_changes={"service": connections},
                       sketcher_changes={"sketcher": {"workers": WORKERS}, **changes})
 
 
@@ -92,16 +90,16 @@ def throughput(options):
 
 
 def throughput_figures(rates, costs, parameters):
-    """Rates and costs of every system, and their ratios to pbft-ro's in the same setting."""
+    """Rates and costs of every system, and their ratios to pbft-ro's."""
     figures = []
-    for mode, share, pipelined in SYSTEMS:
-        system, peer = (mode, share, pipelined), ("pbft-ro", 0.0, pipelined)
+    for system in SYSTEMS:
+        mode, share, pipelined = system
         named = {"mode": mode, "transitions": share, "pipelined": pipelined, **parameters}
         figures.append(median_figure("throughput", rates[system], "requests/s", **named))
         figures.append(median_figure("cpu time", costs[system], "us/request", **named))
-        if mode == "pbft-ro":
+        if system == PEER:
             continue
-        rate, cost = (statistics.median(runs[system]) / statistics.median(runs[peer])
+        rate, cost = (statistics.median(runs[system]) / statistics.median(runs[PEER])
                       for runs in (rates, costs))
         paper = {"paper": PAPER_RATIOS[share]} if mode == "prophecy" else {}
         figures.append(Figure("throughput ratio", rate, "times",

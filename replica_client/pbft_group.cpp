@@ -63,9 +63,13 @@ std::uint32_t PbftGroup::faults() const {
 
 void PbftGroup::fast(http::OriginExchange& exchange, NodeId replica, std::string_view wire,
                      bool is_head) {
-  origins_[replica]->start(
-      exchange,
-      {.wire = wire, .answers_head = is_head, .repeat_when_stale = true, .pipelined = true});
+  http::ExchangeRequest request;
+  request.wire = wire;
+  request.answers_head = is_head;
+  request.repeat_when_stale = true;
+  // What an origin adds to the answer to HEAD by mistake would be taken for the next answer.
+  request.pipelined = !is_head;
+  origins_[replica]->start(exchange, request);
 }
 
 std::uint64_t PbftGroup::replicated(ReplicatedKind kind, std::string_view wire,

@@ -128,8 +128,8 @@ void Exchange::keep_as_evidence(const sketch::AnswerForm& form, const std::optio
 }
 
 void Exchange::on_fast_failure(ExchangeEnd end) {
-  const bool unreachable =
-      end == ExchangeEnd::not_sent || end == ExchangeEnd::stale || end == ExchangeEnd::broken;
+  const bool unreachable = end == ExchangeEnd::not_sent || end == ExchangeEnd::stale ||
+                           end == ExchangeEnd::broken || end == ExchangeEnd::overloaded;
   if (unreachable && ask_another_replica()) return;
   const ReadStep step = algorithm_->on_fast_failure();
   ASSERT(step == ReadStep::ask_group);

@@ -78,6 +78,15 @@ void read_timeouts(ConfigSection section, TimeoutSettings& timeouts) {
   timeouts.drain = section.duration("drain", kShort, kLong, seconds(10));
 }
 
+// What an address on this machine may also be written as.
+Endpoint plain(Endpoint endpoint) {
+  constexpr std::string_view kMapped = "::ffff:";
+  if (endpoint.address.starts_with(kMapped)) endpoint.address.erase(0, kMapped.size());
+  if (endpoint.address == "0.0.0.0") endpoint.address = "127.0.0.1";
+  if (endpoint.address == "::") endpoint.address = "::1";
+  return endpoint;
+}
+
 bool is_loopback(const Endpoint& endpoint) {
   return endpoint.address.starts_with("127.") || endpoint.address == "::1";
 }
@@ -102,8 +111,9 @@ bool reaches(const Endpoint& target, const Endpoint& listener) {
 // loop.
 void check_origin_address(ConfigSection& origin, const Endpoint& address,
                           const Settings& settings) {
-  const auto same = std::find_if(settings.origins.begin(), settings.origins.end(),
-                                 [&](const OriginAddress& o) { return o.address == address; });
+  const auto same =
+      std::find_if(settings.origins.begin(), settings.origins.end(),
+                   [&](const OriginAddress& o) { return plain(o.address) == plain(address); });
   if (same != settings.origins.end()) {
     origin.mistake("address", "expected an address of its own, got that of replica " +
                                   std::to_string(same->replica));
@@ -111,7 +121,7 @@ void check_origin_address(ConfigSection& origin, const Endpoint& address,
   std::vector<Endpoint> listeners = settings.listen;
   if (settings.metrics) listeners.push_back(*settings.metrics);
   for (const Endpoint& listener : listeners) {
-    if (!reaches(address, listener)) continue;
+    if (!reaches(plain(address), listener)) continue;
     origin.mistake("address", "expected an origin's address, got one where this sketcher listens");
     break;
   }

@@ -5,12 +5,24 @@
 #include "base/admin_socket.hpp"
 
 namespace prophecy::tools {
+namespace {
+
+constexpr int kDepthMax = 32;
+
+}  // namespace
 
 Result<> ask(const std::filesystem::path& socket, const nlohmann::ordered_json& request,
              nlohmann::ordered_json& answer) {
   const auto line = admin_request(socket, request.dump(), seconds(5));
   if (!line) return line.error();
-  answer = nlohmann::ordered_json::parse(*line, nullptr, false);
+  // Deeper than any answer of ours; the library walks what it has parsed by recursion.
+  bool too_deep = false;
+  const auto bounded = [&](int depth, nlohmann::ordered_json::parse_event_t, auto&) {
+    too_deep |= depth > kDepthMax;
+    return !too_deep;
+  };
+  answer = nlohmann::ordered_json::parse(*line, bounded, false);
+  if (too_deep) answer = nullptr;
   if (!answer.is_object()) {
     return Error{ErrorKind::protocol, socket.string() + ": the answer is no JSON object"};
   }

@@ -16,6 +16,8 @@ using boost::system::error_code;
 namespace {
 
 constexpr std::size_t kBuffersMax = 16;  // requests in one write
+// Behind an answer that takes longer, no further request is put.
+constexpr Duration kFirstAnswerMax = milliseconds(20);
 
 }  // namespace
 
@@ -43,6 +45,7 @@ void OriginConnection::on_connected(const error_code& error) {
   socket_.non_blocking(true, ignored);
   disarm();
   state_ = State::busy;
+  first_since_ = std::chrono::steady_clock::now();
   parser_.reset(carried_.front().answers_head);
   read();
   write();
@@ -56,6 +59,7 @@ void OriginConnection::send(OriginExchange& exchange) {
   if (state_ == State::idle) {
     disarm();
     state_ = State::busy;
+    first_since_ = std::chrono::steady_clock::now();
     answer_begun_ = false;
     parser_.reset(exchange.request_.answers_head);
   }
@@ -75,7 +79,9 @@ void OriginConnection::flush() {
 
 bool OriginConnection::may_share() const {
   return state_ == State::busy && !carried_.empty() &&
-         carried_.size() < pool_.settings_.pipeline_max && carried_.back().pipelined;
+         carried_.size() < pool_.settings_.pipeline_max && carried_.back().pipelined &&
+         carried_.front().exchange != nullptr &&
+         std::chrono::steady_clock::now() - first_since_ < kFirstAnswerMax;
 }
 
 bool OriginConnection::has_sent(const OriginExchange& exchange) const {
@@ -142,7 +148,7 @@ void OriginConnection::on_read(const error_code& error, std::size_t size) {
     case State::idle:  // hung up on, or bytes that nobody asked for
       return close();
     case State::busy:
-      return error ? on_end_of_stream() : on_bytes({input_.data(), size});
+      return error ? on_end_of_stream(error == asio::error::eof) : on_bytes({input_.data(), size});
     case State::connecting:
       UNREACHABLE();
   }
@@ -175,10 +181,10 @@ void OriginConnection::on_bytes(std::string_view input) {
   }
 }
 
-void OriginConnection::on_end_of_stream() {
+void OriginConnection::on_end_of_stream(bool orderly) {
   if (!answer_begun_) return fail(reused_ ? ExchangeEnd::stale : ExchangeEnd::broken);
-  // Some bodies end with the connection; any other is cut short.
-  if (parser_.finish().state == ParseState::complete) return on_answered(false);
+  // Some bodies end with the connection, if that ends well; any other is cut short.
+  if (orderly && parser_.finish().state == ParseState::complete) return on_answered(false);
   fail(ExchangeEnd::broken);
 }
 
@@ -187,12 +193,15 @@ void OriginConnection::on_answered(bool reusable) {
   carried_.erase(carried_.begin());
   if (exchange != nullptr) exchange->connection_ = nullptr;
   reused_ = true;
-  // The connection cannot carry another exchange before the handler has seen the response.
-  if (!reusable) close_and_put_back(true);
+  // The connection cannot carry another exchange before the handler has seen the response. Answers
+  // that nobody waits for any more are not worth waiting for.
+  const bool unwanted = !carried_.empty() && !is_wanted();
+  if (!reusable || unwanted) close_and_put_back(true);
   if (exchange != nullptr) pool_.end(*exchange, ExchangeEnd::answered, response_);
   if (state_ == State::closed) return;
   answer_begun_ = false;
   if (!carried_.empty()) {
+    first_since_ = std::chrono::steady_clock::now();
     parser_.reset(carried_.front().answers_head);
     return pool_.serve_queue();
   }
@@ -212,21 +221,23 @@ void OriginConnection::fail(ExchangeEnd end) {
 void OriginConnection::leave(OriginExchange& exchange) {
   const auto found = find(exchange);
   found->exchange = nullptr;
-  const bool wanted = std::any_of(carried_.begin(), carried_.end(),
-                                  [](const Carried& one) { return one.exchange != nullptr; });
   const bool cut_short = found->sent > 0 && !found->is_sent();
-  if (!wanted || cut_short) return close_and_put_back(false);
+  if (!is_wanted() || cut_short) return close_and_put_back(false);
   if (found->sent > 0) return;
   const bool was_first = found == carried_.begin();
   carried_.erase(found);
   if (was_first) parser_.reset(carried_.front().answers_head);
 }
 
+bool OriginConnection::is_wanted() const {
+  return std::any_of(carried_.begin(), carried_.end(),
+                     [](const Carried& one) { return one.exchange != nullptr; });
+}
+
 void OriginConnection::stop() {
-  while (state_ != State::closed && !carried_.empty()) {
+  while (is_wanted()) {
     const auto wanted = std::find_if(carried_.begin(), carried_.end(),
                                      [](const Carried& one) { return one.exchange != nullptr; });
-    ASSERT(wanted != carried_.end());
     wanted->exchange->cancel();
   }
   close();

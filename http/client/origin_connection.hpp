@@ -65,7 +65,7 @@ class OriginConnection final : private TimeoutEntry {
   void read();
   void on_read(const boost::system::error_code& error, std::size_t size);
   void on_bytes(std::string_view input);
-  void on_end_of_stream();
+  void on_end_of_stream(bool orderly);
   void on_answered(bool reusable);
   // Closes, and ends the first exchange. The others are put back.
   void fail(ExchangeEnd end);
@@ -73,6 +73,8 @@ class OriginConnection final : private TimeoutEntry {
   // Closes with exchanges on it, all of which are put back. `untouched`: the origin has said that
   // it does nothing about them.
   void close_and_put_back(bool untouched);
+  // Somebody waits for an answer on it.
+  [[nodiscard]] bool is_wanted() const;
   [[nodiscard]] std::vector<Carried>::iterator find(const OriginExchange& exchange);
   // Every completion handler ends here: destroys a closed connection after its last operation.
   void operation_ended();
@@ -85,6 +87,7 @@ class OriginConnection final : private TimeoutEntry {
   bool flush_pending_ = false;    // the pool calls flush() at the end of the turn
   bool write_blocked_ = false;    // the socket takes nothing more for now
   std::uint8_t pending_ = 0;      // asynchronous operations under way
+  TimePoint first_since_{};       // since when the first answer has been the next one
   std::vector<Carried> carried_;  // in the order of their answers; not yet sent ones last
   Response response_;
   ResponseParser parser_;

@@ -12,6 +12,14 @@ namespace prophecy::http {
 
 namespace asio = boost::asio;
 
+namespace {
+
+// So many are opened before requests begin to share them. Those that are stuck behind a slow answer
+// do not count: they are not shared.
+constexpr std::size_t kConnectionsBeforeSharing = 2;
+
+}  // namespace
+
 OriginPool::OriginPool(asio::io_context& loop, OriginSettings settings, OriginTimeouts& timeouts)
     : loop_(loop),
       settings_(std::move(settings)),
@@ -61,6 +69,9 @@ void OriginPool::place(OriginExchange& exchange) {
     idle_.pop_back();
     return connection.send(exchange);
   }
+  if (open_ >= kConnectionsBeforeSharing || open_ >= settings_.connections_max) {
+    if (OriginConnection* shared = connection_to_share(exchange)) return shared->send(exchange);
+  }
   // A fresh connection may take the place of an idle one.
   if (open_ >= settings_.connections_max && !idle_.empty()) idle_.front()->close();
   if (open_ < settings_.connections_max) {
@@ -68,9 +79,7 @@ void OriginPool::place(OriginExchange& exchange) {
     connections_.push_back(std::make_unique<OriginConnection>(*this, loop_));
     return connections_.back()->open(exchange);
   }
-  OriginConnection* shared = connection_to_share(exchange);
-  ASSERT(shared != nullptr);
-  shared->send(exchange);
+  UNREACHABLE();
 }
 
 void OriginPool::stop() {

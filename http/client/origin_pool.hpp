@@ -1,7 +1,7 @@
 // Kept-alive HTTP/1.1 connections to one origin: a bounded number, the most recently used first,
-// and a bounded queue for the exchanges beyond it. An exchange gets an idle connection; else a new
-// one; else, if it allows that, a place behind others on a busy one (pipelining, RFC 9112, section
-// 9.3.2); else it waits in the queue.
+// and a bounded queue for the exchanges beyond it. An exchange gets an idle connection; else, if it
+// allows that and some are open, a place behind others on a busy one (pipelining, RFC 9112, section
+// 9.3.2); else a new one; else it waits in the queue.
 //
 // Single-threaded. Its io_context must not run any more once the pool is destroyed.
 #pragma once
@@ -24,8 +24,7 @@ struct OriginSettings {
   Endpoint address;
   std::size_t connections_max = 64;
   std::size_t queue_max = 1024;
-  // Requests on a connection whose answers are not there yet. Beyond 1, connections_max is best
-  // kept small: sharing begins when all connections are busy.
+  // Requests on a connection whose answers are not there yet.
   std::size_t pipeline_max = 1;
   MessageLimits answer_limits;
 };

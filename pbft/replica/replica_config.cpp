@@ -29,7 +29,6 @@ void read_replica(ConfigSection section, ReplicaConfig& config) {
 void read_http(ConfigSection& section, http::OriginSettings& origin, OriginTimes& times) {
   origin.address = section.endpoint("origin");
   origin.connections_max = section.number("connections_max", 1, 4096, 64);
-  origin.pipeline_max = section.number("pipeline_max", 1, 64, 1);
   origin.queue_max = SIZE_MAX;  // the core bounds what runs at a time
   times.connect = section.duration("connect_timeout", milliseconds(1), seconds(60), seconds(1));
   times.answer = section.duration("answer_timeout", milliseconds(10), seconds(600), seconds(10));

@@ -26,8 +26,7 @@ TransportSettings transport_settings() {
 
 ExecutorSettings executor_settings(const ReplicaConfig& config) {
   ExecutorSettings settings;
-  const http::OriginSettings& origin = config.service.origin;
-  settings.reads_in_flight_max = origin.connections_max * origin.pipeline_max;
+  settings.reads_in_flight_max = config.service.origin.connections_max;
   return settings;
 }
 

@@ -97,8 +97,11 @@ void HttpService::execute(const Execution& execution, Done done) {
   job.is_idempotent = http::is_idempotent_method(request_.method);
   job.request.wire = wire;
   job.request.answers_head = request_.method == "HEAD";
-  job.request.fresh_connection = !job.is_idempotent;
-  job.request.repeat_when_stale = job.request.pipelined = job.is_read;
+  // A kept-alive connection that breaks under a write leaves it open whether it was carried out.
+  job.request.fresh_connection = !job.is_read;
+  // Not pipelined: the agents of a group pair requests alike, and an origin's mistake about the end
+  // of an answer would be agreed on as the answer to another request.
+  job.request.repeat_when_stale = job.is_read;
   jobs_.emplace(&job.exchange, std::move(owned));
   pool_.start(job.exchange, job.request);
 }

@@ -91,6 +91,13 @@ TEST_CASE("A replica that is a moment behind a change is not accused") {
   CHECK_FALSE(read.on_replicated_answer(sketch_of(8)).divergence);
 }
 
+TEST_CASE("Nor is one whose answer waited behind another while the state went on twice") {
+  ReadAlgorithm read;
+  REQUIRE(read.on_request(entry(7)) == ReadStep::ask_one);
+  REQUIRE(read.on_fast_answer(sketch_of(8), entry(9, 3), false) == ReadStep::ask_group);
+  CHECK_FALSE(read.on_replicated_answer(sketch_of(9)).divergence);
+}
+
 TEST_CASE("An origin without an answer is no divergence") {
   ReadAlgorithm read;
   REQUIRE(read.on_request(entry(7)) == ReadStep::ask_one);

@@ -19,6 +19,7 @@ namespace prophecy::test {
 struct Step {
   std::string answer;  // sent as it is
   bool close = false;  // after the answer
+  bool reset = false;  // and not in an orderly way
 };
 
 inline Step answer(const std::string& body, const std::string& fields = "") {
@@ -92,6 +93,9 @@ class ScriptedOrigin {
     if (script_.size() > 1) script_.pop_front();
     boost::system::error_code error;
     boost::asio::write(connection.socket, boost::asio::buffer(step.answer), error);
+    if (step.reset) {
+      connection.socket.set_option(boost::asio::socket_base::linger(true, 0), error);
+    }
     if (step.close) connection.socket.close();
   }
 

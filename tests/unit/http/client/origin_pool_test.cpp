@@ -251,6 +251,15 @@ TEST_CASE("An answer that is none ends the exchange and the connection") {
   CHECK(world.ask() == "well again");
 }
 
+TEST_CASE("A body that ends with the connection is whole only if that ends well") {
+  const std::string answer_bytes = "HTTP/1.1 200 OK\r\n\r\nthe body";
+  const bool reset = GENERATE(false, true);
+  World world({Step{answer_bytes, true, reset}});
+  Call call(world.pool);
+  call.start();
+  CHECK(world.run(call) == Ends{reset ? ExchangeEnd::broken : ExchangeEnd::answered});
+}
+
 TEST_CASE("A pool that stops calls nobody, and leaves the loop without work") {
   boost::asio::io_context elsewhere{1};
   ScriptedOrigin origin(elsewhere, {answer("x"), kSilence});

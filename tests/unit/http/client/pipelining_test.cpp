@@ -196,6 +196,45 @@ TEST_CASE("A connection whose exchanges are all cancelled is closed") {
   CHECK(world.ask() == "x");
 }
 
+TEST_CASE("A connection on which only cancelled exchanges are left is closed, answered or not") {
+  Shared world({kOpen, answer("a"), kSilence, answer("x")}, 3);
+  world.start_all();
+  world.run_until_busy(3);
+  world.calls[1]->exchange.cancel();
+  world.calls[2]->exchange.cancel();
+  CHECK(world.run(*world.calls[0]) == Ends{ExchangeEnd::answered});
+  CHECK(world.pool.connections() == 0);
+  world.pool.stop();
+}
+
+TEST_CASE("Two connections are opened before they are shared") {
+  World world({answer("x")}, 4, 10, kDepth);
+  std::vector<std::unique_ptr<Call>> calls;
+  for (std::size_t i = 0; i < 6; ++i) {
+    calls.push_back(std::make_unique<Call>(world.pool));
+    calls.back()->start_pipelined("/" + std::to_string(i));
+    world.io.poll();  // connected before the next one comes
+  }
+  for (const auto& call : calls)
+    world.run(*call);
+  CHECK(world.origin.accepted <= 2);
+}
+
+TEST_CASE("Nothing is put behind an answer that takes long") {
+  World world({kSilence, kSilence, answer("x")}, 4, 10, kDepth);
+  Call first(world.pool), second(world.pool), third(world.pool), fourth(world.pool);
+  first.start_pipelined("/0");
+  second.start_pipelined("/1");
+  world.run_until_busy(2);
+  run_for(world.io, milliseconds(40));
+  third.start_pipelined("/2");
+  fourth.start_pipelined("/3");
+  CHECK(world.run(third) == Ends{ExchangeEnd::answered});
+  CHECK(world.run(fourth) == Ends{ExchangeEnd::answered});
+  CHECK(first.ends.empty());
+  CHECK(world.origin.accepted > 2);
+}
+
 TEST_CASE("A handler may cancel and start pipelined exchanges") {
   Shared world({kOpen, answer("x")}, 3);
   Call more(world.pool);
