@@ -14,9 +14,9 @@ namespace asio = boost::asio;
 
 namespace {
 
-// So many are opened before requests begin to share them. Those that are stuck behind a slow answer
-// do not count: they are not shared.
-constexpr std::size_t kConnectionsBeforeSharing = 2;
+// So many are busy before requests begin to share them. Those that are stuck behind a slow answer
+// are not shared.
+constexpr std::size_t kBusyBeforeSharing = 2;
 
 }  // namespace
 
@@ -64,13 +64,14 @@ OriginConnection* OriginPool::connection_to_share(const OriginExchange& exchange
 }
 
 void OriginPool::place(OriginExchange& exchange) {
+  const std::size_t busy = open_ - idle_.size();
+  if (busy >= kBusyBeforeSharing || (idle_.empty() && open_ >= settings_.connections_max)) {
+    if (OriginConnection* shared = connection_to_share(exchange)) return shared->send(exchange);
+  }
   if (!exchange.request_.fresh_connection && !idle_.empty()) {
     OriginConnection& connection = *idle_.back();
     idle_.pop_back();
     return connection.send(exchange);
-  }
-  if (open_ >= kConnectionsBeforeSharing || open_ >= settings_.connections_max) {
-    if (OriginConnection* shared = connection_to_share(exchange)) return shared->send(exchange);
   }
   // A fresh connection may take the place of an idle one.
   if (open_ >= settings_.connections_max && !idle_.empty()) idle_.front()->close();

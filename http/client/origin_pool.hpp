@@ -1,7 +1,7 @@
 // Kept-alive HTTP/1.1 connections to one origin: a bounded number, the most recently used first,
-// and a bounded queue for the exchanges beyond it. An exchange gets an idle connection; else, if it
-// allows that and some are open, a place behind others on a busy one (pipelining, RFC 9112, section
-// 9.3.2); else a new one; else it waits in the queue.
+// and a bounded queue for the exchanges beyond it. An exchange gets a place behind others on a
+// busy one, if it allows that and some are busy (pipelining, RFC 9112, section 9.3.2); else an idle
+// one; else a new one; else it waits in the queue.
 //
 // Single-threaded. Its io_context must not run any more once the pool is destroyed.
 #pragma once
