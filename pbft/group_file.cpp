@@ -11,12 +11,22 @@ namespace {
 
 constexpr std::size_t kKeyFileBytesMax = 4096;
 
-PublicKey read_public_key(ConfigSection& section) {
-  const std::string text = section.text("public_key");
-  auto key = parse_public_key(text);
-  if (key) return *key;
-  if (section.has("public_key")) section.mistake("public_key", key.error().message);
-  return {};
+PublicKeys read_public_keys(ConfigSection& section) {
+  PublicKeys keys;
+  const auto exchange = parse_public_key(section.text("public_key"));
+  if (exchange) {
+    keys.exchange = *exchange;
+  } else if (section.has("public_key")) {
+    section.mistake("public_key", exchange.error().message);
+  }
+  // That it is missing is told once for all, see check_signing_keys().
+  const auto signing = parse_public_signing_key(section.text("public_signing_key", ""));
+  if (signing) {
+    keys.signing = *signing;
+  } else if (section.has("public_signing_key")) {
+    section.mistake("public_signing_key", signing.error().message);
+  }
+  return keys;
 }
 
 void read_group(ConfigSection section, GroupFile& group) {
@@ -40,7 +50,7 @@ void read_replicas(ConfigSection root, GroupFile& group) {
   std::vector<Endpoint> addresses;
   for (ConfigSection& section : sections) {
     const auto id = static_cast<NodeId>(section.number("id", 0, expected - 1));
-    const GroupReplica replica{section.endpoint("address"), read_public_key(section)};
+    const GroupReplica replica{section.endpoint("address"), read_public_keys(section)};
     if (seen[id]) section.mistake("id", "a replica of that id stands above");
     if (std::find(addresses.begin(), addresses.end(), replica.address) != addresses.end()) {
       section.mistake("address", "another replica has that address");
@@ -60,10 +70,23 @@ void read_clients(ConfigSection root, GroupFile& group) {
   for (ConfigSection& section : sections) {
     const auto id = static_cast<NodeId>(section.number("id", kFirstClientId, kLastClientId));
     if (group.has_client(id)) section.mistake("id", "a client of that id stands above");
-    group.clients.push_back({id, read_public_key(section)});
+    group.clients.push_back({id, read_public_keys(section)});
   }
   std::sort(group.clients.begin(), group.clients.end(),
             [](const GroupClient& a, const GroupClient& b) { return a.id < b.id; });
+}
+
+// A file that was made before there were signing keys lacks every one.
+void check_signing_keys(ConfigSection root) {
+  for (const char* kind : {"replica", "client"}) {
+    for (ConfigSection& section : root.sections(kind)) {
+      if (section.has("public_signing_key")) continue;
+      section.mistake("public_signing_key",
+                      "missing; if the file was made before there were signing keys, make the "
+                      "group's keys anew with prophecyctl keygen");
+      return;
+    }
+  }
 }
 
 // One key for two members would make them one: each could speak for the other.
@@ -71,10 +94,12 @@ void check_distinct_keys(ConfigSection root, const GroupFile& group) {
   std::vector<Member> members = group.members();
   for (std::size_t i = 0; i < members.size(); ++i) {
     for (std::size_t j = 0; j < i; ++j) {
-      if (members[i].public_key == members[j].public_key) {
-        root.mistake("replica", "members " + std::to_string(members[j].id) + " and " +
-                                    std::to_string(members[i].id) + " have the same public key");
-      }
+      const PublicKeys& one = members[i].public_keys;
+      const PublicKeys& other = members[j].public_keys;
+      const std::string both = "members " + std::to_string(members[j].id) + " and " +
+                               std::to_string(members[i].id) + " have the same public ";
+      if (one.exchange == other.exchange) root.mistake("replica", both + "key");
+      if (one.signing == other.signing) root.mistake("replica", both + "signing key");
     }
   }
 }
@@ -89,6 +114,8 @@ Result<GroupFile> read(Result<ConfigFile> file) {
   group.profile = sketch::Profile::from_config(root.section("canonical"));
   // Missing keys are reported as such, not as equal ones.
   if (auto syntax = file->finish(); !syntax) return syntax.error();
+  check_signing_keys(root);
+  if (auto present = file->finish(); !present) return present.error();
   check_distinct_keys(root, group);
   if (auto keys = file->finish(); !keys) return keys.error();
   return group;
@@ -106,10 +133,10 @@ std::vector<Endpoint> GroupFile::addresses() const {
 std::vector<Member> GroupFile::members() const {
   std::vector<Member> result;
   for (NodeId replica = 0; replica < replicas.size(); ++replica) {
-    result.push_back({replica, replicas[replica].public_key});
+    result.push_back({replica, replicas[replica].public_keys});
   }
   for (const GroupClient& client : clients)
-    result.push_back({client.id, client.public_key});
+    result.push_back({client.id, client.public_keys});
   return result;
 }
 
@@ -133,10 +160,10 @@ Result<KeyRing> load_key_ring(const GroupFile& group, NodeId self,
   const auto at_file = [&](const Error& error) {
     return Error{error.kind, key_file.string() + ": " + error.message};
   };
-  const auto key = parse_private_key(*text);
-  if (!key) return at_file(key.error());
+  const auto private_keys = parse_private_keys(*text);
+  if (!private_keys) return at_file(private_keys.error());
   const std::vector<Member> members = group.members();
-  auto keys = KeyRing::derive(self, *key, group.id, members);
+  auto keys = KeyRing::derive(self, *private_keys, group.id, members);
   if (!keys) return at_file(keys.error());
   return keys;
 }

@@ -1,5 +1,5 @@
 // What all members of a replica group share, as one TOML file (examples/group.toml): who they
-// are, where the replicas listen, everybody's public key, and the canonicalisation profile. It
+// are, where the replicas listen, everybody's public keys, and the canonicalisation profile. It
 // holds no secret; `prophecyctl keygen` makes it.
 //
 // Loaded and checked as a whole; read-only afterwards.
@@ -25,12 +25,12 @@ constexpr std::uint32_t kFaultsMax = (kReplicasMax - 1) / 3;
 
 struct GroupReplica {
   Endpoint address;  // where its agent listens
-  PublicKey public_key;
+  PublicKeys public_keys;
 };
 
 struct GroupClient {
   NodeId id = kFirstClientId;
-  PublicKey public_key;
+  PublicKeys public_keys;
 };
 
 struct GroupFile {
@@ -50,7 +50,7 @@ struct GroupFile {
 // `name` stands for the file in messages.
 [[nodiscard]] Result<GroupFile> parse_group_file(std::string_view text, std::string name);
 
-// The keys of one member, from its private key file (mode 0600). The error names the file.
+// The keys of one member, from the file of its private ones (mode 0600). The error names the file.
 [[nodiscard]] Result<KeyRing> load_key_ring(const GroupFile& group, NodeId self,
                                             const std::filesystem::path& key_file);
 

@@ -25,7 +25,7 @@ CORES = ["http", "sketch", "pbft/auth", "pbft/wire", "pbft/core", "sketcher/core
 NOT_CORE = (
     "sketch/secret_file.cpp",  # reads a file
     "http/client/",            # connections
-    "pbft/auth/keys.cpp",      # generate_key_pair() draws from OpenSSL, for keygen alone
+    "pbft/auth/keys.cpp",      # generate_private_keys() draws from OpenSSL, for keygen alone
 )
 CORE_BANS = [
     (r"#include\s*<boost/asio", "includes Asio"),

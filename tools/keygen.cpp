@@ -25,12 +25,15 @@ std::string group_header(std::span<const std::uint8_t> id, std::uint32_t faults)
          to_hex(id) + "\"\nfaults = " + std::to_string(faults) + "\n";
 }
 
-// Adds the member's private key file; returns its public key's line.
+// Adds the file of the member's private keys; returns the lines of its public ones.
 Result<std::string> add_member(const std::string& file_name, std::vector<NewFile>& files) {
-  const auto pair = pbft::generate_key_pair();
-  if (!pair) return pair.error();
-  files.push_back({file_name, pbft::to_file_text(pair->private_key), FileSecrecy::secret});
-  return "public_key = \"" + pbft::to_string(pair->public_key) + "\"\n";
+  const auto private_keys = pbft::generate_private_keys();
+  if (!private_keys) return private_keys.error();
+  const auto public_keys = pbft::public_keys_of(*private_keys);
+  if (!public_keys) return public_keys.error();
+  files.push_back({file_name, pbft::to_file_text(*private_keys), FileSecrecy::secret});
+  return "public_key = \"" + pbft::to_string(public_keys->exchange) +
+         "\"\npublic_signing_key = \"" + pbft::to_string(public_keys->signing) + "\"\n";
 }
 
 Result<std::vector<NewFile>> make_files(const KeygenRequest& request) {
@@ -40,16 +43,16 @@ Result<std::vector<NewFile>> make_files(const KeygenRequest& request) {
   std::vector<NewFile> files;
   std::string group = group_header(id, request.faults);
   for (std::size_t replica = 0; replica < request.replica_addresses.size(); ++replica) {
-    auto key = add_member("replica-" + std::to_string(replica) + ".key", files);
-    if (!key) return key.error();
+    auto keys = add_member("replica-" + std::to_string(replica) + ".key", files);
+    if (!keys) return keys.error();
     group += "\n[[replica]]\nid = " + std::to_string(replica) + "\naddress = \"" +
-             to_string(request.replica_addresses[replica]) + "\"\n" + *key;
+             to_string(request.replica_addresses[replica]) + "\"\n" + *keys;
   }
   for (std::uint32_t index = 0; index < request.clients; ++index) {
     const std::string client = std::to_string(kFirstClientId + index);
-    auto key = add_member("client-" + client + ".key", files);
-    if (!key) return key.error();
-    group += "\n[[client]]\nid = " + client + "\n" + *key;
+    auto keys = add_member("client-" + client + ".key", files);
+    if (!keys) return keys.error();
+    group += "\n[[client]]\nid = " + client + "\n" + *keys;
   }
   sketch::Secret secret{};
   random.fill(secret);

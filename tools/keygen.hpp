@@ -1,5 +1,5 @@
-// Makes the files of a new replica group: group.toml, one private key for each replica and each
-// client, and the sketchers' secret. All of them, or none.
+// Makes the files of a new replica group: group.toml, one file of private keys for each replica and
+// each client, and the sketchers' secret. All of them, or none.
 #pragma once
 
 #include <cstdint>

@@ -19,13 +19,16 @@ namespace {
 using Mac = Hmac<Sha256>;
 using Secret = std::array<std::uint8_t, 32>;
 
-constexpr std::string_view kPurpose = "prophecy pbft mac 1";
+constexpr std::string_view kMacPurpose = "prophecy pbft mac 1";
+constexpr std::string_view kSignaturePurpose = "prophecy pbft signature 1";
 
 struct FreeContext {
   void operator()(EVP_PKEY_CTX* context) const { EVP_PKEY_CTX_free(context); }
+  void operator()(EVP_MD_CTX* context) const { EVP_MD_CTX_free(context); }
   void operator()(EVP_PKEY* key) const { EVP_PKEY_free(key); }
 };
 using Context = std::unique_ptr<EVP_PKEY_CTX, FreeContext>;
+using SigningContext = std::unique_ptr<EVP_MD_CTX, FreeContext>;
 using EvpKey = std::unique_ptr<EVP_PKEY, FreeContext>;
 
 // Fails for a public key of low order, whose shared secret would be known to everybody.
@@ -48,7 +51,7 @@ std::optional<Secret> shared_secret(const PrivateKey& own, const PublicKey& peer
 
 // The key with which `from` authenticates itself to `to`.
 std::optional<Mac> directed_key(const Secret& secret, ByteView group_id, NodeId from, NodeId to) {
-  Bytes info = to_bytes(kPurpose);
+  Bytes info = to_bytes(kMacPurpose);
   Writer writer(info);
   writer.sized(group_id);
   writer.integer(from);
@@ -81,6 +84,15 @@ struct PeerKeys {
   Mac receive;
 };
 
+// What goes in front of the digest of everything that is signed.
+Bytes signed_prefix(ByteView group_id) {
+  Bytes prefix;
+  Writer writer(prefix);
+  writer.sized(group_id);
+  writer.raw(as_bytes(kSignaturePurpose));
+  return prefix;
+}
+
 }  // namespace
 
 struct KeyRing::Keys {
@@ -89,6 +101,9 @@ struct KeyRing::Keys {
   // Replicas by their id: the hot path. Empty at the own place.
   std::vector<std::optional<PeerKeys>> replica_keys;
   std::unordered_map<NodeId, PeerKeys> client_keys;
+  EvpKey signing_key;
+  std::unordered_map<NodeId, EvpKey> verification_keys;  // of all members
+  Bytes signed_prefix;
 
   [[nodiscard]] const PeerKeys* find(NodeId member) const {
     if (member < replicas) {
@@ -97,6 +112,11 @@ struct KeyRing::Keys {
     }
     const auto found = client_keys.find(member);
     return found == client_keys.end() ? nullptr : &found->second;
+  }
+  [[nodiscard]] Bytes signed_bytes(const Sha256::Digest& content) const {
+    Bytes bytes = signed_prefix;
+    bytes.insert(bytes.end(), content.begin(), content.end());
+    return bytes;
   }
 };
 
@@ -131,28 +151,50 @@ Result<std::uint32_t> check_members(NodeId self, std::span<const Member> members
   return replicas;
 }
 
+// `own` is the public half of a private key, which may be another member's.
+template <typename Key>
+Result<> check_own(const Key& own, const Key& listed, NodeId self) {
+  if (own == listed) return {};
+  return Error{ErrorKind::unauthenticated, "wrong key: its public half is " + to_string(own) +
+                                               ", but the group lists " + to_string(listed) +
+                                               " for member " + std::to_string(self)};
+}
+
 }  // namespace
 
-Result<KeyRing> KeyRing::derive(NodeId self, const PrivateKey& key, ByteView group_id,
+Result<KeyRing> KeyRing::derive(NodeId self, const PrivateKeys& private_keys, ByteView group_id,
                                 std::span<const Member> members) {
   const Result<std::uint32_t> replicas = check_members(self, members);
   if (!replicas) return replicas.error();
-  const Result<PublicKey> own = public_key_of(key);
+  const Result<PublicKeys> own = public_keys_of(private_keys);
   if (!own) return own.error();
 
   auto keys = std::make_unique<Keys>();
   keys->self = self;
   keys->replicas = *replicas;
   keys->replica_keys.resize(*replicas);
+  keys->signed_prefix = signed_prefix(group_id);
+  keys->signing_key.reset(EVP_PKEY_new_raw_private_key(
+      EVP_PKEY_ED25519, nullptr, private_keys.signing.bytes.data(), kKeySize));
+  ASSERT(keys->signing_key != nullptr);  // as it had a public half
   for (const Member& member : members) {
+    EvpKey verification_key(EVP_PKEY_new_raw_public_key(
+        EVP_PKEY_ED25519, nullptr, member.public_keys.signing.bytes.data(), kKeySize));
+    if (!verification_key) {
+      return Error{ErrorKind::invalid,
+                   "no signature can be verified with the public key of member " +
+                       std::to_string(member.id)};
+    }
+    keys->verification_keys.emplace(member.id, std::move(verification_key));
     if (member.id == self) {
-      if (member.public_key == *own) continue;
-      return Error{ErrorKind::unauthenticated,
-                   "wrong key: its public half is " + to_string(*own) + ", but the group lists " +
-                       to_string(member.public_key) + " for member " + std::to_string(self)};
+      const Result<> exchange = check_own(own->exchange, member.public_keys.exchange, self);
+      if (!exchange) return exchange.error();
+      const Result<> signing = check_own(own->signing, member.public_keys.signing, self);
+      if (!signing) return signing.error();
+      continue;
     }
     if (is_client(self) && is_client(member.id)) continue;
-    auto secret = shared_secret(key, member.public_key);
+    auto secret = shared_secret(private_keys.exchange, member.public_keys.exchange);
     std::optional<Mac> send;
     std::optional<Mac> receive;
     if (secret) {
@@ -212,6 +254,31 @@ bool KeyRing::verify_authenticator(NodeId from, const Sha256::Digest& content,
   if (keys_->self >= keys_->replicas) return false;
   if (authenticator.size() != keys_->replicas * kTagSize) return false;
   return verify(from, content, authenticator.subspan(keys_->self * kTagSize, kTagSize));
+}
+
+Signature KeyRing::sign(const Sha256::Digest& content) const {
+  const Bytes bytes = keys_->signed_bytes(content);
+  const SigningContext context(EVP_MD_CTX_new());
+  Signature signature{};
+  std::size_t size = signature.size();
+  const bool done =
+      context &&
+      EVP_DigestSignInit(context.get(), nullptr, nullptr, nullptr, keys_->signing_key.get()) == 1 &&
+      EVP_DigestSign(context.get(), signature.data(), &size, bytes.data(), bytes.size()) == 1;
+  ASSERT(done && size == signature.size());  // Ed25519 fails for want of memory only
+  return signature;
+}
+
+bool KeyRing::verify_signature(NodeId member, const Sha256::Digest& content,
+                               ByteView signature) const {
+  const auto key = keys_->verification_keys.find(member);
+  if (key == keys_->verification_keys.end() || signature.size() != kSignatureSize) return false;
+  const Bytes bytes = keys_->signed_bytes(content);
+  const SigningContext context(EVP_MD_CTX_new());
+  ASSERT(context != nullptr);
+  return EVP_DigestVerifyInit(context.get(), nullptr, nullptr, nullptr, key->second.get()) == 1 &&
+         EVP_DigestVerify(context.get(), signature.data(), signature.size(), bytes.data(),
+                          bytes.size()) == 1;
 }
 
 }  // namespace prophecy::pbft

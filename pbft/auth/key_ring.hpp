@@ -6,6 +6,10 @@
 // is hashed once, however many receivers there are. A broadcast message carries an authenticator,
 // one tag for each replica in the order of their ids; the sender's own place is zero.
 //
+// A signature is Ed25519, for what a member has to prove to others than the one it speaks to. It
+// is over the group's id, a purpose and the SHA-256 of the content, so that none is valid in
+// another group, or for another use of the key.
+//
 // Immutable after derive(); may be read from any thread.
 #pragma once
 
@@ -24,18 +28,21 @@ namespace prophecy::pbft {
 
 constexpr std::size_t kTagSize = 16;
 using Tag = std::array<std::uint8_t, kTagSize>;
+constexpr std::size_t kSignatureSize = 64;
+using Signature = std::array<std::uint8_t, kSignatureSize>;
 
 struct Member {
   NodeId id = 0;
-  PublicKey public_key;
+  PublicKeys public_keys;
 };
 
 class KeyRing {
  public:
   // `members` lists all replicas (ids 0 to n-1) and all clients, `self` among them. Fails with
-  // ErrorKind::unauthenticated when `key` is not the private half of what is listed for `self`.
-  [[nodiscard]] static Result<KeyRing> derive(NodeId self, const PrivateKey& key, ByteView group_id,
-                                              std::span<const Member> members);
+  // ErrorKind::unauthenticated when the private keys do not belong to the public ones listed for
+  // `self`.
+  [[nodiscard]] static Result<KeyRing> derive(NodeId self, const PrivateKeys& private_keys,
+                                              ByteView group_id, std::span<const Member> members);
 
   KeyRing(KeyRing&&) noexcept;
   KeyRing& operator=(KeyRing&&) noexcept;
@@ -56,6 +63,12 @@ class KeyRing {
   // Checks this replica's own place in an authenticator made by `from`.
   [[nodiscard]] bool verify_authenticator(NodeId from, const Sha256::Digest& content,
                                           ByteView authenticator) const;
+
+  [[nodiscard]] Signature sign(const Sha256::Digest& content) const;
+  // `member` may be any that is listed, this one and clients among them. False for a stranger, for
+  // a wrong length and for a wrong signature.
+  [[nodiscard]] bool verify_signature(NodeId member, const Sha256::Digest& content,
+                                      ByteView signature) const;
 
  private:
   struct Keys;

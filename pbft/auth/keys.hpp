@@ -1,5 +1,6 @@
-// The identity of a member of a group: an X25519 key pair. Public keys stand in the group file,
-// a private key in a file of its own (mode 0600).
+// The identity of a member of a group: an X25519 key pair, from which the MAC keys shared with
+// the others follow, and an Ed25519 key pair, for what has to convince third parties. Public keys
+// stand in the group file, a member's two private ones in a file of their own (mode 0600).
 #pragma once
 
 #include <array>
@@ -11,11 +12,23 @@
 
 namespace prophecy::pbft {
 
-constexpr std::size_t kKeySize = 32;
+constexpr std::size_t kKeySize = 32;  // of all four
 
+// X25519
 struct PublicKey {
   std::array<std::uint8_t, kKeySize> bytes{};
   bool operator==(const PublicKey&) const = default;
+};
+
+// Ed25519
+struct PublicSigningKey {
+  std::array<std::uint8_t, kKeySize> bytes{};
+  bool operator==(const PublicSigningKey&) const = default;
+};
+
+struct PublicKeys {
+  PublicKey exchange;
+  PublicSigningKey signing;
 };
 
 // Wiped when it dies.
@@ -27,23 +40,27 @@ struct PrivateKey {
   ~PrivateKey();
 };
 
-struct KeyPair {
-  PrivateKey private_key;
-  PublicKey public_key;
+struct PrivateKeys {
+  PrivateKey exchange;  // X25519
+  PrivateKey signing;   // Ed25519
 };
 
 // Draws from OpenSSL's generator; for programs, never for cores.
-[[nodiscard]] Result<KeyPair> generate_key_pair();
+[[nodiscard]] Result<PrivateKeys> generate_private_keys();
 
-[[nodiscard]] Result<PublicKey> public_key_of(const PrivateKey& key);
+[[nodiscard]] Result<PublicKeys> public_keys_of(const PrivateKeys& keys);
 
 // "x25519:<64 hexadecimal digits>"
 [[nodiscard]] Result<PublicKey> parse_public_key(std::string_view text);
 [[nodiscard]] std::string to_string(const PublicKey& key);
 
-// A private key file's whole text: "x25519-private:<64 hexadecimal digits>\n". The last line feed
-// may be missing.
-[[nodiscard]] Result<PrivateKey> parse_private_key(std::string_view text);
-[[nodiscard]] std::string to_file_text(const PrivateKey& key);
+// "ed25519:<64 hexadecimal digits>"
+[[nodiscard]] Result<PublicSigningKey> parse_public_signing_key(std::string_view text);
+[[nodiscard]] std::string to_string(const PublicSigningKey& key);
+
+// A private key file's whole text: "x25519-private:<64 hexadecimal digits>\n" and
+// "ed25519-private:<64 hexadecimal digits>\n". The last line feed may be missing.
+[[nodiscard]] Result<PrivateKeys> parse_private_keys(std::string_view text);
+[[nodiscard]] std::string to_file_text(const PrivateKeys& keys);
 
 }  // namespace prophecy::pbft

@@ -128,6 +128,24 @@ def test_garbage_key(deployment, name):
     assert_one_clear_line(result, key)
 
 
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_key_without_a_signing_key(deployment, name):
+    result, key = run_with_key(deployment, name, lambda key: key.write_bytes(
+        key.read_bytes().splitlines(keepends=True)[0]))
+    assert_one_clear_line(result, key)
+    assert "anew" in result.stderr
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_group_file_without_signing_keys(deployment, name):
+    group = deployment.folder / "group.toml"
+    lines = group.read_text().splitlines(keepends=True)
+    group.write_text("".join(line for line in lines if "public_signing_key" not in line))
+    result = run_program(name, "--config", deployment.folder / f"{PROGRAMS[name]}.toml")
+    assert_one_clear_line(result, group)
+    assert "anew" in result.stderr
+
+
 @pytest.mark.parametrize("mode", [0o644, 0o640, 0o602])
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_key_that_others_can_reach(deployment, name, mode):

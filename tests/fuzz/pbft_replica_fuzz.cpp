@@ -17,11 +17,13 @@ using namespace prophecy::pbft;
 
 constexpr std::uint32_t kReplicas = 4;
 
-PrivateKey secret_of(NodeId node) {
-  PrivateKey key;
-  key.bytes[1] = static_cast<std::uint8_t>(node);
-  key.bytes[2] = static_cast<std::uint8_t>(node >> 8);
-  return key;
+PrivateKeys secrets_of(NodeId node) {
+  PrivateKeys keys;
+  for (PrivateKey* key : {&keys.exchange, &keys.signing}) {
+    key->bytes[1] = static_cast<std::uint8_t>(node);
+    key->bytes[2] = static_cast<std::uint8_t>(node >> 8);
+  }
+  return keys;
 }
 
 const KeyRing& ring_of(NodeId node) {
@@ -29,10 +31,10 @@ const KeyRing& ring_of(NodeId node) {
     std::vector<Member> members;
     const std::vector<NodeId> nodes{0, 1, 2, 3, kFirstClientId};
     for (const NodeId id : nodes)
-      members.push_back({id, *public_key_of(secret_of(id))});
+      members.push_back({id, *public_keys_of(secrets_of(id))});
     std::vector<KeyRing> derived;
     for (const NodeId id : nodes) {
-      derived.push_back(*KeyRing::derive(id, secret_of(id), as_bytes("g"), members));
+      derived.push_back(*KeyRing::derive(id, secrets_of(id), as_bytes("g"), members));
     }
     return derived;
   }();

@@ -12,22 +12,24 @@ using Rings = std::map<NodeId, pbft::KeyRing>;
 
 Rings derive_rings(std::uint32_t replicas) {
   std::vector<pbft::Member> members;
-  std::map<NodeId, pbft::PrivateKey> secrets;
+  std::map<NodeId, pbft::PrivateKeys> secrets;
   const auto add = [&](NodeId node) {
-    pbft::PrivateKey secret;
-    // Not the first byte: X25519 ignores its lowest bits.
-    secret.bytes[1] = static_cast<std::uint8_t>(node);
-    secret.bytes[2] = static_cast<std::uint8_t>(node >> 8);
-    members.push_back({node, *pbft::public_key_of(secret)});
-    secrets.emplace(node, secret);
+    pbft::PrivateKeys keys;
+    for (pbft::PrivateKey* key : {&keys.exchange, &keys.signing}) {
+      // Not the first byte: X25519 ignores its lowest bits.
+      key->bytes[1] = static_cast<std::uint8_t>(node);
+      key->bytes[2] = static_cast<std::uint8_t>(node >> 8);
+    }
+    members.push_back({node, *pbft::public_keys_of(keys)});
+    secrets.emplace(node, keys);
   };
   for (NodeId node = 0; node < replicas; ++node)
     add(node);
   for (NodeId client = 0; client < kClientsMax; ++client)
     add(kFirstClientId + client);
   Rings rings;
-  for (const auto& [node, secret] : secrets) {
-    auto ring = pbft::KeyRing::derive(node, secret, as_bytes("simulated group"), members);
+  for (const auto& [node, keys] : secrets) {
+    auto ring = pbft::KeyRing::derive(node, keys, as_bytes("simulated group"), members);
     ASSERT(ring.has_value());
     rings.emplace(node, std::move(*ring));
   }

@@ -18,28 +18,30 @@ namespace prophecy::pbft::test {
 constexpr std::uint32_t kReplicas = 4;
 constexpr NodeId kClient = kFirstClientId;
 
-inline PrivateKey secret_of(NodeId node) {
-  PrivateKey key;
-  // Not the first byte: X25519 ignores its lowest bits.
-  key.bytes[1] = static_cast<std::uint8_t>(node);
-  key.bytes[2] = static_cast<std::uint8_t>(node >> 8);
-  return key;
+inline PrivateKeys secrets_of(NodeId node) {
+  PrivateKeys keys;
+  for (PrivateKey* key : {&keys.exchange, &keys.signing}) {
+    // Not the first byte: X25519 ignores its lowest bits.
+    key->bytes[1] = static_cast<std::uint8_t>(node);
+    key->bytes[2] = static_cast<std::uint8_t>(node >> 8);
+  }
+  return keys;
 }
 
 inline std::vector<Member> members_of(std::uint32_t replicas) {
   std::vector<Member> members;
   for (NodeId node = 0; node < replicas; ++node) {
-    members.push_back({node, *public_key_of(secret_of(node))});
+    members.push_back({node, *public_keys_of(secrets_of(node))});
   }
   for (const NodeId client : {kClient, kClient + 1}) {
-    members.push_back({client, *public_key_of(secret_of(client))});
+    members.push_back({client, *public_keys_of(secrets_of(client))});
   }
   return members;
 }
 
 inline KeyRing ring_of(NodeId node, std::uint32_t replicas = kReplicas,
                        std::string_view group = "test group") {
-  return *KeyRing::derive(node, secret_of(node), as_bytes(group), members_of(replicas));
+  return *KeyRing::derive(node, secrets_of(node), as_bytes(group), members_of(replicas));
 }
 
 // Derived once; all tests share them.

@@ -1,4 +1,5 @@
 #include <catch2/catch.hpp>
+#include <openssl/evp.h>
 
 #include "pbft/group.hpp"
 
@@ -67,16 +68,76 @@ TEST_CASE("Strangers are not known, and clients share no keys") {
   CHECK_FALSE(ring(0).verify(9, kContent, Tag{}));
 }
 
+TEST_CASE("A signature convinces every member, whoever made it") {
+  for (const NodeId signer : {NodeId{1}, kClient}) {
+    const Signature signature = ring(signer).sign(kContent);
+    for (const NodeId node : {NodeId{0}, NodeId{1}, kClient, kClient + 1}) {
+      CHECK(ring(node).verify_signature(signer, kContent, signature));
+      CHECK_FALSE(ring(node).verify_signature(2, kContent, signature));
+      CHECK_FALSE(ring(node).verify_signature(9, kContent, signature));
+      CHECK_FALSE(ring(node).verify_signature(signer, sha256(as_bytes("other")), signature));
+    }
+  }
+}
+
+TEST_CASE("A signature is of one group, and for one purpose") {
+  const KeyRing elsewhere = ring_of(1, kReplicas, "another group");
+  CHECK(elsewhere.verify_signature(1, kContent, elsewhere.sign(kContent)));
+  CHECK_FALSE(ring(2).verify_signature(1, kContent, elsewhere.sign(kContent)));
+  // The same bytes signed without the group and the purpose, and with them.
+  const PrivateKeys secrets = secrets_of(1);
+  EVP_PKEY* key = EVP_PKEY_new_raw_private_key(EVP_PKEY_ED25519, nullptr,
+                                               secrets.signing.bytes.data(), kKeySize);
+  const auto plain = [&](ByteView message) {
+    Signature signature{};
+    std::size_t size = signature.size();
+    EVP_MD_CTX* context = EVP_MD_CTX_new();
+    REQUIRE(EVP_DigestSignInit(context, nullptr, nullptr, nullptr, key) == 1);
+    REQUIRE(EVP_DigestSign(context, signature.data(), &size, message.data(), message.size()) == 1);
+    EVP_MD_CTX_free(context);
+    return signature;
+  };
+  CHECK_FALSE(ring(2).verify_signature(1, kContent, plain(kContent)));
+  Bytes documented{10, 0, 0, 0};
+  for (const ByteView part :
+       {as_bytes("test group"), as_bytes("prophecy pbft signature 1"), ByteView(kContent)}) {
+    documented.insert(documented.end(), part.begin(), part.end());
+  }
+  CHECK(ring(2).verify_signature(1, kContent, plain(documented)));
+  EVP_PKEY_free(key);
+}
+
+TEST_CASE("Every byte of a signature counts, and its length") {
+  Signature signature = ring(1).sign(kContent);
+  for (std::uint8_t& byte : signature) {
+    byte ^= 1;
+    CHECK_FALSE(ring(2).verify_signature(1, kContent, signature));
+    byte ^= 1;
+  }
+  CHECK(ring(2).verify_signature(1, kContent, signature));
+  CHECK_FALSE(ring(2).verify_signature(1, kContent, ByteView(signature).first(63)));
+  CHECK_FALSE(ring(2).verify_signature(1, kContent, {}));
+  Bytes longer(signature.begin(), signature.end());
+  longer.push_back(0);
+  CHECK_FALSE(ring(2).verify_signature(1, kContent, longer));
+}
+
 TEST_CASE("A key that is not the listed one is refused as such") {
-  const auto derived = KeyRing::derive(1, secret_of(2), as_bytes("g"), members_of(kReplicas));
-  REQUIRE_FALSE(derived.has_value());
-  CHECK(derived.error().kind == ErrorKind::unauthenticated);
-  CHECK(derived.error().message.find("wrong key") != std::string::npos);
+  PrivateKeys exchange_of_another = secrets_of(1);
+  exchange_of_another.exchange = secrets_of(2).exchange;
+  PrivateKeys signing_of_another = secrets_of(1);
+  signing_of_another.signing = secrets_of(2).signing;
+  for (const PrivateKeys& keys : {exchange_of_another, signing_of_another, secrets_of(2)}) {
+    const auto derived = KeyRing::derive(1, keys, as_bytes("g"), members_of(kReplicas));
+    REQUIRE_FALSE(derived.has_value());
+    CHECK(derived.error().kind == ErrorKind::unauthenticated);
+    CHECK(derived.error().message.find("wrong key") != std::string::npos);
+  }
 }
 
 TEST_CASE("Lists that are no group are refused") {
   const auto refused = [](std::vector<Member> members, NodeId self) {
-    return !KeyRing::derive(self, secret_of(self), as_bytes("g"), members).has_value();
+    return !KeyRing::derive(self, secrets_of(self), as_bytes("g"), members).has_value();
   };
   auto members = members_of(kReplicas);
   CHECK_FALSE(refused(members, 1));
@@ -88,23 +149,41 @@ TEST_CASE("Lists that are no group are refused") {
   gap.erase(gap.begin());
   CHECK(refused(gap, 1));
   auto low_order = members;
-  low_order[2].public_key = PublicKey{};  // a point whose secret is always zero
+  low_order[2].public_keys.exchange = PublicKey{};  // a point whose secret is always zero
   CHECK(refused(low_order, 1));
 }
 
 TEST_CASE("Keys in text form") {
-  const auto pair = generate_key_pair();
-  REQUIRE(pair.has_value());
-  CHECK(*public_key_of(pair->private_key) == pair->public_key);
-  CHECK(*parse_public_key(to_string(pair->public_key)) == pair->public_key);
-  const std::string file = to_file_text(pair->private_key);
+  const auto secrets = generate_private_keys();
+  REQUIRE(secrets.has_value());
+  const auto shown = public_keys_of(*secrets);
+  REQUIRE(shown.has_value());
+  CHECK(*parse_public_key(to_string(shown->exchange)) == shown->exchange);
+  CHECK(*parse_public_signing_key(to_string(shown->signing)) == shown->signing);
+  const std::string file = to_file_text(*secrets);
   CHECK(file.ends_with("\n"));
-  CHECK(parse_private_key(file)->bytes == pair->private_key.bytes);
-  CHECK(parse_private_key(file.substr(0, file.size() - 1)).has_value());
-  CHECK_FALSE(parse_private_key(file + "\n").has_value());
-  CHECK_FALSE(parse_private_key(to_string(pair->public_key)).has_value());
+  CHECK(parse_private_keys(file)->exchange.bytes == secrets->exchange.bytes);
+  CHECK(parse_private_keys(file)->signing.bytes == secrets->signing.bytes);
+  CHECK(parse_private_keys(file.substr(0, file.size() - 1)).has_value());
+  CHECK_FALSE(parse_private_keys(file + "\n").has_value());
+  CHECK_FALSE(parse_private_keys(file.substr(0, file.size() - 2)).has_value());
+  CHECK_FALSE(parse_private_keys(to_string(shown->exchange)).has_value());
   CHECK_FALSE(parse_public_key("x25519:00").has_value());
+  CHECK_FALSE(parse_public_key(to_string(shown->signing)).has_value());
   CHECK_FALSE(parse_public_key("").has_value());
+  CHECK_FALSE(parse_public_signing_key(to_string(shown->exchange)).has_value());
+}
+
+TEST_CASE("A file without a signing key says what to do") {
+  const std::string file = to_file_text(secrets_of(1));
+  const std::size_t line = file.find('\n');
+  for (const std::string& old : {file.substr(0, line), file.substr(0, line + 1)}) {
+    const auto keys = parse_private_keys(old);
+    REQUIRE_FALSE(keys.has_value());
+    CHECK_THAT(keys.error().message, Catch::Contains("make the group's keys anew"));
+  }
+  // The other way round it is none of ours.
+  CHECK_FALSE(parse_private_keys(file.substr(line + 1) + file.substr(0, line)).has_value());
 }
 
 }  // namespace

@@ -46,12 +46,24 @@ TEST_CASE("A new group's files fit together, and secrets are secret") {
     struct stat status {};
     REQUIRE(::stat(file.c_str(), &status) == 0);
     CHECK((status.st_mode & 0777) == 0600);
-    CHECK(pbft::load_key_ring(*group, member, file).has_value());
+    const auto keys = pbft::load_key_ring(*group, member, file);
+    REQUIRE(keys.has_value());
+    // The signing keys too are those that the group lists.
+    const auto digest = sha256(as_bytes("x"));
+    CHECK(keys->verify_signature(member, digest, keys->sign(digest)));
   }
   const auto wrong = pbft::load_key_ring(*group, 1, directory / "replica-0.key");
   REQUIRE_FALSE(wrong.has_value());
   CHECK(wrong.error().kind == ErrorKind::unauthenticated);
   CHECK_THAT(wrong.error().message, Catch::Contains("replica-0.key"));
+
+  // What was written before there were signing keys.
+  const auto old = directory / "client-1024.key";
+  std::filesystem::resize_file(old, std::string_view("x25519-private:\n").size() + 64);
+  const auto incomplete = pbft::load_key_ring(*group, 1024, old);
+  REQUIRE_FALSE(incomplete.has_value());
+  CHECK_THAT(incomplete.error().message, Catch::Contains("client-1024.key: no signing key") &&
+                                             Catch::Contains("make the group's keys anew"));
 
   const auto secret = sketch::load_sketch_secret(directory / "sketch.key");
   REQUIRE(secret.has_value());

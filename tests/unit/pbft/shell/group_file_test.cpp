@@ -7,17 +7,28 @@ using namespace prophecy::pbft;
 
 namespace {
 
-std::string public_key(unsigned number) {
-  return "x25519:" + std::string(62, '0') + (number < 10 ? "0" : "") + std::to_string(number);
+std::string digits(unsigned number) {
+  return std::string(62, '0') + (number < 10 ? "0" : "") + std::to_string(number);
 }
 
-std::string replica(unsigned id, const std::string& address, const std::string& key) {
-  return "[[replica]]\nid = " + std::to_string(id) + "\naddress = \"" + address +
-         "\"\npublic_key = \"" + key + "\"\n";
+std::string exchange_key(const std::string& key) {
+  return "public_key = \"" + key + "\"\n";
 }
 
-std::string client(unsigned id, const std::string& key) {
-  return "[[client]]\nid = " + std::to_string(id) + "\npublic_key = \"" + key + "\"\n";
+std::string signing_key(const std::string& key) {
+  return "public_signing_key = \"" + key + "\"\n";
+}
+
+std::string public_keys(unsigned number) {
+  return exchange_key("x25519:" + digits(number)) + signing_key("ed25519:" + digits(number));
+}
+
+std::string replica(unsigned id, const std::string& address, const std::string& keys) {
+  return "[[replica]]\nid = " + std::to_string(id) + "\naddress = \"" + address + "\"\n" + keys;
+}
+
+std::string client(unsigned id, const std::string& keys) {
+  return "[[client]]\nid = " + std::to_string(id) + "\n" + keys;
 }
 
 const std::string kGroup = "[group]\nid = \"00112233445566778899aabbccddeeff\"\nfaults = 1\n";
@@ -25,7 +36,7 @@ const std::string kGroup = "[group]\nid = \"00112233445566778899aabbccddeeff\"\n
 std::string replicas(unsigned count) {
   std::string text;
   for (unsigned id = 0; id < count; ++id) {
-    text += replica(id, "127.0.0.1:" + std::to_string(7000 + id), public_key(id + 1));
+    text += replica(id, "127.0.0.1:" + std::to_string(7000 + id), public_keys(id + 1));
   }
   return text;
 }
@@ -38,8 +49,8 @@ std::string mistakes_in(const std::string& text) {
 }  // namespace
 
 TEST_CASE("A group file is read into members at their places") {
-  const std::string text = kGroup + replica(3, "[::1]:7003", public_key(4)) + replicas(3) +
-                           client(2000, public_key(90)) + client(1024, public_key(91)) +
+  const std::string text = kGroup + replica(3, "[::1]:7003", public_keys(4)) + replicas(3) +
+                           client(2000, public_keys(90)) + client(1024, public_keys(91)) +
                            "[canonical]\nkeyed_headers = [\"x-tenant\"]\n";
   const auto group = parse_group_file(text, "g");
   REQUIRE(group.has_value());
@@ -47,7 +58,8 @@ TEST_CASE("A group file is read into members at their places") {
   CHECK(group->faults == 1);
   REQUIRE(group->replicas.size() == 4);
   CHECK(to_string(group->replicas[3].address) == "[::1]:7003");
-  CHECK(to_string(group->replicas[2].public_key) == public_key(3));
+  CHECK(to_string(group->replicas[2].public_keys.exchange) == "x25519:" + digits(3));
+  CHECK(to_string(group->replicas[2].public_keys.signing) == "ed25519:" + digits(3));
   REQUIRE(group->clients.size() == 2);
   CHECK(group->clients[0].id == 1024);
   CHECK(group->has_client(2000));
@@ -60,25 +72,36 @@ TEST_CASE("A group file is read into members at their places") {
 
 TEST_CASE("Each mistake is told with its line") {
   using Catch::Contains;
+  const std::string exchange = "x25519:" + digits(9);
+  const std::string signing = "ed25519:" + digits(9);
   CHECK(mistakes_in(kGroup + replicas(4)).empty());
   CHECK_THAT(mistakes_in(kGroup + replicas(3)), Contains("expected 4 tables [[replica]]"));
   CHECK_THAT(mistakes_in(kGroup + replicas(5)), Contains("replica.id"));
-  CHECK_THAT(mistakes_in(kGroup + replicas(3) + replica(2, "127.0.0.1:9", public_key(9))),
-             Contains("g:17: replica.id: a replica of that id stands above"));
-  CHECK_THAT(mistakes_in(kGroup + replicas(3) + replica(3, "127.0.0.1:7001", public_key(9))),
-             Contains("g:18: replica.address: another replica has that address"));
-  CHECK_THAT(mistakes_in(kGroup + replicas(3) + replica(3, "127.0.0.1:0", public_key(9))),
+  CHECK_THAT(mistakes_in(kGroup + replicas(3) + replica(2, "127.0.0.1:9", public_keys(9))),
+             Contains("g:20: replica.id: a replica of that id stands above"));
+  CHECK_THAT(mistakes_in(kGroup + replicas(3) + replica(3, "127.0.0.1:7001", public_keys(9))),
+             Contains("g:21: replica.address: another replica has that address"));
+  CHECK_THAT(mistakes_in(kGroup + replicas(3) + replica(3, "127.0.0.1:0", public_keys(9))),
              Contains("expected a port"));
-  CHECK_THAT(mistakes_in(kGroup + replicas(3) + replica(3, "localhost:80", public_key(9))),
+  CHECK_THAT(mistakes_in(kGroup + replicas(3) + replica(3, "localhost:80", public_keys(9))),
              Contains("numeric address"));
-  CHECK_THAT(mistakes_in(kGroup + replicas(4) + client(5, public_key(9))), Contains("client.id"));
-  CHECK_THAT(mistakes_in(kGroup + replicas(4) + client(1024, public_key(9)) +
-                         client(1024, public_key(10))),
+  CHECK_THAT(mistakes_in(kGroup + replicas(4) + client(5, public_keys(9))), Contains("client.id"));
+  CHECK_THAT(mistakes_in(kGroup + replicas(4) + client(1024, public_keys(9)) +
+                         client(1024, public_keys(10))),
              Contains("a client of that id stands above"));
-  CHECK_THAT(mistakes_in(kGroup + replicas(4) + client(1024, "x25519:12")),
+  CHECK_THAT(mistakes_in(kGroup + replicas(4) +
+                         client(1024, exchange_key("x25519:12") + signing_key(signing))),
              Contains("client.public_key"));
-  CHECK_THAT(mistakes_in(kGroup + replicas(4) + client(1024, public_key(2))),
+  CHECK_THAT(mistakes_in(kGroup + replicas(4) +
+                         client(1024, exchange_key(exchange) + signing_key(exchange))),
+             Contains("client.public_signing_key: expected a public signing key"));
+  CHECK_THAT(mistakes_in(kGroup + replicas(4) +
+                         client(1024, exchange_key("x25519:" + digits(2)) + signing_key(signing))),
              Contains("members 1 and 1024 have the same public key"));
+  CHECK_THAT(
+      mistakes_in(kGroup + replicas(4) +
+                  client(1024, exchange_key(exchange) + signing_key("ed25519:" + digits(2)))),
+      Contains("members 1 and 1024 have the same public signing key"));
   CHECK_THAT(mistakes_in("[group]\nid = \"zz\"\nfaults = 1\n" + replicas(4)),
              Contains("g:2: group.id: expected 32 hexadecimal digits"));
   CHECK_THAT(mistakes_in("[group]\nid = \"00112233445566778899aabbccddeeff\"\nfaults = 22\n"),
@@ -86,8 +109,21 @@ TEST_CASE("Each mistake is told with its line") {
   CHECK_THAT(mistakes_in(kGroup + replicas(4) + "[other]\nx = 1\n"), Contains("unknown key"));
 }
 
+TEST_CASE("A file from before there were signing keys says so once") {
+  std::string text = kGroup;
+  for (unsigned id = 0; id < 4; ++id) {
+    text += replica(id, "127.0.0.1:" + std::to_string(7000 + id),
+                    exchange_key("x25519:" + digits(id + 1)));
+  }
+  const std::string mistakes =
+      mistakes_in(text + client(1024, exchange_key("x25519:" + digits(9))));
+  CHECK_THAT(mistakes, Catch::Contains("g:4: replica.public_signing_key: missing") &&
+                           Catch::Contains("make the group's keys anew"));
+  CHECK(std::count(mistakes.begin(), mistakes.end(), '\n') == 0);
+}
+
 TEST_CASE("Several mistakes are told together") {
-  const std::string text =
-      mistakes_in("[group]\nid = \"zz\"\nfaults = 1\n" + replicas(3) + client(5, "nonsense"));
+  const std::string text = mistakes_in("[group]\nid = \"zz\"\nfaults = 1\n" + replicas(3) +
+                                       client(5, exchange_key("nonsense")));
   CHECK(std::count(text.begin(), text.end(), '\n') >= 3);
 }
