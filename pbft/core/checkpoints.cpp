@@ -6,43 +6,48 @@
 #include "base/assert.hpp"
 
 namespace prophecy::pbft {
-namespace {
-
-const CheckpointClaim* claim_at(const std::vector<CheckpointClaim>& claims,
-                                std::uint64_t sequence) {
-  const auto found = std::find_if(claims.begin(), claims.end(),
-                                  [&](const CheckpointClaim& c) { return c.sequence == sequence; });
-  return found == claims.end() ? nullptr : &*found;
-}
-
-}  // namespace
 
 Checkpoints::Checkpoints(const QuorumRule& quorum) : quorum_(quorum), claims_(quorum.replicas) {}
 
-Checkpoints::Outcome Checkpoints::record(NodeId replica, const CheckpointClaim& claim) {
+const Checkpoints::SignedClaim* Checkpoints::find(const std::vector<SignedClaim>& claims,
+                                                  std::uint64_t sequence) {
+  const auto found = std::find_if(claims.begin(), claims.end(), [&](const SignedClaim& c) {
+    return c.claim.sequence == sequence;
+  });
+  return found == claims.end() ? nullptr : &*found;
+}
+
+std::vector<Frame> Checkpoints::equal_to(const CheckpointClaim& claim) const {
+  std::vector<Frame> frames;
+  for (const auto& of_replica : claims_) {
+    const SignedClaim* other = find(of_replica, claim.sequence);
+    if (other != nullptr && other->claim.order == claim.order) frames.push_back(other->frame);
+  }
+  return frames;
+}
+
+Checkpoints::Outcome Checkpoints::record(NodeId replica, const CheckpointClaim& claim,
+                                         Frame frame) {
   if (claim.sequence <= stable_.sequence) return Outcome::old;
   auto& claims = claims_[replica];
-  if (const CheckpointClaim* known = claim_at(claims, claim.sequence)) {
-    const bool same = known->order == claim.order && known->results == claim.results;
+  if (const SignedClaim* known = find(claims, claim.sequence)) {
+    const bool same = known->claim.order == claim.order && known->claim.results == claim.results;
     return same ? Outcome::duplicate : Outcome::conflicting;
   }
-  const auto place = std::find_if(claims.begin(), claims.end(), [&](const CheckpointClaim& c) {
-    return c.sequence > claim.sequence;
+  const auto place = std::find_if(claims.begin(), claims.end(), [&](const SignedClaim& c) {
+    return c.claim.sequence > claim.sequence;
   });
   if (claims.size() == kClaimsKept && place == claims.begin()) return Outcome::old;
-  claims.insert(place, claim);
+  claims.insert(place, {claim, std::move(frame)});
   if (claims.size() > kClaimsKept) claims.erase(claims.begin());
 
-  std::uint32_t equal = 0;
-  for (const auto& of_replica : claims_) {
-    const CheckpointClaim* other = claim_at(of_replica, claim.sequence);
-    if (other != nullptr && other->order == claim.order) ++equal;
-  }
-  if (equal < quorum_.stable) return Outcome::added;
+  std::vector<Frame> equal = equal_to(claim);
+  if (equal.size() < quorum_.stable) return Outcome::added;
   stable_ = claim;
+  certificate_ = std::move(equal);
   for (auto& of_replica : claims_) {
     std::erase_if(of_replica,
-                  [&](const CheckpointClaim& c) { return c.sequence < stable_.sequence; });
+                  [&](const SignedClaim& c) { return c.claim.sequence < stable_.sequence; });
   }
   return Outcome::stable;
 }
@@ -54,7 +59,7 @@ void Checkpoints::keep_own(const CheckpointClaim& claim, Frame frame) {
 }
 
 const CheckpointClaim* Checkpoints::own_at(std::uint64_t sequence) const {
-  for (const Own& own : own_) {
+  for (const SignedClaim& own : own_) {
     if (own.claim.sequence == sequence) return &own.claim;
   }
   return nullptr;
@@ -69,20 +74,20 @@ bool Checkpoints::results_diverged() const {
   const CheckpointClaim* own = own_at(stable_.sequence);
   if (own == nullptr || own->results == Digest{}) return false;
   for (const auto& of_replica : claims_) {
-    const CheckpointClaim* candidate = claim_at(of_replica, stable_.sequence);
-    if (candidate == nullptr || candidate->results == Digest{}) continue;
+    const SignedClaim* candidate = find(of_replica, stable_.sequence);
+    if (candidate == nullptr || candidate->claim.results == Digest{}) continue;
     std::uint32_t equal = 0;
     for (const auto& of_other : claims_) {
-      const CheckpointClaim* other = claim_at(of_other, stable_.sequence);
-      if (other != nullptr && other->results == candidate->results) ++equal;
+      const SignedClaim* other = find(of_other, stable_.sequence);
+      if (other != nullptr && other->claim.results == candidate->claim.results) ++equal;
     }
-    if (equal >= quorum_.weak && candidate->results != own->results) return true;
+    if (equal >= quorum_.weak && candidate->claim.results != own->results) return true;
   }
   return false;
 }
 
 void Checkpoints::frames_above(std::uint64_t sequence, std::vector<Frame>& out) const {
-  for (const Own& own : own_) {
+  for (const SignedClaim& own : own_) {
     if (own.claim.sequence > sequence) out.push_back(own.frame);
   }
 }

@@ -12,6 +12,8 @@ std::string_view to_string(DropReason reason) {
       return "unknown_sender";
     case DropReason::bad_mac:
       return "bad_mac";
+    case DropReason::bad_signature:
+      return "bad_signature";
     case DropReason::wrong_view:
       return "wrong_view";
     case DropReason::outside_water_marks:

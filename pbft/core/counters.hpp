@@ -15,6 +15,7 @@ enum class DropReason : std::uint8_t {
   bad_length,      // a length or count that does not fit the frame
   unknown_sender,  // not a member of the group, or not entitled to this message
   bad_mac,         // not from whom it says
+  bad_signature,   // the same, of a message that is signed
   wrong_view,
   outside_water_marks,
   conflicting,  // contradicts what the same sender said before

@@ -194,8 +194,8 @@ bool ExecutionStage::advance(ReplicaActions& out) {
 void ExecutionStage::take_checkpoint(const CheckpointClaim& claim, ReplicaActions& out) {
   Frame frame = encode_checkpoint(claim.sequence, claim.order, claim.results, context_.keys);
   context_.send_to_peers(frame, out);
-  checkpoints_.keep_own(claim, std::move(frame));
-  const Checkpoints::Outcome outcome = checkpoints_.record(context_.self, claim);
+  checkpoints_.keep_own(claim, frame);
+  const Checkpoints::Outcome outcome = checkpoints_.record(context_.self, claim, std::move(frame));
   const bool at_stable = claim.sequence == checkpoints_.stable().sequence;
   if (outcome == Checkpoints::Outcome::stable) ++context_.counters.checkpoints_stable;
   if (at_stable && checkpoints_.results_diverged()) ++context_.counters.result_divergences;

@@ -90,18 +90,19 @@ bool Replica::Machine::on_checkpoint(ByteView frame) {
     context.drop(reason);
     return false;
   };
-  const auto message = decode_checkpoint(frame, context.quorum.replicas);
+  const auto message = decode_checkpoint(frame);
   if (!message) return refuse(DropReason::malformed);
   if (!is_replica(message->replica, context.quorum.replicas) || message->replica == context.self) {
     return refuse(DropReason::unknown_sender);
   }
   if (message->sequence <= checkpoints.stable().sequence) return false;  // late: the usual end
-  if (!context.keys.verify_authenticator(message->replica, sha256(message->content),
-                                         message->authenticator)) {
-    return refuse(DropReason::bad_mac);
+  if (!context.keys.verify_signature(message->replica, sha256(message->content),
+                                     message->signature)) {
+    return refuse(DropReason::bad_signature);
   }
   const CheckpointClaim claim{message->sequence, message->order, message->results};
-  switch (checkpoints.record(message->replica, claim)) {
+  Frame copy = std::make_shared<const Bytes>(frame.begin(), frame.end());
+  switch (checkpoints.record(message->replica, claim, std::move(copy))) {
     case Checkpoints::Outcome::added:
     case Checkpoints::Outcome::old:
       break;

@@ -124,7 +124,7 @@ std::optional<ReplyMessage> decode_reply(ByteView frame) {
   return message;
 }
 
-std::optional<CheckpointMessage> decode_checkpoint(ByteView frame, std::uint32_t replicas) {
+std::optional<CheckpointMessage> decode_checkpoint(ByteView frame) {
   Reader reader(frame);
   CheckpointMessage message;
   message.replica = read_header(reader, MessageType::checkpoint);
@@ -132,7 +132,7 @@ std::optional<CheckpointMessage> decode_checkpoint(ByteView frame, std::uint32_t
   reader.fixed(message.order);
   reader.fixed(message.results);
   message.content = consumed(frame, reader);
-  message.authenticator = reader.raw(replicas * kTagSize);
+  message.signature = reader.raw(kSignatureSize);
   if (!reader.complete()) return std::nullopt;
   return message;
 }

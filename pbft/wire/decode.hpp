@@ -18,8 +18,7 @@ namespace prophecy::pbft {
 [[nodiscard]] std::optional<VoteMessage> decode_vote(ByteView frame, MessageType type,
                                                      std::uint32_t replicas);
 [[nodiscard]] std::optional<ReplyMessage> decode_reply(ByteView frame);
-[[nodiscard]] std::optional<CheckpointMessage> decode_checkpoint(ByteView frame,
-                                                                 std::uint32_t replicas);
+[[nodiscard]] std::optional<CheckpointMessage> decode_checkpoint(ByteView frame);
 [[nodiscard]] std::optional<StatusMessage> decode_status(ByteView frame, std::uint32_t replicas);
 [[nodiscard]] std::optional<ForwardMessage> decode_forward(ByteView frame);
 [[nodiscard]] std::optional<HelloMessage> decode_hello(ByteView frame);

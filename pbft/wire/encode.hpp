@@ -44,6 +44,7 @@ class PrePrepareBuilder {
                                 const Digest& batch, const KeyRing& keys);
 // Uses all fields but `replica`, `content` and `tag`.
 [[nodiscard]] Frame encode_reply(const ReplyMessage& reply, const KeyRing& keys);
+// Signed, in place of an authenticator.
 [[nodiscard]] Frame encode_checkpoint(std::uint64_t sequence, const Digest& order,
                                       const Digest& results, const KeyRing& keys);
 // Uses all fields but `replica`, `content` and `authenticator`.

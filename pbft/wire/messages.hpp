@@ -1,8 +1,9 @@
 // The messages of the protocol as they lie in a frame: decoded, these structures view into it and
 // are valid for as long as it is. docs/protocol.md has them as a table.
 //
-// Every message is frame header, fields, then a MAC part. `content` is what is authenticated,
-// where that is one run of bytes; content_digest() hashes what the MAC is over in every case.
+// Every message is frame header, fields, then a MAC part, or a signature in a checkpoint. `content`
+// is what is authenticated, where that is one run of bytes; content_digest() hashes what the MAC is
+// over where it is not.
 #pragma once
 
 #include <cstdint>
@@ -79,7 +80,7 @@ struct CheckpointMessage {
   Digest order{};    // chained over all batches up to the sequence number
   Digest results{};  // over the results of this interval; zero: the replica makes no statement
   ByteView content;
-  ByteView authenticator;
+  ByteView signature;  // it has to convince replicas that were not there
 };
 
 // What a replica has of one batch: bits in a Status.

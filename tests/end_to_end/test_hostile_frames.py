@@ -60,7 +60,7 @@ def test_bad_frames_are_dropped_and_counted(deployment, name):
 def dropped(agent):
     """What the agent has counted of frames and connections that come from no honest member."""
     status = agent.status()
-    reasons = ("malformed", "bad_length", "unknown_sender", "bad_mac")
+    reasons = ("malformed", "bad_length", "unknown_sender", "bad_mac", "bad_signature")
     return (sum(status["dropped"][reason] for reason in reasons)
             + status["transport"]["closed_garbage"])
 

@@ -36,7 +36,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (const auto m = decode_vote(frame, type, replicas)) require_within(m->content, frame);
   }
   if (const auto m = decode_reply(frame)) require_within(m->result, frame);
-  if (const auto m = decode_checkpoint(frame, replicas)) require_within(m->content, frame);
+  if (const auto m = decode_checkpoint(frame)) require_within(m->content, frame);
   if (const auto m = decode_status(frame, replicas)) require_within({m->slots}, frame);
   if (const auto m = decode_forward(frame)) require_within(m->request, frame);
   if (const auto m = decode_hello(frame)) require_within(m->content, frame);

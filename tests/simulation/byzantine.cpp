@@ -68,7 +68,7 @@ pbft::Frame ByzantineSender::lie(const pbft::Outgoing& honest) {
                                random_.chance(50) ? other : vote->batch, keys_);
     }
   }
-  if (const auto claim = pbft::decode_checkpoint(frame, n)) {
+  if (const auto claim = pbft::decode_checkpoint(frame)) {
     return pbft::encode_checkpoint(claim->sequence + random_.below(3), other, other, keys_);
   }
   if (auto status = pbft::decode_status(frame, n)) {

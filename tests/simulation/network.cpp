@@ -23,6 +23,9 @@ std::string describe_frame(ByteView frame) {
   if (const auto m = pbft::decode_pre_prepare_head(frame)) {
     text += " #" + std::to_string(m->sequence);
   }
+  if (const auto m = pbft::decode_checkpoint(frame)) {
+    text += " #" + std::to_string(m->sequence) + " " + to_hex(ByteView(m->order).first(3));
+  }
   for (const auto type : {pbft::MessageType::prepare, pbft::MessageType::commit}) {
     for (std::uint32_t n = 4; n <= 13; n += 3) {
       if (const auto m = pbft::decode_vote(frame, type, n)) {
@@ -34,9 +37,6 @@ std::string describe_frame(ByteView frame) {
     if (const auto m = pbft::decode_request(frame, n)) {
       text += " session " + std::to_string(m->session) + " time " + std::to_string(m->timestamp);
       if (m->read_only) text += " read-only";
-    }
-    if (const auto m = pbft::decode_checkpoint(frame, n)) {
-      text += " #" + std::to_string(m->sequence) + " " + to_hex(ByteView(m->order).first(3));
     }
     if (const auto m = pbft::decode_status(frame, n)) {
       text += " ordered " + std::to_string(m->last_ordered) + " stable " +

@@ -186,13 +186,18 @@ TEST_CASE("4.3: a checkpoint is stable with 2f+1 equal claims; then the log is c
   for (const Outgoing& outgoing : backup.actions.sends) {
     if (peek_header(*outgoing.frame)->type == MessageType::checkpoint) own = outgoing.frame;
   }
-  const auto claim = *decode_checkpoint(*own, kReplicas);
+  const auto claim = *decode_checkpoint(*own);
   CHECK(claim.sequence == 2);
   CHECK(backup.replica.status().log_batches == 2);
   backup.feed(encode_checkpoint(2, claim.order, claim.results, ring(0)));
   backup.feed(encode_checkpoint(2, claim.order, claim.results, ring(0)));
   CHECK(backup.replica.status().last_stable == 0);
   backup.feed(encode_checkpoint(2, Digest{}, claim.results, ring(3)));
+  CHECK(backup.replica.status().last_stable == 0);
+  Bytes in_the_name_of_another = *encode_checkpoint(2, claim.order, claim.results, ring(3));
+  in_the_name_of_another[2] = 2;  // the sender
+  CHECK_FALSE(backup.feed(std::make_shared<const Bytes>(in_the_name_of_another)));
+  CHECK(backup.dropped(DropReason::bad_signature) == 1);
   CHECK(backup.replica.status().last_stable == 0);
   backup.feed(encode_checkpoint(2, claim.order, claim.results, ring(2)));
   CHECK(backup.replica.status().last_stable == 2);

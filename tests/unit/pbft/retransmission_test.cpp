@@ -139,7 +139,7 @@ TEST_CASE("Other results of the same history are told, and stop nobody") {
     if (peek_header(*outgoing.frame)->type == MessageType::checkpoint) own = outgoing.frame;
   }
   REQUIRE(own != nullptr);
-  const auto claim = *decode_checkpoint(*own, kReplicas);
+  const auto claim = *decode_checkpoint(*own);
   const Digest other = sha256(as_bytes("theirs"));
   for (const NodeId peer : {0u, 2u}) {
     backup.feed(encode_checkpoint(1, claim.order, other, ring(peer)));
