@@ -4,14 +4,56 @@
 #include <utility>
 
 #include "base/assert.hpp"
+#include "pbft/core/new_view_choice.hpp"
 #include "pbft/wire/decode.hpp"
 #include "pbft/wire/encode.hpp"
 
 namespace prophecy::pbft {
 
+namespace {
+
+std::vector<BatchRequest> requests_of(const PrePrepareMessage& message, const Bytes& frame) {
+  std::vector<BatchRequest> requests;
+  requests.reserve(message.requests.size());
+  for (const RequestMessage& request : message.requests) {
+    requests.push_back({request.client, request.session, request.timestamp, request.replier,
+                        static_cast<std::uint32_t>(request.operation.data() - frame.data()),
+                        static_cast<std::uint32_t>(request.operation.size())});
+  }
+  return requests;
+}
+
+}  // namespace
+
+Agreement::BatchDigests Agreement::digests_of(const PrePrepareMessage& message) {
+  BatchDigests digests;
+  digests.requests.reserve(message.requests.size());
+  Sha256 chain;
+  for (const RequestMessage& request : message.requests) {
+    chain.update(digests.requests.emplace_back(sha256(request.content)));
+  }
+  digests.batch = chain.finish();
+  return digests;
+}
+
 std::uint64_t Agreement::high_water_mark() const {
   return std::min(checkpoints_.stable().sequence + context_.settings.window,
                   log_.first_retained() + log_.capacity() - 1);
+}
+
+// A number that is ordered may have to be agreed on again in a new view, for the others' sake.
+std::uint64_t Agreement::settled() const {
+  const std::uint64_t ordered = context_.progress.last_ordered;
+  if (views_entered_then_ != context_.counters.views_entered) {
+    views_entered_then_ = context_.counters.views_entered;
+    settled_ = 0;
+  }
+  settled_ = std::max(settled_, std::min(checkpoints_.stable().sequence, ordered));
+  for (; settled_ < ordered; ++settled_) {
+    const Slot* slot = log_.find(settled_ + 1);
+    if (slot == nullptr || slot->phase != SlotPhase::committed) break;
+  }
+  return settled_;
 }
 
 bool Agreement::may_propose() const {
@@ -29,8 +71,10 @@ void Agreement::propose(RequestQueue::Batch batch, ReplicaActions& out) {
   context_.send_to_peers(frame, out);
   ++context_.counters.batches_proposed;
   Slot& slot = log_.open(sequence);
-  accept(slot, std::move(frame), std::move(batch.requests), digest);
-  advance(slot, out);
+  log_.note_proposal(slot, digest, context_.view, frame);
+  slot.batch = digest;
+  slot.requests = std::move(batch.requests);
+  pre_prepare(slot, std::move(frame), out);
 }
 
 bool Agreement::admits(const PrePrepareMessage& head) {
@@ -38,7 +82,9 @@ bool Agreement::admits(const PrePrepareMessage& head) {
     context_.drop(reason);
     return false;
   };
-  if (head.view != context_.view) return refuse(DropReason::wrong_view);
+  if (head.view != context_.view || context_.state != ReplicaState::normal) {
+    return refuse(DropReason::wrong_view);
+  }
   if (head.primary != context_.primary() || context_.is_primary()) {
     return refuse(DropReason::unknown_sender);
   }
@@ -54,6 +100,9 @@ bool Agreement::on_pre_prepare(ByteView frame, ReplicaActions& out) {
     context_.drop(DropReason::malformed);
     return false;
   }
+  if (Slot* slot = log_.find(head->sequence); slot != nullptr && may_take_up(*slot)) {
+    return on_content(*slot, frame, out);
+  }
   if (!admits(*head)) return false;
   auto copy = std::make_shared<const Bytes>(frame.begin(), frame.end());
   const auto message = decode_pre_prepare(*copy, context_.quorum.replicas);
@@ -61,55 +110,105 @@ bool Agreement::on_pre_prepare(ByteView frame, ReplicaActions& out) {
     context_.drop(DropReason::malformed);
     return false;
   }
-  std::vector<Digest> digests;
-  digests.reserve(message->requests.size());
-  Sha256 chain;
-  for (const RequestMessage& request : message->requests) {
-    chain.update(digests.emplace_back(sha256(request.content)));
-  }
-  const Digest batch = chain.finish();
-  if (!context_.keys.verify_authenticator(message->primary, content_digest(*message, batch),
+  const BatchDigests digests = digests_of(*message);
+  if (!context_.keys.verify_authenticator(message->primary, content_digest(*message, digests.batch),
                                           message->authenticator)) {
     context_.drop(DropReason::bad_mac);
     return false;
   }
   Slot& slot = log_.open(message->sequence);
   if (slot.phase != SlotPhase::empty) {
-    context_.drop(slot.batch == batch ? DropReason::duplicate : DropReason::conflicting);
+    context_.drop(slot.batch == digests.batch ? DropReason::duplicate : DropReason::conflicting);
     return true;
   }
-  if (!vouched_for(*message, batch, digests)) {
+  if (!vouched_for(*message, digests)) {
     context_.drop(DropReason::bad_mac);
     return true;
   }
-  std::vector<BatchRequest> requests;
-  requests.reserve(message->requests.size());
-  for (const RequestMessage& request : message->requests) {
-    requests.push_back({request.client, request.session, request.timestamp, request.replier,
-                        static_cast<std::uint32_t>(request.operation.data() - copy->data()),
-                        static_cast<std::uint32_t>(request.operation.size())});
-  }
-  accept(slot, std::move(copy), std::move(requests), batch);
-  slot.own_prepare =
-      encode_vote(MessageType::prepare, context_.view, slot.sequence, batch, context_.keys);
-  slot.prepares.record(context_.self, batch);
-  context_.send_to_peers(slot.own_prepare, out);
-  advance(slot, out);
+  log_.note_proposal(slot, digests.batch, context_.view, copy);
+  slot.batch = digests.batch;
+  slot.requests = requests_of(*message, *copy);
+  pre_prepare(slot, std::move(copy), out);
   return true;
 }
 
-bool Agreement::vouched_for(const PrePrepareMessage& message, const Digest& batch,
-                            const std::vector<Digest>& digests) {
+// Who sends it does not matter: the digest does.
+bool Agreement::on_content(Slot& slot, ByteView frame, ReplicaActions& out) {
+  auto copy = std::make_shared<const Bytes>(frame.begin(), frame.end());
+  const auto message = decode_pre_prepare(*copy, context_.quorum.replicas);
+  if (!message) {
+    context_.drop(DropReason::malformed);
+    return false;
+  }
+  if (digests_of(*message).batch != slot.batch) {
+    context_.drop(DropReason::conflicting);
+    return false;
+  }
+  ++context_.counters.contents_fetched;
+  take_up(slot, std::move(copy), out);
+  return false;
+}
+
+void Agreement::adopt(std::uint64_t sequence, const Digest& batch, ReplicaActions& out) {
+  Slot& slot = log_.open(sequence);
+  ASSERT(slot.phase == SlotPhase::empty);
+  slot.phase = SlotPhase::awaited;
+  slot.batch = batch;
+  if (Frame content = log_.content_of(slot, batch); content || batch == empty_batch()) {
+    take_up(slot, std::move(content), out);
+  }
+}
+
+// Who has left the view must not prepare what it had settled on.
+bool Agreement::may_take_up(const Slot& slot) const {
+  return slot.phase == SlotPhase::certified ||
+         (slot.phase == SlotPhase::awaited && context_.state == ReplicaState::normal);
+}
+
+void Agreement::take_up(Slot& slot, Frame content, ReplicaActions& out) {
+  ASSERT(may_take_up(slot));
+  const bool certified = slot.phase == SlotPhase::certified;
+  slot.requests.clear();
+  if (content != nullptr && slot.execution == SlotExecution::none) {
+    const auto message = decode_pre_prepare(*content, context_.quorum.replicas);
+    ASSERT(message.has_value());
+    slot.requests = requests_of(*message, *content);
+  }
+  log_.note_proposal(slot, slot.batch, context_.view, content);
+  if (certified) {
+    slot.pre_prepare = std::move(content);
+    slot.phase = SlotPhase::committed;
+  } else {
+    pre_prepare(slot, std::move(content), out);
+  }
+}
+
+void Agreement::pre_prepare(Slot& slot, Frame content, ReplicaActions& out) {
+  ASSERT(context_.state == ReplicaState::normal);
+  slot.phase = SlotPhase::pre_prepared;
+  slot.pre_prepare = std::move(content);
+  if (!context_.is_primary()) {
+    slot.own_prepare =
+        encode_vote(MessageType::prepare, context_.view, slot.sequence, slot.batch, context_.keys);
+    slot.prepares.record(context_.self, slot.batch);
+    context_.send_to_peers(slot.own_prepare, out);
+  }
+  advance(slot, out);
+}
+
+bool Agreement::vouched_for(const PrePrepareMessage& message, const BatchDigests& digests) {
   bool all_authentic = true;
   for (std::size_t i = 0; i < message.requests.size(); ++i) {
     const RequestMessage& request = message.requests[i];
     if (request.read_only || !context_.keys.knows(request.client)) return false;
-    if (context_.keys.verify_authenticator(request.client, digests[i], request.authenticator)) {
+    if (context_.keys.verify_authenticator(request.client, digests.requests[i],
+                                           request.authenticator)) {
       continue;
     }
     // The part for this replica may be damaged, but the client may have sent the request itself.
     const Session& session = clients_.session(request.client, request.session);
-    if (session.known_timestamp == request.timestamp && session.known_digest == digests[i]) {
+    if (session.known_timestamp == request.timestamp &&
+        session.known_digest == digests.requests[i]) {
       continue;
     }
     all_authentic = false;
@@ -118,16 +217,7 @@ bool Agreement::vouched_for(const PrePrepareMessage& message, const Digest& batc
   // Of f+1 replicas that stand for the batch, one is correct and has seen valid MACs, so clients
   // cannot be spoken for. The primary stands for it by proposing it.
   const Slot* slot = log_.find(message.sequence);
-  return slot != nullptr && 1 + slot->prepares.count(batch) >= context_.quorum.weak;
-}
-
-void Agreement::accept(Slot& slot, Frame frame, std::vector<BatchRequest> requests,
-                       const Digest& batch) {
-  ASSERT(slot.phase == SlotPhase::empty);
-  slot.phase = SlotPhase::pre_prepared;
-  slot.batch = batch;
-  slot.requests = std::move(requests);
-  log_.set_pre_prepare(slot, std::move(frame));
+  return slot != nullptr && 1 + slot->prepares.count(digests.batch) >= context_.quorum.weak;
 }
 
 bool Agreement::on_vote(MessageType type, ByteView frame, ReplicaActions& out) {
@@ -137,17 +227,22 @@ bool Agreement::on_vote(MessageType type, ByteView frame, ReplicaActions& out) {
   };
   const auto vote = decode_vote(frame, type, context_.quorum.replicas);
   if (!vote) return refuse(DropReason::malformed);
-  if (vote->view != context_.view) return refuse(DropReason::wrong_view);
   const bool prepare = type == MessageType::prepare;
+  if (vote->view != context_.view || context_.state != ReplicaState::normal) {
+    return refuse(DropReason::wrong_view);
+  }
   if (!is_replica(vote->replica, context_.quorum.replicas) || vote->replica == context_.self ||
       (prepare && vote->replica == context_.primary())) {
     return refuse(DropReason::unknown_sender);
   }
   if (vote->sequence > high_water_mark()) return refuse(DropReason::outside_water_marks);
   // Votes beyond a quorum are the normal end of every batch. They are not worth a MAC.
-  if (vote->sequence <= context_.progress.last_ordered) return false;
+  if (vote->sequence <= checkpoints_.stable().sequence || vote->sequence < log_.first_retained()) {
+    return false;
+  }
   Slot& slot = log_.open(vote->sequence);
-  if (slot.phase >= SlotPhase::committed || (prepare && slot.phase >= SlotPhase::prepared)) {
+  if (slot.phase >= SlotPhase::committed || slot.phase == SlotPhase::certified ||
+      (prepare && slot.phase >= SlotPhase::prepared)) {
     return false;
   }
   if (!context_.keys.verify_authenticator(vote->replica, sha256(vote->content),
@@ -169,10 +264,48 @@ bool Agreement::on_vote(MessageType type, ByteView frame, ReplicaActions& out) {
   return true;
 }
 
+bool Agreement::on_decision(ByteView frame, ReplicaActions& out) {
+  const auto refuse = [&](DropReason reason) {
+    context_.drop(reason);
+    return false;
+  };
+  const auto decision = decode_vote(frame, MessageType::decision, context_.quorum.replicas);
+  if (!decision) return refuse(DropReason::malformed);
+  if (!is_replica(decision->replica, context_.quorum.replicas) ||
+      decision->replica == context_.self) {
+    return refuse(DropReason::unknown_sender);
+  }
+  const std::uint64_t sequence = decision->sequence;
+  if (sequence <= context_.progress.last_ordered) return false;  // not needed any more
+  if (!log_.reaches(sequence)) return refuse(DropReason::outside_water_marks);
+  if (!context_.keys.verify_authenticator(decision->replica, sha256(decision->content),
+                                          decision->authenticator)) {
+    return refuse(DropReason::bad_mac);
+  }
+  Slot& slot = log_.open(sequence);
+  if (slot.decisions.record(decision->replica, decision->batch) == VoteSet::Outcome::conflicting) {
+    context_.drop(DropReason::conflicting);
+  } else if (slot.decisions.count(decision->batch) >= context_.quorum.weak) {
+    certify(slot, decision->batch, out);
+  }
+  return true;
+}
+
+void Agreement::certify(Slot& slot, const Digest& batch, ReplicaActions& out) {
+  if (slot.phase >= SlotPhase::committed || slot.phase == SlotPhase::certified) return;
+  slot.phase = SlotPhase::certified;
+  slot.batch = batch;
+  if (Frame content = log_.content_of(slot, batch); content || batch == empty_batch()) {
+    take_up(slot, std::move(content), out);
+  }
+}
+
 void Agreement::advance(Slot& slot, ReplicaActions& out) {
+  ASSERT(context_.state == ReplicaState::normal);
   if (slot.phase == SlotPhase::pre_prepared &&
       slot.prepares.count(slot.batch) >= context_.quorum.prepared) {
     slot.phase = SlotPhase::prepared;
+    slot.prepared = PreparedRecord{context_.view, slot.batch};
     slot.own_commit =
         encode_vote(MessageType::commit, context_.view, slot.sequence, slot.batch, context_.keys);
     slot.commits.record(context_.self, slot.batch);

@@ -24,22 +24,45 @@ class Agreement {
   // Each is true when the frame was authentic.
   bool on_pre_prepare(ByteView frame, ReplicaActions& out);
   bool on_vote(MessageType type, ByteView frame, ReplicaActions& out);
+  // What another replica has committed. f+1 of them, and it is: one is correct. So a replica gets
+  // on that has missed the votes, or has left the view in which they were cast.
+  bool on_decision(ByteView frame, ReplicaActions& out);
 
+  // The new view has settled on this batch. Requires a number within the log, and that this view's
+  // agreement on it has not begun.
+  void adopt(std::uint64_t sequence, const Digest& batch, ReplicaActions& out);
+  // Up to it everything is ordered, and agreed on in the current view or stable.
+  [[nodiscard]] std::uint64_t settled() const;
   // The highest sequence number that is taken up now.
   [[nodiscard]] std::uint64_t high_water_mark() const;
 
  private:
+  struct BatchDigests {
+    std::vector<Digest> requests;
+    Digest batch{};
+  };
+
+  [[nodiscard]] static BatchDigests digests_of(const PrePrepareMessage& message);
   [[nodiscard]] bool admits(const PrePrepareMessage& head);
   // True when every request comes from its client, as far as this replica can know.
-  [[nodiscard]] bool vouched_for(const PrePrepareMessage& message, const Digest& batch,
-                                 const std::vector<Digest>& digests);
-  void accept(Slot& slot, Frame frame, std::vector<BatchRequest> requests, const Digest& batch);
+  [[nodiscard]] bool vouched_for(const PrePrepareMessage& message, const BatchDigests& digests);
+  bool on_content(Slot& slot, ByteView frame, ReplicaActions& out);
+  void certify(Slot& slot, const Digest& batch, ReplicaActions& out);
+  // Its batch is known, and the content is not here.
+  [[nodiscard]] bool may_take_up(const Slot& slot) const;
+  // The content of an awaited batch is here.
+  void take_up(Slot& slot, Frame content, ReplicaActions& out);
+  // Requires the slot's batch and requests.
+  void pre_prepare(Slot& slot, Frame content, ReplicaActions& out);
   void advance(Slot& slot, ReplicaActions& out);
 
   Context& context_;
   Log& log_;
   ClientTable& clients_;
   const Checkpoints& checkpoints_;
+  // settled() rises within a view.
+  mutable std::uint64_t settled_ = 0;
+  mutable std::uint64_t views_entered_then_ = 0;
 };
 
 }  // namespace prophecy::pbft

@@ -43,13 +43,18 @@ Checkpoints::Outcome Checkpoints::record(NodeId replica, const CheckpointClaim& 
 
   std::vector<Frame> equal = equal_to(claim);
   if (equal.size() < quorum_.stable) return Outcome::added;
+  adopt(claim, std::move(equal));
+  return Outcome::stable;
+}
+
+void Checkpoints::adopt(const CheckpointClaim& claim, std::vector<Frame> certificate) {
+  if (claim.sequence <= stable_.sequence) return;
   stable_ = claim;
-  certificate_ = std::move(equal);
+  certificate_ = std::move(certificate);
   for (auto& of_replica : claims_) {
     std::erase_if(of_replica,
                   [&](const SignedClaim& c) { return c.claim.sequence < stable_.sequence; });
   }
-  return Outcome::stable;
 }
 
 void Checkpoints::keep_own(const CheckpointClaim& claim, Frame frame) {

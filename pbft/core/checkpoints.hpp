@@ -35,6 +35,9 @@ class Checkpoints {
 
   // A claim whose signature was verified, with the frame that makes it; this replica's own too.
   Outcome record(NodeId replica, const CheckpointClaim& claim, Frame frame);
+  // A checkpoint that others have proven: 2f+1 claims with this order, whose signatures were
+  // verified. Ignored unless it is newer than the stable one.
+  void adopt(const CheckpointClaim& claim, std::vector<Frame> certificate);
   // Keeps the own claim's frame for peers that lack it.
   void keep_own(const CheckpointClaim& claim, Frame frame);
 

@@ -37,6 +37,14 @@ std::uint64_t ClientTable::keep_result(Session& session, Bytes result) {
   return forgotten;
 }
 
+void ClientTable::forget_queued() {
+  for (auto& [client, sessions] : clients_) {
+    for (const auto& session : sessions) {
+      if (session) session->queued_timestamp = 0;
+    }
+  }
+}
+
 void ClientTable::forget_result(Session& session) {
   if (!session.has_result) return;
   result_bytes_ -= session.result.size();

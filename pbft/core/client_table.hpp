@@ -56,6 +56,9 @@ class ClientTable {
   // Yields how many older results were forgotten for this one.
   std::uint64_t keep_result(Session& session, Bytes result);
 
+  // The primary's queue is no more.
+  void forget_queued();
+
   [[nodiscard]] std::uint64_t result_bytes() const { return result_bytes_; }
 
  private:

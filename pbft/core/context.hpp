@@ -31,6 +31,11 @@ struct Context {
   [[nodiscard]] NodeId primary() const { return primary_of(view, quorum.replicas); }
   [[nodiscard]] bool is_primary() const { return primary() == self; }
 
+  // It still follows the protocol, if only to get to the next view.
+  [[nodiscard]] bool takes_part() const {
+    return state == ReplicaState::normal || state == ReplicaState::changing_view;
+  }
+
   void drop(DropReason reason) { ++counters.dropped[static_cast<std::size_t>(reason)]; }
 
   void send_to_peers(const Frame& frame, ReplicaActions& out) const {

@@ -40,10 +40,28 @@ std::string_view to_string(ReplicaState state) {
   switch (state) {
     case ReplicaState::normal:
       return "normal";
+    case ReplicaState::changing_view:
+      return "changing_view";
     case ReplicaState::needs_state_transfer:
       return "needs_state_transfer";
     case ReplicaState::diverged:
       return "diverged";
+  }
+  return "unknown";
+}
+
+std::string_view to_string(ViewChangeCause cause) {
+  switch (cause) {
+    case ViewChangeCause::none:
+      return "none";
+    case ViewChangeCause::request_waited:
+      return "request_waited";
+    case ViewChangeCause::nothing_settled:
+      return "nothing_settled";
+    case ViewChangeCause::no_new_view:
+      return "no_new_view";
+    case ViewChangeCause::others_asked:
+      return "others_asked";
   }
   return "unknown";
 }

@@ -48,26 +48,41 @@ struct ReplicaCounters {
   std::uint64_t status_sent = 0;
   std::uint64_t frames_repeated = 0;  // for peers that said what they lack
   std::uint64_t checkpoints_stable = 0;
+  std::uint64_t contents_fetched = 0;      // of batches known by their digest
+  std::uint64_t view_changes_started = 0;  // by this replica, at its own or others' instance
+  std::uint64_t views_entered = 0;
   // Checkpoint intervals in which f+1 other replicas got the same results and this one did not.
   std::uint64_t result_divergences = 0;
 };
 
 enum class ReplicaState : std::uint8_t {
   normal,
+  changing_view,         // it has asked for the view that it names, and waits for its first message
   needs_state_transfer,  // what it lacks is retained by too few; it has stopped voting
   diverged,              // 2f+1 others executed another history; it has stopped voting
 };
 [[nodiscard]] std::string_view to_string(ReplicaState state);
+
+// Why a replica has asked for another view.
+enum class ViewChangeCause : std::uint8_t {
+  none,
+  request_waited,   // a client's request was not ordered in time
+  nothing_settled,  // a proposal was not agreed on in time
+  no_new_view,      // the view that was asked for did not begin in time
+  others_asked,     // f+1 others did
+};
+[[nodiscard]] std::string_view to_string(ViewChangeCause cause);
 
 // A snapshot for people and monitoring.
 struct ReplicaStatus {
   ReplicaState state = ReplicaState::normal;
   std::uint64_t view = 0;
   NodeId primary = 0;
-  std::uint64_t last_proposed = 0;  // by this replica
-  std::uint64_t last_ordered = 0;   // all up to it are committed here
-  std::uint64_t last_executed = 0;  // all up to it are executed here
-  std::uint64_t last_stable = 0;    // the last stable checkpoint known
+  ViewChangeCause view_change_cause = ViewChangeCause::none;  // of the last one asked for
+  std::uint64_t last_proposed = 0;                            // by this replica
+  std::uint64_t last_ordered = 0;                             // all up to it are committed here
+  std::uint64_t last_executed = 0;                            // all up to it are executed here
+  std::uint64_t last_stable = 0;                              // the last stable checkpoint known
   std::uint64_t log_batches = 0;
   std::uint64_t log_bytes = 0;
   std::uint64_t queued_requests = 0;

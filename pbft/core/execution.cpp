@@ -32,7 +32,8 @@ void ExecutionStage::hand_out(Slot& slot, ReplicaActions& out) {
   ASSERT(slot.phase == SlotPhase::committed);
   ASSERT(slot.sequence == context_.progress.last_ordered + 1);
   context_.progress.last_ordered = slot.sequence;
-  slot.phase = SlotPhase::executing;
+  ASSERT(slot.execution == SlotExecution::none);
+  slot.execution = SlotExecution::executing;
   slot.results.assign(slot.requests.size(), Digest{});
   for (std::size_t index = 0; index < slot.requests.size(); ++index) {
     const BatchRequest& request = slot.requests[index];
@@ -52,13 +53,13 @@ void ExecutionStage::hand_out(Slot& slot, ReplicaActions& out) {
     pending.timestamp = request.timestamp;
     pending.replier = request.replier;
     pending.sigma = (slot.sequence << 16) | index;
-    const ByteView frame = *slot.pre_prepare;
-    out.executions.push_back({start(pending), pending.sigma, false, slot.pre_prepare,
-                              frame.subspan(request.operation_at, request.operation_size)});
+    out.executions.push_back(
+        {start(pending), pending.sigma, false, slot.pre_prepare,
+         ByteView(*slot.pre_prepare).subspan(request.operation_at, request.operation_size)});
     ++slot.results_missing;
   }
   slot.requests = {};
-  if (slot.results_missing == 0) slot.phase = SlotPhase::executed;
+  if (slot.results_missing == 0) slot.execution = SlotExecution::executed;
 }
 
 void ExecutionStage::read(const RequestMessage& request, ByteView frame, ReplicaActions& out) {
@@ -117,10 +118,11 @@ void ExecutionStage::on_executed(std::uint64_t id, ExecutionStatus status, Bytes
 void ExecutionStage::finish_ordered(const Pending& pending, ReplyStatus status,
                                     const Digest& digest, Bytes result, ReplicaActions& out) {
   Slot* slot = log_.find(pending.sigma >> 16);
-  ASSERT(slot != nullptr && slot->phase == SlotPhase::executing && slot->results_missing > 0);
+  ASSERT(slot != nullptr && slot->execution == SlotExecution::executing &&
+         slot->results_missing > 0);
   slot->results[pending.sigma & 0xffff] = digest;
   if (status != ReplyStatus::done) slot->result_unavailable = true;
-  if (--slot->results_missing == 0) slot->phase = SlotPhase::executed;
+  if (--slot->results_missing == 0) slot->execution = SlotExecution::executed;
   ++context_.counters.requests_executed;
 
   Session& session = clients_.session(pending.client, pending.session);
@@ -164,7 +166,7 @@ void ExecutionStage::repeat_reply(NodeId client, std::uint32_t number, const Ses
 
 void ExecutionStage::send_reply(const Pending& pending, ReplyStatus status, const Digest& digest,
                                 ByteView result, bool full, ReplicaActions& out) {
-  if (context_.state != ReplicaState::normal) return;
+  if (!context_.takes_part()) return;
   ReplyMessage reply;
   reply.view = context_.view;
   reply.client = pending.client;
@@ -183,7 +185,7 @@ bool ExecutionStage::advance(ReplicaActions& out) {
   bool advanced = false;
   for (;;) {
     const Slot* slot = log_.find(context_.progress.last_executed + 1);
-    if (slot == nullptr || slot->phase != SlotPhase::executed) return advanced;
+    if (slot == nullptr || slot->execution != SlotExecution::executed) return advanced;
     advanced = true;
     ++context_.progress.last_executed;
     ++context_.counters.batches_executed;

@@ -5,7 +5,7 @@
 namespace prophecy::pbft {
 
 std::optional<CheckpointClaim> History::append(const Slot& slot) {
-  ASSERT(slot.phase == SlotPhase::executed);
+  ASSERT(slot.execution == SlotExecution::executed);
   Sha256 chain;
   chain.update(order_);
   chain.update(slot.batch);

@@ -1,26 +1,27 @@
 #include "pbft/core/intake.hpp"
 
+#include "base/assert.hpp"
 #include "pbft/wire/decode.hpp"
 #include "pbft/wire/encode.hpp"
 
 namespace prophecy::pbft {
 
-bool Intake::on_request(ByteView frame, ReplicaActions& out) {
-  return handle(frame, false, out);
+bool Intake::on_request(ByteView frame, TimePoint now, ReplicaActions& out) {
+  return handle(frame, false, now, out);
 }
 
-void Intake::on_forward(ByteView frame, ReplicaActions& out) {
+void Intake::on_forward(ByteView frame, TimePoint now, ReplicaActions& out) {
   const auto message = decode_forward(frame);
   if (!message) return context_.drop(DropReason::malformed);
   if (!is_replica(message->replica, context_.quorum.replicas)) {
     return context_.drop(DropReason::unknown_sender);
   }
   // Nothing is passed on twice, or two replicas that disagree on the primary would play ball.
-  if (!context_.is_primary()) return context_.drop(DropReason::wrong_view);
-  handle(message->request, true, out);
+  if (!is_leading()) return context_.drop(DropReason::wrong_view);
+  handle(message->request, true, now, out);
 }
 
-bool Intake::handle(ByteView frame, bool forwarded, ReplicaActions& out) {
+bool Intake::handle(ByteView frame, bool forwarded, TimePoint now, ReplicaActions& out) {
   const auto request = decode_request(frame, context_.quorum.replicas);
   if (!request) {
     context_.drop(DropReason::malformed);
@@ -36,7 +37,7 @@ bool Intake::handle(ByteView frame, bool forwarded, ReplicaActions& out) {
     return false;
   }
   if (!request->read_only) {
-    order(*request, frame, digest, forwarded, out);
+    order(*request, frame, digest, forwarded, now, out);
   } else if (forwarded) {
     context_.drop(DropReason::malformed);
   } else {
@@ -46,7 +47,7 @@ bool Intake::handle(ByteView frame, bool forwarded, ReplicaActions& out) {
 }
 
 void Intake::order(const RequestMessage& request, ByteView frame, const Digest& digest,
-                   bool forwarded, ReplicaActions& out) {
+                   bool forwarded, TimePoint now, ReplicaActions& out) {
   Session& session = clients_.session(request.client, request.session);
   if (request.timestamp < session.last_timestamp) {
     return context_.drop(DropReason::stale_timestamp);
@@ -57,14 +58,14 @@ void Intake::order(const RequestMessage& request, ByteView frame, const Digest& 
     if (session.replied) execution_.repeat_reply(request.client, request.session, session, out);
     return;
   }
-  if (!context_.is_primary()) {
+  if (!is_leading()) {
     // Clients turn to backups only when the primary seems not to have got the request, or the
     // replies not to have arrived.
     session.full_reply_timestamp = request.timestamp;
     session.known_timestamp = request.timestamp;
     session.known_digest = digest;
-    ++context_.counters.requests_forwarded;
-    out.sends.push_back({context_.primary(), 0, encode_forward(frame, context_.keys)});
+    patience_.note(request, frame, now);
+    if (context_.state == ReplicaState::normal) pass_on(frame, out);
     return;
   }
   if (request.timestamp < session.queued_timestamp) {
@@ -74,8 +75,31 @@ void Intake::order(const RequestMessage& request, ByteView frame, const Digest& 
     if (!forwarded) session.full_reply_timestamp = request.timestamp;
     return context_.drop(DropReason::duplicate);
   }
+  enqueue(request, frame, digest);
+}
+
+void Intake::enqueue(const RequestMessage& request, ByteView frame, const Digest& digest) {
   if (!queue_.add(request, frame, digest)) return context_.drop(DropReason::queue_full);
-  session.queued_timestamp = request.timestamp;
+  clients_.session(request.client, request.session).queued_timestamp = request.timestamp;
+}
+
+void Intake::pass_on(ByteView frame, ReplicaActions& out) {
+  ++context_.counters.requests_forwarded;
+  out.sends.push_back({context_.primary(), 0, encode_forward(frame, context_.keys)});
+}
+
+void Intake::on_new_view(ReplicaActions& out) {
+  queue_.clear();
+  clients_.forget_queued();
+  for (const Frame& frame : patience_.frames()) {
+    if (!context_.is_primary()) {
+      pass_on(*frame, out);
+      continue;
+    }
+    const auto request = decode_request(*frame, context_.quorum.replicas);
+    ASSERT(request.has_value());
+    enqueue(*request, *frame, sha256(request->content));
+  }
 }
 
 }  // namespace prophecy::pbft

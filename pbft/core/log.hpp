@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "pbft/core/actions.hpp"
@@ -23,32 +24,56 @@ struct BatchRequest {
   std::uint32_t operation_size = 0;
 };
 
-// empty -> pre_prepared -> prepared -> committed -> executing -> executed; drawn in
-// docs/protocol.md. Votes may arrive in every phase.
+// How far the current view's agreement on a number is; drawn in docs/protocol.md. Votes may arrive
+// in every phase.
 enum class SlotPhase : std::uint8_t {
   empty,
+  awaited,    // the new view has settled on a batch whose content is not here
+  certified,  // the others have committed it; likewise
   pre_prepared,
   prepared,
   committed,
-  executing,
-  executed,
+};
+
+// A batch is executed once, while its number may be agreed on again in every view that comes
+// before a stable checkpoint.
+enum class SlotExecution : std::uint8_t { none, executing, executed };
+
+// A batch that was pre-prepared at a number, in the newest view in which it was: an element of the
+// protocol's set Q.
+struct Proposal {
+  Digest batch{};
+  std::uint64_t view = 0;
+  Frame content;  // a pre-prepare's frame of any view; null: the empty batch, or not here
+};
+
+// An element of the set P.
+struct PreparedRecord {
+  std::uint64_t view = 0;
+  Digest batch{};
 };
 
 struct Slot {
-  explicit Slot(std::uint32_t replicas) : prepares(replicas), commits(replicas) {}
+  explicit Slot(std::uint32_t replicas)
+      : prepares(replicas), commits(replicas), decisions(replicas) {}
 
   std::uint64_t sequence = 0;  // 0: unused
+  // In the current view:
   SlotPhase phase = SlotPhase::empty;
-  // From pre_prepared on:
-  Digest batch{};
-  Frame pre_prepare;
-  std::vector<BatchRequest> requests;  // until executed
-  Frame own_prepare;                   // of a backup
-  Frame own_commit;                    // from prepared on
+  Digest batch{};     // from awaited on
+  Frame pre_prepare;  // from pre_prepared on; null: the empty batch
+  Frame own_prepare;  // of a backup
+  Frame own_commit;   // from prepared on
   VoteSet prepares;
   VoteSet commits;
-  // From executing on:
-  std::vector<Digest> results;
+  // Over all views:
+  std::vector<Proposal> proposals;
+  std::optional<PreparedRecord> prepared;
+  VoteSet decisions;  // of others, about what is committed
+  // Of the committed batch:
+  SlotExecution execution = SlotExecution::none;
+  std::vector<BatchRequest> requests;  // from pre_prepared until executing
+  std::vector<Digest> results;         // from executing on
   std::uint64_t operation_bytes = 0;
   std::uint32_t results_missing = 0;
   bool result_unavailable = false;
@@ -62,29 +87,43 @@ class Log {
   // Null when nothing is known of it.
   [[nodiscard]] Slot* find(std::uint64_t sequence);
   [[nodiscard]] const Slot* find(std::uint64_t sequence) const;
-  // Requires first_retained() <= sequence < first_retained() + capacity().
+  [[nodiscard]] bool reaches(std::uint64_t sequence) const {
+    return sequence >= first_retained_ && sequence - first_retained_ < slots_.size();
+  }
+  // Requires reaches(sequence).
   Slot& open(std::uint64_t sequence);
-  // Accounts for the frame, and notes the highest sequence number that was proposed.
-  void set_pre_prepare(Slot& slot, Frame frame);
+  // The batch is pre-prepared in this view; its content is null for the empty batch.
+  void note_proposal(Slot& slot, const Digest& batch, std::uint64_t view, Frame content);
+  // Null when it is not here.
+  [[nodiscard]] static Frame content_of(const Slot& slot, const Digest& batch);
+  // Begins anew with agreement on all numbers above the stable one. What was proposed, prepared
+  // and executed stays; below it, what is committed as well.
+  void enter_view(std::uint64_t stable, std::uint64_t highest_proposed);
 
   // Forgets all below.
   void release_below(std::uint64_t sequence);
 
   [[nodiscard]] std::uint64_t capacity() const { return slots_.size(); }
   [[nodiscard]] std::uint64_t first_retained() const { return first_retained_; }
+  // In the current view.
   [[nodiscard]] std::uint64_t highest_proposed() const { return highest_proposed_; }
+  // In any view.
+  [[nodiscard]] std::uint64_t highest_known() const { return highest_known_; }
   [[nodiscard]] std::uint64_t batches() const { return batches_; }
   [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
 
  private:
   void reset(Slot& slot);
+  void forget_oldest_proposal(Slot& slot);
+  void forget_content(Proposal& proposal);
 
   std::vector<Slot> slots_;
   std::uint64_t mask_;
   std::uint64_t first_retained_ = 1;
   std::uint64_t highest_proposed_ = 0;
-  std::uint64_t batches_ = 0;  // with a pre-prepare
-  std::uint64_t bytes_ = 0;    // of their frames
+  std::uint64_t highest_known_ = 0;
+  std::uint64_t batches_ = 0;  // proposals with content
+  std::uint64_t bytes_ = 0;    // of it
 };
 
 }  // namespace prophecy::pbft

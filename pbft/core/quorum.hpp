@@ -15,9 +15,11 @@ struct QuorumRule {
   std::uint32_t committed;  // 2f+1 commits: two such sets share a correct replica
   std::uint32_t stable;     // 2f+1 equal checkpoints
   std::uint32_t weak;       // f+1: at least one of them is correct
+  // 2f+1 view-change messages: of every quorum that has committed anything, a correct one is there.
+  std::uint32_t view_change;
 
   static constexpr QuorumRule standard(std::uint32_t faults) {
-    return {3 * faults + 1, 2 * faults, 2 * faults + 1, 2 * faults + 1, faults + 1};
+    return {3 * faults + 1, 2 * faults, 2 * faults + 1, 2 * faults + 1, faults + 1, 2 * faults + 1};
   }
 };
 

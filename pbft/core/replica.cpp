@@ -11,8 +11,10 @@
 #include "pbft/core/execution.hpp"
 #include "pbft/core/intake.hpp"
 #include "pbft/core/log.hpp"
+#include "pbft/core/patience.hpp"
 #include "pbft/core/request_queue.hpp"
 #include "pbft/core/retransmission.hpp"
+#include "pbft/core/view_changer.hpp"
 #include "pbft/wire/decode.hpp"
 #include "pbft/wire/limits.hpp"
 
@@ -29,8 +31,10 @@ class Replica::Machine {
         checkpoints(quorum),
         execution(context, log, clients, checkpoints),
         agreement(context, log, clients, checkpoints),
-        intake(context, clients, queue, execution),
-        retransmission(context, log, checkpoints) {}
+        patience(context.settings, clients),
+        intake(context, clients, queue, execution, patience),
+        view_changer(context, log, checkpoints, agreement, patience),
+        retransmission(context, log, checkpoints, agreement, view_changer) {}
 
   bool dispatch(ByteView frame, TimePoint now, ReplicaActions& out);
   bool on_checkpoint(ByteView frame);
@@ -46,7 +50,9 @@ class Replica::Machine {
   Checkpoints checkpoints;
   ExecutionStage execution;
   Agreement agreement;
+  Patience patience;
   Intake intake;
+  ViewChanger view_changer;
   Retransmission retransmission;
 };
 
@@ -61,18 +67,24 @@ bool Replica::Machine::dispatch(ByteView frame, TimePoint now, ReplicaActions& o
   }
   const auto header = peek_header(frame);
   if (!header) return refuse(DropReason::malformed);
-  if (context.state != ReplicaState::normal) return refuse(DropReason::not_serving);
+  if (!context.takes_part()) return refuse(DropReason::not_serving);
   switch (header->type) {
     case MessageType::request:
-      return intake.on_request(frame, out);
+      return intake.on_request(frame, now, out);
     case MessageType::forward:
-      intake.on_forward(frame, out);
+      intake.on_forward(frame, now, out);
       return false;
     case MessageType::pre_prepare:
       return agreement.on_pre_prepare(frame, out);
     case MessageType::prepare:
     case MessageType::commit:
       return agreement.on_vote(header->type, frame, out);
+    case MessageType::decision:
+      return agreement.on_decision(frame, out);
+    case MessageType::view_change:
+      return view_changer.on_view_change(frame, now, out);
+    case MessageType::new_view:
+      return view_changer.on_new_view(frame, now, out);
     case MessageType::checkpoint:
       return on_checkpoint(frame);
     case MessageType::status:
@@ -136,8 +148,9 @@ bool Replica::Machine::on_hello(ByteView frame) {
 }
 
 void Replica::Machine::pump(TimePoint now, ReplicaActions& out) {
-  for (bool progress = true; progress && context.state == ReplicaState::normal;) {
+  for (bool progress = true; progress && context.takes_part();) {
     progress = false;
+    if (view_changer.take_entered()) intake.on_new_view(out);
     for (Slot* slot = log.find(context.progress.last_ordered + 1);
          slot != nullptr && slot->phase == SlotPhase::committed;
          slot = log.find(context.progress.last_ordered + 1)) {
@@ -152,6 +165,7 @@ void Replica::Machine::pump(TimePoint now, ReplicaActions& out) {
       progress = true;
     }
   }
+  view_changer.arm(now);
   retransmission.arm(now);
 }
 
@@ -171,6 +185,7 @@ ReplicaStatus Replica::Machine::status() const {
   status.state = context.state;
   status.view = context.view;
   status.primary = context.primary();
+  status.view_change_cause = view_changer.cause();
   status.last_proposed = context.progress.last_proposed;
   status.last_ordered = context.progress.last_ordered;
   status.last_executed = context.progress.last_executed;
@@ -208,13 +223,16 @@ void Replica::on_executed(std::uint64_t id, ExecutionStatus status, Bytes result
 }
 
 void Replica::on_tick(TimePoint now, ReplicaActions& out) {
-  if (machine_->context.state == ReplicaState::normal) machine_->retransmission.on_tick(now, out);
+  if (machine_->context.takes_part()) {
+    machine_->view_changer.on_tick(now, out);
+    machine_->retransmission.on_tick(now, out);
+  }
   machine_->pump(now, out);
 }
 
 TimePoint Replica::next_timer() const {
-  if (machine_->context.state != ReplicaState::normal) return TimePoint::max();
-  return machine_->retransmission.next_timer();
+  if (!machine_->context.takes_part()) return TimePoint::max();
+  return std::min(machine_->view_changer.next_timer(), machine_->retransmission.next_timer());
 }
 
 const ReplicaCounters& Replica::counters() const {

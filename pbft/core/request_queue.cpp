@@ -35,6 +35,14 @@ bool RequestQueue::add(const RequestMessage& request, ByteView frame, const Dige
   return true;
 }
 
+void RequestQueue::clear() {
+  batches_.clear();
+  requests_of_client_.clear();
+  bytes_of_client_.clear();
+  requests_ = 0;
+  bytes_ = 0;
+}
+
 RequestQueue::Batch RequestQueue::take() {
   ASSERT(!batches_.empty());
   Batch batch = std::move(batches_.front());

@@ -27,6 +27,7 @@ class RequestQueue {
   // False when there is no room.
   [[nodiscard]] bool add(const RequestMessage& request, ByteView frame, const Digest& digest);
   [[nodiscard]] bool empty() const { return batches_.empty(); }
+  void clear();
   // Requires !empty().
   [[nodiscard]] Batch take();
 

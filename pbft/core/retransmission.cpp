@@ -15,8 +15,14 @@ constexpr std::size_t kBytesServedMax = std::size_t{2} << 20;
 
 }  // namespace
 
-Retransmission::Retransmission(Context& context, Log& log, const Checkpoints& checkpoints)
-    : context_(context), log_(log), checkpoints_(checkpoints), peers_(context.quorum.replicas) {}
+Retransmission::Retransmission(Context& context, Log& log, const Checkpoints& checkpoints,
+                               const Agreement& agreement, const ViewChanger& view_changer)
+    : context_(context),
+      log_(log),
+      checkpoints_(checkpoints),
+      agreement_(agreement),
+      view_changer_(view_changer),
+      peers_(context.quorum.replicas) {}
 
 bool Retransmission::lagging() const {
   return std::any_of(peers_.begin(), peers_.end(), [&](const Peer& peer) {
@@ -25,7 +31,8 @@ bool Retransmission::lagging() const {
 }
 
 bool Retransmission::outstanding() const {
-  return log_.highest_proposed() > context_.progress.last_ordered || lagging() ||
+  return context_.state == ReplicaState::changing_view ||
+         log_.highest_proposed() > agreement_.settled() || lagging() ||
          checkpoints_.last_own() > checkpoints_.stable().sequence ||
          checkpoints_.stable().sequence > context_.progress.last_ordered;
 }
@@ -40,7 +47,8 @@ void Retransmission::on_tick(TimePoint now, ReplicaActions& out) {
   const bool first = !started_;
   started_ = true;
   const std::uint64_t stable = checkpoints_.stable().sequence;
-  const bool stuck = ordered_then_ == context_.progress.last_ordered && stable_then_ == stable;
+  const bool stuck = ordered_then_ == context_.progress.last_ordered && stable_then_ == stable &&
+                     settled_then_ == agreement_.settled();
   const bool wanted = outstanding() && (stuck || lagging());
   if (first || wanted || now >= heartbeat_at_) {
     send_status(out);
@@ -48,27 +56,31 @@ void Retransmission::on_tick(TimePoint now, ReplicaActions& out) {
   }
   ordered_then_ = context_.progress.last_ordered;
   stable_then_ = stable;
+  settled_then_ = agreement_.settled();
   next_tick_ = outstanding() ? now + context_.settings.status_interval : heartbeat_at_;
 }
 
 void Retransmission::send_status(ReplicaActions& out) {
   std::vector<std::uint8_t> slots;
-  const std::uint64_t first = context_.progress.last_ordered + 1;
+  const std::uint64_t first = agreement_.settled() + 1;
   const std::uint64_t end = std::min(log_.highest_proposed() + 1, first + kStatusSlotsMax);
   for (std::uint64_t sequence = first; sequence < end; ++sequence) {
     const Slot* slot = log_.find(sequence);
     const SlotPhase phase = slot != nullptr ? slot->phase : SlotPhase::empty;
     std::uint8_t bits = 0;
+    const bool certified = phase == SlotPhase::certified;
     if (phase >= SlotPhase::pre_prepared) bits |= kHasPrePrepare;
-    if (phase >= SlotPhase::prepared) bits |= kHasPrepared;
-    if (phase >= SlotPhase::committed) bits |= kHasCommitted;
+    if (certified || phase >= SlotPhase::prepared) bits |= kHasPrepared;
+    if (certified || phase >= SlotPhase::committed) bits |= kHasCommitted;
     slots.push_back(bits);
   }
   StatusMessage status;
   status.view = context_.view;
+  status.changing_view = context_.state == ReplicaState::changing_view;
   status.first_retained = log_.first_retained();
   status.last_ordered = context_.progress.last_ordered;
   status.last_stable = checkpoints_.stable().sequence;
+  status.settled = agreement_.settled();
   status.slots = slots;
   context_.send_to_peers(encode_status(status, context_.keys), out);
   ++context_.counters.status_sent;
@@ -103,11 +115,12 @@ bool Retransmission::on_status(ByteView frame, TimePoint now, ReplicaActions& ou
 
 void Retransmission::learn(const StatusMessage& status) {
   Peer& peer = peers_[status.replica];
+  peer.view = status.view;
   peer.first_retained = std::max(peer.first_retained, status.first_retained);
   peer.last_ordered = std::max(peer.last_ordered, status.last_ordered);
   std::uint64_t highest = status.last_ordered;
   for (std::size_t i = 0; i < status.slots.size(); ++i) {
-    if (status.slots[i] != 0) highest = status.last_ordered + 1 + i;
+    if (status.slots[i] != 0) highest = std::max(highest, status.settled + 1 + i);
   }
   // The latest claim, not the greatest: one lie is not to be believed for ever.
   peer.highest_seen = highest;
@@ -119,10 +132,11 @@ void Retransmission::learn(const StatusMessage& status) {
   });
   // And a primary that finds its group beyond all it ever proposed has lost its memory.
   const auto beyond = std::count_if(peers_.begin(), peers_.end(), [&](const Peer& p) {
-    return context_.is_primary() && p.last_ordered > context_.progress.last_proposed;
+    return context_.is_primary() && context_.state == ReplicaState::normal &&
+           p.view == context_.view && p.last_ordered > context_.progress.last_proposed;
   });
   if (std::max(without, beyond) >= static_cast<std::ptrdiff_t>(context_.quorum.weak) &&
-      context_.state == ReplicaState::normal) {
+      context_.takes_part()) {
     context_.state = ReplicaState::needs_state_transfer;
   }
 }
@@ -135,19 +149,28 @@ void Retransmission::serve(const StatusMessage& status, ReplicaActions& out) {
     bytes += frame->size();
     frames.push_back(frame);
   };
+  view_changer_.serve(status.replica, status.view, status.changing_view, out);
   checkpoints_.frames_above(status.last_stable, frames);
   const Peer& peer = peers_[status.replica];
-  for (std::uint64_t sequence = std::max(status.last_ordered + 1, log_.first_retained());
-       sequence <= log_.highest_proposed(); ++sequence) {
+  for (std::uint64_t sequence = std::max(status.settled + 1, log_.first_retained());
+       sequence <= log_.highest_known(); ++sequence) {
     if (frames.size() >= kFramesServedMax || bytes >= kBytesServedMax) break;
     const Slot* slot = log_.find(sequence);
-    if (slot == nullptr || slot->phase == SlotPhase::empty) continue;
-    const std::uint64_t place = sequence - status.last_ordered - 1;
+    if (slot == nullptr) continue;
+    const std::uint64_t place = sequence - status.settled - 1;
     const std::uint8_t has = place < status.slots.size() ? status.slots[place] : 0;
     // The primary sends its proposal; the others take turns, in case it does not want to.
     const bool my_turn = context_.is_primary() ||
                          (sequence + peer.times_served) % context_.quorum.replicas == context_.self;
-    if ((has & kHasPrePrepare) == 0 && my_turn) add(slot->pre_prepare);
+    if ((has & kHasPrePrepare) == 0 && my_turn) {
+      // What is ordered is kept, whatever became of its number in later views.
+      const bool ordered = sequence <= context_.progress.last_ordered;
+      add(ordered ? Log::content_of(*slot, slot->batch) : slot->pre_prepare);
+    }
+    if (sequence > status.last_ordered && sequence <= context_.progress.last_ordered &&
+        (has & kHasCommitted) == 0) {
+      add(encode_vote(MessageType::decision, 0, sequence, slot->batch, context_.keys));
+    }
     if ((has & kHasPrepared) == 0) add(slot->own_prepare);
     if ((has & kHasCommitted) == 0) add(slot->own_commit);
   }

@@ -11,12 +11,14 @@
 #include "pbft/core/checkpoints.hpp"
 #include "pbft/core/context.hpp"
 #include "pbft/core/log.hpp"
+#include "pbft/core/view_changer.hpp"
 
 namespace prophecy::pbft {
 
 class Retransmission {
  public:
-  Retransmission(Context& context, Log& log, const Checkpoints& checkpoints);
+  Retransmission(Context& context, Log& log, const Checkpoints& checkpoints,
+                 const Agreement& agreement, const ViewChanger& view_changer);
 
   // True when the frame was authentic.
   bool on_status(ByteView frame, TimePoint now, ReplicaActions& out);
@@ -27,6 +29,7 @@ class Retransmission {
 
  private:
   struct Peer {
+    std::uint64_t view = 0;
     std::uint64_t first_retained = 1;
     std::uint64_t last_ordered = 0;
     std::uint64_t highest_seen = 0;  // of which it has anything
@@ -43,6 +46,8 @@ class Retransmission {
   Context& context_;
   Log& log_;
   const Checkpoints& checkpoints_;
+  const Agreement& agreement_;
+  const ViewChanger& view_changer_;
   std::vector<Peer> peers_;
   bool started_ = false;
   TimePoint next_tick_ = TimePoint::min();  // the first tick is due at once
@@ -50,6 +55,7 @@ class Retransmission {
   // Progress at the last tick.
   std::uint64_t ordered_then_ = 0;
   std::uint64_t stable_then_ = 0;
+  std::uint64_t settled_then_ = 0;
 };
 
 }  // namespace prophecy::pbft

@@ -7,7 +7,9 @@
 namespace prophecy::pbft {
 namespace {
 
-constexpr std::uint64_t kWindowMax = 65536;
+constexpr std::uint64_t kRetainedMax = 65536;
+// Of a view-change message: its records are the rest.
+constexpr std::uint64_t kViewChangeFixedMax = 8192 + kReplicasMax * 8192;
 constexpr std::uint32_t kFaultsMax = (kReplicasMax - 1) / 3;
 
 Result<> invalid(const char* expected) {
@@ -27,9 +29,15 @@ Result<> check(const ReplicaSettings& s) {
   }
   if (s.checkpoint_interval < 1 || s.checkpoint_bytes < 1) return invalid("a checkpoint interval");
   if (s.window < 2 * s.checkpoint_interval || s.window > kWindowMax) {
-    return invalid("a window of two checkpoint intervals to 65536 batches");
+    return invalid("a window of two checkpoint intervals to 8192 batches");
   }
-  if (s.retained_batches > kWindowMax) return invalid("at most 65536 retained batches");
+  // 2f+1 view-change messages have to fit into one frame.
+  const std::uint64_t view_change =
+      kViewChangeFixedMax + s.window * kBatchRecordSize * (1 + kProposalsMax);
+  if ((2 * s.faults + 1) * view_change > kFrameBytesMax) {
+    return invalid("a smaller window in so large a group");
+  }
+  if (s.retained_batches > kRetainedMax) return invalid("at most 65536 retained batches");
   // Else the log could fill up before a checkpoint is due that empties it.
   if (s.log_bytes_max < 2 * s.checkpoint_bytes) return invalid("a log of two checkpoint sizes");
   if (s.queue_requests_max < 2 || s.queue_bytes_max < kFrameBytesMax) {
@@ -37,6 +45,10 @@ Result<> check(const ReplicaSettings& s) {
   }
   if (s.status_interval <= Duration::zero() || s.heartbeat_interval < s.status_interval) {
     return invalid("a status interval not above the heartbeat interval");
+  }
+  if (s.view_change_timeout < s.status_interval ||
+      s.view_change_timeout_max < s.view_change_timeout) {
+    return invalid("a view change time-out above the status interval, not above its maximum");
   }
   return {};
 }

@@ -35,6 +35,11 @@ struct ReplicaSettings {
   std::uint64_t cached_reply_bytes_max = 256 * 1024 * 1024;
   std::uint32_t reads_in_flight_max = 4096;  // outside the order
 
+  // A backup that knows of a request waits so long for it to be ordered before it asks for another
+  // primary. Doubles with every view that brings nothing, up to view_change_timeout_max.
+  Duration view_change_timeout = milliseconds(500);
+  Duration view_change_timeout_max = seconds(30);
+
   Duration status_interval = milliseconds(50);  // while something is missing and nothing moves
   Duration heartbeat_interval = seconds(1);     // otherwise
 };

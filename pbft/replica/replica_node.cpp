@@ -164,16 +164,28 @@ void ReplicaNode::send(Outgoing& outgoing) {
 }
 
 void ReplicaNode::watch_state() {
-  const ReplicaState state = core_.status().state;
-  if (state == last_state_) return;
-  last_state_ = state;
-  if (state == ReplicaState::normal) {
-    log_.info("serving-again");
-    return;
-  }
   const ReplicaStatus status = core_.status();
-  log_.error(state == ReplicaState::diverged ? "diverged" : "needs-state-transfer",
-             {{"last_executed", status.last_executed}, {"last_stable", status.last_stable}});
+  if (status.state == last_state_ && status.view == last_view_) return;
+  last_state_ = status.state;
+  last_view_ = status.view;
+  switch (status.state) {
+    case ReplicaState::normal:
+      return log_.info("view-entered", {{"view", status.view},
+                                        {"primary", status.primary},
+                                        {"last_executed", status.last_executed}});
+    case ReplicaState::changing_view:
+      return log_.warning("view-change", {{"view", status.view},
+                                          {"cause", to_string(status.view_change_cause)},
+                                          {"primary", status.primary},
+                                          {"last_executed", status.last_executed},
+                                          {"last_stable", status.last_stable}});
+    case ReplicaState::needs_state_transfer:
+    case ReplicaState::diverged:
+      const bool diverged = status.state == ReplicaState::diverged;
+      return log_.error(
+          diverged ? "diverged" : "needs-state-transfer",
+          {{"last_executed", status.last_executed}, {"last_stable", status.last_stable}});
+  }
 }
 
 void ReplicaNode::report_drops() {

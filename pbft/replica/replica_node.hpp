@@ -70,6 +70,7 @@ class ReplicaNode final : private ReplicaTransport::Handler {
   bool settling_ = false;
   bool stopped_ = false;
   ReplicaState last_state_ = ReplicaState::normal;
+  std::uint64_t last_view_ = 0;
   DropCounters reported_drops_{};
   boost::asio::steady_timer report_timer_;
 };

@@ -23,6 +23,9 @@ Json core_json(const ReplicaCounters& counters) {
           {"status_sent", counters.status_sent},
           {"frames_repeated", counters.frames_repeated},
           {"checkpoints_stable", counters.checkpoints_stable},
+          {"contents_fetched", counters.contents_fetched},
+          {"view_changes_started", counters.view_changes_started},
+          {"views_entered", counters.views_entered},
           {"result_divergences", counters.result_divergences}};
 }
 
@@ -102,6 +105,7 @@ std::string status_json(const ReplicaParts& parts, const GroupFile& group) {
                   {"state", to_string(parts.status.state)},
                   {"view", parts.status.view},
                   {"primary", parts.status.primary},
+                  {"view_change_cause", to_string(parts.status.view_change_cause)},
                   {"peers", peers},
                   {"progress", progress_json(parts.status)},
                   {"core", core_json(parts.counters)},

@@ -1,18 +1,9 @@
 #include "pbft/wire/decode.hpp"
 
-#include "base/codec.hpp"
-#include "pbft/wire/limits.hpp"
+#include "pbft/wire/header_codec.hpp"
 
 namespace prophecy::pbft {
 namespace {
-
-// Reads the frame header; fails the reader when it is not of the wanted type.
-NodeId read_header(Reader& reader, MessageType type) {
-  const bool right_type = reader.integer<std::uint8_t>() == static_cast<std::uint8_t>(type);
-  const bool right_version = reader.integer<std::uint8_t>() == kWireVersion;
-  if (!right_type || !right_version) reader.fail();
-  return reader.integer<std::uint32_t>();
-}
 
 // A sequence number that stands for a batch: they start at 1.
 std::uint64_t read_sequence(Reader& reader) {
@@ -142,10 +133,15 @@ std::optional<StatusMessage> decode_status(ByteView frame, std::uint32_t replica
   StatusMessage message;
   message.replica = read_header(reader, MessageType::status);
   message.view = reader.integer<std::uint64_t>();
+  const auto flags = reader.integer<std::uint8_t>();
+  if (flags > 1) return std::nullopt;
+  message.changing_view = flags == 1;
   message.first_retained = read_sequence(reader);
   message.last_ordered = read_progress(reader);
   message.last_stable = read_progress(reader);
+  message.settled = read_progress(reader);
   const std::uint32_t count = reader.integer<std::uint16_t>();
+  if (message.settled > message.last_ordered) return std::nullopt;
   if (count > kStatusSlotsMax) return std::nullopt;
   message.slots = reader.raw(count);
   message.content = consumed(frame, reader);

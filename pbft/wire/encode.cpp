@@ -3,17 +3,10 @@
 #include <utility>
 
 #include "base/assert.hpp"
-#include "base/codec.hpp"
-#include "pbft/wire/limits.hpp"
+#include "pbft/wire/header_codec.hpp"
 
 namespace prophecy::pbft {
 namespace {
-
-void write_header(Writer& writer, MessageType type, NodeId sender) {
-  writer.integer(static_cast<std::uint8_t>(type));
-  writer.integer(kWireVersion);
-  writer.integer(sender);
-}
 
 template <std::unsigned_integral T>
 void overwrite(Bytes& bytes, std::size_t at, T value) {
@@ -146,9 +139,11 @@ Frame encode_status(const StatusMessage& status, const KeyRing& keys) {
   Writer writer(bytes);
   write_header(writer, MessageType::status, keys.self());
   writer.integer(status.view);
+  writer.integer(static_cast<std::uint8_t>(status.changing_view ? 1 : 0));
   writer.integer(status.first_retained);
   writer.integer(status.last_ordered);
   writer.integer(status.last_stable);
+  writer.integer(status.settled);
   writer.integer(static_cast<std::uint16_t>(status.slots.size()));
   writer.raw(status.slots);
   return authenticate(std::move(bytes), keys);

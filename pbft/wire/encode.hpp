@@ -39,7 +39,7 @@ class PrePrepareBuilder {
   std::uint32_t count_ = 0;
 };
 
-// `type` is prepare or commit.
+// `type` is prepare, commit or decision.
 [[nodiscard]] Frame encode_vote(MessageType type, std::uint64_t view, std::uint64_t sequence,
                                 const Digest& batch, const KeyRing& keys);
 // Uses all fields but `replica`, `content` and `tag`.

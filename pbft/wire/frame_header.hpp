@@ -23,6 +23,9 @@ enum class MessageType : std::uint8_t {
   status = 7,
   forward = 8,  // a request that a backup hands to the primary
   hello = 9,    // a client has connected: which sessions are reached over this connection
+  view_change = 10,
+  new_view = 11,
+  decision = 12,  // for a replica that is behind: what is committed at a number
 };
 [[nodiscard]] std::string_view to_string(MessageType type);
 

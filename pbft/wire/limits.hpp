@@ -19,12 +19,16 @@ constexpr std::uint32_t kBatchRequestsMax = 4096;  // an index in a batch has 16
 constexpr std::uint64_t kBatchBytesMax = 2 * 1024 * 1024;  // beyond one request
 constexpr std::uint32_t kSessionsMax = 4096;               // of one client
 constexpr std::uint32_t kStatusSlotsMax = 1024;            // batches that one Status speaks about
+constexpr std::uint64_t kWindowMax = 8192;                 // batches between the water marks
+constexpr std::size_t kProposalsMax = 3;  // different batches at one number, over all views
 constexpr std::uint64_t kSequenceMax = (std::uint64_t{1} << 46) - 1;  // 62 bits in a sigma
 
 // Sizes of the fixed parts.
 constexpr std::size_t kHeaderSize = 6;  // type, version, sender
 constexpr std::size_t kRequestFixedSize = kHeaderSize + 4 + 8 + 1 + 4 + 4;
 constexpr std::size_t kAuthenticatorSizeMax = kReplicasMax * kTagSize;
+
+constexpr std::size_t kBatchRecordSize = 8 + 8 + 32;  // number, view, digest in a view-change
 
 static_assert(kBatchRequestsMax <= 65535);
 static_assert(kRequestFixedSize + kOperationBytesMax + kAuthenticatorSizeMax + kBatchBytesMax +

@@ -25,6 +25,12 @@ std::string_view to_string(MessageType type) {
       return "forward";
     case MessageType::hello:
       return "hello";
+    case MessageType::view_change:
+      return "view-change";
+    case MessageType::new_view:
+      return "new-view";
+    case MessageType::decision:
+      return "decision";
   }
   return "unknown";
 }
@@ -37,7 +43,7 @@ std::optional<FrameHeader> peek_header(ByteView frame) {
   header.sender = reader.integer<std::uint32_t>();
   if (reader.failed() || version != kWireVersion) return std::nullopt;
   if (type < static_cast<std::uint8_t>(MessageType::request) ||
-      type > static_cast<std::uint8_t>(MessageType::hello)) {
+      type > static_cast<std::uint8_t>(MessageType::decision)) {
     return std::nullopt;
   }
   header.type = static_cast<MessageType>(type);

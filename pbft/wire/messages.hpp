@@ -39,7 +39,7 @@ struct PrePrepareMessage {
   std::vector<RequestMessage> requests;
 };
 
-// A prepare or a commit.
+// A prepare, a commit or a decision, whose view says nothing.
 struct VoteMessage {
   NodeId replica = 0;
   std::uint64_t view = 0;
@@ -91,10 +91,12 @@ constexpr std::uint8_t kHasCommitted = 4;
 struct StatusMessage {
   NodeId replica = 0;
   std::uint64_t view = 0;
+  bool changing_view = false;        // the view is asked for, and has not begun
   std::uint64_t first_retained = 0;  // older batches can no longer be had from it
   std::uint64_t last_ordered = 0;
   std::uint64_t last_stable = 0;
-  std::span<const std::uint8_t> slots;  // bits for last_ordered+1, +2, ...
+  std::uint64_t settled = 0;            // up to it nothing is missing, in the current view either
+  std::span<const std::uint8_t> slots;  // bits for settled+1, +2, ...
   ByteView content;
   ByteView authenticator;
 };

@@ -3,6 +3,7 @@
 #include <cstdlib>
 
 #include "pbft/wire/decode.hpp"
+#include "pbft/wire/view_change.hpp"
 
 namespace {
 
@@ -32,7 +33,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     for (const auto& request : m->requests)
       require_within(request.content, frame);
   }
-  for (const auto type : {MessageType::prepare, MessageType::commit}) {
+  for (const auto type : {MessageType::prepare, MessageType::commit, MessageType::decision}) {
     if (const auto m = decode_vote(frame, type, replicas)) require_within(m->content, frame);
   }
   if (const auto m = decode_reply(frame)) require_within(m->result, frame);
@@ -40,5 +41,15 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (const auto m = decode_status(frame, replicas)) require_within({m->slots}, frame);
   if (const auto m = decode_forward(frame)) require_within(m->request, frame);
   if (const auto m = decode_hello(frame)) require_within(m->content, frame);
+  if (const auto m = decode_view_change(frame, replicas)) {
+    for (const ByteView claim : m->certificate)
+      require_within(claim, frame);
+    require_within(m->signature, frame);
+  }
+  if (const auto m = decode_new_view(frame, replicas)) {
+    for (const ByteView view_change : m->view_changes)
+      require_within(view_change, frame);
+    require_within(m->signature, frame);
+  }
   return 0;
 }

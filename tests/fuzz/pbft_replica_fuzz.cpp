@@ -1,6 +1,7 @@
 // A replica under arbitrary frames. The input is a script: each step is a frame of raw bytes, or
 // a message with arbitrary fields under the valid keys of a peer or client, so that the fuzzer
 // gets behind the MACs. Nothing may trip an assertion, and what is kept has to stay bounded.
+#include <array>
 #include <cstdint>
 #include <cstdlib>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "pbft/core/replica.hpp"
 #include "pbft/wire/decode.hpp"
 #include "pbft/wire/encode.hpp"
+#include "pbft/wire/view_change.hpp"
 
 namespace {
 
@@ -68,7 +70,7 @@ PrePrepareBuilder::Finished pre_prepare_from(Reader& script, const KeyRing& keys
     const auto decoded = decode_request(*request, kReplicas);
     builder.append(*request, decoded ? sha256(decoded->content) : Digest{});
   }
-  return builder.finish(0, sequence, keys);
+  return builder.finish(script.integer<std::uint8_t>() % 3u, sequence, keys);
 }
 
 Frame status_from(Reader& script, const KeyRing& keys) {
@@ -80,13 +82,43 @@ Frame status_from(Reader& script, const KeyRing& keys) {
   return encode_status(status, keys);
 }
 
+Frame view_change_from(Reader& script, NodeId from, const Digest& proposed) {
+  ViewChangeMessage message;
+  message.view = 1 + script.integer<std::uint8_t>() % 3u;
+  for (auto* records : {&message.prepared, &message.pre_prepared}) {
+    const std::uint32_t count = script.integer<std::uint8_t>() % 4u;
+    for (std::uint32_t i = 1; i <= count; ++i) {
+      records->push_back(
+          {i, script.integer<std::uint8_t>() % message.view, digest_from(script, proposed)});
+    }
+  }
+  return encode_view_change(message, ring_of(from));
+}
+
+// From the primary of that view; of the others' messages, some may be for another one.
+Frame new_view_from(Reader& script, NodeId subject, const Digest& proposed) {
+  const std::uint64_t view = 1 + script.integer<std::uint8_t>() % 3u;
+  std::vector<Frame> frames;
+  std::vector<ByteView> view_changes;
+  for (NodeId from = 0; from < kReplicas; ++from) {
+    if (from == subject) continue;
+    frames.push_back(view_change_from(script, from, proposed));
+    view_changes.emplace_back(*frames.back());
+  }
+  return encode_new_view(view, view_changes, ring_of(view % kReplicas));
+}
+
 Frame frame_from(Reader& script, NodeId subject, Digest& proposed) {
   NodeId peer = script.integer<std::uint8_t>() % kReplicas;
   if (peer == subject) peer = (peer + 1) % kReplicas;
   const KeyRing& keys = ring_of(peer);
-  switch (script.integer<std::uint8_t>() % 8) {
+  switch (script.integer<std::uint8_t>() % 10) {
     case 0:
       return request_from(script);
+    case 7:
+      return view_change_from(script, peer, proposed);
+    case 8:
+      return new_view_from(script, subject, proposed);
     case 1: {
       const auto finished = pre_prepare_from(script, keys);
       proposed = finished.batch;
@@ -94,10 +126,11 @@ Frame frame_from(Reader& script, NodeId subject, Digest& proposed) {
     }
     case 2:
     case 3: {
-      const auto type =
-          script.integer<std::uint8_t>() % 2 == 0 ? MessageType::prepare : MessageType::commit;
+      const auto type = std::array{MessageType::prepare, MessageType::commit,
+                                   MessageType::decision}[script.integer<std::uint8_t>() % 3u];
+      const std::uint64_t view = script.integer<std::uint8_t>() % 3u;
       const std::uint64_t sequence = script.integer<std::uint8_t>() % 32u;
-      return encode_vote(type, 0, sequence, digest_from(script, proposed), keys);
+      return encode_vote(type, view, sequence, digest_from(script, proposed), keys);
     }
     case 4: {
       const std::uint64_t sequence = script.integer<std::uint8_t>();

@@ -59,11 +59,12 @@ pbft::Frame ByzantineSender::lie(const pbft::Outgoing& honest) {
   const ByteView frame = *honest.frame;
   const std::uint32_t n = keys_.replicas();
   const pbft::Digest other = digest_of(random_.below(3));
-  for (const auto type : {pbft::MessageType::prepare, pbft::MessageType::commit}) {
+  for (const auto type :
+       {pbft::MessageType::prepare, pbft::MessageType::commit, pbft::MessageType::decision}) {
     if (const auto vote = pbft::decode_vote(frame, type, n)) {
       const bool about_another = random_.chance(30);
       return pbft::encode_vote(random_.chance(20) ? pbft::MessageType::commit : type,
-                               random_.below(2),
+                               vote->view + random_.below(2),
                                vote->sequence + (about_another ? random_.below(5) : 0),
                                random_.chance(50) ? other : vote->batch, keys_);
     }
@@ -78,8 +79,60 @@ pbft::Frame ByzantineSender::lie(const pbft::Outgoing& honest) {
     status->slots = slots;
     return pbft::encode_status(*status, keys_);
   }
+  if (auto message = pbft::decode_view_change(frame, n)) return wrong_view_change(*message);
+  if (const auto message = pbft::decode_new_view(frame, n)) return wrong_new_view(*message);
   if (pbft::decode_reply(frame)) return wrong_reply(frame);
   return garbage(frame);
+}
+
+// Signed and well-formed, so that nothing but the rules of the protocol can tell.
+pbft::Frame ByzantineSender::wrong_view_change(pbft::ViewChangeMessage message) {
+  switch (random_.below(5)) {
+    case 0:
+      message.prepared.clear();
+      break;
+    case 1:
+      message.prepared.clear();
+      message.pre_prepared.clear();
+      break;
+    case 2:  // another batch, prepared in the newest view of all
+      for (auto* records : {&message.prepared, &message.pre_prepared}) {
+        for (pbft::BatchRecord& record : *records) {
+          record.batch = digest_of(random_.below(3));
+          record.view = message.view - 1;
+        }
+      }
+      break;
+    case 3:
+      message.view += random_.below(4);
+      break;
+    default:
+      message.stable = 0;
+      message.certificate.clear();
+      break;
+  }
+  return pbft::encode_view_change(message, keys_);
+}
+
+pbft::Frame ByzantineSender::wrong_new_view(const pbft::NewViewMessage& message) {
+  std::vector<ByteView> view_changes = message.view_changes;
+  pbft::Frame lie;
+  switch (random_.below(3)) {
+    case 0:
+      view_changes.pop_back();
+      break;
+    case 1:
+      view_changes.back() = view_changes.front();
+      break;
+    default:
+      if (auto own = pbft::decode_view_change(view_changes[random_.below(view_changes.size())],
+                                              keys_.replicas())) {
+        lie = wrong_view_change(*own);  // in its own name, where it stood for another's
+        view_changes.back() = *lie;
+      }
+      break;
+  }
+  return pbft::encode_new_view(message.view, view_changes, keys_);
 }
 
 pbft::Frame ByzantineSender::wrong_reply(ByteView frame) {

@@ -9,6 +9,7 @@
 #include "pbft/auth/key_ring.hpp"
 #include "pbft/core/actions.hpp"
 #include "pbft/wire/encode.hpp"
+#include "pbft/wire/view_change.hpp"
 #include "simulation/random.hpp"
 
 namespace prophecy::simulation {
@@ -24,6 +25,8 @@ class ByzantineSender {
   [[nodiscard]] pbft::Frame lie(const pbft::Outgoing& honest);
   // As primary, towards one half of the group: another proposal, and a commit for it.
   [[nodiscard]] pbft::Frame other_world(const pbft::Frame& honest);
+  [[nodiscard]] pbft::Frame wrong_view_change(pbft::ViewChangeMessage message);
+  [[nodiscard]] pbft::Frame wrong_new_view(const pbft::NewViewMessage& message);
   [[nodiscard]] pbft::Frame wrong_reply(ByteView frame);
   [[nodiscard]] pbft::Frame garbage(ByteView frame);
 

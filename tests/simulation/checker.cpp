@@ -63,13 +63,13 @@ void Checker::on_completed(const Call& call, const pbft::Completion& completion)
       }
       return;
     case pbft::CallOutcome::timed_out:
-      if (!call.impatient && !scenario_.byzantine_primary) fail(who + " has timed out");
+      if (!call.impatient && scenario_.asks_for_liveness()) fail(who + " has timed out");
       return;
     case pbft::CallOutcome::overloaded:
       return;
     case pbft::CallOutcome::unavailable:
     case pbft::CallOutcome::no_agreement:
-      if (!scenario_.byzantine_primary) fail(who + " found no agreement");
+      if (scenario_.asks_for_liveness()) fail(who + " found no agreement");
       return;
   }
 }

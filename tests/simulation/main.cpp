@@ -21,6 +21,7 @@ constexpr std::pair<const char*, Canary> kCanaries[] = {
     {"double_execution", Canary::double_execution},
     {"wrong_result", Canary::wrong_result},
     {"lost_write", Canary::lost_write},
+    {"small_view_change", Canary::small_view_change},
     {"reply_accepted_early", Canary::reply_accepted_early},
 };
 

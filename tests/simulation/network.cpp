@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "pbft/wire/decode.hpp"
+#include "pbft/wire/view_change.hpp"
 
 namespace prophecy::simulation {
 namespace {
@@ -26,7 +27,8 @@ std::string describe_frame(ByteView frame) {
   if (const auto m = pbft::decode_checkpoint(frame)) {
     text += " #" + std::to_string(m->sequence) + " " + to_hex(ByteView(m->order).first(3));
   }
-  for (const auto type : {pbft::MessageType::prepare, pbft::MessageType::commit}) {
+  for (const auto type :
+       {pbft::MessageType::prepare, pbft::MessageType::commit, pbft::MessageType::decision}) {
     for (std::uint32_t n = 4; n <= 13; n += 3) {
       if (const auto m = pbft::decode_vote(frame, type, n)) {
         text += " #" + std::to_string(m->sequence) + " " + to_hex(ByteView(m->batch).first(3));
@@ -38,9 +40,19 @@ std::string describe_frame(ByteView frame) {
       text += " session " + std::to_string(m->session) + " time " + std::to_string(m->timestamp);
       if (m->read_only) text += " read-only";
     }
+    if (const auto m = pbft::decode_view_change(frame, n)) {
+      text += " for view " + std::to_string(m->view) + " stable " + std::to_string(m->stable) +
+              " prepared " + std::to_string(m->prepared.size());
+    }
+    if (const auto m = pbft::decode_new_view(frame, n)) {
+      text += " of view " + std::to_string(m->view);
+    }
     if (const auto m = pbft::decode_status(frame, n)) {
-      text += " ordered " + std::to_string(m->last_ordered) + " stable " +
-              std::to_string(m->last_stable);
+      text += std::string(m->changing_view ? " asks for view " : " in view ") +
+              std::to_string(m->view) + " ordered " + std::to_string(m->last_ordered) + " stable " +
+              std::to_string(m->last_stable) + " has ";
+      for (const std::uint8_t bits : m->slots)
+        text += static_cast<char>('0' + bits);
     }
   }
   if (const auto m = pbft::decode_reply(frame)) {

@@ -11,6 +11,7 @@ pbft::QuorumRule rule_of(const Scenario& scenario) {
     --rule.prepared;
     --rule.committed;
   }
+  if (scenario.canary == Canary::small_view_change) rule.view_change = rule.weak;
   return rule;
 }
 
@@ -25,7 +26,7 @@ ReplicaHost::ReplicaHost(const Scenario& scenario, const pbft::KeyRing& keys, Sc
       checker_(checker),
       send_(std::move(send)),
       replica_(scenario.replica, keys, rule_of(scenario)),
-      byzantine_(keys, random, scenario.byzantine_primary && keys.self() == 0) {}
+      byzantine_(keys, random, scenario.equivocator == keys.self()) {}
 
 void ReplicaHost::start() {
   arm();

@@ -10,12 +10,12 @@ TimePoint at(std::uint64_t ms) {
   return TimePoint{} + milliseconds(ms);
 }
 
-// `count` different backups that are not yet in `taken`.
-std::uint64_t pick_backups(Random& random, std::uint32_t replicas, std::uint32_t count,
-                           std::uint64_t taken) {
+// `count` different replicas that are not yet in `taken`.
+std::uint64_t pick_replicas(Random& random, std::uint32_t replicas, std::uint32_t count,
+                            std::uint64_t taken) {
   std::uint64_t picked = 0;
   while (static_cast<std::uint32_t>(std::popcount(picked)) < count) {
-    const std::uint64_t bit = std::uint64_t{1} << random.between(1, replicas - 1);
+    const std::uint64_t bit = std::uint64_t{1} << random.below(replicas);
     if ((taken & bit) == 0) picked |= bit;
   }
   return picked;
@@ -24,9 +24,9 @@ std::uint64_t pick_backups(Random& random, std::uint32_t replicas, std::uint32_t
 void plan_faulty_nodes(Random& random, Scenario& scenario) {
   const auto faulty = static_cast<std::uint32_t>(random.between(0, scenario.faults));
   const auto byzantine = static_cast<std::uint32_t>(random.between(0, faulty));
-  scenario.byzantine = pick_backups(random, scenario.replicas(), byzantine, 0);
+  scenario.byzantine = pick_replicas(random, scenario.replicas(), byzantine, 0);
   std::uint64_t crashed =
-      pick_backups(random, scenario.replicas(), faulty - byzantine, scenario.byzantine);
+      pick_replicas(random, scenario.replicas(), faulty - byzantine, scenario.byzantine);
   for (; crashed != 0; crashed &= crashed - 1) {
     scenario.crashes.push_back(
         {static_cast<NodeId>(std::countr_zero(crashed)), at(random.between(0, 400))});
@@ -59,7 +59,7 @@ void plan_partitions(Random& random, Scenario& scenario) {
   }
   const std::uint64_t count = random.below(3);
   const std::uint64_t victims =
-      keeps_all ? 0 : pick_backups(random, scenario.replicas(), spare, faulty);
+      keeps_all ? 0 : pick_replicas(random, scenario.replicas(), spare, faulty);
   for (std::uint64_t i = 0; i < count; ++i) {
     PartitionPlan partition;
     const std::uint64_t from = random.below(400);
@@ -78,6 +78,8 @@ void plan_settings(Random& random, Scenario& scenario) {
   settings.checkpoint_interval = random.between(1, 6);
   settings.checkpoint_bytes = random.chance(30) ? random.between(10, 60) : 1 << 20;
   settings.window = settings.checkpoint_interval * random.between(2, 4);
+  settings.view_change_timeout = milliseconds(random.between(100, 500));
+  settings.view_change_timeout_max = seconds(4);
   if (random.chance(20)) settings.cached_reply_bytes_max = 8192;
 }
 
@@ -95,7 +97,7 @@ void plan_load(Random& random, Scenario& scenario) {
   // At most f of them: with f faulty ones, f+1 are left that answer.
   if (!scenario.linearizable_reads && random.chance(30)) {
     scenario.read_failures =
-        pick_backups(random, scenario.replicas(), scenario.faults, scenario.byzantine);
+        pick_replicas(random, scenario.replicas(), scenario.faults, scenario.byzantine);
     for (const CrashPlan& crash : scenario.crashes) {
       scenario.read_failures &= ~(std::uint64_t{1} << crash.replica);
     }
@@ -114,10 +116,15 @@ void plan_canary(Random& random, Scenario& scenario) {
   scenario.byzantine = 0;
   if (scenario.canary == Canary::small_quorum) {
     scenario.byzantine = 1;
-    scenario.byzantine_primary = true;
+    scenario.equivocator = 0;
+  }
+  if (scenario.canary == Canary::small_view_change) {
+    scenario.network.loss_percent = 20;
+    scenario.network.late_percent = 20;
+    scenario.byzantine = pick_replicas(random, 4, 1, 0);
   }
   if (scenario.canary == Canary::reply_accepted_early) {
-    scenario.byzantine = pick_backups(random, 4, 1, 0);
+    scenario.byzantine = pick_replicas(random, 4, 1, 0);
   }
 }
 
@@ -136,8 +143,9 @@ Scenario make_scenario(std::uint64_t seed, Canary canary) {
   plan_settings(random, scenario);
   plan_load(random, scenario);
   if (random.chance(8)) {
-    scenario.byzantine = (scenario.byzantine & (scenario.byzantine - 1)) | 1;
-    scenario.byzantine_primary = true;
+    scenario.equivocator = 0;
+    scenario.byzantine = 1;
+    scenario.crashes.clear();
   }
   plan_canary(random, scenario);
   scenario.healed = at(1000);
@@ -147,7 +155,7 @@ Scenario make_scenario(std::uint64_t seed, Canary canary) {
 std::string describe(const Scenario& s) {
   std::ostringstream out;
   out << "n=" << s.replicas() << " byzantine=0x" << std::hex << s.byzantine << std::dec
-      << (s.byzantine_primary ? " (primary)" : "") << " crashes=" << s.crashes.size()
+      << (s.equivocator ? " (one equivocates)" : "") << " crashes=" << s.crashes.size()
       << " partitions=" << s.partitions.size() << " loss=" << s.network.loss_percent
       << "% corrupt=" << s.network.corrupt_percent << "% clients=" << s.clients << "x" << s.sessions
       << " calls=" << s.calls << " checkpoint=" << s.replica.checkpoint_interval

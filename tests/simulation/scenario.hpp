@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,7 @@ enum class Canary : std::uint8_t {
   double_execution,      // a correct replica executes an operation twice
   wrong_result,          // f+1 replicas get a wrong result from their service
   lost_write,            // f+1 replicas' services forget an append they confirmed
+  small_view_change,     // views begin with f+1 view-change messages, beside a replica that lies
   reply_accepted_early,  // a client is content with one reply, beside a replica that lies
 };
 
@@ -50,9 +52,9 @@ struct Scenario {
   NetworkPlan network;
   std::vector<PartitionPlan> partitions;
   std::vector<CrashPlan> crashes;
-  std::uint64_t byzantine = 0;      // bits of replicas
-  bool byzantine_primary = false;   // only safety can be asked for
-  std::uint64_t read_failures = 0;  // bits of replicas whose service fails reads at times
+  std::uint64_t byzantine = 0;        // bits of replicas
+  std::optional<NodeId> equivocator;  // of them, one that proposes two histories as primary
+  std::uint64_t read_failures = 0;    // bits of replicas whose service fails reads at times
   bool linearizable_reads = false;
   std::uint32_t clients = 1;
   std::uint32_t sessions = 2;  // of each client
@@ -64,6 +66,8 @@ struct Scenario {
   TimePoint healed;                      // from here on the network only delays
   Canary canary = Canary::none;
 
+  // Of a defect, nothing but that it is found is asked.
+  [[nodiscard]] bool asks_for_liveness() const { return canary != Canary::small_quorum; }
   [[nodiscard]] bool is_byzantine(NodeId replica_id) const {
     return ((byzantine >> replica_id) & 1) != 0;
   }

@@ -12,6 +12,11 @@ constexpr Duration kLivenessBound = seconds(20);
 // And so much more for every replica to have caught up.
 constexpr Duration kCatchUpTime = seconds(4);
 
+bool takes_part(const ReplicaHost& host) {
+  const pbft::ReplicaState state = host.replica().status().state;
+  return state == pbft::ReplicaState::normal || state == pbft::ReplicaState::changing_view;
+}
+
 }  // namespace
 
 World::World(std::uint64_t seed, Canary canary, bool trace)
@@ -64,7 +69,7 @@ RunResult World::run() {
     check_bounds();
   }
   check_end();
-  if (checker_.ok() && !scenario_.byzantine_primary && !excused()) {
+  if (checker_.ok() && scenario_.asks_for_liveness() && !excused()) {
     const TimePoint caught_up = std::max(scheduler_.now(), scenario_.healed) + kCatchUpTime;
     while (checker_.ok() && scheduler_.now() < caught_up && scheduler_.step())
       check_bounds();
@@ -106,7 +111,7 @@ std::uint32_t World::lost_for_good() const {
   for (const CrashPlan& crash : scenario_.crashes)
     lost |= std::uint64_t{1} << crash.replica;
   for (NodeId node = 0; node < replicas_.size(); ++node) {
-    if (replicas_[node]->replica().status().state != pbft::ReplicaState::normal) {
+    if (!takes_part(*replicas_[node])) {
       lost |= std::uint64_t{1} << node;
     }
   }
@@ -118,7 +123,7 @@ bool World::excused() const {
 }
 
 void World::check_end() {
-  if (!checker_.ok() || scenario_.byzantine_primary || excused()) return;
+  if (!checker_.ok() || !scenario_.asks_for_liveness() || excused()) return;
   for (const auto& client : clients_) {
     if (!client->finished()) {
       checker_.fail(std::to_string(client->open_calls()) +
@@ -135,7 +140,7 @@ void World::check_caught_up() {
   for (NodeId node = 0; node < replicas_.size(); ++node) {
     const pbft::ReplicaStatus status = replicas_[node]->replica().status();
     if (scenario_.is_byzantine(node) || replicas_[node]->crashed() ||
-        status.state != pbft::ReplicaState::normal || status.last_executed == highest) {
+        !takes_part(*replicas_[node]) || status.last_executed == highest) {
       continue;
     }
     checker_.fail("replica " + std::to_string(node) + " has executed " +

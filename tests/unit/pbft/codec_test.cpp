@@ -4,6 +4,7 @@
 
 #include "pbft/group.hpp"
 #include "pbft/wire/limits.hpp"
+#include "pbft/wire/view_change.hpp"
 
 namespace prophecy::pbft::test {
 namespace {
@@ -13,7 +14,20 @@ bool decodes(ByteView frame) {
          decode_vote(frame, MessageType::prepare, kReplicas) ||
          decode_vote(frame, MessageType::commit, kReplicas) || decode_reply(frame) ||
          decode_checkpoint(frame) || decode_status(frame, kReplicas) || decode_forward(frame) ||
-         decode_hello(frame);
+         decode_hello(frame) || decode_view_change(frame, kReplicas) ||
+         decode_new_view(frame, kReplicas);
+}
+
+Frame view_change() {
+  const Frame claim = encode_checkpoint(8, Digest{}, Digest{}, ring(1));
+  ViewChangeMessage message;
+  message.view = 4;
+  message.stable = 8;
+  message.certificate = {ByteView(*claim)};
+  message.prepared = {{9, 1, sha256(as_bytes("a"))}, {11, 3, sha256(as_bytes("b"))}};
+  message.pre_prepared = {
+      {9, 1, sha256(as_bytes("a"))}, {9, 2, sha256(as_bytes("c"))}, {11, 3, sha256(as_bytes("b"))}};
+  return encode_view_change(message, ring(2));
 }
 
 Frame status() {
@@ -36,7 +50,9 @@ std::vector<Frame> one_of_each() {
           encode_checkpoint(8, sha256(as_bytes("o")), sha256(as_bytes("r")), ring(3)),
           status(),
           encode_forward(*request(7), ring(1)),
-          encode_hello(3, 64, 2, ring(kClient))};
+          encode_hello(3, 64, 2, ring(kClient)),
+          view_change(),
+          encode_new_view(4, {ByteView(*view_change()), ByteView(*view_change())}, ring(0))};
 }
 
 TEST_CASE("Every message decodes to what was encoded") {
@@ -74,6 +90,17 @@ TEST_CASE("Every message decodes to what was encoded") {
   CHECK(c->order == sha256(as_bytes("o")));
   CHECK(c->results == sha256(as_bytes("r")));
   CHECK(ring(0).verify_signature(3, sha256(c->content), c->signature));
+
+  const Frame asks = view_change();
+  const auto v = decode_view_change(*asks, kReplicas);
+  REQUIRE(v);
+  CHECK(v->replica == 2);
+  CHECK(v->view == 4);
+  CHECK(v->stable == 8);
+  CHECK(v->certificate.size() == 1);
+  CHECK(v->prepared.size() == 2);
+  CHECK(v->pre_prepared[1] == BatchRecord{9, 2, sha256(as_bytes("c"))});
+  CHECK(ring(0).verify_signature(2, sha256(v->content), v->signature));
 
   const Frame answer = reply(2, 7, "result", 5 << 16);
   const auto a = decode_reply(*answer);
@@ -144,6 +171,27 @@ TEST_CASE("Fields out of bounds are refused") {
   other_version[1] = kWireVersion + 1;
   CHECK_FALSE(decode_request(other_version, kReplicas));
   CHECK_FALSE(peek_header(other_version));
+}
+
+TEST_CASE("Records of a view-change have to be in order, within the window, and of older views") {
+  const auto is_refused = [](std::vector<BatchRecord> records) {
+    ViewChangeMessage prepared, pre_prepared;
+    prepared.view = pre_prepared.view = 4;
+    prepared.prepared = records;
+    pre_prepared.pre_prepared = records;
+    return !decode_view_change(*encode_view_change(prepared, ring(1)), kReplicas) &&
+           !decode_view_change(*encode_view_change(pre_prepared, ring(1)), kReplicas);
+  };
+  CHECK_FALSE(is_refused({{1, 0, {}}, {2, 3, {}}}));
+  CHECK(is_refused({{2, 0, {}}, {1, 0, {}}}));
+  CHECK(is_refused({{1, 4, {}}}));
+  CHECK(is_refused({{0, 0, {}}}));
+  CHECK(is_refused({{kWindowMax + 1, 0, {}}}));
+  CHECK(is_refused(std::vector<BatchRecord>(kProposalsMax + 1, {1, 0, {}})));
+  ViewChangeMessage unproven;
+  unproven.view = 1;
+  unproven.stable = 8;
+  CHECK_FALSE(decode_view_change(*encode_view_change(unproven, ring(1)), kReplicas));
 }
 
 TEST_CASE("A frame's header can be read without the rest") {

@@ -10,6 +10,7 @@ Frame status(NodeId from, std::uint64_t last_ordered, std::uint64_t first_retain
   StatusMessage message;
   message.first_retained = first_retained;
   message.last_ordered = last_ordered;
+  message.settled = last_ordered;
   message.last_stable = last_stable;
   message.slots = slots;
   return encode_status(message, ring(from));

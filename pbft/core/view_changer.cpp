@@ -1,0 +1,293 @@
+#include "pbft/core/view_changer.hpp"
+
+#include <algorithm>
+#include <bit>
+
+#include "base/assert.hpp"
+#include "pbft/wire/decode.hpp"
+
+namespace prophecy::pbft {
+
+ViewChanger::ViewChanger(Context& context, Log& log, Checkpoints& checkpoints, Agreement& agreement,
+                         Patience& patience)
+    : context_(context),
+      log_(log),
+      checkpoints_(checkpoints),
+      agreement_(agreement),
+      patience_(patience),
+      asked_(context.quorum.replicas) {}
+
+Duration ViewChanger::patience_length() const {
+  const Duration longest = context_.settings.view_change_timeout_max;
+  Duration length = context_.settings.view_change_timeout;
+  for (std::uint32_t i = 0; i < futile_views_ && length < longest; ++i)
+    length *= 2;
+  return std::min(length, longest);
+}
+
+bool ViewChanger::is_held_up() const {
+  return agreement_.settled() >= agreement_.high_water_mark() ||
+         log_.bytes() >= context_.settings.log_bytes_max / 2;
+}
+
+void ViewChanger::arm(TimePoint now) {
+  next_tick_ = TimePoint::max();
+  if (context_.state == ReplicaState::changing_view) {
+    if (give_up_at_) next_tick_ = *give_up_at_;
+    return;
+  }
+  if (context_.state != ReplicaState::normal) return;
+  if (futile_views_ > 0 && context_.progress.last_ordered > ordered_at_entry_) futile_views_ = 0;
+  // What was proposed has to be settled in time, too. Those that have executed it in an older view
+  // wait for no request any more, while others may need their votes in a new one. For that, a
+  // primary gives itself up as well.
+  const std::uint64_t settled = agreement_.settled();
+  const bool unsettled = log_.highest_proposed() > settled;
+  if (!unsettled || settled != settled_then_) settled_since_ = now;
+  settled_then_ = settled;
+  if (unsettled) next_tick_ = settled_since_ + patience_length();
+  if (context_.is_primary()) return;
+  if (is_held_up()) patience_.restart(now);
+  if (const auto since = patience_.waiting_since()) {
+    next_tick_ = std::min(next_tick_, *since + patience_length());
+  }
+}
+
+void ViewChanger::on_tick(TimePoint now, ReplicaActions& out) {
+  if (now < next_tick_) return;
+  const ViewChangeCause cause = cause_of_tick();
+  const bool futile = context_.state == ReplicaState::changing_view ||
+                      (new_view_ != nullptr && context_.progress.last_ordered == ordered_at_entry_);
+  if (futile) ++futile_views_;
+  ask_for(context_.view + 1, cause, now, out);
+}
+
+ViewChangeCause ViewChanger::cause_of_tick() const {
+  if (context_.state == ReplicaState::changing_view) return ViewChangeCause::no_new_view;
+  return next_tick_ == settled_since_ + patience_length() ? ViewChangeCause::nothing_settled
+                                                          : ViewChangeCause::request_waited;
+}
+
+void ViewChanger::ask_for(std::uint64_t view, ViewChangeCause cause, TimePoint now,
+                          ReplicaActions& out) {
+  cause_ = cause;
+  ASSERT(view > context_.view);
+  ++context_.counters.view_changes_started;
+  context_.view = view;
+  context_.state = ReplicaState::changing_view;
+  new_view_.reset();
+  give_up_at_.reset();
+  asked_[context_.self] = {view, make_view_change(view)};
+  context_.send_to_peers(asked_[context_.self].frame, out);
+  join_others(now, out);
+  begin_as_primary(now, out);
+}
+
+Frame ViewChanger::make_view_change(std::uint64_t view) const {
+  ViewChangeMessage message;
+  message.view = view;
+  message.stable = checkpoints_.stable().sequence;
+  for (const Frame& frame : checkpoints_.certificate())
+    message.certificate.emplace_back(*frame);
+  for (std::uint64_t sequence = message.stable + 1; sequence <= log_.highest_known(); ++sequence) {
+    const Slot* slot = log_.find(sequence);
+    if (slot == nullptr) continue;
+    if (slot->prepared) {
+      message.prepared.push_back({sequence, slot->prepared->view, slot->prepared->batch});
+    }
+    for (const Proposal& proposal : slot->proposals) {
+      // What a checkpoint certified meanwhile has been pre-prepared in no view before this one.
+      const std::uint64_t known_view = std::min(proposal.view, view - 1);
+      message.pre_prepared.push_back({sequence, known_view, proposal.batch});
+    }
+  }
+  return encode_view_change(message, context_.keys);
+}
+
+bool ViewChanger::is_certified(const ViewChangeMessage& message) const {
+  if (message.stable == 0) return true;
+  std::uint64_t signers = 0;
+  std::optional<Digest> order;
+  for (const ByteView frame : message.certificate) {
+    const auto claim = decode_checkpoint(frame);
+    if (!claim || claim->sequence != message.stable ||
+        !is_replica(claim->replica, context_.quorum.replicas) ||
+        claim->order != order.value_or(claim->order) ||
+        !context_.keys.verify_signature(claim->replica, sha256(claim->content), claim->signature)) {
+      return false;
+    }
+    order = claim->order;
+    signers |= std::uint64_t{1} << claim->replica;
+  }
+  return static_cast<std::uint32_t>(std::popcount(signers)) >= context_.quorum.stable;
+}
+
+std::optional<ViewChangeMessage> ViewChanger::verified(ByteView frame) {
+  auto message = decode_view_change(frame, context_.quorum.replicas);
+  if (!message || !is_replica(message->replica, context_.quorum.replicas)) return std::nullopt;
+  const auto is_within = [&](const std::vector<BatchRecord>& records) {
+    return records.empty() || records.back().sequence - message->stable <= context_.settings.window;
+  };
+  if (!is_within(message->prepared) || !is_within(message->pre_prepared)) return std::nullopt;
+  // The same frame need not be verified again within a new-view message.
+  const Frame& known = asked_[message->replica].frame;
+  if (known != nullptr && std::equal(known->begin(), known->end(), frame.begin(), frame.end())) {
+    return message;
+  }
+  if (!context_.keys.verify_signature(message->replica, sha256(message->content),
+                                      message->signature)) {
+    return std::nullopt;
+  }
+  if (!is_certified(*message)) return std::nullopt;
+  return message;
+}
+
+bool ViewChanger::on_view_change(ByteView frame, TimePoint now, ReplicaActions& out) {
+  const auto message = decode_view_change(frame, context_.quorum.replicas);
+  if (!message) {
+    context_.drop(DropReason::malformed);
+    return false;
+  }
+  if (!is_replica(message->replica, context_.quorum.replicas) ||
+      message->replica == context_.self) {
+    context_.drop(DropReason::unknown_sender);
+    return false;
+  }
+  Asked& asked = asked_[message->replica];
+  if (message->view <= asked.view || message->view < context_.view) {
+    context_.drop(message->view == asked.view ? DropReason::duplicate : DropReason::wrong_view);
+    return false;
+  }
+  if (!verified(frame)) {
+    context_.drop(DropReason::bad_signature);
+    return false;
+  }
+  asked = {message->view, std::make_shared<const Bytes>(frame.begin(), frame.end())};
+  join_others(now, out);
+  begin_as_primary(now, out);
+  return true;
+}
+
+// Those that are further have asked for it before; their messages may be lost.
+std::uint32_t ViewChanger::asking_for(std::uint64_t view) const {
+  return static_cast<std::uint32_t>(std::count_if(
+      asked_.begin(), asked_.end(), [&](const Asked& asked) { return asked.view >= view; }));
+}
+
+// f+1 that are ahead: one of them is correct. The smallest of their views, so as to skip none.
+void ViewChanger::join_others(TimePoint now, ReplicaActions& out) {
+  std::uint32_t ahead = 0;
+  std::uint64_t smallest = UINT64_MAX;
+  for (const Asked& asked : asked_) {
+    if (asked.view <= context_.view) continue;
+    ++ahead;
+    smallest = std::min(smallest, asked.view);
+  }
+  if (ahead >= context_.quorum.weak)
+    return ask_for(smallest, ViewChangeCause::others_asked, now, out);
+  if (context_.state == ReplicaState::changing_view && !give_up_at_ &&
+      asking_for(context_.view) >= context_.quorum.view_change) {
+    give_up_at_ = now + patience_length();
+  }
+}
+
+void ViewChanger::begin_as_primary(TimePoint now, ReplicaActions& out) {
+  if (context_.state != ReplicaState::changing_view || !context_.is_primary()) return;
+  std::vector<ByteView> frames;
+  std::vector<ViewChangeMessage> messages;
+  for (const Asked& asked : asked_) {
+    if (asked.view != context_.view) continue;
+    frames.emplace_back(*asked.frame);
+    messages.push_back(*decode_view_change(*asked.frame, context_.quorum.replicas));
+  }
+  if (messages.size() < context_.quorum.view_change) return;
+  const auto choice = choose(messages, context_.quorum);
+  if (!choice) return;
+  new_view_ = encode_new_view(context_.view, frames, context_.keys);
+  context_.send_to_peers(new_view_, out);
+  enter(context_.view, messages, *choice, now, out);
+}
+
+bool ViewChanger::on_new_view(ByteView frame, TimePoint now, ReplicaActions& out) {
+  const auto refuse = [&](DropReason reason) {
+    context_.drop(reason);
+    return false;
+  };
+  const auto message = decode_new_view(frame, context_.quorum.replicas);
+  if (!message) return refuse(DropReason::malformed);
+  const bool wanted =
+      message->view > context_.view ||
+      (message->view == context_.view && context_.state == ReplicaState::changing_view);
+  if (!wanted) return refuse(DropReason::wrong_view);
+  if (message->primary != primary_of(message->view, context_.quorum.replicas) ||
+      message->primary == context_.self) {
+    return refuse(DropReason::unknown_sender);
+  }
+  if (!context_.keys.verify_signature(message->primary, sha256(message->content),
+                                      message->signature)) {
+    return refuse(DropReason::bad_signature);
+  }
+  // Kept, because the messages in it view into it.
+  auto copy = std::make_shared<const Bytes>(frame.begin(), frame.end());
+  const auto kept = decode_new_view(*copy, context_.quorum.replicas);
+  std::vector<ViewChangeMessage> messages;
+  std::uint64_t senders = 0;
+  for (const ByteView one : kept->view_changes) {
+    auto view_change = verified(one);
+    if (!view_change || view_change->view != kept->view ||
+        (senders >> view_change->replica & 1) != 0) {
+      return refuse(DropReason::malformed);
+    }
+    senders |= std::uint64_t{1} << view_change->replica;
+    messages.push_back(std::move(*view_change));
+  }
+  if (messages.size() < context_.quorum.view_change) return refuse(DropReason::malformed);
+  const auto choice = choose(messages, context_.quorum);
+  if (!choice) return refuse(DropReason::malformed);
+  new_view_ = copy;
+  enter(kept->view, messages, *choice, now, out);
+  return true;
+}
+
+void ViewChanger::enter(std::uint64_t view, const std::vector<ViewChangeMessage>& messages,
+                        const NewViewChoice& choice, TimePoint now, ReplicaActions& out) {
+  ++context_.counters.views_entered;
+  context_.view = view;
+  context_.state = ReplicaState::normal;
+  give_up_at_.reset();
+  entered_ = true;
+  settled_since_ = now;
+  ordered_at_entry_ = context_.progress.last_ordered;
+  const auto newest = std::find_if(
+      messages.begin(), messages.end(),
+      [&](const ViewChangeMessage& message) { return message.stable == choice.stable; });
+  std::vector<Frame> certificate;
+  for (const ByteView frame : newest->certificate)
+    certificate.push_back(std::make_shared<const Bytes>(frame.begin(), frame.end()));
+  if (!certificate.empty()) {
+    const auto claim = decode_checkpoint(*certificate.front());
+    checkpoints_.adopt({claim->sequence, claim->order, claim->results}, std::move(certificate));
+  }
+  const std::uint64_t highest = choice.stable + choice.batches.size();
+  log_.enter_view(choice.stable, highest);
+  context_.progress.last_proposed = highest;
+  for (std::size_t i = 0; i < choice.batches.size(); ++i) {
+    const std::uint64_t sequence = choice.stable + 1 + i;
+    const bool within =
+        sequence >= log_.first_retained() && sequence - log_.first_retained() < log_.capacity();
+    if (within) agreement_.adopt(sequence, choice.batches[i], out);
+  }
+  patience_.restart(now);
+}
+
+void ViewChanger::serve(NodeId peer, std::uint64_t view, bool changing, ReplicaActions& out) const {
+  if (view > context_.view || (view == context_.view && !changing)) return;
+  const Frame& own = asked_[context_.self].frame;
+  if (context_.state == ReplicaState::normal && new_view_ != nullptr) {
+    out.sends.push_back({peer, 0, new_view_});
+  } else if (context_.state == ReplicaState::changing_view && own != nullptr) {
+    out.sends.push_back({peer, 0, own});
+  }
+}
+
+}  // namespace prophecy::pbft

@@ -1,0 +1,95 @@
+"""The primary's agent dies or hangs: the others go on without it."""
+
+import os
+import signal
+import threading
+import time
+
+from harness import Deployment
+from harness.http_client import curl
+from harness.processes import wait_until
+
+# The design's figure for service to resume, and as much again for a machine under load.
+RESUMES_WITHIN_S = 2.0
+
+
+def put(deployment, path, content):
+    return curl(deployment.url + path, "-X", "PUT", "--data-binary", content)
+
+
+class Writers:
+    """Clients that write files of their own, one after the other, and keep what they were told."""
+
+    def __init__(self, deployment, count=4):
+        self.deployment = deployment
+        self.written = {}  # path: content
+        self.failed = []
+        self.longest_gap_s = 0.0
+        self._stopping = threading.Event()
+        self._threads = [threading.Thread(target=self._write, args=(number,), daemon=True)
+                         for number in range(count)]
+        for thread in self._threads:
+            thread.start()
+
+    def _write(self, writer):
+        number = 0
+        while not self._stopping.is_set():
+            path, content = f"/writer-{writer}-{number}", f"content {writer}.{number}"
+            started = time.monotonic()
+            answer = put(self.deployment, path, content)
+            self.longest_gap_s = max(self.longest_gap_s, time.monotonic() - started)
+            if answer.status == 201:
+                self.written[path] = content.encode()
+            else:
+                self.failed.append((path, answer.status, answer.field("prophecy-reason")))
+            number += 1
+
+    def stop(self):
+        self._stopping.set()
+        for thread in self._threads:
+            thread.join(30)
+
+
+def status_of(agent):
+    status = agent.status()
+    return status["state"], status["view"]
+
+
+def check_writes(deployment, writers, origins):
+    """Every write that was confirmed is there, on every origin whose agent is up, once."""
+    assert not writers.failed
+    assert len(writers.written) > 20
+    for path, content in writers.written.items():
+        deployment.wait_for_write(path, content, origins)
+
+
+def test_killed_primary_under_load():
+    with Deployment() as deployment:
+        writers = Writers(deployment)
+        wait_until(lambda: len(writers.written) > 10, 20, "the first writes")
+        deployment.agents[0].kill()
+        before = len(writers.written)
+        wait_until(lambda: len(writers.written) > before + 20, 20, "writes after the kill")
+        writers.stop()
+        check_writes(deployment, writers, (1, 2, 3))
+        assert writers.longest_gap_s < RESUMES_WITHIN_S
+        for agent in deployment.agents[1:]:
+            assert status_of(agent) == ("normal", 1)
+            assert agent.status()["primary"] == 1
+
+
+def test_hanging_primary_comes_back():
+    with Deployment() as deployment:
+        assert put(deployment, "/file", "one").status == 201
+        stopped = deployment.agents[0].child.pid
+        os.kill(stopped, signal.SIGSTOP)
+        try:
+            for number in range(5):
+                assert put(deployment, "/file", f"version {number}").status == 204
+        finally:
+            os.kill(stopped, signal.SIGCONT)
+        # It is shown the new view, and what it has missed.
+        deployment.wait_for_write("/file", b"version 4")
+        wait_until(lambda: status_of(deployment.agents[0]) == ("normal", 1), 10, "the new view")
+        assert put(deployment, "/file", "last").status == 204
+        deployment.wait_for_write("/file", b"last")

@@ -1,0 +1,255 @@
+// Claims of "Practical Byzantine Fault Tolerance and Proactive Recovery" (TOCS 2002), section 4.5,
+// about view changes, one test each.
+#include <catch2/catch.hpp>
+
+#include "pbft/group.hpp"
+#include "pbft/wire/view_change.hpp"
+
+namespace prophecy::pbft::test {
+namespace {
+
+constexpr Duration kPatience = milliseconds(500);
+
+Frame view_change(NodeId from, std::uint64_t view, std::vector<BatchRecord> prepared = {},
+                  std::vector<BatchRecord> pre_prepared = {}) {
+  ViewChangeMessage message;
+  message.view = view;
+  message.prepared = std::move(prepared);
+  message.pre_prepared = std::move(pre_prepared);
+  return encode_view_change(message, ring(from));
+}
+
+Frame new_view(NodeId from, std::uint64_t view, const std::vector<Frame>& view_changes) {
+  std::vector<ByteView> frames;
+  for (const Frame& frame : view_changes)
+    frames.emplace_back(*frame);
+  return encode_new_view(view, frames, ring(from));
+}
+
+Frame flipped(const Frame& frame, std::size_t from_end) {
+  Bytes bytes = *frame;
+  bytes[bytes.size() - from_end] ^= 1;
+  return std::make_shared<const Bytes>(std::move(bytes));
+}
+
+// Backup 2 with one batch that is prepared in view 0, and what the others say when they know it.
+struct Prepared : Subject {
+  Prepared() : Subject(2) {
+    feed(proposal.frame);
+    feed(prepare(1, 1, proposal.batch));
+    REQUIRE(sent(MessageType::commit) == kReplicas - 1);
+  }
+  [[nodiscard]] std::vector<Frame> view_changes(std::uint64_t view) const {
+    return {view_change(0, view, {record}, {record}), view_change(1, view, {record}, {record}),
+            view_change(3, view)};
+  }
+
+  Proposal proposal = pre_prepare(1, {request(1)});
+  BatchRecord record{1, 0, proposal.batch};
+};
+
+}  // namespace
+
+TEST_CASE("4.5.1: a backup that waits too long for a request asks for the next view") {
+  Subject backup(2);
+  backup.tick(milliseconds(0));
+  CHECK(backup.feed(request(1)));
+  CHECK(backup.sent(MessageType::forward) == 1);
+  backup.tick(kPatience - milliseconds(1));
+  CHECK(backup.sent(MessageType::view_change) == 0);
+  backup.tick(milliseconds(1));
+  CHECK(backup.sent(MessageType::view_change) == kReplicas - 1);
+  CHECK(backup.replica.status().state == ReplicaState::changing_view);
+  CHECK(backup.replica.status().view == 1);
+}
+
+TEST_CASE("4.5.1: a request that is ordered in time is held against nobody") {
+  Subject backup(1);
+  backup.tick(milliseconds(0));
+  backup.feed(request(1));
+  backup.order(1, {request(1)});
+  backup.tick(10 * kPatience);
+  CHECK(backup.replica.status().state == ReplicaState::normal);
+}
+
+TEST_CASE("A primary that gets nothing settled gives itself up (a deviation: see protocol.md)") {
+  Subject primary(0);
+  primary.tick(10 * kPatience);
+  CHECK(primary.replica.status().state == ReplicaState::normal);
+  primary.feed(request(1));
+  REQUIRE(primary.sent(MessageType::pre_prepare) == kReplicas - 1);
+  primary.tick(kPatience - milliseconds(1));
+  CHECK(primary.replica.status().state == ReplicaState::normal);
+  primary.tick(milliseconds(1));
+  CHECK(primary.replica.status().state == ReplicaState::changing_view);
+}
+
+TEST_CASE("4.5.1: who has asked for another view takes no part in the old one") {
+  Subject backup(2);
+  backup.feed(request(1));
+  backup.tick(kPatience);
+  backup.feed(pre_prepare(1, {request(1)}).frame);
+  CHECK(backup.actions.sends.empty());
+  CHECK(backup.dropped(DropReason::wrong_view) == 1);
+}
+
+TEST_CASE("4.5.2: f+1 that ask for later views take a replica along, to the first of them") {
+  Subject backup(2);
+  backup.feed(view_change(0, 3));
+  CHECK(backup.replica.status().state == ReplicaState::normal);  // one may be a liar
+  backup.feed(view_change(0, 3));
+  CHECK(backup.replica.status().state == ReplicaState::normal);
+  backup.feed(view_change(3, 4));
+  CHECK(backup.replica.status().view == 3);
+  CHECK(backup.sent(MessageType::view_change) == kReplicas - 1);
+}
+
+TEST_CASE("4.5.2: the new primary begins with 2f+1 messages, and with what they say") {
+  Subject primary(1);
+  const Proposal proposal = pre_prepare(1, {request(1)});
+  primary.feed(proposal.frame);
+  const BatchRecord record{1, 0, proposal.batch};
+  primary.feed(view_change(2, 1, {record}, {record}));
+  CHECK(primary.sent(MessageType::new_view) == 0);
+  primary.feed(view_change(3, 1));
+  REQUIRE(primary.sent(MessageType::new_view) == kReplicas - 1);
+  const ReplicaStatus status = primary.replica.status();
+  CHECK(status.state == ReplicaState::normal);
+  CHECK(status.view == 1);
+  CHECK(status.last_proposed == 1);
+  // The batch is agreed on anew, and executed.
+  primary.feed(prepare(2, 1, proposal.batch, 1));
+  primary.feed(prepare(3, 1, proposal.batch, 1));
+  CHECK(primary.sent(MessageType::commit) == kReplicas - 1);
+  primary.feed(commit(2, 1, proposal.batch, 1));
+  primary.feed(commit(3, 1, proposal.batch, 1));
+  CHECK(primary.actions.executions.size() == 1);
+}
+
+TEST_CASE("4.5.2: the new primary proposes what its clients wait for") {
+  Subject primary(1);
+  primary.feed(request(1));
+  primary.feed(view_change(2, 1));
+  primary.feed(view_change(3, 1));
+  REQUIRE(primary.sent(MessageType::pre_prepare) == kReplicas - 1);
+}
+
+TEST_CASE("4.5.2: a backup enters the new view and prepares what was carried over") {
+  Prepared backup;
+  backup.feed(new_view(1, 1, backup.view_changes(1)));
+  CHECK(backup.replica.status().view == 1);
+  REQUIRE(backup.sent(MessageType::prepare) == kReplicas - 1);
+  const auto vote = decode_vote(*backup.actions.sends[0].frame, MessageType::prepare, kReplicas);
+  CHECK(vote->view == 1);
+  CHECK(vote->batch == backup.proposal.batch);
+}
+
+TEST_CASE("4.5.2: a batch that is executed is agreed on again, and not executed again") {
+  Prepared backup;
+  backup.feed(commit(0, 1, backup.proposal.batch));
+  backup.feed(commit(1, 1, backup.proposal.batch));
+  REQUIRE(backup.actions.executions.size() == 1);
+  backup.executed(backup.actions.executions[0].id, "done");
+  backup.feed(new_view(1, 1, backup.view_changes(1)));
+  backup.feed(prepare(0, 1, backup.proposal.batch, 1));
+  CHECK(backup.sent(MessageType::commit) == kReplicas - 1);
+  backup.feed(commit(0, 1, backup.proposal.batch, 1));
+  backup.feed(commit(1, 1, backup.proposal.batch, 1));
+  CHECK(backup.actions.executions.empty());
+  CHECK(backup.replica.counters().requests_executed == 1);
+}
+
+TEST_CASE("4.5.2: content that is not here is taken from anybody, by its digest") {
+  Subject backup(2);
+  const Proposal proposal = pre_prepare(1, {request(1)});
+  const BatchRecord record{1, 0, proposal.batch};
+  backup.feed(new_view(1, 1,
+                       {view_change(0, 1, {record}, {record}),
+                        view_change(1, 1, {record}, {record}), view_change(3, 1)}));
+  CHECK(backup.sent(MessageType::prepare) == 0);
+  backup.feed(pre_prepare(1, {request(1, "another")}).frame);
+  CHECK(backup.sent(MessageType::prepare) == 0);
+  CHECK(backup.dropped(DropReason::conflicting) == 1);
+  backup.feed(proposal.frame);
+  CHECK(backup.sent(MessageType::prepare) == kReplicas - 1);
+}
+
+TEST_CASE("4.5.2: a new view that does not prove itself is refused") {
+  Prepared backup;
+  const std::vector<Frame> good = backup.view_changes(1);
+  const Frame wrong =
+      GENERATE_COPY(as<Frame>(), new_view(3, 1, good),                        // not its primary
+                    new_view(1, 1, {good[0], good[1]}),                       // too few
+                    new_view(1, 1, {good[0], good[1], good[1]}),              // one of them twice
+                    new_view(1, 1, {good[0], good[1], flipped(good[2], 1)}),  // not signed
+                    new_view(1, 1, {good[0], good[1], view_change(3, 5)}),    // for another view
+                    flipped(new_view(1, 1, good), 1));
+  backup.feed(wrong);
+  CHECK(backup.replica.status().view == 0);
+  CHECK(backup.replica.status().state == ReplicaState::normal);
+}
+
+TEST_CASE("4.5.1: a view-change message has to prove the checkpoint that it names") {
+  Subject backup(2);
+  ViewChangeMessage message;
+  message.view = 1;
+  message.stable = 128;
+  const auto claim = [](NodeId from, std::string_view order = "order") {
+    return encode_checkpoint(128, sha256(as_bytes(order)), Digest{}, ring(from));
+  };
+  const auto counts = [&](const std::vector<Frame>& certificate) {
+    message.certificate.clear();
+    for (const Frame& frame : certificate)
+      message.certificate.emplace_back(*frame);
+    return backup.feed(encode_view_change(message, ring(3)));
+  };
+  CHECK_FALSE(counts({claim(0), claim(1)}));
+  CHECK_FALSE(counts({claim(0), claim(1), claim(1)}));
+  CHECK_FALSE(counts({claim(0), claim(1), claim(3, "another")}));
+  CHECK_FALSE(counts({claim(0), claim(1), flipped(claim(3), 1)}));
+  CHECK(counts({claim(0), claim(1), claim(3)}));
+}
+
+TEST_CASE("4.5.1: without a new view in time a replica asks for the next, and waits longer") {
+  Subject backup(2);
+  backup.feed(request(1));
+  backup.tick(kPatience);
+  backup.feed(view_change(0, 1));
+  backup.tick(10 * kPatience);
+  CHECK(backup.replica.status().view == 1);  // nobody else to go on with
+  backup.feed(view_change(3, 1));
+  backup.tick(kPatience);
+  CHECK(backup.replica.status().view == 2);
+  backup.feed(view_change(0, 2));
+  backup.feed(view_change(3, 2));
+  // It is the primary of view 2, and begins it; the next time it is patient for longer.
+  CHECK(backup.replica.status().state == ReplicaState::normal);
+}
+
+TEST_CASE("A peer in an older view is shown the message by which the current one began") {
+  Prepared backup;
+  const Frame proof = new_view(1, 1, backup.view_changes(1));
+  backup.feed(proof);
+  backup.now += seconds(1);
+  StatusMessage status;
+  status.first_retained = 1;
+  backup.feed(encode_status(status, ring(3)));
+  REQUIRE(backup.sent(MessageType::new_view) == 1);
+}
+
+TEST_CASE("What f+1 others have committed is as good as committed") {
+  Subject backup(2);
+  const Proposal proposal = pre_prepare(1, {request(1)});
+  const auto decision = [&](NodeId from) {
+    return encode_vote(MessageType::decision, 0, 1, proposal.batch, ring(from));
+  };
+  backup.feed(decision(0));
+  backup.feed(proposal.frame);
+  CHECK(backup.actions.executions.empty());
+  backup.feed(decision(0));
+  CHECK(backup.actions.executions.empty());
+  backup.feed(decision(3));
+  CHECK(backup.actions.executions.size() == 1);
+}
+
+}  // namespace prophecy::pbft::test
