@@ -80,7 +80,8 @@ void OriginPool::place(OriginExchange& exchange) {
     connections_.push_back(std::make_unique<OriginConnection>(*this, loop_));
     return connections_.back()->open(exchange);
   }
-  UNREACHABLE();
+  // What could be shared a moment ago has become too slow for it.
+  waiting_.push_front(&exchange);
 }
 
 void OriginPool::stop() {

@@ -61,7 +61,7 @@ class OriginPool {
   // Gives the exchange to a connection or to the queue.
   void submit(OriginExchange& exchange);
   [[nodiscard]] bool has_room_for(const OriginExchange& exchange) const;
-  // There is room.
+  // There is room, or was a moment ago.
   void place(OriginExchange& exchange);
   [[nodiscard]] OriginConnection* connection_to_share(const OriginExchange& exchange) const;
   // The exchange is on no connection (any more).
