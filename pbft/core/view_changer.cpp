@@ -42,10 +42,13 @@ void ViewChanger::arm(TimePoint now) {
   // wait for no request any more, while others may need their votes in a new one. For that, a
   // primary gives itself up as well.
   const std::uint64_t settled = agreement_.settled();
-  const bool unsettled = log_.highest_proposed() > settled;
-  if (!unsettled || settled != settled_then_) settled_since_ = now;
+  if (log_.highest_proposed() <= settled) {
+    unsettled_since_.reset();
+  } else if (!unsettled_since_ || settled != settled_then_) {
+    unsettled_since_ = now;
+  }
   settled_then_ = settled;
-  if (unsettled) next_tick_ = settled_since_ + patience_length();
+  if (unsettled_since_) next_tick_ = *unsettled_since_ + patience_length();
   if (context_.is_primary()) return;
   if (is_held_up()) patience_.restart(now);
   if (const auto since = patience_.waiting_since()) {
@@ -64,8 +67,8 @@ void ViewChanger::on_tick(TimePoint now, ReplicaActions& out) {
 
 ViewChangeCause ViewChanger::cause_of_tick() const {
   if (context_.state == ReplicaState::changing_view) return ViewChangeCause::no_new_view;
-  return next_tick_ == settled_since_ + patience_length() ? ViewChangeCause::nothing_settled
-                                                          : ViewChangeCause::request_waited;
+  const bool unsettled = unsettled_since_ && next_tick_ == *unsettled_since_ + patience_length();
+  return unsettled ? ViewChangeCause::nothing_settled : ViewChangeCause::request_waited;
 }
 
 void ViewChanger::ask_for(std::uint64_t view, ViewChangeCause cause, TimePoint now,
@@ -256,7 +259,7 @@ void ViewChanger::enter(std::uint64_t view, const std::vector<ViewChangeMessage>
   context_.state = ReplicaState::normal;
   give_up_at_.reset();
   entered_ = true;
-  settled_since_ = now;
+  unsettled_since_.reset();
   ordered_at_entry_ = context_.progress.last_ordered;
   const auto newest = std::find_if(
       messages.begin(), messages.end(),

@@ -75,8 +75,8 @@ class ViewChanger {
   std::uint32_t futile_views_ = 0;
   ViewChangeCause cause_ = ViewChangeCause::none;
   std::uint64_t ordered_at_entry_ = 0;
-  // Since when nothing more was settled, while something was proposed.
-  TimePoint settled_since_{};
+  // Since when nothing more has been settled, while something is proposed.
+  std::optional<TimePoint> unsettled_since_;
   std::uint64_t settled_then_ = 0;
   std::optional<TimePoint> give_up_at_;  // while changing, once 2f+1 ask for the view
   bool entered_ = false;

@@ -76,6 +76,7 @@ TEST_CASE("A primary that gets nothing settled gives itself up (a deviation: see
   Subject primary(0);
   primary.tick(10 * kPatience);
   CHECK(primary.replica.status().state == ReplicaState::normal);
+  primary.now += 10 * kPatience;  // in which nothing happens
   primary.feed(request(1));
   REQUIRE(primary.sent(MessageType::pre_prepare) == kReplicas - 1);
   primary.tick(kPatience - milliseconds(1));
