@@ -92,14 +92,17 @@ Frame ViewChanger::make_view_change(std::uint64_t view) const {
   message.stable = checkpoints_.stable().sequence;
   for (const Frame& frame : checkpoints_.certificate())
     message.certificate.emplace_back(*frame);
-  for (std::uint64_t sequence = message.stable + 1; sequence <= log_.highest_known(); ++sequence) {
+  // Nothing is voted on beyond the window; what is known there is what others have decided.
+  const std::uint64_t last =
+      std::min(log_.highest_known(), message.stable + context_.settings.window);
+  for (std::uint64_t sequence = message.stable + 1; sequence <= last; ++sequence) {
     const Slot* slot = log_.find(sequence);
     if (slot == nullptr) continue;
     if (slot->prepared) {
       message.prepared.push_back({sequence, slot->prepared->view, slot->prepared->batch});
     }
     for (const Proposal& proposal : slot->proposals) {
-      // What a checkpoint certified meanwhile has been pre-prepared in no view before this one.
+      // What others have decided meanwhile has been pre-prepared in no view before this one.
       const std::uint64_t known_view = std::min(proposal.view, view - 1);
       message.pre_prepared.push_back({sequence, known_view, proposal.batch});
     }
