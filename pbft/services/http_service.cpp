@@ -182,12 +182,7 @@ void HttpService::handle_failed_write(Job& job, ExchangeEnd end) {
     finish_uncertain(job);
     return;
   }
-  job.request.fresh_connection = true;
-  if (end == ExchangeEnd::stale) {
-    repeat(job);
-  } else {
-    repeat_later(job);
-  }
+  repeat_later(job);
 }
 
 void HttpService::repeat(Job& job) {

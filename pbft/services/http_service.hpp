@@ -15,8 +15,8 @@
 //           answer that is none          else's result: this replica does not know its own state
 //                                        and can only ever be outvoted, not believed.
 //
-// Writes that are not idempotent never travel on a kept-alive connection, so that an origin which
-// closes idle connections does not make them uncertain.
+// Writes never travel on a kept-alive connection, so that an origin which closes idle connections
+// does not make them uncertain.
 //
 // Single-threaded. Its io_context must not run any more once the service is destroyed.
 #pragma once
