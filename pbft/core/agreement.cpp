@@ -59,6 +59,7 @@ std::uint64_t Agreement::settled() const {
 bool Agreement::may_propose() const {
   const Progress& progress = context_.progress;
   return context_.is_primary() && context_.state == ReplicaState::normal &&
+         progress.last_proposed >= progress.last_ordered &&
          progress.last_proposed - progress.last_ordered < context_.settings.batches_in_flight_max &&
          progress.last_proposed < high_water_mark() &&
          log_.bytes() < context_.settings.log_bytes_max;
@@ -154,6 +155,9 @@ void Agreement::adopt(std::uint64_t sequence, const Digest& batch, ReplicaAction
   ASSERT(slot.phase == SlotPhase::empty);
   slot.phase = SlotPhase::awaited;
   slot.batch = batch;
+  // Its new-view message stands for the batch as a pre-prepare would, whether it has the content or
+  // not: others prepare upon it, and the next view has to find as many that vouch for it.
+  if (context_.is_primary()) log_.note_proposal(slot, batch, context_.view, nullptr);
   if (Frame content = log_.content_of(slot, batch); content || batch == empty_batch()) {
     take_up(slot, std::move(content), out);
   }
@@ -276,7 +280,7 @@ bool Agreement::on_decision(ByteView frame, ReplicaActions& out) {
     return refuse(DropReason::unknown_sender);
   }
   const std::uint64_t sequence = decision->sequence;
-  if (sequence <= context_.progress.last_ordered) return false;  // not needed any more
+  if (sequence <= settled()) return false;  // not needed any more
   if (!log_.reaches(sequence)) return refuse(DropReason::outside_water_marks);
   if (!context_.keys.verify_authenticator(decision->replica, sha256(decision->content),
                                           decision->authenticator)) {

@@ -33,12 +33,12 @@ bool is_vouched_for(const Messages& messages, const BatchRecord& candidate,
                     const QuorumRule& quorum) {
   const auto vouching =
       std::count_if(messages.begin(), messages.end(), [&](const ViewChangeMessage& message) {
-        return std::any_of(message.pre_prepared.begin(), message.pre_prepared.end(),
-                           [&](const BatchRecord& record) {
-                             return record.sequence == candidate.sequence &&
-                                    record.batch == candidate.batch &&
-                                    record.view >= candidate.view;
-                           });
+        const auto [first, last] = std::equal_range(
+            message.pre_prepared.begin(), message.pre_prepared.end(), candidate,
+            [](const BatchRecord& a, const BatchRecord& b) { return a.sequence < b.sequence; });
+        return std::any_of(first, last, [&](const BatchRecord& record) {
+          return record.batch == candidate.batch && record.view >= candidate.view;
+        });
       });
   return vouching >= static_cast<std::ptrdiff_t>(quorum.weak);
 }

@@ -115,6 +115,8 @@ bool Retransmission::on_status(ByteView frame, TimePoint now, ReplicaActions& ou
 
 void Retransmission::learn(const StatusMessage& status) {
   Peer& peer = peers_[status.replica];
+  // An old message, late or repeated by somebody, must not be mixed with newer ones.
+  if (status.view < peer.view) return;
   peer.view = status.view;
   peer.first_retained = std::max(peer.first_retained, status.first_retained);
   peer.last_ordered = std::max(peer.last_ordered, status.last_ordered);
@@ -167,8 +169,7 @@ void Retransmission::serve(const StatusMessage& status, ReplicaActions& out) {
       const bool ordered = sequence <= context_.progress.last_ordered;
       add(ordered ? Log::content_of(*slot, slot->batch) : slot->pre_prepare);
     }
-    if (sequence > status.last_ordered && sequence <= context_.progress.last_ordered &&
-        (has & kHasCommitted) == 0) {
+    if (sequence <= context_.progress.last_ordered && (has & kHasCommitted) == 0) {
       add(encode_vote(MessageType::decision, 0, sequence, slot->batch, context_.keys));
     }
     if ((has & kHasPrepared) == 0) add(slot->own_prepare);

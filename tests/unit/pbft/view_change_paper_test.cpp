@@ -127,6 +127,22 @@ TEST_CASE("4.5.2: the new primary begins with 2f+1 messages, and with what they 
   CHECK(primary.actions.executions.size() == 1);
 }
 
+TEST_CASE("A new primary vouches for what it has chosen, if its content is still to come") {
+  Subject primary(1);
+  const Digest batch = sha256(as_bytes("content that is elsewhere"));
+  const BatchRecord record{1, 0, batch};
+  primary.feed(view_change(2, 1, {record}, {record}));
+  primary.feed(view_change(3, 1, {}, {record}));
+  REQUIRE(primary.sent(MessageType::new_view) == kReplicas - 1);
+  // Others can prepare it now. The next view has to find enough that have it in Q.
+  primary.feed(view_change(2, 2));
+  primary.feed(view_change(3, 2));
+  REQUIRE(primary.sent(MessageType::view_change) > 0);
+  const auto said = decode_view_change(*primary.actions.sends[0].frame, kReplicas);
+  REQUIRE(said);
+  CHECK(said->pre_prepared == std::vector{BatchRecord{1, 1, batch}});
+}
+
 TEST_CASE("4.5.2: the new primary proposes what its clients wait for") {
   Subject primary(1);
   primary.feed(request(1));
