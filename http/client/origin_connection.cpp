@@ -183,8 +183,10 @@ void OriginConnection::on_bytes(std::string_view input) {
 
 void OriginConnection::on_end_of_stream(bool orderly) {
   if (!answer_begun_) return fail(reused_ ? ExchangeEnd::stale : ExchangeEnd::broken);
-  // Some bodies end with the connection, if that ends well; any other is cut short.
-  if (orderly && parser_.finish().state == ParseState::complete) return on_answered(false);
+  // Some bodies end with the connection, if that ends well; any other is cut short. An origin that
+  // closes with requests unread resets the connection, which can cost the end of what it sent.
+  const bool alone = carried_.size() == 1;
+  if (orderly && alone && parser_.finish().state == ParseState::complete) return on_answered(false);
   fail(ExchangeEnd::broken);
 }
 

@@ -147,6 +147,14 @@ TEST_CASE("When a connection breaks, the first exchange fails and the others are
   }
 }
 
+TEST_CASE("A body that ends with the connection is not believed when others waited behind it") {
+  Shared world({kOpen, Step{"HTTP/1.1 200 OK\r\n\r\nthe body", true}, answer("x")}, 2);
+  world.start_all();
+  world.run_all();
+  CHECK(world.calls[0]->ends == Ends{ExchangeEnd::broken});
+  CHECK(world.body(1) == "x");
+}
+
 TEST_CASE("A hang-up before any answer makes all of them stale: each is repeated once") {
   Shared world({kOpen, kHangUp, answer("x")}, 3);
   world.start_all();
