@@ -52,7 +52,8 @@ void OriginConnection::on_connected(const error_code& error) {
 }
 
 void OriginConnection::send(OriginExchange& exchange) {
-  ASSERT(state_ == State::idle || may_share());
+  // Not may_share() again: time goes on.
+  ASSERT(state_ == State::idle || (state_ == State::busy && !carried_.empty()));
   carried_.push_back({&exchange, exchange.request_.wire, 0, exchange.request_.answers_head,
                       exchange.request_.pipelined});
   exchange.connection_ = this;
@@ -237,9 +238,10 @@ bool OriginConnection::is_wanted() const {
 }
 
 void OriginConnection::stop() {
-  while (is_wanted()) {
+  for (;;) {
     const auto wanted = std::find_if(carried_.begin(), carried_.end(),
                                      [](const Carried& one) { return one.exchange != nullptr; });
+    if (wanted == carried_.end()) break;
     wanted->exchange->cancel();
   }
   close();
