@@ -37,10 +37,19 @@ enum class ExecutionStatus : std::uint8_t {
   unavailable,
 };
 
+// A promise that has to outlast a crash, as a key and its value. Writes of one call are made
+// together, in their order, and are on the disk before any frame of that call is sent.
+struct DurableWrite {
+  Bytes key;
+  Frame value;  // null: the key is no more
+};
+
 struct ReplicaActions {
+  std::vector<DurableWrite> writes;
   std::vector<Outgoing> sends;
   std::vector<Execution> executions;
   void clear() {
+    writes.clear();
     sends.clear();
     executions.clear();
   }

@@ -1,0 +1,33 @@
+// Where a replica keeps the parts (pbft/wire/part.hpp) of its snapshots: by their digest, so that
+// what two snapshots have in common lies there once, and damage is found by reading.
+//
+// A part is kept for as long as a pinned root leads to it. One that was kept and that no root leads
+// to yet stays until the store is opened anew: a snapshot is made, or fetched, before its root is
+// pinned. Children are kept before the part that names them.
+//
+// Single-threaded.
+#pragma once
+
+#include <optional>
+
+#include "pbft/wire/part.hpp"
+
+namespace prophecy::pbft {
+
+class PartStore {
+ public:
+  virtual ~PartStore() = default;
+
+  [[nodiscard]] virtual bool holds(const Digest& digest) const = 0;
+  // Nothing when it is not here, or is not what it was: its digest is checked.
+  [[nodiscard]] virtual std::optional<Bytes> read(const Digest& digest) const = 0;
+  // Requires an encoded part and its digest. False when it cannot be kept (the disk is full).
+  [[nodiscard]] virtual bool keep(const Digest& digest, ByteView part) = 0;
+  // Everything below the root stays from now on. Pins of one root are counted. False when a part
+  // below it is missing; nothing is pinned then.
+  [[nodiscard]] virtual bool pin(const Digest& root) = 0;
+  // Requires a pinned root. What no other pinned root leads to goes.
+  virtual void unpin(const Digest& root) = 0;
+};
+
+}  // namespace prophecy::pbft
