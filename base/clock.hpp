@@ -10,6 +10,7 @@ using Duration = std::chrono::steady_clock::duration;
 
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
+using std::chrono::minutes;
 using std::chrono::seconds;
 
 }  // namespace prophecy

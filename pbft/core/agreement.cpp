@@ -18,7 +18,7 @@ std::vector<BatchRequest> requests_of(const PrePrepareMessage& message, const By
   for (const RequestMessage& request : message.requests) {
     requests.push_back({request.client, request.session, request.timestamp, request.replier,
                         static_cast<std::uint32_t>(request.operation.data() - frame.data()),
-                        static_cast<std::uint32_t>(request.operation.size())});
+                        static_cast<std::uint32_t>(request.operation.size()), 0});
   }
   return requests;
 }
@@ -209,6 +209,10 @@ bool Agreement::vouched_for(const PrePrepareMessage& message, const BatchDigests
                                            request.authenticator)) {
       continue;
     }
+    if (!request.signature.empty() &&
+        context_.keys.verify_signature(request.client, digests.requests[i], request.signature)) {
+      continue;
+    }
     // The part for this replica may be damaged, but the client may have sent the request itself.
     const Session& session = clients_.session(request.client, request.session);
     if (session.known_timestamp == request.timestamp &&
@@ -216,6 +220,7 @@ bool Agreement::vouched_for(const PrePrepareMessage& message, const BatchDigests
       continue;
     }
     all_authentic = false;
+    clients_.demand_signatures(request.client, context_.now);
   }
   if (all_authentic) return true;
   // Of f+1 replicas that stand for the batch, one is correct and has seen valid MACs, so clients

@@ -68,6 +68,7 @@ void Client::Machine::send(Session& session, std::uint32_t index, Bytes begun, T
   ++session.timestamp;
   session.tally.clear();
   session.asked_for_result = false;
+  session.is_signed = false;
   session.replier = replier_.next();
   session.backoff = settings_.retransmit_after;
   session.retransmit_at = now + session.backoff;
@@ -92,6 +93,12 @@ void Client::Machine::retransmit(Session& session, TimePoint now, ClientActions&
   session.backoff = std::min(session.backoff * 2, settings_.retransmit_after_max);
   session.retransmit_at = now + session.backoff;
   arm(session.retransmit_at);
+  // Backups hold a request against their primary only when its signature shows them that the
+  // primary, too, must find it authentic.
+  if (session.kind == CallKind::ordered && !session.is_signed) {
+    session.frame = sign_request(*session.frame, keys_);
+    session.is_signed = true;
+  }
   send_to_all(session, out);
 }
 

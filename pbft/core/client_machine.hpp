@@ -53,7 +53,8 @@ class Client::Machine {
     TimePoint deadline;
     TimePoint retransmit_at;
     Duration backoff{};
-    Frame frame;
+    Frame frame;  // with a signature once it has been retransmitted
+    bool is_signed = false;
     ReplyTally tally;
     Settled settled;
   };

@@ -1,11 +1,18 @@
 #include "pbft/core/client_table.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/assert.hpp"
 #include "pbft/wire/limits.hpp"
 
 namespace prophecy::pbft {
+namespace {
+
+constexpr Duration kDemandAtFirst = seconds(10);
+constexpr Duration kDemandMax = minutes(10);
+
+}  // namespace
 
 Session& ClientTable::session(NodeId client, std::uint32_t session) {
   ASSERT(session < kSessionsMax);
@@ -35,6 +42,18 @@ std::uint64_t ClientTable::keep_result(Session& session, Bytes result) {
   for (; result_bytes_ > result_bytes_max_; ++forgotten)
     forget_result(*oldest_);
   return forgotten;
+}
+
+void ClientTable::demand_signatures(NodeId client, TimePoint now) {
+  Demand& demand = demands_[client];
+  if (now < demand.until) return;
+  demand.length = std::clamp(demand.length * 2, kDemandAtFirst, kDemandMax);
+  demand.until = now + demand.length;
+}
+
+bool ClientTable::demands_signature(NodeId client, TimePoint now) const {
+  const auto demand = demands_.find(client);
+  return demand != demands_.end() && now < demand->second.until;
 }
 
 void ClientTable::forget_queued() {

@@ -12,6 +12,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/clock.hpp"
 #include "base/ids.hpp"
 #include "pbft/core/actions.hpp"
 #include "pbft/wire/messages.hpp"
@@ -56,17 +57,29 @@ class ClientTable {
   // Yields how many older results were forgotten for this one.
   std::uint64_t keep_result(Session& session, Bytes result);
 
+  // Somebody has sent a request under this client's name whose MAC is right for the primary and
+  // wrong here: the client, or the primary. A batch with such a request is agreed on by nobody, and
+  // costs a view. For a while, then longer each time, this replica proposes only what is signed.
+  void demand_signatures(NodeId client, TimePoint now);
+  [[nodiscard]] bool demands_signature(NodeId client, TimePoint now) const;
+
   // The primary's queue is no more.
   void forget_queued();
 
   [[nodiscard]] std::uint64_t result_bytes() const { return result_bytes_; }
 
  private:
+  struct Demand {
+    TimePoint until;
+    Duration length{};
+  };
+
   void forget_result(Session& session);
 
   std::uint64_t result_bytes_max_;
   std::uint64_t result_bytes_ = 0;
   std::unordered_map<NodeId, std::vector<std::unique_ptr<Session>>> clients_;
+  std::unordered_map<NodeId, Demand> demands_;
   Session* oldest_ = nullptr;
   Session* newest_ = nullptr;
 };

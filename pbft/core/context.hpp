@@ -23,6 +23,7 @@ struct Context {
   const KeyRing& keys;
   const QuorumRule quorum;
   const NodeId self;
+  TimePoint now{};  // of the event that is being handled
   std::uint64_t view = 0;
   ReplicaState state = ReplicaState::normal;
   Progress progress{};

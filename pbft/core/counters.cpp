@@ -30,6 +30,8 @@ std::string_view to_string(DropReason reason) {
       return "not_serving";
     case DropReason::rate_limited:
       return "rate_limited";
+    case DropReason::signature_wanted:
+      return "signature_wanted";
     case DropReason::count_:
       break;
   }

@@ -22,8 +22,9 @@ enum class DropReason : std::uint8_t {
   duplicate,
   stale_timestamp,  // a session has gone on
   queue_full,
-  not_serving,   // this replica has stopped voting
-  rate_limited,  // a peer that asks too often
+  not_serving,       // this replica has stopped voting
+  rate_limited,      // a peer that asks too often
+  signature_wanted,  // of a client whose MACs have been wrong for some replicas
   count_,
 };
 constexpr std::size_t kDropReasonCount = static_cast<std::size_t>(DropReason::count_);

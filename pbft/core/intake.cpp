@@ -32,8 +32,12 @@ bool Intake::handle(ByteView frame, bool forwarded, TimePoint now, ReplicaAction
     return false;
   }
   const Digest digest = sha256(request->content);
-  if (!context_.keys.verify_authenticator(request->client, digest, request->authenticator)) {
-    context_.drop(DropReason::bad_mac);
+  // One that is signed has to be signed well, or it would convince some replicas and not others.
+  const bool is_signed = !request->signature.empty();
+  if (is_signed
+          ? !context_.keys.verify_signature(request->client, digest, request->signature)
+          : !context_.keys.verify_authenticator(request->client, digest, request->authenticator)) {
+    context_.drop(is_signed ? DropReason::bad_signature : DropReason::bad_mac);
     return false;
   }
   if (!request->read_only) {
@@ -64,7 +68,9 @@ void Intake::order(const RequestMessage& request, ByteView frame, const Digest& 
     session.full_reply_timestamp = request.timestamp;
     session.known_timestamp = request.timestamp;
     session.known_digest = digest;
-    patience_.note(request, frame, now);
+    // A MAC that is right for this replica may be wrong for the primary, which is not to be blamed
+    // then. A signature is right for all (WebBFT, section 4.3, has the attack).
+    if (!request.signature.empty()) patience_.note(request, frame, now);
     if (context_.state == ReplicaState::normal) pass_on(frame, out);
     return;
   }
@@ -79,6 +85,9 @@ void Intake::order(const RequestMessage& request, ByteView frame, const Digest& 
 }
 
 void Intake::enqueue(const RequestMessage& request, ByteView frame, const Digest& digest) {
+  if (request.signature.empty() && clients_.demands_signature(request.client, context_.now)) {
+    return context_.drop(DropReason::signature_wanted);
+  }
   if (!queue_.add(request, frame, digest)) return context_.drop(DropReason::queue_full);
   clients_.session(request.client, request.session).queued_timestamp = request.timestamp;
 }

@@ -22,6 +22,7 @@ struct BatchRequest {
   NodeId replier = 0;
   std::uint32_t operation_at = 0;  // in the frame
   std::uint32_t operation_size = 0;
+  std::uint32_t frame_size = 0;  // of the whole request
 };
 
 // How far the current view's agreement on a number is; drawn in docs/protocol.md. Votes may arrive

@@ -211,6 +211,7 @@ Replica::Replica(const ReplicaSettings& settings, const KeyRing& keys, const Quo
 Replica::~Replica() = default;
 
 bool Replica::on_frame(ByteView frame, TimePoint now, ReplicaActions& out) {
+  machine_->context.now = now;
   const bool authentic = machine_->dispatch(frame, now, out);
   machine_->pump(now, out);
   return authentic;
@@ -218,11 +219,13 @@ bool Replica::on_frame(ByteView frame, TimePoint now, ReplicaActions& out) {
 
 void Replica::on_executed(std::uint64_t id, ExecutionStatus status, Bytes result, TimePoint now,
                           ReplicaActions& out) {
+  machine_->context.now = now;
   machine_->execution.on_executed(id, status, std::move(result), out);
   machine_->pump(now, out);
 }
 
 void Replica::on_tick(TimePoint now, ReplicaActions& out) {
+  machine_->context.now = now;
   if (machine_->context.takes_part()) {
     machine_->view_changer.on_tick(now, out);
     machine_->retransmission.on_tick(now, out);

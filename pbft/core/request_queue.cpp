@@ -27,7 +27,8 @@ bool RequestQueue::add(const RequestMessage& request, ByteView frame, const Dige
   const auto within = static_cast<std::size_t>(request.operation.data() - frame.data());
   batch.requests.push_back({request.client, request.session, request.timestamp, request.replier,
                             static_cast<std::uint32_t>(start + within),
-                            static_cast<std::uint32_t>(request.operation.size())});
+                            static_cast<std::uint32_t>(request.operation.size()),
+                            static_cast<std::uint32_t>(frame.size())});
   ++requests_;
   ++client_requests;
   bytes_ += frame.size();
@@ -48,11 +49,10 @@ RequestQueue::Batch RequestQueue::take() {
   Batch batch = std::move(batches_.front());
   batches_.pop_front();
   for (const BatchRequest& request : batch.requests) {
-    const std::uint64_t size = kRequestFixedSize + request.operation_size + authenticator_size_;
     --requests_;
     --requests_of_client_[request.client];
-    bytes_ -= size;
-    bytes_of_client_[request.client] -= size;
+    bytes_ -= request.frame_size;
+    bytes_of_client_[request.client] -= request.frame_size;
   }
   return batch;
 }

@@ -42,6 +42,7 @@ std::optional<RequestMessage> decode_request(ByteView frame, std::uint32_t repli
   }
   message.content = consumed(frame, reader);
   message.authenticator = reader.raw(replicas * kTagSize);
+  if (reader.remaining() > 0) message.signature = reader.raw(kSignatureSize);
   if (!reader.complete()) return std::nullopt;
   return message;
 }

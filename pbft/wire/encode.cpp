@@ -61,6 +61,17 @@ Frame finish_request(Bytes begun, std::uint32_t session, std::uint64_t timestamp
   return authenticate(std::move(begun), keys);
 }
 
+Frame sign_request(ByteView request_frame, const KeyRing& keys) {
+  const std::size_t tail = keys.replicas() * kTagSize;
+  ASSERT(request_frame.size() > tail);
+  Bytes bytes;
+  bytes.reserve(request_frame.size() + kSignatureSize);
+  Writer writer(bytes);
+  writer.raw(request_frame);
+  writer.raw(keys.sign(sha256(request_frame.first(request_frame.size() - tail))));
+  return share(std::move(bytes));
+}
+
 PrePrepareBuilder::PrePrepareBuilder(std::size_t size_hint) {
   bytes_.reserve(kPrePrepareHeadSize + size_hint);
   bytes_.resize(kPrePrepareHeadSize);

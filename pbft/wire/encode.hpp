@@ -15,6 +15,8 @@ namespace prophecy::pbft {
 [[nodiscard]] Bytes begin_request(ByteView operation, std::uint32_t replicas);
 [[nodiscard]] Frame finish_request(Bytes begun, std::uint32_t session, std::uint64_t timestamp,
                                    bool read_only, NodeId replier, const KeyRing& keys);
+// The same request with a signature behind it. Requires a request of this client's own.
+[[nodiscard]] Frame sign_request(ByteView request_frame, const KeyRing& keys);
 
 // A pre-prepare that grows by one request at a time, so that a waiting request lies in the very
 // bytes that will be sent.

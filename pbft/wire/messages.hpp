@@ -28,6 +28,7 @@ struct RequestMessage {
   ByteView operation;
   ByteView content;
   ByteView authenticator;
+  ByteView signature;  // over the content; empty unless the client sends the request once more
 };
 
 struct PrePrepareMessage {

@@ -59,6 +59,20 @@ inline Frame request(std::uint64_t timestamp, std::string_view operation = "op",
                         read_only, replier, ring(client));
 }
 
+// As a client sends it when no answer has come.
+inline Frame retransmitted(const Frame& request) {
+  return sign_request(*request, ring(decode_request(*request, kReplicas)->client));
+}
+
+// With wrong MACs for these replicas.
+inline Frame with_wrong_macs(const Frame& request, std::initializer_list<NodeId> replicas) {
+  const auto decoded = decode_request(*request, kReplicas);
+  Bytes bytes = *request;
+  for (const NodeId replica : replicas)
+    bytes[decoded->content.size() + replica * kTagSize] ^= 1;
+  return std::make_shared<const Bytes>(std::move(bytes));
+}
+
 struct Proposal {
   Frame frame;
   Digest batch{};

@@ -53,7 +53,7 @@ struct Prepared : Subject {
 TEST_CASE("4.5.1: a backup that waits too long for a request asks for the next view") {
   Subject backup(2);
   backup.tick(milliseconds(0));
-  CHECK(backup.feed(request(1)));
+  CHECK(backup.feed(retransmitted(request(1))));
   CHECK(backup.sent(MessageType::forward) == 1);
   backup.tick(kPatience - milliseconds(1));
   CHECK(backup.sent(MessageType::view_change) == 0);
@@ -66,7 +66,7 @@ TEST_CASE("4.5.1: a backup that waits too long for a request asks for the next v
 TEST_CASE("4.5.1: a request that is ordered in time is held against nobody") {
   Subject backup(1);
   backup.tick(milliseconds(0));
-  backup.feed(request(1));
+  backup.feed(retransmitted(request(1)));
   backup.order(1, {request(1)});
   backup.tick(10 * kPatience);
   CHECK(backup.replica.status().state == ReplicaState::normal);
@@ -85,9 +85,52 @@ TEST_CASE("A primary that gets nothing settled gives itself up (a deviation: see
   CHECK(primary.replica.status().state == ReplicaState::changing_view);
 }
 
+TEST_CASE("A request that may be authentic here alone is held against no primary") {
+  Subject backup(2);
+  backup.feed(with_wrong_macs(request(1), {0, 1, 3}));
+  CHECK(backup.sent(MessageType::forward) == 1);
+  backup.tick(10 * kPatience);
+  CHECK(backup.replica.status().state == ReplicaState::normal);
+  // The signature has to be right, or it would be the same game once more.
+  backup.feed(flipped(retransmitted(request(2)), 1));
+  CHECK(backup.dropped(DropReason::bad_signature) == 1);
+  backup.tick(10 * kPatience);
+  CHECK(backup.replica.status().state == ReplicaState::normal);
+}
+
+TEST_CASE("A signed request needs no MACs, and is proposed as it is") {
+  Subject primary(0);
+  const Frame signed_request = retransmitted(with_wrong_macs(request(1), {0, 1, 2, 3}));
+  primary.feed(signed_request);
+  REQUIRE(primary.sent(MessageType::pre_prepare) == kReplicas - 1);
+  Subject backup(2);
+  backup.feed(primary.actions.sends[0].frame);
+  CHECK(backup.sent(MessageType::prepare) == kReplicas - 1);
+}
+
+TEST_CASE("Whose request had a wrong MAC in a batch has to sign for a while") {
+  Subject next_primary(1);
+  next_primary.feed(pre_prepare(1, {with_wrong_macs(request(1), {1, 2, 3})}).frame);
+  CHECK(next_primary.sent(MessageType::prepare) == 0);
+  next_primary.feed(view_change(2, 1));
+  next_primary.feed(view_change(3, 1));
+  REQUIRE(next_primary.replica.status().state == ReplicaState::normal);
+  next_primary.feed(request(2));
+  CHECK(next_primary.sent(MessageType::pre_prepare) == 0);
+  CHECK(next_primary.dropped(DropReason::signature_wanted) == 1);
+  next_primary.feed(retransmitted(request(2)));
+  CHECK(next_primary.sent(MessageType::pre_prepare) == kReplicas - 1);
+  // Others are not concerned, and it ends.
+  next_primary.feed(request(1, "op", false, 0, 0, kClient + 1));
+  CHECK(next_primary.sent(MessageType::pre_prepare) == kReplicas - 1);
+  next_primary.now += minutes(1);
+  next_primary.feed(request(3));
+  CHECK(next_primary.sent(MessageType::pre_prepare) == kReplicas - 1);
+}
+
 TEST_CASE("4.5.1: who has asked for another view takes no part in the old one") {
   Subject backup(2);
-  backup.feed(request(1));
+  backup.feed(retransmitted(request(1)));
   backup.tick(kPatience);
   backup.feed(pre_prepare(1, {request(1)}).frame);
   CHECK(backup.actions.sends.empty());
@@ -145,7 +188,7 @@ TEST_CASE("A new primary vouches for what it has chosen, if its content is still
 
 TEST_CASE("4.5.2: the new primary proposes what its clients wait for") {
   Subject primary(1);
-  primary.feed(request(1));
+  primary.feed(retransmitted(request(1)));
   primary.feed(view_change(2, 1));
   primary.feed(view_change(3, 1));
   REQUIRE(primary.sent(MessageType::pre_prepare) == kReplicas - 1);
@@ -229,7 +272,7 @@ TEST_CASE("4.5.1: a view-change message has to prove the checkpoint that it name
 
 TEST_CASE("4.5.1: without a new view in time a replica asks for the next, and waits longer") {
   Subject backup(2);
-  backup.feed(request(1));
+  backup.feed(retransmitted(request(1)));
   backup.tick(kPatience);
   backup.feed(view_change(0, 1));
   backup.tick(10 * kPatience);
