@@ -62,7 +62,7 @@ bool Agreement::may_propose() const {
          progress.last_proposed >= progress.last_ordered &&
          progress.last_proposed - progress.last_ordered < context_.settings.batches_in_flight_max &&
          progress.last_proposed < high_water_mark() &&
-         log_.bytes() < context_.settings.log_bytes_max;
+         log_.view_bytes() < context_.settings.log_bytes_max;
 }
 
 void Agreement::propose(RequestQueue::Batch batch, ReplicaActions& out) {
@@ -91,7 +91,10 @@ bool Agreement::admits(const PrePrepareMessage& head) {
   }
   if (head.sequence <= context_.progress.last_ordered) return refuse(DropReason::duplicate);
   if (head.sequence > high_water_mark()) return refuse(DropReason::outside_water_marks);
-  if (log_.bytes() >= 2 * context_.settings.log_bytes_max) return refuse(DropReason::queue_full);
+  // Counted anew in each view: what a faulty primary leaves behind is in no other one's way.
+  if (log_.view_bytes() >= 2 * context_.settings.log_bytes_max) {
+    return refuse(DropReason::queue_full);
+  }
   return true;
 }
 
@@ -180,7 +183,7 @@ void Agreement::take_up(Slot& slot, Frame content, ReplicaActions& out) {
   }
   log_.note_proposal(slot, slot.batch, context_.view, content);
   if (certified) {
-    slot.pre_prepare = std::move(content);
+    log_.set_pre_prepare(slot, std::move(content));
     slot.phase = SlotPhase::committed;
   } else {
     pre_prepare(slot, std::move(content), out);
@@ -190,7 +193,7 @@ void Agreement::take_up(Slot& slot, Frame content, ReplicaActions& out) {
 void Agreement::pre_prepare(Slot& slot, Frame content, ReplicaActions& out) {
   ASSERT(context_.state == ReplicaState::normal);
   slot.phase = SlotPhase::pre_prepared;
-  slot.pre_prepare = std::move(content);
+  log_.set_pre_prepare(slot, std::move(content));
   if (!context_.is_primary()) {
     slot.own_prepare =
         encode_vote(MessageType::prepare, context_.view, slot.sequence, slot.batch, context_.keys);

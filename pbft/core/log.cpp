@@ -38,7 +38,11 @@ void Log::note_proposal(Slot& slot, const Digest& batch, std::uint64_t view, Fra
     slot.proposals.push_back({batch, view, nullptr});
     known = std::prev(slot.proposals.end());
   }
-  known->view = std::max(known->view, view);
+  if (view > known->view) {
+    known->view = view;
+    std::rotate(known, known + 1, slot.proposals.end());
+    known = std::prev(slot.proposals.end());
+  }
   if (known->content == nullptr && content != nullptr) {
     bytes_ += content->size();
     ++batches_;
@@ -48,14 +52,29 @@ void Log::note_proposal(Slot& slot, const Digest& batch, std::uint64_t view, Fra
   highest_proposed_ = std::max(highest_proposed_, slot.sequence);
 }
 
+void Log::set_pre_prepare(Slot& slot, Frame content) {
+  const auto counted = [&](const Frame& frame) -> std::uint64_t {
+    return frame != nullptr && slot.sequence > stable_ ? frame->size() : 0;
+  };
+  view_bytes_ += counted(content) - counted(slot.pre_prepare);
+  slot.pre_prepare = std::move(content);
+}
+
+void Log::note_stable(std::uint64_t stable) {
+  for (; stable_ < stable; ++stable_) {
+    if (!reaches(stable_ + 1)) continue;
+    const Slot* slot = find(stable_ + 1);
+    if (slot != nullptr && slot->pre_prepare != nullptr) view_bytes_ -= slot->pre_prepare->size();
+  }
+}
+
 Frame Log::content_of(const Slot& slot, const Digest& batch) {
   const auto known = std::find_if(slot.proposals.begin(), slot.proposals.end(),
                                   [&](const Proposal& p) { return p.batch == batch; });
   return known != slot.proposals.end() ? known->content : nullptr;
 }
 
-// What is prepared here is not forgotten: others may depend on this replica for it. Of the others
-// only the newest can still win, for a quorum has gone on to newer views.
+// What is prepared here is not forgotten: others may depend on this replica for it.
 void Log::forget_oldest_proposal(Slot& slot) {
   const auto is_kept = [&](const Proposal& p) {
     return slot.prepared.has_value() && slot.prepared->batch == p.batch;
@@ -81,7 +100,7 @@ void Log::enter_view(std::uint64_t stable, std::uint64_t highest_proposed) {
     const bool settled = slot.phase == SlotPhase::committed || slot.phase == SlotPhase::certified;
     if (settled && slot.sequence <= stable) continue;
     slot.phase = SlotPhase::empty;
-    slot.pre_prepare.reset();
+    set_pre_prepare(slot, nullptr);
     slot.own_prepare.reset();
     slot.own_commit.reset();
     slot.prepares.clear();
@@ -97,7 +116,24 @@ void Log::release_below(std::uint64_t sequence) {
   }
 }
 
+void Log::shed(std::uint64_t view, std::uint64_t bytes_max) {
+  while (bytes_ > bytes_max) {
+    Proposal* oldest = nullptr;
+    for (Slot& slot : slots_) {
+      for (Proposal& proposal : slot.proposals) {
+        const bool prepared = slot.prepared && slot.prepared->batch == proposal.batch;
+        const bool wanted = slot.sequence <= stable_ || prepared || proposal.view >= view ||
+                            slot.execution != SlotExecution::none || proposal.content == nullptr;
+        if (!wanted && (oldest == nullptr || proposal.view < oldest->view)) oldest = &proposal;
+      }
+    }
+    if (oldest == nullptr) return;
+    forget_content(*oldest);
+  }
+}
+
 void Log::reset(Slot& slot) {
+  set_pre_prepare(slot, nullptr);
   for (Proposal& proposal : slot.proposals)
     forget_content(proposal);
   slot.proposals.clear();
@@ -106,7 +142,6 @@ void Log::reset(Slot& slot) {
   slot.sequence = 0;
   slot.phase = SlotPhase::empty;
   slot.execution = SlotExecution::none;
-  slot.pre_prepare.reset();
   slot.requests.clear();
   slot.own_prepare.reset();
   slot.own_commit.reset();

@@ -68,7 +68,7 @@ struct Slot {
   VoteSet prepares;
   VoteSet commits;
   // Over all views:
-  std::vector<Proposal> proposals;
+  std::vector<Proposal> proposals;  // by the view in which each was proposed last
   std::optional<PreparedRecord> prepared;
   VoteSet decisions;  // of others, about what is committed
   // Of the committed batch:
@@ -95,14 +95,21 @@ class Log {
   Slot& open(std::uint64_t sequence);
   // The batch is pre-prepared in this view; its content is null for the empty batch.
   void note_proposal(Slot& slot, const Digest& batch, std::uint64_t view, Frame content);
+  // What the current view agrees on there.
+  void set_pre_prepare(Slot& slot, Frame content);
   // Null when it is not here.
   [[nodiscard]] static Frame content_of(const Slot& slot, const Digest& batch);
   // Begins anew with agreement on all numbers above the stable one. What was proposed, prepared
   // and executed stays; below it, what is committed as well.
   void enter_view(std::uint64_t stable, std::uint64_t highest_proposed);
 
+  // Up to it everything counts as stable.
+  void note_stable(std::uint64_t stable);
   // Forgets all below.
   void release_below(std::uint64_t sequence);
+  // Of batches that are prepared nowhere here, and were proposed before this view, so much content
+  // is forgotten as is beyond `bytes_max` in all. That they were proposed is not.
+  void shed(std::uint64_t view, std::uint64_t bytes_max);
 
   [[nodiscard]] std::uint64_t capacity() const { return slots_.size(); }
   [[nodiscard]] std::uint64_t first_retained() const { return first_retained_; }
@@ -112,6 +119,8 @@ class Log {
   [[nodiscard]] std::uint64_t highest_known() const { return highest_known_; }
   [[nodiscard]] std::uint64_t batches() const { return batches_; }
   [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
+  // Of what the current view agrees on above the stable checkpoint.
+  [[nodiscard]] std::uint64_t view_bytes() const { return view_bytes_; }
 
  private:
   void reset(Slot& slot);
@@ -125,6 +134,8 @@ class Log {
   std::uint64_t highest_known_ = 0;
   std::uint64_t batches_ = 0;  // proposals with content
   std::uint64_t bytes_ = 0;    // of it
+  std::uint64_t view_bytes_ = 0;
+  std::uint64_t stable_ = 0;
 };
 
 }  // namespace prophecy::pbft

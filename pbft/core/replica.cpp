@@ -171,6 +171,7 @@ void Replica::Machine::pump(TimePoint now, ReplicaActions& out) {
 
 // Forgets what is stable and executed, but for what laggards may still ask for.
 void Replica::Machine::release() {
+  log.note_stable(checkpoints.stable().sequence);
   const std::uint64_t done =
       std::min(checkpoints.stable().sequence, context.progress.last_executed);
   const std::uint64_t retained = context.settings.retained_batches;

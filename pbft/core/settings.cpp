@@ -8,8 +8,9 @@ namespace prophecy::pbft {
 namespace {
 
 constexpr std::uint64_t kRetainedMax = 65536;
-// Of a view-change message: its records are the rest.
-constexpr std::uint64_t kViewChangeFixedMax = 8192 + kReplicasMax * 8192;
+// Of a view-change message, beside its certificate and its records.
+constexpr std::uint64_t kViewChangeFixedMax = 1024;
+constexpr std::uint64_t kCheckpointFrameMax = 256;
 constexpr std::uint32_t kFaultsMax = (kReplicasMax - 1) / 3;
 
 Result<> invalid(const char* expected) {
@@ -31,10 +32,11 @@ Result<> check(const ReplicaSettings& s) {
   if (s.window < 2 * s.checkpoint_interval || s.window > kWindowMax) {
     return invalid("a window of two checkpoint intervals to 8192 batches");
   }
-  // 2f+1 view-change messages have to fit into one frame.
-  const std::uint64_t view_change =
-      kViewChangeFixedMax + s.window * kBatchRecordSize * (1 + kProposalsMax);
-  if ((2 * s.faults + 1) * view_change > kFrameBytesMax) {
+  // The view-change messages of all have to fit into one frame.
+  const std::uint64_t replicas = 3 * std::uint64_t{s.faults} + 1;
+  const std::uint64_t view_change = kViewChangeFixedMax + replicas * kCheckpointFrameMax +
+                                    s.window * kBatchRecordSize * (1 + kProposalsPerNumber);
+  if (replicas * view_change > kFrameBytesMax) {
     return invalid("a smaller window in so large a group");
   }
   if (s.retained_batches > kRetainedMax) return invalid("at most 65536 retained batches");

@@ -5,6 +5,7 @@
 
 #include "base/assert.hpp"
 #include "pbft/wire/decode.hpp"
+#include "pbft/wire/limits.hpp"
 
 namespace prophecy::pbft {
 
@@ -26,8 +27,10 @@ Duration ViewChanger::patience_length() const {
 }
 
 bool ViewChanger::is_held_up() const {
-  return agreement_.settled() >= agreement_.high_water_mark() ||
-         log_.bytes() >= context_.settings.log_bytes_max / 2;
+  const std::uint64_t settled = agreement_.settled();
+  return settled >= agreement_.high_water_mark() ||
+         (settled >= log_.highest_proposed() &&
+          log_.view_bytes() >= context_.settings.log_bytes_max);
 }
 
 void ViewChanger::arm(TimePoint now) {
@@ -95,13 +98,23 @@ Frame ViewChanger::make_view_change(std::uint64_t view) const {
   // Nothing is voted on beyond the window; what is known there is what others have decided.
   const std::uint64_t last =
       std::min(log_.highest_known(), message.stable + context_.settings.window);
+  std::size_t proposals = 0;
+  for (std::uint64_t sequence = message.stable + 1; sequence <= last; ++sequence) {
+    if (const Slot* slot = log_.find(sequence)) proposals += slot->proposals.size();
+  }
+  const bool crowded = proposals > kProposalsPerNumber * context_.settings.window;
   for (std::uint64_t sequence = message.stable + 1; sequence <= last; ++sequence) {
     const Slot* slot = log_.find(sequence);
     if (slot == nullptr) continue;
     if (slot->prepared) {
       message.prepared.push_back({sequence, slot->prepared->view, slot->prepared->batch});
     }
-    for (const Proposal& proposal : slot->proposals) {
+    // Of so many that the message would not fit, the prepared one and the newest.
+    const std::size_t kept = crowded ? kProposalsPerNumber - 1 : slot->proposals.size();
+    for (std::size_t i = 0; i < slot->proposals.size(); ++i) {
+      const Proposal& proposal = slot->proposals[i];
+      const bool prepared = slot->prepared && slot->prepared->batch == proposal.batch;
+      if (i + kept < slot->proposals.size() && !prepared) continue;
       // What others have decided meanwhile has been pre-prepared in no view before this one.
       const std::uint64_t known_view = std::min(proposal.view, view - 1);
       message.pre_prepared.push_back({sequence, known_view, proposal.batch});
@@ -275,7 +288,9 @@ void ViewChanger::enter(std::uint64_t view, const std::vector<ViewChangeMessage>
     checkpoints_.adopt({claim->sequence, claim->order, claim->results}, std::move(certificate));
   }
   const std::uint64_t highest = choice.stable + choice.batches.size();
+  log_.note_stable(checkpoints_.stable().sequence);
   log_.enter_view(choice.stable, highest);
+  log_.shed(view, 2 * context_.settings.log_bytes_max);
   context_.progress.last_proposed = highest;
   for (std::size_t i = 0; i < choice.batches.size(); ++i) {
     const std::uint64_t sequence = choice.stable + 1 + i;

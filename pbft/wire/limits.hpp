@@ -20,7 +20,8 @@ constexpr std::uint64_t kBatchBytesMax = 2 * 1024 * 1024;  // beyond one request
 constexpr std::uint32_t kSessionsMax = 4096;               // of one client
 constexpr std::uint32_t kStatusSlotsMax = 1024;            // batches that one Status speaks about
 constexpr std::uint64_t kWindowMax = 8192;                 // batches between the water marks
-constexpr std::size_t kProposalsMax = 3;  // different batches at one number, over all views
+constexpr std::size_t kProposalsMax = 64;       // different batches at one number, over all views
+constexpr std::size_t kProposalsPerNumber = 4;  // on average over the window
 constexpr std::uint64_t kSequenceMax = (std::uint64_t{1} << 46) - 1;  // 62 bits in a sigma
 
 // Sizes of the fixed parts.

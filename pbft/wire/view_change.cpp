@@ -109,7 +109,7 @@ std::optional<ViewChangeMessage> decode_view_change(ByteView frame, std::uint32_
   message.stable = reader.integer<std::uint64_t>();
   message.certificate = read_frames(reader, replicas);
   message.prepared = read_records(reader, kWindowMax);
-  message.pre_prepared = read_records(reader, kWindowMax * kProposalsMax);
+  message.pre_prepared = read_records(reader, kWindowMax * kProposalsPerNumber);
   message.content = frame.first(frame.size() - reader.remaining());
   message.signature = reader.raw(kSignatureSize);
   if (!reader.complete() || message.view == 0 || message.stable > kSequenceMax ||

@@ -18,6 +18,15 @@ bool decodes(ByteView frame) {
          decode_new_view(frame, kReplicas);
 }
 
+// With so many proposals, spread over the window.
+Frame view_change_with(std::size_t proposals) {
+  ViewChangeMessage message;
+  message.view = 1;
+  for (std::size_t i = 0; i < proposals; ++i)
+    message.pre_prepared.push_back({1 + i / (kProposalsPerNumber + 1), 0, {}});
+  return encode_view_change(message, ring(1));
+}
+
 Frame view_change() {
   const Frame claim = encode_checkpoint(8, Digest{}, Digest{}, ring(1));
   ViewChangeMessage message;
@@ -188,6 +197,9 @@ TEST_CASE("Records of a view-change have to be in order, within the window, and 
   CHECK(is_refused({{0, 0, {}}}));
   CHECK(is_refused({{kWindowMax + 1, 0, {}}}));
   CHECK(is_refused(std::vector<BatchRecord>(kProposalsMax + 1, {1, 0, {}})));
+  CHECK_FALSE(
+      decode_view_change(*view_change_with(kWindowMax * kProposalsPerNumber + 1), kReplicas));
+  CHECK(decode_view_change(*view_change_with(kWindowMax * kProposalsPerNumber), kReplicas));
   ViewChangeMessage unproven;
   unproven.view = 1;
   unproven.stable = 8;

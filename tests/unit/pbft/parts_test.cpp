@@ -42,6 +42,21 @@ TEST_CASE("The log accounts for what it holds and reuses its places") {
   CHECK(log.batches() == 5);
   CHECK(log.find(3) == nullptr);
   CHECK(log.find(4) != nullptr);
+  // What the view agrees on counts until it is stable, and no longer than the view.
+  log.set_pre_prepare(log.open(4), std::make_shared<const Bytes>(100));
+  log.set_pre_prepare(log.open(5), std::make_shared<const Bytes>(50));
+  CHECK(log.view_bytes() == 150);
+  log.note_stable(4);
+  CHECK(log.view_bytes() == 50);
+  log.enter_view(4, 8);
+  CHECK(log.view_bytes() == 0);
+  // Content goes before the knowledge that there was such a batch; never what is prepared.
+  log.find(5)->prepared = PreparedRecord{0, kA};
+  log.shed(1, 250);
+  CHECK(log.bytes() == 200);  // numbers 4, which is stable, and 5
+  CHECK(log.find(6)->proposals.size() == 1);
+  CHECK(Log::content_of(*log.find(5), kA) != nullptr);
+  log.release_below(5);
   Slot& again = log.open(11);
   CHECK(again.phase == SlotPhase::empty);
   CHECK(log.find(3) == nullptr);
@@ -211,6 +226,14 @@ TEST_CASE("Settings that cannot work are refused") {
   CHECK(refused([](auto& s) { s.faults = 22; }));
   CHECK(refused([](auto& s) { s.window = s.checkpoint_interval; }));
   CHECK(refused([](auto& s) { s.log_bytes_max = s.checkpoint_bytes; }));
+  // Every group size has a window; the largest groups not the largest one.
+  for (std::uint32_t faults = 1; faults <= 21; ++faults)
+    CHECK_FALSE(refused([&](auto& s) { s.faults = faults; }));
+  CHECK_FALSE(refused([](auto& s) { s.window = 8192; }));
+  CHECK(refused([](auto& s) {
+    s.window = 8192;
+    s.faults = 21;
+  }));
   CHECK(refused([](auto& s) { s.heartbeat_interval = milliseconds(1); }));
   ClientSettings sessions;
   sessions.first_session = 4090;
