@@ -18,6 +18,7 @@ enum class ErrorKind : std::uint8_t {
   unauthenticated,  // a key or a MAC is wrong
   unavailable,      // nobody answered; a later try may succeed
   limit,            // a configured bound was reached
+  damaged,          // what lies on our own disk is not what was once written there
 };
 
 struct Error {

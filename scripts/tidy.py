@@ -15,7 +15,7 @@ PBFT_FLOORS = [
     ["auth"],
     ["wire"],
     ["core"],
-    ["transport", "services", "group_file"],
+    ["transport", "services", "storage", "group_file"],
     ["replica"],
 ]
 
