@@ -2,8 +2,9 @@
 // what two snapshots have in common lies there once, and damage is found by reading.
 //
 // A part is kept for as long as a pinned root leads to it. One that was kept and that no root leads
-// to yet stays until the store is opened anew: a snapshot is made, or fetched, before its root is
-// pinned. Children are kept before the part that names them.
+// to yet stays until the store is swept: a snapshot is made, or fetched, before its root is pinned.
+// Children are kept before the part that names them. Pins do not outlast the process: at its start
+// it pins the roots that it remembers elsewhere, and sweeps what is left over.
 //
 // Single-threaded.
 #pragma once
@@ -23,8 +24,10 @@ class PartStore {
   [[nodiscard]] virtual std::optional<Bytes> read(const Digest& digest) const = 0;
   // Requires an encoded part and its digest. False when it cannot be kept (the disk is full).
   [[nodiscard]] virtual bool keep(const Digest& digest, ByteView part) = 0;
-  // Everything below the root stays from now on. Pins of one root are counted. False when a part
-  // below it is missing; nothing is pinned then.
+  // Everything below the root stays from now on, the root itself included; where the store is to
+  // outlast a loss of power, it is on the disk when this returns. Pins of one root are counted.
+  // False when a part below it is missing or no part, when the tree is too high, or when the disk
+  // refuses (what no other root leads to is gone then); nothing is pinned then.
   [[nodiscard]] virtual bool pin(const Digest& root) = 0;
   // Requires a pinned root. What no other pinned root leads to goes.
   virtual void unpin(const Digest& root) = 0;
