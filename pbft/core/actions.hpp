@@ -3,12 +3,14 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "base/bytes.hpp"
 #include "base/clock.hpp"
 #include "base/ids.hpp"
 #include "pbft/wire/frame.hpp"
+#include "pbft/wire/messages.hpp"
 
 namespace prophecy::pbft {
 
@@ -35,6 +37,16 @@ enum class ExecutionStatus : std::uint8_t {
   // No vote: the service could not answer (a read on an origin that is down), or cannot vouch for
   // its answer (to a write that it had to repeat). An ordered operation counts as executed.
   unavailable,
+  // A write that may not have taken effect, or not completely: the state of the service is not to
+  // be relied on until it has been restored. No vote either.
+  lost,
+};
+
+// The service is to be made what this checkpoint says; answered with Replica::on_restored(). No
+// execution is under way, and none is handed out before the answer.
+struct Restore {
+  std::uint64_t sequence = 0;
+  Digest service{};  // the root of its parts, which are all held
 };
 
 // A promise that has to outlast a crash, as a key and its value. Writes of one call are made
@@ -48,10 +60,20 @@ struct ReplicaActions {
   std::vector<DurableWrite> writes;
   std::vector<Outgoing> sends;
   std::vector<Execution> executions;
+  // The state of the service behind this sequence number is wanted: all executions up to it have
+  // finished, and none is handed out before the answer, Replica::on_snapshot().
+  std::optional<std::uint64_t> snapshot;
+  std::optional<Restore> restore;
+  // The parts that were kept so far are to be put on the disk; Replica::on_parts_flushed() answers.
+  bool flush_parts = false;
+
   void clear() {
     writes.clear();
     sends.clear();
     executions.clear();
+    snapshot.reset();
+    restore.reset();
+    flush_parts = false;
   }
 };
 

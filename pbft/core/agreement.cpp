@@ -12,17 +12,6 @@ namespace prophecy::pbft {
 
 namespace {
 
-std::vector<BatchRequest> requests_of(const PrePrepareMessage& message, const Bytes& frame) {
-  std::vector<BatchRequest> requests;
-  requests.reserve(message.requests.size());
-  for (const RequestMessage& request : message.requests) {
-    requests.push_back({request.client, request.session, request.timestamp, request.replier,
-                        static_cast<std::uint32_t>(request.operation.data() - frame.data()),
-                        static_cast<std::uint32_t>(request.operation.size()), 0});
-  }
-  return requests;
-}
-
 }  // namespace
 
 Agreement::BatchDigests Agreement::digests_of(const PrePrepareMessage& message) {
@@ -37,7 +26,7 @@ Agreement::BatchDigests Agreement::digests_of(const PrePrepareMessage& message) 
 }
 
 std::uint64_t Agreement::high_water_mark() const {
-  return std::min(checkpoints_.stable().sequence + context_.settings.window,
+  return std::min(checkpoints_.stable_sequence() + context_.settings.window,
                   log_.first_retained() + log_.capacity() - 1);
 }
 
@@ -48,7 +37,9 @@ std::uint64_t Agreement::settled() const {
     views_entered_then_ = context_.counters.views_entered;
     settled_ = 0;
   }
-  settled_ = std::max(settled_, std::min(checkpoints_.stable().sequence, ordered));
+  settled_ = std::max(settled_, std::min(checkpoints_.stable_sequence(), ordered));
+  // It may have gone back to an earlier state.
+  settled_ = std::min(settled_, ordered);
   for (; settled_ < ordered; ++settled_) {
     const Slot* slot = log_.find(settled_ + 1);
     if (slot == nullptr || slot->phase != SlotPhase::committed) break;
@@ -62,6 +53,7 @@ bool Agreement::may_propose() const {
          progress.last_proposed >= progress.last_ordered &&
          progress.last_proposed - progress.last_ordered < context_.settings.batches_in_flight_max &&
          progress.last_proposed < high_water_mark() &&
+         context_.may_vote(progress.last_proposed + 1) &&
          log_.view_bytes() < context_.settings.log_bytes_max;
 }
 
@@ -72,7 +64,7 @@ void Agreement::propose(RequestQueue::Batch batch, ReplicaActions& out) {
   context_.send_to_peers(frame, out);
   ++context_.counters.batches_proposed;
   Slot& slot = log_.open(sequence);
-  log_.note_proposal(slot, digest, context_.view, frame);
+  note_proposal(slot, digest, frame, out);
   slot.batch = digest;
   slot.requests = std::move(batch.requests);
   pre_prepare(slot, std::move(frame), out);
@@ -129,9 +121,9 @@ bool Agreement::on_pre_prepare(ByteView frame, ReplicaActions& out) {
     context_.drop(DropReason::bad_mac);
     return true;
   }
-  log_.note_proposal(slot, digests.batch, context_.view, copy);
+  note_proposal(slot, digests.batch, copy, out);
   slot.batch = digests.batch;
-  slot.requests = requests_of(*message, *copy);
+  slot.requests = batch_requests(*message, *copy);
   pre_prepare(slot, std::move(copy), out);
   return true;
 }
@@ -160,7 +152,7 @@ void Agreement::adopt(std::uint64_t sequence, const Digest& batch, ReplicaAction
   slot.batch = batch;
   // Its new-view message stands for the batch as a pre-prepare would, whether it has the content or
   // not: others prepare upon it, and the next view has to find as many that vouch for it.
-  if (context_.is_primary()) log_.note_proposal(slot, batch, context_.view, nullptr);
+  if (context_.is_primary()) note_proposal(slot, batch, nullptr, out);
   if (Frame content = log_.content_of(slot, batch); content || batch == empty_batch()) {
     take_up(slot, std::move(content), out);
   }
@@ -179,14 +171,24 @@ void Agreement::take_up(Slot& slot, Frame content, ReplicaActions& out) {
   if (content != nullptr && slot.execution == SlotExecution::none) {
     const auto message = decode_pre_prepare(*content, context_.quorum.replicas);
     ASSERT(message.has_value());
-    slot.requests = requests_of(*message, *content);
+    slot.requests = batch_requests(*message, *content);
   }
-  log_.note_proposal(slot, slot.batch, context_.view, content);
   if (certified) {
+    log_.note_proposal(slot, slot.batch, context_.view, content);
     log_.set_pre_prepare(slot, std::move(content));
     slot.phase = SlotPhase::committed;
   } else {
+    note_proposal(slot, slot.batch, content, out);
     pre_prepare(slot, std::move(content), out);
+  }
+}
+
+// Of those that it may not vote on it vouches for nothing either.
+void Agreement::note_proposal(Slot& slot, const Digest& batch, const Frame& content,
+                              ReplicaActions& out) {
+  log_.note_proposal(slot, batch, context_.view, content);
+  if (context_.may_vote(slot.sequence)) {
+    context_.journal.proposed(slot.sequence, batch, context_.view, content, out);
   }
 }
 
@@ -194,7 +196,7 @@ void Agreement::pre_prepare(Slot& slot, Frame content, ReplicaActions& out) {
   ASSERT(context_.state == ReplicaState::normal);
   slot.phase = SlotPhase::pre_prepared;
   log_.set_pre_prepare(slot, std::move(content));
-  if (!context_.is_primary()) {
+  if (!context_.is_primary() && context_.may_vote(slot.sequence)) {
     slot.own_prepare =
         encode_vote(MessageType::prepare, context_.view, slot.sequence, slot.batch, context_.keys);
     slot.prepares.record(context_.self, slot.batch);
@@ -249,7 +251,7 @@ bool Agreement::on_vote(MessageType type, ByteView frame, ReplicaActions& out) {
   }
   if (vote->sequence > high_water_mark()) return refuse(DropReason::outside_water_marks);
   // Votes beyond a quorum are the normal end of every batch. They are not worth a MAC.
-  if (vote->sequence <= checkpoints_.stable().sequence || vote->sequence < log_.first_retained()) {
+  if (vote->sequence <= checkpoints_.stable_sequence() || vote->sequence < log_.first_retained()) {
     return false;
   }
   Slot& slot = log_.open(vote->sequence);
@@ -312,16 +314,49 @@ void Agreement::certify(Slot& slot, const Digest& batch, ReplicaActions& out) {
   }
 }
 
+// As before the crash: what was executed is committed, and what was pre-prepared in this view is so
+// again, with the same votes.
+void Agreement::resume(const Remembered& remembered, ReplicaActions& out) {
+  for (const auto& [sequence, batch] : remembered.decided) {
+    if (!log_.reaches(sequence)) continue;
+    Slot& slot = log_.open(sequence);
+    if (slot.phase >= SlotPhase::committed) continue;
+    log_.note_proposal(slot, batch, 0, content_of(remembered, sequence, batch));
+    certify(slot, batch, out);
+  }
+  for (const Remembered::Proposed& proposed : remembered.proposed) {
+    if (proposed.view != context_.view || context_.state != ReplicaState::normal ||
+        !log_.reaches(proposed.sequence)) {
+      continue;
+    }
+    Slot& slot = log_.open(proposed.sequence);
+    Frame content = content_of(remembered, proposed.sequence, proposed.batch);
+    if (slot.phase == SlotPhase::empty &&
+        (content != nullptr || proposed.batch == empty_batch())) {
+      slot.batch = proposed.batch;
+      slot.phase = SlotPhase::awaited;
+      take_up(slot, std::move(content), out);
+    }
+    if (context_.is_primary()) {
+      context_.progress.last_proposed =
+          std::max(context_.progress.last_proposed, proposed.sequence);
+    }
+  }
+}
+
 void Agreement::advance(Slot& slot, ReplicaActions& out) {
   ASSERT(context_.state == ReplicaState::normal);
   if (slot.phase == SlotPhase::pre_prepared &&
       slot.prepares.count(slot.batch) >= context_.quorum.prepared) {
     slot.phase = SlotPhase::prepared;
-    slot.prepared = PreparedRecord{context_.view, slot.batch};
-    slot.own_commit =
-        encode_vote(MessageType::commit, context_.view, slot.sequence, slot.batch, context_.keys);
-    slot.commits.record(context_.self, slot.batch);
-    context_.send_to_peers(slot.own_commit, out);
+    if (context_.may_vote(slot.sequence)) {
+      slot.prepared = PreparedRecord{context_.view, slot.batch};
+      context_.journal.prepared(slot.sequence, *slot.prepared, out);
+      slot.own_commit =
+          encode_vote(MessageType::commit, context_.view, slot.sequence, slot.batch, context_.keys);
+      slot.commits.record(context_.self, slot.batch);
+      context_.send_to_peers(slot.own_commit, out);
+    }
   }
   if (slot.phase == SlotPhase::prepared &&
       slot.commits.count(slot.batch) >= context_.quorum.committed) {

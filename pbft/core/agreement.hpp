@@ -18,7 +18,7 @@ class Agreement {
 
   // True when the primary may propose one more batch now.
   [[nodiscard]] bool may_propose() const;
-  // Requires may_propose().
+  // Requires may_propose(). The batch may be without requests.
   void propose(RequestQueue::Batch batch, ReplicaActions& out);
 
   // Each is true when the frame was authentic.
@@ -31,6 +31,8 @@ class Agreement {
   // The new view has settled on this batch. Requires a number within the log, and that this view's
   // agreement on it has not begun.
   void adopt(std::uint64_t sequence, const Digest& batch, ReplicaActions& out);
+  // What the journal remembers of the current view. Requires the log's proposals to be there.
+  void resume(const Remembered& remembered, ReplicaActions& out);
   // Up to it everything is ordered, and agreed on in the current view or stable.
   [[nodiscard]] std::uint64_t settled() const;
   // The highest sequence number that is taken up now.
@@ -47,6 +49,7 @@ class Agreement {
   // True when every request comes from its client, as far as this replica can know.
   [[nodiscard]] bool vouched_for(const PrePrepareMessage& message, const BatchDigests& digests);
   bool on_content(Slot& slot, ByteView frame, ReplicaActions& out);
+  void note_proposal(Slot& slot, const Digest& batch, const Frame& content, ReplicaActions& out);
   void certify(Slot& slot, const Digest& batch, ReplicaActions& out);
   // Its batch is known, and the content is not here.
   [[nodiscard]] bool may_take_up(const Slot& slot) const;

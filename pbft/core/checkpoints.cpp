@@ -17,50 +17,60 @@ const Checkpoints::SignedClaim* Checkpoints::find(const std::vector<SignedClaim>
   return found == claims.end() ? nullptr : &*found;
 }
 
-std::vector<Frame> Checkpoints::equal_to(const CheckpointClaim& claim) const {
-  std::vector<Frame> frames;
+std::vector<Checkpoints::SignedClaim> Checkpoints::equal_to(const CheckpointClaim& claim) const {
+  std::vector<SignedClaim> equal;
   for (const auto& of_replica : claims_) {
     const SignedClaim* other = find(of_replica, claim.sequence);
-    if (other != nullptr && other->claim.order == claim.order) frames.push_back(other->frame);
+    if (other != nullptr && other->claim.order == claim.order) equal.push_back(*other);
   }
-  return frames;
+  return equal;
 }
 
 Checkpoints::Outcome Checkpoints::record(NodeId replica, const CheckpointClaim& claim,
                                          Frame frame) {
-  if (claim.sequence <= stable_.sequence) return Outcome::old;
+  if (claim.sequence < stable_sequence_ || claim.sequence == 0) return Outcome::old;
   auto& claims = claims_[replica];
   if (const SignedClaim* known = find(claims, claim.sequence)) {
-    const bool same = known->claim.order == claim.order && known->claim.results == claim.results;
-    return same ? Outcome::duplicate : Outcome::conflicting;
+    return known->claim == claim ? Outcome::duplicate : Outcome::conflicting;
   }
   const auto place = std::find_if(claims.begin(), claims.end(), [&](const SignedClaim& c) {
     return c.claim.sequence > claim.sequence;
   });
   if (claims.size() == kClaimsKept && place == claims.begin()) return Outcome::old;
-  claims.insert(place, {claim, std::move(frame)});
+  claims.insert(place, {replica, claim, std::move(frame)});
   if (claims.size() > kClaimsKept) claims.erase(claims.begin());
 
-  std::vector<Frame> equal = equal_to(claim);
+  if (claim.sequence == stable_sequence_) {
+    stable_.reset();
+    return Outcome::added;
+  }
+  std::vector<SignedClaim> equal = equal_to(claim);
   if (equal.size() < quorum_.stable) return Outcome::added;
-  adopt(claim, std::move(equal));
+  adopt(std::move(equal));
   return Outcome::stable;
 }
 
-void Checkpoints::adopt(const CheckpointClaim& claim, std::vector<Frame> certificate) {
-  if (claim.sequence <= stable_.sequence) return;
-  stable_ = claim;
+void Checkpoints::adopt(std::vector<SignedClaim> certificate) {
+  ASSERT(!certificate.empty());
+  const std::uint64_t sequence = certificate.front().claim.sequence;
+  if (sequence <= stable_sequence_) return;
+  stable_sequence_ = sequence;
   certificate_ = std::move(certificate);
+  stable_.reset();
   for (auto& of_replica : claims_) {
-    std::erase_if(of_replica,
-                  [&](const SignedClaim& c) { return c.claim.sequence < stable_.sequence; });
+    std::erase_if(of_replica, [&](const SignedClaim& c) { return c.claim.sequence < sequence; });
   }
 }
 
 void Checkpoints::keep_own(const CheckpointClaim& claim, Frame frame) {
   ASSERT(claim.sequence > last_own());
-  own_.push_back({claim, std::move(frame)});
+  own_.push_back({0, claim, std::move(frame)});
   if (own_.size() > kClaimsKept) own_.pop_front();
+}
+
+void Checkpoints::forget_own_above(std::uint64_t sequence) {
+  while (last_own() > sequence)
+    own_.pop_back();
 }
 
 const CheckpointClaim* Checkpoints::own_at(std::uint64_t sequence) const {
@@ -70,25 +80,65 @@ const CheckpointClaim* Checkpoints::own_at(std::uint64_t sequence) const {
   return nullptr;
 }
 
-bool Checkpoints::diverged() const {
-  const CheckpointClaim* own = own_at(stable_.sequence);
-  return own != nullptr && own->order != stable_.order;
+std::vector<Checkpoints::SignedClaim> Checkpoints::evidence() const {
+  std::vector<SignedClaim> all = certificate_;
+  for (const auto& of_replica : claims_) {
+    const SignedClaim* claim = find(of_replica, stable_sequence_);
+    if (claim == nullptr || claim->claim.order != certificate_.front().claim.order) continue;
+    const bool known = std::any_of(
+        certificate_.begin(), certificate_.end(),
+        [&](const SignedClaim& of_quorum) { return of_quorum.replica == claim->replica; });
+    if (!known) all.push_back(*claim);
+  }
+  return all;
 }
 
-bool Checkpoints::results_diverged() const {
-  const CheckpointClaim* own = own_at(stable_.sequence);
-  if (own == nullptr || own->results == Digest{}) return false;
-  for (const auto& of_replica : claims_) {
-    const SignedClaim* candidate = find(of_replica, stable_.sequence);
-    if (candidate == nullptr || candidate->claim.results == Digest{}) continue;
-    std::uint32_t equal = 0;
-    for (const auto& of_other : claims_) {
-      const SignedClaim* other = find(of_other, stable_.sequence);
-      if (other != nullptr && other->claim.results == candidate->claim.results) ++equal;
+// Of several that are certified (honest origins may differ), the one with the most claims.
+Digest Checkpoints::certified(Digest CheckpointClaim::* root) const {
+  const std::vector<SignedClaim> all = evidence();
+  Digest best{};
+  std::ptrdiff_t most = 0;
+  for (const SignedClaim& candidate : all) {
+    const Digest& digest = candidate.claim.*root;
+    const auto equal = std::count_if(
+        all.begin(), all.end(), [&](const SignedClaim& c) { return c.claim.*root == digest; });
+    if (digest != Digest{} && equal > most) {
+      best = digest;
+      most = equal;
     }
-    if (equal >= quorum_.weak && candidate->claim.results != own->results) return true;
   }
-  return false;
+  return most >= static_cast<std::ptrdiff_t>(quorum_.weak) ? best : Digest{};
+}
+
+CheckpointClaim Checkpoints::stable() const {
+  if (stable_sequence_ == 0) return {};
+  if (!stable_) {
+    stable_ = CheckpointClaim{stable_sequence_, certificate_.front().claim.order,
+                              certified(&CheckpointClaim::replies),
+                              certified(&CheckpointClaim::service)};
+  }
+  return *stable_;
+}
+
+bool Checkpoints::wants_evidence() const {
+  const CheckpointClaim claim = stable();
+  return claim.sequence > 0 && (claim.replies == Digest{} || claim.service == Digest{});
+}
+
+std::uint64_t Checkpoints::holders() const {
+  const CheckpointClaim wanted = stable();
+  std::uint64_t bits = 0;
+  for (const SignedClaim& of : evidence()) {
+    if (of.claim.service == wanted.service) {
+      bits |= std::uint64_t{1} << of.replica;
+    }
+  }
+  return bits;
+}
+
+bool Checkpoints::diverged() const {
+  const CheckpointClaim* own = own_at(stable_sequence_);
+  return own != nullptr && own->order != certificate_.front().claim.order;
 }
 
 void Checkpoints::frames_above(std::uint64_t sequence, std::vector<Frame>& out) const {

@@ -1,9 +1,12 @@
-// Which batches are proven to be executed by a quorum, so that the log may forget them.
+// Which batches are proven to be executed by a quorum, so that the log may forget them; and which
+// state belongs to them, so that a replica that lacks it can have it from others.
 //
-// A replica states, after every interval, two digests. `order` is chained over all batches so
-// far: 2f+1 equal ones make the checkpoint stable. `results` covers what the service answered in
-// the last interval; it makes a service that went astray visible, and decides nothing: answers of
-// unmodified origins may differ honestly, and must not be able to stop the group.
+// A replica states, after every interval, three digests, each the root of a tree of parts. `order`
+// covers all batches so far and what was executed for whom: 2f+1 equal ones make the checkpoint
+// stable. `replies` and `service` cover what the service answered and what became of its state. They
+// do not make a checkpoint: answers and files of unmodified origins may differ honestly, and must not
+// be able to stop the group. f+1 equal ones *certify* such a root: one is a correct replica's. With
+// them a replica is repaired that lags, or whose service went astray.
 //
 // Claims are signed. Those that made a checkpoint stable are its certificate: they prove it to a
 // replica that was not there.
@@ -24,32 +27,49 @@ namespace prophecy::pbft {
 struct CheckpointClaim {
   std::uint64_t sequence = 0;
   Digest order{};
-  Digest results{};
+  Digest replies{};  // zero: no statement; likewise
+  Digest service{};
+
+  friend bool operator==(const CheckpointClaim&, const CheckpointClaim&) = default;
 };
 
 class Checkpoints {
  public:
   enum class Outcome : std::uint8_t { added, stable, duplicate, conflicting, old };
 
+  struct SignedClaim {
+    NodeId replica = 0;
+    CheckpointClaim claim;
+    Frame frame;
+  };
+
   explicit Checkpoints(const QuorumRule& quorum);
 
   // A claim whose signature was verified, with the frame that makes it; this replica's own too.
   Outcome record(NodeId replica, const CheckpointClaim& claim, Frame frame);
-  // A checkpoint that others have proven: 2f+1 claims with this order, whose signatures were
+  // A checkpoint that others have proven: 2f+1 claims with equal order, whose signatures were
   // verified. Ignored unless it is newer than the stable one.
-  void adopt(const CheckpointClaim& claim, std::vector<Frame> certificate);
-  // Keeps the own claim's frame for peers that lack it.
+  void adopt(std::vector<SignedClaim> certificate);
+  // Keeps the own claim's frame for peers that lack it. Requires that it is the newest.
   void keep_own(const CheckpointClaim& claim, Frame frame);
+  // This replica goes back to an earlier state, and will take later checkpoints again.
+  void forget_own_above(std::uint64_t sequence);
 
-  // The last stable one; sequence 0 at the start.
-  [[nodiscard]] const CheckpointClaim& stable() const { return stable_; }
-  // The 2f+1 frames that made it stable, in the order of their replicas' ids; empty at sequence 0.
-  // All state the same `order`, which is what they prove; their `results` may differ.
-  [[nodiscard]] const std::vector<Frame>& certificate() const { return certificate_; }
+  // The last stable one; sequence 0 at the start. Its replies and service are those that are
+  // certified, zero where none are.
+  [[nodiscard]] CheckpointClaim stable() const;
+  [[nodiscard]] std::uint64_t stable_sequence() const { return stable_sequence_; }
+  // The 2f+1 claims that made it stable, in the order of their replicas' ids; empty at sequence 0.
+  // All state the same order, which is what they prove; the rest may differ.
+  [[nodiscard]] const std::vector<SignedClaim>& certificate() const { return certificate_; }
+  // More claims about the stable checkpoint are of use: some root is not certified.
+  [[nodiscard]] bool wants_evidence() const;
+  // Those that claim the stable checkpoint's certified roots, one bit each.
+  [[nodiscard]] std::uint64_t holders() const;
+  // Null when this replica has made no claim there.
+  [[nodiscard]] const CheckpointClaim* own_at(std::uint64_t sequence) const;
   // True when the own claim at the stable sequence number exists and has another order.
   [[nodiscard]] bool diverged() const;
-  // True when f+1 others got equal results there, and this replica others.
-  [[nodiscard]] bool results_diverged() const;
   // The last own claim, 0 before the first.
   [[nodiscard]] std::uint64_t last_own() const {
     return own_.empty() ? 0 : own_.back().claim.sequence;
@@ -62,22 +82,21 @@ class Checkpoints {
   // the window, and of the checkpoints within it a later one serves as well.
   static constexpr std::size_t kClaimsKept = 16;
 
-  struct SignedClaim {
-    CheckpointClaim claim;
-    Frame frame;
-  };
-
   [[nodiscard]] static const SignedClaim* find(const std::vector<SignedClaim>& claims,
                                                std::uint64_t sequence);
-  // The frames of all that state this order at this sequence number.
-  [[nodiscard]] std::vector<Frame> equal_to(const CheckpointClaim& claim) const;
-  [[nodiscard]] const CheckpointClaim* own_at(std::uint64_t sequence) const;
+  // All that state this order at this sequence number.
+  [[nodiscard]] std::vector<SignedClaim> equal_to(const CheckpointClaim& claim) const;
+  // About the stable checkpoint, in the certificate or after it.
+  [[nodiscard]] std::vector<SignedClaim> evidence() const;
+  [[nodiscard]] Digest certified(Digest CheckpointClaim::* root) const;
 
   QuorumRule quorum_;
   std::vector<std::vector<SignedClaim>> claims_;  // by replica, rising
   std::deque<SignedClaim> own_;                   // rising
-  CheckpointClaim stable_;
-  std::vector<Frame> certificate_;
+  std::uint64_t stable_sequence_ = 0;
+  std::vector<SignedClaim> certificate_;
+  // What the evidence certifies, kept until there is more of it.
+  mutable std::optional<CheckpointClaim> stable_;
 };
 
 }  // namespace prophecy::pbft

@@ -16,11 +16,66 @@ constexpr Duration kDemandMax = minutes(10);
 
 Session& ClientTable::session(NodeId client, std::uint32_t session) {
   ASSERT(session < kSessionsMax);
-  auto& sessions = clients_[client];
+  auto& sessions = clients_[client].sessions;
   if (sessions.size() <= session) sessions.resize(session + 1);
   auto& entry = sessions[session];
-  if (!entry) entry = std::make_unique<Session>();
+  if (!entry) {
+    entry = std::make_unique<Session>();
+    entry->client = client;
+    entry->number = session;
+  }
   return *entry;
+}
+
+const Session* ClientTable::find(NodeId client, std::uint32_t session) const {
+  const auto found = clients_.find(client);
+  if (found == clients_.end() || found->second.sessions.size() <= session) return nullptr;
+  return found->second.sessions[session].get();
+}
+
+void ClientTable::note_change(const Session& session) {
+  Client& client = clients_[session.client];
+  const std::uint64_t block = std::uint64_t{1} << (session.number / kSessionsPerBlock);
+  client.changed |= block;
+  client.used |= block;
+}
+
+std::vector<ClientTable::Blocks> ClientTable::take_changes() {
+  std::vector<Blocks> blocks;
+  for (auto& [id, client] : clients_) {
+    if (client.used == 0) continue;
+    blocks.push_back({id, client.changed, client.used});
+    client.changed = 0;
+  }
+  return blocks;
+}
+
+void ClientTable::reset() {
+  for (auto& [id, client] : clients_) {
+    client.changed = 0;
+    client.used = 0;
+    for (const auto& session : client.sessions) {
+      if (!session) continue;
+      forget_result(*session);
+      session->last_timestamp = 0;
+      session->replied = false;
+    }
+  }
+}
+
+void ClientTable::restore(NodeId client, std::uint32_t session, std::uint64_t timestamp) {
+  Session& entry = this->session(client, session);
+  entry.last_timestamp = timestamp;
+  note_change(entry);
+}
+
+void ClientTable::set_reply(Session& session, ReplyStatus status, Sigma sigma,
+                            const Digest& digest) {
+  session.replied = true;
+  session.status = status;
+  session.sigma = sigma;
+  session.digest = digest;
+  note_change(session);
 }
 
 void ClientTable::begin(Session& session, std::uint64_t timestamp) {
@@ -28,6 +83,7 @@ void ClientTable::begin(Session& session, std::uint64_t timestamp) {
   forget_result(session);
   session.last_timestamp = timestamp;
   session.replied = false;
+  note_change(session);
 }
 
 std::uint64_t ClientTable::keep_result(Session& session, Bytes result) {
@@ -57,8 +113,8 @@ bool ClientTable::demands_signature(NodeId client, TimePoint now) const {
 }
 
 void ClientTable::forget_queued() {
-  for (auto& [client, sessions] : clients_) {
-    for (const auto& session : sessions) {
+  for (auto& [id, client] : clients_) {
+    for (const auto& session : client.sessions) {
       if (session) session->queued_timestamp = 0;
     }
   }

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <unordered_map>
 #include <vector>
@@ -20,6 +21,8 @@
 namespace prophecy::pbft {
 
 struct Session {
+  NodeId client = 0;
+  std::uint32_t number = 0;
   // The newest ordered request that was handed out for execution.
   std::uint64_t last_timestamp = 0;
   bool replied = false;  // what follows is known
@@ -54,8 +57,26 @@ class ClientTable {
 
   // A new request takes the session over: forgets the reply of the one before.
   void begin(Session& session, std::uint64_t timestamp);
+  // The reply to the session's last request.
+  void set_reply(Session& session, ReplyStatus status, Sigma sigma, const Digest& digest);
   // Yields how many older results were forgotten for this one.
   std::uint64_t keep_result(Session& session, Bytes result);
+
+  // For checkpoints (core/session_tree.hpp): sessions in blocks of 64, of which one bit each tells
+  // that it has changed since it was last asked for, or that it was ever used.
+  struct Blocks {
+    NodeId client = 0;
+    std::uint64_t changed = 0;
+    std::uint64_t used = 0;
+  };
+  // By rising clients, those that have ever had something ordered.
+  [[nodiscard]] std::vector<Blocks> take_changes();
+  // Null when the session has never been used.
+  [[nodiscard]] const Session* find(NodeId client, std::uint32_t session) const;
+  // Forgets what was executed, for whom, and the replies: a checkpoint's state takes its place.
+  void reset();
+  // What a checkpoint says of a session. Requires that reset() came before.
+  void restore(NodeId client, std::uint32_t session, std::uint64_t timestamp);
 
   // Somebody has sent a request under this client's name whose MAC is right for the primary and
   // wrong here: the client, or the primary. A batch with such a request is agreed on by nobody, and
@@ -74,11 +95,18 @@ class ClientTable {
     Duration length{};
   };
 
+  struct Client {
+    std::vector<std::unique_ptr<Session>> sessions;
+    std::uint64_t changed = 0;
+    std::uint64_t used = 0;
+  };
+
+  void note_change(const Session& session);
   void forget_result(Session& session);
 
   std::uint64_t result_bytes_max_;
   std::uint64_t result_bytes_ = 0;
-  std::unordered_map<NodeId, std::vector<std::unique_ptr<Session>>> clients_;
+  std::map<NodeId, Client> clients_;
   std::unordered_map<NodeId, Demand> demands_;
   Session* oldest_ = nullptr;
   Session* newest_ = nullptr;

@@ -5,6 +5,7 @@
 #include "pbft/auth/key_ring.hpp"
 #include "pbft/core/actions.hpp"
 #include "pbft/core/counters.hpp"
+#include "pbft/core/journal.hpp"
 #include "pbft/core/quorum.hpp"
 #include "pbft/core/settings.hpp"
 
@@ -28,14 +29,24 @@ struct Context {
   ReplicaState state = ReplicaState::normal;
   Progress progress{};
   ReplicaCounters counters{};
+  Journal journal{false};
+  Membership membership{};
+  std::vector<std::uint64_t> peer_incarnations{};  // by replica
+
+  // In membership.silent_until: the bound is not known yet.
+  static constexpr std::uint64_t kAsking = UINT64_MAX;
+  [[nodiscard]] bool is_asking() const { return membership.silent_until == kAsking; }
+  // Its memory of what it said reaches this far, or nothing was said there.
+  [[nodiscard]] bool may_vote(std::uint64_t sequence) const {
+    return sequence > membership.silent_until;
+  }
+  [[nodiscard]] bool is_silent() const { return membership.silent_until > 0; }
 
   [[nodiscard]] NodeId primary() const { return primary_of(view, quorum.replicas); }
   [[nodiscard]] bool is_primary() const { return primary() == self; }
 
   // It still follows the protocol, if only to get to the next view.
-  [[nodiscard]] bool takes_part() const {
-    return state == ReplicaState::normal || state == ReplicaState::changing_view;
-  }
+  [[nodiscard]] bool takes_part() const { return state != ReplicaState::diverged; }
 
   void drop(DropReason reason) { ++counters.dropped[static_cast<std::size_t>(reason)]; }
 

@@ -32,6 +32,8 @@ std::string_view to_string(DropReason reason) {
       return "rate_limited";
     case DropReason::signature_wanted:
       return "signature_wanted";
+    case DropReason::not_wanted:
+      return "not_wanted";
     case DropReason::count_:
       break;
   }
@@ -44,10 +46,22 @@ std::string_view to_string(ReplicaState state) {
       return "normal";
     case ReplicaState::changing_view:
       return "changing_view";
-    case ReplicaState::needs_state_transfer:
-      return "needs_state_transfer";
     case ReplicaState::diverged:
       return "diverged";
+  }
+  return "unknown";
+}
+
+std::string_view to_string(RecoveryState state) {
+  switch (state) {
+    case RecoveryState::none:
+      return "none";
+    case RecoveryState::fetching:
+      return "fetching";
+    case RecoveryState::restoring:
+      return "restoring";
+    case RecoveryState::service_lost:
+      return "service_lost";
   }
   return "unknown";
 }
@@ -64,6 +78,8 @@ std::string_view to_string(ViewChangeCause cause) {
       return "no_new_view";
     case ViewChangeCause::others_asked:
       return "others_asked";
+    case ViewChangeCause::primary_rejoins:
+      return "primary_rejoins";
   }
   return "unknown";
 }

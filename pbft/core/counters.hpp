@@ -25,6 +25,7 @@ enum class DropReason : std::uint8_t {
   not_serving,       // this replica has stopped voting
   rate_limited,      // a peer that asks too often
   signature_wanted,  // of a client whose MACs have been wrong for some replicas
+  not_wanted,        // a part that was not asked for
   count_,
 };
 constexpr std::size_t kDropReasonCount = static_cast<std::size_t>(DropReason::count_);
@@ -52,14 +53,20 @@ struct ReplicaCounters {
   std::uint64_t contents_fetched = 0;      // of batches known by their digest
   std::uint64_t view_changes_started = 0;  // by this replica, at its own or others' instance
   std::uint64_t views_entered = 0;
-  // Checkpoint intervals in which f+1 other replicas got the same results and this one did not.
-  std::uint64_t result_divergences = 0;
+  std::uint64_t parts_fetched = 0;         // of checkpoints' states
+  std::uint64_t parts_served = 0;
+  std::uint64_t states_restored = 0;  // of others, or its own of an earlier checkpoint
+  // Checkpoints at which f+1 other replicas had the same replies, or the same state of the service,
+  // and this one had not.
+  std::uint64_t reply_divergences = 0;
+  std::uint64_t state_divergences = 0;
+  std::uint64_t snapshots_failed = 0;
+  std::uint64_t restores_failed = 0;
 };
 
 enum class ReplicaState : std::uint8_t {
   normal,
   changing_view,         // it has asked for the view that it names, and waits for its first message
-  needs_state_transfer,  // what it lacks is retained by too few; it has stopped voting
   diverged,              // 2f+1 others executed another history; it has stopped voting
 };
 [[nodiscard]] std::string_view to_string(ReplicaState state);
@@ -71,8 +78,18 @@ enum class ViewChangeCause : std::uint8_t {
   nothing_settled,  // a proposal was not agreed on in time
   no_new_view,      // the view that was asked for did not begin in time
   others_asked,     // f+1 others did
+  primary_rejoins,  // it has lost its memory
 };
 [[nodiscard]] std::string_view to_string(ViewChangeCause cause);
+
+// Whether this replica's state is about to be replaced (core/recovery.hpp).
+enum class RecoveryState : std::uint8_t {
+  none,
+  fetching,      // parts of a checkpoint's state
+  restoring,     // the service is being made what a checkpoint says
+  service_lost,  // its state cannot be relied on, and cannot be restored yet
+};
+[[nodiscard]] std::string_view to_string(RecoveryState state);
 
 // A snapshot for people and monitoring.
 struct ReplicaStatus {
@@ -84,6 +101,10 @@ struct ReplicaStatus {
   std::uint64_t last_ordered = 0;                             // all up to it are committed here
   std::uint64_t last_executed = 0;                            // all up to it are executed here
   std::uint64_t last_stable = 0;                              // the last stable checkpoint known
+  std::uint64_t base = 0;          // the checkpoint that a restart begins from
+  std::uint64_t silent_until = 0;  // after a loss of memory: votes on nothing up to it; 0: votes
+  RecoveryState recovery = RecoveryState::none;
+  std::uint64_t parts_missing = 0;
   std::uint64_t log_batches = 0;
   std::uint64_t log_bytes = 0;
   std::uint64_t queued_requests = 0;

@@ -1,8 +1,10 @@
 #include "pbft/core/execution.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/assert.hpp"
+#include "pbft/wire/decode.hpp"
 #include "pbft/wire/encode.hpp"
 #include "pbft/wire/limits.hpp"
 
@@ -15,26 +17,35 @@ constexpr std::size_t kAlwaysFullBytes = 256;
 }  // namespace
 
 ExecutionStage::ExecutionStage(Context& context, Log& log, ClientTable& clients,
-                               Checkpoints& checkpoints)
+                               Checkpoints& checkpoints, Snapshots& snapshots, PartStore& parts)
     : context_(context),
       log_(log),
       clients_(clients),
       checkpoints_(checkpoints),
+      snapshots_(snapshots),
+      parts_(parts),
       history_(context.settings) {}
 
 std::uint64_t ExecutionStage::start(const Pending& pending) {
   pending_.push_back(pending);
   ++in_flight_;
+  if (!pending.read) ++ordered_in_flight_;
   return first_id_ + pending_.size() - 1;
 }
 
 void ExecutionStage::hand_out(Slot& slot, ReplicaActions& out) {
-  ASSERT(slot.phase == SlotPhase::committed);
+  ASSERT(may_hand_out() && slot.phase == SlotPhase::committed);
   ASSERT(slot.sequence == context_.progress.last_ordered + 1);
   context_.progress.last_ordered = slot.sequence;
+  context_.journal.ordered(slot.sequence, slot.batch, slot.pre_prepare);
   ASSERT(slot.execution == SlotExecution::none);
   slot.execution = SlotExecution::executing;
-  slot.results.assign(slot.requests.size(), Digest{});
+  if (slot.requests.empty() && slot.pre_prepare != nullptr) {
+    // Executed before, and to be executed once more.
+    const auto message = decode_pre_prepare(*slot.pre_prepare, context_.quorum.replicas);
+    ASSERT(message.has_value());
+    slot.requests = batch_requests(*message, *slot.pre_prepare);
+  }
   for (std::size_t index = 0; index < slot.requests.size(); ++index) {
     const BatchRequest& request = slot.requests[index];
     slot.operation_bytes += request.operation_size;
@@ -42,7 +53,7 @@ void ExecutionStage::hand_out(Slot& slot, ReplicaActions& out) {
     if (request.timestamp <= session.last_timestamp) {
       ++context_.counters.requests_repeated;
       if (request.timestamp == session.last_timestamp && session.replied) {
-        repeat_reply(request.client, request.session, session, out);
+        repeat_reply(session, out);
       }
       continue;
     }
@@ -60,6 +71,7 @@ void ExecutionStage::hand_out(Slot& slot, ReplicaActions& out) {
   }
   slot.requests = {};
   if (slot.results_missing == 0) slot.execution = SlotExecution::executed;
+  if (history_.append(slot)) state_ = State::draining;
 }
 
 void ExecutionStage::read(const RequestMessage& request, ByteView frame, ReplicaActions& out) {
@@ -70,7 +82,7 @@ void ExecutionStage::read(const RequestMessage& request, ByteView frame, Replica
   const bool repeated = request.timestamp == session.read_timestamp;
   session.read_full_reply = repeated;
   if (repeated && session.read_in_flight) return context_.drop(DropReason::duplicate);
-  if (reads_in_flight_ >= context_.settings.reads_in_flight_max) {
+  if (reads_in_flight_ >= context_.settings.reads_in_flight_max || state_ == State::restoring) {
     return context_.drop(DropReason::queue_full);
   }
   session.read_timestamp = request.timestamp;
@@ -100,8 +112,11 @@ void ExecutionStage::on_executed(std::uint64_t id, ExecutionStatus status, Bytes
     ++first_id_;
   }
   --in_flight_;
+  if (!pending.read) --ordered_in_flight_;
+  if (status == ExecutionStatus::lost && !pending.read) unreliable_ = true;
 
-  const bool done = status == ExecutionStatus::done && result.size() <= kResultBytesMax;
+  // What a service says that may have missed a write is no vote.
+  const bool done = !unreliable_ && status == ExecutionStatus::done && result.size() <= kResultBytesMax;
   if (!done) {
     ++context_.counters.executions_unavailable;
     result.clear();
@@ -120,8 +135,6 @@ void ExecutionStage::finish_ordered(const Pending& pending, ReplyStatus status,
   Slot* slot = log_.find(pending.sigma >> 16);
   ASSERT(slot != nullptr && slot->execution == SlotExecution::executing &&
          slot->results_missing > 0);
-  slot->results[pending.sigma & 0xffff] = digest;
-  if (status != ReplyStatus::done) slot->result_unavailable = true;
   if (--slot->results_missing == 0) slot->execution = SlotExecution::executed;
   ++context_.counters.requests_executed;
 
@@ -131,10 +144,7 @@ void ExecutionStage::finish_ordered(const Pending& pending, ReplyStatus status,
   send_reply(pending, status, digest, result, full, out);
   // The session may have gone on, when its client gave this request up.
   if (session.last_timestamp != pending.timestamp) return;
-  session.replied = true;
-  session.status = status;
-  session.sigma = pending.sigma;
-  session.digest = digest;
+  clients_.set_reply(session, status, pending.sigma, digest);
   if (status != ReplyStatus::done) return;
   context_.counters.cached_replies_dropped += clients_.keep_result(session, std::move(result));
 }
@@ -152,12 +162,11 @@ void ExecutionStage::finish_read(const Pending& pending, ReplyStatus status, con
   send_reply(pending, status, digest, result, full, out);
 }
 
-void ExecutionStage::repeat_reply(NodeId client, std::uint32_t number, const Session& session,
-                                  ReplicaActions& out) {
+void ExecutionStage::repeat_reply(const Session& session, ReplicaActions& out) {
   ASSERT(session.replied);
   Pending pending;
-  pending.client = client;
-  pending.session = number;
+  pending.client = session.client;
+  pending.session = session.number;
   pending.timestamp = session.last_timestamp;
   pending.sigma = session.sigma;
   ++context_.counters.replies_repeated;
@@ -185,22 +194,104 @@ bool ExecutionStage::advance(ReplicaActions& out) {
   bool advanced = false;
   for (;;) {
     const Slot* slot = log_.find(context_.progress.last_executed + 1);
-    if (slot == nullptr || slot->execution != SlotExecution::executed) return advanced;
+    if (slot == nullptr || slot->execution != SlotExecution::executed) break;
     advanced = true;
     ++context_.progress.last_executed;
     ++context_.counters.batches_executed;
-    if (const auto claim = history_.append(*slot)) take_checkpoint(*claim, out);
   }
+  if (state_ == State::draining && ordered_in_flight_ == 0) {
+    ASSERT(context_.progress.last_executed == context_.progress.last_ordered);
+    advanced = true;
+    if (unreliable_) {
+      take_checkpoint(Digest{}, out);
+    } else {
+      state_ = State::snapshotting;
+      out.snapshot = context_.progress.last_executed;
+    }
+  } else if (state_ == State::quiescing && ordered_in_flight_ == 0) {
+    state_ = State::restoring;
+    out.restore = Restore{to_restore_->sequence, to_restore_->service};
+    advanced = true;
+  }
+  return advanced;
 }
 
-void ExecutionStage::take_checkpoint(const CheckpointClaim& claim, ReplicaActions& out) {
-  Frame frame = encode_checkpoint(claim.sequence, claim.order, claim.results, context_.keys);
+void ExecutionStage::on_snapshot(const Digest& service, ReplicaActions& out) {
+  ASSERT(state_ == State::snapshotting);
+  if (service == Digest{}) ++context_.counters.snapshots_failed;
+  take_checkpoint(service, out);
+  if (to_restore_) state_ = State::quiescing;
+}
+
+void ExecutionStage::begin_at_zero(ReplicaActions& out) {
+  ASSERT(state_ == State::running && context_.progress.last_ordered == 0);
+  state_ = State::snapshotting;
+  out.snapshot = 0;
+}
+
+void ExecutionStage::take_checkpoint(const Digest& service, ReplicaActions& out) {
+  state_ = State::running;
+  CheckpointClaim claim{context_.progress.last_executed, {}, {}, service};
+  const auto roots = sessions_.build(clients_, claim.sequence, history_.digest(), parts_);
+  if (!roots) {
+    // The disk is full. The others' checkpoints do for this replica as well.
+    ++context_.counters.snapshots_failed;
+    return;
+  }
+  claim.order = roots->order;
+  claim.replies = roots->replies;
+  if (!snapshots_.add(claim)) ++context_.counters.snapshots_failed;
+  if (claim.sequence == 0) return;
+  context_.journal.executed_to_checkpoint(out);
+  Frame frame = encode_checkpoint(claim.sequence, claim.order, claim.replies, claim.service,
+                                  context_.keys);
   context_.send_to_peers(frame, out);
   checkpoints_.keep_own(claim, frame);
   const Checkpoints::Outcome outcome = checkpoints_.record(context_.self, claim, std::move(frame));
-  const bool at_stable = claim.sequence == checkpoints_.stable().sequence;
   if (outcome == Checkpoints::Outcome::stable) ++context_.counters.checkpoints_stable;
-  if (at_stable && checkpoints_.results_diverged()) ++context_.counters.result_divergences;
+}
+
+void ExecutionStage::begin_restore(const CheckpointClaim& claim) {
+  to_restore_ = claim;
+  if (state_ == State::running || state_ == State::draining) state_ = State::quiescing;
+}
+
+bool ExecutionStage::on_restored(bool done, ReplicaActions& out) {
+  ASSERT(state_ == State::restoring);
+  (void)out;
+  const CheckpointClaim claim = *to_restore_;
+  to_restore_.reset();
+  state_ = State::running;
+  if (!done || !load(claim)) {
+    // Whatever the service is now, it is not the group's state.
+    unreliable_ = true;
+    ++context_.counters.restores_failed;
+    return false;
+  }
+  unreliable_ = false;
+  ++context_.counters.states_restored;
+  return true;
+}
+
+bool ExecutionStage::load(const CheckpointClaim& claim) {
+  const auto root = read_order_root(parts_, claim.order);
+  sessions_.clear();
+  if (!root || root->sequence != claim.sequence ||
+      !load_sessions(parts_, {claim.order, claim.replies}, clients_)) {
+    return false;
+  }
+  history_.reset(root->history);
+  Progress& progress = context_.progress;
+  for (std::uint64_t sequence = claim.sequence + 1; sequence <= progress.last_ordered; ++sequence) {
+    if (Slot* slot = log_.find(sequence)) log_.forget_execution(*slot);
+  }
+  progress.last_ordered = claim.sequence;
+  progress.last_executed = claim.sequence;
+  progress.last_proposed = std::max(progress.last_proposed, claim.sequence);
+  checkpoints_.forget_own_above(claim.sequence);
+  snapshots_.forget_above(claim.sequence);
+  context_.journal.forget_ordered();
+  return true;
 }
 
 }  // namespace prophecy::pbft

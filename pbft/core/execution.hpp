@@ -1,37 +1,66 @@
-// From agreed batches, and reads outside the order, to executions, replies and checkpoints.
+// From agreed batches, and reads outside the order, to executions and replies, and from there to
+// checkpoints and back.
 //
 // Batches are handed out in their order, each request at most once. Results may come back in any
-// order; batches count as executed, and enter the history, in sequence.
+// order; batches count as executed in sequence. At a checkpoint everything before it is finished
+// first, so that there is one state to speak of:
+//
+//   running --- a checkpoint is due ---> draining --- all have finished ---> snapshotting
+//      ^                                                                          |
+//      +------------------------------ the service's state is kept ---------------+
+//
+//   running, draining --- another state is to take its place ---> quiescing --- all have
+//   finished ---> restoring --- the service has it ---> running
 #pragma once
 
 #include <cstdint>
 #include <deque>
+#include <optional>
 
 #include "pbft/core/checkpoints.hpp"
 #include "pbft/core/client_table.hpp"
 #include "pbft/core/context.hpp"
 #include "pbft/core/history.hpp"
 #include "pbft/core/log.hpp"
+#include "pbft/core/session_tree.hpp"
+#include "pbft/core/snapshots.hpp"
 
 namespace prophecy::pbft {
 
 class ExecutionStage {
  public:
-  ExecutionStage(Context& context, Log& log, ClientTable& clients, Checkpoints& checkpoints);
+  enum class State : std::uint8_t { running, draining, snapshotting, quiescing, restoring };
 
-  // Requires the committed slot behind the last one that was handed out.
+  ExecutionStage(Context& context, Log& log, ClientTable& clients, Checkpoints& checkpoints,
+                 Snapshots& snapshots, PartStore& parts);
+
+  [[nodiscard]] bool may_hand_out() const { return state_ == State::running; }
+  // Requires may_hand_out(), and the committed slot behind the last one that was handed out.
   void hand_out(Slot& slot, ReplicaActions& out);
   // A read outside the order. Requires an authenticated request; its frame is copied.
   void read(const RequestMessage& request, ByteView frame, ReplicaActions& out);
   // Answers the session's last ordered request from the cache. Requires that there is a reply.
-  void repeat_reply(NodeId client, std::uint32_t number, const Session& session,
-                    ReplicaActions& out);
+  void repeat_reply(const Session& session, ReplicaActions& out);
 
   void on_executed(std::uint64_t id, ExecutionStatus status, Bytes result, ReplicaActions& out);
-  // Enters executed batches into the history; true when there was one.
+  // Counts executed batches, and goes on to a snapshot or to what is to be restored; true when
+  // there was something.
   bool advance(ReplicaActions& out);
+  // Zero: the service could not tell its state.
+  void on_snapshot(const Digest& service, ReplicaActions& out);
 
+  // The state at sequence number 0 is a checkpoint, too, that everybody has by itself.
+  void begin_at_zero(ReplicaActions& out);
+  // Goes back, or on, to a checkpoint whose parts are here, as soon as nothing is under way.
+  void begin_restore(const CheckpointClaim& claim);
+  // The service has the state; false: it could not be had, and is asked for again later.
+  bool on_restored(bool done, ReplicaActions& out);
+
+  [[nodiscard]] State state() const { return state_; }
   [[nodiscard]] std::uint64_t in_flight() const { return in_flight_; }
+  // A write may have been lost on the way to the service: nothing is voted on until it is restored.
+  [[nodiscard]] bool is_unreliable() const { return unreliable_; }
+  void on_service_lost() { unreliable_ = true; }
 
  private:
   struct Pending {
@@ -51,16 +80,24 @@ class ExecutionStage {
                    const Bytes& result, ReplicaActions& out);
   void send_reply(const Pending& pending, ReplyStatus status, const Digest& digest, ByteView result,
                   bool full, ReplicaActions& out);
-  void take_checkpoint(const CheckpointClaim& claim, ReplicaActions& out);
+  void take_checkpoint(const Digest& service, ReplicaActions& out);
+  [[nodiscard]] bool load(const CheckpointClaim& claim);
 
   Context& context_;
   Log& log_;
   ClientTable& clients_;
   Checkpoints& checkpoints_;
+  Snapshots& snapshots_;
+  PartStore& parts_;
+  SessionTree sessions_;
   History history_;
+  State state_ = State::running;
+  std::optional<CheckpointClaim> to_restore_;
+  bool unreliable_ = false;
   std::deque<Pending> pending_;  // ids first_id_, first_id_+1, ...
   std::uint64_t first_id_ = 1;
   std::uint64_t in_flight_ = 0;
+  std::uint64_t ordered_in_flight_ = 0;
   std::uint32_t reads_in_flight_ = 0;
 };
 

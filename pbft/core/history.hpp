@@ -1,11 +1,9 @@
-// The chain of digests over what was executed, and when a checkpoint of it is due. All of it
-// depends on the agreed batches alone, so all correct replicas take the same checkpoints.
+// The chain of digests over what was handed out for execution, and when a checkpoint of it is due.
+// All of it depends on the agreed batches alone, so all correct replicas take the same checkpoints.
 #pragma once
 
 #include <cstdint>
-#include <optional>
 
-#include "pbft/core/checkpoints.hpp"
 #include "pbft/core/log.hpp"
 #include "pbft/core/settings.hpp"
 
@@ -16,15 +14,17 @@ class History {
   explicit History(const ReplicaSettings& settings)
       : interval_(settings.checkpoint_interval), bytes_(settings.checkpoint_bytes) {}
 
-  // Requires executed batches in their order. Yields a claim when a checkpoint is due behind it.
-  [[nodiscard]] std::optional<CheckpointClaim> append(const Slot& slot);
+  // Requires batches in their order, from the last checkpoint on. True when a checkpoint is due
+  // behind this one.
+  [[nodiscard]] bool append(const Slot& slot);
+  // Goes on behind a checkpoint.
+  void reset(const Digest& digest);
+  [[nodiscard]] const Digest& digest() const { return digest_; }
 
  private:
   std::uint64_t interval_;
   std::uint64_t bytes_;
-  Digest order_{};
-  Sha256 results_;
-  bool results_complete_ = true;
+  Digest digest_{};
   std::uint64_t batches_since_ = 0;
   std::uint64_t bytes_since_ = 0;
 };

@@ -59,7 +59,7 @@ void Intake::order(const RequestMessage& request, ByteView frame, const Digest& 
   if (request.timestamp == session.last_timestamp) {
     // A retransmission. What is being executed will be answered in full.
     session.full_reply_timestamp = request.timestamp;
-    if (session.replied) execution_.repeat_reply(request.client, request.session, session, out);
+    if (session.replied) execution_.repeat_reply(session, out);
     return;
   }
   if (!is_leading()) {

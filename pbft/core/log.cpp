@@ -9,6 +9,17 @@
 
 namespace prophecy::pbft {
 
+std::vector<BatchRequest> batch_requests(const PrePrepareMessage& message, const Bytes& frame) {
+  std::vector<BatchRequest> requests;
+  requests.reserve(message.requests.size());
+  for (const RequestMessage& request : message.requests) {
+    requests.push_back({request.client, request.session, request.timestamp, request.replier,
+                        static_cast<std::uint32_t>(request.operation.data() - frame.data()),
+                        static_cast<std::uint32_t>(request.operation.size()), 0});
+  }
+  return requests;
+}
+
 Log::Log(std::uint64_t span, std::uint32_t replicas)
     : slots_(std::bit_ceil(span), Slot(replicas)), mask_(slots_.size() - 1) {}
 
@@ -132,6 +143,13 @@ void Log::shed(std::uint64_t view, std::uint64_t bytes_max) {
   }
 }
 
+void Log::forget_execution(Slot& slot) {
+  slot.execution = SlotExecution::none;
+  slot.requests.clear();
+  slot.operation_bytes = 0;
+  slot.results_missing = 0;
+}
+
 void Log::reset(Slot& slot) {
   set_pre_prepare(slot, nullptr);
   for (Proposal& proposal : slot.proposals)
@@ -147,10 +165,8 @@ void Log::reset(Slot& slot) {
   slot.own_commit.reset();
   slot.prepares.clear();
   slot.commits.clear();
-  slot.results.clear();
   slot.operation_bytes = 0;
   slot.results_missing = 0;
-  slot.result_unavailable = false;
 }
 
 }  // namespace prophecy::pbft

@@ -25,6 +25,10 @@ struct BatchRequest {
   std::uint32_t frame_size = 0;  // of the whole request
 };
 
+// Requires a message that was decoded from the frame.
+[[nodiscard]] std::vector<BatchRequest> batch_requests(const PrePrepareMessage& message,
+                                                       const Bytes& frame);
+
 // How far the current view's agreement on a number is; drawn in docs/protocol.md. Votes may arrive
 // in every phase.
 enum class SlotPhase : std::uint8_t {
@@ -74,10 +78,8 @@ struct Slot {
   // Of the committed batch:
   SlotExecution execution = SlotExecution::none;
   std::vector<BatchRequest> requests;  // from pre_prepared until executing
-  std::vector<Digest> results;         // from executing on
-  std::uint64_t operation_bytes = 0;
+  std::uint64_t operation_bytes = 0;   // from executing on
   std::uint32_t results_missing = 0;
-  bool result_unavailable = false;
 };
 
 class Log {
@@ -105,6 +107,8 @@ class Log {
 
   // Up to it everything counts as stable.
   void note_stable(std::uint64_t stable);
+  // What was executed is undone: it is to be executed again.
+  static void forget_execution(Slot& slot);
   // Forgets all below.
   void release_below(std::uint64_t sequence);
   // Of batches that are prepared nowhere here, and were proposed before this view, so much content

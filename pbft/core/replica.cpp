@@ -12,8 +12,11 @@
 #include "pbft/core/intake.hpp"
 #include "pbft/core/log.hpp"
 #include "pbft/core/patience.hpp"
+#include "pbft/core/recovery.hpp"
+#include "pbft/core/rejoin.hpp"
 #include "pbft/core/request_queue.hpp"
 #include "pbft/core/retransmission.hpp"
+#include "pbft/core/snapshots.hpp"
 #include "pbft/core/view_changer.hpp"
 #include "pbft/wire/decode.hpp"
 #include "pbft/wire/limits.hpp"
@@ -23,22 +26,33 @@ namespace prophecy::pbft {
 // The parts, who gets which message, and what follows from progress.
 class Replica::Machine {
  public:
-  Machine(const ReplicaSettings& settings, const KeyRing& keys, const QuorumRule& quorum)
+  Machine(const ReplicaSettings& settings, const KeyRing& keys, PartStore& parts,
+          const QuorumRule& quorum)
       : context{settings, keys, quorum, keys.self()},
         log(settings.window + settings.retained_batches + 1, quorum.replicas),
         clients(settings.cached_reply_bytes_max),
         queue(context.settings, quorum.replicas),
         checkpoints(quorum),
-        execution(context, log, clients, checkpoints),
+        snapshots(parts),
+        execution(context, log, clients, checkpoints, snapshots, parts),
         agreement(context, log, clients, checkpoints),
         patience(context.settings, clients),
         intake(context, clients, queue, execution, patience),
         view_changer(context, log, checkpoints, agreement, patience),
-        retransmission(context, log, checkpoints, agreement, view_changer) {}
+        retransmission(context, log, checkpoints, agreement, view_changer),
+        rejoin(context, checkpoints, view_changer),
+        recovery(context, log, checkpoints, execution, snapshots, parts) {
+    context.peer_incarnations.resize(quorum.replicas);
+  }
+
+  bool start(const ReplicaStart& start, ReplicaActions& out);
+  void resume(const Remembered& remembered, ReplicaActions& out);
 
   bool dispatch(ByteView frame, TimePoint now, ReplicaActions& out);
   bool on_checkpoint(ByteView frame);
   bool on_hello(ByteView frame);
+  bool on_rejoin(ByteView frame, ReplicaActions& out);
+  void propose(ReplicaActions& out);
   void pump(TimePoint now, ReplicaActions& out);
   void release();
   [[nodiscard]] ReplicaStatus status() const;
@@ -48,13 +62,73 @@ class Replica::Machine {
   ClientTable clients;
   RequestQueue queue;
   Checkpoints checkpoints;
+  Snapshots snapshots;
   ExecutionStage execution;
   Agreement agreement;
   Patience patience;
   Intake intake;
   ViewChanger view_changer;
   Retransmission retransmission;
+  Rejoin rejoin;
+  Recovery recovery;
 };
+
+bool Replica::Machine::start(const ReplicaStart& start, ReplicaActions& out) {
+  const auto remembered = read_journal(start.records);
+  context.journal = Journal(start.memory != ReplicaStart::Memory::not_kept);
+  const bool is_whole = remembered && start.memory == ReplicaStart::Memory::whole;
+  if (is_whole) {
+    context.membership = remembered->membership;
+    context.journal.resume(*remembered);
+    for (const auto& [peer, incarnation] : remembered->peer_incarnations) {
+      if (peer < context.quorum.replicas) context.peer_incarnations[peer] = incarnation;
+    }
+  }
+  Membership& membership = context.membership;
+  if (membership.incarnation == 0) membership.incarnation = start.wall_clock;
+  // 32 bits of seconds; the rest of a Status's counter counts within one start.
+  membership.boot = std::max(membership.boot + 1, start.wall_clock / 1000 & 0xffffffff);
+  context.journal.membership(membership, out);
+  if (!is_whole || context.is_asking()) {
+    rejoin.begin(out);
+  }
+  if (is_whole) resume(*remembered, out);
+  if (!recovery.has_base()) execution.begin_at_zero(out);
+  return remembered.has_value();
+}
+
+// First where it was, then what it said there, then the state.
+void Replica::Machine::resume(const Remembered& remembered, ReplicaActions& out) {
+  std::vector<Checkpoints::SignedClaim> certificate;
+  for (const Frame& frame : remembered.certificate) {
+    const auto claim = decode_checkpoint(*frame);
+    if (!claim) continue;
+    certificate.push_back({claim->replica,
+                           {claim->sequence, claim->order, claim->replies, claim->service},
+                           frame});
+  }
+  if (!certificate.empty()) checkpoints.adopt(std::move(certificate));
+  if (remembered.base) log.release_below(remembered.base->sequence + 1);
+  for (const Remembered::Proposed& proposed : remembered.proposed) {
+    if (!log.reaches(proposed.sequence)) continue;
+    log.note_proposal(log.open(proposed.sequence), proposed.batch, proposed.view,
+                      content_of(remembered, proposed.sequence, proposed.batch));
+  }
+  for (const Remembered::Prepared& prepared : remembered.prepared) {
+    if (log.reaches(prepared.sequence)) log.open(prepared.sequence).prepared = prepared.record;
+  }
+  view_changer.resume(remembered, out);
+  agreement.resume(remembered, out);
+  if (!remembered.base) return;
+  if (!snapshots.add(*remembered.base)) {
+    // The disk has lost parts of it. The group has a state, too.
+    execution.on_service_lost();
+    recovery.resume_from(*remembered.base);
+    return;
+  }
+  recovery.resume_from(*remembered.base);
+  execution.begin_restore(*remembered.base);
+}
 
 bool Replica::Machine::dispatch(ByteView frame, TimePoint now, ReplicaActions& out) {
   const auto refuse = [&](DropReason reason) {
@@ -93,6 +167,15 @@ bool Replica::Machine::dispatch(ByteView frame, TimePoint now, ReplicaActions& o
       return refuse(DropReason::unknown_sender);  // for clients only
     case MessageType::hello:
       return on_hello(frame);
+    case MessageType::fetch_parts:
+      return recovery.on_fetch_parts(frame, out);
+    case MessageType::part:
+      recovery.on_part(frame, out);
+      return false;
+    case MessageType::rejoin:
+      return on_rejoin(frame, out);
+    case MessageType::pledge:
+      return rejoin.on_pledge(frame, out);
   }
   UNREACHABLE();
 }
@@ -107,12 +190,18 @@ bool Replica::Machine::on_checkpoint(ByteView frame) {
   if (!is_replica(message->replica, context.quorum.replicas) || message->replica == context.self) {
     return refuse(DropReason::unknown_sender);
   }
-  if (message->sequence <= checkpoints.stable().sequence) return false;  // late: the usual end
+  const std::uint64_t stable = checkpoints.stable_sequence();
+  // Late: the usual end. But what is said about the stable one may still be of use.
+  if (message->sequence < stable ||
+      (message->sequence == stable && !checkpoints.wants_evidence())) {
+    return false;
+  }
   if (!context.keys.verify_signature(message->replica, sha256(message->content),
                                      message->signature)) {
     return refuse(DropReason::bad_signature);
   }
-  const CheckpointClaim claim{message->sequence, message->order, message->results};
+  const CheckpointClaim claim{message->sequence, message->order, message->replies,
+                              message->service};
   Frame copy = std::make_shared<const Bytes>(frame.begin(), frame.end());
   switch (checkpoints.record(message->replica, claim, std::move(copy))) {
     case Checkpoints::Outcome::added:
@@ -126,10 +215,18 @@ bool Replica::Machine::on_checkpoint(ByteView frame) {
       break;
     case Checkpoints::Outcome::stable:
       ++context.counters.checkpoints_stable;
-      if (checkpoints.results_diverged()) ++context.counters.result_divergences;
       break;
   }
   return true;
+}
+
+bool Replica::Machine::on_rejoin(ByteView frame, ReplicaActions& out) {
+  const std::vector<std::uint64_t> known = context.peer_incarnations;
+  const bool authentic = rejoin.on_rejoin(frame, out);
+  for (NodeId peer = 0; peer < known.size(); ++peer) {
+    if (context.peer_incarnations[peer] != known[peer]) retransmission.forget(peer);
+  }
+  return authentic;
 }
 
 bool Replica::Machine::on_hello(ByteView frame) {
@@ -147,33 +244,48 @@ bool Replica::Machine::on_hello(ByteView frame) {
   return true;
 }
 
+void Replica::Machine::propose(ReplicaActions& out) {
+  while (!queue.empty() && agreement.may_propose())
+    agreement.propose(queue.take(), out);
+  // A peer that has lost its memory votes again after a checkpoint, for which there may be too
+  // little to do.
+  while (queue.empty() && agreement.may_propose() &&
+         context.progress.last_proposed <
+             retransmission.awaited_by_silent() + context.settings.checkpoint_interval &&
+         retransmission.awaited_by_silent() > checkpoints.stable_sequence()) {
+    agreement.propose(RequestQueue::without_requests(), out);
+  }
+}
+
 void Replica::Machine::pump(TimePoint now, ReplicaActions& out) {
   for (bool progress = true; progress && context.takes_part();) {
     progress = false;
     if (view_changer.take_entered()) intake.on_new_view(out);
+    if (recovery.take_replaced()) progress = true;
     for (Slot* slot = log.find(context.progress.last_ordered + 1);
-         slot != nullptr && slot->phase == SlotPhase::committed;
+         recovery.has_base() && execution.may_hand_out() && slot != nullptr &&
+         slot->phase == SlotPhase::committed;
          slot = log.find(context.progress.last_ordered + 1)) {
       execution.hand_out(*slot, out);
       progress = true;
     }
     progress = execution.advance(out) || progress;
     if (checkpoints.diverged()) context.state = ReplicaState::diverged;
+    rejoin.advance(out);
+    recovery.advance(retransmission.is_beyond_help(), out);
     release();
-    while (!queue.empty() && agreement.may_propose()) {
-      agreement.propose(queue.take(), out);
-      progress = true;
-    }
+    propose(out);
   }
   view_changer.arm(now);
   retransmission.arm(now);
 }
 
-// Forgets what is stable and executed, but for what laggards may still ask for.
+// Forgets what is stable and executed, and on the disk as a state, but for what laggards may still
+// ask for.
 void Replica::Machine::release() {
-  log.note_stable(checkpoints.stable().sequence);
-  const std::uint64_t done =
-      std::min(checkpoints.stable().sequence, context.progress.last_executed);
+  log.note_stable(checkpoints.stable_sequence());
+  const std::uint64_t done = std::min({checkpoints.stable_sequence(),
+                                       context.progress.last_executed, recovery.base()});
   const std::uint64_t retained = context.settings.retained_batches;
   if (done > retained) log.release_below(done - retained + 1);
   while (log.bytes() > context.settings.log_bytes_max / 2 && log.first_retained() <= done) {
@@ -190,7 +302,15 @@ ReplicaStatus Replica::Machine::status() const {
   status.last_proposed = context.progress.last_proposed;
   status.last_ordered = context.progress.last_ordered;
   status.last_executed = context.progress.last_executed;
-  status.last_stable = checkpoints.stable().sequence;
+  status.last_stable = checkpoints.stable_sequence();
+  status.silent_until = context.membership.silent_until;
+  status.base = recovery.base();
+  status.recovery = execution.state() == ExecutionStage::State::restoring ? RecoveryState::restoring
+                    : recovery.fetch().state() == StateFetch::State::fetching
+                        ? RecoveryState::fetching
+                    : execution.is_unreliable() ? RecoveryState::service_lost
+                                                : RecoveryState::none;
+  status.parts_missing = recovery.fetch().parts_missing();
   status.log_batches = log.batches();
   status.log_bytes = log.bytes();
   status.queued_requests = queue.requests();
@@ -200,16 +320,52 @@ ReplicaStatus Replica::Machine::status() const {
   return status;
 }
 
-Replica::Replica(const ReplicaSettings& settings, const KeyRing& keys)
-    : Replica(settings, keys, QuorumRule::standard(settings.faults)) {}
+Replica::Replica(const ReplicaSettings& settings, const KeyRing& keys, PartStore& parts)
+    : Replica(settings, keys, parts, QuorumRule::standard(settings.faults)) {}
 
-Replica::Replica(const ReplicaSettings& settings, const KeyRing& keys, const QuorumRule& quorum)
-    : machine_(std::make_unique<Machine>(settings, keys, quorum)) {
+Replica::Replica(const ReplicaSettings& settings, const KeyRing& keys, PartStore& parts,
+                 const QuorumRule& quorum)
+    : machine_(std::make_unique<Machine>(settings, keys, parts, quorum)) {
   ASSERT(check(settings).has_value());
   ASSERT(keys.replicas() == 3 * settings.faults + 1 && keys.self() < keys.replicas());
 }
 
 Replica::~Replica() = default;
+
+bool Replica::start(const ReplicaStart& start, TimePoint now, ReplicaActions& out) {
+  machine_->context.now = now;
+  const bool readable = machine_->start(start, out);
+  machine_->pump(now, out);
+  return readable;
+}
+
+void Replica::on_snapshot(const Digest& service, TimePoint now, ReplicaActions& out) {
+  machine_->context.now = now;
+  machine_->execution.on_snapshot(service, out);
+  machine_->pump(now, out);
+}
+
+void Replica::on_restored(bool done, TimePoint now, ReplicaActions& out) {
+  machine_->context.now = now;
+  machine_->recovery.on_restored(done, out);
+  machine_->pump(now, out);
+}
+
+void Replica::on_parts_flushed(bool done, TimePoint now, ReplicaActions& out) {
+  machine_->context.now = now;
+  machine_->recovery.on_parts_flushed(done, out);
+  machine_->pump(now, out);
+}
+
+void Replica::on_service_state(bool lost, TimePoint now, ReplicaActions& out) {
+  machine_->context.now = now;
+  if (lost) {
+    machine_->execution.on_service_lost();
+  } else {
+    machine_->recovery.on_service_back();
+  }
+  machine_->pump(now, out);
+}
 
 bool Replica::on_frame(ByteView frame, TimePoint now, ReplicaActions& out) {
   machine_->context.now = now;
@@ -230,13 +386,16 @@ void Replica::on_tick(TimePoint now, ReplicaActions& out) {
   if (machine_->context.takes_part()) {
     machine_->view_changer.on_tick(now, out);
     machine_->retransmission.on_tick(now, out);
+    machine_->rejoin.on_tick(out);
+    machine_->recovery.on_tick(out);
   }
   machine_->pump(now, out);
 }
 
 TimePoint Replica::next_timer() const {
   if (!machine_->context.takes_part()) return TimePoint::max();
-  return std::min(machine_->view_changer.next_timer(), machine_->retransmission.next_timer());
+  return std::min({machine_->view_changer.next_timer(), machine_->retransmission.next_timer(),
+                   machine_->rejoin.next_timer(), machine_->recovery.next_timer()});
 }
 
 const ReplicaCounters& Replica::counters() const {

@@ -2,8 +2,10 @@
 // frames, ticks and finished executions, with the time as an argument; hands back frames to send
 // and operations to execute. Opens no socket, reads no clock, draws no randomness.
 //
-// Every entry appends to `out`, which the shell carries out and clears. One thread at a time.
-// After each call, next_timer() is when on_tick() is next wanted; it may have moved either way.
+// Every entry appends to `out`, which the shell carries out and clears: first the writes, all of
+// which are on its disk before a frame of the same call, or of a later one, is sent, or an execution
+// begins. One thread at a time. After each call, next_timer() is when on_tick() is next wanted; it
+// may have moved either way.
 #pragma once
 
 #include <memory>
@@ -11,27 +13,53 @@
 #include "pbft/auth/key_ring.hpp"
 #include "pbft/core/actions.hpp"
 #include "pbft/core/counters.hpp"
+#include "pbft/core/journal.hpp"
+#include "pbft/core/part_store.hpp"
 #include "pbft/core/quorum.hpp"
 #include "pbft/core/settings.hpp"
 
 namespace prophecy::pbft {
 
+// With what a replica begins.
+struct ReplicaStart {
+  enum class Memory : std::uint8_t {
+    whole,      // `records` are all that it ever wrote, perhaps nothing, in a group that is new
+    lost,       // it may have said things that it does not remember; `records` are empty
+    not_kept,   // the same, and nothing is written either
+  };
+  Memory memory = Memory::whole;
+  StoredRecords records;
+  // Greater than at any start before, as far as the clock can be trusted: milliseconds since 1970.
+  std::uint64_t wall_clock = 1;
+};
+
 class Replica {
  public:
-  // Requires check(settings); `keys` belongs to a replica of the group and outlives this object.
-  Replica(const ReplicaSettings& settings, const KeyRing& keys);
+  // Requires check(settings); `keys` belongs to a replica of the group. Both, and `parts`, outlive
+  // this object.
+  Replica(const ReplicaSettings& settings, const KeyRing& keys, PartStore& parts);
   // For tests only: with another rule than the protocol's.
-  Replica(const ReplicaSettings& settings, const KeyRing& keys, const QuorumRule& quorum);
+  Replica(const ReplicaSettings& settings, const KeyRing& keys, PartStore& parts,
+          const QuorumRule& quorum);
   ~Replica();
   Replica(const Replica&) = delete;
   Replica& operator=(const Replica&) = delete;
 
+  // The first call. False when the records are none of a journal; then they are lost.
+  [[nodiscard]] bool start(const ReplicaStart& start, TimePoint now, ReplicaActions& out);
   // True when a MAC proved the sender named in the frame's header, whether or not the message
   // was of use. Only then may a shell learn a route to a client from it. The frame is not kept.
   bool on_frame(ByteView frame, TimePoint now, ReplicaActions& out);
   // Requires an id that was handed out and not yet answered. `result` is ignored if unavailable.
   void on_executed(std::uint64_t id, ExecutionStatus status, Bytes result, TimePoint now,
                    ReplicaActions& out);
+  // Answers to ReplicaActions::snapshot, restore and flush_parts. The root of the service's state,
+  // whose parts are kept; zero: it cannot be told.
+  void on_snapshot(const Digest& service, TimePoint now, ReplicaActions& out);
+  void on_restored(bool done, TimePoint now, ReplicaActions& out);
+  void on_parts_flushed(bool done, TimePoint now, ReplicaActions& out);
+  // The service has lost its state, or writes (true), or can be restored again (false).
+  void on_service_state(bool lost, TimePoint now, ReplicaActions& out);
   // Called at next_timer(); harmless at any other time.
   void on_tick(TimePoint now, ReplicaActions& out);
   [[nodiscard]] TimePoint next_timer() const;

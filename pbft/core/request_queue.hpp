@@ -28,6 +28,8 @@ class RequestQueue {
   [[nodiscard]] bool add(const RequestMessage& request, ByteView frame, const Digest& digest);
   [[nodiscard]] bool empty() const { return batches_.empty(); }
   void clear();
+  // To carry the group to its next checkpoint.
+  [[nodiscard]] static Batch without_requests() { return {PrePrepareBuilder(0), {}}; }
   // Requires !empty().
   [[nodiscard]] Batch take();
 

@@ -12,6 +12,8 @@ namespace {
 // What one Status may cause to be sent.
 constexpr std::size_t kFramesServedMax = 256;
 constexpr std::size_t kBytesServedMax = std::size_t{2} << 20;
+// So long after it was helped through its silence a peer is not helped through another one.
+constexpr Duration kCarryingPause = seconds(30);
 
 }  // namespace
 
@@ -33,8 +35,8 @@ bool Retransmission::lagging() const {
 bool Retransmission::outstanding() const {
   return context_.state == ReplicaState::changing_view ||
          log_.highest_proposed() > agreement_.settled() || lagging() ||
-         checkpoints_.last_own() > checkpoints_.stable().sequence ||
-         checkpoints_.stable().sequence > context_.progress.last_ordered;
+         checkpoints_.last_own() > checkpoints_.stable_sequence() ||
+         checkpoints_.stable_sequence() > context_.progress.last_ordered;
 }
 
 void Retransmission::arm(TimePoint now) {
@@ -46,7 +48,7 @@ void Retransmission::on_tick(TimePoint now, ReplicaActions& out) {
   if (now < next_tick_) return;
   const bool first = !started_;
   started_ = true;
-  const std::uint64_t stable = checkpoints_.stable().sequence;
+  const std::uint64_t stable = checkpoints_.stable_sequence();
   const bool stuck = ordered_then_ == context_.progress.last_ordered && stable_then_ == stable &&
                      settled_then_ == agreement_.settled();
   const bool wanted = outstanding() && (stuck || lagging());
@@ -79,7 +81,9 @@ void Retransmission::send_status(ReplicaActions& out) {
   status.changing_view = context_.state == ReplicaState::changing_view;
   status.first_retained = log_.first_retained();
   status.last_ordered = context_.progress.last_ordered;
-  status.last_stable = checkpoints_.stable().sequence;
+  status.last_stable = checkpoints_.stable_sequence();
+  status.counter = context_.membership.boot << 32 | ++counter_;
+  status.silent_until = std::min(context_.membership.silent_until, kSequenceMax);
   status.settled = agreement_.settled();
   status.slots = slots;
   context_.send_to_peers(encode_status(status, context_.keys), out);
@@ -101,8 +105,14 @@ bool Retransmission::on_status(ByteView frame, TimePoint now, ReplicaActions& ou
     context_.drop(DropReason::bad_mac);
     return false;
   }
-  learn(*status);
   Peer& peer = peers_[status->replica];
+  // Late, or repeated by somebody: it would be served in place of a newer one.
+  if (status->counter <= peer.counter) {
+    context_.drop(DropReason::duplicate);
+    return true;
+  }
+  peer.counter = status->counter;
+  learn(*status);
   if (peer.times_served > 0 && now - peer.served_at < context_.settings.status_interval / 2) {
     context_.drop(DropReason::rate_limited);
     return true;
@@ -127,20 +137,35 @@ void Retransmission::learn(const StatusMessage& status) {
   // The latest claim, not the greatest: one lie is not to be believed for ever.
   peer.highest_seen = highest;
 
-  // Each replica sends its own votes only, so f+1 that no longer have a batch leave too few.
-  // One of them is correct; nobody can be talked into this by the faulty.
+  // A bound that was reached, or given up, is not asked for again for a while: it is work for all.
+  if (status.silent_until <= checkpoints_.stable_sequence()) {
+    peer.silent_until = 0;
+  } else if (status.silent_until != peer.carried_until &&
+             (peer.carried_at == TimePoint::min() ||
+              context_.now - peer.carried_at >= kCarryingPause)) {
+    peer.carried_until = status.silent_until;
+    peer.carried_at = context_.now;
+    peer.silent_until = status.silent_until;
+  }
+}
+
+// Each replica sends its own votes only, so f+1 that no longer have a batch leave too few. One of
+// them is correct; nobody can be talked into this by the faulty.
+bool Retransmission::is_beyond_help() const {
   const auto without = std::count_if(peers_.begin(), peers_.end(), [&](const Peer& p) {
     return p.first_retained > context_.progress.last_ordered + 1;
   });
-  // And a primary that finds its group beyond all it ever proposed has lost its memory.
-  const auto beyond = std::count_if(peers_.begin(), peers_.end(), [&](const Peer& p) {
-    return context_.is_primary() && context_.state == ReplicaState::normal &&
-           p.view == context_.view && p.last_ordered > context_.progress.last_proposed;
-  });
-  if (std::max(without, beyond) >= static_cast<std::ptrdiff_t>(context_.quorum.weak) &&
-      context_.takes_part()) {
-    context_.state = ReplicaState::needs_state_transfer;
+  return without >= static_cast<std::ptrdiff_t>(context_.quorum.weak);
+}
+
+std::uint64_t Retransmission::awaited_by_silent() const {
+  // No replica that follows the protocol can need more.
+  const std::uint64_t bound = checkpoints_.stable_sequence() + 2 * context_.settings.window;
+  std::uint64_t awaited = 0;
+  for (const Peer& peer : peers_) {
+    if (peer.silent_until <= bound) awaited = std::max(awaited, peer.silent_until);
   }
+  return awaited;
 }
 
 void Retransmission::serve(const StatusMessage& status, ReplicaActions& out) {

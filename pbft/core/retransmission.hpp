@@ -26,9 +26,19 @@ class Retransmission {
   // To be called after every event: something that is missing wants an earlier tick.
   void arm(TimePoint now);
   [[nodiscard]] TimePoint next_timer() const { return next_tick_; }
+  // What comes next for this replica is retained by too few peers.
+  [[nodiscard]] bool is_beyond_help() const;
+  // Up to it some peer that has lost its memory waits for a checkpoint before it votes again.
+  [[nodiscard]] std::uint64_t awaited_by_silent() const;
+  // The peer has lost its memory, and counts anew.
+  void forget(NodeId peer) { peers_[peer].counter = 0; }
 
  private:
   struct Peer {
+    std::uint64_t counter = 0;  // of its last Status
+    std::uint64_t silent_until = 0;
+    std::uint64_t carried_until = 0;  // the last such bound that this replica helped to reach
+    TimePoint carried_at = TimePoint::min();
     std::uint64_t view = 0;
     std::uint64_t first_retained = 1;
     std::uint64_t last_ordered = 0;
@@ -49,6 +59,7 @@ class Retransmission {
   const Agreement& agreement_;
   const ViewChanger& view_changer_;
   std::vector<Peer> peers_;
+  std::uint64_t counter_ = 0;
   bool started_ = false;
   TimePoint next_tick_ = TimePoint::min();  // the first tick is due at once
   TimePoint heartbeat_at_{};

@@ -35,6 +35,7 @@ bool ViewChanger::is_held_up() const {
 
 void ViewChanger::arm(TimePoint now) {
   next_tick_ = TimePoint::max();
+  if (context_.is_silent()) return;  // it may ask for nothing
   if (context_.state == ReplicaState::changing_view) {
     if (give_up_at_) next_tick_ = *give_up_at_;
     return;
@@ -60,7 +61,7 @@ void ViewChanger::arm(TimePoint now) {
 }
 
 void ViewChanger::on_tick(TimePoint now, ReplicaActions& out) {
-  if (now < next_tick_) return;
+  if (now < next_tick_ || context_.is_silent()) return;
   const ViewChangeCause cause = cause_of_tick();
   const bool futile = context_.state == ReplicaState::changing_view ||
                       (new_view_ != nullptr && context_.progress.last_ordered == ordered_at_entry_);
@@ -77,12 +78,13 @@ ViewChangeCause ViewChanger::cause_of_tick() const {
 void ViewChanger::ask_for(std::uint64_t view, ViewChangeCause cause, TimePoint now,
                           ReplicaActions& out) {
   cause_ = cause;
-  ASSERT(view > context_.view);
+  ASSERT(view > context_.view && !context_.is_silent());
   ++context_.counters.view_changes_started;
   context_.view = view;
   context_.state = ReplicaState::changing_view;
   new_view_.reset();
   give_up_at_.reset();
+  context_.journal.view(view, true, out);
   asked_[context_.self] = {view, make_view_change(view)};
   context_.send_to_peers(asked_[context_.self].frame, out);
   join_others(now, out);
@@ -91,10 +93,11 @@ void ViewChanger::ask_for(std::uint64_t view, ViewChangeCause cause, TimePoint n
 
 Frame ViewChanger::make_view_change(std::uint64_t view) const {
   ViewChangeMessage message;
+  message.incarnation = context_.membership.incarnation;
   message.view = view;
-  message.stable = checkpoints_.stable().sequence;
-  for (const Frame& frame : checkpoints_.certificate())
-    message.certificate.emplace_back(*frame);
+  message.stable = checkpoints_.stable_sequence();
+  for (const Checkpoints::SignedClaim& claim : checkpoints_.certificate())
+    message.certificate.emplace_back(*claim.frame);
   // Nothing is voted on beyond the window; what is known there is what others have decided.
   const std::uint64_t last =
       std::min(log_.highest_known(), message.stable + context_.settings.window);
@@ -148,6 +151,7 @@ std::optional<ViewChangeMessage> ViewChanger::verified(ByteView frame) {
     return records.empty() || records.back().sequence - message->stable <= context_.settings.window;
   };
   if (!is_within(message->prepared) || !is_within(message->pre_prepared)) return std::nullopt;
+  if (message->incarnation < context_.peer_incarnations[message->replica]) return std::nullopt;
   // The same frame need not be verified again within a new-view message.
   const Frame& known = asked_[message->replica].frame;
   if (known != nullptr && std::equal(known->begin(), known->end(), frame.begin(), frame.end())) {
@@ -202,7 +206,7 @@ void ViewChanger::join_others(TimePoint now, ReplicaActions& out) {
     ++ahead;
     smallest = std::min(smallest, asked.view);
   }
-  if (ahead >= context_.quorum.weak)
+  if (ahead >= context_.quorum.weak && !context_.is_silent())
     return ask_for(smallest, ViewChangeCause::others_asked, now, out);
   if (context_.state == ReplicaState::changing_view && !give_up_at_ &&
       asking_for(context_.view) >= context_.quorum.view_change) {
@@ -211,7 +215,10 @@ void ViewChanger::join_others(TimePoint now, ReplicaActions& out) {
 }
 
 void ViewChanger::begin_as_primary(TimePoint now, ReplicaActions& out) {
-  if (context_.state != ReplicaState::changing_view || !context_.is_primary()) return;
+  if (context_.state != ReplicaState::changing_view || !context_.is_primary() ||
+      context_.is_silent()) {
+    return;
+  }
   std::vector<ByteView> frames;
   std::vector<ViewChangeMessage> messages;
   for (const Asked& asked : asked_) {
@@ -249,23 +256,69 @@ bool ViewChanger::on_new_view(ByteView frame, TimePoint now, ReplicaActions& out
   // Kept, because the messages in it view into it.
   auto copy = std::make_shared<const Bytes>(frame.begin(), frame.end());
   const auto kept = decode_new_view(*copy, context_.quorum.replicas);
-  std::vector<ViewChangeMessage> messages;
-  std::uint64_t senders = 0;
-  for (const ByteView one : kept->view_changes) {
-    auto view_change = verified(one);
-    if (!view_change || view_change->view != kept->view ||
-        (senders >> view_change->replica & 1) != 0) {
-      return refuse(DropReason::malformed);
-    }
-    senders |= std::uint64_t{1} << view_change->replica;
-    messages.push_back(std::move(*view_change));
-  }
+  const std::vector<ViewChangeMessage> messages = verified_all(*kept);
   if (messages.size() < context_.quorum.view_change) return refuse(DropReason::malformed);
   const auto choice = choose(messages, context_.quorum);
   if (!choice) return refuse(DropReason::malformed);
   new_view_ = copy;
   enter(kept->view, messages, *choice, now, out);
   return true;
+}
+
+std::vector<ViewChangeMessage> ViewChanger::verified_all(const NewViewMessage& message) {
+  std::vector<ViewChangeMessage> messages;
+  std::uint64_t senders = 0;
+  for (const ByteView one : message.view_changes) {
+    auto view_change = verified(one);
+    if (!view_change || view_change->view != message.view ||
+        (senders >> view_change->replica & 1) != 0) {
+      return {};
+    }
+    senders |= std::uint64_t{1} << view_change->replica;
+    messages.push_back(std::move(*view_change));
+  }
+  return messages;
+}
+
+void ViewChanger::give_up(ViewChangeCause cause, ReplicaActions& out) {
+  if (context_.state == ReplicaState::normal && !context_.is_silent()) {
+    ask_for(context_.view + 1, cause, context_.now, out);
+  }
+}
+
+void ViewChanger::resume_in(std::uint64_t view, ReplicaActions& out) {
+  if (view > context_.view) {
+    context_.view = view;
+    context_.state = ReplicaState::changing_view;
+  }
+  context_.journal.view(context_.view, context_.state == ReplicaState::changing_view, out);
+}
+
+void ViewChanger::resume(const Remembered& remembered, ReplicaActions& out) {
+  context_.view = remembered.view;
+  if (remembered.changing_view) {
+    context_.state = ReplicaState::changing_view;
+    // It says what the one before the crash said: nothing has been voted on since.
+    if (!context_.is_silent()) {
+      asked_[context_.self] = {context_.view, make_view_change(context_.view)};
+      context_.send_to_peers(asked_[context_.self].frame, out);
+    }
+    return;
+  }
+  if (context_.view == 0) return;
+  const auto message = remembered.new_view != nullptr
+                           ? decode_new_view(*remembered.new_view, context_.quorum.replicas)
+                           : std::nullopt;
+  const auto choice = message && message->view == context_.view
+                          ? choose(verified_all(*message), context_.quorum)
+                          : std::nullopt;
+  if (!choice) {
+    // Its peers have it.
+    context_.state = ReplicaState::changing_view;
+    return;
+  }
+  new_view_ = remembered.new_view;
+  enter(context_.view, verified_all(*message), *choice, context_.now, out);
 }
 
 void ViewChanger::enter(std::uint64_t view, const std::vector<ViewChangeMessage>& messages,
@@ -277,18 +330,21 @@ void ViewChanger::enter(std::uint64_t view, const std::vector<ViewChangeMessage>
   entered_ = true;
   unsettled_since_.reset();
   ordered_at_entry_ = context_.progress.last_ordered;
+  context_.journal.view(view, false, out);
+  context_.journal.new_view(new_view_, out);
   const auto newest = std::find_if(
       messages.begin(), messages.end(),
       [&](const ViewChangeMessage& message) { return message.stable == choice.stable; });
-  std::vector<Frame> certificate;
-  for (const ByteView frame : newest->certificate)
-    certificate.push_back(std::make_shared<const Bytes>(frame.begin(), frame.end()));
-  if (!certificate.empty()) {
-    const auto claim = decode_checkpoint(*certificate.front());
-    checkpoints_.adopt({claim->sequence, claim->order, claim->results}, std::move(certificate));
+  std::vector<Checkpoints::SignedClaim> certificate;
+  for (const ByteView frame : newest->certificate) {
+    const auto claim = decode_checkpoint(frame);
+    certificate.push_back({claim->replica,
+                           {claim->sequence, claim->order, claim->replies, claim->service},
+                           std::make_shared<const Bytes>(frame.begin(), frame.end())});
   }
+  if (!certificate.empty()) checkpoints_.adopt(std::move(certificate));
   const std::uint64_t highest = choice.stable + choice.batches.size();
-  log_.note_stable(checkpoints_.stable().sequence);
+  log_.note_stable(checkpoints_.stable_sequence());
   log_.enter_view(choice.stable, highest);
   log_.shed(view, 2 * context_.settings.log_bytes_max);
   context_.progress.last_proposed = highest;

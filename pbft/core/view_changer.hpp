@@ -38,6 +38,14 @@ class ViewChanger {
   [[nodiscard]] TimePoint next_timer() const { return next_tick_; }
   // True once after a view was entered.
   [[nodiscard]] bool take_entered() { return std::exchange(entered_, false); }
+  // This replica asks for the next view at once.
+  void give_up(ViewChangeCause cause, ReplicaActions& out);
+  // The peer has lost its memory: what it has asked for does not count.
+  void forget(NodeId peer) { asked_[peer] = {}; }
+  // Where this replica has lost its own memory, and the group is in this view or on its way to it.
+  void resume_in(std::uint64_t view, ReplicaActions& out);
+  // As the journal says. Requires the proposals of the log to be there.
+  void resume(const Remembered& remembered, ReplicaActions& out);
   // Of the last view that this replica has asked for.
   [[nodiscard]] ViewChangeCause cause() const { return cause_; }
   // For a peer that says that it is in this view, or asks for it: what may bring it here.
@@ -54,6 +62,8 @@ class ViewChanger {
   [[nodiscard]] Frame make_view_change(std::uint64_t view) const;
   // The message, if it may be believed. Its sender's signature is checked as well.
   [[nodiscard]] std::optional<ViewChangeMessage> verified(ByteView frame);
+  // Those in a new-view message, if it may be believed.
+  [[nodiscard]] std::vector<ViewChangeMessage> verified_all(const NewViewMessage& message);
   [[nodiscard]] bool is_certified(const ViewChangeMessage& message) const;
   void join_others(TimePoint now, ReplicaActions& out);
   void begin_as_primary(TimePoint now, ReplicaActions& out);

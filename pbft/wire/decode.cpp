@@ -64,7 +64,7 @@ std::optional<PrePrepareMessage> decode_pre_prepare(ByteView frame, std::uint32_
   message.view = reader.integer<std::uint64_t>();
   message.sequence = read_sequence(reader);
   const std::uint32_t count = reader.integer<std::uint16_t>();
-  if (reader.failed() || count == 0 || count > kBatchRequestsMax) return std::nullopt;
+  if (reader.failed() || count > kBatchRequestsMax) return std::nullopt;
   message.head = consumed(frame, reader);
   // A count is believed only as far as the bytes that are there could hold it.
   const std::size_t request_size_min = 4 + kRequestFixedSize + replicas * kTagSize;
@@ -122,7 +122,8 @@ std::optional<CheckpointMessage> decode_checkpoint(ByteView frame) {
   message.replica = read_header(reader, MessageType::checkpoint);
   message.sequence = read_sequence(reader);
   reader.fixed(message.order);
-  reader.fixed(message.results);
+  reader.fixed(message.replies);
+  reader.fixed(message.service);
   message.content = consumed(frame, reader);
   message.signature = reader.raw(kSignatureSize);
   if (!reader.complete()) return std::nullopt;
@@ -134,9 +135,11 @@ std::optional<StatusMessage> decode_status(ByteView frame, std::uint32_t replica
   StatusMessage message;
   message.replica = read_header(reader, MessageType::status);
   message.view = reader.integer<std::uint64_t>();
+  message.counter = reader.integer<std::uint64_t>();
   const auto flags = reader.integer<std::uint8_t>();
   if (flags > 1) return std::nullopt;
   message.changing_view = flags == 1;
+  message.silent_until = read_progress(reader);
   message.first_retained = read_sequence(reader);
   message.last_ordered = read_progress(reader);
   message.last_stable = read_progress(reader);

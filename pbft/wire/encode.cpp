@@ -88,7 +88,7 @@ std::size_t PrePrepareBuilder::append(ByteView request_frame, const Digest& requ
 
 PrePrepareBuilder::Finished PrePrepareBuilder::finish(std::uint64_t view, std::uint64_t sequence,
                                                       const KeyRing& keys) {
-  ASSERT(count_ > 0 && count_ <= kBatchRequestsMax && sequence <= kSequenceMax);
+  ASSERT(count_ <= kBatchRequestsMax && sequence <= kSequenceMax);
   bytes_[0] = static_cast<std::uint8_t>(MessageType::pre_prepare);
   bytes_[1] = kWireVersion;
   overwrite(bytes_, 2, keys.self());
@@ -132,14 +132,15 @@ Frame encode_reply(const ReplyMessage& reply, const KeyRing& keys) {
   return share(std::move(bytes));
 }
 
-Frame encode_checkpoint(std::uint64_t sequence, const Digest& order, const Digest& results,
-                        const KeyRing& keys) {
+Frame encode_checkpoint(std::uint64_t sequence, const Digest& order, const Digest& replies,
+                        const Digest& service, const KeyRing& keys) {
   Bytes bytes;
   Writer writer(bytes);
   write_header(writer, MessageType::checkpoint, keys.self());
   writer.integer(sequence);
   writer.raw(order);
-  writer.raw(results);
+  writer.raw(replies);
+  writer.raw(service);
   writer.raw(keys.sign(sha256(bytes)));
   return share(std::move(bytes));
 }
@@ -150,7 +151,9 @@ Frame encode_status(const StatusMessage& status, const KeyRing& keys) {
   Writer writer(bytes);
   write_header(writer, MessageType::status, keys.self());
   writer.integer(status.view);
+  writer.integer(status.counter);
   writer.integer(static_cast<std::uint8_t>(status.changing_view ? 1 : 0));
+  writer.integer(status.silent_until);
   writer.integer(status.first_retained);
   writer.integer(status.last_ordered);
   writer.integer(status.last_stable);

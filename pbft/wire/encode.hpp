@@ -48,7 +48,8 @@ class PrePrepareBuilder {
 [[nodiscard]] Frame encode_reply(const ReplyMessage& reply, const KeyRing& keys);
 // Signed, in place of an authenticator.
 [[nodiscard]] Frame encode_checkpoint(std::uint64_t sequence, const Digest& order,
-                                      const Digest& results, const KeyRing& keys);
+                                      const Digest& replies, const Digest& service,
+                                      const KeyRing& keys);
 // Uses all fields but `replica`, `content` and `authenticator`.
 [[nodiscard]] Frame encode_status(const StatusMessage& status, const KeyRing& keys);
 [[nodiscard]] Frame encode_forward(ByteView request_frame, const KeyRing& keys);

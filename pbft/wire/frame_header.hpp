@@ -25,7 +25,11 @@ enum class MessageType : std::uint8_t {
   hello = 9,    // a client has connected: which sessions are reached over this connection
   view_change = 10,
   new_view = 11,
-  decision = 12,  // for a replica that is behind: what is committed at a number
+  decision = 12,     // for a replica that is behind: what is committed at a number
+  fetch_parts = 13,  // of a checkpoint's state
+  part = 14,
+  rejoin = 15,  // a replica that has lost its memory wants to be believed again
+  pledge = 16,  // the answer to it
 };
 [[nodiscard]] std::string_view to_string(MessageType type);
 

@@ -18,6 +18,7 @@ constexpr std::size_t kFrameBytesMax = 20 * 1024 * 1024;
 constexpr std::uint32_t kBatchRequestsMax = 4096;  // an index in a batch has 16 bits in a sigma
 constexpr std::uint64_t kBatchBytesMax = 2 * 1024 * 1024;  // beyond one request
 constexpr std::uint32_t kSessionsMax = 4096;               // of one client
+constexpr std::uint32_t kSessionsPerBlock = 64;            // of a checkpoint's session table
 constexpr std::uint32_t kStatusSlotsMax = 1024;            // batches that one Status speaks about
 constexpr std::uint64_t kWindowMax = 8192;                 // batches between the water marks
 constexpr std::size_t kProposalsMax = 64;       // different batches at one number, over all views
@@ -32,6 +33,7 @@ constexpr std::size_t kAuthenticatorSizeMax = kReplicasMax * kTagSize;
 constexpr std::size_t kBatchRecordSize = 8 + 8 + 32;  // number, view, digest in a view-change
 
 static_assert(kBatchRequestsMax <= 65535);
+static_assert(kSessionsMax / kSessionsPerBlock <= 64, "one bit a block");
 static_assert(kRequestFixedSize + kOperationBytesMax + kAuthenticatorSizeMax + kBatchBytesMax +
                   4096 <
               kFrameBytesMax);

@@ -31,6 +31,14 @@ std::string_view to_string(MessageType type) {
       return "new-view";
     case MessageType::decision:
       return "decision";
+    case MessageType::fetch_parts:
+      return "fetch-parts";
+    case MessageType::part:
+      return "part";
+    case MessageType::rejoin:
+      return "rejoin";
+    case MessageType::pledge:
+      return "pledge";
   }
   return "unknown";
 }
@@ -43,7 +51,7 @@ std::optional<FrameHeader> peek_header(ByteView frame) {
   header.sender = reader.integer<std::uint32_t>();
   if (reader.failed() || version != kWireVersion) return std::nullopt;
   if (type < static_cast<std::uint8_t>(MessageType::request) ||
-      type > static_cast<std::uint8_t>(MessageType::decision)) {
+      type > static_cast<std::uint8_t>(MessageType::pledge)) {
     return std::nullopt;
   }
   header.type = static_cast<MessageType>(type);

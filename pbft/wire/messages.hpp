@@ -78,8 +78,9 @@ struct ReplyMessage {
 struct CheckpointMessage {
   NodeId replica = 0;
   std::uint64_t sequence = 0;
-  Digest order{};    // chained over all batches up to the sequence number
-  Digest results{};  // over the results of this interval; zero: the replica makes no statement
+  Digest order{};    // all batches up to the sequence number, and what was executed for whom
+  Digest replies{};  // the last reply of each session
+  Digest service{};  // the service's state. Zero in either: the replica makes no statement
   ByteView content;
   ByteView signature;  // it has to convince replicas that were not there
 };
@@ -92,7 +93,9 @@ constexpr std::uint8_t kHasCommitted = 4;
 struct StatusMessage {
   NodeId replica = 0;
   std::uint64_t view = 0;
+  std::uint64_t counter = 0;         // rises with every Status of this replica
   bool changing_view = false;        // the view is asked for, and has not begun
+  std::uint64_t silent_until = 0;    // a stable checkpoint here has to come before it votes again
   std::uint64_t first_retained = 0;  // older batches can no longer be had from it
   std::uint64_t last_ordered = 0;
   std::uint64_t last_stable = 0;

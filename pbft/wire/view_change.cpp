@@ -83,6 +83,7 @@ Frame encode_view_change(const ViewChangeMessage& message, const KeyRing& keys) 
   Bytes bytes;
   Writer writer(bytes);
   write_header(writer, MessageType::view_change, keys.self());
+  writer.integer(message.incarnation);
   writer.integer(message.view);
   writer.integer(message.stable);
   write_frames(writer, message.certificate);
@@ -105,6 +106,7 @@ std::optional<ViewChangeMessage> decode_view_change(ByteView frame, std::uint32_
   Reader reader(frame);
   ViewChangeMessage message;
   message.replica = read_header(reader, MessageType::view_change);
+  message.incarnation = reader.integer<std::uint64_t>();
   message.view = reader.integer<std::uint64_t>();
   message.stable = reader.integer<std::uint64_t>();
   message.certificate = read_frames(reader, replicas);

@@ -24,6 +24,7 @@ struct BatchRecord {
 
 struct ViewChangeMessage {
   NodeId replica = 0;
+  std::uint64_t incarnation = 0;          // rises when its sender has lost its memory
   std::uint64_t view = 0;                 // the one that is asked for
   std::uint64_t stable = 0;               // the last stable checkpoint; 0: none
   std::vector<ByteView> certificate;      // 2f+1 signed checkpoint frames; none at 0

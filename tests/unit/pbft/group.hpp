@@ -4,10 +4,15 @@
 
 #include <algorithm>
 #include <map>
+#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include <catch2/catch.hpp>
+
 #include "pbft/core/client.hpp"
+#include "pbft/core/memory_part_store.hpp"
 #include "pbft/core/replica.hpp"
 #include "pbft/wire/decode.hpp"
 #include "pbft/wire/encode.hpp"
@@ -120,23 +125,64 @@ inline std::size_t count_sent(const std::vector<Outgoing>& sends, MessageType ty
       }));
 }
 
-// A replica under test with the actions of its last event.
+// The root of a service's state that says this.
+inline Digest service_state(PartStore& parts, std::string_view state) {
+  const Bytes part = encode_part({}, as_bytes(state));
+  REQUIRE(parts.keep(sha256(part), part));
+  return sha256(part);
+}
+
+// A replica under test with the actions of its last event. Its service has a constant state, and its
+// disk is there at once.
 struct Subject {
-  explicit Subject(NodeId self, ReplicaSettings settings = {}) : replica(settings, ring(self)) {}
+  explicit Subject(NodeId self, ReplicaSettings settings = {}, const ReplicaStart& start = {})
+      : replica(settings, ring(self), parts) {
+    REQUIRE(replica.start(start, now, actions));
+    answer();
+  }
 
   bool feed(const Frame& frame) {
     actions.clear();
-    return replica.on_frame(*frame, now, actions);
+    const bool authentic = replica.on_frame(*frame, now, actions);
+    answer();
+    return authentic;
   }
   void executed(std::uint64_t id, std::string_view result,
                 ExecutionStatus status = ExecutionStatus::done) {
     actions.clear();
     replica.on_executed(id, status, to_bytes(result), now, actions);
+    answer();
   }
   void tick(Duration after) {
     now += after;
     actions.clear();
     replica.on_tick(now, actions);
+    answer();
+  }
+  // What the core asks of the shell, for as long as it asks.
+  void answer() {
+    while (actions.snapshot || actions.restore || actions.flush_parts) {
+      const bool snapshot = std::exchange(actions.snapshot, std::nullopt).has_value();
+      const bool restore = std::exchange(actions.restore, std::nullopt).has_value();
+      const bool flush = std::exchange(actions.flush_parts, false);
+      if (snapshot) replica.on_snapshot(service_state(parts, state), now, actions);
+      if (restore) replica.on_restored(true, now, actions);
+      if (flush) replica.on_parts_flushed(true, now, actions);
+    }
+    for (DurableWrite& write : actions.writes) {
+      if (write.value == nullptr) {
+        disk.erase(write.key);
+      } else {
+        disk[write.key] = *write.value;
+      }
+    }
+    actions.writes.clear();
+  }
+  [[nodiscard]] ReplicaStart restarted() const {
+    ReplicaStart start;
+    start.records.assign(disk.begin(), disk.end());
+    start.wall_clock = 1000;
+    return start;
   }
   // As backup 1: the whole of a batch's agreement.
   void order(std::uint64_t sequence, const std::vector<Frame>& requests) {
@@ -151,9 +197,12 @@ struct Subject {
     return replica.counters().dropped[static_cast<std::size_t>(reason)];
   }
 
-  Replica replica;
+  std::string state = "state";
+  MemoryPartStore parts;
+  std::map<Bytes, Bytes> disk;
   ReplicaActions actions;
   TimePoint now{};
+  Replica replica;
 };
 
 }  // namespace prophecy::pbft::test

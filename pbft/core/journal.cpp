@@ -1,0 +1,271 @@
+#include "pbft/core/journal.hpp"
+
+#include <algorithm>
+
+#include "base/codec.hpp"
+#include "pbft/wire/limits.hpp"
+
+namespace prophecy::pbft {
+namespace {
+
+enum class Kind : std::uint8_t {
+  view = 'v',
+  new_view = 'n',
+  proposed = 'q',
+  content = 'c',
+  prepared = 'p',
+  decided = 'd',
+  base = 'k',
+  certificate = 's',
+  membership = 'm',
+  peer = 'i',
+};
+
+Bytes key_of(Kind kind) {
+  return {static_cast<std::uint8_t>(kind)};
+}
+
+Bytes key_of(Kind kind, std::uint64_t number) {
+  Bytes key = key_of(kind);
+  for (int shift = 56; shift >= 0; shift -= 8)
+    key.push_back(static_cast<std::uint8_t>(number >> shift));
+  return key;
+}
+
+Bytes key_of(Kind kind, std::uint64_t number, const Digest& digest) {
+  Bytes key = key_of(kind, number);
+  key.insert(key.end(), digest.begin(), digest.end());
+  return key;
+}
+
+std::uint64_t read_number(Reader& reader) {
+  std::uint64_t number = 0;
+  for (int i = 0; i < 8; ++i)
+    number = number << 8 | reader.integer<std::uint8_t>();
+  return number;
+}
+
+Frame share(Bytes&& bytes) {
+  return std::make_shared<const Bytes>(std::move(bytes));
+}
+
+// Reads one record into `all`; false when it is none.
+class RecordReader {
+ public:
+  explicit RecordReader(Remembered& all) : all_(all) {}
+
+  bool read(const Bytes& key_bytes, const Bytes& value_bytes) {
+    Reader key(key_bytes);
+    Reader value(value_bytes);
+    switch (static_cast<Kind>(key.integer<std::uint8_t>())) {
+      case Kind::view:
+        all_.view = value.integer<std::uint64_t>();
+        all_.changing_view = value.integer<std::uint8_t>() == 1;
+        break;
+      case Kind::new_view:
+        all_.new_view = std::make_shared<const Bytes>(value_bytes);
+        return key.complete();
+      case Kind::content: {
+        const std::uint64_t sequence = read_number(key);
+        Digest batch{};
+        key.fixed(batch);
+        all_.contents[{sequence, batch}] = std::make_shared<const Bytes>(value_bytes);
+        return key.complete();
+      }
+      case Kind::decided:
+        for (std::uint64_t sequence = read_number(key); value.remaining() > 0; ++sequence)
+          value.fixed(all_.decided[sequence]);
+        break;
+      case Kind::proposed: {
+        Remembered::Proposed proposed;
+        proposed.sequence = read_number(key);
+        key.fixed(proposed.batch);
+        proposed.view = value.integer<std::uint64_t>();
+        all_.proposed.push_back(proposed);
+        break;
+      }
+      case Kind::prepared: {
+        Remembered::Prepared prepared;
+        prepared.sequence = read_number(key);
+        prepared.record.view = value.integer<std::uint64_t>();
+        value.fixed(prepared.record.batch);
+        all_.prepared.push_back(prepared);
+        break;
+      }
+      case Kind::base:
+        all_.base.emplace();
+        all_.base->sequence = value.integer<std::uint64_t>();
+        value.fixed(all_.base->order);
+        value.fixed(all_.base->replies);
+        value.fixed(all_.base->service);
+        break;
+      case Kind::certificate:
+        for (std::uint32_t left = value.integer<std::uint16_t>(); left > 0; --left) {
+          const ByteView frame = value.sized(kFrameBytesMax);
+          if (value.failed()) return false;
+          all_.certificate.push_back(std::make_shared<const Bytes>(frame.begin(), frame.end()));
+        }
+        break;
+      case Kind::membership:
+        all_.membership.incarnation = value.integer<std::uint64_t>();
+        all_.membership.boot = value.integer<std::uint64_t>();
+        all_.membership.silent_until = value.integer<std::uint64_t>();
+        break;
+      case Kind::peer: {
+        const auto peer = static_cast<NodeId>(read_number(key));
+        all_.peer_incarnations[peer] = value.integer<std::uint64_t>();
+        break;
+      }
+      default:
+        return false;
+    }
+    return key.complete() && value.complete();
+  }
+
+ private:
+  Remembered& all_;
+};
+
+}  // namespace
+
+Frame content_of(const Remembered& remembered, std::uint64_t sequence, const Digest& batch) {
+  const auto content = remembered.contents.find({sequence, batch});
+  return content != remembered.contents.end() ? content->second : nullptr;
+}
+
+std::optional<Remembered> read_journal(const StoredRecords& records) {
+  Remembered all;
+  RecordReader reader(all);
+  for (const auto& [key, value] : records) {
+    if (!reader.read(key, value)) return std::nullopt;
+  }
+  // The order in which they were proposed, which decides what is left out where there are too many.
+  std::stable_sort(all.proposed.begin(), all.proposed.end(),
+                   [](const auto& a, const auto& b) { return a.view < b.view; });
+  return all;
+}
+
+void Journal::resume(const Remembered& remembered) {
+  has_promised_ = remembered.view > 0 || !remembered.proposed.empty() ||
+                  !remembered.prepared.empty() ||
+                  (remembered.base && remembered.base->sequence > 0);
+  for (const Remembered::Proposed& proposed : remembered.proposed)
+    find(proposed.sequence, proposed.batch).view = proposed.view;
+  for (const auto& [place, content] : remembered.contents)
+    find(place.first, place.second).content = true;
+  for (const Remembered::Prepared& prepared : remembered.prepared)
+    written_[prepared.sequence].prepared = true;
+  // Where a record of them begins is not told apart: an erased key that is none does no harm.
+  for (const auto& [sequence, batch] : remembered.decided)
+    written_[sequence].decided = true;
+}
+
+Journal::Written& Journal::find(std::uint64_t sequence, const Digest& batch) {
+  auto& batches = written_[sequence].batches;
+  const auto known = std::find_if(batches.begin(), batches.end(),
+                                  [&](const Written& written) { return written.batch == batch; });
+  if (known != batches.end()) return *known;
+  return batches.emplace_back(Written{batch, std::nullopt, false});
+}
+
+void Journal::write_content(std::uint64_t sequence, Written& written, const Frame& content,
+                            ReplicaActions& out) const {
+  if (content == nullptr || written.content) return;
+  written.content = true;
+  out.writes.push_back({key_of(Kind::content, sequence, written.batch), content});
+}
+
+void Journal::view(std::uint64_t view, bool changing, ReplicaActions& out) {
+  has_promised_ = true;
+  if (!is_kept_) return;
+  Bytes value;
+  Writer writer(value);
+  writer.integer(view);
+  writer.integer(static_cast<std::uint8_t>(changing ? 1 : 0));
+  out.writes.push_back({key_of(Kind::view), share(std::move(value))});
+}
+
+void Journal::new_view(const Frame& frame, ReplicaActions& out) {
+  if (is_kept_) out.writes.push_back({key_of(Kind::new_view), frame});
+}
+
+void Journal::proposed(std::uint64_t sequence, const Digest& batch, std::uint64_t view,
+                       const Frame& content, ReplicaActions& out) {
+  has_promised_ = true;
+  if (!is_kept_) return;
+  Written& written = find(sequence, batch);
+  write_content(sequence, written, content, out);
+  if (written.view && *written.view >= view) return;
+  written.view = view;
+  Bytes value;
+  Writer(value).integer(view);
+  out.writes.push_back({key_of(Kind::proposed, sequence, batch), share(std::move(value))});
+}
+
+void Journal::ordered(std::uint64_t sequence, const Digest& batch, const Frame& content) {
+  if (is_kept_) ordered_.push_back({sequence, batch, content});
+}
+
+void Journal::executed_to_checkpoint(ReplicaActions& out) {
+  if (ordered_.empty()) return;
+  Bytes value;
+  Writer writer(value);
+  for (const Ordered& batch : ordered_) {
+    writer.raw(batch.batch);
+    write_content(batch.sequence, find(batch.sequence, batch.batch), batch.content, out);
+  }
+  const std::uint64_t first = ordered_.front().sequence;
+  written_[first].decided = true;
+  out.writes.push_back({key_of(Kind::decided, first), share(std::move(value))});
+  ordered_.clear();
+}
+
+void Journal::base(const CheckpointClaim& claim,
+                   const std::vector<Checkpoints::SignedClaim>& certificate, ReplicaActions& out) {
+  if (!is_kept_) return;
+  Bytes value;
+  Writer writer(value);
+  writer.integer(claim.sequence);
+  writer.raw(claim.order);
+  writer.raw(claim.replies);
+  writer.raw(claim.service);
+  out.writes.push_back({key_of(Kind::base), share(std::move(value))});
+  Bytes proof;
+  Writer proof_writer(proof);
+  proof_writer.integer(static_cast<std::uint16_t>(certificate.size()));
+  for (const Checkpoints::SignedClaim& one : certificate)
+    proof_writer.sized(*one.frame);
+  out.writes.push_back({key_of(Kind::certificate), share(std::move(proof))});
+  for (auto at = written_.begin(); at != written_.end() && at->first <= claim.sequence;
+       at = written_.erase(at)) {
+    for (const Written& written : at->second.batches) {
+      if (written.view) {
+        out.writes.push_back({key_of(Kind::proposed, at->first, written.batch), nullptr});
+      }
+      if (written.content) {
+        out.writes.push_back({key_of(Kind::content, at->first, written.batch), nullptr});
+      }
+    }
+    if (at->second.decided) out.writes.push_back({key_of(Kind::decided, at->first), nullptr});
+    if (at->second.prepared) out.writes.push_back({key_of(Kind::prepared, at->first), nullptr});
+  }
+}
+
+void Journal::membership(const Membership& membership, ReplicaActions& out) const {
+  if (!is_kept_) return;
+  Bytes value;
+  Writer writer(value);
+  writer.integer(membership.incarnation);
+  writer.integer(membership.boot);
+  writer.integer(membership.silent_until);
+  out.writes.push_back({key_of(Kind::membership), share(std::move(value))});
+}
+
+void Journal::peer_incarnation(NodeId peer, std::uint64_t incarnation, ReplicaActions& out) const {
+  if (!is_kept_) return;
+  Bytes value;
+  Writer(value).integer(incarnation);
+  out.writes.push_back({key_of(Kind::peer, peer), share(std::move(value))});
+}
+
+}  // namespace prophecy::pbft

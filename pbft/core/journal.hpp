@@ -1,0 +1,132 @@
+// What a replica must not forget, or it would contradict itself after a crash: what it has
+// pre-prepared (Q) and prepared (P), in which view it is, and the checkpoint that it can begin from.
+// Written as keys and values that the shell puts on its disk before the frames of the same event
+// leave; read back once, at the start.
+//
+//   'v'                      view u64, changing u8
+//   'n'                      the frame by which the view began
+//   'q' sequence digest      view u64         the batch was pre-prepared there, last in this view
+//   'c' sequence digest      a pre-prepare's frame: its content
+//   'p' sequence             view u64, digest 32
+//   'd' sequence             the digests of the batches from there on that were executed. Written
+//                            before a checkpoint message leaves: so of a stable checkpoint 2f+1
+//                            replicas have the batches on their disks, and a group that was switched
+//                            off as a whole comes back
+//   'k'                      sequence u64, order 32, replies 32, service 32: a checkpoint whose parts
+//                            are on the disk. Everything up to it is left out.
+//   's'                      count u16, the frames that prove a stable checkpoint there or later
+//   'm'                      incarnation u64, boot u64, silent until u64
+//   'i' replica              incarnation u64 of a peer that has rejoined
+//
+// Sequence numbers in keys are big endian, so that they sort.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "pbft/core/actions.hpp"
+#include "pbft/core/checkpoints.hpp"
+#include "pbft/core/log.hpp"
+
+namespace prophecy::pbft {
+
+// A replica that has forgotten what it said before is another incarnation of itself.
+struct Membership {
+  std::uint64_t incarnation = 0;
+  std::uint64_t boot = 0;          // rises with every start
+  std::uint64_t silent_until = 0;  // votes on nothing up to this sequence number
+};
+
+using StoredRecords = std::vector<std::pair<Bytes, Bytes>>;  // by rising keys
+
+// What a journal says.
+struct Remembered {
+  struct Proposed {
+    std::uint64_t sequence = 0;
+    std::uint64_t view = 0;
+    Digest batch{};
+  };
+  struct Prepared {
+    std::uint64_t sequence = 0;
+    PreparedRecord record;
+  };
+  std::uint64_t view = 0;
+  bool changing_view = false;
+  Frame new_view;
+  std::map<std::uint64_t, Digest> decided;
+  std::map<std::pair<std::uint64_t, Digest>, Frame> contents;
+  std::vector<Proposed> proposed;
+  std::vector<Prepared> prepared;
+  std::optional<CheckpointClaim> base;
+  std::vector<Frame> certificate;
+  Membership membership;
+  std::map<NodeId, std::uint64_t> peer_incarnations;
+};
+
+// Nothing when a record is none of a journal: then it is to be treated as lost.
+// Of null batches, too, which have none.
+[[nodiscard]] Frame content_of(const Remembered& remembered, std::uint64_t sequence,
+                               const Digest& batch);
+
+[[nodiscard]] std::optional<Remembered> read_journal(const StoredRecords& records);
+
+class Journal {
+ public:
+  // Writes nothing unless it is kept.
+  explicit Journal(bool is_kept) : is_kept_(is_kept) {}
+
+  // What is in the store already.
+  void resume(const Remembered& remembered);
+
+  void view(std::uint64_t view, bool changing, ReplicaActions& out);
+  void new_view(const Frame& frame, ReplicaActions& out);
+  // `content` may be null. Writes what is new of it.
+  void proposed(std::uint64_t sequence, const Digest& batch, std::uint64_t view,
+                const Frame& content, ReplicaActions& out);
+  void prepared(std::uint64_t sequence, const PreparedRecord& record, ReplicaActions& out);
+  // The batch is the next to be executed. Written with the next checkpoint.
+  void ordered(std::uint64_t sequence, const Digest& batch, const Frame& content);
+  void executed_to_checkpoint(ReplicaActions& out);
+  // This replica's state has been replaced by that of a checkpoint.
+  void forget_ordered() { ordered_.clear(); }
+  // Requires that the checkpoint's parts are on the disk, and that the certificate proves it or a
+  // later one. Leaves out what is up to it.
+  void base(const CheckpointClaim& claim, const std::vector<Checkpoints::SignedClaim>& certificate,
+            ReplicaActions& out);
+  void membership(const Membership& membership, ReplicaActions& out) const;
+  void peer_incarnation(NodeId peer, std::uint64_t incarnation, ReplicaActions& out) const;
+
+  // Something was said that binds this replica.
+  [[nodiscard]] bool has_promised() const { return has_promised_; }
+
+ private:
+  struct Written {
+    Digest batch{};
+    std::optional<std::uint64_t> view;  // in which it was pre-prepared, if it was
+    bool content = false;
+  };
+  struct AtNumber {
+    std::vector<Written> batches;
+    bool prepared = false;
+    bool decided = false;  // a record of executed batches begins here
+  };
+  struct Ordered {
+    std::uint64_t sequence = 0;
+    Digest batch{};
+    Frame content;
+  };
+
+  Written& find(std::uint64_t sequence, const Digest& batch);
+  void write_content(std::uint64_t sequence, Written& written, const Frame& content,
+                     ReplicaActions& out) const;
+
+  bool is_kept_;
+  bool has_promised_ = false;
+  std::map<std::uint64_t, AtNumber> written_;
+  std::vector<Ordered> ordered_;  // since the last checkpoint
+};
+
+}  // namespace prophecy::pbft

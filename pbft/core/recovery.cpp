@@ -1,0 +1,186 @@
+#include "pbft/core/recovery.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "pbft/wire/part.hpp"
+#include "pbft/wire/recovery.hpp"
+
+namespace prophecy::pbft {
+namespace {
+
+constexpr Duration kFlushEvery = seconds(1);
+constexpr Duration kPauseAtFirst = milliseconds(500);
+constexpr Duration kPauseMax = minutes(1);
+// What one peer may fetch in each such time.
+constexpr Duration kServingTime = milliseconds(50);
+constexpr std::uint64_t kServedBytesMax = std::uint64_t{8} << 20;
+
+}  // namespace
+
+Recovery::Recovery(Context& context, Log& log, const Checkpoints& checkpoints,
+                   ExecutionStage& execution, Snapshots& snapshots, PartStore& parts)
+    : context_(context),
+      log_(log),
+      checkpoints_(checkpoints),
+      execution_(execution),
+      snapshots_(snapshots),
+      parts_(parts),
+      fetch_(context, parts),
+      peers_(context.quorum.replicas) {}
+
+// Counted once for each checkpoint, when the own claim and the others' are both there.
+void Recovery::note_divergences() {
+  const std::uint64_t sequence = checkpoints_.stable_sequence();
+  const CheckpointClaim* own = checkpoints_.own_at(sequence);
+  if (own == nullptr || sequence == stable_noted_ || checkpoints_.wants_evidence()) return;
+  stable_noted_ = sequence;
+  const CheckpointClaim stable = checkpoints_.stable();
+  if (own->replies != stable.replies) ++context_.counters.reply_divergences;
+  if (own->service != stable.service) {
+    ++context_.counters.state_divergences;
+    repair_at_ = sequence;
+  } else if (execution_.state() == ExecutionStage::State::running) {
+    pause_ = Duration::zero();
+  }
+}
+
+std::optional<CheckpointClaim> Recovery::wanted(bool beyond_help) {
+  const CheckpointClaim stable = checkpoints_.stable();
+  const Progress& progress = context_.progress;
+  if (stable.service == Digest{}) return std::nullopt;
+  const bool behind = stable.sequence > progress.last_ordered &&
+                      (beyond_help || !log_.reaches(stable.sequence + 1) ||
+                       stable.sequence - progress.last_ordered >
+                           std::max<std::uint64_t>(context_.settings.retained_batches, 1));
+  const bool wrong = repair_at_ != 0 && repair_at_ == stable.sequence;
+  // Without a state of its own to go back to, the next one of the group will do.
+  const bool lost = execution_.is_unreliable() && stable.sequence > progress.last_executed;
+  if (behind || wrong || lost) return stable;
+  return std::nullopt;
+}
+
+void Recovery::advance(bool beyond_help, ReplicaActions& out) {
+  note_divergences();
+  flush(out);
+  snapshots_.trim(checkpoints_.stable_sequence(), base_.value_or(0), context_.now);
+  const auto state = execution_.state();
+  if (state == ExecutionStage::State::quiescing || state == ExecutionStage::State::restoring ||
+      context_.now < not_before_ || context_.is_asking()) {
+    return;
+  }
+  if (execution_.is_unreliable() && service_back_) {
+    const CheckpointClaim* own = snapshots_.newest_up_to(context_.progress.last_executed);
+    if (own != nullptr && own->service != Digest{} && log_.first_retained() <= own->sequence + 1) {
+      service_back_ = false;
+      return execution_.begin_restore(*own);
+    }
+  }
+  const auto target = wanted(beyond_help);
+  if (!target) return;
+  switch (fetch_.state()) {
+    case StateFetch::State::idle:
+      fetch_.begin(*target, checkpoints_.holders(), out);
+      break;
+    case StateFetch::State::failed:
+      // They may have gone on to a newer checkpoint. What was fetched is not fetched again.
+      fetch_.stop();
+      pause_ = std::clamp(pause_ * 2, kPauseAtFirst, kPauseMax);
+      not_before_ = context_.now + pause_;
+      return;
+    case StateFetch::State::fetching:
+    case StateFetch::State::complete:
+      break;
+  }
+  if (fetch_.state() != StateFetch::State::complete) return;
+  const CheckpointClaim whole = fetch_.target();
+  fetch_.stop();
+  // An older one than this replica has by now is of use only for what went wrong there.
+  if (!snapshots_.add(whole)) {
+    not_before_ = context_.now + kPauseAtFirst;
+    return;
+  }
+  execution_.begin_restore(whole);
+}
+
+void Recovery::on_restored(bool done, ReplicaActions& out) {
+  const bool repaired = repair_at_ != 0;
+  if (execution_.on_restored(done, out)) {
+    replaced_ = true;
+    repair_at_ = 0;
+    service_back_ = false;
+  }
+  // A service that goes wrong again and again is not restored as often.
+  if (!done || repaired) {
+    pause_ = std::clamp(pause_ * 2, kPauseAtFirst, kPauseMax);
+    not_before_ = context_.now + pause_;
+    service_back_ = service_back_ || !done;
+  }
+}
+
+// The newest checkpoint that is here and proven. The journal may forget what is up to it only once
+// the disk has all its parts.
+void Recovery::flush(ReplicaActions& out) {
+  if (flushing_) return;
+  const CheckpointClaim* newest = snapshots_.newest_up_to(
+      std::min(checkpoints_.stable_sequence(), context_.progress.last_executed));
+  if (newest == nullptr || (base_ && newest->sequence <= *base_)) return;
+  // The log keeps what is behind the base, and is not to fill up with it.
+  const std::uint64_t behind = newest->sequence - base_.value_or(0);
+  const bool is_far = behind >= (context_.settings.window + context_.settings.retained_batches) / 4;
+  if (base_ && !is_far && context_.now - flushed_at_ < kFlushEvery) return;
+  flushed_at_ = context_.now;
+  flushing_ = *newest;
+  out.flush_parts = true;
+}
+
+void Recovery::on_parts_flushed(bool done, ReplicaActions& out) {
+  const auto flushed = std::exchange(flushing_, std::nullopt);
+  if (!flushed || !done || snapshots_.find(flushed->sequence) == nullptr) return;
+  base_ = flushed->sequence;
+  context_.journal.base(*flushed, checkpoints_.certificate(), out);
+}
+
+void Recovery::on_tick(ReplicaActions& out) {
+  fetch_.on_tick(out);
+}
+
+TimePoint Recovery::next_timer() const {
+  TimePoint next = fetch_.next_timer();
+  if (context_.now < not_before_) next = std::min(next, not_before_);
+  return next;
+}
+
+bool Recovery::on_fetch_parts(ByteView frame, ReplicaActions& out) {
+  const auto refuse = [&](DropReason reason) {
+    context_.drop(reason);
+    return false;
+  };
+  const auto message = decode_fetch_parts(frame, context_.quorum.replicas);
+  if (!message) return refuse(DropReason::malformed);
+  if (!is_replica(message->replica, context_.quorum.replicas) ||
+      message->replica == context_.self) {
+    return refuse(DropReason::unknown_sender);
+  }
+  if (!context_.keys.verify_authenticator(message->replica, sha256(message->content),
+                                          message->authenticator)) {
+    return refuse(DropReason::bad_mac);
+  }
+  snapshots_.touch(message->sequence, context_.now);
+  Peer& peer = peers_[message->replica];
+  if (context_.now - peer.since >= kServingTime) peer = {0, context_.now};
+  for (const Digest& digest : message->parts) {
+    if (peer.bytes >= kServedBytesMax) {
+      context_.drop(DropReason::rate_limited);
+      break;
+    }
+    const auto part = parts_.read(digest);
+    if (!part) continue;
+    peer.bytes += part->size();
+    ++context_.counters.parts_served;
+    out.sends.push_back({message->replica, 0, encode_part_message(*part, context_.keys)});
+  }
+  return true;
+}
+
+}  // namespace prophecy::pbft

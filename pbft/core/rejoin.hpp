@@ -1,0 +1,66 @@
+// A replica that has lost its memory might contradict what it once said, and is one of the f until
+// that is ruled out. How it comes back without a person's help:
+//
+//   asking    It says so, under a new incarnation. Each peer promises to take no view-change message
+//             of an older one, and answers with its view and its newest checkpoint. Of 2f such
+//             pledges at least f+1 are those of correct replicas (it is itself one of the f), and so
+//             one is of every quorum that the replica was ever part of.
+//   silent    Nothing that it said can lie beyond the newest checkpoint among them, plus the window.
+//             So it votes on nothing until a checkpoint there is stable, and asks for no view; it
+//             executes along meanwhile. The primary proposes empty batches if there is nothing else.
+//   member    It votes.
+//
+// If 2f peers have never said anything either, the group is new, and there is nothing to contradict.
+//
+// The same idea as recovery in TOCS 2002, section 5, without its trusted hardware: there a replica
+// keeps its memory on disk, here it may be gone.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "pbft/core/checkpoints.hpp"
+#include "pbft/core/context.hpp"
+#include "pbft/core/view_changer.hpp"
+#include "pbft/wire/recovery.hpp"
+
+namespace prophecy::pbft {
+
+class Rejoin {
+ public:
+  Rejoin(Context& context, const Checkpoints& checkpoints, ViewChanger& view_changer)
+      : context_(context),
+        checkpoints_(checkpoints),
+        view_changer_(view_changer),
+        pledges_(context.quorum.replicas) {}
+
+  // Nothing is remembered. Requires context.membership.incarnation.
+  void begin(ReplicaActions& out);
+  // Each is true when the frame was authentic.
+  bool on_rejoin(ByteView frame, ReplicaActions& out);
+  bool on_pledge(ByteView frame, ReplicaActions& out);
+  void on_tick(ReplicaActions& out);
+  // After every event: the checkpoint may have come.
+  void advance(ReplicaActions& out);
+  [[nodiscard]] TimePoint next_timer() const { return next_tick_; }
+  [[nodiscard]] bool is_asking() const { return context_.is_asking(); }
+
+ private:
+  struct Pledge {
+    bool fresh = false;
+    std::uint64_t view = 0;
+    std::uint64_t checkpoint = 0;
+  };
+
+  void ask(ReplicaActions& out);
+  void decide(ReplicaActions& out);
+  void answer(NodeId peer, ReplicaActions& out) const;
+
+  Context& context_;
+  const Checkpoints& checkpoints_;
+  ViewChanger& view_changer_;
+  std::vector<std::optional<Pledge>> pledges_;
+  TimePoint next_tick_ = TimePoint::max();
+};
+
+}  // namespace prophecy::pbft

@@ -1,0 +1,193 @@
+#include "pbft/core/session_tree.hpp"
+
+#include <vector>
+
+#include "base/codec.hpp"
+#include "pbft/wire/limits.hpp"
+
+namespace prophecy::pbft {
+namespace {
+
+enum class ReplyKind : std::uint8_t { none, done, unavailable };
+
+// Keeps it, unless it is there. Nothing when that fails.
+std::optional<Digest> keep(std::span<const Digest> children, ByteView payload, PartStore& parts) {
+  const Bytes part = encode_part(children, payload);
+  const Digest digest = sha256(part);
+  if (!parts.holds(digest) && !parts.keep(digest, part)) return std::nullopt;
+  return digest;
+}
+
+void write_block_head(Writer& writer, NodeId client, std::uint32_t block) {
+  writer.integer(client);
+  writer.integer(static_cast<std::uint16_t>(block));
+}
+
+Bytes order_block(const ClientTable& clients, NodeId client, std::uint32_t block) {
+  Bytes bytes;
+  Writer writer(bytes);
+  write_block_head(writer, client, block);
+  for (std::uint32_t i = 0; i < kSessionsPerBlock; ++i) {
+    const Session* session = clients.find(client, block * kSessionsPerBlock + i);
+    writer.integer(session != nullptr ? session->last_timestamp : 0);
+  }
+  return bytes;
+}
+
+Bytes replies_block(const ClientTable& clients, NodeId client, std::uint32_t block) {
+  Bytes bytes;
+  Writer writer(bytes);
+  write_block_head(writer, client, block);
+  for (std::uint32_t i = 0; i < kSessionsPerBlock; ++i) {
+    const Session* session = clients.find(client, block * kSessionsPerBlock + i);
+    ReplyKind kind = ReplyKind::none;
+    if (session != nullptr && session->replied) {
+      kind = session->status == ReplyStatus::done ? ReplyKind::done : ReplyKind::unavailable;
+    }
+    writer.integer(static_cast<std::uint8_t>(kind));
+    if (kind == ReplyKind::none) continue;
+    writer.integer(session->sigma);
+    writer.raw(session->digest);
+  }
+  return bytes;
+}
+
+struct BlockPlace {
+  NodeId client = 0;
+  std::uint32_t first_session = 0;
+};
+
+std::optional<BlockPlace> read_block_head(Reader& reader, NodeId client) {
+  BlockPlace place;
+  place.client = reader.integer<std::uint32_t>();
+  const std::uint32_t block = reader.integer<std::uint16_t>();
+  place.first_session = block * kSessionsPerBlock;
+  if (reader.failed() || place.client != client || place.first_session >= kSessionsMax) {
+    return std::nullopt;
+  }
+  return place;
+}
+
+bool load_order_block(ByteView payload, NodeId client, ClientTable& clients) {
+  Reader reader(payload);
+  const auto place = read_block_head(reader, client);
+  if (!place) return false;
+  for (std::uint32_t i = 0; i < kSessionsPerBlock; ++i) {
+    const auto timestamp = reader.integer<std::uint64_t>();
+    if (timestamp > 0) clients.restore(client, place->first_session + i, timestamp);
+  }
+  return reader.complete();
+}
+
+bool load_replies_block(ByteView payload, NodeId client, ClientTable& clients) {
+  Reader reader(payload);
+  const auto place = read_block_head(reader, client);
+  if (!place) return false;
+  for (std::uint32_t i = 0; i < kSessionsPerBlock; ++i) {
+    const auto kind = reader.integer<std::uint8_t>();
+    if (kind > static_cast<std::uint8_t>(ReplyKind::unavailable)) return false;
+    if (kind == static_cast<std::uint8_t>(ReplyKind::none)) continue;
+    const auto sigma = reader.integer<std::uint64_t>();
+    Digest digest{};
+    reader.fixed(digest);
+    Session& session = clients.session(client, place->first_session + i);
+    if (reader.failed() || session.last_timestamp == 0) return false;
+    const bool done = kind == static_cast<std::uint8_t>(ReplyKind::done);
+    clients.set_reply(session, done ? ReplyStatus::done : ReplyStatus::unavailable, sigma, digest);
+  }
+  return reader.complete();
+}
+
+// Calls `load` for each block below the root.
+template <typename Load>
+bool for_each_block(const PartStore& parts, const Digest& root, const Load& load) {
+  const auto root_bytes = parts.read(root);
+  const auto root_part = root_bytes ? decode_part(*root_bytes) : std::nullopt;
+  if (!root_part) return false;
+  for (const Digest& child : root_part->children) {
+    const auto node_bytes = parts.read(child);
+    const auto node = node_bytes ? decode_part(*node_bytes) : std::nullopt;
+    if (!node) return false;
+    Reader reader(node->payload);
+    const NodeId client = reader.integer<std::uint32_t>();
+    if (!reader.complete() || !is_client(client)) return false;
+    for (const Digest& block : node->children) {
+      const auto block_bytes = parts.read(block);
+      const auto block_part = block_bytes ? decode_part(*block_bytes) : std::nullopt;
+      if (!block_part || !load(block_part->payload, client)) return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+std::optional<SessionTree::Roots> SessionTree::build(ClientTable& clients, std::uint64_t sequence,
+                                                     const Digest& history, PartStore& parts) {
+  std::vector<Digest> order_nodes;
+  std::vector<Digest> replies_nodes;
+  for (const ClientTable::Blocks& blocks : clients.take_changes()) {
+    Client& client = clients_[blocks.client];
+    const std::uint64_t wanted = client.blocks.empty() ? blocks.used : blocks.changed;
+    for (std::uint32_t block = 0; block < kSessionsMax / kSessionsPerBlock; ++block) {
+      if (((wanted >> block) & 1) == 0) continue;
+      const auto order = keep({}, order_block(clients, blocks.client, block), parts);
+      const auto replies = keep({}, replies_block(clients, blocks.client, block), parts);
+      if (!order || !replies) return clear(), std::nullopt;
+      client.blocks[block] = {*order, *replies};
+    }
+    if (wanted != 0) {
+      std::vector<Digest> order_children;
+      std::vector<Digest> replies_children;
+      for (const auto& [index, block] : client.blocks) {
+        order_children.push_back(block.order);
+        replies_children.push_back(block.replies);
+      }
+      Bytes payload;
+      Writer(payload).integer(blocks.client);
+      const auto order = keep(order_children, payload, parts);
+      const auto replies = keep(replies_children, payload, parts);
+      if (!order || !replies) return clear(), std::nullopt;
+      client.node = {*order, *replies};
+    }
+    order_nodes.push_back(client.node.order);
+    replies_nodes.push_back(client.node.replies);
+  }
+  Bytes payload;
+  Writer writer(payload);
+  writer.integer(sequence);
+  writer.raw(history);
+  const auto order = keep(order_nodes, payload, parts);
+  const auto replies = keep(replies_nodes, {}, parts);
+  if (!order || !replies) return clear(), std::nullopt;
+  return Roots{*order, *replies};
+}
+
+std::optional<OrderRoot> read_order_root(const PartStore& parts, const Digest& order) {
+  const auto bytes = parts.read(order);
+  const auto part = bytes ? decode_part(*bytes) : std::nullopt;
+  if (!part) return std::nullopt;
+  Reader reader(part->payload);
+  OrderRoot root;
+  root.sequence = reader.integer<std::uint64_t>();
+  reader.fixed(root.history);
+  if (!reader.complete()) return std::nullopt;
+  return root;
+}
+
+bool load_sessions(const PartStore& parts, const SessionTree::Roots& roots, ClientTable& clients) {
+  clients.reset();
+  const bool order = for_each_block(parts, roots.order, [&](ByteView payload, NodeId client) {
+    return load_order_block(payload, client, clients);
+  });
+  const bool replies =
+      order &&
+      (roots.replies == Digest{} ||
+       for_each_block(parts, roots.replies, [&](ByteView payload, NodeId client) {
+         return load_replies_block(payload, client, clients);
+       }));
+  if (!replies) clients.reset();
+  return replies;
+}
+
+}  // namespace prophecy::pbft

@@ -1,0 +1,67 @@
+// The session table as a part of a checkpoint's state: whose requests were executed, up to which
+// timestamp, and what the replies were. Two trees of parts over the same blocks of 64 sessions:
+//
+//   order     the timestamps, and with them the digest over all batches. Follows from the agreed
+//             order alone, so all correct replicas have the same root.
+//   replies   status, sigma and digest of each last reply: with it, a replica that came by its state
+//             through a transfer can answer retransmissions, without which a client may never get
+//             its quorum (Berger, Reiser, Bessani, SRDS 2021). Answers of unmodified origins may
+//             differ honestly, so this root decides nothing.
+//
+//   order root     payload: sequence u64, history digest 32; children: one node a client
+//   replies root   payload: empty; children: one node a client
+//   client node    payload: client u32; children: its blocks
+//   order block    payload: client u32, block u16, 64 times a timestamp u64
+//   replies block  payload: client u32, block u16, 64 times kind u8 (0: none, 1: done, 2: unavailable),
+//                  followed by sigma u64 and digest 32 unless none
+#pragma once
+
+#include <array>
+#include <map>
+#include <optional>
+
+#include "pbft/core/client_table.hpp"
+#include "pbft/core/part_store.hpp"
+
+namespace prophecy::pbft {
+
+class SessionTree {
+ public:
+  struct Roots {
+    Digest order{};
+    Digest replies{};
+  };
+
+  // Keeps the parts that are not there yet. Nothing when that fails.
+  [[nodiscard]] std::optional<Roots> build(ClientTable& clients, std::uint64_t sequence,
+                                           const Digest& history, PartStore& parts);
+  // The table has been replaced.
+  void clear() { clients_.clear(); }
+
+ private:
+  struct Block {
+    Digest order{};
+    Digest replies{};
+  };
+  struct Client {
+    std::map<std::uint32_t, Block> blocks;
+    Block node;
+  };
+
+  std::map<NodeId, Client> clients_;
+};
+
+// What the parts below `order` say.
+struct OrderRoot {
+  std::uint64_t sequence = 0;
+  Digest history{};
+};
+[[nodiscard]] std::optional<OrderRoot> read_order_root(const PartStore& parts, const Digest& order);
+
+// Replaces the table by what the trees say. `replies` may be zero: then no reply is known. False, and
+// an empty table, when a part is missing or is none of a session table. Requires clients of the
+// group's to be those that `knows` admits.
+[[nodiscard]] bool load_sessions(const PartStore& parts, const SessionTree::Roots& roots,
+                                 ClientTable& clients);
+
+}  // namespace prophecy::pbft

@@ -1,0 +1,121 @@
+#include "pbft/wire/recovery.hpp"
+
+#include <memory>
+#include <utility>
+
+#include "base/assert.hpp"
+#include "pbft/wire/header_codec.hpp"
+#include "pbft/wire/part.hpp"
+
+namespace prophecy::pbft {
+namespace {
+
+Frame share(Bytes&& bytes) {
+  return std::make_shared<const Bytes>(std::move(bytes));
+}
+
+Frame authenticate(Bytes&& bytes, const KeyRing& keys) {
+  keys.append_authenticator(sha256(bytes), bytes);
+  return share(std::move(bytes));
+}
+
+}  // namespace
+
+Frame encode_fetch_parts(std::uint64_t sequence, std::span<const Digest> parts,
+                         const KeyRing& keys) {
+  ASSERT(!parts.empty() && parts.size() <= kPartsAskedMax);
+  Bytes bytes;
+  Writer writer(bytes);
+  write_header(writer, MessageType::fetch_parts, keys.self());
+  writer.integer(sequence);
+  writer.integer(static_cast<std::uint16_t>(parts.size()));
+  for (const Digest& part : parts)
+    writer.raw(part);
+  return authenticate(std::move(bytes), keys);
+}
+
+Frame encode_part_message(ByteView part, const KeyRing& keys) {
+  Bytes bytes;
+  bytes.reserve(kHeaderSize + 4 + part.size());
+  Writer writer(bytes);
+  write_header(writer, MessageType::part, keys.self());
+  writer.sized(part);
+  return share(std::move(bytes));
+}
+
+Frame encode_rejoin(std::uint64_t incarnation, const KeyRing& keys) {
+  Bytes bytes;
+  Writer writer(bytes);
+  write_header(writer, MessageType::rejoin, keys.self());
+  writer.integer(incarnation);
+  writer.raw(keys.sign(sha256(bytes)));
+  return share(std::move(bytes));
+}
+
+Frame encode_pledge(const PledgeMessage& message, const KeyRing& keys) {
+  Bytes bytes;
+  Writer writer(bytes);
+  write_header(writer, MessageType::pledge, keys.self());
+  writer.integer(message.to);
+  writer.integer(message.incarnation);
+  writer.integer(static_cast<std::uint8_t>(message.fresh ? 1 : 0));
+  writer.integer(message.view);
+  writer.integer(message.checkpoint);
+  return authenticate(std::move(bytes), keys);
+}
+
+std::optional<FetchPartsMessage> decode_fetch_parts(ByteView frame, std::uint32_t replicas) {
+  Reader reader(frame);
+  FetchPartsMessage message;
+  message.replica = read_header(reader, MessageType::fetch_parts);
+  message.sequence = reader.integer<std::uint64_t>();
+  const std::size_t count = reader.integer<std::uint16_t>();
+  if (count == 0 || count > kPartsAskedMax || reader.remaining() < count * sizeof(Digest)) {
+    return std::nullopt;
+  }
+  message.parts.resize(count);
+  for (Digest& part : message.parts)
+    reader.fixed(part);
+  message.content = frame.first(frame.size() - reader.remaining());
+  message.authenticator = reader.raw(replicas * kTagSize);
+  if (!reader.complete()) return std::nullopt;
+  return message;
+}
+
+std::optional<PartMessage> decode_part_message(ByteView frame) {
+  Reader reader(frame);
+  PartMessage message;
+  message.replica = read_header(reader, MessageType::part);
+  message.part = reader.sized(kPartBytesMax);
+  if (!reader.complete()) return std::nullopt;
+  return message;
+}
+
+std::optional<RejoinMessage> decode_rejoin(ByteView frame) {
+  Reader reader(frame);
+  RejoinMessage message;
+  message.replica = read_header(reader, MessageType::rejoin);
+  message.incarnation = reader.integer<std::uint64_t>();
+  message.content = frame.first(frame.size() - reader.remaining());
+  message.signature = reader.raw(kSignatureSize);
+  if (!reader.complete()) return std::nullopt;
+  return message;
+}
+
+std::optional<PledgeMessage> decode_pledge(ByteView frame, std::uint32_t replicas) {
+  Reader reader(frame);
+  PledgeMessage message;
+  message.replica = read_header(reader, MessageType::pledge);
+  message.to = reader.integer<std::uint32_t>();
+  message.incarnation = reader.integer<std::uint64_t>();
+  const auto fresh = reader.integer<std::uint8_t>();
+  message.fresh = fresh == 1;
+  message.view = reader.integer<std::uint64_t>();
+  message.checkpoint = reader.integer<std::uint64_t>();
+  message.content = frame.first(frame.size() - reader.remaining());
+  message.authenticator = reader.raw(replicas * kTagSize);
+  if (!reader.complete() || fresh > 1 || message.checkpoint > kSequenceMax) return std::nullopt;
+  return message;
+}
+
+}  // namespace prophecy::pbft
