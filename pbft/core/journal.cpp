@@ -220,6 +220,16 @@ void Journal::executed_to_checkpoint(ReplicaActions& out) {
   ordered_.clear();
 }
 
+void Journal::prepared(std::uint64_t sequence, const PreparedRecord& record, ReplicaActions& out) {
+  if (!is_kept_) return;
+  written_[sequence].prepared = true;
+  Bytes value;
+  Writer writer(value);
+  writer.integer(record.view);
+  writer.raw(record.batch);
+  out.writes.push_back({key_of(Kind::prepared, sequence), share(std::move(value))});
+}
+
 void Journal::base(const CheckpointClaim& claim,
                    const std::vector<Checkpoints::SignedClaim>& certificate, ReplicaActions& out) {
   if (!is_kept_) return;

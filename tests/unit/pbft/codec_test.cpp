@@ -4,6 +4,7 @@
 
 #include "pbft/group.hpp"
 #include "pbft/wire/limits.hpp"
+#include "pbft/wire/recovery.hpp"
 #include "pbft/wire/view_change.hpp"
 
 namespace prophecy::pbft::test {
@@ -15,7 +16,18 @@ bool decodes(ByteView frame) {
          decode_vote(frame, MessageType::commit, kReplicas) || decode_reply(frame) ||
          decode_checkpoint(frame) || decode_status(frame, kReplicas) || decode_forward(frame) ||
          decode_hello(frame) || decode_view_change(frame, kReplicas) ||
-         decode_new_view(frame, kReplicas);
+         decode_new_view(frame, kReplicas) || decode_fetch_parts(frame, kReplicas) ||
+         decode_part_message(frame) || decode_rejoin(frame) || decode_pledge(frame, kReplicas);
+}
+
+Frame pledge() {
+  PledgeMessage message;
+  message.to = 3;
+  message.incarnation = 9;
+  message.fresh = true;
+  message.view = 4;
+  message.checkpoint = 128;
+  return encode_pledge(message, ring(2));
 }
 
 // With so many proposals, spread over the window.
@@ -28,7 +40,7 @@ Frame view_change_with(std::size_t proposals) {
 }
 
 Frame view_change() {
-  const Frame claim = encode_checkpoint(8, Digest{}, Digest{}, ring(1));
+  const Frame claim = encode_checkpoint(8, Digest{}, Digest{}, Digest{}, ring(1));
   ViewChangeMessage message;
   message.view = 4;
   message.stable = 8;
@@ -56,12 +68,18 @@ std::vector<Frame> one_of_each() {
           commit(2, 3, sha256(as_bytes("batch"))),
           reply(2, 7, "result"),
           reply(2, 7, "result", 1 << 16, false),
-          encode_checkpoint(8, sha256(as_bytes("o")), sha256(as_bytes("r")), ring(3)),
+          encode_checkpoint(8, sha256(as_bytes("o")), sha256(as_bytes("r")),
+                            sha256(as_bytes("s")), ring(3)),
           status(),
           encode_forward(*request(7), ring(1)),
           encode_hello(3, 64, 2, ring(kClient)),
           view_change(),
-          encode_new_view(4, {ByteView(*view_change()), ByteView(*view_change())}, ring(0))};
+          encode_new_view(4, {ByteView(*view_change()), ByteView(*view_change())}, ring(0)),
+          encode_fetch_parts(8, std::vector{sha256(as_bytes("a")), sha256(as_bytes("b"))}, ring(2)),
+          encode_part_message(encode_part(std::vector{sha256(as_bytes("a"))}, as_bytes("payload")),
+                              ring(2)),
+          encode_rejoin(9, ring(2)),
+          pledge()};
 }
 
 TEST_CASE("Every message decodes to what was encoded") {
@@ -91,14 +109,36 @@ TEST_CASE("Every message decodes to what was encoded") {
   CHECK(s->slots.size() == 3);
   CHECK(s->slots[2] == 7);
 
-  const Frame claim = encode_checkpoint(8, sha256(as_bytes("o")), sha256(as_bytes("r")), ring(3));
+  const Frame claim = encode_checkpoint(8, sha256(as_bytes("o")), sha256(as_bytes("r")),
+                            sha256(as_bytes("s")), ring(3));
   const auto c = decode_checkpoint(*claim);
   REQUIRE(c);
   CHECK(c->replica == 3);
   CHECK(c->sequence == 8);
   CHECK(c->order == sha256(as_bytes("o")));
-  CHECK(c->results == sha256(as_bytes("r")));
+  CHECK(c->replies == sha256(as_bytes("r")));
+  CHECK(c->service == sha256(as_bytes("s")));
   CHECK(ring(0).verify_signature(3, sha256(c->content), c->signature));
+
+  const auto fetch = decode_fetch_parts(
+      *encode_fetch_parts(8, std::vector{sha256(as_bytes("a")), sha256(as_bytes("b"))}, ring(2)),
+      kReplicas);
+  REQUIRE(fetch);
+  CHECK(fetch->sequence == 8);
+  CHECK(fetch->parts == std::vector{sha256(as_bytes("a")), sha256(as_bytes("b"))});
+  const auto pledged = decode_pledge(*pledge(), kReplicas);
+  REQUIRE(pledged);
+  CHECK(pledged->to == 3);
+  CHECK(pledged->incarnation == 9);
+  CHECK(pledged->fresh);
+  CHECK(pledged->view == 4);
+  CHECK(pledged->checkpoint == 128);
+  const Bytes node = encode_part(std::vector{sha256(as_bytes("a"))}, as_bytes("payload"));
+  const auto part = decode_part(node);
+  REQUIRE(part);
+  CHECK(part->children == std::vector{sha256(as_bytes("a"))});
+  CHECK(as_text(part->payload) == "payload");
+  CHECK_FALSE(decode_part(ByteView(node).first(33)));
 
   const Frame asks = view_change();
   const auto v = decode_view_change(*asks, kReplicas);

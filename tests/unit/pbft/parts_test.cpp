@@ -117,29 +117,30 @@ TEST_CASE("The queue lays requests out in batches, within its bounds") {
 Checkpoints::Outcome record(Checkpoints& checkpoints, NodeId replica,
                             const CheckpointClaim& claim) {
   return checkpoints.record(
-      replica, claim, encode_checkpoint(claim.sequence, claim.order, claim.results, ring(replica)));
+      replica, claim, encode_checkpoint(claim.sequence, claim.order, claim.replies, claim.service,
+                                              ring(replica)));
 }
 
 TEST_CASE("Checkpoints remember a bounded number of claims and the newest stable one") {
   Checkpoints checkpoints(QuorumRule::standard(1));
   // A replica that claims at random pushes out its own claims only.
   for (std::uint64_t sequence = 1; sequence <= 100; ++sequence) {
-    record(checkpoints, 3, {sequence * 7, kB, kB});
+    record(checkpoints, 3, {sequence * 7, kB, kB, kB});
   }
-  CHECK(record(checkpoints, 0, {8, kA, kA}) == Checkpoints::Outcome::added);
-  CHECK(record(checkpoints, 0, {8, kB, kA}) == Checkpoints::Outcome::conflicting);
-  CHECK(record(checkpoints, 1, {8, kA, kB}) == Checkpoints::Outcome::added);
-  CHECK(record(checkpoints, 2, {8, kA, kA}) == Checkpoints::Outcome::stable);
+  CHECK(record(checkpoints, 0, {8, kA, kA, kA}) == Checkpoints::Outcome::added);
+  CHECK(record(checkpoints, 0, {8, kB, kA, kA}) == Checkpoints::Outcome::conflicting);
+  CHECK(record(checkpoints, 1, {8, kA, kB, kB}) == Checkpoints::Outcome::added);
+  CHECK(record(checkpoints, 2, {8, kA, kA, kA}) == Checkpoints::Outcome::stable);
   CHECK(checkpoints.stable().sequence == 8);
-  CHECK(record(checkpoints, 1, {4, kA, kA}) == Checkpoints::Outcome::old);
+  CHECK(record(checkpoints, 1, {4, kA, kA, kA}) == Checkpoints::Outcome::old);
 }
 
 // Who signed the certificate, in its order; all must state this.
 std::vector<NodeId> signers(const Checkpoints& checkpoints, std::uint64_t sequence,
                             const Digest& order) {
   std::vector<NodeId> result;
-  for (const Frame& frame : checkpoints.certificate()) {
-    const auto message = decode_checkpoint(*frame);
+  for (const Checkpoints::SignedClaim& claim : checkpoints.certificate()) {
+    const auto message = decode_checkpoint(*claim.frame);
     REQUIRE(message);
     CHECK(message->sequence == sequence);
     CHECK(message->order == order);
@@ -153,23 +154,39 @@ std::vector<NodeId> signers(const Checkpoints& checkpoints, std::uint64_t sequen
 TEST_CASE("The certificate of a stable checkpoint is the equal signed claims, by replica") {
   Checkpoints checkpoints(QuorumRule::standard(1));
   CHECK(checkpoints.certificate().empty());
-  record(checkpoints, 1, {8, kB, kA});  // a faulty one: another order
-  record(checkpoints, 3, {8, kA, kA});
-  record(checkpoints, 0, {8, kA, kB});  // other results decide nothing
-  record(checkpoints, 1, {8, kA, kA});  // too late to take it back
+  record(checkpoints, 1, {8, kB, kA, kA});  // a faulty one: another order
+  record(checkpoints, 3, {8, kA, kA, kA});
+  record(checkpoints, 0, {8, kA, kB, kB});  // other results decide nothing
+  record(checkpoints, 1, {8, kA, kA, kA});  // too late to take it back
   CHECK(checkpoints.certificate().empty());
-  CHECK(record(checkpoints, 2, {8, kA, kA}) == Checkpoints::Outcome::stable);
+  CHECK(record(checkpoints, 2, {8, kA, kA, kA}) == Checkpoints::Outcome::stable);
   CHECK(signers(checkpoints, 8, kA) == std::vector<NodeId>{0, 2, 3});
 
   // It stands until the next one is stable.
-  record(checkpoints, 1, {8, kA, kA});
+  record(checkpoints, 1, {8, kA, kA, kA});
   for (std::uint64_t sequence = 9; sequence < 40; ++sequence)
-    record(checkpoints, 3, {sequence, kB, kB});
-  record(checkpoints, 0, {40, kB, kA});
-  record(checkpoints, 1, {40, kB, kA});
+    record(checkpoints, 3, {sequence, kB, kB, kB});
+  record(checkpoints, 0, {40, kB, kA, kA});
+  record(checkpoints, 1, {40, kB, kA, kA});
   CHECK(signers(checkpoints, 8, kA) == std::vector<NodeId>{0, 2, 3});
-  CHECK(record(checkpoints, 2, {40, kB, kA}) == Checkpoints::Outcome::stable);
+  CHECK(record(checkpoints, 2, {40, kB, kA, kA}) == Checkpoints::Outcome::stable);
   CHECK(signers(checkpoints, 40, kB) == std::vector<NodeId>{0, 1, 2});
+}
+
+TEST_CASE("f+1 equal claims certify a state; honest differences stop nothing") {
+  Checkpoints checkpoints(QuorumRule::standard(1));
+  record(checkpoints, 0, {8, kA, kA, kA});
+  record(checkpoints, 1, {8, kA, kA, kB});
+  CHECK(record(checkpoints, 2, {8, kA, kB, Digest{}}) == Checkpoints::Outcome::stable);
+  CHECK(checkpoints.stable().replies == kA);
+  CHECK(checkpoints.stable().service == Digest{});
+  CHECK(checkpoints.wants_evidence());
+  // One who executed another history proves nothing about this one.
+  CHECK(record(checkpoints, 0, {8, kB, kB, kB}) == Checkpoints::Outcome::conflicting);
+  CHECK(record(checkpoints, 3, {8, kA, kB, kB}) == Checkpoints::Outcome::added);
+  CHECK(checkpoints.stable().service == kB);
+  CHECK_FALSE(checkpoints.wants_evidence());
+  CHECK(checkpoints.holders() == 0b1010);
 }
 
 TEST_CASE("A replier that let a call down is passed over, but never all of them") {

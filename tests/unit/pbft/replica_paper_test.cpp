@@ -189,16 +189,16 @@ TEST_CASE("4.3: a checkpoint is stable with 2f+1 equal claims; then the log is c
   const auto claim = *decode_checkpoint(*own);
   CHECK(claim.sequence == 2);
   CHECK(backup.replica.status().log_batches == 2);
-  backup.feed(encode_checkpoint(2, claim.order, claim.results, ring(0)));
-  backup.feed(encode_checkpoint(2, claim.order, claim.results, ring(0)));
+  backup.feed(encode_checkpoint(2, claim.order, claim.replies, claim.service, ring(0)));
+  backup.feed(encode_checkpoint(2, claim.order, claim.replies, claim.service, ring(0)));
   CHECK(backup.replica.status().last_stable == 0);
-  backup.feed(encode_checkpoint(2, Digest{}, claim.results, ring(3)));
+  backup.feed(encode_checkpoint(2, Digest{}, claim.replies, claim.service, ring(3)));
   CHECK(backup.replica.status().last_stable == 0);
-  Bytes in_the_name_of_another = *encode_checkpoint(2, claim.order, claim.results, ring(3));
+  Bytes in_the_name_of_another = *encode_checkpoint(2, claim.order, claim.replies, claim.service, ring(3));
   in_the_name_of_another[2] = 2;  // the sender
   CHECK_FALSE(backup.feed(std::make_shared<const Bytes>(in_the_name_of_another)));
   CHECK(backup.dropped(DropReason::bad_signature) == 1);
-  backup.feed(encode_checkpoint(2, claim.order, claim.results, ring(2)));
+  backup.feed(encode_checkpoint(2, claim.order, claim.replies, claim.service, ring(2)));
   CHECK(backup.replica.status().last_stable == 2);
   CHECK(backup.replica.status().log_batches == 0);
   // The high water mark has moved on with it.

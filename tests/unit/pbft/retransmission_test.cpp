@@ -7,7 +7,9 @@ namespace {
 
 Frame status(NodeId from, std::uint64_t last_ordered, std::uint64_t first_retained = 1,
              std::vector<std::uint8_t> slots = {}, std::uint64_t last_stable = 0) {
+  static std::uint64_t counter = 0;
   StatusMessage message;
+  message.counter = ++counter;
   message.first_retained = first_retained;
   message.last_ordered = last_ordered;
   message.settled = last_ordered;
@@ -84,6 +86,17 @@ TEST_CASE("A peer that asks too often is not served each time") {
   CHECK(backup.dropped(DropReason::rate_limited) == 1);
 }
 
+TEST_CASE("A Status that is late, or repeated by somebody, is not served in place of a newer one") {
+  Subject backup(1);
+  backup.feed(pre_prepare(1, {request(1)}).frame);
+  const Frame late = status(3, 0);
+  backup.feed(status(3, 0));
+  backup.now += seconds(1);
+  backup.feed(late);
+  CHECK(backup.actions.sends.empty());
+  CHECK(backup.dropped(DropReason::duplicate) == 1);
+}
+
 TEST_CASE("A replica that lags behind a peer asks soon") {
   Subject backup(1);
   backup.tick(milliseconds(0));
@@ -91,28 +104,6 @@ TEST_CASE("A replica that lags behind a peer asks soon") {
   CHECK(backup.replica.next_timer() == backup.now + milliseconds(50));
   backup.tick(milliseconds(50));
   CHECK(backup.sent(MessageType::status) == kReplicas - 1);
-}
-
-TEST_CASE("f+1 peers that no longer retain what a replica lacks stop it, f do not") {
-  Subject backup(1);
-  backup.feed(status(2, 900, 500));
-  CHECK(backup.replica.status().state == ReplicaState::normal);
-  backup.feed(status(3, 900, 2));
-  CHECK(backup.replica.status().state == ReplicaState::needs_state_transfer);
-  backup.feed(pre_prepare(1, {request(1)}).frame);
-  CHECK(backup.actions.sends.empty());
-  CHECK(backup.dropped(DropReason::not_serving) == 1);
-  CHECK(backup.replica.next_timer() == TimePoint::max());
-}
-
-TEST_CASE("A primary that has lost its memory does not propose again") {
-  Subject primary(0);
-  primary.feed(status(1, 10));
-  CHECK(primary.replica.status().state == ReplicaState::normal);
-  primary.feed(status(2, 10));
-  CHECK(primary.replica.status().state == ReplicaState::needs_state_transfer);
-  primary.feed(request(1));
-  CHECK(primary.actions.sends.empty());
 }
 
 TEST_CASE("Another history under a stable checkpoint stops a replica") {
@@ -123,9 +114,9 @@ TEST_CASE("Another history under a stable checkpoint stops a replica") {
   backup.executed(backup.actions.executions.at(0).id, "r");
   const Digest other = sha256(as_bytes("another history"));
   for (const NodeId peer : {0u, 2u})
-    backup.feed(encode_checkpoint(1, other, other, ring(peer)));
+    backup.feed(encode_checkpoint(1, other, other, other, ring(peer)));
   CHECK(backup.replica.status().state == ReplicaState::normal);
-  backup.feed(encode_checkpoint(1, other, other, ring(3)));
+  backup.feed(encode_checkpoint(1, other, other, other, ring(3)));
   CHECK(backup.replica.status().state == ReplicaState::diverged);
 }
 
@@ -143,10 +134,10 @@ TEST_CASE("Other results of the same history are told, and stop nobody") {
   const auto claim = *decode_checkpoint(*own);
   const Digest other = sha256(as_bytes("theirs"));
   for (const NodeId peer : {0u, 2u}) {
-    backup.feed(encode_checkpoint(1, claim.order, other, ring(peer)));
+    backup.feed(encode_checkpoint(1, claim.order, other, claim.service, ring(peer)));
   }
   CHECK(backup.replica.status().last_stable == 1);
-  CHECK(backup.replica.counters().result_divergences == 1);
+  CHECK(backup.replica.counters().reply_divergences == 1);
   CHECK(backup.replica.status().state == ReplicaState::normal);
 }
 

@@ -255,7 +255,7 @@ TEST_CASE("4.5.1: a view-change message has to prove the checkpoint that it name
   message.view = 1;
   message.stable = 128;
   const auto claim = [](NodeId from, std::string_view order = "order") {
-    return encode_checkpoint(128, sha256(as_bytes(order)), Digest{}, ring(from));
+    return encode_checkpoint(128, sha256(as_bytes(order)), Digest{}, Digest{}, ring(from));
   };
   const auto counts = [&](const std::vector<Frame>& certificate) {
     message.certificate.clear();
@@ -292,6 +292,7 @@ TEST_CASE("A peer in an older view is shown the message by which the current one
   backup.feed(proof);
   backup.now += seconds(1);
   StatusMessage status;
+  status.counter = 1;
   status.first_retained = 1;
   backup.feed(encode_status(status, ring(3)));
   REQUIRE(backup.sent(MessageType::new_view) == 1);
