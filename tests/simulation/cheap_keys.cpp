@@ -20,7 +20,7 @@ XXH128_hash_t keyed(Purpose purpose, NodeId from, NodeId to, const Sha256::Diges
   return XXH3_128bits_withSeed(content.data(), content.size(), key);
 }
 
-class CheapScheme final : public pbft::KeyScheme {
+class CheapScheme : public pbft::KeyScheme {
  public:
   CheapScheme(NodeId self, std::uint32_t replicas) : self_(self), replicas_(replicas) {}
 
@@ -67,10 +67,27 @@ class CheapScheme final : public pbft::KeyScheme {
   std::uint32_t replicas_;
 };
 
+class GullibleScheme final : public CheapScheme {
+ public:
+  using CheapScheme::CheapScheme;
+
+  [[nodiscard]] bool verify_signature(NodeId member, const Sha256::Digest& content,
+                                      ByteView signature) const override {
+    (void)member;
+    (void)content;
+    (void)signature;
+    return true;
+  }
+};
+
 }  // namespace
 
 pbft::KeyRing cheap_key_ring(NodeId self, std::uint32_t replicas) {
   return {self, replicas, std::make_unique<CheapScheme>(self, replicas)};
+}
+
+pbft::KeyRing gullible_key_ring(NodeId self, std::uint32_t replicas) {
+  return {self, replicas, std::make_unique<GullibleScheme>(self, replicas)};
 }
 
 }  // namespace prophecy::simulation

@@ -13,4 +13,7 @@ namespace prophecy::simulation {
 // For a replica below `replicas` or any client.
 [[nodiscard]] pbft::KeyRing cheap_key_ring(NodeId self, std::uint32_t replicas);
 
+// A defect: it takes every signature for that of the member whose name is on it.
+[[nodiscard]] pbft::KeyRing gullible_key_ring(NodeId self, std::uint32_t replicas);
+
 }  // namespace prophecy::simulation

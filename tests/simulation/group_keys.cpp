@@ -12,12 +12,14 @@ namespace {
 
 using Rings = std::map<NodeId, pbft::KeyRing>;
 
-Rings cheap_rings(std::uint32_t replicas) {
+using MakeRing = pbft::KeyRing (*)(NodeId self, std::uint32_t replicas);
+
+Rings rings_of(MakeRing make, std::uint32_t replicas) {
   Rings rings;
   for (NodeId node = 0; node < replicas; ++node)
-    rings.emplace(node, cheap_key_ring(node, replicas));
+    rings.emplace(node, make(node, replicas));
   for (NodeId client = kFirstClientId; client < kFirstClientId + kClientsMax; ++client)
-    rings.emplace(client, cheap_key_ring(client, replicas));
+    rings.emplace(client, make(client, replicas));
   return rings;
 }
 
@@ -47,14 +49,25 @@ Rings derive_rings(std::uint32_t replicas) {
   return rings;
 }
 
+Rings make_rings(Keys keys, std::uint32_t replicas) {
+  switch (keys) {
+    case Keys::cheap:
+      return rings_of(cheap_key_ring, replicas);
+    case Keys::gullible:
+      return rings_of(gullible_key_ring, replicas);
+    case Keys::cryptographic:
+      return derive_rings(replicas);
+  }
+  UNREACHABLE();
+}
+
 }  // namespace
 
 const pbft::KeyRing& key_ring_of(Keys keys, NodeId node, std::uint32_t replicas) {
   static std::map<std::pair<Keys, std::uint32_t>, Rings> groups;
   auto group = groups.find({keys, replicas});
   if (group == groups.end()) {
-    Rings rings = keys == Keys::cheap ? cheap_rings(replicas) : derive_rings(replicas);
-    group = groups.emplace(std::pair(keys, replicas), std::move(rings)).first;
+    group = groups.emplace(std::pair(keys, replicas), make_rings(keys, replicas)).first;
   }
   return group->second.at(node);
 }

@@ -13,6 +13,7 @@ constexpr std::uint32_t kClientsMax = 5;
 
 enum class Keys : std::uint8_t {
   cheap,          // see cheap_keys.hpp
+  gullible,       // cheap ones, but whoever has signed, a signature is taken for valid
   cryptographic,  // those of the programs
 };
 
