@@ -12,10 +12,6 @@ constexpr std::uint64_t kHealedAtMs = 1000;
 constexpr std::uint64_t kBadClientsUntilMs = 4000;
 // A small one, so that results are forgotten.
 constexpr std::uint64_t kTightReplyCache = 8192;
-// Off: a batch with requests that too few replicas can believe is not agreed on, in any view, and
-// holds up those of correct clients in the same batch for as long as backups remember them.
-constexpr bool kClientsSendSelectiveMacs = false;
-
 TimePoint at(std::uint64_t ms) {
   return TimePoint{} + milliseconds(ms);
 }
@@ -262,9 +258,7 @@ void Planner::plan_bad_clients() {
   for (std::uint64_t i = 0; i < several; ++i) {
     Ingredient& client = add(IngredientKind::bad_client);
     client.node = kFirstClientId + 3 + static_cast<NodeId>(random_.below(2));
-    do {
-      client.bad_client = static_cast<BadClientKind>(random_.below(kBadClientKinds));
-    } while (client.bad_client == BadClientKind::selective_macs && !kClientsSendSelectiveMacs);
+    client.bad_client = static_cast<BadClientKind>(random_.below(kBadClientKinds));
     client.from = at(random_.below(500));
     const std::uint64_t until =
         random_.chance(50) ? kBadClientsUntilMs : random_.between(500, kBadClientsUntilMs);

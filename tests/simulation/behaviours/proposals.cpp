@@ -11,6 +11,8 @@
 namespace prophecy::simulation {
 namespace {
 
+constexpr std::size_t kTimestampAt = pbft::kHeaderSize + 4;  // in a request, behind the session
+
 using Place = std::pair<std::uint64_t, std::uint64_t>;  // view, sequence
 using Proposed = std::map<Place, pbft::PrePrepareBuilder::Finished>;
 
@@ -18,7 +20,8 @@ std::vector<Bytes> requests_of(const pbft::PrePrepareMessage& message) {
   std::vector<Bytes> requests;
   for (const auto& request : message.requests) {
     const auto* begin = request.content.data();
-    requests.emplace_back(begin, begin + request.content.size() + request.authenticator.size());
+    requests.emplace_back(begin, begin + request.content.size() + request.authenticator.size() +
+                                     request.signature.size());
   }
   return requests;
 }
@@ -76,7 +79,8 @@ class Equivocating final : public Behaviour {
   std::vector<Bytes> seen_;
 };
 
-// To all the same: requests that were ordered before, and some that no client has made.
+// To all the same: requests that were ordered before, some that no client has made, and some whose
+// MACs are damaged so as to put the blame on their client.
 class OrderingJunk final : public Behaviour {
  public:
   explicit OrderingJunk(Villain villain) : villain_(villain) {}
@@ -95,18 +99,26 @@ class OrderingJunk final : public Behaviour {
     if (known != junk_.end()) return known->second.frame;
     std::vector<Bytes> requests = requests_of(*message);
     seen_.insert(seen_.end(), requests.begin(), requests.end());
+    if (villain_.random.chance(10)) damage_macs(requests.front());
     const std::uint64_t more = villain_.random.between(1, 3);
     for (std::uint64_t i = 0; i < more; ++i) {
       Bytes request = seen_[villain_.random.below(seen_.size())];
       if (villain_.random.chance(10)) {  // a timestamp that its client has not used
-        request[pbft::kHeaderSize + 4] ^=
-            static_cast<std::uint8_t>(villain_.random.between(1, 255));
+        request[kTimestampAt] ^= static_cast<std::uint8_t>(villain_.random.between(1, 255));
       }
       const auto at = static_cast<std::ptrdiff_t>(villain_.random.below(requests.size() + 1));
       requests.insert(requests.begin() + at, std::move(request));
     }
     if (villain_.random.chance(20)) requests.resize(1);
     return junk_.emplace(place, propose(requests, place, villain_.keys)).first->second.frame;
+  }
+  void damage_macs(Bytes& frame) {
+    const auto request = pbft::decode_request(frame, villain_.replicas());
+    const std::size_t macs = request->content.size();
+    const std::uint64_t victims = villain_.draw_replicas();
+    for (NodeId replica = 0; replica < villain_.replicas(); ++replica) {
+      if ((victims >> replica & 1) != 0) frame[macs + replica * pbft::kTagSize] ^= 0x55;
+    }
   }
 
   Villain villain_;
