@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "pbft/wire/limits.hpp"
+
 namespace prophecy::simulation {
 namespace {
 
@@ -136,7 +138,7 @@ void Checker::on_refuted(NodeId replica) {
 void Checker::on_status(NodeId replica, const pbft::ReplicaStatus& status) {
   const auto who = [&] { return "replica " + std::to_string(replica); };
   const std::uint64_t kept = scenario_.replica.window + scenario_.replica.retained_batches + 1;
-  if (status.log_batches > 2 * kept) {
+  if (status.log_batches > pbft::kProposalsMax * kept) {
     fail(who() + " keeps " + std::to_string(status.log_batches) + " batches");
   }
   if (status.state == pbft::ReplicaState::diverged) fail(who() + " has diverged");

@@ -14,6 +14,8 @@ class Misconduct {
  public:
   Misconduct(const Scenario& scenario, const pbft::KeyRing& keys);
 
+  // The replica has nothing to do wrong, at any time.
+  [[nodiscard]] bool is_none() const { return parts_.empty(); }
   // False when the replica does not get to see the frame.
   bool receive(const pbft::Frame& frame, TimePoint now);
   // What is sent in place of an honest frame; the frame itself as a rule.

@@ -54,6 +54,7 @@ void ReplicaHost::carry_out(pbft::ReplicaActions& actions) {
 }
 
 void ReplicaHost::send(const pbft::Outgoing& outgoing) {
+  if (misconduct_.is_none()) return send_(self_, outgoing, {});
   for (const Sending& sending : misconduct_.send(outgoing, scheduler_.now()))
     send_(self_, sending.what, sending.delay);
 }

@@ -30,7 +30,8 @@ pbft::PrePrepareBuilder::Finished propose(const std::vector<Bytes>& requests, Pl
                                           const pbft::KeyRing& keys) {
   pbft::PrePrepareBuilder builder(1024);
   for (const Bytes& request : requests) {
-    builder.append(request, sha256(pbft::decode_request(request, keys.replicas())->content));
+    const auto message = pbft::decode_request(request, keys.replicas());
+    if (message) builder.append(request, sha256(message->content));
   }
   return builder.finish(place.first, place.second, keys);
 }
