@@ -40,7 +40,7 @@ bool is_vouched_for(const Messages& messages, const BatchRecord& candidate,
           return record.batch == candidate.batch && record.view >= candidate.view;
         });
       });
-  return vouching >= static_cast<std::ptrdiff_t>(quorum.weak);
+  return vouching >= static_cast<std::ptrdiff_t>(quorum.vouching);
 }
 
 // Condition B: 2f+1 replicas have prepared nothing there, so nothing can have been committed.

@@ -141,7 +141,7 @@ bool ViewChanger::is_certified(const ViewChangeMessage& message) const {
     order = claim->order;
     signers |= std::uint64_t{1} << claim->replica;
   }
-  return static_cast<std::uint32_t>(std::popcount(signers)) >= context_.quorum.stable;
+  return static_cast<std::uint32_t>(std::popcount(signers)) >= context_.quorum.certificate;
 }
 
 std::optional<ViewChangeMessage> ViewChanger::verified(ByteView frame) {

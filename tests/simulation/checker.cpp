@@ -1,6 +1,9 @@
 #include "simulation/checker.hpp"
 
 #include <algorithm>
+#include <utility>
+
+#include "pbft/wire/limits.hpp"
 
 namespace prophecy::simulation {
 namespace {
@@ -10,40 +13,56 @@ std::string place(pbft::Sigma sigma) {
 }
 
 std::string name(const Operation& operation) {
-  return std::string(operation.append ? "append" : "read") + " #" + std::to_string(operation.id);
+  return std::string(operation.append ? "append" : "read") + " #" +
+         std::to_string(operation.id >> 32) + "." + std::to_string(operation.id & UINT32_MAX);
+}
+
+std::string name(ByteView encoded) {
+  const auto operation = decode_operation(encoded);
+  return operation ? name(*operation) : "garbage of " + std::to_string(encoded.size()) + " bytes";
 }
 
 }  // namespace
 
-Checker::Checker(const Scenario& scenario) : scenario_(scenario) {}
+Checker::Checker(const Scenario& scenario) : scenario_(scenario), liars_(scenario.liars()) {}
 
 void Checker::fail(const std::string& what) {
   if (violation_.empty()) violation_ = what;
 }
 
+bool Checker::is_unique(const Operation& operation) const {
+  const std::uint64_t client = operation.id >> 32;
+  return client >= kFirstClientId && client < kFirstClientId + scenario_.clients;
+}
+
 void Checker::on_handed_out(NodeId replica, const pbft::Execution& execution) {
-  if (execution.sigma == 0 || scenario_.is_byzantine(replica)) return;
-  const Operation operation = decode_operation(execution.operation);
-  const std::string who = "replica " + std::to_string(replica) + " executes " + name(operation) +
-                          " at " + place(execution.sigma);
+  if (execution.sigma == 0) return;
+  const auto who = [&] {
+    return "replica " + std::to_string(replica) + " executes " + name(execution.operation) +
+           " at " + place(execution.sigma);
+  };
   pbft::Sigma& last = last_of_replica_[replica];
-  if (execution.sigma <= last) fail(who + " after " + place(last));
+  if (execution.sigma <= last) fail(who() + " after " + place(last));
   last = execution.sigma;
-  if (!executed_by_replica_[replica].insert(operation.id).second) {
-    fail(who + " for the second time");
+  const auto operation = decode_operation(execution.operation);
+  if (operation && is_unique(*operation) &&
+      !executed_by_replica_[replica].insert(operation->id).second) {
+    fail(who() + " for the second time");
   }
   const auto known = order_.find(execution.sigma);
   if (known != order_.end()) {
-    if (known->second.operation.id != operation.id) {
-      fail(who + ", where another one executed " + name(known->second.operation));
+    if (!std::equal(execution.operation.begin(), execution.operation.end(),
+                    known->second.operation.begin(), known->second.operation.end())) {
+      fail(who() + ", where another one executed " + name(known->second.operation));
     }
     return;
   }
   if (!order_.empty() && order_.rbegin()->first > execution.sigma) {
-    fail(who + ", which another one has passed over");
+    fail(who() + ", which another one has passed over");
     return;
   }
-  order_.emplace(execution.sigma, Ordered{operation, model_.execute(operation)});
+  Bytes copy(execution.operation.begin(), execution.operation.end());
+  order_.emplace(execution.sigma, Ordered{std::move(copy), model_.execute(execution.operation)});
 }
 
 void Checker::on_submitted(Call& call) {
@@ -78,7 +97,7 @@ void Checker::check_ordered(const Call& call, const pbft::Completion& completion
   const std::string who = "call " + name(call.operation) + " agreed at " + place(completion.sigma);
   const auto found = order_.find(completion.sigma);
   if (found == order_.end()) return fail(who + ", where no correct replica executed anything");
-  if (found->second.operation.id != call.operation.id) {
+  if (found->second.operation != encode(call.operation)) {
     return fail(who + ", where replicas executed " + name(found->second.operation));
   }
   if (found->second.result != completion.result) {
@@ -101,7 +120,7 @@ void Checker::check_read_only(const Call& call, const pbft::Completion& completi
     return fail(who + " saw a state that never was");
   }
   // With f+1 replies to writes, a liar can hide the newest ones from a read (docs/protocol.md).
-  const bool promised = scenario_.linearizable_reads || scenario_.byzantine == 0;
+  const bool promised = scenario_.linearizable_reads || liars_ == 0;
   if (promised && result.state.version < call.version_floor) {
     fail(who + " saw version " + std::to_string(result.state.version) + " after version " +
          std::to_string(call.version_floor));
@@ -111,8 +130,22 @@ void Checker::check_read_only(const Call& call, const pbft::Completion& completi
 }
 
 void Checker::on_refuted(NodeId replica) {
-  if (!scenario_.is_byzantine(replica)) {
+  if (!contains(liars_, replica)) {
     fail("replica " + std::to_string(replica) + " is accused, and is correct");
+  }
+}
+
+void Checker::on_status(NodeId replica, const pbft::ReplicaStatus& status) {
+  const auto who = [&] { return "replica " + std::to_string(replica); };
+  const std::uint64_t kept = scenario_.replica.window + scenario_.replica.retained_batches + 1;
+  if (status.log_batches > pbft::kProposalsMax * kept) {
+    fail(who() + " keeps " + std::to_string(status.log_batches) + " batches");
+  }
+  if (status.state == pbft::ReplicaState::diverged) fail(who() + " has diverged");
+  // Where all batches are kept, nobody needs more than retransmission.
+  if (status.state == pbft::ReplicaState::needs_state_transfer &&
+      scenario_.replica.retained_batches >= 512) {
+    fail(who() + " gives up although all it lacks is retained");
   }
 }
 

@@ -8,6 +8,9 @@
 //  - A read outside the order shows a state of the history; no older one than was completed
 //    before, where that is promised.
 //  - No correct replica is accused, and none leaves the group without need.
+//
+// A replica that lies is held to this as well, but for the accusations: its own state is that of a
+// correct one.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +21,7 @@
 
 #include "pbft/core/actions.hpp"
 #include "pbft/core/client.hpp"
+#include "pbft/core/counters.hpp"
 #include "simulation/register_service.hpp"
 #include "simulation/scenario.hpp"
 
@@ -45,6 +49,8 @@ class Checker {
   void on_submitted(Call& call);
   void on_completed(const Call& call, const pbft::Completion& completion);
   void on_refuted(NodeId replica);
+  // After every step of a replica: its memory is bounded, and it has not left the group.
+  void on_status(NodeId replica, const pbft::ReplicaStatus& status);
   void fail(const std::string& what);
 
   [[nodiscard]] const std::string& violation() const { return violation_; }
@@ -53,14 +59,18 @@ class Checker {
 
  private:
   struct Ordered {
-    Operation operation;
+    Bytes operation;
     Bytes result;  // of the sequential history
   };
 
   void check_ordered(const Call& call, const pbft::Completion& completion);
   void check_read_only(const Call& call, const pbft::Completion& completion);
 
+  // Of a correct client, whose operations differ.
+  [[nodiscard]] bool is_unique(const Operation& operation) const;
+
   const Scenario& scenario_;
+  const std::uint64_t liars_;
   RegisterService model_;
   std::map<pbft::Sigma, Ordered> order_;
   std::map<NodeId, pbft::Sigma> last_of_replica_;

@@ -15,61 +15,65 @@ pbft::ClientSettings settings_of(const Scenario& scenario) {
   return settings;
 }
 
-pbft::QuorumRule rule_of(const Scenario& scenario) {
-  pbft::QuorumRule rule = pbft::QuorumRule::standard(scenario.faults);
-  if (scenario.canary == Canary::reply_accepted_early) {
-    rule.weak = 1;
-    rule.committed = 1;
-  }
-  return rule;
-}
-
 }  // namespace
 
 ClientHost::ClientHost(const Scenario& scenario, const pbft::KeyRing& keys, Scheduler& scheduler,
-                       Random& random, Checker& checker, Send send)
+                       Checker& checker, Send send)
     : scenario_(scenario),
       self_(keys.self()),
       scheduler_(scheduler),
-      random_(random),
       checker_(checker),
       send_(std::move(send)),
-      client_(settings_of(scenario), keys, rule_of(scenario)) {}
+      clock_(clock_of(scenario, keys.self())),
+      client_(settings_of(scenario), keys, client_rule(scenario.canary, scenario.faults)) {}
 
 void ClientHost::start() {
-  for (std::uint32_t i = 0; i < scenario_.calls; ++i) {
-    scheduler_.after(microseconds(random_.below(900'000)), [this] { submit_one(); });
+  for (const Ingredient& ingredient : scenario_.ingredients) {
+    if (ingredient.kind == IngredientKind::calls && ingredient.node == self_) plan(ingredient);
   }
 }
 
-void ClientHost::submit_one() {
+void ClientHost::plan(const Ingredient& calls) {
+  Random random(scenario_.seed, kPurposeIngredient + calls.number);
+  const auto length = std::chrono::duration_cast<microseconds>(calls.until - calls.from).count();
+  for (std::uint32_t i = 0; i < calls.count; ++i) {
+    const TimePoint time =
+        calls.from + microseconds(random.below(static_cast<std::uint64_t>(length)));
+    Call call;
+    call.client = self_;
+    call.operation.append = random.chance(scenario_.append_percent);
+    call.operation.key = static_cast<std::uint8_t>(random.below(3));
+    call.operation.id =
+        (std::uint64_t{self_} << 32) | (std::uint64_t{calls.number} << 16) | (i + 1);
+    const bool large = random.chance(scenario_.percent_of(IngredientKind::large_results, time));
+    const std::uint64_t size = random.below(2000);
+    if (large) call.operation.result_size = static_cast<std::uint16_t>(size);
+    const bool read_only = random.chance(scenario_.read_only_percent);
+    if (read_only && !call.operation.append) call.kind = pbft::CallKind::read_only;
+    call.impatient = random.chance(scenario_.percent_of(IngredientKind::impatience, time));
+    const Duration patience = milliseconds(random.below(200));
+    const bool cancels = random.chance(50);
+    const Duration cancelled_after = milliseconds(random.below(100));
+    ++planned_;
+    scheduler_.at(time, [this, call, patience, cancels, cancelled_after] {
+      submit(call, call.impatient ? patience : Duration(seconds(600)),
+             call.impatient && cancels ? cancelled_after : Duration::max());
+    });
+  }
+}
+
+void ClientHost::submit(Call call, Duration patience, Duration cancelled_after) {
   ++submitted_;
-  Call call;
-  call.client = self_;
-  call.operation.append = random_.chance(scenario_.append_percent);
-  call.operation.key = static_cast<std::uint8_t>(random_.below(3));
-  call.operation.id = (std::uint64_t{self_} << 32) | submitted_;
-  if (random_.chance(scenario_.large_percent)) {
-    call.operation.result_size = static_cast<std::uint16_t>(random_.below(2000));
-  }
-  if (!call.operation.append && random_.chance(scenario_.read_only_percent)) {
-    call.kind = pbft::CallKind::read_only;
-  }
-  call.impatient = random_.chance(scenario_.impatient_percent);
-  const bool cancels = call.impatient && random_.chance(50);
-  const Duration patience =
-      call.impatient ? Duration(milliseconds(random_.below(200))) : Duration(seconds(600));
   call.submitted = scheduler_.now();
   checker_.on_submitted(call);
   pbft::ClientActions actions;
-  call.id = client_.submit(encode(call.operation), call.kind, scheduler_.now() + patience,
-                           scheduler_.now(), actions);
+  call.id = client_.submit(encode(call.operation), call.kind, now() + patience, now(), actions);
   open_.emplace(call.id, call);
-  if (cancels) {
-    scheduler_.after(milliseconds(random_.below(100)), [this, id = call.id] {
+  if (cancelled_after != Duration::max()) {
+    scheduler_.after(cancelled_after, [this, id = call.id] {
       if (open_.erase(id) == 0) return;
       pbft::ClientActions cancelled;
-      client_.cancel(id, scheduler_.now(), cancelled);
+      client_.cancel(id, now(), cancelled);
       carry_out(cancelled);
     });
   }
@@ -78,7 +82,7 @@ void ClientHost::submit_one() {
 
 void ClientHost::on_frame(ByteView frame) {
   pbft::ClientActions actions;
-  client_.on_frame(frame, scheduler_.now(), actions);
+  client_.on_frame(frame, now(), actions);
   carry_out(actions);
 }
 
@@ -96,19 +100,21 @@ void ClientHost::carry_out(pbft::ClientActions& actions) {
   for (const pbft::Refuted& refuted : actions.refuted)
     checker_.on_refuted(refuted.replica);
   for (const pbft::Outgoing& outgoing : actions.sends)
-    send_(self_, outgoing);
+    send_(self_, outgoing, {});
   arm();
 }
 
 void ClientHost::arm() {
-  const TimePoint wanted = client_.next_timer();
-  if (wanted == TimePoint::max() || wanted >= armed_for_) return;
+  const TimePoint shown = client_.next_timer();
+  if (shown == TimePoint::max()) return;
+  const TimePoint wanted = clock_.when_it_shows(shown);
+  if (wanted >= armed_for_) return;
   armed_for_ = std::max(wanted, scheduler_.now());
   scheduler_.at(armed_for_, [this, time = armed_for_] {
     if (armed_for_ != time) return;
     armed_for_ = TimePoint::max();
     pbft::ClientActions actions;
-    client_.on_tick(scheduler_.now(), actions);
+    client_.on_tick(now(), actions);
     carry_out(actions);
   });
 }

@@ -1,14 +1,27 @@
 #include "simulation/group_keys.hpp"
 
 #include <map>
+#include <utility>
 #include <vector>
 
 #include "base/assert.hpp"
+#include "simulation/cheap_keys.hpp"
 
 namespace prophecy::simulation {
 namespace {
 
 using Rings = std::map<NodeId, pbft::KeyRing>;
+
+using MakeRing = pbft::KeyRing (*)(NodeId self, std::uint32_t replicas);
+
+Rings rings_of(MakeRing make, std::uint32_t replicas) {
+  Rings rings;
+  for (NodeId node = 0; node < replicas; ++node)
+    rings.emplace(node, make(node, replicas));
+  for (NodeId client = kFirstClientId; client < kFirstClientId + kClientsMax; ++client)
+    rings.emplace(client, make(client, replicas));
+  return rings;
+}
 
 Rings derive_rings(std::uint32_t replicas) {
   std::vector<pbft::Member> members;
@@ -36,12 +49,26 @@ Rings derive_rings(std::uint32_t replicas) {
   return rings;
 }
 
+Rings make_rings(Keys keys, std::uint32_t replicas) {
+  switch (keys) {
+    case Keys::cheap:
+      return rings_of(cheap_key_ring, replicas);
+    case Keys::gullible:
+      return rings_of(gullible_key_ring, replicas);
+    case Keys::cryptographic:
+      return derive_rings(replicas);
+  }
+  UNREACHABLE();
+}
+
 }  // namespace
 
-const pbft::KeyRing& key_ring_of(NodeId node, std::uint32_t replicas) {
-  static std::map<std::uint32_t, Rings> groups;
-  auto group = groups.find(replicas);
-  if (group == groups.end()) group = groups.emplace(replicas, derive_rings(replicas)).first;
+const pbft::KeyRing& key_ring_of(Keys keys, NodeId node, std::uint32_t replicas) {
+  static std::map<std::pair<Keys, std::uint32_t>, Rings> groups;
+  auto group = groups.find({keys, replicas});
+  if (group == groups.end()) {
+    group = groups.emplace(std::pair(keys, replicas), make_rings(keys, replicas)).first;
+  }
   return group->second.at(node);
 }
 

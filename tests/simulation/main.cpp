@@ -1,103 +1,116 @@
-// simulation_test [--seeds N] [--first SEED] | --seed N [--trace] | --canary NAME [--seeds N]
-//
-// Runs one simulated group for each seed. The first violation ends it: its seed is printed, and
-// --seed repeats the run exactly. With --canary a defect is built in, and the program fails when
-// no seed finds it.
-#include <cstdlib>
-#include <cstring>
+// prophecy-sim; see help_text().
+#include <iomanip>
 #include <iostream>
-#include <optional>
 #include <string>
-#include <utility>
 
-#include "simulation/world.hpp"
+#include "simulation/many_runs.hpp"
+#include "simulation/one_run.hpp"
+#include "simulation/options.hpp"
+#include "simulation/shrink.hpp"
 
 namespace {
 
-using prophecy::simulation::Canary;
+using namespace prophecy::simulation;
 
-constexpr std::pair<const char*, Canary> kCanaries[] = {
-    {"small_quorum", Canary::small_quorum},
-    {"double_execution", Canary::double_execution},
-    {"wrong_result", Canary::wrong_result},
-    {"lost_write", Canary::lost_write},
-    {"small_view_change", Canary::small_view_change},
-    {"reply_accepted_early", Canary::reply_accepted_early},
-};
+constexpr std::uint32_t kShrinkTriesMax = 2000;
 
-struct Options {
-  std::uint64_t first = 1;
-  std::uint64_t seeds = 3000;
-  bool trace = false;
-  Canary canary = Canary::none;
-};
+enum ExitStatus { kHeld = 0, kViolated = 1, kUsage = 2 };
 
-int usage() {
-  std::cerr << "usage: simulation_test [--seeds N] [--first SEED] [--seed N] [--trace]"
-               " [--canary NAME]\ncanaries:";
-  for (const auto& canary : kCanaries)
-    std::cerr << " " << canary.first;
-  std::cerr << "\n";
-  return 2;
+std::string list_of(const Numbers& numbers) {
+  std::string text;
+  for (const std::uint32_t number : numbers)
+    text += (text.empty() ? "" : ",") + std::to_string(number);
+  return text;
 }
 
-std::optional<Options> parse(int argc, char** argv) {
-  Options options;
-  for (int i = 1; i < argc; ++i) {
-    const std::string option = argv[i];
-    if (option == "--trace") {
-      options.trace = true;
-      continue;
-    }
-    if (++i == argc) return std::nullopt;
-    if (option == "--canary") {
-      for (const auto& canary : kCanaries) {
-        if (std::strcmp(canary.first, argv[i]) == 0) options.canary = canary.second;
-      }
-      if (options.canary == Canary::none) return std::nullopt;
-      continue;
-    }
-    const std::uint64_t number = std::strtoull(argv[i], nullptr, 10);
-    if (option == "--seeds") {
-      options.seeds = number;
-    } else if (option == "--first") {
-      options.first = number;
-    } else if (option == "--seed") {
-      options.first = number;
-      options.seeds = 1;
-    } else {
-      return std::nullopt;
-    }
+// What repeats a run, as far as the options are not the run's own.
+std::string command_of(const Options& options, std::uint64_t seed) {
+  std::string command = "prophecy-sim --seed " + std::to_string(seed);
+  if (options.canary != Canary::none)
+    command += " --canary " + std::string(to_string(options.canary));
+  return command;
+}
+
+void print_rate(const ManyRuns& runs, std::uint64_t seeds, std::uint32_t jobs) {
+  const double rate = static_cast<double>(seeds) / std::max(runs.elapsed_s, 0.001);
+  std::cout << seeds << " seeds in " << std::fixed << std::setprecision(1) << runs.elapsed_s
+            << " s, " << rate << " seeds a second with " << jobs << " at a time\n";
+}
+
+int run_many_seeds(const Options& options) {
+  const ManyRuns runs = run_many(options);
+  if (!runs.failed) {
+    print_rate(runs, options.seeds, options.jobs);
+    std::cout << describe(runs.coverage);
+    if (options.canary == Canary::none) return kHeld;
+    std::cout << "canary " << to_string(options.canary) << " was not found in " << options.seeds
+              << " seeds\n";
+    return kViolated;
   }
-  return options;
+  const std::uint64_t seed = *runs.failed;
+  std::cout << "seed " << seed << ": " << run_apart(options.scenario(seed), false) << "\n"
+            << describe(options.scenario(seed)) << "repeat with: " << command_of(options, seed)
+            << " --trace\nreduce with: " << command_of(options, seed) << " --shrink\n";
+  if (options.canary == Canary::none) return kViolated;
+  std::cout << "canary " << to_string(options.canary) << " was found after "
+            << seed - options.first + 1 << " seeds\n";
+  return kHeld;
+}
+
+int run_one_seed(const Options& options) {
+  const Scenario scenario = options.scenario(options.first);
+  std::cout << describe(scenario);
+  const std::string violation = run_apart(scenario, options.trace);
+  std::cout << "seed " << options.first << ": "
+            << (violation.empty() ? "all checks held" : violation) << "\n";
+  return violation.empty() ? kHeld : kViolated;
+}
+
+int shrink_seed(const Options& options) {
+  const Scenario whole = options.scenario(options.first);
+  Numbers all;
+  for (const Ingredient& ingredient : whole.ingredients)
+    all.push_back(ingredient.number);
+  std::uint64_t runs = 0;
+  const auto fails = [&](const Numbers& numbers) {
+    ++runs;
+    Scenario scenario = whole;
+    scenario.leave_only(numbers);
+    return !run_apart(scenario, false).empty();
+  };
+  if (!fails(all)) {
+    std::cout << "seed " << options.first << ": all checks held, there is nothing to reduce\n";
+    return kViolated;
+  }
+  const Numbers needed = shrink(all, fails, kShrinkTriesMax);
+  Scenario scenario = whole;
+  scenario.leave_only(needed);
+  std::cout << "seed " << options.first << ": " << run_apart(scenario, false) << "\n"
+            << needed.size() << " of " << all.size() << " ingredients are needed (" << runs
+            << " runs):\n"
+            << describe(scenario) << "repeat with: " << command_of(options, options.first)
+            << " --only " << list_of(needed) << " --trace\n";
+  return kHeld;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  const auto options = parse(argc, argv);
-  if (!options) return usage();
-  std::uint64_t ordered = 0;
-  std::uint64_t agreed = 0;
-  std::uint64_t checkpoints = 0;
-  std::uint64_t excused = 0;
-  for (std::uint64_t seed = options->first; seed < options->first + options->seeds; ++seed) {
-    prophecy::simulation::World world(seed, options->canary, options->trace);
-    const auto result = world.run();
-    ordered += result.ordered_requests;
-    agreed += result.agreed_calls;
-    checkpoints += result.stable_checkpoints;
-    excused += result.excused ? 1 : 0;
-    if (result.violation.empty()) continue;
-    std::cout << "seed " << seed << ": " << result.violation << "\n  "
-              << describe(prophecy::simulation::make_scenario(seed, options->canary))
-              << "\n  repeat with --seed " << seed << " --trace\n";
-    return options->canary == Canary::none ? 1 : 0;
+  const auto options = parse_options({argv + 1, argv + argc});
+  if (!options) {
+    std::cerr << help_text();
+    return kUsage;
   }
-  std::cout << options->seeds << " runs, " << ordered << " requests ordered, " << agreed
-            << " calls agreed, " << checkpoints << " stable checkpoints, " << excused
-            << " runs with too many replicas behind to ask for liveness\n";
-  if (options->canary == Canary::none) return 0;
-  std::cout << "the defect was not found\n";
-  return 1;
+  switch (options->task) {
+    case Task::help:
+      std::cout << help_text();
+      return kHeld;
+    case Task::many_seeds:
+      return run_many_seeds(*options);
+    case Task::one_seed:
+      return run_one_seed(*options);
+    case Task::shrink:
+      return shrink_seed(*options);
+  }
+  return kUsage;
 }

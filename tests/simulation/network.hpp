@@ -3,36 +3,39 @@
 #pragma once
 
 #include <functional>
-#include <string>
 
 #include "pbft/core/actions.hpp"
 #include "simulation/random.hpp"
 #include "simulation/scenario.hpp"
 #include "simulation/scheduler.hpp"
+#include "simulation/trace.hpp"
 
 namespace prophecy::simulation {
 
-// One readable line about a frame.
-[[nodiscard]] std::string describe_frame(ByteView frame);
-
 class Network {
  public:
-  using Deliver = std::function<void(NodeId from, NodeId to, const pbft::Frame& frame)>;
+  using Deliver = std::function<void(NodeId to, const pbft::Frame& frame)>;
 
-  Network(const Scenario& scenario, Scheduler& scheduler, Random& random, bool trace,
-          Deliver deliver);
+  Network(const Scenario& scenario, Scheduler& scheduler, const Trace& trace, Deliver deliver);
 
-  void send(NodeId from, NodeId to, const pbft::Frame& frame);
+  // `delay` is the sender's doing, and comes on top of the network's.
+  void send(NodeId from, const pbft::Outgoing& outgoing, Duration delay);
+  [[nodiscard]] std::uint64_t frames() const { return frames_; }
 
  private:
   [[nodiscard]] bool separated(NodeId a, NodeId b) const;
-  void deliver_later(NodeId from, NodeId to, const pbft::Frame& frame);
+  [[nodiscard]] bool strikes(IngredientKind kind);
+  void deliver_later(NodeId to, const pbft::Frame& frame, Duration delay);
+  void tell(NodeId from, const pbft::Outgoing& outgoing, const char* what) const;
 
   const Scenario& scenario_;
   Scheduler& scheduler_;
-  Random& random_;
-  bool trace_;
+  Random random_;
+  const Trace& trace_;
   Deliver deliver_;
+  std::vector<Ingredient> partitions_;
+  std::vector<Ingredient> shares_;
+  std::uint64_t frames_ = 0;
 };
 
 }  // namespace prophecy::simulation

@@ -9,6 +9,9 @@ namespace prophecy::simulation {
 class Random {
  public:
   explicit Random(std::uint64_t seed) : state_(seed) {}
+  // A stream of its own for each purpose, so that what is left out of a run shifts no other draw.
+  Random(std::uint64_t seed, std::uint64_t purpose)
+      : state_(Random(seed).next() ^ Random(~purpose).next()) {}
 
   std::uint64_t next() {
     std::uint64_t z = (state_ += 0x9e3779b97f4a7c15ULL);
@@ -28,5 +31,11 @@ class Random {
  private:
   std::uint64_t state_;
 };
+
+// What the streams of a run are for. Those of ingredients and nodes are told apart by adding the
+// ingredient's number or the node's id.
+constexpr std::uint64_t kPurposeNetwork = 1;
+constexpr std::uint64_t kPurposeNode = 1 << 20;
+constexpr std::uint64_t kPurposeIngredient = 2 << 20;
 
 }  // namespace prophecy::simulation

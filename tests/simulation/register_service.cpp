@@ -1,6 +1,5 @@
 #include "simulation/register_service.hpp"
 
-#include "base/assert.hpp"
 #include "base/codec.hpp"
 
 namespace prophecy::simulation {
@@ -15,14 +14,15 @@ Bytes encode(const Operation& operation) {
   return bytes;
 }
 
-Operation decode_operation(ByteView bytes) {
+std::optional<Operation> decode_operation(ByteView bytes) {
   Reader reader(bytes);
   Operation operation;
-  operation.append = reader.integer<std::uint8_t>() == 1;
+  const auto kind = reader.integer<std::uint8_t>();
+  operation.append = kind == 1;
   operation.key = reader.integer<std::uint8_t>();
   operation.id = reader.integer<std::uint64_t>();
   operation.result_size = reader.integer<std::uint16_t>();
-  ASSERT(reader.complete());
+  if (!reader.complete() || kind > 1) return std::nullopt;
   return operation;
 }
 
@@ -35,7 +35,10 @@ OperationResult decode_result(ByteView bytes) {
   return result;
 }
 
-Bytes RegisterService::execute(const Operation& operation) {
+Bytes RegisterService::execute(ByteView encoded) {
+  const auto decoded = decode_operation(encoded);
+  if (!decoded) return {};
+  const Operation& operation = *decoded;
   auto& states = registers_[operation.key];
   if (states.empty()) states.emplace_back();
   if (operation.append) {
@@ -43,7 +46,7 @@ Bytes RegisterService::execute(const Operation& operation) {
     ++next.version;
     Sha256 chain;
     chain.update(next.chain);
-    chain.update(encode(operation));
+    chain.update(encoded);
     next.chain = chain.finish();
     states.push_back(next);
   }

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "base/bytes.hpp"
@@ -31,14 +32,14 @@ struct OperationResult {
 };
 
 [[nodiscard]] Bytes encode(const Operation& operation);
-// Requires what encode() made: nobody but a client can have made it.
-[[nodiscard]] Operation decode_operation(ByteView bytes);
+// Nothing for what encode() has not made; a faulty client may send anything.
+[[nodiscard]] std::optional<Operation> decode_operation(ByteView bytes);
 [[nodiscard]] OperationResult decode_result(ByteView bytes);
 
 class RegisterService {
  public:
-  // Applies an append; a read changes nothing.
-  Bytes execute(const Operation& operation);
+  // Applies an append; a read changes nothing, and what is no operation has an empty result.
+  Bytes execute(ByteView operation);
   // All states that the register has had, by version.
   [[nodiscard]] const std::vector<RegisterState>& history(std::uint8_t key);
 

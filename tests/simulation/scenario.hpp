@@ -1,79 +1,65 @@
-// What a seed stands for: the size of the group, its settings, the faults of nodes and network,
-// and the load. Nothing of it changes during a run.
+// What a seed stands for: the size of the group and its settings, and a list of ingredients: load,
+// and faults of nodes and network. Nothing of it changes during a run.
+//
+// At no time are more than f replicas crashed, cut off for good or misbehaving, and no more than f
+// ever lie. One that only withheld, delayed or repeated is a correct one with a bad connection, and
+// others may take its part; one that lied has made promises that its state knows nothing of.
 #pragma once
 
 #include <cstdint>
-#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "base/clock.hpp"
 #include "base/ids.hpp"
 #include "pbft/core/settings.hpp"
-#include "simulation/random.hpp"
+#include "simulation/canary.hpp"
+#include "simulation/ingredient.hpp"
 
 namespace prophecy::simulation {
 
-// A deliberate defect, to show that the checks find it.
-enum class Canary : std::uint8_t {
-  none,
-  small_quorum,          // one vote fewer, and a primary that proposes two batches at one number
-  double_execution,      // a correct replica executes an operation twice
-  wrong_result,          // f+1 replicas get a wrong result from their service
-  lost_write,            // f+1 replicas' services forget an append they confirmed
-  small_view_change,     // views begin with f+1 view-change messages, beside a replica that lies
-  reply_accepted_early,  // a client is content with one reply, beside a replica that lies
-};
-
-struct NetworkPlan {
-  std::uint64_t loss_percent = 0;
-  std::uint64_t repeat_percent = 0;
-  std::uint64_t corrupt_percent = 0;
-  std::uint64_t late_percent = 0;  // delayed far behind later messages
-  Duration delay_max = milliseconds(2);
-};
-
-struct PartitionPlan {
-  TimePoint from;
-  TimePoint until;
-  std::uint64_t cut_off = 0;  // bits of replicas that hear each other and nobody else
-};
-
-struct CrashPlan {
-  NodeId replica = 0;
-  TimePoint at;
-};
-
 struct Scenario {
+  std::uint64_t seed = 0;
+  Canary canary = Canary::none;
   std::uint32_t faults = 1;
   [[nodiscard]] std::uint32_t replicas() const { return 3 * faults + 1; }
 
   pbft::ReplicaSettings replica;
-  NetworkPlan network;
-  std::vector<PartitionPlan> partitions;
-  std::vector<CrashPlan> crashes;
-  std::uint64_t byzantine = 0;        // bits of replicas
-  std::optional<NodeId> equivocator;  // of them, one that proposes two histories as primary
-  std::uint64_t read_failures = 0;    // bits of replicas whose service fails reads at times
+  Duration delay_max = milliseconds(2);  // of a frame in a network that works
   bool linearizable_reads = false;
-  std::uint32_t clients = 1;
+  std::uint32_t clients = 1;   // correct ones
   std::uint32_t sessions = 2;  // of each client
-  std::uint32_t calls = 20;    // of each client
   std::uint64_t append_percent = 50;
   std::uint64_t read_only_percent = 50;  // of the reads
-  std::uint64_t impatient_percent = 0;   // calls with a short deadline, or cancelled
-  std::uint64_t large_percent = 20;      // results that only one replica sends
   TimePoint healed;                      // from here on the network only delays
-  Canary canary = Canary::none;
+  std::vector<Ingredient> ingredients;
 
   // Of a defect, nothing but that it is found is asked.
   [[nodiscard]] bool asks_for_liveness() const { return canary != Canary::small_quorum; }
-  [[nodiscard]] bool is_byzantine(NodeId replica_id) const {
-    return ((byzantine >> replica_id) & 1) != 0;
-  }
+
+  // Bits of replicas that lie at some time, and so count as faulty for good.
+  [[nodiscard]] std::uint64_t liars() const;
+  // Bits of replicas that are crashed or misbehave for ever.
+  [[nodiscard]] std::uint64_t faulty_in_the_end() const;
+  // When the network has healed and no faulty client goes on.
+  [[nodiscard]] TimePoint quiet_from() const;
+  // Of all ingredients of this kind.
+  [[nodiscard]] std::uint64_t percent_of(IngredientKind kind, TimePoint now) const;
+  [[nodiscard]] const Ingredient* find(IngredientKind kind, NodeId node) const;
+
+  // Number them, once and for all.
+  void number_ingredients();
+  void leave_out(std::span<const std::uint32_t> numbers);
+  void leave_only(std::span<const std::uint32_t> numbers);
 };
 
+[[nodiscard]] constexpr bool contains(std::uint64_t nodes, NodeId node) {
+  return node < kReplicasMax && ((nodes >> node) & 1) != 0;
+}
+
 [[nodiscard]] Scenario make_scenario(std::uint64_t seed, Canary canary);
+// One line for the settings, and one for each ingredient.
 [[nodiscard]] std::string describe(const Scenario& scenario);
 
 }  // namespace prophecy::simulation

@@ -1,4 +1,4 @@
-// A whole group with its clients in one process, driven by one seed to its end.
+// A whole group with its clients in one process, driven by one scenario to its end.
 #pragma once
 
 #include <cstdint>
@@ -6,46 +6,53 @@
 #include <string>
 #include <vector>
 
+#include "simulation/bad_client.hpp"
 #include "simulation/checker.hpp"
 #include "simulation/client_host.hpp"
+#include "simulation/coverage.hpp"
+#include "simulation/group_keys.hpp"
 #include "simulation/network.hpp"
 #include "simulation/replica_host.hpp"
 #include "simulation/scenario.hpp"
 #include "simulation/scheduler.hpp"
+#include "simulation/trace.hpp"
 
 namespace prophecy::simulation {
 
 struct RunResult {
   std::string violation;  // empty: all checks held
-  std::uint64_t ordered_requests = 0;
-  std::uint64_t agreed_calls = 0;
-  std::uint64_t stable_checkpoints = 0;
-  // Too many replicas had fallen behind for good, so that liveness was not asked for.
-  bool excused = false;
+  Coverage coverage;
 };
 
 class World {
  public:
-  World(std::uint64_t seed, Canary canary, bool trace);
+  World(Scenario scenario, bool trace);
 
   RunResult run();
 
  private:
-  void deliver(NodeId from, NodeId to, const pbft::Frame& frame);
+  void add_nodes();
+  void announce(const Ingredient& ingredient);
+  void deliver(NodeId to, const pbft::Frame& frame);
+  [[nodiscard]] Keys keys() const;
   [[nodiscard]] bool finished() const;
-  void check_bounds();
+  [[nodiscard]] bool step();
   [[nodiscard]] std::uint32_t lost_for_good() const;
   [[nodiscard]] bool excused() const;
   void check_end();
-  void check_caught_up();
+  // Empty when all that should have caught up have.
+  [[nodiscard]] std::string laggard() const;
+  [[nodiscard]] Coverage coverage() const;
 
-  Scenario scenario_;
-  Random random_;
+  const Scenario scenario_;
   Scheduler scheduler_;
+  Trace trace_;
   Checker checker_;
   Network network_;
   std::vector<std::unique_ptr<ReplicaHost>> replicas_;
   std::vector<std::unique_ptr<ClientHost>> clients_;
+  std::vector<std::unique_ptr<BadClient>> bad_clients_;
+  std::uint64_t steps_ = 0;
 };
 
 }  // namespace prophecy::simulation

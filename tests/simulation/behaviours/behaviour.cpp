@@ -1,0 +1,67 @@
+#include "simulation/behaviours/behaviour.hpp"
+
+#include "base/assert.hpp"
+#include "simulation/behaviours/families.hpp"
+
+namespace prophecy::simulation {
+
+std::uint64_t Villain::draw_replicas() {
+  const std::uint64_t all = (std::uint64_t{1} << replicas()) - 1;
+  return random.between(1, all);
+}
+
+Sha256::Digest Villain::draw_digest() {
+  const std::uint64_t choice = random.below(4);
+  if (choice == 3) return Sha256().finish();
+  Sha256::Digest digest{};
+  digest[0] = static_cast<std::uint8_t>(choice);
+  return digest;
+}
+
+std::unique_ptr<Behaviour> make_behaviour(BehaviourKind kind, Villain villain) {
+  switch (kind) {
+    case BehaviourKind::silent:
+      return make_silent();
+    case BehaviourKind::mute:
+      return make_mute();
+    case BehaviourKind::withholding:
+      return make_withholding(villain);
+    case BehaviourKind::slow:
+      return make_slow(villain);
+    case BehaviourKind::selective_macs:
+      return make_selective_macs(villain);
+    case BehaviourKind::garbage:
+      return make_garbage(villain);
+    case BehaviourKind::replaying:
+      return make_replaying(villain);
+    case BehaviourKind::flooding:
+      return make_flooding(villain);
+    case BehaviourKind::censoring:
+      return make_censoring(villain);
+    case BehaviourKind::claiming_behind:
+      return make_claiming_behind(villain);
+    case BehaviourKind::equivocating:
+      return make_equivocating(villain);
+    case BehaviourKind::lying_votes:
+      return make_lying_votes(villain);
+    case BehaviourKind::stale_views:
+      return make_stale_views(villain);
+    case BehaviourKind::lying_checkpoints:
+      return make_lying_checkpoints(villain);
+    case BehaviourKind::lying_status:
+      return make_lying_status(villain);
+    case BehaviourKind::lying_replies:
+      return make_lying_replies(villain);
+    case BehaviourKind::forged_view_changes:
+      return make_forged_view_changes(villain);
+    case BehaviourKind::forged_new_views:
+      return make_forged_new_views(villain);
+    case BehaviourKind::ordering_junk:
+      return make_ordering_junk(villain);
+    case BehaviourKind::count_:
+      break;
+  }
+  UNREACHABLE();
+}
+
+}  // namespace prophecy::simulation

@@ -1,0 +1,207 @@
+// Replicas that state what is not so, each statement well-formed and under their own keys.
+#include <algorithm>
+#include <optional>
+
+#include "pbft/wire/decode.hpp"
+#include "pbft/wire/encode.hpp"
+#include "simulation/behaviours/families.hpp"
+
+namespace prophecy::simulation {
+namespace {
+
+struct Vote {
+  pbft::MessageType type;
+  pbft::VoteMessage message;
+};
+
+std::optional<Vote> vote_in(ByteView frame, std::uint32_t replicas) {
+  for (const auto type :
+       {pbft::MessageType::prepare, pbft::MessageType::commit, pbft::MessageType::decision}) {
+    if (const auto message = pbft::decode_vote(frame, type, replicas)) return Vote{type, *message};
+  }
+  return std::nullopt;
+}
+
+// Replaces some frames, and sends both the lie and the truth at times.
+class Lying : public Behaviour {
+ public:
+  Lying(Villain villain, std::uint64_t percent) : villain_(villain), percent_(percent) {}
+
+  void send(const Sending& honest, std::vector<Sending>& out) final {
+    const pbft::Frame lie =
+        villain_.random.chance(percent_) ? lie_about(*honest.what.frame) : nullptr;
+    if (lie == nullptr || villain_.random.chance(25)) out.push_back(honest);
+    if (lie == nullptr) return;
+    out.push_back(honest);
+    out.back().what.frame = lie;
+  }
+
+ protected:
+  // Null when it has nothing to say about this frame.
+  [[nodiscard]] virtual pbft::Frame lie_about(const Bytes& frame) = 0;
+
+  Villain villain_;
+
+ private:
+  std::uint64_t percent_;
+};
+
+class LyingVotes final : public Lying {
+ public:
+  explicit LyingVotes(Villain villain) : Lying(villain, 50) {}
+
+ private:
+  pbft::Frame lie_about(const Bytes& frame) override {
+    const auto vote = vote_in(frame, villain_.replicas());
+    if (!vote) return nullptr;
+    Random& random = villain_.random;
+    const bool about_another = random.chance(30);
+    const auto type = random.chance(20) ? pbft::MessageType::commit : vote->type;
+    return pbft::encode_vote(
+        type, vote->message.view, vote->message.sequence + (about_another ? random.below(5) : 0),
+        random.chance(50) ? villain_.draw_digest() : vote->message.batch, villain_.keys);
+  }
+};
+
+class StaleViews final : public Lying {
+ public:
+  explicit StaleViews(Villain villain) : Lying(villain, 40) {}
+
+ private:
+  pbft::Frame lie_about(const Bytes& frame) override {
+    const auto vote = vote_in(frame, villain_.replicas());
+    if (!vote || vote->type == pbft::MessageType::decision) return nullptr;
+    Random& random = villain_.random;
+    const std::uint64_t view = vote->message.view;
+    const std::uint64_t other =
+        random.chance(50) ? view + random.between(1, 3) : view - std::min(view, random.below(4));
+    return pbft::encode_vote(vote->type, other, vote->message.sequence, vote->message.batch,
+                             villain_.keys);
+  }
+};
+
+class LyingCheckpoints final : public Behaviour {
+ public:
+  explicit LyingCheckpoints(Villain villain) : villain_(villain) {}
+
+  void send(const Sending& honest, std::vector<Sending>& out) override {
+    const auto claim = pbft::decode_checkpoint(*honest.what.frame);
+    if (!claim || villain_.random.chance(30)) {
+      out.push_back(honest);
+      return;
+    }
+    const auto order = villain_.draw_digest();
+    const pbft::Frame lie = pbft::encode_checkpoint(claim->sequence + villain_.random.below(3),
+                                                    order, villain_.draw_digest(), villain_.keys);
+    out.push_back(honest);
+    out.back().what.frame = lie;
+    if (!villain_.random.chance(30)) return;
+    for (NodeId other = 0; other < villain_.replicas(); ++other) {  // and in the others' names
+      Bytes bytes = *lie;
+      bytes[2] = static_cast<std::uint8_t>(other);
+      out.push_back(honest);
+      out.back().what.frame = std::make_shared<const Bytes>(std::move(bytes));
+    }
+  }
+
+ private:
+  Villain villain_;
+};
+
+class LyingStatus final : public Lying {
+ public:
+  explicit LyingStatus(Villain villain) : Lying(villain, 60) {}
+
+ private:
+  pbft::Frame lie_about(const Bytes& frame) override {
+    auto status = pbft::decode_status(frame, villain_.replicas());
+    if (!status) return nullptr;
+    Random& random = villain_.random;
+    const std::vector<std::uint8_t> slots(random.below(20), static_cast<std::uint8_t>(7));
+    status->last_ordered = random.below(1000);
+    status->first_retained = 1 + random.below(1000);
+    status->settled = random.chance(50) ? status->settled : random.below(1000);
+    status->view += random.chance(30) ? random.below(100) : 0;
+    status->changing_view = random.chance(30);
+    status->slots = slots;
+    return pbft::encode_status(*status, villain_.keys);
+  }
+};
+
+class ClaimingBehind final : public Behaviour {
+ public:
+  explicit ClaimingBehind(Villain villain) : villain_(villain) {}
+
+  void send(const Sending& honest, std::vector<Sending>& out) override {
+    out.push_back(honest);
+    auto status = pbft::decode_status(*honest.what.frame, villain_.replicas());
+    if (!status) return;
+    status->first_retained = 1;
+    status->last_ordered = 0;
+    status->last_stable = 0;
+    status->settled = 0;
+    status->slots = {};
+    out.back().what.frame = pbft::encode_status(*status, villain_.keys);
+  }
+
+ private:
+  Villain villain_;
+};
+
+class LyingReplies final : public Lying {
+ public:
+  explicit LyingReplies(Villain villain) : Lying(villain, 70) {}
+
+ private:
+  pbft::Frame lie_about(const Bytes& frame) override {
+    auto reply = pbft::decode_reply(frame);
+    if (!reply) return nullptr;
+    Random& random = villain_.random;
+    Bytes result(reply->result.begin(), reply->result.end());
+    result.resize(std::max<std::size_t>(result.size(), 41));
+    result[random.below(result.size())] ^= 1;
+    reply->result = result;
+    switch (random.below(5)) {
+      case 0:
+        reply->sigma += 1;
+        break;
+      case 1:
+        reply->status = pbft::ReplyStatus::unavailable;
+        break;
+      case 2:
+        reply->full = true;
+        break;  // with a result that is not the digest's
+      case 3:
+        reply->view += random.below(10);
+        break;
+      default:
+        reply->full = true;
+        reply->result_digest = sha256(result);
+        break;
+    }
+    return pbft::encode_reply(*reply, villain_.keys);
+  }
+};
+
+}  // namespace
+
+BehaviourPointer make_lying_votes(Villain villain) {
+  return std::make_unique<LyingVotes>(villain);
+}
+BehaviourPointer make_stale_views(Villain villain) {
+  return std::make_unique<StaleViews>(villain);
+}
+BehaviourPointer make_lying_checkpoints(Villain villain) {
+  return std::make_unique<LyingCheckpoints>(villain);
+}
+BehaviourPointer make_lying_status(Villain villain) {
+  return std::make_unique<LyingStatus>(villain);
+}
+BehaviourPointer make_claiming_behind(Villain villain) {
+  return std::make_unique<ClaimingBehind>(villain);
+}
+BehaviourPointer make_lying_replies(Villain villain) {
+  return std::make_unique<LyingReplies>(villain);
+}
+
+}  // namespace prophecy::simulation

@@ -1,0 +1,52 @@
+#include "simulation/canary.hpp"
+
+#include <array>
+
+namespace prophecy::simulation {
+
+std::string_view to_string(Canary canary) {
+  static constexpr std::array<std::string_view, kCanaries> kNames = {"none",
+                                                                     "small_quorum",
+                                                                     "double_execution",
+                                                                     "wrong_result",
+                                                                     "lost_write",
+                                                                     "small_view_change",
+                                                                     "reply_accepted_early",
+                                                                     "unproven_checkpoint",
+                                                                     "gullible_signatures",
+                                                                     "votes_in_left_view",
+                                                                     "ignores_pre_prepared",
+                                                                     "no_session_check"};
+  return kNames.at(static_cast<std::size_t>(canary));
+}
+
+std::optional<Canary> parse_canary(std::string_view name) {
+  for (std::size_t i = 1; i < kCanaries; ++i) {
+    const auto canary = static_cast<Canary>(i);
+    if (to_string(canary) == name) return canary;
+  }
+  return std::nullopt;
+}
+
+pbft::QuorumRule replica_rule(Canary canary, std::uint32_t faults) {
+  pbft::QuorumRule rule = pbft::QuorumRule::standard(faults);
+  if (canary == Canary::small_quorum) {
+    --rule.prepared;
+    --rule.committed;
+  }
+  if (canary == Canary::small_view_change) rule.view_change = rule.weak;
+  if (canary == Canary::unproven_checkpoint) rule.certificate = 1;
+  if (canary == Canary::ignores_pre_prepared) rule.vouching = 0;
+  return rule;
+}
+
+pbft::QuorumRule client_rule(Canary canary, std::uint32_t faults) {
+  pbft::QuorumRule rule = pbft::QuorumRule::standard(faults);
+  if (canary == Canary::reply_accepted_early) {
+    rule.weak = 1;
+    rule.committed = 1;
+  }
+  return rule;
+}
+
+}  // namespace prophecy::simulation

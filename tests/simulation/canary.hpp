@@ -1,0 +1,36 @@
+// Deliberate defects, to show that the checks find them. Each is a value that a correct replica or
+// client would have otherwise, or something that its host does behind its back.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "pbft/core/quorum.hpp"
+
+namespace prophecy::simulation {
+
+enum class Canary : std::uint8_t {
+  none,
+  small_quorum,          // one vote fewer, and a primary that proposes two batches at one number
+  double_execution,      // a correct replica executes an operation twice
+  wrong_result,          // f+1 replicas get a wrong result from their service
+  lost_write,            // f+1 replicas' services forget an append they confirmed
+  small_view_change,     // views begin with f+1 view-change messages, beside a replica that lies
+  reply_accepted_early,  // a client is content with one reply, beside a replica that lies
+  unproven_checkpoint,   // one signature is certificate enough in a view-change message
+  gullible_signatures,   // any member's signature is taken for any other's
+  votes_in_left_view,    // a replica that asks for a new view goes on voting in the old one
+  ignores_pre_prepared,  // a new view takes what one replica says it has prepared, condition A2
+  no_session_check,      // requests are executed as often as they are ordered
+  count_,
+};
+constexpr std::size_t kCanaries = static_cast<std::size_t>(Canary::count_);
+
+[[nodiscard]] std::string_view to_string(Canary canary);
+[[nodiscard]] std::optional<Canary> parse_canary(std::string_view name);
+
+[[nodiscard]] pbft::QuorumRule replica_rule(Canary canary, std::uint32_t faults);
+[[nodiscard]] pbft::QuorumRule client_rule(Canary canary, std::uint32_t faults);
+
+}  // namespace prophecy::simulation

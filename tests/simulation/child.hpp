@@ -1,0 +1,24 @@
+// Work in a process of its own, so that an assertion that fails or a call that never returns ends
+// that process and not this one.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include <sys/types.h>
+
+namespace prophecy::simulation {
+
+// A run that takes longer than this does not end at all, sanitizers and a busy machine included.
+constexpr unsigned kRunSecondsMax = 300;
+
+// Must not be called while threads run. What the child writes to its output buffers is its own.
+[[nodiscard]] pid_t start_child(const std::function<void()>& work);
+
+// In a child: it ends by a signal unless this is called again in time.
+void set_watchdog();
+
+// Empty, or how the child ended that did not end well.
+[[nodiscard]] std::string describe_end(int status);
+
+}  // namespace prophecy::simulation

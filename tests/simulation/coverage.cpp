@@ -1,0 +1,76 @@
+#include "simulation/coverage.hpp"
+
+#include <set>
+#include <sstream>
+#include <string_view>
+
+namespace prophecy::simulation {
+namespace {
+
+template <typename Counts>
+void add_each(Counts& to, const Counts& from) {
+  for (std::size_t i = 0; i < to.size(); ++i)
+    to[i] += from[i];
+}
+
+template <typename Kind, typename Counts>
+void write(std::ostringstream& out, std::string_view title, const Counts& counts) {
+  out << title;
+  const char* separator = ": ";
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    out << separator << to_string(static_cast<Kind>(i)) << " " << counts[i];
+    separator = ", ";
+  }
+  out << "\n";
+}
+
+}  // namespace
+
+void Coverage::note(const Scenario& scenario) {
+  std::set<IngredientKind> kinds;
+  std::set<BehaviourKind> behaviour_kinds;
+  std::set<BadClientKind> client_kinds;
+  for (const Ingredient& ingredient : scenario.ingredients) {
+    kinds.insert(ingredient.kind);
+    if (ingredient.kind == IngredientKind::misconduct) behaviour_kinds.insert(ingredient.behaviour);
+    if (ingredient.kind == IngredientKind::bad_client) client_kinds.insert(ingredient.bad_client);
+  }
+  for (const auto kind : kinds)
+    ++ingredients[static_cast<std::size_t>(kind)];
+  for (const auto kind : behaviour_kinds)
+    ++behaviours[static_cast<std::size_t>(kind)];
+  for (const auto kind : client_kinds)
+    ++bad_clients[static_cast<std::size_t>(kind)];
+}
+
+void Coverage::add(const Coverage& other) {
+  runs += other.runs;
+  excused_runs += other.excused_runs;
+  requests_ordered += other.requests_ordered;
+  calls_agreed += other.calls_agreed;
+  checkpoints += other.checkpoints;
+  views_entered += other.views_entered;
+  runs_with_new_view += other.runs_with_new_view;
+  contents_fetched += other.contents_fetched;
+  frames += other.frames;
+  steps += other.steps;
+  add_each(ingredients, other.ingredients);
+  add_each(behaviours, other.behaviours);
+  add_each(bad_clients, other.bad_clients);
+}
+
+std::string describe(const Coverage& coverage) {
+  std::ostringstream out;
+  out << coverage.requests_ordered << " requests ordered, " << coverage.calls_agreed
+      << " calls agreed, " << coverage.checkpoints << " stable checkpoints, "
+      << coverage.views_entered << " views entered in " << coverage.runs_with_new_view << " runs, "
+      << coverage.contents_fetched << " contents fetched, " << coverage.frames << " frames, "
+      << coverage.steps << " steps\n"
+      << coverage.excused_runs << " runs with too many replicas behind to ask for liveness\n";
+  write<IngredientKind>(out, "runs with", coverage.ingredients);
+  write<BehaviourKind>(out, "replicas", coverage.behaviours);
+  write<BadClientKind>(out, "clients", coverage.bad_clients);
+  return out.str();
+}
+
+}  // namespace prophecy::simulation

@@ -1,0 +1,36 @@
+// What runs have come across, added up: a fault that was never drawn is a fault never tested.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+
+#include "simulation/ingredient.hpp"
+#include "simulation/scenario.hpp"
+
+namespace prophecy::simulation {
+
+struct Coverage {
+  std::uint64_t runs = 0;
+  std::uint64_t excused_runs = 0;  // too many replicas were behind to ask for liveness
+  std::uint64_t requests_ordered = 0;
+  std::uint64_t calls_agreed = 0;
+  std::uint64_t checkpoints = 0;    // stable ones, at each replica
+  std::uint64_t views_entered = 0;  // at each replica
+  std::uint64_t runs_with_new_view = 0;
+  std::uint64_t contents_fetched = 0;  // of batches known by their digest
+  std::uint64_t frames = 0;
+  std::uint64_t steps = 0;
+  // Runs in which it occurs.
+  std::array<std::uint64_t, kIngredientKinds> ingredients{};
+  std::array<std::uint64_t, kBehaviourKinds> behaviours{};
+  std::array<std::uint64_t, kBadClientKinds> bad_clients{};
+
+  void note(const Scenario& scenario);
+  void add(const Coverage& other);
+};
+
+// Several lines.
+[[nodiscard]] std::string describe(const Coverage& coverage);
+
+}  // namespace prophecy::simulation

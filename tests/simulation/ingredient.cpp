@@ -1,0 +1,106 @@
+#include "simulation/ingredient.hpp"
+
+#include <array>
+#include <sstream>
+
+namespace prophecy::simulation {
+namespace {
+
+template <typename Kind, std::size_t count>
+std::string_view name_of(const std::array<std::string_view, count>& names, Kind kind) {
+  return names.at(static_cast<std::size_t>(kind));
+}
+
+std::string bits(std::uint64_t nodes) {
+  std::string text;
+  for (NodeId node = 0; nodes != 0; ++node, nodes >>= 1) {
+    if ((nodes & 1) != 0) text += (text.empty() ? "" : ",") + std::to_string(node);
+  }
+  return text;
+}
+
+std::string interval(const Ingredient& ingredient) {
+  const auto ms = [](TimePoint time) {
+    return std::chrono::duration_cast<milliseconds>(time.time_since_epoch()).count();
+  };
+  std::ostringstream out;
+  if (ingredient.from == TimePoint{} && ingredient.until == TimePoint::max()) return "";
+  out << " from " << ms(ingredient.from);
+  if (ingredient.until != TimePoint::max()) out << " to " << ms(ingredient.until);
+  out << " ms";
+  return out.str();
+}
+
+}  // namespace
+
+std::string_view to_string(IngredientKind kind) {
+  static constexpr std::array<std::string_view, kIngredientKinds> kNames = {
+      "calls",      "large results", "impatience", "loss",  "repetition",
+      "corruption", "lateness",      "partition",  "crash", "read failures",
+      "clock",      "misconduct",    "bad client"};
+  return name_of(kNames, kind);
+}
+
+std::string_view to_string(BehaviourKind kind) {
+  static constexpr std::array<std::string_view, kBehaviourKinds> kNames = {"silent",
+                                                                           "mute",
+                                                                           "withholding",
+                                                                           "slow",
+                                                                           "selective MACs",
+                                                                           "garbage",
+                                                                           "replaying",
+                                                                           "flooding",
+                                                                           "censoring",
+                                                                           "claiming to be behind",
+                                                                           "equivocating",
+                                                                           "lying votes",
+                                                                           "stale views",
+                                                                           "lying checkpoints",
+                                                                           "lying status",
+                                                                           "lying replies",
+                                                                           "forged view changes",
+                                                                           "forged new views",
+                                                                           "ordering junk"};
+  return name_of(kNames, kind);
+}
+
+std::string_view to_string(BadClientKind kind) {
+  static constexpr std::array<std::string_view, kBadClientKinds> kNames = {
+      "selective MACs", "two operations", "jumping timestamps", "flooding", "garbage"};
+  return name_of(kNames, kind);
+}
+
+std::string describe(const Ingredient& ingredient) {
+  std::ostringstream out;
+  switch (ingredient.kind) {
+    case IngredientKind::calls:
+      out << "client " << ingredient.node << " makes " << ingredient.count << " calls";
+      break;
+    case IngredientKind::crash:
+      out << "replica " << ingredient.node << " crashes";
+      break;
+    case IngredientKind::partition:
+      out << "replicas " << bits(ingredient.nodes) << " are cut off";
+      break;
+    case IngredientKind::read_failures:
+      out << "reads fail at replicas " << bits(ingredient.nodes);
+      break;
+    case IngredientKind::clock:
+      out << "clock of node " << ingredient.node << " is ahead by "
+          << std::chrono::duration_cast<milliseconds>(ingredient.offset).count()
+          << " ms and drifts by " << ingredient.drift_ppm << " ppm";
+      break;
+    case IngredientKind::misconduct:
+      out << "replica " << ingredient.node << ": " << to_string(ingredient.behaviour);
+      break;
+    case IngredientKind::bad_client:
+      out << "faulty client " << ingredient.node << ": " << to_string(ingredient.bad_client);
+      break;
+    default:
+      out << to_string(ingredient.kind) << " of " << ingredient.percent << "%";
+      break;
+  }
+  return out.str() + interval(ingredient);
+}
+
+}  // namespace prophecy::simulation

@@ -1,0 +1,95 @@
+// What a scenario is made of: a list of things that go wrong, and of the calls that clients make
+// meanwhile. Any of them may be left out, so that a failing run can be reduced to what it needs.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/clock.hpp"
+#include "base/ids.hpp"
+
+namespace prophecy::simulation {
+
+enum class IngredientKind : std::uint8_t {
+  calls,          // of a correct client, spread over an interval
+  large_results,  // a share of the calls has one that only one replica sends
+  impatience,     // a share of the calls has a short deadline, or is cancelled
+  loss,           // a share of the frames is lost
+  repetition,
+  corruption,
+  lateness,  // a share of the frames comes far behind later ones
+  partition,
+  crash,
+  read_failures,  // replicas whose service fails reads at times
+  clock,          // a node's clock is off and runs fast or slow
+  misconduct,     // a replica does not behave as it should, see behaviours/
+  bad_client,     // see bad_client.hpp
+  count_,
+};
+constexpr std::size_t kIngredientKinds = static_cast<std::size_t>(IngredientKind::count_);
+[[nodiscard]] std::string_view to_string(IngredientKind kind);
+
+// How a replica misbehaves. The first ones could be faults of its network, or of its machine: it
+// says nothing that is not so. Those from kFirstLie on break promises that others rely on, so
+// that no more than f replicas may ever do so in one run.
+enum class BehaviourKind : std::uint8_t {
+  silent,           // sends nothing
+  mute,             // sends no replies
+  withholding,      // sends some kinds to some receivers not at all
+  slow,             // sends everything late
+  selective_macs,   // its tags are wrong for some receivers
+  garbage,          // sends nonsense, in others' names too
+  replaying,        // sends old frames again, its own and others'
+  flooding,         // sends very many frames that say nothing new
+  censoring,        // does not hear of one client's requests
+  claiming_behind,  // says always that it has nothing
+  equivocating,     // as primary: two proposals for one number, each to one part of the group
+  lying_votes,
+  stale_views,        // votes again, in views that are over or have not begun
+  lying_checkpoints,  // other digests, other numbers, other replicas' names
+  lying_status,
+  lying_replies,
+  forged_view_changes,  // sets and certificates that are not so
+  forged_new_views,     // from too few, repeated, altered or old view-change messages
+  ordering_junk,        // as primary: batches of repeated and of invented requests
+  count_,
+};
+constexpr std::size_t kBehaviourKinds = static_cast<std::size_t>(BehaviourKind::count_);
+constexpr BehaviourKind kFirstLie = BehaviourKind::equivocating;
+[[nodiscard]] std::string_view to_string(BehaviourKind kind);
+
+enum class BadClientKind : std::uint8_t {
+  selective_macs,      // requests that only some replicas can believe
+  two_operations,      // under one timestamp, to different replicas
+  jumping_timestamps,  // far ahead, and back
+  flooding,            // requests sent again and again
+  garbage,             // operations and frames that are none
+  count_,
+};
+constexpr std::size_t kBadClientKinds = static_cast<std::size_t>(BadClientKind::count_);
+[[nodiscard]] std::string_view to_string(BadClientKind kind);
+
+struct Ingredient {
+  std::uint32_t number = 0;  // its place in the whole list of the seed, from 1 on
+  IngredientKind kind = IngredientKind::calls;
+  NodeId node = 0;          // that it befalls, where that is one
+  std::uint64_t nodes = 0;  // bits of replicas, where there are several
+  TimePoint from{};
+  TimePoint until = TimePoint::max();
+  std::uint64_t percent = 0;
+  std::uint32_t count = 0;  // of calls
+  BehaviourKind behaviour = BehaviourKind::silent;
+  BadClientKind bad_client = BadClientKind::selective_macs;
+  Duration offset{};           // of a clock
+  std::int64_t drift_ppm = 0;  // parts in a million
+
+  [[nodiscard]] bool is_active(TimePoint now) const { return now >= from && now < until; }
+  [[nodiscard]] bool is_lie() const {
+    return kind == IngredientKind::misconduct && behaviour >= kFirstLie;
+  }
+};
+
+[[nodiscard]] std::string describe(const Ingredient& ingredient);
+
+}  // namespace prophecy::simulation

@@ -1,0 +1,35 @@
+#include "simulation/misconduct.hpp"
+
+#include <utility>
+
+namespace prophecy::simulation {
+
+Misconduct::Misconduct(const Scenario& scenario, const pbft::KeyRing& keys) {
+  for (const Ingredient& ingredient : scenario.ingredients) {
+    if (ingredient.kind != IngredientKind::misconduct || ingredient.node != keys.self()) continue;
+    const Random random(scenario.seed, kPurposeIngredient + ingredient.number);
+    parts_.push_back({ingredient, make_behaviour(ingredient.behaviour, Villain{keys, random})});
+  }
+}
+
+bool Misconduct::receive(const pbft::Frame& frame, TimePoint now) {
+  bool seen = true;
+  for (const Part& part : parts_) {
+    if (part.ingredient.is_active(now)) seen = part.behaviour->receive(frame) && seen;
+  }
+  return seen;
+}
+
+std::vector<Sending> Misconduct::send(const pbft::Outgoing& honest, TimePoint now) {
+  std::vector<Sending> sendings = {{honest}};
+  for (const Part& part : parts_) {
+    if (!part.ingredient.is_active(now)) continue;
+    std::vector<Sending> changed;
+    for (const Sending& sending : sendings)
+      part.behaviour->send(sending, changed);
+    sendings = std::move(changed);
+  }
+  return sendings;
+}
+
+}  // namespace prophecy::simulation

@@ -1,0 +1,32 @@
+// What a scenario has one replica do wrong, and when.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "pbft/auth/key_ring.hpp"
+#include "simulation/behaviours/behaviour.hpp"
+#include "simulation/scenario.hpp"
+
+namespace prophecy::simulation {
+
+class Misconduct {
+ public:
+  Misconduct(const Scenario& scenario, const pbft::KeyRing& keys);
+
+  // The replica has nothing to do wrong, at any time.
+  [[nodiscard]] bool is_none() const { return parts_.empty(); }
+  // False when the replica does not get to see the frame.
+  bool receive(const pbft::Frame& frame, TimePoint now);
+  // What is sent in place of an honest frame; the frame itself as a rule.
+  [[nodiscard]] std::vector<Sending> send(const pbft::Outgoing& honest, TimePoint now);
+
+ private:
+  struct Part {
+    Ingredient ingredient;
+    std::unique_ptr<Behaviour> behaviour;
+  };
+  std::vector<Part> parts_;
+};
+
+}  // namespace prophecy::simulation

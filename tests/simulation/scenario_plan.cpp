@@ -1,0 +1,340 @@
+// How a seed becomes a scenario.
+#include <bit>
+
+#include "simulation/random.hpp"
+#include "simulation/scenario.hpp"
+
+namespace prophecy::simulation {
+namespace {
+
+constexpr std::uint64_t kHealedAtMs = 1000;
+// Bad clients go on for a while after that: correct ones have to be served beside them.
+constexpr std::uint64_t kBadClientsUntilMs = 4000;
+// A small one, so that results are forgotten.
+constexpr std::uint64_t kTightReplyCache = 8192;
+TimePoint at(std::uint64_t ms) {
+  return TimePoint{} + milliseconds(ms);
+}
+
+std::uint64_t bit(NodeId node) {
+  return std::uint64_t{1} << node;
+}
+
+std::uint32_t count(std::uint64_t nodes) {
+  return static_cast<std::uint32_t>(std::popcount(nodes));
+}
+
+// Draws one seed's scenario, step by step.
+class Planner {
+ public:
+  Planner(std::uint64_t seed, Canary canary) : random_(seed) {
+    scenario_.seed = seed;
+    scenario_.canary = canary;
+  }
+
+  Scenario plan();
+
+ private:
+  Ingredient& add(IngredientKind kind);
+  void add_share(IngredientKind kind, std::uint64_t percent);
+  void add_misconduct(NodeId node, BehaviourKind behaviour, std::uint64_t from,
+                      std::uint64_t until);
+  // `wanted` different replicas that are not yet in `taken`.
+  std::uint64_t pick(std::uint32_t wanted, std::uint64_t taken);
+  BehaviourKind draw(BehaviourKind first, BehaviourKind end);
+
+  void plan_size();
+  void plan_settings();
+  void plan_faulty();
+  void plan_lies(std::uint64_t liars);
+  void plan_misconduct_in_turn();
+  void plan_network();
+  void plan_partitions();
+  void plan_clocks();
+  void plan_load();
+  void plan_read_failures();
+  void plan_bad_clients();
+  void plan_canary();
+
+  Random random_;
+  Scenario scenario_;
+  // Replicas that fall behind for good cannot come back yet (state transfer), so a plan either
+  // keeps all batches, and may cut off anybody, or disturbs only such as may fail altogether.
+  bool keeps_all_ = true;
+  std::uint64_t liars_ = 0;
+  std::uint64_t crashed_ = 0;
+};
+
+Ingredient& Planner::add(IngredientKind kind) {
+  Ingredient ingredient;
+  ingredient.kind = kind;
+  return scenario_.ingredients.emplace_back(ingredient);
+}
+
+void Planner::add_share(IngredientKind kind, std::uint64_t percent) {
+  if (percent > 0) add(kind).percent = percent;
+}
+
+void Planner::add_misconduct(NodeId node, BehaviourKind behaviour, std::uint64_t from,
+                             std::uint64_t until) {
+  Ingredient& ingredient = add(IngredientKind::misconduct);
+  ingredient.node = node;
+  ingredient.behaviour = behaviour;
+  ingredient.from = at(from);
+  if (until > 0) ingredient.until = at(until);
+}
+
+std::uint64_t Planner::pick(std::uint32_t wanted, std::uint64_t taken) {
+  std::uint64_t picked = 0;
+  while (count(picked) < wanted) {
+    const std::uint64_t one = bit(static_cast<NodeId>(random_.below(scenario_.replicas())));
+    if ((taken & one) == 0) picked |= one;
+  }
+  return picked;
+}
+
+BehaviourKind Planner::draw(BehaviourKind first, BehaviourKind end) {
+  return static_cast<BehaviourKind>(
+      random_.between(static_cast<std::uint64_t>(first), static_cast<std::uint64_t>(end) - 1));
+}
+
+void Planner::plan_size() {
+  const std::uint64_t size = random_.below(100);
+  scenario_.faults = size < 60 ? 1 : size < 85 ? 2 : size < 95 ? 3 : 4;
+  if (scenario_.canary != Canary::none) scenario_.faults = 1;
+  keeps_all_ = scenario_.canary != Canary::none || random_.chance(70);
+}
+
+void Planner::plan_settings() {
+  auto& settings = scenario_.replica;
+  settings.faults = scenario_.faults;
+  settings.batches_in_flight_max = static_cast<std::uint32_t>(random_.between(1, 4));
+  settings.batch_requests_max = static_cast<std::uint32_t>(random_.between(1, 8));
+  settings.checkpoint_interval = random_.between(1, 6);
+  settings.checkpoint_bytes = random_.chance(30) ? random_.between(10, 60) : 1 << 20;
+  settings.window = settings.checkpoint_interval * random_.between(2, 4);
+  settings.retained_batches = keeps_all_ ? 512 : random_.between(16, 32);
+  settings.view_change_timeout = milliseconds(random_.between(100, 500));
+  settings.view_change_timeout_max = seconds(4);
+  if (random_.chance(20)) settings.cached_reply_bytes_max = kTightReplyCache;
+  scenario_.delay_max = milliseconds(random_.between(1, 10));
+  scenario_.healed = at(kHealedAtMs);
+}
+
+void Planner::plan_faulty() {
+  const auto faulty = static_cast<std::uint32_t>(random_.between(0, scenario_.faults));
+  const auto lying = static_cast<std::uint32_t>(random_.between(0, faulty));
+  liars_ = random_.chance(10) ? bit(0) : pick(lying, 0);  // the first primary more often
+  const std::uint32_t left = faulty - std::min(faulty, count(liars_));
+  crashed_ = pick(left > 0 ? static_cast<std::uint32_t>(random_.between(0, left)) : 0, liars_);
+  for (std::uint64_t rest = crashed_; rest != 0; rest &= rest - 1) {
+    Ingredient& crash = add(IngredientKind::crash);
+    crash.node = static_cast<NodeId>(std::countr_zero(rest));
+    crash.from = at(random_.between(0, 400));
+  }
+  plan_lies(liars_);
+}
+
+void Planner::plan_lies(std::uint64_t liars) {
+  for (std::uint64_t rest = liars; rest != 0; rest &= rest - 1) {
+    const auto node = static_cast<NodeId>(std::countr_zero(rest));
+    const bool for_ever = random_.chance(60);
+    const std::uint64_t several = random_.between(1, 4);
+    for (std::uint64_t i = 0; i < several; ++i) {
+      const bool lies = i == 0 || random_.chance(60);
+      const BehaviourKind behaviour =
+          lies ? draw(kFirstLie, BehaviourKind::count_) : draw(BehaviourKind::silent, kFirstLie);
+      const std::uint64_t from = random_.chance(50) ? 0 : random_.below(500);
+      const std::uint64_t until = from + random_.between(50, 700);
+      add_misconduct(node, behaviour, from, for_ever ? 0 : until);
+    }
+  }
+}
+
+// Those that do not lie may change places.
+void Planner::plan_misconduct_in_turn() {
+  const std::uint32_t places = scenario_.faults - count(liars_ | crashed_);
+  if (places == 0 || !random_.chance(60)) return;
+  const std::uint64_t always = pick(places, liars_ | crashed_);
+  std::uint64_t from = random_.below(200);
+  while (from < kHealedAtMs) {
+    const std::uint64_t until = from + random_.between(50, 500);
+    const std::uint64_t now = keeps_all_ ? pick(places, liars_ | crashed_) : always;
+    const bool last = until >= kHealedAtMs;
+    for (std::uint64_t rest = now; rest != 0; rest &= rest - 1) {
+      const std::uint64_t several = random_.between(1, 2);
+      for (std::uint64_t i = 0; i < several; ++i) {
+        add_misconduct(static_cast<NodeId>(std::countr_zero(rest)),
+                       draw(BehaviourKind::silent, kFirstLie), from,
+                       last && random_.chance(60) ? 0 : until);
+      }
+    }
+    from = until;
+  }
+}
+
+void Planner::plan_network() {
+  if (!random_.chance(70)) return;
+  add_share(IngredientKind::repetition, random_.below(10));
+  if (!keeps_all_) return;
+  add_share(IngredientKind::loss, random_.below(30));
+  add_share(IngredientKind::corruption, random_.below(10));
+  add_share(IngredientKind::lateness, random_.below(20));
+}
+
+void Planner::plan_partitions() {
+  const std::uint64_t several = random_.below(3);
+  const std::uint64_t faulty = liars_ | crashed_;
+  const std::uint32_t spare = scenario_.faults - count(faulty);
+  // Where batches are forgotten, the same few have to bear all that happens.
+  std::uint64_t victims = keeps_all_ ? 0 : pick(spare, faulty);
+  for (const Ingredient& ingredient : scenario_.ingredients) {
+    const bool in_turn = ingredient.kind == IngredientKind::misconduct && !keeps_all_ &&
+                         (faulty & bit(ingredient.node)) == 0;
+    if (in_turn) victims = 0;
+  }
+  for (std::uint64_t i = 0; i < several; ++i) {
+    const std::uint64_t from = random_.below(400);
+    const std::uint64_t until = from + random_.between(50, 500);
+    const std::uint64_t cut_off =
+        keeps_all_ ? random_.below(std::uint64_t{1} << scenario_.replicas()) : victims;
+    if (cut_off == 0) continue;
+    Ingredient& partition = add(IngredientKind::partition);
+    partition.from = at(from);
+    partition.until = at(until);
+    partition.nodes = cut_off;
+  }
+}
+
+void Planner::plan_clocks() {
+  if (!random_.chance(70)) return;
+  const auto skew = [&](NodeId node) {
+    Ingredient& clock = add(IngredientKind::clock);
+    clock.node = node;
+    clock.offset = milliseconds(random_.below(10'000));
+    clock.drift_ppm = static_cast<std::int64_t>(random_.below(40'001)) - 20'000;
+  };
+  for (NodeId replica = 0; replica < scenario_.replicas(); ++replica) {
+    if (random_.chance(70)) skew(replica);
+  }
+  for (NodeId client = 0; client < scenario_.clients; ++client)
+    skew(kFirstClientId + client);
+}
+
+void Planner::plan_load() {
+  scenario_.clients = static_cast<std::uint32_t>(random_.between(1, 3));
+  scenario_.sessions = static_cast<std::uint32_t>(random_.between(1, 4));
+  scenario_.append_percent = random_.between(20, 90);
+  scenario_.read_only_percent = random_.below(101);
+  scenario_.linearizable_reads = random_.chance(50);
+  for (NodeId client = 0; client < scenario_.clients; ++client) {
+    std::uint64_t left = random_.between(4, 40 / scenario_.faults);
+    while (left > 0) {
+      Ingredient& calls = add(IngredientKind::calls);
+      calls.node = kFirstClientId + client;
+      calls.count = static_cast<std::uint32_t>(std::min(left, random_.between(2, 12)));
+      calls.from = at(random_.below(600));
+      calls.until = calls.from + milliseconds(random_.between(10, 400));
+      left -= calls.count;
+    }
+  }
+  // A result that is forgotten cannot be had again: only where nobody waits for a large one.
+  if (scenario_.replica.cached_reply_bytes_max != kTightReplyCache) {
+    add_share(IngredientKind::large_results, random_.below(60));
+  }
+  if (random_.chance(30)) add_share(IngredientKind::impatience, random_.below(30));
+}
+
+// At most f of them: with f faulty ones, f+1 are left that answer.
+void Planner::plan_read_failures() {
+  if (scenario_.linearizable_reads || !random_.chance(30)) return;
+  const std::uint64_t failing = pick(scenario_.faults, liars_) & ~crashed_;
+  if (failing != 0) add(IngredientKind::read_failures).nodes = failing;
+}
+
+void Planner::plan_bad_clients() {
+  if (!random_.chance(40)) return;
+  const std::uint64_t several = random_.between(1, 3);
+  for (std::uint64_t i = 0; i < several; ++i) {
+    Ingredient& client = add(IngredientKind::bad_client);
+    client.node = kFirstClientId + 3 + static_cast<NodeId>(random_.below(2));
+    client.bad_client = static_cast<BadClientKind>(random_.below(kBadClientKinds));
+    client.from = at(random_.below(500));
+    const std::uint64_t until =
+        random_.chance(50) ? kBadClientsUntilMs : random_.between(500, kBadClientsUntilMs);
+    client.until = at(until);
+  }
+}
+
+// A scene in which the defect can show: four replicas, load, and what it needs.
+void Planner::plan_canary() {
+  std::erase_if(scenario_.ingredients, [](const Ingredient& ingredient) {
+    return ingredient.kind != IngredientKind::calls && ingredient.kind != IngredientKind::clock;
+  });
+  liars_ = 0;
+  crashed_ = 0;
+  const auto anybody = static_cast<NodeId>(random_.below(scenario_.replicas()));
+  const auto disturb = [&] {
+    add_share(IngredientKind::loss, 20);
+    add_share(IngredientKind::lateness, 20);
+  };
+  switch (scenario_.canary) {
+    case Canary::small_quorum:
+      add_misconduct(0, BehaviourKind::equivocating, 0, 0);
+      break;
+    case Canary::reply_accepted_early:
+      add_misconduct(anybody, BehaviourKind::lying_replies, 0, 0);
+      break;
+    case Canary::small_view_change:
+      disturb();
+      add_misconduct(anybody, BehaviourKind::forged_view_changes, 0, 0);
+      add_misconduct(anybody, BehaviourKind::lying_votes, 0, 0);
+      break;
+    case Canary::ignores_pre_prepared:  // a view that does not begin, and then a lie about it
+      disturb();
+      scenario_.replica.view_change_timeout = milliseconds(60);
+      add_misconduct(1, BehaviourKind::forged_view_changes, 0, 0);
+      add_misconduct(1, BehaviourKind::forged_new_views, 0, 0);
+      break;
+    case Canary::unproven_checkpoint:
+      disturb();
+      add_misconduct(anybody, BehaviourKind::forged_view_changes, 0, 0);
+      break;
+    case Canary::gullible_signatures:
+      add_misconduct(anybody, BehaviourKind::lying_checkpoints, 0, 0);
+      break;
+    case Canary::votes_in_left_view:
+      disturb();
+      add_misconduct(0, BehaviourKind::slow, 0, kHealedAtMs);
+      break;
+    case Canary::no_session_check:
+      add_misconduct(0, BehaviourKind::ordering_junk, 0, 0);
+      break;
+    default:
+      break;
+  }
+}
+
+Scenario Planner::plan() {
+  plan_size();
+  plan_settings();
+  plan_load();
+  plan_faulty();
+  plan_misconduct_in_turn();
+  plan_network();
+  plan_partitions();
+  plan_clocks();
+  plan_read_failures();
+  plan_bad_clients();
+  if (scenario_.canary != Canary::none) plan_canary();
+  scenario_.number_ingredients();
+  return std::move(scenario_);
+}
+
+}  // namespace
+
+Scenario make_scenario(std::uint64_t seed, Canary canary) {
+  return Planner(seed, canary).plan();
+}
+
+}  // namespace prophecy::simulation
