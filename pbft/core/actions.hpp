@@ -64,7 +64,8 @@ struct ReplicaActions {
   // finished, and none is handed out before the answer, Replica::on_snapshot().
   std::optional<std::uint64_t> snapshot;
   std::optional<Restore> restore;
-  // The parts that were kept so far are to be put on the disk; Replica::on_parts_flushed() answers.
+  // The parts that were kept so far are to be put on the disk, after all writes until now;
+  // Replica::on_parts_flushed() answers.
   bool flush_parts = false;
 
   void clear() {

@@ -81,7 +81,9 @@ bool Agreement::admits(const PrePrepareMessage& head) {
   if (head.primary != context_.primary() || context_.is_primary()) {
     return refuse(DropReason::unknown_sender);
   }
-  if (head.sequence <= context_.progress.last_ordered) return refuse(DropReason::duplicate);
+  if (head.sequence <= context_.progress.last_ordered || head.sequence < log_.first_retained()) {
+    return refuse(DropReason::duplicate);
+  }
   if (head.sequence > high_water_mark()) return refuse(DropReason::outside_water_marks);
   // Counted anew in each view: what a faulty primary leaves behind is in no other one's way.
   if (log_.view_bytes() >= 2 * context_.settings.log_bytes_max) {

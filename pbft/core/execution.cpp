@@ -138,6 +138,8 @@ void ExecutionStage::finish_ordered(const Pending& pending, ReplyStatus status,
   if (--slot->results_missing == 0) slot->execution = SlotExecution::executed;
   ++context_.counters.requests_executed;
 
+  // It will be executed once more, on the right state, and answered then.
+  if (unreliable_) return;
   Session& session = clients_.session(pending.client, pending.session);
   const bool full = context_.self == pending.replier || result.size() <= kAlwaysFullBytes ||
                     session.full_reply_timestamp == pending.timestamp;
@@ -216,15 +218,21 @@ bool ExecutionStage::advance(ReplicaActions& out) {
   return advanced;
 }
 
+void ExecutionStage::on_service_lost() {
+  unreliable_ = true;
+  if (state_ == State::restoring) lost_while_restoring_ = true;
+}
+
 void ExecutionStage::on_snapshot(const Digest& service, ReplicaActions& out) {
   ASSERT(state_ == State::snapshotting);
   if (service == Digest{}) ++context_.counters.snapshots_failed;
-  take_checkpoint(service, out);
+  take_checkpoint(unreliable_ ? Digest{} : service, out);
   if (to_restore_) state_ = State::quiescing;
 }
 
 void ExecutionStage::begin_at_zero(ReplicaActions& out) {
   ASSERT(state_ == State::running && context_.progress.last_ordered == 0);
+  unreliable_ = false;
   state_ = State::snapshotting;
   out.snapshot = 0;
 }
@@ -239,7 +247,7 @@ void ExecutionStage::take_checkpoint(const Digest& service, ReplicaActions& out)
     return;
   }
   claim.order = roots->order;
-  claim.replies = roots->replies;
+  if (!unreliable_) claim.replies = roots->replies;
   if (!snapshots_.add(claim)) ++context_.counters.snapshots_failed;
   if (claim.sequence == 0) return;
   context_.journal.executed_to_checkpoint(out);
@@ -262,7 +270,8 @@ bool ExecutionStage::on_restored(bool done, ReplicaActions& out) {
   const CheckpointClaim claim = *to_restore_;
   to_restore_.reset();
   state_ = State::running;
-  if (!done || !load(claim)) {
+  const bool lost_again = std::exchange(lost_while_restoring_, false);
+  if (!done || lost_again || !load(claim)) {
     // Whatever the service is now, it is not the group's state.
     unreliable_ = true;
     ++context_.counters.restores_failed;

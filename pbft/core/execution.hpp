@@ -57,10 +57,14 @@ class ExecutionStage {
   bool on_restored(bool done, ReplicaActions& out);
 
   [[nodiscard]] State state() const { return state_; }
+  // Null when there is none.
+  [[nodiscard]] const CheckpointClaim* to_restore() const {
+    return to_restore_ ? &*to_restore_ : nullptr;
+  }
   [[nodiscard]] std::uint64_t in_flight() const { return in_flight_; }
   // A write may have been lost on the way to the service: nothing is voted on until it is restored.
   [[nodiscard]] bool is_unreliable() const { return unreliable_; }
-  void on_service_lost() { unreliable_ = true; }
+  void on_service_lost();
 
  private:
   struct Pending {
@@ -94,6 +98,7 @@ class ExecutionStage {
   State state_ = State::running;
   std::optional<CheckpointClaim> to_restore_;
   bool unreliable_ = false;
+  bool lost_while_restoring_ = false;
   std::deque<Pending> pending_;  // ids first_id_, first_id_+1, ...
   std::uint64_t first_id_ = 1;
   std::uint64_t in_flight_ = 0;

@@ -110,6 +110,7 @@ class RecordReader {
         all_.membership.incarnation = value.integer<std::uint64_t>();
         all_.membership.boot = value.integer<std::uint64_t>();
         all_.membership.silent_until = value.integer<std::uint64_t>();
+        all_.membership.state_lost = value.integer<std::uint8_t>() == 1;
         break;
       case Kind::peer: {
         const auto peer = static_cast<NodeId>(read_number(key));
@@ -230,8 +231,18 @@ void Journal::prepared(std::uint64_t sequence, const PreparedRecord& record, Rep
   out.writes.push_back({key_of(Kind::prepared, sequence), share(std::move(value))});
 }
 
-void Journal::base(const CheckpointClaim& claim,
-                   const std::vector<Checkpoints::SignedClaim>& certificate, ReplicaActions& out) {
+void Journal::stable(const Checkpoints& checkpoints, ReplicaActions& out) {
+  if (!is_kept_ || checkpoints.stable_sequence() == stable_) return;
+  stable_ = checkpoints.stable_sequence();
+  Bytes proof;
+  Writer writer(proof);
+  writer.integer(static_cast<std::uint16_t>(checkpoints.certificate().size()));
+  for (const Checkpoints::SignedClaim& one : checkpoints.certificate())
+    writer.sized(*one.frame);
+  out.writes.push_back({key_of(Kind::certificate), share(std::move(proof))});
+}
+
+void Journal::base(const CheckpointClaim& claim, ReplicaActions& out) {
   if (!is_kept_) return;
   Bytes value;
   Writer writer(value);
@@ -240,12 +251,6 @@ void Journal::base(const CheckpointClaim& claim,
   writer.raw(claim.replies);
   writer.raw(claim.service);
   out.writes.push_back({key_of(Kind::base), share(std::move(value))});
-  Bytes proof;
-  Writer proof_writer(proof);
-  proof_writer.integer(static_cast<std::uint16_t>(certificate.size()));
-  for (const Checkpoints::SignedClaim& one : certificate)
-    proof_writer.sized(*one.frame);
-  out.writes.push_back({key_of(Kind::certificate), share(std::move(proof))});
   for (auto at = written_.begin(); at != written_.end() && at->first <= claim.sequence;
        at = written_.erase(at)) {
     for (const Written& written : at->second.batches) {
@@ -268,6 +273,7 @@ void Journal::membership(const Membership& membership, ReplicaActions& out) cons
   writer.integer(membership.incarnation);
   writer.integer(membership.boot);
   writer.integer(membership.silent_until);
+  writer.integer(static_cast<std::uint8_t>(membership.state_lost ? 1 : 0));
   out.writes.push_back({key_of(Kind::membership), share(std::move(value))});
 }
 

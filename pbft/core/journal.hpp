@@ -14,8 +14,8 @@
 //                            off as a whole comes back
 //   'k'                      sequence u64, order 32, replies 32, service 32: a checkpoint whose parts
 //                            are on the disk. Everything up to it is left out.
-//   's'                      count u16, the frames that prove a stable checkpoint there or later
-//   'm'                      incarnation u64, boot u64, silent until u64
+//   's'                      count u16, the frames that prove the last stable checkpoint
+//   'm'                      incarnation u64, boot u64, silent until u64, state lost u8
 //   'i' replica              incarnation u64 of a peer that has rejoined
 //
 // Sequence numbers in keys are big endian, so that they sort.
@@ -38,6 +38,7 @@ struct Membership {
   std::uint64_t incarnation = 0;
   std::uint64_t boot = 0;          // rises with every start
   std::uint64_t silent_until = 0;  // votes on nothing up to this sequence number
+  bool state_lost = false;         // has no state of its own to begin from, and is not new either
 };
 
 using StoredRecords = std::vector<std::pair<Bytes, Bytes>>;  // by rising keys
@@ -92,10 +93,11 @@ class Journal {
   void executed_to_checkpoint(ReplicaActions& out);
   // This replica's state has been replaced by that of a checkpoint.
   void forget_ordered() { ordered_.clear(); }
-  // Requires that the checkpoint's parts are on the disk, and that the certificate proves it or a
-  // later one. Leaves out what is up to it.
-  void base(const CheckpointClaim& claim, const std::vector<Checkpoints::SignedClaim>& certificate,
-            ReplicaActions& out);
+  // What proves the stable checkpoint, if it is another one than before. Comes before any vote that
+  // it makes possible: a view-change message covers the window behind it, and nothing beyond.
+  void stable(const Checkpoints& checkpoints, ReplicaActions& out);
+  // Requires that the checkpoint's parts are on the disk. Leaves out what is up to it.
+  void base(const CheckpointClaim& claim, ReplicaActions& out);
   void membership(const Membership& membership, ReplicaActions& out) const;
   void peer_incarnation(NodeId peer, std::uint64_t incarnation, ReplicaActions& out) const;
 
@@ -125,6 +127,7 @@ class Journal {
 
   bool is_kept_;
   bool has_promised_ = false;
+  std::uint64_t stable_ = 0;  // the last that was written
   std::map<std::uint64_t, AtNumber> written_;
   std::vector<Ordered> ordered_;  // since the last checkpoint
 };

@@ -11,6 +11,9 @@ namespace prophecy::pbft {
 class MemoryPartStore final : public PartStore {
  public:
   [[nodiscard]] bool holds(const Digest& digest) const override { return parts_.contains(digest); }
+  [[nodiscard]] bool is_pinned(const Digest& digest) const override {
+    return references_.holds(digest);
+  }
   [[nodiscard]] std::optional<Bytes> read(const Digest& digest) const override;
   [[nodiscard]] bool keep(const Digest& digest, ByteView part) override;
   [[nodiscard]] bool pin(const Digest& root) override;
@@ -18,6 +21,7 @@ class MemoryPartStore final : public PartStore {
   // Removes what no pinned root leads to.
   void sweep();
 
+  [[nodiscard]] const std::map<Digest, Bytes>& all() const { return parts_; }
   [[nodiscard]] std::size_t parts() const { return parts_.size(); }
   [[nodiscard]] std::size_t bytes() const { return bytes_; }
 

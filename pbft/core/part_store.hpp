@@ -20,6 +20,8 @@ class PartStore {
   virtual ~PartStore() = default;
 
   [[nodiscard]] virtual bool holds(const Digest& digest) const = 0;
+  // A pinned root leads to it, so that all below it is here as well, if the disk has kept it.
+  [[nodiscard]] virtual bool is_pinned(const Digest& digest) const = 0;
   // Nothing when it is not here, or is not what it was: its digest is checked.
   [[nodiscard]] virtual std::optional<Bytes> read(const Digest& digest) const = 0;
   // Requires an encoded part and its digest. False when it cannot be kept (the disk is full).

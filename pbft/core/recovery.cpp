@@ -1,6 +1,7 @@
 #include "pbft/core/recovery.hpp"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "pbft/wire/part.hpp"
@@ -33,10 +34,12 @@ Recovery::Recovery(Context& context, Log& log, const Checkpoints& checkpoints,
 void Recovery::note_divergences() {
   const std::uint64_t sequence = checkpoints_.stable_sequence();
   const CheckpointClaim* own = checkpoints_.own_at(sequence);
-  if (own == nullptr || sequence == stable_noted_ || checkpoints_.wants_evidence()) return;
-  stable_noted_ = sequence;
   const CheckpointClaim stable = checkpoints_.stable();
-  if (own->replies != stable.replies) ++context_.counters.reply_divergences;
+  if (own == nullptr || sequence == stable_noted_ || stable.service == Digest{}) return;
+  stable_noted_ = sequence;
+  if (stable.replies != Digest{} && own->replies != stable.replies) {
+    ++context_.counters.reply_divergences;
+  }
   if (own->service != stable.service) {
     ++context_.counters.state_divergences;
     repair_at_ = sequence;
@@ -54,16 +57,14 @@ std::optional<CheckpointClaim> Recovery::wanted(bool beyond_help) {
                        stable.sequence - progress.last_ordered >
                            std::max<std::uint64_t>(context_.settings.retained_batches, 1));
   const bool wrong = repair_at_ != 0 && repair_at_ == stable.sequence;
-  // Without a state of its own to go back to, the next one of the group will do.
-  const bool lost = execution_.is_unreliable() && stable.sequence > progress.last_executed;
-  if (behind || wrong || lost) return stable;
+  if (behind || wrong || execution_.is_unreliable()) return stable;
   return std::nullopt;
 }
 
 void Recovery::advance(bool beyond_help, ReplicaActions& out) {
   note_divergences();
   flush(out);
-  snapshots_.trim(checkpoints_.stable_sequence(), base_.value_or(0), context_.now);
+  trim();
   const auto state = execution_.state();
   if (state == ExecutionStage::State::quiescing || state == ExecutionStage::State::restoring ||
       context_.now < not_before_ || context_.is_asking()) {
@@ -73,11 +74,13 @@ void Recovery::advance(bool beyond_help, ReplicaActions& out) {
     const CheckpointClaim* own = snapshots_.newest_up_to(context_.progress.last_executed);
     if (own != nullptr && own->service != Digest{} && log_.first_retained() <= own->sequence + 1) {
       service_back_ = false;
+      restoring_own_ = true;
+      fetch_.stop();
       return execution_.begin_restore(*own);
     }
   }
   const auto target = wanted(beyond_help);
-  if (!target) return;
+  if (!target) return fetch_.stop();
   switch (fetch_.state()) {
     case StateFetch::State::idle:
       fetch_.begin(*target, checkpoints_.holders(), out);
@@ -105,6 +108,7 @@ void Recovery::advance(bool beyond_help, ReplicaActions& out) {
 
 void Recovery::on_restored(bool done, ReplicaActions& out) {
   const bool repaired = repair_at_ != 0;
+  const bool own = std::exchange(restoring_own_, false);
   if (execution_.on_restored(done, out)) {
     replaced_ = true;
     repair_at_ = 0;
@@ -114,8 +118,19 @@ void Recovery::on_restored(bool done, ReplicaActions& out) {
   if (!done || repaired) {
     pause_ = std::clamp(pause_ * 2, kPauseAtFirst, kPauseMax);
     not_before_ = context_.now + pause_;
-    service_back_ = service_back_ || !done;
+    service_back_ = service_back_ || (own && !done);
   }
+}
+
+void Recovery::trim() {
+  const auto sequence_of = [](const CheckpointClaim* claim) {
+    return claim != nullptr ? claim->sequence : 0;
+  };
+  // The newest of its own is what it goes back to when its service fails, however far it lags.
+  const std::array kept{base(), base_before_, sequence_of(execution_.to_restore()),
+                        sequence_of(flushing_ ? &*flushing_ : nullptr),
+                        sequence_of(snapshots_.newest_up_to(context_.progress.last_executed))};
+  snapshots_.trim(checkpoints_.stable_sequence(), kept, context_.now);
 }
 
 // The newest checkpoint that is here and proven. The journal may forget what is up to it only once
@@ -137,8 +152,13 @@ void Recovery::flush(ReplicaActions& out) {
 void Recovery::on_parts_flushed(bool done, ReplicaActions& out) {
   const auto flushed = std::exchange(flushing_, std::nullopt);
   if (!flushed || !done || snapshots_.find(flushed->sequence) == nullptr) return;
+  base_before_ = base_.value_or(0);
   base_ = flushed->sequence;
-  context_.journal.base(*flushed, checkpoints_.certificate(), out);
+  if (context_.membership.state_lost) {
+    context_.membership.state_lost = false;
+    context_.journal.membership(context_.membership, out);
+  }
+  context_.journal.base(*flushed, out);
 }
 
 void Recovery::on_tick(ReplicaActions& out) {

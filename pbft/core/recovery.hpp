@@ -56,6 +56,7 @@ class Recovery {
 
   [[nodiscard]] std::optional<CheckpointClaim> wanted(bool beyond_help);
   void note_divergences();
+  void trim();
   void flush(ReplicaActions& out);
 
   Context& context_;
@@ -67,6 +68,8 @@ class Recovery {
   StateFetch fetch_;
   std::vector<Peer> peers_;
   std::optional<std::uint64_t> base_;
+  // Until it is certain that the disk names the base, a restart may begin from the one before it.
+  std::uint64_t base_before_ = 0;
   std::optional<CheckpointClaim> flushing_;
   TimePoint flushed_at_{};
   TimePoint not_before_{};  // an attempt failed, or did not help
@@ -74,6 +77,7 @@ class Recovery {
   std::uint64_t repair_at_ = 0;  // the stable checkpoint at which this replica's state was wrong
   Duration pause_{};
   bool service_back_ = false;
+  bool restoring_own_ = false;
   bool replaced_ = false;
 };
 

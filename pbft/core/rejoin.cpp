@@ -15,6 +15,7 @@ constexpr Duration kAskEvery = milliseconds(200);
 void Rejoin::begin(ReplicaActions& out) {
   ASSERT(context_.membership.incarnation > 0);
   context_.membership.silent_until = Context::kAsking;
+  context_.membership.state_lost = true;
   context_.journal.membership(context_.membership, out);
   ask(out);
 }
@@ -112,6 +113,8 @@ void Rejoin::decide(ReplicaActions& out) {
   const std::uint32_t needed = context_.quorum.weak - 1 + context_.quorum.weak - 1;  // 2f
   if (fresh >= needed) {
     context_.membership.silent_until = 0;
+    context_.membership.state_lost = false;
+    new_group_ = true;
   } else if (pledged >= needed && pledged > fresh) {
     context_.membership.silent_until =
         std::min(bounds.checkpoint + context_.settings.window, kSequenceMax);

@@ -11,12 +11,14 @@
 //   member    It votes.
 //
 // If 2f peers have never said anything either, the group is new, and there is nothing to contradict.
+// Otherwise its service may be in any state, and gets one of the group's checkpoints.
 //
 // The same idea as recovery in TOCS 2002, section 5, without its trusted hardware: there a replica
 // keeps its memory on disk, here it may be gone.
 #pragma once
 
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "pbft/core/checkpoints.hpp"
@@ -44,6 +46,8 @@ class Rejoin {
   void advance(ReplicaActions& out);
   [[nodiscard]] TimePoint next_timer() const { return next_tick_; }
   [[nodiscard]] bool is_asking() const { return context_.is_asking(); }
+  // True once after it has turned out that the group is new.
+  [[nodiscard]] bool take_new_group() { return std::exchange(new_group_, false); }
 
  private:
   struct Pledge {
@@ -61,6 +65,7 @@ class Rejoin {
   ViewChanger& view_changer_;
   std::vector<std::optional<Pledge>> pledges_;
   TimePoint next_tick_ = TimePoint::max();
+  bool new_group_ = false;
 };
 
 }  // namespace prophecy::pbft

@@ -89,11 +89,15 @@ bool Replica::Machine::start(const ReplicaStart& start, ReplicaActions& out) {
   // 32 bits of seconds; the rest of a Status's counter counts within one start.
   membership.boot = std::max(membership.boot + 1, start.wall_clock / 1000 & 0xffffffff);
   context.journal.membership(membership, out);
-  if (!is_whole || context.is_asking()) {
-    rejoin.begin(out);
-  }
   if (is_whole) resume(*remembered, out);
-  if (!recovery.has_base()) execution.begin_at_zero(out);
+  if (!is_whole || context.is_asking()) {
+    execution.on_service_lost();
+    rejoin.begin(out);
+  } else if (membership.state_lost) {
+    execution.on_service_lost();
+  } else if (!recovery.has_base()) {
+    execution.begin_at_zero(out);
+  }
   return remembered.has_value();
 }
 
@@ -262,6 +266,7 @@ void Replica::Machine::pump(TimePoint now, ReplicaActions& out) {
     progress = false;
     if (view_changer.take_entered()) intake.on_new_view(out);
     if (recovery.take_replaced()) progress = true;
+    if (rejoin.take_new_group()) execution.begin_at_zero(out);
     for (Slot* slot = log.find(context.progress.last_ordered + 1);
          recovery.has_base() && execution.may_hand_out() && slot != nullptr &&
          slot->phase == SlotPhase::committed;
@@ -270,6 +275,7 @@ void Replica::Machine::pump(TimePoint now, ReplicaActions& out) {
       progress = true;
     }
     progress = execution.advance(out) || progress;
+    context.journal.stable(checkpoints, out);
     if (checkpoints.diverged()) context.state = ReplicaState::diverged;
     rejoin.advance(out);
     recovery.advance(retransmission.is_beyond_help(), out);

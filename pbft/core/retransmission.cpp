@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t kFramesServedMax = 256;
 constexpr std::size_t kBytesServedMax = std::size_t{2} << 20;
 // So long after it was helped through its silence a peer is not helped through another one.
-constexpr Duration kCarryingPause = seconds(30);
+constexpr Duration kCarryingPause = seconds(5);
 
 }  // namespace
 

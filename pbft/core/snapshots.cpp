@@ -56,11 +56,12 @@ void Snapshots::touch(std::uint64_t sequence, TimePoint now) {
   }
 }
 
-void Snapshots::trim(std::uint64_t stable, std::uint64_t base, TimePoint now) {
+void Snapshots::trim(std::uint64_t stable, std::span<const std::uint64_t> kept, TimePoint now) {
   std::size_t fetched = 0;
   for (std::size_t i = entries_.size(); i-- > 0;) {
     const Entry& entry = entries_[i];
-    if (entry.claim.sequence >= stable || entry.claim.sequence == base) continue;
+    const std::uint64_t sequence = entry.claim.sequence;
+    if (sequence >= stable || std::find(kept.begin(), kept.end(), sequence) != kept.end()) continue;
     const bool is_fetched =
         entry.touched != TimePoint::min() && now - entry.touched < kFetchedFor;
     if (is_fetched && ++fetched <= kFetchedMax) continue;

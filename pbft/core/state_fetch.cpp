@@ -34,6 +34,7 @@ void StateFetch::begin(const CheckpointClaim& target, std::uint64_t holders, Rep
   for (const Digest& root : {target.service, target.replies, target.order}) {
     if (root != Digest{}) want(root, nullptr);
   }
+  look_here();
   finish_if_done();
   if (state_ == State::fetching) ask(out);
 }
@@ -41,17 +42,40 @@ void StateFetch::begin(const CheckpointClaim& target, std::uint64_t holders, Rep
 void StateFetch::stop() {
   state_ = State::idle;
   wanted_.clear();
+  here_.clear();
   to_ask_.clear();
   asked_.clear();
   next_tick_ = TimePoint::max();
 }
 
 bool StateFetch::want(const Digest& digest, const Digest* parent) {
-  if (parts_.holds(digest)) return true;
+  if (parts_.is_pinned(digest)) return true;
   const auto [place, is_new] = wanted_.try_emplace(digest);
   if (parent != nullptr) place->second.parents.push_back(*parent);
-  if (is_new) to_ask_.push_back(digest);
+  if (is_new) (parts_.holds(digest) ? here_ : to_ask_).push_back(digest);
   return false;
+}
+
+void StateFetch::look_here() {
+  while (!here_.empty() && state_ == State::fetching) {
+    const Digest digest = here_.back();
+    here_.pop_back();
+    const auto bytes = parts_.read(digest);
+    if (!bytes || !arrive(digest, *bytes)) to_ask_.push_back(digest);
+  }
+}
+
+bool StateFetch::arrive(const Digest& digest, ByteView bytes) {
+  const auto part = decode_part(bytes);
+  if (!part) return false;
+  wanted_.at(digest).bytes.assign(bytes.begin(), bytes.end());
+  std::uint32_t missing = 0;
+  for (const Digest& child : part->children) {
+    if (!want(child, &digest)) ++missing;
+  }
+  wanted_.at(digest).children_missing = missing;
+  if (missing == 0) keep(digest);
+  return true;
 }
 
 void StateFetch::on_part(ByteView frame, ReplicaActions& out) {
@@ -63,24 +87,15 @@ void StateFetch::on_part(ByteView frame, ReplicaActions& out) {
   if (place == wanted_.end() || !place->second.bytes.empty()) {
     return context_.drop(DropReason::not_wanted);
   }
-  const auto part = decode_part(message->part);
-  if (!part) {
+  std::erase(asked_, digest);
+  std::erase(to_ask_, digest);
+  if (!arrive(digest, message->part)) {
     // A correct replica's state is none of this.
-    state_ = State::failed;
+    fail();
     return context_.drop(DropReason::malformed);
   }
   ++context_.counters.parts_fetched;
-  std::erase(asked_, digest);
-  std::erase(to_ask_, digest);
-  place->second.bytes.assign(message->part.begin(), message->part.end());
-  std::uint32_t missing = 0;
-  for (const Digest& child : part->children) {
-    if (!want(child, &digest)) ++missing;
-  }
-  // The table may have moved its elements.
-  Wanted& wanted = wanted_.at(digest);
-  wanted.children_missing = missing;
-  if (missing == 0) keep(digest);
+  look_here();
   finish_if_done();
   if (state_ == State::fetching) ask(out);
 }
@@ -93,7 +108,7 @@ void StateFetch::keep(const Digest& digest) {
     whole.pop_back();
     const auto place = wanted_.find(next);
     if (!parts_.keep(next, place->second.bytes)) {
-      state_ = State::failed;
+      fail();
       return;
     }
     for (const Digest& parent : place->second.parents) {
@@ -103,6 +118,11 @@ void StateFetch::keep(const Digest& digest) {
     }
     wanted_.erase(place);
   }
+}
+
+void StateFetch::fail() {
+  state_ = State::failed;
+  next_tick_ = TimePoint::max();
 }
 
 void StateFetch::finish_if_done() {
@@ -121,7 +141,7 @@ NodeId StateFetch::next_holder() {
 
 void StateFetch::ask(ReplicaActions& out) {
   if (holders_ == 0) {
-    state_ = State::failed;
+    fail();
     return;
   }
   const std::uint32_t times_max = kRounds * static_cast<std::uint32_t>(std::popcount(holders_));
@@ -133,7 +153,7 @@ void StateFetch::ask(ReplicaActions& out) {
       to_ask_.pop_back();
       Wanted& wanted = wanted_.at(digest);
       if (wanted.times_asked++ == times_max) {
-        state_ = State::failed;
+        fail();
         return;
       }
       wanted.asked_at = context_.now;

@@ -3,7 +3,7 @@
 // signed. What is here already is not fetched, so a replica that was away gets the difference, and
 // one for which the checkpoint moves on while it fetches has less left each time.
 //
-// Children are kept before the parts that name them, so what is there is whole, and a fetch that is
+// Children are kept before the parts that name them, and what is here is used, so a fetch that is
 // broken off loses little.
 #pragma once
 
@@ -53,9 +53,14 @@ class StateFetch {
 
   // True when it is here with all below it; else it is wanted.
   bool want(const Digest& digest, const Digest* parent);
+  // Its bytes are here. False when it is no part.
+  bool arrive(const Digest& digest, ByteView bytes);
+  // Goes through what is here, and below which something may be missing.
+  void look_here();
   void keep(const Digest& digest);
   void ask(ReplicaActions& out);
   [[nodiscard]] NodeId next_holder();
+  void fail();
   void finish_if_done();
 
   Context& context_;
@@ -65,6 +70,7 @@ class StateFetch {
   std::uint64_t holders_ = 0;
   NodeId last_holder_ = 0;
   std::unordered_map<Digest, Wanted, DigestHash> wanted_;
+  std::vector<Digest> here_;    // wanted, and to be had without asking
   std::vector<Digest> to_ask_;  // the last first: depth first keeps few waiting for children
   std::vector<Digest> asked_;   // on their way
   TimePoint next_tick_ = TimePoint::max();

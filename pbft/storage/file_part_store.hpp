@@ -35,6 +35,9 @@ class FilePartStore final : public PartStore {
   [[nodiscard]] static Result<std::unique_ptr<FilePartStore>> open(const StoreSettings& settings);
 
   [[nodiscard]] bool holds(const Digest& digest) const override { return parts_.contains(digest); }
+  [[nodiscard]] bool is_pinned(const Digest& digest) const override {
+    return references_.holds(digest);
+  }
   [[nodiscard]] std::optional<Bytes> read(const Digest& digest) const override;
   [[nodiscard]] bool keep(const Digest& digest, ByteView part) override;
   [[nodiscard]] bool pin(const Digest& root) override;

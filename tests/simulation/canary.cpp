@@ -16,7 +16,9 @@ std::string_view to_string(Canary canary) {
                                                                      "gullible_signatures",
                                                                      "votes_in_left_view",
                                                                      "ignores_pre_prepared",
-                                                                     "no_session_check"};
+                                                                     "no_session_check",
+                                                                     "no_durable_vote",
+                                                                     "forgets_at_once"};
   return kNames.at(static_cast<std::size_t>(canary));
 }
 

@@ -23,6 +23,8 @@ enum class Canary : std::uint8_t {
   votes_in_left_view,    // a replica that asks for a new view goes on voting in the old one
   ignores_pre_prepared,  // a new view takes what one replica says it has prepared, condition A2
   no_session_check,      // requests are executed as often as they are ordered
+  no_durable_vote,       // votes are not on the disk before a crash
+  forgets_at_once,       // who has lost its disk votes again as if it were new
   count_,
 };
 constexpr std::size_t kCanaries = static_cast<std::size_t>(Canary::count_);

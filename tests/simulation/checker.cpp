@@ -46,7 +46,7 @@ void Checker::on_handed_out(NodeId replica, const pbft::Execution& execution) {
   last = execution.sigma;
   const auto operation = decode_operation(execution.operation);
   if (operation && is_unique(*operation) &&
-      !executed_by_replica_[replica].insert(operation->id).second) {
+      !executed_by_replica_[replica].emplace(operation->id, execution.sigma).second) {
     fail(who() + " for the second time");
   }
   const auto known = order_.find(execution.sigma);
@@ -63,6 +63,13 @@ void Checker::on_handed_out(NodeId replica, const pbft::Execution& execution) {
   }
   Bytes copy(execution.operation.begin(), execution.operation.end());
   order_.emplace(execution.sigma, Ordered{std::move(copy), model_.execute(execution.operation)});
+}
+
+void Checker::on_restored(NodeId replica, std::uint64_t sequence) {
+  const pbft::Sigma last = (sequence << 16) | 0xffff;
+  last_of_replica_[replica] = last;
+  std::erase_if(executed_by_replica_[replica],
+                [&](const auto& executed) { return executed.second > last; });
 }
 
 void Checker::on_submitted(Call& call) {
@@ -142,11 +149,6 @@ void Checker::on_status(NodeId replica, const pbft::ReplicaStatus& status) {
     fail(who() + " keeps " + std::to_string(status.log_batches) + " batches");
   }
   if (status.state == pbft::ReplicaState::diverged) fail(who() + " has diverged");
-  // Where all batches are kept, nobody needs more than retransmission.
-  if (status.state == pbft::ReplicaState::needs_state_transfer &&
-      scenario_.replica.retained_batches >= 512) {
-    fail(who() + " gives up although all it lacks is retained");
-  }
 }
 
 }  // namespace prophecy::simulation

@@ -2,7 +2,8 @@
 //
 //  - No two correct replicas execute different requests at one place in the order, and each
 //    executes in that order.
-//  - No request is executed twice by one replica.
+//  - No request is executed twice by one replica, but for those that it undid by going back to a
+//    checkpoint.
 //  - An agreed ordered answer is that of the sequential history at its place, which comes after
 //    the places of all calls that were completed before it was submitted.
 //  - A read outside the order shows a state of the history; no older one than was completed
@@ -15,7 +16,6 @@
 
 #include <cstdint>
 #include <map>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -46,6 +46,8 @@ class Checker {
   explicit Checker(const Scenario& scenario);
 
   void on_handed_out(NodeId replica, const pbft::Execution& execution);
+  // It is in the state behind this sequence number, whatever it executed before.
+  void on_restored(NodeId replica, std::uint64_t sequence);
   void on_submitted(Call& call);
   void on_completed(const Call& call, const pbft::Completion& completion);
   void on_refuted(NodeId replica);
@@ -74,7 +76,7 @@ class Checker {
   RegisterService model_;
   std::map<pbft::Sigma, Ordered> order_;
   std::map<NodeId, pbft::Sigma> last_of_replica_;
-  std::map<NodeId, std::set<std::uint64_t>> executed_by_replica_;
+  std::map<NodeId, std::map<std::uint64_t, pbft::Sigma>> executed_by_replica_;  // by operation
   pbft::Sigma completed_sigma_ = 0;
   std::map<std::uint8_t, std::uint64_t> completed_version_;  // by register
   std::string violation_;

@@ -52,6 +52,9 @@ void Coverage::add(const Coverage& other) {
   views_entered += other.views_entered;
   runs_with_new_view += other.runs_with_new_view;
   contents_fetched += other.contents_fetched;
+  restarts += other.restarts;
+  states_restored += other.states_restored;
+  parts_fetched += other.parts_fetched;
   frames += other.frames;
   steps += other.steps;
   add_each(ingredients, other.ingredients);
@@ -64,7 +67,9 @@ std::string describe(const Coverage& coverage) {
   out << coverage.requests_ordered << " requests ordered, " << coverage.calls_agreed
       << " calls agreed, " << coverage.checkpoints << " stable checkpoints, "
       << coverage.views_entered << " views entered in " << coverage.runs_with_new_view << " runs, "
-      << coverage.contents_fetched << " contents fetched, " << coverage.frames << " frames, "
+      << coverage.contents_fetched << " contents fetched, " << coverage.restarts << " restarts, "
+      << coverage.states_restored << " states restored, " << coverage.parts_fetched
+      << " parts fetched, " << coverage.frames << " frames, "
       << coverage.steps << " steps\n"
       << coverage.excused_runs << " runs with too many replicas behind to ask for liveness\n";
   write<IngredientKind>(out, "runs with", coverage.ingredients);

@@ -19,6 +19,9 @@ struct Coverage {
   std::uint64_t views_entered = 0;  // at each replica
   std::uint64_t runs_with_new_view = 0;
   std::uint64_t contents_fetched = 0;  // of batches known by their digest
+  std::uint64_t restarts = 0;
+  std::uint64_t states_restored = 0;
+  std::uint64_t parts_fetched = 0;
   std::uint64_t frames = 0;
   std::uint64_t steps = 0;
   // Runs in which it occurs.

@@ -92,7 +92,9 @@ std::string fields(pbft::MessageType type, ByteView frame, std::uint32_t replica
     }
     case pbft::MessageType::checkpoint: {
       const auto m = pbft::decode_checkpoint(frame);
-      return m ? "#" + std::to_string(m->sequence) + " " + brief(m->order) : malformed;
+      return m ? "#" + std::to_string(m->sequence) + " " + brief(m->order) + " replies " +
+                     brief(m->replies) + " state " + brief(m->service)
+               : malformed;
     }
     case pbft::MessageType::status: {
       const auto m = pbft::decode_status(frame, replicas);

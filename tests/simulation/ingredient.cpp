@@ -36,7 +36,8 @@ std::string interval(const Ingredient& ingredient) {
 std::string_view to_string(IngredientKind kind) {
   static constexpr std::array<std::string_view, kIngredientKinds> kNames = {
       "calls",      "large results", "impatience", "loss",  "repetition",
-      "corruption", "lateness",      "partition",  "crash", "read failures",
+      "corruption", "lateness",      "partition",  "crash", "restart", "power loss", "lost disk",
+      "lost service", "wrong service", "read failures",
       "clock",      "misconduct",    "bad client"};
   return name_of(kNames, kind);
 }
@@ -78,6 +79,21 @@ std::string describe(const Ingredient& ingredient) {
       break;
     case IngredientKind::crash:
       out << "replica " << ingredient.node << " crashes";
+      break;
+    case IngredientKind::restart:
+      out << "replica " << ingredient.node << " is down";
+      break;
+    case IngredientKind::power_loss:
+      out << "replicas " << bits(ingredient.nodes) << " are without power";
+      break;
+    case IngredientKind::lost_disk:
+      out << "replica " << ingredient.node << " is down and loses its disk";
+      break;
+    case IngredientKind::lost_service:
+      out << "the service of replica " << ingredient.node << " loses its state";
+      break;
+    case IngredientKind::wrong_service:
+      out << "the service of replica " << ingredient.node << " loses its state unnoticed";
       break;
     case IngredientKind::partition:
       out << "replicas " << bits(ingredient.nodes) << " are cut off";

@@ -20,7 +20,12 @@ enum class IngredientKind : std::uint8_t {
   corruption,
   lateness,  // a share of the frames comes far behind later ones
   partition,
-  crash,
+  crash,       // for good
+  restart,     // the process ends, and is started again with its disk
+  power_loss,  // likewise, of several machines at once: what was not synced is gone
+  lost_disk,   // restarted without it; only while so few are faulty that one more may be
+  lost_service,   // its state is gone, which the replica is told, until it can be restored
+  wrong_service,  // its state is gone, and nobody is told
   read_failures,  // replicas whose service fails reads at times
   clock,          // a node's clock is off and runs fast or slow
   misconduct,     // a replica does not behave as it should, see behaviours/
@@ -86,7 +91,8 @@ struct Ingredient {
 
   [[nodiscard]] bool is_active(TimePoint now) const { return now >= from && now < until; }
   [[nodiscard]] bool is_lie() const {
-    return kind == IngredientKind::misconduct && behaviour >= kFirstLie;
+    return (kind == IngredientKind::misconduct && behaviour >= kFirstLie) ||
+           kind == IngredientKind::wrong_service;
   }
 };
 

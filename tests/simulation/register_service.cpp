@@ -1,5 +1,6 @@
 #include "simulation/register_service.hpp"
 
+#include "base/assert.hpp"
 #include "base/codec.hpp"
 
 namespace prophecy::simulation {
@@ -57,6 +58,60 @@ Bytes RegisterService::execute(ByteView encoded) {
   writer.raw(states.back().chain);
   bytes.resize(bytes.size() + operation.result_size, static_cast<std::uint8_t>(operation.id));
   return bytes;
+}
+
+Bytes RegisterService::state() const {
+  Bytes bytes;
+  Writer writer(bytes);
+  for (const auto& [key, states] : registers_) {
+    if (states.back().version == 0) continue;  // has never been written
+    writer.integer(key);
+    writer.integer(states.back().version);
+    writer.raw(states.back().chain);
+  }
+  return bytes;
+}
+
+void RegisterService::restore(ByteView state) {
+  registers_.clear();
+  Reader reader(state);
+  while (reader.remaining() > 0) {
+    const auto key = reader.integer<std::uint8_t>();
+    RegisterState last;
+    last.version = reader.integer<std::uint64_t>();
+    reader.fixed(last.chain);
+    registers_[key].push_back(last);
+  }
+}
+
+pbft::Digest RegisterService::keep_state(pbft::PartStore& parts) const {
+  constexpr std::size_t kRegisterSize = 1 + 8 + sizeof(Sha256::Digest);
+  const auto keep = [&](const std::vector<pbft::Digest>& children, ByteView payload) {
+    const Bytes part = pbft::encode_part(children, payload);
+    const pbft::Digest digest = sha256(part);
+    ASSERT(parts.keep(digest, part));
+    return digest;
+  };
+  const Bytes all = state();
+  std::vector<pbft::Digest> children;
+  for (std::size_t at = 0; at < all.size(); at += kRegisterSize)
+    children.push_back(keep({}, ByteView(all).subspan(at, kRegisterSize)));
+  return keep(children, {});
+}
+
+bool RegisterService::restore_from(const pbft::PartStore& parts, const pbft::Digest& root) {
+  const auto top = parts.read(root);
+  if (!top) return false;
+  Bytes all;
+  const auto above = pbft::decode_part(*top);
+  for (const pbft::Digest& child : above->children) {
+    const auto part = parts.read(child);
+    if (!part) return false;
+    const auto below = pbft::decode_part(*part);
+    all.insert(all.end(), below->payload.begin(), below->payload.end());
+  }
+  restore(all);
+  return true;
 }
 
 const std::vector<RegisterState>& RegisterService::history(std::uint8_t key) {

@@ -10,6 +10,7 @@
 
 #include "base/bytes.hpp"
 #include "base/digest.hpp"
+#include "pbft/core/part_store.hpp"
 
 namespace prophecy::simulation {
 
@@ -42,6 +43,14 @@ class RegisterService {
   Bytes execute(ByteView operation);
   // All states that the register has had, by version.
   [[nodiscard]] const std::vector<RegisterState>& history(std::uint8_t key);
+
+  // Where the registers are, without how they got there.
+  [[nodiscard]] Bytes state() const;
+  void restore(ByteView state);
+  // As parts: one for each register, and one above them. Yields the root.
+  pbft::Digest keep_state(pbft::PartStore& parts) const;
+  // False, and nothing is changed, when a part is missing.
+  bool restore_from(const pbft::PartStore& parts, const pbft::Digest& root);
 
  private:
   std::map<std::uint8_t, std::vector<RegisterState>> registers_;

@@ -5,6 +5,15 @@
 #include "simulation/defects.hpp"
 
 namespace prophecy::simulation {
+namespace {
+
+constexpr std::uint64_t kWallClockAtStart = 1'000'000;
+
+}  // namespace
+
+ReplicaHost::Process::Process(const Scenario& scenario, const pbft::KeyRing& keys,
+                              pbft::PartStore& parts)
+    : replica(scenario.replica, keys, parts, replica_rule(scenario.canary, scenario.faults)) {}
 
 ReplicaHost::ReplicaHost(const Scenario& scenario, const pbft::KeyRing& keys, Scheduler& scheduler,
                          Checker& checker, Send send)
@@ -16,7 +25,6 @@ ReplicaHost::ReplicaHost(const Scenario& scenario, const pbft::KeyRing& keys, Sc
       checker_(checker),
       send_(std::move(send)),
       clock_(clock_of(scenario, keys.self())),
-      replica_(scenario.replica, keys, replica_rule(scenario.canary, scenario.faults)),
       misconduct_(scenario, keys) {
   for (const Ingredient& ingredient : scenario.ingredients) {
     const bool reads = ingredient.kind == IngredientKind::read_failures;
@@ -25,32 +33,143 @@ ReplicaHost::ReplicaHost(const Scenario& scenario, const pbft::KeyRing& keys, Sc
 }
 
 void ReplicaHost::start() {
-  arm();
+  process_ = std::make_shared<Process>(scenario_, keys_, disk_.parts());
+  pbft::ReplicaStart start;
+  start.records = disk_.records();
+  const bool is_defect = scenario_.canary == Canary::forgets_at_once;
+  if (disk_.is_lost() && !is_defect) start.memory = pbft::ReplicaStart::Memory::lost;
+  const auto ms = std::chrono::duration_cast<milliseconds>(now().time_since_epoch()).count();
+  start.wall_clock = kWallClockAtStart + static_cast<std::uint64_t>(ms);
+  last_commit_ = scheduler_.now();
+  with_core([&](pbft::ReplicaActions& actions) {
+    if (!process_->replica.start(start, now(), actions)) checker_.fail("a journal is not readable");
+  });
+}
+
+void ReplicaHost::crash(bool power_loss) {
+  if (crashed()) return;
+  disk_.crash(random_, power_loss);
+  process_.reset();
+}
+
+void ReplicaHost::restart() {
+  if (!crashed()) return;
+  ++restarts_;
+  start();
+}
+
+void ReplicaHost::lose_disk() {
+  disk_.lose_everything();
+  status_.silent_until = UINT64_MAX;  // until it has started
+}
+
+void ReplicaHost::lose_service(bool told) {
+  service_.restore(RegisterService().state());
+  if (told && !crashed()) {
+    with_core([&](pbft::ReplicaActions& actions) {
+      process_->replica.on_service_state(true, now(), actions);
+    });
+  }
+}
+
+void ReplicaHost::service_is_back() {
+  if (crashed()) return;
+  with_core([&](pbft::ReplicaActions& actions) {
+    process_->replica.on_service_state(false, now(), actions);
+  });
+}
+
+void ReplicaHost::later(Duration delay, std::function<void()> what) {
+  scheduler_.after(delay, [process = Handle(process_), what = std::move(what)] {
+    if (!process.expired()) what();
+  });
 }
 
 void ReplicaHost::on_frame(const pbft::Frame& frame) {
-  if (crashed_ || !misconduct_.receive(frame, scheduler_.now())) return;
-  pbft::ReplicaActions actions;
-  replica_.on_frame(*frame, now(), actions);
-  if (scenario_.canary == Canary::votes_in_left_view) {
-    for (const pbft::Frame& vote : votes_in_left_view(*frame, replica_.status(), keys_)) {
+  if (crashed() || !misconduct_.receive(frame, scheduler_.now())) return;
+  with_core([&](pbft::ReplicaActions& actions) {
+    process_->replica.on_frame(*frame, now(), actions);
+    if (scenario_.canary != Canary::votes_in_left_view) return;
+    for (const pbft::Frame& vote : votes_in_left_view(*frame, process_->replica.status(), keys_)) {
       for (NodeId to = 0; to < keys_.replicas(); ++to)
         actions.sends.push_back({to, 0, vote});
     }
-  }
+  });
+}
+
+void ReplicaHost::with_core(const std::function<void(pbft::ReplicaActions&)>& event) {
+  pbft::ReplicaActions actions;
+  event(actions);
+  status_ = process_->replica.status();
+  counters_ = process_->replica.counters();
+  checker_.on_status(self_, status_);
   carry_out(actions);
+  arm();
 }
 
 void ReplicaHost::carry_out(pbft::ReplicaActions& actions) {
+  if (scenario_.canary == Canary::no_durable_vote) {
+    std::erase_if(actions.writes, [](const pbft::DurableWrite& write) {
+      return write.key.front() == 'p' || write.key.front() == 'q';
+    });
+  }
+  answer(actions);
+  if (actions.writes.empty() && process_->commits_pending == 0) return perform(actions);
+  const bool writes = !actions.writes.empty();
+  if (writes) {
+    Duration delay = microseconds(random_.between(50, 2000));
+    if (random_.chance(3)) delay += milliseconds(random_.below(40));
+    last_commit_ = std::max(last_commit_, scheduler_.now() + delay);
+    disk_.hand_in(actions.writes);
+  }
+  ++process_->commits_pending;
+  later(last_commit_ - scheduler_.now(), [this, writes, actions = std::move(actions)] {
+    --process_->commits_pending;
+    if (writes) disk_.pending_lasts();
+    perform(actions);
+  });
+}
+
+void ReplicaHost::perform(const pbft::ReplicaActions& actions) {
   for (const pbft::Outgoing& outgoing : actions.sends)
     send(outgoing);
+  std::vector<pbft::Execution> executions = actions.executions;
   if (scenario_.canary == Canary::no_session_check) {
-    actions.executions = with_repeated(actions.executions, keys_.replicas());
+    executions = with_repeated(executions, keys_.replicas());
   }
-  for (const pbft::Execution& execution : actions.executions)
+  for (const pbft::Execution& execution : executions)
     run(execution);
-  checker_.on_status(self_, replica_.status());
-  arm();
+  if (actions.flush_parts) {
+    later(microseconds(random_.between(10, 5000)), [this] {
+      disk_.flush_parts();
+      with_core([&](pbft::ReplicaActions& more) {
+        process_->replica.on_parts_flushed(true, now(), more);
+      });
+    });
+  }
+}
+
+// Snapshots and restores come when nothing is executed, so they may overtake what waits for the
+// disk: nothing of it touches the service.
+void ReplicaHost::answer(const pbft::ReplicaActions& actions) {
+  const auto delay = [&] { return microseconds(random_.between(10, 5000)); };
+  if (actions.snapshot) {
+    later(delay(), [this] {
+      const pbft::Digest root = service_.keep_state(disk_.parts());
+      with_core([&](pbft::ReplicaActions& more) {
+        process_->replica.on_snapshot(root, now(), more);
+      });
+    });
+  }
+  if (actions.restore) {
+    later(delay(), [this, restore = *actions.restore] {
+      const bool done = service_.restore_from(disk_.parts(), restore.service);
+      if (done) checker_.on_restored(self_, restore.sequence);
+      with_core([&](pbft::ReplicaActions& more) {
+        process_->replica.on_restored(done, now(), more);
+      });
+    });
+  }
 }
 
 void ReplicaHost::send(const pbft::Outgoing& outgoing) {
@@ -71,7 +190,7 @@ void ReplicaHost::run(const pbft::Execution& execution) {
   const auto status = fails ? pbft::ExecutionStatus::unavailable : pbft::ExecutionStatus::done;
   if (execution.read_only) {
     // Whatever a faulty client calls a read changes nothing.
-    scheduler_.after(delay, [this, reads, status, execution] {
+    later(delay, [this, reads, status, execution] {
       finish(execution.id, status, reads ? service_.execute(execution.operation) : Bytes{});
     });
     return;
@@ -82,7 +201,7 @@ void ReplicaHost::run(const pbft::Execution& execution) {
   }
   Bytes result = execute(execution.operation);
   if (execution.id == 0) return;  // repeated by a defect, see with_repeated()
-  scheduler_.after(delay, [this, id = execution.id, status, result = std::move(result)] {
+  later(delay, [this, id = execution.id, status, result = std::move(result)] {
     finish(id, status, result);
   });
 }
@@ -103,24 +222,22 @@ Bytes ReplicaHost::execute(ByteView encoded) {
 }
 
 void ReplicaHost::finish(std::uint64_t id, pbft::ExecutionStatus status, Bytes result) {
-  if (crashed_) return;
-  pbft::ReplicaActions actions;
-  replica_.on_executed(id, status, std::move(result), now(), actions);
-  carry_out(actions);
+  with_core([&](pbft::ReplicaActions& actions) {
+    process_->replica.on_executed(id, status, std::move(result), now(), actions);
+  });
 }
 
 void ReplicaHost::arm() {
-  const TimePoint shown = replica_.next_timer();
-  if (crashed_ || shown == TimePoint::max()) return;
+  const TimePoint shown = process_->replica.next_timer();
+  if (shown == TimePoint::max()) return;
   const TimePoint wanted = clock_.when_it_shows(shown);
-  if (wanted >= armed_for_) return;
-  armed_for_ = std::max(wanted, scheduler_.now());
-  scheduler_.at(armed_for_, [this, time = armed_for_] {
-    if (crashed_ || armed_for_ != time) return;
-    armed_for_ = TimePoint::max();
-    pbft::ReplicaActions actions;
-    replica_.on_tick(now(), actions);
-    carry_out(actions);
+  TimePoint& armed_for = process_->armed_for;
+  if (wanted >= armed_for) return;
+  armed_for = std::max(wanted, scheduler_.now());
+  later(armed_for - scheduler_.now(), [this, time = armed_for] {
+    if (process_->armed_for != time) return;
+    process_->armed_for = TimePoint::max();
+    with_core([&](pbft::ReplicaActions& actions) { process_->replica.on_tick(now(), actions); });
   });
 }
 

@@ -1,11 +1,15 @@
-// One replica of a run: the real protocol core, a register service that takes its time, a clock of
-// its own, and what the scenario does to them.
+// One replica of a run: the real protocol core, a register service that takes its time, a disk, a
+// clock of its own, and what the scenario does to them.
+//
+// What the core wants sent and executed waits until what it has written lasts, as in the real shell.
 #pragma once
 
 #include <functional>
+#include <memory>
 
 #include "pbft/core/replica.hpp"
 #include "simulation/checker.hpp"
+#include "simulation/disk.hpp"
 #include "simulation/misconduct.hpp"
 #include "simulation/node_clock.hpp"
 #include "simulation/random.hpp"
@@ -22,14 +26,39 @@ class ReplicaHost {
               Checker& checker, Send send);
 
   void start();
-  void crash() { crashed_ = true; }
-  [[nodiscard]] bool crashed() const { return crashed_; }
+  // For good, or until restart().
+  void crash(bool power_loss = false);
+  void restart();
+  void lose_disk();
+  // The service is something else from now on. Told: the core knows that it cannot be relied on.
+  void lose_service(bool told);
+  void service_is_back();
+  [[nodiscard]] bool crashed() const { return process_ == nullptr; }
   void on_frame(const pbft::Frame& frame);
-  [[nodiscard]] const pbft::Replica& replica() const { return replica_; }
+  // As of the crash, if it is down.
+  [[nodiscard]] const pbft::ReplicaStatus& status() const { return status_; }
+  [[nodiscard]] const pbft::ReplicaCounters& counters() const { return counters_; }
+  [[nodiscard]] Bytes service_state() const { return service_.state(); }
+  [[nodiscard]] std::uint64_t restarts() const { return restarts_; }
 
  private:
+  // What is gone with a crash.
+  struct Process {
+    Process(const Scenario& scenario, const pbft::KeyRing& keys, pbft::PartStore& parts);
+    pbft::Replica replica;
+    std::uint64_t commits_pending = 0;
+    TimePoint armed_for = TimePoint::max();  // of the scheduler
+  };
+  using Handle = std::weak_ptr<Process>;
+
   [[nodiscard]] TimePoint now() const { return clock_.shown_at(scheduler_.now()); }
+  // Later, unless the process has ended by then.
+  void later(Duration delay, std::function<void()> what);
+  // Hands an event to the core, and does what it asks for.
+  void with_core(const std::function<void(pbft::ReplicaActions&)>& event);
   void carry_out(pbft::ReplicaActions& actions);
+  void perform(const pbft::ReplicaActions& actions);
+  void answer(const pbft::ReplicaActions& actions);
   void send(const pbft::Outgoing& outgoing);
   void run(const pbft::Execution& execution);
   Bytes execute(ByteView operation);
@@ -44,12 +73,15 @@ class ReplicaHost {
   Checker& checker_;
   Send send_;
   NodeClock clock_;
-  pbft::Replica replica_;
+  Disk disk_;
   RegisterService service_;
   Misconduct misconduct_;
   bool fails_reads_ = false;
-  bool crashed_ = false;
-  TimePoint armed_for_ = TimePoint::max();  // of the scheduler
+  std::uint64_t restarts_ = 0;
+  TimePoint last_commit_{};
+  std::shared_ptr<Process> process_;
+  pbft::ReplicaStatus status_;
+  pbft::ReplicaCounters counters_;
 };
 
 }  // namespace prophecy::simulation

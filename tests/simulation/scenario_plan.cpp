@@ -50,6 +50,7 @@ class Planner {
   void plan_misconduct_in_turn();
   void plan_network();
   void plan_partitions();
+  void plan_accidents();
   void plan_clocks();
   void plan_load();
   void plan_read_failures();
@@ -58,9 +59,6 @@ class Planner {
 
   Random random_;
   Scenario scenario_;
-  // Replicas that fall behind for good cannot come back yet (state transfer), so a plan either
-  // keeps all batches, and may cut off anybody, or disturbs only such as may fail altogether.
-  bool keeps_all_ = true;
   std::uint64_t liars_ = 0;
   std::uint64_t crashed_ = 0;
 };
@@ -102,7 +100,6 @@ void Planner::plan_size() {
   const std::uint64_t size = random_.below(100);
   scenario_.faults = size < 60 ? 1 : size < 85 ? 2 : size < 95 ? 3 : 4;
   if (scenario_.canary != Canary::none) scenario_.faults = 1;
-  keeps_all_ = scenario_.canary != Canary::none || random_.chance(70);
 }
 
 void Planner::plan_settings() {
@@ -113,7 +110,7 @@ void Planner::plan_settings() {
   settings.checkpoint_interval = random_.between(1, 6);
   settings.checkpoint_bytes = random_.chance(30) ? random_.between(10, 60) : 1 << 20;
   settings.window = settings.checkpoint_interval * random_.between(2, 4);
-  settings.retained_batches = keeps_all_ ? 512 : random_.between(16, 32);
+  settings.retained_batches = random_.chance(50) ? 512 : random_.below(32);
   settings.view_change_timeout = milliseconds(random_.between(100, 500));
   settings.view_change_timeout_max = seconds(4);
   if (random_.chance(20)) settings.cached_reply_bytes_max = kTightReplyCache;
@@ -133,6 +130,7 @@ void Planner::plan_faulty() {
     crash.from = at(random_.between(0, 400));
   }
   plan_lies(liars_);
+  plan_accidents();
 }
 
 void Planner::plan_lies(std::uint64_t liars) {
@@ -155,11 +153,10 @@ void Planner::plan_lies(std::uint64_t liars) {
 void Planner::plan_misconduct_in_turn() {
   const std::uint32_t places = scenario_.faults - count(liars_ | crashed_);
   if (places == 0 || !random_.chance(60)) return;
-  const std::uint64_t always = pick(places, liars_ | crashed_);
   std::uint64_t from = random_.below(200);
   while (from < kHealedAtMs) {
     const std::uint64_t until = from + random_.between(50, 500);
-    const std::uint64_t now = keeps_all_ ? pick(places, liars_ | crashed_) : always;
+    const std::uint64_t now = pick(places, liars_ | crashed_);
     const bool last = until >= kHealedAtMs;
     for (std::uint64_t rest = now; rest != 0; rest &= rest - 1) {
       const std::uint64_t several = random_.between(1, 2);
@@ -176,7 +173,6 @@ void Planner::plan_misconduct_in_turn() {
 void Planner::plan_network() {
   if (!random_.chance(70)) return;
   add_share(IngredientKind::repetition, random_.below(10));
-  if (!keeps_all_) return;
   add_share(IngredientKind::loss, random_.below(30));
   add_share(IngredientKind::corruption, random_.below(10));
   add_share(IngredientKind::lateness, random_.below(20));
@@ -184,25 +180,49 @@ void Planner::plan_network() {
 
 void Planner::plan_partitions() {
   const std::uint64_t several = random_.below(3);
-  const std::uint64_t faulty = liars_ | crashed_;
-  const std::uint32_t spare = scenario_.faults - count(faulty);
-  // Where batches are forgotten, the same few have to bear all that happens.
-  std::uint64_t victims = keeps_all_ ? 0 : pick(spare, faulty);
-  for (const Ingredient& ingredient : scenario_.ingredients) {
-    const bool in_turn = ingredient.kind == IngredientKind::misconduct && !keeps_all_ &&
-                         (faulty & bit(ingredient.node)) == 0;
-    if (in_turn) victims = 0;
-  }
   for (std::uint64_t i = 0; i < several; ++i) {
     const std::uint64_t from = random_.below(400);
     const std::uint64_t until = from + random_.between(50, 500);
-    const std::uint64_t cut_off =
-        keeps_all_ ? random_.below(std::uint64_t{1} << scenario_.replicas()) : victims;
+    const std::uint64_t cut_off = random_.below(std::uint64_t{1} << scenario_.replicas());
     if (cut_off == 0) continue;
     Ingredient& partition = add(IngredientKind::partition);
     partition.from = at(from);
     partition.until = at(until);
     partition.nodes = cut_off;
+  }
+}
+
+// Disks that are intact make nobody faulty, so this may befall anybody, and all at once.
+void Planner::plan_accidents() {
+  const auto befall = [&](IngredientKind kind) -> Ingredient& {
+    const std::uint64_t from = random_.below(kHealedAtMs - 300);
+    Ingredient& accident = add(kind);
+    accident.node = static_cast<NodeId>(random_.below(scenario_.replicas()));
+    accident.from = at(from);
+    accident.until = at(from + random_.between(10, 300));
+    return accident;
+  };
+  if (random_.chance(40)) {
+    const std::uint64_t several = random_.between(1, 5);
+    for (std::uint64_t i = 0; i < several; ++i)
+      befall(IngredientKind::restart);
+  }
+  if (random_.chance(25)) {
+    Ingredient& dark = befall(IngredientKind::power_loss);
+    const std::uint64_t all = (std::uint64_t{1} << scenario_.replicas()) - 1;
+    dark.nodes = random_.chance(50) ? all : random_.next() & all;
+  }
+  if (random_.chance(30)) {
+    const std::uint64_t several = random_.between(1, 3);
+    for (std::uint64_t i = 0; i < several; ++i)
+      befall(IngredientKind::lost_disk);
+  }
+  if (random_.chance(20)) befall(IngredientKind::lost_service);
+  if (scenario_.faults > count(liars_ | crashed_) && random_.chance(20)) {
+    Ingredient& wrong = befall(IngredientKind::wrong_service);
+    wrong.node = static_cast<NodeId>(std::countr_zero(pick(1, liars_ | crashed_)));
+    wrong.until = TimePoint::max();
+    liars_ |= bit(wrong.node);
   }
 }
 
@@ -306,6 +326,24 @@ void Planner::plan_canary() {
     case Canary::votes_in_left_view:
       disturb();
       add_misconduct(0, BehaviourKind::slow, 0, kHealedAtMs);
+      break;
+    case Canary::no_durable_vote:
+      disturb();
+      for (std::uint64_t i = 0; i < 4; ++i) {
+        Ingredient& dark = add(IngredientKind::power_loss);
+        dark.nodes = random_.next() & 15;
+        dark.from = at(50 + 200 * i + random_.below(100));
+        dark.until = dark.from + milliseconds(random_.between(5, 50));
+      }
+      break;
+    case Canary::forgets_at_once:
+      disturb();
+      for (std::uint64_t i = 0; i < 12; ++i) {
+        Ingredient& lost = add(IngredientKind::lost_disk);
+        lost.node = static_cast<NodeId>(random_.below(4));
+        lost.from = at(20 + 60 * i + random_.below(40));
+        lost.until = lost.from + milliseconds(random_.between(1, 10));
+      }
       break;
     case Canary::no_session_check:
       add_misconduct(0, BehaviourKind::ordering_junk, 0, 0);

@@ -15,8 +15,7 @@ constexpr Duration kCatchUpTime = seconds(10);
 constexpr std::uint64_t kStepsMax = 5'000'000;
 
 bool takes_part(const ReplicaHost& host) {
-  const pbft::ReplicaState state = host.replica().status().state;
-  return state == pbft::ReplicaState::normal || state == pbft::ReplicaState::changing_view;
+  return host.status().state != pbft::ReplicaState::diverged;
 }
 
 }  // namespace
@@ -66,6 +65,73 @@ void World::announce(const Ingredient& ingredient) {
   scheduler_.at(ingredient.until, [this, text] { trace_.line("ends: " + text); });
 }
 
+void World::plan_accident(const Ingredient& ingredient) {
+  const auto at = [&](TimePoint time, void (World::*what)(const Ingredient&)) {
+    scheduler_.at(time, [this, ingredient, what] { (this->*what)(ingredient); });
+  };
+  switch (ingredient.kind) {
+    case IngredientKind::crash:
+    case IngredientKind::restart:
+    case IngredientKind::power_loss:
+    case IngredientKind::lost_disk:
+    case IngredientKind::lost_service:
+    case IngredientKind::wrong_service:
+      at(ingredient.from, &World::strike);
+      if (ingredient.until != TimePoint::max()) at(ingredient.until, &World::mend);
+      break;
+    default:
+      break;
+  }
+}
+
+void World::strike(const Ingredient& ingredient) {
+  switch (ingredient.kind) {
+    case IngredientKind::power_loss:
+      for (NodeId node = 0; node < replicas_.size(); ++node) {
+        if (contains(ingredient.nodes, node)) replicas_[node]->crash(true);
+      }
+      return;
+    case IngredientKind::lost_disk:
+      if (!one_more_may_be_faulty()) return;
+      replicas_[ingredient.node]->crash(true);
+      replicas_[ingredient.node]->lose_disk();
+      return;
+    case IngredientKind::wrong_service:
+      unnoticed_at_[ingredient.node] = replicas_[ingredient.node]->status().last_executed;
+      [[fallthrough]];
+    case IngredientKind::lost_service:
+      return replicas_[ingredient.node]->lose_service(ingredient.kind ==
+                                                      IngredientKind::lost_service);
+    default:
+      return replicas_[ingredient.node]->crash();
+  }
+}
+
+void World::mend(const Ingredient& ingredient) {
+  if (ingredient.kind == IngredientKind::lost_service) {
+    return replicas_[ingredient.node]->service_is_back();
+  }
+  for (NodeId node = 0; node < replicas_.size(); ++node) {
+    const bool down = node == ingredient.node || contains(ingredient.nodes, node);
+    const Ingredient* for_good = scenario_.find(IngredientKind::crash, node);
+    if (down && (for_good == nullptr || for_good->from > scheduler_.now())) {
+      replicas_[node]->restart();
+    }
+  }
+}
+
+// Who has lost its memory is one of the f until it votes again.
+bool World::one_more_may_be_faulty() const {
+  std::uint64_t faulty = scenario_.liars() | scenario_.faulty_in_the_end();
+  for (NodeId node = 0; node < replicas_.size(); ++node) {
+    const pbft::ReplicaStatus& status = replicas_[node]->status();
+    if (status.silent_until > 0 || status.recovery != pbft::RecoveryState::none) {
+      faulty |= std::uint64_t{1} << node;
+    }
+  }
+  return static_cast<std::uint32_t>(std::popcount(faulty)) < scenario_.faults;
+}
+
 // What a frame says of its sender has to be proved by its MAC.
 void World::deliver(NodeId to, const pbft::Frame& frame) {
   if (to < replicas_.size()) {
@@ -94,8 +160,7 @@ RunResult World::run() {
     client->start();
   for (const Ingredient& ingredient : scenario_.ingredients) {
     if (trace_.is_on()) announce(ingredient);
-    if (ingredient.kind != IngredientKind::crash) continue;
-    scheduler_.at(ingredient.from, [this, node = ingredient.node] { replicas_[node]->crash(); });
+    plan_accident(ingredient);
   }
   const TimePoint end = scenario_.healed + kLivenessBound;
   while (!finished() && scheduler_.now() < end && step()) {
@@ -122,10 +187,13 @@ Coverage World::coverage() const {
   for (const auto& client : clients_)
     coverage.calls_agreed += client->agreed();
   for (const auto& replica : replicas_) {
-    const pbft::ReplicaCounters& counters = replica->replica().counters();
+    const pbft::ReplicaCounters& counters = replica->counters();
     coverage.checkpoints += counters.checkpoints_stable;
     coverage.views_entered += counters.views_entered;
     coverage.contents_fetched += counters.contents_fetched;
+    coverage.restarts += replica->restarts();
+    coverage.states_restored += counters.states_restored;
+    coverage.parts_fetched += counters.parts_fetched;
   }
   coverage.runs_with_new_view = coverage.views_entered > 0 ? 1 : 0;
   coverage.frames = network_.frames();
@@ -156,17 +224,31 @@ void World::check_end() {
   }
 }
 
-// Those that have stopped to misbehave are asked as well: their state was always right.
+// Those that have stopped to misbehave are asked as well: their state was always right. Everybody
+// has to have executed everything, to vote again, and to be in the same state.
 std::string World::laggard() const {
   std::uint64_t highest = 0;
   for (const auto& replica : replicas_)
-    highest = std::max(highest, replica->replica().status().last_executed);
+    highest = std::max(highest, replica->status().last_executed);
   const std::uint64_t faulty = scenario_.faulty_in_the_end();
+  const ReplicaHost* first = nullptr;
   for (NodeId node = 0; node < replicas_.size(); ++node) {
-    const std::uint64_t executed = replicas_[node]->replica().status().last_executed;
-    if (contains(faulty, node) || !takes_part(*replicas_[node]) || executed == highest) continue;
-    return "replica " + std::to_string(node) + " has executed " + std::to_string(executed) +
-           " batches of " + std::to_string(highest);
+    const ReplicaHost& replica = *replicas_[node];
+    const pbft::ReplicaStatus& status = replica.status();
+    if (contains(faulty, node) || !takes_part(replica)) continue;
+    const std::string who = "replica " + std::to_string(node);
+    if (status.last_executed != highest) {
+      return who + " has executed " + std::to_string(status.last_executed) + " batches of " +
+             std::to_string(highest);
+    }
+    // A primary that misbehaves need not help it to the checkpoint that it waits for.
+    if (status.silent_until > 0 && !contains(faulty, status.primary)) return who + " does not vote";
+    if (status.recovery != pbft::RecoveryState::none) return who + " has not recovered";
+    // What nobody noticed shows at the next checkpoint.
+    const auto unnoticed = unnoticed_at_.find(node);
+    if (unnoticed != unnoticed_at_.end() && status.last_stable <= unnoticed->second) continue;
+    if (first == nullptr) first = &replica;
+    if (replica.service_state() != first->service_state()) return who + " is in another state";
   }
   return "";
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -33,6 +34,10 @@ class World {
  private:
   void add_nodes();
   void announce(const Ingredient& ingredient);
+  void plan_accident(const Ingredient& ingredient);
+  void strike(const Ingredient& ingredient);
+  void mend(const Ingredient& ingredient);
+  [[nodiscard]] bool one_more_may_be_faulty() const;
   void deliver(NodeId to, const pbft::Frame& frame);
   [[nodiscard]] Keys keys() const;
   [[nodiscard]] bool finished() const;
@@ -52,6 +57,7 @@ class World {
   std::vector<std::unique_ptr<ReplicaHost>> replicas_;
   std::vector<std::unique_ptr<ClientHost>> clients_;
   std::vector<std::unique_ptr<BadClient>> bad_clients_;
+  std::map<NodeId, std::uint64_t> unnoticed_at_;  // what it had executed when its state went wrong
   std::uint64_t steps_ = 0;
 };
 

@@ -67,7 +67,7 @@ pbft::Frame forge(pbft::ViewChangeMessage message, Villain& villain,
     case 5: {  // a checkpoint that never was, certified by itself alone
       message.stable += random.between(1, 20);
       const auto order = villain.draw_digest();
-      kept.push_back(pbft::encode_checkpoint(message.stable, order, order, villain.keys));
+      kept.push_back(pbft::encode_checkpoint(message.stable, order, order, order, villain.keys));
       const std::uint64_t times = random.between(1, villain.replicas());
       message.certificate.assign(times, ByteView(*kept.back()));
       std::erase_if(message.prepared, [&](const auto& r) { return r.sequence <= message.stable; });

@@ -1,0 +1,46 @@
+#include "simulation/disk.hpp"
+
+#include "base/assert.hpp"
+
+namespace prophecy::simulation {
+
+void Disk::commit(const std::vector<pbft::DurableWrite>& writes) {
+  for (const pbft::DurableWrite& write : writes) {
+    if (write.value == nullptr) {
+      records_.erase(write.key);
+    } else {
+      records_[write.key] = *write.value;
+    }
+  }
+}
+
+void Disk::pending_lasts() {
+  ASSERT(!pending_.empty());
+  commit(pending_.front());
+  pending_.erase(pending_.begin());
+}
+
+void Disk::crash(Random& random, bool power_loss) {
+  std::uint64_t kept = random.below(pending_.size() + 1);
+  for (; kept > 0; --kept)
+    pending_lasts();
+  pending_.clear();
+  const Parts parts = power_loss ? flushed_ : parts_->all();
+  parts_ = std::make_unique<pbft::MemoryPartStore>();
+  for (const auto& [digest, part] : parts)
+    ASSERT(parts_->keep(digest, part));
+}
+
+void Disk::lose_everything() {
+  lost_ = true;
+  records_.clear();
+  pending_.clear();
+  flushed_.clear();
+  parts_ = std::make_unique<pbft::MemoryPartStore>();
+}
+
+pbft::StoredRecords Disk::records() const {
+  return {records_.begin(), records_.end()};
+}
+
+}  // namespace prophecy::simulation
