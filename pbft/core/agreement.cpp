@@ -10,9 +10,7 @@
 
 namespace prophecy::pbft {
 
-namespace {
-
-}  // namespace
+namespace {}  // namespace
 
 Agreement::BatchDigests Agreement::digests_of(const PrePrepareMessage& message) {
   BatchDigests digests;
@@ -333,8 +331,7 @@ void Agreement::resume(const Remembered& remembered, ReplicaActions& out) {
     }
     Slot& slot = log_.open(proposed.sequence);
     Frame content = content_of(remembered, proposed.sequence, proposed.batch);
-    if (slot.phase == SlotPhase::empty &&
-        (content != nullptr || proposed.batch == empty_batch())) {
+    if (slot.phase == SlotPhase::empty && (content != nullptr || proposed.batch == empty_batch())) {
       slot.batch = proposed.batch;
       slot.phase = SlotPhase::awaited;
       take_up(slot, std::move(content), out);

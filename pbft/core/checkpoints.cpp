@@ -94,14 +94,14 @@ std::vector<Checkpoints::SignedClaim> Checkpoints::evidence() const {
 }
 
 // Of several that are certified (honest origins may differ), the one with the most claims.
-Digest Checkpoints::certified(Digest CheckpointClaim::* root) const {
+Digest Checkpoints::certified(Digest CheckpointClaim::*root) const {
   const std::vector<SignedClaim> all = evidence();
   Digest best{};
   std::ptrdiff_t most = 0;
   for (const SignedClaim& candidate : all) {
     const Digest& digest = candidate.claim.*root;
-    const auto equal = std::count_if(
-        all.begin(), all.end(), [&](const SignedClaim& c) { return c.claim.*root == digest; });
+    const auto equal = std::count_if(all.begin(), all.end(),
+                                     [&](const SignedClaim& c) { return c.claim.*root == digest; });
     if (digest != Digest{} && equal > most) {
       best = digest;
       most = equal;
@@ -113,9 +113,9 @@ Digest Checkpoints::certified(Digest CheckpointClaim::* root) const {
 CheckpointClaim Checkpoints::stable() const {
   if (stable_sequence_ == 0) return {};
   if (!stable_) {
-    stable_ = CheckpointClaim{stable_sequence_, certificate_.front().claim.order,
-                              certified(&CheckpointClaim::replies),
-                              certified(&CheckpointClaim::service)};
+    stable_ =
+        CheckpointClaim{stable_sequence_, certificate_.front().claim.order,
+                        certified(&CheckpointClaim::replies), certified(&CheckpointClaim::service)};
   }
   return *stable_;
 }
@@ -142,8 +142,13 @@ bool Checkpoints::diverged() const {
 }
 
 void Checkpoints::frames_above(std::uint64_t sequence, std::vector<Frame>& out) const {
+  // Those who signed it may not be there any more to say so again.
+  if (stable_sequence_ > sequence) {
+    for (const SignedClaim& claim : certificate_)
+      out.push_back(claim.frame);
+  }
   for (const SignedClaim& own : own_) {
-    if (own.claim.sequence > sequence) out.push_back(own.frame);
+    if (own.claim.sequence > std::max(sequence, stable_sequence_)) out.push_back(own.frame);
   }
 }
 

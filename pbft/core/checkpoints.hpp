@@ -3,10 +3,10 @@
 //
 // A replica states, after every interval, three digests, each the root of a tree of parts. `order`
 // covers all batches so far and what was executed for whom: 2f+1 equal ones make the checkpoint
-// stable. `replies` and `service` cover what the service answered and what became of its state. They
-// do not make a checkpoint: answers and files of unmodified origins may differ honestly, and must not
-// be able to stop the group. f+1 equal ones *certify* such a root: one is a correct replica's. With
-// them a replica is repaired that lags, or whose service went astray.
+// stable. `replies` and `service` cover what the service answered and what became of its state.
+// They do not make a checkpoint: answers and files of unmodified origins may differ honestly, and
+// must not be able to stop the group. f+1 equal ones *certify* such a root: one is a correct
+// replica's. With them a replica is repaired that lags, or whose service went astray.
 //
 // Claims are signed. Those that made a checkpoint stable are its certificate: they prove it to a
 // replica that was not there.
@@ -74,7 +74,8 @@ class Checkpoints {
   [[nodiscard]] std::uint64_t last_own() const {
     return own_.empty() ? 0 : own_.back().claim.sequence;
   }
-  // Appends the own frames above `sequence`.
+  // Appends what a peer lacks whose last stable checkpoint is at `sequence`: the certificate of a
+  // later one, and the own claims behind that.
   void frames_above(std::uint64_t sequence, std::vector<Frame>& out) const;
 
  private:
@@ -88,7 +89,7 @@ class Checkpoints {
   [[nodiscard]] std::vector<SignedClaim> equal_to(const CheckpointClaim& claim) const;
   // About the stable checkpoint, in the certificate or after it.
   [[nodiscard]] std::vector<SignedClaim> evidence() const;
-  [[nodiscard]] Digest certified(Digest CheckpointClaim::* root) const;
+  [[nodiscard]] Digest certified(Digest CheckpointClaim::*root) const;
 
   QuorumRule quorum_;
   std::vector<std::vector<SignedClaim>> claims_;  // by replica, rising

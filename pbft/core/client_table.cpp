@@ -91,6 +91,7 @@ std::uint64_t ClientTable::keep_result(Session& session, Bytes result) {
   result_bytes_ += result.size();
   session.result = std::move(result);
   session.has_result = true;
+  note_change(session);
   session.older = newest_;
   (newest_ != nullptr ? newest_->newer : oldest_) = &session;
   newest_ = &session;

@@ -53,7 +53,7 @@ struct ReplicaCounters {
   std::uint64_t contents_fetched = 0;      // of batches known by their digest
   std::uint64_t view_changes_started = 0;  // by this replica, at its own or others' instance
   std::uint64_t views_entered = 0;
-  std::uint64_t parts_fetched = 0;         // of checkpoints' states
+  std::uint64_t parts_fetched = 0;  // of checkpoints' states
   std::uint64_t parts_served = 0;
   std::uint64_t states_restored = 0;  // of others, or its own of an earlier checkpoint
   // Checkpoints at which f+1 other replicas had the same replies, or the same state of the service,
@@ -66,8 +66,8 @@ struct ReplicaCounters {
 
 enum class ReplicaState : std::uint8_t {
   normal,
-  changing_view,         // it has asked for the view that it names, and waits for its first message
-  diverged,              // 2f+1 others executed another history; it has stopped voting
+  changing_view,  // it has asked for the view that it names, and waits for its first message
+  diverged,       // 2f+1 others executed another history; it has stopped voting
 };
 [[nodiscard]] std::string_view to_string(ReplicaState state);
 

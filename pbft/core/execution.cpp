@@ -116,7 +116,8 @@ void ExecutionStage::on_executed(std::uint64_t id, ExecutionStatus status, Bytes
   if (status == ExecutionStatus::lost && !pending.read) unreliable_ = true;
 
   // What a service says that may have missed a write is no vote.
-  const bool done = !unreliable_ && status == ExecutionStatus::done && result.size() <= kResultBytesMax;
+  const bool done =
+      !unreliable_ && status == ExecutionStatus::done && result.size() <= kResultBytesMax;
   if (!done) {
     ++context_.counters.executions_unavailable;
     result.clear();
@@ -251,8 +252,8 @@ void ExecutionStage::take_checkpoint(const Digest& service, ReplicaActions& out)
   if (!snapshots_.add(claim)) ++context_.counters.snapshots_failed;
   if (claim.sequence == 0) return;
   context_.journal.executed_to_checkpoint(out);
-  Frame frame = encode_checkpoint(claim.sequence, claim.order, claim.replies, claim.service,
-                                  context_.keys);
+  Frame frame =
+      encode_checkpoint(claim.sequence, claim.order, claim.replies, claim.service, context_.keys);
   context_.send_to_peers(frame, out);
   checkpoints_.keep_own(claim, frame);
   const Checkpoints::Outcome outcome = checkpoints_.record(context_.self, claim, std::move(frame));

@@ -1,7 +1,7 @@
 // What a replica must not forget, or it would contradict itself after a crash: what it has
-// pre-prepared (Q) and prepared (P), in which view it is, and the checkpoint that it can begin from.
-// Written as keys and values that the shell puts on its disk before the frames of the same event
-// leave; read back once, at the start.
+// pre-prepared (Q) and prepared (P), in which view it is, and the checkpoint that it can begin
+// from. Written as keys and values that the shell puts on its disk before the frames of the same
+// event leave; read back once, at the start.
 //
 //   'v'                      view u64, changing u8
 //   'n'                      the frame by which the view began
@@ -10,9 +10,10 @@
 //   'p' sequence             view u64, digest 32
 //   'd' sequence             the digests of the batches from there on that were executed. Written
 //                            before a checkpoint message leaves: so of a stable checkpoint 2f+1
-//                            replicas have the batches on their disks, and a group that was switched
-//                            off as a whole comes back
-//   'k'                      sequence u64, order 32, replies 32, service 32: a checkpoint whose parts
+//                            replicas have the batches on their disks, and a group that was
+//                            switched off as a whole comes back
+//   'k'                      sequence u64, order 32, replies 32, service 32: a checkpoint whose
+//   parts
 //                            are on the disk. Everything up to it is left out.
 //   's'                      count u16, the frames that prove the last stable checkpoint
 //   'm'                      incarnation u64, boot u64, silent until u64, state lost u8

@@ -1,11 +1,13 @@
 // When this replica's state is to be replaced by a checkpoint's, and how it comes by it:
 //
-//   - it lags, and what it lacks is no longer retained by enough peers, or is so much that the state
+//   - it lags, and what it lacks is no longer retained by enough peers, or is so much that the
+//   state
 //     is nearer;
 //   - its own state at a stable checkpoint is not the one that f+1 others have signed: its service
 //     went astray, which the others' answers mask, but which is to be repaired before it is one of
 //     too many;
-//   - its service may have lost a write (its origin was down, or was restarted): then it goes back to
+//   - its service may have lost a write (its origin was down, or was restarted): then it goes back
+//   to
 //     its own last checkpoint, and executes what came behind it once more.
 //
 // Also keeps the checkpoint that a restart begins from up to date on the disk.

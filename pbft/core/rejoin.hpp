@@ -1,17 +1,20 @@
 // A replica that has lost its memory might contradict what it once said, and is one of the f until
 // that is ruled out. How it comes back without a person's help:
 //
-//   asking    It says so, under a new incarnation. Each peer promises to take no view-change message
+//   asking    It says so, under a new incarnation. Each peer promises to take no view-change
+//   message
 //             of an older one, and answers with its view and its newest checkpoint. Of 2f such
-//             pledges at least f+1 are those of correct replicas (it is itself one of the f), and so
-//             one is of every quorum that the replica was ever part of.
-//   silent    Nothing that it said can lie beyond the newest checkpoint among them, plus the window.
+//             pledges at least f+1 are those of correct replicas (it is itself one of the f), and
+//             so one is of every quorum that the replica was ever part of.
+//   silent    Nothing that it said can lie beyond the newest checkpoint among them, plus the
+//   window.
 //             So it votes on nothing until a checkpoint there is stable, and asks for no view; it
-//             executes along meanwhile. The primary proposes empty batches if there is nothing else.
+//             executes along meanwhile. The primary proposes empty batches if there is nothing
+//             else.
 //   member    It votes.
 //
-// If 2f peers have never said anything either, the group is new, and there is nothing to contradict.
-// Otherwise its service may be in any state, and gets one of the group's checkpoints.
+// If 2f peers have never said anything either, the group is new, and there is nothing to
+// contradict. Otherwise its service may be in any state, and gets one of the group's checkpoints.
 //
 // The same idea as recovery in TOCS 2002, section 5, without its trusted hardware: there a replica
 // keeps its memory on disk, here it may be gone.

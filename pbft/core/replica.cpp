@@ -107,9 +107,8 @@ void Replica::Machine::resume(const Remembered& remembered, ReplicaActions& out)
   for (const Frame& frame : remembered.certificate) {
     const auto claim = decode_checkpoint(*frame);
     if (!claim) continue;
-    certificate.push_back({claim->replica,
-                           {claim->sequence, claim->order, claim->replies, claim->service},
-                           frame});
+    certificate.push_back(
+        {claim->replica, {claim->sequence, claim->order, claim->replies, claim->service}, frame});
   }
   if (!certificate.empty()) checkpoints.adopt(std::move(certificate));
   if (remembered.base) log.release_below(remembered.base->sequence + 1);
@@ -191,7 +190,8 @@ bool Replica::Machine::on_checkpoint(ByteView frame) {
   };
   const auto message = decode_checkpoint(frame);
   if (!message) return refuse(DropReason::malformed);
-  if (!is_replica(message->replica, context.quorum.replicas) || message->replica == context.self) {
+  // Its own claim may come back to it within a certificate, after a crash.
+  if (!is_replica(message->replica, context.quorum.replicas)) {
     return refuse(DropReason::unknown_sender);
   }
   const std::uint64_t stable = checkpoints.stable_sequence();
@@ -290,8 +290,8 @@ void Replica::Machine::pump(TimePoint now, ReplicaActions& out) {
 // ask for.
 void Replica::Machine::release() {
   log.note_stable(checkpoints.stable_sequence());
-  const std::uint64_t done = std::min({checkpoints.stable_sequence(),
-                                       context.progress.last_executed, recovery.base()});
+  const std::uint64_t done =
+      std::min({checkpoints.stable_sequence(), context.progress.last_executed, recovery.base()});
   const std::uint64_t retained = context.settings.retained_batches;
   if (done > retained) log.release_below(done - retained + 1);
   while (log.bytes() > context.settings.log_bytes_max / 2 && log.first_retained() <= done) {

@@ -3,9 +3,9 @@
 // and operations to execute. Opens no socket, reads no clock, draws no randomness.
 //
 // Every entry appends to `out`, which the shell carries out and clears: first the writes, all of
-// which are on its disk before a frame of the same call, or of a later one, is sent, or an execution
-// begins. One thread at a time. After each call, next_timer() is when on_tick() is next wanted; it
-// may have moved either way.
+// which are on its disk before a frame of the same call, or of a later one, is sent, or an
+// execution begins. One thread at a time. After each call, next_timer() is when on_tick() is next
+// wanted; it may have moved either way.
 #pragma once
 
 #include <memory>
@@ -23,9 +23,9 @@ namespace prophecy::pbft {
 // With what a replica begins.
 struct ReplicaStart {
   enum class Memory : std::uint8_t {
-    whole,      // `records` are all that it ever wrote, perhaps nothing, in a group that is new
-    lost,       // it may have said things that it does not remember; `records` are empty
-    not_kept,   // the same, and nothing is written either
+    whole,     // `records` are all that it ever wrote, perhaps nothing, in a group that is new
+    lost,      // it may have said things that it does not remember; `records` are empty
+    not_kept,  // the same, and nothing is written either
   };
   Memory memory = Memory::whole;
   StoredRecords records;

@@ -106,12 +106,15 @@ bool Retransmission::on_status(ByteView frame, TimePoint now, ReplicaActions& ou
     return false;
   }
   Peer& peer = peers_[status->replica];
-  // Late, or repeated by somebody: it would be served in place of a newer one.
-  if (status->counter <= peer.counter) {
+  // Late, or repeated by somebody: it would be served in place of a newer one. But a peer that has
+  // gone too far with its counter, and has nothing greater to say, is not to be deaf for ever.
+  if (status->counter <= peer.counter &&
+      now - peer.counted_at < 2 * context_.settings.heartbeat_interval) {
     context_.drop(DropReason::duplicate);
     return true;
   }
   peer.counter = status->counter;
+  peer.counted_at = now;
   learn(*status);
   if (peer.times_served > 0 && now - peer.served_at < context_.settings.status_interval / 2) {
     context_.drop(DropReason::rate_limited);

@@ -36,6 +36,7 @@ class Retransmission {
  private:
   struct Peer {
     std::uint64_t counter = 0;  // of its last Status
+    TimePoint counted_at{};
     std::uint64_t silent_until = 0;
     std::uint64_t carried_until = 0;  // the last such bound that this replica helped to reach
     TimePoint carried_at = TimePoint::min();

@@ -1,5 +1,7 @@
 #include "pbft/core/session_tree.hpp"
 
+#include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "base/codec.hpp"
@@ -9,6 +11,13 @@ namespace prophecy::pbft {
 namespace {
 
 enum class ReplyKind : std::uint8_t { none, done, unavailable };
+enum class ResultForm : std::uint8_t { missing, sized, child };
+
+// So small a result lies in its block: 64 of them still fit into a part.
+constexpr std::size_t kResultInBlockMax = 2048;
+constexpr std::size_t kPieceBytes = 128 * 1024;
+static_assert(kSessionsPerBlock * (kResultInBlockMax + 128 + sizeof(Digest)) < kPartBytesMax);
+static_assert(kResultBytesMax / kPieceBytes < kPartChildrenMax);
 
 // Keeps it, unless it is there. Nothing when that fails.
 std::optional<Digest> keep(std::span<const Digest> children, ByteView payload, PartStore& parts) {
@@ -34,8 +43,22 @@ Bytes order_block(const ClientTable& clients, NodeId client, std::uint32_t block
   return bytes;
 }
 
-Bytes replies_block(const ClientTable& clients, NodeId client, std::uint32_t block) {
+std::optional<Digest> keep_result(ByteView result, PartStore& parts) {
+  if (result.size() <= kPieceBytes) return keep({}, result, parts);
+  std::vector<Digest> pieces;
+  for (std::size_t at = 0; at < result.size(); at += kPieceBytes) {
+    const auto piece =
+        keep({}, result.subspan(at, std::min(kPieceBytes, result.size() - at)), parts);
+    if (!piece) return std::nullopt;
+    pieces.push_back(*piece);
+  }
+  return keep(pieces, {}, parts);
+}
+
+std::optional<Digest> keep_replies_block(const ClientTable& clients, NodeId client,
+                                         std::uint32_t block, PartStore& parts) {
   Bytes bytes;
+  std::vector<Digest> results;
   Writer writer(bytes);
   write_block_head(writer, client, block);
   for (std::uint32_t i = 0; i < kSessionsPerBlock; ++i) {
@@ -48,8 +71,33 @@ Bytes replies_block(const ClientTable& clients, NodeId client, std::uint32_t blo
     if (kind == ReplyKind::none) continue;
     writer.integer(session->sigma);
     writer.raw(session->digest);
+    if (!session->has_result) {
+      writer.integer(static_cast<std::uint8_t>(ResultForm::missing));
+    } else if (session->result.size() <= kResultInBlockMax) {
+      writer.integer(static_cast<std::uint8_t>(ResultForm::sized));
+      writer.sized(session->result);
+    } else {
+      writer.integer(static_cast<std::uint8_t>(ResultForm::child));
+      const auto result = keep_result(session->result, parts);
+      if (!result) return std::nullopt;
+      results.push_back(*result);
+    }
   }
-  return bytes;
+  return keep(results, bytes, parts);
+}
+
+std::optional<Bytes> read_result(const PartStore& parts, const Digest& digest) {
+  const auto bytes = parts.read(digest);
+  const auto part = bytes ? decode_part(*bytes) : std::nullopt;
+  if (!part || part->children.size() > kResultBytesMax / kPieceBytes + 1) return std::nullopt;
+  Bytes result(part->payload.begin(), part->payload.end());
+  for (const Digest& child : part->children) {
+    const auto piece_bytes = parts.read(child);
+    const auto piece = piece_bytes ? decode_part(*piece_bytes) : std::nullopt;
+    if (!piece) return std::nullopt;
+    result.insert(result.end(), piece->payload.begin(), piece->payload.end());
+  }
+  return result;
 }
 
 struct BlockPlace {
@@ -68,8 +116,8 @@ std::optional<BlockPlace> read_block_head(Reader& reader, NodeId client) {
   return place;
 }
 
-bool load_order_block(ByteView payload, NodeId client, ClientTable& clients) {
-  Reader reader(payload);
+bool load_order_block(const Part& block, NodeId client, ClientTable& clients) {
+  Reader reader(block.payload);
   const auto place = read_block_head(reader, client);
   if (!place) return false;
   for (std::uint32_t i = 0; i < kSessionsPerBlock; ++i) {
@@ -79,10 +127,13 @@ bool load_order_block(ByteView payload, NodeId client, ClientTable& clients) {
   return reader.complete();
 }
 
-bool load_replies_block(ByteView payload, NodeId client, ClientTable& clients) {
-  Reader reader(payload);
+// False when it is none. A result that does not fit its digest is left out.
+bool load_replies_block(const PartStore& parts, const Part& block, NodeId client,
+                        ClientTable& clients) {
+  Reader reader(block.payload);
   const auto place = read_block_head(reader, client);
   if (!place) return false;
+  std::size_t next_child = 0;
   for (std::uint32_t i = 0; i < kSessionsPerBlock; ++i) {
     const auto kind = reader.integer<std::uint8_t>();
     if (kind > static_cast<std::uint8_t>(ReplyKind::unavailable)) return false;
@@ -90,10 +141,22 @@ bool load_replies_block(ByteView payload, NodeId client, ClientTable& clients) {
     const auto sigma = reader.integer<std::uint64_t>();
     Digest digest{};
     reader.fixed(digest);
+    const auto form = reader.integer<std::uint8_t>();
+    std::optional<Bytes> result;
+    if (form == static_cast<std::uint8_t>(ResultForm::sized)) {
+      const ByteView sized = reader.sized(kResultInBlockMax);
+      result = Bytes(sized.begin(), sized.end());
+    } else if (form == static_cast<std::uint8_t>(ResultForm::child)) {
+      if (next_child == block.children.size()) return false;
+      result = read_result(parts, block.children[next_child++]);
+    } else if (form != static_cast<std::uint8_t>(ResultForm::missing)) {
+      return false;
+    }
     Session& session = clients.session(client, place->first_session + i);
     if (reader.failed() || session.last_timestamp == 0) return false;
     const bool done = kind == static_cast<std::uint8_t>(ReplyKind::done);
     clients.set_reply(session, done ? ReplyStatus::done : ReplyStatus::unavailable, sigma, digest);
+    if (result && sha256(*result) == digest) clients.keep_result(session, std::move(*result));
   }
   return reader.complete();
 }
@@ -114,7 +177,7 @@ bool for_each_block(const PartStore& parts, const Digest& root, const Load& load
     for (const Digest& block : node->children) {
       const auto block_bytes = parts.read(block);
       const auto block_part = block_bytes ? decode_part(*block_bytes) : std::nullopt;
-      if (!block_part || !load(block_part->payload, client)) return false;
+      if (!block_part || !load(*block_part, client)) return false;
     }
   }
   return true;
@@ -132,7 +195,7 @@ std::optional<SessionTree::Roots> SessionTree::build(ClientTable& clients, std::
     for (std::uint32_t block = 0; block < kSessionsMax / kSessionsPerBlock; ++block) {
       if (((wanted >> block) & 1) == 0) continue;
       const auto order = keep({}, order_block(clients, blocks.client, block), parts);
-      const auto replies = keep({}, replies_block(clients, blocks.client, block), parts);
+      const auto replies = keep_replies_block(clients, blocks.client, block, parts);
       if (!order || !replies) return clear(), std::nullopt;
       client.blocks[block] = {*order, *replies};
     }
@@ -177,15 +240,14 @@ std::optional<OrderRoot> read_order_root(const PartStore& parts, const Digest& o
 
 bool load_sessions(const PartStore& parts, const SessionTree::Roots& roots, ClientTable& clients) {
   clients.reset();
-  const bool order = for_each_block(parts, roots.order, [&](ByteView payload, NodeId client) {
-    return load_order_block(payload, client, clients);
+  const bool order = for_each_block(parts, roots.order, [&](const Part& block, NodeId client) {
+    return load_order_block(block, client, clients);
   });
   const bool replies =
-      order &&
-      (roots.replies == Digest{} ||
-       for_each_block(parts, roots.replies, [&](ByteView payload, NodeId client) {
-         return load_replies_block(payload, client, clients);
-       }));
+      order && (roots.replies == Digest{} ||
+                for_each_block(parts, roots.replies, [&](const Part& block, NodeId client) {
+                  return load_replies_block(parts, block, client, clients);
+                }));
   if (!replies) clients.reset();
   return replies;
 }

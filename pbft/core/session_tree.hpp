@@ -3,17 +3,20 @@
 //
 //   order     the timestamps, and with them the digest over all batches. Follows from the agreed
 //             order alone, so all correct replicas have the same root.
-//   replies   status, sigma and digest of each last reply: with it, a replica that came by its state
-//             through a transfer can answer retransmissions, without which a client may never get
-//             its quorum (Berger, Reiser, Bessani, SRDS 2021). Answers of unmodified origins may
-//             differ honestly, so this root decides nothing.
+//   replies   each last reply: with it, a replica that came by its state through a transfer, or a
+//             whole group that was switched off, can answer retransmissions, without which a client
+//             may never get its quorum, or its result (Berger, Reiser, Bessani, SRDS 2021). Answers
+//             of unmodified origins may differ honestly, so this root decides nothing.
 //
 //   order root     payload: sequence u64, history digest 32; children: one node a client
 //   replies root   payload: empty; children: one node a client
 //   client node    payload: client u32; children: its blocks
 //   order block    payload: client u32, block u16, 64 times a timestamp u64
-//   replies block  payload: client u32, block u16, 64 times kind u8 (0: none, 1: done, 2: unavailable),
-//                  followed by sigma u64 and digest 32 unless none
+//   replies block  payload: client u32, block u16, 64 times kind u8 (0: none, 1: done, 2:
+//   unavailable),
+//                  followed unless none by sigma u64, digest 32, and the result: form u8 (0: not
+//                  here any more, 1: sized, 2: in the block's next child)
+//   result         payload: the result; or children: its pieces, each a payload
 #pragma once
 
 #include <array>
@@ -58,8 +61,8 @@ struct OrderRoot {
 };
 [[nodiscard]] std::optional<OrderRoot> read_order_root(const PartStore& parts, const Digest& order);
 
-// Replaces the table by what the trees say. `replies` may be zero: then no reply is known. False, and
-// an empty table, when a part is missing or is none of a session table. Requires clients of the
+// Replaces the table by what the trees say. `replies` may be zero: then no reply is known. False,
+// and an empty table, when a part is missing or is none of a session table. Requires clients of the
 // group's to be those that `knows` admits.
 [[nodiscard]] bool load_sessions(const PartStore& parts, const SessionTree::Roots& roots,
                                  ClientTable& clients);

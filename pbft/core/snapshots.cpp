@@ -62,8 +62,7 @@ void Snapshots::trim(std::uint64_t stable, std::span<const std::uint64_t> kept, 
     const Entry& entry = entries_[i];
     const std::uint64_t sequence = entry.claim.sequence;
     if (sequence >= stable || std::find(kept.begin(), kept.end(), sequence) != kept.end()) continue;
-    const bool is_fetched =
-        entry.touched != TimePoint::min() && now - entry.touched < kFetchedFor;
+    const bool is_fetched = entry.touched != TimePoint::min() && now - entry.touched < kFetchedFor;
     if (is_fetched && ++fetched <= kFetchedMax) continue;
     unpin(entry.claim);
     entries_.erase(entries_.begin() + static_cast<std::ptrdiff_t>(i));

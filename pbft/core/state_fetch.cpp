@@ -147,8 +147,7 @@ void StateFetch::ask(ReplicaActions& out) {
   const std::uint32_t times_max = kRounds * static_cast<std::uint32_t>(std::popcount(holders_));
   while (!to_ask_.empty() && asked_.size() < kOnTheirWayMax) {
     std::vector<Digest> parts;
-    while (!to_ask_.empty() && parts.size() < kAskedOfOneMax &&
-           asked_.size() < kOnTheirWayMax) {
+    while (!to_ask_.empty() && parts.size() < kAskedOfOneMax && asked_.size() < kOnTheirWayMax) {
       const Digest digest = to_ask_.back();
       to_ask_.pop_back();
       Wanted& wanted = wanted_.at(digest);

@@ -1,7 +1,7 @@
 // Fetches the parts of a checkpoint's state that are not here, from the replicas that claim to have
-// it, several at a time. Each part proves itself by its digest; a root is one that f+1 replicas have
-// signed. What is here already is not fetched, so a replica that was away gets the difference, and
-// one for which the checkpoint moves on while it fetches has less left each time.
+// it, several at a time. Each part proves itself by its digest; a root is one that f+1 replicas
+// have signed. What is here already is not fetched, so a replica that was away gets the difference,
+// and one for which the checkpoint moves on while it fetches has less left each time.
 //
 // Children are kept before the parts that name them, and what is here is used, so a fetch that is
 // broken off loses little.
@@ -45,7 +45,7 @@ class StateFetch {
   // A part that is not here, or here and waiting for its children.
   struct Wanted {
     std::vector<Digest> parents;
-    Bytes bytes;                       // empty until it has come
+    Bytes bytes;  // empty until it has come
     std::uint32_t children_missing = 0;
     std::optional<TimePoint> asked_at;
     std::uint32_t times_asked = 0;

@@ -38,8 +38,8 @@ struct RejoinMessage {
   ByteView signature;
 };
 
-// The answer: from now on the sender takes no view-change message of the rejoining replica's earlier
-// incarnations, and these are the bounds of what that replica can have said.
+// The answer: from now on the sender takes no view-change message of the rejoining replica's
+// earlier incarnations, and these are the bounds of what that replica can have said.
 struct PledgeMessage {
   NodeId replica = 0;
   NodeId to = 0;

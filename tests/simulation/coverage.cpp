@@ -69,8 +69,7 @@ std::string describe(const Coverage& coverage) {
       << coverage.views_entered << " views entered in " << coverage.runs_with_new_view << " runs, "
       << coverage.contents_fetched << " contents fetched, " << coverage.restarts << " restarts, "
       << coverage.states_restored << " states restored, " << coverage.parts_fetched
-      << " parts fetched, " << coverage.frames << " frames, "
-      << coverage.steps << " steps\n"
+      << " parts fetched, " << coverage.frames << " frames, " << coverage.steps << " steps\n"
       << coverage.excused_runs << " runs with too many replicas behind to ask for liveness\n";
   write<IngredientKind>(out, "runs with", coverage.ingredients);
   write<BehaviourKind>(out, "replicas", coverage.behaviours);

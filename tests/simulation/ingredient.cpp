@@ -35,10 +35,9 @@ std::string interval(const Ingredient& ingredient) {
 
 std::string_view to_string(IngredientKind kind) {
   static constexpr std::array<std::string_view, kIngredientKinds> kNames = {
-      "calls",      "large results", "impatience", "loss",  "repetition",
-      "corruption", "lateness",      "partition",  "crash", "restart", "power loss", "lost disk",
-      "lost service", "wrong service", "read failures",
-      "clock",      "misconduct",    "bad client"};
+      "calls",        "large results", "impatience",    "loss",    "repetition", "corruption",
+      "lateness",     "partition",     "crash",         "restart", "power loss", "lost disk",
+      "lost service", "wrong service", "read failures", "clock",   "misconduct", "bad client"};
   return name_of(kNames, kind);
 }
 

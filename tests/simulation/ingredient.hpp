@@ -20,10 +20,10 @@ enum class IngredientKind : std::uint8_t {
   corruption,
   lateness,  // a share of the frames comes far behind later ones
   partition,
-  crash,       // for good
-  restart,     // the process ends, and is started again with its disk
-  power_loss,  // likewise, of several machines at once: what was not synced is gone
-  lost_disk,   // restarted without it; only while so few are faulty that one more may be
+  crash,          // for good
+  restart,        // the process ends, and is started again with its disk
+  power_loss,     // likewise, of several machines at once: what was not synced is gone
+  lost_disk,      // restarted without it; only while so few are faulty that one more may be
   lost_service,   // its state is gone, which the replica is told, until it can be restored
   wrong_service,  // its state is gone, and nobody is told
   read_failures,  // replicas whose service fails reads at times

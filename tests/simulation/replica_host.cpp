@@ -156,18 +156,16 @@ void ReplicaHost::answer(const pbft::ReplicaActions& actions) {
   if (actions.snapshot) {
     later(delay(), [this] {
       const pbft::Digest root = service_.keep_state(disk_.parts());
-      with_core([&](pbft::ReplicaActions& more) {
-        process_->replica.on_snapshot(root, now(), more);
-      });
+      with_core(
+          [&](pbft::ReplicaActions& more) { process_->replica.on_snapshot(root, now(), more); });
     });
   }
   if (actions.restore) {
     later(delay(), [this, restore = *actions.restore] {
       const bool done = service_.restore_from(disk_.parts(), restore.service);
       if (done) checker_.on_restored(self_, restore.sequence);
-      with_core([&](pbft::ReplicaActions& more) {
-        process_->replica.on_restored(done, now(), more);
-      });
+      with_core(
+          [&](pbft::ReplicaActions& more) { process_->replica.on_restored(done, now(), more); });
     });
   }
 }

@@ -1,7 +1,8 @@
 // One replica of a run: the real protocol core, a register service that takes its time, a disk, a
 // clock of its own, and what the scenario does to them.
 //
-// What the core wants sent and executed waits until what it has written lasts, as in the real shell.
+// What the core wants sent and executed waits until what it has written lasts, as in the real
+// shell.
 #pragma once
 
 #include <functional>

@@ -68,8 +68,8 @@ std::vector<Frame> one_of_each() {
           commit(2, 3, sha256(as_bytes("batch"))),
           reply(2, 7, "result"),
           reply(2, 7, "result", 1 << 16, false),
-          encode_checkpoint(8, sha256(as_bytes("o")), sha256(as_bytes("r")),
-                            sha256(as_bytes("s")), ring(3)),
+          encode_checkpoint(8, sha256(as_bytes("o")), sha256(as_bytes("r")), sha256(as_bytes("s")),
+                            ring(3)),
           status(),
           encode_forward(*request(7), ring(1)),
           encode_hello(3, 64, 2, ring(kClient)),
@@ -110,7 +110,7 @@ TEST_CASE("Every message decodes to what was encoded") {
   CHECK(s->slots[2] == 7);
 
   const Frame claim = encode_checkpoint(8, sha256(as_bytes("o")), sha256(as_bytes("r")),
-                            sha256(as_bytes("s")), ring(3));
+                                        sha256(as_bytes("s")), ring(3));
   const auto c = decode_checkpoint(*claim);
   REQUIRE(c);
   CHECK(c->replica == 3);

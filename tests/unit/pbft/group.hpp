@@ -132,8 +132,8 @@ inline Digest service_state(PartStore& parts, std::string_view state) {
   return sha256(part);
 }
 
-// A replica under test with the actions of its last event. Its service has a constant state, and its
-// disk is there at once.
+// A replica under test with the actions of its last event. Its service has a constant state, and
+// its disk is there at once.
 struct Subject {
   explicit Subject(NodeId self, ReplicaSettings settings = {}, const ReplicaStart& start = {})
       : replica(settings, ring(self), parts) {

@@ -117,8 +117,8 @@ TEST_CASE("The queue lays requests out in batches, within its bounds") {
 Checkpoints::Outcome record(Checkpoints& checkpoints, NodeId replica,
                             const CheckpointClaim& claim) {
   return checkpoints.record(
-      replica, claim, encode_checkpoint(claim.sequence, claim.order, claim.replies, claim.service,
-                                              ring(replica)));
+      replica, claim,
+      encode_checkpoint(claim.sequence, claim.order, claim.replies, claim.service, ring(replica)));
 }
 
 TEST_CASE("Checkpoints remember a bounded number of claims and the newest stable one") {

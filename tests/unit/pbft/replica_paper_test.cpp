@@ -194,7 +194,8 @@ TEST_CASE("4.3: a checkpoint is stable with 2f+1 equal claims; then the log is c
   CHECK(backup.replica.status().last_stable == 0);
   backup.feed(encode_checkpoint(2, Digest{}, claim.replies, claim.service, ring(3)));
   CHECK(backup.replica.status().last_stable == 0);
-  Bytes in_the_name_of_another = *encode_checkpoint(2, claim.order, claim.replies, claim.service, ring(3));
+  Bytes in_the_name_of_another =
+      *encode_checkpoint(2, claim.order, claim.replies, claim.service, ring(3));
   in_the_name_of_another[2] = 2;  // the sender
   CHECK_FALSE(backup.feed(std::make_shared<const Bytes>(in_the_name_of_another)));
   CHECK(backup.dropped(DropReason::bad_signature) == 1);
