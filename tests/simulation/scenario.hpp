@@ -26,6 +26,7 @@ struct Scenario {
   [[nodiscard]] std::uint32_t replicas() const { return 3 * faults + 1; }
 
   pbft::ReplicaSettings replica;
+  bool keeps_all_batches = true;         // no replica can fall behind what others retain
   Duration delay_max = milliseconds(2);  // of a frame in a network that works
   bool linearizable_reads = false;
   std::uint32_t clients = 1;   // correct ones
@@ -44,6 +45,8 @@ struct Scenario {
   [[nodiscard]] std::uint64_t faulty_in_the_end() const;
   // When the network has healed and no faulty client goes on.
   [[nodiscard]] TimePoint quiet_from() const;
+  // Calls that one session has to make, if all wait for the network to heal.
+  [[nodiscard]] std::uint32_t longest_queue() const;
   // Of all ingredients of this kind.
   [[nodiscard]] std::uint64_t percent_of(IngredientKind kind, TimePoint now) const;
   [[nodiscard]] const Ingredient* find(IngredientKind kind, NodeId node) const;

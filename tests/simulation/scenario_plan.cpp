@@ -7,9 +7,11 @@
 namespace prophecy::simulation {
 namespace {
 
-constexpr std::uint64_t kHealedAtMs = 1000;
-// Bad clients go on for a while after that: correct ones have to be served beside them.
-constexpr std::uint64_t kBadClientsUntilMs = 4000;
+// Bad clients go on for a while after the network has healed: correct ones have to be served beside
+// them.
+constexpr std::uint64_t kBadClientsLongerMs = 3000;
+// Of a batch at most, in the largest group.
+constexpr std::uint64_t kBatchBytes = 3000;
 // A small one, so that results are forgotten.
 constexpr std::uint64_t kTightReplyCache = 8192;
 TimePoint at(std::uint64_t ms) {
@@ -58,9 +60,8 @@ class Planner {
 
   Random random_;
   Scenario scenario_;
-  // Replicas that fall behind for good cannot come back yet (state transfer), so a plan either
-  // keeps all batches, and may cut off anybody, or disturbs only such as may fail altogether.
-  bool keeps_all_ = true;
+  std::uint64_t length_ = 1;  // of the time until the network has healed, in seconds
+  std::uint64_t healed_at_ms_ = 1000;
   std::uint64_t liars_ = 0;
   std::uint64_t crashed_ = 0;
 };
@@ -102,7 +103,9 @@ void Planner::plan_size() {
   const std::uint64_t size = random_.below(100);
   scenario_.faults = size < 60 ? 1 : size < 85 ? 2 : size < 95 ? 3 : 4;
   if (scenario_.canary != Canary::none) scenario_.faults = 1;
-  keeps_all_ = scenario_.canary != Canary::none || random_.chance(70);
+  // Replicas that fall behind for good cannot come back yet (state transfer), so a plan either
+  // keeps all batches, and may cut off anybody, or disturbs only such as may fail altogether.
+  scenario_.keeps_all_batches = scenario_.canary != Canary::none || random_.chance(70);
 }
 
 void Planner::plan_settings() {
@@ -113,12 +116,19 @@ void Planner::plan_settings() {
   settings.checkpoint_interval = random_.between(1, 6);
   settings.checkpoint_bytes = random_.chance(30) ? random_.between(10, 60) : 1 << 20;
   settings.window = settings.checkpoint_interval * random_.between(2, 4);
-  settings.retained_batches = keeps_all_ ? 512 : random_.between(16, 32);
+  settings.retained_batches = scenario_.keeps_all_batches ? 512 : random_.between(16, 32);
   settings.view_change_timeout = milliseconds(random_.between(100, 500));
   settings.view_change_timeout_max = seconds(4);
   if (random_.chance(20)) settings.cached_reply_bytes_max = kTightReplyCache;
+  if (random_.chance(20)) settings.queue_requests_max = random_.between(4, 40);
+  if (!scenario_.keeps_all_batches && random_.chance(50)) {
+    settings.checkpoint_bytes = std::min<std::uint64_t>(settings.checkpoint_bytes, kBatchBytes);
+    settings.log_bytes_max = 2 * settings.checkpoint_interval * kBatchBytes;
+  }
   scenario_.delay_max = milliseconds(random_.between(1, 10));
-  scenario_.healed = at(kHealedAtMs);
+  length_ = random_.chance(15) ? 4 : 1;
+  healed_at_ms_ = length_ * 1000;
+  scenario_.healed = at(healed_at_ms_);
 }
 
 void Planner::plan_faulty() {
@@ -130,7 +140,7 @@ void Planner::plan_faulty() {
   for (std::uint64_t rest = crashed_; rest != 0; rest &= rest - 1) {
     Ingredient& crash = add(IngredientKind::crash);
     crash.node = static_cast<NodeId>(std::countr_zero(rest));
-    crash.from = at(random_.between(0, 400));
+    crash.from = at(random_.between(0, 400 * length_));
   }
   plan_lies(liars_);
 }
@@ -144,8 +154,8 @@ void Planner::plan_lies(std::uint64_t liars) {
       const bool lies = i == 0 || random_.chance(60);
       const BehaviourKind behaviour =
           lies ? draw(kFirstLie, BehaviourKind::count_) : draw(BehaviourKind::silent, kFirstLie);
-      const std::uint64_t from = random_.chance(50) ? 0 : random_.below(500);
-      const std::uint64_t until = from + random_.between(50, 700);
+      const std::uint64_t from = random_.chance(50) ? 0 : random_.below(500 * length_);
+      const std::uint64_t until = from + random_.between(50, 700 * length_);
       add_misconduct(node, behaviour, from, for_ever ? 0 : until);
     }
   }
@@ -157,10 +167,11 @@ void Planner::plan_misconduct_in_turn() {
   if (places == 0 || !random_.chance(60)) return;
   const std::uint64_t always = pick(places, liars_ | crashed_);
   std::uint64_t from = random_.below(200);
-  while (from < kHealedAtMs) {
+  while (from < healed_at_ms_) {
     const std::uint64_t until = from + random_.between(50, 500);
-    const std::uint64_t now = keeps_all_ ? pick(places, liars_ | crashed_) : always;
-    const bool last = until >= kHealedAtMs;
+    const std::uint64_t now =
+        scenario_.keeps_all_batches ? pick(places, liars_ | crashed_) : always;
+    const bool last = until >= healed_at_ms_;
     for (std::uint64_t rest = now; rest != 0; rest &= rest - 1) {
       const std::uint64_t several = random_.between(1, 2);
       for (std::uint64_t i = 0; i < several; ++i) {
@@ -176,28 +187,29 @@ void Planner::plan_misconduct_in_turn() {
 void Planner::plan_network() {
   if (!random_.chance(70)) return;
   add_share(IngredientKind::repetition, random_.below(10));
-  if (!keeps_all_) return;
+  if (!scenario_.keeps_all_batches) return;
   add_share(IngredientKind::loss, random_.below(30));
   add_share(IngredientKind::corruption, random_.below(10));
   add_share(IngredientKind::lateness, random_.below(20));
 }
 
 void Planner::plan_partitions() {
-  const std::uint64_t several = random_.below(3);
+  const std::uint64_t several = random_.below(2 + length_);
   const std::uint64_t faulty = liars_ | crashed_;
   const std::uint32_t spare = scenario_.faults - count(faulty);
   // Where batches are forgotten, the same few have to bear all that happens.
-  std::uint64_t victims = keeps_all_ ? 0 : pick(spare, faulty);
+  std::uint64_t victims = scenario_.keeps_all_batches ? 0 : pick(spare, faulty);
   for (const Ingredient& ingredient : scenario_.ingredients) {
-    const bool in_turn = ingredient.kind == IngredientKind::misconduct && !keeps_all_ &&
-                         (faulty & bit(ingredient.node)) == 0;
+    const bool in_turn = ingredient.kind == IngredientKind::misconduct &&
+                         !scenario_.keeps_all_batches && (faulty & bit(ingredient.node)) == 0;
     if (in_turn) victims = 0;
   }
   for (std::uint64_t i = 0; i < several; ++i) {
-    const std::uint64_t from = random_.below(400);
-    const std::uint64_t until = from + random_.between(50, 500);
-    const std::uint64_t cut_off =
-        keeps_all_ ? random_.below(std::uint64_t{1} << scenario_.replicas()) : victims;
+    const std::uint64_t from = random_.below(400 * length_);
+    const std::uint64_t until = from + random_.between(50, 500 * length_);
+    const std::uint64_t cut_off = scenario_.keeps_all_batches
+                                      ? random_.below(std::uint64_t{1} << scenario_.replicas())
+                                      : victims;
     if (cut_off == 0) continue;
     Ingredient& partition = add(IngredientKind::partition);
     partition.from = at(from);
@@ -228,12 +240,12 @@ void Planner::plan_load() {
   scenario_.read_only_percent = random_.below(101);
   scenario_.linearizable_reads = random_.chance(50);
   for (NodeId client = 0; client < scenario_.clients; ++client) {
-    std::uint64_t left = random_.between(4, 40 / scenario_.faults);
+    std::uint64_t left = random_.between(4, 40 * length_ / scenario_.faults);
     while (left > 0) {
       Ingredient& calls = add(IngredientKind::calls);
       calls.node = kFirstClientId + client;
       calls.count = static_cast<std::uint32_t>(std::min(left, random_.between(2, 12)));
-      calls.from = at(random_.below(600));
+      calls.from = at(random_.below(600 * length_));
       calls.until = calls.from + milliseconds(random_.between(10, 400));
       left -= calls.count;
     }
@@ -259,9 +271,10 @@ void Planner::plan_bad_clients() {
     Ingredient& client = add(IngredientKind::bad_client);
     client.node = kFirstClientId + 3 + static_cast<NodeId>(random_.below(2));
     client.bad_client = static_cast<BadClientKind>(random_.below(kBadClientKinds));
-    client.from = at(random_.below(500));
+    client.from = at(random_.below(500 * length_));
     const std::uint64_t until =
-        random_.chance(50) ? kBadClientsUntilMs : random_.between(500, kBadClientsUntilMs);
+        random_.chance(50) ? healed_at_ms_ + kBadClientsLongerMs
+                           : random_.between(500 * length_, healed_at_ms_ + kBadClientsLongerMs);
     client.until = at(until);
   }
 }
@@ -305,7 +318,7 @@ void Planner::plan_canary() {
       break;
     case Canary::votes_in_left_view:
       disturb();
-      add_misconduct(0, BehaviourKind::slow, 0, kHealedAtMs);
+      add_misconduct(0, BehaviourKind::slow, 0, healed_at_ms_);
       break;
     case Canary::no_session_check:
       add_misconduct(0, BehaviourKind::ordering_junk, 0, 0);

@@ -7,8 +7,10 @@
 namespace prophecy::simulation {
 namespace {
 
-// After the network has healed, so much virtual time is enough for every call.
+// After the network has healed, so much virtual time is enough to get going again,
 constexpr Duration kLivenessBound = seconds(20);
+// and so much for each call that had to wait for the one before it in its session.
+constexpr Duration kCallBound = milliseconds(500);
 // And so much more, when faulty clients have ended too, for every replica to have caught up.
 constexpr Duration kCatchUpTime = seconds(10);
 // No run needs nearly as many; one that does has a group that talks to itself for ever.
@@ -97,7 +99,7 @@ RunResult World::run() {
     if (ingredient.kind != IngredientKind::crash) continue;
     scheduler_.at(ingredient.from, [this, node = ingredient.node] { replicas_[node]->crash(); });
   }
-  const TimePoint end = scenario_.healed + kLivenessBound;
+  const TimePoint end = scenario_.healed + kLivenessBound + kCallBound * scenario_.longest_queue();
   while (!finished() && scheduler_.now() < end && step()) {
   }
   check_end();
