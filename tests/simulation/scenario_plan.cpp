@@ -39,6 +39,7 @@ class Planner {
  private:
   Ingredient& add(IngredientKind kind);
   void add_share(IngredientKind kind, std::uint64_t percent);
+  void add_lateness(std::uint64_t percent, std::uint64_t longest_ms);
   void add_misconduct(NodeId node, BehaviourKind behaviour, std::uint64_t from,
                       std::uint64_t until);
   // `wanted` different replicas that are not yet in `taken`.
@@ -76,6 +77,13 @@ void Planner::add_share(IngredientKind kind, std::uint64_t percent) {
   if (percent > 0) add(kind).percent = percent;
 }
 
+void Planner::add_lateness(std::uint64_t percent, std::uint64_t longest_ms) {
+  if (percent == 0) return;
+  Ingredient& lateness = add(IngredientKind::lateness);
+  lateness.percent = percent;
+  lateness.offset = milliseconds(longest_ms);
+}
+
 void Planner::add_misconduct(NodeId node, BehaviourKind behaviour, std::uint64_t from,
                              std::uint64_t until) {
   Ingredient& ingredient = add(IngredientKind::misconduct);
@@ -111,13 +119,15 @@ void Planner::plan_size() {
 void Planner::plan_settings() {
   auto& settings = scenario_.replica;
   settings.faults = scenario_.faults;
-  settings.batches_in_flight_max = static_cast<std::uint32_t>(random_.between(1, 4));
+  settings.batches_in_flight_max = static_cast<std::uint32_t>(random_.between(1, 8));
   settings.batch_requests_max = static_cast<std::uint32_t>(random_.between(1, 8));
   settings.checkpoint_interval = random_.between(1, 6);
   settings.checkpoint_bytes = random_.chance(30) ? random_.between(10, 60) : 1 << 20;
   settings.window = settings.checkpoint_interval * random_.between(2, 4);
   settings.retained_batches = scenario_.keeps_all_batches ? 512 : random_.between(16, 32);
-  settings.view_change_timeout = milliseconds(random_.between(100, 500));
+  settings.status_interval = milliseconds(random_.between(20, 60));
+  settings.heartbeat_interval = milliseconds(random_.between(200, 1000));
+  settings.view_change_timeout = milliseconds(random_.between(60, 500));
   settings.view_change_timeout_max = seconds(4);
   if (random_.chance(20)) settings.cached_reply_bytes_max = kTightReplyCache;
   if (random_.chance(20)) settings.queue_requests_max = random_.between(4, 40);
@@ -190,7 +200,7 @@ void Planner::plan_network() {
   if (!scenario_.keeps_all_batches) return;
   add_share(IngredientKind::loss, random_.below(30));
   add_share(IngredientKind::corruption, random_.below(10));
-  add_share(IngredientKind::lateness, random_.below(20));
+  add_lateness(random_.below(20), random_.chance(70) ? 80 : 1500);
 }
 
 void Planner::plan_partitions() {
@@ -289,7 +299,7 @@ void Planner::plan_canary() {
   const auto anybody = static_cast<NodeId>(random_.below(scenario_.replicas()));
   const auto disturb = [&] {
     add_share(IngredientKind::loss, 20);
-    add_share(IngredientKind::lateness, 20);
+    add_lateness(20, 80);
   };
   switch (scenario_.canary) {
     case Canary::small_quorum:
