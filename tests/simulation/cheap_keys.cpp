@@ -6,6 +6,8 @@
 
 #include <xxhash.h>
 
+#include "base/assert.hpp"
+
 namespace prophecy::simulation {
 namespace {
 
@@ -29,6 +31,7 @@ class CheapScheme : public pbft::KeyScheme {
     return member < replicas_ || (is_client(member) && !is_client(self_));
   }
   [[nodiscard]] pbft::Tag tag(NodeId to, const Sha256::Digest& content) const override {
+    ASSERT(knows(to));
     return tag_between(self_, to, content);
   }
   [[nodiscard]] bool verify(NodeId from, const Sha256::Digest& content,

@@ -8,6 +8,9 @@
 namespace prophecy::simulation {
 namespace {
 
+// No frame of a run is longer.
+constexpr std::uint64_t kFrameBytes = 16384;
+
 std::string place(pbft::Sigma sigma) {
   return std::to_string(sigma >> 16) + "." + std::to_string(sigma & 0xffff);
 }
@@ -143,11 +146,20 @@ void Checker::on_refuted(NodeId replica) {
 }
 
 void Checker::on_status(NodeId replica, const pbft::ReplicaStatus& status) {
+  const pbft::ReplicaSettings& settings = scenario_.replica;
   const auto who = [&] { return "replica " + std::to_string(replica); };
-  const std::uint64_t kept = scenario_.replica.window + scenario_.replica.retained_batches + 1;
-  if (status.log_batches > pbft::kProposalsMax * kept) {
-    fail(who() + " keeps " + std::to_string(status.log_batches) + " batches");
-  }
+  const auto check_bound = [&](const char* what, std::uint64_t size, std::uint64_t bound) {
+    if (size <= bound) return;
+    fail(who() + " keeps " + std::to_string(size) + " " + what + ", which are more than " +
+         std::to_string(bound));
+  };
+  const std::uint64_t numbers = settings.window + settings.retained_batches + 1;
+  check_bound("batches", status.log_batches, pbft::kProposalsPerNumber * numbers);
+  // Two shares of the current view and two of what older ones have left, and one frame too many.
+  check_bound("bytes in its log", status.log_bytes, 4 * settings.log_bytes_max + kFrameBytes);
+  check_bound("requests in its queue", status.queued_requests, settings.queue_requests_max);
+  check_bound("bytes of replies", status.cached_reply_bytes,
+              settings.cached_reply_bytes_max + kFrameBytes);
   if (status.state == pbft::ReplicaState::diverged) fail(who() + " has diverged");
 }
 

@@ -45,7 +45,6 @@ void Coverage::note(const Scenario& scenario) {
 
 void Coverage::add(const Coverage& other) {
   runs += other.runs;
-  excused_runs += other.excused_runs;
   requests_ordered += other.requests_ordered;
   calls_agreed += other.calls_agreed;
   checkpoints += other.checkpoints;
@@ -69,8 +68,7 @@ std::string describe(const Coverage& coverage) {
       << coverage.views_entered << " views entered in " << coverage.runs_with_new_view << " runs, "
       << coverage.contents_fetched << " contents fetched, " << coverage.restarts << " restarts, "
       << coverage.states_restored << " states restored, " << coverage.parts_fetched
-      << " parts fetched, " << coverage.frames << " frames, " << coverage.steps << " steps\n"
-      << coverage.excused_runs << " runs with too many replicas behind to ask for liveness\n";
+      << " parts fetched, " << coverage.frames << " frames, " << coverage.steps << " steps\n";
   write<IngredientKind>(out, "runs with", coverage.ingredients);
   write<BehaviourKind>(out, "replicas", coverage.behaviours);
   write<BadClientKind>(out, "clients", coverage.bad_clients);

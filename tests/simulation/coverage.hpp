@@ -12,7 +12,6 @@ namespace prophecy::simulation {
 
 struct Coverage {
   std::uint64_t runs = 0;
-  std::uint64_t excused_runs = 0;  // too many replicas were behind to ask for liveness
   std::uint64_t requests_ordered = 0;
   std::uint64_t calls_agreed = 0;
   std::uint64_t checkpoints = 0;    // stable ones, at each replica

@@ -66,7 +66,7 @@ std::string pre_prepare_fields(const pbft::PrePrepareMessage& m) {
 }
 
 std::string fields(pbft::MessageType type, ByteView frame, std::uint32_t replicas) {
-  const std::string malformed = "malformed";
+  std::string malformed = "malformed";
   switch (type) {
     case pbft::MessageType::request: {
       const auto m = pbft::decode_request(frame, replicas);

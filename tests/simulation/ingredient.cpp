@@ -105,6 +105,10 @@ std::string describe(const Ingredient& ingredient) {
           << std::chrono::duration_cast<milliseconds>(ingredient.offset).count()
           << " ms and drifts by " << ingredient.drift_ppm << " ppm";
       break;
+    case IngredientKind::lateness:
+      out << "lateness of " << ingredient.percent << "%, up to "
+          << std::chrono::duration_cast<milliseconds>(ingredient.offset).count() << " ms";
+      break;
     case IngredientKind::misconduct:
       out << "replica " << ingredient.node << ": " << to_string(ingredient.behaviour);
       break;

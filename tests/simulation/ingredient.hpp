@@ -86,7 +86,7 @@ struct Ingredient {
   std::uint32_t count = 0;  // of calls
   BehaviourKind behaviour = BehaviourKind::silent;
   BadClientKind bad_client = BadClientKind::selective_macs;
-  Duration offset{};           // of a clock
+  Duration offset{};           // of a clock; of late frames, the longest delay
   std::int64_t drift_ppm = 0;  // parts in a million
 
   [[nodiscard]] bool is_active(TimePoint now) const { return now >= from && now < until; }

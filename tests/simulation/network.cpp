@@ -18,6 +18,7 @@ Network::Network(const Scenario& scenario, Scheduler& scheduler, const Trace& tr
   for (const Ingredient& ingredient : scenario.ingredients) {
     if (ingredient.kind == IngredientKind::partition) partitions_.push_back(ingredient);
     if (ingredient.percent > 0) shares_.push_back(ingredient);
+    if (ingredient.kind == IngredientKind::lateness) longest_lateness_ = ingredient.offset;
   }
 }
 
@@ -64,7 +65,9 @@ void Network::send(NodeId from, const pbft::Outgoing& outgoing, Duration delay) 
 void Network::deliver_later(NodeId to, const pbft::Frame& frame, Duration delay) {
   const auto most = std::chrono::duration_cast<microseconds>(scenario_.delay_max).count();
   delay += microseconds(random_.between(50, static_cast<std::uint64_t>(most)));
-  if (strikes(IngredientKind::lateness)) delay += milliseconds(random_.below(80));
+  if (strikes(IngredientKind::lateness)) {
+    delay += longest_lateness_ * static_cast<std::int64_t>(random_.below(100)) / 100;
+  }
   scheduler_.after(delay, [this, to, frame] { deliver_(to, frame); });
 }
 

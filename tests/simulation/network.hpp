@@ -35,6 +35,7 @@ class Network {
   Deliver deliver_;
   std::vector<Ingredient> partitions_;
   std::vector<Ingredient> shares_;
+  Duration longest_lateness_{};
   std::uint64_t frames_ = 0;
 };
 

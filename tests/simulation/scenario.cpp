@@ -33,6 +33,18 @@ TimePoint Scenario::quiet_from() const {
   return quiet;
 }
 
+std::uint32_t Scenario::longest_queue() const {
+  std::uint32_t longest = 0;
+  for (NodeId client = kFirstClientId; client < kFirstClientId + clients; ++client) {
+    std::uint32_t calls = 0;
+    for (const Ingredient& ingredient : ingredients) {
+      if (ingredient.node == client) calls += ingredient.count;
+    }
+    longest = std::max(longest, calls / sessions + 1);
+  }
+  return longest;
+}
+
 std::uint64_t Scenario::percent_of(IngredientKind kind, TimePoint now) const {
   std::uint64_t percent = 0;
   for (const Ingredient& ingredient : ingredients) {

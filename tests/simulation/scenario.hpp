@@ -44,6 +44,8 @@ struct Scenario {
   [[nodiscard]] std::uint64_t faulty_in_the_end() const;
   // When the network has healed and no faulty client goes on.
   [[nodiscard]] TimePoint quiet_from() const;
+  // Calls that one session has to make, if all wait for the network to heal.
+  [[nodiscard]] std::uint32_t longest_queue() const;
   // Of all ingredients of this kind.
   [[nodiscard]] std::uint64_t percent_of(IngredientKind kind, TimePoint now) const;
   [[nodiscard]] const Ingredient* find(IngredientKind kind, NodeId node) const;

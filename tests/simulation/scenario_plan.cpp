@@ -7,9 +7,11 @@
 namespace prophecy::simulation {
 namespace {
 
-constexpr std::uint64_t kHealedAtMs = 1000;
-// Bad clients go on for a while after that: correct ones have to be served beside them.
-constexpr std::uint64_t kBadClientsUntilMs = 4000;
+// Bad clients go on for a while after the network has healed: correct ones have to be served beside
+// them.
+constexpr std::uint64_t kBadClientsLongerMs = 3000;
+// Of a batch at most, in the largest group.
+constexpr std::uint64_t kBatchBytes = 3000;
 // A small one, so that results are forgotten.
 constexpr std::uint64_t kTightReplyCache = 8192;
 TimePoint at(std::uint64_t ms) {
@@ -37,6 +39,7 @@ class Planner {
  private:
   Ingredient& add(IngredientKind kind);
   void add_share(IngredientKind kind, std::uint64_t percent);
+  void add_lateness(std::uint64_t percent, std::uint64_t longest_ms);
   void add_misconduct(NodeId node, BehaviourKind behaviour, std::uint64_t from,
                       std::uint64_t until);
   // `wanted` different replicas that are not yet in `taken`.
@@ -59,6 +62,8 @@ class Planner {
 
   Random random_;
   Scenario scenario_;
+  std::uint64_t length_ = 1;  // of the time until the network has healed, in seconds
+  std::uint64_t healed_at_ms_ = 1000;
   std::uint64_t liars_ = 0;
   std::uint64_t crashed_ = 0;
 };
@@ -71,6 +76,13 @@ Ingredient& Planner::add(IngredientKind kind) {
 
 void Planner::add_share(IngredientKind kind, std::uint64_t percent) {
   if (percent > 0) add(kind).percent = percent;
+}
+
+void Planner::add_lateness(std::uint64_t percent, std::uint64_t longest_ms) {
+  if (percent == 0) return;
+  Ingredient& lateness = add(IngredientKind::lateness);
+  lateness.percent = percent;
+  lateness.offset = milliseconds(longest_ms);
 }
 
 void Planner::add_misconduct(NodeId node, BehaviourKind behaviour, std::uint64_t from,
@@ -105,17 +117,26 @@ void Planner::plan_size() {
 void Planner::plan_settings() {
   auto& settings = scenario_.replica;
   settings.faults = scenario_.faults;
-  settings.batches_in_flight_max = static_cast<std::uint32_t>(random_.between(1, 4));
+  settings.batches_in_flight_max = static_cast<std::uint32_t>(random_.between(1, 8));
   settings.batch_requests_max = static_cast<std::uint32_t>(random_.between(1, 8));
   settings.checkpoint_interval = random_.between(1, 6);
   settings.checkpoint_bytes = random_.chance(30) ? random_.between(10, 60) : 1 << 20;
   settings.window = settings.checkpoint_interval * random_.between(2, 4);
   settings.retained_batches = random_.chance(50) ? 512 : random_.below(32);
-  settings.view_change_timeout = milliseconds(random_.between(100, 500));
+  settings.status_interval = milliseconds(random_.between(20, 60));
+  settings.heartbeat_interval = milliseconds(random_.between(200, 1000));
+  settings.view_change_timeout = milliseconds(random_.between(60, 500));
   settings.view_change_timeout_max = seconds(4);
   if (random_.chance(20)) settings.cached_reply_bytes_max = kTightReplyCache;
+  if (random_.chance(20)) settings.queue_requests_max = random_.between(4, 40);
+  if (random_.chance(20)) {
+    settings.checkpoint_bytes = std::min<std::uint64_t>(settings.checkpoint_bytes, kBatchBytes);
+    settings.log_bytes_max = 2 * settings.checkpoint_interval * kBatchBytes;
+  }
   scenario_.delay_max = milliseconds(random_.between(1, 10));
-  scenario_.healed = at(kHealedAtMs);
+  length_ = random_.chance(15) ? 4 : 1;
+  healed_at_ms_ = length_ * 1000;
+  scenario_.healed = at(healed_at_ms_);
 }
 
 void Planner::plan_faulty() {
@@ -127,7 +148,7 @@ void Planner::plan_faulty() {
   for (std::uint64_t rest = crashed_; rest != 0; rest &= rest - 1) {
     Ingredient& crash = add(IngredientKind::crash);
     crash.node = static_cast<NodeId>(std::countr_zero(rest));
-    crash.from = at(random_.between(0, 400));
+    crash.from = at(random_.between(0, 400 * length_));
   }
   plan_lies(liars_);
   plan_accidents();
@@ -142,8 +163,8 @@ void Planner::plan_lies(std::uint64_t liars) {
       const bool lies = i == 0 || random_.chance(60);
       const BehaviourKind behaviour =
           lies ? draw(kFirstLie, BehaviourKind::count_) : draw(BehaviourKind::silent, kFirstLie);
-      const std::uint64_t from = random_.chance(50) ? 0 : random_.below(500);
-      const std::uint64_t until = from + random_.between(50, 700);
+      const std::uint64_t from = random_.chance(50) ? 0 : random_.below(500 * length_);
+      const std::uint64_t until = from + random_.between(50, 700 * length_);
       add_misconduct(node, behaviour, from, for_ever ? 0 : until);
     }
   }
@@ -154,10 +175,10 @@ void Planner::plan_misconduct_in_turn() {
   const std::uint32_t places = scenario_.faults - count(liars_ | crashed_);
   if (places == 0 || !random_.chance(60)) return;
   std::uint64_t from = random_.below(200);
-  while (from < kHealedAtMs) {
+  while (from < healed_at_ms_) {
     const std::uint64_t until = from + random_.between(50, 500);
     const std::uint64_t now = pick(places, liars_ | crashed_);
-    const bool last = until >= kHealedAtMs;
+    const bool last = until >= healed_at_ms_;
     for (std::uint64_t rest = now; rest != 0; rest &= rest - 1) {
       const std::uint64_t several = random_.between(1, 2);
       for (std::uint64_t i = 0; i < several; ++i) {
@@ -175,14 +196,14 @@ void Planner::plan_network() {
   add_share(IngredientKind::repetition, random_.below(10));
   add_share(IngredientKind::loss, random_.below(30));
   add_share(IngredientKind::corruption, random_.below(10));
-  add_share(IngredientKind::lateness, random_.below(20));
+  add_lateness(random_.below(20), random_.chance(70) ? 80 : 1500);
 }
 
 void Planner::plan_partitions() {
-  const std::uint64_t several = random_.below(3);
+  const std::uint64_t several = random_.below(2 + length_);
   for (std::uint64_t i = 0; i < several; ++i) {
-    const std::uint64_t from = random_.below(400);
-    const std::uint64_t until = from + random_.between(50, 500);
+    const std::uint64_t from = random_.below(400 * length_);
+    const std::uint64_t until = from + random_.between(50, 500 * length_);
     const std::uint64_t cut_off = random_.below(std::uint64_t{1} << scenario_.replicas());
     if (cut_off == 0) continue;
     Ingredient& partition = add(IngredientKind::partition);
@@ -195,7 +216,7 @@ void Planner::plan_partitions() {
 // Disks that are intact make nobody faulty, so this may befall anybody, and all at once.
 void Planner::plan_accidents() {
   const auto befall = [&](IngredientKind kind) -> Ingredient& {
-    const std::uint64_t from = random_.below(kHealedAtMs - 300);
+    const std::uint64_t from = random_.below(healed_at_ms_ - 300);
     Ingredient& accident = add(kind);
     accident.node = static_cast<NodeId>(random_.below(scenario_.replicas()));
     accident.from = at(from);
@@ -248,12 +269,12 @@ void Planner::plan_load() {
   scenario_.read_only_percent = random_.below(101);
   scenario_.linearizable_reads = random_.chance(50);
   for (NodeId client = 0; client < scenario_.clients; ++client) {
-    std::uint64_t left = random_.between(4, 40 / scenario_.faults);
+    std::uint64_t left = random_.between(4, 40 * length_ / scenario_.faults);
     while (left > 0) {
       Ingredient& calls = add(IngredientKind::calls);
       calls.node = kFirstClientId + client;
       calls.count = static_cast<std::uint32_t>(std::min(left, random_.between(2, 12)));
-      calls.from = at(random_.below(600));
+      calls.from = at(random_.below(600 * length_));
       calls.until = calls.from + milliseconds(random_.between(10, 400));
       left -= calls.count;
     }
@@ -279,9 +300,10 @@ void Planner::plan_bad_clients() {
     Ingredient& client = add(IngredientKind::bad_client);
     client.node = kFirstClientId + 3 + static_cast<NodeId>(random_.below(2));
     client.bad_client = static_cast<BadClientKind>(random_.below(kBadClientKinds));
-    client.from = at(random_.below(500));
+    client.from = at(random_.below(500 * length_));
     const std::uint64_t until =
-        random_.chance(50) ? kBadClientsUntilMs : random_.between(500, kBadClientsUntilMs);
+        random_.chance(50) ? healed_at_ms_ + kBadClientsLongerMs
+                           : random_.between(500 * length_, healed_at_ms_ + kBadClientsLongerMs);
     client.until = at(until);
   }
 }
@@ -296,7 +318,7 @@ void Planner::plan_canary() {
   const auto anybody = static_cast<NodeId>(random_.below(scenario_.replicas()));
   const auto disturb = [&] {
     add_share(IngredientKind::loss, 20);
-    add_share(IngredientKind::lateness, 20);
+    add_lateness(20, 80);
   };
   switch (scenario_.canary) {
     case Canary::small_quorum:
@@ -325,7 +347,7 @@ void Planner::plan_canary() {
       break;
     case Canary::votes_in_left_view:
       disturb();
-      add_misconduct(0, BehaviourKind::slow, 0, kHealedAtMs);
+      add_misconduct(0, BehaviourKind::slow, 0, healed_at_ms_);
       break;
     case Canary::no_durable_vote:
       disturb();

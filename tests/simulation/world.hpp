@@ -42,8 +42,6 @@ class World {
   [[nodiscard]] Keys keys() const;
   [[nodiscard]] bool finished() const;
   [[nodiscard]] bool step();
-  [[nodiscard]] std::uint32_t lost_for_good() const;
-  [[nodiscard]] bool excused() const;
   void check_end();
   // Empty when all that should have caught up have.
   [[nodiscard]] std::string laggard() const;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <deque>
 
+#include "base/assert.hpp"
 #include "pbft/wire/frame_header.hpp"
 #include "simulation/behaviours/families.hpp"
 
@@ -13,6 +14,7 @@ namespace {
 constexpr std::uint32_t kFloodFramesMax = 4000;
 
 pbft::Frame garbage_of(const Bytes& frame, Villain& villain) {
+  ASSERT(villain.replicas() > 1);
   Bytes bytes = frame;
   switch (villain.random.below(3)) {
     case 0:

@@ -158,7 +158,8 @@ class LyingReplies final : public Lying {
  private:
   pbft::Frame lie_about(const Bytes& frame) override {
     auto reply = pbft::decode_reply(frame);
-    if (!reply) return nullptr;
+    // What another behaviour has made of it may name a client that is none.
+    if (!reply || !villain_.keys.knows(reply->client)) return nullptr;
     Random& random = villain_.random;
     Bytes result(reply->result.begin(), reply->result.end());
     result.resize(std::max<std::size_t>(result.size(), 41));

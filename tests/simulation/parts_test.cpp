@@ -1,0 +1,146 @@
+// The simulator's own parts: what its findings rest upon.
+#include <algorithm>
+#include <array>
+#include <bit>
+
+#include <catch2/catch.hpp>
+
+#include "simulation/group_keys.hpp"
+#include "simulation/node_clock.hpp"
+#include "simulation/random.hpp"
+#include "simulation/scenario.hpp"
+#include "simulation/shrink.hpp"
+
+namespace prophecy::simulation {
+namespace {
+
+constexpr std::uint32_t kReplicas = 4;
+
+const pbft::KeyRing& ring(NodeId node) {
+  return key_ring_of(Keys::cheap, node, kReplicas);
+}
+
+bool includes(const Numbers& numbers, const Numbers& wanted) {
+  return std::includes(numbers.begin(), numbers.end(), wanted.begin(), wanted.end());
+}
+
+TEST_CASE("A cheap tag is bound to its sender, its receiver and its content") {
+  const Sha256::Digest content = sha256(as_bytes("content"));
+  const pbft::Tag tag = ring(1).tag(2, content);
+  CHECK(ring(2).verify(1, content, tag));
+  CHECK_FALSE(ring(2).verify(0, content, tag));
+  CHECK_FALSE(ring(2).verify(1, sha256(as_bytes("another")), tag));
+  CHECK_FALSE(ring(3).verify(1, content, tag));
+  CHECK_FALSE(ring(1).verify(2, content, tag));  // not to be reflected
+  CHECK_FALSE(ring(2).verify(1, content, ByteView(tag).first(15)));
+  CHECK_FALSE(ring(2).verify(77, content, tag));
+}
+
+TEST_CASE("A cheap signature is its signer's, and no tag") {
+  const Sha256::Digest content = sha256(as_bytes("content"));
+  const pbft::Signature signature = ring(1).sign(content);
+  CHECK(ring(3).verify_signature(1, content, signature));
+  CHECK(ring(1).verify_signature(1, content, signature));
+  CHECK_FALSE(ring(3).verify_signature(2, content, signature));
+  CHECK_FALSE(ring(3).verify_signature(1, sha256(as_bytes("another")), signature));
+  CHECK_FALSE(ring(3).verify_signature(77, content, signature));
+  for (NodeId receiver : {0U, 2U, 3U, kFirstClientId}) {
+    const pbft::Tag tag = ring(1).tag(receiver, content);
+    CHECK_FALSE(std::equal(tag.begin(), tag.end(), signature.begin()));
+  }
+}
+
+TEST_CASE("Cheap keys know whom the real ones know") {
+  for (NodeId self : {0U, 3U, kFirstClientId}) {
+    for (NodeId other : {0U, 1U, 3U, 4U, kFirstClientId, kFirstClientId + 1}) {
+      INFO(self << " and " << other);
+      CHECK(ring(self).knows(other) ==
+            key_ring_of(Keys::cryptographic, self, kReplicas).knows(other));
+    }
+  }
+}
+
+TEST_CASE("A clock that is off shows a time at the first instant at which it does") {
+  Random random(1);
+  for (int i = 0; i < 2000; ++i) {
+    const NodeClock clock(milliseconds(random.below(10'000)),
+                          static_cast<std::int64_t>(random.below(40'001)) - 20'000);
+    const TimePoint time = TimePoint{} + Duration(random.below(30'000'000'000));
+    const TimePoint shown = clock.shown_at(time);
+    const TimePoint first = clock.when_it_shows(shown);
+    REQUIRE(first <= time);
+    REQUIRE(clock.shown_at(first) >= shown);
+    if (first > TimePoint{}) REQUIRE(clock.shown_at(first - Duration(1)) < shown);
+  }
+  const NodeClock ahead(seconds(5), 0);
+  CHECK(ahead.when_it_shows(TimePoint::min()) == TimePoint{});
+}
+
+TEST_CASE("Shrinking leaves what is needed and nothing else") {
+  Numbers all;
+  for (std::uint32_t number = 1; number <= 40; ++number)
+    all.push_back(number);
+  for (const Numbers& needed : {Numbers{}, Numbers{17}, Numbers{1, 40}, Numbers{3, 4, 5, 20, 39}}) {
+    const Numbers found = shrink(
+        all, [&](const Numbers& numbers) { return includes(numbers, needed); }, 1000);
+    CHECK(found == needed);
+  }
+}
+
+TEST_CASE("Shrinking ends after so many tries with what still fails") {
+  const Numbers all = {1, 2, 3, 4, 5, 6, 7, 8};
+  const Numbers needed = {2, 7};
+  std::uint32_t tries = 0;
+  const auto fails = [&](const Numbers& numbers) {
+    ++tries;
+    return includes(numbers, needed);
+  };
+  CHECK(includes(shrink(all, fails, 3), needed));
+  CHECK(tries <= 3);
+}
+
+// More than f at a time, and no protocol could hold.
+TEST_CASE("No scenario has more faulty replicas than its group can bear") {
+  for (std::uint64_t seed = 1; seed <= 3000; ++seed) {
+    const Scenario scenario = make_scenario(seed, Canary::none);
+    const std::uint64_t liars = scenario.liars();
+    for (const Ingredient& one : scenario.ingredients) {
+      // At its beginning: the number rises at no other time.
+      std::uint64_t faulty = liars;
+      for (const Ingredient& other : scenario.ingredients) {
+        const bool misbehaves =
+            other.kind == IngredientKind::misconduct && other.is_active(one.from);
+        const bool crashes = other.kind == IngredientKind::crash;
+        if (misbehaves || crashes) faulty |= std::uint64_t{1} << other.node;
+      }
+      INFO("seed " << seed << " at ingredient " << one.number);
+      REQUIRE(static_cast<std::uint32_t>(std::popcount(faulty)) <= scenario.faults);
+    }
+  }
+}
+
+TEST_CASE("Every kind of fault is drawn") {
+  std::array<bool, kBehaviourKinds> behaviours{};
+  std::array<bool, kBadClientKinds> bad_clients{};
+  std::array<bool, kIngredientKinds> kinds{};
+  for (std::uint64_t seed = 1; seed <= 1000; ++seed) {
+    for (const Ingredient& ingredient : make_scenario(seed, Canary::none).ingredients) {
+      kinds.at(static_cast<std::size_t>(ingredient.kind)) = true;
+      if (ingredient.kind == IngredientKind::misconduct) {
+        behaviours.at(static_cast<std::size_t>(ingredient.behaviour)) = true;
+      }
+      if (ingredient.kind == IngredientKind::bad_client) {
+        bad_clients.at(static_cast<std::size_t>(ingredient.bad_client)) = true;
+      }
+    }
+  }
+  const auto all = [](const auto& drawn) {
+    return std::all_of(drawn.begin(), drawn.end(), [](bool one) { return one; });
+  };
+  CHECK(all(kinds));
+  CHECK(all(behaviours));
+  CHECK(all(bad_clients));
+}
+
+}  // namespace
+}  // namespace prophecy::simulation
