@@ -111,7 +111,10 @@ void Replica::Machine::resume(const Remembered& remembered, ReplicaActions& out)
         {claim->replica, {claim->sequence, claim->order, claim->replies, claim->service}, frame});
   }
   if (!certificate.empty()) checkpoints.adopt(std::move(certificate));
-  if (remembered.base) log.release_below(remembered.base->sequence + 1);
+  if (remembered.base) {
+    log.release_below(remembered.base->sequence + 1);
+    context.progress.last_proposed = remembered.base->sequence;
+  }
   for (const Remembered::Proposed& proposed : remembered.proposed) {
     if (!log.reaches(proposed.sequence)) continue;
     log.note_proposal(log.open(proposed.sequence), proposed.batch, proposed.view,
@@ -249,6 +252,9 @@ bool Replica::Machine::on_hello(ByteView frame) {
 }
 
 void Replica::Machine::propose(ReplicaActions& out) {
+  // What is stable needs no proposal, whoever made it.
+  context.progress.last_proposed =
+      std::max(context.progress.last_proposed, checkpoints.stable_sequence());
   while (!queue.empty() && agreement.may_propose())
     agreement.propose(queue.take(), out);
   // A peer that has lost its memory votes again after a checkpoint, for which there may be too
