@@ -175,6 +175,8 @@ void Agreement::take_up(Slot& slot, Frame content, ReplicaActions& out) {
   }
   if (certified) {
     log_.note_proposal(slot, slot.batch, context_.view, content);
+    // Nothing else of it is written before it is executed.
+    context_.journal.decided(slot.sequence, slot.batch, content, out);
     log_.set_pre_prepare(slot, std::move(content));
     slot.phase = SlotPhase::committed;
   } else {

@@ -13,6 +13,7 @@ namespace {
 constexpr Duration kFlushEvery = seconds(1);
 constexpr Duration kPauseAtFirst = milliseconds(500);
 constexpr Duration kPauseMax = minutes(1);
+constexpr Duration kBeginAgainAfter = seconds(1);
 // What one peer may fetch in each such time.
 constexpr Duration kServingTime = milliseconds(50);
 constexpr std::uint64_t kServedBytesMax = std::uint64_t{8} << 20;
@@ -48,12 +49,31 @@ void Recovery::note_divergences() {
   }
 }
 
+// Others have a checkpoint that this replica does not come to, for longer than retransmission takes.
+bool Recovery::is_stuck() const {
+  return lagging_since_ && context_.now - *lagging_since_ >= patience();
+}
+
+Duration Recovery::patience() const {
+  return std::max<Duration>(10 * context_.settings.status_interval, milliseconds(200));
+}
+
+void Recovery::note_lag() {
+  const std::uint64_t ordered = context_.progress.last_ordered;
+  if (checkpoints_.stable_sequence() <= ordered) {
+    lagging_since_.reset();
+  } else if (!lagging_since_ || ordered != ordered_then_) {
+    lagging_since_ = context_.now;
+  }
+  ordered_then_ = ordered;
+}
+
 std::optional<CheckpointClaim> Recovery::wanted(bool beyond_help) {
   const CheckpointClaim stable = checkpoints_.stable();
   const Progress& progress = context_.progress;
   if (stable.service == Digest{}) return std::nullopt;
   const bool behind = stable.sequence > progress.last_ordered &&
-                      (beyond_help || !log_.reaches(stable.sequence + 1) ||
+                      (beyond_help || is_stuck() || !log_.reaches(stable.sequence + 1) ||
                        stable.sequence - progress.last_ordered >
                            std::max<std::uint64_t>(context_.settings.retained_batches, 1));
   const bool wrong = repair_at_ != 0 && repair_at_ == stable.sequence;
@@ -63,6 +83,7 @@ std::optional<CheckpointClaim> Recovery::wanted(bool beyond_help) {
 
 void Recovery::advance(bool beyond_help, ReplicaActions& out) {
   note_divergences();
+  note_lag();
   flush(out);
   trim();
   const auto state = execution_.state();
@@ -71,13 +92,20 @@ void Recovery::advance(bool beyond_help, ReplicaActions& out) {
     return;
   }
   if (execution_.is_unreliable() && service_back_) {
-    const CheckpointClaim* own = snapshots_.newest_up_to(context_.progress.last_executed);
-    if (own != nullptr && own->service != Digest{} && log_.first_retained() <= own->sequence + 1) {
+    const CheckpointClaim* own = snapshots_.newest_whole_up_to(context_.progress.last_executed);
+    if (own != nullptr && log_.first_retained() <= own->sequence + 1) {
       service_back_ = false;
       restoring_own_ = true;
       fetch_.stop();
       return execution_.begin_restore(*own);
     }
+  }
+  // The service could not be asked at the beginning.
+  if (!has_base() && !flushing_ && execution_.may_begin_at_zero() &&
+      (!execution_.is_unreliable() || service_back_)) {
+    service_back_ = false;
+    not_before_ = context_.now + kBeginAgainAfter;
+    return execution_.begin_at_zero(out);
   }
   const auto target = wanted(beyond_help);
   if (!target) return fetch_.stop();
@@ -129,7 +157,8 @@ void Recovery::trim() {
   // The newest of its own is what it goes back to when its service fails, however far it lags.
   const std::array kept{base(), base_before_, sequence_of(execution_.to_restore()),
                         sequence_of(flushing_ ? &*flushing_ : nullptr),
-                        sequence_of(snapshots_.newest_up_to(context_.progress.last_executed))};
+                        sequence_of(
+                            snapshots_.newest_whole_up_to(context_.progress.last_executed))};
   snapshots_.trim(checkpoints_.stable_sequence(), kept, context_.now);
 }
 
@@ -140,6 +169,7 @@ void Recovery::flush(ReplicaActions& out) {
   const CheckpointClaim* newest = snapshots_.newest_up_to(
       std::min(checkpoints_.stable_sequence(), context_.progress.last_executed));
   if (newest == nullptr || (base_ && newest->sequence <= *base_)) return;
+  if (!base_ && newest->service == Digest{}) return;
   // The log keeps what is behind the base, and is not to fill up with it.
   const std::uint64_t behind = newest->sequence - base_.value_or(0);
   const bool is_far = behind >= (context_.settings.window + context_.settings.retained_batches) / 4;
@@ -168,6 +198,7 @@ void Recovery::on_tick(ReplicaActions& out) {
 TimePoint Recovery::next_timer() const {
   TimePoint next = fetch_.next_timer();
   if (context_.now < not_before_) next = std::min(next, not_before_);
+  if (lagging_since_ && !is_stuck()) next = std::min(next, *lagging_since_ + patience());
   return next;
 }
 

@@ -58,6 +58,9 @@ class Recovery {
 
   [[nodiscard]] std::optional<CheckpointClaim> wanted(bool beyond_help);
   void note_divergences();
+  void note_lag();
+  [[nodiscard]] bool is_stuck() const;
+  [[nodiscard]] Duration patience() const;
   void trim();
   void flush(ReplicaActions& out);
 
@@ -75,6 +78,8 @@ class Recovery {
   std::optional<CheckpointClaim> flushing_;
   TimePoint flushed_at_{};
   TimePoint not_before_{};  // an attempt failed, or did not help
+  std::optional<TimePoint> lagging_since_;
+  std::uint64_t ordered_then_ = 0;
   std::uint64_t stable_noted_ = 0;
   std::uint64_t repair_at_ = 0;  // the stable checkpoint at which this replica's state was wrong
   Duration pause_{};

@@ -50,6 +50,14 @@ const CheckpointClaim* Snapshots::newest_up_to(std::uint64_t sequence) const {
   return newest;
 }
 
+const CheckpointClaim* Snapshots::newest_whole_up_to(std::uint64_t sequence) const {
+  const CheckpointClaim* newest = nullptr;
+  for (const Entry& entry : entries_) {
+    if (entry.claim.sequence <= sequence && entry.claim.service != Digest{}) newest = &entry.claim;
+  }
+  return newest;
+}
+
 void Snapshots::touch(std::uint64_t sequence, TimePoint now) {
   for (Entry& entry : entries_) {
     if (entry.claim.sequence == sequence) entry.touched = now;

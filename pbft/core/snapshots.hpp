@@ -24,6 +24,8 @@ class Snapshots {
   [[nodiscard]] const CheckpointClaim* find(std::uint64_t sequence) const;
   // The newest up to it.
   [[nodiscard]] const CheckpointClaim* newest_up_to(std::uint64_t sequence) const;
+  // The newest up to it that has the service's state.
+  [[nodiscard]] const CheckpointClaim* newest_whole_up_to(std::uint64_t sequence) const;
   // A peer fetches parts of it.
   void touch(std::uint64_t sequence, TimePoint now);
   // Lets go what nobody needs: below the stable one, but for those that are named, and what is
