@@ -210,8 +210,8 @@ void Journal::decided(std::uint64_t sequence, const Digest& batch, const Frame& 
   if (!is_kept_) return;
   write_content(sequence, find(sequence, batch), content, out);
   if (std::exchange(written_[sequence].decided, true)) return;
-  out.writes.push_back({key_of(Kind::decided, sequence),
-                        std::make_shared<const Bytes>(batch.begin(), batch.end())});
+  out.writes.push_back(
+      {key_of(Kind::decided, sequence), std::make_shared<const Bytes>(batch.begin(), batch.end())});
 }
 
 void Journal::ordered(std::uint64_t sequence, const Digest& batch, const Frame& content) {

@@ -43,13 +43,18 @@ void Recovery::note_divergences() {
   }
   if (own->service != stable.service) {
     ++context_.counters.state_divergences;
-    repair_at_ = sequence;
+    // Nothing is said on its behalf any more, and nothing begins from it.
+    diverged_ = true;
+    execution_.on_service_lost();
+    snapshots_.forget_above(sequence - 1);
+    if (base() >= sequence) base_.reset();
   } else if (execution_.state() == ExecutionStage::State::running) {
     pause_ = Duration::zero();
   }
 }
 
-// Others have a checkpoint that this replica does not come to, for longer than retransmission takes.
+// Others have a checkpoint that this replica does not come to, for longer than retransmission
+// takes.
 bool Recovery::is_stuck() const {
   return lagging_since_ && context_.now - *lagging_since_ >= patience();
 }
@@ -76,8 +81,7 @@ std::optional<CheckpointClaim> Recovery::wanted(bool beyond_help) {
                       (beyond_help || is_stuck() || !log_.reaches(stable.sequence + 1) ||
                        stable.sequence - progress.last_ordered >
                            std::max<std::uint64_t>(context_.settings.retained_batches, 1));
-  const bool wrong = repair_at_ != 0 && repair_at_ == stable.sequence;
-  if (behind || wrong || execution_.is_unreliable()) return stable;
+  if (behind || execution_.is_unreliable()) return stable;
   return std::nullopt;
 }
 
@@ -135,11 +139,10 @@ void Recovery::advance(bool beyond_help, ReplicaActions& out) {
 }
 
 void Recovery::on_restored(bool done, ReplicaActions& out) {
-  const bool repaired = repair_at_ != 0;
+  const bool repaired = std::exchange(diverged_, false);
   const bool own = std::exchange(restoring_own_, false);
   if (execution_.on_restored(done, out)) {
     replaced_ = true;
-    repair_at_ = 0;
     service_back_ = false;
   }
   // A service that goes wrong again and again is not restored as often.
@@ -155,10 +158,10 @@ void Recovery::trim() {
     return claim != nullptr ? claim->sequence : 0;
   };
   // The newest of its own is what it goes back to when its service fails, however far it lags.
-  const std::array kept{base(), base_before_, sequence_of(execution_.to_restore()),
-                        sequence_of(flushing_ ? &*flushing_ : nullptr),
-                        sequence_of(
-                            snapshots_.newest_whole_up_to(context_.progress.last_executed))};
+  const std::array kept{
+      base(), base_before_, sequence_of(execution_.to_restore()),
+      sequence_of(flushing_ ? &*flushing_ : nullptr),
+      sequence_of(snapshots_.newest_whole_up_to(context_.progress.last_executed))};
   snapshots_.trim(checkpoints_.stable_sequence(), kept, context_.now);
 }
 

@@ -81,7 +81,7 @@ class Recovery {
   std::optional<TimePoint> lagging_since_;
   std::uint64_t ordered_then_ = 0;
   std::uint64_t stable_noted_ = 0;
-  std::uint64_t repair_at_ = 0;  // the stable checkpoint at which this replica's state was wrong
+  bool diverged_ = false;  // its state was found to be wrong, and is not repaired yet
   Duration pause_{};
   bool service_back_ = false;
   bool restoring_own_ = false;

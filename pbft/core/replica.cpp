@@ -124,9 +124,8 @@ void Replica::Machine::resume(const Remembered& remembered, ReplicaActions& out)
     if (log.reaches(prepared.sequence)) log.open(prepared.sequence).prepared = prepared.record;
   }
   // What is prepared may have been executed, and what was decided elsewhere has been.
-  context.reads_from = context.membership.silent_until == Context::kAsking
-                           ? 0
-                           : context.membership.silent_until;
+  context.reads_from =
+      context.membership.silent_until == Context::kAsking ? 0 : context.membership.silent_until;
   for (const Remembered::Prepared& prepared : remembered.prepared)
     context.reads_from = std::max(context.reads_from, prepared.sequence);
   if (!remembered.decided.empty()) {
@@ -303,8 +302,8 @@ void Replica::Machine::pump(TimePoint now, ReplicaActions& out) {
 }
 
 // Forgets what is stable and executed, and on the disk as a state, but for what laggards may still
-// ask for. When it takes too much room, more: what a restart or a step back would need comes from the
-// disk or from others then, and a replica that lags by so much gets a state.
+// ask for. When it takes too much room, more: what a restart or a step back would need comes from
+// the disk or from others then, and a replica that lags by so much gets a state.
 void Replica::Machine::release() {
   const std::uint64_t stable = checkpoints.stable_sequence();
   const std::uint64_t executed = std::min(stable, context.progress.last_executed);
