@@ -46,7 +46,7 @@ void Recovery::note_divergences() {
     // Nothing is said on its behalf any more, and nothing begins from it.
     diverged_ = true;
     execution_.on_service_lost();
-    snapshots_.forget_above(sequence - 1);
+    snapshots_.disown_from(sequence);
     if (base() >= sequence) base_.reset();
   } else if (execution_.state() == ExecutionStage::State::running) {
     pause_ = Duration::zero();

@@ -26,6 +26,9 @@ class Snapshots {
   [[nodiscard]] const CheckpointClaim* newest_up_to(std::uint64_t sequence) const;
   // The newest up to it that has the service's state.
   [[nodiscard]] const CheckpointClaim* newest_whole_up_to(std::uint64_t sequence) const;
+  // These and later ones are not what the group has. They stay, for most of their parts are, but
+  // are named no more.
+  void disown_from(std::uint64_t sequence);
   // A peer fetches parts of it.
   void touch(std::uint64_t sequence, TimePoint now);
   // Lets go what nobody needs: below the stable one, but for those that are named, and what is
@@ -38,6 +41,7 @@ class Snapshots {
   struct Entry {
     CheckpointClaim claim;
     TimePoint touched = TimePoint::min();
+    bool disowned = false;
   };
 
   void unpin(const CheckpointClaim& claim);
