@@ -176,7 +176,8 @@ void Recovery::flush(ReplicaActions& out) {
   // The log keeps what is behind the base, and is not to fill up with it.
   const std::uint64_t behind = newest->sequence - base_.value_or(0);
   const bool is_far = behind >= (context_.settings.window + context_.settings.retained_batches) / 4;
-  if (base_ && !is_far && context_.now - flushed_at_ < kFlushEvery) return;
+  const bool soon = context_.now - flushed_at_ < kFlushEvery;
+  if (soon && (flush_failed_ || (base_ && !is_far))) return;
   flushed_at_ = context_.now;
   flushing_ = *newest;
   out.flush_parts = true;
@@ -184,6 +185,7 @@ void Recovery::flush(ReplicaActions& out) {
 
 void Recovery::on_parts_flushed(bool done, ReplicaActions& out) {
   const auto flushed = std::exchange(flushing_, std::nullopt);
+  flush_failed_ = !done;
   if (!flushed || !done || snapshots_.find(flushed->sequence) == nullptr) return;
   base_before_ = base_.value_or(0);
   base_ = flushed->sequence;

@@ -77,6 +77,7 @@ class Recovery {
   std::uint64_t base_before_ = 0;
   std::optional<CheckpointClaim> flushing_;
   TimePoint flushed_at_{};
+  bool flush_failed_ = false;
   TimePoint not_before_{};  // an attempt failed, or did not help
   std::optional<TimePoint> lagging_since_;
   std::uint64_t ordered_then_ = 0;
