@@ -7,10 +7,16 @@
 #include "pbft/core/new_view_choice.hpp"
 #include "pbft/wire/decode.hpp"
 #include "pbft/wire/encode.hpp"
+#include "pbft/wire/limits.hpp"
 
 namespace prophecy::pbft {
 
-namespace {}  // namespace
+namespace {
+
+// In each status interval, of contents that are awaited.
+constexpr std::uint64_t kContentsBytesMax = 2 * kFrameBytesMax;
+
+}  // namespace
 
 Agreement::BatchDigests Agreement::digests_of(const PrePrepareMessage& message) {
   BatchDigests digests;
@@ -130,6 +136,16 @@ bool Agreement::on_pre_prepare(ByteView frame, ReplicaActions& out) {
 
 // Who sends it does not matter: the digest does.
 bool Agreement::on_content(Slot& slot, ByteView frame, ReplicaActions& out) {
+  // Nobody has to prove anything to have so much hashed, so that it is bounded.
+  if (context_.now - contents_since_ >= context_.settings.status_interval) {
+    contents_since_ = context_.now;
+    contents_bytes_ = 0;
+  }
+  if (contents_bytes_ > kContentsBytesMax) {
+    context_.drop(DropReason::rate_limited);
+    return false;
+  }
+  contents_bytes_ += frame.size();
   auto copy = std::make_shared<const Bytes>(frame.begin(), frame.end());
   const auto message = decode_pre_prepare(*copy, context_.quorum.replicas);
   if (!message) {

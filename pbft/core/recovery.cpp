@@ -16,7 +16,7 @@ constexpr Duration kPauseMax = minutes(1);
 constexpr Duration kBeginAgainAfter = seconds(1);
 // What one peer may fetch in each such time.
 constexpr Duration kServingTime = milliseconds(50);
-constexpr std::uint64_t kServedBytesMax = std::uint64_t{8} << 20;
+constexpr std::uint64_t kServedBytesMax = std::uint64_t{4} << 20;
 
 }  // namespace
 

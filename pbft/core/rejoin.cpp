@@ -9,6 +9,8 @@ namespace prophecy::pbft {
 namespace {
 
 constexpr Duration kAskEvery = milliseconds(200);
+// A peer that loses its memory more often than that is playing: each time costs a write.
+constexpr Duration kRebornEvery = seconds(1);
 
 }  // namespace
 
@@ -46,6 +48,12 @@ bool Rejoin::on_rejoin(ByteView frame, ReplicaActions& out) {
   }
   Rebirth& known = context_.rebirths[message->replica];
   if (message->incarnation > known.incarnation) {
+    auto& reborn_at = reborn_at_[message->replica];
+    if (reborn_at && context_.now - *reborn_at < kRebornEvery) {
+      context_.drop(DropReason::rate_limited);
+      return true;
+    }
+    reborn_at = context_.now;
     known = {message->incarnation, context_.view};
     context_.journal.rebirth(message->replica, known, out);
     view_changer_.forget(message->replica);

@@ -31,8 +31,8 @@ class Snapshots {
   void disown_from(std::uint64_t sequence);
   // A peer fetches parts of it.
   void touch(std::uint64_t sequence, TimePoint now);
-  // Lets go what nobody needs: below the stable one, but for the newest, which leaves a fetch little
-  // to do, those that are named, and what is being fetched.
+  // Lets go what nobody needs: below the stable one, but for the newest, which leaves a fetch
+  // little to do, those that are named, and what is being fetched.
   void trim(std::uint64_t stable, std::span<const std::uint64_t> kept, TimePoint now);
   // This replica goes back to an earlier state, and its later ones are not to be relied on.
   void forget_above(std::uint64_t sequence);

@@ -16,7 +16,8 @@ ViewChanger::ViewChanger(Context& context, Log& log, Checkpoints& checkpoints, A
       checkpoints_(checkpoints),
       agreement_(agreement),
       patience_(patience),
-      asked_(context.quorum.replicas) {}
+      asked_(context.quorum.replicas),
+      refused_at_(context.quorum.replicas) {}
 
 Duration ViewChanger::patience_length() const {
   const Duration longest = context_.settings.view_change_timeout_max;
@@ -258,13 +259,22 @@ bool ViewChanger::on_new_view(ByteView frame, TimePoint now, ReplicaActions& out
                                       message->signature)) {
     return refuse(DropReason::bad_signature);
   }
+  // Each costs as many signatures as there are messages in it.
+  auto& refused_at = refused_at_[message->primary];
+  if (refused_at && now - *refused_at < context_.settings.status_interval) {
+    return refuse(DropReason::rate_limited);
+  }
   // Kept, because the messages in it view into it.
   auto copy = std::make_shared<const Bytes>(frame.begin(), frame.end());
   const auto kept = decode_new_view(*copy, context_.quorum.replicas);
   const std::vector<ViewChangeMessage> messages = verified_all(*kept);
-  if (messages.size() < context_.quorum.view_change) return refuse(DropReason::malformed);
-  const auto choice = choose(messages, context_.quorum);
-  if (!choice) return refuse(DropReason::malformed);
+  const auto choice = messages.size() >= context_.quorum.view_change
+                          ? choose(messages, context_.quorum)
+                          : std::nullopt;
+  if (!choice) {
+    refused_at = now;
+    return refuse(DropReason::malformed);
+  }
   new_view_ = copy;
   enter(kept->view, messages, *choice, now, out);
   return true;
