@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t kFramesServedMax = 256;
 constexpr std::size_t kBytesServedMax = std::size_t{2} << 20;
 // So long after it was helped through its silence a peer is not helped through another one.
-constexpr Duration kCarryingPause = seconds(5);
+constexpr Duration kCarryingPause = seconds(2);
 
 }  // namespace
 
@@ -141,7 +141,11 @@ void Retransmission::learn(const StatusMessage& status) {
   peer.highest_seen = highest;
 
   // A bound that was reached, or given up, is not asked for again for a while: it is work for all.
-  if (status.silent_until <= checkpoints_.stable_sequence()) {
+  // No replica that follows the protocol can need more than two windows; one that does not know its
+  // bound yet says more.
+  const std::uint64_t stable = checkpoints_.stable_sequence();
+  if (status.silent_until <= stable ||
+      status.silent_until > stable + 2 * context_.settings.window) {
     peer.silent_until = 0;
   } else if (status.silent_until != peer.carried_until &&
              (peer.carried_at == TimePoint::min() ||
@@ -162,12 +166,9 @@ bool Retransmission::is_beyond_help() const {
 }
 
 std::uint64_t Retransmission::awaited_by_silent() const {
-  // No replica that follows the protocol can need more.
-  const std::uint64_t bound = checkpoints_.stable_sequence() + 2 * context_.settings.window;
   std::uint64_t awaited = 0;
-  for (const Peer& peer : peers_) {
-    if (peer.silent_until <= bound) awaited = std::max(awaited, peer.silent_until);
-  }
+  for (const Peer& peer : peers_)
+    awaited = std::max(awaited, peer.silent_until);
   return awaited;
 }
 
