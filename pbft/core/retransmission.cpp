@@ -128,11 +128,9 @@ bool Retransmission::on_status(ByteView frame, TimePoint now, ReplicaActions& ou
 
 void Retransmission::learn(const StatusMessage& status) {
   Peer& peer = peers_[status.replica];
-  // An old message, late or repeated by somebody, must not be mixed with newer ones.
-  if (status.view < peer.view) return;
   peer.view = status.view;
-  peer.first_retained = std::max(peer.first_retained, status.first_retained);
-  peer.last_ordered = std::max(peer.last_ordered, status.last_ordered);
+  peer.first_retained = status.first_retained;
+  peer.last_ordered = status.last_ordered;
   std::uint64_t highest = status.last_ordered;
   for (std::size_t i = 0; i < status.slots.size(); ++i) {
     if (status.slots[i] != 0) highest = std::max(highest, status.settled + 1 + i);
@@ -154,6 +152,13 @@ void Retransmission::learn(const StatusMessage& status) {
     peer.carried_at = context_.now;
     peer.silent_until = status.silent_until;
   }
+}
+
+// But not when it was helped last.
+void Retransmission::forget(NodeId peer) {
+  Peer fresh;
+  fresh.carried_at = peers_[peer].carried_at;
+  peers_[peer] = fresh;
 }
 
 // Each replica sends its own votes only, so f+1 that no longer have a batch leave too few. One of
