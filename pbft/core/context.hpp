@@ -2,6 +2,8 @@
 // replica's machine, which outlives the parts.
 #pragma once
 
+#include <optional>
+
 #include "pbft/auth/key_ring.hpp"
 #include "pbft/core/actions.hpp"
 #include "pbft/core/counters.hpp"
@@ -28,6 +30,7 @@ struct Context {
   ReplicaState state = ReplicaState::normal;
   Progress progress{};
   ReplicaCounters counters{};
+  std::optional<DropReason> last_drop{};  // of the frame that is being handled
 
   [[nodiscard]] NodeId primary() const { return primary_of(view, quorum.replicas); }
   [[nodiscard]] bool is_primary() const { return primary() == self; }
@@ -37,7 +40,10 @@ struct Context {
     return state == ReplicaState::normal || state == ReplicaState::changing_view;
   }
 
-  void drop(DropReason reason) { ++counters.dropped[static_cast<std::size_t>(reason)]; }
+  void drop(DropReason reason) {
+    ++counters.dropped[static_cast<std::size_t>(reason)];
+    last_drop = reason;
+  }
 
   void send_to_peers(const Frame& frame, ReplicaActions& out) const {
     for (NodeId to = 0; to < quorum.replicas; ++to) {

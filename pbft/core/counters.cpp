@@ -64,6 +64,8 @@ std::string_view to_string(ViewChangeCause cause) {
       return "no_new_view";
     case ViewChangeCause::others_asked:
       return "others_asked";
+    case ViewChangeCause::count_:
+      break;
   }
   return "unknown";
 }

@@ -14,6 +14,7 @@
 #include "pbft/core/patience.hpp"
 #include "pbft/core/request_queue.hpp"
 #include "pbft/core/retransmission.hpp"
+#include "pbft/core/standings.hpp"
 #include "pbft/core/view_changer.hpp"
 #include "pbft/wire/decode.hpp"
 #include "pbft/wire/limits.hpp"
@@ -34,7 +35,8 @@ class Replica::Machine {
         patience(context.settings, clients),
         intake(context, clients, queue, execution, patience),
         view_changer(context, log, checkpoints, agreement, patience),
-        retransmission(context, log, checkpoints, agreement, view_changer) {}
+        standings(context),
+        retransmission(context, log, checkpoints, agreement, view_changer, standings) {}
 
   bool dispatch(ByteView frame, TimePoint now, ReplicaActions& out);
   bool on_checkpoint(ByteView frame);
@@ -53,6 +55,7 @@ class Replica::Machine {
   Patience patience;
   Intake intake;
   ViewChanger view_changer;
+  Standings standings;
   Retransmission retransmission;
 };
 
@@ -197,6 +200,8 @@ ReplicaStatus Replica::Machine::status() const {
   status.queued_bytes = queue.bytes();
   status.cached_reply_bytes = clients.result_bytes();
   status.executions_in_flight = execution.in_flight();
+  status.lag = standings.lag();
+  status.peers = standings.all();
   return status;
 }
 
@@ -213,7 +218,11 @@ Replica::~Replica() = default;
 
 bool Replica::on_frame(ByteView frame, TimePoint now, ReplicaActions& out) {
   machine_->context.now = now;
+  const std::uint64_t view = machine_->context.view;
+  machine_->context.last_drop.reset();
   const bool authentic = machine_->dispatch(frame, now, out);
+  machine_->standings.on_frame_handled(frame, authentic, now);
+  machine_->standings.on_view_left(view, now);
   machine_->pump(now, out);
   return authentic;
 }
@@ -228,7 +237,9 @@ void Replica::on_executed(std::uint64_t id, ExecutionStatus status, Bytes result
 void Replica::on_tick(TimePoint now, ReplicaActions& out) {
   machine_->context.now = now;
   if (machine_->context.takes_part()) {
+    const std::uint64_t view = machine_->context.view;
     machine_->view_changer.on_tick(now, out);
+    machine_->standings.on_view_left(view, now);
     machine_->retransmission.on_tick(now, out);
   }
   machine_->pump(now, out);
@@ -241,6 +252,12 @@ TimePoint Replica::next_timer() const {
 
 const ReplicaCounters& Replica::counters() const {
   return machine_->context.counters;
+}
+ReplicaState Replica::state() const {
+  return machine_->context.state;
+}
+std::uint64_t Replica::view() const {
+  return machine_->context.view;
 }
 ReplicaStatus Replica::status() const {
   return machine_->status();

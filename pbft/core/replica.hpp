@@ -37,6 +37,9 @@ class Replica {
   [[nodiscard]] TimePoint next_timer() const;
 
   [[nodiscard]] const ReplicaCounters& counters() const;
+  // For a look after every event; the whole status is for people.
+  [[nodiscard]] ReplicaState state() const;
+  [[nodiscard]] std::uint64_t view() const;
   [[nodiscard]] ReplicaStatus status() const;
 
  private:

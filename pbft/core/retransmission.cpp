@@ -16,12 +16,14 @@ constexpr std::size_t kBytesServedMax = std::size_t{2} << 20;
 }  // namespace
 
 Retransmission::Retransmission(Context& context, Log& log, const Checkpoints& checkpoints,
-                               const Agreement& agreement, const ViewChanger& view_changer)
+                               const Agreement& agreement, const ViewChanger& view_changer,
+                               Standings& standings)
     : context_(context),
       log_(log),
       checkpoints_(checkpoints),
       agreement_(agreement),
       view_changer_(view_changer),
+      standings_(standings),
       peers_(context.quorum.replicas) {}
 
 bool Retransmission::lagging() const {
@@ -101,6 +103,7 @@ bool Retransmission::on_status(ByteView frame, TimePoint now, ReplicaActions& ou
     context_.drop(DropReason::bad_mac);
     return false;
   }
+  standings_.on_status(*status);
   learn(*status);
   Peer& peer = peers_[status->replica];
   if (peer.times_served > 0 && now - peer.served_at < context_.settings.status_interval / 2) {

@@ -24,6 +24,7 @@ void read_replica(ConfigSection section, ReplicaConfig& config) {
   config.key_file = section.path("key_file");
   if (section.has("listen")) config.listen = section.endpoint("listen");
   if (section.has("admin")) config.admin = section.path("admin");
+  if (section.has("metrics")) config.metrics = section.endpoint("metrics");
 }
 
 void read_http(ConfigSection& section, http::OriginSettings& origin, OriginTimes& times) {

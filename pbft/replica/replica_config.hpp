@@ -30,6 +30,7 @@ struct ReplicaConfig {
   std::filesystem::path key_file;
   std::optional<Endpoint> listen;  // default: the address in the group file
   std::optional<std::filesystem::path> admin;
+  std::optional<Endpoint> metrics;
   LogSettings log;
   ServiceConfig service;
   ReplicaSettings core;

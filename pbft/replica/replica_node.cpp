@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "pbft/replica/replica_metrics.hpp"
 #include "pbft/replica/replica_status.hpp"
 #include "pbft/services/http_service.hpp"
 #include "pbft/services/null_service.hpp"
@@ -48,6 +49,12 @@ Result<std::unique_ptr<ReplicaNode>> ReplicaNode::create(boost::asio::io_context
     if (!admin) return admin.error();
     node->admin_ = std::move(*admin);
   }
+  if (config.metrics) {
+    auto metrics = http::MetricsServer::listen(io, *config.metrics,
+                                               [node = node.get()] { return node->metrics(); });
+    if (!metrics) return metrics.error();
+    node->metrics_ = std::move(*metrics);
+  }
   return node;
 }
 
@@ -91,6 +98,7 @@ std::unique_ptr<Service> ReplicaNode::make_service(boost::asio::io_context& io) 
 }
 
 void ReplicaNode::start() {
+  started_at_ = now();
   log_.info("started", {{"version", PROPHECY_VERSION},
                         {"listen", to_string(transport_.local_address())},
                         {"replicas", identity_.group.replicas.size()},
@@ -107,6 +115,7 @@ void ReplicaNode::stop() {
   report_timer_.cancel();
   timer_.stop();
   if (admin_) admin_->stop();
+  if (metrics_) metrics_->stop();
   transport_.stop();
   service_->stop();
 }
@@ -164,8 +173,8 @@ void ReplicaNode::send(Outgoing& outgoing) {
 }
 
 void ReplicaNode::watch_state() {
+  if (core_.state() == last_state_ && core_.view() == last_view_) return;
   const ReplicaStatus status = core_.status();
-  if (status.state == last_state_ && status.view == last_view_) return;
   last_state_ = status.state;
   last_view_ = status.view;
   switch (status.state) {
@@ -204,14 +213,26 @@ void ReplicaNode::report_drops() {
   });
 }
 
+ReplicaParts ReplicaNode::parts() const {
+  return {.replica = identity_.config.id,
+          .group = identity_.group,
+          .settings = identity_.config.core,
+          .started_at = started_at_,
+          .now = now(),
+          .status = core_.status(),
+          .counters = core_.counters(),
+          .transport = transport_,
+          .executor = executor_,
+          .service = service_->counters(),
+          .metrics = metrics_ ? std::optional(metrics_->local_address()) : std::nullopt};
+}
+
 std::string ReplicaNode::status() const {
-  return status_json({.replica = identity_.config.id,
-                      .status = core_.status(),
-                      .counters = core_.counters(),
-                      .transport = transport_,
-                      .executor = executor_,
-                      .service = service_->counters()},
-                     identity_.group);
+  return status_json(parts());
+}
+
+std::string ReplicaNode::metrics() const {
+  return prometheus_text(parts());
 }
 
 std::string ReplicaNode::answer_admin(std::string_view request_line) const {

@@ -31,6 +31,7 @@ TEST_CASE("A short configuration has defaults for the rest") {
   CHECK(config->group_file == "group.toml");
   CHECK_FALSE(config->listen);
   CHECK_FALSE(config->admin);
+  CHECK_FALSE(config->metrics);
   CHECK(config->service.kind == ServiceKind::http);
   CHECK(config->service.origin.connections_max == 64);
   CHECK(config->service.origin.answer_limits.body_bytes_max == 16 << 20);
@@ -51,6 +52,8 @@ TEST_CASE("Mistakes in a replica's configuration") {
   CHECK_THAT(mistakes_in("[service]\nkind = \"null\"\n"),
              Contains("replica.id") && Contains("replica.group") && Contains("replica.key_file"));
   CHECK_THAT(mistakes_in(kReplica + "[service]\nkind = \"http\"\n"), Contains("service.origin"));
+  CHECK_THAT(mistakes_in(kReplica + "metrics = 9090\n[service]\nkind = \"null\"\n"),
+             Contains("r:5: replica.metrics: expected ADDRESS:PORT"));
   CHECK_THAT(mistakes_in(kReplica + "[service]\nkind = \"magic\"\n"),
              Contains("r:6: service.kind"));
   CHECK_THAT(mistakes_in(kReplica + "[service]\nkind = \"null\"\norigin = \"127.0.0.1:80\"\n"),
