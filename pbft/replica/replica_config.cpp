@@ -44,7 +44,9 @@ void read_service(ConfigSection section, ServiceConfig& service) {
   service.kind = static_cast<ServiceKind>(section.choice("kind", {"http", "null", "simulated"}));
   if (service.kind == ServiceKind::http) {
     read_http(section, service.origin, service.times);
-  } else if (service.kind == ServiceKind::simulated) {
+  } else if (service.kind == ServiceKind::null) {
+    service.answer_bytes = section.bytes("answer_bytes", 0, kAnswerBytesMax, 0);
+  } else {
     service.busy = section.duration("busy", microseconds(0), seconds(10));
     service.answer_bytes = section.bytes("answer_bytes", 0, kAnswerBytesMax);
   }

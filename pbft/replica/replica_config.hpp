@@ -21,7 +21,7 @@ struct ServiceConfig {
   http::OriginSettings origin;   // http
   OriginTimes times;             // http
   Duration busy{};               // simulated
-  std::size_t answer_bytes = 0;  // simulated
+  std::size_t answer_bytes = 0;  // null, simulated
 };
 
 struct ReplicaConfig {

@@ -74,7 +74,7 @@ std::unique_ptr<Service> ReplicaNode::make_service(boost::asio::io_context& io) 
   const ServiceConfig& config = identity_.config.service;
   switch (config.kind) {
     case ServiceKind::null:
-      return std::make_unique<NullService>();
+      return std::make_unique<NullService>(config.answer_bytes);
     case ServiceKind::simulated:
       return std::make_unique<SimulatedService>(config.busy, config.answer_bytes);
     case ServiceKind::http:

@@ -46,6 +46,16 @@ TEST_CASE("Simulated work says how long and how much") {
   CHECK(config->service.answer_bytes == 1024);
 }
 
+TEST_CASE("A service that does nothing answers nothing, unless told how much") {
+  const auto empty = parse_replica_config(kReplica + "[service]\nkind = \"null\"\n", "r");
+  REQUIRE(empty.has_value());
+  CHECK(empty->service.answer_bytes == 0);
+  const auto large =
+      parse_replica_config(kReplica + "[service]\nkind = \"null\"\nanswer_bytes = \"1KiB\"\n", "r");
+  REQUIRE(large.has_value());
+  CHECK(large->service.answer_bytes == 1024);
+}
+
 TEST_CASE("Mistakes in a replica's configuration") {
   using Catch::Contains;
   CHECK_THAT(mistakes_in(kReplica), Contains("service"));
