@@ -41,7 +41,8 @@ class Replica::Machine {
   bool dispatch(ByteView frame, TimePoint now, ReplicaActions& out);
   bool on_checkpoint(ByteView frame);
   bool on_hello(ByteView frame);
-  void pump(TimePoint now, ReplicaActions& out);
+  enum class Proposals : std::uint8_t { now, later };
+  void pump(Proposals proposals, TimePoint now, ReplicaActions& out);
   void release();
   [[nodiscard]] ReplicaStatus status() const;
 
@@ -150,7 +151,7 @@ bool Replica::Machine::on_hello(ByteView frame) {
   return true;
 }
 
-void Replica::Machine::pump(TimePoint now, ReplicaActions& out) {
+void Replica::Machine::pump(Proposals proposals, TimePoint now, ReplicaActions& out) {
   for (bool progress = true; progress && context.takes_part();) {
     progress = false;
     if (view_changer.take_entered()) intake.on_new_view(out);
@@ -163,7 +164,8 @@ void Replica::Machine::pump(TimePoint now, ReplicaActions& out) {
     progress = execution.advance(out) || progress;
     if (checkpoints.diverged()) context.state = ReplicaState::diverged;
     release();
-    while (!queue.empty() && agreement.may_propose()) {
+    if (proposals == Proposals::later) continue;
+    while (!queue.empty() && agreement.may_propose(queue.first_is_full())) {
       agreement.propose(queue.take(), out);
       progress = true;
     }
@@ -217,21 +219,32 @@ Replica::Replica(const ReplicaSettings& settings, const KeyRing& keys, const Quo
 Replica::~Replica() = default;
 
 bool Replica::on_frame(ByteView frame, TimePoint now, ReplicaActions& out) {
+  const bool authentic = take_frame(frame, now, out);
+  propose_waiting(now, out);
+  return authentic;
+}
+
+bool Replica::take_frame(ByteView frame, TimePoint now, ReplicaActions& out) {
   machine_->context.now = now;
   const std::uint64_t view = machine_->context.view;
   machine_->context.last_drop.reset();
   const bool authentic = machine_->dispatch(frame, now, out);
   machine_->standings.on_frame_handled(frame, authentic, now);
   machine_->standings.on_view_left(view, now);
-  machine_->pump(now, out);
+  machine_->pump(Machine::Proposals::later, now, out);
   return authentic;
+}
+
+void Replica::propose_waiting(TimePoint now, ReplicaActions& out) {
+  machine_->context.now = now;
+  machine_->pump(Machine::Proposals::now, now, out);
 }
 
 void Replica::on_executed(std::uint64_t id, ExecutionStatus status, Bytes result, TimePoint now,
                           ReplicaActions& out) {
   machine_->context.now = now;
   machine_->execution.on_executed(id, status, std::move(result), out);
-  machine_->pump(now, out);
+  machine_->pump(Machine::Proposals::now, now, out);
 }
 
 void Replica::on_tick(TimePoint now, ReplicaActions& out) {
@@ -242,7 +255,7 @@ void Replica::on_tick(TimePoint now, ReplicaActions& out) {
     machine_->standings.on_view_left(view, now);
     machine_->retransmission.on_tick(now, out);
   }
-  machine_->pump(now, out);
+  machine_->pump(Machine::Proposals::now, now, out);
 }
 
 TimePoint Replica::next_timer() const {

@@ -121,10 +121,11 @@ void ReplicaNode::stop() {
 }
 
 bool ReplicaNode::on_frame(ByteView frame) {
-  return core_.on_frame(frame, now(), actions_);
+  return core_.take_frame(frame, now(), actions_);
 }
 
 void ReplicaNode::on_frames_end() {
+  core_.propose_waiting(now(), actions_);
   settle();
 }
 

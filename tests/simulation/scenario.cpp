@@ -74,6 +74,8 @@ void plan_settings(Random& random, Scenario& scenario) {
   auto& settings = scenario.replica;
   settings.faults = scenario.faults;
   settings.batches_in_flight_max = static_cast<std::uint32_t>(random.between(1, 4));
+  settings.partial_batches_in_flight_max =
+      static_cast<std::uint32_t>(random.between(1, settings.batches_in_flight_max));
   settings.batch_requests_max = static_cast<std::uint32_t>(random.between(1, 8));
   settings.checkpoint_interval = random.between(1, 6);
   settings.checkpoint_bytes = random.chance(30) ? random.between(10, 60) : 1 << 20;
