@@ -45,18 +45,21 @@ std::uint64_t Agreement::settled() const {
   return settled_;
 }
 
-bool Agreement::may_propose() const {
+bool Agreement::may_propose(bool full) const {
   const Progress& progress = context_.progress;
+  const ReplicaSettings& settings = context_.settings;
+  const std::uint32_t in_flight_max =
+      full ? settings.batches_in_flight_max : settings.partial_batches_in_flight_max;
   return context_.is_primary() && context_.state == ReplicaState::normal &&
          progress.last_proposed >= progress.last_ordered &&
-         progress.last_proposed - progress.last_ordered < context_.settings.batches_in_flight_max &&
+         progress.last_proposed - progress.last_ordered < in_flight_max &&
          progress.last_proposed < high_water_mark() &&
          context_.may_vote(progress.last_proposed + 1) &&
          log_.view_bytes() < context_.settings.log_bytes_max;
 }
 
 void Agreement::propose(RequestQueue::Batch batch, ReplicaActions& out) {
-  ASSERT(may_propose());
+  ASSERT(may_propose(true));
   const std::uint64_t sequence = ++context_.progress.last_proposed;
   auto [frame, digest] = batch.builder.finish(context_.view, sequence, context_.keys);
   context_.send_to_peers(frame, out);

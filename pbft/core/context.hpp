@@ -2,6 +2,8 @@
 // replica's machine, which outlives the parts.
 #pragma once
 
+#include <optional>
+
 #include "pbft/auth/key_ring.hpp"
 #include "pbft/core/actions.hpp"
 #include "pbft/core/counters.hpp"
@@ -41,6 +43,7 @@ struct Context {
     return sequence > membership.silent_until;
   }
   [[nodiscard]] bool is_silent() const { return membership.silent_until > 0; }
+  std::optional<DropReason> last_drop{};  // of the frame that is being handled
 
   [[nodiscard]] NodeId primary() const { return primary_of(view, quorum.replicas); }
   [[nodiscard]] bool is_primary() const { return primary() == self; }
@@ -48,7 +51,10 @@ struct Context {
   // It still follows the protocol, if only to get to the next view.
   [[nodiscard]] bool takes_part() const { return state != ReplicaState::diverged; }
 
-  void drop(DropReason reason) { ++counters.dropped[static_cast<std::size_t>(reason)]; }
+  void drop(DropReason reason) {
+    ++counters.dropped[static_cast<std::size_t>(reason)];
+    last_drop = reason;
+  }
 
   void send_to_peers(const Frame& frame, ReplicaActions& out) const {
     for (NodeId to = 0; to < quorum.replicas; ++to) {

@@ -80,6 +80,8 @@ std::string_view to_string(ViewChangeCause cause) {
       return "others_asked";
     case ViewChangeCause::primary_rejoins:
       return "primary_rejoins";
+    case ViewChangeCause::count_:
+      break;
   }
   return "unknown";
 }

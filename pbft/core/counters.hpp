@@ -4,7 +4,9 @@
 #include <array>
 #include <cstdint>
 #include <string_view>
+#include <vector>
 
+#include "base/clock.hpp"
 #include "base/ids.hpp"
 
 namespace prophecy::pbft {
@@ -34,6 +36,19 @@ constexpr std::size_t kDropReasonCount = static_cast<std::size_t>(DropReason::co
 
 using DropCounters = std::array<std::uint64_t, kDropReasonCount>;
 
+// Why a replica has asked for another view.
+enum class ViewChangeCause : std::uint8_t {
+  none,
+  request_waited,   // a client's request was not ordered in time
+  nothing_settled,  // a proposal was not agreed on in time
+  no_new_view,      // the view that was asked for did not begin in time
+  others_asked,     // f+1 others did
+  primary_rejoins,  // it has lost its memory
+  count_,
+};
+constexpr std::size_t kViewChangeCauseCount = static_cast<std::size_t>(ViewChangeCause::count_);
+[[nodiscard]] std::string_view to_string(ViewChangeCause cause);
+
 struct ReplicaCounters {
   DropCounters dropped{};
   std::uint64_t frames_received = 0;
@@ -52,6 +67,7 @@ struct ReplicaCounters {
   std::uint64_t checkpoints_stable = 0;
   std::uint64_t contents_fetched = 0;      // of batches known by their digest
   std::uint64_t view_changes_started = 0;  // by this replica, at its own or others' instance
+  std::array<std::uint64_t, kViewChangeCauseCount> view_changes_by_cause{};
   std::uint64_t views_entered = 0;
   std::uint64_t parts_fetched = 0;  // of checkpoints' states
   std::uint64_t parts_served = 0;
@@ -71,16 +87,22 @@ enum class ReplicaState : std::uint8_t {
 };
 [[nodiscard]] std::string_view to_string(ReplicaState state);
 
-// Why a replica has asked for another view.
-enum class ViewChangeCause : std::uint8_t {
-  none,
-  request_waited,   // a client's request was not ordered in time
-  nothing_settled,  // a proposal was not agreed on in time
-  no_new_view,      // the view that was asked for did not begin in time
-  others_asked,     // f+1 others did
-  primary_rejoins,  // it has lost its memory
+// What a replica knows of another one, which may lie about itself.
+struct PeerStanding {
+  NodeId replica = 0;
+  // As its last Status said.
+  std::uint64_t view = 0;
+  std::uint64_t last_ordered = 0;
+  std::uint64_t last_stable = 0;
+  std::uint64_t behind = 0;  // batches that it lacked of what was ordered here, when it said so
+  TimePoint heard_at = TimePoint::min();  // its last message that a MAC or a signature proved
+  DropCounters dropped{};                 // of those that were proven to be its own
+  DropCounters dropped_in_its_name{};     // of those that only said so: anybody may have sent them
+  TimePoint contradicted_at = TimePoint::min();  // last proven to break the protocol
+  TimePoint forged_at = TimePoint::min();        // last wrong MAC or signature in its name
+  std::uint64_t views_failed = 0;                // views that this replica left, with it as primary
+  TimePoint view_failed_at = TimePoint::min();
 };
-[[nodiscard]] std::string_view to_string(ViewChangeCause cause);
 
 // Whether this replica's state is about to be replaced (core/recovery.hpp).
 enum class RecoveryState : std::uint8_t {
@@ -111,6 +133,9 @@ struct ReplicaStatus {
   std::uint64_t queued_bytes = 0;
   std::uint64_t cached_reply_bytes = 0;
   std::uint64_t executions_in_flight = 0;
+  // Batches that f+1 others have ordered and this replica has not executed: one of them is correct.
+  std::uint64_t lag = 0;
+  std::vector<PeerStanding> peers;  // all others, by id
 };
 
 struct ClientCounters {

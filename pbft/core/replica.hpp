@@ -50,6 +50,10 @@ class Replica {
   // True when a MAC proved the sender named in the frame's header, whether or not the message
   // was of use. Only then may a shell learn a route to a client from it. The frame is not kept.
   bool on_frame(ByteView frame, TimePoint now, ReplicaActions& out);
+  // The same in two steps, for a shell that has many frames at a time: the requests among them are
+  // proposed together. propose_waiting() must follow the last of them, before the shell waits.
+  bool take_frame(ByteView frame, TimePoint now, ReplicaActions& out);
+  void propose_waiting(TimePoint now, ReplicaActions& out);
   // Requires an id that was handed out and not yet answered. `result` is ignored if unavailable.
   void on_executed(std::uint64_t id, ExecutionStatus status, Bytes result, TimePoint now,
                    ReplicaActions& out);
@@ -65,6 +69,9 @@ class Replica {
   [[nodiscard]] TimePoint next_timer() const;
 
   [[nodiscard]] const ReplicaCounters& counters() const;
+  // For a look after every event; the whole status is for people.
+  [[nodiscard]] ReplicaState state() const;
+  [[nodiscard]] std::uint64_t view() const;
   [[nodiscard]] ReplicaStatus status() const;
 
  private:

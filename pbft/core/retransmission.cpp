@@ -18,12 +18,14 @@ constexpr Duration kCarryingPause = seconds(5);
 }  // namespace
 
 Retransmission::Retransmission(Context& context, Log& log, const Checkpoints& checkpoints,
-                               const Agreement& agreement, const ViewChanger& view_changer)
+                               const Agreement& agreement, const ViewChanger& view_changer,
+                               Standings& standings)
     : context_(context),
       log_(log),
       checkpoints_(checkpoints),
       agreement_(agreement),
       view_changer_(view_changer),
+      standings_(standings),
       peers_(context.quorum.replicas) {}
 
 bool Retransmission::lagging() const {
@@ -115,6 +117,7 @@ bool Retransmission::on_status(ByteView frame, TimePoint now, ReplicaActions& ou
   }
   peer.counter = status->counter;
   peer.counted_at = now;
+  standings_.on_status(*status);
   learn(*status);
   if (peer.times_served > 0 && now - peer.served_at < context_.settings.status_interval / 2) {
     context_.drop(DropReason::rate_limited);

@@ -80,6 +80,7 @@ void ViewChanger::ask_for(std::uint64_t view, ViewChangeCause cause, TimePoint n
   cause_ = cause;
   ASSERT(view > context_.view && !context_.is_silent());
   ++context_.counters.view_changes_started;
+  ++context_.counters.view_changes_by_cause[static_cast<std::size_t>(cause)];
   context_.view = view;
   context_.state = ReplicaState::changing_view;
   new_view_.reset();
@@ -253,13 +254,18 @@ bool ViewChanger::on_new_view(ByteView frame, TimePoint now, ReplicaActions& out
                                       message->signature)) {
     return refuse(DropReason::bad_signature);
   }
+  // From here on it is its primary's doing.
+  const auto refuse_proven = [&](DropReason reason) {
+    context_.drop(reason);
+    return true;
+  };
   // Kept, because the messages in it view into it.
   auto copy = std::make_shared<const Bytes>(frame.begin(), frame.end());
   const auto kept = decode_new_view(*copy, context_.quorum.replicas);
   const std::vector<ViewChangeMessage> messages = verified_all(*kept);
-  if (messages.size() < context_.quorum.view_change) return refuse(DropReason::malformed);
+  if (messages.size() < context_.quorum.view_change) return refuse_proven(DropReason::malformed);
   const auto choice = choose(messages, context_.quorum);
-  if (!choice) return refuse(DropReason::malformed);
+  if (!choice) return refuse_proven(DropReason::malformed);
   new_view_ = copy;
   enter(kept->view, messages, *choice, now, out);
   return true;

@@ -24,6 +24,7 @@ void read_replica(ConfigSection section, ReplicaConfig& config) {
   config.key_file = section.path("key_file");
   if (section.has("listen")) config.listen = section.endpoint("listen");
   if (section.has("admin")) config.admin = section.path("admin");
+  if (section.has("metrics")) config.metrics = section.endpoint("metrics");
 }
 
 void read_http(ConfigSection& section, http::OriginSettings& origin, OriginTimes& times) {
@@ -43,7 +44,9 @@ void read_service(ConfigSection section, ServiceConfig& service) {
   service.kind = static_cast<ServiceKind>(section.choice("kind", {"http", "null", "simulated"}));
   if (service.kind == ServiceKind::http) {
     read_http(section, service.origin, service.times);
-  } else if (service.kind == ServiceKind::simulated) {
+  } else if (service.kind == ServiceKind::null) {
+    service.answer_bytes = section.bytes("answer_bytes", 0, kAnswerBytesMax, 0);
+  } else {
     service.busy = section.duration("busy", microseconds(0), seconds(10));
     service.answer_bytes = section.bytes("answer_bytes", 0, kAnswerBytesMax);
   }

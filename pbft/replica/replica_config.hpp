@@ -21,7 +21,7 @@ struct ServiceConfig {
   http::OriginSettings origin;   // http
   OriginTimes times;             // http
   Duration busy{};               // simulated
-  std::size_t answer_bytes = 0;  // simulated
+  std::size_t answer_bytes = 0;  // null, simulated
 };
 
 struct ReplicaConfig {
@@ -30,6 +30,7 @@ struct ReplicaConfig {
   std::filesystem::path key_file;
   std::optional<Endpoint> listen;  // default: the address in the group file
   std::optional<std::filesystem::path> admin;
+  std::optional<Endpoint> metrics;
   LogSettings log;
   ServiceConfig service;
   ReplicaSettings core;

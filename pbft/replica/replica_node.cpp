@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "pbft/replica/replica_metrics.hpp"
 #include "pbft/replica/replica_status.hpp"
 #include "pbft/services/http_service.hpp"
 #include "pbft/services/null_service.hpp"
@@ -16,6 +17,13 @@ constexpr Duration kReportInterval = seconds(10);
 
 TimePoint now() {
   return std::chrono::steady_clock::now();
+}
+
+std::uint64_t milliseconds_since_1970() {
+  using std::chrono::system_clock;
+  const auto since = system_clock::now().time_since_epoch();
+  return static_cast<std::uint64_t>(
+      std::chrono::duration_cast<std::chrono::milliseconds>(since).count());
 }
 
 TransportSettings transport_settings() {
@@ -48,6 +56,12 @@ Result<std::unique_ptr<ReplicaNode>> ReplicaNode::create(boost::asio::io_context
     if (!admin) return admin.error();
     node->admin_ = std::move(*admin);
   }
+  if (config.metrics) {
+    auto metrics = http::MetricsServer::listen(io, *config.metrics,
+                                               [node = node.get()] { return node->metrics(); });
+    if (!metrics) return metrics.error();
+    node->metrics_ = std::move(*metrics);
+  }
   return node;
 }
 
@@ -57,7 +71,7 @@ ReplicaNode::ReplicaNode(boost::asio::io_context& io, const ReplicaIdentity& ide
       log_(log),
       service_(make_service(io)),
       executor_(*service_, executor_settings(identity.config), [this] { settle(); }),
-      core_(identity.config.core, identity.keys),
+      core_(identity.config.core, identity.keys, parts_),
       transport_(io, transport_settings(), {identity.config.id, identity.group.addresses()},
                  std::move(acceptor), *this),
       timer_(io, [this] { on_timer(); }),
@@ -67,7 +81,7 @@ std::unique_ptr<Service> ReplicaNode::make_service(boost::asio::io_context& io) 
   const ServiceConfig& config = identity_.config.service;
   switch (config.kind) {
     case ServiceKind::null:
-      return std::make_unique<NullService>();
+      return std::make_unique<NullService>(config.answer_bytes);
     case ServiceKind::simulated:
       return std::make_unique<SimulatedService>(config.busy, config.answer_bytes);
     case ServiceKind::http:
@@ -91,12 +105,16 @@ std::unique_ptr<Service> ReplicaNode::make_service(boost::asio::io_context& io) 
 }
 
 void ReplicaNode::start() {
+  started_at_ = now();
   log_.info("started", {{"version", PROPHECY_VERSION},
                         {"listen", to_string(transport_.local_address())},
                         {"replicas", identity_.group.replicas.size()},
                         {"faults", identity_.group.faults}});
   transport_.start();
-  core_.on_tick(now(), actions_);
+  ReplicaStart start;
+  start.memory = ReplicaStart::Memory::not_kept;
+  start.wall_clock = milliseconds_since_1970();
+  (void)core_.start(start, now(), actions_);  // has no records to read
   settle();
   report_drops();
 }
@@ -107,15 +125,17 @@ void ReplicaNode::stop() {
   report_timer_.cancel();
   timer_.stop();
   if (admin_) admin_->stop();
+  if (metrics_) metrics_->stop();
   transport_.stop();
   service_->stop();
 }
 
 bool ReplicaNode::on_frame(ByteView frame) {
-  return core_.on_frame(frame, now(), actions_);
+  return core_.take_frame(frame, now(), actions_);
 }
 
 void ReplicaNode::on_frames_end() {
+  core_.propose_waiting(now(), actions_);
   settle();
 }
 
@@ -142,9 +162,12 @@ void ReplicaNode::settle() {
       send(outgoing);
     for (Execution& execution : actions_.executions)
       executor_.submit(std::move(execution));
-    actions_.clear();
+    const ReplicaActions asked = std::exchange(actions_, {});
     executor_.take(finished_);
-    if (finished_.empty()) break;
+    if (finished_.empty() && !asked.snapshot && !asked.restore && !asked.flush_parts) break;
+    if (asked.snapshot) core_.on_snapshot(Digest{}, now(), actions_);
+    if (asked.restore) core_.on_restored(false, now(), actions_);
+    if (asked.flush_parts) core_.on_parts_flushed(true, now(), actions_);
     for (Executor::Finished& finished : finished_) {
       core_.on_executed(finished.id, finished.status, std::move(finished.result), now(), actions_);
     }
@@ -164,8 +187,8 @@ void ReplicaNode::send(Outgoing& outgoing) {
 }
 
 void ReplicaNode::watch_state() {
+  if (core_.state() == last_state_ && core_.view() == last_view_) return;
   const ReplicaStatus status = core_.status();
-  if (status.state == last_state_ && status.view == last_view_) return;
   last_state_ = status.state;
   last_view_ = status.view;
   switch (status.state) {
@@ -179,12 +202,9 @@ void ReplicaNode::watch_state() {
                                           {"primary", status.primary},
                                           {"last_executed", status.last_executed},
                                           {"last_stable", status.last_stable}});
-    case ReplicaState::needs_state_transfer:
     case ReplicaState::diverged:
-      const bool diverged = status.state == ReplicaState::diverged;
-      return log_.error(
-          diverged ? "diverged" : "needs-state-transfer",
-          {{"last_executed", status.last_executed}, {"last_stable", status.last_stable}});
+      return log_.error("diverged", {{"last_executed", status.last_executed},
+                                     {"last_stable", status.last_stable}});
   }
 }
 
@@ -204,14 +224,26 @@ void ReplicaNode::report_drops() {
   });
 }
 
+ReplicaParts ReplicaNode::parts() const {
+  return {.replica = identity_.config.id,
+          .group = identity_.group,
+          .settings = identity_.config.core,
+          .started_at = started_at_,
+          .now = now(),
+          .status = core_.status(),
+          .counters = core_.counters(),
+          .transport = transport_,
+          .executor = executor_,
+          .service = service_->counters(),
+          .metrics = metrics_ ? std::optional(metrics_->local_address()) : std::nullopt};
+}
+
 std::string ReplicaNode::status() const {
-  return status_json({.replica = identity_.config.id,
-                      .status = core_.status(),
-                      .counters = core_.counters(),
-                      .transport = transport_,
-                      .executor = executor_,
-                      .service = service_->counters()},
-                     identity_.group);
+  return status_json(parts());
+}
+
+std::string ReplicaNode::metrics() const {
+  return prometheus_text(parts());
 }
 
 std::string ReplicaNode::answer_admin(std::string_view request_line) const {

@@ -19,8 +19,11 @@
 
 #include "base/admin_socket.hpp"
 #include "base/log.hpp"
+#include "http/metrics/metrics_server.hpp"
+#include "pbft/core/memory_part_store.hpp"
 #include "pbft/core/replica.hpp"
 #include "pbft/replica/replica_config.hpp"
+#include "pbft/replica/replica_parts.hpp"
 #include "pbft/services/executor.hpp"
 #include "pbft/services/service.hpp"
 #include "pbft/transport/core_timer.hpp"
@@ -41,6 +44,8 @@ class ReplicaNode final : private ReplicaTransport::Handler {
 
   // One line of JSON.
   [[nodiscard]] std::string status() const;
+  // Prometheus' text format.
+  [[nodiscard]] std::string metrics() const;
 
  private:
   ReplicaNode(boost::asio::io_context& io, const ReplicaIdentity& identity, Acceptor acceptor,
@@ -54,6 +59,7 @@ class ReplicaNode final : private ReplicaTransport::Handler {
   void settle();
   void send(Outgoing& outgoing);
   void watch_state();
+  [[nodiscard]] ReplicaParts parts() const;
   void report_drops();
   [[nodiscard]] std::string answer_admin(std::string_view request_line) const;
 
@@ -61,14 +67,17 @@ class ReplicaNode final : private ReplicaTransport::Handler {
   Logger& log_;
   std::unique_ptr<Service> service_;
   Executor executor_;
+  MemoryPartStore parts_;
   Replica core_;
   ReplicaTransport transport_;
   CoreTimer timer_;
   std::unique_ptr<AdminServer> admin_;
+  std::unique_ptr<http::MetricsServer> metrics_;
   ReplicaActions actions_;
   std::vector<Executor::Finished> finished_;
   bool settling_ = false;
   bool stopped_ = false;
+  TimePoint started_at_{};
   ReplicaState last_state_ = ReplicaState::normal;
   std::uint64_t last_view_ = 0;
   DropCounters reported_drops_{};

@@ -1,5 +1,5 @@
-// Answers nothing, at once: what agreement alone costs (paper, section 7.2). The first byte of an
-// operation says whether it is a read ('r').
+// Does nothing, and answers at once with a given number of equal bytes: what agreement alone costs
+// (paper, section 7.2). The first byte of an operation says whether it is a read ('r').
 #pragma once
 
 #include "pbft/services/service.hpp"
@@ -8,13 +8,18 @@ namespace prophecy::pbft {
 
 class NullService final : public Service {
  public:
+  explicit NullService(std::size_t answer_bytes = 0) : answer_(answer_bytes, std::uint8_t{'x'}) {}
+
   [[nodiscard]] bool is_read(ByteView operation) const override {
     return !operation.empty() && operation.front() == 'r';
   }
   void execute(const Execution& /*execution*/, Done done) override {
     ++counters_.executed;
-    done(ExecutionStatus::done, {});
+    done(ExecutionStatus::done, answer_);
   }
+
+ private:
+  Bytes answer_;
 };
 
 }  // namespace prophecy::pbft

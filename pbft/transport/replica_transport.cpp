@@ -18,14 +18,16 @@ ReplicaTransport::ReplicaTransport(boost::asio::io_context& io, const TransportS
       handler_(handler),
       acceptor_(std::move(acceptor)),
       inbound_(settings_, counters_),
+      link_counters_(parts.replicas.size()),
       sweep_timer_(io),
       accept_pause_(io) {
   ASSERT(parts.self < parts.replicas.size());
   links_.resize(parts.replicas.size());
   for (NodeId peer = 0; peer < links_.size(); ++peer) {
     if (peer == parts.self) continue;
-    links_[peer] = std::make_unique<PeerLink>(io, peer, parts.replicas[peer], settings_, counters_,
-                                              static_cast<PeerLink::Handler&>(*this));
+    links_[peer] =
+        std::make_unique<PeerLink>(io, peer, parts.replicas[peer], settings_, link_counters_[peer],
+                                   static_cast<PeerLink::Handler&>(*this));
   }
 }
 
@@ -80,6 +82,23 @@ void ReplicaTransport::send_to_client(NodeId client, std::uint32_t session, Fram
 bool ReplicaTransport::connected(NodeId replica) const {
   ASSERT(replica < links_.size());
   return links_[replica] && links_[replica]->connected();
+}
+
+TransportCounters ReplicaTransport::counters() const {
+  TransportCounters sum = counters_;
+  for (const TransportCounters& of_link : link_counters_)
+    sum += of_link;
+  return sum;
+}
+
+const TransportCounters& ReplicaTransport::counters_to(NodeId replica) const {
+  ASSERT(replica < link_counters_.size());
+  return link_counters_[replica];
+}
+
+std::size_t ReplicaTransport::queued_bytes_to(NodeId replica) const {
+  ASSERT(replica < links_.size());
+  return links_[replica] ? links_[replica]->queued_bytes() : 0;
 }
 
 Endpoint ReplicaTransport::local_address() const {

@@ -53,7 +53,11 @@ class ReplicaTransport final : private PeerLink::Handler, private FrameConnectio
   // Where it listens, with the port that the system chose if it was to.
   [[nodiscard]] Endpoint local_address() const;
   [[nodiscard]] std::size_t inbound() const { return inbound_.size(); }
-  [[nodiscard]] const TransportCounters& counters() const { return counters_; }
+  // Of all connections together.
+  [[nodiscard]] TransportCounters counters() const;
+  // Of the connection to this replica, on which it is spoken to.
+  [[nodiscard]] const TransportCounters& counters_to(NodeId replica) const;
+  [[nodiscard]] std::size_t queued_bytes_to(NodeId replica) const;
 
  private:
   void accept();
@@ -67,11 +71,12 @@ class ReplicaTransport final : private PeerLink::Handler, private FrameConnectio
   void sweep();
 
   TransportSettings settings_;
-  TransportCounters counters_;
+  TransportCounters counters_;  // of accepted connections
   Handler& handler_;
   Acceptor acceptor_;
   InboundConnections inbound_;
   ClientRoutes routes_;
+  std::vector<TransportCounters> link_counters_;  // by replica
   std::vector<std::unique_ptr<PeerLink>> links_;  // null at our own place
   Timer sweep_timer_;
   Timer accept_pause_;  // after an error of accept(), as when descriptors are used up

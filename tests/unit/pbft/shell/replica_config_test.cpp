@@ -31,6 +31,7 @@ TEST_CASE("A short configuration has defaults for the rest") {
   CHECK(config->group_file == "group.toml");
   CHECK_FALSE(config->listen);
   CHECK_FALSE(config->admin);
+  CHECK_FALSE(config->metrics);
   CHECK(config->service.kind == ServiceKind::http);
   CHECK(config->service.origin.connections_max == 64);
   CHECK(config->service.origin.answer_limits.body_bytes_max == 16 << 20);
@@ -45,12 +46,24 @@ TEST_CASE("Simulated work says how long and how much") {
   CHECK(config->service.answer_bytes == 1024);
 }
 
+TEST_CASE("A service that does nothing answers nothing, unless told how much") {
+  const auto empty = parse_replica_config(kReplica + "[service]\nkind = \"null\"\n", "r");
+  REQUIRE(empty.has_value());
+  CHECK(empty->service.answer_bytes == 0);
+  const auto large =
+      parse_replica_config(kReplica + "[service]\nkind = \"null\"\nanswer_bytes = \"1KiB\"\n", "r");
+  REQUIRE(large.has_value());
+  CHECK(large->service.answer_bytes == 1024);
+}
+
 TEST_CASE("Mistakes in a replica's configuration") {
   using Catch::Contains;
   CHECK_THAT(mistakes_in(kReplica), Contains("service"));
   CHECK_THAT(mistakes_in("[service]\nkind = \"null\"\n"),
              Contains("replica.id") && Contains("replica.group") && Contains("replica.key_file"));
   CHECK_THAT(mistakes_in(kReplica + "[service]\nkind = \"http\"\n"), Contains("service.origin"));
+  CHECK_THAT(mistakes_in(kReplica + "metrics = 9090\n[service]\nkind = \"null\"\n"),
+             Contains("r:5: replica.metrics: expected ADDRESS:PORT"));
   CHECK_THAT(mistakes_in(kReplica + "[service]\nkind = \"magic\"\n"),
              Contains("r:6: service.kind"));
   CHECK_THAT(mistakes_in(kReplica + "[service]\nkind = \"null\"\norigin = \"127.0.0.1:80\"\n"),
