@@ -10,6 +10,8 @@
 namespace prophecy::pbft {
 namespace {
 
+// In status intervals: longer than retransmission takes for what it can bring.
+constexpr std::uint32_t kHelpedWithin = 10;
 constexpr Duration kFlushEvery = seconds(1);
 constexpr Duration kPauseAtFirst = milliseconds(500);
 constexpr Duration kPauseMax = minutes(1);
@@ -48,12 +50,23 @@ void Recovery::note_divergences() {
   }
 }
 
+void Recovery::note_progress() {
+  const std::uint64_t ordered = context_.progress.last_ordered;
+  if (ordered != ordered_then_ || checkpoints_.stable_sequence() <= ordered) {
+    ordered_then_ = ordered;
+    ordered_at_ = context_.now;
+  }
+}
+
 std::optional<CheckpointClaim> Recovery::wanted(bool beyond_help) {
   const CheckpointClaim stable = checkpoints_.stable();
   const Progress& progress = context_.progress;
   if (stable.service == Digest{}) return std::nullopt;
+  // Those that still have it may be too few, and the others silent.
+  const bool unhelped =
+      context_.now - ordered_at_ >= kHelpedWithin * context_.settings.status_interval;
   const bool behind = stable.sequence > progress.last_ordered &&
-                      (beyond_help || !log_.reaches(stable.sequence + 1) ||
+                      (beyond_help || unhelped || !log_.reaches(stable.sequence + 1) ||
                        stable.sequence - progress.last_ordered >
                            std::max<std::uint64_t>(context_.settings.retained_batches, 1));
   const bool wrong = repair_at_ != 0 && repair_at_ == stable.sequence;
@@ -63,6 +76,7 @@ std::optional<CheckpointClaim> Recovery::wanted(bool beyond_help) {
 
 void Recovery::advance(bool beyond_help, ReplicaActions& out) {
   note_divergences();
+  note_progress();
   flush(out);
   trim();
   const auto state = execution_.state();

@@ -58,6 +58,7 @@ class Recovery {
 
   [[nodiscard]] std::optional<CheckpointClaim> wanted(bool beyond_help);
   void note_divergences();
+  void note_progress();
   void trim();
   void flush(ReplicaActions& out);
 
@@ -76,6 +77,9 @@ class Recovery {
   TimePoint flushed_at_{};
   TimePoint not_before_{};  // an attempt failed, or did not help
   std::uint64_t stable_noted_ = 0;
+  // What lies below a stable checkpoint should come by retransmission; since when nothing has.
+  std::uint64_t ordered_then_ = 0;
+  TimePoint ordered_at_{};
   std::uint64_t repair_at_ = 0;  // the stable checkpoint at which this replica's state was wrong
   Duration pause_{};
   bool service_back_ = false;
