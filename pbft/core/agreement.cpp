@@ -12,6 +12,11 @@ namespace prophecy::pbft {
 
 namespace {
 
+std::uint64_t nanoseconds_of(Duration duration) {
+  return static_cast<std::uint64_t>(
+      std::chrono::duration_cast<std::chrono::nanoseconds>(duration).count());
+}
+
 std::vector<BatchRequest> requests_of(const PrePrepareMessage& message, const Bytes& frame) {
   std::vector<BatchRequest> requests;
   requests.reserve(message.requests.size());
@@ -32,6 +37,7 @@ Agreement::BatchDigests Agreement::digests_of(const PrePrepareMessage& message) 
   for (const RequestMessage& request : message.requests) {
     chain.update(digests.requests.emplace_back(sha256(request.content)));
   }
+  append_to_batch(chain, message.input);
   digests.batch = chain.finish();
   return digests;
 }
@@ -68,13 +74,15 @@ bool Agreement::may_propose() const {
 void Agreement::propose(RequestQueue::Batch batch, ReplicaActions& out) {
   ASSERT(may_propose());
   const std::uint64_t sequence = ++context_.progress.last_proposed;
-  auto [frame, digest] = batch.builder.finish(context_.view, sequence, context_.keys);
+  const AgreedInput input{context_.inputs.wall_time(), context_.inputs.fresh_seed()};
+  auto [frame, digest] = batch.builder.finish(context_.view, sequence, input, context_.keys);
   context_.send_to_peers(frame, out);
   ++context_.counters.batches_proposed;
   Slot& slot = log_.open(sequence);
   log_.note_proposal(slot, digest, context_.view, frame);
   slot.batch = digest;
   slot.requests = std::move(batch.requests);
+  slot.input = input;
   pre_prepare(slot, std::move(frame), out);
 }
 
@@ -125,6 +133,10 @@ bool Agreement::on_pre_prepare(ByteView frame, ReplicaActions& out) {
     context_.drop(slot.batch == digests.batch ? DropReason::duplicate : DropReason::conflicting);
     return true;
   }
+  if (!is_timely(*message)) {
+    context_.drop(DropReason::time_refused);
+    return true;
+  }
   if (!vouched_for(*message, digests)) {
     context_.drop(DropReason::bad_mac);
     return true;
@@ -132,11 +144,13 @@ bool Agreement::on_pre_prepare(ByteView frame, ReplicaActions& out) {
   log_.note_proposal(slot, digests.batch, context_.view, copy);
   slot.batch = digests.batch;
   slot.requests = requests_of(*message, *copy);
+  slot.input = message->input;
   pre_prepare(slot, std::move(copy), out);
   return true;
 }
 
-// Who sends it does not matter: the digest does.
+// Who sends it does not matter: the digest does. Nor is its time looked at: the others have agreed
+// on it, or 2f+1 replicas may have, and this one's clock is no reason to contradict them.
 bool Agreement::on_content(Slot& slot, ByteView frame, ReplicaActions& out) {
   auto copy = std::make_shared<const Bytes>(frame.begin(), frame.end());
   const auto message = decode_pre_prepare(*copy, context_.quorum.replicas);
@@ -176,10 +190,12 @@ void Agreement::take_up(Slot& slot, Frame content, ReplicaActions& out) {
   ASSERT(may_take_up(slot));
   const bool certified = slot.phase == SlotPhase::certified;
   slot.requests.clear();
+  slot.input = {};
   if (content != nullptr && slot.execution == SlotExecution::none) {
     const auto message = decode_pre_prepare(*content, context_.quorum.replicas);
     ASSERT(message.has_value());
     slot.requests = requests_of(*message, *content);
+    slot.input = message->input;
   }
   log_.note_proposal(slot, slot.batch, context_.view, content);
   if (certified) {
@@ -201,6 +217,15 @@ void Agreement::pre_prepare(Slot& slot, Frame content, ReplicaActions& out) {
     context_.send_to_peers(slot.own_prepare, out);
   }
   advance(slot, out);
+}
+
+bool Agreement::is_timely(const PrePrepareMessage& message) {
+  const std::uint64_t own = context_.inputs.wall_time();
+  const std::uint64_t proposed = message.input.time;
+  const std::uint64_t apart = proposed > own ? proposed - own : own - proposed;
+  if (apart <= nanoseconds_of(context_.settings.agreed_time_tolerance)) return true;
+  context_.counters.last_time_refused = {message.primary, proposed, own};
+  return false;
 }
 
 bool Agreement::vouched_for(const PrePrepareMessage& message, const BatchDigests& digests) {

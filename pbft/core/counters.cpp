@@ -24,6 +24,8 @@ std::string_view to_string(DropReason reason) {
       return "duplicate";
     case DropReason::stale_timestamp:
       return "stale_timestamp";
+    case DropReason::time_refused:
+      return "time_refused";
     case DropReason::queue_full:
       return "queue_full";
     case DropReason::not_serving:

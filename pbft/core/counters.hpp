@@ -21,6 +21,7 @@ enum class DropReason : std::uint8_t {
   conflicting,  // contradicts what the same sender said before
   duplicate,
   stale_timestamp,  // a session has gone on
+  time_refused,     // a proposed time that this replica's clock contradicts
   queue_full,
   not_serving,       // this replica has stopped voting
   rate_limited,      // a peer that asks too often
@@ -32,6 +33,13 @@ constexpr std::size_t kDropReasonCount = static_cast<std::size_t>(DropReason::co
 [[nodiscard]] std::string_view to_string(DropReason reason);
 
 using DropCounters = std::array<std::uint64_t, kDropReasonCount>;
+
+// A proposal that was refused for its time, to tell whose clock differs from whose.
+struct TimeRefusal {
+  NodeId primary = 0;
+  std::uint64_t proposed = 0;  // nanoseconds since the epoch
+  std::uint64_t own = 0;       // likewise; 0: there was none
+};
 
 struct ReplicaCounters {
   DropCounters dropped{};
@@ -54,6 +62,7 @@ struct ReplicaCounters {
   std::uint64_t views_entered = 0;
   // Checkpoint intervals in which f+1 other replicas got the same results and this one did not.
   std::uint64_t result_divergences = 0;
+  TimeRefusal last_time_refused{};
 };
 
 enum class ReplicaState : std::uint8_t {

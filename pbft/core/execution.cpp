@@ -1,5 +1,6 @@
 #include "pbft/core/execution.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/assert.hpp"
@@ -34,6 +35,9 @@ void ExecutionStage::hand_out(Slot& slot, ReplicaActions& out) {
   context_.progress.last_ordered = slot.sequence;
   ASSERT(slot.execution == SlotExecution::none);
   slot.execution = SlotExecution::executing;
+  // A primary's clock may be behind that of the one before it. Time stands still then, at all
+  // replicas alike, and nothing has to be refused for the order in which it was proposed.
+  context_.progress.agreed_time = std::max(context_.progress.agreed_time, slot.input.time);
   slot.results.assign(slot.requests.size(), Digest{});
   for (std::size_t index = 0; index < slot.requests.size(); ++index) {
     const BatchRequest& request = slot.requests[index];
@@ -55,7 +59,9 @@ void ExecutionStage::hand_out(Slot& slot, ReplicaActions& out) {
     pending.sigma = (slot.sequence << 16) | index;
     out.executions.push_back(
         {start(pending), pending.sigma, false, slot.pre_prepare,
-         ByteView(*slot.pre_prepare).subspan(request.operation_at, request.operation_size)});
+         ByteView(*slot.pre_prepare).subspan(request.operation_at, request.operation_size),
+         AgreedInput{context_.progress.agreed_time,
+                     seed_of_request(slot.input.seed, static_cast<std::uint16_t>(index))}});
     ++slot.results_missing;
   }
   slot.requests = {};
@@ -85,7 +91,7 @@ void ExecutionStage::read(const RequestMessage& request, ByteView frame, Replica
   auto storage = std::make_shared<const Bytes>(frame.begin(), frame.end());
   const auto within = static_cast<std::size_t>(request.operation.data() - frame.data());
   const ByteView operation = ByteView(*storage).subspan(within, request.operation.size());
-  out.executions.push_back({start(pending), 0, true, std::move(storage), operation});
+  out.executions.push_back({start(pending), 0, true, std::move(storage), operation, {}});
 }
 
 void ExecutionStage::on_executed(std::uint64_t id, ExecutionStatus status, Bytes result,

@@ -74,6 +74,7 @@ struct Slot {
   // Of the committed batch:
   SlotExecution execution = SlotExecution::none;
   std::vector<BatchRequest> requests;  // from pre_prepared until executing
+  AgreedInput input;                   // likewise
   std::vector<Digest> results;         // from executing on
   std::uint64_t operation_bytes = 0;
   std::uint32_t results_missing = 0;

@@ -23,8 +23,9 @@ namespace prophecy::pbft {
 // The parts, who gets which message, and what follows from progress.
 class Replica::Machine {
  public:
-  Machine(const ReplicaSettings& settings, const KeyRing& keys, const QuorumRule& quorum)
-      : context{settings, keys, quorum, keys.self()},
+  Machine(const ReplicaSettings& settings, const KeyRing& keys, InputSource& inputs,
+          const QuorumRule& quorum)
+      : context{settings, keys, quorum, keys.self(), inputs},
         log(settings.window + settings.retained_batches + 1, quorum.replicas),
         clients(settings.cached_reply_bytes_max),
         queue(context.settings, quorum.replicas),
@@ -200,11 +201,12 @@ ReplicaStatus Replica::Machine::status() const {
   return status;
 }
 
-Replica::Replica(const ReplicaSettings& settings, const KeyRing& keys)
-    : Replica(settings, keys, QuorumRule::standard(settings.faults)) {}
+Replica::Replica(const ReplicaSettings& settings, const KeyRing& keys, InputSource& inputs)
+    : Replica(settings, keys, inputs, QuorumRule::standard(settings.faults)) {}
 
-Replica::Replica(const ReplicaSettings& settings, const KeyRing& keys, const QuorumRule& quorum)
-    : machine_(std::make_unique<Machine>(settings, keys, quorum)) {
+Replica::Replica(const ReplicaSettings& settings, const KeyRing& keys, InputSource& inputs,
+                 const QuorumRule& quorum)
+    : machine_(std::make_unique<Machine>(settings, keys, inputs, quorum)) {
   ASSERT(check(settings).has_value());
   ASSERT(keys.replicas() == 3 * settings.faults + 1 && keys.self() < keys.replicas());
 }

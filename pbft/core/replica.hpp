@@ -11,6 +11,7 @@
 #include "pbft/auth/key_ring.hpp"
 #include "pbft/core/actions.hpp"
 #include "pbft/core/counters.hpp"
+#include "pbft/core/input_source.hpp"
 #include "pbft/core/quorum.hpp"
 #include "pbft/core/settings.hpp"
 
@@ -18,10 +19,12 @@ namespace prophecy::pbft {
 
 class Replica {
  public:
-  // Requires check(settings); `keys` belongs to a replica of the group and outlives this object.
-  Replica(const ReplicaSettings& settings, const KeyRing& keys);
+  // Requires check(settings); `keys` belongs to a replica of the group. `keys` and `inputs` outlive
+  // this object.
+  Replica(const ReplicaSettings& settings, const KeyRing& keys, InputSource& inputs);
   // For tests only: with another rule than the protocol's.
-  Replica(const ReplicaSettings& settings, const KeyRing& keys, const QuorumRule& quorum);
+  Replica(const ReplicaSettings& settings, const KeyRing& keys, InputSource& inputs,
+          const QuorumRule& quorum);
   ~Replica();
   Replica(const Replica&) = delete;
   Replica& operator=(const Replica&) = delete;

@@ -18,12 +18,16 @@ static_assert(kAnswerBytesDefault <= kAnswerBytesMax);
 constexpr std::uint64_t kWindowBatches = 8192;
 constexpr std::uint64_t kRetainedBatches = 16384;
 
+constexpr Duration kTimeToleranceMax = std::chrono::hours(24);
+
 void read_replica(ConfigSection section, ReplicaConfig& config) {
   config.id = static_cast<NodeId>(section.number("id", 0, kReplicasMax - 1));
   config.group_file = section.path("group");
   config.key_file = section.path("key_file");
   if (section.has("listen")) config.listen = section.endpoint("listen");
   if (section.has("admin")) config.admin = section.path("admin");
+  config.core.agreed_time_tolerance =
+      section.duration("agreed_time_tolerance", milliseconds(100), kTimeToleranceMax, seconds(5));
 }
 
 void read_http(ConfigSection& section, http::OriginSettings& origin, OriginTimes& times) {

@@ -5,6 +5,7 @@
 #include "pbft/replica/replica_status.hpp"
 #include "pbft/services/http_service.hpp"
 #include "pbft/services/null_service.hpp"
+#include "pbft/services/origin_request.hpp"
 #include "pbft/services/simulated_service.hpp"
 #include "pbft/wire/limits.hpp"
 
@@ -57,7 +58,7 @@ ReplicaNode::ReplicaNode(boost::asio::io_context& io, const ReplicaIdentity& ide
       log_(log),
       service_(make_service(io)),
       executor_(*service_, executor_settings(identity.config), [this] { settle(); }),
-      core_(identity.config.core, identity.keys),
+      core_(identity.config.core, identity.keys, inputs_),
       transport_(io, transport_settings(), {identity.config.id, identity.group.addresses()},
                  std::move(acceptor), *this),
       timer_(io, [this] { on_timer(); }),
@@ -188,7 +189,20 @@ void ReplicaNode::watch_state() {
   }
 }
 
+// Whose clock is wrong nobody can tell from two of them: both are named.
+void ReplicaNode::report_clock() {
+  const ReplicaCounters& counters = core_.counters();
+  const std::uint64_t refused =
+      counters.dropped[static_cast<std::size_t>(DropReason::time_refused)];
+  if (std::exchange(reported_times_refused_, refused) == refused) return;
+  const TimeRefusal& last = counters.last_time_refused;
+  log_.warning("clocks-differ", {{"primary", last.primary},
+                                 {"proposed", format_agreed_time(last.proposed)},
+                                 {"own", format_agreed_time(last.own)}});
+}
+
 void ReplicaNode::report_drops() {
+  report_clock();
   const DropCounters& dropped = core_.counters().dropped;
   for (std::size_t reason = 0; reason < dropped.size(); ++reason) {
     const std::uint64_t fresh = dropped[reason] - reported_drops_[reason];

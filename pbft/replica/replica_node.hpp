@@ -21,6 +21,7 @@
 #include "base/log.hpp"
 #include "pbft/core/replica.hpp"
 #include "pbft/replica/replica_config.hpp"
+#include "pbft/replica/system_inputs.hpp"
 #include "pbft/services/executor.hpp"
 #include "pbft/services/service.hpp"
 #include "pbft/transport/core_timer.hpp"
@@ -55,12 +56,14 @@ class ReplicaNode final : private ReplicaTransport::Handler {
   void send(Outgoing& outgoing);
   void watch_state();
   void report_drops();
+  void report_clock();
   [[nodiscard]] std::string answer_admin(std::string_view request_line) const;
 
   const ReplicaIdentity& identity_;
   Logger& log_;
   std::unique_ptr<Service> service_;
   Executor executor_;
+  SystemInputs inputs_;
   Replica core_;
   ReplicaTransport transport_;
   CoreTimer timer_;
@@ -72,6 +75,7 @@ class ReplicaNode final : private ReplicaTransport::Handler {
   ReplicaState last_state_ = ReplicaState::normal;
   std::uint64_t last_view_ = 0;
   DropCounters reported_drops_{};
+  std::uint64_t reported_times_refused_ = 0;
   boost::asio::steady_timer report_timer_;
 };
 

@@ -63,6 +63,8 @@ std::optional<PrePrepareMessage> decode_pre_prepare(ByteView frame, std::uint32_
   message.primary = read_header(reader, MessageType::pre_prepare);
   message.view = reader.integer<std::uint64_t>();
   message.sequence = read_sequence(reader);
+  message.input.time = reader.integer<std::uint64_t>();
+  reader.fixed(message.input.seed);
   const std::uint32_t count = reader.integer<std::uint16_t>();
   if (reader.failed() || count == 0 || count > kBatchRequestsMax) return std::nullopt;
   message.head = consumed(frame, reader);

@@ -1,5 +1,7 @@
 #include "pbft/wire/encode.hpp"
 
+#include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "base/assert.hpp"
@@ -35,7 +37,9 @@ static_assert(kReplierAt + 4 + 4 == kRequestFixedSize);
 // And those of a pre-prepare.
 constexpr std::size_t kViewAt = kHeaderSize;
 constexpr std::size_t kSequenceAt = kViewAt + 8;
-constexpr std::size_t kCountAt = kSequenceAt + 8;
+constexpr std::size_t kTimeAt = kSequenceAt + 8;
+constexpr std::size_t kSeedAt = kTimeAt + 8;
+constexpr std::size_t kCountAt = kSeedAt + std::tuple_size_v<Seed>;
 constexpr std::size_t kPrePrepareHeadSize = kCountAt + 2;
 
 }  // namespace
@@ -87,6 +91,7 @@ std::size_t PrePrepareBuilder::append(ByteView request_frame, const Digest& requ
 }
 
 PrePrepareBuilder::Finished PrePrepareBuilder::finish(std::uint64_t view, std::uint64_t sequence,
+                                                      const AgreedInput& input,
                                                       const KeyRing& keys) {
   ASSERT(count_ > 0 && count_ <= kBatchRequestsMax && sequence <= kSequenceMax);
   bytes_[0] = static_cast<std::uint8_t>(MessageType::pre_prepare);
@@ -94,7 +99,10 @@ PrePrepareBuilder::Finished PrePrepareBuilder::finish(std::uint64_t view, std::u
   overwrite(bytes_, 2, keys.self());
   overwrite(bytes_, kViewAt, view);
   overwrite(bytes_, kSequenceAt, sequence);
+  overwrite(bytes_, kTimeAt, input.time);
+  std::copy(input.seed.begin(), input.seed.end(), bytes_.begin() + kSeedAt);
   overwrite(bytes_, kCountAt, static_cast<std::uint16_t>(count_));
+  append_to_batch(batch_, input);
   const Digest batch = batch_.finish();
   PrePrepareMessage message;
   message.head = ByteView(bytes_).first(kPrePrepareHeadSize);

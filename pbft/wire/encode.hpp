@@ -33,7 +33,8 @@ class PrePrepareBuilder {
     Frame frame;
     Digest batch;
   };
-  [[nodiscard]] Finished finish(std::uint64_t view, std::uint64_t sequence, const KeyRing& keys);
+  [[nodiscard]] Finished finish(std::uint64_t view, std::uint64_t sequence,
+                                const AgreedInput& input, const KeyRing& keys);
 
  private:
   Bytes bytes_;

@@ -70,7 +70,9 @@ PrePrepareBuilder::Finished pre_prepare_from(Reader& script, const KeyRing& keys
     const auto decoded = decode_request(*request, kReplicas);
     builder.append(*request, decoded ? sha256(decoded->content) : Digest{});
   }
-  return builder.finish(script.integer<std::uint8_t>() % 3u, sequence, keys);
+  const std::uint64_t view = script.integer<std::uint8_t>() % 3u;
+  const AgreedInput input{script.integer<std::uint8_t>() * std::uint64_t{100'000'000}, {}};
+  return builder.finish(view, sequence, input, keys);
 }
 
 Frame status_from(Reader& script, const KeyRing& keys) {
@@ -157,12 +159,19 @@ ReplicaSettings settings() {
   return settings;
 }
 
+// Proposals lie on both sides of what it tolerates.
+struct StoppedClock final : InputSource {
+  std::uint64_t wall_time() override { return 0; }
+  Seed fresh_seed() override { return {}; }
+};
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   Reader script(ByteView(data, size));
   const NodeId subject = script.integer<std::uint8_t>() % 2;  // the primary or a backup
-  Replica replica(settings(), ring_of(subject));
+  StoppedClock inputs;
+  Replica replica(settings(), ring_of(subject), inputs);
   TimePoint now{};
   ReplicaActions actions;
   std::vector<std::uint64_t> executing;

@@ -197,13 +197,18 @@ pbft::Frame ByzantineSender::other_world(const pbft::Frame& honest) {
     requests.emplace_back(begin, begin + request.content.size() + request.authenticator.size());
   }
   requests_seen_.insert(requests_seen_.end(), requests.begin(), requests.end());
-  std::reverse(requests.begin(), requests.end());
-  if (requests.size() == 1) requests[0] = requests_seen_[random_.below(requests_seen_.size())];
+  pbft::AgreedInput input = message->input;
+  if (random_.chance(30)) {
+    input.time += 1;  // the same requests, at another time
+  } else {
+    std::reverse(requests.begin(), requests.end());
+    if (requests.size() == 1) requests[0] = requests_seen_[random_.below(requests_seen_.size())];
+  }
   pbft::PrePrepareBuilder builder(honest->size());
   for (const Bytes& request : requests) {
     builder.append(request, sha256(pbft::decode_request(request, n)->content));
   }
-  auto second = builder.finish(message->view, message->sequence, keys_);
+  auto second = builder.finish(message->view, message->sequence, input, keys_);
   return second_proposals_.emplace(message->sequence, std::move(second)).first->second.frame;
 }
 

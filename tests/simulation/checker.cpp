@@ -37,13 +37,17 @@ void Checker::on_handed_out(NodeId replica, const pbft::Execution& execution) {
     if (known->second.operation.id != operation.id) {
       fail(who + ", where another one executed " + name(known->second.operation));
     }
+    if (known->second.input != execution.input) fail(who + " with another time or seed");
     return;
   }
   if (!order_.empty() && order_.rbegin()->first > execution.sigma) {
     fail(who + ", which another one has passed over");
     return;
   }
-  order_.emplace(execution.sigma, Ordered{operation, model_.execute(operation)});
+  if (!order_.empty() && order_.rbegin()->second.input.time > execution.input.time) {
+    fail(who + " at a time before that of " + place(order_.rbegin()->first));
+  }
+  order_.emplace(execution.sigma, Ordered{operation, model_.execute(operation), execution.input});
 }
 
 void Checker::on_submitted(Call& call) {

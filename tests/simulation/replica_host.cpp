@@ -5,6 +5,8 @@
 namespace prophecy::simulation {
 namespace {
 
+constexpr std::uint64_t kEpoch = 1'800'000'000'000'000'000;
+
 pbft::QuorumRule rule_of(const Scenario& scenario) {
   pbft::QuorumRule rule = pbft::QuorumRule::standard(scenario.faults);
   if (scenario.canary == Canary::small_quorum) {
@@ -15,7 +17,25 @@ pbft::QuorumRule rule_of(const Scenario& scenario) {
   return rule;
 }
 
+// Less than is tolerated.
+Duration clock_skew(NodeId replica) {
+  return milliseconds(700) * (replica % 3);
+}
+
 }  // namespace
+
+std::uint64_t SimulatedInputs::wall_time() {
+  const Duration since_start = (scheduler_.now() - TimePoint{}) + skew_;
+  return kEpoch + static_cast<std::uint64_t>(
+                      std::chrono::duration_cast<std::chrono::nanoseconds>(since_start).count());
+}
+
+pbft::Seed SimulatedInputs::fresh_seed() {
+  pbft::Seed seed;
+  for (auto& byte : seed)
+    byte = static_cast<std::uint8_t>(random_.next());
+  return seed;
+}
 
 ReplicaHost::ReplicaHost(const Scenario& scenario, const pbft::KeyRing& keys, Scheduler& scheduler,
                          Random& random, Checker& checker, Send send)
@@ -25,7 +45,8 @@ ReplicaHost::ReplicaHost(const Scenario& scenario, const pbft::KeyRing& keys, Sc
       random_(random),
       checker_(checker),
       send_(std::move(send)),
-      replica_(scenario.replica, keys, rule_of(scenario)),
+      inputs_(clock_skew(keys.self()), scheduler, random),
+      replica_(scenario.replica, keys, inputs_, rule_of(scenario)),
       byzantine_(keys, random, scenario.equivocator == keys.self()) {}
 
 void ReplicaHost::start() {

@@ -13,6 +13,20 @@
 
 namespace prophecy::simulation {
 
+// Clocks that differ, and random seeds.
+class SimulatedInputs final : public pbft::InputSource {
+ public:
+  SimulatedInputs(Duration skew, const Scheduler& scheduler, Random& random)
+      : skew_(skew), scheduler_(scheduler), random_(random) {}
+  std::uint64_t wall_time() override;
+  pbft::Seed fresh_seed() override;
+
+ private:
+  Duration skew_;
+  const Scheduler& scheduler_;
+  Random& random_;
+};
+
 class ReplicaHost {
  public:
   using Send = std::function<void(NodeId from, const pbft::Outgoing& outgoing)>;
@@ -39,6 +53,7 @@ class ReplicaHost {
   Random& random_;
   Checker& checker_;
   Send send_;
+  SimulatedInputs inputs_;
   pbft::Replica replica_;
   RegisterService service_;
   ByzantineSender byzantine_;

@@ -76,10 +76,12 @@ TEST_CASE("Every message decodes to what was encoded") {
   CHECK(as_text(r->operation) == "operation");
   CHECK(ring(3).verify_authenticator(kClient, sha256(r->content), r->authenticator));
 
-  const Proposal proposal = pre_prepare(3, {request(1, "a"), request(2, "bb")});
+  const AgreedInput input{0x0102030405060708, Seed{1, 2, 3}};
+  const Proposal proposal = pre_prepare(3, {request(1, "a"), request(2, "bb")}, 0, 0, input);
   const auto p = decode_pre_prepare(*proposal.frame, kReplicas);
   REQUIRE(p);
   CHECK(p->sequence == 3);
+  CHECK(p->input == input);
   REQUIRE(p->requests.size() == 2);
   CHECK(as_text(p->requests[1].operation) == "bb");
   CHECK(ring(1).verify_authenticator(0, content_digest(*p, proposal.batch), p->authenticator));
@@ -155,11 +157,11 @@ TEST_CASE("A frame with any bit flipped is refused or harmless, and never authen
 
 TEST_CASE("A count or a length that the frame cannot hold is refused before it costs memory") {
   Bytes batch = *pre_prepare(3, {request(1)}).frame;
-  batch[22] = 0xff;  // the count
-  batch[23] = 0x0f;
+  batch[62] = 0xff;  // the count
+  batch[63] = 0x0f;
   CHECK_FALSE(decode_pre_prepare(batch, kReplicas));
-  batch[22] = 0;
-  batch[23] = 0;
+  batch[62] = 0;
+  batch[63] = 0;
   CHECK_FALSE(decode_pre_prepare(batch, kReplicas));
 
   Bytes long_operation = *request(1);

@@ -78,13 +78,23 @@ struct Proposal {
   Digest batch{};
 };
 
+// What a replica under test takes for the time, and proposes as a seed.
+struct GivenInputs final : InputSource {
+  std::uint64_t time = 1'800'000'000'000'000'000;
+  Seed seed{1, 2, 3};
+
+  std::uint64_t wall_time() override { return time; }
+  Seed fresh_seed() override { return seed; }
+};
+
 inline Proposal pre_prepare(std::uint64_t sequence, const std::vector<Frame>& requests,
-                            std::uint64_t view = 0, NodeId primary = 0) {
+                            std::uint64_t view = 0, NodeId primary = 0,
+                            const AgreedInput& input = {GivenInputs().time, {}}) {
   PrePrepareBuilder builder(256);
   for (const Frame& frame : requests) {
     builder.append(*frame, sha256(decode_request(*frame, kReplicas)->content));
   }
-  auto finished = builder.finish(view, sequence, ring(primary));
+  auto finished = builder.finish(view, sequence, input, ring(primary));
   return {finished.frame, finished.batch};
 }
 
@@ -122,7 +132,8 @@ inline std::size_t count_sent(const std::vector<Outgoing>& sends, MessageType ty
 
 // A replica under test with the actions of its last event.
 struct Subject {
-  explicit Subject(NodeId self, ReplicaSettings settings = {}) : replica(settings, ring(self)) {}
+  explicit Subject(NodeId self, ReplicaSettings settings = {})
+      : replica(settings, ring(self), inputs) {}
 
   bool feed(const Frame& frame) {
     actions.clear();
@@ -151,6 +162,7 @@ struct Subject {
     return replica.counters().dropped[static_cast<std::size_t>(reason)];
   }
 
+  GivenInputs inputs;
   Replica replica;
   ReplicaActions actions;
   TimePoint now{};

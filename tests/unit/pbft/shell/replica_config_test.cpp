@@ -31,6 +31,7 @@ TEST_CASE("A short configuration has defaults for the rest") {
   CHECK(config->group_file == "group.toml");
   CHECK_FALSE(config->listen);
   CHECK_FALSE(config->admin);
+  CHECK(config->core.agreed_time_tolerance == seconds(5));
   CHECK(config->service.kind == ServiceKind::http);
   CHECK(config->service.origin.connections_max == 64);
   CHECK(config->service.origin.answer_limits.body_bytes_max == 16 << 20);
@@ -43,6 +44,18 @@ TEST_CASE("Simulated work says how long and how much") {
   REQUIRE(config.has_value());
   CHECK(config->service.busy == microseconds(94));
   CHECK(config->service.answer_bytes == 1024);
+}
+
+TEST_CASE("How far clocks may differ is bounded") {
+  const auto tolerance = [](const std::string& value) {
+    return parse_replica_config(
+        kReplica + "agreed_time_tolerance = \"" + value + "\"\n[service]\nkind = \"null\"\n", "r");
+  };
+  const auto config = tolerance("2s");
+  REQUIRE(config.has_value());
+  CHECK(config->core.agreed_time_tolerance == seconds(2));
+  CHECK_FALSE(tolerance("0s").has_value());
+  CHECK_FALSE(tolerance("25h").has_value());
 }
 
 TEST_CASE("Mistakes in a replica's configuration") {
