@@ -93,39 +93,132 @@ Bytes signed_prefix(ByteView group_id) {
   return prefix;
 }
 
-}  // namespace
+// X25519, HKDF and HMAC, and Ed25519.
+class CryptographicScheme final : public KeyScheme {
+ public:
+  // Fails when no secret can be shared with a member, or its signatures cannot be verified.
+  static Result<std::unique_ptr<const KeyScheme>> derive(NodeId self,
+                                                         const PrivateKeys& private_keys,
+                                                         ByteView group_id,
+                                                         std::span<const Member> members,
+                                                         std::uint32_t replicas);
 
-struct KeyRing::Keys {
-  NodeId self = 0;
-  std::uint32_t replicas = 0;
+  [[nodiscard]] bool knows(NodeId member) const override { return find(member) != nullptr; }
+  [[nodiscard]] Tag tag(NodeId to, const Sha256::Digest& content) const override;
+  [[nodiscard]] bool verify(NodeId from, const Sha256::Digest& content,
+                            ByteView tag) const override;
+  [[nodiscard]] Signature sign(const Sha256::Digest& content) const override;
+  [[nodiscard]] bool verify_signature(NodeId member, const Sha256::Digest& content,
+                                      ByteView signature) const override;
+
+ private:
+  [[nodiscard]] const PeerKeys* find(NodeId member) const;
+  [[nodiscard]] Bytes signed_bytes(const Sha256::Digest& content) const;
+
   // Replicas by their id: the hot path. Empty at the own place.
-  std::vector<std::optional<PeerKeys>> replica_keys;
-  std::unordered_map<NodeId, PeerKeys> client_keys;
-  EvpKey signing_key;
-  std::unordered_map<NodeId, EvpKey> verification_keys;  // of all members
-  Bytes signed_prefix;
-
-  [[nodiscard]] const PeerKeys* find(NodeId member) const {
-    if (member < replicas) {
-      const auto& keys = replica_keys[member];
-      return keys ? &*keys : nullptr;
-    }
-    const auto found = client_keys.find(member);
-    return found == client_keys.end() ? nullptr : &found->second;
-  }
-  [[nodiscard]] Bytes signed_bytes(const Sha256::Digest& content) const {
-    Bytes bytes = signed_prefix;
-    bytes.insert(bytes.end(), content.begin(), content.end());
-    return bytes;
-  }
+  std::vector<std::optional<PeerKeys>> replica_keys_;
+  std::unordered_map<NodeId, PeerKeys> client_keys_;
+  EvpKey signing_key_;
+  std::unordered_map<NodeId, EvpKey> verification_keys_;  // of all members
+  Bytes signed_prefix_;
 };
 
-KeyRing::KeyRing(std::unique_ptr<Keys> keys) : keys_(std::move(keys)) {}
-KeyRing::KeyRing(KeyRing&&) noexcept = default;
-KeyRing& KeyRing::operator=(KeyRing&&) noexcept = default;
-KeyRing::~KeyRing() = default;
+Result<std::unique_ptr<const KeyScheme>> CryptographicScheme::derive(
+    NodeId self, const PrivateKeys& private_keys, ByteView group_id,
+    std::span<const Member> members, std::uint32_t replicas) {
+  auto scheme = std::make_unique<CryptographicScheme>();
+  scheme->replica_keys_.resize(replicas);
+  scheme->signed_prefix_ = signed_prefix(group_id);
+  scheme->signing_key_.reset(EVP_PKEY_new_raw_private_key(
+      EVP_PKEY_ED25519, nullptr, private_keys.signing.bytes.data(), kKeySize));
+  ASSERT(scheme->signing_key_ != nullptr);  // as it had a public half
+  for (const Member& member : members) {
+    EvpKey verification_key(EVP_PKEY_new_raw_public_key(
+        EVP_PKEY_ED25519, nullptr, member.public_keys.signing.bytes.data(), kKeySize));
+    if (!verification_key) {
+      return Error{ErrorKind::invalid,
+                   "no signature can be verified with the public key of member " +
+                       std::to_string(member.id)};
+    }
+    scheme->verification_keys_.emplace(member.id, std::move(verification_key));
+    if (member.id == self || (is_client(self) && is_client(member.id))) continue;
+    auto secret = shared_secret(private_keys.exchange, member.public_keys.exchange);
+    std::optional<Mac> send;
+    std::optional<Mac> receive;
+    if (secret) {
+      send = directed_key(*secret, group_id, self, member.id);
+      receive = directed_key(*secret, group_id, member.id, self);
+      OPENSSL_cleanse(secret->data(), secret->size());
+    }
+    if (!send || !receive) {
+      return Error{ErrorKind::invalid, "no secret can be shared with the public key of member " +
+                                           std::to_string(member.id)};
+    }
+    const PeerKeys peer{*send, *receive};
+    if (member.id < replicas) {
+      scheme->replica_keys_[member.id] = peer;
+    } else {
+      scheme->client_keys_.emplace(member.id, peer);
+    }
+  }
+  return std::unique_ptr<const KeyScheme>(std::move(scheme));
+}
 
-namespace {
+const PeerKeys* CryptographicScheme::find(NodeId member) const {
+  if (member < replica_keys_.size()) {
+    const auto& keys = replica_keys_[member];
+    return keys ? &*keys : nullptr;
+  }
+  const auto found = client_keys_.find(member);
+  return found == client_keys_.end() ? nullptr : &found->second;
+}
+
+Bytes CryptographicScheme::signed_bytes(const Sha256::Digest& content) const {
+  Bytes bytes = signed_prefix_;
+  bytes.insert(bytes.end(), content.begin(), content.end());
+  return bytes;
+}
+
+Tag CryptographicScheme::tag(NodeId to, const Sha256::Digest& content) const {
+  const PeerKeys* keys = find(to);
+  ASSERT(keys != nullptr);
+  Mac mac = keys->send;
+  mac.update(content);
+  return cut(mac.finish());
+}
+
+bool CryptographicScheme::verify(NodeId from, const Sha256::Digest& content, ByteView tag) const {
+  const PeerKeys* keys = find(from);
+  if (keys == nullptr) return false;
+  Mac mac = keys->receive;
+  mac.update(content);
+  return equal_in_constant_time(cut(mac.finish()), tag);
+}
+
+Signature CryptographicScheme::sign(const Sha256::Digest& content) const {
+  const Bytes bytes = signed_bytes(content);
+  const SigningContext context(EVP_MD_CTX_new());
+  Signature signature{};
+  std::size_t size = signature.size();
+  const bool done =
+      context &&
+      EVP_DigestSignInit(context.get(), nullptr, nullptr, nullptr, signing_key_.get()) == 1 &&
+      EVP_DigestSign(context.get(), signature.data(), &size, bytes.data(), bytes.size()) == 1;
+  ASSERT(done && size == signature.size());  // Ed25519 fails for want of memory only
+  return signature;
+}
+
+bool CryptographicScheme::verify_signature(NodeId member, const Sha256::Digest& content,
+                                           ByteView signature) const {
+  const auto key = verification_keys_.find(member);
+  if (key == verification_keys_.end() || signature.size() != kSignatureSize) return false;
+  const Bytes bytes = signed_bytes(content);
+  const SigningContext context(EVP_MD_CTX_new());
+  ASSERT(context != nullptr);
+  return EVP_DigestVerifyInit(context.get(), nullptr, nullptr, nullptr, key->second.get()) == 1 &&
+         EVP_DigestVerify(context.get(), signature.data(), signature.size(), bytes.data(),
+                          bytes.size()) == 1;
+}
 
 // The number of replicas, when the list is one of a group: each id once, 0 to n-1, and `self`.
 Result<std::uint32_t> check_members(NodeId self, std::span<const Member> members) {
@@ -169,116 +262,32 @@ Result<KeyRing> KeyRing::derive(NodeId self, const PrivateKeys& private_keys, By
   const Result<PublicKeys> own = public_keys_of(private_keys);
   if (!own) return own.error();
 
-  auto keys = std::make_unique<Keys>();
-  keys->self = self;
-  keys->replicas = *replicas;
-  keys->replica_keys.resize(*replicas);
-  keys->signed_prefix = signed_prefix(group_id);
-  keys->signing_key.reset(EVP_PKEY_new_raw_private_key(
-      EVP_PKEY_ED25519, nullptr, private_keys.signing.bytes.data(), kKeySize));
-  ASSERT(keys->signing_key != nullptr);  // as it had a public half
   for (const Member& member : members) {
-    EvpKey verification_key(EVP_PKEY_new_raw_public_key(
-        EVP_PKEY_ED25519, nullptr, member.public_keys.signing.bytes.data(), kKeySize));
-    if (!verification_key) {
-      return Error{ErrorKind::invalid,
-                   "no signature can be verified with the public key of member " +
-                       std::to_string(member.id)};
-    }
-    keys->verification_keys.emplace(member.id, std::move(verification_key));
-    if (member.id == self) {
-      const Result<> exchange = check_own(own->exchange, member.public_keys.exchange, self);
-      if (!exchange) return exchange.error();
-      const Result<> signing = check_own(own->signing, member.public_keys.signing, self);
-      if (!signing) return signing.error();
-      continue;
-    }
-    if (is_client(self) && is_client(member.id)) continue;
-    auto secret = shared_secret(private_keys.exchange, member.public_keys.exchange);
-    std::optional<Mac> send;
-    std::optional<Mac> receive;
-    if (secret) {
-      send = directed_key(*secret, group_id, self, member.id);
-      receive = directed_key(*secret, group_id, member.id, self);
-      OPENSSL_cleanse(secret->data(), secret->size());
-    }
-    if (!send || !receive) {
-      return Error{ErrorKind::invalid, "no secret can be shared with the public key of member " +
-                                           std::to_string(member.id)};
-    }
-    const PeerKeys peer{*send, *receive};
-    if (member.id < *replicas) {
-      keys->replica_keys[member.id] = peer;
-    } else {
-      keys->client_keys.emplace(member.id, peer);
-    }
+    if (member.id != self) continue;
+    const Result<> exchange = check_own(own->exchange, member.public_keys.exchange, self);
+    if (!exchange) return exchange.error();
+    const Result<> signing = check_own(own->signing, member.public_keys.signing, self);
+    if (!signing) return signing.error();
   }
-  return KeyRing(std::move(keys));
+  auto scheme = CryptographicScheme::derive(self, private_keys, group_id, members, *replicas);
+  if (!scheme) return scheme.error();
+  return KeyRing(self, *replicas, std::move(*scheme));
 }
 
-NodeId KeyRing::self() const {
-  return keys_->self;
-}
-std::uint32_t KeyRing::replicas() const {
-  return keys_->replicas;
-}
-bool KeyRing::knows(NodeId member) const {
-  return keys_->find(member) != nullptr;
-}
-
-Tag KeyRing::tag(NodeId to, const Sha256::Digest& content) const {
-  const PeerKeys* keys = keys_->find(to);
-  ASSERT(keys != nullptr);
-  Mac mac = keys->send;
-  mac.update(content);
-  return cut(mac.finish());
-}
-
-bool KeyRing::verify(NodeId from, const Sha256::Digest& content, ByteView tag) const {
-  const PeerKeys* keys = keys_->find(from);
-  if (keys == nullptr) return false;
-  Mac mac = keys->receive;
-  mac.update(content);
-  return equal_in_constant_time(cut(mac.finish()), tag);
-}
+KeyRing::KeyRing(NodeId self, std::uint32_t replicas, std::unique_ptr<const KeyScheme> scheme)
+    : self_(self), replicas_(replicas), scheme_(std::move(scheme)) {}
 
 void KeyRing::append_authenticator(const Sha256::Digest& content, Bytes& out) const {
-  for (NodeId to = 0; to < keys_->replicas; ++to) {
-    const Tag part = to == keys_->self ? Tag{} : tag(to, content);
+  for (NodeId to = 0; to < replicas_; ++to) {
+    const Tag part = to == self_ ? Tag{} : tag(to, content);
     out.insert(out.end(), part.begin(), part.end());
   }
 }
 
 bool KeyRing::verify_authenticator(NodeId from, const Sha256::Digest& content,
                                    ByteView authenticator) const {
-  if (keys_->self >= keys_->replicas) return false;
-  if (authenticator.size() != keys_->replicas * kTagSize) return false;
-  return verify(from, content, authenticator.subspan(keys_->self * kTagSize, kTagSize));
-}
-
-Signature KeyRing::sign(const Sha256::Digest& content) const {
-  const Bytes bytes = keys_->signed_bytes(content);
-  const SigningContext context(EVP_MD_CTX_new());
-  Signature signature{};
-  std::size_t size = signature.size();
-  const bool done =
-      context &&
-      EVP_DigestSignInit(context.get(), nullptr, nullptr, nullptr, keys_->signing_key.get()) == 1 &&
-      EVP_DigestSign(context.get(), signature.data(), &size, bytes.data(), bytes.size()) == 1;
-  ASSERT(done && size == signature.size());  // Ed25519 fails for want of memory only
-  return signature;
-}
-
-bool KeyRing::verify_signature(NodeId member, const Sha256::Digest& content,
-                               ByteView signature) const {
-  const auto key = keys_->verification_keys.find(member);
-  if (key == keys_->verification_keys.end() || signature.size() != kSignatureSize) return false;
-  const Bytes bytes = keys_->signed_bytes(content);
-  const SigningContext context(EVP_MD_CTX_new());
-  ASSERT(context != nullptr);
-  return EVP_DigestVerifyInit(context.get(), nullptr, nullptr, nullptr, key->second.get()) == 1 &&
-         EVP_DigestVerify(context.get(), signature.data(), signature.size(), bytes.data(),
-                          bytes.size()) == 1;
+  if (self_ >= replicas_ || authenticator.size() != replicas_ * kTagSize) return false;
+  return verify(from, content, authenticator.subspan(self_ * kTagSize, kTagSize));
 }
 
 }  // namespace prophecy::pbft

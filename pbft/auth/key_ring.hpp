@@ -13,7 +13,6 @@
 // Immutable after derive(); may be read from any thread.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -22,14 +21,10 @@
 #include "base/digest.hpp"
 #include "base/error.hpp"
 #include "base/ids.hpp"
+#include "pbft/auth/key_scheme.hpp"
 #include "pbft/auth/keys.hpp"
 
 namespace prophecy::pbft {
-
-constexpr std::size_t kTagSize = 16;
-using Tag = std::array<std::uint8_t, kTagSize>;
-constexpr std::size_t kSignatureSize = 64;
-using Signature = std::array<std::uint8_t, kSignatureSize>;
 
 struct Member {
   NodeId id = 0;
@@ -44,19 +39,22 @@ class KeyRing {
   [[nodiscard]] static Result<KeyRing> derive(NodeId self, const PrivateKeys& private_keys,
                                               ByteView group_id, std::span<const Member> members);
 
-  KeyRing(KeyRing&&) noexcept;
-  KeyRing& operator=(KeyRing&&) noexcept;
-  ~KeyRing();
+  // For tests: a ring over other primitives than the real ones.
+  KeyRing(NodeId self, std::uint32_t replicas, std::unique_ptr<const KeyScheme> scheme);
 
-  [[nodiscard]] NodeId self() const;
-  [[nodiscard]] std::uint32_t replicas() const;
+  [[nodiscard]] NodeId self() const { return self_; }
+  [[nodiscard]] std::uint32_t replicas() const { return replicas_; }
   // True for every other member that this one shares a key with (two clients share none).
-  [[nodiscard]] bool knows(NodeId member) const;
+  [[nodiscard]] bool knows(NodeId member) const { return scheme_->knows(member); }
 
   // Requires knows(to).
-  [[nodiscard]] Tag tag(NodeId to, const Sha256::Digest& content) const;
+  [[nodiscard]] Tag tag(NodeId to, const Sha256::Digest& content) const {
+    return scheme_->tag(to, content);
+  }
   // False for a stranger, for a wrong length and for a wrong tag.
-  [[nodiscard]] bool verify(NodeId from, const Sha256::Digest& content, ByteView tag) const;
+  [[nodiscard]] bool verify(NodeId from, const Sha256::Digest& content, ByteView tag) const {
+    return scheme_->verify(from, content, tag);
+  }
 
   // Appends one tag for each replica.
   void append_authenticator(const Sha256::Digest& content, Bytes& out) const;
@@ -64,16 +62,20 @@ class KeyRing {
   [[nodiscard]] bool verify_authenticator(NodeId from, const Sha256::Digest& content,
                                           ByteView authenticator) const;
 
-  [[nodiscard]] Signature sign(const Sha256::Digest& content) const;
+  [[nodiscard]] Signature sign(const Sha256::Digest& content) const {
+    return scheme_->sign(content);
+  }
   // `member` may be any that is listed, this one and clients among them. False for a stranger, for
   // a wrong length and for a wrong signature.
   [[nodiscard]] bool verify_signature(NodeId member, const Sha256::Digest& content,
-                                      ByteView signature) const;
+                                      ByteView signature) const {
+    return scheme_->verify_signature(member, content, signature);
+  }
 
  private:
-  struct Keys;
-  explicit KeyRing(std::unique_ptr<Keys> keys);
-  std::unique_ptr<Keys> keys_;
+  NodeId self_;
+  std::uint32_t replicas_;
+  std::unique_ptr<const KeyScheme> scheme_;
 };
 
 }  // namespace prophecy::pbft

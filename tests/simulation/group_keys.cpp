@@ -1,14 +1,25 @@
 #include "simulation/group_keys.hpp"
 
 #include <map>
+#include <utility>
 #include <vector>
 
 #include "base/assert.hpp"
+#include "simulation/cheap_keys.hpp"
 
 namespace prophecy::simulation {
 namespace {
 
 using Rings = std::map<NodeId, pbft::KeyRing>;
+
+Rings cheap_rings(std::uint32_t replicas) {
+  Rings rings;
+  for (NodeId node = 0; node < replicas; ++node)
+    rings.emplace(node, cheap_key_ring(node, replicas));
+  for (NodeId client = kFirstClientId; client < kFirstClientId + kClientsMax; ++client)
+    rings.emplace(client, cheap_key_ring(client, replicas));
+  return rings;
+}
 
 Rings derive_rings(std::uint32_t replicas) {
   std::vector<pbft::Member> members;
@@ -38,10 +49,13 @@ Rings derive_rings(std::uint32_t replicas) {
 
 }  // namespace
 
-const pbft::KeyRing& key_ring_of(NodeId node, std::uint32_t replicas) {
-  static std::map<std::uint32_t, Rings> groups;
-  auto group = groups.find(replicas);
-  if (group == groups.end()) group = groups.emplace(replicas, derive_rings(replicas)).first;
+const pbft::KeyRing& key_ring_of(Keys keys, NodeId node, std::uint32_t replicas) {
+  static std::map<std::pair<Keys, std::uint32_t>, Rings> groups;
+  auto group = groups.find({keys, replicas});
+  if (group == groups.end()) {
+    Rings rings = keys == Keys::cheap ? cheap_rings(replicas) : derive_rings(replicas);
+    group = groups.emplace(std::pair(keys, replicas), std::move(rings)).first;
+  }
   return group->second.at(node);
 }
 

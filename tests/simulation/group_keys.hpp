@@ -8,9 +8,15 @@
 
 namespace prophecy::simulation {
 
-constexpr std::uint32_t kClientsMax = 3;
+// Correct ones, and behind them faulty ones.
+constexpr std::uint32_t kClientsMax = 5;
+
+enum class Keys : std::uint8_t {
+  cheap,          // see cheap_keys.hpp
+  cryptographic,  // those of the programs
+};
 
 // `node` is a replica below `replicas`, or one of the first kClientsMax client ids.
-[[nodiscard]] const pbft::KeyRing& key_ring_of(NodeId node, std::uint32_t replicas);
+[[nodiscard]] const pbft::KeyRing& key_ring_of(Keys keys, NodeId node, std::uint32_t replicas);
 
 }  // namespace prophecy::simulation
