@@ -125,7 +125,7 @@ bool Agreement::on_pre_prepare(ByteView frame, ReplicaActions& out) {
   const BatchDigests digests = digests_of(*message);
   if (!context_.keys.verify_authenticator(message->primary, content_digest(*message, digests.batch),
                                           message->authenticator)) {
-    context_.drop(DropReason::bad_mac);
+    context_.drop(context_.mac_failure(message->primary));
     return false;
   }
   Slot& slot = log_.open(message->sequence);
@@ -234,7 +234,7 @@ bool Agreement::vouched_for(const PrePrepareMessage& message, const BatchDigests
     const RequestMessage& request = message.requests[i];
     if (request.read_only || !context_.keys.knows(request.client)) return false;
     if (context_.keys.verify_authenticator(request.client, digests.requests[i],
-                                           request.authenticator)) {
+                                           request.authenticator, request.session)) {
       continue;
     }
     if (!request.signature.empty() &&
@@ -248,7 +248,10 @@ bool Agreement::vouched_for(const PrePrepareMessage& message, const BatchDigests
       continue;
     }
     all_authentic = false;
-    clients_.demand_signatures(request.client, context_.now);
+    // Not of a client whose process has not told its key yet: no MAC of it can be right.
+    if (context_.keys.has_key(request.client, request.session)) {
+      clients_.demand_signatures(request.client, context_.now);
+    }
   }
   if (all_authentic) return true;
   // Of f+1 replicas that stand for the batch, one is correct and has seen valid MACs, so clients
@@ -284,7 +287,7 @@ bool Agreement::on_vote(MessageType type, ByteView frame, ReplicaActions& out) {
   }
   if (!context_.keys.verify_authenticator(vote->replica, sha256(vote->content),
                                           vote->authenticator)) {
-    return refuse(DropReason::bad_mac);
+    return refuse(context_.mac_failure(vote->replica));
   }
   VoteSet& votes = prepare ? slot.prepares : slot.commits;
   switch (votes.record(vote->replica, vote->batch)) {
@@ -317,7 +320,7 @@ bool Agreement::on_decision(ByteView frame, ReplicaActions& out) {
   if (!log_.reaches(sequence)) return refuse(DropReason::outside_water_marks);
   if (!context_.keys.verify_authenticator(decision->replica, sha256(decision->content),
                                           decision->authenticator)) {
-    return refuse(DropReason::bad_mac);
+    return refuse(context_.mac_failure(decision->replica));
   }
   Slot& slot = log_.open(sequence);
   if (slot.decisions.record(decision->replica, decision->batch) == VoteSet::Outcome::conflicting) {

@@ -41,6 +41,11 @@ struct Context {
     return state == ReplicaState::normal || state == ReplicaState::changing_view;
   }
 
+  // Why a MAC of this member was not taken.
+  [[nodiscard]] DropReason mac_failure(NodeId from, std::uint32_t session = 0) const {
+    return keys.has_key(from, session) ? DropReason::bad_mac : DropReason::no_session_key;
+  }
+
   void drop(DropReason reason) { ++counters.dropped[static_cast<std::size_t>(reason)]; }
 
   void send_to_peers(const Frame& frame, ReplicaActions& out) const {

@@ -10,6 +10,8 @@ std::string_view to_string(DropReason reason) {
       return "bad_length";
     case DropReason::unknown_sender:
       return "unknown_sender";
+    case DropReason::no_session_key:
+      return "no_session_key";
     case DropReason::bad_mac:
       return "bad_mac";
     case DropReason::bad_signature:

@@ -14,6 +14,7 @@ enum class DropReason : std::uint8_t {
   malformed,       // not a message of this version, or one that breaks a limit
   bad_length,      // a length or count that does not fit the frame
   unknown_sender,  // not a member of the group, or not entitled to this message
+  no_session_key,  // the sender's key is not known yet, or not any more
   bad_mac,         // not from whom it says
   bad_signature,   // the same, of a message that is signed
   wrong_view,

@@ -94,6 +94,10 @@ bool Replica::Machine::dispatch(ByteView frame, TimePoint now, ReplicaActions& o
       return refuse(DropReason::unknown_sender);  // for clients only
     case MessageType::hello:
       return on_hello(frame);
+    case MessageType::key_ask:
+    case MessageType::key_tell:
+    case MessageType::key_refusal:
+      return refuse(DropReason::malformed);  // the shell has another place for them
   }
   UNREACHABLE();
 }
@@ -142,8 +146,8 @@ bool Replica::Machine::on_hello(ByteView frame) {
   if (!message) return refuse(DropReason::malformed);
   if (!context.keys.knows(message->client)) return refuse(DropReason::unknown_sender);
   const Digest digest = sha256(message->content);
-  if (!context.keys.verify(message->client, digest, message->tag)) {
-    return refuse(DropReason::bad_mac);
+  if (!context.keys.verify(message->client, digest, message->tag, message->first_session)) {
+    return refuse(context.mac_failure(message->client, message->first_session));
   }
   return true;
 }

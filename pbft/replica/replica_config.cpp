@@ -1,6 +1,7 @@
 #include "pbft/replica/replica_config.hpp"
 
 #include "base/config.hpp"
+#include "pbft/core/key_exchange.hpp"
 #include "pbft/wire/limits.hpp"
 
 namespace prophecy::pbft {
@@ -26,6 +27,8 @@ void read_replica(ConfigSection section, ReplicaConfig& config) {
   config.key_file = section.path("key_file");
   if (section.has("listen")) config.listen = section.endpoint("listen");
   if (section.has("admin")) config.admin = section.path("admin");
+  config.key_refresh_interval = section.duration("key_refresh_interval", kKeyRefreshMin,
+                                                 kKeyRefreshMax, config.key_refresh_interval);
   config.core.agreed_time_tolerance =
       section.duration("agreed_time_tolerance", milliseconds(100), kTimeToleranceMax, seconds(5));
 }

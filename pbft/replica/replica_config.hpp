@@ -32,6 +32,7 @@ struct ReplicaConfig {
   std::optional<std::filesystem::path> admin;
   LogSettings log;
   ServiceConfig service;
+  Duration key_refresh_interval = seconds(600);
   ReplicaSettings core;
 };
 

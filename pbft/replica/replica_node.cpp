@@ -7,6 +7,7 @@
 #include "pbft/services/null_service.hpp"
 #include "pbft/services/origin_request.hpp"
 #include "pbft/services/simulated_service.hpp"
+#include "pbft/transport/key_event_log.hpp"
 #include "pbft/wire/limits.hpp"
 
 namespace prophecy::pbft {
@@ -58,10 +59,14 @@ ReplicaNode::ReplicaNode(boost::asio::io_context& io, const ReplicaIdentity& ide
       log_(log),
       service_(make_service(io)),
       executor_(*service_, executor_settings(identity.config), [this] { settle(); }),
+      key_exchange_(identity.keys,
+                    {.refresh_interval = identity.config.key_refresh_interval, .sessions = {}},
+                    entropy_),
       core_(identity.config.core, identity.keys, inputs_),
       transport_(io, transport_settings(), {identity.config.id, identity.group.addresses()},
                  std::move(acceptor), *this),
       timer_(io, [this] { on_timer(); }),
+      key_timer_(io, [this] { on_key_timer(); }),
       report_timer_(io) {}
 
 std::unique_ptr<Service> ReplicaNode::make_service(boost::asio::io_context& io) {
@@ -96,6 +101,8 @@ void ReplicaNode::start() {
                         {"listen", to_string(transport_.local_address())},
                         {"replicas", identity_.group.replicas.size()},
                         {"faults", identity_.group.faults}});
+  key_exchange_.start(now());
+  follow_keys();
   transport_.start();
   core_.on_tick(now(), actions_);
   settle();
@@ -107,6 +114,7 @@ void ReplicaNode::stop() {
   log_.info("stopping");
   report_timer_.cancel();
   timer_.stop();
+  key_timer_.stop();
   if (admin_) admin_->stop();
   transport_.stop();
   service_->stop();
@@ -128,9 +136,42 @@ void ReplicaNode::on_timer() {
 void ReplicaNode::on_peer_state(NodeId peer, bool connected) {
   if (connected) {
     log_.info("peer-connected", {{"peer", peer}});
+    transport_.send_to_replica(peer, key_exchange_.on_connected(peer, now()));
   } else {
     log_.warning("peer-lost", {{"peer", peer}});
+    key_exchange_.on_disconnected(peer);
   }
+  follow_keys();
+}
+
+Frame ReplicaNode::on_link_key_frame(NodeId peer, ByteView frame) {
+  KeyExchange::Step step = key_exchange_.on_link_frame(peer, frame, now());
+  follow_keys();
+  return std::move(step.answer);
+}
+
+KeyAnswer ReplicaNode::on_accepted_key_frame(ConnectionTag connection, ByteView frame) {
+  KeyExchange::Step step = key_exchange_.on_accepted_frame(connection, frame, now());
+  follow_keys();
+  return {std::move(step.answer), step.authentic};
+}
+
+void ReplicaNode::on_accepted_closed(ConnectionTag connection) {
+  key_exchange_.on_accepted_closed(connection);
+}
+
+void ReplicaNode::on_key_timer() {
+  std::vector<Outgoing> asks;
+  key_exchange_.on_tick(now(), asks);
+  for (Outgoing& ask : asks)
+    transport_.send_to_replica(ask.to, std::move(ask.frame));
+  follow_keys();
+}
+
+void ReplicaNode::follow_keys() {
+  for (const KeyEvent& event : key_exchange_.take_events())
+    log_key_event(log_, event);
+  key_timer_.arm(key_exchange_.next_timer());
 }
 
 // Carrying out an execution may finish others, and a finished one may ask for more: round after
@@ -222,6 +263,7 @@ std::string ReplicaNode::status() const {
   return status_json({.replica = identity_.config.id,
                       .status = core_.status(),
                       .counters = core_.counters(),
+                      .keys = key_exchange_.counters(),
                       .transport = transport_,
                       .executor = executor_,
                       .service = service_->counters()},

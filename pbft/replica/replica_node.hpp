@@ -19,6 +19,7 @@
 
 #include "base/admin_socket.hpp"
 #include "base/log.hpp"
+#include "pbft/core/key_exchange.hpp"
 #include "pbft/core/replica.hpp"
 #include "pbft/replica/replica_config.hpp"
 #include "pbft/replica/system_inputs.hpp"
@@ -26,6 +27,7 @@
 #include "pbft/services/service.hpp"
 #include "pbft/transport/core_timer.hpp"
 #include "pbft/transport/replica_transport.hpp"
+#include "pbft/transport/system_entropy.hpp"
 
 namespace prophecy::pbft {
 
@@ -51,7 +53,12 @@ class ReplicaNode final : private ReplicaTransport::Handler {
   bool on_frame(ByteView frame) override;
   void on_frames_end() override;
   void on_peer_state(NodeId peer, bool connected) override;
+  Frame on_link_key_frame(NodeId peer, ByteView frame) override;
+  KeyAnswer on_accepted_key_frame(ConnectionTag connection, ByteView frame) override;
+  void on_accepted_closed(ConnectionTag connection) override;
   void on_timer();
+  void on_key_timer();
+  void follow_keys();
   void settle();
   void send(Outgoing& outgoing);
   void watch_state();
@@ -64,9 +71,12 @@ class ReplicaNode final : private ReplicaTransport::Handler {
   std::unique_ptr<Service> service_;
   Executor executor_;
   SystemInputs inputs_;
+  SystemEntropy entropy_;
+  KeyExchange key_exchange_;
   Replica core_;
   ReplicaTransport transport_;
   CoreTimer timer_;
+  CoreTimer key_timer_;
   std::unique_ptr<AdminServer> admin_;
   ReplicaActions actions_;
   std::vector<Executor::Finished> finished_;

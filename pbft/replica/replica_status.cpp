@@ -29,6 +29,13 @@ Json core_json(const ReplicaCounters& counters) {
           {"result_divergences", counters.result_divergences}};
 }
 
+Json keys_json(const KeyExchangeCounters& counters) {
+  return {{"made", counters.keys_made},   {"learnt", counters.keys_learnt},
+          {"asked", counters.asked},      {"told", counters.told},
+          {"dropped", counters.dropped},  {"wrong_keys", counters.wrong_keys},
+          {"refusals", counters.refusals}};
+}
+
 Json drops_json(const DropCounters& dropped) {
   Json json = Json::object();
   for (std::size_t reason = 0; reason < dropped.size(); ++reason) {
@@ -110,6 +117,7 @@ std::string status_json(const ReplicaParts& parts, const GroupFile& group) {
                   {"progress", progress_json(parts.status)},
                   {"core", core_json(parts.counters)},
                   {"dropped", drops_json(parts.counters.dropped)},
+                  {"keys", keys_json(parts.keys)},
                   {"transport", transport_json(parts.transport)},
                   {"executor", executor_json(parts.executor)},
                   {"service", service_json(parts.service)}};

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "pbft/core/counters.hpp"
+#include "pbft/core/key_exchange.hpp"
 #include "pbft/group_file.hpp"
 #include "pbft/services/executor.hpp"
 #include "pbft/services/service.hpp"
@@ -16,6 +17,7 @@ struct ReplicaParts {
   NodeId replica = 0;
   ReplicaStatus status;
   const ReplicaCounters& counters;
+  const KeyExchangeCounters& keys;
   const ReplicaTransport& transport;
   const Executor& executor;
   const ServiceCounters& service;

@@ -167,7 +167,8 @@ std::optional<HelloMessage> decode_hello(ByteView frame) {
   Reader reader(frame);
   HelloMessage message;
   message.client = read_header(reader, MessageType::hello);
-  reader.raw(2 * sizeof(std::uint32_t));
+  message.first_session = reader.integer<std::uint32_t>();
+  reader.integer<std::uint32_t>();  // how many
   message.content = consumed(frame, reader);
   message.tag = reader.raw(kTagSize);
   if (!reader.complete() || !is_client(message.client)) return std::nullopt;

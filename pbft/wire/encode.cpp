@@ -76,6 +76,35 @@ Frame sign_request(ByteView request_frame, const KeyRing& keys) {
   return share(std::move(bytes));
 }
 
+Frame renew_request(const RequestMessage& request, const KeyRing& keys) {
+  Bytes bytes;
+  bytes.reserve(request.content.size() + keys.replicas() * kTagSize + kSignatureSize);
+  Writer writer(bytes);
+  writer.raw(request.content);
+  keys.append_authenticator(sha256(request.content), bytes);
+  writer.raw(request.signature);
+  return share(std::move(bytes));
+}
+
+Frame renew_vote(ByteView vote_frame, const KeyRing& keys) {
+  const std::size_t tail = keys.replicas() * kTagSize;
+  ASSERT(vote_frame.size() > tail);
+  const ByteView content = vote_frame.first(vote_frame.size() - tail);
+  return authenticate(Bytes(content.begin(), content.end()), keys);
+}
+
+Frame renew_pre_prepare(ByteView frame, const Digest& batch, const KeyRing& keys) {
+  const std::size_t tail = keys.replicas() * kTagSize;
+  ASSERT(frame.size() > kPrePrepareHeadSize + tail);
+  PrePrepareMessage message;
+  message.head = frame.first(kPrePrepareHeadSize);
+  Bytes bytes;
+  bytes.reserve(frame.size());
+  Writer(bytes).raw(frame.first(frame.size() - tail));
+  keys.append_authenticator(content_digest(message, batch), bytes);
+  return share(std::move(bytes));
+}
+
 PrePrepareBuilder::PrePrepareBuilder(std::size_t size_hint) {
   bytes_.reserve(kPrePrepareHeadSize + size_hint);
   bytes_.resize(kPrePrepareHeadSize);
@@ -134,7 +163,7 @@ Frame encode_reply(const ReplyMessage& reply, const KeyRing& keys) {
   writer.integer(reply.sigma);
   writer.integer(static_cast<std::uint8_t>(reply.status));
   writer.raw(reply.result_digest);
-  writer.raw(keys.tag(reply.client, sha256(bytes)));
+  writer.raw(keys.tag(reply.client, sha256(bytes), reply.session));
   writer.integer(static_cast<std::uint8_t>(reply.full ? 1 : 0));
   if (reply.full) writer.sized(reply.result);
   return share(std::move(bytes));

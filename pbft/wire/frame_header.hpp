@@ -26,8 +26,16 @@ enum class MessageType : std::uint8_t {
   view_change = 10,
   new_view = 11,
   decision = 12,  // for a replica that is behind: what is committed at a number
+  key_ask = 13,   // of the exchange of session keys, which is no business of a replica's core
+  key_tell = 14,
+  key_refusal = 15,
 };
 [[nodiscard]] std::string_view to_string(MessageType type);
+// Of the exchange of session keys.
+[[nodiscard]] constexpr bool is_key_message(MessageType type) {
+  return type == MessageType::key_ask || type == MessageType::key_tell ||
+         type == MessageType::key_refusal;
+}
 
 struct FrameHeader {
   MessageType type = MessageType::request;

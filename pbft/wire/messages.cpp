@@ -31,6 +31,12 @@ std::string_view to_string(MessageType type) {
       return "new-view";
     case MessageType::decision:
       return "decision";
+    case MessageType::key_ask:
+      return "key-ask";
+    case MessageType::key_tell:
+      return "key-tell";
+    case MessageType::key_refusal:
+      return "key-refusal";
   }
   return "unknown";
 }
@@ -43,7 +49,7 @@ std::optional<FrameHeader> peek_header(ByteView frame) {
   header.sender = reader.integer<std::uint32_t>();
   if (reader.failed() || version != kWireVersion) return std::nullopt;
   if (type < static_cast<std::uint8_t>(MessageType::request) ||
-      type > static_cast<std::uint8_t>(MessageType::decision)) {
+      type > static_cast<std::uint8_t>(MessageType::key_refusal)) {
     return std::nullopt;
   }
   header.type = static_cast<MessageType>(type);

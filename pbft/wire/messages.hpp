@@ -56,6 +56,7 @@ struct VoteMessage {
 // these sessions go, before the replica has seen a request from the client itself.
 struct HelloMessage {
   NodeId client = 0;
+  std::uint32_t first_session = 0;
   ByteView content;
   ByteView tag;
 };

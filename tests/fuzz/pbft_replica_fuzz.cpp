@@ -11,6 +11,7 @@
 #include "pbft/wire/decode.hpp"
 #include "pbft/wire/encode.hpp"
 #include "pbft/wire/view_change.hpp"
+#include "tests/support/established_keys.hpp"
 
 namespace {
 
@@ -37,6 +38,7 @@ const KeyRing& ring_of(NodeId node) {
     std::vector<KeyRing> derived;
     for (const NodeId id : nodes) {
       derived.push_back(*KeyRing::derive(id, secrets_of(id), as_bytes("g"), members));
+      test::establish_with_all(derived.back(), members);
     }
     return derived;
   }();

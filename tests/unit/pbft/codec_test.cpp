@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include "pbft/group.hpp"
+#include "pbft/wire/key_messages.hpp"
 #include "pbft/wire/limits.hpp"
 #include "pbft/wire/view_change.hpp"
 
@@ -15,7 +16,18 @@ bool decodes(ByteView frame) {
          decode_vote(frame, MessageType::commit, kReplicas) || decode_reply(frame) ||
          decode_checkpoint(frame) || decode_status(frame, kReplicas) || decode_forward(frame) ||
          decode_hello(frame) || decode_view_change(frame, kReplicas) ||
-         decode_new_view(frame, kReplicas);
+         decode_new_view(frame, kReplicas) || decode_key_ask(frame) || decode_key_tell(frame) ||
+         decode_key_refusal(frame);
+}
+
+Frame key_tell(SessionRange sessions = {0, 64}) {
+  KeyTellMessage message;
+  message.to = 3;
+  message.answered = Nonce{1};
+  message.asked = Nonce{2};
+  message.announcement = {{0x0102030405060708, 9}, sessions, session_key_of(kClient).key};
+  message.refresh_milliseconds = 600'000;
+  return encode_key_tell(message, ring(sessions.count > 1 ? kClient : 1));
 }
 
 // With so many proposals, spread over the window.
@@ -61,6 +73,9 @@ std::vector<Frame> one_of_each() {
           encode_forward(*request(7), ring(1)),
           encode_hello(3, 64, 2, ring(kClient)),
           view_change(),
+          key_tell(),
+          encode_key_ask(2, Nonce{1}, ring(1)),
+          encode_key_refusal(2, Nonce{1}, ring(1)),
           encode_new_view(4, {ByteView(*view_change()), ByteView(*view_change())}, ring(0))};
 }
 
@@ -119,6 +134,29 @@ TEST_CASE("Every message decodes to what was encoded") {
   CHECK(a->sigma == 5 << 16);
   CHECK(as_text(a->result) == "result");
   CHECK(ring(kClient).verify(2, sha256(a->content), a->tag));
+}
+
+TEST_CASE("What a key message tells is what was told, of sessions that can be its sender's") {
+  const Frame frame = key_tell();
+  const auto told = decode_key_tell(*frame);
+  REQUIRE(told);
+  CHECK(told->from == kClient);
+  CHECK(told->to == 3);
+  CHECK(told->answered == Nonce{1});
+  CHECK(told->asked == Nonce{2});
+  CHECK(told->announcement.epoch == KeyEpoch{0x0102030405060708, 9});
+  CHECK(told->announcement.sessions == SessionRange{0, 64});
+  CHECK(told->announcement.key == session_key_of(kClient).key);
+  CHECK(told->refresh_milliseconds == 600'000);
+  CHECK(ring(3).verify_signature(kClient, sha256(told->content), told->signature));
+  CHECK(decode_key_tell(*key_tell({})));  // of a replica
+  CHECK_FALSE(decode_key_tell(*key_tell({1, kSessionsMax})));
+  CHECK(decode_key_tell(*key_tell({0, kSessionsMax})));
+  const auto ask = decode_key_ask(*encode_key_ask(2, Nonce{7}, ring(1)));
+  REQUIRE(ask);
+  CHECK(ask->from == 1);
+  CHECK(ask->to == 2);
+  CHECK(ask->nonce == Nonce{7});
 }
 
 TEST_CASE("A frame cut at any byte, or with one more, is no message") {

@@ -12,6 +12,7 @@
 #include "pbft/wire/decode.hpp"
 #include "pbft/wire/encode.hpp"
 #include "pbft/wire/limits.hpp"
+#include "tests/support/established_keys.hpp"
 
 namespace prophecy::pbft::test {
 
@@ -41,7 +42,10 @@ inline std::vector<Member> members_of(std::uint32_t replicas) {
 
 inline KeyRing ring_of(NodeId node, std::uint32_t replicas = kReplicas,
                        std::string_view group = "test group") {
-  return *KeyRing::derive(node, secrets_of(node), as_bytes(group), members_of(replicas));
+  const std::vector<Member> members = members_of(replicas);
+  KeyRing ring = *KeyRing::derive(node, secrets_of(node), as_bytes(group), members);
+  establish_with_all(ring, members);
+  return ring;
 }
 
 // Derived once; all tests share them.
