@@ -13,8 +13,12 @@ constexpr Duration kRetryMin = milliseconds(250);
 constexpr Duration kRetryMax = seconds(4);
 // A key is accepted for two intervals. Whoever asks four times in one has it long before.
 constexpr int kAsksPerInterval = 4;
+// And often enough to mend what went wrong: a key that was told and did not arrive.
+constexpr Duration kAskPeriodMax = seconds(10);
 // An answer costs two signatures: what one connection may cause.
 constexpr Duration kTellPause = milliseconds(100);
+// Later answers to our question are somebody's that held them back.
+constexpr Duration kAnswerTimeMax = seconds(5);
 
 bool is_set(const Nonce& nonce) {
   return nonce != Nonce{};
@@ -128,7 +132,8 @@ KeyExchange::Step KeyExchange::on_link_frame(NodeId replica, ByteView frame, Tim
   link.retry = kRetryMin;
   const Duration theirs =
       std::max<Duration>(milliseconds(message->refresh_milliseconds), kKeyRefreshMin);
-  link.ask_at = now + std::min(theirs, settings_.refresh_interval) / kAsksPerInterval;
+  const Duration shorter = std::min(theirs, settings_.refresh_interval);
+  link.ask_at = now + std::min(shorter / kAsksPerInterval, kAskPeriodMax);
   if (is_set(message->asked)) step.answer = tell(replica, message->asked, {});
   arm();
   return step;
@@ -146,8 +151,19 @@ KeyExchange::Step KeyExchange::learn(const KeyTellMessage& message) {
   if (sessions_.install(message.from, message.announcement) == SessionKeys::Installed::fresh) {
     step.learnt = true;
     ++counters_.keys_learnt;
+    void_questions(message.from);
   }
   return step;
+}
+
+// An answer that an ended run has given elsewhere, and that comes now, must not bring it back. Of a
+// client there may be several runs at a time.
+void KeyExchange::void_questions(NodeId member) {
+  if (is_client(member)) return;
+  links_[member].asked = {};
+  for (auto& [id, conversation] : conversations_) {
+    if (conversation.member == member) conversation.asked = {};
+  }
 }
 
 KeyExchange::Step KeyExchange::on_accepted_frame(ConversationId conversation, ByteView frame,
@@ -156,7 +172,7 @@ KeyExchange::Step KeyExchange::on_accepted_frame(ConversationId conversation, By
     case MessageType::key_ask:
       return on_ask(conversation, frame, now);
     case MessageType::key_tell:
-      return on_tell(conversation, frame);
+      return on_tell(conversation, frame, now);
     default:
       break;
   }
@@ -179,19 +195,17 @@ KeyExchange::Step KeyExchange::on_ask(ConversationId conversation, ByteView fram
   return step;
 }
 
-KeyExchange::Step KeyExchange::on_tell(ConversationId conversation, ByteView frame) {
+KeyExchange::Step KeyExchange::on_tell(ConversationId conversation, ByteView frame, TimePoint now) {
   const auto message = decode_key_tell(frame);
   const auto found = conversations_.find(conversation);
   if (!message || found == conversations_.end() || message->from != found->second.member ||
       message->to != keys_.self() || !is_set(found->second.asked) ||
-      message->answered != found->second.asked) {
+      message->answered != found->second.asked || now - found->second.told_at > kAnswerTimeMax) {
     return drop();
   }
+  const Nonce asked = std::exchange(found->second.asked, {});
   Step step = learn(*message);
-  if (!step.authentic) {
-    step.answer = encode_key_refusal(message->from, found->second.asked, keys_);
-  }
-  found->second.asked = {};
+  if (!step.authentic) step.answer = encode_key_refusal(message->from, asked, keys_);
   return step;
 }
 

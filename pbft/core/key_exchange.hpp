@@ -88,7 +88,6 @@ class KeyExchange {
     Nonce answered{};  // the replica's
     TimePoint ask_at = TimePoint::max();
     Duration retry{};
-    Duration period{};  // from one answer to the next question
   };
   struct Conversation {
     NodeId member = 0;
@@ -100,8 +99,9 @@ class KeyExchange {
   Frame ask(NodeId replica, TimePoint now);
   [[nodiscard]] Frame tell(NodeId to, const Nonce& answered, const Nonce& asked);
   Step learn(const KeyTellMessage& message);
+  void void_questions(NodeId member);
   Step on_ask(ConversationId conversation, ByteView frame, TimePoint now);
-  Step on_tell(ConversationId conversation, ByteView frame);
+  Step on_tell(ConversationId conversation, ByteView frame, TimePoint now);
   Step on_refusal(NodeId member, const Nonce& expected, ByteView frame);
   Step drop();
   void report(KeyEvent::Kind kind, NodeId member);

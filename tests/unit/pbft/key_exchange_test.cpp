@@ -158,7 +158,7 @@ TEST_CASE("Asking goes on until there is an answer, and rarely after that") {
   CHECK(opener.exchange.next_timer() == TimePoint{} + milliseconds(250));
   CHECK(tick(opener, acceptor, TimePoint{} + milliseconds(250)) == 1);
   CHECK(acceptor.hears(opener));
-  CHECK(opener.exchange.next_timer() == TimePoint{} + milliseconds(250) + kInterval / 4);
+  CHECK(opener.exchange.next_timer() == TimePoint{} + milliseconds(250) + seconds(10));
   opener.exchange.on_disconnected(0);
   CHECK(opener.exchange.next_timer() == TimePoint{} + kInterval);
 }
@@ -215,10 +215,31 @@ TEST_CASE("An answer to an older question of the same run rolls nobody back") {
   REQUIRE(asks.size() == 1);
   CHECK(answer(opener, acceptor, asks[0].frame, now).finished.learnt);
   const auto delayed = acceptor.exchange.on_accepted_frame(1, *late.answer, now);
-  CHECK(delayed.authentic);
-  CHECK_FALSE(delayed.learnt);
+  CHECK_FALSE(delayed.authentic);
+  const auto older = decode_key_tell(*late.answer);
+  REQUIRE(older);
+  CHECK(acceptor.ring.sessions()->install(1, older->announcement) ==
+        SessionKeys::Installed::refused);
   CHECK(acceptor.hears(opener));
   CHECK(opener.hears(acceptor));
+}
+
+TEST_CASE("An answer of an ended run that was held back does not bring it to life again") {
+  Run before(1, 10);
+  Run acceptor(0, 20);
+  const auto told = acceptor.exchange.on_accepted_frame(
+      1, *before.exchange.on_connected(0, TimePoint{}), TimePoint{});
+  const auto held_back = before.exchange.on_link_frame(0, *told.answer, TimePoint{});
+  SECTION("after the next run has told its key") {
+    Run after(1, 11);
+    CHECK(meet(after, acceptor).finished.learnt);
+    CHECK_FALSE(acceptor.exchange.on_accepted_frame(1, *held_back.answer, TimePoint{}).authentic);
+    CHECK(acceptor.hears(after));
+  }
+  SECTION("for long") {
+    const TimePoint late = TimePoint{} + seconds(6);
+    CHECK_FALSE(acceptor.exchange.on_accepted_frame(1, *held_back.answer, late).authentic);
+  }
 }
 
 TEST_CASE("Processes of one client have keys of their own, told apart by their sessions") {
