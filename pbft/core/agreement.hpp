@@ -46,6 +46,8 @@ class Agreement {
 
   [[nodiscard]] static BatchDigests digests_of(const PrePrepareMessage& message);
   [[nodiscard]] bool admits(const PrePrepareMessage& head);
+  // True when the time is near this replica's own.
+  [[nodiscard]] bool is_timely(const PrePrepareMessage& message);
   // True when every request comes from its client, as far as this replica can know.
   [[nodiscard]] bool vouched_for(const PrePrepareMessage& message, const BatchDigests& digests);
   bool on_content(Slot& slot, ByteView frame, ReplicaActions& out);

@@ -16,6 +16,7 @@ enum class DropReason : std::uint8_t {
   malformed,       // not a message of this version, or one that breaks a limit
   bad_length,      // a length or count that does not fit the frame
   unknown_sender,  // not a member of the group, or not entitled to this message
+  no_session_key,  // the sender's key is not known yet, or not any more
   bad_mac,         // not from whom it says
   bad_signature,   // the same, of a message that is signed
   wrong_view,
@@ -23,6 +24,7 @@ enum class DropReason : std::uint8_t {
   conflicting,  // contradicts what the same sender said before
   duplicate,
   stale_timestamp,  // a session has gone on
+  time_refused,     // a proposed time that this replica's clock contradicts
   queue_full,
   not_serving,       // this replica has stopped voting
   rate_limited,      // a peer that asks too often
@@ -48,6 +50,13 @@ enum class ViewChangeCause : std::uint8_t {
 };
 constexpr std::size_t kViewChangeCauseCount = static_cast<std::size_t>(ViewChangeCause::count_);
 [[nodiscard]] std::string_view to_string(ViewChangeCause cause);
+
+// A proposal that was refused for its time, to tell whose clock differs from whose.
+struct TimeRefusal {
+  NodeId primary = 0;
+  std::uint64_t proposed = 0;  // nanoseconds since the epoch
+  std::uint64_t own = 0;       // likewise; 0: there was none
+};
 
 struct ReplicaCounters {
   DropCounters dropped{};
@@ -78,6 +87,7 @@ struct ReplicaCounters {
   std::uint64_t state_divergences = 0;
   std::uint64_t snapshots_failed = 0;
   std::uint64_t restores_failed = 0;
+  TimeRefusal last_time_refused{};
 };
 
 enum class ReplicaState : std::uint8_t {

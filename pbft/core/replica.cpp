@@ -28,8 +28,8 @@ namespace prophecy::pbft {
 class Replica::Machine {
  public:
   Machine(const ReplicaSettings& settings, const KeyRing& keys, PartStore& parts,
-          const QuorumRule& quorum)
-      : context{settings, keys, quorum, keys.self()},
+          InputSource& inputs, const QuorumRule& quorum)
+      : context{settings, keys, quorum, keys.self(), inputs},
         log(settings.window + settings.retained_batches + 1, quorum.replicas),
         clients(settings.cached_reply_bytes_max),
         queue(context.settings, quorum.replicas),
@@ -186,6 +186,10 @@ bool Replica::Machine::dispatch(ByteView frame, TimePoint now, ReplicaActions& o
       return on_rejoin(frame, out);
     case MessageType::pledge:
       return rejoin.on_pledge(frame, out);
+    case MessageType::key_ask:
+    case MessageType::key_tell:
+    case MessageType::key_refusal:
+      return refuse(DropReason::malformed);  // the shell has another place for them
   }
   UNREACHABLE();
 }
@@ -249,8 +253,8 @@ bool Replica::Machine::on_hello(ByteView frame) {
   if (!message) return refuse(DropReason::malformed);
   if (!context.keys.knows(message->client)) return refuse(DropReason::unknown_sender);
   const Digest digest = sha256(message->content);
-  if (!context.keys.verify(message->client, digest, message->tag)) {
-    return refuse(DropReason::bad_mac);
+  if (!context.keys.verify(message->client, digest, message->tag, message->first_session)) {
+    return refuse(context.mac_failure(message->client, message->first_session));
   }
   return true;
 }
@@ -338,12 +342,13 @@ ReplicaStatus Replica::Machine::status() const {
   return status;
 }
 
-Replica::Replica(const ReplicaSettings& settings, const KeyRing& keys, PartStore& parts)
-    : Replica(settings, keys, parts, QuorumRule::standard(settings.faults)) {}
+Replica::Replica(const ReplicaSettings& settings, const KeyRing& keys, PartStore& parts,
+                 InputSource& inputs)
+    : Replica(settings, keys, parts, inputs, QuorumRule::standard(settings.faults)) {}
 
 Replica::Replica(const ReplicaSettings& settings, const KeyRing& keys, PartStore& parts,
-                 const QuorumRule& quorum)
-    : machine_(std::make_unique<Machine>(settings, keys, parts, quorum)) {
+                 InputSource& inputs, const QuorumRule& quorum)
+    : machine_(std::make_unique<Machine>(settings, keys, parts, inputs, quorum)) {
   ASSERT(check(settings).has_value());
   ASSERT(keys.replicas() == 3 * settings.faults + 1 && keys.self() < keys.replicas());
 }

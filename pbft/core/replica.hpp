@@ -13,6 +13,7 @@
 #include "pbft/auth/key_ring.hpp"
 #include "pbft/core/actions.hpp"
 #include "pbft/core/counters.hpp"
+#include "pbft/core/input_source.hpp"
 #include "pbft/core/journal.hpp"
 #include "pbft/core/part_store.hpp"
 #include "pbft/core/quorum.hpp"
@@ -35,12 +36,13 @@ struct ReplicaStart {
 
 class Replica {
  public:
-  // Requires check(settings); `keys` belongs to a replica of the group. Both, and `parts`, outlive
-  // this object.
-  Replica(const ReplicaSettings& settings, const KeyRing& keys, PartStore& parts);
+  // Requires check(settings); `keys` belongs to a replica of the group. They, `parts` and `inputs`
+  // outlive this object.
+  Replica(const ReplicaSettings& settings, const KeyRing& keys, PartStore& parts,
+          InputSource& inputs);
   // For tests only: with another rule than the protocol's.
   Replica(const ReplicaSettings& settings, const KeyRing& keys, PartStore& parts,
-          const QuorumRule& quorum);
+          InputSource& inputs, const QuorumRule& quorum);
   ~Replica();
   Replica(const Replica&) = delete;
   Replica& operator=(const Replica&) = delete;

@@ -53,6 +53,7 @@ class Retransmission {
   [[nodiscard]] bool outstanding() const;
   void learn(const StatusMessage& status);
   void serve(const StatusMessage& status, ReplicaActions& out);
+  [[nodiscard]] Frame own_proposal(const Slot& slot) const;
   void send_status(ReplicaActions& out);
 
   Context& context_;

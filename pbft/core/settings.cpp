@@ -48,6 +48,7 @@ Result<> check(const ReplicaSettings& s) {
   if (s.queue_requests_max < 2 || s.queue_bytes_max < kFrameBytesMax) {
     return invalid("a queue of two requests and 20 MiB");
   }
+  if (s.agreed_time_tolerance <= Duration::zero()) return invalid("a tolerance for agreed time");
   if (s.status_interval <= Duration::zero() || s.heartbeat_interval < s.status_interval) {
     return invalid("a status interval not above the heartbeat interval");
   }

@@ -43,6 +43,10 @@ struct ReplicaSettings {
   Duration view_change_timeout = milliseconds(500);
   Duration view_change_timeout_max = seconds(30);
 
+  // A backup prepares nothing whose proposed time differs by more from its own wall clock. Not
+  // below what clocks differ and a proposal is on its way, or correct primaries are replaced.
+  Duration agreed_time_tolerance = seconds(5);
+
   Duration status_interval = milliseconds(50);  // while something is missing and nothing moves
   Duration heartbeat_interval = seconds(1);     // otherwise
 };

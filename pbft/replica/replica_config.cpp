@@ -1,6 +1,7 @@
 #include "pbft/replica/replica_config.hpp"
 
 #include "base/config.hpp"
+#include "pbft/core/key_exchange.hpp"
 #include "pbft/wire/limits.hpp"
 
 namespace prophecy::pbft {
@@ -18,6 +19,8 @@ static_assert(kAnswerBytesDefault <= kAnswerBytesMax);
 constexpr std::uint64_t kWindowBatches = 8192;
 constexpr std::uint64_t kRetainedBatches = 16384;
 
+constexpr Duration kTimeToleranceMax = std::chrono::hours(24);
+
 void read_replica(ConfigSection section, ReplicaConfig& config) {
   config.id = static_cast<NodeId>(section.number("id", 0, kReplicasMax - 1));
   config.group_file = section.path("group");
@@ -25,6 +28,10 @@ void read_replica(ConfigSection section, ReplicaConfig& config) {
   if (section.has("listen")) config.listen = section.endpoint("listen");
   if (section.has("admin")) config.admin = section.path("admin");
   if (section.has("metrics")) config.metrics = section.endpoint("metrics");
+  config.key_refresh_interval = section.duration("key_refresh_interval", kKeyRefreshMin,
+                                                 kKeyRefreshMax, config.key_refresh_interval);
+  config.core.agreed_time_tolerance =
+      section.duration("agreed_time_tolerance", milliseconds(100), kTimeToleranceMax, seconds(5));
 }
 
 void read_http(ConfigSection& section, http::OriginSettings& origin, OriginTimes& times) {

@@ -33,6 +33,7 @@ struct ReplicaConfig {
   std::optional<Endpoint> metrics;
   LogSettings log;
   ServiceConfig service;
+  Duration key_refresh_interval = seconds(600);
   ReplicaSettings core;
 };
 

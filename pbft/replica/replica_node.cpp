@@ -6,7 +6,9 @@
 #include "pbft/replica/replica_status.hpp"
 #include "pbft/services/http_service.hpp"
 #include "pbft/services/null_service.hpp"
+#include "pbft/services/origin_request.hpp"
 #include "pbft/services/simulated_service.hpp"
+#include "pbft/transport/key_event_log.hpp"
 #include "pbft/wire/limits.hpp"
 
 namespace prophecy::pbft {
@@ -71,10 +73,14 @@ ReplicaNode::ReplicaNode(boost::asio::io_context& io, const ReplicaIdentity& ide
       log_(log),
       service_(make_service(io)),
       executor_(*service_, executor_settings(identity.config), [this] { settle(); }),
-      core_(identity.config.core, identity.keys, parts_),
+      key_exchange_(identity.keys,
+                    {.refresh_interval = identity.config.key_refresh_interval, .sessions = {}},
+                    entropy_),
+      core_(identity.config.core, identity.keys, parts_, inputs_),
       transport_(io, transport_settings(), {identity.config.id, identity.group.addresses()},
                  std::move(acceptor), *this),
       timer_(io, [this] { on_timer(); }),
+      key_timer_(io, [this] { on_key_timer(); }),
       report_timer_(io) {}
 
 std::unique_ptr<Service> ReplicaNode::make_service(boost::asio::io_context& io) {
@@ -110,6 +116,8 @@ void ReplicaNode::start() {
                         {"listen", to_string(transport_.local_address())},
                         {"replicas", identity_.group.replicas.size()},
                         {"faults", identity_.group.faults}});
+  key_exchange_.start(now());
+  follow_keys();
   transport_.start();
   ReplicaStart start;
   start.memory = ReplicaStart::Memory::not_kept;
@@ -124,6 +132,7 @@ void ReplicaNode::stop() {
   log_.info("stopping");
   report_timer_.cancel();
   timer_.stop();
+  key_timer_.stop();
   if (admin_) admin_->stop();
   if (metrics_) metrics_->stop();
   transport_.stop();
@@ -147,9 +156,42 @@ void ReplicaNode::on_timer() {
 void ReplicaNode::on_peer_state(NodeId peer, bool connected) {
   if (connected) {
     log_.info("peer-connected", {{"peer", peer}});
+    transport_.send_to_replica(peer, key_exchange_.on_connected(peer, now()));
   } else {
     log_.warning("peer-lost", {{"peer", peer}});
+    key_exchange_.on_disconnected(peer);
   }
+  follow_keys();
+}
+
+Frame ReplicaNode::on_link_key_frame(NodeId peer, ByteView frame) {
+  KeyExchange::Step step = key_exchange_.on_link_frame(peer, frame, now());
+  follow_keys();
+  return std::move(step.answer);
+}
+
+KeyAnswer ReplicaNode::on_accepted_key_frame(ConnectionTag connection, ByteView frame) {
+  KeyExchange::Step step = key_exchange_.on_accepted_frame(connection, frame, now());
+  follow_keys();
+  return {std::move(step.answer), step.authentic};
+}
+
+void ReplicaNode::on_accepted_closed(ConnectionTag connection) {
+  key_exchange_.on_accepted_closed(connection);
+}
+
+void ReplicaNode::on_key_timer() {
+  std::vector<Outgoing> asks;
+  key_exchange_.on_tick(now(), asks);
+  for (Outgoing& ask : asks)
+    transport_.send_to_replica(ask.to, std::move(ask.frame));
+  follow_keys();
+}
+
+void ReplicaNode::follow_keys() {
+  for (const KeyEvent& event : key_exchange_.take_events())
+    log_key_event(log_, event);
+  key_timer_.arm(key_exchange_.next_timer());
 }
 
 // Carrying out an execution may finish others, and a finished one may ask for more: round after
@@ -208,7 +250,20 @@ void ReplicaNode::watch_state() {
   }
 }
 
+// Whose clock is wrong nobody can tell from two of them: both are named.
+void ReplicaNode::report_clock() {
+  const ReplicaCounters& counters = core_.counters();
+  const std::uint64_t refused =
+      counters.dropped[static_cast<std::size_t>(DropReason::time_refused)];
+  if (std::exchange(reported_times_refused_, refused) == refused) return;
+  const TimeRefusal& last = counters.last_time_refused;
+  log_.warning("clocks-differ", {{"primary", last.primary},
+                                 {"proposed", format_agreed_time(last.proposed)},
+                                 {"own", format_agreed_time(last.own)}});
+}
+
 void ReplicaNode::report_drops() {
+  report_clock();
   const DropCounters& dropped = core_.counters().dropped;
   for (std::size_t reason = 0; reason < dropped.size(); ++reason) {
     const std::uint64_t fresh = dropped[reason] - reported_drops_[reason];
@@ -232,6 +287,7 @@ ReplicaParts ReplicaNode::parts() const {
           .now = now(),
           .status = core_.status(),
           .counters = core_.counters(),
+          .keys = key_exchange_.counters(),
           .transport = transport_,
           .executor = executor_,
           .service = service_->counters(),

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "pbft/core/counters.hpp"
+#include "pbft/core/key_exchange.hpp"
 #include "pbft/core/settings.hpp"
 #include "pbft/group_file.hpp"
 #include "pbft/services/executor.hpp"
@@ -21,6 +22,7 @@ struct ReplicaParts {
   TimePoint now;
   ReplicaStatus status;
   const ReplicaCounters& counters;
+  const KeyExchangeCounters& keys;
   const ReplicaTransport& transport;
   const Executor& executor;
   const ServiceCounters& service;

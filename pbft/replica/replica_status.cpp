@@ -39,6 +39,13 @@ Json core_json(const ReplicaCounters& counters) {
           {"parts_served", counters.parts_served}};
 }
 
+Json keys_json(const KeyExchangeCounters& counters) {
+  return {{"made", counters.keys_made},   {"learnt", counters.keys_learnt},
+          {"asked", counters.asked},      {"told", counters.told},
+          {"dropped", counters.dropped},  {"wrong_keys", counters.wrong_keys},
+          {"refusals", counters.refusals}};
+}
+
 Json drops_json(const DropCounters& dropped) {
   Json json = Json::object();
   for (std::size_t reason = 0; reason < dropped.size(); ++reason) {
@@ -151,6 +158,7 @@ std::string status_json(const ReplicaParts& parts) {
             {"core", core_json(parts.counters)},
             {"view_changes", view_changes_json(parts.counters)},
             {"dropped", drops_json(parts.counters.dropped)},
+            {"keys", keys_json(parts.keys)},
             {"transport", transport_json(parts.transport)},
             {"executor", executor_json(parts.executor)},
             {"service", service_json(parts.service)}};

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/assert.hpp"
+#include "pbft/services/origin_request.hpp"
 
 namespace prophecy::pbft {
 
@@ -47,7 +48,7 @@ Duration tick_for(const OriginTimes& times) {
 struct HttpService::Job {
   explicit Job(http::OriginHandler& handler) : exchange(handler) {}
   http::ExchangeRequest request;
-  std::shared_ptr<const Bytes> storage;  // keeps request.wire
+  std::string wire;  // keeps request.wire
   OriginExchange exchange;
   Done done;
   bool is_read = false;
@@ -83,19 +84,18 @@ bool HttpService::is_read(ByteView operation) const {
 }
 
 void HttpService::execute(const Execution& execution, Done done) {
-  const std::string_view wire = as_text(execution.operation);
-  if (!parses(request_parser_, wire)) {
+  if (!parses(request_parser_, as_text(execution.operation))) {
     ++counters_.malformed;
     done(ExecutionStatus::done, made_answer(400, "The operation is not an HTTP request.\n"));
     return;
   }
   auto owned = std::make_unique<Job>(static_cast<http::OriginHandler&>(*this));
   Job& job = *owned;
-  job.storage = execution.storage;
+  job.wire = origin_request(execution);
   job.done = std::move(done);
   job.is_read = http::is_read_method(request_.method);
   job.is_idempotent = http::is_idempotent_method(request_.method);
-  job.request.wire = wire;
+  job.request.wire = job.wire;
   job.request.answers_head = request_.method == "HEAD";
   // A kept-alive connection that breaks under a write leaves it open whether it was carried out.
   job.request.fresh_connection = !job.is_read;

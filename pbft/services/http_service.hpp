@@ -1,6 +1,7 @@
 // Runs agreed operations on an unmodified HTTP origin. An operation is the text of one HTTP/1.1
-// request; its result is the encoded canonical form of the origin's answer (sketch::encode), so
-// that the group agrees on exactly what a client will receive.
+// request, which the origin gets as pbft/services/origin_request.hpp says. Its result is the
+// encoded canonical form of the origin's answer (sketch::encode), so that the group agrees on
+// exactly what a client will receive.
 //
 // When the origin fails:
 //

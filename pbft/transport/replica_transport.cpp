@@ -108,9 +108,15 @@ Endpoint ReplicaTransport::local_address() const {
 }
 
 void ReplicaTransport::on_frame(FrameConnection& connection, ByteView frame) {
-  if (!handler_.on_frame(frame)) return;
   const auto header = peek_header(frame);
-  if (!header) return;
+  if (header && is_key_message(header->type)) {
+    const ConnectionTag tag = connection.tag();
+    KeyAnswer answer = handler_.on_accepted_key_frame(tag, frame);
+    if (answer.frame) connection.send(std::move(answer.frame));
+    if (answer.authentic) inbound_.prove(tag, header->sender);
+    return;
+  }
+  if (!handler_.on_frame(frame) || !header) return;
   inbound_.prove(connection.tag(), header->sender);
   // A request, or a hello; other messages name no session.
   for (std::uint32_t i = 0; i < header->session_count; ++i) {
@@ -130,9 +136,15 @@ void ReplicaTransport::on_pending(FrameConnection& connection) {
 void ReplicaTransport::on_closed(FrameConnection& connection, CloseReason reason) {
   if (reason == CloseReason::bad_length) ++counters_.closed_garbage;
   inbound_.forget(connection.tag());
+  handler_.on_accepted_closed(connection.tag());
 }
 
-void ReplicaTransport::on_link_frame(NodeId /*peer*/, ByteView frame) {
+void ReplicaTransport::on_link_frame(NodeId peer, ByteView frame) {
+  const auto header = peek_header(frame);
+  if (header && is_key_message(header->type)) {
+    if (Frame answer = handler_.on_link_key_frame(peer, frame)) send_to_replica(peer, answer);
+    return;
+  }
   (void)handler_.on_frame(frame);
 }
 

@@ -18,6 +18,11 @@
 
 namespace prophecy::pbft {
 
+struct KeyAnswer {
+  Frame frame;             // null: none
+  bool authentic = false;  // what came was of the member that it names
+};
+
 struct ReplicaTransportParts {
   NodeId self = 0;
   std::vector<Endpoint> replicas;  // replicas[i] is the address of replica i
@@ -33,6 +38,11 @@ class ReplicaTransport final : private PeerLink::Handler, private FrameConnectio
     // After the frames of one read.
     virtual void on_frames_end() = 0;
     virtual void on_peer_state(NodeId peer, bool connected) = 0;
+    // A message of the exchange of session keys, which is answered where it came from: on the
+    // connection that we keep to this peer, or on an accepted one.
+    virtual Frame on_link_key_frame(NodeId peer, ByteView frame) = 0;
+    virtual KeyAnswer on_accepted_key_frame(ConnectionTag tag, ByteView frame) = 0;
+    virtual void on_accepted_closed(ConnectionTag tag) = 0;
 
    protected:
     ~Handler() = default;

@@ -246,6 +246,7 @@ TEST_CASE("5.1: the primary batches what arrives while its window is full") {
   const auto first = decode_pre_prepare(*primary.actions.sends[0].frame, kReplicas);
   Sha256 chain;
   chain.update(sha256(first->requests[0].content));
+  append_to_batch(chain, first->input);
   const Digest batch = chain.finish();
   for (std::uint32_t session = 1; session <= 3; ++session) {
     primary.feed(request(1, "b", false, 0, session));

@@ -83,7 +83,8 @@ TEST_CASE("With more faults to withstand, more have to vouch for the lag") {
   settings.faults = 2;
   const KeyRing own = ring_of(1, kSeven);
   MemoryPartStore parts;
-  Replica replica(settings, own, parts);
+  GivenInputs inputs;
+  Replica replica(settings, own, parts, inputs);
   ReplicaActions actions;
   REQUIRE(replica.start({}, {}, actions));
   const auto feed = [&](NodeId from, std::uint64_t last_ordered) {

@@ -32,6 +32,7 @@ TEST_CASE("A short configuration has defaults for the rest") {
   CHECK_FALSE(config->listen);
   CHECK_FALSE(config->admin);
   CHECK_FALSE(config->metrics);
+  CHECK(config->core.agreed_time_tolerance == seconds(5));
   CHECK(config->service.kind == ServiceKind::http);
   CHECK(config->service.origin.connections_max == 64);
   CHECK(config->service.origin.answer_limits.body_bytes_max == 16 << 20);
@@ -54,6 +55,18 @@ TEST_CASE("A service that does nothing answers nothing, unless told how much") {
       parse_replica_config(kReplica + "[service]\nkind = \"null\"\nanswer_bytes = \"1KiB\"\n", "r");
   REQUIRE(large.has_value());
   CHECK(large->service.answer_bytes == 1024);
+}
+
+TEST_CASE("How far clocks may differ is bounded") {
+  const auto tolerance = [](const std::string& value) {
+    return parse_replica_config(
+        kReplica + "agreed_time_tolerance = \"" + value + "\"\n[service]\nkind = \"null\"\n", "r");
+  };
+  const auto config = tolerance("2s");
+  REQUIRE(config.has_value());
+  CHECK(config->core.agreed_time_tolerance == seconds(2));
+  CHECK_FALSE(tolerance("0s").has_value());
+  CHECK_FALSE(tolerance("25h").has_value());
 }
 
 TEST_CASE("Mistakes in a replica's configuration") {
