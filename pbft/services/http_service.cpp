@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/assert.hpp"
+#include "pbft/services/no_state.hpp"
 
 namespace prophecy::pbft {
 
@@ -52,6 +53,7 @@ struct HttpService::Job {
   Done done;
   bool is_read = false;
   bool is_idempotent = false;
+  bool is_given_up = false;      // not to be sent again
   std::uint32_t times_sent = 0;  // at least in part
 };
 
@@ -104,6 +106,29 @@ void HttpService::execute(const Execution& execution, Done done) {
   job.request.repeat_when_stale = job.is_read;
   jobs_.emplace(&job.exchange, std::move(owned));
   pool_.start(job.exchange, job.request);
+}
+
+void HttpService::snapshot(PartStore& parts, SnapshotDone done) {
+  ++counters_.snapshots;
+  snapshot_no_state(parts, done);
+}
+
+void HttpService::restore(const PartStore& /*parts*/, const Digest& root, RestoreDone done) {
+  ++counters_.restores;
+  restore_no_state(root, done);
+}
+
+// What is on its way is waited for: no more than the answer time-out. A write that waits to be sent
+// again ends here.
+void HttpService::give_up() {
+  std::vector<Job*> idle;
+  for (const auto& [exchange, job] : jobs_) {
+    job->is_given_up = true;
+    if (!exchange->active()) idle.push_back(job.get());
+  }
+  repeat_timer_.cancel();
+  for (Job* job : idle)
+    finish_given_up(*job);
 }
 
 void HttpService::stop() {
@@ -172,6 +197,7 @@ void HttpService::handle_answer(Job& job, const http::Response& response) {
 }
 
 void HttpService::handle_failed_write(Job& job, ExchangeEnd end) {
+  if (job.is_given_up) return finish_given_up(job);
   if (is_unsent(end)) {
     repeat_later(job);
     return;
@@ -206,6 +232,11 @@ void HttpService::finish(Job& job, ExecutionStatus status, Bytes result) {
   const Done done = std::move(job.done);
   jobs_.erase(&job.exchange);
   done(status, std::move(result));
+}
+
+void HttpService::finish_given_up(Job& job) {
+  ++counters_.given_up;
+  finish(job, ExecutionStatus::unavailable, {});
 }
 
 void HttpService::finish_uncertain(Job& job) {

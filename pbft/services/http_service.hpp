@@ -58,6 +58,9 @@ class HttpService final : public Service, private http::OriginHandler {
 
   [[nodiscard]] bool is_read(ByteView operation) const override;
   void execute(const Execution& execution, Done done) override;
+  void snapshot(PartStore& parts, SnapshotDone done) override;
+  void restore(const PartStore& parts, const Digest& root, RestoreDone done) override;
+  void give_up() override;
   void stop() override;
 
   [[nodiscard]] http::OriginPool& origin() { return pool_; }
@@ -73,6 +76,7 @@ class HttpService final : public Service, private http::OriginHandler {
   void repeat(Job& job);
   void repeat_later(Job& job);
   void finish(Job& job, ExecutionStatus status, Bytes result);
+  void finish_given_up(Job& job);
   void finish_uncertain(Job& job);
   [[nodiscard]] Bytes made_answer(std::uint16_t status, std::string_view text);
 

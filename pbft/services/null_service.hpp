@@ -2,7 +2,7 @@
 // operation says whether it is a read ('r').
 #pragma once
 
-#include "pbft/services/service.hpp"
+#include "pbft/services/no_state.hpp"
 
 namespace prophecy::pbft {
 
@@ -14,6 +14,14 @@ class NullService final : public Service {
   void execute(const Execution& /*execution*/, Done done) override {
     ++counters_.executed;
     done(ExecutionStatus::done, {});
+  }
+  void snapshot(PartStore& parts, SnapshotDone done) override {
+    ++counters_.snapshots;
+    snapshot_no_state(parts, done);
+  }
+  void restore(const PartStore& /*parts*/, const Digest& root, RestoreDone done) override {
+    ++counters_.restores;
+    restore_no_state(root, done);
   }
 };
 

@@ -294,3 +294,36 @@ TEST_CASE("The answer to HEAD has no body, and a body may end with the connectio
   CHECK(world.run(kGet).form().body == "until the end");
   CHECK(origin.accepted == 1);
 }
+
+TEST_CASE("A write that waits for its origin ends when a restore is to come") {
+  Loop loop;
+  Endpoint nowhere;
+  {
+    ScriptedOrigin origin(loop.io, {answer("")});
+    nowhere = origin.address();
+  }
+  World world(nowhere);
+  Outcome outcome;
+  world.start(kPut, outcome);
+  run_for(loop.io, milliseconds(60));
+  CHECK_FALSE(outcome.done);
+  world.service.give_up();
+  REQUIRE(run_until(loop.io, [&] { return outcome.done; }));
+  CHECK(outcome.status == ExecutionStatus::unavailable);
+  CHECK(world.service.counters().given_up == 1);
+}
+
+TEST_CASE(
+    "A write that has been sent is answered in spite of a restore to come, but not repeated") {
+  Loop loop;
+  ScriptedOrigin origin(loop.io, {kSilence, answer("late")});
+  World world(origin.address());
+  Outcome outcome;
+  world.start(kPut, outcome);
+  REQUIRE(run_until(loop.io, [&] { return origin.requests.size() == 1; }));
+  world.service.give_up();
+  CHECK_FALSE(outcome.done);
+  REQUIRE(run_until(loop.io, [&] { return outcome.done; }));
+  CHECK(outcome.status == ExecutionStatus::unavailable);
+  CHECK(origin.requests.size() == 1);
+}
