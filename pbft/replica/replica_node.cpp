@@ -76,10 +76,11 @@ std::unique_ptr<Service> ReplicaNode::make_service(boost::asio::io_context& io) 
   const HttpServiceSettings settings{.replica = identity_.config.id,
                                      .origin = config.origin,
                                      .times = config.times,
+                                     .state = config.state,
                                      .operation_bytes_max = kOperationBytesMax,
                                      .result_bytes_max = kResultBytesMax};
   auto service = std::make_unique<HttpService>(io, settings, identity_.group.profile);
-  service->origin().on_state([this](bool up) {
+  service->on_origin_state([this](bool up) {
     const std::string origin = to_string(identity_.config.service.origin.address);
     if (up) {
       log_.info("origin-up", {{"origin", origin}});

@@ -205,9 +205,8 @@ Result<> FolderRestore::apply_link(int folder, const FolderEntry& entry, const s
     return ::symlinkat(entry.target.c_str(), folder, name) == 0;
   });
   if (!temporary) return temporary.error();
-  if (::geteuid() == 0 &&
-      ::fchownat(folder, temporary->c_str(), folder_status_.st_uid, folder_status_.st_gid,
-                 AT_SYMLINK_NOFOLLOW) != 0) {
+  if (::geteuid() == 0 && ::fchownat(folder, temporary->c_str(), folder_status_.st_uid,
+                                     folder_status_.st_gid, AT_SYMLINK_NOFOLLOW) != 0) {
     return io_error(whole);
   }
   return rename_over(folder, *temporary, entry.name, whole);

@@ -7,9 +7,8 @@
 
 #include "map_part_store.hpp"
 #include "pbft/services/state/folder_state.hpp"
-#include "pbft/services/state/state_keeper.hpp"
 #include "pbft/services/state/state_parts.hpp"
-#include "support.hpp"
+#include "state_runs.hpp"
 
 namespace prophecy::pbft::test {
 namespace {
@@ -37,17 +36,9 @@ struct Place {
   // So old that it is no recent change any more: the change time cannot be set, so we wait.
   static void let_age() { ::usleep((FileMemory::kRecentSeconds + 1) * 1'000'000 + 100'000); }
 
-  Result<Digest> snapshot(MapPartStore& parts) {
-    std::optional<Result<Digest>> result;
-    keeper->snapshot(parts, [&](Result<Digest> root) { result = std::move(root); });
-    REQUIRE(run_until(io, [&] { return result.has_value(); }));
-    return *result;
-  }
+  Result<Digest> snapshot(MapPartStore& parts) { return take_snapshot(io, *keeper, parts); }
   Result<> restore(const MapPartStore& parts, const Digest& root) {
-    std::optional<Result<>> result;
-    keeper->restore(parts, root, [&](Result<> restored) { result = std::move(restored); });
-    REQUIRE(run_until(io, [&] { return result.has_value(); }));
-    return *result;
+    return run_restore(io, *keeper, parts, root);
   }
   std::string restore_error(const MapPartStore& parts, const Digest& root) {
     const auto restored = restore(parts, root);
