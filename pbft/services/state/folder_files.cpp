@@ -8,6 +8,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "pbft/services/state/folder_rules.hpp"
+
 namespace prophecy::pbft {
 
 namespace {
@@ -43,22 +45,37 @@ Result<UniqueFd> open_file_at(int folder, const std::string& name, const std::st
       path);
 }
 
-Result<std::vector<std::string>> names_in(int folder, const std::string& path) {
+Result<> for_each_name(int folder, const std::string& path,
+                       const std::function<Result<>(const std::string&)>& visit) {
   // A descriptor of its own: reading moves its position.
   auto own = open_folder_at(folder, ".", path);
   if (!own) return own.error();
   const std::unique_ptr<DIR, CloseDirectory> directory(::fdopendir(own->get()));
   if (!directory) return io_error(path);
   (void)own->release();
-  std::vector<std::string> names;
   for (;;) {
     errno = 0;
     const dirent* entry = ::readdir(directory.get());
     if (entry == nullptr && errno != 0) return io_error(path);
-    if (entry == nullptr) break;
-    std::string name = entry->d_name;
-    if (name != "." && name != "..") names.push_back(std::move(name));
+    if (entry == nullptr) return {};
+    const std::string name = entry->d_name;
+    if (name == "." || name == "..") continue;
+    if (auto visited = visit(name); !visited) return visited;
   }
+}
+
+Result<std::vector<std::string>> names_in(int folder, const std::string& path,
+                                          std::uint64_t names_max) {
+  std::vector<std::string> names;
+  auto visited = for_each_name(folder, path, [&](const std::string& name) -> Result<> {
+    if (names.size() == names_max) {
+      return Error{ErrorKind::limit, path + ": more than " + std::to_string(names_max) +
+                                         " files and folders (state_files_max)"};
+    }
+    names.push_back(name);
+    return {};
+  });
+  if (!visited) return visited.error();
   std::sort(names.begin(), names.end());
   return names;
 }
@@ -95,22 +112,23 @@ Result<> write_all(int file, ByteView bytes, const std::string& path) {
   return {};
 }
 
-Result<> remove_at(int folder, const std::string& name, const std::string& path) {
+Result<> remove_at(int folder, const std::string& name, const std::string& path,
+                   std::size_t depth) {
   struct stat status {};
   auto there = status_at(folder, name, path, status);
   if (!there) return there.error();
   if (!*there) return {};
   const bool is_folder = S_ISDIR(status.st_mode);
+  if (is_folder && depth > 2 * kFolderDepthMax) {
+    return Error{ErrorKind::limit, path + ": too deep to be removed"};
+  }
   if (is_folder) {
     auto inside = open_folder_at(folder, name, path);
     if (!inside) return inside.error();
-    auto names = names_in(inside->get(), path);
-    if (!names) return names.error();
-    for (const std::string& below : *names) {
-      if (auto removed = remove_at(inside->get(), below, path_below(path, below)); !removed) {
-        return removed;
-      }
-    }
+    auto emptied = for_each_name(inside->get(), path, [&](const std::string& below) {
+      return remove_at(inside->get(), below, path_below(path, below), depth + 1);
+    });
+    if (!emptied) return emptied;
   }
   if (::unlinkat(folder, name.c_str(), is_folder ? AT_REMOVEDIR : 0) != 0) return io_error(path);
   return {};

@@ -153,16 +153,14 @@ Result<> FolderRestore::apply(int folder, const Digest& root, const std::string&
 }
 
 Result<> FolderRestore::remove_others(int folder, const Entries& entries, const std::string& path) {
-  const auto names = names_in(folder, path_below(rules_.folder, path));
-  if (!names) return names.error();
-  for (const std::string& name : *names) {
-    const std::string below = path_below(path, name);
-    if (contains(entries, name) || rules_.exclude.match(below)) continue;
-    if (auto removed = remove_at(folder, name, path_below(rules_.folder, below)); !removed) {
-      return removed;
-    }
-  }
-  return {};
+  return for_each_name(folder, path_below(rules_.folder, path),
+                       [&](const std::string& name) -> Result<> {
+                         if (pipe_.closed())
+                           return Error{ErrorKind::unavailable, "the service was stopped"};
+                         const std::string below = path_below(path, name);
+                         if (contains(entries, name) || rules_.exclude.match(below)) return {};
+                         return remove_at(folder, name, path_below(rules_.folder, below));
+                       });
 }
 
 Result<> FolderRestore::apply_folder(int folder, const FolderEntry& entry,
@@ -238,7 +236,9 @@ Result<bool> FolderRestore::keep_file(int folder, const FolderEntry& entry,
   auto file = open_file_at(folder, entry.name, whole);
   if (!file) return file.error();
   if (::fstat(file->get(), &status) != 0) return io_error(whole);
+  if (!S_ISREG(status.st_mode)) return false;  // exchanged meanwhile
   const std::int64_t looked_at = wall_seconds();
+  content = memory_.content(path, status, false);
   if (!content) {
     PartSink nowhere(nullptr);
     auto read = read_content(file->get(), status, nowhere, whole);

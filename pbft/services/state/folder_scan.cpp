@@ -101,7 +101,7 @@ Result<Digest> FolderScan::run(int folder) {
 
 Result<Digest> FolderScan::scan_folder(int folder, const std::string& path, std::size_t depth) {
   if (auto checked = budget_.check_depth(depth, path); !checked) return checked.error();
-  auto names = names_in(folder, path_below(rules_.folder, path));
+  auto names = names_in(folder, path_below(rules_.folder, path), rules_.files_max);
   if (!names) return names.error();
   ListingWriter listing(sink_);
   for (const std::string& name : *names) {
