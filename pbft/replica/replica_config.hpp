@@ -20,6 +20,7 @@ struct ServiceConfig {
   ServiceKind kind = ServiceKind::http;
   http::OriginSettings origin;   // http
   OriginTimes times;             // http
+  StateSettings state;           // http
   Duration busy{};               // simulated
   std::size_t answer_bytes = 0;  // null, simulated
 };

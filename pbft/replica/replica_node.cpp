@@ -96,10 +96,11 @@ std::unique_ptr<Service> ReplicaNode::make_service(boost::asio::io_context& io) 
   const HttpServiceSettings settings{.replica = identity_.config.id,
                                      .origin = config.origin,
                                      .times = config.times,
+                                     .state = config.state,
                                      .operation_bytes_max = kOperationBytesMax,
                                      .result_bytes_max = kResultBytesMax};
   auto service = std::make_unique<HttpService>(io, settings, identity_.group.profile);
-  service->origin().on_state([this](bool up) {
+  service->on_origin_state([this](bool up) {
     const std::string origin = to_string(identity_.config.service.origin.address);
     if (up) {
       log_.info("origin-up", {{"origin", origin}});
@@ -204,12 +205,17 @@ void ReplicaNode::settle() {
       send(outgoing);
     for (Execution& execution : actions_.executions)
       executor_.submit(std::move(execution));
-    const ReplicaActions asked = std::exchange(actions_, {});
+    if (actions_.snapshot) executor_.submit_snapshot(++state_changes_, parts_);
+    if (actions_.restore) executor_.submit_restore(++state_changes_, parts_, actions_.restore->service);
+    const bool flushes = actions_.flush_parts;
+    actions_.clear();
+    executor_.take_states(finished_states_);
     executor_.take(finished_);
-    if (finished_.empty() && !asked.snapshot && !asked.restore && !asked.flush_parts) break;
-    if (asked.snapshot) core_.on_snapshot(Digest{}, now(), actions_);
-    if (asked.restore) core_.on_restored(false, now(), actions_);
-    if (asked.flush_parts) core_.on_parts_flushed(true, now(), actions_);
+    if (finished_.empty() && finished_states_.empty() && !flushes) break;
+    if (flushes) core_.on_parts_flushed(true, now(), actions_);
+    for (const Executor::FinishedState& finished : finished_states_)
+      on_finished_state(finished);
+    finished_states_.clear();
     for (Executor::Finished& finished : finished_) {
       core_.on_executed(finished.id, finished.status, std::move(finished.result), now(), actions_);
     }
@@ -218,6 +224,22 @@ void ReplicaNode::settle() {
   settling_ = false;
   timer_.arm(core_.next_timer());
   watch_state();
+}
+
+void ReplicaNode::on_finished_state(const Executor::FinishedState& finished) {
+  if (const auto* snapshot = std::get_if<Executor::FinishedSnapshot>(&finished)) {
+    if (!snapshot->root) {
+      log_.warning("snapshot-failed", {{"reason", snapshot->root.error().message}});
+    }
+    return core_.on_snapshot(snapshot->root ? *snapshot->root : Digest{}, now(), actions_);
+  }
+  const auto& restore = std::get<Executor::FinishedRestore>(finished);
+  if (!restore.restored) {
+    log_.warning("restore-failed", {{"reason", restore.restored.error().message}});
+  } else {
+    log_.info("state-restored");
+  }
+  core_.on_restored(restore.restored.has_value(), now(), actions_);
 }
 
 void ReplicaNode::send(Outgoing& outgoing) {

@@ -65,6 +65,7 @@ class ReplicaNode final : private ReplicaTransport::Handler {
   void on_key_timer();
   void follow_keys();
   void settle();
+  void on_finished_state(const Executor::FinishedState& finished);
   void send(Outgoing& outgoing);
   void watch_state();
   [[nodiscard]] ReplicaParts parts() const;
@@ -88,6 +89,8 @@ class ReplicaNode final : private ReplicaTransport::Handler {
   std::unique_ptr<http::MetricsServer> metrics_;
   ReplicaActions actions_;
   std::vector<Executor::Finished> finished_;
+  std::vector<Executor::FinishedState> finished_states_;
+  std::uint64_t state_changes_ = 0;  // snapshots and restores, to tell them apart
   bool settling_ = false;
   bool stopped_ = false;
   TimePoint started_at_{};

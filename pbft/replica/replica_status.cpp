@@ -125,7 +125,8 @@ Json executor_json(const Executor& executor) {
           {"ordered", counters.ordered},
           {"unordered", counters.unordered},
           {"refused_unordered_write", counters.refused_unordered_write},
-          {"refused_overload", counters.refused_overload}};
+          {"refused_overload", counters.refused_overload},
+          {"refused_without_state", counters.refused_without_state}};
 }
 
 Json service_json(const ServiceCounters& counters) {
@@ -137,7 +138,12 @@ Json service_json(const ServiceCounters& counters) {
           {"origin_timeouts", counters.origin_timeouts},
           {"origin_malformed", counters.origin_malformed},
           {"repeated", counters.repeated},
-          {"uncertain_writes", counters.uncertain_writes}};
+          {"uncertain_writes", counters.uncertain_writes},
+          {"given_up", counters.given_up},
+          {"snapshots", counters.snapshots},
+          {"snapshots_failed", counters.snapshots_failed},
+          {"restores", counters.restores},
+          {"restores_failed", counters.restores_failed}};
 }
 
 }  // namespace

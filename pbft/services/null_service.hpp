@@ -2,7 +2,7 @@
 // (paper, section 7.2). The first byte of an operation says whether it is a read ('r').
 #pragma once
 
-#include "pbft/services/service.hpp"
+#include "pbft/services/no_state.hpp"
 
 namespace prophecy::pbft {
 
@@ -16,6 +16,14 @@ class NullService final : public Service {
   void execute(const Execution& /*execution*/, Done done) override {
     ++counters_.executed;
     done(ExecutionStatus::done, answer_);
+  }
+  void snapshot(PartStore& parts, SnapshotDone done) override {
+    ++counters_.snapshots;
+    snapshot_no_state(parts, done);
+  }
+  void restore(const PartStore& /*parts*/, const Digest& root, RestoreDone done) override {
+    ++counters_.restores;
+    restore_no_state(root, done);
   }
 
  private:

@@ -83,6 +83,59 @@ TEST_CASE("Mistakes in a replica's configuration") {
              Contains("r:7: service.origin: unknown key"));
 }
 
+TEST_CASE("What the state of an origin is") {
+  TemporaryFolder folder;
+  const std::string http = kReplica + "[service]\nkind = \"http\"\norigin = \"127.0.0.1:80\"\n";
+  const auto state_of = [&](const std::string& keys) {
+    const auto config = parse_replica_config(http + keys, "r");
+    REQUIRE(config.has_value());
+    return config->service.state;
+  };
+  CHECK(state_of("").kind == StateKind::stateless);
+  const std::string in_folder =
+      "state = \"directory\"\nstate_folder = \"" + folder.path().string() + "\"\n";
+  StateSettings state = state_of(in_folder);
+  CHECK(state.kind == StateKind::directory);
+  CHECK(state.folder.folder == folder.path());
+  CHECK(state.folder.exclude.empty());
+  CHECK(state.folder.bytes_max == std::uint64_t{4} << 30);
+  state = state_of(in_folder +
+                   "state_exclude = [\"*.lock\"]\nstate_times = [\"static/*\"]\n"
+                   "state_bytes_max = \"1KiB\"\nstate_files_max = 7\n");
+  CHECK(state.folder.exclude == std::vector<std::string>{"*.lock"});
+  CHECK(state.folder.covered_times == std::vector<std::string>{"static/*"});
+  CHECK(state.folder.bytes_max == 1024);
+  CHECK(state.folder.files_max == 7);
+  state = state_of(
+      "state = \"command\"\nstate_dump = [\"/bin/sh\", \"-c\", \"x\"]\n"
+      "state_load = [\"/bin/cat\"]\nstate_timeout = \"5s\"\n");
+  CHECK(state.kind == StateKind::command);
+  CHECK(state.command.dump == std::vector<std::string>{"/bin/sh", "-c", "x"});
+  CHECK(state.command.load == std::vector<std::string>{"/bin/cat"});
+  CHECK(state.command.timeout == seconds(5));
+}
+
+TEST_CASE("Mistakes about the state of an origin") {
+  using Catch::Contains;
+  const auto mistakes = [](const std::string& keys) {
+    return mistakes_in(kReplica + "[service]\nkind = \"http\"\norigin = \"127.0.0.1:80\"\n" + keys);
+  };
+  CHECK_THAT(mistakes("state = \"magic\"\n"), Contains("r:8: service.state: expected one of"));
+  CHECK_THAT(mistakes("state = \"directory\"\n"), Contains("service.state_folder: missing"));
+  CHECK_THAT(mistakes("state = \"directory\"\nstate_folder = \"/nowhere/at/all\"\n"),
+             Contains("r:9: service.state_folder: /nowhere/at/all is not a folder"));
+  CHECK_THAT(mistakes("state = \"directory\"\nstate_folder = \"/\"\nstate_exclude = [\"/a\"]\n"),
+             Contains("service.state_exclude"));
+  CHECK_THAT(mistakes("state_folder = \"/\"\n"), Contains("state_folder: unknown key"));
+  CHECK_THAT(mistakes("state = \"command\"\n"),
+             Contains("service.state_dump") && Contains("service.state_load"));
+  CHECK_THAT(mistakes("state = \"command\"\nstate_dump = [\"cat\"]\nstate_load = []\n"),
+             Contains("r:9: service.state_dump: expected a list") &&
+                 Contains("r:10: service.state_load: expected a list"));
+  CHECK_THAT(mistakes("state = \"command\"\nstate_dump = [\"/etc/passwd\"]\n"),
+             Contains("/etc/passwd is no program"));
+}
+
 TEST_CASE("An identity needs a place in the group, and the key that belongs to it") {
   TemporaryFolder folder;
   tools::KeygenRequest request{folder.path() / "g", 1, {}, 1};
