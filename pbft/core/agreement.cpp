@@ -7,10 +7,14 @@
 #include "pbft/core/new_view_choice.hpp"
 #include "pbft/wire/decode.hpp"
 #include "pbft/wire/encode.hpp"
+#include "pbft/wire/limits.hpp"
 
 namespace prophecy::pbft {
 
 namespace {
+
+// In each status interval, of contents that are awaited.
+constexpr std::uint64_t kContentsBytesMax = 2 * kFrameBytesMax;
 
 std::uint64_t nanoseconds_of(Duration duration) {
   return static_cast<std::uint64_t>(
@@ -149,6 +153,16 @@ bool Agreement::on_pre_prepare(ByteView frame, ReplicaActions& out) {
 // Who sends it does not matter: the digest does. Nor is its time looked at: the others have agreed
 // on it, or 2f+1 replicas may have, and this one's clock is no reason to contradict them.
 bool Agreement::on_content(Slot& slot, ByteView frame, ReplicaActions& out) {
+  // Nobody has to prove anything to have so much hashed, so that it is bounded.
+  if (context_.now - contents_since_ >= context_.settings.status_interval) {
+    contents_since_ = context_.now;
+    contents_bytes_ = 0;
+  }
+  if (contents_bytes_ > kContentsBytesMax) {
+    context_.drop(DropReason::rate_limited);
+    return false;
+  }
+  contents_bytes_ += frame.size();
   auto copy = std::make_shared<const Bytes>(frame.begin(), frame.end());
   const auto message = decode_pre_prepare(*copy, context_.quorum.replicas);
   if (!message) {
@@ -196,6 +210,8 @@ void Agreement::take_up(Slot& slot, Frame content, ReplicaActions& out) {
   }
   if (certified) {
     log_.note_proposal(slot, slot.batch, context_.view, content);
+    // Nothing else of it is written before it is executed.
+    context_.journal.decided(slot.sequence, slot.batch, content, out);
     log_.set_pre_prepare(slot, std::move(content));
     slot.phase = SlotPhase::committed;
   } else {

@@ -65,6 +65,8 @@ class Agreement {
   Log& log_;
   ClientTable& clients_;
   const Checkpoints& checkpoints_;
+  TimePoint contents_since_{};
+  std::uint64_t contents_bytes_ = 0;  // hashed since then
   // settled() rises within a view.
   mutable std::uint64_t settled_ = 0;
   mutable std::uint64_t views_entered_then_ = 0;

@@ -37,7 +37,13 @@ struct Context {
   ReplicaCounters counters{};
   Journal journal{false};
   Membership membership{};
-  std::vector<std::uint64_t> peer_incarnations{};  // by replica
+  std::vector<Rebirth> rebirths{};  // by replica
+
+  // It has executed as much before, as far as it knows, and may have told clients of it: in an
+  // earlier state it answers no reads outside the order, or one could miss a confirmed write.
+  std::uint64_t reads_from = 0;
+  // A peer that has lost its memory waits for a stable checkpoint there before it votes again.
+  std::uint64_t awaited_by_silent = 0;
 
   // In membership.silent_until: the bound is not known yet.
   static constexpr std::uint64_t kAsking = UINT64_MAX;

@@ -92,6 +92,13 @@ void ExecutionStage::read(const RequestMessage& request, ByteView frame, Replica
     return context_.drop(DropReason::queue_full);
   }
   session.read_timestamp = request.timestamp;
+  if (context_.is_silent() || context_.progress.last_executed < context_.reads_from) {
+    Pending refused;
+    refused.client = request.client;
+    refused.session = request.session;
+    refused.timestamp = request.timestamp;
+    return send_reply(refused, ReplyStatus::unavailable, Digest{}, {}, false, out);
+  }
   session.read_in_flight = true;
   ++reads_in_flight_;
   Pending pending;
@@ -237,8 +244,13 @@ void ExecutionStage::on_snapshot(const Digest& service, ReplicaActions& out) {
   if (to_restore_) state_ = State::quiescing;
 }
 
+bool ExecutionStage::may_begin_at_zero() const {
+  return state_ == State::running && context_.progress.last_ordered == 0 &&
+         !context_.membership.state_lost;
+}
+
 void ExecutionStage::begin_at_zero(ReplicaActions& out) {
-  ASSERT(state_ == State::running && context_.progress.last_ordered == 0);
+  ASSERT(may_begin_at_zero());
   unreliable_ = false;
   state_ = State::snapshotting;
   out.snapshot = 0;
@@ -256,7 +268,8 @@ void ExecutionStage::take_checkpoint(const Digest& service, ReplicaActions& out)
   }
   claim.order = roots->order;
   if (!unreliable_) claim.replies = roots->replies;
-  if (!snapshots_.add(claim)) ++context_.counters.snapshots_failed;
+  // To what may be wrong there is no way back.
+  if (!unreliable_ && !snapshots_.add(claim)) ++context_.counters.snapshots_failed;
   if (claim.sequence == 0) return;
   context_.journal.executed_to_checkpoint(out);
   Frame frame =
@@ -302,6 +315,7 @@ bool ExecutionStage::load(const CheckpointClaim& claim) {
   for (std::uint64_t sequence = claim.sequence + 1; sequence <= progress.last_ordered; ++sequence) {
     if (Slot* slot = log_.find(sequence)) log_.forget_execution(*slot);
   }
+  context_.reads_from = std::max(context_.reads_from, progress.last_ordered);
   progress.last_ordered = claim.sequence;
   progress.last_executed = claim.sequence;
   progress.agreed_time = root->agreed_time;

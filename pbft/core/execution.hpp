@@ -50,6 +50,7 @@ class ExecutionStage {
   void on_snapshot(const Digest& service, ReplicaActions& out);
 
   // The state at sequence number 0 is a checkpoint, too, that everybody has by itself.
+  [[nodiscard]] bool may_begin_at_zero() const;
   void begin_at_zero(ReplicaActions& out);
   // Goes back, or on, to a checkpoint whose parts are here, as soon as nothing is under way.
   void begin_restore(const CheckpointClaim& claim);

@@ -1,6 +1,7 @@
 #include "pbft/core/journal.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/codec.hpp"
 #include "pbft/wire/limits.hpp"
@@ -114,7 +115,8 @@ class RecordReader {
         break;
       case Kind::peer: {
         const auto peer = static_cast<NodeId>(read_number(key));
-        all_.peer_incarnations[peer] = value.integer<std::uint64_t>();
+        all_.rebirths[peer].incarnation = value.integer<std::uint64_t>();
+        all_.rebirths[peer].view = value.integer<std::uint64_t>();
         break;
       }
       default:
@@ -203,6 +205,15 @@ void Journal::proposed(std::uint64_t sequence, const Digest& batch, std::uint64_
   out.writes.push_back({key_of(Kind::proposed, sequence, batch), share(std::move(value))});
 }
 
+void Journal::decided(std::uint64_t sequence, const Digest& batch, const Frame& content,
+                      ReplicaActions& out) {
+  if (!is_kept_) return;
+  write_content(sequence, find(sequence, batch), content, out);
+  if (std::exchange(written_[sequence].decided, true)) return;
+  out.writes.push_back(
+      {key_of(Kind::decided, sequence), std::make_shared<const Bytes>(batch.begin(), batch.end())});
+}
+
 void Journal::ordered(std::uint64_t sequence, const Digest& batch, const Frame& content) {
   if (is_kept_) ordered_.push_back({sequence, batch, content});
 }
@@ -277,10 +288,12 @@ void Journal::membership(const Membership& membership, ReplicaActions& out) cons
   out.writes.push_back({key_of(Kind::membership), share(std::move(value))});
 }
 
-void Journal::peer_incarnation(NodeId peer, std::uint64_t incarnation, ReplicaActions& out) const {
+void Journal::rebirth(NodeId peer, const Rebirth& rebirth, ReplicaActions& out) const {
   if (!is_kept_) return;
   Bytes value;
-  Writer(value).integer(incarnation);
+  Writer writer(value);
+  writer.integer(rebirth.incarnation);
+  writer.integer(rebirth.view);
   out.writes.push_back({key_of(Kind::peer, peer), share(std::move(value))});
 }
 

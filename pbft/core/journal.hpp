@@ -17,7 +17,7 @@
 //                            are on the disk. Everything up to it is left out.
 //   's'                      count u16, the frames that prove the last stable checkpoint
 //   'm'                      incarnation u64, boot u64, silent until u64, state lost u8
-//   'i' replica              incarnation u64 of a peer that has rejoined
+//   'i' replica              incarnation u64 of a peer that has rejoined, view u64 of this one then
 //
 // Sequence numbers in keys are big endian, so that they sort.
 #pragma once
@@ -40,6 +40,15 @@ struct Membership {
   std::uint64_t boot = 0;          // rises with every start
   std::uint64_t silent_until = 0;  // votes on nothing up to this sequence number
   bool state_lost = false;         // has no state of its own to begin from, and is not new either
+};
+
+// What this replica has pledged to a peer that lost its memory: no view-change message of an older
+// incarnation counts, for a view above the one that this replica was in then.
+struct Rebirth {
+  std::uint64_t incarnation = 0;
+  std::uint64_t view = 0;
+
+  friend bool operator==(const Rebirth&, const Rebirth&) = default;
 };
 
 using StoredRecords = std::vector<std::pair<Bytes, Bytes>>;  // by rising keys
@@ -65,7 +74,7 @@ struct Remembered {
   std::optional<CheckpointClaim> base;
   std::vector<Frame> certificate;
   Membership membership;
-  std::map<NodeId, std::uint64_t> peer_incarnations;
+  std::map<NodeId, Rebirth> rebirths;
 };
 
 // Nothing when a record is none of a journal: then it is to be treated as lost.
@@ -89,6 +98,9 @@ class Journal {
   void proposed(std::uint64_t sequence, const Digest& batch, std::uint64_t view,
                 const Frame& content, ReplicaActions& out);
   void prepared(std::uint64_t sequence, const PreparedRecord& record, ReplicaActions& out);
+  // Others have committed it, and this replica will execute it upon their word.
+  void decided(std::uint64_t sequence, const Digest& batch, const Frame& content,
+               ReplicaActions& out);
   // The batch is the next to be executed. Written with the next checkpoint.
   void ordered(std::uint64_t sequence, const Digest& batch, const Frame& content);
   void executed_to_checkpoint(ReplicaActions& out);
@@ -100,7 +112,7 @@ class Journal {
   // Requires that the checkpoint's parts are on the disk. Leaves out what is up to it.
   void base(const CheckpointClaim& claim, ReplicaActions& out);
   void membership(const Membership& membership, ReplicaActions& out) const;
-  void peer_incarnation(NodeId peer, std::uint64_t incarnation, ReplicaActions& out) const;
+  void rebirth(NodeId peer, const Rebirth& rebirth, ReplicaActions& out) const;
 
   // Something was said that binds this replica.
   [[nodiscard]] bool has_promised() const { return has_promised_; }

@@ -10,14 +10,13 @@
 namespace prophecy::pbft {
 namespace {
 
-// In status intervals: longer than retransmission takes for what it can bring.
-constexpr std::uint32_t kHelpedWithin = 10;
 constexpr Duration kFlushEvery = seconds(1);
 constexpr Duration kPauseAtFirst = milliseconds(500);
 constexpr Duration kPauseMax = minutes(1);
+constexpr Duration kBeginAgainAfter = seconds(1);
 // What one peer may fetch in each such time.
 constexpr Duration kServingTime = milliseconds(50);
-constexpr std::uint64_t kServedBytesMax = std::uint64_t{8} << 20;
+constexpr std::uint64_t kServedBytesMax = std::uint64_t{4} << 20;
 
 }  // namespace
 
@@ -44,39 +43,51 @@ void Recovery::note_divergences() {
   }
   if (own->service != stable.service) {
     ++context_.counters.state_divergences;
-    repair_at_ = sequence;
+    // Nothing is said on its behalf any more, and nothing begins from it.
+    diverged_ = true;
+    execution_.on_service_lost();
+    snapshots_.disown_from(sequence);
+    if (base() >= sequence) base_.reset();
   } else if (execution_.state() == ExecutionStage::State::running) {
     pause_ = Duration::zero();
   }
 }
 
-void Recovery::note_progress() {
+// Others have a checkpoint that this replica does not come to, for longer than retransmission
+// takes.
+bool Recovery::is_stuck() const {
+  return lagging_since_ && context_.now - *lagging_since_ >= patience();
+}
+
+Duration Recovery::patience() const {
+  return std::max<Duration>(10 * context_.settings.status_interval, milliseconds(200));
+}
+
+void Recovery::note_lag() {
   const std::uint64_t ordered = context_.progress.last_ordered;
-  if (ordered != ordered_then_ || checkpoints_.stable_sequence() <= ordered) {
-    ordered_then_ = ordered;
-    ordered_at_ = context_.now;
+  if (checkpoints_.stable_sequence() <= ordered) {
+    lagging_since_.reset();
+  } else if (!lagging_since_ || ordered != ordered_then_) {
+    lagging_since_ = context_.now;
   }
+  ordered_then_ = ordered;
 }
 
 std::optional<CheckpointClaim> Recovery::wanted(bool beyond_help) {
   const CheckpointClaim stable = checkpoints_.stable();
   const Progress& progress = context_.progress;
   if (stable.service == Digest{}) return std::nullopt;
-  // Those that still have it may be too few, and the others silent.
-  const bool unhelped =
-      context_.now - ordered_at_ >= kHelpedWithin * context_.settings.status_interval;
   const bool behind = stable.sequence > progress.last_ordered &&
-                      (beyond_help || unhelped || !log_.reaches(stable.sequence + 1) ||
+                      (beyond_help || is_stuck() || !log_.reaches(stable.sequence + 1) ||
                        stable.sequence - progress.last_ordered >
                            std::max<std::uint64_t>(context_.settings.retained_batches, 1));
-  const bool wrong = repair_at_ != 0 && repair_at_ == stable.sequence;
-  if (behind || wrong || execution_.is_unreliable()) return stable;
+  if (behind || execution_.is_unreliable()) return stable;
   return std::nullopt;
 }
 
 void Recovery::advance(bool beyond_help, ReplicaActions& out) {
   note_divergences();
-  note_progress();
+  note_lag();
   flush(out);
   trim();
   const auto state = execution_.state();
@@ -85,13 +96,20 @@ void Recovery::advance(bool beyond_help, ReplicaActions& out) {
     return;
   }
   if (execution_.is_unreliable() && service_back_) {
-    const CheckpointClaim* own = snapshots_.newest_up_to(context_.progress.last_executed);
-    if (own != nullptr && own->service != Digest{} && log_.first_retained() <= own->sequence + 1) {
+    const CheckpointClaim* own = snapshots_.newest_whole_up_to(context_.progress.last_executed);
+    if (own != nullptr && log_.first_retained() <= own->sequence + 1) {
       service_back_ = false;
       restoring_own_ = true;
       fetch_.stop();
       return execution_.begin_restore(*own);
     }
+  }
+  // The service could not be asked at the beginning.
+  if (!has_base() && !flushing_ && execution_.may_begin_at_zero() &&
+      (!execution_.is_unreliable() || service_back_)) {
+    service_back_ = false;
+    not_before_ = context_.now + kBeginAgainAfter;
+    return execution_.begin_at_zero(out);
   }
   const auto target = wanted(beyond_help);
   if (!target) return fetch_.stop();
@@ -121,11 +139,10 @@ void Recovery::advance(bool beyond_help, ReplicaActions& out) {
 }
 
 void Recovery::on_restored(bool done, ReplicaActions& out) {
-  const bool repaired = repair_at_ != 0;
+  const bool repaired = std::exchange(diverged_, false);
   const bool own = std::exchange(restoring_own_, false);
   if (execution_.on_restored(done, out)) {
     replaced_ = true;
-    repair_at_ = 0;
     service_back_ = false;
   }
   // A service that goes wrong again and again is not restored as often.
@@ -141,9 +158,10 @@ void Recovery::trim() {
     return claim != nullptr ? claim->sequence : 0;
   };
   // The newest of its own is what it goes back to when its service fails, however far it lags.
-  const std::array kept{base(), base_before_, sequence_of(execution_.to_restore()),
-                        sequence_of(flushing_ ? &*flushing_ : nullptr),
-                        sequence_of(snapshots_.newest_up_to(context_.progress.last_executed))};
+  const std::array kept{
+      base(), base_before_, sequence_of(execution_.to_restore()),
+      sequence_of(flushing_ ? &*flushing_ : nullptr),
+      sequence_of(snapshots_.newest_whole_up_to(context_.progress.last_executed))};
   snapshots_.trim(checkpoints_.stable_sequence(), kept, context_.now);
 }
 
@@ -154,10 +172,12 @@ void Recovery::flush(ReplicaActions& out) {
   const CheckpointClaim* newest = snapshots_.newest_up_to(
       std::min(checkpoints_.stable_sequence(), context_.progress.last_executed));
   if (newest == nullptr || (base_ && newest->sequence <= *base_)) return;
+  if (!base_ && newest->service == Digest{}) return;
   // The log keeps what is behind the base, and is not to fill up with it.
   const std::uint64_t behind = newest->sequence - base_.value_or(0);
   const bool is_far = behind >= (context_.settings.window + context_.settings.retained_batches) / 4;
-  if (base_ && !is_far && context_.now - flushed_at_ < kFlushEvery) return;
+  const bool soon = context_.now - flushed_at_ < kFlushEvery;
+  if (soon && (flush_failed_ || (base_ && !is_far))) return;
   flushed_at_ = context_.now;
   flushing_ = *newest;
   out.flush_parts = true;
@@ -165,6 +185,7 @@ void Recovery::flush(ReplicaActions& out) {
 
 void Recovery::on_parts_flushed(bool done, ReplicaActions& out) {
   const auto flushed = std::exchange(flushing_, std::nullopt);
+  flush_failed_ = !done;
   if (!flushed || !done || snapshots_.find(flushed->sequence) == nullptr) return;
   base_before_ = base_.value_or(0);
   base_ = flushed->sequence;
@@ -182,6 +203,7 @@ void Recovery::on_tick(ReplicaActions& out) {
 TimePoint Recovery::next_timer() const {
   TimePoint next = fetch_.next_timer();
   if (context_.now < not_before_) next = std::min(next, not_before_);
+  if (lagging_since_ && !is_stuck()) next = std::min(next, *lagging_since_ + patience());
   return next;
 }
 

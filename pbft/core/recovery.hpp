@@ -58,7 +58,9 @@ class Recovery {
 
   [[nodiscard]] std::optional<CheckpointClaim> wanted(bool beyond_help);
   void note_divergences();
-  void note_progress();
+  void note_lag();
+  [[nodiscard]] bool is_stuck() const;
+  [[nodiscard]] Duration patience() const;
   void trim();
   void flush(ReplicaActions& out);
 
@@ -75,12 +77,12 @@ class Recovery {
   std::uint64_t base_before_ = 0;
   std::optional<CheckpointClaim> flushing_;
   TimePoint flushed_at_{};
+  bool flush_failed_ = false;
   TimePoint not_before_{};  // an attempt failed, or did not help
-  std::uint64_t stable_noted_ = 0;
-  // What lies below a stable checkpoint should come by retransmission; since when nothing has.
+  std::optional<TimePoint> lagging_since_;
   std::uint64_t ordered_then_ = 0;
-  TimePoint ordered_at_{};
-  std::uint64_t repair_at_ = 0;  // the stable checkpoint at which this replica's state was wrong
+  std::uint64_t stable_noted_ = 0;
+  bool diverged_ = false;  // its state was found to be wrong, and is not repaired yet
   Duration pause_{};
   bool service_back_ = false;
   bool restoring_own_ = false;

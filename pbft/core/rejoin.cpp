@@ -9,6 +9,8 @@ namespace prophecy::pbft {
 namespace {
 
 constexpr Duration kAskEvery = milliseconds(200);
+// A peer that loses its memory more often than that is playing: each time costs a write.
+constexpr Duration kRebornEvery = seconds(1);
 
 }  // namespace
 
@@ -44,10 +46,16 @@ bool Rejoin::on_rejoin(ByteView frame, ReplicaActions& out) {
                                       message->signature)) {
     return refuse(DropReason::bad_signature);
   }
-  std::uint64_t& known = context_.peer_incarnations[message->replica];
-  if (message->incarnation > known) {
-    known = message->incarnation;
-    context_.journal.peer_incarnation(message->replica, known, out);
+  Rebirth& known = context_.rebirths[message->replica];
+  if (message->incarnation > known.incarnation) {
+    auto& reborn_at = reborn_at_[message->replica];
+    if (reborn_at && context_.now - *reborn_at < kRebornEvery) {
+      context_.drop(DropReason::rate_limited);
+      return true;
+    }
+    reborn_at = context_.now;
+    known = {message->incarnation, context_.view};
+    context_.journal.rebirth(message->replica, known, out);
     view_changer_.forget(message->replica);
     // Who has forgotten what it proposed can propose nothing for a while.
     if (message->replica == context_.primary() && context_.journal.has_promised()) {
@@ -62,7 +70,7 @@ bool Rejoin::on_rejoin(ByteView frame, ReplicaActions& out) {
 void Rejoin::answer(NodeId peer, ReplicaActions& out) const {
   PledgeMessage pledge;
   pledge.to = peer;
-  pledge.incarnation = context_.peer_incarnations[peer];
+  pledge.incarnation = context_.rebirths[peer].incarnation;
   pledge.fresh = !context_.journal.has_promised();
   pledge.view = context_.view;
   pledge.checkpoint = std::max(checkpoints_.last_own(), checkpoints_.stable_sequence());
@@ -118,6 +126,7 @@ void Rejoin::decide(ReplicaActions& out) {
   } else if (pledged >= needed && pledged > fresh) {
     context_.membership.silent_until =
         std::min(bounds.checkpoint + context_.settings.window, kSequenceMax);
+    context_.reads_from = context_.membership.silent_until;
     view_changer_.resume_in(bounds.view, out);
   } else {
     return;

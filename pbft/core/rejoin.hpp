@@ -37,7 +37,8 @@ class Rejoin {
       : context_(context),
         checkpoints_(checkpoints),
         view_changer_(view_changer),
-        pledges_(context.quorum.replicas) {}
+        pledges_(context.quorum.replicas),
+        reborn_at_(context.quorum.replicas) {}
 
   // Nothing is remembered. Requires context.membership.incarnation.
   void begin(ReplicaActions& out);
@@ -67,6 +68,7 @@ class Rejoin {
   const Checkpoints& checkpoints_;
   ViewChanger& view_changer_;
   std::vector<std::optional<Pledge>> pledges_;
+  std::vector<std::optional<TimePoint>> reborn_at_;  // by peer
   TimePoint next_tick_ = TimePoint::max();
   bool new_group_ = false;
 };

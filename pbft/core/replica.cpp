@@ -44,7 +44,7 @@ class Replica::Machine {
         retransmission(context, log, checkpoints, agreement, view_changer, standings),
         rejoin(context, checkpoints, view_changer),
         recovery(context, log, checkpoints, execution, snapshots, parts) {
-    context.peer_incarnations.resize(quorum.replicas);
+    context.rebirths.resize(quorum.replicas);
   }
 
   bool start(const ReplicaStart& start, ReplicaActions& out);
@@ -84,8 +84,8 @@ bool Replica::Machine::start(const ReplicaStart& start, ReplicaActions& out) {
   if (is_whole) {
     context.membership = remembered->membership;
     context.journal.resume(*remembered);
-    for (const auto& [peer, incarnation] : remembered->peer_incarnations) {
-      if (peer < context.quorum.replicas) context.peer_incarnations[peer] = incarnation;
+    for (const auto& [peer, rebirth] : remembered->rebirths) {
+      if (peer < context.quorum.replicas) context.rebirths[peer] = rebirth;
     }
   }
   Membership& membership = context.membership;
@@ -127,11 +127,19 @@ void Replica::Machine::resume(const Remembered& remembered, ReplicaActions& out)
   for (const Remembered::Prepared& prepared : remembered.prepared) {
     if (log.reaches(prepared.sequence)) log.open(prepared.sequence).prepared = prepared.record;
   }
+  // What is prepared may have been executed, and what was decided elsewhere has been.
+  context.reads_from =
+      context.membership.silent_until == Context::kAsking ? 0 : context.membership.silent_until;
+  for (const Remembered::Prepared& prepared : remembered.prepared)
+    context.reads_from = std::max(context.reads_from, prepared.sequence);
+  if (!remembered.decided.empty()) {
+    context.reads_from = std::max(context.reads_from, remembered.decided.rbegin()->first);
+  }
   view_changer.resume(remembered, out);
   agreement.resume(remembered, out);
   if (!remembered.base) return;
-  if (!snapshots.add(*remembered.base)) {
-    // The disk has lost parts of it. The group has a state, too.
+  if (remembered.base->service == Digest{} || !snapshots.add(*remembered.base)) {
+    // The service could not tell its state, or the disk has lost parts of it. The group has one.
     execution.on_service_lost();
     recovery.resume_from(*remembered.base);
     return;
@@ -236,10 +244,10 @@ bool Replica::Machine::on_checkpoint(ByteView frame) {
 }
 
 bool Replica::Machine::on_rejoin(ByteView frame, ReplicaActions& out) {
-  const std::vector<std::uint64_t> known = context.peer_incarnations;
+  const std::vector<Rebirth> known = context.rebirths;
   const bool authentic = rejoin.on_rejoin(frame, out);
   for (NodeId peer = 0; peer < known.size(); ++peer) {
-    if (context.peer_incarnations[peer] != known[peer]) retransmission.forget(peer);
+    if (context.rebirths[peer] != known[peer]) retransmission.forget(peer);
   }
   return authentic;
 }
@@ -296,21 +304,28 @@ void Replica::Machine::pump(Proposals proposals, TimePoint now, ReplicaActions& 
     release();
     if (proposals == Proposals::now) propose(out);
   }
+  context.awaited_by_silent = retransmission.awaited_by_silent();
   view_changer.arm(now);
   retransmission.arm(now);
 }
 
 // Forgets what is stable and executed, and on the disk as a state, but for what laggards may still
-// ask for.
+// ask for. When it takes too much room, more: what a restart or a step back would need comes from
+// the disk or from others then, and a replica that lags by so much gets a state.
 void Replica::Machine::release() {
-  log.note_stable(checkpoints.stable_sequence());
-  const std::uint64_t done =
-      std::min({checkpoints.stable_sequence(), context.progress.last_executed, recovery.base()});
+  const std::uint64_t stable = checkpoints.stable_sequence();
+  const std::uint64_t executed = std::min(stable, context.progress.last_executed);
+  log.note_stable(stable);
+  const std::uint64_t done = std::min(executed, recovery.base());
   const std::uint64_t retained = context.settings.retained_batches;
   if (done > retained) log.release_below(done - retained + 1);
-  while (log.bytes() > context.settings.log_bytes_max / 2 && log.first_retained() <= done) {
-    log.release_below(log.first_retained() + 1);
-  }
+  const auto shorten = [&](std::uint64_t last, std::uint64_t bytes_max) {
+    while (log.bytes() > bytes_max && log.first_retained() <= last)
+      log.release_below(log.first_retained() + 1);
+  };
+  shorten(done, context.settings.log_bytes_max / 2);
+  shorten(executed, context.settings.log_bytes_max);
+  if (execution.in_flight() == 0) shorten(stable, 2 * context.settings.log_bytes_max);
 }
 
 ReplicaStatus Replica::Machine::status() const {

@@ -30,9 +30,9 @@ bool Snapshots::add(const CheckpointClaim& claim) {
   });
   if (place != entries_.end() && place->claim.sequence == claim.sequence) {
     unpin(place->claim);
-    place->claim = claim;
+    *place = {claim, place->touched, false};
   } else {
-    entries_.insert(place, {claim, TimePoint::min()});
+    entries_.insert(place, {claim, TimePoint::min(), false});
   }
   return true;
 }
@@ -45,9 +45,24 @@ const CheckpointClaim* Snapshots::find(std::uint64_t sequence) const {
 const CheckpointClaim* Snapshots::newest_up_to(std::uint64_t sequence) const {
   const CheckpointClaim* newest = nullptr;
   for (const Entry& entry : entries_) {
-    if (entry.claim.sequence <= sequence) newest = &entry.claim;
+    if (entry.claim.sequence <= sequence && !entry.disowned) newest = &entry.claim;
   }
   return newest;
+}
+
+const CheckpointClaim* Snapshots::newest_whole_up_to(std::uint64_t sequence) const {
+  const CheckpointClaim* newest = nullptr;
+  for (const Entry& entry : entries_) {
+    const bool whole = entry.claim.service != Digest{} && !entry.disowned;
+    if (entry.claim.sequence <= sequence && whole) newest = &entry.claim;
+  }
+  return newest;
+}
+
+void Snapshots::disown_from(std::uint64_t sequence) {
+  for (Entry& entry : entries_) {
+    if (entry.claim.sequence >= sequence) entry.disowned = true;
+  }
 }
 
 void Snapshots::touch(std::uint64_t sequence, TimePoint now) {
@@ -61,7 +76,9 @@ void Snapshots::trim(std::uint64_t stable, std::span<const std::uint64_t> kept, 
   for (std::size_t i = entries_.size(); i-- > 0;) {
     const Entry& entry = entries_[i];
     const std::uint64_t sequence = entry.claim.sequence;
-    if (sequence >= stable || std::find(kept.begin(), kept.end(), sequence) != kept.end()) continue;
+    const bool newest = i + 1 == entries_.size();
+    const bool named = std::find(kept.begin(), kept.end(), sequence) != kept.end();
+    if (sequence >= stable || newest || named) continue;
     const bool is_fetched = entry.touched != TimePoint::min() && now - entry.touched < kFetchedFor;
     if (is_fetched && ++fetched <= kFetchedMax) continue;
     unpin(entry.claim);

@@ -24,10 +24,15 @@ class Snapshots {
   [[nodiscard]] const CheckpointClaim* find(std::uint64_t sequence) const;
   // The newest up to it.
   [[nodiscard]] const CheckpointClaim* newest_up_to(std::uint64_t sequence) const;
+  // The newest up to it that has the service's state.
+  [[nodiscard]] const CheckpointClaim* newest_whole_up_to(std::uint64_t sequence) const;
+  // These and later ones are not what the group has. They stay, for most of their parts are, but
+  // are named no more.
+  void disown_from(std::uint64_t sequence);
   // A peer fetches parts of it.
   void touch(std::uint64_t sequence, TimePoint now);
-  // Lets go what nobody needs: below the stable one, but for those that are named, and what is
-  // being fetched.
+  // Lets go what nobody needs: below the stable one, but for the newest, which leaves a fetch
+  // little to do, those that are named, and what is being fetched.
   void trim(std::uint64_t stable, std::span<const std::uint64_t> kept, TimePoint now);
   // This replica goes back to an earlier state, and its later ones are not to be relied on.
   void forget_above(std::uint64_t sequence);
@@ -36,6 +41,7 @@ class Snapshots {
   struct Entry {
     CheckpointClaim claim;
     TimePoint touched = TimePoint::min();
+    bool disowned = false;
   };
 
   void unpin(const CheckpointClaim& claim);

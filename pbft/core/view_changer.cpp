@@ -16,7 +16,8 @@ ViewChanger::ViewChanger(Context& context, Log& log, Checkpoints& checkpoints, A
       checkpoints_(checkpoints),
       agreement_(agreement),
       patience_(patience),
-      asked_(context.quorum.replicas) {}
+      asked_(context.quorum.replicas),
+      refused_at_(context.quorum.replicas) {}
 
 Duration ViewChanger::patience_length() const {
   const Duration longest = context_.settings.view_change_timeout_max;
@@ -46,7 +47,9 @@ void ViewChanger::arm(TimePoint now) {
   // wait for no request any more, while others may need their votes in a new one. For that, a
   // primary gives itself up as well.
   const std::uint64_t settled = agreement_.settled();
-  if (log_.highest_proposed() <= settled) {
+  // Nor does anybody wait for the batches that carry a peer to the checkpoint that it needs.
+  const bool carrying = context_.awaited_by_silent > checkpoints_.stable_sequence();
+  if (log_.highest_proposed() <= settled && !carrying) {
     unsettled_since_.reset();
   } else if (!unsettled_since_ || settled != settled_then_) {
     unsettled_since_ = now;
@@ -152,7 +155,10 @@ std::optional<ViewChangeMessage> ViewChanger::verified(ByteView frame) {
     return records.empty() || records.back().sequence - message->stable <= context_.settings.window;
   };
   if (!is_within(message->prepared) || !is_within(message->pre_prepared)) return std::nullopt;
-  if (message->incarnation < context_.peer_incarnations[message->replica]) return std::nullopt;
+  const Rebirth& rebirth = context_.rebirths[message->replica];
+  if (message->incarnation < rebirth.incarnation && message->view > rebirth.view) {
+    return std::nullopt;
+  }
   // The same frame need not be verified again within a new-view message.
   const Frame& known = asked_[message->replica].frame;
   if (known != nullptr && std::equal(known->begin(), known->end(), frame.begin(), frame.end())) {
@@ -259,13 +265,22 @@ bool ViewChanger::on_new_view(ByteView frame, TimePoint now, ReplicaActions& out
     context_.drop(reason);
     return true;
   };
+  // Each costs as many signatures as there are messages in it.
+  auto& refused_at = refused_at_[message->primary];
+  if (refused_at && now - *refused_at < context_.settings.status_interval) {
+    return refuse_proven(DropReason::rate_limited);
+  }
   // Kept, because the messages in it view into it.
   auto copy = std::make_shared<const Bytes>(frame.begin(), frame.end());
   const auto kept = decode_new_view(*copy, context_.quorum.replicas);
   const std::vector<ViewChangeMessage> messages = verified_all(*kept);
-  if (messages.size() < context_.quorum.view_change) return refuse_proven(DropReason::malformed);
-  const auto choice = choose(messages, context_.quorum);
-  if (!choice) return refuse_proven(DropReason::malformed);
+  const auto choice = messages.size() >= context_.quorum.view_change
+                          ? choose(messages, context_.quorum)
+                          : std::nullopt;
+  if (!choice) {
+    refused_at = now;
+    return refuse_proven(DropReason::malformed);
+  }
   new_view_ = copy;
   enter(kept->view, messages, *choice, now, out);
   return true;
@@ -312,19 +327,26 @@ void ViewChanger::resume(const Remembered& remembered, ReplicaActions& out) {
     return;
   }
   if (context_.view == 0) return;
+  // It was verified before it was written.
+  std::vector<ViewChangeMessage> messages;
   const auto message = remembered.new_view != nullptr
                            ? decode_new_view(*remembered.new_view, context_.quorum.replicas)
                            : std::nullopt;
-  const auto choice = message && message->view == context_.view
-                          ? choose(verified_all(*message), context_.quorum)
-                          : std::nullopt;
+  if (message && message->view == context_.view) {
+    for (const ByteView one : message->view_changes) {
+      if (auto asked = decode_view_change(one, context_.quorum.replicas)) {
+        messages.push_back(std::move(*asked));
+      }
+    }
+  }
+  const auto choice = messages.empty() ? std::nullopt : choose(messages, context_.quorum);
   if (!choice) {
     // Its peers have it.
     context_.state = ReplicaState::changing_view;
     return;
   }
   new_view_ = remembered.new_view;
-  enter(context_.view, verified_all(*message), *choice, context_.now, out);
+  enter(context_.view, messages, *choice, context_.now, out);
 }
 
 void ViewChanger::enter(std::uint64_t view, const std::vector<ViewChangeMessage>& messages,

@@ -80,8 +80,9 @@ class ViewChanger {
   Checkpoints& checkpoints_;
   Agreement& agreement_;
   Patience& patience_;
-  std::vector<Asked> asked_;  // by replica, its newest
-  Frame new_view_;            // by which the current view began; null in view 0
+  std::vector<Asked> asked_;                          // by replica, its newest
+  std::vector<std::optional<TimePoint>> refused_at_;  // by replica, its last bad new view
+  Frame new_view_;  // by which the current view began; null in view 0
   std::uint32_t futile_views_ = 0;
   ViewChangeCause cause_ = ViewChangeCause::none;
   std::uint64_t ordered_at_entry_ = 0;

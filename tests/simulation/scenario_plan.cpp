@@ -288,11 +288,16 @@ void Planner::plan_load() {
   if (random_.chance(30)) add_share(IngredientKind::impatience, random_.below(30));
 }
 
-// At most f of them: with f faulty ones, f+1 are left that answer.
+// Together with the faulty ones at most f: a reply that only one correct replica could give is lost
+// to another one that comes by its state through a transfer.
 void Planner::plan_read_failures() {
   if (scenario_.linearizable_reads || !random_.chance(30)) return;
-  const std::uint64_t failing = pick(scenario_.faults, liars_) & ~crashed_;
-  if (failing != 0) add(IngredientKind::read_failures).nodes = failing;
+  std::uint64_t faulty = scenario_.faulty_in_the_end() | scenario_.liars();
+  for (const Ingredient& ingredient : scenario_.ingredients) {
+    if (ingredient.kind == IngredientKind::lost_disk) faulty |= bit(ingredient.node);
+  }
+  if (count(faulty) >= scenario_.faults) return;
+  add(IngredientKind::read_failures).nodes = pick(scenario_.faults - count(faulty), faulty);
 }
 
 void Planner::plan_bad_clients() {

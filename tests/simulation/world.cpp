@@ -228,6 +228,8 @@ std::string World::laggard() const {
     }
     // A primary that misbehaves need not help it to the checkpoint that it waits for.
     if (status.silent_until > 0 && !contains(faulty, status.primary)) return who + " does not vote";
+    // Before the first checkpoint there is nothing to recover from.
+    if (status.last_stable == 0) continue;
     if (status.recovery != pbft::RecoveryState::none) return who + " has not recovered";
     // What nobody noticed shows at the next checkpoint.
     const auto unnoticed = unnoticed_at_.find(node);

@@ -1,0 +1,314 @@
+// What a replica says after a crash, after a loss of its memory, and when its state is not the
+// group's.
+#include "pbft/wire/recovery.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "pbft/core/context.hpp"
+#include "pbft/group.hpp"
+#include "pbft/wire/view_change.hpp"
+
+namespace prophecy::pbft::test {
+namespace {
+
+ReplicaSettings every_batch() {
+  ReplicaSettings settings;
+  settings.checkpoint_interval = 1;
+  settings.window = 4;
+  return settings;
+}
+
+Frame sent_by(const Subject& subject, MessageType type) {
+  for (const Outgoing& outgoing : subject.actions.sends) {
+    if (peek_header(*outgoing.frame)->type == type) return outgoing.frame;
+  }
+  return nullptr;
+}
+
+CheckpointMessage claim_of(const Subject& subject) {
+  const Frame frame = sent_by(subject, MessageType::checkpoint);
+  REQUIRE(frame != nullptr);
+  return *decode_checkpoint(*frame);
+}
+
+// Backup 1 has executed one batch, and said so.
+CheckpointMessage execute_one(Subject& backup) {
+  backup.order(1, {request(1)});
+  REQUIRE(backup.actions.executions.size() == 1);
+  backup.executed(backup.actions.executions[0].id, "result");
+  return claim_of(backup);
+}
+
+// As the others say when they have the same, but for the service's state.
+Frame checkpoint(NodeId from, const CheckpointMessage& claim, const Digest& service) {
+  return encode_checkpoint(claim.sequence, claim.order, claim.replies, service, ring(from));
+}
+
+Frame pledge(NodeId from, std::uint64_t incarnation, std::uint64_t checkpoint, bool fresh = false,
+             std::uint64_t view = 0) {
+  PledgeMessage message;
+  message.to = 1;
+  message.incarnation = incarnation;
+  message.fresh = fresh;
+  message.view = view;
+  message.checkpoint = checkpoint;
+  return encode_pledge(message, ring(from));
+}
+
+Frame view_change(NodeId from, std::uint64_t incarnation, std::uint64_t view) {
+  ViewChangeMessage message;
+  message.incarnation = incarnation;
+  message.view = view;
+  return encode_view_change(message, ring(from));
+}
+
+ReplicaStart without_memory() {
+  ReplicaStart start;
+  start.memory = ReplicaStart::Memory::lost;
+  start.wall_clock = 7000;
+  return start;
+}
+
+}  // namespace
+
+TEST_CASE("A vote is written before it is sent") {
+  Subject backup(1);
+  const Proposal proposal = pre_prepare(1, {request(1)});
+  backup.actions.clear();
+  backup.replica.on_frame(*proposal.frame, backup.now, backup.actions);
+  REQUIRE(backup.sent(MessageType::prepare) == kReplicas - 1);
+  CHECK(backup.actions.writes.size() == 2);  // the batch, and that it is pre-prepared
+  backup.answer();
+  backup.actions.clear();
+  backup.replica.on_frame(*prepare(2, 1, proposal.batch), backup.now, backup.actions);
+  REQUIRE(backup.sent(MessageType::commit) == kReplicas - 1);
+  CHECK(backup.actions.writes.size() == 1);  // that it is prepared
+}
+
+TEST_CASE("A restarted replica votes as before, and for nothing else") {
+  Subject before(1);
+  const Proposal proposal = pre_prepare(1, {request(1)});
+  before.feed(proposal.frame);
+  Subject backup(1, {}, before.restarted());
+  // It says again what it has said,
+  REQUIRE(backup.sent(MessageType::prepare) == kReplicas - 1);
+  CHECK(
+      decode_vote(*sent_by(backup, MessageType::prepare), MessageType::prepare, kReplicas)->batch ==
+      proposal.batch);
+  // and takes no other batch at that number.
+  backup.feed(pre_prepare(1, {request(2)}).frame);
+  CHECK(backup.sent(MessageType::prepare) == 0);
+  CHECK(backup.dropped(DropReason::conflicting) == 1);
+}
+
+TEST_CASE("A restarted replica knows what it has prepared, and that it has left a view") {
+  Subject before(2);
+  const Proposal proposal = pre_prepare(1, {request(1)});
+  before.feed(proposal.frame);
+  before.feed(prepare(1, 1, proposal.batch));
+  before.tick(seconds(5));
+  REQUIRE(before.replica.status().state == ReplicaState::changing_view);
+  Subject backup(2, {}, before.restarted());
+  CHECK(backup.replica.status().view == 1);
+  CHECK(backup.replica.status().state == ReplicaState::changing_view);
+  const auto asks = decode_view_change(*sent_by(backup, MessageType::view_change), kReplicas);
+  REQUIRE(asks);
+  CHECK(asks->prepared == std::vector{BatchRecord{1, 0, proposal.batch}});
+  backup.feed(pre_prepare(2, {request(2)}).frame);
+  CHECK(backup.dropped(DropReason::wrong_view) == 1);
+}
+
+TEST_CASE("A restarted primary proposes no number a second time") {
+  Subject before(0);
+  before.feed(request(1));
+  REQUIRE(before.sent(MessageType::pre_prepare) == kReplicas - 1);
+  Subject primary(0, {}, before.restarted());
+  primary.feed(request(2));
+  const Frame proposal = sent_by(primary, MessageType::pre_prepare);
+  REQUIRE(proposal != nullptr);
+  CHECK(decode_pre_prepare(*proposal, kReplicas)->sequence == 2);
+}
+
+TEST_CASE("What was executed before a crash is executed again, behind the last state on the disk") {
+  Subject before(1, every_batch());
+  execute_one(before);
+  // The checkpoint was not stable yet, so the disk still has the state before it.
+  Subject backup(1, every_batch(), before.restarted());
+  CHECK(backup.replica.status().base == 0);
+  REQUIRE(backup.actions.executions.size() == 1);
+  CHECK(as_text(backup.actions.executions[0].operation) == "op");
+}
+
+TEST_CASE("A replica begins from the state of its last stable checkpoint") {
+  Subject before(1, every_batch());
+  const auto claim = execute_one(before);
+  before.now += seconds(2);
+  for (const NodeId peer : {0u, 2u})
+    before.feed(checkpoint(peer, claim, claim.service));
+  REQUIRE(before.replica.status().base == 1);
+  ReplicaStart start = before.restarted();
+  // The parts are on its disk as well.
+  MemoryPartStore parts;
+  for (const auto& [digest, part] : before.parts.all())
+    REQUIRE(parts.keep(digest, part));
+  GivenInputs inputs;
+  Replica replica(every_batch(), ring(1), parts, inputs);
+  ReplicaActions actions;
+  REQUIRE(replica.start(start, TimePoint{}, actions));
+  REQUIRE(actions.restore);
+  CHECK(actions.restore->sequence == 1);
+  CHECK(actions.restore->service == claim.service);
+  replica.on_restored(true, TimePoint{}, actions);
+  CHECK(replica.status().last_executed == 1);
+  CHECK(replica.status().last_stable == 1);
+  // It answers the client's retransmission from the checkpoint: the reply is there, too.
+  actions.clear();
+  replica.on_frame(*request(1), TimePoint{}, actions);
+  REQUIRE(count_sent(actions.sends, MessageType::reply) == 1);
+  const auto reply = decode_reply(*actions.sends[0].frame);
+  CHECK(reply->full);
+  CHECK(as_text(reply->result) == "result");
+}
+
+TEST_CASE("A journal that is none is not believed") {
+  ReplicaStart start;
+  start.records = {{to_bytes("zzz"), to_bytes("what?")}};
+  MemoryPartStore parts;
+  GivenInputs inputs;
+  Replica replica({}, ring(1), parts, inputs);
+  ReplicaActions actions;
+  CHECK_FALSE(replica.start(start, TimePoint{}, actions));
+  CHECK(count_sent(actions.sends, MessageType::rejoin) == kReplicas - 1);
+}
+
+TEST_CASE("A state that f+1 others contradict is fetched and restored, part by part") {
+  Subject backup(1, every_batch());
+  const auto claim = execute_one(backup);
+  MemoryPartStore theirs;
+  const Digest right = service_state(theirs, "the group's state");
+  backup.actions.clear();
+  for (const NodeId peer : {0u, 2u})
+    backup.replica.on_frame(*checkpoint(peer, claim, right), backup.now, backup.actions);
+  CHECK(backup.replica.counters().state_divergences == 1);
+  CHECK(backup.replica.status().recovery == RecoveryState::fetching);
+  const Frame asks = sent_by(backup, MessageType::fetch_parts);
+  REQUIRE(asks != nullptr);
+  CHECK(decode_fetch_parts(*asks, kReplicas)->parts == std::vector{right});
+  // What was not asked for, or is not what its digest says, is dropped.
+  const auto part = [](ByteView bytes) { return encode_part_message(bytes, ring(0)); };
+  backup.replica.on_frame(*part(encode_part({}, as_bytes("another"))), backup.now, backup.actions);
+  CHECK(backup.dropped(DropReason::not_wanted) == 1);
+  backup.actions.clear();
+  backup.replica.on_frame(*part(*theirs.read(right)), backup.now, backup.actions);
+  backup.replica.on_tick(backup.now, backup.actions);
+  REQUIRE(backup.actions.restore);
+  CHECK(backup.actions.restore->service == right);
+  backup.replica.on_restored(true, backup.now, backup.actions);
+  CHECK(backup.replica.status().recovery == RecoveryState::none);
+  CHECK(backup.replica.counters().states_restored == 1);
+}
+
+TEST_CASE("One replica's word changes nobody's state") {
+  Subject backup(1, every_batch());
+  const auto claim = execute_one(backup);
+  backup.feed(checkpoint(0, claim, sha256(as_bytes("a lie"))));
+  backup.feed(checkpoint(2, claim, claim.service));
+  CHECK(backup.replica.status().last_stable == 1);
+  CHECK(backup.replica.counters().state_divergences == 0);
+  CHECK(backup.replica.status().recovery == RecoveryState::none);
+}
+
+TEST_CASE("A replica whose service lost a write is silent, goes back, and executes it again") {
+  Subject backup(1, every_batch());
+  backup.order(1, {request(1)});
+  backup.executed(backup.actions.executions.at(0).id, "", ExecutionStatus::lost);
+  CHECK(backup.sent(MessageType::reply) == 0);
+  CHECK(backup.replica.status().recovery == RecoveryState::service_lost);
+  backup.actions.clear();
+  backup.replica.on_service_state(false, backup.now, backup.actions);
+  backup.replica.on_tick(backup.now, backup.actions);
+  REQUIRE(backup.actions.restore);
+  CHECK(backup.actions.restore->sequence == 0);
+  backup.answer();
+  REQUIRE(backup.actions.executions.size() == 1);
+  backup.executed(backup.actions.executions[0].id, "result");
+  CHECK(backup.sent(MessageType::reply) == 1);
+}
+
+TEST_CASE("Who has lost its memory votes only behind all that it can have said") {
+  Subject backup(1, every_batch(), without_memory());
+  const Frame asks = sent_by(backup, MessageType::rejoin);
+  REQUIRE(asks != nullptr);
+  CHECK(decode_rejoin(*asks)->incarnation == 7000);
+  backup.feed(pre_prepare(1, {request(1)}).frame);
+  CHECK(backup.sent(MessageType::prepare) == 0);
+  backup.feed(pledge(0, 7000, 10));
+  backup.feed(pledge(2, 6000, 10));  // of a request before this one
+  CHECK(backup.replica.status().silent_until == Context::kAsking);
+  backup.feed(pledge(2, 7000, 12));
+  CHECK(backup.replica.status().silent_until == 12 + 4);
+  // Nor does it ask for views, however long a request waits.
+  backup.feed(retransmitted(request(1)));
+  backup.tick(seconds(60));
+  CHECK(backup.sent(MessageType::view_change) == 0);
+}
+
+TEST_CASE("If 2f others have never said anything, the group is new") {
+  Subject backup(1, {}, without_memory());
+  backup.feed(pledge(0, 7000, 0, true));
+  backup.feed(pledge(2, 7000, 0, true));
+  CHECK(backup.replica.status().silent_until == 0);
+  backup.feed(pre_prepare(1, {request(1)}).frame);
+  CHECK(backup.sent(MessageType::prepare) == kReplicas - 1);
+}
+
+TEST_CASE("An incarnation is above all that peers have heard of") {
+  Subject backup(1, {}, without_memory());
+  backup.feed(pledge(0, 9000, 3));
+  REQUIRE(backup.sent(MessageType::rejoin) == kReplicas - 1);
+  CHECK(decode_rejoin(*sent_by(backup, MessageType::rejoin))->incarnation == 9001);
+}
+
+TEST_CASE("A pledge: what a peer asked for before it lost its memory counts no more") {
+  Subject primary(1);
+  primary.feed(view_change(2, 5, 1));
+  primary.feed(encode_rejoin(6, ring(2)));
+  CHECK(primary.sent(MessageType::pledge) == 1);
+  primary.feed(view_change(3, 0, 1));
+  CHECK(primary.replica.status().view == 0);  // f+1 would have taken it along
+  CHECK_FALSE(primary.feed(view_change(2, 5, 2)));
+  primary.feed(view_change(2, 6, 1));
+  CHECK(primary.replica.status().view == 1);
+}
+
+TEST_CASE("A primary that has lost its memory is replaced at once") {
+  Subject backup(2);
+  backup.order(1, {request(1)});
+  backup.feed(encode_rejoin(6, ring(0)));
+  CHECK(backup.replica.status().view == 1);
+  CHECK(backup.replica.status().view_change_cause == ViewChangeCause::primary_rejoins);
+}
+
+TEST_CASE("A peer that waits for a checkpoint is carried there by batches without requests") {
+  Subject primary(0, every_batch());
+  StatusMessage status;
+  status.counter = 1;
+  status.first_retained = 1;
+  status.silent_until = 4;
+  primary.feed(encode_status(status, ring(3)));
+  CHECK(primary.sent(MessageType::pre_prepare) > 0);
+  const auto proposal = decode_pre_prepare(*sent_by(primary, MessageType::pre_prepare), kReplicas);
+  REQUIRE(proposal);
+  CHECK(proposal->requests.empty());
+}
+
+TEST_CASE("Outside the order a replica answers nothing older than what it has executed before") {
+  Subject before(1, every_batch());
+  execute_one(before);
+  Subject backup(1, every_batch(), before.restarted());
+  backup.feed(request(1, "read", true, 0, 1));
+  REQUIRE(backup.sent(MessageType::reply) == 1);
+  CHECK(decode_reply(*sent_by(backup, MessageType::reply))->status == ReplyStatus::unavailable);
+}
+
+}  // namespace prophecy::pbft::test
