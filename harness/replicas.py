@@ -4,6 +4,7 @@ import json
 import signal
 from pathlib import Path
 
+from harness.http_client import curl
 from harness.processes import Child, HarnessError, wait_until
 from harness.programs import program, run_program
 from harness.toml_writer import merged, to_toml
@@ -46,6 +47,7 @@ class Agent:
                 "group": "group.toml",
                 "key_file": f"replica-{number}.key",
                 "admin": self.admin.name,
+                "metrics": "127.0.0.1:0",
             },
             "service": {"kind": "http", "origin": f"127.0.0.1:{origin_port}"},
         }, changes or {})))
@@ -66,6 +68,12 @@ class Agent:
 
     def status(self):
         return ctl_json("status", "--admin", self.admin, "--json")
+
+    def metrics(self):
+        """{name with labels: value}"""
+        page = curl(f"http://{self.status()['metrics']}/metrics").body.decode()
+        lines = [line for line in page.splitlines() if not line.startswith("#")]
+        return {name: float(value) for name, _, value in (line.rpartition(" ") for line in lines)}
 
     def kill(self):
         if self.child:

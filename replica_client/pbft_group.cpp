@@ -3,6 +3,8 @@
 #include <boost/asio/post.hpp>
 
 #include "base/assert.hpp"
+#include "pbft/transport/key_event_log.hpp"
+#include "pbft/wire/frame_header.hpp"
 #include "pbft/wire/limits.hpp"
 #include "sketch/answer_form.hpp"
 
@@ -29,18 +31,17 @@ PbftGroup::PbftGroup(boost::asio::io_context& loop, const PbftGroupSettings& set
     : loop_(loop),
       deadline_(settings.replicated_deadline),
       faults_(settings.client.faults),
+      key_exchange_(keys,
+                    {.refresh_interval = settings.key_refresh_interval,
+                     .sessions = {settings.client.first_session, settings.client.session_count}},
+                    entropy_),
       client_(settings.client, keys),
       transport_(
           loop, transport_settings(), settings.agents,
-          {.on_frame = [this](NodeId, ByteView frame) { on_frame(frame); },
-           .on_state =
-               [this](NodeId replica, bool connected) {
-                 log_.info(connected ? "agent-connected" : "agent-lost", {{"replica", replica}});
-                 if (!connected) return;
-                 client_.on_connected(replica, actions_);
-                 perform();
-               }}),
+          {.on_frame = [this](NodeId replica, ByteView frame) { on_frame(replica, frame); },
+           .on_state = [this](NodeId replica, bool connected) { on_state(replica, connected); }}),
       timer_(loop, [this] { on_timer(); }),
+      key_timer_(loop, [this] { on_key_timer(); }),
       refutations_(refutations),
       log_(log) {
   for (const http::OriginSettings& origin : settings.origins) {
@@ -51,7 +52,33 @@ PbftGroup::PbftGroup(boost::asio::io_context& loop, const PbftGroupSettings& set
 PbftGroup::~PbftGroup() = default;
 
 void PbftGroup::start() {
+  key_exchange_.start(now());
+  follow_keys();
   transport_.start();
+}
+
+void PbftGroup::on_state(NodeId replica, bool connected) {
+  log_.info(connected ? "agent-connected" : "agent-lost", {{"replica", replica}});
+  if (connected) {
+    transport_.send(replica, key_exchange_.on_connected(replica, now()));
+  } else {
+    key_exchange_.on_disconnected(replica);
+  }
+  follow_keys();
+}
+
+void PbftGroup::on_key_timer() {
+  std::vector<pbft::Outgoing> asks;
+  key_exchange_.on_tick(now(), asks);
+  for (pbft::Outgoing& ask : asks)
+    transport_.send(ask.to, std::move(ask.frame));
+  follow_keys();
+}
+
+void PbftGroup::follow_keys() {
+  for (const pbft::KeyEvent& event : key_exchange_.take_events())
+    pbft::log_key_event(log_, event);
+  key_timer_.arm(key_exchange_.next_timer());
 }
 
 std::uint32_t PbftGroup::size() const {
@@ -99,8 +126,17 @@ void PbftGroup::cancel_replicated(std::uint64_t id) {
   perform();
 }
 
-void PbftGroup::on_frame(ByteView frame) {
-  client_.on_frame(frame, now(), actions_);
+void PbftGroup::on_frame(NodeId replica, ByteView frame) {
+  const auto header = pbft::peek_header(frame);
+  if (header && pbft::is_key_message(header->type)) {
+    pbft::KeyExchange::Step step = key_exchange_.on_link_frame(replica, frame, now());
+    if (step.answer) transport_.send(replica, std::move(step.answer));
+    // Behind our own key, so that the replica can tell that it is authentic.
+    if (step.authentic) client_.on_connected(replica, actions_);
+    follow_keys();
+  } else {
+    client_.on_frame(frame, now(), actions_);
+  }
   perform();
 }
 

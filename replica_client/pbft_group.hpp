@@ -14,8 +14,10 @@
 #include "base/log.hpp"
 #include "http/client/origin_pool.hpp"
 #include "pbft/core/client.hpp"
+#include "pbft/core/key_exchange.hpp"
 #include "pbft/transport/client_transport.hpp"
 #include "pbft/transport/core_timer.hpp"
+#include "pbft/transport/system_entropy.hpp"
 #include "replica_client/group.hpp"
 
 namespace prophecy::replica_client {
@@ -25,6 +27,7 @@ struct PbftGroupSettings {
   std::vector<Endpoint> agents;  // in the order of the replicas' ids
   std::vector<http::OriginSettings> origins;
   Duration replicated_deadline = seconds(10);
+  Duration key_refresh_interval = seconds(600);
 };
 
 class PbftGroup final : public ReplicaGroup {
@@ -45,7 +48,10 @@ class PbftGroup final : public ReplicaGroup {
   void cancel_replicated(std::uint64_t id) override;
 
  private:
-  void on_frame(ByteView frame);
+  void on_frame(NodeId replica, ByteView frame);
+  void on_state(NodeId replica, bool connected);
+  void on_key_timer();
+  void follow_keys();
   void on_timer();
   void send_frames();
   // Carries out what the client's core asks for.
@@ -68,9 +74,12 @@ class PbftGroup final : public ReplicaGroup {
   Duration deadline_;
   std::uint32_t faults_;
   std::vector<std::unique_ptr<http::OriginPool>> origins_;
+  pbft::SystemEntropy entropy_;
+  pbft::KeyExchange key_exchange_;
   pbft::Client client_;
   pbft::ClientTransport transport_;
   pbft::CoreTimer timer_;
+  pbft::CoreTimer key_timer_;
   RefutationHandler& refutations_;
   Logger& log_;
   pbft::ClientActions actions_;

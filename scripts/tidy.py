@@ -25,13 +25,14 @@ CORES = ["http", "sketch", "pbft/auth", "pbft/wire", "pbft/core", "sketcher/core
 NOT_CORE = (
     "sketch/secret_file.cpp",  # reads a file
     "http/client/",            # connections
+    "http/metrics/",           # the same
     "pbft/auth/keys.cpp",      # generate_private_keys() draws from OpenSSL, for keygen alone
 )
 CORE_BANS = [
     (r"#include\s*<boost/asio", "includes Asio"),
-    (r'#include\s*"base/(admin_socket|signal_source|timeout_ticker|random|log|file|unique_fd)\.hpp"',
+    (r'#include\s*"base/(admin_socket|signal_source|timeout_ticker|random|log|file|unique_fd|resident_memory)\.hpp"',
      "includes I/O or randomness"),
-    (r'#include\s*"http/client/', "includes connections"),
+    (r'#include\s*"http/(client|metrics)/', "includes connections"),
     (r"#include\s*<(sys/(socket|epoll|time|mman|un|uio|wait)|netinet/|arpa/|netdb|unistd|poll|fcntl"
      r"|fstream|iostream|thread|mutex|random|ctime|time)\b", "includes a header of the system"),
     (r"\b(steady_clock|system_clock|high_resolution_clock)::now\b", "reads a clock"),

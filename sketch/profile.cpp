@@ -119,7 +119,9 @@ bool Profile::knows_answer_field(std::string_view name) const {
 
 bool Profile::is_seen_unkeyed(std::string_view name) const {
   // X-Forwarded-For is ours, and yet says something of this one client.
-  return request_rule(name) == RequestRule::forwarded || name == "x-forwarded-for";
+  // And what agents say under our name is of one moment.
+  return request_rule(name) == RequestRule::forwarded || name == "x-forwarded-for" ||
+         name.starts_with("prophecy-");
 }
 
 bool Profile::may_nominate_in_request(std::string_view name) const {

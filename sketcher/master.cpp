@@ -12,10 +12,10 @@
 #include "base/admin_socket.hpp"
 #include "base/random.hpp"
 #include "base/signal_source.hpp"
+#include "http/metrics/metrics_server.hpp"
 #include "sketcher/divergence.hpp"
 #include "sketcher/divergence_log.hpp"
 #include "sketcher/listeners.hpp"
-#include "sketcher/metrics_server.hpp"
 #include "sketcher/status.hpp"
 #include "sketcher/worker_process.hpp"
 
@@ -80,7 +80,7 @@ class Master {
   std::vector<WorkerProcess> workers_;
   std::vector<std::unique_ptr<Seat>> seats_;
   std::unique_ptr<AdminServer> admin_;
-  std::unique_ptr<MetricsServer> metrics_;
+  std::unique_ptr<http::MetricsServer> metrics_;
 };
 
 Master::Master(const Installation& installation, HistoryTable table, SharedState& shared,
@@ -115,8 +115,8 @@ Result<> Master::start() {
   if (!admin) return admin.error();
   admin_ = std::move(*admin);
   if (settings_.metrics) {
-    auto metrics = MetricsServer::listen(loop_, *settings_.metrics,
-                                         [this] { return prometheus_text(sources()); });
+    auto metrics = http::MetricsServer::listen(loop_, *settings_.metrics,
+                                               [this] { return prometheus_text(sources()); });
     if (!metrics) return metrics.error();
     metrics_ = std::move(*metrics);
   }

@@ -1,36 +1,13 @@
 // The counters as Prometheus metrics. The registry is filled anew for each scrape, since the
 // numbers live in the workers' shared memory.
-#include <prometheus/counter.h>
-#include <prometheus/gauge.h>
-#include <prometheus/registry.h>
-#include <prometheus/text_serializer.h>
-
+#include "http/metrics/exposition.hpp"
 #include "sketcher/status.hpp"
 
 namespace prophecy::sketcher {
 namespace {
 
-using prometheus::Labels;
-
-class Exposition {
- public:
-  void counter(const std::string& name, const std::string& help, const Labels& labels,
-               std::uint64_t value) {
-    auto& family = prometheus::BuildCounter().Name(name).Help(help).Register(registry_);
-    family.Add(labels).Increment(static_cast<double>(value));
-  }
-  void gauge(const std::string& name, const std::string& help, const Labels& labels,
-             std::uint64_t value) {
-    auto& family = prometheus::BuildGauge().Name(name).Help(help).Register(registry_);
-    family.Add(labels).Set(static_cast<double>(value));
-  }
-  [[nodiscard]] std::string text() const {
-    return prometheus::TextSerializer().Serialize(registry_.Collect());
-  }
-
- private:
-  prometheus::Registry registry_;
-};
+using http::Exposition;
+using Labels = Exposition::Labels;
 
 void add_worker(Exposition& out, const WorkerProcess& worker, const WorkerCounters& counters) {
   const std::string index = std::to_string(worker.index);
@@ -45,7 +22,7 @@ void add_worker(Exposition& out, const WorkerProcess& worker, const WorkerCounte
   requests("failed", counters.failed);
   requests("abandoned", counters.abandoned);
   out.gauge("prophecy_connections", "Open client connections.", {{"worker", index}},
-            counters.connections.get());
+            static_cast<double>(counters.connections.get()));
   out.counter("prophecy_connections_total", "Accepted client connections.", {{"worker", index}},
               counters.connections_accepted.get());
   out.counter("prophecy_connections_refused_total",
@@ -92,12 +69,15 @@ std::string prometheus_text(const StatusSources& sources) {
     add_origin(out, origin, origin_totals(sources.counters, origin.replica));
   }
   const HistoryTableStats stats = sources.table.stats();
-  out.gauge("prophecy_history_entries", "Entries of the history table.", {}, stats.entries);
-  out.gauge("prophecy_history_capacity", "Room in the history table.", {}, stats.capacity);
+  out.gauge("prophecy_history_entries", "Entries of the history table.", {},
+            static_cast<double>(stats.entries));
+  out.gauge("prophecy_history_capacity", "Room in the history table.", {},
+            static_cast<double>(stats.capacity));
   out.counter("prophecy_history_evictions_total", "Entries evicted for want of room.", {},
               stats.evictions);
   out.counter("prophecy_history_recoveries_total", "Locks taken from dead writers.", {},
               stats.recoveries);
+  out.resident_memory();
   return out.text();
 }
 

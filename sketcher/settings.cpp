@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "history_table/history_table.hpp"
+#include "pbft/core/key_exchange.hpp"
 #include "pbft/wire/limits.hpp"
 #include "sketcher/counters.hpp"
 
@@ -53,6 +54,8 @@ void read_group(ConfigSection section, GroupSettings& group) {
   group.sessions = static_cast<std::uint32_t>(section.number("sessions", 1, 1024, 64));
   group.queue_max = section.number("queue_max", 1, 1'000'000, 1024);
   group.deadline = section.duration("deadline", kShort, kLong, seconds(10));
+  group.key_refresh_interval = section.duration("key_refresh_interval", pbft::kKeyRefreshMin,
+                                                pbft::kKeyRefreshMax, seconds(600));
 }
 
 void read_limits(ConfigSection section, LimitSettings& limits) {

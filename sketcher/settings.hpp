@@ -31,6 +31,7 @@ struct GroupSettings {
   std::uint32_t sessions = 64;
   std::size_t queue_max = 1024;
   Duration deadline{};
+  Duration key_refresh_interval{};
 };
 
 struct LimitSettings {

@@ -38,6 +38,7 @@ replica_client::PbftGroupSettings group_settings(const Installation& installatio
   group.client.linearizable_reads = settings.mode == Mode::pbft_ro;
   group.client.first_timestamp = setup.first_timestamp;
   group.replicated_deadline = settings.group.deadline;
+  group.key_refresh_interval = settings.group.key_refresh_interval;
   for (const auto& replica : installation.group.replicas)
     group.agents.push_back(replica.address);
   for (const OriginAddress& origin : settings.origins) {

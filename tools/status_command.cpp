@@ -53,10 +53,17 @@ std::string inline_text(const Json& object) {
   return text;
 }
 
-// What one cell of a table shows of a nested object: only the counts that are not zero.
+// What one cell of a table shows of a nested object: only the counts that are not zero. Of a list:
+// its elements.
 std::string cell_text(const Json& value) {
-  if (!value.is_object()) return scalar_text(value);
+  if (value.is_null()) return "-";
+  if (!value.is_structured()) return scalar_text(value);
   std::string text;
+  if (value.is_array()) {
+    for (const Json& each : value)
+      text += (text.empty() ? "" : "; ") + scalar_text(each);
+    return text.empty() ? "-" : text;
+  }
   for (const auto& [name, count] : value.items()) {
     if (count == 0) continue;
     text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name, scalar_text(count));

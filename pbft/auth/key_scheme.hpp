@@ -1,8 +1,6 @@
 // The primitives under a key ring: how one member makes tags and signatures, and checks those of
 // others. The ring of a program has the cryptographic scheme that KeyRing::derive() makes. A
 // simulation of many groups, which cannot wait for Ed25519, brings one of its own.
-//
-// Immutable; may be read from any thread.
 #pragma once
 
 #include <array>
@@ -14,6 +12,8 @@
 #include "base/ids.hpp"
 
 namespace prophecy::pbft {
+
+class SessionKeys;
 
 constexpr std::size_t kTagSize = 16;
 using Tag = std::array<std::uint8_t, kTagSize>;
@@ -28,15 +28,20 @@ class KeyScheme {
   virtual ~KeyScheme() = default;
 
   [[nodiscard]] virtual bool knows(NodeId member) const = 0;
-  // Requires knows(to).
-  [[nodiscard]] virtual Tag tag(NodeId to, const Sha256::Digest& content) const = 0;
-  // False for a stranger, for a wrong length and for a wrong tag.
-  [[nodiscard]] virtual bool verify(NodeId from, const Sha256::Digest& content,
-                                    ByteView tag) const = 0;
+  // Of a client, the process that has this session.
+  [[nodiscard]] virtual bool has_key(NodeId member, std::uint32_t session) const = 0;
+  // Requires knows(to). Zero without a key.
+  [[nodiscard]] virtual Tag tag(NodeId to, std::uint32_t session,
+                                const Sha256::Digest& content) const = 0;
+  // False for a stranger, without a key, for a wrong length and for a wrong tag.
+  [[nodiscard]] virtual bool verify(NodeId from, std::uint32_t session,
+                                    const Sha256::Digest& content, ByteView tag) const = 0;
   [[nodiscard]] virtual Signature sign(const Sha256::Digest& content) const = 0;
-  // Likewise.
+  // False for a stranger, for a wrong length and for a wrong signature.
   [[nodiscard]] virtual bool verify_signature(NodeId member, const Sha256::Digest& content,
                                               ByteView signature) const = 0;
+  // Null when the keys never change.
+  [[nodiscard]] virtual SessionKeys* sessions() { return nullptr; }
 };
 
 }  // namespace prophecy::pbft

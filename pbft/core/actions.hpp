@@ -9,6 +9,7 @@
 #include "base/bytes.hpp"
 #include "base/clock.hpp"
 #include "base/ids.hpp"
+#include "pbft/wire/agreed_input.hpp"
 #include "pbft/wire/frame.hpp"
 #include "pbft/wire/messages.hpp"
 
@@ -30,6 +31,8 @@ struct Execution {
   // The operation is a view into the storage, which stays unchanged for as long as it is held.
   std::shared_ptr<const Bytes> storage;
   ByteView operation;
+  // Of an ordered one; its time is never before that of the one before, its seed is its own.
+  AgreedInput input;
 };
 
 enum class ExecutionStatus : std::uint8_t {

@@ -16,6 +16,11 @@ namespace {
 // In each status interval, of contents that are awaited.
 constexpr std::uint64_t kContentsBytesMax = 2 * kFrameBytesMax;
 
+std::uint64_t nanoseconds_of(Duration duration) {
+  return static_cast<std::uint64_t>(
+      std::chrono::duration_cast<std::chrono::nanoseconds>(duration).count());
+}
+
 }  // namespace
 
 Agreement::BatchDigests Agreement::digests_of(const PrePrepareMessage& message) {
@@ -25,6 +30,7 @@ Agreement::BatchDigests Agreement::digests_of(const PrePrepareMessage& message) 
   for (const RequestMessage& request : message.requests) {
     chain.update(digests.requests.emplace_back(sha256(request.content)));
   }
+  append_to_batch(chain, message.input);
   digests.batch = chain.finish();
   return digests;
 }
@@ -51,26 +57,31 @@ std::uint64_t Agreement::settled() const {
   return settled_;
 }
 
-bool Agreement::may_propose() const {
+bool Agreement::may_propose(bool full) const {
   const Progress& progress = context_.progress;
+  const ReplicaSettings& settings = context_.settings;
+  const std::uint32_t in_flight_max =
+      full ? settings.batches_in_flight_max : settings.partial_batches_in_flight_max;
   return context_.is_primary() && context_.state == ReplicaState::normal &&
          progress.last_proposed >= progress.last_ordered &&
-         progress.last_proposed - progress.last_ordered < context_.settings.batches_in_flight_max &&
+         progress.last_proposed - progress.last_ordered < in_flight_max &&
          progress.last_proposed < high_water_mark() &&
          context_.may_vote(progress.last_proposed + 1) &&
          log_.view_bytes() < context_.settings.log_bytes_max;
 }
 
 void Agreement::propose(RequestQueue::Batch batch, ReplicaActions& out) {
-  ASSERT(may_propose());
+  ASSERT(may_propose(true));
   const std::uint64_t sequence = ++context_.progress.last_proposed;
-  auto [frame, digest] = batch.builder.finish(context_.view, sequence, context_.keys);
+  const AgreedInput input{context_.inputs.wall_time(), context_.inputs.fresh_seed()};
+  auto [frame, digest] = batch.builder.finish(context_.view, sequence, input, context_.keys);
   context_.send_to_peers(frame, out);
   ++context_.counters.batches_proposed;
   Slot& slot = log_.open(sequence);
   note_proposal(slot, digest, frame, out);
   slot.batch = digest;
   slot.requests = std::move(batch.requests);
+  slot.input = input;
   pre_prepare(slot, std::move(frame), out);
 }
 
@@ -115,12 +126,16 @@ bool Agreement::on_pre_prepare(ByteView frame, ReplicaActions& out) {
   const BatchDigests digests = digests_of(*message);
   if (!context_.keys.verify_authenticator(message->primary, content_digest(*message, digests.batch),
                                           message->authenticator)) {
-    context_.drop(DropReason::bad_mac);
+    context_.drop(context_.mac_failure(message->primary));
     return false;
   }
   Slot& slot = log_.open(message->sequence);
   if (slot.phase != SlotPhase::empty) {
     context_.drop(slot.batch == digests.batch ? DropReason::duplicate : DropReason::conflicting);
+    return true;
+  }
+  if (!is_timely(*message)) {
+    context_.drop(DropReason::time_refused);
     return true;
   }
   if (!vouched_for(*message, digests)) {
@@ -130,11 +145,13 @@ bool Agreement::on_pre_prepare(ByteView frame, ReplicaActions& out) {
   note_proposal(slot, digests.batch, copy, out);
   slot.batch = digests.batch;
   slot.requests = batch_requests(*message, *copy);
+  slot.input = message->input;
   pre_prepare(slot, std::move(copy), out);
   return true;
 }
 
-// Who sends it does not matter: the digest does.
+// Who sends it does not matter: the digest does. Nor is its time looked at: the others have agreed
+// on it, or 2f+1 replicas may have, and this one's clock is no reason to contradict them.
 bool Agreement::on_content(Slot& slot, ByteView frame, ReplicaActions& out) {
   // Nobody has to prove anything to have so much hashed, so that it is bounded.
   if (context_.now - contents_since_ >= context_.settings.status_interval) {
@@ -184,10 +201,12 @@ void Agreement::take_up(Slot& slot, Frame content, ReplicaActions& out) {
   ASSERT(may_take_up(slot));
   const bool certified = slot.phase == SlotPhase::certified;
   slot.requests.clear();
+  slot.input = {};
   if (content != nullptr && slot.execution == SlotExecution::none) {
     const auto message = decode_pre_prepare(*content, context_.quorum.replicas);
     ASSERT(message.has_value());
     slot.requests = batch_requests(*message, *content);
+    slot.input = message->input;
   }
   if (certified) {
     log_.note_proposal(slot, slot.batch, context_.view, content);
@@ -223,13 +242,22 @@ void Agreement::pre_prepare(Slot& slot, Frame content, ReplicaActions& out) {
   advance(slot, out);
 }
 
+bool Agreement::is_timely(const PrePrepareMessage& message) {
+  const std::uint64_t own = context_.inputs.wall_time();
+  const std::uint64_t proposed = message.input.time;
+  const std::uint64_t apart = proposed > own ? proposed - own : own - proposed;
+  if (apart <= nanoseconds_of(context_.settings.agreed_time_tolerance)) return true;
+  context_.counters.last_time_refused = {message.primary, proposed, own};
+  return false;
+}
+
 bool Agreement::vouched_for(const PrePrepareMessage& message, const BatchDigests& digests) {
   bool all_authentic = true;
   for (std::size_t i = 0; i < message.requests.size(); ++i) {
     const RequestMessage& request = message.requests[i];
     if (request.read_only || !context_.keys.knows(request.client)) return false;
     if (context_.keys.verify_authenticator(request.client, digests.requests[i],
-                                           request.authenticator)) {
+                                           request.authenticator, request.session)) {
       continue;
     }
     if (!request.signature.empty() &&
@@ -243,7 +271,10 @@ bool Agreement::vouched_for(const PrePrepareMessage& message, const BatchDigests
       continue;
     }
     all_authentic = false;
-    clients_.demand_signatures(request.client, context_.now);
+    // Not of a client whose process has not told its key yet: no MAC of it can be right.
+    if (context_.keys.has_key(request.client, request.session)) {
+      clients_.demand_signatures(request.client, context_.now);
+    }
   }
   if (all_authentic) return true;
   // Of f+1 replicas that stand for the batch, one is correct and has seen valid MACs, so clients
@@ -279,7 +310,7 @@ bool Agreement::on_vote(MessageType type, ByteView frame, ReplicaActions& out) {
   }
   if (!context_.keys.verify_authenticator(vote->replica, sha256(vote->content),
                                           vote->authenticator)) {
-    return refuse(DropReason::bad_mac);
+    return refuse(context_.mac_failure(vote->replica));
   }
   VoteSet& votes = prepare ? slot.prepares : slot.commits;
   switch (votes.record(vote->replica, vote->batch)) {
@@ -312,7 +343,7 @@ bool Agreement::on_decision(ByteView frame, ReplicaActions& out) {
   if (!log_.reaches(sequence)) return refuse(DropReason::outside_water_marks);
   if (!context_.keys.verify_authenticator(decision->replica, sha256(decision->content),
                                           decision->authenticator)) {
-    return refuse(DropReason::bad_mac);
+    return refuse(context_.mac_failure(decision->replica));
   }
   Slot& slot = log_.open(sequence);
   if (slot.decisions.record(decision->replica, decision->batch) == VoteSet::Outcome::conflicting) {

@@ -16,9 +16,9 @@ class Agreement {
   Agreement(Context& context, Log& log, ClientTable& clients, const Checkpoints& checkpoints)
       : context_(context), log_(log), clients_(clients), checkpoints_(checkpoints) {}
 
-  // True when the primary may propose one more batch now.
-  [[nodiscard]] bool may_propose() const;
-  // Requires may_propose(). The batch may be without requests.
+  // True when the primary may propose one more batch now, `full` or one that could still grow.
+  [[nodiscard]] bool may_propose(bool full) const;
+  // Requires may_propose(true). The batch may be without requests.
   void propose(RequestQueue::Batch batch, ReplicaActions& out);
 
   // Each is true when the frame was authentic.
@@ -46,6 +46,8 @@ class Agreement {
 
   [[nodiscard]] static BatchDigests digests_of(const PrePrepareMessage& message);
   [[nodiscard]] bool admits(const PrePrepareMessage& head);
+  // True when the time is near this replica's own.
+  [[nodiscard]] bool is_timely(const PrePrepareMessage& message);
   // True when every request comes from its client, as far as this replica can know.
   [[nodiscard]] bool vouched_for(const PrePrepareMessage& message, const BatchDigests& digests);
   bool on_content(Slot& slot, ByteView frame, ReplicaActions& out);

@@ -79,8 +79,9 @@ class Client {
   // The caller lost interest: no completion follows. What was sent may still execute.
   void cancel(CallId call, TimePoint now, ClientActions& out);
 
-  // A connection to this replica is up: says to it which sessions it reaches here. Without that,
-  // a backup knows no way to the client until the first retransmission.
+  // A connection to this replica is up, and both know each other's session key: says to it which
+  // sessions it reaches here. Without that, a backup knows no way to the client until the first
+  // retransmission. May be said again.
   void on_connected(NodeId replica, ClientActions& out);
   void on_frame(ByteView frame, TimePoint now, ClientActions& out);
   void on_tick(TimePoint now, ClientActions& out);

@@ -76,6 +76,7 @@ void Client::Machine::send(Session& session, std::uint32_t index, Bytes begun, T
   const bool read_only = session.kind == CallKind::read_only;
   session.frame = finish_request(std::move(begun), settings_.first_session + index,
                                  session.timestamp, read_only, session.replier, keys_);
+  session.key_generation = keys_.generation();
   if (read_only) {
     send_to_all(session, out);
   } else {
@@ -93,6 +94,12 @@ void Client::Machine::retransmit(Session& session, TimePoint now, ClientActions&
   session.backoff = std::min(session.backoff * 2, settings_.retransmit_after_max);
   session.retransmit_at = now + session.backoff;
   arm(session.retransmit_at);
+  if (session.key_generation != keys_.generation()) {
+    const auto request = decode_request(*session.frame, quorum_.replicas);
+    ASSERT(request.has_value());
+    session.frame = renew_request(*request, keys_);
+    session.key_generation = keys_.generation();
+  }
   // Backups hold a request against their primary only when its signature shows them that the
   // primary, too, must find it authentic.
   if (session.kind == CallKind::ordered && !session.is_signed) {

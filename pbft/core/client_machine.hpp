@@ -55,6 +55,7 @@ class Client::Machine {
     Duration backoff{};
     Frame frame;  // with a signature once it has been retransmitted
     bool is_signed = false;
+    std::uint64_t key_generation = 0;  // of the MACs in the frame
     ReplyTally tally;
     Settled settled;
   };

@@ -25,7 +25,7 @@ void Client::Machine::on_frame(ByteView frame, TimePoint now, ClientActions& out
     return on_late_reply(session, *reply, out);
   }
   if (!keys_.verify(reply->replica, sha256(reply->content), reply->tag)) {
-    return drop(DropReason::bad_mac);
+    return drop(keys_.has_key(reply->replica) ? DropReason::bad_mac : DropReason::no_session_key);
   }
   learn_view(reply->replica, reply->view);
   if (!session.tally.add(reply->replica, *reply)) return drop(DropReason::duplicate);
@@ -95,7 +95,7 @@ void Client::Machine::on_late_reply(Session& session, const ReplyMessage& reply,
     return;
   }
   if (!keys_.verify(reply.replica, sha256(reply.content), reply.tag)) {
-    return drop(DropReason::bad_mac);
+    return drop(keys_.has_key(reply.replica) ? DropReason::bad_mac : DropReason::no_session_key);
   }
   refute(settled, reply.replica, reply.sigma, reply.result_digest, out);
 }

@@ -2,21 +2,26 @@
 // replica's machine, which outlives the parts.
 #pragma once
 
+#include <optional>
+
 #include "pbft/auth/key_ring.hpp"
 #include "pbft/core/actions.hpp"
 #include "pbft/core/counters.hpp"
+#include "pbft/core/input_source.hpp"
 #include "pbft/core/journal.hpp"
 #include "pbft/core/quorum.hpp"
 #include "pbft/core/settings.hpp"
 
 namespace prophecy::pbft {
 
-// How far this replica is; each line is at most the one above, but for last_proposed, which only
+// How far this replica is; each number is at most the one above, but for last_proposed, which only
 // a primary has.
 struct Progress {
   std::uint64_t last_proposed = 0;
   std::uint64_t last_ordered = 0;   // all up to it are committed and handed out for execution
   std::uint64_t last_executed = 0;  // all up to it are executed
+  // Of the last batch that was handed out: a part of the replicated state, as it bounds the next.
+  std::uint64_t agreed_time = 0;
 };
 
 struct Context {
@@ -24,6 +29,7 @@ struct Context {
   const KeyRing& keys;
   const QuorumRule quorum;
   const NodeId self;
+  InputSource& inputs;
   TimePoint now{};  // of the event that is being handled
   std::uint64_t view = 0;
   ReplicaState state = ReplicaState::normal;
@@ -47,6 +53,7 @@ struct Context {
     return sequence > membership.silent_until;
   }
   [[nodiscard]] bool is_silent() const { return membership.silent_until > 0; }
+  std::optional<DropReason> last_drop{};  // of the frame that is being handled
 
   [[nodiscard]] NodeId primary() const { return primary_of(view, quorum.replicas); }
   [[nodiscard]] bool is_primary() const { return primary() == self; }
@@ -54,7 +61,15 @@ struct Context {
   // It still follows the protocol, if only to get to the next view.
   [[nodiscard]] bool takes_part() const { return state != ReplicaState::diverged; }
 
-  void drop(DropReason reason) { ++counters.dropped[static_cast<std::size_t>(reason)]; }
+  // Why a MAC of this member was not taken.
+  [[nodiscard]] DropReason mac_failure(NodeId from, std::uint32_t session = 0) const {
+    return keys.has_key(from, session) ? DropReason::bad_mac : DropReason::no_session_key;
+  }
+
+  void drop(DropReason reason) {
+    ++counters.dropped[static_cast<std::size_t>(reason)];
+    last_drop = reason;
+  }
 
   void send_to_peers(const Frame& frame, ReplicaActions& out) const {
     for (NodeId to = 0; to < quorum.replicas; ++to) {

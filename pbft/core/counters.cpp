@@ -10,6 +10,8 @@ std::string_view to_string(DropReason reason) {
       return "bad_length";
     case DropReason::unknown_sender:
       return "unknown_sender";
+    case DropReason::no_session_key:
+      return "no_session_key";
     case DropReason::bad_mac:
       return "bad_mac";
     case DropReason::bad_signature:
@@ -24,6 +26,8 @@ std::string_view to_string(DropReason reason) {
       return "duplicate";
     case DropReason::stale_timestamp:
       return "stale_timestamp";
+    case DropReason::time_refused:
+      return "time_refused";
     case DropReason::queue_full:
       return "queue_full";
     case DropReason::not_serving:
@@ -80,6 +84,8 @@ std::string_view to_string(ViewChangeCause cause) {
       return "others_asked";
     case ViewChangeCause::primary_rejoins:
       return "primary_rejoins";
+    case ViewChangeCause::count_:
+      break;
   }
   return "unknown";
 }

@@ -4,7 +4,9 @@
 #include <array>
 #include <cstdint>
 #include <string_view>
+#include <vector>
 
+#include "base/clock.hpp"
 #include "base/ids.hpp"
 
 namespace prophecy::pbft {
@@ -14,6 +16,7 @@ enum class DropReason : std::uint8_t {
   malformed,       // not a message of this version, or one that breaks a limit
   bad_length,      // a length or count that does not fit the frame
   unknown_sender,  // not a member of the group, or not entitled to this message
+  no_session_key,  // the sender's key is not known yet, or not any more
   bad_mac,         // not from whom it says
   bad_signature,   // the same, of a message that is signed
   wrong_view,
@@ -21,6 +24,7 @@ enum class DropReason : std::uint8_t {
   conflicting,  // contradicts what the same sender said before
   duplicate,
   stale_timestamp,  // a session has gone on
+  time_refused,     // a proposed time that this replica's clock contradicts
   queue_full,
   not_serving,       // this replica has stopped voting
   rate_limited,      // a peer that asks too often
@@ -33,6 +37,26 @@ constexpr std::size_t kDropReasonCount = static_cast<std::size_t>(DropReason::co
 [[nodiscard]] std::string_view to_string(DropReason reason);
 
 using DropCounters = std::array<std::uint64_t, kDropReasonCount>;
+
+// Why a replica has asked for another view.
+enum class ViewChangeCause : std::uint8_t {
+  none,
+  request_waited,   // a client's request was not ordered in time
+  nothing_settled,  // a proposal was not agreed on in time
+  no_new_view,      // the view that was asked for did not begin in time
+  others_asked,     // f+1 others did
+  primary_rejoins,  // it has lost its memory
+  count_,
+};
+constexpr std::size_t kViewChangeCauseCount = static_cast<std::size_t>(ViewChangeCause::count_);
+[[nodiscard]] std::string_view to_string(ViewChangeCause cause);
+
+// A proposal that was refused for its time, to tell whose clock differs from whose.
+struct TimeRefusal {
+  NodeId primary = 0;
+  std::uint64_t proposed = 0;  // nanoseconds since the epoch
+  std::uint64_t own = 0;       // likewise; 0: there was none
+};
 
 struct ReplicaCounters {
   DropCounters dropped{};
@@ -52,6 +76,7 @@ struct ReplicaCounters {
   std::uint64_t checkpoints_stable = 0;
   std::uint64_t contents_fetched = 0;      // of batches known by their digest
   std::uint64_t view_changes_started = 0;  // by this replica, at its own or others' instance
+  std::array<std::uint64_t, kViewChangeCauseCount> view_changes_by_cause{};
   std::uint64_t views_entered = 0;
   std::uint64_t parts_fetched = 0;  // of checkpoints' states
   std::uint64_t parts_served = 0;
@@ -62,6 +87,7 @@ struct ReplicaCounters {
   std::uint64_t state_divergences = 0;
   std::uint64_t snapshots_failed = 0;
   std::uint64_t restores_failed = 0;
+  TimeRefusal last_time_refused{};
 };
 
 enum class ReplicaState : std::uint8_t {
@@ -71,16 +97,22 @@ enum class ReplicaState : std::uint8_t {
 };
 [[nodiscard]] std::string_view to_string(ReplicaState state);
 
-// Why a replica has asked for another view.
-enum class ViewChangeCause : std::uint8_t {
-  none,
-  request_waited,   // a client's request was not ordered in time
-  nothing_settled,  // a proposal was not agreed on in time
-  no_new_view,      // the view that was asked for did not begin in time
-  others_asked,     // f+1 others did
-  primary_rejoins,  // it has lost its memory
+// What a replica knows of another one, which may lie about itself.
+struct PeerStanding {
+  NodeId replica = 0;
+  // As its last Status said.
+  std::uint64_t view = 0;
+  std::uint64_t last_ordered = 0;
+  std::uint64_t last_stable = 0;
+  std::uint64_t behind = 0;  // batches that it lacked of what was ordered here, when it said so
+  TimePoint heard_at = TimePoint::min();  // its last message that a MAC or a signature proved
+  DropCounters dropped{};                 // of those that were proven to be its own
+  DropCounters dropped_in_its_name{};     // of those that only said so: anybody may have sent them
+  TimePoint contradicted_at = TimePoint::min();  // last proven to break the protocol
+  TimePoint forged_at = TimePoint::min();        // last wrong MAC or signature in its name
+  std::uint64_t views_failed = 0;                // views that this replica left, with it as primary
+  TimePoint view_failed_at = TimePoint::min();
 };
-[[nodiscard]] std::string_view to_string(ViewChangeCause cause);
 
 // Whether this replica's state is about to be replaced (core/recovery.hpp).
 enum class RecoveryState : std::uint8_t {
@@ -111,6 +143,9 @@ struct ReplicaStatus {
   std::uint64_t queued_bytes = 0;
   std::uint64_t cached_reply_bytes = 0;
   std::uint64_t executions_in_flight = 0;
+  // Batches that f+1 others have ordered and this replica has not executed: one of them is correct.
+  std::uint64_t lag = 0;
+  std::vector<PeerStanding> peers;  // all others, by id
 };
 
 struct ClientCounters {

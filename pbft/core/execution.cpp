@@ -45,7 +45,11 @@ void ExecutionStage::hand_out(Slot& slot, ReplicaActions& out) {
     const auto message = decode_pre_prepare(*slot.pre_prepare, context_.quorum.replicas);
     ASSERT(message.has_value());
     slot.requests = batch_requests(*message, *slot.pre_prepare);
+    slot.input = message->input;
   }
+  // A primary's clock may be behind that of the one before it. Time stands still then, at all
+  // replicas alike, and nothing has to be refused for the order in which it was proposed.
+  context_.progress.agreed_time = std::max(context_.progress.agreed_time, slot.input.time);
   for (std::size_t index = 0; index < slot.requests.size(); ++index) {
     const BatchRequest& request = slot.requests[index];
     slot.operation_bytes += request.operation_size;
@@ -66,7 +70,9 @@ void ExecutionStage::hand_out(Slot& slot, ReplicaActions& out) {
     pending.sigma = (slot.sequence << 16) | index;
     out.executions.push_back(
         {start(pending), pending.sigma, false, slot.pre_prepare,
-         ByteView(*slot.pre_prepare).subspan(request.operation_at, request.operation_size)});
+         ByteView(*slot.pre_prepare).subspan(request.operation_at, request.operation_size),
+         AgreedInput{context_.progress.agreed_time,
+                     seed_of_request(slot.input.seed, static_cast<std::uint16_t>(index))}});
     ++slot.results_missing;
   }
   slot.requests = {};
@@ -104,7 +110,7 @@ void ExecutionStage::read(const RequestMessage& request, ByteView frame, Replica
   auto storage = std::make_shared<const Bytes>(frame.begin(), frame.end());
   const auto within = static_cast<std::size_t>(request.operation.data() - frame.data());
   const ByteView operation = ByteView(*storage).subspan(within, request.operation.size());
-  out.executions.push_back({start(pending), 0, true, std::move(storage), operation});
+  out.executions.push_back({start(pending), 0, true, std::move(storage), operation, {}});
 }
 
 void ExecutionStage::on_executed(std::uint64_t id, ExecutionStatus status, Bytes result,
@@ -253,7 +259,8 @@ void ExecutionStage::begin_at_zero(ReplicaActions& out) {
 void ExecutionStage::take_checkpoint(const Digest& service, ReplicaActions& out) {
   state_ = State::running;
   CheckpointClaim claim{context_.progress.last_executed, {}, {}, service};
-  const auto roots = sessions_.build(clients_, claim.sequence, history_.digest(), parts_);
+  const auto roots = sessions_.build(
+      clients_, {claim.sequence, history_.digest(), context_.progress.agreed_time}, parts_);
   if (!roots) {
     // The disk is full. The others' checkpoints do for this replica as well.
     ++context_.counters.snapshots_failed;
@@ -311,6 +318,7 @@ bool ExecutionStage::load(const CheckpointClaim& claim) {
   context_.reads_from = std::max(context_.reads_from, progress.last_ordered);
   progress.last_ordered = claim.sequence;
   progress.last_executed = claim.sequence;
+  progress.agreed_time = root->agreed_time;
   progress.last_proposed = std::max(progress.last_proposed, claim.sequence);
   checkpoints_.forget_own_above(claim.sequence);
   snapshots_.forget_above(claim.sequence);

@@ -34,10 +34,11 @@ bool Intake::handle(ByteView frame, bool forwarded, TimePoint now, ReplicaAction
   const Digest digest = sha256(request->content);
   // One that is signed has to be signed well, or it would convince some replicas and not others.
   const bool is_signed = !request->signature.empty();
-  if (is_signed
-          ? !context_.keys.verify_signature(request->client, digest, request->signature)
-          : !context_.keys.verify_authenticator(request->client, digest, request->authenticator)) {
-    context_.drop(is_signed ? DropReason::bad_signature : DropReason::bad_mac);
+  if (is_signed ? !context_.keys.verify_signature(request->client, digest, request->signature)
+                : !context_.keys.verify_authenticator(request->client, digest,
+                                                      request->authenticator, request->session)) {
+    context_.drop(is_signed ? DropReason::bad_signature
+                            : context_.mac_failure(request->client, request->session));
     return false;
   }
   if (!request->read_only) {

@@ -161,6 +161,7 @@ void Log::reset(Slot& slot) {
   slot.phase = SlotPhase::empty;
   slot.execution = SlotExecution::none;
   slot.requests.clear();
+  slot.input = {};
   slot.own_prepare.reset();
   slot.own_commit.reset();
   slot.prepares.clear();

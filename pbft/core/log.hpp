@@ -78,6 +78,7 @@ struct Slot {
   // Of the committed batch:
   SlotExecution execution = SlotExecution::none;
   std::vector<BatchRequest> requests;  // from pre_prepared until executing
+  AgreedInput input;                   // likewise
   std::uint64_t operation_bytes = 0;   // from executing on
   std::uint32_t results_missing = 0;
 };

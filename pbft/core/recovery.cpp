@@ -220,7 +220,7 @@ bool Recovery::on_fetch_parts(ByteView frame, ReplicaActions& out) {
   }
   if (!context_.keys.verify_authenticator(message->replica, sha256(message->content),
                                           message->authenticator)) {
-    return refuse(DropReason::bad_mac);
+    return refuse(context_.mac_failure(message->replica));
   }
   snapshots_.touch(message->sequence, context_.now);
   Peer& peer = peers_[message->replica];

@@ -90,7 +90,7 @@ bool Rejoin::on_pledge(ByteView frame, ReplicaActions& out) {
   }
   if (!context_.keys.verify_authenticator(message->replica, sha256(message->content),
                                           message->authenticator)) {
-    return refuse(DropReason::bad_mac);
+    return refuse(context_.mac_failure(message->replica));
   }
   if (!is_asking() || message->to != context_.self) return true;  // answered before
   std::uint64_t& incarnation = context_.membership.incarnation;

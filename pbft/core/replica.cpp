@@ -17,6 +17,7 @@
 #include "pbft/core/request_queue.hpp"
 #include "pbft/core/retransmission.hpp"
 #include "pbft/core/snapshots.hpp"
+#include "pbft/core/standings.hpp"
 #include "pbft/core/view_changer.hpp"
 #include "pbft/wire/decode.hpp"
 #include "pbft/wire/limits.hpp"
@@ -27,8 +28,8 @@ namespace prophecy::pbft {
 class Replica::Machine {
  public:
   Machine(const ReplicaSettings& settings, const KeyRing& keys, PartStore& parts,
-          const QuorumRule& quorum)
-      : context{settings, keys, quorum, keys.self()},
+          InputSource& inputs, const QuorumRule& quorum)
+      : context{settings, keys, quorum, keys.self(), inputs},
         log(settings.window + settings.retained_batches + 1, quorum.replicas),
         clients(settings.cached_reply_bytes_max),
         queue(context.settings, quorum.replicas),
@@ -39,7 +40,8 @@ class Replica::Machine {
         patience(context.settings, clients),
         intake(context, clients, queue, execution, patience),
         view_changer(context, log, checkpoints, agreement, patience),
-        retransmission(context, log, checkpoints, agreement, view_changer),
+        standings(context),
+        retransmission(context, log, checkpoints, agreement, view_changer, standings),
         rejoin(context, checkpoints, view_changer),
         recovery(context, log, checkpoints, execution, snapshots, parts) {
     context.rebirths.resize(quorum.replicas);
@@ -53,7 +55,8 @@ class Replica::Machine {
   bool on_hello(ByteView frame);
   bool on_rejoin(ByteView frame, ReplicaActions& out);
   void propose(ReplicaActions& out);
-  void pump(TimePoint now, ReplicaActions& out);
+  enum class Proposals : std::uint8_t { now, later };
+  void pump(Proposals proposals, TimePoint now, ReplicaActions& out);
   void release();
   [[nodiscard]] ReplicaStatus status() const;
 
@@ -68,6 +71,7 @@ class Replica::Machine {
   Patience patience;
   Intake intake;
   ViewChanger view_changer;
+  Standings standings;
   Retransmission retransmission;
   Rejoin rejoin;
   Recovery recovery;
@@ -190,6 +194,10 @@ bool Replica::Machine::dispatch(ByteView frame, TimePoint now, ReplicaActions& o
       return on_rejoin(frame, out);
     case MessageType::pledge:
       return rejoin.on_pledge(frame, out);
+    case MessageType::key_ask:
+    case MessageType::key_tell:
+    case MessageType::key_refusal:
+      return refuse(DropReason::malformed);  // the shell has another place for them
   }
   UNREACHABLE();
 }
@@ -253,8 +261,8 @@ bool Replica::Machine::on_hello(ByteView frame) {
   if (!message) return refuse(DropReason::malformed);
   if (!context.keys.knows(message->client)) return refuse(DropReason::unknown_sender);
   const Digest digest = sha256(message->content);
-  if (!context.keys.verify(message->client, digest, message->tag)) {
-    return refuse(DropReason::bad_mac);
+  if (!context.keys.verify(message->client, digest, message->tag, message->first_session)) {
+    return refuse(context.mac_failure(message->client, message->first_session));
   }
   return true;
 }
@@ -263,11 +271,11 @@ void Replica::Machine::propose(ReplicaActions& out) {
   // What is stable needs no proposal, whoever made it.
   context.progress.last_proposed =
       std::max(context.progress.last_proposed, checkpoints.stable_sequence());
-  while (!queue.empty() && agreement.may_propose())
+  while (!queue.empty() && agreement.may_propose(queue.first_is_full()))
     agreement.propose(queue.take(), out);
   // A peer that has lost its memory votes again after a checkpoint, for which there may be too
   // little to do.
-  while (queue.empty() && agreement.may_propose() &&
+  while (queue.empty() && agreement.may_propose(true) &&
          context.progress.last_proposed <
              retransmission.awaited_by_silent() + context.settings.checkpoint_interval &&
          retransmission.awaited_by_silent() > checkpoints.stable_sequence()) {
@@ -275,7 +283,7 @@ void Replica::Machine::propose(ReplicaActions& out) {
   }
 }
 
-void Replica::Machine::pump(TimePoint now, ReplicaActions& out) {
+void Replica::Machine::pump(Proposals proposals, TimePoint now, ReplicaActions& out) {
   for (bool progress = true; progress && context.takes_part();) {
     progress = false;
     if (view_changer.take_entered()) intake.on_new_view(out);
@@ -294,7 +302,7 @@ void Replica::Machine::pump(TimePoint now, ReplicaActions& out) {
     rejoin.advance(out);
     recovery.advance(retransmission.is_beyond_help(), out);
     release();
-    propose(out);
+    if (proposals == Proposals::now) propose(out);
   }
   context.awaited_by_silent = retransmission.awaited_by_silent();
   view_changer.arm(now);
@@ -344,15 +352,18 @@ ReplicaStatus Replica::Machine::status() const {
   status.queued_bytes = queue.bytes();
   status.cached_reply_bytes = clients.result_bytes();
   status.executions_in_flight = execution.in_flight();
+  status.lag = standings.lag();
+  status.peers = standings.all();
   return status;
 }
 
-Replica::Replica(const ReplicaSettings& settings, const KeyRing& keys, PartStore& parts)
-    : Replica(settings, keys, parts, QuorumRule::standard(settings.faults)) {}
+Replica::Replica(const ReplicaSettings& settings, const KeyRing& keys, PartStore& parts,
+                 InputSource& inputs)
+    : Replica(settings, keys, parts, inputs, QuorumRule::standard(settings.faults)) {}
 
 Replica::Replica(const ReplicaSettings& settings, const KeyRing& keys, PartStore& parts,
-                 const QuorumRule& quorum)
-    : machine_(std::make_unique<Machine>(settings, keys, parts, quorum)) {
+                 InputSource& inputs, const QuorumRule& quorum)
+    : machine_(std::make_unique<Machine>(settings, keys, parts, inputs, quorum)) {
   ASSERT(check(settings).has_value());
   ASSERT(keys.replicas() == 3 * settings.faults + 1 && keys.self() < keys.replicas());
 }
@@ -362,26 +373,26 @@ Replica::~Replica() = default;
 bool Replica::start(const ReplicaStart& start, TimePoint now, ReplicaActions& out) {
   machine_->context.now = now;
   const bool readable = machine_->start(start, out);
-  machine_->pump(now, out);
+  machine_->pump(Machine::Proposals::now, now, out);
   return readable;
 }
 
 void Replica::on_snapshot(const Digest& service, TimePoint now, ReplicaActions& out) {
   machine_->context.now = now;
   machine_->execution.on_snapshot(service, out);
-  machine_->pump(now, out);
+  machine_->pump(Machine::Proposals::now, now, out);
 }
 
 void Replica::on_restored(bool done, TimePoint now, ReplicaActions& out) {
   machine_->context.now = now;
   machine_->recovery.on_restored(done, out);
-  machine_->pump(now, out);
+  machine_->pump(Machine::Proposals::now, now, out);
 }
 
 void Replica::on_parts_flushed(bool done, TimePoint now, ReplicaActions& out) {
   machine_->context.now = now;
   machine_->recovery.on_parts_flushed(done, out);
-  machine_->pump(now, out);
+  machine_->pump(Machine::Proposals::now, now, out);
 }
 
 void Replica::on_service_state(bool lost, TimePoint now, ReplicaActions& out) {
@@ -391,32 +402,49 @@ void Replica::on_service_state(bool lost, TimePoint now, ReplicaActions& out) {
   } else {
     machine_->recovery.on_service_back();
   }
-  machine_->pump(now, out);
+  machine_->pump(Machine::Proposals::now, now, out);
 }
 
 bool Replica::on_frame(ByteView frame, TimePoint now, ReplicaActions& out) {
-  machine_->context.now = now;
-  const bool authentic = machine_->dispatch(frame, now, out);
-  machine_->pump(now, out);
+  const bool authentic = take_frame(frame, now, out);
+  propose_waiting(now, out);
   return authentic;
+}
+
+bool Replica::take_frame(ByteView frame, TimePoint now, ReplicaActions& out) {
+  machine_->context.now = now;
+  const std::uint64_t view = machine_->context.view;
+  machine_->context.last_drop.reset();
+  const bool authentic = machine_->dispatch(frame, now, out);
+  machine_->standings.on_frame_handled(frame, authentic, now);
+  machine_->standings.on_view_left(view, now);
+  machine_->pump(Machine::Proposals::later, now, out);
+  return authentic;
+}
+
+void Replica::propose_waiting(TimePoint now, ReplicaActions& out) {
+  machine_->context.now = now;
+  machine_->pump(Machine::Proposals::now, now, out);
 }
 
 void Replica::on_executed(std::uint64_t id, ExecutionStatus status, Bytes result, TimePoint now,
                           ReplicaActions& out) {
   machine_->context.now = now;
   machine_->execution.on_executed(id, status, std::move(result), out);
-  machine_->pump(now, out);
+  machine_->pump(Machine::Proposals::now, now, out);
 }
 
 void Replica::on_tick(TimePoint now, ReplicaActions& out) {
   machine_->context.now = now;
   if (machine_->context.takes_part()) {
+    const std::uint64_t view = machine_->context.view;
     machine_->view_changer.on_tick(now, out);
+    machine_->standings.on_view_left(view, now);
     machine_->retransmission.on_tick(now, out);
     machine_->rejoin.on_tick(out);
     machine_->recovery.on_tick(out);
   }
-  machine_->pump(now, out);
+  machine_->pump(Machine::Proposals::now, now, out);
 }
 
 TimePoint Replica::next_timer() const {
@@ -427,6 +455,12 @@ TimePoint Replica::next_timer() const {
 
 const ReplicaCounters& Replica::counters() const {
   return machine_->context.counters;
+}
+ReplicaState Replica::state() const {
+  return machine_->context.state;
+}
+std::uint64_t Replica::view() const {
+  return machine_->context.view;
 }
 ReplicaStatus Replica::status() const {
   return machine_->status();

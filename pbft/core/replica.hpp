@@ -13,6 +13,7 @@
 #include "pbft/auth/key_ring.hpp"
 #include "pbft/core/actions.hpp"
 #include "pbft/core/counters.hpp"
+#include "pbft/core/input_source.hpp"
 #include "pbft/core/journal.hpp"
 #include "pbft/core/part_store.hpp"
 #include "pbft/core/quorum.hpp"
@@ -35,12 +36,13 @@ struct ReplicaStart {
 
 class Replica {
  public:
-  // Requires check(settings); `keys` belongs to a replica of the group. Both, and `parts`, outlive
-  // this object.
-  Replica(const ReplicaSettings& settings, const KeyRing& keys, PartStore& parts);
+  // Requires check(settings); `keys` belongs to a replica of the group. They, `parts` and `inputs`
+  // outlive this object.
+  Replica(const ReplicaSettings& settings, const KeyRing& keys, PartStore& parts,
+          InputSource& inputs);
   // For tests only: with another rule than the protocol's.
   Replica(const ReplicaSettings& settings, const KeyRing& keys, PartStore& parts,
-          const QuorumRule& quorum);
+          InputSource& inputs, const QuorumRule& quorum);
   ~Replica();
   Replica(const Replica&) = delete;
   Replica& operator=(const Replica&) = delete;
@@ -50,6 +52,10 @@ class Replica {
   // True when a MAC proved the sender named in the frame's header, whether or not the message
   // was of use. Only then may a shell learn a route to a client from it. The frame is not kept.
   bool on_frame(ByteView frame, TimePoint now, ReplicaActions& out);
+  // The same in two steps, for a shell that has many frames at a time: the requests among them are
+  // proposed together. propose_waiting() must follow the last of them, before the shell waits.
+  bool take_frame(ByteView frame, TimePoint now, ReplicaActions& out);
+  void propose_waiting(TimePoint now, ReplicaActions& out);
   // Requires an id that was handed out and not yet answered. `result` is ignored if unavailable.
   void on_executed(std::uint64_t id, ExecutionStatus status, Bytes result, TimePoint now,
                    ReplicaActions& out);
@@ -65,6 +71,9 @@ class Replica {
   [[nodiscard]] TimePoint next_timer() const;
 
   [[nodiscard]] const ReplicaCounters& counters() const;
+  // For a look after every event; the whole status is for people.
+  [[nodiscard]] ReplicaState state() const;
+  [[nodiscard]] std::uint64_t view() const;
   [[nodiscard]] ReplicaStatus status() const;
 
  private:

@@ -36,6 +36,13 @@ bool RequestQueue::add(const RequestMessage& request, ByteView frame, const Dige
   return true;
 }
 
+bool RequestQueue::first_is_full() const {
+  ASSERT(!batches_.empty());
+  const PrePrepareBuilder& first = batches_.front().builder;
+  return batches_.size() > 1 || first.count() >= settings_.batch_requests_max ||
+         first.size() >= settings_.batch_bytes_max;
+}
+
 void RequestQueue::clear() {
   batches_.clear();
   requests_of_client_.clear();

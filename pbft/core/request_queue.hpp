@@ -27,6 +27,8 @@ class RequestQueue {
   // False when there is no room.
   [[nodiscard]] bool add(const RequestMessage& request, ByteView frame, const Digest& digest);
   [[nodiscard]] bool empty() const { return batches_.empty(); }
+  // Nothing more goes into the first batch. Requires !empty().
+  [[nodiscard]] bool first_is_full() const;
   void clear();
   // To carry the group to its next checkpoint.
   [[nodiscard]] static Batch without_requests() { return {PrePrepareBuilder(0), {}}; }

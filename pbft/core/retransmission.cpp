@@ -18,12 +18,14 @@ constexpr Duration kCarryingPause = seconds(2);
 }  // namespace
 
 Retransmission::Retransmission(Context& context, Log& log, const Checkpoints& checkpoints,
-                               const Agreement& agreement, const ViewChanger& view_changer)
+                               const Agreement& agreement, const ViewChanger& view_changer,
+                               Standings& standings)
     : context_(context),
       log_(log),
       checkpoints_(checkpoints),
       agreement_(agreement),
       view_changer_(view_changer),
+      standings_(standings),
       peers_(context.quorum.replicas) {}
 
 bool Retransmission::lagging() const {
@@ -102,7 +104,7 @@ bool Retransmission::on_status(ByteView frame, TimePoint now, ReplicaActions& ou
   }
   if (!context_.keys.verify_authenticator(status->replica, sha256(status->content),
                                           status->authenticator)) {
-    context_.drop(DropReason::bad_mac);
+    context_.drop(context_.mac_failure(status->replica));
     return false;
   }
   Peer& peer = peers_[status->replica];
@@ -115,6 +117,7 @@ bool Retransmission::on_status(ByteView frame, TimePoint now, ReplicaActions& ou
   }
   peer.counter = status->counter;
   peer.counted_at = now;
+  standings_.on_status(*status);
   learn(*status);
   if (peer.times_served > 0 && now - peer.served_at < context_.settings.status_interval / 2) {
     context_.drop(DropReason::rate_limited);
@@ -177,6 +180,17 @@ std::uint64_t Retransmission::awaited_by_silent() const {
   return awaited;
 }
 
+// With MACs of today if it is this primary's own, since it has to be believed; of another's only
+// the content is worth anything.
+Frame Retransmission::own_proposal(const Slot& slot) const {
+  if (slot.pre_prepare == nullptr || !context_.is_primary()) return slot.pre_prepare;
+  const auto head = decode_pre_prepare_head(*slot.pre_prepare);
+  if (!head || head->primary != context_.self || head->view != context_.view) {
+    return slot.pre_prepare;
+  }
+  return renew_pre_prepare(*slot.pre_prepare, slot.batch, context_.keys);
+}
+
 void Retransmission::serve(const StatusMessage& status, ReplicaActions& out) {
   std::vector<Frame> frames;
   std::size_t bytes = 0;
@@ -201,13 +215,18 @@ void Retransmission::serve(const StatusMessage& status, ReplicaActions& out) {
     if ((has & kHasPrePrepare) == 0 && my_turn) {
       // What is ordered is kept, whatever became of its number in later views.
       const bool ordered = sequence <= context_.progress.last_ordered;
-      add(ordered ? Log::content_of(*slot, slot->batch) : slot->pre_prepare);
+      add(ordered ? Log::content_of(*slot, slot->batch) : own_proposal(*slot));
     }
     if (sequence <= context_.progress.last_ordered && (has & kHasCommitted) == 0) {
       add(encode_vote(MessageType::decision, 0, sequence, slot->batch, context_.keys));
     }
-    if ((has & kHasPrepared) == 0) add(slot->own_prepare);
-    if ((has & kHasCommitted) == 0) add(slot->own_commit);
+    // MACs are made anew: session keys may have changed since.
+    if ((has & kHasPrepared) == 0 && slot->own_prepare) {
+      add(renew_vote(*slot->own_prepare, context_.keys));
+    }
+    if ((has & kHasCommitted) == 0 && slot->own_commit) {
+      add(renew_vote(*slot->own_commit, context_.keys));
+    }
   }
   for (Frame& frame : frames)
     out.sends.push_back({status.replica, 0, std::move(frame)});

@@ -11,6 +11,7 @@
 #include "pbft/core/checkpoints.hpp"
 #include "pbft/core/context.hpp"
 #include "pbft/core/log.hpp"
+#include "pbft/core/standings.hpp"
 #include "pbft/core/view_changer.hpp"
 
 namespace prophecy::pbft {
@@ -18,7 +19,7 @@ namespace prophecy::pbft {
 class Retransmission {
  public:
   Retransmission(Context& context, Log& log, const Checkpoints& checkpoints,
-                 const Agreement& agreement, const ViewChanger& view_changer);
+                 const Agreement& agreement, const ViewChanger& view_changer, Standings& standings);
 
   // True when the frame was authentic.
   bool on_status(ByteView frame, TimePoint now, ReplicaActions& out);
@@ -52,6 +53,7 @@ class Retransmission {
   [[nodiscard]] bool outstanding() const;
   void learn(const StatusMessage& status);
   void serve(const StatusMessage& status, ReplicaActions& out);
+  [[nodiscard]] Frame own_proposal(const Slot& slot) const;
   void send_status(ReplicaActions& out);
 
   Context& context_;
@@ -59,6 +61,7 @@ class Retransmission {
   const Checkpoints& checkpoints_;
   const Agreement& agreement_;
   const ViewChanger& view_changer_;
+  Standings& standings_;
   std::vector<Peer> peers_;
   std::uint64_t counter_ = 0;
   bool started_ = false;

@@ -185,8 +185,8 @@ bool for_each_block(const PartStore& parts, const Digest& root, const Load& load
 
 }  // namespace
 
-std::optional<SessionTree::Roots> SessionTree::build(ClientTable& clients, std::uint64_t sequence,
-                                                     const Digest& history, PartStore& parts) {
+std::optional<SessionTree::Roots> SessionTree::build(ClientTable& clients, const OrderRoot& root,
+                                                     PartStore& parts) {
   std::vector<Digest> order_nodes;
   std::vector<Digest> replies_nodes;
   for (const ClientTable::Blocks& blocks : clients.take_changes()) {
@@ -218,8 +218,9 @@ std::optional<SessionTree::Roots> SessionTree::build(ClientTable& clients, std::
   }
   Bytes payload;
   Writer writer(payload);
-  writer.integer(sequence);
-  writer.raw(history);
+  writer.integer(root.sequence);
+  writer.raw(root.history);
+  writer.integer(root.agreed_time);
   const auto order = keep(order_nodes, payload, parts);
   const auto replies = keep(replies_nodes, {}, parts);
   if (!order || !replies) return clear(), std::nullopt;
@@ -234,6 +235,7 @@ std::optional<OrderRoot> read_order_root(const PartStore& parts, const Digest& o
   OrderRoot root;
   root.sequence = reader.integer<std::uint64_t>();
   reader.fixed(root.history);
+  root.agreed_time = reader.integer<std::uint64_t>();
   if (!reader.complete()) return std::nullopt;
   return root;
 }

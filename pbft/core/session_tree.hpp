@@ -8,7 +8,8 @@
 //             may never get its quorum, or its result (Berger, Reiser, Bessani, SRDS 2021). Answers
 //             of unmodified origins may differ honestly, so this root decides nothing.
 //
-//   order root     payload: sequence u64, history digest 32; children: one node a client
+//   order root     payload: sequence u64, history digest 32, agreed time u64; children: one node a
+//                  client
 //   replies root   payload: empty; children: one node a client
 //   client node    payload: client u32; children: its blocks
 //   order block    payload: client u32, block u16, 64 times a timestamp u64
@@ -28,6 +29,13 @@
 
 namespace prophecy::pbft {
 
+// What the root of the order says, beside the timestamps below it.
+struct OrderRoot {
+  std::uint64_t sequence = 0;
+  Digest history{};
+  std::uint64_t agreed_time = 0;
+};
+
 class SessionTree {
  public:
   struct Roots {
@@ -36,8 +44,8 @@ class SessionTree {
   };
 
   // Keeps the parts that are not there yet. Nothing when that fails.
-  [[nodiscard]] std::optional<Roots> build(ClientTable& clients, std::uint64_t sequence,
-                                           const Digest& history, PartStore& parts);
+  [[nodiscard]] std::optional<Roots> build(ClientTable& clients, const OrderRoot& root,
+                                           PartStore& parts);
   // The table has been replaced.
   void clear() { clients_.clear(); }
 
@@ -54,11 +62,6 @@ class SessionTree {
   std::map<NodeId, Client> clients_;
 };
 
-// What the parts below `order` say.
-struct OrderRoot {
-  std::uint64_t sequence = 0;
-  Digest history{};
-};
 [[nodiscard]] std::optional<OrderRoot> read_order_root(const PartStore& parts, const Digest& order);
 
 // Replaces the table by what the trees say. `replies` may be zero: then no reply is known. False,

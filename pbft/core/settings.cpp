@@ -21,7 +21,10 @@ Result<> invalid(const char* expected) {
 
 Result<> check(const ReplicaSettings& s) {
   if (s.faults < 1 || s.faults > kFaultsMax) return invalid("1 to 21 faults");
-  if (s.batches_in_flight_max < 1) return invalid("at least one batch in flight");
+  if (s.partial_batches_in_flight_max < 1 ||
+      s.batches_in_flight_max < s.partial_batches_in_flight_max) {
+    return invalid("at least one batch in flight, and of partial ones no more than of all");
+  }
   if (s.batch_requests_max < 1 || s.batch_requests_max > kBatchRequestsMax) {
     return invalid("1 to 4096 requests in a batch");
   }
@@ -45,6 +48,7 @@ Result<> check(const ReplicaSettings& s) {
   if (s.queue_requests_max < 2 || s.queue_bytes_max < kFrameBytesMax) {
     return invalid("a queue of two requests and 20 MiB");
   }
+  if (s.agreed_time_tolerance <= Duration::zero()) return invalid("a tolerance for agreed time");
   if (s.status_interval <= Duration::zero() || s.heartbeat_interval < s.status_interval) {
     return invalid("a status interval not above the heartbeat interval");
   }

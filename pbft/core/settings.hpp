@@ -13,9 +13,12 @@ namespace prophecy::pbft {
 struct ReplicaSettings {
   std::uint32_t faults = 1;  // f; n = 3f+1. The replica's own id is the key ring's.
 
-  // Batching: the primary proposes at once while fewer batches than this are on their way to
-  // being committed, and collects requests otherwise.
+  // Batching: the primary proposes what waits at once while fewer batches than
+  // partial_batches_in_flight_max are on their way to being committed, and collects requests
+  // otherwise. Full batches have nothing to gain by waiting: they go out up to
+  // batches_in_flight_max.
   std::uint32_t batches_in_flight_max = 4;
+  std::uint32_t partial_batches_in_flight_max = 2;
   std::uint32_t batch_requests_max = 256;
   std::uint64_t batch_bytes_max = 256 * 1024;  // a larger request travels alone
 
@@ -39,6 +42,10 @@ struct ReplicaSettings {
   // primary. Doubles with every view that brings nothing, up to view_change_timeout_max.
   Duration view_change_timeout = milliseconds(500);
   Duration view_change_timeout_max = seconds(30);
+
+  // A backup prepares nothing whose proposed time differs by more from its own wall clock. Not
+  // below what clocks differ and a proposal is on its way, or correct primaries are replaced.
+  Duration agreed_time_tolerance = seconds(5);
 
   Duration status_interval = milliseconds(50);  // while something is missing and nothing moves
   Duration heartbeat_interval = seconds(1);     // otherwise

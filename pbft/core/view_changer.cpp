@@ -83,6 +83,7 @@ void ViewChanger::ask_for(std::uint64_t view, ViewChangeCause cause, TimePoint n
   cause_ = cause;
   ASSERT(view > context_.view && !context_.is_silent());
   ++context_.counters.view_changes_started;
+  ++context_.counters.view_changes_by_cause[static_cast<std::size_t>(cause)];
   context_.view = view;
   context_.state = ReplicaState::changing_view;
   new_view_.reset();
@@ -259,10 +260,15 @@ bool ViewChanger::on_new_view(ByteView frame, TimePoint now, ReplicaActions& out
                                       message->signature)) {
     return refuse(DropReason::bad_signature);
   }
+  // From here on it is its primary's doing.
+  const auto refuse_proven = [&](DropReason reason) {
+    context_.drop(reason);
+    return true;
+  };
   // Each costs as many signatures as there are messages in it.
   auto& refused_at = refused_at_[message->primary];
   if (refused_at && now - *refused_at < context_.settings.status_interval) {
-    return refuse(DropReason::rate_limited);
+    return refuse_proven(DropReason::rate_limited);
   }
   // Kept, because the messages in it view into it.
   auto copy = std::make_shared<const Bytes>(frame.begin(), frame.end());
@@ -273,7 +279,7 @@ bool ViewChanger::on_new_view(ByteView frame, TimePoint now, ReplicaActions& out
                           : std::nullopt;
   if (!choice) {
     refused_at = now;
-    return refuse(DropReason::malformed);
+    return refuse_proven(DropReason::malformed);
   }
   new_view_ = copy;
   enter(kept->view, messages, *choice, now, out);

@@ -1,6 +1,9 @@
 #include "pbft/replica/replica_config.hpp"
 
+#include <unistd.h>
+
 #include "base/config.hpp"
+#include "pbft/core/key_exchange.hpp"
 #include "pbft/wire/limits.hpp"
 
 namespace prophecy::pbft {
@@ -18,12 +21,19 @@ static_assert(kAnswerBytesDefault <= kAnswerBytesMax);
 constexpr std::uint64_t kWindowBatches = 8192;
 constexpr std::uint64_t kRetainedBatches = 16384;
 
+constexpr Duration kTimeToleranceMax = std::chrono::hours(24);
+
 void read_replica(ConfigSection section, ReplicaConfig& config) {
   config.id = static_cast<NodeId>(section.number("id", 0, kReplicasMax - 1));
   config.group_file = section.path("group");
   config.key_file = section.path("key_file");
   if (section.has("listen")) config.listen = section.endpoint("listen");
   if (section.has("admin")) config.admin = section.path("admin");
+  if (section.has("metrics")) config.metrics = section.endpoint("metrics");
+  config.key_refresh_interval = section.duration("key_refresh_interval", kKeyRefreshMin,
+                                                 kKeyRefreshMax, config.key_refresh_interval);
+  config.core.agreed_time_tolerance =
+      section.duration("agreed_time_tolerance", milliseconds(100), kTimeToleranceMax, seconds(5));
 }
 
 void read_http(ConfigSection& section, http::OriginSettings& origin, OriginTimes& times) {
@@ -39,11 +49,69 @@ void read_http(ConfigSection& section, http::OriginSettings& origin, OriginTimes
       section.bytes("answer_bytes_max", 1, kAnswerBytesMax, kAnswerBytesDefault);
 }
 
+constexpr std::uint64_t kStateBytesMax = std::uint64_t{1} << 40;
+
+std::vector<std::string> read_patterns(ConfigSection& section, std::string_view key) {
+  std::vector<std::string> patterns = section.texts(key, std::vector<std::string>());
+  for (const std::string& pattern : patterns) {
+    if (pattern.empty() || pattern.front() == '/') {
+      section.mistake(key, "expected patterns of names, or of paths below state_folder");
+    }
+  }
+  return patterns;
+}
+
+void read_state_folder(ConfigSection& section, FolderSettings& settings) {
+  settings.folder = section.path("state_folder");
+  settings.exclude = read_patterns(section, "state_exclude");
+  settings.covered_times = read_patterns(section, "state_times");
+  settings.bytes_max =
+      section.bytes("state_bytes_max", 1, kStateBytesMax, FolderSettings{}.bytes_max);
+  settings.files_max =
+      section.number("state_files_max", 1, 100'000'000, FolderSettings{}.files_max);
+  if (settings.folder.empty()) return;  // said already
+  std::error_code ignored;
+  if (!std::filesystem::is_directory(settings.folder, ignored)) {
+    section.mistake("state_folder", settings.folder.string() + " is not a folder");
+  } else if (::access(settings.folder.c_str(), R_OK | W_OK | X_OK) != 0) {
+    section.mistake("state_folder",
+                    settings.folder.string() + ": this user may not read and write there");
+  }
+}
+
+std::vector<std::string> read_command(ConfigSection& section, std::string_view key) {
+  std::vector<std::string> command = section.texts(key);
+  if (command.empty() || !std::filesystem::path(command.front()).is_absolute()) {
+    section.mistake(key, "expected a list: the absolute path of a program, and its arguments");
+  } else if (::access(command.front().c_str(), X_OK) != 0) {
+    section.mistake(key, command.front() + " is no program that this user may run");
+  }
+  return command;
+}
+
+void read_state_command(ConfigSection& section, CommandSettings& settings) {
+  settings.dump = read_command(section, "state_dump");
+  settings.load = read_command(section, "state_load");
+  settings.timeout =
+      section.duration("state_timeout", milliseconds(100), seconds(3600), settings.timeout);
+  settings.bytes_max = section.bytes("state_bytes_max", 1, kStateBytesMax, settings.bytes_max);
+}
+
+void read_state(ConfigSection& section, StateSettings& state) {
+  state.kind =
+      static_cast<StateKind>(section.choice("state", {"stateless", "directory", "command"}, 0));
+  if (state.kind == StateKind::directory) read_state_folder(section, state.folder);
+  if (state.kind == StateKind::command) read_state_command(section, state.command);
+}
+
 void read_service(ConfigSection section, ServiceConfig& service) {
   service.kind = static_cast<ServiceKind>(section.choice("kind", {"http", "null", "simulated"}));
   if (service.kind == ServiceKind::http) {
     read_http(section, service.origin, service.times);
-  } else if (service.kind == ServiceKind::simulated) {
+    read_state(section, service.state);
+  } else if (service.kind == ServiceKind::null) {
+    service.answer_bytes = section.bytes("answer_bytes", 0, kAnswerBytesMax, 0);
+  } else {
     service.busy = section.duration("busy", microseconds(0), seconds(10));
     service.answer_bytes = section.bytes("answer_bytes", 0, kAnswerBytesMax);
   }

@@ -20,8 +20,9 @@ struct ServiceConfig {
   ServiceKind kind = ServiceKind::http;
   http::OriginSettings origin;   // http
   OriginTimes times;             // http
+  StateSettings state;           // http
   Duration busy{};               // simulated
-  std::size_t answer_bytes = 0;  // simulated
+  std::size_t answer_bytes = 0;  // null, simulated
 };
 
 struct ReplicaConfig {
@@ -30,8 +31,10 @@ struct ReplicaConfig {
   std::filesystem::path key_file;
   std::optional<Endpoint> listen;  // default: the address in the group file
   std::optional<std::filesystem::path> admin;
+  std::optional<Endpoint> metrics;
   LogSettings log;
   ServiceConfig service;
+  Duration key_refresh_interval = seconds(600);
   ReplicaSettings core;
 };
 

@@ -2,10 +2,13 @@
 
 #include <nlohmann/json.hpp>
 
+#include "pbft/replica/replica_metrics.hpp"
 #include "pbft/replica/replica_status.hpp"
 #include "pbft/services/http_service.hpp"
 #include "pbft/services/null_service.hpp"
+#include "pbft/services/origin_request.hpp"
 #include "pbft/services/simulated_service.hpp"
+#include "pbft/transport/key_event_log.hpp"
 #include "pbft/wire/limits.hpp"
 
 namespace prophecy::pbft {
@@ -16,6 +19,13 @@ constexpr Duration kReportInterval = seconds(10);
 
 TimePoint now() {
   return std::chrono::steady_clock::now();
+}
+
+std::uint64_t milliseconds_since_1970() {
+  using std::chrono::system_clock;
+  const auto since = system_clock::now().time_since_epoch();
+  return static_cast<std::uint64_t>(
+      std::chrono::duration_cast<std::chrono::milliseconds>(since).count());
 }
 
 TransportSettings transport_settings() {
@@ -48,6 +58,12 @@ Result<std::unique_ptr<ReplicaNode>> ReplicaNode::create(boost::asio::io_context
     if (!admin) return admin.error();
     node->admin_ = std::move(*admin);
   }
+  if (config.metrics) {
+    auto metrics = http::MetricsServer::listen(io, *config.metrics,
+                                               [node = node.get()] { return node->metrics(); });
+    if (!metrics) return metrics.error();
+    node->metrics_ = std::move(*metrics);
+  }
   return node;
 }
 
@@ -57,17 +73,21 @@ ReplicaNode::ReplicaNode(boost::asio::io_context& io, const ReplicaIdentity& ide
       log_(log),
       service_(make_service(io)),
       executor_(*service_, executor_settings(identity.config), [this] { settle(); }),
-      core_(identity.config.core, identity.keys),
+      key_exchange_(identity.keys,
+                    {.refresh_interval = identity.config.key_refresh_interval, .sessions = {}},
+                    entropy_),
+      core_(identity.config.core, identity.keys, parts_, inputs_),
       transport_(io, transport_settings(), {identity.config.id, identity.group.addresses()},
                  std::move(acceptor), *this),
       timer_(io, [this] { on_timer(); }),
+      key_timer_(io, [this] { on_key_timer(); }),
       report_timer_(io) {}
 
 std::unique_ptr<Service> ReplicaNode::make_service(boost::asio::io_context& io) {
   const ServiceConfig& config = identity_.config.service;
   switch (config.kind) {
     case ServiceKind::null:
-      return std::make_unique<NullService>();
+      return std::make_unique<NullService>(config.answer_bytes);
     case ServiceKind::simulated:
       return std::make_unique<SimulatedService>(config.busy, config.answer_bytes);
     case ServiceKind::http:
@@ -76,10 +96,11 @@ std::unique_ptr<Service> ReplicaNode::make_service(boost::asio::io_context& io) 
   const HttpServiceSettings settings{.replica = identity_.config.id,
                                      .origin = config.origin,
                                      .times = config.times,
+                                     .state = config.state,
                                      .operation_bytes_max = kOperationBytesMax,
                                      .result_bytes_max = kResultBytesMax};
   auto service = std::make_unique<HttpService>(io, settings, identity_.group.profile);
-  service->origin().on_state([this](bool up) {
+  service->on_origin_state([this](bool up) {
     const std::string origin = to_string(identity_.config.service.origin.address);
     if (up) {
       log_.info("origin-up", {{"origin", origin}});
@@ -91,12 +112,18 @@ std::unique_ptr<Service> ReplicaNode::make_service(boost::asio::io_context& io) 
 }
 
 void ReplicaNode::start() {
+  started_at_ = now();
   log_.info("started", {{"version", PROPHECY_VERSION},
                         {"listen", to_string(transport_.local_address())},
                         {"replicas", identity_.group.replicas.size()},
                         {"faults", identity_.group.faults}});
+  key_exchange_.start(now());
+  follow_keys();
   transport_.start();
-  core_.on_tick(now(), actions_);
+  ReplicaStart start;
+  start.memory = ReplicaStart::Memory::not_kept;
+  start.wall_clock = milliseconds_since_1970();
+  (void)core_.start(start, now(), actions_);  // has no records to read
   settle();
   report_drops();
 }
@@ -106,16 +133,19 @@ void ReplicaNode::stop() {
   log_.info("stopping");
   report_timer_.cancel();
   timer_.stop();
+  key_timer_.stop();
   if (admin_) admin_->stop();
+  if (metrics_) metrics_->stop();
   transport_.stop();
   service_->stop();
 }
 
 bool ReplicaNode::on_frame(ByteView frame) {
-  return core_.on_frame(frame, now(), actions_);
+  return core_.take_frame(frame, now(), actions_);
 }
 
 void ReplicaNode::on_frames_end() {
+  core_.propose_waiting(now(), actions_);
   settle();
 }
 
@@ -127,9 +157,42 @@ void ReplicaNode::on_timer() {
 void ReplicaNode::on_peer_state(NodeId peer, bool connected) {
   if (connected) {
     log_.info("peer-connected", {{"peer", peer}});
+    transport_.send_to_replica(peer, key_exchange_.on_connected(peer, now()));
   } else {
     log_.warning("peer-lost", {{"peer", peer}});
+    key_exchange_.on_disconnected(peer);
   }
+  follow_keys();
+}
+
+Frame ReplicaNode::on_link_key_frame(NodeId peer, ByteView frame) {
+  KeyExchange::Step step = key_exchange_.on_link_frame(peer, frame, now());
+  follow_keys();
+  return std::move(step.answer);
+}
+
+KeyAnswer ReplicaNode::on_accepted_key_frame(ConnectionTag connection, ByteView frame) {
+  KeyExchange::Step step = key_exchange_.on_accepted_frame(connection, frame, now());
+  follow_keys();
+  return {std::move(step.answer), step.authentic};
+}
+
+void ReplicaNode::on_accepted_closed(ConnectionTag connection) {
+  key_exchange_.on_accepted_closed(connection);
+}
+
+void ReplicaNode::on_key_timer() {
+  std::vector<Outgoing> asks;
+  key_exchange_.on_tick(now(), asks);
+  for (Outgoing& ask : asks)
+    transport_.send_to_replica(ask.to, std::move(ask.frame));
+  follow_keys();
+}
+
+void ReplicaNode::follow_keys() {
+  for (const KeyEvent& event : key_exchange_.take_events())
+    log_key_event(log_, event);
+  key_timer_.arm(key_exchange_.next_timer());
 }
 
 // Carrying out an execution may finish others, and a finished one may ask for more: round after
@@ -142,9 +205,17 @@ void ReplicaNode::settle() {
       send(outgoing);
     for (Execution& execution : actions_.executions)
       executor_.submit(std::move(execution));
+    if (actions_.snapshot) executor_.submit_snapshot(++state_changes_, parts_);
+    if (actions_.restore) executor_.submit_restore(++state_changes_, parts_, actions_.restore->service);
+    const bool flushes = actions_.flush_parts;
     actions_.clear();
+    executor_.take_states(finished_states_);
     executor_.take(finished_);
-    if (finished_.empty()) break;
+    if (finished_.empty() && finished_states_.empty() && !flushes) break;
+    if (flushes) core_.on_parts_flushed(true, now(), actions_);
+    for (const Executor::FinishedState& finished : finished_states_)
+      on_finished_state(finished);
+    finished_states_.clear();
     for (Executor::Finished& finished : finished_) {
       core_.on_executed(finished.id, finished.status, std::move(finished.result), now(), actions_);
     }
@@ -153,6 +224,22 @@ void ReplicaNode::settle() {
   settling_ = false;
   timer_.arm(core_.next_timer());
   watch_state();
+}
+
+void ReplicaNode::on_finished_state(const Executor::FinishedState& finished) {
+  if (const auto* snapshot = std::get_if<Executor::FinishedSnapshot>(&finished)) {
+    if (!snapshot->root) {
+      log_.warning("snapshot-failed", {{"reason", snapshot->root.error().message}});
+    }
+    return core_.on_snapshot(snapshot->root ? *snapshot->root : Digest{}, now(), actions_);
+  }
+  const auto& restore = std::get<Executor::FinishedRestore>(finished);
+  if (!restore.restored) {
+    log_.warning("restore-failed", {{"reason", restore.restored.error().message}});
+  } else {
+    log_.info("state-restored");
+  }
+  core_.on_restored(restore.restored.has_value(), now(), actions_);
 }
 
 void ReplicaNode::send(Outgoing& outgoing) {
@@ -164,8 +251,8 @@ void ReplicaNode::send(Outgoing& outgoing) {
 }
 
 void ReplicaNode::watch_state() {
+  if (core_.state() == last_state_ && core_.view() == last_view_) return;
   const ReplicaStatus status = core_.status();
-  if (status.state == last_state_ && status.view == last_view_) return;
   last_state_ = status.state;
   last_view_ = status.view;
   switch (status.state) {
@@ -179,16 +266,26 @@ void ReplicaNode::watch_state() {
                                           {"primary", status.primary},
                                           {"last_executed", status.last_executed},
                                           {"last_stable", status.last_stable}});
-    case ReplicaState::needs_state_transfer:
     case ReplicaState::diverged:
-      const bool diverged = status.state == ReplicaState::diverged;
-      return log_.error(
-          diverged ? "diverged" : "needs-state-transfer",
-          {{"last_executed", status.last_executed}, {"last_stable", status.last_stable}});
+      return log_.error("diverged", {{"last_executed", status.last_executed},
+                                     {"last_stable", status.last_stable}});
   }
 }
 
+// Whose clock is wrong nobody can tell from two of them: both are named.
+void ReplicaNode::report_clock() {
+  const ReplicaCounters& counters = core_.counters();
+  const std::uint64_t refused =
+      counters.dropped[static_cast<std::size_t>(DropReason::time_refused)];
+  if (std::exchange(reported_times_refused_, refused) == refused) return;
+  const TimeRefusal& last = counters.last_time_refused;
+  log_.warning("clocks-differ", {{"primary", last.primary},
+                                 {"proposed", format_agreed_time(last.proposed)},
+                                 {"own", format_agreed_time(last.own)}});
+}
+
 void ReplicaNode::report_drops() {
+  report_clock();
   const DropCounters& dropped = core_.counters().dropped;
   for (std::size_t reason = 0; reason < dropped.size(); ++reason) {
     const std::uint64_t fresh = dropped[reason] - reported_drops_[reason];
@@ -204,14 +301,27 @@ void ReplicaNode::report_drops() {
   });
 }
 
+ReplicaParts ReplicaNode::parts() const {
+  return {.replica = identity_.config.id,
+          .group = identity_.group,
+          .settings = identity_.config.core,
+          .started_at = started_at_,
+          .now = now(),
+          .status = core_.status(),
+          .counters = core_.counters(),
+          .keys = key_exchange_.counters(),
+          .transport = transport_,
+          .executor = executor_,
+          .service = service_->counters(),
+          .metrics = metrics_ ? std::optional(metrics_->local_address()) : std::nullopt};
+}
+
 std::string ReplicaNode::status() const {
-  return status_json({.replica = identity_.config.id,
-                      .status = core_.status(),
-                      .counters = core_.counters(),
-                      .transport = transport_,
-                      .executor = executor_,
-                      .service = service_->counters()},
-                     identity_.group);
+  return status_json(parts());
+}
+
+std::string ReplicaNode::metrics() const {
+  return prometheus_text(parts());
 }
 
 std::string ReplicaNode::answer_admin(std::string_view request_line) const {

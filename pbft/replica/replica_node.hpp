@@ -19,12 +19,18 @@
 
 #include "base/admin_socket.hpp"
 #include "base/log.hpp"
+#include "http/metrics/metrics_server.hpp"
+#include "pbft/core/key_exchange.hpp"
+#include "pbft/core/memory_part_store.hpp"
 #include "pbft/core/replica.hpp"
 #include "pbft/replica/replica_config.hpp"
+#include "pbft/replica/replica_parts.hpp"
+#include "pbft/replica/system_inputs.hpp"
 #include "pbft/services/executor.hpp"
 #include "pbft/services/service.hpp"
 #include "pbft/transport/core_timer.hpp"
 #include "pbft/transport/replica_transport.hpp"
+#include "pbft/transport/system_entropy.hpp"
 
 namespace prophecy::pbft {
 
@@ -41,6 +47,8 @@ class ReplicaNode final : private ReplicaTransport::Handler {
 
   // One line of JSON.
   [[nodiscard]] std::string status() const;
+  // Prometheus' text format.
+  [[nodiscard]] std::string metrics() const;
 
  private:
   ReplicaNode(boost::asio::io_context& io, const ReplicaIdentity& identity, Acceptor acceptor,
@@ -50,28 +58,46 @@ class ReplicaNode final : private ReplicaTransport::Handler {
   bool on_frame(ByteView frame) override;
   void on_frames_end() override;
   void on_peer_state(NodeId peer, bool connected) override;
+  Frame on_link_key_frame(NodeId peer, ByteView frame) override;
+  KeyAnswer on_accepted_key_frame(ConnectionTag connection, ByteView frame) override;
+  void on_accepted_closed(ConnectionTag connection) override;
   void on_timer();
+  void on_key_timer();
+  void follow_keys();
   void settle();
+  void on_finished_state(const Executor::FinishedState& finished);
   void send(Outgoing& outgoing);
   void watch_state();
+  [[nodiscard]] ReplicaParts parts() const;
   void report_drops();
+  void report_clock();
   [[nodiscard]] std::string answer_admin(std::string_view request_line) const;
 
   const ReplicaIdentity& identity_;
   Logger& log_;
   std::unique_ptr<Service> service_;
   Executor executor_;
+  MemoryPartStore parts_;
+  SystemInputs inputs_;
+  SystemEntropy entropy_;
+  KeyExchange key_exchange_;
   Replica core_;
   ReplicaTransport transport_;
   CoreTimer timer_;
+  CoreTimer key_timer_;
   std::unique_ptr<AdminServer> admin_;
+  std::unique_ptr<http::MetricsServer> metrics_;
   ReplicaActions actions_;
   std::vector<Executor::Finished> finished_;
+  std::vector<Executor::FinishedState> finished_states_;
+  std::uint64_t state_changes_ = 0;  // snapshots and restores, to tell them apart
   bool settling_ = false;
   bool stopped_ = false;
+  TimePoint started_at_{};
   ReplicaState last_state_ = ReplicaState::normal;
   std::uint64_t last_view_ = 0;
   DropCounters reported_drops_{};
+  std::uint64_t reported_times_refused_ = 0;
   boost::asio::steady_timer report_timer_;
 };
 

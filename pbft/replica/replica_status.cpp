@@ -1,6 +1,10 @@
 #include "pbft/replica/replica_status.hpp"
 
+#include <cmath>
+
 #include <nlohmann/json.hpp>
+
+#include "pbft/replica/suspicion.hpp"
 
 namespace prophecy::pbft {
 
@@ -26,7 +30,20 @@ Json core_json(const ReplicaCounters& counters) {
           {"contents_fetched", counters.contents_fetched},
           {"view_changes_started", counters.view_changes_started},
           {"views_entered", counters.views_entered},
-          {"result_divergences", counters.result_divergences}};
+          {"reply_divergences", counters.reply_divergences},
+          {"state_divergences", counters.state_divergences},
+          {"states_restored", counters.states_restored},
+          {"restores_failed", counters.restores_failed},
+          {"snapshots_failed", counters.snapshots_failed},
+          {"parts_fetched", counters.parts_fetched},
+          {"parts_served", counters.parts_served}};
+}
+
+Json keys_json(const KeyExchangeCounters& counters) {
+  return {{"made", counters.keys_made},   {"learnt", counters.keys_learnt},
+          {"asked", counters.asked},      {"told", counters.told},
+          {"dropped", counters.dropped},  {"wrong_keys", counters.wrong_keys},
+          {"refusals", counters.refusals}};
 }
 
 Json drops_json(const DropCounters& dropped) {
@@ -37,11 +54,45 @@ Json drops_json(const DropCounters& dropped) {
   return json;
 }
 
+Json view_changes_json(const ReplicaCounters& counters) {
+  Json json = Json::object();
+  for (std::size_t cause = 1; cause < kViewChangeCauseCount; ++cause) {
+    json[std::string(to_string(static_cast<ViewChangeCause>(cause)))] =
+        counters.view_changes_by_cause[cause];
+  }
+  return json;
+}
+
+// Seconds in steps of 0.1; null for never.
+Json seconds_since(TimePoint then, TimePoint now) {
+  if (then == TimePoint::min()) return nullptr;
+  return std::round(std::chrono::duration<double>(now - then).count() * 10) / 10;
+}
+
+Json peer_json(const ReplicaParts& parts, const PeerStanding& peer) {
+  const TransportCounters& sent = parts.transport.counters_to(peer.replica);
+  return {{"id", peer.replica},
+          {"address", to_string(parts.group.replicas[peer.replica].address)},
+          {"connected", parts.transport.connected(peer.replica)},
+          {"view", peer.view},
+          {"last_ordered", peer.last_ordered},
+          {"last_stable", peer.last_stable},
+          {"behind", peer.behind},
+          {"silent_seconds", seconds_since(peer.heard_at, parts.now)},
+          {"bytes_sent", sent.bytes_sent},
+          {"queued_bytes", parts.transport.queued_bytes_to(peer.replica)},
+          {"views_failed", peer.views_failed},
+          {"dropped", drops_json(peer.dropped)},
+          {"dropped_in_its_name", drops_json(peer.dropped_in_its_name)},
+          {"suspected", suspicions(peer, parts.settings, parts.started_at, parts.now)}};
+}
+
 Json progress_json(const ReplicaStatus& status) {
   return {{"last_proposed", status.last_proposed},
           {"last_ordered", status.last_ordered},
           {"last_executed", status.last_executed},
           {"last_stable", status.last_stable},
+          {"lag", status.lag},
           {"log_batches", status.log_batches},
           {"log_bytes", status.log_bytes},
           {"queued_requests", status.queued_requests},
@@ -74,7 +125,8 @@ Json executor_json(const Executor& executor) {
           {"ordered", counters.ordered},
           {"unordered", counters.unordered},
           {"refused_unordered_write", counters.refused_unordered_write},
-          {"refused_overload", counters.refused_overload}};
+          {"refused_overload", counters.refused_overload},
+          {"refused_without_state", counters.refused_without_state}};
 }
 
 Json service_json(const ServiceCounters& counters) {
@@ -86,33 +138,37 @@ Json service_json(const ServiceCounters& counters) {
           {"origin_timeouts", counters.origin_timeouts},
           {"origin_malformed", counters.origin_malformed},
           {"repeated", counters.repeated},
-          {"uncertain_writes", counters.uncertain_writes}};
+          {"uncertain_writes", counters.uncertain_writes},
+          {"given_up", counters.given_up},
+          {"snapshots", counters.snapshots},
+          {"snapshots_failed", counters.snapshots_failed},
+          {"restores", counters.restores},
+          {"restores_failed", counters.restores_failed}};
 }
 
 }  // namespace
 
-std::string status_json(const ReplicaParts& parts, const GroupFile& group) {
+std::string status_json(const ReplicaParts& parts) {
   Json peers = Json::array();
-  for (NodeId peer = 0; peer < group.replicas.size(); ++peer) {
-    if (peer == parts.replica) continue;
-    peers.push_back({{"id", peer},
-                     {"address", to_string(group.replicas[peer].address)},
-                     {"connected", parts.transport.connected(peer)}});
-  }
-  const Json json{{"replica", parts.replica},
-                  {"version", PROPHECY_VERSION},
-                  {"group", to_hex(group.id)},
-                  {"state", to_string(parts.status.state)},
-                  {"view", parts.status.view},
-                  {"primary", parts.status.primary},
-                  {"view_change_cause", to_string(parts.status.view_change_cause)},
-                  {"peers", peers},
-                  {"progress", progress_json(parts.status)},
-                  {"core", core_json(parts.counters)},
-                  {"dropped", drops_json(parts.counters.dropped)},
-                  {"transport", transport_json(parts.transport)},
-                  {"executor", executor_json(parts.executor)},
-                  {"service", service_json(parts.service)}};
+  for (const PeerStanding& peer : parts.status.peers)
+    peers.push_back(peer_json(parts, peer));
+  Json json{{"replica", parts.replica},
+            {"version", PROPHECY_VERSION},
+            {"group", to_hex(parts.group.id)},
+            {"state", to_string(parts.status.state)},
+            {"view", parts.status.view},
+            {"primary", parts.status.primary},
+            {"view_change_cause", to_string(parts.status.view_change_cause)},
+            {"peers", peers},
+            {"progress", progress_json(parts.status)},
+            {"core", core_json(parts.counters)},
+            {"view_changes", view_changes_json(parts.counters)},
+            {"dropped", drops_json(parts.counters.dropped)},
+            {"keys", keys_json(parts.keys)},
+            {"transport", transport_json(parts.transport)},
+            {"executor", executor_json(parts.executor)},
+            {"service", service_json(parts.service)}};
+  if (parts.metrics) json["metrics"] = to_string(*parts.metrics);
   return json.dump();
 }
 

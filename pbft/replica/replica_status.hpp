@@ -3,25 +3,11 @@
 
 #include <string>
 
-#include "pbft/core/counters.hpp"
-#include "pbft/group_file.hpp"
-#include "pbft/services/executor.hpp"
-#include "pbft/services/service.hpp"
-#include "pbft/transport/replica_transport.hpp"
+#include "pbft/replica/replica_parts.hpp"
 
 namespace prophecy::pbft {
 
-// References to the parts of a running node, for the length of one call.
-struct ReplicaParts {
-  NodeId replica = 0;
-  ReplicaStatus status;
-  const ReplicaCounters& counters;
-  const ReplicaTransport& transport;
-  const Executor& executor;
-  const ServiceCounters& service;
-};
-
 // One line of JSON.
-[[nodiscard]] std::string status_json(const ReplicaParts& parts, const GroupFile& group);
+[[nodiscard]] std::string status_json(const ReplicaParts& parts);
 
 }  // namespace prophecy::pbft

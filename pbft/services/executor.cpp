@@ -7,52 +7,130 @@
 
 namespace prophecy::pbft {
 
+namespace {
+
+template <class T>
+void move_behind(std::vector<T>& from, std::vector<T>& out) {
+  out.insert(out.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
+  from.clear();
+}
+
+}  // namespace
+
 Executor::Executor(Service& service, const ExecutorSettings& settings,
                    std::function<void()> on_finished)
     : service_(service), settings_(settings), on_finished_(std::move(on_finished)) {}
 
 void Executor::submit(Execution execution) {
-  const bool outermost = !std::exchange(inside_, true);
-  if (execution.read_only) {
-    submit_unordered(execution);
-  } else {
+  if (!execution.read_only) {
     ++counters_.ordered;
-    waiting_.push_back(std::move(execution));
-    if (outermost) begin_ready();
+    return enqueue(std::move(execution));
   }
+  const bool outermost = !std::exchange(inside_, true);
+  submit_unordered(execution);
   if (outermost) inside_ = false;
+}
+
+void Executor::submit_snapshot(std::uint64_t id, PartStore& parts) {
+  enqueue(Snapshot{id, &parts});
+}
+
+void Executor::submit_restore(std::uint64_t id, const PartStore& parts, const Digest& root) {
+  const bool outermost = !std::exchange(inside_, true);
+  give_up_waiting();
+  state_ = State::to_be_replaced;
+  waiting_.push_back(Restore{id, &parts, root});
+  // A snapshot or a restore that runs is waited for; what it makes of the state is replaced.
+  if (exclusive_ == Exclusive::write || reads_running_ + unordered_running_ > 0) {
+    service_.give_up();
+  }
+  if (outermost) {
+    begin_ready();
+    inside_ = false;
+  }
+}
+
+void Executor::enqueue(Waiting waiting) {
+  const bool outermost = !std::exchange(inside_, true);
+  waiting_.push_back(std::move(waiting));
+  if (outermost) {
+    begin_ready();
+    inside_ = false;
+  }
+}
+
+void Executor::give_up_waiting() {
+  for (const Waiting& waiting : std::exchange(waiting_, {})) {
+    if (const auto* execution = std::get_if<Execution>(&waiting)) {
+      refuse_without_state(execution->id);
+    } else if (const auto* snapshot = std::get_if<Snapshot>(&waiting)) {
+      finished_states_.emplace_back(FinishedSnapshot{
+          snapshot->id, Error{ErrorKind::unavailable, "the state is being replaced"}});
+    } else {
+      finished_states_.emplace_back(
+          FinishedRestore{std::get<Restore>(waiting).id,
+                          Error{ErrorKind::unavailable, "another restore has taken its place"}});
+    }
+  }
 }
 
 void Executor::submit_unordered(const Execution& execution) {
   ++counters_.unordered;
   if (!service_.is_read(execution.operation)) {
     ++counters_.refused_unordered_write;
+  } else if (state_ != State::held) {
+    ++counters_.refused_without_state;
   } else if (unordered_running_ >= settings_.unordered_reads_max) {
     ++counters_.refused_overload;
   } else {
     begin(execution, Kind::unordered_read);
     return;
   }
-  finished_.push_back({execution.id, ExecutionStatus::unavailable, {}});
+  refuse(execution.id);
+}
+
+void Executor::refuse(std::uint64_t id) {
+  finished_.push_back({id, ExecutionStatus::unavailable, {}});
+}
+
+void Executor::refuse_without_state(std::uint64_t id) {
+  ++counters_.refused_without_state;
+  refuse(id);
+}
+
+bool Executor::may_begin(const Waiting& waiting) const {
+  if (exclusive_ != Exclusive::none) return false;
+  if (const auto* execution = std::get_if<Execution>(&waiting)) {
+    const bool is_read = service_.is_read(execution->operation);
+    return is_read ? reads_running_ < settings_.reads_in_flight_max : reads_running_ == 0;
+  }
+  if (std::holds_alternative<Snapshot>(waiting)) return reads_running_ == 0;
+  return reads_running_ + unordered_running_ == 0;
 }
 
 void Executor::begin_ready() {
-  while (!waiting_.empty() && !write_running_) {
-    const bool is_read = service_.is_read(waiting_.front().operation);
-    if (is_read ? reads_running_ >= settings_.reads_in_flight_max : reads_running_ > 0) return;
-    const Execution execution = std::move(waiting_.front());
+  while (!waiting_.empty() && may_begin(waiting_.front())) {
+    const Waiting next = std::move(waiting_.front());
     waiting_.pop_front();
-    begin(execution, is_read ? Kind::ordered_read : Kind::ordered_write);
+    if (const auto* execution = std::get_if<Execution>(&next)) {
+      const bool is_read = service_.is_read(execution->operation);
+      begin(*execution, is_read ? Kind::ordered_read : Kind::ordered_write);
+    } else if (const auto* snapshot = std::get_if<Snapshot>(&next)) {
+      begin(*snapshot);
+    } else {
+      begin(std::get<Restore>(next));
+    }
   }
 }
 
 void Executor::begin(const Execution& execution, Kind kind) {
+  if (state_ == State::lost) return refuse_without_state(execution.id);
   switch (kind) {
     case Kind::ordered_read:
       ++reads_running_;
       break;
     case Kind::ordered_write:
-      write_running_ = true;
+      exclusive_ = Exclusive::write;
       break;
     case Kind::unordered_read:
       ++unordered_running_;
@@ -80,6 +158,25 @@ void Executor::begin(const Execution& execution, Kind kind) {
   service_.execute(execution, done());
 }
 
+void Executor::begin(const Snapshot& snapshot) {
+  if (state_ == State::lost) {
+    finished_states_.emplace_back(FinishedSnapshot{
+        snapshot.id, Error{ErrorKind::unavailable, "the state is lost: its restore has failed"}});
+    return;
+  }
+  exclusive_ = Exclusive::snapshot;
+  service_.snapshot(*snapshot.parts, [this, id = snapshot.id](Result<Digest> root) {
+    finish_snapshot(id, std::move(root));
+  });
+}
+
+void Executor::begin(const Restore& restore) {
+  exclusive_ = Exclusive::restore;
+  service_.restore(*restore.parts, restore.root, [this, id = restore.id](Result<> restored) {
+    finish_restore(id, std::move(restored));
+  });
+}
+
 void Executor::finish(std::uint64_t id, Kind kind, ExecutionStatus status, Bytes result) {
   switch (kind) {
     case Kind::ordered_read:
@@ -87,8 +184,7 @@ void Executor::finish(std::uint64_t id, Kind kind, ExecutionStatus status, Bytes
       --reads_running_;
       break;
     case Kind::ordered_write:
-      ASSERT(write_running_);
-      write_running_ = false;
+      end_exclusive(Exclusive::write);
       break;
     case Kind::unordered_read:
       ASSERT(unordered_running_ > 0);
@@ -96,6 +192,29 @@ void Executor::finish(std::uint64_t id, Kind kind, ExecutionStatus status, Bytes
       break;
   }
   finished_.push_back({id, status, std::move(result)});
+  go_on();
+}
+
+void Executor::finish_snapshot(std::uint64_t id, Result<Digest> root) {
+  end_exclusive(Exclusive::snapshot);
+  finished_states_.emplace_back(FinishedSnapshot{id, std::move(root)});
+  go_on();
+}
+
+void Executor::finish_restore(std::uint64_t id, Result<> restored) {
+  end_exclusive(Exclusive::restore);
+  const bool another_waits = !waiting_.empty() && std::holds_alternative<Restore>(waiting_.front());
+  if (!another_waits) state_ = restored.has_value() ? State::held : State::lost;
+  finished_states_.emplace_back(FinishedRestore{id, std::move(restored)});
+  go_on();
+}
+
+void Executor::end_exclusive(Exclusive what) {
+  ASSERT(exclusive_ == what);
+  exclusive_ = Exclusive::none;
+}
+
+void Executor::go_on() {
   if (inside_) return;
   inside_ = true;
   begin_ready();
@@ -104,9 +223,11 @@ void Executor::finish(std::uint64_t id, Kind kind, ExecutionStatus status, Bytes
 }
 
 void Executor::take(std::vector<Finished>& out) {
-  out.insert(out.end(), std::make_move_iterator(finished_.begin()),
-             std::make_move_iterator(finished_.end()));
-  finished_.clear();
+  move_behind(finished_, out);
+}
+
+void Executor::take_states(std::vector<FinishedState>& out) {
+  move_behind(finished_states_, out);
 }
 
 }  // namespace prophecy::pbft

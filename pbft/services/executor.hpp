@@ -4,10 +4,17 @@
 //     finished, and everything after it waits for the write;
 //   - reads between two writes run at the same time;
 //   - reads outside the order (PBFT's read-only optimisation) run at once. One that is no read is
-//     answered `unavailable`: a client cannot slip a write past the agreement.
+//     answered `unavailable`: a client cannot slip a write past the agreement;
+//   - a snapshot waits like a write, and is waited for; reads outside the order go on beside it;
+//   - a restore replaces the state, so nothing is begun any more for what came before it: that is
+//     answered `unavailable`, and snapshots that wait fail. It begins when all that runs has ended.
+//     Reads outside the order are unavailable until it has succeeded. One that fails leaves no
+//     state worth executing on: ordered executions are unavailable too, and snapshots fail, until
+//     another one succeeds.
 //
-// Finished executions are collected, not called back: the node takes them out with take(), so that
-// a service that answers at once cannot re-enter the core.
+// What has finished is collected, not called back: the node takes it out, so that a service that
+// answers at once cannot re-enter the core. Snapshots and restores are to be taken out before
+// executions: a failed restore explains what is unavailable behind it.
 //
 // Single-threaded.
 #pragma once
@@ -15,6 +22,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <variant>
 #include <vector>
 
 #include "pbft/services/service.hpp"
@@ -31,6 +39,7 @@ struct ExecutorCounters {
   std::uint64_t unordered = 0;
   std::uint64_t refused_unordered_write = 0;
   std::uint64_t refused_overload = 0;
+  std::uint64_t refused_without_state = 0;  // because of a restore that waits, runs or has failed
 };
 
 class Executor {
@@ -40,37 +49,80 @@ class Executor {
     ExecutionStatus status = ExecutionStatus::done;
     Bytes result;
   };
+  struct FinishedSnapshot {
+    std::uint64_t id = 0;
+    Result<Digest> root;
+  };
+  struct FinishedRestore {
+    std::uint64_t id = 0;
+    Result<> restored;
+  };
+  using FinishedState = std::variant<FinishedSnapshot, FinishedRestore>;
 
-  // `on_finished` is called, when something finished outside submit() and take(), to say that
-  // take() has something to give.
+  // `on_finished` is called, when something finished outside of a call of this class, to say that
+  // there is something to take.
   Executor(Service& service, const ExecutorSettings& settings, std::function<void()> on_finished);
 
   void submit(Execution execution);
-  // Moves what has finished behind the elements of `out`.
+  // The caller chooses the ids. `parts` is used until the end has been taken.
+  void submit_snapshot(std::uint64_t id, PartStore& parts);
+  void submit_restore(std::uint64_t id, const PartStore& parts, const Digest& root);
+
+  // Move what has finished behind the elements of `out`.
   void take(std::vector<Finished>& out);
+  void take_states(std::vector<FinishedState>& out);
 
   [[nodiscard]] std::size_t waiting() const { return waiting_.size(); }
-  [[nodiscard]] std::size_t running() const { return reads_running_ + (write_running_ ? 1 : 0); }
+  [[nodiscard]] std::size_t running() const {
+    return reads_running_ + (exclusive_ == Exclusive::none ? 0 : 1);
+  }
   [[nodiscard]] const ExecutorCounters& counters() const { return counters_; }
 
  private:
   enum class Kind : std::uint8_t { ordered_read, ordered_write, unordered_read };
+  // What runs without any other ordered thing beside it.
+  enum class Exclusive : std::uint8_t { none, write, snapshot, restore };
+  // Whether there is a state to execute on.
+  enum class State : std::uint8_t { held, to_be_replaced, lost };
+  struct Snapshot {
+    std::uint64_t id = 0;
+    PartStore* parts = nullptr;
+  };
+  struct Restore {
+    std::uint64_t id = 0;
+    const PartStore* parts = nullptr;
+    Digest root{};
+  };
+  using Waiting = std::variant<Execution, Snapshot, Restore>;
 
+  void enqueue(Waiting waiting);
+  void give_up_waiting();
   void begin_ready();
+  [[nodiscard]] bool may_begin(const Waiting& waiting) const;
   void begin(const Execution& execution, Kind kind);
+  void begin(const Snapshot& snapshot);
+  void begin(const Restore& restore);
   void finish(std::uint64_t id, Kind kind, ExecutionStatus status, Bytes result);
+  void finish_snapshot(std::uint64_t id, Result<Digest> root);
+  void finish_restore(std::uint64_t id, Result<> restored);
+  void refuse(std::uint64_t id);
+  void refuse_without_state(std::uint64_t id);
+  void end_exclusive(Exclusive what);
+  void go_on();
   void submit_unordered(const Execution& execution);
 
   Service& service_;
   ExecutorSettings settings_;
   std::function<void()> on_finished_;
   ExecutorCounters counters_;
-  std::deque<Execution> waiting_;
+  std::deque<Waiting> waiting_;
   std::size_t reads_running_ = 0;
   std::size_t unordered_running_ = 0;
-  bool write_running_ = false;
+  Exclusive exclusive_ = Exclusive::none;
+  State state_ = State::held;
   bool inside_ = false;  // in submit() or begin_ready(): the caller will take() anyway
   std::vector<Finished> finished_;
+  std::vector<FinishedState> finished_states_;
 };
 
 }  // namespace prophecy::pbft

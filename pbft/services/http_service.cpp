@@ -4,6 +4,10 @@
 #include <utility>
 
 #include "base/assert.hpp"
+#include "pbft/services/no_state.hpp"
+#include "pbft/services/origin_request.hpp"
+#include "pbft/services/state/command_state.hpp"
+#include "pbft/services/state/folder_state.hpp"
 
 namespace prophecy::pbft {
 
@@ -15,6 +19,7 @@ namespace {
 constexpr std::uint32_t kRepeatsMax = 3;
 constexpr Duration kRepeatPauseMin = milliseconds(20);
 constexpr Duration kRepeatPauseMax = seconds(1);
+constexpr Duration kProbePause = milliseconds(200);
 
 // Wider than what a sketcher lets through: the limits that clients meet are the sketcher's.
 constexpr std::size_t kTargetBytesMax = 256 << 10;
@@ -37,6 +42,19 @@ bool is_unsent(ExchangeEnd end) {
   return end == ExchangeEnd::not_sent || end == ExchangeEnd::overloaded;
 }
 
+std::unique_ptr<StateKeeper> make_state(boost::asio::io_context& io,
+                                        const StateSettings& settings) {
+  switch (settings.kind) {
+    case StateKind::stateless:
+      return nullptr;
+    case StateKind::directory:
+      return std::make_unique<StateKeeper>(io, std::make_unique<FolderState>(settings.folder));
+    case StateKind::command:
+      return std::make_unique<StateKeeper>(io, std::make_unique<CommandState>(settings.command));
+  }
+  UNREACHABLE();
+}
+
 Duration tick_for(const OriginTimes& times) {
   const Duration shortest = std::min({times.connect, times.answer, times.idle});
   return std::clamp<Duration>(shortest / 8, milliseconds(5), milliseconds(250));
@@ -47,11 +65,12 @@ Duration tick_for(const OriginTimes& times) {
 struct HttpService::Job {
   explicit Job(http::OriginHandler& handler) : exchange(handler) {}
   http::ExchangeRequest request;
-  std::shared_ptr<const Bytes> storage;  // keeps request.wire
+  std::string wire;  // keeps request.wire
   OriginExchange exchange;
   Done done;
   bool is_read = false;
   bool is_idempotent = false;
+  bool is_given_up = false;      // not to be sent again
   std::uint32_t times_sent = 0;  // at least in part
 };
 
@@ -71,7 +90,13 @@ HttpService::HttpService(boost::asio::io_context& io, const HttpServiceSettings&
                       .body_bytes_max = settings.operation_bytes_max},
       request_parser_(request_, request_limits_),
       repeat_timer_(io),
-      repeat_pause_(kRepeatPauseMin) {
+      repeat_pause_(kRepeatPauseMin),
+      state_(make_state(io, settings.state)),
+      probe_(*this),
+      // The one request that is about no resource.
+      probe_text_("OPTIONS * HTTP/1.1\r\nhost: " + to_string(settings.origin.address) + "\r\n\r\n"),
+      probe_timer_(io) {
+  pool_.on_state([this](bool up) { on_pool_state(up); });
   ticker_.start();
 }
 
@@ -83,19 +108,18 @@ bool HttpService::is_read(ByteView operation) const {
 }
 
 void HttpService::execute(const Execution& execution, Done done) {
-  const std::string_view wire = as_text(execution.operation);
-  if (!parses(request_parser_, wire)) {
+  if (!parses(request_parser_, as_text(execution.operation))) {
     ++counters_.malformed;
     done(ExecutionStatus::done, made_answer(400, "The operation is not an HTTP request.\n"));
     return;
   }
   auto owned = std::make_unique<Job>(static_cast<http::OriginHandler&>(*this));
   Job& job = *owned;
-  job.storage = execution.storage;
+  job.wire = origin_request(execution);
   job.done = std::move(done);
   job.is_read = http::is_read_method(request_.method);
   job.is_idempotent = http::is_idempotent_method(request_.method);
-  job.request.wire = wire;
+  job.request.wire = job.wire;
   job.request.answers_head = request_.method == "HEAD";
   // A kept-alive connection that breaks under a write leaves it open whether it was carried out.
   job.request.fresh_connection = !job.is_read;
@@ -103,10 +127,95 @@ void HttpService::execute(const Execution& execution, Done done) {
   // of an answer would be agreed on as the answer to another request.
   job.request.repeat_when_stale = job.is_read;
   jobs_.emplace(&job.exchange, std::move(owned));
-  pool_.start(job.exchange, job.request);
+  send(job);
+}
+
+void HttpService::send(Job& job) {
+  if (trust_ == OriginTrust::trusted) return pool_.start(job.exchange, job.request);
+  if (job.is_read) finish(job, ExecutionStatus::unavailable, {});
+}
+
+void HttpService::snapshot(PartStore& parts, SnapshotDone done) {
+  ++counters_.snapshots;
+  if (!state_) return snapshot_no_state(parts, done);
+  state_->snapshot(parts, [this, done = std::move(done)](Result<Digest> root) {
+    if (!root) ++counters_.snapshots_failed;
+    done(std::move(root));
+  });
+}
+
+void HttpService::restore(const PartStore& parts, const Digest& root, RestoreDone done) {
+  ++counters_.restores;
+  RestoreDone counted = [this, done = std::move(done)](Result<> restored) {
+    on_restored(done, std::move(restored));
+  };
+  if (!state_) return restore_no_state(root, counted);
+  state_->restore(parts, root, std::move(counted));
+}
+
+void HttpService::on_restored(const RestoreDone& done, Result<> restored) {
+  if (!restored) ++counters_.restores_failed;
+  // An origin that is away has still to come back, and may do so with another state than this.
+  if (restored && trust_ == OriginTrust::returned) trust_ = OriginTrust::trusted;
+  done(std::move(restored));
+}
+
+void HttpService::trust() {
+  probe_timer_.cancel();
+  probe_.cancel();
+  trust_ = OriginTrust::trusted;
+  std::vector<Job*> waiting;
+  for (const auto& [exchange, job] : jobs_) {
+    if (!exchange->active()) waiting.push_back(job.get());
+  }
+  repeat_timer_.cancel();
+  for (Job* job : waiting)
+    send(*job);
+}
+
+void HttpService::on_pool_state(bool up) {
+  if (on_state_) on_state_(up);
+  if (up || !state_ || !on_return_ || trust_ != OriginTrust::trusted) return;
+  trust_ = OriginTrust::away;
+  probe_later();
+}
+
+void HttpService::probe_later() {
+  probe_timer_.expires_after(kProbePause);
+  probe_timer_.async_wait([this](const boost::system::error_code& error) {
+    if (error || trust_ != OriginTrust::away || probe_.active()) return;
+    http::ExchangeRequest request;
+    request.wire = probe_text_;
+    request.fresh_connection = true;
+    pool_.start(probe_, request);
+  });
+}
+
+void HttpService::on_probe_end(ExchangeEnd end) {
+  if (trust_ != OriginTrust::away) return;
+  const bool is_back = end == ExchangeEnd::answered || end == ExchangeEnd::malformed ||
+                       end == ExchangeEnd::too_large;
+  if (!is_back) return probe_later();
+  trust_ = OriginTrust::returned;
+  on_return_();
+}
+
+// What is on its way is waited for: no more than the answer time-out. A write that waits to be sent
+// again ends here.
+void HttpService::give_up() {
+  std::vector<Job*> idle;
+  for (const auto& [exchange, job] : jobs_) {
+    job->is_given_up = true;
+    if (!exchange->active()) idle.push_back(job.get());
+  }
+  repeat_timer_.cancel();
+  for (Job* job : idle)
+    finish_given_up(*job);
 }
 
 void HttpService::stop() {
+  if (state_) state_->stop();
+  probe_timer_.cancel();
   ticker_.stop();
   pool_.stop();
   repeat_timer_.cancel();
@@ -115,6 +224,7 @@ void HttpService::stop() {
 
 void HttpService::on_exchange_end(OriginExchange& exchange, ExchangeEnd end,
                                   http::Response& response) {
+  if (&exchange == &probe_) return on_probe_end(end);
   const auto entry = jobs_.find(&exchange);
   ASSERT(entry != jobs_.end());
   Job& job = *entry->second;
@@ -172,6 +282,7 @@ void HttpService::handle_answer(Job& job, const http::Response& response) {
 }
 
 void HttpService::handle_failed_write(Job& job, ExchangeEnd end) {
+  if (job.is_given_up) return finish_given_up(job);
   if (is_unsent(end)) {
     repeat_later(job);
     return;
@@ -187,10 +298,11 @@ void HttpService::handle_failed_write(Job& job, ExchangeEnd end) {
 
 void HttpService::repeat(Job& job) {
   ++counters_.repeated;
-  pool_.start(job.exchange, job.request);
+  send(job);
 }
 
 void HttpService::repeat_later(Job& job) {
+  if (trust_ != OriginTrust::trusted) return;  // a restore or trust() ends its waiting
   repeat_timer_.expires_after(repeat_pause_);
   repeat_pause_ = std::min(repeat_pause_ * 2, kRepeatPauseMax);
   repeat_timer_.async_wait(
@@ -206,6 +318,11 @@ void HttpService::finish(Job& job, ExecutionStatus status, Bytes result) {
   const Done done = std::move(job.done);
   jobs_.erase(&job.exchange);
   done(status, std::move(result));
+}
+
+void HttpService::finish_given_up(Job& job) {
+  ++counters_.given_up;
+  finish(job, ExecutionStatus::unavailable, {});
 }
 
 void HttpService::finish_uncertain(Job& job) {

@@ -1,6 +1,7 @@
 // Runs agreed operations on an unmodified HTTP origin. An operation is the text of one HTTP/1.1
-// request; its result is the encoded canonical form of the origin's answer (sketch::encode), so
-// that the group agrees on exactly what a client will receive.
+// request, which the origin gets as pbft/services/origin_request.hpp says. Its result is the
+// encoded canonical form of the origin's answer (sketch::encode), so that the group agrees on
+// exactly what a client will receive.
 //
 // When the origin fails:
 //
@@ -18,6 +19,15 @@
 // Writes never travel on a kept-alive connection, so that an origin which closes idle connections
 // does not make them uncertain.
 //
+// An origin that took no connection for a while may come back with another state (OriginTrust):
+//
+//      trusted --- a connection was not taken ---> away --- it answers again ---> returned
+//         ^                                                                          |
+//         +---------- a restore has succeeded, or trust() ---------------------------+
+//
+// Unless it is trusted nothing is sent to it: reads are unavailable, writes wait. That is so only
+// where its state is the group's concern, and somebody has asked to be told (on_return()).
+//
 // Single-threaded. Its io_context must not run any more once the service is destroyed.
 #pragma once
 
@@ -30,6 +40,8 @@
 #include "base/timeout_ticker.hpp"
 #include "http/client/origin_pool.hpp"
 #include "pbft/services/service.hpp"
+#include "pbft/services/state/state_keeper.hpp"
+#include "pbft/services/state/state_settings.hpp"
 #include "sketch/answer_form.hpp"
 #include "sketch/profile.hpp"
 
@@ -45,9 +57,12 @@ struct HttpServiceSettings {
   NodeId replica = 0;
   http::OriginSettings origin;
   OriginTimes times;
+  StateSettings state;
   std::size_t operation_bytes_max = 0;  // required
   std::size_t result_bytes_max = 0;     // required; of an encoded answer
 };
+
+enum class OriginTrust : std::uint8_t { trusted, away, returned };
 
 class HttpService final : public Service, private http::OriginHandler {
  public:
@@ -58,21 +73,39 @@ class HttpService final : public Service, private http::OriginHandler {
 
   [[nodiscard]] bool is_read(ByteView operation) const override;
   void execute(const Execution& execution, Done done) override;
+  void snapshot(PartStore& parts, SnapshotDone done) override;
+  void restore(const PartStore& parts, const Digest& root, RestoreDone done) override;
+  void give_up() override;
   void stop() override;
 
-  [[nodiscard]] http::OriginPool& origin() { return pool_; }
+  // Called when the origin stops taking connections (false), and when it answers again (true).
+  void on_origin_state(std::function<void(bool up)> callback) { on_state_ = std::move(callback); }
+  // Called when the origin is back, and not trusted: to be followed by a restore of the last state
+  // that is certain, behind which what came after it is executed once more; or by trust().
+  void on_return(std::function<void()> callback) { on_return_ = std::move(callback); }
+  // Executions go on, on the state that the origin has.
+  void trust();
+
+  [[nodiscard]] OriginTrust trust_in_origin() const { return trust_; }
+  [[nodiscard]] const http::OriginPool& origin() const { return pool_; }
 
  private:
   struct Job;
 
   void on_exchange_end(http::OriginExchange& exchange, http::ExchangeEnd end,
                        http::Response& response) override;
+  void on_pool_state(bool up);
+  void probe_later();
+  void on_probe_end(http::ExchangeEnd end);
+  void on_restored(const RestoreDone& done, Result<> restored);
+  void send(Job& job);
   void count(http::ExchangeEnd end);
   void handle_answer(Job& job, const http::Response& response);
   void handle_failed_write(Job& job, http::ExchangeEnd end);
   void repeat(Job& job);
   void repeat_later(Job& job);
   void finish(Job& job, ExecutionStatus status, Bytes result);
+  void finish_given_up(Job& job);
   void finish_uncertain(Job& job);
   [[nodiscard]] Bytes made_answer(std::uint16_t status, std::string_view text);
 
@@ -87,6 +120,13 @@ class HttpService final : public Service, private http::OriginHandler {
   std::unordered_map<http::OriginExchange*, std::unique_ptr<Job>> jobs_;
   boost::asio::steady_timer repeat_timer_;  // of the one write that runs
   Duration repeat_pause_;
+  std::unique_ptr<StateKeeper> state_;  // null: stateless
+  std::function<void(bool)> on_state_;
+  std::function<void()> on_return_;
+  OriginTrust trust_ = OriginTrust::trusted;
+  http::OriginExchange probe_;  // asks an origin that is away whether it is back
+  std::string probe_text_;
+  boost::asio::steady_timer probe_timer_;
 };
 
 }  // namespace prophecy::pbft

@@ -2,6 +2,9 @@
 // at once or later, in any order; the Executor sees to it that it never holds a write beside
 // anything else.
 //
+// Its state can be taken out as a tree of parts and put back. Neither stops the event loop for
+// longer than an execution does: long work belongs on a thread of the service's own.
+//
 // Single-threaded.
 #pragma once
 
@@ -9,7 +12,9 @@
 #include <functional>
 
 #include "base/bytes.hpp"
+#include "base/error.hpp"
 #include "pbft/core/actions.hpp"
+#include "pbft/core/part_store.hpp"
 
 namespace prophecy::pbft {
 
@@ -24,12 +29,19 @@ struct ServiceCounters {
   std::uint64_t origin_malformed = 0;  // answers that are not HTTP, too large, or inadmissible
   std::uint64_t repeated = 0;          // requests sent again
   std::uint64_t uncertain_writes = 0;  // writes of which nobody knows whether they took effect
+  std::uint64_t given_up = 0;          // executions ended because a restore was to come
+  std::uint64_t snapshots = 0;
+  std::uint64_t snapshots_failed = 0;
+  std::uint64_t restores = 0;
+  std::uint64_t restores_failed = 0;
 };
 
 class Service {
  public:
   // Small enough a capture ([this, id]) keeps it free of allocations.
   using Done = std::function<void(ExecutionStatus status, Bytes result)>;
+  using SnapshotDone = std::function<void(Result<Digest> root)>;
+  using RestoreDone = std::function<void(Result<> restored)>;
 
   virtual ~Service() = default;
 
@@ -37,7 +49,21 @@ class Service {
   [[nodiscard]] virtual bool is_read(ByteView operation) const = 0;
   // `execution.storage` keeps the operation; a service that answers later keeps a copy of it.
   virtual void execute(const Execution& execution, Done done) = 0;
-  // No Done is called after this.
+
+  // Puts the state into `parts`, children first, and yields the root's digest. Equal states of
+  // correct services have equal roots. Requires that no ordered execution runs, and that none
+  // begins before `done`; reads outside the order may. `parts` is used until `done`.
+  virtual void snapshot(PartStore& parts, SnapshotDone done) = 0;
+  // Makes the state what `root` says; a snapshot would yield the same root afterwards. Requires
+  // that all parts below the root are held, and that nothing runs or begins before `done`. What the
+  // parts say may be anything: it is checked. After a failure the state is undefined, and another
+  // restore may mend it.
+  virtual void restore(const PartStore& parts, const Digest& root, RestoreDone done) = 0;
+  // The state is about to be replaced: executions that run are to end soon, as `unavailable` where
+  // they have no answer yet.
+  virtual void give_up() {}
+
+  // No Done of any kind is called after this.
   virtual void stop() {}
 
   [[nodiscard]] const ServiceCounters& counters() const { return counters_; }

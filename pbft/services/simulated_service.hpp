@@ -3,7 +3,7 @@
 #pragma once
 
 #include "base/clock.hpp"
-#include "pbft/services/service.hpp"
+#include "pbft/services/no_state.hpp"
 
 namespace prophecy::pbft {
 
@@ -22,6 +22,14 @@ class SimulatedService final : public Service {
     }
     ++counters_.executed;
     done(ExecutionStatus::done, answer_);
+  }
+  void snapshot(PartStore& parts, SnapshotDone done) override {
+    ++counters_.snapshots;
+    snapshot_no_state(parts, done);
+  }
+  void restore(const PartStore& /*parts*/, const Digest& root, RestoreDone done) override {
+    ++counters_.restores;
+    restore_no_state(root, done);
   }
 
  private:

@@ -56,6 +56,8 @@ class FrameConnection : public std::enable_shared_from_this<FrameConnection> {
   [[nodiscard]] bool is_open() const { return owner_ != nullptr; }
   // Bytes held for an incomplete frame.
   [[nodiscard]] std::size_t pending_bytes() const { return reader_.pending(); }
+  // Bytes of frames that have not been sent.
+  [[nodiscard]] std::size_t queued_bytes() const { return queue_.bytes(); }
   // True when an incomplete frame, or unsent bytes, have not moved for `stall_timeout`.
   [[nodiscard]] bool is_stalled(TimePoint now) const;
 

@@ -42,6 +42,10 @@ class PeerLink final : private FrameConnection::Owner {
   // For the transport's sweep: closes a connection that does not move.
   void check_stall(TimePoint now);
   [[nodiscard]] bool connected() const { return state_ == State::open; }
+  // Bytes of frames that have not been sent.
+  [[nodiscard]] std::size_t queued_bytes() const {
+    return waiting_.bytes() + (connection_ ? connection_->queued_bytes() : 0);
+  }
 
  private:
   enum class State : std::uint8_t { stopped, connecting, open, backoff };

@@ -18,14 +18,16 @@ ReplicaTransport::ReplicaTransport(boost::asio::io_context& io, const TransportS
       handler_(handler),
       acceptor_(std::move(acceptor)),
       inbound_(settings_, counters_),
+      link_counters_(parts.replicas.size()),
       sweep_timer_(io),
       accept_pause_(io) {
   ASSERT(parts.self < parts.replicas.size());
   links_.resize(parts.replicas.size());
   for (NodeId peer = 0; peer < links_.size(); ++peer) {
     if (peer == parts.self) continue;
-    links_[peer] = std::make_unique<PeerLink>(io, peer, parts.replicas[peer], settings_, counters_,
-                                              static_cast<PeerLink::Handler&>(*this));
+    links_[peer] =
+        std::make_unique<PeerLink>(io, peer, parts.replicas[peer], settings_, link_counters_[peer],
+                                   static_cast<PeerLink::Handler&>(*this));
   }
 }
 
@@ -82,6 +84,23 @@ bool ReplicaTransport::connected(NodeId replica) const {
   return links_[replica] && links_[replica]->connected();
 }
 
+TransportCounters ReplicaTransport::counters() const {
+  TransportCounters sum = counters_;
+  for (const TransportCounters& of_link : link_counters_)
+    sum += of_link;
+  return sum;
+}
+
+const TransportCounters& ReplicaTransport::counters_to(NodeId replica) const {
+  ASSERT(replica < link_counters_.size());
+  return link_counters_[replica];
+}
+
+std::size_t ReplicaTransport::queued_bytes_to(NodeId replica) const {
+  ASSERT(replica < links_.size());
+  return links_[replica] ? links_[replica]->queued_bytes() : 0;
+}
+
 Endpoint ReplicaTransport::local_address() const {
   boost::system::error_code error;
   const auto local = acceptor_.local_endpoint(error);
@@ -89,9 +108,15 @@ Endpoint ReplicaTransport::local_address() const {
 }
 
 void ReplicaTransport::on_frame(FrameConnection& connection, ByteView frame) {
-  if (!handler_.on_frame(frame)) return;
   const auto header = peek_header(frame);
-  if (!header) return;
+  if (header && is_key_message(header->type)) {
+    const ConnectionTag tag = connection.tag();
+    KeyAnswer answer = handler_.on_accepted_key_frame(tag, frame);
+    if (answer.frame) connection.send(std::move(answer.frame));
+    if (answer.authentic) inbound_.prove(tag, header->sender);
+    return;
+  }
+  if (!handler_.on_frame(frame) || !header) return;
   inbound_.prove(connection.tag(), header->sender);
   // A request, or a hello; other messages name no session.
   for (std::uint32_t i = 0; i < header->session_count; ++i) {
@@ -111,9 +136,15 @@ void ReplicaTransport::on_pending(FrameConnection& connection) {
 void ReplicaTransport::on_closed(FrameConnection& connection, CloseReason reason) {
   if (reason == CloseReason::bad_length) ++counters_.closed_garbage;
   inbound_.forget(connection.tag());
+  handler_.on_accepted_closed(connection.tag());
 }
 
-void ReplicaTransport::on_link_frame(NodeId /*peer*/, ByteView frame) {
+void ReplicaTransport::on_link_frame(NodeId peer, ByteView frame) {
+  const auto header = peek_header(frame);
+  if (header && is_key_message(header->type)) {
+    if (Frame answer = handler_.on_link_key_frame(peer, frame)) send_to_replica(peer, answer);
+    return;
+  }
   (void)handler_.on_frame(frame);
 }
 

@@ -18,6 +18,11 @@
 
 namespace prophecy::pbft {
 
+struct KeyAnswer {
+  Frame frame;             // null: none
+  bool authentic = false;  // what came was of the member that it names
+};
+
 struct ReplicaTransportParts {
   NodeId self = 0;
   std::vector<Endpoint> replicas;  // replicas[i] is the address of replica i
@@ -33,6 +38,11 @@ class ReplicaTransport final : private PeerLink::Handler, private FrameConnectio
     // After the frames of one read.
     virtual void on_frames_end() = 0;
     virtual void on_peer_state(NodeId peer, bool connected) = 0;
+    // A message of the exchange of session keys, which is answered where it came from: on the
+    // connection that we keep to this peer, or on an accepted one.
+    virtual Frame on_link_key_frame(NodeId peer, ByteView frame) = 0;
+    virtual KeyAnswer on_accepted_key_frame(ConnectionTag tag, ByteView frame) = 0;
+    virtual void on_accepted_closed(ConnectionTag tag) = 0;
 
    protected:
     ~Handler() = default;
@@ -53,7 +63,11 @@ class ReplicaTransport final : private PeerLink::Handler, private FrameConnectio
   // Where it listens, with the port that the system chose if it was to.
   [[nodiscard]] Endpoint local_address() const;
   [[nodiscard]] std::size_t inbound() const { return inbound_.size(); }
-  [[nodiscard]] const TransportCounters& counters() const { return counters_; }
+  // Of all connections together.
+  [[nodiscard]] TransportCounters counters() const;
+  // Of the connection to this replica, on which it is spoken to.
+  [[nodiscard]] const TransportCounters& counters_to(NodeId replica) const;
+  [[nodiscard]] std::size_t queued_bytes_to(NodeId replica) const;
 
  private:
   void accept();
@@ -67,11 +81,12 @@ class ReplicaTransport final : private PeerLink::Handler, private FrameConnectio
   void sweep();
 
   TransportSettings settings_;
-  TransportCounters counters_;
+  TransportCounters counters_;  // of accepted connections
   Handler& handler_;
   Acceptor acceptor_;
   InboundConnections inbound_;
   ClientRoutes routes_;
+  std::vector<TransportCounters> link_counters_;  // by replica
   std::vector<std::unique_ptr<PeerLink>> links_;  // null at our own place
   Timer sweep_timer_;
   Timer accept_pause_;  // after an error of accept(), as when descriptors are used up

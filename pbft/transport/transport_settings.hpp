@@ -49,6 +49,22 @@ struct TransportCounters {
   std::uint64_t closed_crowded = 0;  // the oldest one of a member with too many
   std::uint64_t closed_garbage = 0;  // a frame length out of bounds
   std::uint64_t closed_stalled = 0;  // stall_timeout
+
+  TransportCounters& operator+=(const TransportCounters& other) {
+    frames_sent += other.frames_sent;
+    frames_received += other.frames_received;
+    bytes_sent += other.bytes_sent;
+    bytes_received += other.bytes_received;
+    dropped_queue_full += other.dropped_queue_full;
+    dropped_not_connected += other.dropped_not_connected;
+    accepted += other.accepted;
+    closed_limit += other.closed_limit;
+    closed_evicted += other.closed_evicted;
+    closed_crowded += other.closed_crowded;
+    closed_garbage += other.closed_garbage;
+    closed_stalled += other.closed_stalled;
+    return *this;
+  }
 };
 
 }  // namespace prophecy::pbft

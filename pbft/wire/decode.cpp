@@ -63,6 +63,8 @@ std::optional<PrePrepareMessage> decode_pre_prepare(ByteView frame, std::uint32_
   message.primary = read_header(reader, MessageType::pre_prepare);
   message.view = reader.integer<std::uint64_t>();
   message.sequence = read_sequence(reader);
+  message.input.time = reader.integer<std::uint64_t>();
+  reader.fixed(message.input.seed);
   const std::uint32_t count = reader.integer<std::uint16_t>();
   if (reader.failed() || count > kBatchRequestsMax) return std::nullopt;
   message.head = consumed(frame, reader);
@@ -168,7 +170,8 @@ std::optional<HelloMessage> decode_hello(ByteView frame) {
   Reader reader(frame);
   HelloMessage message;
   message.client = read_header(reader, MessageType::hello);
-  reader.raw(2 * sizeof(std::uint32_t));
+  message.first_session = reader.integer<std::uint32_t>();
+  reader.integer<std::uint32_t>();  // how many
   message.content = consumed(frame, reader);
   message.tag = reader.raw(kTagSize);
   if (!reader.complete() || !is_client(message.client)) return std::nullopt;

@@ -1,5 +1,7 @@
 #include "pbft/wire/encode.hpp"
 
+#include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "base/assert.hpp"
@@ -35,7 +37,9 @@ static_assert(kReplierAt + 4 + 4 == kRequestFixedSize);
 // And those of a pre-prepare.
 constexpr std::size_t kViewAt = kHeaderSize;
 constexpr std::size_t kSequenceAt = kViewAt + 8;
-constexpr std::size_t kCountAt = kSequenceAt + 8;
+constexpr std::size_t kTimeAt = kSequenceAt + 8;
+constexpr std::size_t kSeedAt = kTimeAt + 8;
+constexpr std::size_t kCountAt = kSeedAt + std::tuple_size_v<Seed>;
 constexpr std::size_t kPrePrepareHeadSize = kCountAt + 2;
 
 }  // namespace
@@ -72,6 +76,35 @@ Frame sign_request(ByteView request_frame, const KeyRing& keys) {
   return share(std::move(bytes));
 }
 
+Frame renew_request(const RequestMessage& request, const KeyRing& keys) {
+  Bytes bytes;
+  bytes.reserve(request.content.size() + keys.replicas() * kTagSize + kSignatureSize);
+  Writer writer(bytes);
+  writer.raw(request.content);
+  keys.append_authenticator(sha256(request.content), bytes);
+  writer.raw(request.signature);
+  return share(std::move(bytes));
+}
+
+Frame renew_vote(ByteView vote_frame, const KeyRing& keys) {
+  const std::size_t tail = keys.replicas() * kTagSize;
+  ASSERT(vote_frame.size() > tail);
+  const ByteView content = vote_frame.first(vote_frame.size() - tail);
+  return authenticate(Bytes(content.begin(), content.end()), keys);
+}
+
+Frame renew_pre_prepare(ByteView frame, const Digest& batch, const KeyRing& keys) {
+  const std::size_t tail = keys.replicas() * kTagSize;
+  ASSERT(frame.size() >= kPrePrepareHeadSize + tail);
+  PrePrepareMessage message;
+  message.head = frame.first(kPrePrepareHeadSize);
+  Bytes bytes;
+  bytes.reserve(frame.size());
+  Writer(bytes).raw(frame.first(frame.size() - tail));
+  keys.append_authenticator(content_digest(message, batch), bytes);
+  return share(std::move(bytes));
+}
+
 PrePrepareBuilder::PrePrepareBuilder(std::size_t size_hint) {
   bytes_.reserve(kPrePrepareHeadSize + size_hint);
   bytes_.resize(kPrePrepareHeadSize);
@@ -87,6 +120,7 @@ std::size_t PrePrepareBuilder::append(ByteView request_frame, const Digest& requ
 }
 
 PrePrepareBuilder::Finished PrePrepareBuilder::finish(std::uint64_t view, std::uint64_t sequence,
+                                                      const AgreedInput& input,
                                                       const KeyRing& keys) {
   ASSERT(count_ <= kBatchRequestsMax && sequence <= kSequenceMax);
   bytes_[0] = static_cast<std::uint8_t>(MessageType::pre_prepare);
@@ -94,7 +128,10 @@ PrePrepareBuilder::Finished PrePrepareBuilder::finish(std::uint64_t view, std::u
   overwrite(bytes_, 2, keys.self());
   overwrite(bytes_, kViewAt, view);
   overwrite(bytes_, kSequenceAt, sequence);
+  overwrite(bytes_, kTimeAt, input.time);
+  std::copy(input.seed.begin(), input.seed.end(), bytes_.begin() + kSeedAt);
   overwrite(bytes_, kCountAt, static_cast<std::uint16_t>(count_));
+  append_to_batch(batch_, input);
   const Digest batch = batch_.finish();
   PrePrepareMessage message;
   message.head = ByteView(bytes_).first(kPrePrepareHeadSize);
@@ -126,7 +163,7 @@ Frame encode_reply(const ReplyMessage& reply, const KeyRing& keys) {
   writer.integer(reply.sigma);
   writer.integer(static_cast<std::uint8_t>(reply.status));
   writer.raw(reply.result_digest);
-  writer.raw(keys.tag(reply.client, sha256(bytes)));
+  writer.raw(keys.tag(reply.client, sha256(bytes), reply.session));
   writer.integer(static_cast<std::uint8_t>(reply.full ? 1 : 0));
   if (reply.full) writer.sized(reply.result);
   return share(std::move(bytes));

@@ -18,6 +18,11 @@ namespace prophecy::pbft {
 // The same request with a signature behind it. Requires a request of this client's own.
 [[nodiscard]] Frame sign_request(ByteView request_frame, const KeyRing& keys);
 
+// The same content with MACs under the session keys of today.
+[[nodiscard]] Frame renew_request(const RequestMessage& request, const KeyRing& keys);
+[[nodiscard]] Frame renew_vote(ByteView vote_frame, const KeyRing& keys);
+[[nodiscard]] Frame renew_pre_prepare(ByteView frame, const Digest& batch, const KeyRing& keys);
+
 // A pre-prepare that grows by one request at a time, so that a waiting request lies in the very
 // bytes that will be sent.
 class PrePrepareBuilder {
@@ -33,7 +38,8 @@ class PrePrepareBuilder {
     Frame frame;
     Digest batch;
   };
-  [[nodiscard]] Finished finish(std::uint64_t view, std::uint64_t sequence, const KeyRing& keys);
+  [[nodiscard]] Finished finish(std::uint64_t view, std::uint64_t sequence,
+                                const AgreedInput& input, const KeyRing& keys);
 
  private:
   Bytes bytes_;

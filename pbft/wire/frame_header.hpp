@@ -28,10 +28,18 @@ enum class MessageType : std::uint8_t {
   decision = 12,     // for a replica that is behind: what is committed at a number
   fetch_parts = 13,  // of a checkpoint's state
   part = 14,
-  rejoin = 15,  // a replica that has lost its memory wants to be believed again
-  pledge = 16,  // the answer to it
+  rejoin = 15,   // a replica that has lost its memory wants to be believed again
+  pledge = 16,   // the answer to it
+  key_ask = 17,  // of the exchange of session keys, which is no business of a replica's core
+  key_tell = 18,
+  key_refusal = 19,
 };
 [[nodiscard]] std::string_view to_string(MessageType type);
+// Of the exchange of session keys.
+[[nodiscard]] constexpr bool is_key_message(MessageType type) {
+  return type == MessageType::key_ask || type == MessageType::key_tell ||
+         type == MessageType::key_refusal;
+}
 
 struct FrameHeader {
   MessageType type = MessageType::request;

@@ -39,6 +39,12 @@ std::string_view to_string(MessageType type) {
       return "rejoin";
     case MessageType::pledge:
       return "pledge";
+    case MessageType::key_ask:
+      return "key-ask";
+    case MessageType::key_tell:
+      return "key-tell";
+    case MessageType::key_refusal:
+      return "key-refusal";
   }
   return "unknown";
 }
@@ -51,7 +57,7 @@ std::optional<FrameHeader> peek_header(ByteView frame) {
   header.sender = reader.integer<std::uint32_t>();
   if (reader.failed() || version != kWireVersion) return std::nullopt;
   if (type < static_cast<std::uint8_t>(MessageType::request) ||
-      type > static_cast<std::uint8_t>(MessageType::pledge)) {
+      type > static_cast<std::uint8_t>(MessageType::key_refusal)) {
     return std::nullopt;
   }
   header.type = static_cast<MessageType>(type);

@@ -13,6 +13,7 @@
 #include "base/bytes.hpp"
 #include "base/digest.hpp"
 #include "base/ids.hpp"
+#include "pbft/wire/agreed_input.hpp"
 #include "pbft/wire/frame_header.hpp"
 
 namespace prophecy::pbft {
@@ -35,6 +36,7 @@ struct PrePrepareMessage {
   NodeId primary = 0;
   std::uint64_t view = 0;
   std::uint64_t sequence = 0;
+  AgreedInput input;
   ByteView head;           // the fixed fields, authenticated together with the batch's digest
   ByteView authenticator;  // the requests between them carry their clients' own MACs
   std::vector<RequestMessage> requests;
@@ -54,6 +56,7 @@ struct VoteMessage {
 // these sessions go, before the replica has seen a request from the client itself.
 struct HelloMessage {
   NodeId client = 0;
+  std::uint32_t first_session = 0;
   ByteView content;
   ByteView tag;
 };

@@ -7,8 +7,12 @@ import sys
 
 import pytest
 
+from bench import etcd, pbft
 from bench.fast_read import call_figures
+from bench.figures import Options
+from bench.pbft_load import read_report
 from bench.wrk import parse_wrk
+from harness.processes import HarnessError
 from harness.programs import ROOT
 
 WRK_OUTPUT = """\
@@ -45,6 +49,72 @@ def test_reading_strace():
     assert figure.parameters["recvfrom"] == 3
     assert figure.parameters["sendto"] == 2
     assert figure.parameters["pipelined"] == 16
+
+
+REPORT = {"failed": 0, "wrong_results": 0, "agreed": 1000, "operations_per_second": 500.0,
+          "latency_us": {"p50": 10.5, "p99": 20.5}, "cpu_seconds": {"user": 0.002, "system": 0.001}}
+
+
+def test_reading_a_load_report():
+    result = read_report(json.dumps(REPORT), 0.04)
+    assert (result.operations_per_second, result.p50_us, result.p99_us) == (500, 10.5, 20.5)
+    assert result.replicas_us == pytest.approx(40)
+    assert result.client_us == pytest.approx(3)
+
+
+@pytest.mark.parametrize("problem", ["failed", "wrong_results"])
+def test_a_load_with_failures_is_no_measurement(problem):
+    with pytest.raises(HarnessError, match=problem):
+        read_report(json.dumps({**REPORT, problem: 1}), 0.04)
+
+
+def test_reading_h2load():
+    result = etcd.read_calls("1\t200\t30\n2\t200\t10\n3\t503\t5\n4\t200\t20\n", 3, 2, 0.003)
+    assert (result["rate"], result["p50_us"], result["p99_us"]) == (1.5, 20, 30)
+    assert result["cpu_us"] == pytest.approx(1000)
+    with pytest.raises(HarnessError, match="put 2 values"):
+        etcd.read_calls("1\t200\t30\n" * 3, 2, 2, 0.003)
+
+
+def test_a_put_as_etcd_reads_it():
+    assert etcd.put_message(0) == b"\0\0\0\0\x0a\x0a\x08prophecy"
+    assert etcd.put_message(300) == (b"\0\0\0\x01\x39\x0a\x08prophecy" + b"\x12\xac\x02" + b"x" * 300)
+
+
+def test_without_etcd_there_is_a_line_that_says_so(monkeypatch):
+    monkeypatch.setattr(shutil, "which", lambda name: None if name == "etcd" else f"/bin/{name}")
+    (figure,) = etcd.run(Options(quick=True), 40, [0])
+    assert (figure.value, figure.parameters) == ("skipped", {"reason": "etcd not installed"})
+
+
+@pytest.mark.time_limit(240)
+def test_pbft_in_its_small_size(tmp_path):
+    report = tmp_path / "figures.json"
+    result = subprocess.run([sys.executable, "-m", "bench", "pbft", "--quick", "--json", report],
+                            cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                            timeout=200, check=False)
+    assert result.returncode == 0, result.stdout + result.stderr
+    figures = json.loads(report.read_text())["figures"]
+    for kind in ("ordered", "read-only"):
+        found = [figure for figure in figures if figure["name"] == f"pbft: {kind}"]
+        systems = {(figure["parameters"]["clients"], figure["parameters"]["bytes"],
+                    figure["parameters"]["sync"]) for figure in found}
+        assert systems == {(clients, f"{size}/{size}", sync) for clients in pbft.CLIENTS
+                           for size in pbft.SIZES for sync in pbft.DURABILITY}
+        for figure in found:
+            assert figure["value"] > 0
+            assert 0 < figure["parameters"]["p50_us"] <= figure["parameters"]["p99_us"]
+            assert figure["parameters"]["replicas_cpu_us"] > 0
+            assert figure["parameters"]["client_cpu_us"] > 0
+    memory = [figure for figure in figures
+              if figure["name"] == "pbft: resident memory of a replica"]
+    assert len(memory) == len(pbft.SIZES) * len(pbft.DURABILITY)
+    yardstick = [figure for figure in figures if figure["name"] == "pbft: etcd"]
+    if etcd.missing_programs():
+        assert [figure["value"] for figure in yardstick] == ["skipped"]
+    else:
+        assert len(yardstick) == len(pbft.SIZES)
+        assert all(figure["value"] > 0 for figure in yardstick)
 
 
 @pytest.mark.skipif(shutil.which("wrk") is None, reason="wrk is not installed")

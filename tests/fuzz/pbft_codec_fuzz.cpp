@@ -3,6 +3,7 @@
 #include <cstdlib>
 
 #include "pbft/wire/decode.hpp"
+#include "pbft/wire/key_messages.hpp"
 #include "pbft/wire/view_change.hpp"
 
 namespace {
@@ -43,6 +44,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (const auto m = decode_view_change(frame, replicas)) {
     for (const ByteView claim : m->certificate)
       require_within(claim, frame);
+    require_within(m->signature, frame);
+  }
+  (void)decode_key_ask(frame);
+  (void)decode_key_refusal(frame);
+  if (const auto m = decode_key_tell(frame)) {
+    require_within(m->content, frame);
     require_within(m->signature, frame);
   }
   if (const auto m = decode_new_view(frame, replicas)) {

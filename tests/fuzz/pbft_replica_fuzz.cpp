@@ -7,10 +7,12 @@
 #include <vector>
 
 #include "base/codec.hpp"
+#include "pbft/core/memory_part_store.hpp"
 #include "pbft/core/replica.hpp"
 #include "pbft/wire/decode.hpp"
 #include "pbft/wire/encode.hpp"
 #include "pbft/wire/view_change.hpp"
+#include "tests/support/established_keys.hpp"
 
 namespace {
 
@@ -37,6 +39,7 @@ const KeyRing& ring_of(NodeId node) {
     std::vector<KeyRing> derived;
     for (const NodeId id : nodes) {
       derived.push_back(*KeyRing::derive(id, secrets_of(id), as_bytes("g"), members));
+      test::establish_with_all(derived.back(), members);
     }
     return derived;
   }();
@@ -70,7 +73,9 @@ PrePrepareBuilder::Finished pre_prepare_from(Reader& script, const KeyRing& keys
     const auto decoded = decode_request(*request, kReplicas);
     builder.append(*request, decoded ? sha256(decoded->content) : Digest{});
   }
-  return builder.finish(script.integer<std::uint8_t>() % 3u, sequence, keys);
+  const std::uint64_t view = script.integer<std::uint8_t>() % 3u;
+  const AgreedInput input{script.integer<std::uint8_t>() * std::uint64_t{100'000'000}, {}};
+  return builder.finish(view, sequence, input, keys);
 }
 
 Frame status_from(Reader& script, const KeyRing& keys) {
@@ -135,7 +140,8 @@ Frame frame_from(Reader& script, NodeId subject, Digest& proposed) {
     case 4: {
       const std::uint64_t sequence = script.integer<std::uint8_t>();
       const Digest order = digest_from(script, proposed);
-      return encode_checkpoint(sequence, order, digest_from(script, proposed), keys);
+      const Digest replies = digest_from(script, proposed);
+      return encode_checkpoint(sequence, order, replies, digest_from(script, proposed), keys);
     }
     case 5:
       return status_from(script, keys);
@@ -157,15 +163,43 @@ ReplicaSettings settings() {
   return settings;
 }
 
+// The service has a constant state, and the disk is there at once.
+void carry_out(Replica& replica, MemoryPartStore& parts, TimePoint now, ReplicaActions& actions,
+               std::vector<std::uint64_t>& executing) {
+  for (;;) {
+    const ReplicaActions asked = std::exchange(actions, {});
+    for (const Execution& execution : asked.executions)
+      executing.push_back(execution.id);
+    if (!asked.snapshot && !asked.restore && !asked.flush_parts) return;
+    if (asked.snapshot) {
+      const Bytes part = encode_part({}, as_bytes("state"));
+      if (!parts.keep(sha256(part), part)) std::abort();
+      replica.on_snapshot(sha256(part), now, actions);
+    }
+    if (asked.restore) replica.on_restored(true, now, actions);
+    if (asked.flush_parts) replica.on_parts_flushed(true, now, actions);
+  }
+}
+
+// Proposals lie on both sides of what it tolerates.
+struct StoppedClock final : InputSource {
+  std::uint64_t wall_time() override { return 0; }
+  Seed fresh_seed() override { return {}; }
+};
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   Reader script(ByteView(data, size));
   const NodeId subject = script.integer<std::uint8_t>() % 2;  // the primary or a backup
-  Replica replica(settings(), ring_of(subject));
+  StoppedClock inputs;
+  std::vector<std::uint64_t> executing;
+  MemoryPartStore parts;
+  Replica replica(settings(), ring_of(subject), parts, inputs);
   TimePoint now{};
   ReplicaActions actions;
-  std::vector<std::uint64_t> executing;
+  if (!replica.start({}, now, actions)) std::abort();
+  carry_out(replica, parts, now, actions, executing);
   Digest proposed{};
   while (script.remaining() > 0) {
     const auto step = script.integer<std::uint8_t>() % 8;
@@ -182,9 +216,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     } else {
       replica.on_frame(*frame_from(script, subject, proposed), now, actions);
     }
-    for (const Execution& execution : actions.executions)
-      executing.push_back(execution.id);
-    actions.clear();
+    carry_out(replica, parts, now, actions, executing);
     if (replica.status().log_batches > 64) std::abort();
   }
   return 0;

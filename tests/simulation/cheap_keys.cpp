@@ -30,11 +30,15 @@ class CheapScheme : public pbft::KeyScheme {
     if (member == self_) return false;
     return member < replicas_ || (is_client(member) && !is_client(self_));
   }
-  [[nodiscard]] pbft::Tag tag(NodeId to, const Sha256::Digest& content) const override {
+  [[nodiscard]] bool has_key(NodeId member, std::uint32_t /*session*/) const override {
+    return knows(member);
+  }
+  [[nodiscard]] pbft::Tag tag(NodeId to, std::uint32_t /*session*/,
+                              const Sha256::Digest& content) const override {
     ASSERT(knows(to));
     return tag_between(self_, to, content);
   }
-  [[nodiscard]] bool verify(NodeId from, const Sha256::Digest& content,
+  [[nodiscard]] bool verify(NodeId from, std::uint32_t /*session*/, const Sha256::Digest& content,
                             ByteView tag) const override {
     if (!knows(from) || tag.size() != pbft::kTagSize) return false;
     const pbft::Tag expected = tag_between(from, self_, content);

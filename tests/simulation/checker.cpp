@@ -58,14 +58,19 @@ void Checker::on_handed_out(NodeId replica, const pbft::Execution& execution) {
                     known->second.operation.begin(), known->second.operation.end())) {
       fail(who() + ", where another one executed " + name(known->second.operation));
     }
+    if (known->second.input != execution.input) fail(who() + " with another time or seed");
     return;
   }
   if (!order_.empty() && order_.rbegin()->first > execution.sigma) {
     fail(who() + ", which another one has passed over");
     return;
   }
+  if (!order_.empty() && order_.rbegin()->second.input.time > execution.input.time) {
+    fail(who() + " at a time before that of " + place(order_.rbegin()->first));
+  }
   Bytes copy(execution.operation.begin(), execution.operation.end());
-  order_.emplace(execution.sigma, Ordered{std::move(copy), model_.execute(execution.operation)});
+  order_.emplace(execution.sigma, Ordered{std::move(copy), model_.execute(execution.operation),
+                                          execution.input});
 }
 
 void Checker::on_restored(NodeId replica, std::uint64_t sequence) {

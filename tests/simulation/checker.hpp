@@ -2,6 +2,7 @@
 //
 //  - No two correct replicas execute different requests at one place in the order, and each
 //    executes in that order.
+//  - They execute it with the same agreed time and seed; that time never goes back.
 //  - No request is executed twice by one replica, but for those that it undid by going back to a
 //    checkpoint.
 //  - An agreed ordered answer is that of the sequential history at its place, which comes after
@@ -63,6 +64,7 @@ class Checker {
   struct Ordered {
     Bytes operation;
     Bytes result;  // of the sequential history
+    pbft::AgreedInput input;
   };
 
   void check_ordered(const Call& call, const pbft::Completion& completion);

@@ -14,6 +14,7 @@ std::vector<pbft::Frame> votes_in_left_view(ByteView frame, const pbft::ReplicaS
   Sha256 chain;
   for (const pbft::RequestMessage& request : proposal->requests)
     chain.update(sha256(request.content));
+  append_to_batch(chain, proposal->input);
   const pbft::Digest batch = chain.finish();
   std::vector<pbft::Frame> votes;
   for (const auto type : {pbft::MessageType::prepare, pbft::MessageType::commit})
@@ -38,7 +39,7 @@ std::vector<pbft::Execution> with_repeated(const std::vector<pbft::Execution>& e
       if (next < executions.size() && executions[next].sigma == sigma) {
         all.push_back(executions[next++]);
       } else {
-        all.push_back({0, sigma, false, first.storage, batch->requests[index].operation});
+        all.push_back({0, sigma, false, first.storage, batch->requests[index].operation, first.input});
       }
     }
   }

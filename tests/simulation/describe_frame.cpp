@@ -60,6 +60,7 @@ std::string pre_prepare_fields(const pbft::PrePrepareMessage& m) {
     chain.update(sha256(request.content));
     out << " [" << request_fields(request) << "]";
   }
+  append_to_batch(chain, m.input);
   batch = chain.finish();
   out << " " << brief(batch);
   return out.str();

@@ -6,6 +6,7 @@
 
 #include "base/assert.hpp"
 #include "simulation/cheap_keys.hpp"
+#include "tests/support/established_keys.hpp"
 
 namespace prophecy::simulation {
 namespace {
@@ -44,6 +45,7 @@ Rings derive_rings(std::uint32_t replicas) {
   for (const auto& [node, keys] : secrets) {
     auto ring = pbft::KeyRing::derive(node, keys, as_bytes("simulated group"), members);
     ASSERT(ring.has_value());
+    pbft::test::establish_with_all(*ring, members);
     rings.emplace(node, std::move(*ring));
   }
   return rings;

@@ -8,12 +8,32 @@ namespace prophecy::simulation {
 namespace {
 
 constexpr std::uint64_t kWallClockAtStart = 1'000'000;
+constexpr std::uint64_t kEpoch = 1'800'000'000'000'000'000;
+
+// Less than is tolerated. (What a node's own clock shows may be off by much more: it only measures.)
+Duration clock_skew(NodeId replica) {
+  return milliseconds(700) * (replica % 3);
+}
 
 }  // namespace
 
+std::uint64_t SimulatedInputs::wall_time() {
+  const Duration since_start = (scheduler_.now() - TimePoint{}) + skew_;
+  return kEpoch + static_cast<std::uint64_t>(
+                      std::chrono::duration_cast<std::chrono::nanoseconds>(since_start).count());
+}
+
+pbft::Seed SimulatedInputs::fresh_seed() {
+  pbft::Seed seed;
+  for (auto& byte : seed)
+    byte = static_cast<std::uint8_t>(random_.next());
+  return seed;
+}
+
 ReplicaHost::Process::Process(const Scenario& scenario, const pbft::KeyRing& keys,
-                              pbft::PartStore& parts)
-    : replica(scenario.replica, keys, parts, replica_rule(scenario.canary, scenario.faults)) {}
+                              pbft::PartStore& parts, pbft::InputSource& inputs)
+    : replica(scenario.replica, keys, parts, inputs,
+              replica_rule(scenario.canary, scenario.faults)) {}
 
 ReplicaHost::ReplicaHost(const Scenario& scenario, const pbft::KeyRing& keys, Scheduler& scheduler,
                          Checker& checker, Send send)
@@ -25,6 +45,7 @@ ReplicaHost::ReplicaHost(const Scenario& scenario, const pbft::KeyRing& keys, Sc
       checker_(checker),
       send_(std::move(send)),
       clock_(clock_of(scenario, keys.self())),
+      inputs_(clock_skew(keys.self()), scheduler, random_),
       misconduct_(scenario, keys) {
   for (const Ingredient& ingredient : scenario.ingredients) {
     const bool reads = ingredient.kind == IngredientKind::read_failures;
@@ -33,7 +54,7 @@ ReplicaHost::ReplicaHost(const Scenario& scenario, const pbft::KeyRing& keys, Sc
 }
 
 void ReplicaHost::start() {
-  process_ = std::make_shared<Process>(scenario_, keys_, disk_.parts());
+  process_ = std::make_shared<Process>(scenario_, keys_, disk_.parts(), inputs_);
   pbft::ReplicaStart start;
   start.records = disk_.records();
   const bool is_defect = scenario_.canary == Canary::forgets_at_once;

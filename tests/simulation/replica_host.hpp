@@ -19,6 +19,20 @@
 
 namespace prophecy::simulation {
 
+// Clocks that differ, and random seeds.
+class SimulatedInputs final : public pbft::InputSource {
+ public:
+  SimulatedInputs(Duration skew, const Scheduler& scheduler, Random& random)
+      : skew_(skew), scheduler_(scheduler), random_(random) {}
+  std::uint64_t wall_time() override;
+  pbft::Seed fresh_seed() override;
+
+ private:
+  Duration skew_;
+  const Scheduler& scheduler_;
+  Random& random_;
+};
+
 class ReplicaHost {
  public:
   using Send = std::function<void(NodeId from, const pbft::Outgoing& outgoing, Duration delay)>;
@@ -45,7 +59,8 @@ class ReplicaHost {
  private:
   // What is gone with a crash.
   struct Process {
-    Process(const Scenario& scenario, const pbft::KeyRing& keys, pbft::PartStore& parts);
+    Process(const Scenario& scenario, const pbft::KeyRing& keys, pbft::PartStore& parts,
+            pbft::InputSource& inputs);
     pbft::Replica replica;
     std::uint64_t commits_pending = 0;
     TimePoint armed_for = TimePoint::max();  // of the scheduler
@@ -74,6 +89,7 @@ class ReplicaHost {
   Checker& checker_;
   Send send_;
   NodeClock clock_;
+  SimulatedInputs inputs_;
   Disk disk_;
   RegisterService service_;
   Misconduct misconduct_;

@@ -118,6 +118,8 @@ void Planner::plan_settings() {
   auto& settings = scenario_.replica;
   settings.faults = scenario_.faults;
   settings.batches_in_flight_max = static_cast<std::uint32_t>(random_.between(1, 8));
+  settings.partial_batches_in_flight_max =
+      static_cast<std::uint32_t>(random_.between(1, settings.batches_in_flight_max));
   settings.batch_requests_max = static_cast<std::uint32_t>(random_.between(1, 8));
   settings.checkpoint_interval = random_.between(1, 6);
   settings.checkpoint_bytes = random_.chance(30) ? random_.between(10, 60) : 1 << 20;

@@ -27,13 +27,14 @@ std::vector<Bytes> requests_of(const pbft::PrePrepareMessage& message) {
 }
 
 pbft::PrePrepareBuilder::Finished propose(const std::vector<Bytes>& requests, Place place,
+                                          const pbft::AgreedInput& input,
                                           const pbft::KeyRing& keys) {
   pbft::PrePrepareBuilder builder(1024);
   for (const Bytes& request : requests) {
     const auto message = pbft::decode_request(request, keys.replicas());
     if (message) builder.append(request, sha256(message->content));
   }
-  return builder.finish(place.first, place.second, keys);
+  return builder.finish(place.first, place.second, input, keys);
 }
 
 // The own commit, for the batch that was proposed there in place of the honest one.
@@ -69,9 +70,14 @@ class Equivocating final : public Behaviour {
     // The same requests backwards, or an older one again.
     std::vector<Bytes> requests = requests_of(*message);
     seen_.insert(seen_.end(), requests.begin(), requests.end());
-    std::reverse(requests.begin(), requests.end());
-    if (requests.size() == 1) requests[0] = seen_[villain_.random.below(seen_.size())];
-    return others_.emplace(place, propose(requests, place, villain_.keys)).first->second.frame;
+    pbft::AgreedInput input = message->input;
+    if (villain_.random.chance(30)) {
+      input.time += 1;  // the same requests, at another time
+    } else {
+      std::reverse(requests.begin(), requests.end());
+      if (requests.size() == 1) requests[0] = seen_[villain_.random.below(seen_.size())];
+    }
+    return others_.emplace(place, propose(requests, place, input, villain_.keys)).first->second.frame;
   }
 
   Villain villain_;
@@ -111,7 +117,7 @@ class OrderingJunk final : public Behaviour {
       requests.insert(requests.begin() + at, std::move(request));
     }
     if (villain_.random.chance(20)) requests.resize(1);
-    return junk_.emplace(place, propose(requests, place, villain_.keys)).first->second.frame;
+    return junk_.emplace(place, propose(requests, place, message->input, villain_.keys)).first->second.frame;
   }
   void damage_macs(Bytes& frame) {
     const auto request = pbft::decode_request(frame, villain_.replicas());

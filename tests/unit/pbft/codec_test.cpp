@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include "pbft/group.hpp"
+#include "pbft/wire/key_messages.hpp"
 #include "pbft/wire/limits.hpp"
 #include "pbft/wire/recovery.hpp"
 #include "pbft/wire/view_change.hpp"
@@ -17,7 +18,8 @@ bool decodes(ByteView frame) {
          decode_checkpoint(frame) || decode_status(frame, kReplicas) || decode_forward(frame) ||
          decode_hello(frame) || decode_view_change(frame, kReplicas) ||
          decode_new_view(frame, kReplicas) || decode_fetch_parts(frame, kReplicas) ||
-         decode_part_message(frame) || decode_rejoin(frame) || decode_pledge(frame, kReplicas);
+         decode_part_message(frame) || decode_rejoin(frame) || decode_pledge(frame, kReplicas) ||
+         decode_key_ask(frame) || decode_key_tell(frame) || decode_key_refusal(frame);
 }
 
 Frame pledge() {
@@ -28,6 +30,16 @@ Frame pledge() {
   message.view = 4;
   message.checkpoint = 128;
   return encode_pledge(message, ring(2));
+}
+
+Frame key_tell(SessionRange sessions = {0, 64}) {
+  KeyTellMessage message;
+  message.to = 3;
+  message.answered = Nonce{1};
+  message.asked = Nonce{2};
+  message.announcement = {{0x0102030405060708, 9}, sessions, session_key_of(kClient).key};
+  message.refresh_milliseconds = 600'000;
+  return encode_key_tell(message, ring(sessions.count > 1 ? kClient : 1));
 }
 
 // With so many proposals, spread over the window.
@@ -74,6 +86,9 @@ std::vector<Frame> one_of_each() {
           encode_forward(*request(7), ring(1)),
           encode_hello(3, 64, 2, ring(kClient)),
           view_change(),
+          key_tell(),
+          encode_key_ask(2, Nonce{1}, ring(1)),
+          encode_key_refusal(2, Nonce{1}, ring(1)),
           encode_new_view(4, {ByteView(*view_change()), ByteView(*view_change())}, ring(0)),
           encode_fetch_parts(8, std::vector{sha256(as_bytes("a")), sha256(as_bytes("b"))}, ring(2)),
           encode_part_message(encode_part(std::vector{sha256(as_bytes("a"))}, as_bytes("payload")),
@@ -94,10 +109,12 @@ TEST_CASE("Every message decodes to what was encoded") {
   CHECK(as_text(r->operation) == "operation");
   CHECK(ring(3).verify_authenticator(kClient, sha256(r->content), r->authenticator));
 
-  const Proposal proposal = pre_prepare(3, {request(1, "a"), request(2, "bb")});
+  const AgreedInput input{0x0102030405060708, Seed{1, 2, 3}};
+  const Proposal proposal = pre_prepare(3, {request(1, "a"), request(2, "bb")}, 0, 0, input);
   const auto p = decode_pre_prepare(*proposal.frame, kReplicas);
   REQUIRE(p);
   CHECK(p->sequence == 3);
+  CHECK(p->input == input);
   REQUIRE(p->requests.size() == 2);
   CHECK(as_text(p->requests[1].operation) == "bb");
   CHECK(ring(1).verify_authenticator(0, content_digest(*p, proposal.batch), p->authenticator));
@@ -159,6 +176,29 @@ TEST_CASE("Every message decodes to what was encoded") {
   CHECK(ring(kClient).verify(2, sha256(a->content), a->tag));
 }
 
+TEST_CASE("What a key message tells is what was told, of sessions that can be its sender's") {
+  const Frame frame = key_tell();
+  const auto told = decode_key_tell(*frame);
+  REQUIRE(told);
+  CHECK(told->from == kClient);
+  CHECK(told->to == 3);
+  CHECK(told->answered == Nonce{1});
+  CHECK(told->asked == Nonce{2});
+  CHECK(told->announcement.epoch == KeyEpoch{0x0102030405060708, 9});
+  CHECK(told->announcement.sessions == SessionRange{0, 64});
+  CHECK(told->announcement.key == session_key_of(kClient).key);
+  CHECK(told->refresh_milliseconds == 600'000);
+  CHECK(ring(3).verify_signature(kClient, sha256(told->content), told->signature));
+  CHECK(decode_key_tell(*key_tell({})));  // of a replica
+  CHECK_FALSE(decode_key_tell(*key_tell({1, kSessionsMax})));
+  CHECK(decode_key_tell(*key_tell({0, kSessionsMax})));
+  const auto ask = decode_key_ask(*encode_key_ask(2, Nonce{7}, ring(1)));
+  REQUIRE(ask);
+  CHECK(ask->from == 1);
+  CHECK(ask->to == 2);
+  CHECK(ask->nonce == Nonce{7});
+}
+
 TEST_CASE("A frame cut at any byte, or with one more, is no message") {
   for (const Frame& frame : one_of_each()) {
     REQUIRE(decodes(*frame));
@@ -195,11 +235,11 @@ TEST_CASE("A frame with any bit flipped is refused or harmless, and never authen
 
 TEST_CASE("A count or a length that the frame cannot hold is refused before it costs memory") {
   Bytes batch = *pre_prepare(3, {request(1)}).frame;
-  batch[22] = 0xff;  // the count
-  batch[23] = 0x0f;
+  batch[62] = 0xff;  // the count
+  batch[63] = 0x0f;
   CHECK_FALSE(decode_pre_prepare(batch, kReplicas));
-  batch[22] = 0;
-  batch[23] = 0;
+  batch[62] = 0;
+  batch[63] = 0;
   CHECK_FALSE(decode_pre_prepare(batch, kReplicas));
 
   Bytes long_operation = *request(1);

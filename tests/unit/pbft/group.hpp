@@ -17,6 +17,7 @@
 #include "pbft/wire/decode.hpp"
 #include "pbft/wire/encode.hpp"
 #include "pbft/wire/limits.hpp"
+#include "tests/support/established_keys.hpp"
 
 namespace prophecy::pbft::test {
 
@@ -46,7 +47,10 @@ inline std::vector<Member> members_of(std::uint32_t replicas) {
 
 inline KeyRing ring_of(NodeId node, std::uint32_t replicas = kReplicas,
                        std::string_view group = "test group") {
-  return *KeyRing::derive(node, secrets_of(node), as_bytes(group), members_of(replicas));
+  const std::vector<Member> members = members_of(replicas);
+  KeyRing ring = *KeyRing::derive(node, secrets_of(node), as_bytes(group), members);
+  establish_with_all(ring, members);
+  return ring;
 }
 
 // Derived once; all tests share them.
@@ -83,13 +87,23 @@ struct Proposal {
   Digest batch{};
 };
 
+// What a replica under test takes for the time, and proposes as a seed.
+struct GivenInputs final : InputSource {
+  std::uint64_t time = 1'800'000'000'000'000'000;
+  Seed seed{1, 2, 3};
+
+  std::uint64_t wall_time() override { return time; }
+  Seed fresh_seed() override { return seed; }
+};
+
 inline Proposal pre_prepare(std::uint64_t sequence, const std::vector<Frame>& requests,
-                            std::uint64_t view = 0, NodeId primary = 0) {
+                            std::uint64_t view = 0, NodeId primary = 0,
+                            const AgreedInput& input = {GivenInputs().time, {}}) {
   PrePrepareBuilder builder(256);
   for (const Frame& frame : requests) {
     builder.append(*frame, sha256(decode_request(*frame, kReplicas)->content));
   }
-  auto finished = builder.finish(view, sequence, ring(primary));
+  auto finished = builder.finish(view, sequence, input, ring(primary));
   return {finished.frame, finished.batch};
 }
 
@@ -136,7 +150,7 @@ inline Digest service_state(PartStore& parts, std::string_view state) {
 // its disk is there at once.
 struct Subject {
   explicit Subject(NodeId self, ReplicaSettings settings = {}, const ReplicaStart& start = {})
-      : replica(settings, ring(self), parts) {
+      : replica(settings, ring(self), parts, inputs) {
     REQUIRE(replica.start(start, now, actions));
     answer();
   }
@@ -199,6 +213,7 @@ struct Subject {
 
   std::string state = "state";
   MemoryPartStore parts;
+  GivenInputs inputs;
   std::map<Bytes, Bytes> disk;
   ReplicaActions actions;
   TimePoint now{};

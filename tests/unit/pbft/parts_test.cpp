@@ -102,7 +102,7 @@ TEST_CASE("The queue lays requests out in batches, within its bounds") {
   auto first = queue.take();
   REQUIRE(first.requests.size() == 2);
   CHECK(first.requests[1].timestamp == 2);
-  const auto finished = first.builder.finish(0, 1, ring(0));
+  const auto finished = first.builder.finish(0, 1, {}, ring(0));
   const auto decoded = decode_pre_prepare(*finished.frame, kReplicas);
   REQUIRE(decoded);
   const ByteView frame = *finished.frame;

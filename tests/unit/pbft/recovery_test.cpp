@@ -151,7 +151,8 @@ TEST_CASE("A replica begins from the state of its last stable checkpoint") {
   MemoryPartStore parts;
   for (const auto& [digest, part] : before.parts.all())
     REQUIRE(parts.keep(digest, part));
-  Replica replica(every_batch(), ring(1), parts);
+  GivenInputs inputs;
+  Replica replica(every_batch(), ring(1), parts, inputs);
   ReplicaActions actions;
   REQUIRE(replica.start(start, TimePoint{}, actions));
   REQUIRE(actions.restore);
@@ -173,7 +174,8 @@ TEST_CASE("A journal that is none is not believed") {
   ReplicaStart start;
   start.records = {{to_bytes("zzz"), to_bytes("what?")}};
   MemoryPartStore parts;
-  Replica replica({}, ring(1), parts);
+  GivenInputs inputs;
+  Replica replica({}, ring(1), parts, inputs);
   ReplicaActions actions;
   CHECK_FALSE(replica.start(start, TimePoint{}, actions));
   CHECK(count_sent(actions.sends, MessageType::rejoin) == kReplicas - 1);

@@ -239,13 +239,14 @@ TEST_CASE("5.1: a read-only request is executed at once, outside the order") {
 
 TEST_CASE("5.1: the primary batches what arrives while its window is full") {
   ReplicaSettings settings;
-  settings.batches_in_flight_max = 1;
+  settings.partial_batches_in_flight_max = 1;
   Subject primary(0, settings);
   primary.feed(request(1, "a", false, 0, 0));
   REQUIRE(primary.sent(MessageType::pre_prepare) == kReplicas - 1);
   const auto first = decode_pre_prepare(*primary.actions.sends[0].frame, kReplicas);
   Sha256 chain;
   chain.update(sha256(first->requests[0].content));
+  append_to_batch(chain, first->input);
   const Digest batch = chain.finish();
   for (std::uint32_t session = 1; session <= 3; ++session) {
     primary.feed(request(1, "b", false, 0, session));
@@ -264,6 +265,39 @@ TEST_CASE("5.1: the primary batches what arrives while its window is full") {
       CHECK(second->sequence == 2);
     }
   }
+}
+
+TEST_CASE("Full batches do not wait for those before them, up to a bound") {
+  ReplicaSettings settings;
+  settings.partial_batches_in_flight_max = 1;
+  settings.batches_in_flight_max = 3;
+  settings.batch_requests_max = 2;
+  Subject primary(0, settings);
+  std::vector<std::size_t> proposed;
+  for (std::uint32_t session = 0; session < 8; ++session) {
+    primary.feed(request(1, "a", false, 0, session));
+    proposed.push_back(primary.sent(MessageType::pre_prepare) / (kReplicas - 1));
+  }
+  // The first alone, as nothing is on its way; then two and two.
+  CHECK(proposed == std::vector<std::size_t>{1, 0, 1, 0, 1, 0, 0, 0});
+  CHECK(primary.replica.status().last_proposed == 3);
+  CHECK(primary.replica.status().queued_requests == 3);
+}
+
+TEST_CASE("What arrives together is proposed together") {
+  Subject primary(0);
+  for (std::uint32_t session = 0; session < 3; ++session) {
+    CHECK(primary.replica.take_frame(*request(1, "a", false, 0, session), primary.now,
+                                     primary.actions));
+    CHECK(primary.actions.sends.empty());
+  }
+  primary.replica.propose_waiting(primary.now, primary.actions);
+  REQUIRE(primary.sent(MessageType::pre_prepare) == kReplicas - 1);
+  CHECK(decode_pre_prepare(*primary.actions.sends[0].frame, kReplicas)->requests.size() == 3);
+  // The time within which it has to be agreed on begins with it.
+  CHECK(primary.replica.next_timer() <= primary.now + ReplicaSettings{}.view_change_timeout);
+  primary.replica.propose_waiting(primary.now, primary.actions);
+  CHECK(primary.sent(MessageType::pre_prepare) == kReplicas - 1);
 }
 
 }  // namespace

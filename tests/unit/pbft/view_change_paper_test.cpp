@@ -109,7 +109,9 @@ TEST_CASE("A signed request needs no MACs, and is proposed as it is") {
 }
 
 TEST_CASE("Whose request had a wrong MAC in a batch has to sign for a while") {
-  Subject next_primary(1);
+  ReplicaSettings settings;
+  settings.partial_batches_in_flight_max = settings.batches_in_flight_max;  // none has to wait
+  Subject next_primary(1, settings);
   next_primary.feed(pre_prepare(1, {with_wrong_macs(request(1), {1, 2, 3})}).frame);
   CHECK(next_primary.sent(MessageType::prepare) == 0);
   next_primary.feed(view_change(2, 1));

@@ -57,6 +57,7 @@ TEST_CASE("additions change the rules and the id") {
   CHECK_FALSE(profile.is_seen_unkeyed("user-agent"));
   CHECK(profile.request_rule("x-trace") == RequestRule::forwarded);
   CHECK(profile.is_seen_unkeyed("x-trace"));
+  CHECK(profile.is_seen_unkeyed("prophecy-time"));
   CHECK(profile.answer_rule("x-backend") == AnswerRule::dropped);
   CHECK(profile.answer_rule("last-modified") == AnswerRule::dropped);
   CHECK(profile.id() != Profile().id());

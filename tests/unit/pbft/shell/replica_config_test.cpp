@@ -31,6 +31,8 @@ TEST_CASE("A short configuration has defaults for the rest") {
   CHECK(config->group_file == "group.toml");
   CHECK_FALSE(config->listen);
   CHECK_FALSE(config->admin);
+  CHECK_FALSE(config->metrics);
+  CHECK(config->core.agreed_time_tolerance == seconds(5));
   CHECK(config->service.kind == ServiceKind::http);
   CHECK(config->service.origin.connections_max == 64);
   CHECK(config->service.origin.answer_limits.body_bytes_max == 16 << 20);
@@ -45,16 +47,93 @@ TEST_CASE("Simulated work says how long and how much") {
   CHECK(config->service.answer_bytes == 1024);
 }
 
+TEST_CASE("A service that does nothing answers nothing, unless told how much") {
+  const auto empty = parse_replica_config(kReplica + "[service]\nkind = \"null\"\n", "r");
+  REQUIRE(empty.has_value());
+  CHECK(empty->service.answer_bytes == 0);
+  const auto large =
+      parse_replica_config(kReplica + "[service]\nkind = \"null\"\nanswer_bytes = \"1KiB\"\n", "r");
+  REQUIRE(large.has_value());
+  CHECK(large->service.answer_bytes == 1024);
+}
+
+TEST_CASE("How far clocks may differ is bounded") {
+  const auto tolerance = [](const std::string& value) {
+    return parse_replica_config(
+        kReplica + "agreed_time_tolerance = \"" + value + "\"\n[service]\nkind = \"null\"\n", "r");
+  };
+  const auto config = tolerance("2s");
+  REQUIRE(config.has_value());
+  CHECK(config->core.agreed_time_tolerance == seconds(2));
+  CHECK_FALSE(tolerance("0s").has_value());
+  CHECK_FALSE(tolerance("25h").has_value());
+}
+
 TEST_CASE("Mistakes in a replica's configuration") {
   using Catch::Contains;
   CHECK_THAT(mistakes_in(kReplica), Contains("service"));
   CHECK_THAT(mistakes_in("[service]\nkind = \"null\"\n"),
              Contains("replica.id") && Contains("replica.group") && Contains("replica.key_file"));
   CHECK_THAT(mistakes_in(kReplica + "[service]\nkind = \"http\"\n"), Contains("service.origin"));
+  CHECK_THAT(mistakes_in(kReplica + "metrics = 9090\n[service]\nkind = \"null\"\n"),
+             Contains("r:5: replica.metrics: expected ADDRESS:PORT"));
   CHECK_THAT(mistakes_in(kReplica + "[service]\nkind = \"magic\"\n"),
              Contains("r:6: service.kind"));
   CHECK_THAT(mistakes_in(kReplica + "[service]\nkind = \"null\"\norigin = \"127.0.0.1:80\"\n"),
              Contains("r:7: service.origin: unknown key"));
+}
+
+TEST_CASE("What the state of an origin is") {
+  TemporaryFolder folder;
+  const std::string http = kReplica + "[service]\nkind = \"http\"\norigin = \"127.0.0.1:80\"\n";
+  const auto state_of = [&](const std::string& keys) {
+    const auto config = parse_replica_config(http + keys, "r");
+    REQUIRE(config.has_value());
+    return config->service.state;
+  };
+  CHECK(state_of("").kind == StateKind::stateless);
+  const std::string in_folder =
+      "state = \"directory\"\nstate_folder = \"" + folder.path().string() + "\"\n";
+  StateSettings state = state_of(in_folder);
+  CHECK(state.kind == StateKind::directory);
+  CHECK(state.folder.folder == folder.path());
+  CHECK(state.folder.exclude.empty());
+  CHECK(state.folder.bytes_max == std::uint64_t{4} << 30);
+  state = state_of(in_folder +
+                   "state_exclude = [\"*.lock\"]\nstate_times = [\"static/*\"]\n"
+                   "state_bytes_max = \"1KiB\"\nstate_files_max = 7\n");
+  CHECK(state.folder.exclude == std::vector<std::string>{"*.lock"});
+  CHECK(state.folder.covered_times == std::vector<std::string>{"static/*"});
+  CHECK(state.folder.bytes_max == 1024);
+  CHECK(state.folder.files_max == 7);
+  state = state_of(
+      "state = \"command\"\nstate_dump = [\"/bin/sh\", \"-c\", \"x\"]\n"
+      "state_load = [\"/bin/cat\"]\nstate_timeout = \"5s\"\n");
+  CHECK(state.kind == StateKind::command);
+  CHECK(state.command.dump == std::vector<std::string>{"/bin/sh", "-c", "x"});
+  CHECK(state.command.load == std::vector<std::string>{"/bin/cat"});
+  CHECK(state.command.timeout == seconds(5));
+}
+
+TEST_CASE("Mistakes about the state of an origin") {
+  using Catch::Contains;
+  const auto mistakes = [](const std::string& keys) {
+    return mistakes_in(kReplica + "[service]\nkind = \"http\"\norigin = \"127.0.0.1:80\"\n" + keys);
+  };
+  CHECK_THAT(mistakes("state = \"magic\"\n"), Contains("r:8: service.state: expected one of"));
+  CHECK_THAT(mistakes("state = \"directory\"\n"), Contains("service.state_folder: missing"));
+  CHECK_THAT(mistakes("state = \"directory\"\nstate_folder = \"/nowhere/at/all\"\n"),
+             Contains("r:9: service.state_folder: /nowhere/at/all is not a folder"));
+  CHECK_THAT(mistakes("state = \"directory\"\nstate_folder = \"/\"\nstate_exclude = [\"/a\"]\n"),
+             Contains("service.state_exclude"));
+  CHECK_THAT(mistakes("state_folder = \"/\"\n"), Contains("state_folder: unknown key"));
+  CHECK_THAT(mistakes("state = \"command\"\n"),
+             Contains("service.state_dump") && Contains("service.state_load"));
+  CHECK_THAT(mistakes("state = \"command\"\nstate_dump = [\"cat\"]\nstate_load = []\n"),
+             Contains("r:9: service.state_dump: expected a list") &&
+                 Contains("r:10: service.state_load: expected a list"));
+  CHECK_THAT(mistakes("state = \"command\"\nstate_dump = [\"/etc/passwd\"]\n"),
+             Contains("/etc/passwd is no program"));
 }
 
 TEST_CASE("An identity needs a place in the group, and the key that belongs to it") {

@@ -77,6 +77,13 @@ struct Group {
     nodes[id]->stop();
     stopped.push_back(std::move(nodes[id]));
   }
+  // Each replica has learnt the keys of so many: three peers, and the clients.
+  bool has_keys_of(std::size_t partners) {
+    for (NodeId id = 0; id < 4; ++id) {
+      if (status(id)["keys"]["learnt"] != partners) return false;
+    }
+    return true;
+  }
   nlohmann::json status(NodeId id) { return nlohmann::json::parse(nodes[id]->status()); }
 
   boost::asio::io_context& io;
@@ -92,24 +99,32 @@ struct Caller {
   explicit Caller(Group& group, std::uint32_t first_session = 0)
       : keys(*load_key_ring(group.identities[0]->group, kFirstClientId,
                             group.folder.path() / "g" / "client-1024.key")),
+        key_exchange(keys, {.refresh_interval = seconds(600), .sessions = {first_session, 16}},
+                     entropy),
         client(settings(first_session), keys),
         transport(group.io, {.frame_bytes_max = kFrameBytesMax},
                   group.identities[0]->group.addresses(),
                   {.on_frame =
-                       [this](NodeId, ByteView frame) {
-                         client.on_frame(frame, now(), actions);
+                       [this](NodeId replica, ByteView frame) {
+                         if (is_key_message(peek_header(frame)->type)) {
+                           const auto step = key_exchange.on_link_frame(replica, frame, now());
+                           if (step.answer) transport.send(replica, step.answer);
+                           if (step.authentic) client.on_connected(replica, actions);
+                         } else {
+                           client.on_frame(frame, now(), actions);
+                         }
                          settle();
                        },
                    .on_state =
                        [this](NodeId replica, bool connected) {
-                         if (!connected) return;
-                         client.on_connected(replica, actions);
-                         settle();
+                         if (!connected) return key_exchange.on_disconnected(replica);
+                         transport.send(replica, key_exchange.on_connected(replica, now()));
                        }}),
         timer(group.io, [this] {
           client.on_tick(now(), actions);
           settle();
         }) {
+    key_exchange.start(now());
     transport.start();
   }
   ~Caller() {
@@ -139,6 +154,8 @@ struct Caller {
   }
 
   KeyRing keys;
+  SystemEntropy entropy;
+  KeyExchange key_exchange;
   Client client;
   ClientTransport transport;
   CoreTimer timer;
@@ -157,6 +174,8 @@ TEST_CASE("A group agrees on operations over real sockets") {
   Group group(io, null_service);
   Caller one(group, 0);
   Caller two(group, 16);
+  // What is called before there are session keys is sent again.
+  REQUIRE(run_until(io, [&] { return group.has_keys_of(5); }));
   for (int i = 0; i < 100; ++i) {
     (void)one.call("write", CallKind::ordered);
     (void)two.call("read", CallKind::read_only);

@@ -2,12 +2,14 @@
 
 #include <catch2/catch.hpp>
 
+#include "map_part_store.hpp"
 #include "pbft/services/executor.hpp"
 #include "pbft/services/null_service.hpp"
 #include "pbft/services/simulated_service.hpp"
 
 using namespace prophecy;
 using namespace prophecy::pbft;
+using prophecy::pbft::test::MapPartStore;
 
 namespace {
 
@@ -23,7 +25,28 @@ class ManualService final : public Service {
     running.erase(id);
     done(ExecutionStatus::done, Bytes{static_cast<std::uint8_t>(id)});
   }
+  void snapshot(PartStore& /*parts*/, SnapshotDone done) override {
+    REQUIRE(running.empty() == !beside_snapshot);
+    snapshot_done = std::move(done);
+  }
+  void restore(const PartStore& /*parts*/, const Digest& /*root*/, RestoreDone done) override {
+    REQUIRE(running.empty());
+    restore_done = std::move(done);
+  }
+  void give_up() override { ++times_given_up; }
+  void finish_snapshot(Result<Digest> root) {
+    REQUIRE(snapshot_done);
+    std::exchange(snapshot_done, {})(std::move(root));
+  }
+  void finish_restore(Result<> restored) {
+    REQUIRE(restore_done);
+    std::exchange(restore_done, {})(std::move(restored));
+  }
   std::map<std::uint64_t, Done> running;
+  SnapshotDone snapshot_done;
+  RestoreDone restore_done;
+  bool beside_snapshot = false;  // a read outside the order is
+  int times_given_up = 0;
 };
 
 Execution execution(std::uint64_t id, char kind, bool unordered = false) {
@@ -49,7 +72,13 @@ struct World {
     executor.take(out);
     return out;
   }
+  std::vector<Executor::FinishedState> taken_states() {
+    std::vector<Executor::FinishedState> out;
+    executor.take_states(out);
+    return out;
+  }
   ManualService service;
+  MapPartStore parts;
   int calls = 0;
   Executor executor;
 };
@@ -139,4 +168,157 @@ TEST_CASE("Simulated work takes its time and answers with its size") {
                   [&](ExecutionStatus, Bytes bytes) { result = std::move(bytes); });
   CHECK(std::chrono::steady_clock::now() - begin >= microseconds(3000));
   CHECK(result == Bytes(100, 'x'));
+}
+
+namespace {
+
+const Digest kRoot = sha256(as_bytes("root"));
+const Error kBroken{ErrorKind::io, "broken"};
+
+const Result<Digest>& snapshot_of(const Executor::FinishedState& finished) {
+  return std::get<Executor::FinishedSnapshot>(finished).root;
+}
+const Result<>& restore_of(const Executor::FinishedState& finished) {
+  return std::get<Executor::FinishedRestore>(finished).restored;
+}
+
+}  // namespace
+
+TEST_CASE("A snapshot waits for all before it, and all behind it waits") {
+  World world;
+  world.executor.submit(execution(1, 'r'));
+  world.executor.submit(execution(2, 'r'));
+  world.executor.submit_snapshot(7, world.parts);
+  world.executor.submit(execution(3, 'r'));
+  world.executor.submit(execution(4, 'w'));
+  world.service.finish(1);
+  CHECK_FALSE(world.service.snapshot_done);
+  world.service.finish(2);
+  CHECK(world.service.snapshot_done);
+  CHECK(world.running().empty());
+  // One outside the order runs all the same.
+  world.executor.submit(execution(5, 'r', true));
+  CHECK(world.running() == Ids{5});
+  world.service.finish_snapshot(kRoot);
+  CHECK(world.running() == Ids{3, 5});
+  const auto states = world.taken_states();
+  REQUIRE(states.size() == 1);
+  CHECK(std::get<Executor::FinishedSnapshot>(states[0]).id == 7);
+  CHECK(*snapshot_of(states[0]) == kRoot);
+  CHECK(world.taken_states().empty());
+  world.service.finish(3);
+  CHECK(world.running() == Ids{4, 5});
+}
+
+TEST_CASE("A snapshot that fails is reported, and executions go on") {
+  World world;
+  world.service.beside_snapshot = true;
+  world.executor.submit(execution(1, 'r', true));
+  world.executor.submit_snapshot(7, world.parts);
+  world.executor.submit(execution(2, 'w'));
+  world.service.finish_snapshot(kBroken);
+  CHECK(world.running() == Ids{1, 2});
+  CHECK(snapshot_of(world.taken_states().at(0)).error().message == "broken");
+}
+
+TEST_CASE("A restore makes void what waits, waits for what runs, and lets nothing run beside it") {
+  World world;
+  world.executor.submit(execution(1, 'w'));
+  world.executor.submit(execution(2, 'w'));
+  world.executor.submit_snapshot(7, world.parts);
+  world.executor.submit(execution(3, 'r', true));
+  world.executor.submit_restore(8, world.parts, kRoot);
+  world.executor.submit(execution(4, 'w'));
+  CHECK(world.service.times_given_up == 1);
+  CHECK(world.running() == Ids{1, 3});
+  auto finished = world.taken();
+  REQUIRE(finished.size() == 1);
+  CHECK(finished[0].id == 2);
+  CHECK(finished[0].status == ExecutionStatus::unavailable);
+  auto states = world.taken_states();
+  REQUIRE(states.size() == 1);
+  CHECK_FALSE(snapshot_of(states[0]).has_value());
+
+  world.service.finish(1);
+  CHECK_FALSE(world.service.restore_done);
+  world.service.finish(3);
+  REQUIRE(world.service.restore_done);
+  CHECK(world.taken().size() == 2);
+  world.executor.submit(execution(5, 'r', true));  // refused at once
+  finished = world.taken();
+  REQUIRE(finished.size() == 1);
+  CHECK(finished[0].status == ExecutionStatus::unavailable);
+  CHECK(world.running().empty());
+
+  world.service.finish_restore({});
+  CHECK(world.running() == Ids{4});
+  states = world.taken_states();
+  REQUIRE(states.size() == 1);
+  CHECK(std::get<Executor::FinishedRestore>(states[0]).id == 8);
+  CHECK(restore_of(states[0]).has_value());
+  world.executor.submit(execution(6, 'r', true));
+  CHECK(world.running() == Ids{4, 6});
+  CHECK(world.executor.counters().refused_without_state == 2);
+}
+
+TEST_CASE("After a restore that failed nothing is executed until another one has succeeded") {
+  World world;
+  world.executor.submit_restore(1, world.parts, kRoot);
+  CHECK(world.service.times_given_up == 0);  // nothing ran
+  world.executor.submit(execution(1, 'w'));
+  world.executor.submit_snapshot(2, world.parts);
+  world.service.finish_restore(kBroken);
+  world.executor.submit(execution(2, 'r'));
+  world.executor.submit(execution(3, 'r', true));
+  CHECK(world.running().empty());
+  auto states = world.taken_states();
+  REQUIRE(states.size() == 2);
+  CHECK(restore_of(states[0]).error().message == "broken");
+  CHECK_FALSE(snapshot_of(states[1]).has_value());
+  const auto finished = world.taken();
+  REQUIRE(finished.size() == 3);
+  for (const auto& one : finished)
+    CHECK(one.status == ExecutionStatus::unavailable);
+
+  world.executor.submit_restore(3, world.parts, kRoot);
+  world.service.finish_restore({});
+  world.executor.submit(execution(4, 'w'));
+  CHECK(world.running() == Ids{4});
+}
+
+TEST_CASE("A restore that is overtaken by another leaves no state until that one is done") {
+  World world;
+  world.executor.submit_restore(1, world.parts, kRoot);
+  world.executor.submit_restore(2, world.parts, kRoot);
+  world.executor.submit_restore(3, world.parts, kRoot);  // takes the place of 2
+  world.service.finish_restore({});
+  world.executor.submit(execution(1, 'r', true));
+  CHECK(world.running().empty());
+  world.service.finish_restore({});
+  world.executor.submit(execution(2, 'r', true));
+  CHECK(world.running() == Ids{2});
+  std::vector<std::uint64_t> ids;
+  for (const auto& state : world.taken_states())
+    ids.push_back(std::get<Executor::FinishedRestore>(state).id);
+  CHECK(ids == Ids{2, 1, 3});
+}
+
+TEST_CASE("A service without state has one root everywhere, and takes back no other") {
+  MapPartStore parts;
+  NullService null;
+  SimulatedService simulated(microseconds(0), 1);
+  Digest root{};
+  for (Service* service : {static_cast<Service*>(&null), static_cast<Service*>(&simulated)}) {
+    service->snapshot(parts, [&](Result<Digest> made) { root = *made; });
+    CHECK(parts.reaches_all(root));
+    bool restored = false;
+    service->restore(parts, root, [&](Result<> done) { restored = done.has_value(); });
+    CHECK(restored);
+    service->restore(parts, kRoot, [&](Result<> done) { restored = done.has_value(); });
+    CHECK_FALSE(restored);
+  }
+  CHECK(parts.parts.size() == 1);
+  MapPartStore full;
+  full.full = true;
+  null.snapshot(full, [&](Result<Digest> made) { CHECK_FALSE(made.has_value()); });
 }

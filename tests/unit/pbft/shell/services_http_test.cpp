@@ -1,10 +1,11 @@
 #include <algorithm>
+#include <fstream>
 #include <vector>
 
 #include <catch2/catch.hpp>
 
 #include "pbft/services/http_service.hpp"
-#include "support.hpp"
+#include "state_runs.hpp"
 #include "support/scripted_origin.hpp"
 
 using namespace prophecy;
@@ -37,6 +38,9 @@ struct Outcome {
 struct World {
   explicit World(const Endpoint& origin, NodeId replica = 2, std::size_t connections = 4)
       : service(io_of(*this), settings(origin, replica, connections), profile) {}
+  // The state is a folder.
+  World(const Endpoint& origin, const std::filesystem::path& folder)
+      : service(io_of(*this), settings(origin, folder), profile) {}
   ~World() { service.stop(); }
 
   static boost::asio::io_context& io_of(World& world) { return *world.io; }
@@ -51,6 +55,13 @@ struct World {
     made.origin.answer_limits.body_bytes_max = 1000;
     made.operation_bytes_max = 1 << 20;
     made.result_bytes_max = 1 << 20;
+    return made;
+  }
+
+  static HttpServiceSettings settings(const Endpoint& origin, const std::filesystem::path& folder) {
+    HttpServiceSettings made = settings(origin, 2, 4);
+    made.state.kind = StateKind::directory;
+    made.state.folder.folder = folder;
     return made;
   }
 
@@ -152,7 +163,7 @@ TEST_CASE("A read on an origin that is down is unavailable, and the change is to
   const Endpoint address = origin->address();
   World world(address);
   std::vector<bool> states;
-  world.service.origin().on_state([&](bool up) { states.push_back(up); });
+  world.service.on_origin_state([&](bool up) { states.push_back(up); });
   origin->close_all();
   origin.reset();
   CHECK(world.run(kGet).status == ExecutionStatus::unavailable);
@@ -293,4 +304,138 @@ TEST_CASE("The answer to HEAD has no body, and a body may end with the connectio
   CHECK(world.run("HEAD /a HTTP/1.1\r\nhost: x\r\n\r\n").form().body.empty());
   CHECK(world.run(kGet).form().body == "until the end");
   CHECK(origin.accepted == 1);
+}
+
+TEST_CASE("A write that waits for its origin ends when a restore is to come") {
+  Loop loop;
+  Endpoint nowhere;
+  {
+    ScriptedOrigin origin(loop.io, {answer("")});
+    nowhere = origin.address();
+  }
+  World world(nowhere);
+  Outcome outcome;
+  world.start(kPut, outcome);
+  run_for(loop.io, milliseconds(60));
+  CHECK_FALSE(outcome.done);
+  world.service.give_up();
+  REQUIRE(run_until(loop.io, [&] { return outcome.done; }));
+  CHECK(outcome.status == ExecutionStatus::unavailable);
+  CHECK(world.service.counters().given_up == 1);
+}
+
+TEST_CASE(
+    "A write that has been sent is answered in spite of a restore to come, but not repeated") {
+  Loop loop;
+  ScriptedOrigin origin(loop.io, {kSilence, answer("late")});
+  World world(origin.address());
+  Outcome outcome;
+  world.start(kPut, outcome);
+  REQUIRE(run_until(loop.io, [&] { return origin.requests.size() == 1; }));
+  world.service.give_up();
+  CHECK_FALSE(outcome.done);
+  REQUIRE(run_until(loop.io, [&] { return outcome.done; }));
+  CHECK(outcome.status == ExecutionStatus::unavailable);
+  CHECK(origin.requests.size() == 1);
+}
+
+namespace {
+
+// An origin that is down, until it comes back under the same address.
+struct Absence {
+  explicit Absence(Loop& loop) : io(loop.io) {
+    ScriptedOrigin before(io, {answer("")});
+    address = before.address();
+  }
+  ScriptedOrigin& come_back(std::deque<Step> script) {
+    origin = std::make_unique<ScriptedOrigin>(io, std::move(script), address);
+    return *origin;
+  }
+  boost::asio::io_context& io;
+  Endpoint address;
+  std::unique_ptr<ScriptedOrigin> origin;
+};
+
+}  // namespace
+
+TEST_CASE("An origin that was away gets nothing to do before its state is restored") {
+  Loop loop;
+  Absence absence(loop);
+  TemporaryFolder folder;
+  World world(absence.address, folder.path());
+  int returns = 0;
+  world.service.on_return([&] { ++returns; });
+  std::ofstream(folder.path() / "a") << "certain";
+  MapPartStore parts;
+  const Digest root = *take_snapshot(loop.io, world.service, parts);
+  std::ofstream(folder.path() / "a") << "lost";
+
+  Outcome write;
+  world.start(kPut, write);
+  REQUIRE(run_until(loop.io, [&] { return world.service.trust_in_origin() == OriginTrust::away; }));
+  CHECK(world.run(kGet).status == ExecutionStatus::unavailable);
+  ScriptedOrigin& origin = absence.come_back({answer("is back"), answer("got")});
+  REQUIRE(run_until(loop.io, [&] { return returns == 1; }));
+  CHECK(world.service.trust_in_origin() == OriginTrust::returned);
+  CHECK(world.run(kGet).status == ExecutionStatus::unavailable);
+  run_for(loop.io, milliseconds(300));
+  CHECK_FALSE(write.done);
+  CHECK(origin.requests.size() == 1);  // the question whether it is there
+  CHECK(origin.requests[0].rfind("OPTIONS * ", 0) == 0);
+
+  world.service.give_up();  // as the executor does in front of a restore
+  REQUIRE(write.done);
+  CHECK(write.status == ExecutionStatus::unavailable);
+  REQUIRE(run_restore(loop.io, world.service, parts, root).has_value());
+  CHECK(world.service.trust_in_origin() == OriginTrust::trusted);
+  std::string content;
+  std::ifstream(folder.path() / "a") >> content;
+  CHECK(content == "certain");
+  CHECK(world.run(kGet).form().body == "got");
+  CHECK(returns == 1);
+  CHECK(world.service.counters().restores == 1);
+}
+
+TEST_CASE("A restore that fails leaves an origin that was away untrusted") {
+  Loop loop;
+  Absence absence(loop);
+  TemporaryFolder folder;
+  World world(absence.address, folder.path());
+  int returns = 0;
+  world.service.on_return([&] { ++returns; });
+  CHECK(world.run(kGet).status == ExecutionStatus::unavailable);
+  absence.come_back({answer("is back")});
+  REQUIRE(run_until(loop.io, [&] { return returns == 1; }));
+  CHECK_FALSE(
+      run_restore(loop.io, world.service, MapPartStore(), sha256(as_bytes("x"))).has_value());
+  CHECK(world.service.counters().restores_failed == 1);
+  CHECK(world.run(kGet).status == ExecutionStatus::unavailable);
+}
+
+TEST_CASE("Who trusts an origin that was away has it go on with what waits") {
+  Loop loop;
+  Absence absence(loop);
+  TemporaryFolder folder;
+  World world(absence.address, folder.path());
+  world.service.on_return([&] { world.service.trust(); });
+  Outcome write;
+  world.start(kPut, write);
+  run_for(loop.io, milliseconds(50));
+  absence.come_back({answer("is back"), answer("written")});
+  REQUIRE(run_until(loop.io, [&] { return write.done; }));
+  CHECK(write.status == ExecutionStatus::done);
+  CHECK(write.form().body == "written");
+}
+
+TEST_CASE("An origin without a state of the group's is trusted whatever happens to it") {
+  Loop loop;
+  Absence absence(loop);
+  World world(absence.address);
+  world.service.on_return([] { FAIL("not to be called"); });
+  Outcome write;
+  world.start(kPut, write);
+  run_for(loop.io, milliseconds(50));
+  absence.come_back({answer("written")});
+  REQUIRE(run_until(loop.io, [&] { return write.done; }));
+  CHECK(write.form().body == "written");
 }

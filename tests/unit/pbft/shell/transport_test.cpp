@@ -31,6 +31,13 @@ TransportSettings small_settings() {
 // Answers every request with the same frame; takes every frame for authentic that says so.
 class Echo final : public ReplicaTransport::Handler {
  public:
+  Frame on_link_key_frame(NodeId /*peer*/, ByteView /*frame*/) override { return nullptr; }
+  // Answers with the question, and takes everybody at his word.
+  KeyAnswer on_accepted_key_frame(ConnectionTag /*tag*/, ByteView frame) override {
+    ++key_frames;
+    return {std::make_shared<const Bytes>(frame.begin(), frame.end()), true};
+  }
+  void on_accepted_closed(ConnectionTag /*tag*/) override { ++closed; }
   bool on_frame(ByteView frame) override {
     ++frames;
     last.assign(frame.begin(), frame.end());
@@ -51,6 +58,8 @@ class Echo final : public ReplicaTransport::Handler {
   ReplicaTransport* transport = nullptr;
   bool authentic = true;
   std::size_t frames = 0;
+  std::size_t key_frames = 0;
+  std::size_t closed = 0;
   Bytes last;
   std::map<NodeId, bool> peers;
 
@@ -116,6 +125,21 @@ struct RawPeer {
 };
 
 }  // namespace
+
+TEST_CASE("A key message is answered on its connection, before anybody is known") {
+  boost::asio::io_context io(1);
+  Server server(io);
+  {
+    Caller caller(io, server.transport->local_address());
+    const auto ask = static_cast<std::uint8_t>(MessageType::key_ask);
+    caller.transport.send(0, make_frame(ask, 1024, 0));
+    REQUIRE(run_until(io, [&] { return caller.received.size() == 1; }));
+    CHECK(caller.received[0] == *make_frame(ask, 1024, 0));
+  }
+  CHECK(server.echo.key_frames == 1);
+  CHECK(server.echo.frames == 0);
+  CHECK(run_until(io, [&] { return server.echo.closed == 1; }));
+}
 
 TEST_CASE("Requests of any size reach the replica, and its answers come back") {
   boost::asio::io_context io(1);

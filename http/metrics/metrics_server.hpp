@@ -5,7 +5,7 @@
 #include <functional>
 #include <memory>
 #include <string>
-#include <vector>
+#include <unordered_set>
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
@@ -14,7 +14,7 @@
 #include "base/endpoint.hpp"
 #include "base/error.hpp"
 
-namespace prophecy::sketcher {
+namespace prophecy::http {
 
 // Single-threaded. Its io_context must not run any more once the server is destroyed.
 class MetricsServer {
@@ -26,8 +26,14 @@ class MetricsServer {
                                                                      Page page);
   ~MetricsServer();
 
+  // Closes everything, so that the event loop runs dry.
+  void stop();
+  // Where it listens, with the port that the system chose if it was to.
+  [[nodiscard]] Endpoint local_address() const;
+
  private:
   class Connection;
+  using Connections = std::unordered_set<Connection*>;
 
   MetricsServer(boost::asio::io_context& loop, Page page);
   void accept();
@@ -36,7 +42,7 @@ class MetricsServer {
   boost::asio::steady_timer retry_;
   Page page_;
   // Shared with the connections, which the loop may destroy after the server.
-  std::shared_ptr<std::size_t> open_ = std::make_shared<std::size_t>(0);
+  std::shared_ptr<Connections> open_ = std::make_shared<Connections>();
 };
 
-}  // namespace prophecy::sketcher
+}  // namespace prophecy::http

@@ -1,14 +1,13 @@
-#include "sketcher/metrics_server.hpp"
+#include "http/metrics/metrics_server.hpp"
 
 #include <array>
 
 #include <boost/asio/write.hpp>
 
 #include "http/parser.hpp"
-#include "sketcher/answer_writer.hpp"
-#include "sketcher/date.hpp"
+#include "http/writer.hpp"
 
-namespace prophecy::sketcher {
+namespace prophecy::http {
 
 namespace asio = boost::asio;
 using boost::system::error_code;
@@ -18,7 +17,7 @@ namespace {
 constexpr std::size_t kConnectionsMax = 16;
 constexpr auto kPatience = std::chrono::seconds(5);
 constexpr auto kRetryDelay = std::chrono::milliseconds(100);
-constexpr http::MessageLimits kLimits{
+constexpr MessageLimits kLimits{
     .target_bytes_max = 256, .header_bytes_max = 8192, .header_count_max = 64, .body_bytes_max = 0};
 }  // namespace
 
@@ -31,17 +30,22 @@ class MetricsServer::Connection : public std::enable_shared_from_this<Connection
         socket_(std::move(socket)),
         patience_(socket_.get_executor()),
         parser_(request_, kLimits) {
-    ++*open_;
+    open_->insert(this);
   }
-  ~Connection() { --*open_; }
+  ~Connection() { open_->erase(this); }
 
   void start() {
     patience_.expires_after(kPatience);
     patience_.async_wait([self = shared_from_this()](error_code error) {
-      error_code ignored;
-      if (!error) self->socket_.close(ignored);
+      if (!error) self->close();
     });
     read();
+  }
+
+  void close() {
+    patience_.cancel();
+    error_code ignored;
+    socket_.close(ignored);
   }
 
  private:
@@ -55,16 +59,16 @@ class MetricsServer::Connection : public std::enable_shared_from_this<Connection
 
   void on_bytes(std::string_view bytes) {
     for (;;) {
-      const http::ParseProgress progress = parser_.feed(bytes);
+      const ParseProgress progress = parser_.feed(bytes);
       bytes.remove_prefix(progress.consumed);
       switch (progress.state) {
-        case http::ParseState::head_done:
+        case ParseState::head_done:
           continue;
-        case http::ParseState::need_more:
+        case ParseState::need_more:
           return read();
-        case http::ParseState::failed:
+        case ParseState::failed:
           return answer_error(parser_.failure().status, parser_.failure().reason);
-        case http::ParseState::complete:
+        case ParseState::complete:
           if (request_.target != "/metrics") return answer_error(404, "expected /metrics");
           if (request_.method != "GET") return answer_error(405, "expected GET");
           return answer_page();
@@ -72,19 +76,19 @@ class MetricsServer::Connection : public std::enable_shared_from_this<Connection
     }
   }
 
-  void answer_page() {
-    const std::string page = server_.page_();
-    output_ =
-        "HTTP/1.1 200 OK\r\ncontent-type: text/plain; version=0.0.4; charset=utf-8\r\n"
-        "content-length: " +
-        std::to_string(page.size()) + "\r\nconnection: close\r\n\r\n" + page;
-    write();
-  }
+  void answer_page() { answer(200, "text/plain; version=0.0.4; charset=utf-8", server_.page_()); }
 
   void answer_error(std::uint16_t status, std::string_view reason) {
-    DateCache date;
-    append_error(output_, status, reason,
-                 {.keep_alive = false, .if_none_match = {}, .date = date.now()});
+    answer(status, "text/plain", std::to_string(status) + " " + std::string(reason) + "\n");
+  }
+
+  void answer(std::uint16_t status, std::string_view type, std::string_view body) {
+    append_status_line(output_, status);
+    append_field(output_, "content-type", type);
+    append_content_length(output_, body.size());
+    append_field(output_, "connection", "close");
+    end_head(output_);
+    output_ += body;
     write();
   }
 
@@ -100,11 +104,11 @@ class MetricsServer::Connection : public std::enable_shared_from_this<Connection
   }
 
   MetricsServer& server_;
-  std::shared_ptr<std::size_t> open_;
+  std::shared_ptr<Connections> open_;
   tcp::socket socket_;
   asio::steady_timer patience_;
-  http::Request request_;
-  http::RequestParser parser_;
+  Request request_;
+  RequestParser parser_;
   std::array<char, 2048> input_;
   std::string output_;
 };
@@ -133,16 +137,31 @@ Result<std::unique_ptr<MetricsServer>> MetricsServer::listen(asio::io_context& l
 
 void MetricsServer::accept() {
   acceptor_.async_accept([this](error_code error, tcp::socket socket) {
-    if (error == asio::error::operation_aborted) return;
+    if (error == asio::error::operation_aborted || !acceptor_.is_open()) return;
     if (!error) {
-      if (*open_ < kConnectionsMax) std::make_shared<Connection>(*this, std::move(socket))->start();
+      if (open_->size() < kConnectionsMax)
+        std::make_shared<Connection>(*this, std::move(socket))->start();
       return accept();
     }
     retry_.expires_after(kRetryDelay);
     retry_.async_wait([this](error_code cancelled) {
-      if (!cancelled) accept();
+      if (!cancelled && acceptor_.is_open()) accept();
     });
   });
 }
 
-}  // namespace prophecy::sketcher
+Endpoint MetricsServer::local_address() const {
+  error_code ignored;
+  const auto local = acceptor_.local_endpoint(ignored);
+  return {local.address().to_string(), local.port()};
+}
+
+void MetricsServer::stop() {
+  error_code ignored;
+  acceptor_.close(ignored);
+  retry_.cancel();
+  for (Connection* connection : *open_)
+    connection->close();
+}
+
+}  // namespace prophecy::http

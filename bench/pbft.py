@@ -1,0 +1,96 @@
+"""Agreement alone: four replicas with a service that does nothing, on the loopback with default
+socket buffers, and clients that make one call after the other. Beside it, for a yardstick, three
+nodes of etcd with durable writes, on the same file system and under as many clients.
+
+An operation of 0/0 has no content and no result, but for one byte in a read; one of 1024/1024 has
+1 KiB of both. Latencies are the client's. Processor time is that of all replicas together, and the
+client's, for each operation."""
+
+import statistics
+from contextlib import closing
+
+from bench import etcd
+from bench.cost import resident_memory_bytes
+from bench.figures import Figure
+from bench.pbft_load import run_load
+from harness.folders import make_folder, remove_folder
+from harness.ports import PortReservation
+from harness.replicas import ReplicaGroup
+
+FAULTS = 1
+SIZES = [0, 1024]
+CLIENTS = [1, 10, 40]
+# By the name of the row: what goes over the replicas' configuration for it.
+DURABILITY = {"off": {}}
+
+
+def run(options):
+    figures = []
+    for sync, storage in DURABILITY.items():
+        for size in SIZES:
+            figures += measure_group(options, sync, storage, size)
+    return figures + etcd.run(options, CLIENTS[-1], SIZES)
+
+
+class Group:
+    """Four replicas without origins."""
+
+    def __init__(self, storage, size):
+        self.folder = make_folder()
+        count = 3 * FAULTS + 1
+        self._ports = PortReservation(count)
+        try:
+            changes = {"service": {"kind": "null", "answer_bytes": f"{size}B", "origin": None},
+                       "log": {"level": "warning"}, **storage}
+            self.replicas = ReplicaGroup(self.folder, FAULTS, self._ports.ports,
+                                         self._ports.ports, changes)
+            self.replicas.start()
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def pids(self):
+        return [replica.child.pid for replica in self.replicas]
+
+    def resident_bytes(self):
+        """Of the largest."""
+        return max(map(resident_memory_bytes, self.pids))
+
+    def close(self):
+        if hasattr(self, "replicas"):
+            self.replicas.stop()
+        self._ports.close()
+        remove_folder(self.folder)
+
+
+def measure_group(options, sync, storage, size):
+    """All figures of one size and one durability."""
+    seconds, rounds, warm_up = (0.5, 1, 0.2) if options.quick else (5, 3, 1)
+    systems = [(clients, read_only) for read_only in (False, True) for clients in CLIENTS]
+    runs = {system: [] for system in systems}
+    with closing(Group(storage, size)) as group:
+        before = group.resident_bytes()
+        for _ in range(rounds):
+            for clients, read_only in systems:
+                runs[clients, read_only].append(run_load(
+                    group.folder, group.pids, clients, size, read_only, seconds, warm_up))
+        after = group.resident_bytes()
+    common = {"bytes": f"{size}/{size}", "sync": sync, "replicas": 3 * FAULTS + 1}
+    figures = [load_figure(results, clients, read_only, common, seconds)
+               for (clients, read_only), results in runs.items()]
+    return figures + [Figure("resident memory of a replica", after / 2**20, "MiB",
+                             {"before": round(before / 2**20, 1), **common})]
+
+
+def load_figure(results, clients, read_only, common, seconds):
+    """The medians of some runs."""
+    def median(name, digits=1):
+        return round(statistics.median(getattr(result, name) for result in results), digits)
+
+    return Figure("read-only" if read_only else "ordered", median("operations_per_second"),
+                  "operations/s",
+                  {"clients": clients, **common, "p50_us": median("p50_us"),
+                   "p99_us": median("p99_us"), "replicas_cpu_us": median("replicas_us"),
+                   "client_cpu_us": median("client_us"), "seconds": seconds,
+                   "runs": [result.operations_per_second for result in results]})

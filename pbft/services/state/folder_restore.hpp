@@ -1,0 +1,58 @@
+// Makes a folder what a tree of parts says, changing only what differs. The whole tree is checked
+// against the rules before anything is touched. New content is written under a temporary name
+// beside the old one and renamed; what is left over by a crash belongs to no state, and the next
+// restore removes it.
+//
+// What is made anew belongs to whom the folder itself belongs to, if this process may give files
+// away (root), else to this process's user.
+//
+// Blocking.
+#pragma once
+
+#include "pbft/services/state/file_memory.hpp"
+#include "pbft/services/state/folder_files.hpp"
+#include "pbft/services/state/folder_rules.hpp"
+#include "pbft/services/state/part_sequence.hpp"
+
+namespace prophecy::pbft {
+
+class FolderRestore {
+ public:
+  // `memory` is kept up to date. All that is referred to must outlive this.
+  FolderRestore(const FolderRules& rules, PartPipe& pipe, FileMemory& memory)
+      : rules_(rules), pipe_(pipe), memory_(memory), budget_(rules) {}
+
+  [[nodiscard]] Result<> run(int folder, const Digest& root);
+  [[nodiscard]] std::uint64_t files_written() const { return files_written_; }
+
+ private:
+  using Entries = std::vector<FolderEntry>;
+
+  [[nodiscard]] Result<Entries> read_listing(const Digest& root);
+  [[nodiscard]] Result<> check(const Digest& root, const std::string& path, std::size_t depth);
+  [[nodiscard]] Result<> check_entry(const FolderEntry& entry, const std::string& path,
+                                     std::size_t depth);
+  [[nodiscard]] Result<> apply(int folder, const Digest& root, const std::string& path);
+  [[nodiscard]] Result<> remove_others(int folder, const Entries& entries, const std::string& path);
+  [[nodiscard]] Result<> apply_folder(int folder, const FolderEntry& entry,
+                                      const std::string& path);
+  [[nodiscard]] Result<> apply_link(int folder, const FolderEntry& entry, const std::string& path,
+                                    const Entries& beside);
+  [[nodiscard]] Result<> apply_file(int folder, const FolderEntry& entry, const std::string& path,
+                                    const Entries& beside);
+  [[nodiscard]] Result<bool> keep_file(int folder, const FolderEntry& entry,
+                                       const std::string& path);
+  [[nodiscard]] Result<> write_file(int folder, const FolderEntry& entry, const std::string& path,
+                                    const Entries& beside);
+  [[nodiscard]] Result<> fill_file(int file, const FolderEntry& entry, const std::string& whole);
+  [[nodiscard]] Result<> give_to_owner(int file, const std::string& whole);
+
+  const FolderRules& rules_;
+  PartPipe& pipe_;
+  FileMemory& memory_;
+  FolderBudget budget_;
+  struct stat folder_status_ {};
+  std::uint64_t files_written_ = 0;
+};
+
+}  // namespace prophecy::pbft

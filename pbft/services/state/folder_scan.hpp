@@ -1,0 +1,53 @@
+// Walks a folder and makes its tree of parts. Blocking.
+#pragma once
+
+#include "pbft/services/state/file_memory.hpp"
+#include "pbft/services/state/folder_files.hpp"
+#include "pbft/services/state/folder_rules.hpp"
+#include "pbft/services/state/part_sequence.hpp"
+
+namespace prophecy::pbft {
+
+class FolderScan {
+ public:
+  // `known` says what need not be read; files that it calls recent only if `recent_too`. All that
+  // is referred to must outlive the scan.
+  FolderScan(const FolderRules& rules, PartPipe& pipe, PartSink& sink, const FileMemory& known,
+             bool recent_too)
+      : rules_(rules),
+        pipe_(pipe),
+        sink_(sink),
+        known_(known),
+        recent_too_(recent_too),
+        budget_(rules) {}
+
+  [[nodiscard]] Result<Digest> run(int folder);
+  // What is known after it, of the files that are there.
+  [[nodiscard]] FileMemory& seen() { return seen_; }
+  [[nodiscard]] std::uint64_t files_read() const { return files_read_; }
+
+ private:
+  [[nodiscard]] Result<Digest> scan_folder(int folder, const std::string& path, std::size_t depth);
+  [[nodiscard]] Result<FolderEntry> scan_entry(int folder, const std::string& name,
+                                               const std::string& path, std::size_t depth);
+  [[nodiscard]] Result<> scan_file(int folder, const std::string& path, const struct stat& status,
+                                   FolderEntry& entry);
+
+  const FolderRules& rules_;
+  PartPipe& pipe_;
+  PartSink& sink_;
+  const FileMemory& known_;
+  bool recent_too_;
+  FolderBudget budget_;
+  FileMemory seen_;
+  std::uint64_t files_read_ = 0;
+};
+
+// The digest of an open file's content; `status` is that of the file, which may not change.
+[[nodiscard]] Result<Digest> read_content(int file, const struct stat& status, PartSink& sink,
+                                          const std::string& path);
+// Seconds of the wall clock.
+[[nodiscard]] std::int64_t wall_seconds();
+[[nodiscard]] std::uint64_t modified_seconds(const struct stat& status);
+
+}  // namespace prophecy::pbft

@@ -1,0 +1,34 @@
+// The state of an origin that keeps it in a folder (docs/origin-state.md): its files, folders and
+// symbolic links, with their names, permissions and content.
+#pragma once
+
+#include <optional>
+
+#include "pbft/services/state/file_memory.hpp"
+#include "pbft/services/state/folder_rules.hpp"
+#include "pbft/services/state/service_state.hpp"
+
+namespace prophecy::pbft {
+
+class FolderState final : public ServiceState {
+ public:
+  explicit FolderState(const FolderSettings& settings) : rules_(settings) {}
+
+  [[nodiscard]] Result<Digest> snapshot(PartPipe& parts) override;
+  [[nodiscard]] Result<> restore(PartPipe& parts, const Digest& root) override;
+
+  // Of the last snapshot, and the last restore.
+  [[nodiscard]] std::uint64_t files_read() const { return files_read_; }
+  [[nodiscard]] std::uint64_t files_written() const { return files_written_; }
+
+ private:
+  FolderRules rules_;
+  FileMemory memory_;
+  // The last root that was made or restored. While the store holds it, it holds the content of all
+  // files in memory.
+  std::optional<Digest> held_root_;
+  std::uint64_t files_read_ = 0;
+  std::uint64_t files_written_ = 0;
+};
+
+}  // namespace prophecy::pbft

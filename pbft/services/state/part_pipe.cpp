@@ -1,0 +1,127 @@
+#include "pbft/services/state/part_pipe.hpp"
+
+#include <condition_variable>
+#include <mutex>
+#include <utility>
+
+#include <boost/asio/post.hpp>
+
+namespace prophecy::pbft {
+
+namespace {
+
+Error stopped() {
+  return {ErrorKind::unavailable, "the service was stopped"};
+}
+
+Error not_kept() {
+  return {ErrorKind::io, "the snapshot cannot be kept (is the disk full?)"};
+}
+
+}  // namespace
+
+// What the loop's handlers and the worker share; handlers may outlive the pipe.
+struct PartPipe::Shared {
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool closed = false;  // written by the loop alone
+  bool keep_failed = false;
+  std::size_t bytes_in_flight = 0;
+  const PartStore* store = nullptr;  // the loop's own
+  PartStore* writable = nullptr;     // the loop's own
+};
+
+PartPipe::PartPipe(boost::asio::io_context& loop)
+    : loop_(loop), shared_(std::make_shared<Shared>()) {}
+
+PartPipe::~PartPipe() {
+  close();
+}
+
+void PartPipe::open(const PartStore& store, PartStore* writable) {
+  const std::lock_guard lock(shared_->mutex);
+  shared_->store = &store;
+  shared_->writable = writable;
+  shared_->keep_failed = false;
+}
+
+void PartPipe::close() {
+  const std::lock_guard lock(shared_->mutex);
+  shared_->closed = true;
+  shared_->changed.notify_all();
+}
+
+bool PartPipe::closed() const {
+  const std::lock_guard lock(shared_->mutex);
+  return shared_->closed;
+}
+
+bool PartPipe::ask(const std::function<void()>& question) {
+  const auto answered = std::make_shared<bool>(false);
+  boost::asio::post(loop_, [shared = shared_, answered, &question] {
+    // The worker waits below for as long as the pipe is open: `question` lives.
+    const std::lock_guard lock(shared->mutex);
+    if (shared->closed) return;
+    question();
+    *answered = true;
+    shared->changed.notify_all();
+  });
+  std::unique_lock lock(shared_->mutex);
+  shared_->changed.wait(lock, [&] { return *answered || shared_->closed; });
+  return *answered;
+}
+
+Result<bool> PartPipe::holds(const Digest& digest) {
+  bool result = false;
+  if (!ask([&] { result = shared_->store->holds(digest); })) return stopped();
+  return result;
+}
+
+Result<Bytes> PartPipe::read(const Digest& digest) {
+  std::optional<Bytes> part;
+  if (!ask([&] { part = shared_->store->read(digest); })) return stopped();
+  if (!part) {
+    return Error{ErrorKind::unavailable,
+                 "the part " + to_hex(digest) + " of the snapshot is missing or damaged"};
+  }
+  return std::move(*part);
+}
+
+Result<> PartPipe::keep(const Digest& digest, Bytes part) {
+  const std::size_t size = part.size();
+  {
+    std::unique_lock lock(shared_->mutex);
+    shared_->changed.wait(lock, [&] {
+      return shared_->closed || shared_->keep_failed || shared_->bytes_in_flight == 0 ||
+             shared_->bytes_in_flight + size <= kBytesInFlightMax;
+    });
+    if (shared_->closed) return stopped();
+    if (shared_->keep_failed) return not_kept();
+    shared_->bytes_in_flight += size;
+  }
+  boost::asio::post(loop_, [shared = shared_, digest, part = std::move(part)] {
+    bool wanted = false;
+    {
+      const std::lock_guard lock(shared->mutex);
+      wanted = !shared->closed && !shared->keep_failed;
+    }
+    // Not under the lock: the worker hashes the next one meanwhile.
+    const bool failed =
+        wanted && !shared->writable->holds(digest) && !shared->writable->keep(digest, part);
+    const std::lock_guard lock(shared->mutex);
+    shared->bytes_in_flight -= part.size();
+    shared->keep_failed = shared->keep_failed || failed;
+    shared->changed.notify_all();
+  });
+  return {};
+}
+
+Result<> PartPipe::flush() {
+  std::unique_lock lock(shared_->mutex);
+  shared_->changed.wait(lock, [&] { return shared_->closed || shared_->bytes_in_flight == 0; });
+  if (shared_->closed) return stopped();
+  if (shared_->keep_failed) return not_kept();
+  return {};
+}
+
+}  // namespace prophecy::pbft

@@ -1,0 +1,49 @@
+// The way to a PartStore, which belongs to the event loop, from the one thread on which a state is
+// read and written. That thread waits for each answer of the loop, and for room when more than
+// kBytesInFlightMax of parts are on their way; the loop never waits. What is done on the loop at a
+// time is one part's worth.
+//
+// open(), close() and the destructor belong to the event loop; everything else to the worker.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include <boost/asio/io_context.hpp>
+
+#include "base/error.hpp"
+#include "pbft/core/part_store.hpp"
+
+namespace prophecy::pbft {
+
+class PartPipe {
+ public:
+  static constexpr std::size_t kBytesInFlightMax = 4 << 20;
+
+  explicit PartPipe(boost::asio::io_context& loop);
+  ~PartPipe();
+  PartPipe(const PartPipe&) = delete;
+  PartPipe& operator=(const PartPipe&) = delete;
+
+  // The stores of the work to come; `writable` is null when nothing is to be kept.
+  void open(const PartStore& store, PartStore* writable);
+  // Whatever the worker waits for, or asks for later, fails. No store is touched any more.
+  void close();
+
+  [[nodiscard]] bool closed() const;
+  [[nodiscard]] Result<bool> holds(const Digest& digest);
+  [[nodiscard]] Result<Bytes> read(const Digest& digest);
+  // An error may belong to an earlier part: nothing is certain before flush() has succeeded.
+  [[nodiscard]] Result<> keep(const Digest& digest, Bytes part);
+  [[nodiscard]] Result<> flush();
+
+ private:
+  struct Shared;
+  // Runs on the loop; true when it has run, false when the pipe was closed.
+  [[nodiscard]] bool ask(const std::function<void()>& question);
+
+  boost::asio::io_context& loop_;
+  std::shared_ptr<Shared> shared_;
+};
+
+}  // namespace prophecy::pbft

@@ -1,0 +1,18 @@
+// A state that can be taken out as parts and put back: blocking work, for a StateKeeper's thread.
+#pragma once
+
+#include "pbft/services/state/part_pipe.hpp"
+
+namespace prophecy::pbft {
+
+class ServiceState {
+ public:
+  virtual ~ServiceState() = default;
+
+  // As Service::snapshot() and restore() say. Both end soon, with an error, once the pipe is
+  // closed.
+  [[nodiscard]] virtual Result<Digest> snapshot(PartPipe& parts) = 0;
+  [[nodiscard]] virtual Result<> restore(PartPipe& parts, const Digest& root) = 0;
+};
+
+}  // namespace prophecy::pbft

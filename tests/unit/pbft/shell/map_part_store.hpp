@@ -1,0 +1,57 @@
+// Parts in a map, for tests of what fills and reads a store: it can be full, shows all that it
+// holds, and notices a part that comes before its children.
+#pragma once
+
+#include <map>
+#include <set>
+
+#include "pbft/core/part_store.hpp"
+
+namespace prophecy::pbft::test {
+
+class MapPartStore final : public PartStore {
+ public:
+  [[nodiscard]] bool holds(const Digest& digest) const override { return parts.contains(digest); }
+  [[nodiscard]] bool is_pinned(const Digest& /*digest*/) const override { return false; }
+  [[nodiscard]] std::optional<Bytes> read(const Digest& digest) const override {
+    ++reads;
+    const auto entry = parts.find(digest);
+    if (entry == parts.end()) return std::nullopt;
+    return entry->second;
+  }
+  [[nodiscard]] bool keep(const Digest& digest, ByteView part) override {
+    const auto decoded = decode_part(part);
+    if (full || !decoded || sha256(part) != digest) return false;
+    for (const Digest& child : decoded->children)
+      children_first = children_first && holds(child);
+    kept += parts.emplace(digest, Bytes(part.begin(), part.end())).second ? 1 : 0;
+    return true;
+  }
+  [[nodiscard]] bool pin(const Digest& root) override { return reaches_all(root); }
+  void unpin(const Digest& /*root*/) override {}
+
+  // Whether all below the root is here.
+  [[nodiscard]] bool reaches_all(const Digest& root) const {
+    const auto entry = parts.find(root);
+    if (entry == parts.end()) return false;
+    const auto part = decode_part(entry->second);
+    for (const Digest& child : part->children) {
+      if (!reaches_all(child)) return false;
+    }
+    return true;
+  }
+  Digest add(std::span<const Digest> children, ByteView payload) {
+    Bytes part = encode_part(children, payload);
+    const Digest digest = sha256(part);
+    parts.emplace(digest, std::move(part));
+    return digest;
+  }
+
+  std::map<Digest, Bytes> parts;
+  bool full = false;
+  bool children_first = true;
+  std::size_t kept = 0;  // new ones
+  mutable std::size_t reads = 0;
+};
+
+}  // namespace prophecy::pbft::test

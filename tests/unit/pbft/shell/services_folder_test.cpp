@@ -1,0 +1,506 @@
+#include <fstream>
+#include <iterator>
+
+#include <catch2/catch.hpp>
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include "map_part_store.hpp"
+#include "pbft/services/state/folder_state.hpp"
+#include "pbft/services/state/state_parts.hpp"
+#include "state_runs.hpp"
+
+namespace prophecy::pbft::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A folder, and a replica's view of it.
+struct Place {
+  explicit Place(FolderSettings given = {}) { start(std::move(given)); }
+  void start(FolderSettings given) {
+    given.folder = folder.path();
+    auto made = std::make_unique<FolderState>(given);
+    state = made.get();
+    keeper = std::make_unique<StateKeeper>(io, std::move(made));
+  }
+
+  void write(const std::string& path, const std::string& content) const {
+    fs::create_directories((folder.path() / path).parent_path());
+    std::ofstream(folder.path() / path, std::ios::binary) << content;
+  }
+  [[nodiscard]] std::string read(const std::string& path) const {
+    std::ifstream file(folder.path() / path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+  // So old that it is no recent change any more: the change time cannot be set, so we wait.
+  static void let_age() { ::usleep((FileMemory::kRecentSeconds + 1) * 1'000'000 + 100'000); }
+
+  Result<Digest> snapshot(MapPartStore& parts) { return take_snapshot(io, *keeper, parts); }
+  Result<> restore(const MapPartStore& parts, const Digest& root) {
+    return run_restore(io, *keeper, parts, root);
+  }
+  std::string restore_error(const MapPartStore& parts, const Digest& root) {
+    const auto restored = restore(parts, root);
+    return restored.has_value() ? "" : restored.error().message;
+  }
+  [[nodiscard]] bool is_empty() const { return fs::is_empty(folder.path()); }
+
+  boost::asio::io_context io{1};
+  TemporaryFolder folder;
+  FolderState* state = nullptr;
+  std::unique_ptr<StateKeeper> keeper;
+};
+
+void fill(const Place& place) {
+  place.write("index.html", "hello");
+  place.write("empty", "");
+  place.write("deep/er/file", std::string(3 * kContentBytesMax + 17, 'x'));
+  place.write("exact", std::string(2 * kContentBytesMax, 'y'));
+  fs::create_directory(place.folder.path() / "hollow");
+  fs::create_symlink("deep/er", place.folder.path() / "link");
+  fs::create_symlink("/etc/passwd", place.folder.path() / "far");
+  fs::permissions(place.folder.path() / "index.html", fs::perms{0640});
+  fs::permissions(place.folder.path() / "deep", fs::perms{0705});
+}
+
+Digest put(MapPartStore& parts, const Bytes& part) {
+  const Digest digest = sha256(part);
+  parts.parts.emplace(digest, part);
+  return digest;
+}
+
+FolderEntry file_entry(MapPartStore& parts, const std::string& name, const std::string& content) {
+  FolderEntry entry;
+  entry.name = name;
+  entry.mode = 0644;
+  entry.size = content.size();
+  entry.child = put(parts, encode_content(as_bytes(content)));
+  return entry;
+}
+
+Digest put_listing(MapPartStore& parts, const std::vector<FolderEntry>& entries) {
+  return put(parts, encode_listing(entries));
+}
+
+}  // namespace
+
+TEST_CASE("A folder is the same elsewhere after a round trip") {
+  Place here;
+  Place there;
+  fill(here);
+  MapPartStore parts;
+  const auto root = here.snapshot(parts);
+  REQUIRE(root.has_value());
+  CHECK(parts.children_first);
+  CHECK(parts.reaches_all(*root));
+
+  there.write("other", "goes away");
+  there.write("deep/er/other", "goes away");
+  there.write("hollow", "a file where a folder belongs");
+  there.write("index.html/x", "a folder where a file belongs");
+  there.write("link", "a file where a link belongs");
+  const auto restored = there.restore(parts, *root);
+  REQUIRE(restored.has_value());
+  CHECK(there.read("index.html") == "hello");
+  CHECK(there.read("deep/er/file") == here.read("deep/er/file"));
+  CHECK(there.read("exact") == here.read("exact"));
+  CHECK(fs::file_size(there.folder.path() / "empty") == 0);
+  CHECK(fs::is_empty(there.folder.path() / "hollow"));
+  CHECK(fs::read_symlink(there.folder.path() / "link") == "deep/er");
+  CHECK(fs::read_symlink(there.folder.path() / "far") == "/etc/passwd");
+  CHECK_FALSE(fs::exists(there.folder.path() / "other"));
+  CHECK_FALSE(fs::exists(there.folder.path() / "deep/er/other"));
+  CHECK(fs::status(there.folder.path() / "index.html").permissions() == fs::perms{0640});
+  CHECK(fs::status(there.folder.path() / "deep").permissions() == fs::perms{0705});
+  MapPartStore others;
+  CHECK(*there.snapshot(others) == *root);
+}
+
+TEST_CASE("What the root covers, and what it does not") {
+  Place here;
+  Place there;
+  fill(here);
+  fill(there);
+  MapPartStore parts;
+  const Digest root = *here.snapshot(parts);
+  const auto path = here.folder.path() / "index.html";
+  fs::last_write_time(path, fs::last_write_time(path) - std::chrono::hours(1));
+  CHECK(*here.snapshot(parts) == root);
+  CHECK(*there.snapshot(parts) == root);
+
+  std::vector<Digest> roots = {root};
+  const auto differs = [&] {
+    const Digest now = *here.snapshot(parts);
+    const bool fresh = std::find(roots.begin(), roots.end(), now) == roots.end();
+    roots.push_back(now);
+    return fresh;
+  };
+  fs::permissions(path, fs::perms{0600});
+  CHECK(differs());
+  here.write("index.html", "hellO");
+  CHECK(differs());
+  fs::rename(path, here.folder.path() / "index2.html");
+  CHECK(differs());
+  fs::remove(here.folder.path() / "hollow");
+  CHECK(differs());
+  fs::remove(here.folder.path() / "link");
+  fs::create_symlink("deep", here.folder.path() / "link");
+  CHECK(differs());
+}
+
+TEST_CASE("Modification times are part of the state where the configuration says so") {
+  const FolderSettings settings{.covered_times = {"static/*"}};
+  Place here(settings);
+  Place there(settings);
+  here.write("static/a/b", "x");
+  here.write("written", "x");
+  const auto stamp = [](const Place& place, const std::string& path, std::int64_t seconds) {
+    const timespec times[2] = {{.tv_sec = seconds, .tv_nsec = 5},
+                               {.tv_sec = seconds, .tv_nsec = 5}};
+    REQUIRE(::utimensat(AT_FDCWD, (place.folder.path() / path).c_str(), times, 0) == 0);
+  };
+  const auto modified = [](const Place& place, const std::string& path) {
+    struct stat status {};
+    REQUIRE(::stat((place.folder.path() / path).c_str(), &status) == 0);
+    return status.st_mtim.tv_sec;
+  };
+  stamp(here, "static/a/b", 1'700'000'000);
+  stamp(here, "written", 1'700'000'000);
+  MapPartStore parts;
+  const Digest root = *here.snapshot(parts);
+  REQUIRE(there.restore(parts, root).has_value());
+  CHECK(modified(there, "static/a/b") == 1'700'000'000);
+  CHECK(modified(there, "written") != 1'700'000'000);
+  // Only the time is wrong: the content is left alone.
+  stamp(there, "static/a/b", 1);
+  CHECK(*there.snapshot(parts) != root);
+  REQUIRE(there.restore(parts, root).has_value());
+  CHECK(modified(there, "static/a/b") == 1'700'000'000);
+  CHECK(there.state->files_written() == 0);
+  stamp(here, "written", 1);
+  CHECK(*here.snapshot(parts) == root);
+}
+
+TEST_CASE("Only what changed is read again, kept again, and written by a restore") {
+  Place here;
+  Place there;
+  fill(here);
+  Place::let_age();
+  MapPartStore parts;
+  const Digest before = *here.snapshot(parts);
+  CHECK(here.state->files_read() == 4);
+  REQUIRE(there.restore(parts, before).has_value());
+  CHECK(there.state->files_written() == 4);
+
+  here.write("deep/new", "n");
+  parts.kept = 0;
+  const Digest after = *here.snapshot(parts);
+  CHECK(here.state->files_read() == 1);
+  CHECK(parts.kept == 3);  // its content, the listing of deep, and the root
+  REQUIRE(there.restore(parts, after).has_value());
+  CHECK(there.state->files_written() == 1);
+  CHECK(there.read("deep/new") == "n");
+
+  // A store that lost the last snapshot is filled anew.
+  MapPartStore empty;
+  CHECK(*here.snapshot(empty) == after);
+  CHECK(empty.reaches_all(after));
+  CHECK(here.state->files_read() == 5);
+}
+
+TEST_CASE("A file that changed just before is read again: its times may not show the next change") {
+  Place place;
+  place.write("a", "1");
+  MapPartStore parts;
+  const Digest first = *place.snapshot(parts);
+  // As a change within the clock's granularity would look: the same size and the same times but
+  // for the change time, which nobody can set; so see that it is read at all.
+  CHECK(place.state->files_read() == 1);
+  CHECK(*place.snapshot(parts) == first);
+  CHECK(place.state->files_read() == 1);
+  Place::let_age();
+  CHECK(*place.snapshot(parts) == first);
+  CHECK(place.state->files_read() == 1);
+  CHECK(*place.snapshot(parts) == first);
+  CHECK(place.state->files_read() == 0);
+  // The modification time is put back, the size is the same: the change time gives it away.
+  const auto time = fs::last_write_time(place.folder.path() / "a");
+  place.write("a", "2");
+  fs::last_write_time(place.folder.path() / "a", time);
+  CHECK(*place.snapshot(parts) != first);
+}
+
+TEST_CASE("A memory believes no file that changed within the granularity of the clock") {
+  struct stat status {};
+  status.st_ctim.tv_sec = 100;
+  const Digest content = sha256(as_bytes("content"));
+  FileMemory memory;
+  memory.note("a", status, content, 100);
+  CHECK_FALSE(memory.content("a", status, false));
+  CHECK(memory.content("a", status, true) == content);
+  memory.note("a", status, content, 103);
+  CHECK(memory.content("a", status, false) == content);
+  for (auto change : std::vector<std::function<void(struct stat&)>>{
+           [](auto& s) { s.st_size = 1; }, [](auto& s) { s.st_ino = 1; },
+           [](auto& s) { s.st_dev = 1; }, [](auto& s) { s.st_mtim.tv_nsec = 1; },
+           [](auto& s) { s.st_ctim.tv_nsec = 1; }}) {
+    struct stat other = status;
+    change(other);
+    CHECK_FALSE(memory.content("a", other, true));
+  }
+  CHECK_FALSE(memory.content("b", status, true));
+}
+
+TEST_CASE("A wide folder is split, and one more file changes little of it") {
+  Place place({.files_max = 10'000});
+  for (int i = 0; i < 5000; ++i)
+    place.write("wide/file-" + std::to_string(i), "");
+  MapPartStore parts;
+  const Digest root = *place.snapshot(parts);
+  CHECK(parts.parts.size() > 5);
+  for (const auto& [digest, part] : parts.parts)
+    CHECK(part.size() <= kListingBytesMax + 1024);
+  place.write("wide/file-2500x", "");
+  parts.kept = 0;
+  const Digest wider = *place.snapshot(parts);
+  CHECK(parts.kept <= 4);  // the listing (or two, if it splits), the index, the root
+  Place there({.files_max = 10'000});
+  REQUIRE(there.restore(parts, wider).has_value());
+  CHECK(fs::exists(there.folder.path() / "wide/file-4999"));
+  REQUIRE(there.restore(parts, root).has_value());
+  CHECK_FALSE(fs::exists(there.folder.path() / "wide/file-2500x"));
+}
+
+TEST_CASE("The bounds are errors that name the key, in both directions") {
+  Place large;
+  large.write("a", std::string(600, 'a'));
+  large.write("b/c", std::string(600, 'c'));
+  MapPartStore parts;
+  const Digest root = *large.snapshot(parts);
+  Place few({.files_max = 2});
+  Place small({.bytes_max = 1000});
+  few.write("kept", "");
+  CHECK_THAT(few.restore_error(parts, root), Catch::Contains("state_files_max"));
+  CHECK(fs::exists(few.folder.path() / "kept"));  // refused before anything was touched
+  CHECK_THAT(small.restore_error(parts, root), Catch::Contains("state_bytes_max"));
+  CHECK(small.is_empty());
+  fill(few);
+  fill(small);
+  CHECK_THAT(few.snapshot(parts).error().message, Catch::Contains("state_files_max"));
+  CHECK_THAT(small.snapshot(parts).error().message, Catch::Contains("state_bytes_max"));
+  // It stays usable.
+  for (const auto& entry : fs::directory_iterator(small.folder.path()))
+    fs::remove_all(entry.path());
+  CHECK(small.snapshot(parts).has_value());
+}
+
+TEST_CASE("What cannot be a state is refused, unless it is left out") {
+  Place place;
+  REQUIRE(::mkfifo((place.folder.path() / "fifo").c_str(), 0600) == 0);
+  MapPartStore parts;
+  CHECK_THAT(place.snapshot(parts).error().message, Catch::Contains("fifo: neither a file"));
+  Place lenient({.exclude = {"fif?", "tmp/*"}});
+  REQUIRE(::mkfifo((lenient.folder.path() / "fifo").c_str(), 0600) == 0);
+  lenient.write("tmp/a/b", "left out");
+  lenient.write("a/fifo", "left out at any depth");
+  const Digest root = *lenient.snapshot(parts);
+  lenient.write("more", "goes");
+  REQUIRE(lenient.restore(parts, root).has_value());
+  CHECK(fs::exists(lenient.folder.path() / "fifo"));
+  CHECK(lenient.read("tmp/a/b") == "left out");
+  CHECK_FALSE(fs::exists(lenient.folder.path() / "more"));
+
+  Place gone;
+  fs::remove_all(gone.folder.path());
+  CHECK_THAT(gone.snapshot(parts).error().message, Catch::Contains("No such file"));
+  MapPartStore full;
+  full.full = true;
+  CHECK_THAT(lenient.snapshot(full).error().message, Catch::Contains("cannot be kept"));
+}
+
+TEST_CASE("A tree of parts cannot reach beyond the folder") {
+  MapPartStore parts;
+  for (const std::string name : {"..", ".", "a/b", "../x", "/x"}) {
+    CHECK_FALSE(is_admissible_name(name));
+    // Put together by hand: the encoder would not do it.
+    Bytes payload;
+    Writer writer(payload);
+    writer.integer(std::uint8_t{3});  // a listing
+    writer.integer(std::uint8_t{1});  // of a file
+    writer.integer(static_cast<std::uint8_t>(name.size()));
+    writer.raw(as_bytes(name));
+    writer.raw(Bytes(2 + 8 + 1));
+    const std::vector<Digest> children = {put(parts, encode_content({}))};
+    Place place;
+    CHECK_THAT(place.restore_error(parts, parts.add(children, payload)),
+               Catch::Contains("malformed"));
+    CHECK(place.is_empty());
+  }
+  CHECK_FALSE(is_admissible_name(std::string_view("a\0b", 3)));
+  CHECK_FALSE(is_admissible_name(std::string(256, 'a')));
+
+  // A folder below what is a link here, which leads elsewhere.
+  Place outside;
+  Place place;
+  fs::create_symlink(outside.folder.path(), place.folder.path() / "sub");
+  fs::create_symlink(outside.folder.path() / "file", place.folder.path() / "file");
+  FolderEntry sub;
+  sub.kind = EntryKind::folder;
+  sub.name = "sub";
+  sub.mode = 0755;
+  sub.child = put_listing(parts, {file_entry(parts, "escaped", "x")});
+  REQUIRE(
+      place.restore(parts, put_listing(parts, {file_entry(parts, "file", "x"), sub})).has_value());
+  CHECK(outside.is_empty());
+  CHECK(place.read("sub/escaped") == "x");
+  CHECK_FALSE(fs::is_symlink(place.folder.path() / "sub"));
+  CHECK_FALSE(fs::is_symlink(place.folder.path() / "file"));
+}
+
+TEST_CASE("A file with another name outside of the folder is replaced, not changed") {
+  Place outside;
+  Place place;
+  outside.write("a", "x");
+  fs::permissions(outside.folder.path() / "a", fs::perms{0600});
+  fs::create_hard_link(outside.folder.path() / "a", place.folder.path() / "a");
+  MapPartStore parts;
+  REQUIRE(place.restore(parts, put_listing(parts, {file_entry(parts, "a", "x")})).has_value());
+  CHECK(fs::status(place.folder.path() / "a").permissions() == fs::perms{0644});
+  CHECK(fs::status(outside.folder.path() / "a").permissions() == fs::perms{0600});
+}
+
+TEST_CASE("Trees that no correct replica makes are refused") {
+  MapPartStore parts;
+  const auto refused = [&](const Digest& root) {
+    Place place;
+    return !place.restore(parts, root).has_value();
+  };
+  const FolderEntry a = file_entry(parts, "a", "one");
+  const FolderEntry b = file_entry(parts, "b", "two");
+  const Digest first = put_listing(parts, {a});
+  const Digest second = put_listing(parts, {b});
+  const Digest none = put_listing(parts, {});
+  const auto index = [&](std::uint8_t level, std::vector<Digest> children) {
+    return put(parts, encode_index(level, children));
+  };
+  CHECK_FALSE(refused(first));
+  CHECK(refused(a.child));                              // content for a listing
+  CHECK(refused(sha256(as_bytes("missing"))));          // not held
+  CHECK(refused(parts.add({}, as_bytes("nonsense"))));  // no known form
+  CHECK(refused(index(1, {second, first})));            // out of order
+  CHECK(refused(index(1, {first, first})));
+  CHECK(refused(index(1, {none, none})));
+  CHECK(refused(index(2, {first, second})));  // a level is missing
+  CHECK(refused(index(3, {index(1, {first, second})})));
+  CHECK(refused(index(1, {first, a.child})));
+
+  const auto with_content = [&](std::uint64_t size, const Digest& content) {
+    FolderEntry entry = a;
+    entry.size = size;
+    entry.child = content;
+    return put_listing(parts, {entry});
+  };
+  const Digest piece = put(parts, encode_content(Bytes(kContentBytesMax)));
+  const Digest tail = put(parts, encode_content(Bytes(1)));
+  const Digest nothing = put(parts, encode_content({}));
+  const std::uint64_t full = kContentBytesMax;
+  CHECK_FALSE(refused(with_content(full + 1, index(1, {piece, tail}))));
+  CHECK(refused(with_content(full + 1, index(1, {tail, piece}))));
+  CHECK(refused(with_content(full, index(1, {piece, nothing}))));
+  CHECK(refused(with_content(full, index(1, {piece, tail}))));      // longer than it says
+  CHECK(refused(with_content(full + 2, index(1, {piece, tail}))));  // shorter
+  CHECK(refused(with_content(3, first)));                           // a listing for content
+  CHECK(refused(with_content(full, index(1, {piece}))));            // no index for one
+  CHECK(refused(
+      with_content(4 * full, index(2, {index(1, {piece, piece}), index(1, {piece, piece})}))));
+
+  // The time is covered here or there: the replicas are configured differently.
+  FolderEntry timed = a;
+  timed.modified = 5;
+  CHECK(refused(put_listing(parts, {timed})));
+  Place strict({.exclude = {"a"}});
+  CHECK_THAT(strict.restore_error(parts, first), Catch::Contains("state_exclude"));
+}
+
+TEST_CASE("A tree that refers to itself a thousandfold is bounded") {
+  MapPartStore parts;
+  Digest below = put_listing(parts, {file_entry(parts, "a", "x")});
+  for (int depth = 0; depth < 40; ++depth) {
+    std::vector<FolderEntry> entries;
+    for (char name = 'a'; name <= 'h'; ++name) {
+      FolderEntry entry;
+      entry.kind = EntryKind::folder;
+      entry.name = name;
+      entry.mode = 0700;
+      entry.child = below;
+      entries.push_back(entry);
+    }
+    below = put_listing(parts, entries);
+  }
+  Place place({.files_max = 1000});
+  CHECK_THAT(place.restore_error(parts, below), Catch::Contains("state_files_max"));
+  CHECK(place.is_empty());
+
+  Digest deep = put_listing(parts, {});
+  for (int depth = 0; depth < 101; ++depth) {
+    FolderEntry entry;
+    entry.kind = EntryKind::folder;
+    entry.name = "d";
+    entry.mode = 0700;
+    entry.child = deep;
+    deep = put_listing(parts, {entry});
+  }
+  CHECK_THAT(place.restore_error(parts, deep), Catch::Contains("folders deep"));
+  CHECK(place.is_empty());
+}
+
+TEST_CASE("What a restore that was cut short leaves behind, the next one repairs") {
+  Place here;
+  fill(here);
+  MapPartStore parts;
+  const Digest root = *here.snapshot(parts);
+  Place there;
+  // One part is missing: the restore ends in the middle.
+  MapPartStore incomplete;
+  incomplete.parts = parts.parts;
+  const Digest lost = sha256(encode_content(as_bytes("hello")));
+  REQUIRE(incomplete.parts.erase(lost) == 1);
+  CHECK_THAT(there.restore_error(incomplete, root), Catch::Contains(to_hex(lost)));
+  CHECK(there.read("exact") == here.read("exact"));  // it had begun
+  // And as a crash leaves it.
+  there.write(".prophecy-restore-0", "half");
+  there.write("deep/.prophecy-restore-1", "half");
+  MapPartStore others;
+  CHECK(*there.snapshot(others) != root);
+  REQUIRE(there.restore(parts, root).has_value());
+  CHECK_FALSE(fs::exists(there.folder.path() / ".prophecy-restore-0"));
+  CHECK(*there.snapshot(others) == root);
+}
+
+TEST_CASE("A client's file may have the name of our temporary ones") {
+  Place here;
+  here.write(".prophecy-restore-0", "a client's");
+  here.write("z", "z");
+  MapPartStore parts;
+  const Digest root = *here.snapshot(parts);
+  Place there;
+  REQUIRE(there.restore(parts, root).has_value());
+  CHECK(there.read(".prophecy-restore-0") == "a client's");
+}
+
+TEST_CASE("Stopping in the middle of a snapshot ends it without an answer") {
+  Place place;
+  for (int i = 0; i < 200; ++i)
+    place.write(std::to_string(i), std::string(kContentBytesMax, 'x'));
+  MapPartStore parts;
+  bool answered = false;
+  place.keeper->snapshot(parts, [&](Result<Digest>) { answered = true; });
+  REQUIRE(run_until(place.io, [&] { return !parts.parts.empty(); }));
+  place.keeper->stop();
+  run_for(place.io, milliseconds(50));
+  CHECK_FALSE(answered);
+  CHECK(parts.parts.size() < 200);
+}
+
+}  // namespace prophecy::pbft::test

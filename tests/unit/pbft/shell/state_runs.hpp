@@ -1,0 +1,30 @@
+// Snapshots and restores, waited for.
+#pragma once
+
+#include <catch2/catch.hpp>
+
+#include "map_part_store.hpp"
+#include "pbft/services/state/state_keeper.hpp"
+#include "support.hpp"
+
+namespace prophecy::pbft::test {
+
+// `from`: a StateKeeper or a Service.
+template <class From>
+Result<Digest> take_snapshot(boost::asio::io_context& io, From& from, PartStore& parts) {
+  std::optional<Result<Digest>> result;
+  from.snapshot(parts, [&](Result<Digest> root) { result = std::move(root); });
+  REQUIRE(run_until(io, [&] { return result.has_value(); }));
+  return *result;
+}
+
+template <class Into>
+Result<> run_restore(boost::asio::io_context& io, Into& into, const PartStore& parts,
+                     const Digest& root) {
+  std::optional<Result<>> result;
+  into.restore(parts, root, [&](Result<> restored) { result = std::move(restored); });
+  REQUIRE(run_until(io, [&] { return result.has_value(); }));
+  return *result;
+}
+
+}  // namespace prophecy::pbft::test
