@@ -99,6 +99,7 @@ bool Agreement::admits(const PrePrepareMessage& head) {
   if (head.sequence <= context_.progress.last_ordered || head.sequence < log_.first_retained()) {
     return refuse(DropReason::duplicate);
   }
+  if (head.sequence <= context_.chosen_until) return refuse(DropReason::conflicting);
   if (head.sequence > high_water_mark()) return refuse(DropReason::outside_water_marks);
   // Counted anew in each view: what a faulty primary leaves behind is in no other one's way.
   if (log_.view_bytes() >= 2 * context_.settings.log_bytes_max) {

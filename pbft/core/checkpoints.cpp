@@ -129,7 +129,8 @@ std::uint64_t Checkpoints::holders() const {
   const CheckpointClaim wanted = stable();
   std::uint64_t bits = 0;
   for (const SignedClaim& of : evidence()) {
-    if (of.claim.service == wanted.service) {
+    const bool has_replies = wanted.replies != Digest{} && of.claim.replies == wanted.replies;
+    if (of.claim.service == wanted.service || has_replies) {
       bits |= std::uint64_t{1} << of.replica;
     }
   }

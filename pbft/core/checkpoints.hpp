@@ -64,8 +64,12 @@ class Checkpoints {
   [[nodiscard]] const std::vector<SignedClaim>& certificate() const { return certificate_; }
   // More claims about the stable checkpoint are of use: some root is not certified.
   [[nodiscard]] bool wants_evidence() const;
-  // Those that claim the stable checkpoint's certified roots, one bit each.
+  // Those that claim one of the stable checkpoint's certified roots, one bit each.
   [[nodiscard]] std::uint64_t holders() const;
+  // True when this replica's frame says nothing new.
+  [[nodiscard]] bool knows(NodeId replica, std::uint64_t sequence) const {
+    return find(claims_[replica], sequence) != nullptr;
+  }
   // Null when this replica has made no claim there.
   [[nodiscard]] const CheckpointClaim* own_at(std::uint64_t sequence) const;
   // True when the own claim at the stable sequence number exists and has another order.

@@ -42,6 +42,8 @@ struct Context {
   // It has executed as much before, as far as it knows, and may have told clients of it: in an
   // earlier state it answers no reads outside the order, or one could miss a confirmed write.
   std::uint64_t reads_from = 0;
+  // Up to it the current view has settled on batches when it began; no others are proposed there.
+  std::uint64_t chosen_until = 0;
   // A peer that has lost its memory waits for a stable checkpoint there before it votes again.
   std::uint64_t awaited_by_silent = 0;
 

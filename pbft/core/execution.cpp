@@ -103,6 +103,7 @@ void ExecutionStage::read(const RequestMessage& request, ByteView frame, Replica
   ++reads_in_flight_;
   Pending pending;
   pending.read = true;
+  pending.restores = restores_;
   pending.client = request.client;
   pending.session = request.session;
   pending.timestamp = request.timestamp;
@@ -127,6 +128,8 @@ void ExecutionStage::on_executed(std::uint64_t id, ExecutionStatus status, Bytes
   --in_flight_;
   if (!pending.read) --ordered_in_flight_;
   if (status == ExecutionStatus::lost && !pending.read) unreliable_ = true;
+  // Whether a read came before the state was replaced or after it, nobody can tell.
+  if (pending.read && pending.restores != restores_) status = ExecutionStatus::unavailable;
 
   // What a service says that may have missed a write is no vote.
   const bool done =
@@ -282,6 +285,7 @@ void ExecutionStage::take_checkpoint(const Digest& service, ReplicaActions& out)
 
 void ExecutionStage::begin_restore(const CheckpointClaim& claim) {
   to_restore_ = claim;
+  ++restores_;
   if (state_ == State::running || state_ == State::draining) state_ = State::quiescing;
 }
 
@@ -306,6 +310,7 @@ bool ExecutionStage::on_restored(bool done, ReplicaActions& out) {
 bool ExecutionStage::load(const CheckpointClaim& claim) {
   const auto root = read_order_root(parts_, claim.order);
   sessions_.clear();
+  has_sessions_ = false;
   if (!root || root->sequence != claim.sequence ||
       !load_sessions(parts_, {claim.order, claim.replies}, clients_)) {
     return false;
@@ -316,6 +321,8 @@ bool ExecutionStage::load(const CheckpointClaim& claim) {
     if (Slot* slot = log_.find(sequence)) log_.forget_execution(*slot);
   }
   context_.reads_from = std::max(context_.reads_from, progress.last_ordered);
+  log_.forget_unexecuted(claim.sequence);
+  has_sessions_ = true;
   progress.last_ordered = claim.sequence;
   progress.last_executed = claim.sequence;
   progress.agreed_time = root->agreed_time;

@@ -34,7 +34,7 @@ class ExecutionStage {
   ExecutionStage(Context& context, Log& log, ClientTable& clients, Checkpoints& checkpoints,
                  Snapshots& snapshots, PartStore& parts);
 
-  [[nodiscard]] bool may_hand_out() const { return state_ == State::running; }
+  [[nodiscard]] bool may_hand_out() const { return state_ == State::running && has_sessions_; }
   // Requires may_hand_out(), and the committed slot behind the last one that was handed out.
   void hand_out(Slot& slot, ReplicaActions& out);
   // A read outside the order. Requires an authenticated request; its frame is copied.
@@ -76,6 +76,7 @@ class ExecutionStage {
     std::uint64_t timestamp = 0;
     NodeId replier = 0;
     Sigma sigma = 0;
+    std::uint64_t restores = 0;  // before it, of a read
   };
 
   std::uint64_t start(const Pending& pending);
@@ -100,6 +101,9 @@ class ExecutionStage {
   std::optional<CheckpointClaim> to_restore_;
   bool unreliable_ = false;
   bool lost_while_restoring_ = false;
+  // Whose requests were executed is known. Not so when a checkpoint's table could not be read.
+  bool has_sessions_ = true;
+  std::uint64_t restores_ = 0;
   std::deque<Pending> pending_;  // ids first_id_, first_id_+1, ...
   std::uint64_t first_id_ = 1;
   std::uint64_t in_flight_ = 0;

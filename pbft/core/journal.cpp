@@ -60,6 +60,7 @@ class RecordReader {
     Reader value(value_bytes);
     switch (static_cast<Kind>(key.integer<std::uint8_t>())) {
       case Kind::view:
+        all_.has_view = true;
         all_.view = value.integer<std::uint64_t>();
         all_.changing_view = value.integer<std::uint8_t>() == 1;
         break;
@@ -149,8 +150,8 @@ std::optional<Remembered> read_journal(const StoredRecords& records) {
 }
 
 void Journal::resume(const Remembered& remembered) {
-  has_promised_ = remembered.view > 0 || !remembered.proposed.empty() ||
-                  !remembered.prepared.empty() ||
+  has_promised_ = remembered.has_view || !remembered.certificate.empty() ||
+                  !remembered.proposed.empty() || !remembered.prepared.empty() ||
                   (remembered.base && remembered.base->sequence > 0);
   for (const Remembered::Proposed& proposed : remembered.proposed)
     find(proposed.sequence, proposed.batch).view = proposed.view;
@@ -275,6 +276,10 @@ void Journal::base(const CheckpointClaim& claim, ReplicaActions& out) {
     if (at->second.decided) out.writes.push_back({key_of(Kind::decided, at->first), nullptr});
     if (at->second.prepared) out.writes.push_back({key_of(Kind::prepared, at->first), nullptr});
   }
+}
+
+void Journal::no_base(ReplicaActions& out) const {
+  if (is_kept_) out.writes.push_back({key_of(Kind::base), nullptr});
 }
 
 void Journal::membership(const Membership& membership, ReplicaActions& out) const {

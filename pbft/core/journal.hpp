@@ -65,6 +65,7 @@ struct Remembered {
     PreparedRecord record;
   };
   std::uint64_t view = 0;
+  bool has_view = false;  // one was written, be it 0
   bool changing_view = false;
   Frame new_view;
   std::map<std::uint64_t, Digest> decided;
@@ -111,6 +112,8 @@ class Journal {
   void stable(const Checkpoints& checkpoints, ReplicaActions& out);
   // Requires that the checkpoint's parts are on the disk. Leaves out what is up to it.
   void base(const CheckpointClaim& claim, ReplicaActions& out);
+  // The base has turned out to be wrong.
+  void no_base(ReplicaActions& out) const;
   void membership(const Membership& membership, ReplicaActions& out) const;
   void rebirth(NodeId peer, const Rebirth& rebirth, ReplicaActions& out) const;
 

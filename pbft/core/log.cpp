@@ -72,11 +72,12 @@ void Log::set_pre_prepare(Slot& slot, Frame content) {
 }
 
 void Log::note_stable(std::uint64_t stable) {
-  for (; stable_ < stable; ++stable_) {
-    if (!reaches(stable_ + 1)) continue;
-    const Slot* slot = find(stable_ + 1);
-    if (slot != nullptr && slot->pre_prepare != nullptr) view_bytes_ -= slot->pre_prepare->size();
+  if (stable <= stable_) return;
+  for (const Slot& slot : slots_) {
+    const bool counted = slot.sequence > stable_ && slot.sequence <= stable;
+    if (counted && slot.pre_prepare != nullptr) view_bytes_ -= slot.pre_prepare->size();
   }
+  stable_ = stable;
 }
 
 Frame Log::content_of(const Slot& slot, const Digest& batch) {
@@ -122,9 +123,12 @@ void Log::enter_view(std::uint64_t stable, std::uint64_t highest_proposed) {
 }
 
 void Log::release_below(std::uint64_t sequence) {
-  for (; first_retained_ < sequence; ++first_retained_) {
+  // A restart, or a transfer of state, may pass over any number of them.
+  const std::uint64_t last = std::min(sequence, first_retained_ + capacity());
+  for (; first_retained_ < last; ++first_retained_) {
     if (Slot* slot = find(first_retained_)) reset(*slot);
   }
+  first_retained_ = std::max(first_retained_, sequence);
 }
 
 void Log::shed(std::uint64_t view, std::uint64_t bytes_max) {
@@ -140,6 +144,17 @@ void Log::shed(std::uint64_t view, std::uint64_t bytes_max) {
     }
     if (oldest == nullptr) return;
     forget_content(*oldest);
+  }
+}
+
+void Log::forget_unexecuted(std::uint64_t last) {
+  for (Slot& slot : slots_) {
+    if (slot.sequence == 0 || slot.sequence > last || slot.execution != SlotExecution::none) {
+      continue;
+    }
+    const std::uint64_t sequence = slot.sequence;
+    reset(slot);
+    slot.sequence = sequence;
   }
 }
 

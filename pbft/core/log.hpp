@@ -108,6 +108,8 @@ class Log {
 
   // Up to it everything counts as stable.
   void note_stable(std::uint64_t stable);
+  // The state goes on behind this number: what was not executed up to it is of no use.
+  void forget_unexecuted(std::uint64_t last);
   // What was executed is undone: it is to be executed again.
   static void forget_execution(Slot& slot);
   // Forgets all below.

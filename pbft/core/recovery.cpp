@@ -16,6 +16,7 @@ constexpr Duration kPauseMax = minutes(1);
 constexpr Duration kBeginAgainAfter = seconds(1);
 // What one peer may fetch in each such time.
 constexpr Duration kServingTime = milliseconds(50);
+constexpr std::uint64_t kPartCostMin = 16 * 1024;
 constexpr std::uint64_t kServedBytesMax = std::uint64_t{4} << 20;
 
 }  // namespace
@@ -32,7 +33,7 @@ Recovery::Recovery(Context& context, Log& log, const Checkpoints& checkpoints,
       peers_(context.quorum.replicas) {}
 
 // Counted once for each checkpoint, when the own claim and the others' are both there.
-void Recovery::note_divergences() {
+void Recovery::note_divergences(ReplicaActions& out) {
   const std::uint64_t sequence = checkpoints_.stable_sequence();
   const CheckpointClaim* own = checkpoints_.own_at(sequence);
   const CheckpointClaim stable = checkpoints_.stable();
@@ -47,7 +48,12 @@ void Recovery::note_divergences() {
     diverged_ = true;
     execution_.on_service_lost();
     snapshots_.disown_from(sequence);
-    if (base() >= sequence) base_.reset();
+    if (base() >= sequence) {
+      base_.reset();
+      context_.membership.state_lost = true;
+      context_.journal.membership(context_.membership, out);
+      context_.journal.no_base(out);
+    }
   } else if (execution_.state() == ExecutionStage::State::running) {
     pause_ = Duration::zero();
   }
@@ -86,7 +92,7 @@ std::optional<CheckpointClaim> Recovery::wanted(bool beyond_help) {
 }
 
 void Recovery::advance(bool beyond_help, ReplicaActions& out) {
-  note_divergences();
+  note_divergences(out);
   note_lag();
   flush(out);
   trim();
@@ -115,7 +121,7 @@ void Recovery::advance(bool beyond_help, ReplicaActions& out) {
   if (!target) return fetch_.stop();
   switch (fetch_.state()) {
     case StateFetch::State::idle:
-      fetch_.begin(*target, checkpoints_.holders(), out);
+      fetch_.begin(*target, checkpoints_.holders(), thoroughly_, out);
       break;
     case StateFetch::State::failed:
       // They may have gone on to a newer checkpoint. What was fetched is not fetched again.
@@ -143,8 +149,11 @@ void Recovery::on_restored(bool done, ReplicaActions& out) {
   const bool own = std::exchange(restoring_own_, false);
   if (execution_.on_restored(done, out)) {
     replaced_ = true;
+    thoroughly_ = false;
     service_back_ = false;
   }
+  // The disk may have lost parts that it should have.
+  if (!done) thoroughly_ = true;
   // A service that goes wrong again and again is not restored as often.
   if (!done || repaired) {
     pause_ = std::clamp(pause_ * 2, kPauseAtFirst, kPauseMax);
@@ -232,7 +241,8 @@ bool Recovery::on_fetch_parts(ByteView frame, ReplicaActions& out) {
     }
     const auto part = parts_.read(digest);
     if (!part) continue;
-    peer.bytes += part->size();
+    // Each is a file to open, however small.
+    peer.bytes += std::max<std::uint64_t>(part->size(), kPartCostMin);
     ++context_.counters.parts_served;
     out.sends.push_back({message->replica, 0, encode_part_message(*part, context_.keys)});
   }

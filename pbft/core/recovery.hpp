@@ -57,7 +57,7 @@ class Recovery {
   };
 
   [[nodiscard]] std::optional<CheckpointClaim> wanted(bool beyond_help);
-  void note_divergences();
+  void note_divergences(ReplicaActions& out);
   void note_lag();
   [[nodiscard]] bool is_stuck() const;
   [[nodiscard]] Duration patience() const;
@@ -86,6 +86,7 @@ class Recovery {
   Duration pause_{};
   bool service_back_ = false;
   bool restoring_own_ = false;
+  bool thoroughly_ = false;
   bool replaced_ = false;
 };
 

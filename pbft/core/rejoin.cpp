@@ -9,6 +9,9 @@ namespace prophecy::pbft {
 namespace {
 
 constexpr Duration kAskEvery = milliseconds(200);
+// So often, before less than an answer of all is enough to be silent upon: those of a new group
+// begin at different times, and would do it for nothing.
+constexpr std::uint32_t kRoundsMin = 5;
 // A peer that loses its memory more often than that is playing: each time costs a write.
 constexpr Duration kRebornEvery = seconds(1);
 
@@ -28,7 +31,9 @@ void Rejoin::ask(ReplicaActions& out) {
 }
 
 void Rejoin::on_tick(ReplicaActions& out) {
-  if (is_asking() && context_.now >= next_tick_) ask(out);
+  if (!is_asking() || context_.now < next_tick_) return;
+  ++rounds_;
+  ask(out);
 }
 
 bool Rejoin::on_rejoin(ByteView frame, ReplicaActions& out) {
@@ -73,7 +78,9 @@ void Rejoin::answer(NodeId peer, ReplicaActions& out) const {
   pledge.incarnation = context_.rebirths[peer].incarnation;
   pledge.fresh = !context_.journal.has_promised();
   pledge.view = context_.view;
-  pledge.checkpoint = std::max(checkpoints_.last_own(), checkpoints_.stable_sequence());
+  // And no less than before a restart, or a step back.
+  pledge.checkpoint =
+      std::max({checkpoints_.last_own(), checkpoints_.stable_sequence(), context_.reads_from});
   out.sends.push_back({peer, 0, encode_pledge(pledge, context_.keys)});
 }
 
@@ -93,41 +100,63 @@ bool Rejoin::on_pledge(ByteView frame, ReplicaActions& out) {
     return refuse(context_.mac_failure(message->replica));
   }
   if (!is_asking() || message->to != context_.self) return true;  // answered before
-  std::uint64_t& incarnation = context_.membership.incarnation;
-  if (message->incarnation > incarnation && message->incarnation < UINT64_MAX) {
-    // The clock it was made from has been set back. All have to be asked anew.
-    incarnation = message->incarnation + 1;
-    std::fill(pledges_.begin(), pledges_.end(), std::nullopt);
-    context_.journal.membership(context_.membership, out);
-    ask(out);
-  } else if (message->incarnation == incarnation) {
-    pledges_[message->replica] = Pledge{message->fresh, message->view, message->checkpoint};
-    decide(out);
+  pledges_[message->replica] =
+      Pledge{message->incarnation, message->fresh, message->view, message->checkpoint};
+  if (!raise_incarnation(out)) decide(out);
+  return true;
+}
+
+// Of f values at least one is a correct replica's, for this one is itself one of the f.
+std::uint64_t Rejoin::vouched(std::uint64_t Pledge::*field) const {
+  std::vector<std::uint64_t> values;
+  for (const auto& pledge : pledges_) {
+    if (pledge) values.push_back((*pledge).*field);
   }
+  std::sort(values.rbegin(), values.rend());
+  const std::size_t faults = context_.quorum.weak - 1;
+  return values.size() >= faults ? values[faults - 1] : 0;
+}
+
+// The clock that it was made from may have been set back. Then all have to be asked anew.
+bool Rejoin::raise_incarnation(ReplicaActions& out) {
+  const std::uint64_t known = vouched(&Pledge::incarnation);
+  std::uint64_t& incarnation = context_.membership.incarnation;
+  if (known <= incarnation || known == UINT64_MAX) return false;
+  incarnation = known + 1;
+  context_.journal.membership(context_.membership, out);
+  ask(out);
   return true;
 }
 
 void Rejoin::decide(ReplicaActions& out) {
   std::uint32_t pledged = 0;
   std::uint32_t fresh = 0;
-  Pledge bounds;
+  std::uint64_t checkpoint = 0;
+  // Nobody can have a checkpoint beyond what a certificate proves, but for a window.
+  const std::uint64_t proven = checkpoints_.stable_sequence() + context_.settings.window;
   for (const auto& pledge : pledges_) {
-    if (!pledge) continue;
+    if (!pledge || pledge->incarnation != context_.membership.incarnation ||
+        pledge->checkpoint > proven) {
+      continue;
+    }
     ++pledged;
     if (pledge->fresh) ++fresh;
-    bounds.view = std::max(bounds.view, pledge->view);
-    bounds.checkpoint = std::max(bounds.checkpoint, pledge->checkpoint);
+    checkpoint = std::max(checkpoint, pledge->checkpoint);
   }
-  const std::uint32_t needed = context_.quorum.weak - 1 + context_.quorum.weak - 1;  // 2f
+  const std::uint32_t needed = 2 * (context_.quorum.weak - 1);
   if (fresh >= needed) {
     context_.membership.silent_until = 0;
     context_.membership.state_lost = false;
     new_group_ = true;
-  } else if (pledged >= needed && pledged > fresh) {
+  } else if (pledged >= needed && (rounds_ >= kRoundsMin || pledged + 1 == pledges_.size())) {
+    const std::uint64_t view = vouched(&Pledge::view);
     context_.membership.silent_until =
-        std::min(bounds.checkpoint + context_.settings.window, kSequenceMax);
+        std::min(checkpoint + context_.settings.window, kSequenceMax);
     context_.reads_from = context_.membership.silent_until;
-    view_changer_.resume_in(bounds.view, out);
+    // What it asked for in its earlier life does not count with itself either.
+    context_.rebirths[context_.self] = {context_.membership.incarnation, view};
+    context_.journal.rebirth(context_.self, context_.rebirths[context_.self], out);
+    view_changer_.resume_in(view, out);
   } else {
     return;
   }
@@ -137,9 +166,12 @@ void Rejoin::decide(ReplicaActions& out) {
 
 void Rejoin::advance(ReplicaActions& out) {
   const std::uint64_t until = context_.membership.silent_until;
-  if (until == 0 || is_asking() || checkpoints_.stable_sequence() < until) return;
+  // A certificate may have come that a pledge waited for.
+  if (is_asking()) return decide(out);
+  if (until == 0 || checkpoints_.stable_sequence() < until) return;
   context_.membership.silent_until = 0;
   context_.journal.membership(context_.membership, out);
+  view_changer_.end_silence(out);
 }
 
 }  // namespace prophecy::pbft

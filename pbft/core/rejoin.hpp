@@ -55,12 +55,16 @@ class Rejoin {
 
  private:
   struct Pledge {
+    std::uint64_t incarnation = 0;
     bool fresh = false;
     std::uint64_t view = 0;
     std::uint64_t checkpoint = 0;
   };
 
   void ask(ReplicaActions& out);
+  // The f-th greatest of what the pledges say.
+  [[nodiscard]] std::uint64_t vouched(std::uint64_t Pledge::*field) const;
+  bool raise_incarnation(ReplicaActions& out);
   void decide(ReplicaActions& out);
   void answer(NodeId peer, ReplicaActions& out) const;
 
@@ -70,6 +74,7 @@ class Rejoin {
   std::vector<std::optional<Pledge>> pledges_;
   std::vector<std::optional<TimePoint>> reborn_at_;  // by peer
   TimePoint next_tick_ = TimePoint::max();
+  std::uint32_t rounds_ = 0;
   bool new_group_ = false;
 };
 

@@ -116,7 +116,11 @@ void Replica::Machine::resume(const Remembered& remembered, ReplicaActions& out)
   }
   if (!certificate.empty()) checkpoints.adopt(std::move(certificate));
   if (remembered.base) {
-    log.release_below(remembered.base->sequence + 1);
+    // Votes may reach to the window behind the stable checkpoint, and none of them is forgotten.
+    // What lies between the base and what the ring holds then, comes as a state.
+    const std::uint64_t votes_end = checkpoints.stable_sequence() + context.settings.window + 1;
+    const std::uint64_t first = votes_end - std::min(votes_end, log.capacity());
+    log.release_below(std::max(remembered.base->sequence + 1, first));
     context.progress.last_proposed = remembered.base->sequence;
   }
   for (const Remembered::Proposed& proposed : remembered.proposed) {
@@ -218,6 +222,10 @@ bool Replica::Machine::on_checkpoint(ByteView frame) {
   if (message->sequence < stable ||
       (message->sequence == stable && !checkpoints.wants_evidence())) {
     return false;
+  }
+  // What a replica said first is what counts, so that a second claim is not worth a signature.
+  if (checkpoints.knows(message->replica, message->sequence)) {
+    return refuse(DropReason::duplicate);
   }
   if (!context.keys.verify_signature(message->replica, sha256(message->content),
                                      message->signature)) {

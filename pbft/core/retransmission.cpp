@@ -18,7 +18,7 @@ constexpr Duration kCarryingPause = seconds(2);
 }  // namespace
 
 Retransmission::Retransmission(Context& context, Log& log, const Checkpoints& checkpoints,
-                               const Agreement& agreement, const ViewChanger& view_changer,
+                               const Agreement& agreement, ViewChanger& view_changer,
                                Standings& standings)
     : context_(context),
       log_(log),
@@ -217,7 +217,8 @@ void Retransmission::serve(const StatusMessage& status, ReplicaActions& out) {
       const bool ordered = sequence <= context_.progress.last_ordered;
       add(ordered ? Log::content_of(*slot, slot->batch) : own_proposal(*slot));
     }
-    if (sequence <= context_.progress.last_ordered && (has & kHasCommitted) == 0) {
+    // What was passed over by a transfer of state may have been another batch than is known here.
+    if (slot->execution != SlotExecution::none && (has & kHasCommitted) == 0) {
       add(encode_vote(MessageType::decision, 0, sequence, slot->batch, context_.keys));
     }
     // MACs are made anew: session keys may have changed since.

@@ -19,7 +19,7 @@ namespace prophecy::pbft {
 class Retransmission {
  public:
   Retransmission(Context& context, Log& log, const Checkpoints& checkpoints,
-                 const Agreement& agreement, const ViewChanger& view_changer, Standings& standings);
+                 const Agreement& agreement, ViewChanger& view_changer, Standings& standings);
 
   // True when the frame was authentic.
   bool on_status(ByteView frame, TimePoint now, ReplicaActions& out);
@@ -60,7 +60,7 @@ class Retransmission {
   Log& log_;
   const Checkpoints& checkpoints_;
   const Agreement& agreement_;
-  const ViewChanger& view_changer_;
+  ViewChanger& view_changer_;
   Standings& standings_;
   std::vector<Peer> peers_;
   std::uint64_t counter_ = 0;

@@ -26,8 +26,11 @@ std::size_t StateFetch::DigestHash::operator()(const Digest& digest) const {
   return hash;
 }
 
-void StateFetch::begin(const CheckpointClaim& target, std::uint64_t holders, ReplicaActions& out) {
+void StateFetch::begin(const CheckpointClaim& target, std::uint64_t holders, bool thoroughly,
+                       ReplicaActions& out) {
   stop();
+  thoroughly_ = thoroughly;
+  late_ = 0;
   target_ = target;
   holders_ = holders & ~(std::uint64_t{1} << context_.self);
   state_ = State::fetching;
@@ -49,7 +52,7 @@ void StateFetch::stop() {
 }
 
 bool StateFetch::want(const Digest& digest, const Digest* parent) {
-  if (parts_.is_pinned(digest)) return true;
+  if (!thoroughly_ && parts_.is_pinned(digest)) return true;
   const auto [place, is_new] = wanted_.try_emplace(digest);
   if (parent != nullptr) place->second.parents.push_back(*parent);
   if (is_new) (parts_.holds(digest) ? here_ : to_ask_).push_back(digest);
@@ -133,9 +136,11 @@ void StateFetch::finish_if_done() {
 }
 
 NodeId StateFetch::next_holder() {
+  const std::uint64_t prompt = holders_ & ~late_;
+  const std::uint64_t choice = prompt != 0 ? prompt : holders_;
   do {
     last_holder_ = (last_holder_ + 1) % context_.quorum.replicas;
-  } while (((holders_ >> last_holder_) & 1) == 0);
+  } while (((choice >> last_holder_) & 1) == 0);
   return last_holder_;
 }
 
@@ -146,6 +151,7 @@ void StateFetch::ask(ReplicaActions& out) {
   }
   const std::uint32_t times_max = kRounds * static_cast<std::uint32_t>(std::popcount(holders_));
   while (!to_ask_.empty() && asked_.size() < kOnTheirWayMax) {
+    const NodeId holder = next_holder();
     std::vector<Digest> parts;
     while (!to_ask_.empty() && parts.size() < kAskedOfOneMax && asked_.size() < kOnTheirWayMax) {
       const Digest digest = to_ask_.back();
@@ -156,11 +162,11 @@ void StateFetch::ask(ReplicaActions& out) {
         return;
       }
       wanted.asked_at = context_.now;
+      wanted.asked = holder;
       asked_.push_back(digest);
       parts.push_back(digest);
     }
-    out.sends.push_back(
-        {next_holder(), 0, encode_fetch_parts(target_.sequence, parts, context_.keys)});
+    out.sends.push_back({holder, 0, encode_fetch_parts(target_.sequence, parts, context_.keys)});
   }
   next_tick_ = context_.now + kPatience;
   for (const Digest& digest : asked_)
@@ -171,7 +177,10 @@ void StateFetch::on_tick(ReplicaActions& out) {
   if (state_ != State::fetching || context_.now < next_tick_) return;
   std::erase_if(asked_, [&](const Digest& digest) {
     const bool late = *wanted_.at(digest).asked_at + kPatience <= context_.now;
-    if (late) to_ask_.push_back(digest);
+    if (late) {
+      to_ask_.push_back(digest);
+      late_ |= std::uint64_t{1} << wanted_.at(digest).asked;
+    }
     return late;
   });
   ask(out);

@@ -26,7 +26,9 @@ class StateFetch {
   StateFetch(Context& context, PartStore& parts) : context_(context), parts_(parts) {}
 
   // `holders` are those that may have it, one bit each.
-  void begin(const CheckpointClaim& target, std::uint64_t holders, ReplicaActions& out);
+  // Thoroughly: each part that should be here is read, not relied on.
+  void begin(const CheckpointClaim& target, std::uint64_t holders, bool thoroughly,
+             ReplicaActions& out);
   void stop();
   void on_part(ByteView frame, ReplicaActions& out);
   // Asks again for what has not come.
@@ -49,6 +51,7 @@ class StateFetch {
     std::uint32_t children_missing = 0;
     std::optional<TimePoint> asked_at;
     std::uint32_t times_asked = 0;
+    NodeId asked = 0;
   };
 
   // True when it is here with all below it; else it is wanted.
@@ -69,6 +72,8 @@ class StateFetch {
   CheckpointClaim target_;
   std::uint64_t holders_ = 0;
   NodeId last_holder_ = 0;
+  std::uint64_t late_ = 0;  // holders that let this replica wait, one bit each
+  bool thoroughly_ = false;
   std::unordered_map<Digest, Wanted, DigestHash> wanted_;
   std::vector<Digest> here_;    // wanted, and to be had without asking
   std::vector<Digest> to_ask_;  // the last first: depth first keeps few waiting for children

@@ -8,6 +8,12 @@
 #include "pbft/wire/limits.hpp"
 
 namespace prophecy::pbft {
+namespace {
+
+constexpr Duration kCarriedEvery = seconds(10);
+constexpr Duration kShownEvery = milliseconds(200);
+
+}  // namespace
 
 ViewChanger::ViewChanger(Context& context, Log& log, Checkpoints& checkpoints, Agreement& agreement,
                          Patience& patience)
@@ -48,7 +54,9 @@ void ViewChanger::arm(TimePoint now) {
   // primary gives itself up as well.
   const std::uint64_t settled = agreement_.settled();
   // Nor does anybody wait for the batches that carry a peer to the checkpoint that it needs.
-  const bool carrying = context_.awaited_by_silent > checkpoints_.stable_sequence();
+  // Seldom: a peer may tell this replica that it waits, and not the primary.
+  const bool carrying = context_.awaited_by_silent > checkpoints_.stable_sequence() &&
+                        (!carried_at_ || now - *carried_at_ >= kCarriedEvery);
   if (log_.highest_proposed() <= settled && !carrying) {
     unsettled_since_.reset();
   } else if (!unsettled_since_ || settled != settled_then_) {
@@ -66,9 +74,13 @@ void ViewChanger::arm(TimePoint now) {
 void ViewChanger::on_tick(TimePoint now, ReplicaActions& out) {
   if (now < next_tick_ || context_.is_silent()) return;
   const ViewChangeCause cause = cause_of_tick();
+  const bool carrying_only = context_.state == ReplicaState::normal &&
+                             log_.highest_proposed() <= agreement_.settled() &&
+                             cause == ViewChangeCause::nothing_settled;
+  if (carrying_only) carried_at_ = now;
   const bool futile = context_.state == ReplicaState::changing_view ||
                       (new_view_ != nullptr && context_.progress.last_ordered == ordered_at_entry_);
-  if (futile) ++futile_views_;
+  if (futile && !carrying_only) ++futile_views_;
   ask_for(context_.view + 1, cause, now, out);
 }
 
@@ -89,10 +101,16 @@ void ViewChanger::ask_for(std::uint64_t view, ViewChangeCause cause, TimePoint n
   new_view_.reset();
   give_up_at_.reset();
   context_.journal.view(view, true, out);
-  asked_[context_.self] = {view, make_view_change(view)};
-  context_.send_to_peers(asked_[context_.self].frame, out);
+  say_so(out);
   join_others(now, out);
   begin_as_primary(now, out);
+}
+
+void ViewChanger::say_so(ReplicaActions& out) {
+  Asked& own = asked_[context_.self];
+  own.view = context_.view;
+  own.frame = make_view_change(context_.view);
+  context_.send_to_peers(own.frame, out);
 }
 
 Frame ViewChanger::make_view_change(std::uint64_t view) const {
@@ -138,7 +156,7 @@ bool ViewChanger::is_certified(const ViewChangeMessage& message) const {
     const auto claim = decode_checkpoint(frame);
     if (!claim || claim->sequence != message.stable ||
         !is_replica(claim->replica, context_.quorum.replicas) ||
-        claim->order != order.value_or(claim->order) ||
+        (signers >> claim->replica & 1) != 0 || claim->order != order.value_or(claim->order) ||
         !context_.keys.verify_signature(claim->replica, sha256(claim->content), claim->signature)) {
       return false;
     }
@@ -155,6 +173,7 @@ std::optional<ViewChangeMessage> ViewChanger::verified(ByteView frame) {
     return records.empty() || records.back().sequence - message->stable <= context_.settings.window;
   };
   if (!is_within(message->prepared) || !is_within(message->pre_prepared)) return std::nullopt;
+  // This replica's own earlier life among them.
   const Rebirth& rebirth = context_.rebirths[message->replica];
   if (message->incarnation < rebirth.incarnation && message->view > rebirth.view) {
     return std::nullopt;
@@ -188,11 +207,21 @@ bool ViewChanger::on_view_change(ByteView frame, TimePoint now, ReplicaActions& 
     context_.drop(message->view == asked.view ? DropReason::duplicate : DropReason::wrong_view);
     return false;
   }
+  // Each costs as many signatures as its certificate has. It is sent again if it matters.
+  if (asked.checked_at && now - *asked.checked_at < context_.settings.status_interval / 2) {
+    context_.drop(DropReason::rate_limited);
+    return false;
+  }
+  asked.checked_at = now;
   if (!verified(frame)) {
     context_.drop(DropReason::bad_signature);
     return false;
   }
-  asked = {message->view, std::make_shared<const Bytes>(frame.begin(), frame.end())};
+  // A peer may have lost its memory without this replica hearing of it.
+  Rebirth& rebirth = context_.rebirths[message->replica];
+  if (message->incarnation > rebirth.incarnation) rebirth = {message->incarnation, context_.view};
+  asked.view = message->view;
+  asked.frame = std::make_shared<const Bytes>(frame.begin(), frame.end());
   join_others(now, out);
   begin_as_primary(now, out);
   return true;
@@ -307,6 +336,13 @@ void ViewChanger::give_up(ViewChangeCause cause, ReplicaActions& out) {
   }
 }
 
+void ViewChanger::end_silence(ReplicaActions& out) {
+  if (context_.state != ReplicaState::changing_view) return;
+  say_so(out);
+  join_others(context_.now, out);
+  begin_as_primary(context_.now, out);
+}
+
 void ViewChanger::resume_in(std::uint64_t view, ReplicaActions& out) {
   if (view > context_.view) {
     context_.view = view;
@@ -320,10 +356,7 @@ void ViewChanger::resume(const Remembered& remembered, ReplicaActions& out) {
   if (remembered.changing_view) {
     context_.state = ReplicaState::changing_view;
     // It says what the one before the crash said: nothing has been voted on since.
-    if (!context_.is_silent()) {
-      asked_[context_.self] = {context_.view, make_view_change(context_.view)};
-      context_.send_to_peers(asked_[context_.self].frame, out);
-    }
+    if (!context_.is_silent()) say_so(out);
     return;
   }
   if (context_.view == 0) return;
@@ -374,6 +407,7 @@ void ViewChanger::enter(std::uint64_t view, const std::vector<ViewChangeMessage>
   const std::uint64_t highest = choice.stable + choice.batches.size();
   log_.note_stable(checkpoints_.stable_sequence());
   log_.enter_view(choice.stable, highest);
+  context_.chosen_until = highest;
   log_.shed(view, 2 * context_.settings.log_bytes_max);
   context_.progress.last_proposed = highest;
   for (std::size_t i = 0; i < choice.batches.size(); ++i) {
@@ -385,10 +419,14 @@ void ViewChanger::enter(std::uint64_t view, const std::vector<ViewChangeMessage>
   patience_.restart(now);
 }
 
-void ViewChanger::serve(NodeId peer, std::uint64_t view, bool changing, ReplicaActions& out) const {
+void ViewChanger::serve(NodeId peer, std::uint64_t view, bool changing, ReplicaActions& out) {
   if (view > context_.view || (view == context_.view && !changing)) return;
+  Asked& asked = asked_[peer];
   const Frame& own = asked_[context_.self].frame;
   if (context_.state == ReplicaState::normal && new_view_ != nullptr) {
+    // It may be large, and whoever says that it is in an old view need not be.
+    if (asked.shown_at && context_.now - *asked.shown_at < kShownEvery) return;
+    asked.shown_at = context_.now;
     out.sends.push_back({peer, 0, new_view_});
   } else if (context_.state == ReplicaState::changing_view && own != nullptr) {
     out.sends.push_back({peer, 0, own});

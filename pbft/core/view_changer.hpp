@@ -42,6 +42,8 @@ class ViewChanger {
   void give_up(ViewChangeCause cause, ReplicaActions& out);
   // The peer has lost its memory: what it has asked for does not count.
   void forget(NodeId peer) { asked_[peer] = {}; }
+  // It may speak again: what it could not say.
+  void end_silence(ReplicaActions& out);
   // Where this replica has lost its own memory, and the group is in this view or on its way to it.
   void resume_in(std::uint64_t view, ReplicaActions& out);
   // As the journal says. Requires the proposals of the log to be there.
@@ -49,15 +51,19 @@ class ViewChanger {
   // Of the last view that this replica has asked for.
   [[nodiscard]] ViewChangeCause cause() const { return cause_; }
   // For a peer that says that it is in this view, or asks for it: what may bring it here.
-  void serve(NodeId peer, std::uint64_t view, bool changing, ReplicaActions& out) const;
+  void serve(NodeId peer, std::uint64_t view, bool changing, ReplicaActions& out);
 
  private:
   struct Asked {
     std::uint64_t view = 0;  // 0: nothing
     Frame frame;
+    std::optional<TimePoint> checked_at;  // a message of it, for its signatures
+    std::optional<TimePoint> shown_at;    // to it, the message by which the view began
   };
 
   void ask_for(std::uint64_t view, ViewChangeCause cause, TimePoint now, ReplicaActions& out);
+  // Its view-change message for the current view.
+  void say_so(ReplicaActions& out);
   [[nodiscard]] ViewChangeCause cause_of_tick() const;
   [[nodiscard]] Frame make_view_change(std::uint64_t view) const;
   // The message, if it may be believed. Its sender's signature is checked as well.
@@ -89,6 +95,7 @@ class ViewChanger {
   // Since when nothing more has been settled, while something is proposed.
   std::optional<TimePoint> unsettled_since_;
   std::uint64_t settled_then_ = 0;
+  std::optional<TimePoint> carried_at_;  // when it gave a primary up for a silent peer's sake
   std::optional<TimePoint> give_up_at_;  // while changing, once 2f+1 ask for the view
   bool entered_ = false;
   TimePoint next_tick_ = TimePoint::max();

@@ -23,6 +23,7 @@ constexpr std::uint32_t kStatusSlotsMax = 1024;            // batches that one S
 constexpr std::uint64_t kWindowMax = 8192;                 // batches between the water marks
 constexpr std::size_t kProposalsMax = 64;       // different batches at one number, over all views
 constexpr std::size_t kProposalsPerNumber = 4;  // on average over the window
+constexpr std::uint64_t kViewMax = std::uint64_t{1} << 62;            // more than time will bring
 constexpr std::uint64_t kSequenceMax = (std::uint64_t{1} << 46) - 1;  // 62 bits in a sigma
 
 // Sizes of the fixed parts.

@@ -114,7 +114,9 @@ std::optional<PledgeMessage> decode_pledge(ByteView frame, std::uint32_t replica
   message.checkpoint = reader.integer<std::uint64_t>();
   message.content = frame.first(frame.size() - reader.remaining());
   message.authenticator = reader.raw(replicas * kTagSize);
-  if (!reader.complete() || fresh > 1 || message.checkpoint > kSequenceMax) return std::nullopt;
+  if (!reader.complete() || fresh > 1 || message.checkpoint > kSequenceMax ||
+      message.view > kViewMax)
+    return std::nullopt;
   return message;
 }
 

@@ -114,8 +114,8 @@ std::optional<ViewChangeMessage> decode_view_change(ByteView frame, std::uint32_
   message.pre_prepared = read_records(reader, kWindowMax * kProposalsPerNumber);
   message.content = frame.first(frame.size() - reader.remaining());
   message.signature = reader.raw(kSignatureSize);
-  if (!reader.complete() || message.view == 0 || message.stable > kSequenceMax ||
-      message.certificate.empty() != (message.stable == 0)) {
+  if (!reader.complete() || message.view == 0 || message.view > kViewMax ||
+      message.stable > kSequenceMax || message.certificate.empty() != (message.stable == 0)) {
     return std::nullopt;
   }
   if (!are_plausible(message, message.prepared, 1) ||
@@ -133,7 +133,7 @@ std::optional<NewViewMessage> decode_new_view(ByteView frame, std::uint32_t repl
   message.view_changes = read_frames(reader, replicas);
   message.content = frame.first(frame.size() - reader.remaining());
   message.signature = reader.raw(kSignatureSize);
-  if (!reader.complete() || message.view == 0) return std::nullopt;
+  if (!reader.complete() || message.view == 0 || message.view > kViewMax) return std::nullopt;
   return message;
 }
 

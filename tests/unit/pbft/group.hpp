@@ -175,10 +175,10 @@ struct Subject {
   }
   // What the core asks of the shell, for as long as it asks.
   void answer() {
-    while (actions.snapshot || actions.restore || actions.flush_parts) {
+    while (actions.snapshot || actions.restore || (actions.flush_parts && answers_flushes)) {
       const bool snapshot = std::exchange(actions.snapshot, std::nullopt).has_value();
       const bool restore = std::exchange(actions.restore, std::nullopt).has_value();
-      const bool flush = std::exchange(actions.flush_parts, false);
+      const bool flush = answers_flushes && std::exchange(actions.flush_parts, false);
       if (snapshot) replica.on_snapshot(service_state(parts, state), now, actions);
       if (restore) replica.on_restored(true, now, actions);
       if (flush) replica.on_parts_flushed(true, now, actions);
@@ -212,6 +212,7 @@ struct Subject {
   }
 
   std::string state = "state";
+  bool answers_flushes = true;
   MemoryPartStore parts;
   GivenInputs inputs;
   std::map<Bytes, Bytes> disk;

@@ -245,8 +245,15 @@ TEST_CASE("Who has lost its memory votes only behind all that it can have said")
   backup.feed(pledge(0, 7000, 10));
   backup.feed(pledge(2, 6000, 10));  // of a request before this one
   CHECK(backup.replica.status().silent_until == Context::kAsking);
-  backup.feed(pledge(2, 7000, 12));
-  CHECK(backup.replica.status().silent_until == 12 + 4);
+  backup.feed(pledge(2, 7000, 4));
+  // Of a checkpoint that nobody proves, and too far from what is proven, nothing is believed.
+  backup.tick(seconds(10));
+  CHECK(backup.replica.status().silent_until == Context::kAsking);
+  backup.feed(pledge(0, 7000, 3));
+  // Not all have answered: others of a new group may be about to.
+  for (int round = 0; round < 6; ++round)
+    backup.tick(milliseconds(200));
+  CHECK(backup.replica.status().silent_until == 4 + 4);
   // Nor does it ask for views, however long a request waits.
   backup.feed(retransmitted(request(1)));
   backup.tick(seconds(60));
@@ -276,9 +283,77 @@ TEST_CASE("A pledge: what a peer asked for before it lost its memory counts no m
   CHECK(primary.sent(MessageType::pledge) == 1);
   primary.feed(view_change(3, 0, 1));
   CHECK(primary.replica.status().view == 0);  // f+1 would have taken it along
+  primary.now += seconds(1);
   CHECK_FALSE(primary.feed(view_change(2, 5, 2)));
+  primary.now += seconds(1);
   primary.feed(view_change(2, 6, 1));
   CHECK(primary.replica.status().view == 1);
+}
+
+TEST_CASE("A replica believes no view-change message of its own earlier life") {
+  Subject backup(1, every_batch(), without_memory());
+  for (const NodeId peer : {0u, 2u, 3u})
+    backup.feed(pledge(peer, 7000, 1));
+  REQUIRE(backup.replica.status().silent_until == 1 + 4);
+  const std::vector<Frame> old_ones{view_change(1, 3, 2), view_change(2, 0, 2),
+                                    view_change(3, 0, 2)};
+  std::vector<ByteView> frames(old_ones.size());
+  std::transform(old_ones.begin(), old_ones.end(), frames.begin(),
+                 [](const Frame& frame) { return ByteView(*frame); });
+  backup.feed(encode_new_view(2, frames, ring(2)));
+  CHECK(backup.replica.status().view == 0);
+}
+
+TEST_CASE("A replica forgets nothing of its votes when its base lags behind them") {
+  ReplicaSettings settings = every_batch();
+  settings.retained_batches = 0;
+  Subject before(1, settings);
+  before.answers_flushes = false;
+  for (std::uint64_t sequence = 1; sequence <= 6; ++sequence) {
+    before.order(sequence, {request(sequence)});
+    if (before.actions.executions.empty()) continue;
+    before.executed(before.actions.executions[0].id, "result");
+    const auto claim = claim_of(before);
+    for (const NodeId peer : {0u, 2u})
+      before.feed(checkpoint(peer, claim, claim.service));
+  }
+  const std::uint64_t stable = before.replica.status().last_stable;
+  const Proposal proposal = pre_prepare(stable + 1, {request(100)});
+  before.feed(proposal.frame);
+  before.feed(prepare(2, stable + 1, proposal.batch));
+  Subject backup(1, settings, before.restarted());
+  backup.feed(retransmitted(request(101)));
+  backup.tick(seconds(5));
+  const auto asks = decode_view_change(*sent_by(backup, MessageType::view_change), kReplicas);
+  REQUIRE(asks);
+  CHECK(asks->stable == stable);
+  CHECK(asks->prepared == std::vector{BatchRecord{stable + 1, 0, proposal.batch}});
+}
+
+TEST_CASE("What a transfer has passed over is no decision of this replica's") {
+  Subject backup(1, every_batch());
+  // It has pre-prepared a batch that the group did not agree on.
+  backup.feed(pre_prepare(1, {request(1)}).frame);
+  MemoryPartStore theirs;
+  Subject other(1, every_batch());
+  other.order(1, {request(7)});
+  other.executed(other.actions.executions.at(0).id, "result");
+  const auto claim = claim_of(other);
+  for (const NodeId peer : {0u, 2u, 3u})
+    backup.feed(checkpoint(peer, claim, claim.service));
+  backup.now += seconds(1);
+  for (int round = 0; round < 20 && backup.replica.status().last_executed == 0; ++round) {
+    backup.tick(milliseconds(100));
+    for (const auto& [digest, part] : other.parts.all())
+      backup.feed(encode_part_message(part, ring(2)));
+  }
+  REQUIRE(backup.replica.status().last_executed == 1);
+  StatusMessage status;
+  status.counter = 9;
+  status.first_retained = 1;
+  backup.now += seconds(1);
+  backup.feed(encode_status(status, ring(3)));
+  CHECK(backup.sent(MessageType::decision) == 0);
 }
 
 TEST_CASE("A primary that has lost its memory is replaced at once") {
