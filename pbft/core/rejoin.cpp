@@ -9,6 +9,9 @@ namespace prophecy::pbft {
 namespace {
 
 constexpr Duration kAskEvery = milliseconds(200);
+// So long the others of a group that may be new are waited for. Those that have come together first
+// may be at work already.
+constexpr Duration kNewGroupWithin = seconds(2);
 // A peer that loses its memory more often than that is playing: each time costs a write.
 constexpr Duration kRebornEvery = seconds(1);
 
@@ -19,6 +22,7 @@ void Rejoin::begin(ReplicaActions& out) {
   context_.membership.silent_until = Context::kAsking;
   context_.membership.state_lost = true;
   context_.journal.membership(context_.membership, out);
+  asking_since_ = context_.now;
   ask(out);
 }
 
@@ -28,7 +32,9 @@ void Rejoin::ask(ReplicaActions& out) {
 }
 
 void Rejoin::on_tick(ReplicaActions& out) {
-  if (is_asking() && context_.now >= next_tick_) ask(out);
+  if (!is_asking() || context_.now < next_tick_) return;
+  ask(out);
+  decide(out);
 }
 
 bool Rejoin::on_rejoin(ByteView frame, ReplicaActions& out) {
@@ -101,7 +107,10 @@ bool Rejoin::on_pledge(ByteView frame, ReplicaActions& out) {
     context_.journal.membership(context_.membership, out);
     ask(out);
   } else if (message->incarnation == incarnation) {
-    pledges_[message->replica] = Pledge{message->fresh, message->view, message->checkpoint};
+    // It was fresh after this replica's loss: what it says since does not change that.
+    auto& known = pledges_[message->replica];
+    const bool fresh = message->fresh || (known && known->fresh);
+    known = Pledge{fresh, message->view, message->checkpoint};
     decide(out);
   }
   return true;
@@ -124,6 +133,8 @@ void Rejoin::decide(ReplicaActions& out) {
     context_.membership.state_lost = false;
     new_group_ = true;
   } else if (pledged >= needed && pledged > fresh) {
+    const std::uint32_t to_come = context_.quorum.replicas - 1 - pledged;
+    if (fresh + to_come >= needed && context_.now - asking_since_ < kNewGroupWithin) return;
     context_.membership.silent_until =
         std::min(bounds.checkpoint + context_.settings.window, kSequenceMax);
     context_.reads_from = context_.membership.silent_until;

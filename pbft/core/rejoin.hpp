@@ -70,6 +70,7 @@ class Rejoin {
   std::vector<std::optional<Pledge>> pledges_;
   std::vector<std::optional<TimePoint>> reborn_at_;  // by peer
   TimePoint next_tick_ = TimePoint::max();
+  TimePoint asking_since_{};
   bool new_group_ = false;
 };
 
