@@ -50,7 +50,17 @@ class Agent:
                 "metrics": "127.0.0.1:0",
             },
             "service": {"kind": "http", "origin": f"127.0.0.1:{origin_port}"},
+            "storage": {"folder": f"replica-{number}.store"},
         }, changes or {})))
+        self.storage = self.folder / f"replica-{number}.store"
+        if "storage" not in (changes or {}):
+            self.init_storage()
+
+    def init_storage(self):
+        """Makes the empty store of a replica that is new."""
+        result = run_program("prophecy-replica", "--config", self.configuration, "--init")
+        if result.returncode != 0:
+            raise HarnessError(f"prophecy-replica --init failed: {result.stderr.strip()}")
 
     def start(self):
         self.child = Child(f"replica-{self.number}",

@@ -30,8 +30,8 @@ class PartStore {
   // Requires an encoded part and its digest. False when it cannot be kept (the disk is full).
   [[nodiscard]] virtual bool keep(const Digest& digest, ByteView part) = 0;
   // Everything below the root stays from now on, the root itself included. Pins of one root are
-  // counted. False when a part below it is missing or no part, or when the tree is too high; nothing
-  // is pinned then.
+  // counted. False when a part below it is missing or no part, or when the tree is too high;
+  // nothing is pinned then.
   [[nodiscard]] virtual bool pin(const Digest& root) = 0;
   // Requires a pinned root. What no other pinned root leads to goes.
   virtual void unpin(const Digest& root) = 0;
