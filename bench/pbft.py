@@ -21,7 +21,7 @@ FAULTS = 1
 SIZES = [0, 1024]
 CLIENTS = [1, 10, 40]
 # By the name of the row: what goes over the replicas' configuration for it.
-DURABILITY = {"off": {}}
+DURABILITY = {"off": {"storage": None}, "on": {}}
 
 
 def run(options):

@@ -20,7 +20,8 @@ class Deployment:
     mode              prophecy, pbft or pbft-ro
     content           what all origins serve: {"/path": text or bytes}
     apache_additions  {origin number: text for the end of its httpd.conf}
-    agent_changes     over every agent's configuration, {"table": {"key": value}}
+    agent_changes     over every agent's configuration, {"table": {"key": value}}, or a function that
+                      yields them for an agent's number
     sketcher_changes  over the sketcher's configuration
     canonical         the table [canonical] of the group file
     port              the sketcher's port; default: one from the system

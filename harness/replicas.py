@@ -32,11 +32,13 @@ def make_keys(folder, addresses, faults, clients=1):
 
 
 class Agent:
-    """One prophecy-replica. `changes` goes over its configuration, table by table."""
+    """One prophecy-replica. `changes` goes over its configuration, table by table; a function
+    yields those of each agent's number."""
 
     def __init__(self, folder, number, agent_port, origin_port, changes=None):
         self.folder = Path(folder)
         self.number = number
+        changes = (changes(number) if callable(changes) else changes) or {}
         self.agent_port = agent_port
         self.child = None
         self.admin = self.folder / f"replica-{number}.sock"
@@ -50,7 +52,17 @@ class Agent:
                 "metrics": "127.0.0.1:0",
             },
             "service": {"kind": "http", "origin": f"127.0.0.1:{origin_port}"},
-        }, changes or {})))
+            "storage": {"folder": f"replica-{number}.store"},
+        }, changes)))
+        self.storage = self.folder / f"replica-{number}.store"
+        if "storage" not in changes:
+            self.init_storage()
+
+    def init_storage(self):
+        """Makes the empty store of a replica that is new."""
+        result = run_program("prophecy-replica", "--config", self.configuration, "--init")
+        if result.returncode != 0:
+            raise HarnessError(f"prophecy-replica --init failed: {result.stderr.strip()}")
 
     def start(self):
         self.child = Child(f"replica-{self.number}",

@@ -71,6 +71,10 @@ struct ReplicaActions {
   // Replica::on_parts_flushed() answers.
   bool flush_parts = false;
 
+  [[nodiscard]] bool empty() const {
+    return writes.empty() && sends.empty() && executions.empty() && !snapshot && !restore &&
+           !flush_parts;
+  }
   void clear() {
     writes.clear();
     sends.clear();

@@ -6,6 +6,9 @@
 // Children are kept before the part that names them. Pins do not outlast the process: at its start
 // it pins the roots that it remembers elsewhere, and sweeps what is left over.
 //
+// Nothing waits for the disk: what is to outlast the process is put there by the shell, when it is
+// asked to (ReplicaActions::flush_parts).
+//
 // Single-threaded.
 #pragma once
 
@@ -26,10 +29,9 @@ class PartStore {
   [[nodiscard]] virtual std::optional<Bytes> read(const Digest& digest) const = 0;
   // Requires an encoded part and its digest. False when it cannot be kept (the disk is full).
   [[nodiscard]] virtual bool keep(const Digest& digest, ByteView part) = 0;
-  // Everything below the root stays from now on, the root itself included; where the store is to
-  // outlast a loss of power, it is on the disk when this returns. Pins of one root are counted.
-  // False when a part below it is missing or no part, when the tree is too high, or when the disk
-  // refuses (what no other root leads to is gone then); nothing is pinned then.
+  // Everything below the root stays from now on, the root itself included. Pins of one root are
+  // counted. False when a part below it is missing or no part, or when the tree is too high;
+  // nothing is pinned then.
   [[nodiscard]] virtual bool pin(const Digest& root) = 0;
   // Requires a pinned root. What no other pinned root leads to goes.
   virtual void unpin(const Digest& root) = 0;

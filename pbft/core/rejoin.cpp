@@ -9,9 +9,9 @@ namespace prophecy::pbft {
 namespace {
 
 constexpr Duration kAskEvery = milliseconds(200);
-// So often, before less than an answer of all is enough to be silent upon: those of a new group
-// begin at different times, and would do it for nothing.
-constexpr std::uint32_t kRoundsMin = 5;
+// So long the others of a group that may be new are waited for. Those that have come together first
+// may be at work already.
+constexpr Duration kNewGroupWithin = seconds(2);
 // A peer that loses its memory more often than that is playing: each time costs a write.
 constexpr Duration kRebornEvery = seconds(1);
 
@@ -22,6 +22,7 @@ void Rejoin::begin(ReplicaActions& out) {
   context_.membership.silent_until = Context::kAsking;
   context_.membership.state_lost = true;
   context_.journal.membership(context_.membership, out);
+  asking_since_ = context_.now;
   ask(out);
 }
 
@@ -32,8 +33,8 @@ void Rejoin::ask(ReplicaActions& out) {
 
 void Rejoin::on_tick(ReplicaActions& out) {
   if (!is_asking() || context_.now < next_tick_) return;
-  ++rounds_;
   ask(out);
+  decide(out);
 }
 
 bool Rejoin::on_rejoin(ByteView frame, ReplicaActions& out) {
@@ -100,8 +101,10 @@ bool Rejoin::on_pledge(ByteView frame, ReplicaActions& out) {
     return refuse(context_.mac_failure(message->replica));
   }
   if (!is_asking() || message->to != context_.self) return true;  // answered before
-  pledges_[message->replica] =
-      Pledge{message->incarnation, message->fresh, message->view, message->checkpoint};
+  // If it was fresh after this replica's loss, what it has said since does not change that.
+  auto& known = pledges_[message->replica];
+  const bool fresh = message->fresh || (known && known->fresh);
+  known = Pledge{message->incarnation, fresh, message->view, message->checkpoint};
   if (!raise_incarnation(out)) decide(out);
   return true;
 }
@@ -148,7 +151,9 @@ void Rejoin::decide(ReplicaActions& out) {
     context_.membership.silent_until = 0;
     context_.membership.state_lost = false;
     new_group_ = true;
-  } else if (pledged >= needed && (rounds_ >= kRoundsMin || pledged + 1 == pledges_.size())) {
+  } else if (pledged >= needed) {
+    const std::uint32_t to_come = context_.quorum.replicas - 1 - pledged;
+    if (fresh + to_come >= needed && context_.now - asking_since_ < kNewGroupWithin) return;
     const std::uint64_t view = vouched(&Pledge::view);
     context_.membership.silent_until =
         std::min(checkpoint + context_.settings.window, kSequenceMax);

@@ -74,7 +74,7 @@ class Rejoin {
   std::vector<std::optional<Pledge>> pledges_;
   std::vector<std::optional<TimePoint>> reborn_at_;  // by peer
   TimePoint next_tick_ = TimePoint::max();
-  std::uint32_t rounds_ = 0;
+  TimePoint asking_since_{};
   bool new_group_ = false;
 };
 

@@ -33,6 +33,14 @@ int run(const prophecy::pbft::ReplicaIdentity& identity) {
   (*node)->start();
   io.run();
   log.info("stopped");
+  return (*node)->failed() ? kExitFailure : 0;
+}
+
+int init(const prophecy::pbft::ReplicaIdentity& identity) {
+  if (auto made = prophecy::pbft::ReplicaStorage::init(identity); !made) {
+    return complain(made.error(), kExitFailure);
+  }
+  std::cout << identity.config.storage->folder.string() << ": made\n";
   return 0;
 }
 
@@ -45,8 +53,12 @@ int main(int argc, char** argv) {
       "prophecy-replica");
   std::string config;
   bool check_only = false;
+  bool init_only = false;
   app.add_option("--config", config, "The configuration file (TOML)")->required();
   app.add_flag("--check", check_only, "Check the configuration and the keys, and stop");
+  app.add_flag(
+      "--init", init_only,
+      "Make the empty store of a replica that is new, and stop; refuses when there is one");
   app.set_version_flag("--version", "prophecy-replica " PROPHECY_VERSION);
   try {
     app.parse(argc, argv);
@@ -56,6 +68,7 @@ int main(int argc, char** argv) {
 
   const auto identity = prophecy::pbft::load_replica_identity(config);
   if (!identity) return complain(identity.error(), kExitUsage);
+  if (init_only) return init(*identity);
   if (!check_only) return run(*identity);
   std::cout << config << ": in order\n";
   return 0;

@@ -117,6 +117,13 @@ void read_service(ConfigSection section, ServiceConfig& service) {
   }
 }
 
+StoreSettings read_storage(ConfigSection section) {
+  StoreSettings storage;
+  storage.folder = section.path("folder");
+  storage.sync = static_cast<SyncPolicy>(section.choice("sync", {"always", "os"}, 0));
+  return storage;
+}
+
 Result<ReplicaConfig> read(Result<ConfigFile> file) {
   if (!file) return file.error();
   ReplicaConfig config;
@@ -125,6 +132,7 @@ Result<ReplicaConfig> read(Result<ConfigFile> file) {
   config.log = read_log_settings(root.section("log"));
   if (!root.has("service")) root.mistake("service", "expected a table, [service]");
   read_service(root.section("service"), config.service);
+  if (root.has("storage")) config.storage = read_storage(root.section("storage"));
   if (auto checked = file->finish(); !checked) return checked.error();
   return config;
 }

@@ -11,6 +11,7 @@
 #include "pbft/core/settings.hpp"
 #include "pbft/group_file.hpp"
 #include "pbft/services/http_service.hpp"
+#include "pbft/storage/store_settings.hpp"
 
 namespace prophecy::pbft {
 
@@ -34,6 +35,7 @@ struct ReplicaConfig {
   std::optional<Endpoint> metrics;
   LogSettings log;
   ServiceConfig service;
+  std::optional<StoreSettings> storage;  // without it nothing outlasts the process
   Duration key_refresh_interval = seconds(600);
   ReplicaSettings core;
 };

@@ -11,6 +11,8 @@ using Labels = Exposition::Labels;
 
 constexpr std::array kStates = {ReplicaState::normal, ReplicaState::changing_view,
                                 ReplicaState::diverged};
+constexpr std::array kRecoveryStates = {RecoveryState::none, RecoveryState::fetching,
+                                        RecoveryState::restoring, RecoveryState::service_lost};
 
 void add_state(Exposition& out, const ReplicaStatus& status) {
   for (const ReplicaState state : kStates) {
@@ -216,15 +218,53 @@ void add_service(Exposition& out, const Executor& executor, const ServiceCounter
 
 }  // namespace
 
+namespace {
+
+void add_recovery(Exposition& out, const ReplicaStatus& status) {
+  for (const RecoveryState state : kRecoveryStates) {
+    out.gauge("prophecy_replica_recovery", "1 for what is being done about the replica's state.",
+              {{"state", std::string(to_string(state))}}, status.recovery == state ? 1 : 0);
+  }
+  out.gauge("prophecy_replica_rejoining",
+            "1 while it votes on nothing, because it has lost its memory.", {},
+            status.silent_until > 0 ? 1 : 0);
+  out.gauge("prophecy_replica_parts_missing", "Parts of a state that are still to be fetched.", {},
+            static_cast<double>(status.parts_missing));
+}
+
+void add_storage(Exposition& out, const ReplicaStorage::Counters& stored) {
+  const auto count = [&](const char* name, const char* help, std::uint64_t value) {
+    out.counter(name, help, {}, value);
+  };
+  count("prophecy_replica_store_commits_total", "Commits that are complete.", stored.store.commits);
+  count("prophecy_replica_store_writes_total", "Writes, each of one commit or more.",
+        stored.store.writes);
+  count("prophecy_replica_store_bytes_total", "Bytes of keys and values.", stored.store.bytes);
+  count("prophecy_replica_store_syncs_total", "Writes that were synced.", stored.store.syncs);
+  out.gauge("prophecy_replica_store_pending_bytes", "Bytes that are not on the disk yet.", {},
+            static_cast<double>(stored.store.pending_bytes));
+  out.gauge("prophecy_replica_parts", "Parts of states that are held.", {},
+            static_cast<double>(stored.parts_held));
+  count("prophecy_replica_parts_written_total", "Parts written to the disk.", stored.parts.written);
+  count("prophecy_replica_parts_damaged_total", "Parts that were not what was written.",
+        stored.parts.damaged);
+  count("prophecy_replica_parts_refused_total", "Parts that the disk refused.",
+        stored.parts.refused);
+}
+
+}  // namespace
+
 std::string prometheus_text(const ReplicaParts& parts) {
   Exposition out;
   add_state(out, parts.status);
+  add_recovery(out, parts.status);
   add_held(out, parts.status);
   add_counters(out, parts.counters);
   for (const PeerStanding& peer : parts.status.peers)
     add_peer(out, parts, peer);
   add_transport(out, parts.transport);
   add_service(out, parts.executor, parts.service);
+  if (parts.stored) add_storage(out, *parts.stored);
   out.resident_memory();
   return out.text();
 }

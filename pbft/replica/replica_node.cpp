@@ -21,13 +21,6 @@ TimePoint now() {
   return std::chrono::steady_clock::now();
 }
 
-std::uint64_t milliseconds_since_1970() {
-  using std::chrono::system_clock;
-  const auto since = system_clock::now().time_since_epoch();
-  return static_cast<std::uint64_t>(
-      std::chrono::duration_cast<std::chrono::milliseconds>(since).count());
-}
-
 TransportSettings transport_settings() {
   TransportSettings settings;
   settings.frame_bytes_max = kFrameBytesMax;
@@ -49,7 +42,10 @@ Result<std::unique_ptr<ReplicaNode>> ReplicaNode::create(boost::asio::io_context
   const Endpoint address = config.listen.value_or(identity.group.replicas[config.id].address);
   auto acceptor = listen_on(io, address);
   if (!acceptor) return acceptor.error();
-  std::unique_ptr<ReplicaNode> node(new ReplicaNode(io, identity, std::move(*acceptor), log));
+  auto storage = ReplicaStorage::open(io, identity, log);
+  if (!storage) return storage.error();
+  std::unique_ptr<ReplicaNode> node(
+      new ReplicaNode(io, identity, std::move(*acceptor), std::move(*storage), log));
   if (config.admin) {
     auto admin =
         AdminServer::listen(io, *config.admin, [node = node.get()](std::string_view request_line) {
@@ -68,19 +64,25 @@ Result<std::unique_ptr<ReplicaNode>> ReplicaNode::create(boost::asio::io_context
 }
 
 ReplicaNode::ReplicaNode(boost::asio::io_context& io, const ReplicaIdentity& identity,
-                         Acceptor acceptor, Logger& log)
+                         Acceptor acceptor, std::unique_ptr<ReplicaStorage> storage, Logger& log)
     : identity_(identity),
       log_(log),
+      storage_(std::move(storage)),
       service_(make_service(io)),
       executor_(*service_, executor_settings(identity.config), [this] { settle(); }),
       key_exchange_(identity.keys,
                     {.refresh_interval = identity.config.key_refresh_interval, .sessions = {}},
                     entropy_),
-      core_(identity.config.core, identity.keys, parts_, inputs_),
+      core_(identity.config.core, identity.keys, storage_->parts(), inputs_),
       transport_(io, transport_settings(), {identity.config.id, identity.group.addresses()},
                  std::move(acceptor), *this),
       timer_(io, [this] { on_timer(); }),
       key_timer_(io, [this] { on_key_timer(); }),
+      outbox_(
+          [this](std::vector<DurableWrite> writes, Outbox::Committed done) {
+            storage_->commit(std::move(writes), std::move(done));
+          },
+          [this](const Result<>& outcome) { on_released(outcome); }),
       report_timer_(io) {}
 
 std::unique_ptr<Service> ReplicaNode::make_service(boost::asio::io_context& io) {
@@ -100,14 +102,10 @@ std::unique_ptr<Service> ReplicaNode::make_service(boost::asio::io_context& io) 
                                      .operation_bytes_max = kOperationBytesMax,
                                      .result_bytes_max = kResultBytesMax};
   auto service = std::make_unique<HttpService>(io, settings, identity_.group.profile);
-  service->on_origin_state([this](bool up) {
-    const std::string origin = to_string(identity_.config.service.origin.address);
-    if (up) {
-      log_.info("origin-up", {{"origin", origin}});
-    } else {
-      log_.warning("origin-down", {{"origin", origin}});
-    }
-  });
+  service->on_origin_state([this](bool up) { on_origin_state(up); });
+  if (config.state.kind != StateKind::stateless) {
+    service->on_return([this] { on_origin_returned(); });
+  }
   return service;
 }
 
@@ -120,10 +118,8 @@ void ReplicaNode::start() {
   key_exchange_.start(now());
   follow_keys();
   transport_.start();
-  ReplicaStart start;
-  start.memory = ReplicaStart::Memory::not_kept;
-  start.wall_clock = milliseconds_since_1970();
-  (void)core_.start(start, now(), actions_);  // has no records to read
+  if (!core_.start(storage_->take_start(), now(), actions_)) log_.warning("journal-unreadable");
+  storage_->sweep();
   settle();
   report_drops();
 }
@@ -200,30 +196,78 @@ void ReplicaNode::follow_keys() {
 void ReplicaNode::settle() {
   if (settling_ || stopped_) return;
   settling_ = true;
-  for (;;) {
-    for (Outgoing& outgoing : actions_.sends)
-      send(outgoing);
-    for (Execution& execution : actions_.executions)
-      executor_.submit(std::move(execution));
-    if (actions_.snapshot) executor_.submit_snapshot(++state_changes_, parts_);
-    if (actions_.restore) executor_.submit_restore(++state_changes_, parts_, actions_.restore->service);
-    const bool flushes = actions_.flush_parts;
-    actions_.clear();
-    executor_.take_states(finished_states_);
-    executor_.take(finished_);
-    if (finished_.empty() && finished_states_.empty() && !flushes) break;
-    if (flushes) core_.on_parts_flushed(true, now(), actions_);
-    for (const Executor::FinishedState& finished : finished_states_)
-      on_finished_state(finished);
-    finished_states_.clear();
-    for (Executor::Finished& finished : finished_) {
-      core_.on_executed(finished.id, finished.status, std::move(finished.result), now(), actions_);
-    }
-    finished_.clear();
-  }
+  do {
+    carry_out();
+  } while (take_finished() || !actions_.empty());
   settling_ = false;
   timer_.arm(core_.next_timer());
   watch_state();
+}
+
+// Snapshots and restores are asked for when nothing is executed, nor waits to be, so they have
+// nothing to wait for.
+void ReplicaNode::carry_out() {
+  if (actions_.snapshot) executor_.submit_snapshot(++state_changes_, storage_->parts());
+  if (actions_.restore) {
+    log_.info("restoring-state", {{"sequence", actions_.restore->sequence}});
+    executor_.submit_restore(++state_changes_, storage_->parts(), actions_.restore->service);
+  }
+  outbox_.put(actions_);
+  actions_.clear();
+  Outbox::Released released;
+  if (!outbox_.take(released)) return;
+  for (Outgoing& outgoing : released.sends)
+    send(outgoing);
+  for (Execution& execution : released.executions)
+    executor_.submit(std::move(execution));
+  if (released.flush_parts) {
+    storage_->flush_parts([this](bool done) { on_parts_flushed(done); });
+  }
+}
+
+// True when there was something.
+bool ReplicaNode::take_finished() {
+  executor_.take_states(finished_states_);
+  executor_.take(finished_);
+  if (finished_.empty() && finished_states_.empty()) return false;
+  for (const Executor::FinishedState& finished : std::exchange(finished_states_, {}))
+    on_finished_state(finished);
+  for (Executor::Finished& finished : finished_) {
+    core_.on_executed(finished.id, finished.status, std::move(finished.result), now(), actions_);
+  }
+  finished_.clear();
+  return true;
+}
+
+void ReplicaNode::on_released(const Result<>& outcome) {
+  if (outcome) return settle();
+  if (std::exchange(failed_, true)) return;
+  log_.error("store-failed", {{"reason", outcome.error().message}});
+  stop();
+}
+
+void ReplicaNode::on_parts_flushed(bool done) {
+  if (stopped_) return;
+  if (!done) log_.warning("parts-not-flushed");
+  core_.on_parts_flushed(done, now(), actions_);
+  settle();
+}
+
+// An origin that is away may come back without what it was told to keep, or with less of it.
+void ReplicaNode::on_origin_state(bool up) {
+  const ServiceConfig& service = identity_.config.service;
+  const std::string origin = to_string(service.origin.address);
+  if (up) return log_.info("origin-up", {{"origin", origin}});
+  log_.warning("origin-down", {{"origin", origin}});
+  if (service.state.kind == StateKind::stateless) return;
+  core_.on_service_state(true, now(), actions_);
+  settle();
+}
+
+void ReplicaNode::on_origin_returned() {
+  log_.info("origin-returned", {{"origin", to_string(identity_.config.service.origin.address)}});
+  core_.on_service_state(false, now(), actions_);
+  settle();
 }
 
 void ReplicaNode::on_finished_state(const Executor::FinishedState& finished) {
@@ -313,6 +357,8 @@ ReplicaParts ReplicaNode::parts() const {
           .transport = transport_,
           .executor = executor_,
           .service = service_->counters(),
+          .storage = identity_.config.storage,
+          .stored = storage_->counters(),
           .metrics = metrics_ ? std::optional(metrics_->local_address()) : std::nullopt};
 }
 

@@ -1,11 +1,15 @@
 // One running replica: the deterministic core, the sockets and timers around it, and the service
 // that it executes on.
 //
-//   ReplicaTransport --frames--> Replica --executions--> Executor --> Service --> origin
-//          ^                       | ^                       |
-//          +-------- sends --------+ +------ finished -------+
+//   ReplicaTransport --frames--> Replica               Executor --> Service --> origin
+//          ^                       |  ^                  ^  |
+//          |                       v  +---- finished ----|--+
+//          +-------- sends ----- Outbox --- executions --+
+//                                  |
+//                                  +--- writes ---> ReplicaStorage
 //
 // Everything that the core asks for is carried out in settle(), the one place, after each event.
+// When the disk refuses a promise, the node stops: it must not go on without its memory.
 //
 // Single-threaded. Its io_context must not run any more once the node is destroyed.
 #pragma once
@@ -21,10 +25,11 @@
 #include "base/log.hpp"
 #include "http/metrics/metrics_server.hpp"
 #include "pbft/core/key_exchange.hpp"
-#include "pbft/core/memory_part_store.hpp"
 #include "pbft/core/replica.hpp"
+#include "pbft/replica/outbox.hpp"
 #include "pbft/replica/replica_config.hpp"
 #include "pbft/replica/replica_parts.hpp"
+#include "pbft/replica/replica_storage.hpp"
 #include "pbft/replica/system_inputs.hpp"
 #include "pbft/services/executor.hpp"
 #include "pbft/services/service.hpp"
@@ -44,6 +49,8 @@ class ReplicaNode final : private ReplicaTransport::Handler {
   void start();
   // Closes everything, so that the event loop runs dry.
   void stop();
+  // It has stopped of itself.
+  [[nodiscard]] bool failed() const { return failed_; }
 
   // One line of JSON.
   [[nodiscard]] std::string status() const;
@@ -52,7 +59,7 @@ class ReplicaNode final : private ReplicaTransport::Handler {
 
  private:
   ReplicaNode(boost::asio::io_context& io, const ReplicaIdentity& identity, Acceptor acceptor,
-              Logger& log);
+              std::unique_ptr<ReplicaStorage> storage, Logger& log);
 
   [[nodiscard]] std::unique_ptr<Service> make_service(boost::asio::io_context& io);
   bool on_frame(ByteView frame) override;
@@ -65,6 +72,12 @@ class ReplicaNode final : private ReplicaTransport::Handler {
   void on_key_timer();
   void follow_keys();
   void settle();
+  void carry_out();
+  void on_released(const Result<>& outcome);
+  void on_parts_flushed(bool done);
+  void on_origin_state(bool up);
+  void on_origin_returned();
+  [[nodiscard]] bool take_finished();
   void on_finished_state(const Executor::FinishedState& finished);
   void send(Outgoing& outgoing);
   void watch_state();
@@ -75,9 +88,9 @@ class ReplicaNode final : private ReplicaTransport::Handler {
 
   const ReplicaIdentity& identity_;
   Logger& log_;
+  std::unique_ptr<ReplicaStorage> storage_;
   std::unique_ptr<Service> service_;
   Executor executor_;
-  MemoryPartStore parts_;
   SystemInputs inputs_;
   SystemEntropy entropy_;
   KeyExchange key_exchange_;
@@ -88,11 +101,13 @@ class ReplicaNode final : private ReplicaTransport::Handler {
   std::unique_ptr<AdminServer> admin_;
   std::unique_ptr<http::MetricsServer> metrics_;
   ReplicaActions actions_;
+  Outbox outbox_;
   std::vector<Executor::Finished> finished_;
   std::vector<Executor::FinishedState> finished_states_;
   std::uint64_t state_changes_ = 0;  // snapshots and restores, to tell them apart
   bool settling_ = false;
   bool stopped_ = false;
+  bool failed_ = false;
   TimePoint started_at_{};
   ReplicaState last_state_ = ReplicaState::normal;
   std::uint64_t last_view_ = 0;

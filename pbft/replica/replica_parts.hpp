@@ -8,6 +8,7 @@
 #include "pbft/core/key_exchange.hpp"
 #include "pbft/core/settings.hpp"
 #include "pbft/group_file.hpp"
+#include "pbft/replica/replica_storage.hpp"
 #include "pbft/services/executor.hpp"
 #include "pbft/services/service.hpp"
 #include "pbft/transport/replica_transport.hpp"
@@ -26,6 +27,8 @@ struct ReplicaParts {
   const ReplicaTransport& transport;
   const Executor& executor;
   const ServiceCounters& service;
+  const std::optional<StoreSettings>& storage;
+  std::optional<ReplicaStorage::Counters> stored;
   std::optional<Endpoint> metrics;  // where they are, if anywhere
 };
 

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "pbft/core/context.hpp"
 #include "pbft/replica/suspicion.hpp"
 
 namespace prophecy::pbft {
@@ -92,6 +93,7 @@ Json progress_json(const ReplicaStatus& status) {
           {"last_ordered", status.last_ordered},
           {"last_executed", status.last_executed},
           {"last_stable", status.last_stable},
+          {"base", status.base},
           {"lag", status.lag},
           {"log_batches", status.log_batches},
           {"log_bytes", status.log_bytes},
@@ -99,6 +101,41 @@ Json progress_json(const ReplicaStatus& status) {
           {"queued_bytes", status.queued_bytes},
           {"cached_reply_bytes", status.cached_reply_bytes},
           {"executions_in_flight", status.executions_in_flight}};
+}
+
+// Whether its state is about to be replaced, and until when it votes on nothing.
+Json recovery_json(const ReplicaStatus& status) {
+  const bool asks = status.silent_until == Context::kAsking;
+  return {{"state", to_string(status.recovery)},
+          {"parts_missing", status.parts_missing},
+          {"rejoining", status.silent_until > 0},
+          {"silent_until", asks ? Json(nullptr) : Json(status.silent_until)}};
+}
+
+Json storage_json(const StoreSettings& settings, const ReplicaStorage::Counters& stored) {
+  const auto milliseconds_of = [](Duration time) {
+    return std::round(std::chrono::duration<double, std::milli>(time).count() * 1000) / 1000;
+  };
+  const StoreCounters& store = stored.store;
+  const Duration mean = store.syncs > 0
+                            ? store.sync_time_total / static_cast<Duration::rep>(store.syncs)
+                            : Duration{};
+  return {{"folder", settings.folder.string()},
+          {"sync", settings.sync == SyncPolicy::always ? "always" : "os"},
+          {"commits", store.commits},
+          {"writes", store.writes},
+          {"bytes", store.bytes},
+          {"pending_bytes", store.pending_bytes},
+          {"syncs", store.syncs},
+          {"sync_milliseconds_mean", milliseconds_of(mean)},
+          {"sync_milliseconds_max", milliseconds_of(store.sync_time_max)},
+          {"parts", stored.parts_held},
+          {"parts_bytes_in_memory", stored.bytes_in_memory},
+          {"parts_written", stored.parts.written},
+          {"parts_removed", stored.parts.removed},
+          {"parts_damaged", stored.parts.damaged},
+          {"parts_refused", stored.parts.refused},
+          {"flushes", stored.parts.flushes}};
 }
 
 Json transport_json(const ReplicaTransport& transport) {
@@ -161,6 +198,7 @@ std::string status_json(const ReplicaParts& parts) {
             {"view_change_cause", to_string(parts.status.view_change_cause)},
             {"peers", peers},
             {"progress", progress_json(parts.status)},
+            {"recovery", recovery_json(parts.status)},
             {"core", core_json(parts.counters)},
             {"view_changes", view_changes_json(parts.counters)},
             {"dropped", drops_json(parts.counters.dropped)},
@@ -168,6 +206,7 @@ std::string status_json(const ReplicaParts& parts) {
             {"transport", transport_json(parts.transport)},
             {"executor", executor_json(parts.executor)},
             {"service", service_json(parts.service)}};
+  if (parts.stored) json["storage"] = storage_json(*parts.storage, *parts.stored);
   if (parts.metrics) json["metrics"] = to_string(*parts.metrics);
   return json.dump();
 }

@@ -132,7 +132,7 @@ void HttpService::execute(const Execution& execution, Done done) {
 
 void HttpService::send(Job& job) {
   if (trust_ == OriginTrust::trusted) return pool_.start(job.exchange, job.request);
-  if (job.is_read) finish(job, ExecutionStatus::unavailable, {});
+  finish(job, job.is_read ? ExecutionStatus::unavailable : ExecutionStatus::lost, {});
 }
 
 void HttpService::snapshot(PartStore& parts, SnapshotDone done) {
@@ -158,19 +158,6 @@ void HttpService::on_restored(const RestoreDone& done, Result<> restored) {
   // An origin that is away has still to come back, and may do so with another state than this.
   if (restored && trust_ == OriginTrust::returned) trust_ = OriginTrust::trusted;
   done(std::move(restored));
-}
-
-void HttpService::trust() {
-  probe_timer_.cancel();
-  probe_.cancel();
-  trust_ = OriginTrust::trusted;
-  std::vector<Job*> waiting;
-  for (const auto& [exchange, job] : jobs_) {
-    if (!exchange->active()) waiting.push_back(job.get());
-  }
-  repeat_timer_.cancel();
-  for (Job* job : waiting)
-    send(*job);
 }
 
 void HttpService::on_pool_state(bool up) {
@@ -302,7 +289,7 @@ void HttpService::repeat(Job& job) {
 }
 
 void HttpService::repeat_later(Job& job) {
-  if (trust_ != OriginTrust::trusted) return;  // a restore or trust() ends its waiting
+  if (trust_ != OriginTrust::trusted) return finish(job, ExecutionStatus::lost, {});
   repeat_timer_.expires_after(repeat_pause_);
   repeat_pause_ = std::min(repeat_pause_ * 2, kRepeatPauseMax);
   repeat_timer_.async_wait(
@@ -327,6 +314,7 @@ void HttpService::finish_given_up(Job& job) {
 
 void HttpService::finish_uncertain(Job& job) {
   ++counters_.uncertain_writes;
+  if (state_) return finish(job, ExecutionStatus::lost, {});
   const std::string text = "Replica " + std::to_string(settings_.replica) +
                            " does not know whether its origin has carried out this request.\n";
   finish(job, ExecutionStatus::done, made_answer(502, text));

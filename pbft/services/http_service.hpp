@@ -9,12 +9,14 @@
 //                                        closed under the request is replaced once before.
 //   write   nothing of it has been sent  tried again for ever. Meanwhile this replica stands
 //                                        still and counts as crashed: it must not skip a write.
+//                                        Where the state can be restored: lost, see below
 //   write   sent, idempotent             repeated, kRepeatsMax times. What is answered then may be
 //                                        the answer to the second of two (204 for 201, 404 for
 //                                        204): the state is right, and the result unavailable
 //   write   sent, otherwise; or an       a 502 whose body names this replica. It equals nobody
 //           answer that is none          else's result: this replica does not know its own state
-//                                        and can only ever be outvoted, not believed.
+//                                        and can only ever be outvoted, not believed. Where the
+//                                        state can be restored: lost
 //
 // Writes never travel on a kept-alive connection, so that an origin which closes idle connections
 // does not make them uncertain.
@@ -23,10 +25,11 @@
 //
 //      trusted --- a connection was not taken ---> away --- it answers again ---> returned
 //         ^                                                                          |
-//         +---------- a restore has succeeded, or trust() ---------------------------+
+//         +-------------------- a restore has succeeded -----------------------------+
 //
-// Unless it is trusted nothing is sent to it: reads are unavailable, writes wait. That is so only
-// where its state is the group's concern, and somebody has asked to be told (on_return()).
+// Unless it is trusted nothing is sent to it: reads are unavailable, writes are lost, which a
+// restore and a second execution make good. That is so only where its state is the group's concern,
+// and somebody has asked to be told (on_return()).
 //
 // Single-threaded. Its io_context must not run any more once the service is destroyed.
 #pragma once
@@ -81,10 +84,8 @@ class HttpService final : public Service, private http::OriginHandler {
   // Called when the origin stops taking connections (false), and when it answers again (true).
   void on_origin_state(std::function<void(bool up)> callback) { on_state_ = std::move(callback); }
   // Called when the origin is back, and not trusted: to be followed by a restore of the last state
-  // that is certain, behind which what came after it is executed once more; or by trust().
+  // that is certain, behind which what came after it is executed once more.
   void on_return(std::function<void()> callback) { on_return_ = std::move(callback); }
-  // Executions go on, on the state that the origin has.
-  void trust();
 
   [[nodiscard]] OriginTrust trust_in_origin() const { return trust_; }
   [[nodiscard]] const http::OriginPool& origin() const { return pool_; }

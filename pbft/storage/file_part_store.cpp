@@ -4,10 +4,13 @@
 #include <cerrno>
 #include <utility>
 
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/post.hpp>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/assert.hpp"
 #include "base/file.hpp"
 
 namespace prophecy::pbft {
@@ -34,18 +37,25 @@ bool write_file(const fs::path& file, ByteView content) {
     if (size < 0) return false;
     rest = rest.subspan(static_cast<std::size_t>(size));
   }
-  // The disk may begin already; whether it succeeds is asked by pin().
+  // The disk may begin already; whether it succeeds is asked at the end of a flush.
   (void)::sync_file_range(fd.get(), 0, 0, SYNC_FILE_RANGE_WRITE);
   return true;
 }
 
 }  // namespace
 
-FilePartStore::FilePartStore(StoreSettings settings)
-    : settings_(std::move(settings)), folder_(settings_.folder / "parts") {}
+FilePartStore::FilePartStore(StoreSettings settings, Executor executor)
+    : settings_(std::move(settings)),
+      folder_(settings_.folder / "parts"),
+      executor_(std::move(executor)) {}
 
-Result<std::unique_ptr<FilePartStore>> FilePartStore::open(const StoreSettings& settings) {
-  std::unique_ptr<FilePartStore> store(new FilePartStore(settings));
+FilePartStore::~FilePartStore() {
+  if (writer_.joinable()) writer_.join();
+}
+
+Result<std::unique_ptr<FilePartStore>> FilePartStore::open(const StoreSettings& settings,
+                                                           Executor executor) {
+  std::unique_ptr<FilePartStore> store(new FilePartStore(settings, std::move(executor)));
   if (!make_folder(store->folder_)) return io_error(store->folder_.string());
   store->folder_fd_.reset(::open(store->folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!store->folder_fd_) return io_error(store->folder_.string());
@@ -63,7 +73,7 @@ Result<> FilePartStore::take_note() {
     Digest digest{};
     if (!from_hex(path.parent_path().filename().string() + path.filename().string(), digest))
       continue;
-    if (file_of(digest) == path) parts_[digest] = Durability::unknown;
+    if (file_of(digest) == path) parts_[digest] = Known{};
   }
   if (error) return Error{ErrorKind::io, folder_.string() + ": " + error.message()};
   for (const fs::path& path : unfinished)
@@ -81,7 +91,9 @@ fs::path FilePartStore::file_of(const Digest& digest) const {
 }
 
 std::optional<Bytes> FilePartStore::read(const Digest& digest) const {
-  if (!holds(digest)) return std::nullopt;
+  const auto known = parts_.find(digest);
+  if (known == parts_.end()) return std::nullopt;
+  if (known->second.content) return *known->second.content;
   const fs::path file = file_of(digest);
   const auto content = read_file(file, kPartBytesMax);
   if (content && sha256(as_bytes(*content)) == digest) return to_bytes(*content);
@@ -91,25 +103,43 @@ std::optional<Bytes> FilePartStore::read(const Digest& digest) const {
     return std::nullopt;
   }
   ++counters_.damaged;
-  parts_.erase(digest);
+  parts_.erase(known);
   fs::remove_all(file, ignored);
   return std::nullopt;
 }
 
 bool FilePartStore::keep(const Digest& digest, ByteView part) {
   if (holds(digest)) return true;
+  // An orphan's file must not be written from two threads.
+  const bool fits =
+      bytes_in_memory_ + part.size() <= kUnwrittenBytesMax || orphans_.contains(digest);
+  if (fits) {
+    auto content = std::make_shared<const Bytes>(part.begin(), part.end());
+    parts_[digest] = Known{Place::memory, std::move(content)};
+    bytes_in_memory_ += part.size();
+  } else {
+    if (!write(digest, part)) {
+      ++counters_.refused;
+      return false;
+    }
+    parts_[digest] = Known{};
+    ++counters_.written;
+    unsynced_ = true;
+  }
+  ++counters_.kept;
+  return true;
+}
+
+bool FilePartStore::write(const Digest& digest, ByteView part) const {
   const fs::path file = file_of(digest);
   fs::path unfinished = file;
   unfinished += kUnfinished;
-  if (!make_folder(folder_of(digest)) || !write_file(unfinished, part) ||
-      ::rename(unfinished.c_str(), file.c_str()) != 0) {
-    ++counters_.refused;
-    ::unlink(unfinished.c_str());
-    return false;
+  if (make_folder(folder_of(digest)) && write_file(unfinished, part) &&
+      ::rename(unfinished.c_str(), file.c_str()) == 0) {
+    return true;
   }
-  parts_[digest] = Durability::unknown;
-  ++counters_.kept;
-  return true;
+  ::unlink(unfinished.c_str());
+  return false;
 }
 
 std::optional<std::vector<Digest>> FilePartStore::children_of(const Digest& digest) const {
@@ -120,29 +150,9 @@ std::optional<std::vector<Digest>> FilePartStore::children_of(const Digest& dige
 }
 
 bool FilePartStore::pin(const Digest& root) {
-  const auto children = [this](const Digest& digest) { return children_of(digest); };
   std::vector<Digest> added;
-  if (!references_.pin(root, children, added)) return false;
-  if (settings_.sync == SyncPolicy::os || sync(added)) return true;
-  ++counters_.refused;
-  // What could not be synced is forgotten: a second sync of it would succeed without having done
-  // anything.
-  unpin(root);
-  return false;
-}
-
-// One sync of the file system for however many parts: each of its own would wait for the disk once
-// more, thousands of times for a large snapshot. (It tells of errors since Linux 5.8.)
-bool FilePartStore::sync(const std::vector<Digest>& parts) {
-  const auto unsynced = [this](const Digest& digest) {
-    const auto found = parts_.find(digest);
-    return found == parts_.end() || found->second != Durability::synced;
-  };
-  if (std::none_of(parts.begin(), parts.end(), unsynced)) return true;
-  if (::syncfs(folder_fd_.get()) != 0) return false;
-  for (const Digest& digest : parts)
-    parts_[digest] = Durability::synced;
-  return true;
+  return references_.pin(
+      root, [this](const Digest& digest) { return children_of(digest); }, added);
 }
 
 void FilePartStore::unpin(const Digest& root) {
@@ -153,18 +163,96 @@ void FilePartStore::unpin(const Digest& root) {
 }
 
 void FilePartStore::remove(const Digest& digest) {
-  if (parts_.erase(digest) == 0) return;
-  ::unlink(file_of(digest).c_str());
-  ++counters_.removed;
+  const auto known = parts_.find(digest);
+  if (known == parts_.end()) return;
+  const Known part = std::move(known->second);
+  parts_.erase(known);
+  switch (part.place) {
+    case Place::memory:
+      bytes_in_memory_ -= part.content->size();
+      break;
+    case Place::being_written:
+      bytes_in_memory_ -= part.content->size();
+      orphans_.insert(digest);
+      break;
+    case Place::disk:
+      ::unlink(file_of(digest).c_str());
+      ++counters_.removed;
+      break;
+  }
 }
 
 void FilePartStore::sweep() {
   std::vector<Digest> left_over;
-  for (const auto& [digest, durability] : parts_) {
+  for (const auto& [digest, known] : parts_) {
     if (!references_.holds(digest)) left_over.push_back(digest);
   }
   for (const Digest& digest : left_over)
     remove(digest);
+}
+
+void FilePartStore::flush(Flushed done) {
+  ASSERT(!writer_.joinable());
+  ++counters_.flushes;
+  Batch batch;
+  for (auto& [digest, known] : parts_) {
+    if (known.place != Place::memory || !references_.holds(digest)) continue;
+    known.place = Place::being_written;
+    batch.parts.emplace_back(digest, known.content);
+  }
+  unsynced_ = unsynced_ || !batch.parts.empty();
+  // What is written from here on is not sure to be in this sync.
+  batch.sync = settings_.sync == SyncPolicy::always && std::exchange(unsynced_, false);
+  auto work = boost::asio::make_work_guard(executor_);  // keeps the loop from ending meanwhile
+  writer_ = std::thread([this, batch = std::move(batch), done = std::move(done),
+                         work = std::move(work)]() mutable {
+    Outcome outcome = carry_out(batch);
+    boost::asio::post(executor_, [this, batch = std::move(batch), outcome = std::move(outcome),
+                                  done = std::move(done)] { on_written(batch, outcome, done); });
+  });
+}
+
+// On the flush's thread; of this object it uses what never changes.
+//
+// One sync of the file system for however many parts: each of its own would wait for the disk once
+// more, thousands of times for a large snapshot. (It tells of errors since Linux 5.8.)
+FilePartStore::Outcome FilePartStore::carry_out(const Batch& batch) const {
+  Outcome outcome;
+  for (const auto& [digest, content] : batch.parts)
+    outcome.written.push_back(write(digest, *content));
+  if (batch.sync) outcome.synced = ::syncfs(folder_fd_.get()) == 0;
+  return outcome;
+}
+
+void FilePartStore::on_written(const Batch& batch, const Outcome& outcome, const Flushed& done) {
+  writer_.join();
+  bool all = true;
+  for (std::size_t i = 0; i < batch.parts.size(); ++i) {
+    const auto& [digest, content] = batch.parts[i];
+    const bool written = outcome.written[i];
+    counters_.written += written ? 1 : 0;
+    counters_.refused += written ? 0 : 1;
+    const auto known = parts_.find(digest);
+    if (orphans_.erase(digest) > 0) {
+      // Unless it was kept again meanwhile, and will be written again.
+      if (written && known == parts_.end()) {
+        ::unlink(file_of(digest).c_str());
+        ++counters_.removed;
+      }
+      continue;
+    }
+    ASSERT(known != parts_.end() && known->second.place == Place::being_written);
+    all = all && written;
+    if (written) {
+      known->second = Known{};
+      bytes_in_memory_ -= content->size();
+    } else {
+      known->second.place = Place::memory;
+    }
+  }
+  if (!outcome.synced) ++counters_.refused;
+  sync_failed_ = sync_failed_ || !outcome.synced;
+  done(all && !sync_failed_);
 }
 
 }  // namespace prophecy::pbft

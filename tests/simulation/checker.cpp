@@ -69,8 +69,8 @@ void Checker::on_handed_out(NodeId replica, const pbft::Execution& execution) {
     fail(who() + " at a time before that of " + place(order_.rbegin()->first));
   }
   Bytes copy(execution.operation.begin(), execution.operation.end());
-  order_.emplace(execution.sigma, Ordered{std::move(copy), model_.execute(execution.operation),
-                                          execution.input});
+  order_.emplace(execution.sigma,
+                 Ordered{std::move(copy), model_.execute(execution.operation), execution.input});
 }
 
 void Checker::on_restored(NodeId replica, std::uint64_t sequence) {

@@ -10,7 +10,8 @@ namespace {
 constexpr std::uint64_t kWallClockAtStart = 1'000'000;
 constexpr std::uint64_t kEpoch = 1'800'000'000'000'000'000;
 
-// Less than is tolerated. (What a node's own clock shows may be off by much more: it only measures.)
+// Less than is tolerated. (What a node's own clock shows may be off by much more: it only
+// measures.)
 Duration clock_skew(NodeId replica) {
   return milliseconds(700) * (replica % 3);
 }

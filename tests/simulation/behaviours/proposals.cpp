@@ -77,7 +77,8 @@ class Equivocating final : public Behaviour {
       std::reverse(requests.begin(), requests.end());
       if (requests.size() == 1) requests[0] = seen_[villain_.random.below(seen_.size())];
     }
-    return others_.emplace(place, propose(requests, place, input, villain_.keys)).first->second.frame;
+    return others_.emplace(place, propose(requests, place, input, villain_.keys))
+        .first->second.frame;
   }
 
   Villain villain_;
@@ -117,7 +118,8 @@ class OrderingJunk final : public Behaviour {
       requests.insert(requests.begin() + at, std::move(request));
     }
     if (villain_.random.chance(20)) requests.resize(1);
-    return junk_.emplace(place, propose(requests, place, message->input, villain_.keys)).first->second.frame;
+    return junk_.emplace(place, propose(requests, place, message->input, villain_.keys))
+        .first->second.frame;
   }
   void damage_macs(Bytes& frame) {
     const auto request = pbft::decode_request(frame, villain_.replicas());

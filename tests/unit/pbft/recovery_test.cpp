@@ -269,6 +269,25 @@ TEST_CASE("If 2f others have never said anything, the group is new") {
   CHECK(backup.sent(MessageType::prepare) == kReplicas - 1);
 }
 
+TEST_CASE("The others of a group that may be new are waited for, for a while") {
+  const auto silent = [](const Subject& subject) { return subject.replica.status().silent_until; };
+  Subject new_group(1, {}, without_memory());
+  new_group.feed(pledge(0, 7000, 0));
+  new_group.feed(pledge(2, 7000, 0, true));
+  CHECK(silent(new_group) == Context::kAsking);
+  new_group.feed(pledge(2, 7000, 0));  // it was fresh, and has been at work since
+  CHECK(silent(new_group) == Context::kAsking);
+  new_group.feed(pledge(3, 7000, 0, true));
+  CHECK(silent(new_group) == 0);
+
+  Subject old_group(1, {}, without_memory());
+  old_group.feed(pledge(0, 7000, 0));
+  old_group.feed(pledge(2, 7000, 0, true));
+  for (int i = 0; i < 30; ++i)
+    old_group.tick(milliseconds(100));
+  CHECK(silent(old_group) == ReplicaSettings{}.window);
+}
+
 TEST_CASE("An incarnation is above all that peers have heard of") {
   Subject backup(1, {}, without_memory());
   backup.feed(pledge(0, 9000, 3));

@@ -49,8 +49,10 @@ struct Group {
       std::ofstream(path(id)) << "[replica]\nid = " << id
                               << "\ngroup = \"group.toml\"\nkey_file = \"replica-" << id
                               << ".key\"\nadmin = \"replica-" << id
-                              << ".sock\"\n[log]\nlevel = \"error\"\n[service]\n"
+                              << ".sock\"\n[storage]\nfolder = \"store-" << id
+                              << "\"\nsync = \"os\"\n[log]\nlevel = \"error\"\n[service]\n"
                               << service(id);
+      REQUIRE(ReplicaStorage::init(*load_replica_identity(path(id))).has_value());
       start(id);
     }
   }

@@ -2,6 +2,7 @@
 // the disk.
 #include <csignal>
 #include <fstream>
+#include <optional>
 #include <random>
 #include <set>
 
@@ -12,6 +13,7 @@
 
 #include "pbft/core/memory_part_store.hpp"
 #include "pbft/storage/file_part_store.hpp"
+#include "support/event_loop.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace prophecy::pbft::test {
@@ -26,10 +28,21 @@ class OnDisk {
   FilePartStore* operator->() { return store_.get(); }
   FilePartStore& operator*() { return *store_; }
   void reopen() {
-    auto opened = FilePartStore::open({folder_.path(), sync_});
+    store_.reset();
+    auto opened = FilePartStore::open({folder_.path(), sync_}, io_.get_executor());
     REQUIRE(opened.has_value());
     store_ = std::move(*opened);
   }
+  // Whether the disk took it.
+  bool flush() {
+    std::optional<bool> flushed;
+    store_->flush([&](bool done) { flushed = done; });
+    io_.restart();
+    io_.run();
+    REQUIRE(flushed.has_value());
+    return *flushed;
+  }
+  boost::asio::io_context& io() { return io_; }
   [[nodiscard]] fs::path file_of(const Digest& digest) const {
     const std::string name = to_hex(digest);
     return folder_.path() / "parts" / name.substr(0, 2) / name.substr(2);
@@ -45,6 +58,7 @@ class OnDisk {
 
  private:
   TemporaryFolder folder_;
+  boost::asio::io_context io_;
   SyncPolicy sync_;
   std::unique_ptr<FilePartStore> store_;
 };
@@ -267,6 +281,9 @@ TEST_CASE("Parts lie there when the store is opened again, and are swept unless 
   const Digest other = keep(*store, "other");
   REQUIRE(store->pin(root));
   REQUIRE(store->pin(other));
+  CHECK(store.files() == 0);
+  REQUIRE(store.flush());
+  CHECK(store->bytes_in_memory() == 0);
   // What a process that was killed leaves, and what is none of ours.
   std::ofstream(store.file_of(leaf).string() + ".new") << "half";
   std::ofstream(store.folder() / "parts" / "readme") << "mine";
@@ -291,6 +308,7 @@ TEST_CASE("A damaged file is no part, and can be kept again") {
   const fs::path file = store.file_of(leaf);
   const auto harm = GENERATE(0, 1, 2, 3, 4);
   REQUIRE(store->pin(root));
+  REQUIRE(store.flush());
   if (harm == 0) std::ofstream(file) << "";
   if (harm == 1) std::ofstream(file, std::ios::app) << "x";
   if (harm == 2) std::ofstream(file) << std::string(2 * kPartBytesMax, 'x');
@@ -316,6 +334,9 @@ TEST_CASE("A damaged part is found when its root is pinned") {
   OnDisk store;
   const Digest leaf = keep(*store, "leaf");
   const Digest root = keep(*store, "root", {leaf});
+  REQUIRE(store->pin(root));
+  REQUIRE(store.flush());
+  store.reopen();
   std::ofstream(store.file_of(leaf)) << "x";
   CHECK_FALSE(store->pin(root));
   CHECK(store->counters().damaged == 1);
@@ -323,23 +344,78 @@ TEST_CASE("A damaged part is found when its root is pinned") {
   CHECK(store->pin(root));
 }
 
-TEST_CASE("A disk that refuses is no part, and leaves nothing half-written") {
+TEST_CASE("A disk that refuses fails a flush, and leaves nothing half-written") {
   OnDisk store;
   const Digest small = keep(*store, "small");
   const pid_t child = ::fork();
   if (child == 0) {
     std::signal(SIGXFSZ, SIG_IGN);
     const rlimit limit{1000, 1000};
-    const Bytes part = encode_part({}, as_bytes(std::string(5000, 'x')));
-    const bool as_expected = ::setrlimit(RLIMIT_FSIZE, &limit) == 0 &&
-                             !store->keep(sha256(part), part) && !store->holds(sha256(part)) &&
-                             store->counters().refused == 1 && store->pin(small);
+    const Digest large = keep(*store, std::string(5000, 'x'));
+    const bool as_expected = ::setrlimit(RLIMIT_FSIZE, &limit) == 0 && store->pin(small) &&
+                             store.flush() && store->pin(large) && !store.flush() &&
+                             store->counters().refused == 1 && store->read(large).has_value() &&
+                             !store.flush() && store.files() == 1;
     ::_exit(as_expected ? 0 : 1);
   }
   int status = 0;
   REQUIRE(::waitpid(child, &status, 0) == child);
   CHECK(status == 0);
   CHECK(store.files() == 1);
+}
+
+TEST_CASE("What is not pinned any more never reaches the disk") {
+  OnDisk store(GENERATE(SyncPolicy::always, SyncPolicy::os));
+  const Digest stays = keep(*store, "stays");
+  const Digest goes = keep(*store, "goes");
+  const Digest unpinned = keep(*store, "unpinned");
+  REQUIRE(store->pin(stays));
+  REQUIRE(store->pin(goes));
+  store->unpin(goes);
+  REQUIRE(store.flush());
+  CHECK(store.files() == 1);
+  CHECK(fs::exists(store.file_of(stays)));
+  CHECK(store->holds(unpinned));
+  CHECK(store->counters().written == 1);
+  REQUIRE(store.flush());
+  CHECK(store->counters().written == 1);
+}
+
+TEST_CASE("What is unpinned while it is written goes behind the flush, unless it is kept again") {
+  OnDisk store;
+  const Digest goes = keep(*store, "goes");
+  const Digest comes_back = keep(*store, "comes back");
+  REQUIRE(store->pin(goes));
+  REQUIRE(store->pin(comes_back));
+  std::optional<bool> flushed;
+  store->flush([&](bool done) { flushed = done; });
+  store->unpin(goes);
+  store->unpin(comes_back);
+  CHECK_FALSE(store->holds(goes));
+  keep(*store, "comes back");
+  REQUIRE(store->pin(comes_back));
+  store.io().run();
+  CHECK(flushed == true);
+  CHECK_FALSE(fs::exists(store.file_of(goes)));
+  CHECK(payload_of(*store, comes_back) == "comes back");
+  REQUIRE(store.flush());
+  store.reopen();
+  CHECK(store->parts() == 1);
+  CHECK(payload_of(*store, comes_back) == "comes back");
+}
+
+TEST_CASE("Memory is bounded: beyond it parts are written at once") {
+  OnDisk store;
+  const std::string large(kPartBytesMax - 100, 'x');
+  const std::size_t count = kUnwrittenBytesMax / kPartBytesMax + 4;
+  for (std::size_t i = 0; i < count; ++i)
+    keep(*store, std::to_string(i) + large);
+  CHECK(store->bytes_in_memory() <= kUnwrittenBytesMax);
+  CHECK(store.files() >= 3);
+  CHECK(store->parts() == count);
+  store->sweep();
+  CHECK(store.files() == 0);
+  CHECK(store->bytes_in_memory() == 0);
 }
 
 }  // namespace

@@ -1,0 +1,57 @@
+#include "pbft/replica/outbox.hpp"
+
+#include <iterator>
+#include <utility>
+
+#include "base/assert.hpp"
+
+namespace prophecy::pbft {
+namespace {
+
+template <class T>
+void move_all_behind(std::vector<T>& from, std::vector<T>& out) {
+  if (out.empty()) {
+    out.swap(from);
+    return;
+  }
+  out.insert(out.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
+  from.clear();
+}
+
+}  // namespace
+
+void Outbox::move_behind(Released& from, Released& out) {
+  move_all_behind(from.sends, out.sends);
+  move_all_behind(from.executions, out.executions);
+  out.flush_parts = std::exchange(from.flush_parts, false) || out.flush_parts;
+}
+
+void Outbox::put(ReplicaActions& actions) {
+  const bool writes = !actions.writes.empty();
+  if (writes) held_.emplace_back();
+  Released& place = held_.empty() ? released_ : held_.back();
+  move_all_behind(actions.sends, place.sends);
+  move_all_behind(actions.executions, place.executions);
+  place.flush_parts = std::exchange(actions.flush_parts, false) || place.flush_parts;
+  if (!writes) return;
+  commit_(std::exchange(actions.writes, {}),
+          [this](const Result<>& outcome) { on_committed(outcome); });
+}
+
+bool Outbox::take(Released& out) {
+  if (failed_) return false;
+  const bool some =
+      !released_.sends.empty() || !released_.executions.empty() || released_.flush_parts;
+  if (some) move_behind(released_, out);
+  return some;
+}
+
+void Outbox::on_committed(const Result<>& outcome) {
+  ASSERT(!held_.empty());
+  failed_ = failed_ || !outcome;
+  move_behind(held_.front(), released_);
+  held_.pop_front();
+  on_released_(outcome);
+}
+
+}  // namespace prophecy::pbft

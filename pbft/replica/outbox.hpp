@@ -1,0 +1,57 @@
+// Keeps a replica's word: what its core wants sent and executed waits until everything that the
+// core wrote down before, and with it, is on the disk (pbft/core/actions.hpp).
+//
+//   put(actions) --- nothing to write, nothing waits ---------------------> take()
+//        |                                                                   ^
+//        +--- commit, held ---> the disk has it, and all before it ----------+
+//
+// What has no writes of its own joins what was put before it. After a commit that failed nothing is
+// released any more.
+//
+// Single-threaded; opens nothing itself.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <vector>
+
+#include "base/error.hpp"
+#include "pbft/core/actions.hpp"
+
+namespace prophecy::pbft {
+
+class Outbox {
+ public:
+  // What may be carried out.
+  struct Released {
+    std::vector<Outgoing> sends;
+    std::vector<Execution> executions;
+    bool flush_parts = false;
+  };
+  using Committed = std::function<void(Result<>)>;
+  // Commits complete in their order, and never from within the call.
+  using Commit = std::function<void(std::vector<DurableWrite> writes, Committed done)>;
+
+  // `on_released` is called when a commit has made something ready to take, or has failed.
+  Outbox(Commit commit, std::function<void(Result<>)> on_released)
+      : commit_(std::move(commit)), on_released_(std::move(on_released)) {}
+
+  // Takes the writes, the sends, the executions and the flush out of `actions`.
+  void put(ReplicaActions& actions);
+  // Everything that is released, behind what is in `out`. False when there is nothing.
+  bool take(Released& out);
+
+  [[nodiscard]] std::size_t commits_pending() const { return held_.size(); }
+
+ private:
+  static void move_behind(Released& from, Released& out);
+  void on_committed(const Result<>& outcome);
+
+  Commit commit_;
+  std::function<void(Result<>)> on_released_;
+  Released released_;
+  std::deque<Released> held_;  // each behind a commit that is under way
+  bool failed_ = false;
+};
+
+}  // namespace prophecy::pbft

@@ -1,0 +1,66 @@
+// What a replica keeps on its disk, as one: the store of its promises and the parts of its states,
+// and what the replica may conclude from what lies there.
+//
+//   nothing configured                                   not kept
+//   an empty store, made by `--init`, or the records     whole
+//   no store, a damaged one, one of which nobody knows   lost: the replica rejoins its group as one
+//   who made it                                          that has forgotten what it said
+//   another group's, another replica's, in use           an error: nothing begins
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include <boost/asio/io_context.hpp>
+
+#include "base/log.hpp"
+#include "pbft/core/memory_part_store.hpp"
+#include "pbft/core/replica.hpp"
+#include "pbft/replica/replica_config.hpp"
+#include "pbft/storage/file_part_store.hpp"
+#include "pbft/storage/store.hpp"
+
+namespace prophecy::pbft {
+
+class ReplicaStorage {
+ public:
+  // Logs what an operator should know of it. `io` must not run any more once it is destroyed.
+  [[nodiscard]] static Result<std::unique_ptr<ReplicaStorage>> open(boost::asio::io_context& io,
+                                                                    const ReplicaIdentity& identity,
+                                                                    Logger& log);
+  // Makes the empty store of a replica that has never said anything. Fails when there is one.
+  [[nodiscard]] static Result<> init(const ReplicaIdentity& identity);
+
+  // With what the core begins. To be taken once.
+  [[nodiscard]] ReplicaStart take_start();
+  [[nodiscard]] PartStore& parts();
+
+  // Requires that something is kept, unless there are no writes.
+  void commit(std::vector<DurableWrite> writes, Store::Done done);
+  void flush_parts(FilePartStore::Flushed done);
+  // Parts that no state needs which the core remembers.
+  void sweep();
+
+  struct Counters {
+    StoreCounters store;
+    PartStoreCounters parts;
+    std::size_t parts_held = 0;
+    std::size_t bytes_in_memory = 0;  // of parts
+  };
+  // Nothing when nothing is kept.
+  [[nodiscard]] std::optional<Counters> counters() const;
+
+ private:
+  explicit ReplicaStorage(boost::asio::io_context& io) : io_(io) {}
+  // ErrorKind::damaged: what lies there is to be set aside.
+  [[nodiscard]] Result<> open_store(const StoreSettings& settings, const StoreIdentity& identity);
+  [[nodiscard]] Result<> read_records();
+
+  boost::asio::io_context& io_;
+  ReplicaStart start_;
+  MemoryPartStore memory_parts_;
+  std::unique_ptr<Store> store_;  // null: nothing is kept
+  std::unique_ptr<FilePartStore> file_parts_;
+};
+
+}  // namespace prophecy::pbft

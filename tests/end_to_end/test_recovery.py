@@ -1,0 +1,220 @@
+"""Replicas that are killed, lose their disks or their origins' files: nothing that was acknowledged
+is lost, and everybody comes back."""
+
+import hashlib
+import shutil
+import threading
+import time
+
+from harness import Deployment
+from harness.http_client import curl
+from harness.processes import HarnessError, wait_until
+from harness.programs import run_program
+
+CONTENT = {"/index.html": "the page\n", "/static/a.txt": "a" * 100_000}
+
+
+def changes_of(number):
+    return {"service": {"state": "directory", "state_folder": f"origin-{number}/htdocs",
+                        "state_exclude": [".DAV"]}}
+
+
+def deployed(**options):
+    return Deployment(content=CONTENT, agent_changes=changes_of, **options)
+
+
+class Writers:
+    """Clients that write files of their own and over them again, and count what they are told."""
+
+    def __init__(self, deployment, count=3):
+        self.deployment = deployment
+        self.acknowledged = {}  # path: content
+        self.uncertain = set()  # paths of writes that were not answered, or with an error
+        self.wrong = []
+        self.total = 0
+        self._stopping = threading.Event()
+        self._threads = [threading.Thread(target=self._write, args=(number,), daemon=True)
+                         for number in range(count)]
+        for thread in self._threads:
+            thread.start()
+
+    def _write(self, writer):
+        number = 0
+        while not self._stopping.is_set():
+            path, content = f"/writer-{writer}-{number % 40}", f"content {writer}.{number} " * 20
+            number += 1
+            try:
+                answer = curl(self.deployment.url + path, "-X", "PUT", "--data-binary", content)
+            except HarnessError:
+                self.uncertain.add(path)
+                continue
+            expected = 204 if path in self.acknowledged else 201
+            if answer.status == expected:
+                self.acknowledged[path] = content.encode()
+                self.total += 1
+                self.uncertain.discard(path)
+            elif answer.status >= 500 or path in self.uncertain:
+                self.uncertain.add(path)
+            else:
+                self.wrong.append((path, answer.status))
+
+    def wait_for(self, more, what):
+        before = self.total
+        wait_until(lambda: self.total >= before + more, 40, f"{more} more writes {what}")
+
+    def stop(self):
+        self._stopping.set()
+        for thread in self._threads:
+            thread.join(40)
+
+
+def check(deployment, writers):
+    """What was acknowledged is what everybody holds; all folders are equal."""
+    assert not writers.wrong
+    for path, content in sorted(writers.acknowledged.items()):
+        if path in writers.uncertain:
+            continue
+        answer = curl(deployment.url + path)
+        assert (answer.status, answer.body) == (200, content), path
+    wait_until(lambda: len({folder_digest(origin) for origin in deployment.origins}) == 1, 30,
+               "the origins' folders to be equal")
+    for path, content in writers.acknowledged.items():
+        if path not in writers.uncertain:
+            assert deployment.origins[0].read(path) == content
+
+
+def folder_digest(origin):
+    digest = hashlib.sha256()
+    for path in sorted(origin.htdocs.rglob("*")):
+        if path.is_file() and ".DAV" not in path.parts:
+            digest.update(str(path.relative_to(origin.htdocs)).encode() + b"\0")
+            try:
+                digest.update(path.read_bytes())
+            except FileNotFoundError:  # replaced meanwhile
+                return time.monotonic()
+    return digest.hexdigest()
+
+
+def is_member(agent):
+    status = agent.status()
+    return (status["state"] == "normal" and not status["recovery"]["rejoining"]
+            and status["recovery"]["state"] == "none")
+
+
+def wait_for_member(agent, timeout_s=60):
+    wait_until(lambda: is_member(agent), timeout_s, f"replica {agent.number} to be a member")
+
+
+def test_every_replica_is_killed_in_turn():
+    with deployed() as deployment:
+        writers = Writers(deployment)
+        writers.wait_for(20, "at first")
+        for agent in deployment.agents:
+            agent.kill()
+            writers.wait_for(20, f"without replica {agent.number}")
+            agent.start()
+            wait_for_member(agent)
+            writers.wait_for(20, f"with replica {agent.number} again")
+        writers.stop()
+        check(deployment, writers)
+
+
+def test_the_whole_group_is_killed():
+    with deployed() as deployment:
+        writers = Writers(deployment)
+        writers.wait_for(60, "at first")
+        for agent in deployment.agents:
+            agent.kill()
+        writers.stop()
+        for agent in deployment.agents:
+            agent.start()
+        for agent in deployment.agents:
+            wait_for_member(agent)
+        again = Writers(deployment, count=0)
+        again.acknowledged, again.uncertain = writers.acknowledged, writers.uncertain
+        assert curl(deployment.url + "/after", "-X", "PUT", "--data-binary", "x").status == 201
+        again.wrong = writers.wrong
+        check(deployment, again)
+
+
+def test_a_replica_whose_disk_was_wiped_rejoins():
+    with deployed() as deployment:
+        writers = Writers(deployment)
+        writers.wait_for(40, "at first")
+        agent = deployment.agents[2]
+        agent.kill()
+        shutil.rmtree(agent.storage)
+        writers.wait_for(20, "without it")
+        agent.start()
+        assert "memory-lost" in agent.child.log()
+        wait_for_member(agent)
+        # It is needed: with another one gone, nothing is agreed on without it.
+        deployment.agents[3].kill()
+        writers.wait_for(20, "that need it")
+        deployment.agents[3].start()
+        wait_for_member(deployment.agents[3])
+        writers.stop()
+        check(deployment, writers)
+
+
+def test_a_damaged_store_is_set_aside():
+    with deployed() as deployment:
+        writers = Writers(deployment)
+        writers.wait_for(40, "at first")
+        agent = deployment.agents[1]
+        agent.kill()
+        for file in (agent.storage / "store" / "promises").glob("*.log"):
+            file.write_bytes(file.read_bytes()[:200] + b"damage" + file.read_bytes()[206:])
+        agent.start()
+        assert "store-damaged" in agent.child.log()
+        wait_for_member(agent)
+        writers.stop()
+        check(deployment, writers)
+
+
+def test_an_origin_whose_folder_was_wiped_is_repaired():
+    with deployed() as deployment:
+        writers = Writers(deployment)
+        writers.wait_for(40, "at first")
+        origin = deployment.origins[1]
+        origin.kill()
+        writers.wait_for(10, "without the origin")
+        for path in origin.htdocs.iterdir():
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+        origin.start()
+        writers.wait_for(40, "with the origin again")
+        wait_for_member(deployment.agents[1])
+        writers.stop()
+        check(deployment, writers)
+        assert deployment.agents[1].status()["core"]["states_restored"] > 0
+        assert origin.read("/static/a.txt") == b"a" * 100_000
+
+
+def test_a_folder_that_is_emptied_behind_a_running_origin_is_repaired():
+    with deployed() as deployment:
+        writers = Writers(deployment)
+        writers.wait_for(40, "at first")
+        shutil.rmtree(deployment.origins[2].htdocs / "static")
+        wait_until(lambda: deployment.origins[2].read("/static/a.txt") == b"a" * 100_000, 40,
+                   "the folder to be repaired")
+        writers.stop()
+        check(deployment, writers)
+        assert deployment.agents[2].status()["core"]["state_divergences"] > 0
+
+
+def test_another_replicas_store_is_refused():
+    with Deployment(start=False) as deployment:
+        agent, other = deployment.agents[0], deployment.agents[1]
+        shutil.rmtree(agent.storage)
+        shutil.copytree(other.storage, agent.storage)
+        result = run_program("prophecy-replica", "--config", agent.configuration)
+        assert result.returncode == 1
+        assert "replica 1" in result.stderr, result.stderr
+
+
+def test_a_store_is_made_once():
+    with Deployment(start=False) as deployment:
+        result = run_program("prophecy-replica", "--config", deployment.agents[0].configuration,
+                             "--init")
+        assert result.returncode == 1
+        assert "a store already" in result.stderr
