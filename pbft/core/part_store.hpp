@@ -26,6 +26,8 @@ class PartStore {
   [[nodiscard]] virtual std::optional<Bytes> read(const Digest& digest) const = 0;
   // Requires an encoded part and its digest. False when it cannot be kept (the disk is full).
   [[nodiscard]] virtual bool keep(const Digest& digest, ByteView part) = 0;
+  // Nobody wants it any more. Stays if a pinned root leads to it.
+  virtual void discard(const Digest& digest) = 0;
   // Everything below the root stays from now on, the root itself included; where the store is to
   // outlast a loss of power, it is on the disk when this returns. Pins of one root are counted.
   // False when a part below it is missing or no part, when the tree is too high, or when the disk

@@ -28,7 +28,8 @@ class StateFetch {
   // `holders` are those that may have it, one bit each.
   void begin(const CheckpointClaim& target, std::uint64_t holders, ReplicaActions& out);
   void stop();
-  void on_part(ByteView frame, ReplicaActions& out);
+  // Requires the part's digest.
+  void on_part(const Digest& digest, ByteView part, ReplicaActions& out);
   // Asks again for what has not come.
   void on_tick(ReplicaActions& out);
   [[nodiscard]] TimePoint next_timer() const { return next_tick_; }

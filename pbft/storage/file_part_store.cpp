@@ -112,6 +112,10 @@ bool FilePartStore::keep(const Digest& digest, ByteView part) {
   return true;
 }
 
+void FilePartStore::discard(const Digest& digest) {
+  if (!is_pinned(digest)) remove(digest);
+}
+
 std::optional<std::vector<Digest>> FilePartStore::children_of(const Digest& digest) const {
   const auto bytes = read(digest);
   auto part = bytes ? decode_part(*bytes) : std::nullopt;
