@@ -21,7 +21,7 @@ constexpr std::size_t kGiB = 1 << 30;
 constexpr std::size_t kTargetBytesMax = 64 * kKiB;
 constexpr std::size_t kHeaderBytesMax = 128 * kKiB;
 constexpr std::size_t kHeaderCountMax = 4096;
-constexpr std::size_t kBodyBytesMax = 16 * kMiB;
+constexpr std::size_t kBodyBytesMax = 128 * kMiB;
 static_assert(kBodyBytesMax + 3 * (kTargetBytesMax + kHeaderBytesMax) + 4 * kHeaderCountMax +
                   4 * kKiB <=
               pbft::kOperationBytesMax);
@@ -66,7 +66,7 @@ void read_limits(ConfigSection section, LimitSettings& limits) {
   limits.request.target_bytes_max = section.bytes("target", 64, kTargetBytesMax, 8 * kKiB);
   limits.request.header_bytes_max = section.bytes("header", 256, kHeaderBytesMax, 32 * kKiB);
   limits.request.header_count_max = section.number("header_count", 1, kHeaderCountMax, 128);
-  limits.request.body_bytes_max = section.bytes("body", 0, kBodyBytesMax, kBodyBytesMax);
+  limits.request.body_bytes_max = section.bytes("body", 0, kBodyBytesMax, 16 * kMiB);
   limits.answer = limits.request;
   limits.answer.body_bytes_max = section.bytes("answer", kKiB, kGiB, 16 * kMiB);
 }

@@ -78,11 +78,12 @@ void Agreement::propose(RequestQueue::Batch batch, ReplicaActions& out) {
   context_.send_to_peers(frame, out);
   ++context_.counters.batches_proposed;
   Slot& slot = log_.open(sequence);
-  note_proposal(slot, digest, frame, out);
+  note_proposal(slot, digest, frame, batch.bodies, out);
   slot.batch = digest;
   slot.requests = std::move(batch.requests);
   slot.input = input;
-  pre_prepare(slot, std::move(frame), out);
+  log_.set_pre_prepare(slot, std::move(frame), std::move(batch.bodies));
+  pre_prepare(slot, out);
 }
 
 bool Agreement::admits(const PrePrepareMessage& head) {
@@ -143,11 +144,9 @@ bool Agreement::on_pre_prepare(ByteView frame, ReplicaActions& out) {
     context_.drop(DropReason::bad_mac);
     return true;
   }
-  note_proposal(slot, digests.batch, copy, out);
   slot.batch = digests.batch;
-  slot.requests = batch_requests(*message, *copy);
-  slot.input = message->input;
-  pre_prepare(slot, std::move(copy), out);
+  slot.phase = SlotPhase::awaited;
+  take_up(slot, std::move(copy), &*message, out);
   return true;
 }
 
@@ -175,7 +174,7 @@ bool Agreement::on_content(Slot& slot, ByteView frame, ReplicaActions& out) {
     return false;
   }
   ++context_.counters.contents_fetched;
-  take_up(slot, std::move(copy), out);
+  take_up(slot, std::move(copy), &*message, out);
   return false;
 }
 
@@ -186,7 +185,7 @@ void Agreement::adopt(std::uint64_t sequence, const Digest& batch, ReplicaAction
   slot.batch = batch;
   // Its new-view message stands for the batch as a pre-prepare would, whether it has the content or
   // not: others prepare upon it, and the next view has to find as many that vouch for it.
-  if (context_.is_primary()) note_proposal(slot, batch, nullptr, out);
+  if (context_.is_primary()) note_proposal(slot, batch, nullptr, {}, out);
   if (Frame content = log_.content_of(slot, batch); content || batch == empty_batch()) {
     take_up(slot, std::move(content), out);
   }
@@ -195,45 +194,81 @@ void Agreement::adopt(std::uint64_t sequence, const Digest& batch, ReplicaAction
 // Who has left the view must not prepare what it had settled on.
 bool Agreement::may_take_up(const Slot& slot) const {
   return slot.phase == SlotPhase::certified ||
-         (slot.phase == SlotPhase::awaited && context_.state == ReplicaState::normal);
+         (slot.phase == SlotPhase::awaited && slot.pre_prepare == nullptr &&
+          context_.state == ReplicaState::normal);
 }
 
 void Agreement::take_up(Slot& slot, Frame content, ReplicaActions& out) {
+  if (content == nullptr) return take_up(slot, nullptr, nullptr, out);
+  const auto message = decode_pre_prepare(*content, context_.quorum.replicas);
+  ASSERT(message.has_value());
+  take_up(slot, std::move(content), &*message, out);
+}
+
+void Agreement::take_up(Slot& slot, Frame content, const PrePrepareMessage* message,
+                        ReplicaActions& out) {
   ASSERT(may_take_up(slot));
-  const bool certified = slot.phase == SlotPhase::certified;
   slot.requests.clear();
   slot.input = {};
-  if (content != nullptr && slot.execution == SlotExecution::none) {
-    const auto message = decode_pre_prepare(*content, context_.quorum.replicas);
-    ASSERT(message.has_value());
-    slot.requests = batch_requests(*message, *content);
-    slot.input = message->input;
+  std::vector<BodyHandle> bodies;
+  if (message != nullptr) {
+    if (slot.execution == SlotExecution::none) {
+      slot.requests = batch_requests(*message, *content);
+      slot.input = message->input;
+    }
+    bodies = bodies_.of_batch(*message);
   }
-  if (certified) {
-    log_.note_proposal(slot, slot.batch, context_.view, content);
+  const bool is_whole = all_whole(bodies);
+  if (!is_whole) {
+    for (const BodyHandle& body : bodies)
+      bodies_.ask_replicas(*body);
+  }
+  if (slot.phase == SlotPhase::certified) {
+    // Its bodies are needed when it is executed.
+    log_.note_proposal(slot, slot.batch, context_.view, content, bodies);
     // Nothing else of it is written before it is executed.
     context_.journal.decided(slot.sequence, slot.batch, content, out);
-    log_.set_pre_prepare(slot, std::move(content));
+    log_.set_pre_prepare(slot, std::move(content), std::move(bodies));
     slot.phase = SlotPhase::committed;
+    return;
+  }
+  log_.set_pre_prepare(slot, std::move(content), std::move(bodies));
+  if (is_whole) {
+    note_proposal(slot, slot.batch, slot.pre_prepare, slot.bodies, out);
+    pre_prepare(slot, out);
   } else {
-    note_proposal(slot, slot.batch, content, out);
-    pre_prepare(slot, std::move(content), out);
+    awaiting_bodies_.insert(slot.sequence);
+  }
+}
+
+void Agreement::on_bodies(ReplicaActions& out) {
+  for (auto at = awaiting_bodies_.begin(); at != awaiting_bodies_.end();) {
+    Slot* slot = log_.reaches(*at) ? log_.find(*at) : nullptr;
+    const bool is_awaiting =
+        slot != nullptr && slot->phase == SlotPhase::awaited && slot->pre_prepare != nullptr;
+    if (is_awaiting && (context_.state != ReplicaState::normal || !all_whole(slot->bodies))) {
+      ++at;
+      continue;
+    }
+    at = awaiting_bodies_.erase(at);
+    if (!is_awaiting) continue;
+    note_proposal(*slot, slot->batch, slot->pre_prepare, slot->bodies, out);
+    pre_prepare(*slot, out);
   }
 }
 
 // Of those that it may not vote on it vouches for nothing either.
 void Agreement::note_proposal(Slot& slot, const Digest& batch, const Frame& content,
-                              ReplicaActions& out) {
-  log_.note_proposal(slot, batch, context_.view, content);
+                              const std::vector<BodyHandle>& bodies, ReplicaActions& out) {
+  log_.note_proposal(slot, batch, context_.view, content, bodies);
   if (context_.may_vote(slot.sequence)) {
     context_.journal.proposed(slot.sequence, batch, context_.view, content, out);
   }
 }
 
-void Agreement::pre_prepare(Slot& slot, Frame content, ReplicaActions& out) {
+void Agreement::pre_prepare(Slot& slot, ReplicaActions& out) {
   ASSERT(context_.state == ReplicaState::normal);
   slot.phase = SlotPhase::pre_prepared;
-  log_.set_pre_prepare(slot, std::move(content));
   if (!context_.is_primary() && context_.may_vote(slot.sequence)) {
     slot.own_prepare =
         encode_vote(MessageType::prepare, context_.view, slot.sequence, slot.batch, context_.keys);
@@ -357,11 +392,14 @@ bool Agreement::on_decision(ByteView frame, ReplicaActions& out) {
 
 void Agreement::certify(Slot& slot, const Digest& batch, ReplicaActions& out) {
   if (slot.phase >= SlotPhase::committed || slot.phase == SlotPhase::certified) return;
+  Frame content = log_.content_of(slot, batch);
+  if (content == nullptr && slot.phase == SlotPhase::awaited && slot.batch == batch) {
+    content = slot.pre_prepare;
+  }
+  log_.set_pre_prepare(slot, nullptr, {});
   slot.phase = SlotPhase::certified;
   slot.batch = batch;
-  if (Frame content = log_.content_of(slot, batch); content || batch == empty_batch()) {
-    take_up(slot, std::move(content), out);
-  }
+  if (content != nullptr || batch == empty_batch()) take_up(slot, std::move(content), out);
 }
 
 // As before the crash: what was executed is committed, and what was pre-prepared in this view is so
@@ -371,7 +409,8 @@ void Agreement::resume(const Remembered& remembered, ReplicaActions& out) {
     if (!log_.reaches(sequence)) continue;
     Slot& slot = log_.open(sequence);
     if (slot.phase >= SlotPhase::committed) continue;
-    log_.note_proposal(slot, batch, 0, content_of(remembered, sequence, batch));
+    const Frame content = content_of(remembered, sequence, batch);
+    log_.note_proposal(slot, batch, 0, content, bodies_.of_batch(content));
     certify(slot, batch, out);
   }
   for (const Remembered::Proposed& proposed : remembered.proposed) {

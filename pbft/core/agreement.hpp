@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 
+#include "pbft/core/bodies.hpp"
 #include "pbft/core/checkpoints.hpp"
 #include "pbft/core/client_table.hpp"
 #include "pbft/core/context.hpp"
@@ -13,8 +15,13 @@ namespace prophecy::pbft {
 
 class Agreement {
  public:
-  Agreement(Context& context, Log& log, ClientTable& clients, const Checkpoints& checkpoints)
-      : context_(context), log_(log), clients_(clients), checkpoints_(checkpoints) {}
+  Agreement(Context& context, Log& log, ClientTable& clients, const Checkpoints& checkpoints,
+            Bodies& bodies)
+      : context_(context),
+        log_(log),
+        clients_(clients),
+        checkpoints_(checkpoints),
+        bodies_(bodies) {}
 
   // True when the primary may propose one more batch now, `full` or one that could still grow.
   [[nodiscard]] bool may_propose(bool full) const;
@@ -27,6 +34,8 @@ class Agreement {
   // What another replica has committed. f+1 of them, and it is: one is correct. So a replica gets
   // on that has missed the votes, or has left the view in which they were cast.
   bool on_decision(ByteView frame, ReplicaActions& out);
+  // Bodies have come: batches that waited for nothing else are prepared.
+  void on_bodies(ReplicaActions& out);
 
   // The new view has settled on this batch. Requires a number within the log, and that this view's
   // agreement on it has not begun.
@@ -51,20 +60,25 @@ class Agreement {
   // True when every request comes from its client, as far as this replica can know.
   [[nodiscard]] bool vouched_for(const PrePrepareMessage& message, const BatchDigests& digests);
   bool on_content(Slot& slot, ByteView frame, ReplicaActions& out);
-  void note_proposal(Slot& slot, const Digest& batch, const Frame& content, ReplicaActions& out);
+  void note_proposal(Slot& slot, const Digest& batch, const Frame& content,
+                     const std::vector<BodyHandle>& bodies, ReplicaActions& out);
   void certify(Slot& slot, const Digest& batch, ReplicaActions& out);
   // Its batch is known, and the content is not here.
   [[nodiscard]] bool may_take_up(const Slot& slot) const;
-  // The content of an awaited batch is here.
+  // The content of an awaited batch is here. Nothing is said about it before its bodies are.
   void take_up(Slot& slot, Frame content, ReplicaActions& out);
-  // Requires the slot's batch and requests.
-  void pre_prepare(Slot& slot, Frame content, ReplicaActions& out);
+  // Likewise; `message` is the content decoded, null for the empty batch.
+  void take_up(Slot& slot, Frame content, const PrePrepareMessage* message, ReplicaActions& out);
+  // Requires the slot's batch, requests and content.
+  void pre_prepare(Slot& slot, ReplicaActions& out);
   void advance(Slot& slot, ReplicaActions& out);
 
   Context& context_;
   Log& log_;
   ClientTable& clients_;
   const Checkpoints& checkpoints_;
+  Bodies& bodies_;
+  std::set<std::uint64_t> awaiting_bodies_;  // numbers; some may have been given up
   TimePoint contents_since_{};
   std::uint64_t contents_bytes_ = 0;  // hashed since then
   // settled() rises within a view.

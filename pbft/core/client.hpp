@@ -72,7 +72,8 @@ class Client {
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
 
-  // The operation (at most kOperationBytesMax) is copied into its frame. Answers through `out`
+  // The operation (at most kOperationBytesMax) is copied; beyond inline_bytes_max it is ordered, by
+  // digest, whatever the kind, and replicas fetch it. Answers through `out`
   // exactly once: at once when overloaded, else later.
   CallId submit(ByteView operation, CallKind kind, TimePoint deadline, TimePoint now,
                 ClientActions& out);

@@ -16,7 +16,8 @@ Client::Machine::Machine(const ClientSettings& settings, const KeyRing& keys,
       keys_(keys),
       quorum_(quorum),
       replier_(quorum.replicas),
-      views_(quorum.replicas, 0) {
+      views_(quorum.replicas, 0),
+      served_(quorum.replicas) {
   sessions_.reserve(settings_.session_count);
   for (std::uint32_t index = 0; index < settings_.session_count; ++index) {
     sessions_.emplace_back(quorum.replicas).timestamp = settings_.first_timestamp - 1;
@@ -38,7 +39,18 @@ CallId Client::Machine::submit(ByteView operation, CallKind kind, TimePoint dead
     out.completions.push_back({call, CallOutcome::overloaded, {}, 0, false});
     return call;
   }
-  Waiting waiting{call, kind, deadline, begin_request(operation, quorum_.replicas)};
+  Waiting waiting{call, kind, deadline, {}, nullptr, false};
+  if (operation.size() <= settings_.inline_bytes_max) {
+    waiting.begun = begin_request(operation, quorum_.replicas);
+  } else {
+    // Reads are ordered, too: a body is fetched for what is ordered only.
+    waiting.fell_back = kind == CallKind::read_only;
+    waiting.kind = CallKind::ordered;
+    waiting.body = std::make_shared<const BodyTree>(
+        std::make_shared<const Bytes>(operation.begin(), operation.end()),
+        settings_.body_leaf_bytes);
+    waiting.begun = begin_request(waiting.body->name(), quorum_.replicas);
+  }
   if (free_.empty()) {
     waiting_.push_back(std::move(waiting));
     arm(deadline);
@@ -57,7 +69,8 @@ void Client::Machine::start(std::uint32_t index, Waiting waiting, TimePoint now,
   ++in_flight_;
   session.call = waiting.call;
   session.kind = waiting.kind;
-  session.fell_back = false;
+  session.fell_back = waiting.fell_back;
+  session.body = std::move(waiting.body);
   session.deadline = waiting.deadline;
   arm(session.deadline);
   send(session, index, std::move(waiting.begun), now, out);
@@ -77,7 +90,8 @@ void Client::Machine::send(Session& session, std::uint32_t index, Bytes begun, T
   session.frame = finish_request(std::move(begun), settings_.first_session + index,
                                  session.timestamp, read_only, session.replier, keys_);
   session.key_generation = keys_.generation();
-  if (read_only) {
+  // By digest: all replicas begin to fetch the body, so that none keeps the others waiting.
+  if (read_only || session.body != nullptr) {
     send_to_all(session, out);
   } else {
     out.sends.push_back({primary_of(view_, quorum_.replicas), 0, session.frame});
@@ -149,6 +163,7 @@ void Client::Machine::free_session(Session& session, std::uint32_t index, TimePo
                                    ClientActions& out) {
   session.call = 0;
   session.frame.reset();
+  session.body.reset();
   session.tally.clear();
   --in_flight_;
   drop_expired(now, out);

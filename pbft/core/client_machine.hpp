@@ -2,11 +2,13 @@
 #pragma once
 
 #include <deque>
+#include <memory>
 #include <vector>
 
 #include "pbft/core/client.hpp"
 #include "pbft/core/replier_choice.hpp"
 #include "pbft/core/reply_tally.hpp"
+#include "pbft/wire/body.hpp"
 
 namespace prophecy::pbft {
 
@@ -31,7 +33,14 @@ class Client::Machine {
     CallId call = 0;
     CallKind kind = CallKind::ordered;
     TimePoint deadline;
-    Bytes begun;  // of the request's frame
+    Bytes begun;                           // of the request's frame
+    std::shared_ptr<const BodyTree> body;  // of a large operation
+    bool fell_back = false;
+  };
+  // What a replica was handed of bodies.
+  struct Served {
+    std::uint64_t bytes = 0;  // since
+    TimePoint since;
   };
   // An agreed ordered call, for replies that come after it.
   struct Settled {
@@ -54,6 +63,7 @@ class Client::Machine {
     TimePoint retransmit_at;
     Duration backoff{};
     Frame frame;  // with a signature once it has been retransmitted
+    std::shared_ptr<const BodyTree> body;
     bool is_signed = false;
     std::uint64_t key_generation = 0;  // of the MACs in the frame
     ReplyTally tally;
@@ -75,6 +85,8 @@ class Client::Machine {
             ClientActions& out);
   void free_session(Session& session, std::uint32_t index, TimePoint now, ClientActions& out);
   void drop_expired(TimePoint now, ClientActions& out);
+  void on_fetch_parts(ByteView frame, TimePoint now, ClientActions& out);
+  [[nodiscard]] std::optional<Bytes> find_part(const Digest& digest) const;
   void learn_view(NodeId replica, std::uint64_t view);
   void arm(TimePoint at) { next_timer_ = std::min(next_timer_, at); }
   void drop(DropReason reason) { ++counters_.dropped[static_cast<std::size_t>(reason)]; }
@@ -90,6 +102,7 @@ class Client::Machine {
   ReplierChoice replier_;
   std::vector<std::uint64_t> views_;  // newest that each replica named
   std::uint64_t view_ = 0;
+  std::vector<Served> served_;  // by replica
   CallId last_call_ = 0;
   std::uint32_t in_flight_ = 0;
   TimePoint next_timer_ = TimePoint::max();  // at or before the earliest event

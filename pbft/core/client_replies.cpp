@@ -1,4 +1,5 @@
-// What a client makes of replies: agreement, evidence, or the end of all hope.
+// What a client makes of what replicas send: agreement, evidence, the end of all hope; or parts of
+// a body for them.
 #include <algorithm>
 #include <functional>
 #include <utility>
@@ -6,12 +7,22 @@
 #include "pbft/core/client_machine.hpp"
 #include "pbft/wire/decode.hpp"
 #include "pbft/wire/limits.hpp"
+#include "pbft/wire/recovery.hpp"
 
 namespace prophecy::pbft {
+namespace {
+
+// What one replica may fetch in each such time.
+constexpr Duration kServingTime = milliseconds(50);
+constexpr std::uint64_t kServedBytesMax = std::uint64_t{8} << 20;
+
+}  // namespace
 
 void Client::Machine::on_frame(ByteView frame, TimePoint now, ClientActions& out) {
   ++counters_.frames_received;
   if (frame.size() > kFrameBytesMax) return drop(DropReason::bad_length);
+  const auto header = peek_header(frame);
+  if (header && header->type == MessageType::fetch_parts) return on_fetch_parts(frame, now, out);
   const auto reply = decode_reply(frame);
   if (!reply) return drop(DropReason::malformed);
   if (!is_replica(reply->replica, quorum_.replicas) || reply->client != keys_.self() ||
@@ -31,6 +42,34 @@ void Client::Machine::on_frame(ByteView frame, TimePoint now, ClientActions& out
   if (!session.tally.add(reply->replica, *reply)) return drop(DropReason::duplicate);
   if (reply->full && reply->replica == session.replier) replier_.delivered(session.replier);
   evaluate(session, index, now, out);
+}
+
+void Client::Machine::on_fetch_parts(ByteView frame, TimePoint now, ClientActions& out) {
+  const auto message = decode_fetch_parts(frame);
+  if (!message) return drop(DropReason::malformed);
+  if (!is_replica(message->replica, quorum_.replicas)) return drop(DropReason::unknown_sender);
+  if (!keys_.verify(message->replica, sha256(message->content), message->authenticator)) {
+    return drop(keys_.has_key(message->replica) ? DropReason::bad_mac : DropReason::no_session_key);
+  }
+  Served& served = served_[message->replica];
+  if (now - served.since >= kServingTime) served = {0, now};
+  for (const Digest& digest : message->parts) {
+    if (served.bytes >= kServedBytesMax) return drop(DropReason::rate_limited);
+    const auto part = find_part(digest);
+    // The call may have ended. The other replicas have it then.
+    if (!part) return drop(DropReason::not_wanted);
+    served.bytes += part->size();
+    ++counters_.parts_served;
+    out.sends.push_back({message->replica, 0, encode_part_message(*part, keys_)});
+  }
+}
+
+std::optional<Bytes> Client::Machine::find_part(const Digest& digest) const {
+  for (const Session& session : sessions_) {
+    if (session.body == nullptr) continue;
+    if (auto part = session.body->part(digest)) return part;
+  }
+  return std::nullopt;
 }
 
 void Client::Machine::evaluate(Session& session, std::uint32_t index, TimePoint now,

@@ -80,6 +80,8 @@ struct ReplicaCounters {
   std::uint64_t views_entered = 0;
   std::uint64_t parts_fetched = 0;  // of checkpoints' states
   std::uint64_t parts_served = 0;
+  std::uint64_t bodies_fetched = 0;   // of requests by digest; whole, and on the disk
+  std::uint64_t bodies_given_up = 0;  // that never came, or were not what their names said
   std::uint64_t states_restored = 0;  // of others, or its own of an earlier checkpoint
   // Checkpoints at which f+1 other replicas had the same replies, or the same state of the service,
   // and this one had not.
@@ -137,6 +139,7 @@ struct ReplicaStatus {
   std::uint64_t silent_until = 0;  // after a loss of memory: votes on nothing up to it; 0: votes
   RecoveryState recovery = RecoveryState::none;
   std::uint64_t parts_missing = 0;
+  std::uint64_t bodies_missing = 0;  // of requests by digest
   std::uint64_t log_batches = 0;
   std::uint64_t log_bytes = 0;
   std::uint64_t queued_requests = 0;
@@ -159,6 +162,7 @@ struct ClientCounters {
   std::uint64_t fell_back = 0;
   std::uint64_t retransmissions = 0;
   std::uint64_t refuted = 0;
+  std::uint64_t parts_served = 0;  // of requests' bodies
 };
 
 }  // namespace prophecy::pbft

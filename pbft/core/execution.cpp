@@ -13,17 +13,21 @@ namespace {
 
 // A result this small is sent by every replica: it costs less than a lost designated reply.
 constexpr std::size_t kAlwaysFullBytes = 256;
+// Of operations by digest that are being executed: no further batch with such is begun beyond it.
+constexpr std::uint64_t kCollectedBytesMax = std::uint64_t{16} << 20;
 
 }  // namespace
 
 ExecutionStage::ExecutionStage(Context& context, Log& log, ClientTable& clients,
-                               Checkpoints& checkpoints, Snapshots& snapshots, PartStore& parts)
+                               Checkpoints& checkpoints, Snapshots& snapshots, PartStore& parts,
+                               Bodies& bodies)
     : context_(context),
       log_(log),
       clients_(clients),
       checkpoints_(checkpoints),
       snapshots_(snapshots),
       parts_(parts),
+      bodies_(bodies),
       history_(context.settings) {}
 
 std::uint64_t ExecutionStage::start(const Pending& pending) {
@@ -33,6 +37,34 @@ std::uint64_t ExecutionStage::start(const Pending& pending) {
   return first_id_ + pending_.size() - 1;
 }
 
+bool ExecutionStage::collect(Slot& slot) {
+  collected_.clear();
+  if (slot.bodies.empty()) return true;
+  if (!all_whole(slot.bodies) || collected_in_flight_ >= kCollectedBytesMax) return false;
+  note_requests(slot);
+  std::size_t body = 0;
+  for (const BatchRequest& request : slot.requests) {
+    if (!request.by_digest) continue;
+    const BodyHandle& handle = slot.bodies.at(body++);
+    const Session& session = clients_.session(request.client, request.session);
+    const bool is_repeated = request.timestamp <= session.last_timestamp;
+    auto& operation = collected_.emplace_back();
+    if (is_repeated) continue;
+    operation = bodies_.assemble(handle);
+    if (operation == nullptr) return false;
+  }
+  return true;
+}
+
+// Not there when it was executed before, and is to be executed once more.
+void ExecutionStage::note_requests(Slot& slot) const {
+  if (!slot.requests.empty() || slot.pre_prepare == nullptr) return;
+  const auto message = decode_pre_prepare(*slot.pre_prepare, context_.quorum.replicas);
+  ASSERT(message.has_value());
+  slot.requests = batch_requests(*message, *slot.pre_prepare);
+  slot.input = message->input;
+}
+
 void ExecutionStage::hand_out(Slot& slot, ReplicaActions& out) {
   ASSERT(may_hand_out() && slot.phase == SlotPhase::committed);
   ASSERT(slot.sequence == context_.progress.last_ordered + 1);
@@ -40,19 +72,16 @@ void ExecutionStage::hand_out(Slot& slot, ReplicaActions& out) {
   context_.journal.ordered(slot.sequence, slot.batch, slot.pre_prepare);
   ASSERT(slot.execution == SlotExecution::none);
   slot.execution = SlotExecution::executing;
-  if (slot.requests.empty() && slot.pre_prepare != nullptr) {
-    // Executed before, and to be executed once more.
-    const auto message = decode_pre_prepare(*slot.pre_prepare, context_.quorum.replicas);
-    ASSERT(message.has_value());
-    slot.requests = batch_requests(*message, *slot.pre_prepare);
-    slot.input = message->input;
-  }
+  note_requests(slot);
   // A primary's clock may be behind that of the one before it. Time stands still then, at all
   // replicas alike, and nothing has to be refused for the order in which it was proposed.
   context_.progress.agreed_time = std::max(context_.progress.agreed_time, slot.input.time);
+  std::size_t body = 0;
   for (std::size_t index = 0; index < slot.requests.size(); ++index) {
     const BatchRequest& request = slot.requests[index];
     slot.operation_bytes += request.operation_size;
+    const std::shared_ptr<const Bytes> collected =
+        request.by_digest ? std::move(collected_.at(body++)) : nullptr;
     Session& session = clients_.session(request.client, request.session);
     if (request.timestamp <= session.last_timestamp) {
       ++context_.counters.requests_repeated;
@@ -68,9 +97,17 @@ void ExecutionStage::hand_out(Slot& slot, ReplicaActions& out) {
     pending.timestamp = request.timestamp;
     pending.replier = request.replier;
     pending.sigma = (slot.sequence << 16) | index;
+    if (request.by_digest) {
+      pending.collected_bytes = collected->size();
+      collected_in_flight_ += collected->size();
+    }
+    const std::shared_ptr<const Bytes>& storage = request.by_digest ? collected : slot.pre_prepare;
+    const ByteView operation =
+        request.by_digest
+            ? ByteView(*storage)
+            : ByteView(*storage).subspan(request.operation_at, request.operation_size);
     out.executions.push_back(
-        {start(pending), pending.sigma, false, slot.pre_prepare,
-         ByteView(*slot.pre_prepare).subspan(request.operation_at, request.operation_size),
+        {start(pending), pending.sigma, false, storage, operation,
          AgreedInput{context_.progress.agreed_time,
                      seed_of_request(slot.input.seed, static_cast<std::uint16_t>(index))}});
     ++slot.results_missing;
@@ -127,6 +164,7 @@ void ExecutionStage::on_executed(std::uint64_t id, ExecutionStatus status, Bytes
   }
   --in_flight_;
   if (!pending.read) --ordered_in_flight_;
+  collected_in_flight_ -= pending.collected_bytes;
   if (status == ExecutionStatus::lost && !pending.read) unreliable_ = true;
   // Whether a read came before the state was replaced or after it, nobody can tell.
   if (pending.read && pending.restores != restores_) status = ExecutionStatus::unavailable;

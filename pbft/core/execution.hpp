@@ -17,6 +17,7 @@
 #include <deque>
 #include <optional>
 
+#include "pbft/core/bodies.hpp"
 #include "pbft/core/checkpoints.hpp"
 #include "pbft/core/client_table.hpp"
 #include "pbft/core/context.hpp"
@@ -32,9 +33,12 @@ class ExecutionStage {
   enum class State : std::uint8_t { running, draining, snapshotting, quiescing, restoring };
 
   ExecutionStage(Context& context, Log& log, ClientTable& clients, Checkpoints& checkpoints,
-                 Snapshots& snapshots, PartStore& parts);
+                 Snapshots& snapshots, PartStore& parts, Bodies& bodies);
 
   [[nodiscard]] bool may_hand_out() const { return state_ == State::running && has_sessions_; }
+  // True when the operations are here that a committed batch names by their digests, and there is
+  // room for them in memory. To be asked before the batch is handed out.
+  [[nodiscard]] bool collect(Slot& slot);
   // Requires may_hand_out(), and the committed slot behind the last one that was handed out.
   void hand_out(Slot& slot, ReplicaActions& out);
   // A read outside the order. Requires an authenticated request; its frame is copied.
@@ -77,6 +81,7 @@ class ExecutionStage {
     NodeId replier = 0;
     Sigma sigma = 0;
     std::uint64_t restores = 0;  // before it, of a read
+    std::uint64_t collected_bytes = 0;
   };
 
   std::uint64_t start(const Pending& pending);
@@ -88,6 +93,7 @@ class ExecutionStage {
                   bool full, ReplicaActions& out);
   void take_checkpoint(const Digest& service, ReplicaActions& out);
   [[nodiscard]] bool load(const CheckpointClaim& claim);
+  void note_requests(Slot& slot) const;
 
   Context& context_;
   Log& log_;
@@ -95,6 +101,7 @@ class ExecutionStage {
   Checkpoints& checkpoints_;
   Snapshots& snapshots_;
   PartStore& parts_;
+  Bodies& bodies_;
   SessionTree sessions_;
   History history_;
   State state_ = State::running;
@@ -109,6 +116,9 @@ class ExecutionStage {
   std::uint64_t in_flight_ = 0;
   std::uint64_t ordered_in_flight_ = 0;
   std::uint32_t reads_in_flight_ = 0;
+  // The operations by digest of the batch that is handed out next; null where one is not executed.
+  std::vector<std::shared_ptr<const Bytes>> collected_;
+  std::uint64_t collected_in_flight_ = 0;
 };
 
 }  // namespace prophecy::pbft

@@ -1,13 +1,25 @@
 #include "pbft/core/intake.hpp"
 
+#include <algorithm>
+#include <bit>
+
 #include "base/assert.hpp"
 #include "pbft/wire/decode.hpp"
 #include "pbft/wire/encode.hpp"
 
 namespace prophecy::pbft {
+namespace {
+
+// All replicas are sent a request by digest at once; only when it is retransmitted does that say
+// that its client lacks the result.
+bool needs_result(const RequestMessage& request) {
+  return !request.body || !request.signature.empty();
+}
+
+}  // namespace
 
 bool Intake::on_request(ByteView frame, TimePoint now, ReplicaActions& out) {
-  return handle(frame, false, now, out);
+  return handle(frame, std::nullopt, now, out);
 }
 
 void Intake::on_forward(ByteView frame, TimePoint now, ReplicaActions& out) {
@@ -18,10 +30,11 @@ void Intake::on_forward(ByteView frame, TimePoint now, ReplicaActions& out) {
   }
   // Nothing is passed on twice, or two replicas that disagree on the primary would play ball.
   if (!is_leading()) return context_.drop(DropReason::wrong_view);
-  handle(message->request, true, now, out);
+  handle(message->request, message->replica, now, out);
 }
 
-bool Intake::handle(ByteView frame, bool forwarded, TimePoint now, ReplicaActions& out) {
+bool Intake::handle(ByteView frame, std::optional<NodeId> forwarder, TimePoint now,
+                    ReplicaActions& out) {
   const auto request = decode_request(frame, context_.quorum.replicas);
   if (!request) {
     context_.drop(DropReason::malformed);
@@ -42,8 +55,8 @@ bool Intake::handle(ByteView frame, bool forwarded, TimePoint now, ReplicaAction
     return false;
   }
   if (!request->read_only) {
-    order(*request, frame, digest, forwarded, now, out);
-  } else if (forwarded) {
+    order(*request, frame, digest, forwarder, now, out);
+  } else if (forwarder) {
     context_.drop(DropReason::malformed);
   } else {
     execution_.read(*request, frame, out);
@@ -52,17 +65,18 @@ bool Intake::handle(ByteView frame, bool forwarded, TimePoint now, ReplicaAction
 }
 
 void Intake::order(const RequestMessage& request, ByteView frame, const Digest& digest,
-                   bool forwarded, TimePoint now, ReplicaActions& out) {
+                   std::optional<NodeId> forwarder, TimePoint now, ReplicaActions& out) {
   Session& session = clients_.session(request.client, request.session);
   if (request.timestamp < session.last_timestamp) {
     return context_.drop(DropReason::stale_timestamp);
   }
   if (request.timestamp == session.last_timestamp) {
     // A retransmission. What is being executed will be answered in full.
-    session.full_reply_timestamp = request.timestamp;
+    if (needs_result(request)) session.full_reply_timestamp = request.timestamp;
     if (session.replied) execution_.repeat_reply(session, out);
     return;
   }
+  if (request.body) return hold(request, frame, digest, forwarder, out);
   if (!is_leading()) {
     // Clients turn to backups only when the primary seems not to have got the request, or the
     // replies not to have arrived.
@@ -79,17 +93,72 @@ void Intake::order(const RequestMessage& request, ByteView frame, const Digest& 
     return context_.drop(DropReason::stale_timestamp);
   }
   if (request.timestamp == session.queued_timestamp) {
-    if (!forwarded) session.full_reply_timestamp = request.timestamp;
+    if (!forwarder) session.full_reply_timestamp = request.timestamp;
     return context_.drop(DropReason::duplicate);
   }
-  enqueue(request, frame, digest);
+  enqueue(request, frame, digest, nullptr);
 }
 
-void Intake::enqueue(const RequestMessage& request, ByteView frame, const Digest& digest) {
+void Intake::hold(const RequestMessage& request, ByteView frame, const Digest& digest,
+                  std::optional<NodeId> forwarder, ReplicaActions& out) {
+  if (!forwarder) {
+    Session& session = clients_.session(request.client, request.session);
+    if (needs_result(request)) session.full_reply_timestamp = request.timestamp;
+    session.known_timestamp = request.timestamp;
+    session.known_digest = digest;
+  }
+  switch (held_.hold(request, frame, digest, forwarder)) {
+    case HeldRequests::Outcome::held:
+      return on_bodies(out);
+    case HeldRequests::Outcome::stale:
+      return context_.drop(DropReason::stale_timestamp);
+    case HeldRequests::Outcome::conflicting:
+      return context_.drop(DropReason::conflicting);
+    case HeldRequests::Outcome::no_room:
+      return context_.drop(DropReason::queue_full);
+  }
+}
+
+void Intake::on_bodies(ReplicaActions& out) {
+  next_timer_ = TimePoint::max();
+  for (HeldRequest* held : held_.whole())
+    go_on_with(*held, out);
+  next_timer_ = std::min(next_timer_, held_.next_timer());
+}
+
+void Intake::on_tick(ReplicaActions& out) {
+  if (context_.now >= next_timer_) on_bodies(out);
+}
+
+// That a backup passes it on tells the primary that the body is there as well. Others' requests
+// would have to wait behind a batch that the backups cannot prepare yet, so the primary waits for
+// as many as it takes to prepare it, for a while.
+void Intake::go_on_with(HeldRequest& held, ReplicaActions& out) {
+  const auto request = decode_request(*held.frame, context_.quorum.replicas);
+  ASSERT(request.has_value());
+  if (!is_leading()) {
+    if (held.is_signed) patience_.note(*request, *held.frame, context_.now);
+    if (context_.state != ReplicaState::normal || held.passed_on_in == context_.view) return;
+    held.passed_on_in = context_.view;
+    return pass_on(*held.frame, out);
+  }
+  const Session& session = clients_.session(request->client, request->session);
+  if (request->timestamp <= session.queued_timestamp) return;
+  const auto holders = 1 + static_cast<std::uint32_t>(std::popcount(held.holders));
+  const TimePoint waits_until = *held.whole_since + context_.settings.view_change_timeout / 4;
+  if (holders < context_.quorum.committed && context_.now < waits_until) {
+    next_timer_ = std::min(next_timer_, waits_until);
+    return;
+  }
+  enqueue(*request, *held.frame, held.digest, held.body);
+}
+
+void Intake::enqueue(const RequestMessage& request, ByteView frame, const Digest& digest,
+                     const BodyHandle& body) {
   if (request.signature.empty() && clients_.demands_signature(request.client, context_.now)) {
     return context_.drop(DropReason::signature_wanted);
   }
-  if (!queue_.add(request, frame, digest)) return context_.drop(DropReason::queue_full);
+  if (!queue_.add(request, frame, digest, body)) return context_.drop(DropReason::queue_full);
   clients_.session(request.client, request.session).queued_timestamp = request.timestamp;
 }
 
@@ -108,8 +177,9 @@ void Intake::on_new_view(ReplicaActions& out) {
     }
     const auto request = decode_request(*frame, context_.quorum.replicas);
     ASSERT(request.has_value());
-    enqueue(*request, *frame, sha256(request->content));
+    if (!request->body) enqueue(*request, *frame, sha256(request->content), nullptr);
   }
+  on_bodies(out);
 }
 
 }  // namespace prophecy::pbft

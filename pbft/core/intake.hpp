@@ -1,10 +1,12 @@
 // Requests as they come from clients, or from a backup on a client's behalf: to the primary's
-// queue, to the primary, to the service, or answered from the cache.
+// queue, to the primary, to the service, or answered from the cache. Those by digest go on when
+// their bodies are here.
 #pragma once
 
 #include "pbft/core/client_table.hpp"
 #include "pbft/core/context.hpp"
 #include "pbft/core/execution.hpp"
+#include "pbft/core/held_requests.hpp"
 #include "pbft/core/patience.hpp"
 #include "pbft/core/request_queue.hpp"
 
@@ -13,27 +15,37 @@ namespace prophecy::pbft {
 class Intake {
  public:
   Intake(Context& context, ClientTable& clients, RequestQueue& queue, ExecutionStage& execution,
-         Patience& patience)
+         Patience& patience, HeldRequests& held)
       : context_(context),
         clients_(clients),
         queue_(queue),
         execution_(execution),
-        patience_(patience) {}
+        patience_(patience),
+        held_(held) {}
 
   // True when the request was authentic.
   bool on_request(ByteView frame, TimePoint now, ReplicaActions& out);
   void on_forward(ByteView frame, TimePoint now, ReplicaActions& out);
   // A view has begun: what waits is the new primary's.
   void on_new_view(ReplicaActions& out);
+  // Goes on with requests by digest whose bodies have come. After bodies have settled, and at
+  // next_timer().
+  void on_bodies(ReplicaActions& out);
+  void on_tick(ReplicaActions& out);
+  [[nodiscard]] TimePoint next_timer() const { return next_timer_; }
 
  private:
   [[nodiscard]] bool is_leading() const {
     return context_.is_primary() && context_.state == ReplicaState::normal;
   }
-  void order(const RequestMessage& request, ByteView frame, const Digest& digest, bool forwarded,
-             TimePoint now, ReplicaActions& out);
-  bool handle(ByteView frame, bool forwarded, TimePoint now, ReplicaActions& out);
-  void enqueue(const RequestMessage& request, ByteView frame, const Digest& digest);
+  void order(const RequestMessage& request, ByteView frame, const Digest& digest,
+             std::optional<NodeId> forwarder, TimePoint now, ReplicaActions& out);
+  bool handle(ByteView frame, std::optional<NodeId> forwarder, TimePoint now, ReplicaActions& out);
+  void hold(const RequestMessage& request, ByteView frame, const Digest& digest,
+            std::optional<NodeId> forwarder, ReplicaActions& out);
+  void go_on_with(HeldRequest& held, ReplicaActions& out);
+  void enqueue(const RequestMessage& request, ByteView frame, const Digest& digest,
+               const BodyHandle& body);
   void pass_on(ByteView frame, ReplicaActions& out);
 
   Context& context_;
@@ -41,6 +53,8 @@ class Intake {
   RequestQueue& queue_;
   ExecutionStage& execution_;
   Patience& patience_;
+  HeldRequests& held_;
+  TimePoint next_timer_ = TimePoint::max();
 };
 
 }  // namespace prophecy::pbft

@@ -9,13 +9,22 @@
 
 namespace prophecy::pbft {
 
+namespace {
+
+std::uint64_t bytes_with(const Frame& content, const std::vector<BodyHandle>& bodies) {
+  return content != nullptr ? content->size() + bytes_of(bodies) : 0;
+}
+
+}  // namespace
+
 std::vector<BatchRequest> batch_requests(const PrePrepareMessage& message, const Bytes& frame) {
   std::vector<BatchRequest> requests;
   requests.reserve(message.requests.size());
   for (const RequestMessage& request : message.requests) {
     requests.push_back({request.client, request.session, request.timestamp, request.replier,
                         static_cast<std::uint32_t>(request.operation.data() - frame.data()),
-                        static_cast<std::uint32_t>(request.operation.size()), 0});
+                        static_cast<std::uint32_t>(operation_bytes(request)), 0,
+                        request.body.has_value()});
   }
   return requests;
 }
@@ -41,12 +50,13 @@ Slot& Log::open(std::uint64_t sequence) {
   return slot;
 }
 
-void Log::note_proposal(Slot& slot, const Digest& batch, std::uint64_t view, Frame content) {
+void Log::note_proposal(Slot& slot, const Digest& batch, std::uint64_t view, Frame content,
+                        std::vector<BodyHandle> bodies) {
   auto known = std::find_if(slot.proposals.begin(), slot.proposals.end(),
                             [&](const Proposal& p) { return p.batch == batch; });
   if (known == slot.proposals.end()) {
     if (slot.proposals.size() == kProposalsMax) forget_oldest_proposal(slot);
-    slot.proposals.push_back({batch, view, nullptr});
+    slot.proposals.push_back({batch, view, nullptr, {}});
     known = std::prev(slot.proposals.end());
   }
   if (view > known->view) {
@@ -55,27 +65,29 @@ void Log::note_proposal(Slot& slot, const Digest& batch, std::uint64_t view, Fra
     known = std::prev(slot.proposals.end());
   }
   if (known->content == nullptr && content != nullptr) {
-    bytes_ += content->size();
+    bytes_ += bytes_with(content, bodies);
     ++batches_;
     known->content = std::move(content);
+    known->bodies = std::move(bodies);
   }
   highest_known_ = std::max(highest_known_, slot.sequence);
   highest_proposed_ = std::max(highest_proposed_, slot.sequence);
 }
 
-void Log::set_pre_prepare(Slot& slot, Frame content) {
-  const auto counted = [&](const Frame& frame) -> std::uint64_t {
-    return frame != nullptr && slot.sequence > stable_ ? frame->size() : 0;
-  };
-  view_bytes_ += counted(content) - counted(slot.pre_prepare);
+void Log::set_pre_prepare(Slot& slot, Frame content, std::vector<BodyHandle> bodies) {
+  if (slot.sequence > stable_) {
+    view_bytes_ += bytes_with(content, bodies);
+    view_bytes_ -= bytes_with(slot.pre_prepare, slot.bodies);
+  }
   slot.pre_prepare = std::move(content);
+  slot.bodies = std::move(bodies);
 }
 
 void Log::note_stable(std::uint64_t stable) {
   if (stable <= stable_) return;
   for (const Slot& slot : slots_) {
     const bool counted = slot.sequence > stable_ && slot.sequence <= stable;
-    if (counted && slot.pre_prepare != nullptr) view_bytes_ -= slot.pre_prepare->size();
+    if (counted) view_bytes_ -= bytes_with(slot.pre_prepare, slot.bodies);
   }
   stable_ = stable;
 }
@@ -101,9 +113,10 @@ void Log::forget_oldest_proposal(Slot& slot) {
 
 void Log::forget_content(Proposal& proposal) {
   if (proposal.content == nullptr) return;
-  bytes_ -= proposal.content->size();
+  bytes_ -= bytes_with(proposal.content, proposal.bodies);
   --batches_;
   proposal.content.reset();
+  proposal.bodies.clear();
 }
 
 void Log::enter_view(std::uint64_t stable, std::uint64_t highest_proposed) {
@@ -112,7 +125,7 @@ void Log::enter_view(std::uint64_t stable, std::uint64_t highest_proposed) {
     const bool settled = slot.phase == SlotPhase::committed || slot.phase == SlotPhase::certified;
     if (settled && slot.sequence <= stable) continue;
     slot.phase = SlotPhase::empty;
-    set_pre_prepare(slot, nullptr);
+    set_pre_prepare(slot, nullptr, {});
     slot.own_prepare.reset();
     slot.own_commit.reset();
     slot.prepares.clear();
@@ -166,7 +179,7 @@ void Log::forget_execution(Slot& slot) {
 }
 
 void Log::reset(Slot& slot) {
-  set_pre_prepare(slot, nullptr);
+  set_pre_prepare(slot, nullptr, {});
   for (Proposal& proposal : slot.proposals)
     forget_content(proposal);
   slot.proposals.clear();

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "pbft/core/actions.hpp"
+#include "pbft/core/body_handle.hpp"
 #include "pbft/core/vote_set.hpp"
 #include "pbft/wire/messages.hpp"
 
@@ -20,9 +21,10 @@ struct BatchRequest {
   std::uint32_t session = 0;
   std::uint64_t timestamp = 0;
   NodeId replier = 0;
-  std::uint32_t operation_at = 0;  // in the frame
+  std::uint32_t operation_at = 0;  // in the frame; of one by digest, its name
   std::uint32_t operation_size = 0;
   std::uint32_t frame_size = 0;  // of the whole request
+  bool by_digest = false;
 };
 
 // Requires a message that was decoded from the frame.
@@ -33,7 +35,7 @@ struct BatchRequest {
 // in every phase.
 enum class SlotPhase : std::uint8_t {
   empty,
-  awaited,    // the new view has settled on a batch whose content is not here
+  awaited,    // settled by the new view, or proposed; its content is not here, or bodies are not
   certified,  // the others have committed it; likewise
   pre_prepared,
   prepared,
@@ -50,6 +52,7 @@ struct Proposal {
   Digest batch{};
   std::uint64_t view = 0;
   Frame content;  // a pre-prepare's frame of any view; null: the empty batch, or not here
+  std::vector<BodyHandle> bodies;
 };
 
 // An element of the set P.
@@ -65,10 +68,12 @@ struct Slot {
   std::uint64_t sequence = 0;  // 0: unused
   // In the current view:
   SlotPhase phase = SlotPhase::empty;
-  Digest batch{};     // from awaited on
-  Frame pre_prepare;  // from pre_prepared on; null: the empty batch
-  Frame own_prepare;  // of a backup
-  Frame own_commit;   // from prepared on
+  Digest batch{};  // from awaited on
+  Frame
+      pre_prepare;  // from pre_prepared on, or while its bodies are awaited; null: the empty batch
+  std::vector<BodyHandle> bodies;  // that it names, in the order of its requests
+  Frame own_prepare;               // of a backup
+  Frame own_commit;                // from prepared on
   VoteSet prepares;
   VoteSet commits;
   // Over all views:
@@ -97,9 +102,10 @@ class Log {
   // Requires reaches(sequence).
   Slot& open(std::uint64_t sequence);
   // The batch is pre-prepared in this view; its content is null for the empty batch.
-  void note_proposal(Slot& slot, const Digest& batch, std::uint64_t view, Frame content);
+  void note_proposal(Slot& slot, const Digest& batch, std::uint64_t view, Frame content,
+                     std::vector<BodyHandle> bodies);
   // What the current view agrees on there.
-  void set_pre_prepare(Slot& slot, Frame content);
+  void set_pre_prepare(Slot& slot, Frame content, std::vector<BodyHandle> bodies);
   // Null when it is not here.
   [[nodiscard]] static Frame content_of(const Slot& slot, const Digest& batch);
   // Begins anew with agreement on all numbers above the stable one. What was proposed, prepared
@@ -140,7 +146,7 @@ class Log {
   std::uint64_t highest_proposed_ = 0;
   std::uint64_t highest_known_ = 0;
   std::uint64_t batches_ = 0;  // proposals with content
-  std::uint64_t bytes_ = 0;    // of it
+  std::uint64_t bytes_ = 0;    // of it, with the bodies that it names
   std::uint64_t view_bytes_ = 0;
   std::uint64_t stable_ = 0;
 };

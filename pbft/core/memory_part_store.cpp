@@ -16,6 +16,10 @@ bool MemoryPartStore::keep(const Digest& digest, ByteView part) {
   return true;
 }
 
+void MemoryPartStore::discard(const Digest& digest) {
+  if (holds(digest) && !is_pinned(digest)) remove(digest);
+}
+
 std::optional<std::vector<Digest>> MemoryPartStore::children_of(const Digest& digest) const {
   const auto found = parts_.find(digest);
   if (found == parts_.end()) return std::nullopt;

@@ -16,6 +16,7 @@ class MemoryPartStore final : public PartStore {
   }
   [[nodiscard]] std::optional<Bytes> read(const Digest& digest) const override;
   [[nodiscard]] bool keep(const Digest& digest, ByteView part) override;
+  void discard(const Digest& digest) override;
   [[nodiscard]] bool pin(const Digest& root) override;
   void unpin(const Digest& root) override;
   // Removes what no pinned root leads to.

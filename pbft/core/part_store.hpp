@@ -29,6 +29,8 @@ class PartStore {
   [[nodiscard]] virtual std::optional<Bytes> read(const Digest& digest) const = 0;
   // Requires an encoded part and its digest. False when it cannot be kept (the disk is full).
   [[nodiscard]] virtual bool keep(const Digest& digest, ByteView part) = 0;
+  // Nobody wants it any more. Stays if a pinned root leads to it.
+  virtual void discard(const Digest& digest) = 0;
   // Everything below the root stays from now on, the root itself included. Pins of one root are
   // counted. False when a part below it is missing or no part, or when the tree is too high;
   // nothing is pinned then.

@@ -36,7 +36,9 @@ class Recovery {
   [[nodiscard]] TimePoint next_timer() const;
 
   bool on_fetch_parts(ByteView frame, ReplicaActions& out);
-  void on_part(ByteView frame, ReplicaActions& out) { fetch_.on_part(frame, out); }
+  void on_part(const Digest& digest, ByteView part, ReplicaActions& out) {
+    fetch_.on_part(digest, part, out);
+  }
   void on_restored(bool done, ReplicaActions& out);
   void on_parts_flushed(bool done, ReplicaActions& out);
   // The service can be relied on again once it has been restored.

@@ -5,10 +5,12 @@
 
 #include "base/assert.hpp"
 #include "pbft/core/agreement.hpp"
+#include "pbft/core/bodies.hpp"
 #include "pbft/core/checkpoints.hpp"
 #include "pbft/core/client_table.hpp"
 #include "pbft/core/context.hpp"
 #include "pbft/core/execution.hpp"
+#include "pbft/core/held_requests.hpp"
 #include "pbft/core/intake.hpp"
 #include "pbft/core/log.hpp"
 #include "pbft/core/patience.hpp"
@@ -21,6 +23,7 @@
 #include "pbft/core/view_changer.hpp"
 #include "pbft/wire/decode.hpp"
 #include "pbft/wire/limits.hpp"
+#include "pbft/wire/recovery.hpp"
 
 namespace prophecy::pbft {
 
@@ -30,15 +33,17 @@ class Replica::Machine {
   Machine(const ReplicaSettings& settings, const KeyRing& keys, PartStore& parts,
           InputSource& inputs, const QuorumRule& quorum)
       : context{settings, keys, quorum, keys.self(), inputs},
+        bodies(context, parts),
         log(settings.window + settings.retained_batches + 1, quorum.replicas),
         clients(settings.cached_reply_bytes_max),
         queue(context.settings, quorum.replicas),
         checkpoints(quorum),
         snapshots(parts),
-        execution(context, log, clients, checkpoints, snapshots, parts),
-        agreement(context, log, clients, checkpoints),
+        execution(context, log, clients, checkpoints, snapshots, parts, bodies),
+        agreement(context, log, clients, checkpoints, bodies),
         patience(context.settings, clients),
-        intake(context, clients, queue, execution, patience),
+        held(context, bodies, clients),
+        intake(context, clients, queue, execution, patience, held),
         view_changer(context, log, checkpoints, agreement, patience),
         standings(context),
         retransmission(context, log, checkpoints, agreement, view_changer, standings),
@@ -46,12 +51,16 @@ class Replica::Machine {
         recovery(context, log, checkpoints, execution, snapshots, parts) {
     context.rebirths.resize(quorum.replicas);
   }
+  ~Machine() { bodies.close(); }
+  Machine(const Machine&) = delete;
+  Machine& operator=(const Machine&) = delete;
 
   bool start(const ReplicaStart& start, ReplicaActions& out);
   void resume(const Remembered& remembered, ReplicaActions& out);
 
   bool dispatch(ByteView frame, TimePoint now, ReplicaActions& out);
   bool on_checkpoint(ByteView frame);
+  void on_part(ByteView frame, ReplicaActions& out);
   bool on_hello(ByteView frame);
   bool on_rejoin(ByteView frame, ReplicaActions& out);
   void propose(ReplicaActions& out);
@@ -61,6 +70,7 @@ class Replica::Machine {
   [[nodiscard]] ReplicaStatus status() const;
 
   Context context;
+  Bodies bodies;  // outlives all handles
   Log log;
   ClientTable clients;
   RequestQueue queue;
@@ -69,6 +79,7 @@ class Replica::Machine {
   ExecutionStage execution;
   Agreement agreement;
   Patience patience;
+  HeldRequests held;
   Intake intake;
   ViewChanger view_changer;
   Standings standings;
@@ -125,8 +136,9 @@ void Replica::Machine::resume(const Remembered& remembered, ReplicaActions& out)
   }
   for (const Remembered::Proposed& proposed : remembered.proposed) {
     if (!log.reaches(proposed.sequence)) continue;
-    log.note_proposal(log.open(proposed.sequence), proposed.batch, proposed.view,
-                      content_of(remembered, proposed.sequence, proposed.batch));
+    const Frame content = content_of(remembered, proposed.sequence, proposed.batch);
+    log.note_proposal(log.open(proposed.sequence), proposed.batch, proposed.view, content,
+                      bodies.of_batch(content));
   }
   for (const Remembered::Prepared& prepared : remembered.prepared) {
     if (log.reaches(prepared.sequence)) log.open(prepared.sequence).prepared = prepared.record;
@@ -192,7 +204,7 @@ bool Replica::Machine::dispatch(ByteView frame, TimePoint now, ReplicaActions& o
     case MessageType::fetch_parts:
       return recovery.on_fetch_parts(frame, out);
     case MessageType::part:
-      recovery.on_part(frame, out);
+      on_part(frame, out);
       return false;
     case MessageType::rejoin:
       return on_rejoin(frame, out);
@@ -251,6 +263,18 @@ bool Replica::Machine::on_checkpoint(ByteView frame) {
   return true;
 }
 
+// Of a request's body, or of a checkpoint's state.
+void Replica::Machine::on_part(ByteView frame, ReplicaActions& out) {
+  const auto message = decode_part_message(frame);
+  if (!message) return context.drop(DropReason::malformed);
+  // Not worth hashing: nobody has proved to have sent it.
+  if (bodies.missing() == 0 && recovery.fetch().state() != StateFetch::State::fetching) {
+    return context.drop(DropReason::not_wanted);
+  }
+  const Digest digest = sha256(message->part);
+  if (!bodies.on_part(digest, message->part)) recovery.on_part(digest, message->part, out);
+}
+
 bool Replica::Machine::on_rejoin(ByteView frame, ReplicaActions& out) {
   const std::vector<Rebirth> known = context.rebirths;
   const bool authentic = rejoin.on_rejoin(frame, out);
@@ -294,12 +318,16 @@ void Replica::Machine::propose(ReplicaActions& out) {
 void Replica::Machine::pump(Proposals proposals, TimePoint now, ReplicaActions& out) {
   for (bool progress = true; progress && context.takes_part();) {
     progress = false;
+    if (bodies.take_settled()) {
+      agreement.on_bodies(out);
+      intake.on_bodies(out);
+    }
     if (view_changer.take_entered()) intake.on_new_view(out);
     if (recovery.take_replaced()) progress = true;
     if (rejoin.take_new_group()) execution.begin_at_zero(out);
     for (Slot* slot = log.find(context.progress.last_ordered + 1);
          recovery.has_base() && execution.may_hand_out() && slot != nullptr &&
-         slot->phase == SlotPhase::committed;
+         slot->phase == SlotPhase::committed && execution.collect(*slot);
          slot = log.find(context.progress.last_ordered + 1)) {
       execution.hand_out(*slot, out);
       progress = true;
@@ -312,6 +340,7 @@ void Replica::Machine::pump(Proposals proposals, TimePoint now, ReplicaActions& 
     release();
     if (proposals == Proposals::now) propose(out);
   }
+  if (context.takes_part()) bodies.advance(out);
   context.awaited_by_silent = retransmission.awaited_by_silent();
   view_changer.arm(now);
   retransmission.arm(now);
@@ -354,6 +383,7 @@ ReplicaStatus Replica::Machine::status() const {
                     : execution.is_unreliable() ? RecoveryState::service_lost
                                                 : RecoveryState::none;
   status.parts_missing = recovery.fetch().parts_missing();
+  status.bodies_missing = bodies.missing();
   status.log_batches = log.batches();
   status.log_bytes = log.bytes();
   status.queued_requests = queue.requests();
@@ -451,6 +481,7 @@ void Replica::on_tick(TimePoint now, ReplicaActions& out) {
     machine_->retransmission.on_tick(now, out);
     machine_->rejoin.on_tick(out);
     machine_->recovery.on_tick(out);
+    machine_->intake.on_tick(out);
   }
   machine_->pump(Machine::Proposals::now, now, out);
 }
@@ -458,7 +489,8 @@ void Replica::on_tick(TimePoint now, ReplicaActions& out) {
 TimePoint Replica::next_timer() const {
   if (!machine_->context.takes_part()) return TimePoint::max();
   return std::min({machine_->view_changer.next_timer(), machine_->retransmission.next_timer(),
-                   machine_->rejoin.next_timer(), machine_->recovery.next_timer()});
+                   machine_->rejoin.next_timer(), machine_->recovery.next_timer(),
+                   machine_->intake.next_timer(), machine_->bodies.next_timer()});
 }
 
 const ReplicaCounters& Replica::counters() const {

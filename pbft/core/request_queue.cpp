@@ -6,7 +6,8 @@
 
 namespace prophecy::pbft {
 
-bool RequestQueue::add(const RequestMessage& request, ByteView frame, const Digest& digest) {
+bool RequestQueue::add(const RequestMessage& request, ByteView frame, const Digest& digest,
+                       const BodyHandle& body) {
   std::uint64_t& client_requests = requests_of_client_[request.client];
   std::uint64_t& client_bytes = bytes_of_client_[request.client];
   if (requests_ >= settings_.queue_requests_max ||
@@ -18,17 +19,24 @@ bool RequestQueue::add(const RequestMessage& request, ByteView frame, const Dige
       (client_bytes > 0 && client_bytes + frame.size() > settings_.queue_bytes_max / 2)) {
     return false;
   }
-  if (batches_.empty() || batches_.back().builder.count() >= settings_.batch_requests_max ||
-      batches_.back().builder.size() + frame.size() > settings_.batch_bytes_max) {
-    batches_.push_back({PrePrepareBuilder(frame.size() + 4 + authenticator_size_), {}});
+  const std::uint64_t by_digest = request.body ? request.body->size : 0;
+  const auto is_full = [&](const Batch& batch) {
+    return batch.builder.count() >= settings_.batch_requests_max ||
+           batch.builder.size() + batch.operation_bytes + frame.size() + by_digest >
+               settings_.batch_bytes_max;
+  };
+  if (batches_.empty() || is_full(batches_.back())) {
+    batches_.push_back({PrePrepareBuilder(frame.size() + 4 + authenticator_size_), {}, {}, 0});
   }
   Batch& batch = batches_.back();
   const std::size_t start = batch.builder.append(frame, digest);
   const auto within = static_cast<std::size_t>(request.operation.data() - frame.data());
   batch.requests.push_back({request.client, request.session, request.timestamp, request.replier,
                             static_cast<std::uint32_t>(start + within),
-                            static_cast<std::uint32_t>(request.operation.size()),
-                            static_cast<std::uint32_t>(frame.size())});
+                            static_cast<std::uint32_t>(operation_bytes(request)),
+                            static_cast<std::uint32_t>(frame.size()), request.body.has_value()});
+  if (request.body) batch.bodies.push_back(body);
+  batch.operation_bytes += by_digest;
   ++requests_;
   ++client_requests;
   bytes_ += frame.size();
@@ -38,9 +46,9 @@ bool RequestQueue::add(const RequestMessage& request, ByteView frame, const Dige
 
 bool RequestQueue::first_is_full() const {
   ASSERT(!batches_.empty());
-  const PrePrepareBuilder& first = batches_.front().builder;
-  return batches_.size() > 1 || first.count() >= settings_.batch_requests_max ||
-         first.size() >= settings_.batch_bytes_max;
+  const Batch& first = batches_.front();
+  return batches_.size() > 1 || first.builder.count() >= settings_.batch_requests_max ||
+         first.builder.size() + first.operation_bytes >= settings_.batch_bytes_max;
 }
 
 void RequestQueue::clear() {

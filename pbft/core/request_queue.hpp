@@ -19,19 +19,23 @@ class RequestQueue {
   struct Batch {
     PrePrepareBuilder builder;
     std::vector<BatchRequest> requests;
+    std::vector<BodyHandle> bodies;     // in the order of the requests that are by digest
+    std::uint64_t operation_bytes = 0;  // of those
   };
 
   RequestQueue(const ReplicaSettings& settings, std::uint32_t replicas)
       : settings_(settings), authenticator_size_(replicas * kTagSize) {}
 
   // False when there is no room.
-  [[nodiscard]] bool add(const RequestMessage& request, ByteView frame, const Digest& digest);
+  // `body` is null but for a request by digest.
+  [[nodiscard]] bool add(const RequestMessage& request, ByteView frame, const Digest& digest,
+                         const BodyHandle& body);
   [[nodiscard]] bool empty() const { return batches_.empty(); }
   // Nothing more goes into the first batch. Requires !empty().
   [[nodiscard]] bool first_is_full() const;
   void clear();
   // To carry the group to its next checkpoint.
-  [[nodiscard]] static Batch without_requests() { return {PrePrepareBuilder(0), {}}; }
+  [[nodiscard]] static Batch without_requests() { return {PrePrepareBuilder(0), {}, {}, 0}; }
   // Requires !empty().
   [[nodiscard]] Batch take();
 

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "pbft/wire/body.hpp"
 #include "pbft/wire/limits.hpp"
 
 namespace prophecy::pbft {
@@ -67,6 +68,10 @@ Result<> check(const ClientSettings& s) {
   }
   if (s.retransmit_after <= Duration::zero() || s.retransmit_after_max < s.retransmit_after) {
     return invalid("a retransmission time not above its maximum");
+  }
+  if (s.inline_bytes_max > kInlineBytesMax) return invalid("at most 1 MiB within a request");
+  if (s.body_leaf_bytes < 1 || s.body_leaf_bytes > kBodyLeafBytesMax) {
+    return invalid("parts of a body of 1 byte to 128 KiB");
   }
   if (s.first_timestamp == 0) return invalid("a first timestamp of at least 1");
   return {};

@@ -58,6 +58,9 @@ struct ClientSettings {
   std::size_t queue_max = 1024;  // calls waiting for a session; beyond it: overloaded
   Duration retransmit_after = milliseconds(150);  // doubles up to retransmit_after_max
   Duration retransmit_after_max = seconds(2);
+  // A larger operation is ordered by digest, and fetched by the replicas in parts of this size.
+  std::size_t inline_bytes_max = 64 * 1024;
+  std::size_t body_leaf_bytes = 128 * 1024;
   // The first timestamp of each session; greater than any used before under the same id.
   std::uint64_t first_timestamp = 1;
   // Wait for 2f+1 equal replies to ordered calls as well. Without it, a faulty replica can make

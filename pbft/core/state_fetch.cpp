@@ -81,18 +81,15 @@ bool StateFetch::arrive(const Digest& digest, ByteView bytes) {
   return true;
 }
 
-void StateFetch::on_part(ByteView frame, ReplicaActions& out) {
-  const auto message = decode_part_message(frame);
-  if (!message) return context_.drop(DropReason::malformed);
+void StateFetch::on_part(const Digest& digest, ByteView part, ReplicaActions& out) {
   if (state_ != State::fetching) return context_.drop(DropReason::not_wanted);
-  const Digest digest = sha256(message->part);
   const auto place = wanted_.find(digest);
   if (place == wanted_.end() || !place->second.bytes.empty()) {
     return context_.drop(DropReason::not_wanted);
   }
   std::erase(asked_, digest);
   std::erase(to_ask_, digest);
-  if (!arrive(digest, message->part)) {
+  if (!arrive(digest, part)) {
     // A correct replica's state is none of this.
     fail();
     return context_.drop(DropReason::malformed);

@@ -30,7 +30,8 @@ class StateFetch {
   void begin(const CheckpointClaim& target, std::uint64_t holders, bool thoroughly,
              ReplicaActions& out);
   void stop();
-  void on_part(ByteView frame, ReplicaActions& out);
+  // Requires the part's digest.
+  void on_part(const Digest& digest, ByteView part, ReplicaActions& out);
   // Asks again for what has not come.
   void on_tick(ReplicaActions& out);
   [[nodiscard]] TimePoint next_timer() const { return next_tick_; }

@@ -97,6 +97,11 @@ void add_counters(Exposition& out, const ReplicaCounters& counters) {
         counters.parts_fetched);
   count("prophecy_replica_parts_served_total", "Parts of checkpoints handed to peers.",
         counters.parts_served);
+  count("prophecy_replica_bodies_fetched_total", "Bodies of large requests fetched.",
+        counters.bodies_fetched);
+  count("prophecy_replica_bodies_given_up_total",
+        "Bodies of large requests that did not come, or were not what was announced.",
+        counters.bodies_given_up);
   count("prophecy_replica_views_entered_total", "Views begun.", counters.views_entered);
   for (std::size_t i = 1; i < kViewChangeCauseCount; ++i) {
     out.counter("prophecy_replica_view_changes_total", "Views asked for, by cause.",

@@ -37,7 +37,9 @@ Json core_json(const ReplicaCounters& counters) {
           {"restores_failed", counters.restores_failed},
           {"snapshots_failed", counters.snapshots_failed},
           {"parts_fetched", counters.parts_fetched},
-          {"parts_served", counters.parts_served}};
+          {"parts_served", counters.parts_served},
+          {"bodies_fetched", counters.bodies_fetched},
+          {"bodies_given_up", counters.bodies_given_up}};
 }
 
 Json keys_json(const KeyExchangeCounters& counters) {

@@ -22,6 +22,7 @@ constexpr Duration kRepeatPauseMax = seconds(1);
 constexpr Duration kProbePause = milliseconds(200);
 
 // Wider than what a sketcher lets through: the limits that clients meet are the sketcher's.
+constexpr std::size_t kCheckedBytesKept = 1 << 20;
 constexpr std::size_t kTargetBytesMax = 256 << 10;
 constexpr std::size_t kHeaderBytesMax = 512 << 10;
 constexpr std::size_t kHeaderCountMax = 4096;
@@ -116,6 +117,8 @@ void HttpService::execute(const Execution& execution, Done done) {
   auto owned = std::make_unique<Job>(static_cast<http::OriginHandler&>(*this));
   Job& job = *owned;
   job.wire = origin_request(execution);
+  // What was only checked is not to be kept: it may be a large one.
+  if (request_.body.capacity() > kCheckedBytesKept) std::string().swap(request_.body);
   job.done = std::move(done);
   job.is_read = http::is_read_method(request_.method);
   job.is_idempotent = http::is_idempotent_method(request_.method);

@@ -142,6 +142,10 @@ bool FilePartStore::write(const Digest& digest, ByteView part) const {
   return false;
 }
 
+void FilePartStore::discard(const Digest& digest) {
+  if (!is_pinned(digest)) remove(digest);
+}
+
 std::optional<std::vector<Digest>> FilePartStore::children_of(const Digest& digest) const {
   const auto bytes = read(digest);
   auto part = bytes ? decode_part(*bytes) : std::nullopt;

@@ -1,5 +1,6 @@
 #include "pbft/wire/decode.hpp"
 
+#include "pbft/wire/body.hpp"
 #include "pbft/wire/header_codec.hpp"
 
 namespace prophecy::pbft {
@@ -33,10 +34,14 @@ std::optional<RequestMessage> decode_request(ByteView frame, std::uint32_t repli
   message.session = reader.integer<std::uint32_t>();
   message.timestamp = reader.integer<std::uint64_t>();
   const auto flags = reader.integer<std::uint8_t>();
-  message.read_only = flags == 1;
+  message.read_only = flags == kRequestReadOnly;
   message.replier = reader.integer<std::uint32_t>();
-  message.operation = reader.sized(kOperationBytesMax);
-  if (flags > 1 || message.session >= kSessionsMax || message.timestamp == 0 ||
+  message.operation = reader.sized(kInlineBytesMax);
+  if (flags == kRequestByDigest) {
+    message.body = decode_body_name(message.operation);
+    if (!message.body) return std::nullopt;
+  }
+  if (flags > kRequestByDigest || message.session >= kSessionsMax || message.timestamp == 0 ||
       message.replier >= replicas || !is_client(message.client)) {
     return std::nullopt;
   }
@@ -72,14 +77,16 @@ std::optional<PrePrepareMessage> decode_pre_prepare(ByteView frame, std::uint32_
   const std::size_t request_size_min = 4 + kRequestFixedSize + replicas * kTagSize;
   if (count > reader.remaining() / request_size_min) return std::nullopt;
   message.requests.reserve(count);
+  std::uint64_t operations = 0;
   for (std::uint32_t i = 0; i < count; ++i) {
     const ByteView bytes = reader.sized(kFrameBytesMax);
     const auto request = decode_request(bytes, replicas);
     if (!request) return std::nullopt;
     message.requests.push_back(*request);
+    operations += operation_bytes(*request);
   }
   message.authenticator = reader.raw(replicas * kTagSize);
-  if (!reader.complete()) return std::nullopt;
+  if (!reader.complete() || operations > kBatchOperationBytesMax) return std::nullopt;
   return message;
 }
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/assert.hpp"
+#include "pbft/wire/body.hpp"
 #include "pbft/wire/header_codec.hpp"
 
 namespace prophecy::pbft {
@@ -45,11 +46,17 @@ constexpr std::size_t kPrePrepareHeadSize = kCountAt + 2;
 }  // namespace
 
 Bytes begin_request(ByteView operation, std::uint32_t replicas) {
-  ASSERT(operation.size() <= kOperationBytesMax);
+  ASSERT(operation.size() <= kInlineBytesMax);
   Bytes bytes;
   bytes.reserve(kRequestFixedSize + operation.size() + replicas * kTagSize);
   bytes.resize(kReplierAt + 4);
   Writer(bytes).sized(operation);
+  return bytes;
+}
+
+Bytes begin_request(const BodyName& body, std::uint32_t replicas) {
+  Bytes bytes = begin_request(encode_body_name(body), replicas);
+  bytes[kFlagsAt] = kRequestByDigest;
   return bytes;
 }
 
@@ -60,7 +67,8 @@ Frame finish_request(Bytes begun, std::uint32_t session, std::uint64_t timestamp
   overwrite(begun, 2, keys.self());
   overwrite(begun, kSessionAt, session);
   overwrite(begun, kTimestampAt, timestamp);
-  overwrite(begun, kFlagsAt, static_cast<std::uint8_t>(read_only ? 1 : 0));
+  ASSERT(!read_only || begun[kFlagsAt] == 0);
+  if (read_only) begun[kFlagsAt] = kRequestReadOnly;
   overwrite(begun, kReplierAt, replier);
   return authenticate(std::move(begun), keys);
 }

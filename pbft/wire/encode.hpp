@@ -13,6 +13,8 @@ namespace prophecy::pbft {
 // A request is encoded in two steps, because a call may wait for a session: the operation is
 // copied when the call comes, the rest is filled in when it goes.
 [[nodiscard]] Bytes begin_request(ByteView operation, std::uint32_t replicas);
+// For an operation that is ordered by digest; finished as one that is not read-only.
+[[nodiscard]] Bytes begin_request(const BodyName& body, std::uint32_t replicas);
 [[nodiscard]] Frame finish_request(Bytes begun, std::uint32_t session, std::uint64_t timestamp,
                                    bool read_only, NodeId replier, const KeyRing& keys);
 // The same request with a signature behind it. Requires a request of this client's own.

@@ -11,32 +11,39 @@ namespace prophecy::pbft {
 
 constexpr std::uint8_t kWireVersion = 1;
 
-constexpr std::size_t kOperationBytesMax = 17 * 1024 * 1024;  // a body of 16 MiB and its header
+constexpr std::size_t kOperationBytesMax = 129 * 1024 * 1024;  // a body of 128 MiB and its header
+// Of an operation inside its request; a larger one is ordered by digest (pbft/wire/body.hpp).
+constexpr std::size_t kInlineBytesMax = 1024 * 1024;
 constexpr std::size_t kResultBytesMax = 17 * 1024 * 1024;
 constexpr std::size_t kFrameBytesMax = 20 * 1024 * 1024;
 
 constexpr std::uint32_t kBatchRequestsMax = 4096;  // an index in a batch has 16 bits in a sigma
 constexpr std::uint64_t kBatchBytesMax = 2 * 1024 * 1024;  // beyond one request
-constexpr std::uint32_t kSessionsMax = 4096;               // of one client
-constexpr std::uint32_t kSessionsPerBlock = 64;            // of a checkpoint's session table
-constexpr std::uint32_t kStatusSlotsMax = 1024;            // batches that one Status speaks about
-constexpr std::uint64_t kWindowMax = 8192;                 // batches between the water marks
-constexpr std::size_t kProposalsMax = 64;       // different batches at one number, over all views
-constexpr std::size_t kProposalsPerNumber = 4;  // on average over the window
+constexpr std::uint64_t kBatchOperationBytesMax = kBatchBytesMax + kOperationBytesMax;
+constexpr std::uint32_t kSessionsMax = 4096;     // of one client
+constexpr std::uint32_t kSessionsPerBlock = 64;  // of a checkpoint's session table
+constexpr std::uint32_t kStatusSlotsMax = 1024;  // batches that one Status speaks about
+constexpr std::uint64_t kWindowMax = 8192;       // batches between the water marks
+constexpr std::size_t kProposalsMax = 64;        // different batches at one number, over all views
+constexpr std::size_t kProposalsPerNumber = 4;   // on average over the window
 constexpr std::uint64_t kViewMax = std::uint64_t{1} << 62;            // more than time will bring
 constexpr std::uint64_t kSequenceMax = (std::uint64_t{1} << 46) - 1;  // 62 bits in a sigma
 
 // Sizes of the fixed parts.
 constexpr std::size_t kHeaderSize = 6;  // type, version, sender
 constexpr std::size_t kRequestFixedSize = kHeaderSize + 4 + 8 + 1 + 4 + 4;
+constexpr std::size_t kBodyNameSize = 8 + 32;
 constexpr std::size_t kAuthenticatorSizeMax = kReplicasMax * kTagSize;
+
+// Flags of a request.
+constexpr std::uint8_t kRequestReadOnly = 1;
+constexpr std::uint8_t kRequestByDigest = 2;  // never both
 
 constexpr std::size_t kBatchRecordSize = 8 + 8 + 32;  // number, view, digest in a view-change
 
 static_assert(kBatchRequestsMax <= 65535);
 static_assert(kSessionsMax / kSessionsPerBlock <= 64, "one bit a block");
-static_assert(kRequestFixedSize + kOperationBytesMax + kAuthenticatorSizeMax + kBatchBytesMax +
-                  4096 <
+static_assert(kRequestFixedSize + kInlineBytesMax + kAuthenticatorSizeMax + kBatchBytesMax + 4096 <
               kFrameBytesMax);
 static_assert(kResultBytesMax + 4096 < kFrameBytesMax);
 static_assert(kFrameBytesMax < UINT32_MAX);

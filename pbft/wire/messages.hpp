@@ -6,7 +6,9 @@
 // over where it is not.
 #pragma once
 
+#include <compare>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -20,13 +22,22 @@ namespace prophecy::pbft {
 
 using Digest = Sha256::Digest;
 
+// An operation that travels apart from its request (pbft/wire/body.hpp).
+struct BodyName {
+  std::uint64_t size = 0;
+  Digest root{};
+
+  friend auto operator<=>(const BodyName&, const BodyName&) = default;
+};
+
 struct RequestMessage {
   NodeId client = 0;
   std::uint32_t session = 0;
-  std::uint64_t timestamp = 0;  // rises within a session
-  bool read_only = false;       // to be executed outside the order
-  NodeId replier = 0;           // sends the result itself; the others send its digest
-  ByteView operation;
+  std::uint64_t timestamp = 0;   // rises within a session
+  bool read_only = false;        // to be executed outside the order
+  NodeId replier = 0;            // sends the result itself; the others send its digest
+  ByteView operation;            // or, by digest, its encoded name
+  std::optional<BodyName> body;  // of an operation that is ordered by digest
   ByteView content;
   ByteView authenticator;
   ByteView signature;  // over the content; empty unless the client sends the request once more
@@ -112,6 +123,11 @@ struct ForwardMessage {
   NodeId replica = 0;
   ByteView request;  // a whole request frame, authenticated by its client alone
 };
+
+// Of the operation itself, wherever it is.
+[[nodiscard]] inline std::uint64_t operation_bytes(const RequestMessage& request) {
+  return request.body ? request.body->size : request.operation.size();
+}
 
 [[nodiscard]] Digest content_digest(const PrePrepareMessage& message, const Digest& batch);
 

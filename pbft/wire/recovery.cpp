@@ -19,10 +19,8 @@ Frame authenticate(Bytes&& bytes, const KeyRing& keys) {
   return share(std::move(bytes));
 }
 
-}  // namespace
-
-Frame encode_fetch_parts(std::uint64_t sequence, std::span<const Digest> parts,
-                         const KeyRing& keys) {
+Bytes fetch_parts_content(std::uint64_t sequence, std::span<const Digest> parts,
+                          const KeyRing& keys) {
   ASSERT(!parts.empty() && parts.size() <= kPartsAskedMax);
   Bytes bytes;
   Writer writer(bytes);
@@ -31,7 +29,39 @@ Frame encode_fetch_parts(std::uint64_t sequence, std::span<const Digest> parts,
   writer.integer(static_cast<std::uint16_t>(parts.size()));
   for (const Digest& part : parts)
     writer.raw(part);
-  return authenticate(std::move(bytes), keys);
+  return bytes;
+}
+
+std::optional<FetchPartsMessage> decode_fetch_parts_with(ByteView frame, std::size_t tags) {
+  Reader reader(frame);
+  FetchPartsMessage message;
+  message.replica = read_header(reader, MessageType::fetch_parts);
+  message.sequence = reader.integer<std::uint64_t>();
+  const std::size_t count = reader.integer<std::uint16_t>();
+  if (count == 0 || count > kPartsAskedMax || reader.remaining() < count * sizeof(Digest)) {
+    return std::nullopt;
+  }
+  message.parts.resize(count);
+  for (Digest& part : message.parts)
+    reader.fixed(part);
+  message.content = frame.first(frame.size() - reader.remaining());
+  message.authenticator = reader.raw(tags * kTagSize);
+  if (!reader.complete()) return std::nullopt;
+  return message;
+}
+
+}  // namespace
+
+Frame encode_fetch_parts(std::uint64_t sequence, std::span<const Digest> parts,
+                         const KeyRing& keys) {
+  return authenticate(fetch_parts_content(sequence, parts, keys), keys);
+}
+
+Frame encode_fetch_parts_of(NodeId client, std::uint32_t session, std::span<const Digest> parts,
+                            const KeyRing& keys) {
+  Bytes bytes = fetch_parts_content(0, parts, keys);
+  Writer(bytes).raw(keys.tag(client, sha256(bytes), session));
+  return share(std::move(bytes));
 }
 
 Frame encode_part_message(ByteView part, const KeyRing& keys) {
@@ -65,21 +95,11 @@ Frame encode_pledge(const PledgeMessage& message, const KeyRing& keys) {
 }
 
 std::optional<FetchPartsMessage> decode_fetch_parts(ByteView frame, std::uint32_t replicas) {
-  Reader reader(frame);
-  FetchPartsMessage message;
-  message.replica = read_header(reader, MessageType::fetch_parts);
-  message.sequence = reader.integer<std::uint64_t>();
-  const std::size_t count = reader.integer<std::uint16_t>();
-  if (count == 0 || count > kPartsAskedMax || reader.remaining() < count * sizeof(Digest)) {
-    return std::nullopt;
-  }
-  message.parts.resize(count);
-  for (Digest& part : message.parts)
-    reader.fixed(part);
-  message.content = frame.first(frame.size() - reader.remaining());
-  message.authenticator = reader.raw(replicas * kTagSize);
-  if (!reader.complete()) return std::nullopt;
-  return message;
+  return decode_fetch_parts_with(frame, replicas);
+}
+
+std::optional<FetchPartsMessage> decode_fetch_parts(ByteView frame) {
+  return decode_fetch_parts_with(frame, 1);
 }
 
 std::optional<PartMessage> decode_part_message(ByteView frame) {

@@ -1,4 +1,5 @@
-// How a replica gets back what it lacks: parts of a checkpoint's state, by their digests; and, when
+// How a replica gets what it lacks: parts of a checkpoint's state or of a request's body, by their
+// digests; and, when
 // it has lost its memory, the way back into the group without contradicting what it once said.
 //
 // Decoded, they view into their frame, and say nothing about who sent it.
@@ -18,10 +19,10 @@ constexpr std::size_t kPartsAskedMax = 64;  // in one frame
 
 struct FetchPartsMessage {
   NodeId replica = 0;
-  std::uint64_t sequence = 0;  // the checkpoint that they belong to
+  std::uint64_t sequence = 0;  // the checkpoint that they belong to; 0: a request's body
   std::vector<Digest> parts;
   ByteView content;
-  ByteView authenticator;
+  ByteView authenticator;  // to a client, a tag
 };
 
 // One part; proves itself by its digest, which was asked for.
@@ -53,6 +54,9 @@ struct PledgeMessage {
 
 [[nodiscard]] Frame encode_fetch_parts(std::uint64_t sequence, std::span<const Digest> parts,
                                        const KeyRing& keys);
+// To a client, with the one tag that it can check.
+[[nodiscard]] Frame encode_fetch_parts_of(NodeId client, std::uint32_t session,
+                                          std::span<const Digest> parts, const KeyRing& keys);
 [[nodiscard]] Frame encode_part_message(ByteView part, const KeyRing& keys);
 [[nodiscard]] Frame encode_rejoin(std::uint64_t incarnation, const KeyRing& keys);
 // Uses all fields but `replica`, `content` and `authenticator`.
@@ -60,6 +64,8 @@ struct PledgeMessage {
 
 [[nodiscard]] std::optional<FetchPartsMessage> decode_fetch_parts(ByteView frame,
                                                                   std::uint32_t replicas);
+// As a client gets it.
+[[nodiscard]] std::optional<FetchPartsMessage> decode_fetch_parts(ByteView frame);
 [[nodiscard]] std::optional<PartMessage> decode_part_message(ByteView frame);
 [[nodiscard]] std::optional<RejoinMessage> decode_rejoin(ByteView frame);
 [[nodiscard]] std::optional<PledgeMessage> decode_pledge(ByteView frame, std::uint32_t replicas);

@@ -2,8 +2,10 @@
 #include <cstdint>
 #include <cstdlib>
 
+#include "pbft/wire/body.hpp"
 #include "pbft/wire/decode.hpp"
 #include "pbft/wire/key_messages.hpp"
+#include "pbft/wire/recovery.hpp"
 #include "pbft/wire/view_change.hpp"
 
 namespace {
@@ -56,6 +58,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     for (const ByteView view_change : m->view_changes)
       require_within(view_change, frame);
     require_within(m->signature, frame);
+  }
+  if (const auto m = decode_part_message(frame)) require_within(m->part, frame);
+  if (const auto m = decode_fetch_parts(frame, replicas)) require_within(m->content, frame);
+  if (const auto m = decode_fetch_parts(frame)) require_within(m->authenticator, frame);
+  (void)decode_body_name(frame);
+  if (const auto leaf = decode_body_leaf(frame)) require_within(*leaf, frame);
+  if (const auto leaves = decode_body_root(frame, frame.size())) {
+    if (leaves->size() > body_leaves_max(frame.size())) std::abort();
   }
   return 0;
 }

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "pbft/wire/encode.hpp"
+#include "pbft/wire/recovery.hpp"
 #include "simulation/register_service.hpp"
 
 namespace prophecy::simulation {
@@ -10,6 +11,7 @@ namespace {
 
 constexpr std::uint64_t kAll = UINT64_MAX;
 constexpr int kFloodAtOnce = 8;
+constexpr std::size_t kBodiesMax = 20;
 
 }  // namespace
 
@@ -20,7 +22,8 @@ BadClient::BadClient(const Scenario& scenario, const Ingredient& ingredient,
       random_(scenario.seed, kPurposeIngredient + ingredient.number),
       scheduler_(scheduler),
       send_(std::move(send)),
-      session_(ingredient.number % 4) {}
+      session_(ingredient.number % 4),
+      served_(random_.next()) {}
 
 void BadClient::start() {
   scheduler_.at(ingredient_.from, [this] { act_and_go_on(); });
@@ -44,6 +47,10 @@ void BadClient::act() {
       return send_flood();
     case BadClientKind::garbage:
       return send_garbage();
+    case BadClientKind::missing_bodies:
+    case BadClientKind::withheld_bodies:
+    case BadClientKind::false_bodies:
+      return send_name_of_body();
     case BadClientKind::count_:
       return;
   }
@@ -125,6 +132,43 @@ void BadClient::send_garbage() {
   bytes[random_.below(bytes.size())] ^= static_cast<std::uint8_t>(random_.between(1, 255));
   bytes.resize(random_.chance(30) ? random_.below(bytes.size()) : bytes.size());
   send_to(kAll, std::make_shared<const Bytes>(std::move(bytes)));
+}
+
+void BadClient::send_name_of_body() {
+  Operation operation = *decode_operation(next_operation());
+  operation.padding = static_cast<std::uint16_t>(random_.between(1, kSimulatedPaddingMax));
+  auto body = std::make_shared<const Bytes>(encode(operation));
+  bodies_.emplace_back(std::move(body), random_.between(10, kSimulatedLeafBytes));
+  if (bodies_.size() > kBodiesMax) bodies_.erase(bodies_.begin());
+  pbft::BodyName name = bodies_.back().name();
+  if (ingredient_.bad_client == BadClientKind::false_bodies) {
+    const std::uint64_t other = random_.chance(50) ? random_.between(1, 5000) : name.size + 1;
+    // Or a leaf in place of the root.
+    if (random_.chance(30)) name.root = sha256(pbft::encode_part({}, encode(operation)));
+    name.size = random_.chance(20) ? pbft::kOperationBytesMax : other;
+  }
+  const auto replier = static_cast<NodeId>(random_.below(keys_.replicas()));
+  pbft::Frame frame = pbft::finish_request(pbft::begin_request(name, keys_.replicas()), session_,
+                                           ++timestamp_, false, replier, keys_);
+  if (random_.chance(50)) frame = pbft::sign_request(*frame, keys_);
+  send_to(random_.chance(50) ? kAll : random_.next(), frame);
+  if (random_.chance(30)) served_ = random_.next();
+}
+
+void BadClient::on_frame(ByteView frame) {
+  const auto asked = pbft::decode_fetch_parts(frame);
+  if (!asked || ingredient_.bad_client == BadClientKind::missing_bodies) return;
+  const bool withholds = ingredient_.bad_client == BadClientKind::withheld_bodies;
+  if (withholds && !contains(served_, asked->replica)) return;
+  for (const pbft::Digest& digest : asked->parts) {
+    if (withholds && random_.chance(20)) continue;
+    for (const pbft::BodyTree& body : bodies_) {
+      const auto part = body.part(digest);
+      if (!part) continue;
+      send_(keys_.self(), {asked->replica, 0, pbft::encode_part_message(*part, keys_)}, {});
+      break;
+    }
+  }
 }
 
 }  // namespace prophecy::simulation

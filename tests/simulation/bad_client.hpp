@@ -3,9 +3,11 @@
 #pragma once
 
 #include <functional>
+#include <vector>
 
 #include "pbft/auth/key_ring.hpp"
 #include "pbft/core/actions.hpp"
+#include "pbft/wire/body.hpp"
 #include "simulation/random.hpp"
 #include "simulation/scenario.hpp"
 #include "simulation/scheduler.hpp"
@@ -21,6 +23,9 @@ class BadClient {
             Scheduler& scheduler, Send send);
 
   void start();
+  // Somebody asks for parts of a body.
+  void on_frame(ByteView frame);
+  [[nodiscard]] NodeId id() const { return keys_.self(); }
 
  private:
   void act_and_go_on();
@@ -33,6 +38,7 @@ class BadClient {
   void send_jumping_timestamps();
   void send_flood();
   void send_garbage();
+  void send_name_of_body();
 
   const Ingredient ingredient_;
   const pbft::KeyRing& keys_;
@@ -43,6 +49,8 @@ class BadClient {
   std::uint64_t timestamp_ = 0;
   std::uint64_t operations_ = 0;
   pbft::Frame last_;  // request
+  std::vector<pbft::BodyTree> bodies_;
+  std::uint64_t served_ = 0;  // replicas that get bodies
 };
 
 }  // namespace prophecy::simulation

@@ -11,6 +11,8 @@ pbft::ClientSettings settings_of(const Scenario& scenario) {
   settings.session_count = scenario.sessions;
   settings.retransmit_after = milliseconds(60);
   settings.retransmit_after_max = milliseconds(400);
+  settings.inline_bytes_max = kSimulatedInlineBytes;
+  settings.body_leaf_bytes = kSimulatedLeafBytes;
   settings.linearizable_reads = scenario.linearizable_reads;
   return settings;
 }
@@ -48,6 +50,10 @@ void ClientHost::plan(const Ingredient& calls) {
     const bool large = random.chance(scenario_.percent_of(IngredientKind::large_results, time));
     const std::uint64_t size = random.below(2000);
     if (large) call.operation.result_size = static_cast<std::uint16_t>(size);
+    const bool by_digest =
+        random.chance(scenario_.percent_of(IngredientKind::large_operations, time));
+    const std::uint64_t padding = random.between(1, kSimulatedPaddingMax);
+    if (by_digest) call.operation.padding = static_cast<std::uint16_t>(padding);
     const bool read_only = random.chance(scenario_.read_only_percent);
     if (read_only && !call.operation.append) call.kind = pbft::CallKind::read_only;
     call.impatient = random.chance(scenario_.percent_of(IngredientKind::impatience, time));

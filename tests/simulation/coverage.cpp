@@ -54,6 +54,8 @@ void Coverage::add(const Coverage& other) {
   restarts += other.restarts;
   states_restored += other.states_restored;
   parts_fetched += other.parts_fetched;
+  bodies_fetched += other.bodies_fetched;
+  bodies_given_up += other.bodies_given_up;
   frames += other.frames;
   steps += other.steps;
   add_each(ingredients, other.ingredients);
@@ -68,7 +70,9 @@ std::string describe(const Coverage& coverage) {
       << coverage.views_entered << " views entered in " << coverage.runs_with_new_view << " runs, "
       << coverage.contents_fetched << " contents fetched, " << coverage.restarts << " restarts, "
       << coverage.states_restored << " states restored, " << coverage.parts_fetched
-      << " parts fetched, " << coverage.frames << " frames, " << coverage.steps << " steps\n";
+      << " parts fetched, " << coverage.bodies_fetched << " bodies fetched, "
+      << coverage.bodies_given_up << " given up, " << coverage.frames << " frames, "
+      << coverage.steps << " steps\n";
   write<IngredientKind>(out, "runs with", coverage.ingredients);
   write<BehaviourKind>(out, "replicas", coverage.behaviours);
   write<BadClientKind>(out, "clients", coverage.bad_clients);

@@ -21,6 +21,8 @@ struct Coverage {
   std::uint64_t restarts = 0;
   std::uint64_t states_restored = 0;
   std::uint64_t parts_fetched = 0;
+  std::uint64_t bodies_fetched = 0;  // of requests by digest, at each replica
+  std::uint64_t bodies_given_up = 0;
   std::uint64_t frames = 0;
   std::uint64_t steps = 0;
   // Runs in which it occurs.

@@ -20,6 +20,7 @@ std::string request_fields(const pbft::RequestMessage& m) {
   std::ostringstream out;
   out << "client " << m.client << " session " << m.session << " time " << m.timestamp
       << (m.read_only ? " read-only" : "");
+  if (m.body) out << " body " << brief(m.body->root) << " of " << m.body->size << " bytes";
   return out.str();
 }
 

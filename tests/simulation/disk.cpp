@@ -25,7 +25,11 @@ void Disk::crash(Random& random, bool power_loss) {
   for (; kept > 0; --kept)
     pending_lasts();
   pending_.clear();
-  const Parts parts = power_loss ? flushed_ : parts_->all();
+  Parts parts = power_loss ? flushed_ : parts_->all();
+  // What is pinned was on the disk when pin() returned.
+  for (const auto& [digest, part] : parts_->all()) {
+    if (parts_->is_pinned(digest)) parts.emplace(digest, part);
+  }
   parts_ = std::make_unique<pbft::MemoryPartStore>();
   for (const auto& [digest, part] : parts)
     ASSERT(parts_->keep(digest, part));

@@ -26,7 +26,8 @@ class Disk {
   void flush_parts() { flushed_ = parts_->all(); }
 
   // The process ends, or the power. Of what was handed in and does not last yet, the first so many
-  // writes are there afterwards; parts that were not flushed only if the machine goes on.
+  // writes are there afterwards; parts that were neither flushed nor pinned only if the machine
+  // goes on.
   void crash(Random& random, bool power_loss);
   void lose_everything();
 

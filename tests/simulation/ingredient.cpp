@@ -35,9 +35,10 @@ std::string interval(const Ingredient& ingredient) {
 
 std::string_view to_string(IngredientKind kind) {
   static constexpr std::array<std::string_view, kIngredientKinds> kNames = {
-      "calls",        "large results", "impatience",    "loss",    "repetition", "corruption",
-      "lateness",     "partition",     "crash",         "restart", "power loss", "lost disk",
-      "lost service", "wrong service", "read failures", "clock",   "misconduct", "bad client"};
+      "calls",         "large results", "large operations", "impatience",   "loss",
+      "repetition",    "corruption",    "lateness",         "partition",    "crash",
+      "restart",       "power loss",    "lost disk",        "lost service", "wrong service",
+      "read failures", "clock",         "misconduct",       "bad client"};
   return name_of(kNames, kind);
 }
 
@@ -66,7 +67,8 @@ std::string_view to_string(BehaviourKind kind) {
 
 std::string_view to_string(BadClientKind kind) {
   static constexpr std::array<std::string_view, kBadClientKinds> kNames = {
-      "selective MACs", "two operations", "jumping timestamps", "flooding", "garbage"};
+      "selective MACs", "two operations", "jumping timestamps", "flooding",
+      "garbage",        "missing bodies", "withheld bodies",    "false bodies"};
   return name_of(kNames, kind);
 }
 

@@ -12,10 +12,11 @@
 namespace prophecy::simulation {
 
 enum class IngredientKind : std::uint8_t {
-  calls,          // of a correct client, spread over an interval
-  large_results,  // a share of the calls has one that only one replica sends
-  impatience,     // a share of the calls has a short deadline, or is cancelled
-  loss,           // a share of the frames is lost
+  calls,             // of a correct client, spread over an interval
+  large_results,     // a share of the calls has one that only one replica sends
+  large_operations,  // a share of the calls has one that is ordered by digest
+  impatience,        // a share of the calls has a short deadline, or is cancelled
+  loss,              // a share of the frames is lost
   repetition,
   corruption,
   lateness,  // a share of the frames comes far behind later ones
@@ -70,6 +71,9 @@ enum class BadClientKind : std::uint8_t {
   jumping_timestamps,  // far ahead, and back
   flooding,            // requests sent again and again
   garbage,             // operations and frames that are none
+  missing_bodies,      // requests by digest whose bodies never come
+  withheld_bodies,     // or come to some replicas only, and in part
+  false_bodies,        // or are not what their names say
   count_,
 };
 constexpr std::size_t kBadClientKinds = static_cast<std::size_t>(BadClientKind::count_);

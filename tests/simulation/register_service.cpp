@@ -12,6 +12,10 @@ Bytes encode(const Operation& operation) {
   writer.integer(operation.key);
   writer.integer(operation.id);
   writer.integer(operation.result_size);
+  writer.integer(operation.padding);
+  // Long runs of equal bytes, so that a body has equal parts, too.
+  for (std::uint16_t i = 0; i < operation.padding; ++i)
+    writer.integer(static_cast<std::uint8_t>(i < operation.id % 400 ? 0 : operation.id));
   return bytes;
 }
 
@@ -23,6 +27,8 @@ std::optional<Operation> decode_operation(ByteView bytes) {
   operation.key = reader.integer<std::uint8_t>();
   operation.id = reader.integer<std::uint64_t>();
   operation.result_size = reader.integer<std::uint16_t>();
+  operation.padding = reader.integer<std::uint16_t>();
+  reader.raw(operation.padding);
   if (!reader.complete() || kind > 1) return std::nullopt;
   return operation;
 }

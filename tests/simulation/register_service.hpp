@@ -19,6 +19,7 @@ struct Operation {
   std::uint8_t key = 0;
   std::uint64_t id = 0;           // unique in a run
   std::uint16_t result_size = 0;  // padding of the result
+  std::uint16_t padding = 0;      // of the operation, which makes it large
 };
 
 struct RegisterState {

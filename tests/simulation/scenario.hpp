@@ -19,6 +19,11 @@
 
 namespace prophecy::simulation {
 
+// An operation without padding travels in its request, one with some mostly by digest.
+constexpr std::size_t kSimulatedInlineBytes = 64;
+constexpr std::size_t kSimulatedLeafBytes = 100;
+constexpr std::uint64_t kSimulatedPaddingMax = 600;
+
 struct Scenario {
   std::uint64_t seed = 0;
   Canary canary = Canary::none;

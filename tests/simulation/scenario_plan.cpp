@@ -10,8 +10,8 @@ namespace {
 // Bad clients go on for a while after the network has healed: correct ones have to be served beside
 // them.
 constexpr std::uint64_t kBadClientsLongerMs = 3000;
-// Of a batch at most, in the largest group.
-constexpr std::uint64_t kBatchBytes = 3000;
+// Of a batch at most, in the largest group, with the bodies that it names.
+constexpr std::uint64_t kBatchBytes = 3000 + 8 * (kSimulatedPaddingMax + 64);
 // A small one, so that results are forgotten.
 constexpr std::uint64_t kTightReplyCache = 8192;
 TimePoint at(std::uint64_t ms) {
@@ -285,6 +285,7 @@ void Planner::plan_load() {
   if (scenario_.replica.cached_reply_bytes_max != kTightReplyCache) {
     add_share(IngredientKind::large_results, random_.below(60));
   }
+  if (random_.chance(60)) add_share(IngredientKind::large_operations, random_.below(80));
   if (random_.chance(30)) add_share(IngredientKind::impatience, random_.below(30));
 }
 

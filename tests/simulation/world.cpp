@@ -137,6 +137,9 @@ void World::deliver(NodeId to, const pbft::Frame& frame) {
   } else if (to >= kFirstClientId && to - kFirstClientId < clients_.size()) {
     clients_[to - kFirstClientId]->on_frame(*frame);
   }
+  for (const auto& client : bad_clients_) {
+    if (client->id() == to) client->on_frame(*frame);
+  }
 }
 
 bool World::finished() const {
@@ -191,6 +194,8 @@ Coverage World::coverage() const {
     coverage.restarts += replica->restarts();
     coverage.states_restored += counters.states_restored;
     coverage.parts_fetched += counters.parts_fetched;
+    coverage.bodies_fetched += counters.bodies_fetched;
+    coverage.bodies_given_up += counters.bodies_given_up;
   }
   coverage.runs_with_new_view = coverage.views_entered > 0 ? 1 : 0;
   coverage.frames = network_.frames();

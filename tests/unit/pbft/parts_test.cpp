@@ -33,7 +33,7 @@ TEST_CASE("The log accounts for what it holds and reuses its places") {
   Log log(6, 4);
   CHECK(log.capacity() == 8);
   for (std::uint64_t sequence = 1; sequence <= 8; ++sequence) {
-    log.note_proposal(log.open(sequence), kA, 0, std::make_shared<const Bytes>(100));
+    log.note_proposal(log.open(sequence), kA, 0, std::make_shared<const Bytes>(100), {});
   }
   CHECK(log.bytes() == 800);
   CHECK(log.highest_proposed() == 8);
@@ -43,8 +43,8 @@ TEST_CASE("The log accounts for what it holds and reuses its places") {
   CHECK(log.find(3) == nullptr);
   CHECK(log.find(4) != nullptr);
   // What the view agrees on counts until it is stable, and no longer than the view.
-  log.set_pre_prepare(log.open(4), std::make_shared<const Bytes>(100));
-  log.set_pre_prepare(log.open(5), std::make_shared<const Bytes>(50));
+  log.set_pre_prepare(log.open(4), std::make_shared<const Bytes>(100), {});
+  log.set_pre_prepare(log.open(5), std::make_shared<const Bytes>(50), {});
   CHECK(log.view_bytes() == 150);
   log.note_stable(4);
   CHECK(log.view_bytes() == 50);
@@ -91,7 +91,7 @@ TEST_CASE("The queue lays requests out in batches, within its bounds") {
   const auto add = [&](std::uint64_t timestamp, NodeId client = kClient) {
     const Frame frame = request(timestamp, "op", false, 0, 0, client);
     const auto message = decode_request(*frame, kReplicas);
-    return queue.add(*message, *frame, sha256(message->content));
+    return queue.add(*message, *frame, sha256(message->content), nullptr);
   };
   CHECK(add(1));
   CHECK(add(2));

@@ -27,6 +27,7 @@ class MapPartStore final : public PartStore {
     kept += parts.emplace(digest, Bytes(part.begin(), part.end())).second ? 1 : 0;
     return true;
   }
+  void discard(const Digest& digest) override { parts.erase(digest); }
   [[nodiscard]] bool pin(const Digest& root) override { return reaches_all(root); }
   void unpin(const Digest& /*root*/) override {}
 

@@ -1,0 +1,357 @@
+// Requests that are ordered by digest: their bodies come apart from them, and nothing is said about
+// them before.
+#include <catch2/catch.hpp>
+
+#include "pbft/group.hpp"
+#include "pbft/wire/body.hpp"
+#include "pbft/wire/recovery.hpp"
+
+namespace prophecy::pbft::test {
+namespace {
+
+std::shared_ptr<const Bytes> bytes_of_size(std::size_t size) {
+  auto bytes = std::make_shared<Bytes>(size);
+  for (std::size_t i = 0; i < size; ++i)
+    (*bytes)[i] = static_cast<std::uint8_t>(i * i >> 8);
+  return bytes;
+}
+
+// Five leaves.
+const BodyTree& tree() {
+  static const BodyTree tree(bytes_of_size(450), 100);
+  return tree;
+}
+
+Frame by_digest(std::uint64_t timestamp, const BodyName& name, std::uint32_t session = 0) {
+  return finish_request(begin_request(name, kReplicas), session, timestamp, false, 0,
+                        ring(kClient));
+}
+
+Frame by_digest(std::uint64_t timestamp) {
+  return by_digest(timestamp, tree().name());
+}
+
+struct Asked {
+  NodeId of = 0;
+  std::vector<Digest> parts;
+};
+
+std::vector<Asked> asked_by(const Subject& subject) {
+  std::vector<Asked> all;
+  for (const Outgoing& outgoing : subject.actions.sends) {
+    if (peek_header(*outgoing.frame)->type != MessageType::fetch_parts) continue;
+    const auto message = is_client(outgoing.to) ? decode_fetch_parts(*outgoing.frame)
+                                                : decode_fetch_parts(*outgoing.frame, kReplicas);
+    REQUIRE(message.has_value());
+    all.push_back({outgoing.to, message->parts});
+  }
+  return all;
+}
+
+// Hands over what is asked for until nothing is. Frames of the last event are left in `actions`.
+void deliver(Subject& subject, const BodyTree& body = tree()) {
+  std::vector<Digest> wanted;
+  for (bool asks = true; asks;) {
+    for (const Asked& asked : asked_by(subject))
+      wanted.insert(wanted.end(), asked.parts.begin(), asked.parts.end());
+    asks = !wanted.empty();
+    if (!asks) return;
+    const auto part = body.part(wanted.back());
+    wanted.pop_back();
+    REQUIRE(part.has_value());
+    subject.feed(encode_part_message(*part, ring(kClient)));
+  }
+}
+
+Frame forwarded(NodeId from, const Frame& request) {
+  return encode_forward(*request, ring(from));
+}
+
+TEST_CASE("A tree names the bytes, and every part of it proves itself") {
+  const auto root = tree().part(tree().name().root);
+  REQUIRE(root.has_value());
+  CHECK(tree().name().size == 450);
+  CHECK(sha256(*root) == tree().name().root);
+  const auto leaves = decode_body_root(*root, 450);
+  REQUIRE(leaves.has_value());
+  CHECK(leaves->size() == 5);
+  Bytes all;
+  for (const Digest& leaf : *leaves) {
+    const auto part = tree().part(leaf);
+    REQUIRE(part.has_value());
+    CHECK(sha256(*part) == leaf);
+    const auto bytes = decode_body_leaf(*part);
+    REQUIRE(bytes.has_value());
+    all.insert(all.end(), bytes->begin(), bytes->end());
+  }
+  CHECK(all == *bytes_of_size(450));
+  CHECK_FALSE(tree().part(sha256(all)).has_value());
+}
+
+TEST_CASE("A body is divided into no more parts than its size allows") {
+  const BodyTree fine(bytes_of_size(100'000), 1);
+  const auto leaves = decode_body_root(*fine.part(fine.name().root), 100'000);
+  REQUIRE(leaves.has_value());
+  CHECK(leaves->size() <= body_leaves_max(100'000));
+  const std::vector<Digest> many(body_leaves_max(10) + 1);
+  CHECK_FALSE(decode_body_root(encode_part(many, {}), 10).has_value());
+  CHECK_FALSE(decode_body_root(encode_part({}, {}), 10).has_value());
+  CHECK_FALSE(decode_body_leaf(*fine.part(fine.name().root)).has_value());
+  CHECK_FALSE(decode_body_leaf(encode_part({}, {})).has_value());
+}
+
+TEST_CASE("A request by digest is a name, and nothing else") {
+  const Frame frame = by_digest(1);
+  const auto decoded = decode_request(*frame, kReplicas);
+  REQUIRE(decoded.has_value());
+  CHECK(decoded->body == tree().name());
+  CHECK_FALSE(decoded->read_only);
+  CHECK(operation_bytes(*decoded) == 450);
+  const std::size_t flags_at = kHeaderSize + 12;
+  SECTION("both flags") {
+    Bytes bytes = *frame;
+    bytes[flags_at] = 3;
+    CHECK_FALSE(decode_request(bytes, kReplicas).has_value());
+  }
+  SECTION("an operation that is no name") {
+    Bytes bytes = *test::request(1, "operation");
+    bytes[flags_at] = kRequestByDigest;
+    CHECK_FALSE(decode_request(bytes, kReplicas).has_value());
+  }
+  SECTION("no bytes, or too many") {
+    CHECK_FALSE(decode_request(*by_digest(1, {0, {}}), kReplicas).has_value());
+    CHECK_FALSE(decode_request(*by_digest(1, {kOperationBytesMax + 1, {}}), kReplicas).has_value());
+    CHECK(decode_request(*by_digest(1, {kOperationBytesMax, {}}), kReplicas).has_value());
+  }
+}
+
+TEST_CASE("A batch may not name more bytes than a replica would fetch for it") {
+  const BodyName huge{kOperationBytesMax, {}};
+  const Proposal one = pre_prepare(1, {by_digest(1, huge)});
+  CHECK(decode_pre_prepare(*one.frame, kReplicas).has_value());
+  const Proposal two = pre_prepare(1, {by_digest(1, huge), by_digest(1, huge, 1)});
+  CHECK_FALSE(decode_pre_prepare(*two.frame, kReplicas).has_value());
+}
+
+TEST_CASE("A backup prepares a batch once the bodies that it names are here") {
+  Subject backup(1);
+  const Proposal proposal = pre_prepare(1, {by_digest(1)});
+  backup.feed(proposal.frame);
+  CHECK(backup.sent(MessageType::prepare) == 0);
+  REQUIRE(asked_by(backup).size() == 1);
+  CHECK(asked_by(backup)[0].of == kClient);
+  CHECK(asked_by(backup)[0].parts == std::vector<Digest>{tree().name().root});
+  deliver(backup);
+  CHECK(backup.sent(MessageType::prepare) == kReplicas - 1);
+  CHECK(backup.replica.counters().bodies_fetched == 1);
+}
+
+TEST_CASE("A body that does not come from its client is asked of replicas, the primary first") {
+  Subject backup(1);
+  backup.feed(pre_prepare(1, {by_digest(1)}).frame);
+  std::vector<NodeId> order;
+  for (int i = 0; i < 4; ++i) {
+    backup.tick(seconds(4));
+    for (const Asked& asked : asked_by(backup))
+      order.push_back(asked.of);
+  }
+  CHECK(order == std::vector<NodeId>{0, 2, 3, kClient});
+}
+
+TEST_CASE("The operation that is executed is the body") {
+  Subject backup(1);
+  const Proposal proposal = pre_prepare(1, {request(1, "small"), by_digest(1, tree().name(), 1)});
+  backup.feed(proposal.frame);
+  deliver(backup);
+  backup.feed(prepare(2, 1, proposal.batch));
+  backup.feed(commit(0, 1, proposal.batch));
+  backup.feed(commit(2, 1, proposal.batch));
+  REQUIRE(backup.actions.executions.size() == 2);
+  CHECK(as_text(backup.actions.executions[0].operation) == "small");
+  const ByteView operation = backup.actions.executions[1].operation;
+  CHECK(Bytes(operation.begin(), operation.end()) == *bytes_of_size(450));
+}
+
+TEST_CASE("What others have decided is executed once its bodies are here") {
+  Subject backup(1);
+  const Proposal proposal = pre_prepare(1, {by_digest(1)});
+  backup.feed(encode_vote(MessageType::decision, 0, 1, proposal.batch, ring(2)));
+  backup.feed(encode_vote(MessageType::decision, 0, 1, proposal.batch, ring(3)));
+  backup.feed(proposal.frame);
+  CHECK(backup.actions.executions.empty());
+  deliver(backup);
+  CHECK(backup.actions.executions.size() == 1);
+}
+
+TEST_CASE("The primary proposes a body that it has, and that enough others have") {
+  Subject primary(0);
+  primary.feed(by_digest(1));
+  CHECK(primary.sent(MessageType::pre_prepare) == 0);
+  deliver(primary);
+  CHECK(primary.sent(MessageType::pre_prepare) == 0);
+  SECTION("2f+1 have it") {
+    primary.feed(forwarded(2, by_digest(1)));
+    CHECK(primary.sent(MessageType::pre_prepare) == 0);
+    primary.feed(forwarded(3, by_digest(1)));
+    CHECK(primary.sent(MessageType::pre_prepare) == kReplicas - 1);
+  }
+  SECTION("or not in time") {
+    primary.tick(ReplicaSettings{}.view_change_timeout / 4);
+    CHECK(primary.sent(MessageType::pre_prepare) == kReplicas - 1);
+  }
+}
+
+TEST_CASE("A backup tells the primary when it has a body") {
+  Subject backup(1);
+  backup.feed(by_digest(1));
+  CHECK(backup.sent(MessageType::forward) == 0);
+  deliver(backup);
+  REQUIRE(backup.sent(MessageType::forward) == 1);
+}
+
+TEST_CASE("Nobody is blamed for a request whose body does not come") {
+  Subject backup(1);
+  backup.feed(retransmitted(by_digest(1)));
+  const auto wait = [&] {
+    for (int i = 0; i < 20; ++i) {
+      backup.tick(milliseconds(100));
+      if (backup.replica.status().state != ReplicaState::normal) return;
+    }
+  };
+  SECTION("not here") {
+    wait();
+    CHECK(backup.replica.status().state == ReplicaState::normal);
+    backup.tick(seconds(10));
+    CHECK(backup.replica.counters().bodies_given_up == 1);
+    CHECK(backup.replica.status().bodies_missing == 0);
+  }
+  SECTION("here: then the primary is to order it") {
+    deliver(backup);
+    wait();
+    CHECK(backup.replica.status().state == ReplicaState::changing_view);
+  }
+}
+
+TEST_CASE("A body that is not what its name says is dropped") {
+  Subject primary(0);
+  const std::size_t parts_before = primary.parts.parts();
+  const std::uint64_t size = GENERATE(449, 451, 100);
+  primary.feed(by_digest(1, {size, tree().name().root}));
+  for (int i = 0; i < 20 && primary.replica.status().bodies_missing > 0; ++i) {
+    for (const Asked& asked : asked_by(primary)) {
+      for (const Digest& digest : asked.parts) {
+        primary.feed(encode_part_message(*tree().part(digest), ring(kClient)));
+      }
+    }
+  }
+  CHECK(primary.replica.status().bodies_missing == 0);
+  CHECK(primary.replica.counters().bodies_fetched == 0);
+  CHECK(primary.replica.counters().bodies_given_up == 1);
+  CHECK(primary.parts.parts() == parts_before);
+}
+
+TEST_CASE("A client cannot put its request out of the way with one that never comes") {
+  Subject primary(0);
+  primary.feed(by_digest(2, {1000, sha256(as_bytes("never"))}));
+  primary.feed(by_digest(1));
+  CHECK(primary.dropped(DropReason::stale_timestamp) == 1);
+  // A backup has the body, and would hold it against the primary.
+  primary.feed(forwarded(1, retransmitted(by_digest(1))));
+  deliver(primary);
+  primary.tick(ReplicaSettings{}.view_change_timeout / 4);
+  CHECK(primary.sent(MessageType::pre_prepare) == kReplicas - 1);
+}
+
+TEST_CASE("What a client announces is bounded, and one body always finds room") {
+  ReplicaSettings settings;
+  Subject primary(0, settings);
+  primary.feed(by_digest(1, {settings.queue_bytes_max, sha256(as_bytes("a"))}, 0));
+  CHECK(primary.replica.status().bodies_missing == 1);
+  primary.feed(by_digest(1, {1, sha256(as_bytes("b"))}, 1));
+  CHECK(primary.dropped(DropReason::queue_full) == 1);
+  CHECK(primary.replica.status().bodies_missing == 1);
+}
+
+TEST_CASE("What is prepared outlasts a crash with its bodies, and goes with its batch") {
+  ReplicaSettings settings;
+  settings.checkpoint_interval = 1;
+  settings.retained_batches = 0;
+  Subject backup(1, settings);
+  const Proposal proposal = pre_prepare(1, {by_digest(1)});
+  backup.feed(proposal.frame);
+  deliver(backup);
+  CHECK(backup.parts.is_pinned(tree().name().root));
+  SECTION("a crash") {
+    MemoryPartStore parts;
+    for (const auto& [digest, part] : backup.parts.all())
+      REQUIRE(parts.keep(digest, part));
+    ReplicaActions actions;
+    Replica again(settings, ring(1), parts, backup.inputs);
+    REQUIRE(again.start(backup.restarted(), backup.now, actions));
+    CHECK(parts.is_pinned(tree().name().root));
+    CHECK(again.status().bodies_missing == 0);
+  }
+  SECTION("a stable checkpoint") {
+    backup.feed(prepare(2, 1, proposal.batch));
+    backup.feed(commit(0, 1, proposal.batch));
+    backup.feed(commit(2, 1, proposal.batch));
+    backup.executed(backup.actions.executions.at(0).id, "done");
+    CHECK(backup.parts.holds(tree().name().root));
+    CheckpointMessage own;
+    for (const Outgoing& outgoing : backup.actions.sends) {
+      if (const auto claim = decode_checkpoint(*outgoing.frame)) own = *claim;
+    }
+    REQUIRE(own.sequence == 1);
+    const Digest order = own.order;
+    const Digest replies = own.replies;
+    const Digest service = own.service;
+    backup.feed(encode_checkpoint(1, order, replies, service, ring(0)));
+    backup.feed(encode_checkpoint(1, order, replies, service, ring(2)));
+    backup.tick(seconds(2));
+    CHECK(backup.replica.status().last_stable == 1);
+    CHECK_FALSE(backup.parts.holds(tree().name().root));
+  }
+}
+
+TEST_CASE("A client sends a large operation by digest to all, and hands out its parts") {
+  ClientSettings settings;
+  settings.inline_bytes_max = 100;
+  settings.body_leaf_bytes = 100;
+  Client client(settings, ring(kClient));
+  ClientActions actions;
+  const CallKind kind = GENERATE(CallKind::ordered, CallKind::read_only);
+  const TimePoint now{};
+  client.submit(*bytes_of_size(450), kind, now + seconds(1), now, actions);
+  REQUIRE(count_sent(actions.sends, MessageType::request) == kReplicas);
+  const auto request = decode_request(*actions.sends[0].frame, kReplicas);
+  REQUIRE((request && request->body));
+  CHECK(request->body == tree().name());
+  const std::vector<Digest> wanted{tree().name().root};
+  actions.clear();
+  SECTION("to a replica") {
+    client.on_frame(*encode_fetch_parts_of(kClient, 0, wanted, ring(2)), now, actions);
+    REQUIRE(actions.sends.size() == 1);
+    CHECK(actions.sends[0].to == 2);
+    const auto part = decode_part_message(*actions.sends[0].frame);
+    REQUIRE(part.has_value());
+    CHECK(sha256(part->part) == wanted[0]);
+  }
+  SECTION("that proves itself") {
+    Bytes frame = *encode_fetch_parts_of(kClient, 0, wanted, ring(2));
+    frame.back() ^= 1;
+    client.on_frame(frame, now, actions);
+    CHECK(actions.sends.empty());
+  }
+  SECTION("while the call is open, which ends as any other") {
+    client.on_frame(*reply(0, 1, "done"), now, actions);
+    client.on_frame(*reply(1, 1, "done"), now, actions);
+    REQUIRE(actions.completions.size() == 1);
+    CHECK(actions.completions[0].outcome == CallOutcome::agreed);
+    CHECK(actions.completions[0].fell_back == (kind == CallKind::read_only));
+    client.on_frame(*encode_fetch_parts_of(kClient, 0, wanted, ring(2)), now, actions);
+    CHECK(actions.sends.empty());
+  }
+}
+
+}  // namespace
+}  // namespace prophecy::pbft::test
