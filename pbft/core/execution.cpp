@@ -40,7 +40,7 @@ std::uint64_t ExecutionStage::start(const Pending& pending) {
 bool ExecutionStage::collect(Slot& slot) {
   collected_.clear();
   if (slot.bodies.empty()) return true;
-  if (!all_whole(slot.bodies) || collected_in_flight_ >= kCollectedBytesMax) return false;
+  if (!all_whole(slot.bodies)) return false;
   note_requests(slot);
   std::size_t body = 0;
   for (const BatchRequest& request : slot.requests) {
@@ -50,6 +50,7 @@ bool ExecutionStage::collect(Slot& slot) {
     const bool is_repeated = request.timestamp <= session.last_timestamp;
     auto& operation = collected_.emplace_back();
     if (is_repeated) continue;
+    if (collected_in_flight_ >= kCollectedBytesMax) return false;
     operation = bodies_.assemble(handle);
     if (operation == nullptr) return false;
   }

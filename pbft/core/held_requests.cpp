@@ -56,6 +56,7 @@ HeldRequests::Outcome HeldRequests::hold(const RequestMessage& request, ByteView
   HeldRequest fresh;
   fresh.timestamp = request.timestamp;
   fresh.digest = digest;
+  fresh.held_since = context_.now;
   fresh.is_signed = !request.signature.empty();
   if (forwarder) fresh.holders = std::uint64_t{1} << *forwarder;
   if (session.coming) {
@@ -104,6 +105,7 @@ void HeldRequests::settle(const Key& key, OfSession& session) {
 
 std::vector<HeldRequest*> HeldRequests::whole() {
   std::vector<HeldRequest*> found;
+  ordered_then_ = context_.progress.last_ordered;
   for (auto at = sessions_.begin(); at != sessions_.end();) {
     OfSession& session = at->second;
     settle(at->first, session);

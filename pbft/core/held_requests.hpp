@@ -28,6 +28,7 @@ struct HeldRequest {
   bool is_signed = false;
   BodyHandle body;
   std::uint64_t holders = 0;  // replicas that say that they have the body, one bit each
+  TimePoint held_since;
   // Since its body is here:
   std::optional<TimePoint> whole_since;
   std::optional<std::uint64_t> passed_on_in;  // the view in which its primary was told
@@ -51,7 +52,10 @@ class HeldRequests {
   // When the next one is given up.
   [[nodiscard]] TimePoint next_timer() const;
 
-  [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
+  // Something was ordered since it was last looked at.
+  [[nodiscard]] bool may_let_go() const {
+    return !sessions_.empty() && context_.progress.last_ordered != ordered_then_;
+  }
 
  private:
   struct OfSession {
@@ -71,6 +75,7 @@ class HeldRequests {
   std::map<Key, OfSession> sessions_;
   std::map<NodeId, std::uint64_t> bytes_of_client_;
   std::uint64_t bytes_ = 0;
+  std::uint64_t ordered_then_ = 0;
 };
 
 }  // namespace prophecy::pbft

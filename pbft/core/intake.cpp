@@ -137,7 +137,9 @@ void Intake::go_on_with(HeldRequest& held, ReplicaActions& out) {
   const auto request = decode_request(*held.frame, context_.quorum.replicas);
   ASSERT(request.has_value());
   if (!is_leading()) {
-    if (held.is_signed) patience_.note(*request, *held.frame, context_.now);
+    // The primary may take twice as long to get the body.
+    const Duration fetched_in = *held.whole_since - held.held_since;
+    if (held.is_signed) patience_.note(*request, *held.frame, context_.now + fetched_in);
     if (context_.state != ReplicaState::normal || held.passed_on_in == context_.view) return;
     held.passed_on_in = context_.view;
     return pass_on(*held.frame, out);

@@ -1,8 +1,10 @@
 #include "pbft/core/patience.hpp"
 
+#include <algorithm>
+
 namespace prophecy::pbft {
 
-void Patience::note(const RequestMessage& request, ByteView frame, TimePoint now) {
+void Patience::note(const RequestMessage& request, ByteView frame, TimePoint since) {
   const std::pair key(request.client, request.session);
   const auto known = by_session_.find(key);
   if (known != by_session_.end()) {
@@ -14,9 +16,12 @@ void Patience::note(const RequestMessage& request, ByteView frame, TimePoint now
   const bool fits = bytes_ + frame.size() <= bytes_max_ &&
                     (of_client == 0 || of_client + frame.size() <= bytes_max_ / 2);
   if (!fits) return;
-  entries_.push_back({request.client, request.session, request.timestamp, now,
-                      std::make_shared<const Bytes>(frame.begin(), frame.end())});
-  by_session_[key] = std::prev(entries_.end());
+  auto place = entries_.end();
+  while (place != entries_.begin() && std::prev(place)->since > since)
+    --place;
+  by_session_[key] =
+      entries_.insert(place, {request.client, request.session, request.timestamp, since,
+                              std::make_shared<const Bytes>(frame.begin(), frame.end())});
   of_client += frame.size();
   bytes_ += frame.size();
 }
@@ -48,7 +53,7 @@ std::vector<Frame> Patience::frames() {
 
 void Patience::restart(TimePoint now) {
   for (Entry& entry : entries_)
-    entry.since = now;
+    entry.since = std::max(entry.since, now);
 }
 
 void Patience::forget(Entries::iterator entry) {

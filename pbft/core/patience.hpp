@@ -24,7 +24,8 @@ class Patience {
 
   // A request that is authentic and newer than what its session has had ordered. Without room, or
   // when it is known, nothing happens.
-  void note(const RequestMessage& request, ByteView frame, TimePoint now);
+  // It waits from `since` on, which may be to come.
+  void note(const RequestMessage& request, ByteView frame, TimePoint since);
   // Forgets what has been ordered. Yields since when the oldest of the others has been waiting.
   [[nodiscard]] std::optional<TimePoint> waiting_since();
   // The others, oldest first.
@@ -47,7 +48,7 @@ class Patience {
 
   std::uint64_t bytes_max_;
   ClientTable& clients_;
-  Entries entries_;  // by age
+  Entries entries_;  // by `since`
   std::map<std::pair<NodeId, std::uint32_t>, Entries::iterator> by_session_;
   std::unordered_map<NodeId, std::uint64_t> bytes_of_client_;
   std::uint64_t bytes_ = 0;

@@ -272,6 +272,22 @@ TEST_CASE("What a client announces is bounded, and one body always finds room") 
   CHECK(primary.replica.status().bodies_missing == 1);
 }
 
+TEST_CASE("What is ordered leaves its place to others") {
+  ReplicaSettings settings;
+  settings.queue_bytes_max = kFrameBytesMax;
+  Subject backup(1, settings);
+  backup.feed(by_digest(1));
+  deliver(backup);
+  const Frame next = by_digest(1, {settings.queue_bytes_max / 2, sha256(as_bytes("next"))}, 1);
+  backup.feed(next);
+  CHECK(backup.dropped(DropReason::queue_full) == 1);
+  backup.order(1, {by_digest(1)});
+  REQUIRE(backup.actions.executions.size() == 1);
+  backup.feed(next);
+  CHECK(backup.dropped(DropReason::queue_full) == 1);
+  CHECK(backup.replica.status().bodies_missing == 1);
+}
+
 TEST_CASE("What is prepared outlasts a crash with its bodies, and goes with its batch") {
   ReplicaSettings settings;
   settings.checkpoint_interval = 1;
