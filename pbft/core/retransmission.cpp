@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t kFramesServedMax = 256;
 constexpr std::size_t kBytesServedMax = std::size_t{2} << 20;
 // So long after it was helped through its silence a peer is not helped through another one.
-constexpr Duration kCarryingPause = seconds(5);
+constexpr Duration kCarryingPause = seconds(2);
 
 }  // namespace
 
@@ -131,11 +131,9 @@ bool Retransmission::on_status(ByteView frame, TimePoint now, ReplicaActions& ou
 
 void Retransmission::learn(const StatusMessage& status) {
   Peer& peer = peers_[status.replica];
-  // An old message, late or repeated by somebody, must not be mixed with newer ones.
-  if (status.view < peer.view) return;
   peer.view = status.view;
-  peer.first_retained = std::max(peer.first_retained, status.first_retained);
-  peer.last_ordered = std::max(peer.last_ordered, status.last_ordered);
+  peer.first_retained = status.first_retained;
+  peer.last_ordered = status.last_ordered;
   std::uint64_t highest = status.last_ordered;
   for (std::size_t i = 0; i < status.slots.size(); ++i) {
     if (status.slots[i] != 0) highest = std::max(highest, status.settled + 1 + i);
@@ -144,7 +142,11 @@ void Retransmission::learn(const StatusMessage& status) {
   peer.highest_seen = highest;
 
   // A bound that was reached, or given up, is not asked for again for a while: it is work for all.
-  if (status.silent_until <= checkpoints_.stable_sequence()) {
+  // No replica that follows the protocol can need more than two windows; one that does not know its
+  // bound yet says more.
+  const std::uint64_t stable = checkpoints_.stable_sequence();
+  if (status.silent_until <= stable ||
+      status.silent_until > stable + 2 * context_.settings.window) {
     peer.silent_until = 0;
   } else if (status.silent_until != peer.carried_until &&
              (peer.carried_at == TimePoint::min() ||
@@ -153,6 +155,13 @@ void Retransmission::learn(const StatusMessage& status) {
     peer.carried_at = context_.now;
     peer.silent_until = status.silent_until;
   }
+}
+
+// But not when it was helped last.
+void Retransmission::forget(NodeId peer) {
+  Peer fresh;
+  fresh.carried_at = peers_[peer].carried_at;
+  peers_[peer] = fresh;
 }
 
 // Each replica sends its own votes only, so f+1 that no longer have a batch leave too few. One of
@@ -165,12 +174,9 @@ bool Retransmission::is_beyond_help() const {
 }
 
 std::uint64_t Retransmission::awaited_by_silent() const {
-  // No replica that follows the protocol can need more.
-  const std::uint64_t bound = checkpoints_.stable_sequence() + 2 * context_.settings.window;
   std::uint64_t awaited = 0;
-  for (const Peer& peer : peers_) {
-    if (peer.silent_until <= bound) awaited = std::max(awaited, peer.silent_until);
-  }
+  for (const Peer& peer : peers_)
+    awaited = std::max(awaited, peer.silent_until);
   return awaited;
 }
 

@@ -32,7 +32,7 @@ class Retransmission {
   // Up to it some peer that has lost its memory waits for a checkpoint before it votes again.
   [[nodiscard]] std::uint64_t awaited_by_silent() const;
   // The peer has lost its memory, and counts anew.
-  void forget(NodeId peer) { peers_[peer].counter = 0; }
+  void forget(NodeId peer);
 
  private:
   struct Peer {
