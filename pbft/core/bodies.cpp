@@ -149,7 +149,7 @@ void Bodies::on_leaf(Body& body, const Digest& digest, ByteView part, bool is_ke
 void Bodies::finish(Body& body) {
   if (body.bytes_here_ != body.name_.size) return break_off(body);
   if (parts_.keep(body.name_.root, body.root_)) body.kept_.push_back(body.name_.root);
-  if (parts_.pin(body.name_.root)) return settle(body, Body::State::whole);
+  if (parts_.pin_durably(body.name_.root)) return settle(body, Body::State::whole);
   // The disk is full, or something else that shared parts with it has just gone.
   const std::vector<Digest> kept = std::exchange(body.kept_, {});
   for (const Digest& digest : kept)

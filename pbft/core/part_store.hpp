@@ -35,6 +35,9 @@ class PartStore {
   // counted. False when a part below it is missing or no part, or when the tree is too high;
   // nothing is pinned then.
   [[nodiscard]] virtual bool pin(const Digest& root) = 0;
+  // Likewise, and what was kept since it was wanted outlasts a crash when this returns: before a
+  // vote depends on it. Waits for the disk.
+  [[nodiscard]] virtual bool pin_durably(const Digest& root) { return pin(root); }
   // Requires a pinned root. What no other pinned root leads to goes.
   virtual void unpin(const Digest& root) = 0;
 };

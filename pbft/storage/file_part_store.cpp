@@ -159,6 +159,30 @@ bool FilePartStore::pin(const Digest& root) {
       root, [this](const Digest& digest) { return children_of(digest); }, added);
 }
 
+// What is new below the root was pinned by nothing, so that no flush is writing it.
+bool FilePartStore::pin_durably(const Digest& root) {
+  std::vector<Digest> added;
+  if (!references_.pin(
+          root, [this](const Digest& digest) { return children_of(digest); }, added)) {
+    return false;
+  }
+  bool done = !sync_failed_;
+  for (const Digest& digest : added) {
+    const auto known = parts_.find(digest);
+    if (!done || known == parts_.end() || known->second.place != Place::memory) continue;
+    done = write(digest, *known->second.content);
+    if (!done) continue;
+    bytes_in_memory_ -= known->second.content->size();
+    known->second = Known{};
+    ++counters_.written;
+  }
+  if (done && settings_.sync == SyncPolicy::always) done = ::syncfs(folder_fd_.get()) == 0;
+  if (done) return true;
+  ++counters_.refused;
+  unpin(root);
+  return false;
+}
+
 void FilePartStore::unpin(const Digest& root) {
   for (const Digest& gone :
        references_.unpin(root, [this](const Digest& digest) { return children_of(digest); })) {

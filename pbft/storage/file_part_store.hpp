@@ -69,6 +69,7 @@ class FilePartStore final : public PartStore {
   [[nodiscard]] bool keep(const Digest& digest, ByteView part) override;
   void discard(const Digest& digest) override;
   [[nodiscard]] bool pin(const Digest& root) override;
+  [[nodiscard]] bool pin_durably(const Digest& root) override;
   void unpin(const Digest& root) override;
   // Removes what no pinned root leads to.
   void sweep();
