@@ -301,6 +301,19 @@ TEST_CASE("Parts lie there when the store is opened again, and are swept unless 
   CHECK(store->counters().removed == 3);
 }
 
+TEST_CASE("What a vote depends on lies on the disk when its root is pinned, without a flush") {
+  OnDisk store;
+  const Digest leaf = keep(*store, "leaf");
+  const Digest root = keep(*store, "root", {leaf});
+  keep(*store, "another, of which nobody knows what it is for");
+  REQUIRE(store->pin_durably(root));
+  CHECK(store.files() == 2);
+  store.reopen();
+  REQUIRE(store->pin_durably(root));
+  CHECK(payload_of(*store, leaf) == "leaf");
+  CHECK_FALSE(store->pin_durably(sha256(as_bytes("nothing"))));
+}
+
 TEST_CASE("A damaged file is no part, and can be kept again") {
   OnDisk store;
   const Digest leaf = keep(*store, "leaf");
