@@ -6,8 +6,11 @@
 #include <sys/resource.h>
 
 #include "base/assert.hpp"
+#include "pbft/core/key_exchange.hpp"
 #include "pbft/transport/client_transport.hpp"
 #include "pbft/transport/core_timer.hpp"
+#include "pbft/transport/system_entropy.hpp"
+#include "pbft/wire/frame_header.hpp"
 #include "pbft/wire/limits.hpp"
 
 namespace prophecy::tools {
@@ -15,6 +18,7 @@ namespace {
 
 constexpr Duration kConnectPatience = seconds(10);
 constexpr Duration kCallDeadline = seconds(10);
+constexpr Duration kKeyRefreshInterval = seconds(600);
 
 TimePoint now() {
   return std::chrono::steady_clock::now();
@@ -66,20 +70,32 @@ class PbftLoad::Connection {
       : load_(load),
         sessions_(settings.session_count),
         replicas_(group.replicas.size()),
+        told_(group.replicas.size()),
+        key_exchange_(keys,
+                      {.refresh_interval = kKeyRefreshInterval,
+                       .sessions = {settings.first_session, settings.session_count}},
+                      entropy_),
         client_(settings, keys),
         transport_(
             io, transport_settings(), group.addresses(),
-            {.on_frame = [this](NodeId, ByteView frame) { on_frame(frame); },
+            {.on_frame = [this](NodeId replica, ByteView frame) { on_frame(replica, frame); },
              .on_state = [this](NodeId replica, bool connected) { on_state(replica, connected); }}),
-        timer_(io, [this] {
-          client_.on_tick(now(), actions_);
-          settle();
-        }) {}
+        timer_(io,
+               [this] {
+                 client_.on_tick(now(), actions_);
+                 settle();
+               }),
+        key_timer_(io, [this] { on_key_timer(); }) {}
 
-  void start() { transport_.start(); }
+  void start() {
+    key_exchange_.start(now());
+    key_timer_.arm(key_exchange_.next_timer());
+    transport_.start();
+  }
   void stop() {
     stopped_ = true;
     timer_.stop();
+    key_timer_.stop();
     transport_.stop();
   }
   void begin() {
@@ -89,23 +105,49 @@ class PbftLoad::Connection {
   }
   [[nodiscard]] bool is_complete() const {
     for (NodeId replica = 0; replica < replicas_; ++replica) {
-      if (!transport_.connected(replica)) return false;
+      if (!transport_.connected(replica) || !told_[replica]) return false;
     }
     return true;
   }
   [[nodiscard]] std::uint64_t retransmissions() const { return client_.counters().retransmissions; }
 
  private:
-  void on_frame(ByteView frame) {
-    client_.on_frame(frame, now(), actions_);
+  void on_frame(NodeId replica, ByteView frame) {
+    const auto header = pbft::peek_header(frame);
+    if (header && pbft::is_key_message(header->type)) {
+      on_key_frame(replica, frame);
+    } else {
+      client_.on_frame(frame, now(), actions_);
+    }
     settle();
   }
 
-  void on_state(NodeId replica, bool connected) {
-    if (!connected) return;
+  void on_key_frame(NodeId replica, ByteView frame) {
+    pbft::KeyExchange::Step step = key_exchange_.on_link_frame(replica, frame, now());
+    if (step.answer) transport_.send(replica, std::move(step.answer));
+    key_timer_.arm(key_exchange_.next_timer());
+    if (!step.authentic) return;
     client_.on_connected(replica, actions_);
     settle();
+    told_[replica] = true;
     load_.on_connected();
+  }
+
+  void on_key_timer() {
+    std::vector<pbft::Outgoing> asks;
+    key_exchange_.on_tick(now(), asks);
+    for (pbft::Outgoing& ask : asks)
+      transport_.send(ask.to, std::move(ask.frame));
+    key_timer_.arm(key_exchange_.next_timer());
+  }
+
+  void on_state(NodeId replica, bool connected) {
+    if (connected) {
+      transport_.send(replica, key_exchange_.on_connected(replica, now()));
+    } else {
+      key_exchange_.on_disconnected(replica);
+    }
+    key_timer_.arm(key_exchange_.next_timer());
   }
 
   void call() {
@@ -138,27 +180,32 @@ class PbftLoad::Connection {
   PbftLoad& load_;
   std::uint32_t sessions_;
   std::size_t replicas_;
+  std::vector<bool> told_;  // by replica: it knows our key, and we its
+  pbft::SystemEntropy entropy_;
+  pbft::KeyExchange key_exchange_;
   pbft::Client client_;
   pbft::ClientTransport transport_;
   pbft::CoreTimer timer_;
+  pbft::CoreTimer key_timer_;
   pbft::ClientActions actions_;
   std::unordered_map<pbft::CallId, TimePoint> begun_;
   bool stopped_ = false;
 };
 
 PbftLoad::PbftLoad(boost::asio::io_context& io, const PbftLoadSettings& settings,
-                   const pbft::GroupFile& group, const pbft::KeyRing& keys, Callbacks callbacks)
+                   const pbft::GroupFile& group, std::span<const pbft::KeyRing> keys,
+                   Callbacks callbacks)
     : settings_(settings),
       callbacks_(std::move(callbacks)),
       operation_(make_operation(settings)),
       timer_(io) {
   ASSERT(settings.connections > 0 && settings.connections <= settings.clients);
-  ASSERT(settings.clients <= pbft::kSessionsMax);
+  ASSERT(settings.clients <= pbft::kSessionsMax && keys.size() == settings.connections);
   std::uint32_t first = 0;
   for (std::uint32_t i = 0; i < settings.connections; ++i) {
     const std::uint32_t end = settings.clients * (i + 1) / settings.connections;
     connections_.push_back(std::make_unique<Connection>(
-        *this, io, client_settings(settings, group.faults, first, end - first), group, keys));
+        *this, io, client_settings(settings, group.faults, first, end - first), group, keys[i]));
     first = end;
   }
 }

@@ -9,6 +9,7 @@
 
 #include <functional>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include <boost/asio/io_context.hpp>
@@ -52,10 +53,10 @@ class PbftLoad {
     std::function<void(const Error&)> on_failed;
   };
 
-  // Requires clients >= connections >= 1, and kSessionsMax clients at most. `keys` must outlive
-  // the load.
+  // Requires clients >= connections >= 1, and kSessionsMax clients at most; of `keys` one ring for
+  // each connection, which makes session keys of its own. They must outlive the load.
   PbftLoad(boost::asio::io_context& io, const PbftLoadSettings& settings,
-           const pbft::GroupFile& group, const pbft::KeyRing& keys, Callbacks callbacks);
+           const pbft::GroupFile& group, std::span<const pbft::KeyRing> keys, Callbacks callbacks);
   ~PbftLoad();
 
   void start();

@@ -69,11 +69,15 @@ void print(const Json& event) {
 int run(const Options& options) {
   const auto group = pbft::load_group_file(options.group_file);
   if (!group) return complain(group.error(), 2);
-  const auto keys = pbft::load_key_ring(*group, options.client_id, options.key_file);
-  if (!keys) return complain(keys.error(), 2);
   PbftLoadSettings settings = options.load;
   if (settings.connections > settings.clients) {
     return complain({ErrorKind::invalid, "--connections: more than there are clients"}, 2);
+  }
+  std::vector<pbft::KeyRing> keys;
+  for (std::uint32_t i = 0; i < settings.connections; ++i) {
+    auto ring = pbft::load_key_ring(*group, options.client_id, options.key_file);
+    if (!ring) return complain(ring.error(), 2);
+    keys.push_back(std::move(*ring));
   }
   settings.kind = options.read_only ? pbft::CallKind::read_only : pbft::CallKind::ordered;
   settings.warm_up = duration_of(options.warm_up_seconds);
@@ -83,7 +87,7 @@ int run(const Options& options) {
           .count());
   boost::asio::io_context io(1);  // this thread only
   int status = 1;
-  PbftLoad load(io, settings, *group, *keys,
+  PbftLoad load(io, settings, *group, keys,
                 {.on_measuring =
                      [] {
                        print({{"event", "measuring"}});

@@ -1,7 +1,10 @@
 #include "pbft/replica/replica_node.hpp"
 
+#include <algorithm>
+
 #include <nlohmann/json.hpp>
 
+#include "base/assert.hpp"
 #include "pbft/replica/replica_metrics.hpp"
 #include "pbft/replica/replica_status.hpp"
 #include "pbft/services/http_service.hpp"
@@ -286,7 +289,24 @@ void ReplicaNode::on_finished_state(const Executor::FinishedState& finished) {
   core_.on_restored(restore.restored.has_value(), now(), actions_);
 }
 
+// What only a MAC could prove, and has none because there was no key yet, would look like a
+// forgery.
+bool ReplicaNode::is_worth_sending(const Outgoing& outgoing) const {
+  const auto header = peek_header(*outgoing.frame);
+  if (!header || is_signed(header->type)) return true;
+  const auto replicas = static_cast<std::uint32_t>(identity_.group.replicas.size());
+  if (!is_replica(outgoing.to, replicas)) {
+    return identity_.keys.has_key(outgoing.to, outgoing.session);
+  }
+  // The authenticator is the end of all other messages between replicas.
+  const std::size_t behind = (replicas - outgoing.to) * kTagSize;
+  ASSERT(outgoing.frame->size() > behind);
+  const ByteView tag = ByteView(*outgoing.frame).last(behind).first(kTagSize);
+  return std::any_of(tag.begin(), tag.end(), [](std::uint8_t byte) { return byte != 0; });
+}
+
 void ReplicaNode::send(Outgoing& outgoing) {
+  if (!is_worth_sending(outgoing)) return;
   if (is_replica(outgoing.to, static_cast<std::uint32_t>(identity_.group.replicas.size()))) {
     transport_.send_to_replica(outgoing.to, std::move(outgoing.frame));
   } else {

@@ -79,6 +79,7 @@ class ReplicaNode final : private ReplicaTransport::Handler {
   void on_origin_returned();
   [[nodiscard]] bool take_finished();
   void on_finished_state(const Executor::FinishedState& finished);
+  [[nodiscard]] bool is_worth_sending(const Outgoing& outgoing) const;
   void send(Outgoing& outgoing);
   void watch_state();
   [[nodiscard]] ReplicaParts parts() const;

@@ -41,6 +41,13 @@ enum class MessageType : std::uint8_t {
          type == MessageType::key_refusal;
 }
 
+// Proven by a signature, or by what lies in it, to whoever gets it.
+[[nodiscard]] constexpr bool is_signed(MessageType type) {
+  return type == MessageType::checkpoint || type == MessageType::view_change ||
+         type == MessageType::new_view || type == MessageType::rejoin ||
+         type == MessageType::part || type == MessageType::forward;
+}
+
 struct FrameHeader {
   MessageType type = MessageType::request;
   NodeId sender = 0;
