@@ -34,7 +34,6 @@ Duration ViewChanger::patience_length() const {
 }
 
 bool ViewChanger::is_held_up() const {
-  if (context_.is_busy) return true;
   const std::uint64_t settled = agreement_.settled();
   return settled >= agreement_.high_water_mark() ||
          (settled >= log_.highest_proposed() &&
@@ -53,7 +52,7 @@ void ViewChanger::arm(TimePoint now) {
   // What was proposed has to be settled in time, too. Those that have executed it in an older view
   // wait for no request any more, while others may need their votes in a new one. For that, a
   // primary gives itself up as well.
-  const std::uint64_t settled = agreement_.agreed();
+  const std::uint64_t settled = agreement_.settled();
   // Nor does anybody wait for the batches that carry a peer to the checkpoint that it needs.
   // Seldom: a peer may tell this replica that it waits, and not the primary.
   const bool carrying = context_.awaited_by_silent > checkpoints_.stable_sequence() &&
