@@ -57,15 +57,6 @@ std::uint64_t Agreement::settled() const {
   return settled_;
 }
 
-std::uint64_t Agreement::agreed() const {
-  std::uint64_t agreed = settled();
-  for (const Slot* slot = log_.find(agreed + 1);
-       slot != nullptr && slot->phase == SlotPhase::committed; slot = log_.find(agreed + 1)) {
-    ++agreed;
-  }
-  return agreed;
-}
-
 bool Agreement::may_propose(bool full) const {
   const Progress& progress = context_.progress;
   const ReplicaSettings& settings = context_.settings;

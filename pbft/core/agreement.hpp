@@ -44,8 +44,6 @@ class Agreement {
   void resume(const Remembered& remembered, ReplicaActions& out);
   // Up to it everything is ordered, and agreed on in the current view or stable.
   [[nodiscard]] std::uint64_t settled() const;
-  // Likewise, or committed: what is left to do is this replica's own.
-  [[nodiscard]] std::uint64_t agreed() const;
   // The highest sequence number that is taken up now.
   [[nodiscard]] std::uint64_t high_water_mark() const;
 

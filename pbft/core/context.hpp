@@ -44,9 +44,6 @@ struct Context {
   std::uint64_t reads_from = 0;
   // Up to it the current view has settled on batches when it began; no others are proposed there.
   std::uint64_t chosen_until = 0;
-  // The next batch is committed, and this replica cannot execute it yet: its service is busy with
-  // a write, or is being asked for its state. No primary is to blame for what waits meanwhile.
-  bool is_busy = false;
   // A peer that has lost its memory waits for a stable checkpoint there before it votes again.
   std::uint64_t awaited_by_silent = 0;
 

@@ -342,8 +342,6 @@ void Replica::Machine::pump(Proposals proposals, TimePoint now, ReplicaActions& 
     if (proposals == Proposals::now) propose(out);
   }
   if (context.takes_part()) bodies.advance(out);
-  const Slot* next = log.find(context.progress.last_ordered + 1);
-  context.is_busy = next != nullptr && next->phase == SlotPhase::committed;
   context.awaited_by_silent = retransmission.awaited_by_silent();
   view_changer.arm(now);
   retransmission.arm(now);
