@@ -344,10 +344,7 @@ bool Agreement::on_vote(MessageType type, ByteView frame, ReplicaActions& out) {
       (prepare && slot.phase >= SlotPhase::prepared)) {
     return false;
   }
-  if (!context_.keys.verify_authenticator(vote->replica, sha256(vote->content),
-                                          vote->authenticator)) {
-    return refuse(context_.mac_failure(vote->replica));
-  }
+  if (!context_.is_authentic(vote->replica, vote->content, vote->authenticator)) return false;
   VoteSet& votes = prepare ? slot.prepares : slot.commits;
   switch (votes.record(vote->replica, vote->batch)) {
     case VoteSet::Outcome::added:
@@ -370,17 +367,12 @@ bool Agreement::on_decision(ByteView frame, ReplicaActions& out) {
   };
   const auto decision = decode_vote(frame, MessageType::decision, context_.quorum.replicas);
   if (!decision) return refuse(DropReason::malformed);
-  if (!is_replica(decision->replica, context_.quorum.replicas) ||
-      decision->replica == context_.self) {
-    return refuse(DropReason::unknown_sender);
-  }
+  if (!context_.is_peer(decision->replica)) return false;
   const std::uint64_t sequence = decision->sequence;
   if (sequence <= settled()) return false;  // not needed any more
   if (!log_.reaches(sequence)) return refuse(DropReason::outside_water_marks);
-  if (!context_.keys.verify_authenticator(decision->replica, sha256(decision->content),
-                                          decision->authenticator)) {
-    return refuse(context_.mac_failure(decision->replica));
-  }
+  if (!context_.is_authentic(decision->replica, decision->content, decision->authenticator))
+    return false;
   Slot& slot = log_.open(sequence);
   if (slot.decisions.record(decision->replica, decision->batch) == VoteSet::Outcome::conflicting) {
     context_.drop(DropReason::conflicting);

@@ -68,6 +68,18 @@ struct Context {
     return keys.has_key(from, session) ? DropReason::bad_mac : DropReason::no_session_key;
   }
 
+  // Two filters of most messages between replicas; each counts what it refuses.
+  [[nodiscard]] bool is_peer(NodeId from) {
+    const bool peer = is_replica(from, quorum.replicas) && from != self;
+    if (!peer) drop(DropReason::unknown_sender);
+    return peer;
+  }
+  [[nodiscard]] bool is_authentic(NodeId from, ByteView content, ByteView authenticator) {
+    const bool authentic = keys.verify_authenticator(from, sha256(content), authenticator);
+    if (!authentic) drop(mac_failure(from));
+    return authentic;
+  }
+
   void drop(DropReason reason) {
     ++counters.dropped[static_cast<std::size_t>(reason)];
     last_drop = reason;

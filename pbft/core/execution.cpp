@@ -328,9 +328,8 @@ void ExecutionStage::begin_restore(const CheckpointClaim& claim) {
   if (state_ == State::running || state_ == State::draining) state_ = State::quiescing;
 }
 
-bool ExecutionStage::on_restored(bool done, ReplicaActions& out) {
+bool ExecutionStage::on_restored(bool done) {
   ASSERT(state_ == State::restoring);
-  (void)out;
   const CheckpointClaim claim = *to_restore_;
   to_restore_.reset();
   state_ = State::running;

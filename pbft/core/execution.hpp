@@ -59,7 +59,7 @@ class ExecutionStage {
   // Goes back, or on, to a checkpoint whose parts are here, as soon as nothing is under way.
   void begin_restore(const CheckpointClaim& claim);
   // The service has the state; false: it could not be had, and is asked for again later.
-  bool on_restored(bool done, ReplicaActions& out);
+  bool on_restored(bool done);
 
   [[nodiscard]] State state() const { return state_; }
   // Null when there is none.

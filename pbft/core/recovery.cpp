@@ -136,7 +136,6 @@ void Recovery::advance(bool beyond_help, ReplicaActions& out) {
   if (fetch_.state() != StateFetch::State::complete) return;
   const CheckpointClaim whole = fetch_.target();
   fetch_.stop();
-  // An older one than this replica has by now is of use only for what went wrong there.
   if (!snapshots_.add(whole)) {
     not_before_ = context_.now + kPauseAtFirst;
     return;
@@ -144,10 +143,10 @@ void Recovery::advance(bool beyond_help, ReplicaActions& out) {
   execution_.begin_restore(whole);
 }
 
-void Recovery::on_restored(bool done, ReplicaActions& out) {
+void Recovery::on_restored(bool done) {
   const bool repaired = std::exchange(diverged_, false);
   const bool own = std::exchange(restoring_own_, false);
-  if (execution_.on_restored(done, out)) {
+  if (execution_.on_restored(done)) {
     replaced_ = true;
     thoroughly_ = false;
     service_back_ = false;
@@ -223,14 +222,9 @@ bool Recovery::on_fetch_parts(ByteView frame, ReplicaActions& out) {
   };
   const auto message = decode_fetch_parts(frame, context_.quorum.replicas);
   if (!message) return refuse(DropReason::malformed);
-  if (!is_replica(message->replica, context_.quorum.replicas) ||
-      message->replica == context_.self) {
-    return refuse(DropReason::unknown_sender);
-  }
-  if (!context_.keys.verify_authenticator(message->replica, sha256(message->content),
-                                          message->authenticator)) {
-    return refuse(context_.mac_failure(message->replica));
-  }
+  if (!context_.is_peer(message->replica)) return false;
+  if (!context_.is_authentic(message->replica, message->content, message->authenticator))
+    return false;
   snapshots_.touch(message->sequence, context_.now);
   Peer& peer = peers_[message->replica];
   if (context_.now - peer.since >= kServingTime) peer = {0, context_.now};

@@ -39,7 +39,7 @@ class Recovery {
   void on_part(const Digest& digest, ByteView part, ReplicaActions& out) {
     fetch_.on_part(digest, part, out);
   }
-  void on_restored(bool done, ReplicaActions& out);
+  void on_restored(bool done);
   void on_parts_flushed(bool done, ReplicaActions& out);
   // The service can be relied on again once it has been restored.
   void on_service_back() { service_back_ = true; }

@@ -44,10 +44,7 @@ bool Rejoin::on_rejoin(ByteView frame, ReplicaActions& out) {
   };
   const auto message = decode_rejoin(frame);
   if (!message) return refuse(DropReason::malformed);
-  if (!is_replica(message->replica, context_.quorum.replicas) ||
-      message->replica == context_.self) {
-    return refuse(DropReason::unknown_sender);
-  }
+  if (!context_.is_peer(message->replica)) return false;
   if (!context_.keys.verify_signature(message->replica, sha256(message->content),
                                       message->signature)) {
     return refuse(DropReason::bad_signature);
@@ -63,6 +60,7 @@ bool Rejoin::on_rejoin(ByteView frame, ReplicaActions& out) {
     known = {message->incarnation, context_.view};
     context_.journal.rebirth(message->replica, known, out);
     view_changer_.forget(message->replica);
+    retransmission_.forget(message->replica);
     // Who has forgotten what it proposed can propose nothing for a while.
     if (message->replica == context_.primary() && context_.journal.has_promised()) {
       view_changer_.give_up(ViewChangeCause::primary_rejoins, out);
@@ -92,14 +90,9 @@ bool Rejoin::on_pledge(ByteView frame, ReplicaActions& out) {
   };
   const auto message = decode_pledge(frame, context_.quorum.replicas);
   if (!message) return refuse(DropReason::malformed);
-  if (!is_replica(message->replica, context_.quorum.replicas) ||
-      message->replica == context_.self) {
-    return refuse(DropReason::unknown_sender);
-  }
-  if (!context_.keys.verify_authenticator(message->replica, sha256(message->content),
-                                          message->authenticator)) {
-    return refuse(context_.mac_failure(message->replica));
-  }
+  if (!context_.is_peer(message->replica)) return false;
+  if (!context_.is_authentic(message->replica, message->content, message->authenticator))
+    return false;
   if (!is_asking() || message->to != context_.self) return true;  // answered before
   // If it was fresh after this replica's loss, what it has said since does not change that.
   auto& known = pledges_[message->replica];

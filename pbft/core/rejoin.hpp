@@ -26,6 +26,7 @@
 
 #include "pbft/core/checkpoints.hpp"
 #include "pbft/core/context.hpp"
+#include "pbft/core/retransmission.hpp"
 #include "pbft/core/view_changer.hpp"
 #include "pbft/wire/recovery.hpp"
 
@@ -33,10 +34,12 @@ namespace prophecy::pbft {
 
 class Rejoin {
  public:
-  Rejoin(Context& context, const Checkpoints& checkpoints, ViewChanger& view_changer)
+  Rejoin(Context& context, const Checkpoints& checkpoints, ViewChanger& view_changer,
+         Retransmission& retransmission)
       : context_(context),
         checkpoints_(checkpoints),
         view_changer_(view_changer),
+        retransmission_(retransmission),
         pledges_(context.quorum.replicas),
         reborn_at_(context.quorum.replicas) {}
 
@@ -71,6 +74,7 @@ class Rejoin {
   Context& context_;
   const Checkpoints& checkpoints_;
   ViewChanger& view_changer_;
+  Retransmission& retransmission_;
   std::vector<std::optional<Pledge>> pledges_;
   std::vector<std::optional<TimePoint>> reborn_at_;  // by peer
   TimePoint next_tick_ = TimePoint::max();

@@ -47,7 +47,7 @@ class Replica::Machine {
         view_changer(context, log, checkpoints, agreement, patience),
         standings(context),
         retransmission(context, log, checkpoints, agreement, view_changer, standings),
-        rejoin(context, checkpoints, view_changer),
+        rejoin(context, checkpoints, view_changer, retransmission),
         recovery(context, log, checkpoints, execution, snapshots, parts) {
     context.rebirths.resize(quorum.replicas);
   }
@@ -62,7 +62,6 @@ class Replica::Machine {
   bool on_checkpoint(ByteView frame);
   void on_part(ByteView frame, ReplicaActions& out);
   bool on_hello(ByteView frame);
-  bool on_rejoin(ByteView frame, ReplicaActions& out);
   void propose(ReplicaActions& out);
   enum class Proposals : std::uint8_t { now, later };
   void pump(Proposals proposals, TimePoint now, ReplicaActions& out);
@@ -207,7 +206,7 @@ bool Replica::Machine::dispatch(ByteView frame, TimePoint now, ReplicaActions& o
       on_part(frame, out);
       return false;
     case MessageType::rejoin:
-      return on_rejoin(frame, out);
+      return rejoin.on_rejoin(frame, out);
     case MessageType::pledge:
       return rejoin.on_pledge(frame, out);
     case MessageType::key_ask:
@@ -273,15 +272,6 @@ void Replica::Machine::on_part(ByteView frame, ReplicaActions& out) {
   }
   const Digest digest = sha256(message->part);
   if (!bodies.on_part(digest, message->part)) recovery.on_part(digest, message->part, out);
-}
-
-bool Replica::Machine::on_rejoin(ByteView frame, ReplicaActions& out) {
-  const std::vector<Rebirth> known = context.rebirths;
-  const bool authentic = rejoin.on_rejoin(frame, out);
-  for (NodeId peer = 0; peer < known.size(); ++peer) {
-    if (context.rebirths[peer] != known[peer]) retransmission.forget(peer);
-  }
-  return authentic;
 }
 
 bool Replica::Machine::on_hello(ByteView frame) {
@@ -424,7 +414,7 @@ void Replica::on_snapshot(const Digest& service, TimePoint now, ReplicaActions& 
 
 void Replica::on_restored(bool done, TimePoint now, ReplicaActions& out) {
   machine_->context.now = now;
-  machine_->recovery.on_restored(done, out);
+  machine_->recovery.on_restored(done);
   machine_->pump(Machine::Proposals::now, now, out);
 }
 

@@ -98,15 +98,8 @@ bool Retransmission::on_status(ByteView frame, TimePoint now, ReplicaActions& ou
     context_.drop(DropReason::malformed);
     return false;
   }
-  if (!is_replica(status->replica, context_.quorum.replicas) || status->replica == context_.self) {
-    context_.drop(DropReason::unknown_sender);
-    return false;
-  }
-  if (!context_.keys.verify_authenticator(status->replica, sha256(status->content),
-                                          status->authenticator)) {
-    context_.drop(context_.mac_failure(status->replica));
-    return false;
-  }
+  if (!context_.is_peer(status->replica)) return false;
+  if (!context_.is_authentic(status->replica, status->content, status->authenticator)) return false;
   Peer& peer = peers_[status->replica];
   // Late, or repeated by somebody: it would be served in place of a newer one. But a peer that has
   // gone too far with its counter, and has nothing greater to say, is not to be deaf for ever.
@@ -131,7 +124,6 @@ bool Retransmission::on_status(ByteView frame, TimePoint now, ReplicaActions& ou
 
 void Retransmission::learn(const StatusMessage& status) {
   Peer& peer = peers_[status.replica];
-  peer.view = status.view;
   peer.first_retained = status.first_retained;
   peer.last_ordered = status.last_ordered;
   std::uint64_t highest = status.last_ordered;

@@ -41,7 +41,6 @@ class Retransmission {
     std::uint64_t silent_until = 0;
     std::uint64_t carried_until = 0;  // the last such bound that this replica helped to reach
     TimePoint carried_at = TimePoint::min();
-    std::uint64_t view = 0;
     std::uint64_t first_retained = 1;
     std::uint64_t last_ordered = 0;
     std::uint64_t highest_seen = 0;  // of which it has anything

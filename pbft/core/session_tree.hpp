@@ -65,8 +65,7 @@ class SessionTree {
 [[nodiscard]] std::optional<OrderRoot> read_order_root(const PartStore& parts, const Digest& order);
 
 // Replaces the table by what the trees say. `replies` may be zero: then no reply is known. False,
-// and an empty table, when a part is missing or is none of a session table. Requires clients of the
-// group's to be those that `knows` admits.
+// and an empty table, when a part is missing or is none of a session table.
 [[nodiscard]] bool load_sessions(const PartStore& parts, const SessionTree::Roots& roots,
                                  ClientTable& clients);
 

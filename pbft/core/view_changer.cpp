@@ -197,11 +197,7 @@ bool ViewChanger::on_view_change(ByteView frame, TimePoint now, ReplicaActions& 
     context_.drop(DropReason::malformed);
     return false;
   }
-  if (!is_replica(message->replica, context_.quorum.replicas) ||
-      message->replica == context_.self) {
-    context_.drop(DropReason::unknown_sender);
-    return false;
-  }
+  if (!context_.is_peer(message->replica)) return false;
   Asked& asked = asked_[message->replica];
   if (message->view <= asked.view || message->view < context_.view) {
     context_.drop(message->view == asked.view ? DropReason::duplicate : DropReason::wrong_view);

@@ -6,7 +6,7 @@
 
 namespace prophecy::pbft {
 
-class NullService final : public Service {
+class NullService : public Service {
  public:
   explicit NullService(std::size_t answer_bytes = 0) : answer_(answer_bytes, std::uint8_t{'x'}) {}
 
@@ -17,11 +17,11 @@ class NullService final : public Service {
     ++counters_.executed;
     done(ExecutionStatus::done, answer_);
   }
-  void snapshot(PartStore& parts, SnapshotDone done) override {
+  void snapshot(PartStore& parts, SnapshotDone done) final {
     ++counters_.snapshots;
     snapshot_no_state(parts, done);
   }
-  void restore(const PartStore& /*parts*/, const Digest& root, RestoreDone done) override {
+  void restore(const PartStore& /*parts*/, const Digest& root, RestoreDone done) final {
     ++counters_.restores;
     restore_no_state(root, done);
   }

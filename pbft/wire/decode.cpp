@@ -20,11 +20,6 @@ std::uint64_t read_progress(Reader& reader) {
   return sequence;
 }
 
-// What was read so far.
-ByteView consumed(ByteView frame, const Reader& reader) {
-  return frame.first(frame.size() - reader.remaining());
-}
-
 }  // namespace
 
 std::optional<RequestMessage> decode_request(ByteView frame, std::uint32_t replicas) {

@@ -18,16 +18,6 @@ void overwrite(Bytes& bytes, std::size_t at, T value) {
   }
 }
 
-Frame share(Bytes&& bytes) {
-  return std::make_shared<const Bytes>(std::move(bytes));
-}
-
-// Everything so far is the content.
-Frame authenticate(Bytes&& bytes, const KeyRing& keys) {
-  keys.append_authenticator(sha256(bytes), bytes);
-  return share(std::move(bytes));
-}
-
 // Where the fields of a request stand behind the frame header.
 constexpr std::size_t kSessionAt = kHeaderSize;
 constexpr std::size_t kTimestampAt = kSessionAt + 4;
@@ -186,8 +176,7 @@ Frame encode_checkpoint(std::uint64_t sequence, const Digest& order, const Diges
   writer.raw(order);
   writer.raw(replies);
   writer.raw(service);
-  writer.raw(keys.sign(sha256(bytes)));
-  return share(std::move(bytes));
+  return sign(std::move(bytes), keys);
 }
 
 Frame encode_status(const StatusMessage& status, const KeyRing& keys) {

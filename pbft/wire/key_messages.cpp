@@ -8,10 +8,6 @@
 namespace prophecy::pbft {
 namespace {
 
-Frame share(Bytes&& bytes) {
-  return std::make_shared<const Bytes>(std::move(bytes));
-}
-
 Frame encode_nonce(MessageType type, NodeId to, const Nonce& nonce, const KeyRing& keys) {
   Bytes bytes;
   Writer writer(bytes);
@@ -87,7 +83,7 @@ std::optional<KeyTellMessage> decode_key_tell(ByteView frame) {
   message.announcement.sessions.count = reader.integer<std::uint32_t>();
   reader.fixed(message.announcement.key.bytes);
   message.refresh_milliseconds = reader.integer<std::uint32_t>();
-  message.content = frame.first(frame.size() - reader.remaining());
+  message.content = consumed(frame, reader);
   message.signature = reader.raw(kSignatureSize);
   if (!reader.complete() || !is_within_bounds(message)) return std::nullopt;
   return message;

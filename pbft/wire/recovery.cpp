@@ -10,15 +10,6 @@
 namespace prophecy::pbft {
 namespace {
 
-Frame share(Bytes&& bytes) {
-  return std::make_shared<const Bytes>(std::move(bytes));
-}
-
-Frame authenticate(Bytes&& bytes, const KeyRing& keys) {
-  keys.append_authenticator(sha256(bytes), bytes);
-  return share(std::move(bytes));
-}
-
 Bytes fetch_parts_content(std::uint64_t sequence, std::span<const Digest> parts,
                           const KeyRing& keys) {
   ASSERT(!parts.empty() && parts.size() <= kPartsAskedMax);
@@ -44,7 +35,7 @@ std::optional<FetchPartsMessage> decode_fetch_parts_with(ByteView frame, std::si
   message.parts.resize(count);
   for (Digest& part : message.parts)
     reader.fixed(part);
-  message.content = frame.first(frame.size() - reader.remaining());
+  message.content = consumed(frame, reader);
   message.authenticator = reader.raw(tags * kTagSize);
   if (!reader.complete()) return std::nullopt;
   return message;
@@ -78,8 +69,7 @@ Frame encode_rejoin(std::uint64_t incarnation, const KeyRing& keys) {
   Writer writer(bytes);
   write_header(writer, MessageType::rejoin, keys.self());
   writer.integer(incarnation);
-  writer.raw(keys.sign(sha256(bytes)));
-  return share(std::move(bytes));
+  return sign(std::move(bytes), keys);
 }
 
 Frame encode_pledge(const PledgeMessage& message, const KeyRing& keys) {
@@ -116,7 +106,7 @@ std::optional<RejoinMessage> decode_rejoin(ByteView frame) {
   RejoinMessage message;
   message.replica = read_header(reader, MessageType::rejoin);
   message.incarnation = reader.integer<std::uint64_t>();
-  message.content = frame.first(frame.size() - reader.remaining());
+  message.content = consumed(frame, reader);
   message.signature = reader.raw(kSignatureSize);
   if (!reader.complete()) return std::nullopt;
   return message;
@@ -132,7 +122,7 @@ std::optional<PledgeMessage> decode_pledge(ByteView frame, std::uint32_t replica
   message.fresh = fresh == 1;
   message.view = reader.integer<std::uint64_t>();
   message.checkpoint = reader.integer<std::uint64_t>();
-  message.content = frame.first(frame.size() - reader.remaining());
+  message.content = consumed(frame, reader);
   message.authenticator = reader.raw(replicas * kTagSize);
   if (!reader.complete() || fresh > 1 || message.checkpoint > kSequenceMax ||
       message.view > kViewMax)

@@ -52,12 +52,6 @@ std::vector<ByteView> read_frames(Reader& reader, std::uint32_t count_max) {
   return frames;
 }
 
-Frame sign(Bytes&& bytes, const KeyRing& keys) {
-  const Signature signature = keys.sign(sha256(bytes));
-  bytes.insert(bytes.end(), signature.begin(), signature.end());
-  return std::make_shared<const Bytes>(std::move(bytes));
-}
-
 // In order, behind the stable checkpoint, no further than any correct replica's log reaches, and
 // of views before the one that is asked for.
 bool are_plausible(const ViewChangeMessage& message, const std::vector<BatchRecord>& records,
@@ -112,7 +106,7 @@ std::optional<ViewChangeMessage> decode_view_change(ByteView frame, std::uint32_
   message.certificate = read_frames(reader, replicas);
   message.prepared = read_records(reader, kWindowMax);
   message.pre_prepared = read_records(reader, kWindowMax * kProposalsPerNumber);
-  message.content = frame.first(frame.size() - reader.remaining());
+  message.content = consumed(frame, reader);
   message.signature = reader.raw(kSignatureSize);
   if (!reader.complete() || message.view == 0 || message.view > kViewMax ||
       message.stable > kSequenceMax || message.certificate.empty() != (message.stable == 0)) {
@@ -131,7 +125,7 @@ std::optional<NewViewMessage> decode_new_view(ByteView frame, std::uint32_t repl
   message.primary = read_header(reader, MessageType::new_view);
   message.view = reader.integer<std::uint64_t>();
   message.view_changes = read_frames(reader, replicas);
-  message.content = frame.first(frame.size() - reader.remaining());
+  message.content = consumed(frame, reader);
   message.signature = reader.raw(kSignatureSize);
   if (!reader.complete() || message.view == 0 || message.view > kViewMax) return std::nullopt;
   return message;

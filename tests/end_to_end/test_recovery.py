@@ -3,13 +3,13 @@ is lost, and everybody comes back."""
 
 import hashlib
 import shutil
-import threading
 import time
 
 from harness import Deployment
 from harness.http_client import curl
 from harness.processes import HarnessError, wait_until
 from harness.programs import run_program
+from harness.writers import Writers
 
 CONTENT = {"/index.html": "the page\n", "/static/a.txt": "a" * 100_000}
 
@@ -23,49 +23,36 @@ def deployed(**options):
     return Deployment(content=CONTENT, agent_changes=changes_of, **options)
 
 
-class Writers:
-    """Clients that write files of their own and over them again, and count what they are told."""
+class RewritingClients(Writers):
+    """They write files of their own and over them again, and count what they are told."""
 
     def __init__(self, deployment, count=3):
-        self.deployment = deployment
         self.acknowledged = {}  # path: content
         self.uncertain = set()  # paths of writes that were not answered, or with an error
         self.wrong = []
         self.total = 0
-        self._stopping = threading.Event()
-        self._threads = [threading.Thread(target=self._write, args=(number,), daemon=True)
-                         for number in range(count)]
-        for thread in self._threads:
-            thread.start()
+        super().__init__(deployment, count)
 
-    def _write(self, writer):
-        number = 0
-        while not self._stopping.is_set():
-            path, content = f"/writer-{writer}-{number % 40}", f"content {writer}.{number} " * 20
-            number += 1
-            try:
-                answer = curl(self.deployment.url + path, "-X", "PUT", "--data-binary", content)
-            except HarnessError:
-                self.uncertain.add(path)
-                continue
-            expected = 204 if path in self.acknowledged else 201
-            if answer.status == expected:
-                self.acknowledged[path] = content.encode()
-                self.total += 1
-                self.uncertain.discard(path)
-            elif answer.status >= 500 or path in self.uncertain:
-                self.uncertain.add(path)
-            else:
-                self.wrong.append((path, answer.status))
+    def write(self, writer, number):
+        path, content = f"/writer-{writer}-{number % 40}", f"content {writer}.{number} " * 20
+        try:
+            answer = curl(self.deployment.url + path, "-X", "PUT", "--data-binary", content)
+        except HarnessError:
+            self.uncertain.add(path)
+            return
+        expected = 204 if path in self.acknowledged else 201
+        if answer.status == expected:
+            self.acknowledged[path] = content.encode()
+            self.total += 1
+            self.uncertain.discard(path)
+        elif answer.status >= 500 or path in self.uncertain:
+            self.uncertain.add(path)
+        else:
+            self.wrong.append((path, answer.status))
 
     def wait_for(self, more, what):
         before = self.total
         wait_until(lambda: self.total >= before + more, 40, f"{more} more writes {what}")
-
-    def stop(self):
-        self._stopping.set()
-        for thread in self._threads:
-            thread.join(40)
 
 
 def check(deployment, writers):
@@ -107,7 +94,7 @@ def wait_for_member(agent, timeout_s=60):
 
 def test_every_replica_is_killed_in_turn():
     with deployed() as deployment:
-        writers = Writers(deployment)
+        writers = RewritingClients(deployment)
         writers.wait_for(20, "at first")
         for agent in deployment.agents:
             agent.kill()
@@ -121,7 +108,7 @@ def test_every_replica_is_killed_in_turn():
 
 def test_the_whole_group_is_killed():
     with deployed() as deployment:
-        writers = Writers(deployment)
+        writers = RewritingClients(deployment)
         writers.wait_for(60, "at first")
         for agent in deployment.agents:
             agent.kill()
@@ -130,7 +117,7 @@ def test_the_whole_group_is_killed():
             agent.start()
         for agent in deployment.agents:
             wait_for_member(agent)
-        again = Writers(deployment, count=0)
+        again = RewritingClients(deployment, count=0)
         again.acknowledged, again.uncertain = writers.acknowledged, writers.uncertain
         assert curl(deployment.url + "/after", "-X", "PUT", "--data-binary", "x").status == 201
         again.wrong = writers.wrong
@@ -139,7 +126,7 @@ def test_the_whole_group_is_killed():
 
 def test_a_replica_whose_disk_was_wiped_rejoins():
     with deployed() as deployment:
-        writers = Writers(deployment)
+        writers = RewritingClients(deployment)
         writers.wait_for(40, "at first")
         agent = deployment.agents[2]
         agent.kill()
@@ -159,7 +146,7 @@ def test_a_replica_whose_disk_was_wiped_rejoins():
 
 def test_a_damaged_store_is_set_aside():
     with deployed() as deployment:
-        writers = Writers(deployment)
+        writers = RewritingClients(deployment)
         writers.wait_for(40, "at first")
         agent = deployment.agents[1]
         agent.kill()
@@ -174,7 +161,7 @@ def test_a_damaged_store_is_set_aside():
 
 def test_an_origin_whose_folder_was_wiped_is_repaired():
     with deployed() as deployment:
-        writers = Writers(deployment)
+        writers = RewritingClients(deployment)
         writers.wait_for(40, "at first")
         origin = deployment.origins[1]
         origin.kill()
@@ -192,7 +179,7 @@ def test_an_origin_whose_folder_was_wiped_is_repaired():
 
 def test_a_folder_that_is_emptied_behind_a_running_origin_is_repaired():
     with deployed() as deployment:
-        writers = Writers(deployment)
+        writers = RewritingClients(deployment)
         writers.wait_for(40, "at first")
         shutil.rmtree(deployment.origins[2].htdocs / "static")
         wait_until(lambda: deployment.origins[2].read("/static/a.txt") == b"a" * 100_000, 40,

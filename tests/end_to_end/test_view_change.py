@@ -2,12 +2,12 @@
 
 import os
 import signal
-import threading
 import time
 
 from harness import Deployment
 from harness.http_client import curl
 from harness.processes import wait_until
+from harness.writers import Writers
 
 # The design's figure for service to resume, and as much again for a machine under load.
 RESUMES_WITHIN_S = 2.0
@@ -17,37 +17,24 @@ def put(deployment, path, content):
     return curl(deployment.url + path, "-X", "PUT", "--data-binary", content)
 
 
-class Writers:
-    """Clients that write files of their own, one after the other, and keep what they were told."""
+class WritingClients(Writers):
+    """They write files of their own, one after the other, and keep what they were told."""
 
     def __init__(self, deployment, count=4):
-        self.deployment = deployment
         self.written = {}  # path: content
         self.failed = []
         self.longest_gap_s = 0.0
-        self._stopping = threading.Event()
-        self._threads = [threading.Thread(target=self._write, args=(number,), daemon=True)
-                         for number in range(count)]
-        for thread in self._threads:
-            thread.start()
+        super().__init__(deployment, count)
 
-    def _write(self, writer):
-        number = 0
-        while not self._stopping.is_set():
-            path, content = f"/writer-{writer}-{number}", f"content {writer}.{number}"
-            started = time.monotonic()
-            answer = put(self.deployment, path, content)
-            self.longest_gap_s = max(self.longest_gap_s, time.monotonic() - started)
-            if answer.status == 201:
-                self.written[path] = content.encode()
-            else:
-                self.failed.append((path, answer.status, answer.field("prophecy-reason")))
-            number += 1
-
-    def stop(self):
-        self._stopping.set()
-        for thread in self._threads:
-            thread.join(30)
+    def write(self, writer, number):
+        path, content = f"/writer-{writer}-{number}", f"content {writer}.{number}"
+        started = time.monotonic()
+        answer = put(self.deployment, path, content)
+        self.longest_gap_s = max(self.longest_gap_s, time.monotonic() - started)
+        if answer.status == 201:
+            self.written[path] = content.encode()
+        else:
+            self.failed.append((path, answer.status, answer.field("prophecy-reason")))
 
 
 def status_of(agent):
@@ -65,7 +52,7 @@ def check_writes(deployment, writers, origins):
 
 def test_killed_primary_under_load():
     with Deployment() as deployment:
-        writers = Writers(deployment)
+        writers = WritingClients(deployment)
         wait_until(lambda: len(writers.written) > 10, 20, "the first writes")
         deployment.agents[0].kill()
         before = len(writers.written)
