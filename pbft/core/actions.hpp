@@ -28,6 +28,7 @@ struct Execution {
   std::uint64_t id = 0;    // increasing
   Sigma sigma = 0;         // 0 for a read outside the order (PBFT's read-only optimisation)
   bool read_only = false;  // outside the order
+  bool tentative = false;  // ordered only if nothing comes in between
   // The operation is a view into the storage, which stays unchanged for as long as it is held.
   std::shared_ptr<const Bytes> storage;
   ByteView operation;

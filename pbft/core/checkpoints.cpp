@@ -26,19 +26,43 @@ std::vector<Checkpoints::SignedClaim> Checkpoints::equal_to(const CheckpointClai
   return equal;
 }
 
+bool Checkpoints::is_vouched_for(NodeId replica, const CheckpointClaim& claim) const {
+  const std::vector<SignedClaim> equal = equal_to(claim);
+  const auto others = std::count_if(equal.begin(), equal.end(), [&](const SignedClaim& other) {
+    return other.replica != replica;
+  });
+  return others >= static_cast<std::ptrdiff_t>(quorum_.weak);
+}
+
+bool Checkpoints::wants(NodeId replica, const CheckpointClaim& claim) const {
+  const SignedClaim* known = find(claims_[replica], claim.sequence);
+  return known == nullptr || (known->claim.order != claim.order && is_vouched_for(replica, claim));
+}
+
+// Of too many the lowest goes, which later ones serve as well: but not for what may be made up.
+bool Checkpoints::keep(SignedClaim claim, bool is_vouched_for) {
+  auto& claims = claims_[claim.replica];
+  std::erase_if(claims, [&](const SignedClaim& other) {
+    return other.claim.sequence == claim.claim.sequence;
+  });
+  const auto place = std::find_if(claims.begin(), claims.end(), [&](const SignedClaim& other) {
+    return other.claim.sequence > claim.claim.sequence;
+  });
+  const bool is_lowest = place == claims.begin();
+  if (claims.size() == kClaimsKept && is_lowest && !is_vouched_for) return false;
+  claims.insert(place, std::move(claim));
+  if (claims.size() > kClaimsKept) claims.erase(is_lowest ? claims.end() - 1 : claims.begin());
+  return true;
+}
+
 Checkpoints::Outcome Checkpoints::record(NodeId replica, const CheckpointClaim& claim,
                                          Frame frame) {
   if (claim.sequence < stable_sequence_ || claim.sequence == 0) return Outcome::old;
-  auto& claims = claims_[replica];
-  if (const SignedClaim* known = find(claims, claim.sequence)) {
-    return known->claim == claim ? Outcome::duplicate : Outcome::conflicting;
-  }
-  const auto place = std::find_if(claims.begin(), claims.end(), [&](const SignedClaim& c) {
-    return c.claim.sequence > claim.sequence;
-  });
-  if (claims.size() == kClaimsKept && place == claims.begin()) return Outcome::old;
-  claims.insert(place, {replica, claim, std::move(frame)});
-  if (claims.size() > kClaimsKept) claims.erase(claims.begin());
+  const SignedClaim* known = find(claims_[replica], claim.sequence);
+  if (known != nullptr && known->claim == claim) return Outcome::duplicate;
+  if (!wants(replica, claim)) return Outcome::conflicting;
+  const bool vouched_for = is_vouched_for(replica, claim);
+  if (!keep({replica, claim, std::move(frame)}, vouched_for)) return Outcome::old;
 
   if (claim.sequence == stable_sequence_) {
     stable_.reset();

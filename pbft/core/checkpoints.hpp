@@ -66,10 +66,10 @@ class Checkpoints {
   [[nodiscard]] bool wants_evidence() const;
   // Those that claim one of the stable checkpoint's certified roots, one bit each.
   [[nodiscard]] std::uint64_t holders() const;
-  // True when this replica's frame says nothing new.
-  [[nodiscard]] bool knows(NodeId replica, std::uint64_t sequence) const {
-    return find(claims_[replica], sequence) != nullptr;
-  }
+  // False when this replica's frame says nothing new. What it said first is what counts, but that
+  // it may also vouch for what f+1 others say: whoever claims one thing here and another thing
+  // there is faulty, and yet a part of certificates that correct replicas have.
+  [[nodiscard]] bool wants(NodeId replica, const CheckpointClaim& claim) const;
   // Null when this replica has made no claim there.
   [[nodiscard]] const CheckpointClaim* own_at(std::uint64_t sequence) const;
   // True when the own claim at the stable sequence number exists and has another order.
@@ -89,6 +89,9 @@ class Checkpoints {
 
   [[nodiscard]] static const SignedClaim* find(const std::vector<SignedClaim>& claims,
                                                std::uint64_t sequence);
+  bool keep(SignedClaim claim, bool is_vouched_for);
+  // f+1 others state this order there.
+  [[nodiscard]] bool is_vouched_for(NodeId replica, const CheckpointClaim& claim) const;
   // All that state this order at this sequence number.
   [[nodiscard]] std::vector<SignedClaim> equal_to(const CheckpointClaim& claim) const;
   // About the stable checkpoint, in the certificate or after it.

@@ -21,7 +21,7 @@ namespace prophecy::pbft {
 using CallId = std::uint64_t;
 
 enum class CallKind : std::uint8_t {
-  ordered,    // agreed order; f+1 equal replies
+  ordered,    // agreed order; f+1 equal replies, or 2f+1 tentative ones of one view
   read_only,  // PBFT's read optimisation; 2f+1 equal replies, else repeated as ordered
 };
 

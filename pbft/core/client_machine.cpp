@@ -20,7 +20,7 @@ Client::Machine::Machine(const ClientSettings& settings, const KeyRing& keys,
       served_(quorum.replicas) {
   sessions_.reserve(settings_.session_count);
   for (std::uint32_t index = 0; index < settings_.session_count; ++index) {
-    sessions_.emplace_back(quorum.replicas).timestamp = settings_.first_timestamp - 1;
+    sessions_.emplace_back(quorum).timestamp = settings_.first_timestamp - 1;
     free_.push_back(index);
   }
 }

@@ -48,10 +48,11 @@ class Client::Machine {
     std::uint64_t timestamp = 0;  // 0: none
     Sigma sigma = 0;
     Digest digest{};
-    std::uint64_t refuted = 0;  // replicas already told of, one bit each
+    std::optional<std::uint64_t> view;  // in which a correct replica had prepared it
+    std::uint64_t refuted = 0;          // replicas already told of, one bit each
   };
   struct Session {
-    explicit Session(std::uint32_t replicas) : tally(replicas) {}
+    explicit Session(const QuorumRule& rule) : tally(rule) {}
     std::uint64_t timestamp = 0;
     // Of the call in flight; 0: the session is free.
     CallId call = 0;
@@ -78,8 +79,9 @@ class Client::Machine {
   void evaluate(Session& session, std::uint32_t index, TimePoint now, ClientActions& out);
   void agree(Session& session, std::uint32_t index, const ReplyTally::Reply& reply, Bytes result,
              TimePoint now, ClientActions& out);
-  void refute(Settled& settled, NodeId replica, Sigma sigma, const Digest& digest,
-              ClientActions& out);
+  // Requires that the vote is done.
+  void compare(Settled& settled, NodeId replica, const ReplyTally::Reply& reply,
+               ClientActions& out);
   void on_late_reply(Session& session, const ReplyMessage& reply, ClientActions& out);
   void fail(Session& session, std::uint32_t index, CallOutcome outcome, TimePoint now,
             ClientActions& out);

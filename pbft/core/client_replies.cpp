@@ -100,11 +100,17 @@ void Client::Machine::agree(Session& session, std::uint32_t index, const ReplyTa
   // Votes on a read outside the order accuse nobody: each is of the state that its replica was in,
   // no reply says which one that was, and a correct replica may be some writes behind the quorum.
   if (session.kind == CallKind::ordered) {
-    session.settled = {session.call, session.timestamp, reply.sigma, reply.digest, 0};
+    session.settled = {session.call,
+                       session.timestamp,
+                       reply.sigma,
+                       reply.digest,
+                       session.tally.view_of(reply),
+                       0};
     const auto& replies = session.tally.replies();
     for (NodeId replica = 0; replica < replies.size(); ++replica) {
-      if (replies[replica].vote != ReplyTally::Vote::done) continue;
-      refute(session.settled, replica, replies[replica].sigma, replies[replica].digest, out);
+      if (replies[replica].vote == ReplyTally::Vote::done) {
+        compare(session.settled, replica, replies[replica], out);
+      }
     }
   }
   const Sigma sigma = session.kind == CallKind::ordered ? reply.sigma : 0;
@@ -113,13 +119,17 @@ void Client::Machine::agree(Session& session, std::uint32_t index, const ReplyTa
   free_session(session, index, now, out);
 }
 
-void Client::Machine::refute(Settled& settled, NodeId replica, Sigma sigma, const Digest& digest,
-                             ClientActions& out) {
+// Nobody is accused of a tentative reply to what was not agreed on afterwards. But within one view
+// nothing else can have been prepared.
+void Client::Machine::compare(Settled& settled, NodeId replica, const ReplyTally::Reply& reply,
+                              ClientActions& out) {
   const std::uint64_t bit = std::uint64_t{1} << replica;
-  if ((sigma == settled.sigma && digest == settled.digest) || (settled.refuted & bit) != 0) return;
+  const bool is_alike = reply.sigma == settled.sigma && reply.digest == settled.digest;
+  const bool may_differ = reply.tentative && settled.view != reply.view;
+  if (is_alike || may_differ || (settled.refuted & bit) != 0) return;
   settled.refuted |= bit;
   ++counters_.refuted;
-  out.refuted.push_back({settled.call, replica, settled.digest, digest});
+  out.refuted.push_back({settled.call, replica, settled.digest, reply.digest});
 }
 
 void Client::Machine::on_late_reply(Session& session, const ReplyMessage& reply,
@@ -136,7 +146,12 @@ void Client::Machine::on_late_reply(Session& session, const ReplyMessage& reply,
   if (!keys_.verify(reply.replica, sha256(reply.content), reply.tag)) {
     return drop(keys_.has_key(reply.replica) ? DropReason::bad_mac : DropReason::no_session_key);
   }
-  refute(settled, reply.replica, reply.sigma, reply.result_digest, out);
+  ReplyTally::Reply late;
+  late.tentative = reply.tentative;
+  late.view = reply.view;
+  late.digest = reply.result_digest;
+  late.sigma = reply.sigma;
+  compare(settled, reply.replica, late, out);
 }
 
 // A primary is believed to have changed when f+1 replicas say so: one of them is correct.

@@ -63,10 +63,12 @@ struct ReplicaCounters {
   std::uint64_t frames_received = 0;
   std::uint64_t batches_proposed = 0;
   std::uint64_t batches_executed = 0;
-  std::uint64_t requests_executed = 0;   // ordered
-  std::uint64_t requests_repeated = 0;   // ordered again by mistake, not executed again
-  std::uint64_t requests_forwarded = 0;  // to the primary
-  std::uint64_t reads_executed = 0;      // outside the order
+  std::uint64_t batches_executed_ahead = 0;  // before they were committed; tentative execution
+  std::uint64_t batches_undone = 0;          // of these, such as were not agreed on afterwards
+  std::uint64_t requests_executed = 0;       // ordered
+  std::uint64_t requests_repeated = 0;       // ordered again by mistake, not executed again
+  std::uint64_t requests_forwarded = 0;      // to the primary
+  std::uint64_t reads_executed = 0;          // outside the order
   std::uint64_t executions_unavailable = 0;
   std::uint64_t replies_sent = 0;
   std::uint64_t replies_repeated = 0;  // from the cache

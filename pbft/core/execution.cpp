@@ -15,6 +15,8 @@ namespace {
 constexpr std::size_t kAlwaysFullBytes = 256;
 // Of operations by digest that are being executed: no further batch with such is begun beyond it.
 constexpr std::uint64_t kCollectedBytesMax = std::uint64_t{16} << 20;
+// Of the results of reads that wait for a batch to be committed.
+constexpr std::uint64_t kHeldReadBytesMax = std::uint64_t{16} << 20;
 
 }  // namespace
 
@@ -29,6 +31,71 @@ ExecutionStage::ExecutionStage(Context& context, Log& log, ClientTable& clients,
       parts_(parts),
       bodies_(bodies),
       history_(context.settings) {}
+
+bool ExecutionStage::take(Slot& slot, ReplicaActions& out) {
+  ASSERT(slot.sequence == context_.progress.last_ordered + 1);
+  const bool is_committed = slot.phase == SlotPhase::committed;
+  if (ahead_) {
+    ASSERT(ahead_->sequence == slot.sequence);
+    if (!is_committed || ahead_->is_contradicted) return false;
+    if (slot.batch != ahead_->batch) {
+      contradict();
+      return false;
+    }
+    ahead_.reset();
+    count_as_ordered(slot);
+    return true;
+  }
+  if (!is_committed && !may_run_ahead(slot)) return false;
+  if (state_ != State::running || !has_sessions_ || !collect(slot)) return false;
+  if (is_committed) {
+    count_as_ordered(slot);
+  } else {
+    ahead_ = Ahead{slot.sequence, slot.batch};
+    ++context_.counters.batches_executed_ahead;
+  }
+  hand_out(slot, out);
+  return true;
+}
+
+void ExecutionStage::count_as_ordered(const Slot& slot) {
+  context_.progress.last_ordered = slot.sequence;
+  context_.journal.ordered(slot.sequence, slot.batch, slot.pre_prepare);
+}
+
+// 2f+1 replicas that say so of one view are as good as 2f+1 commits: f+1 of them are correct, and
+// what they have prepared is what every later view begins with. So it has to be written down as
+// prepared before a reply goes out, and a replica that may not vote says nothing.
+bool ExecutionStage::may_run_ahead(const Slot& slot) const {
+  return context_.settings.tentative_execution && !unreliable_ &&
+         slot.phase == SlotPhase::prepared && context_.state == ReplicaState::normal &&
+         slot.prepared && slot.prepared->view == context_.view &&
+         slot.prepared->batch == slot.batch;
+}
+
+void ExecutionStage::on_new_view() {
+  if (!ahead_ || ahead_->is_contradicted) return;
+  const Slot* slot = log_.find(ahead_->sequence);
+  if (slot == nullptr || slot->phase == SlotPhase::empty || slot->batch != ahead_->batch) {
+    contradict();
+  }
+}
+
+void ExecutionStage::contradict() {
+  ahead_->is_contradicted = true;
+  unreliable_ = true;
+  ++context_.counters.batches_undone;
+}
+
+std::optional<std::uint64_t> ExecutionStage::tentative_view() const {
+  ASSERT(ahead_.has_value());
+  const Slot* slot = log_.find(ahead_->sequence);
+  if (ahead_->is_contradicted || slot == nullptr || !slot->prepared ||
+      slot->prepared->batch != ahead_->batch) {
+    return std::nullopt;
+  }
+  return slot->prepared->view;
+}
 
 std::uint64_t ExecutionStage::start(const Pending& pending) {
   pending_.push_back(pending);
@@ -67,10 +134,6 @@ void ExecutionStage::note_requests(Slot& slot) const {
 }
 
 void ExecutionStage::hand_out(Slot& slot, ReplicaActions& out) {
-  ASSERT(may_hand_out() && slot.phase == SlotPhase::committed);
-  ASSERT(slot.sequence == context_.progress.last_ordered + 1);
-  context_.progress.last_ordered = slot.sequence;
-  context_.journal.ordered(slot.sequence, slot.batch, slot.pre_prepare);
   ASSERT(slot.execution == SlotExecution::none);
   slot.execution = SlotExecution::executing;
   note_requests(slot);
@@ -108,7 +171,7 @@ void ExecutionStage::hand_out(Slot& slot, ReplicaActions& out) {
             ? ByteView(*storage)
             : ByteView(*storage).subspan(request.operation_at, request.operation_size);
     out.executions.push_back(
-        {start(pending), pending.sigma, false, storage, operation,
+        {start(pending), pending.sigma, false, ahead_.has_value(), storage, operation,
          AgreedInput{context_.progress.agreed_time,
                      seed_of_request(slot.input.seed, static_cast<std::uint16_t>(index))}});
     ++slot.results_missing;
@@ -149,7 +212,7 @@ void ExecutionStage::read(const RequestMessage& request, ByteView frame, Replica
   auto storage = std::make_shared<const Bytes>(frame.begin(), frame.end());
   const auto within = static_cast<std::size_t>(request.operation.data() - frame.data());
   const ByteView operation = ByteView(*storage).subspan(within, request.operation.size());
-  out.executions.push_back({start(pending), 0, true, std::move(storage), operation, {}});
+  out.executions.push_back({start(pending), 0, true, false, std::move(storage), operation, {}});
 }
 
 void ExecutionStage::on_executed(std::uint64_t id, ExecutionStatus status, Bytes result,
@@ -180,7 +243,7 @@ void ExecutionStage::on_executed(std::uint64_t id, ExecutionStatus status, Bytes
   const ReplyStatus reply = done ? ReplyStatus::done : ReplyStatus::unavailable;
   const Digest digest = done ? sha256(result) : Digest{};
   if (pending.read) {
-    finish_read(pending, reply, digest, result, out);
+    finish_read(pending, reply, digest, std::move(result), out);
   } else {
     finish_ordered(pending, reply, digest, std::move(result), out);
   }
@@ -208,6 +271,19 @@ void ExecutionStage::finish_ordered(const Pending& pending, ReplyStatus status,
 }
 
 void ExecutionStage::finish_read(const Pending& pending, ReplyStatus status, const Digest& digest,
+                                 Bytes result, ReplicaActions& out) {
+  if (!ahead_ || status != ReplyStatus::done) {
+    return answer_read(pending, status, digest, result, out);
+  }
+  // Its client may be told only of what is ordered.
+  if (held_read_bytes_ + result.size() > kHeldReadBytesMax) {
+    return answer_read(pending, ReplyStatus::unavailable, Digest{}, {}, out);
+  }
+  held_read_bytes_ += result.size();
+  held_reads_.push_back({pending, status, digest, std::move(result), ahead_->sequence});
+}
+
+void ExecutionStage::answer_read(const Pending& pending, ReplyStatus status, const Digest& digest,
                                  const Bytes& result, ReplicaActions& out) {
   --reads_in_flight_;
   ++context_.counters.reads_executed;
@@ -218,6 +294,22 @@ void ExecutionStage::finish_read(const Pending& pending, ReplyStatus status, con
     full = full || session.read_full_reply;
   }
   send_reply(pending, status, digest, result, full, out);
+}
+
+void ExecutionStage::answer_held_reads(ReplicaActions& out) {
+  while (!held_reads_.empty()) {
+    HeldRead& first = held_reads_.front();
+    const bool is_undone = first.pending.restores != restores_;
+    if (!is_undone && first.ahead > context_.progress.last_ordered) return;
+    const HeldRead held = std::move(first);
+    held_reads_.pop_front();
+    held_read_bytes_ -= held.result.size();
+    if (is_undone) {
+      answer_read(held.pending, ReplyStatus::unavailable, Digest{}, {}, out);
+    } else {
+      answer_read(held.pending, held.status, held.digest, held.result, out);
+    }
+  }
 }
 
 void ExecutionStage::repeat_reply(const Session& session, ReplicaActions& out) {
@@ -236,6 +328,12 @@ void ExecutionStage::send_reply(const Pending& pending, ReplyStatus status, cons
   if (!context_.takes_part()) return;
   ReplyMessage reply;
   reply.view = context_.view;
+  if (pending.sigma >> 16 > context_.progress.last_ordered) {
+    const auto view = tentative_view();
+    if (!view) return;
+    reply.view = *view;
+    reply.tentative = true;
+  }
   reply.client = pending.client;
   reply.session = pending.session;
   reply.timestamp = pending.timestamp;
@@ -250,14 +348,15 @@ void ExecutionStage::send_reply(const Pending& pending, ReplyStatus status, cons
 
 bool ExecutionStage::advance(ReplicaActions& out) {
   bool advanced = false;
-  for (;;) {
+  answer_held_reads(out);
+  while (context_.progress.last_executed < context_.progress.last_ordered) {
     const Slot* slot = log_.find(context_.progress.last_executed + 1);
     if (slot == nullptr || slot->execution != SlotExecution::executed) break;
     advanced = true;
     ++context_.progress.last_executed;
     ++context_.counters.batches_executed;
   }
-  if (state_ == State::draining && ordered_in_flight_ == 0) {
+  if (state_ == State::draining && ordered_in_flight_ == 0 && !ahead_) {
     ASSERT(context_.progress.last_executed == context_.progress.last_ordered);
     advanced = true;
     if (unreliable_) {
@@ -355,10 +454,14 @@ bool ExecutionStage::load(const CheckpointClaim& claim) {
   }
   history_.reset(root->history);
   Progress& progress = context_.progress;
-  for (std::uint64_t sequence = claim.sequence + 1; sequence <= progress.last_ordered; ++sequence) {
+  const std::uint64_t last = ahead_ ? ahead_->sequence : progress.last_ordered;
+  for (std::uint64_t sequence = claim.sequence + 1; sequence <= last; ++sequence) {
     if (Slot* slot = log_.find(sequence)) log_.forget_execution(*slot);
   }
-  context_.reads_from = std::max(context_.reads_from, progress.last_ordered);
+  // A client may have been told of it, unless it is contradicted.
+  context_.reads_from =
+      std::max(context_.reads_from, is_contradicted() ? progress.last_ordered : last);
+  ahead_.reset();
   log_.forget_unexecuted(claim.sequence);
   has_sessions_ = true;
   progress.last_ordered = claim.sequence;

@@ -11,6 +11,16 @@
 //
 //   running, draining --- another state is to take its place ---> quiescing --- all have
 //   finished ---> restoring --- the service has it ---> running
+//
+// With tentative_execution (OSDI 1999, section 5.1), the batch behind the last ordered one is
+// executed once it is prepared, and answered with tentative replies. It is not ordered by that:
+//
+//   nothing ahead --- prepared, executed ---> ahead --- the same batch is committed ---> nothing
+//   ahead
+//                                               |
+//                                               +--- another one is, or the next view knows nothing
+//                                               of it ---> contradicted --- the state of the own
+//                                               last checkpoint is restored ---> nothing ahead
 #pragma once
 
 #include <cstdint>
@@ -35,12 +45,11 @@ class ExecutionStage {
   ExecutionStage(Context& context, Log& log, ClientTable& clients, Checkpoints& checkpoints,
                  Snapshots& snapshots, PartStore& parts, Bodies& bodies);
 
-  [[nodiscard]] bool may_hand_out() const { return state_ == State::running && has_sessions_; }
-  // True when the operations are here that a committed batch names by their digests, and there is
-  // room for them in memory. To be asked before the batch is handed out.
-  [[nodiscard]] bool collect(Slot& slot);
-  // Requires may_hand_out(), and the committed slot behind the last one that was handed out.
-  void hand_out(Slot& slot, ReplicaActions& out);
+  // Requires the slot behind the last ordered one. Hands its batch out when that may be done, or
+  // takes note that what was executed ahead is committed; false when there is nothing to do yet.
+  [[nodiscard]] bool take(Slot& slot, ReplicaActions& out);
+  // What was executed ahead has to be in the view that was entered, or it is undone.
+  void on_new_view();
   // A read outside the order. Requires an authenticated request; its frame is copied.
   void read(const RequestMessage& request, ByteView frame, ReplicaActions& out);
   // Answers the session's last ordered request from the cache. Requires that there is a reply.
@@ -67,8 +76,13 @@ class ExecutionStage {
     return to_restore_ ? &*to_restore_ : nullptr;
   }
   [[nodiscard]] std::uint64_t in_flight() const { return in_flight_; }
-  // A write may have been lost on the way to the service: nothing is voted on until it is restored.
+  // A write may have been lost on the way to the service, or one too many has reached it: nothing
+  // is voted on until it is restored.
   [[nodiscard]] bool is_unreliable() const { return unreliable_; }
+  // The latter: the service itself is well, and can be restored at once.
+  [[nodiscard]] bool is_contradicted() const {
+    return ahead_.has_value() && ahead_->is_contradicted;
+  }
   void on_service_lost();
 
  private:
@@ -83,14 +97,41 @@ class ExecutionStage {
     std::uint64_t restores = 0;  // before it, of a read
     std::uint64_t collected_bytes = 0;
   };
+  // The batch behind the last ordered one, when it was handed out before it was committed.
+  struct Ahead {
+    std::uint64_t sequence = 0;
+    Digest batch{};
+    bool is_contradicted = false;
+  };
+  // A read that finished while a batch was ahead, which it may have seen.
+  struct HeldRead {
+    Pending pending;
+    ReplyStatus status = ReplyStatus::done;
+    Digest digest{};
+    Bytes result;
+    std::uint64_t ahead = 0;  // sequence number
+  };
 
+  [[nodiscard]] bool may_run_ahead(const Slot& slot) const;
+  // True when the operations are here that the batch names by their digests, and there is room for
+  // them in memory.
+  [[nodiscard]] bool collect(Slot& slot);
+  // Requires collect().
+  void hand_out(Slot& slot, ReplicaActions& out);
+  void count_as_ordered(const Slot& slot);
+  void contradict();
+  void answer_held_reads(ReplicaActions& out);
   std::uint64_t start(const Pending& pending);
   void finish_ordered(const Pending& pending, ReplyStatus status, const Digest& digest,
                       Bytes result, ReplicaActions& out);
-  void finish_read(const Pending& pending, ReplyStatus status, const Digest& digest,
+  void finish_read(const Pending& pending, ReplyStatus status, const Digest& digest, Bytes result,
+                   ReplicaActions& out);
+  void answer_read(const Pending& pending, ReplyStatus status, const Digest& digest,
                    const Bytes& result, ReplicaActions& out);
   void send_reply(const Pending& pending, ReplyStatus status, const Digest& digest, ByteView result,
                   bool full, ReplicaActions& out);
+  // The view in which the batch is prepared that was executed ahead, while that is the last word.
+  [[nodiscard]] std::optional<std::uint64_t> tentative_view() const;
   void take_checkpoint(const Digest& service, ReplicaActions& out);
   [[nodiscard]] bool load(const CheckpointClaim& claim);
   void note_requests(Slot& slot) const;
@@ -106,6 +147,9 @@ class ExecutionStage {
   History history_;
   State state_ = State::running;
   std::optional<CheckpointClaim> to_restore_;
+  std::optional<Ahead> ahead_;
+  std::deque<HeldRead> held_reads_;  // in the order in which they finished
+  std::uint64_t held_read_bytes_ = 0;
   bool unreliable_ = false;
   bool lost_while_restoring_ = false;
   // Whose requests were executed is known. Not so when a checkpoint's table could not be read.

@@ -19,10 +19,11 @@ struct QuorumRule {
   std::uint32_t view_change;
   std::uint32_t certificate;  // 2f+1 signed checkpoints in each, which prove the one it begins at
   std::uint32_t vouching;     // f+1 that have pre-prepared what a new view begins with
+  std::uint32_t tentative;    // 2f+1 replies that are only prepared, in one view
 
   static constexpr QuorumRule standard(std::uint32_t faults) {
-    return {3 * faults + 1, 2 * faults,     2 * faults + 1, 2 * faults + 1,
-            faults + 1,     2 * faults + 1, 2 * faults + 1, faults + 1};
+    return {3 * faults + 1, 2 * faults,     2 * faults + 1, 2 * faults + 1, faults + 1,
+            2 * faults + 1, 2 * faults + 1, faults + 1,     2 * faults + 1};
   }
 };
 

@@ -101,7 +101,7 @@ void Recovery::advance(bool beyond_help, ReplicaActions& out) {
       context_.now < not_before_ || context_.is_asking()) {
     return;
   }
-  if (execution_.is_unreliable() && service_back_) {
+  if (execution_.is_unreliable() && (service_back_ || execution_.is_contradicted())) {
     const CheckpointClaim* own = snapshots_.newest_whole_up_to(context_.progress.last_executed);
     if (own != nullptr && log_.first_retained() <= own->sequence + 1) {
       service_back_ = false;

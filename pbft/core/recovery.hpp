@@ -6,9 +6,9 @@
 //   - its own state at a stable checkpoint is not the one that f+1 others have signed: its service
 //     went astray, which the others' answers mask, but which is to be repaired before it is one of
 //     too many;
-//   - its service may have lost a write (its origin was down, or was restarted): then it goes back
-//   to
-//     its own last checkpoint, and executes what came behind it once more.
+//   - its service may have lost a write (its origin was down, or was restarted), or has executed
+//     ahead what the group then did not agree on: then it goes back to its own last checkpoint, and
+//     executes what came behind it once more.
 //
 // Also keeps the checkpoint that a restart begins from up to date on the disk.
 #pragma once

@@ -234,16 +234,14 @@ bool Replica::Machine::on_checkpoint(ByteView frame) {
       (message->sequence == stable && !checkpoints.wants_evidence())) {
     return false;
   }
-  // What a replica said first is what counts, so that a second claim is not worth a signature.
-  if (checkpoints.knows(message->replica, message->sequence)) {
-    return refuse(DropReason::duplicate);
-  }
+  const CheckpointClaim claim{message->sequence, message->order, message->replies,
+                              message->service};
+  // Not worth verifying.
+  if (!checkpoints.wants(message->replica, claim)) return refuse(DropReason::duplicate);
   if (!context.keys.verify_signature(message->replica, sha256(message->content),
                                      message->signature)) {
     return refuse(DropReason::bad_signature);
   }
-  const CheckpointClaim claim{message->sequence, message->order, message->replies,
-                              message->service};
   Frame copy = std::make_shared<const Bytes>(frame.begin(), frame.end());
   switch (checkpoints.record(message->replica, claim, std::move(copy))) {
     case Checkpoints::Outcome::added:
@@ -312,14 +310,15 @@ void Replica::Machine::pump(Proposals proposals, TimePoint now, ReplicaActions& 
       agreement.on_bodies(out);
       intake.on_bodies(out);
     }
-    if (view_changer.take_entered()) intake.on_new_view(out);
+    if (view_changer.take_entered()) {
+      execution.on_new_view();
+      intake.on_new_view(out);
+    }
     if (recovery.take_replaced()) progress = true;
     if (rejoin.take_new_group()) execution.begin_at_zero(out);
     for (Slot* slot = log.find(context.progress.last_ordered + 1);
-         recovery.has_base() && execution.may_hand_out() && slot != nullptr &&
-         slot->phase == SlotPhase::committed && execution.collect(*slot);
+         recovery.has_base() && slot != nullptr && execution.take(*slot, out);
          slot = log.find(context.progress.last_ordered + 1)) {
-      execution.hand_out(*slot, out);
       progress = true;
     }
     progress = execution.advance(out) || progress;

@@ -16,6 +16,7 @@ bool alike(const ReplyTally::Reply& a, const ReplyTally::Reply& b) {
 void ReplyTally::clear() {
   for (Reply& reply : replies_) {
     reply.vote = Vote::none;
+    reply.tentative = false;
     reply.has_result = false;
     reply.result = Bytes();
   }
@@ -23,9 +24,13 @@ void ReplyTally::clear() {
 
 bool ReplyTally::add(NodeId replica, const ReplyMessage& message) {
   Reply& reply = replies_[replica];
-  const bool news = reply.vote == Vote::none;
+  const bool news = reply.vote == Vote::none ||
+                    (reply.tentative && (!message.tentative || message.view > reply.view));
   if (news) {
     reply.vote = message.status == ReplyStatus::done ? Vote::done : Vote::unavailable;
+    reply.tentative = message.tentative;
+    reply.view = message.view;
+    if (reply.digest != message.result_digest) reply.has_result = false;
     reply.digest = message.result_digest;
     reply.sigma = message.sigma;
   }
@@ -43,23 +48,45 @@ bool ReplyTally::add(NodeId replica, const ReplyMessage& message) {
 }
 
 std::uint32_t ReplyTally::count(const Reply& reply) const {
-  return static_cast<std::uint32_t>(std::count_if(
-      replies_.begin(), replies_.end(), [&](const Reply& other) { return alike(reply, other); }));
+  return count_if([&](const Reply& other) { return !other.tentative && alike(reply, other); });
 }
 
+// One that is committed counts in every view: that a correct replica says so is enough, and that a
+// faulty one does is no more than if it lied about the view.
+std::uint32_t ReplyTally::count_prepared(const Reply& reply) const {
+  return count_if([&](const Reply& other) {
+    return alike(reply, other) && (!other.tentative || other.view == reply.view);
+  });
+}
+
+// Of 2f+1 that have prepared it in one view, f+1 are correct. So every later view begins with it,
+// as if they had committed it.
 const ReplyTally::Reply* ReplyTally::agreed(std::uint32_t quorum) const {
   for (const Reply& reply : replies_) {
-    if (reply.vote == Vote::done && count(reply) >= quorum) return &reply;
+    if (reply.vote != Vote::done) continue;
+    if (count(reply) >= quorum) return &reply;
+    if (reply.tentative && count_prepared(reply) >= tentative_quorum_) return &reply;
   }
   return nullptr;
 }
 
+std::optional<std::uint64_t> ReplyTally::view_of(const Reply& agreed) const {
+  for (const Reply& reply : replies_) {
+    if (!reply.tentative || !alike(reply, agreed)) continue;
+    const std::uint32_t witnesses = count_if([&](const Reply& other) {
+      return other.tentative && other.view == reply.view && alike(other, agreed);
+    });
+    if (witnesses >= weak_quorum_) return reply.view;
+  }
+  return std::nullopt;
+}
+
 bool ReplyTally::possible(std::uint32_t quorum) const {
-  return largest() + votes(Vote::none) >= quorum;
+  return largest() + undecided() >= quorum;
 }
 
 bool ReplyTally::lacks_only_available(std::uint32_t quorum) const {
-  return largest() + votes(Vote::none) + votes(Vote::unavailable) >= quorum;
+  return largest() + undecided() + unavailable() >= quorum;
 }
 
 std::uint32_t ReplyTally::largest() const {
@@ -69,9 +96,13 @@ std::uint32_t ReplyTally::largest() const {
   return largest;
 }
 
-std::uint32_t ReplyTally::votes(Vote vote) const {
-  return static_cast<std::uint32_t>(std::count_if(
-      replies_.begin(), replies_.end(), [&](const Reply& reply) { return reply.vote == vote; }));
+std::uint32_t ReplyTally::undecided() const {
+  return count_if([](const Reply& reply) { return reply.vote == Vote::none || reply.tentative; });
+}
+
+std::uint32_t ReplyTally::unavailable() const {
+  return count_if(
+      [](const Reply& reply) { return reply.vote == Vote::unavailable && !reply.tentative; });
 }
 
 std::optional<Bytes> ReplyTally::take_result(const Reply& reply) {

@@ -209,8 +209,11 @@ void Retransmission::serve(const StatusMessage& status, ReplicaActions& out) {
       const bool ordered = sequence <= context_.progress.last_ordered;
       add(ordered ? Log::content_of(*slot, slot->batch) : own_proposal(*slot));
     }
-    // What was passed over by a transfer of state may have been another batch than is known here.
-    if (slot->execution != SlotExecution::none && (has & kHasCommitted) == 0) {
+    // What was passed over by a transfer of state may have been another batch than is known here,
+    // and what was executed ahead is not decided yet.
+    const bool decided =
+        sequence <= context_.progress.last_ordered && slot->execution != SlotExecution::none;
+    if (decided && (has & kHasCommitted) == 0) {
       add(encode_vote(MessageType::decision, 0, sequence, slot->batch, context_.keys));
     }
     // MACs are made anew: session keys may have changed since.

@@ -29,6 +29,11 @@ struct ReplicaSettings {
   std::uint64_t window = 512;
   // Batches kept behind the last stable checkpoint, for replicas that lag.
   std::uint64_t retained_batches = 512;
+  // Batches are executed, and clients answered, when they are prepared, one message delay before
+  // they are committed. Should one not be agreed on after all, which takes a change of the view,
+  // the state of the last checkpoint is restored, and what came behind it is executed once more:
+  // for services that nothing leaves but their answers.
+  bool tentative_execution = false;
   // Frames held by the log in all. The primary proposes nothing beyond it; a backup refuses at
   // twice this, which no correct primary can cause.
   std::uint64_t log_bytes_max = 128 * 1024 * 1024;

@@ -34,6 +34,8 @@ void read_replica(ConfigSection section, ReplicaConfig& config) {
                                                  kKeyRefreshMax, config.key_refresh_interval);
   config.core.agreed_time_tolerance =
       section.duration("agreed_time_tolerance", milliseconds(100), kTimeToleranceMax, seconds(5));
+  config.core.tentative_execution =
+      section.choice("execute_when", {"committed", "prepared"}, 0) == 1;
 }
 
 void read_http(ConfigSection& section, http::OriginSettings& origin, OriginTimes& times) {

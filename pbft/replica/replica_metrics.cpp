@@ -57,6 +57,10 @@ void add_counters(Exposition& out, const ReplicaCounters& counters) {
   count("prophecy_replica_batches_proposed_total", "Batches proposed by this replica.",
         counters.batches_proposed);
   count("prophecy_replica_batches_executed_total", "Batches executed.", counters.batches_executed);
+  count("prophecy_replica_batches_executed_ahead_total",
+        "Batches executed before they were committed.", counters.batches_executed_ahead);
+  count("prophecy_replica_batches_undone_total",
+        "Batches executed ahead that were not agreed on afterwards.", counters.batches_undone);
   count("prophecy_replica_requests_forwarded_total", "Requests passed on to the primary.",
         counters.requests_forwarded);
   count("prophecy_replica_requests_repeated_total", "Requests ordered again, not executed again.",

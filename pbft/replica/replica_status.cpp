@@ -18,6 +18,8 @@ Json core_json(const ReplicaCounters& counters) {
           {"batches_proposed", counters.batches_proposed},
           {"batches_executed", counters.batches_executed},
           {"requests_executed", counters.requests_executed},
+          {"batches_executed_ahead", counters.batches_executed_ahead},
+          {"batches_undone", counters.batches_undone},
           {"requests_repeated", counters.requests_repeated},
           {"requests_forwarded", counters.requests_forwarded},
           {"reads_executed", counters.reads_executed},

@@ -108,12 +108,14 @@ std::optional<ReplyMessage> decode_reply(ByteView frame) {
   message.timestamp = reader.integer<std::uint64_t>();
   message.sigma = reader.integer<std::uint64_t>();
   const auto status = reader.integer<std::uint8_t>();
+  const auto tentative = reader.integer<std::uint8_t>();
   reader.fixed(message.result_digest);
   message.content = consumed(frame, reader);
   message.tag = reader.raw(kTagSize);
   const auto form = reader.integer<std::uint8_t>();
-  if (status > 1 || form > 1) return std::nullopt;
+  if (status > 1 || tentative > 1 || form > 1) return std::nullopt;
   message.status = static_cast<ReplyStatus>(status);
+  message.tentative = tentative == 1;
   message.full = form == 1;
   if (message.full) message.result = reader.sized(kResultBytesMax);
   if (!reader.complete()) return std::nullopt;

@@ -151,7 +151,7 @@ Frame encode_vote(MessageType type, std::uint64_t view, std::uint64_t sequence, 
 
 Frame encode_reply(const ReplyMessage& reply, const KeyRing& keys) {
   Bytes bytes;
-  bytes.reserve(kHeaderSize + 33 + 32 + kTagSize + 5 + (reply.full ? reply.result.size() : 0));
+  bytes.reserve(kHeaderSize + 34 + 32 + kTagSize + 5 + (reply.full ? reply.result.size() : 0));
   Writer writer(bytes);
   write_header(writer, MessageType::reply, keys.self());
   writer.integer(reply.view);
@@ -160,6 +160,7 @@ Frame encode_reply(const ReplyMessage& reply, const KeyRing& keys) {
   writer.integer(reply.timestamp);
   writer.integer(reply.sigma);
   writer.integer(static_cast<std::uint8_t>(reply.status));
+  writer.integer(static_cast<std::uint8_t>(reply.tentative ? 1 : 0));
   writer.raw(reply.result_digest);
   writer.raw(keys.tag(reply.client, sha256(bytes), reply.session));
   writer.integer(static_cast<std::uint8_t>(reply.full ? 1 : 0));

@@ -82,6 +82,7 @@ struct ReplyMessage {
   std::uint64_t timestamp = 0;
   std::uint64_t sigma = 0;  // 0 for a read outside the order
   ReplyStatus status = ReplyStatus::done;
+  bool tentative = false;  // prepared in that view, and not known to be committed
   Digest result_digest{};
   bool full = false;
   ByteView result;  // when full; covered by the MAC through its digest only

@@ -12,6 +12,7 @@ std::string_view to_string(Canary canary) {
                                                                      "lost_write",
                                                                      "small_view_change",
                                                                      "reply_accepted_early",
+                                                                     "tentative_early",
                                                                      "unproven_checkpoint",
                                                                      "gullible_signatures",
                                                                      "votes_in_left_view",
@@ -48,6 +49,7 @@ pbft::QuorumRule client_rule(Canary canary, std::uint32_t faults) {
     rule.weak = 1;
     rule.committed = 1;
   }
+  if (canary == Canary::tentative_early) rule.tentative = rule.weak;
   return rule;
 }
 

@@ -18,6 +18,7 @@ enum class Canary : std::uint8_t {
   lost_write,            // f+1 replicas' services forget an append they confirmed
   small_view_change,     // views begin with f+1 view-change messages, beside a replica that lies
   reply_accepted_early,  // a client is content with one reply, beside a replica that lies
+  tentative_early,       // a client is content with f+1 replies that are only prepared
   unproven_checkpoint,   // one signature is certificate enough in a view-change message
   gullible_signatures,   // any member's signature is taken for any other's
   votes_in_left_view,    // a replica that asks for a new view goes on voting in the old one

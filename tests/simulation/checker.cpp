@@ -52,10 +52,25 @@ void Checker::on_handed_out(NodeId replica, const pbft::Execution& execution) {
       !executed_by_replica_[replica].emplace(operation->id, execution.sigma).second) {
     fail(who() + " for the second time");
   }
+  // It goes on only behind what is ordered.
+  settle_up_to(replica, (execution.sigma >> 16) - 1);
+  Ahead ahead{execution.sigma, Bytes(execution.operation.begin(), execution.operation.end()),
+              execution.input};
+  if (execution.tentative) {
+    ahead_[replica].push_back(std::move(ahead));
+  } else {
+    settle(replica, ahead);
+  }
+}
+
+void Checker::settle(NodeId replica, const Ahead& execution) {
+  const auto who = [&] {
+    return "replica " + std::to_string(replica) + " executes " + name(execution.operation) +
+           " at " + place(execution.sigma);
+  };
   const auto known = order_.find(execution.sigma);
   if (known != order_.end()) {
-    if (!std::equal(execution.operation.begin(), execution.operation.end(),
-                    known->second.operation.begin(), known->second.operation.end())) {
+    if (execution.operation != known->second.operation) {
       fail(who() + ", where another one executed " + name(known->second.operation));
     }
     if (known->second.input != execution.input) fail(who() + " with another time or seed");
@@ -68,9 +83,40 @@ void Checker::on_handed_out(NodeId replica, const pbft::Execution& execution) {
   if (!order_.empty() && order_.rbegin()->second.input.time > execution.input.time) {
     fail(who() + " at a time before that of " + place(order_.rbegin()->first));
   }
-  Bytes copy(execution.operation.begin(), execution.operation.end());
-  order_.emplace(execution.sigma,
-                 Ordered{std::move(copy), model_.execute(execution.operation), execution.input});
+  order_.emplace(execution.sigma, Ordered{execution.operation, model_.execute(execution.operation),
+                                          execution.input});
+}
+
+void Checker::settle_up_to(NodeId replica, std::uint64_t last_ordered) {
+  std::vector<Ahead>& ahead = ahead_[replica];
+  if (ahead.empty() || ahead.front().sigma >> 16 > last_ordered) return;
+  for (const Ahead& execution : ahead)
+    settle(replica, execution);
+  ahead.clear();
+}
+
+void Checker::settle_promised(const Call& call, pbft::Sigma sigma) {
+  const Bytes operation = encode(call.operation);
+  const std::vector<Ahead>* promised = nullptr;
+  NodeId who = 0;
+  std::uint32_t most = 0;
+  for (const auto& [replica, batch] : ahead_) {
+    const auto holds = [&](const std::vector<Ahead>& other) {
+      return std::any_of(other.begin(), other.end(), [&](const Ahead& execution) {
+        return execution.sigma == sigma && execution.operation == operation;
+      });
+    };
+    if (!holds(batch)) continue;
+    const auto equal = static_cast<std::uint32_t>(std::count_if(
+        ahead_.begin(), ahead_.end(), [&](const auto& other) { return other.second == batch; }));
+    if (equal <= most) continue;
+    most = equal;
+    promised = &batch;
+    who = replica;
+  }
+  if (promised == nullptr) return;
+  for (const Ahead& execution : *promised)
+    settle(who, execution);
 }
 
 void Checker::on_restored(NodeId replica, std::uint64_t sequence) {
@@ -78,6 +124,7 @@ void Checker::on_restored(NodeId replica, std::uint64_t sequence) {
   last_of_replica_[replica] = last;
   std::erase_if(executed_by_replica_[replica],
                 [&](const auto& executed) { return executed.second > last; });
+  ahead_[replica].clear();
 }
 
 void Checker::on_submitted(Call& call) {
@@ -110,6 +157,7 @@ void Checker::on_completed(const Call& call, const pbft::Completion& completion)
 
 void Checker::check_ordered(const Call& call, const pbft::Completion& completion) {
   const std::string who = "call " + name(call.operation) + " agreed at " + place(completion.sigma);
+  if (!order_.contains(completion.sigma)) settle_promised(call, completion.sigma);
   const auto found = order_.find(completion.sigma);
   if (found == order_.end()) return fail(who + ", where no correct replica executed anything");
   if (found->second.operation != encode(call.operation)) {
@@ -151,6 +199,7 @@ void Checker::on_refuted(NodeId replica) {
 }
 
 void Checker::on_status(NodeId replica, const pbft::ReplicaStatus& status) {
+  settle_up_to(replica, status.last_ordered);
   const pbft::ReplicaSettings& settings = scenario_.replica;
   const auto who = [&] { return "replica " + std::to_string(replica); };
   const auto check_bound = [&](const char* what, std::uint64_t size, std::uint64_t bound) {

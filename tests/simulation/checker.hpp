@@ -46,6 +46,7 @@ class Checker {
  public:
   explicit Checker(const Scenario& scenario);
 
+  // What is not ordered yet, and is executed ahead, counts once it is, or once a client was told.
   void on_handed_out(NodeId replica, const pbft::Execution& execution);
   // It is in the state behind this sequence number, whatever it executed before.
   void on_restored(NodeId replica, std::uint64_t sequence);
@@ -67,6 +68,18 @@ class Checker {
     pbft::AgreedInput input;
   };
 
+  struct Ahead {
+    pbft::Sigma sigma = 0;
+    Bytes operation;
+    pbft::AgreedInput input;
+    bool operator==(const Ahead&) const = default;
+  };
+
+  // It is the one operation of its place in the order from here on.
+  void settle(NodeId replica, const Ahead& execution);
+  void settle_up_to(NodeId replica, std::uint64_t last_ordered);
+  // A call was answered there: what f+1 replicas have executed ahead is ordered by that.
+  void settle_promised(const Call& call, pbft::Sigma sigma);
   void check_ordered(const Call& call, const pbft::Completion& completion);
   void check_read_only(const Call& call, const pbft::Completion& completion);
 
@@ -78,6 +91,7 @@ class Checker {
   RegisterService model_;
   std::map<pbft::Sigma, Ordered> order_;
   std::map<NodeId, pbft::Sigma> last_of_replica_;
+  std::map<NodeId, std::vector<Ahead>> ahead_;
   std::map<NodeId, std::map<std::uint64_t, pbft::Sigma>> executed_by_replica_;  // by operation
   pbft::Sigma completed_sigma_ = 0;
   std::map<std::uint8_t, std::uint64_t> completed_version_;  // by register

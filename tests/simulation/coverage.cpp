@@ -51,6 +51,8 @@ void Coverage::add(const Coverage& other) {
   views_entered += other.views_entered;
   runs_with_new_view += other.runs_with_new_view;
   contents_fetched += other.contents_fetched;
+  batches_ahead += other.batches_ahead;
+  batches_undone += other.batches_undone;
   restarts += other.restarts;
   states_restored += other.states_restored;
   parts_fetched += other.parts_fetched;
@@ -68,8 +70,9 @@ std::string describe(const Coverage& coverage) {
   out << coverage.requests_ordered << " requests ordered, " << coverage.calls_agreed
       << " calls agreed, " << coverage.checkpoints << " stable checkpoints, "
       << coverage.views_entered << " views entered in " << coverage.runs_with_new_view << " runs, "
-      << coverage.contents_fetched << " contents fetched, " << coverage.restarts << " restarts, "
-      << coverage.states_restored << " states restored, " << coverage.parts_fetched
+      << coverage.contents_fetched << " contents fetched, " << coverage.batches_ahead
+      << " batches executed ahead, " << coverage.batches_undone << " undone, " << coverage.restarts
+      << " restarts, " << coverage.states_restored << " states restored, " << coverage.parts_fetched
       << " parts fetched, " << coverage.bodies_fetched << " bodies fetched, "
       << coverage.bodies_given_up << " given up, " << coverage.frames << " frames, "
       << coverage.steps << " steps\n";

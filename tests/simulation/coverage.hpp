@@ -18,6 +18,8 @@ struct Coverage {
   std::uint64_t views_entered = 0;  // at each replica
   std::uint64_t runs_with_new_view = 0;
   std::uint64_t contents_fetched = 0;  // of batches known by their digest
+  std::uint64_t batches_ahead = 0;     // executed before they were committed
+  std::uint64_t batches_undone = 0;
   std::uint64_t restarts = 0;
   std::uint64_t states_restored = 0;
   std::uint64_t parts_fetched = 0;

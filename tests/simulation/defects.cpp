@@ -39,8 +39,8 @@ std::vector<pbft::Execution> with_repeated(const std::vector<pbft::Execution>& e
       if (next < executions.size() && executions[next].sigma == sigma) {
         all.push_back(executions[next++]);
       } else {
-        all.push_back(
-            {0, sigma, false, first.storage, batch->requests[index].operation, first.input});
+        all.push_back({0, sigma, false, first.tentative, first.storage,
+                       batch->requests[index].operation, first.input});
       }
     }
   }

@@ -65,8 +65,8 @@ of the network, of replicas and of clients). The same seed is the same run, on e
   --help          this text
 
 Canaries: small_quorum, double_execution, wrong_result, lost_write, small_view_change,
-reply_accepted_early, unproven_checkpoint, gullible_signatures, votes_in_left_view,
-ignores_pre_prepared, no_session_check.
+reply_accepted_early, tentative_early, unproven_checkpoint, gullible_signatures, votes_in_left_view,
+ignores_pre_prepared, no_session_check, no_durable_vote, forgets_at_once.
 
 The exit status is 0 when all checks held (or a canary was found), 1 when one was violated (or a
 canary was not found, or there was nothing to shrink), and 2 for wrong usage.

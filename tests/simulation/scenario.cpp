@@ -91,6 +91,7 @@ std::string describe(const Scenario& s) {
       << " view change after=" << ms(s.replica.view_change_timeout) << "ms"
       << " delay=" << ms(s.delay_max) << "ms"
       << " clients=" << s.clients << "x" << s.sessions
+      << (s.replica.tentative_execution ? " tentative" : "")
       << (s.linearizable_reads ? " linearizable" : "") << "\n";
   for (const Ingredient& ingredient : s.ingredients)
     out << "  " << ingredient.number << "  " << describe(ingredient) << "\n";

@@ -125,6 +125,7 @@ void Planner::plan_settings() {
   settings.checkpoint_bytes = random_.chance(30) ? random_.between(10, 60) : 1 << 20;
   settings.window = settings.checkpoint_interval * random_.between(2, 4);
   settings.retained_batches = random_.chance(50) ? 512 : random_.below(32);
+  settings.tentative_execution = random_.chance(50);
   settings.status_interval = milliseconds(random_.between(20, 60));
   settings.heartbeat_interval = milliseconds(random_.between(200, 1000));
   settings.view_change_timeout = milliseconds(random_.between(60, 500));
@@ -345,6 +346,12 @@ void Planner::plan_canary() {
       scenario_.replica.view_change_timeout = milliseconds(60);
       add_misconduct(1, BehaviourKind::forged_view_changes, 0, 0);
       add_misconduct(1, BehaviourKind::forged_new_views, 0, 0);
+      break;
+    case Canary::tentative_early:  // prepared, answered, and denied in the next view
+      disturb();
+      scenario_.replica.tentative_execution = true;
+      scenario_.replica.view_change_timeout = milliseconds(60);
+      add_misconduct(anybody, BehaviourKind::forged_view_changes, 0, 0);
       break;
     case Canary::unproven_checkpoint:
       disturb();

@@ -191,6 +191,8 @@ Coverage World::coverage() const {
     coverage.checkpoints += counters.checkpoints_stable;
     coverage.views_entered += counters.views_entered;
     coverage.contents_fetched += counters.contents_fetched;
+    coverage.batches_ahead += counters.batches_executed_ahead;
+    coverage.batches_undone += counters.batches_undone;
     coverage.restarts += replica->restarts();
     coverage.states_restored += counters.states_restored;
     coverage.parts_fetched += counters.parts_fetched;

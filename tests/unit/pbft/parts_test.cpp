@@ -151,13 +151,36 @@ std::vector<NodeId> signers(const Checkpoints& checkpoints, std::uint64_t sequen
   return result;
 }
 
+TEST_CASE(
+    "Who claims two things at a checkpoint still completes the certificate that others have") {
+  using Outcome = Checkpoints::Outcome;
+  Checkpoints checkpoints(QuorumRule::standard(1));
+  CHECK(record(checkpoints, 1, {8, kB, kA, kA}) == Outcome::added);
+  CHECK(record(checkpoints, 2, {8, kA, kA, kA}) == Outcome::added);
+  CHECK(record(checkpoints, 1, {8, kA, kA, kA}) == Outcome::conflicting);
+  CHECK(record(checkpoints, 3, {8, kA, kA, kA}) == Outcome::added);
+  CHECK(checkpoints.wants(1, {8, kA, kA, kA}));
+  CHECK(record(checkpoints, 1, {8, kA, kA, kA}) == Outcome::stable);
+}
+
+TEST_CASE("Claims far ahead do not keep a replica from completing a certificate") {
+  using Outcome = Checkpoints::Outcome;
+  Checkpoints checkpoints(QuorumRule::standard(1));
+  for (std::uint64_t sequence = 100; sequence < 200; ++sequence)
+    (void)record(checkpoints, 1, {sequence, kB, kA, kA});
+  CHECK(record(checkpoints, 1, {8, kA, kA, kA}) == Outcome::old);
+  CHECK(record(checkpoints, 2, {8, kA, kA, kA}) == Outcome::added);
+  CHECK(record(checkpoints, 3, {8, kA, kA, kA}) == Outcome::added);
+  CHECK(record(checkpoints, 1, {8, kA, kA, kA}) == Outcome::stable);
+}
+
 TEST_CASE("The certificate of a stable checkpoint is the equal signed claims, by replica") {
   Checkpoints checkpoints(QuorumRule::standard(1));
   CHECK(checkpoints.certificate().empty());
   record(checkpoints, 1, {8, kB, kA, kA});  // a faulty one: another order
   record(checkpoints, 3, {8, kA, kA, kA});
-  record(checkpoints, 0, {8, kA, kB, kB});  // other results decide nothing
   record(checkpoints, 1, {8, kA, kA, kA});  // too late to take it back
+  record(checkpoints, 0, {8, kA, kB, kB});  // other results decide nothing
   CHECK(checkpoints.certificate().empty());
   CHECK(record(checkpoints, 2, {8, kA, kA, kA}) == Checkpoints::Outcome::stable);
   CHECK(signers(checkpoints, 8, kA) == std::vector<NodeId>{0, 2, 3});
@@ -205,7 +228,7 @@ TEST_CASE("A replier that let a call down is passed over, but never all of them"
 }
 
 TEST_CASE("A result counts when its digest is agreed, whoever sent it and wherever it was put") {
-  ReplyTally tally(4);
+  ReplyTally tally(QuorumRule::standard(1));
   const auto add = [&](NodeId replica, std::string_view result, Sigma sigma, bool full) {
     const Frame frame = reply(replica, 1, result, sigma, full);
     return tally.add(replica, *decode_reply(*frame));
@@ -221,7 +244,7 @@ TEST_CASE("A result counts when its digest is agreed, whoever sent it and wherev
 }
 
 TEST_CASE("A result that does not match its digest is not kept") {
-  ReplyTally tally(4);
+  ReplyTally tally(QuorumRule::standard(1));
   Bytes frame = *reply(0, 1, "good");
   frame.back() = 'D';
   CHECK(tally.add(0, *decode_reply(frame)));
