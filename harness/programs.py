@@ -16,7 +16,7 @@ def build_folder():
 
 def program(name):
     """The path of a program that the build has made."""
-    for floor in ("sketcher", "pbft/replica", "tools", "tests/programs"):
+    for floor in ("sketcher", "pbft/replica", "tools", "tests/programs", "tests/byzantine"):
         path = build_folder() / floor / name
         if path.is_file() and os.access(path, os.X_OK):
             return path

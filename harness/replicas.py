@@ -55,6 +55,7 @@ class Agent:
             "storage": {"folder": f"replica-{number}.store"},
         }, changes)))
         self.storage = self.folder / f"replica-{number}.store"
+        self.command = ["prophecy-replica"]  # another program, with its options
         if "storage" not in changes:
             self.init_storage()
 
@@ -66,7 +67,8 @@ class Agent:
 
     def start(self):
         self.child = Child(f"replica-{self.number}",
-                           [program("prophecy-replica"), "--config", self.configuration],
+                           [program(self.command[0]), *self.command[1:],
+                            "--config", self.configuration],
                            self.folder / f"replica-{self.number}.log")
         self.child.wait_ready(self._ready)
 
@@ -86,6 +88,13 @@ class Agent:
         page = curl(f"http://{self.status()['metrics']}/metrics").body.decode()
         lines = [line for line in page.splitlines() if not line.startswith("#")]
         return {name: float(value) for name, _, value in (line.rpartition(" ") for line in lines)}
+
+    def pause(self):
+        """The agent hangs: it keeps its connections and says nothing."""
+        self.child.signal(signal.SIGSTOP)
+
+    def resume(self):
+        self.child.signal(signal.SIGCONT)
 
     def kill(self):
         if self.child:
@@ -128,6 +137,7 @@ class ReplicaGroup:
     def stop(self):
         for agent in self.agents:
             if agent.child:
+                agent.resume()
                 agent.child.signal(signal.SIGTERM)
         for agent in self.agents:
             agent.stop()

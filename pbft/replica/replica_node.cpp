@@ -40,7 +40,7 @@ ExecutorSettings executor_settings(const ReplicaConfig& config) {
 
 Result<std::unique_ptr<ReplicaNode>> ReplicaNode::create(boost::asio::io_context& io,
                                                          const ReplicaIdentity& identity,
-                                                         Logger& log) {
+                                                         Logger& log, FrameGate* gate) {
   const ReplicaConfig& config = identity.config;
   const Endpoint address = config.listen.value_or(identity.group.replicas[config.id].address);
   auto acceptor = listen_on(io, address);
@@ -48,7 +48,7 @@ Result<std::unique_ptr<ReplicaNode>> ReplicaNode::create(boost::asio::io_context
   auto storage = ReplicaStorage::open(io, identity, log);
   if (!storage) return storage.error();
   std::unique_ptr<ReplicaNode> node(
-      new ReplicaNode(io, identity, std::move(*acceptor), std::move(*storage), log));
+      new ReplicaNode(io, identity, std::move(*acceptor), std::move(*storage), log, gate));
   if (config.admin) {
     auto admin =
         AdminServer::listen(io, *config.admin, [node = node.get()](std::string_view request_line) {
@@ -67,9 +67,11 @@ Result<std::unique_ptr<ReplicaNode>> ReplicaNode::create(boost::asio::io_context
 }
 
 ReplicaNode::ReplicaNode(boost::asio::io_context& io, const ReplicaIdentity& identity,
-                         Acceptor acceptor, std::unique_ptr<ReplicaStorage> storage, Logger& log)
+                         Acceptor acceptor, std::unique_ptr<ReplicaStorage> storage, Logger& log,
+                         FrameGate* gate)
     : identity_(identity),
       log_(log),
+      gate_(gate),
       storage_(std::move(storage)),
       service_(make_service(io)),
       executor_(*service_, executor_settings(identity.config), [this] { settle(); }),
@@ -140,6 +142,7 @@ void ReplicaNode::stop() {
 }
 
 bool ReplicaNode::on_frame(ByteView frame) {
+  if (gate_ != nullptr && !gate_->receive(frame)) return false;
   return core_.take_frame(frame, now(), actions_);
 }
 
@@ -307,6 +310,13 @@ bool ReplicaNode::is_worth_sending(const Outgoing& outgoing) const {
 
 void ReplicaNode::send(Outgoing& outgoing) {
   if (!is_worth_sending(outgoing)) return;
+  if (gate_ == nullptr) return pass(std::move(outgoing));
+  gate_->send(std::move(outgoing), [this](Outgoing changed) {
+    if (!stopped_) pass(std::move(changed));
+  });
+}
+
+void ReplicaNode::pass(Outgoing outgoing) {
   if (is_replica(outgoing.to, static_cast<std::uint32_t>(identity_.group.replicas.size()))) {
     transport_.send_to_replica(outgoing.to, std::move(outgoing.frame));
   } else {

@@ -26,6 +26,7 @@
 #include "http/metrics/metrics_server.hpp"
 #include "pbft/core/key_exchange.hpp"
 #include "pbft/core/replica.hpp"
+#include "pbft/replica/frame_gate.hpp"
 #include "pbft/replica/outbox.hpp"
 #include "pbft/replica/replica_config.hpp"
 #include "pbft/replica/replica_parts.hpp"
@@ -41,10 +42,12 @@ namespace prophecy::pbft {
 
 class ReplicaNode final : private ReplicaTransport::Handler {
  public:
-  // Opens the listeners; nothing moves before start(). `identity` must outlive the node.
+  // Opens the listeners; nothing moves before start(). `identity` must outlive the node, and so
+  // must `gate`, which is null but in tests.
   [[nodiscard]] static Result<std::unique_ptr<ReplicaNode>> create(boost::asio::io_context& io,
                                                                    const ReplicaIdentity& identity,
-                                                                   Logger& log);
+                                                                   Logger& log,
+                                                                   FrameGate* gate = nullptr);
 
   void start();
   // Closes everything, so that the event loop runs dry.
@@ -59,7 +62,7 @@ class ReplicaNode final : private ReplicaTransport::Handler {
 
  private:
   ReplicaNode(boost::asio::io_context& io, const ReplicaIdentity& identity, Acceptor acceptor,
-              std::unique_ptr<ReplicaStorage> storage, Logger& log);
+              std::unique_ptr<ReplicaStorage> storage, Logger& log, FrameGate* gate);
 
   [[nodiscard]] std::unique_ptr<Service> make_service(boost::asio::io_context& io);
   bool on_frame(ByteView frame) override;
@@ -81,6 +84,7 @@ class ReplicaNode final : private ReplicaTransport::Handler {
   void on_finished_state(const Executor::FinishedState& finished);
   [[nodiscard]] bool is_worth_sending(const Outgoing& outgoing) const;
   void send(Outgoing& outgoing);
+  void pass(Outgoing outgoing);
   void watch_state();
   [[nodiscard]] ReplicaParts parts() const;
   void report_drops();
@@ -89,6 +93,7 @@ class ReplicaNode final : private ReplicaTransport::Handler {
 
   const ReplicaIdentity& identity_;
   Logger& log_;
+  FrameGate* gate_;
   std::unique_ptr<ReplicaStorage> storage_;
   std::unique_ptr<Service> service_;
   Executor executor_;

@@ -1,0 +1,68 @@
+#include "byzantine/misbehaving_gate.hpp"
+
+#include <string>
+#include <utility>
+
+#include "base/assert.hpp"
+
+namespace prophecy::byzantine {
+
+MisbehavingGate::MisbehavingGate(boost::asio::io_context& io, const pbft::KeyRing& keys,
+                                 Misbehaviour plan, Logger& log)
+    : io_(io), keys_(keys), plan_(std::move(plan)), log_(log) {
+  ASSERT(!plan_.turns.empty());
+  take_turn();
+}
+
+void MisbehavingGate::take_turn() {
+  if (turn_ >= plan_.turns.size()) {
+    behaviour_.reset();
+    return log_.info("behaviour", {{"name", "honest"}});
+  }
+  const auto kind = plan_.turns[turn_];
+  behaviour_ = simulation::make_behaviour(
+      kind, simulation::Villain{keys_, simulation::Random(plan_.seed, turn_)});
+  log_.info("behaviour", {{"name", std::string(simulation::to_string(kind))}});
+}
+
+void MisbehavingGate::next() {
+  ++turn_;
+  take_turn();
+}
+
+void MisbehavingGate::stop() {
+  for (const Timer& timer : std::exchange(delayed_, {}))
+    timer->cancel();
+}
+
+bool MisbehavingGate::receive(ByteView frame) {
+  if (!behaviour_) return true;
+  return behaviour_->receive(std::make_shared<const Bytes>(frame.begin(), frame.end()));
+}
+
+void MisbehavingGate::send(pbft::Outgoing honest, const Pass& pass) {
+  if (!behaviour_) return pass(std::move(honest));
+  std::vector<simulation::Sending> sendings;
+  behaviour_->send({.what = std::move(honest)}, sendings);
+  for (simulation::Sending& sending : sendings) {
+    if (sending.what.to == keys_.self()) continue;
+    if (sending.delay == Duration{}) {
+      pass(std::move(sending.what));
+    } else {
+      pass_later(std::move(sending), pass);
+    }
+  }
+}
+
+void MisbehavingGate::pass_later(simulation::Sending sending, const Pass& pass) {
+  const auto timer = std::make_shared<boost::asio::steady_timer>(io_, sending.delay);
+  delayed_.insert(timer);
+  timer->async_wait([this, timer, pass, what = std::move(sending.what)](
+                        const boost::system::error_code& error) mutable {
+    if (error) return;
+    delayed_.erase(timer);
+    pass(std::move(what));
+  });
+}
+
+}  // namespace prophecy::byzantine
