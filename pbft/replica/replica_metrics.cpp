@@ -14,6 +14,20 @@ constexpr std::array kStates = {ReplicaState::normal, ReplicaState::changing_vie
 constexpr std::array kRecoveryStates = {RecoveryState::none, RecoveryState::fetching,
                                         RecoveryState::restoring, RecoveryState::service_lost};
 
+// Counters of one name, told apart by one label.
+auto counters_by(Exposition& out, const char* label, const char* name, const char* help) {
+  return [=, &out](const char* which, std::uint64_t value) {
+    out.counter(name, help, {{label, which}}, value);
+  };
+}
+
+// Counters without labels.
+auto plain_counters(Exposition& out) {
+  return [&out](const char* name, const char* help, std::uint64_t value) {
+    out.counter(name, help, {}, value);
+  };
+}
+
 void add_state(Exposition& out, const ReplicaStatus& status) {
   for (const ReplicaState state : kStates) {
     out.gauge("prophecy_replica_state", "1 for the state that the replica is in.",
@@ -50,9 +64,7 @@ void add_held(Exposition& out, const ReplicaStatus& status) {
 }
 
 void add_counters(Exposition& out, const ReplicaCounters& counters) {
-  const auto count = [&](const char* name, const char* help, std::uint64_t value) {
-    out.counter(name, help, {}, value);
-  };
+  const auto count = plain_counters(out);
   count("prophecy_replica_frames_received_total", "Messages.", counters.frames_received);
   count("prophecy_replica_batches_proposed_total", "Batches proposed by this replica.",
         counters.batches_proposed);
@@ -65,10 +77,8 @@ void add_counters(Exposition& out, const ReplicaCounters& counters) {
         counters.requests_forwarded);
   count("prophecy_replica_requests_repeated_total", "Requests ordered again, not executed again.",
         counters.requests_repeated);
-  const auto executions = [&](const char* kind, std::uint64_t value) {
-    out.counter("prophecy_replica_executions_total", "Executions by how they came about.",
-                {{"kind", kind}}, value);
-  };
+  const auto executions = counters_by(out, "kind", "prophecy_replica_executions_total",
+                                      "Executions by how they came about.");
   executions("ordered", counters.requests_executed);
   executions("read_only", counters.reads_executed);
   count("prophecy_replica_executions_unavailable_total", "Executions without a result.",
@@ -180,16 +190,12 @@ void add_transport(Exposition& out, const ReplicaTransport& transport) {
   };
   frames("sent", counters.frames_sent, counters.bytes_sent);
   frames("received", counters.frames_received, counters.bytes_received);
-  const auto unsent = [&](const char* reason, std::uint64_t value) {
-    out.counter("prophecy_replica_transport_unsent_total", "Messages that were given up.",
-                {{"reason", reason}}, value);
-  };
+  const auto unsent = counters_by(out, "reason", "prophecy_replica_transport_unsent_total",
+                                  "Messages that were given up.");
   unsent("queue_full", counters.dropped_queue_full);
   unsent("not_connected", counters.dropped_not_connected);
-  const auto closed = [&](const char* reason, std::uint64_t value) {
-    out.counter("prophecy_replica_connections_closed_total",
-                "Connections closed by this replica, by reason.", {{"reason", reason}}, value);
-  };
+  const auto closed = counters_by(out, "reason", "prophecy_replica_connections_closed_total",
+                                  "Connections closed by this replica, by reason.");
   closed("limit", counters.closed_limit);
   closed("evicted", counters.closed_evicted);
   closed("crowded", counters.closed_crowded);
@@ -200,34 +206,24 @@ void add_transport(Exposition& out, const ReplicaTransport& transport) {
 void add_service(Exposition& out, const Executor& executor, const ServiceCounters& service) {
   out.gauge("prophecy_replica_executions_waiting", "Executions that wait for a write before them.",
             {}, static_cast<double>(executor.waiting()));
-  const auto refused = [&](const char* reason, std::uint64_t value) {
-    out.counter("prophecy_replica_executions_refused_total",
-                "Reads outside the order that were refused.", {{"reason", reason}}, value);
-  };
+  const auto refused = counters_by(out, "reason", "prophecy_replica_executions_refused_total",
+                                   "Reads outside the order that were refused.");
   refused("unordered_write", executor.counters().refused_unordered_write);
   refused("overload", executor.counters().refused_overload);
-  const auto requests = [&](const char* end, std::uint64_t value) {
-    out.counter("prophecy_replica_service_requests_total", "Requests to the service.",
-                {{"end", end}}, value);
-  };
+  const auto requests = counters_by(out, "end", "prophecy_replica_service_requests_total",
+                                    "Requests to the service.");
   requests("executed", service.executed);
   requests("unavailable", service.unavailable);
   requests("malformed", service.malformed);
   requests("repeated", service.repeated);
   requests("uncertain_write", service.uncertain_writes);
-  const auto origin = [&](const char* failure, std::uint64_t value) {
-    out.counter("prophecy_replica_origin_failures_total", "Failures of the origin.",
-                {{"failure", failure}}, value);
-  };
+  const auto origin = counters_by(out, "failure", "prophecy_replica_origin_failures_total",
+                                  "Failures of the origin.");
   origin("refused", service.origin_refused);
   origin("broken", service.origin_broken);
   origin("timeout", service.origin_timeouts);
   origin("malformed", service.origin_malformed);
 }
-
-}  // namespace
-
-namespace {
 
 void add_recovery(Exposition& out, const ReplicaStatus& status) {
   for (const RecoveryState state : kRecoveryStates) {
@@ -242,9 +238,7 @@ void add_recovery(Exposition& out, const ReplicaStatus& status) {
 }
 
 void add_storage(Exposition& out, const ReplicaStorage::Counters& stored) {
-  const auto count = [&](const char* name, const char* help, std::uint64_t value) {
-    out.counter(name, help, {}, value);
-  };
+  const auto count = plain_counters(out);
   count("prophecy_replica_store_commits_total", "Commits that are complete.", stored.store.commits);
   count("prophecy_replica_store_writes_total", "Writes, each of one commit or more.",
         stored.store.writes);

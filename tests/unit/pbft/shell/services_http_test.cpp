@@ -196,11 +196,7 @@ TEST_CASE("An idle connection that the origin closes is noticed before it is use
 
 TEST_CASE("A write that could not be sent waits until the origin is back") {
   Loop loop;
-  Endpoint address;
-  {
-    ScriptedOrigin origin(loop.io, {answer("")});
-    address = origin.address();
-  }
+  const Endpoint address = address_of_nobody(loop.io);
   World world(address);
   Outcome outcome;
   world.start(kPost, outcome);
@@ -259,11 +255,7 @@ TEST_CASE("An idempotent write is repeated, and the answer is no vote") {
 
 TEST_CASE("An idempotent write of which nothing had been sent gets its vote") {
   Loop loop;
-  Endpoint address;
-  {
-    ScriptedOrigin origin(loop.io, {answer("")});
-    address = origin.address();
-  }
+  const Endpoint address = address_of_nobody(loop.io);
   World world(address);
   Outcome outcome;
   world.start(kPut, outcome);
@@ -308,11 +300,7 @@ TEST_CASE("The answer to HEAD has no body, and a body may end with the connectio
 
 TEST_CASE("A write that waits for its origin ends when a restore is to come") {
   Loop loop;
-  Endpoint nowhere;
-  {
-    ScriptedOrigin origin(loop.io, {answer("")});
-    nowhere = origin.address();
-  }
+  const Endpoint nowhere = address_of_nobody(loop.io);
   World world(nowhere);
   Outcome outcome;
   world.start(kPut, outcome);
