@@ -1,11 +1,22 @@
 #include "byzantine/misbehaving_gate.hpp"
 
-#include <string>
+#include <string_view>
 #include <utility>
 
 #include "base/assert.hpp"
 
 namespace prophecy::byzantine {
+namespace {
+
+// What a behaviour draws follows from the seed and its name, not from its place among the others.
+std::uint64_t purpose_of(std::string_view name) {
+  std::uint64_t purpose = 0;
+  for (const char letter : name)
+    purpose = purpose * 31 + static_cast<unsigned char>(letter);
+  return purpose;
+}
+
+}  // namespace
 
 MisbehavingGate::MisbehavingGate(boost::asio::io_context& io, const pbft::KeyRing& keys,
                                  Misbehaviour plan, Logger& log)
@@ -20,9 +31,10 @@ void MisbehavingGate::take_turn() {
     return log_.info("behaviour", {{"name", "honest"}});
   }
   const auto kind = plan_.turns[turn_];
+  const std::string_view name = simulation::to_string(kind);
   behaviour_ = simulation::make_behaviour(
-      kind, simulation::Villain{keys_, simulation::Random(plan_.seed, turn_)});
-  log_.info("behaviour", {{"name", std::string(simulation::to_string(kind))}});
+      kind, simulation::Villain{keys_, simulation::Random(plan_.seed, purpose_of(name))});
+  log_.info("behaviour", {{"name", name}});
 }
 
 void MisbehavingGate::next() {

@@ -9,8 +9,10 @@ from harness.http_client import curl
 from harness.processes import wait_until
 from harness.writers import Writers
 
-# The design's figure for service to resume, and as much again for a machine under load.
-RESUMES_WITHIN_S = 2.0
+# What is promised for the default settings, disks synced. Measured are 0.71 to 0.79 s, on two cores
+# with other work for five: 0.15 until clients ask all replicas, 0.5 of patience, and the rest for the
+# new view and the work on what has waited.
+RESUMES_WITHIN_S = 1.0
 
 
 def put(deployment, path, content):
@@ -54,11 +56,13 @@ def test_killed_primary_under_load():
     with Deployment() as deployment:
         writers = WritingClients(deployment)
         wait_until(lambda: len(writers.written) > 10, 20, "the first writes")
+        writers.longest_gap_s = 0.0  # programs that have just started take their time
         deployment.agents[0].kill()
         before = len(writers.written)
         wait_until(lambda: len(writers.written) > before + 20, 20, "writes after the kill")
         writers.stop()
         check_writes(deployment, writers, (1, 2, 3))
+        print(f"longest wait of a client: {writers.longest_gap_s:.3f} s")
         assert writers.longest_gap_s < RESUMES_WITHIN_S
         for agent in deployment.agents[1:]:
             assert status_of(agent) == ("normal", 1)
