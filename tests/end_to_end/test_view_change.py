@@ -9,9 +9,7 @@ from harness.http_client import curl
 from harness.processes import wait_until
 from harness.writers import Writers
 
-# What is promised for the default settings, disks synced. Measured are 0.71 to 0.79 s, on two cores
-# with other work for five: 0.15 until clients ask all replicas, 0.5 of patience, and the rest for the
-# new view and the work on what has waited.
+# What is promised for the default settings, with disks synced; docs/protocol.md has what was measured.
 RESUMES_WITHIN_S = 1.0
 
 
