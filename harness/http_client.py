@@ -92,6 +92,11 @@ class RawConnection:
         self.send(f"GET {path} HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
         return self.answer()
 
+    def ask(self, method, path, content=b"", host="localhost"):
+        self.send(f"{method} {path} HTTP/1.1\r\nHost: {host}\r\n"
+                  f"Content-Length: {len(content)}\r\n\r\n".encode() + content)
+        return self.answer()
+
     def ended(self):
         """Waits for the peer to close; True when it did so without another byte."""
         try:

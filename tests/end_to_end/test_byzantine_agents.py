@@ -71,11 +71,8 @@ class Clients(Writers):
             self.wrong.append(("no answer", writer, error))
 
     def ask(self, writer, method, path, content=b""):
-        head = (f"{method} {path} HTTP/1.1\r\nHost: localhost\r\n"
-                f"Content-Length: {len(content)}\r\n\r\n")
         begin = time.monotonic()
-        self.connections[writer].send(head.encode() + content)
-        answer = self.connections[writer].answer()
+        answer = self.connections[writer].ask(method, path, content)
         end = time.monotonic()
         if method in WRITES and answer.status < 300:
             self.written[method, path] += 1

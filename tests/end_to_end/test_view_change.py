@@ -5,7 +5,7 @@ import signal
 import time
 
 from harness import Deployment
-from harness.http_client import curl
+from harness.http_client import RawConnection, curl
 from harness.processes import wait_until
 from harness.writers import Writers
 
@@ -20,19 +20,22 @@ def put(deployment, path, content):
 class WritingClients(Writers):
     """They write files of their own, one after the other, and keep what they were told."""
 
-    def __init__(self, deployment, count=4):
+    def __init__(self, deployment, count=16):
         self.written = {}  # path: content
         self.failed = []
-        self.longest_gap_s = 0.0
+        self.longest_wait_s = 0.0
+        self.connections = {}
         super().__init__(deployment, count)
 
     def write(self, writer, number):
-        path, content = f"/writer-{writer}-{number}", f"content {writer}.{number}"
+        if writer not in self.connections:
+            self.connections[writer] = RawConnection(self.deployment.sketcher.port)
+        path, content = f"/writer-{writer}-{number}", f"content {writer}.{number}".encode()
         started = time.monotonic()
-        answer = put(self.deployment, path, content)
-        self.longest_gap_s = max(self.longest_gap_s, time.monotonic() - started)
+        answer = self.connections[writer].ask("PUT", path, content)
+        self.longest_wait_s = max(self.longest_wait_s, time.monotonic() - started)
         if answer.status == 201:
-            self.written[path] = content.encode()
+            self.written[path] = content
         else:
             self.failed.append((path, answer.status, answer.field("prophecy-reason")))
 
@@ -54,17 +57,18 @@ def test_killed_primary_under_load():
     with Deployment() as deployment:
         writers = WritingClients(deployment)
         wait_until(lambda: len(writers.written) > 10, 20, "the first writes")
-        writers.longest_gap_s = 0.0  # programs that have just started take their time
+        writers.longest_wait_s = 0.0  # programs that have just started take their time
         deployment.agents[0].kill()
         before = len(writers.written)
         wait_until(lambda: len(writers.written) > before + 20, 20, "writes after the kill")
         writers.stop()
         check_writes(deployment, writers, (1, 2, 3))
-        print(f"longest wait of a client: {writers.longest_gap_s:.3f} s")
-        assert writers.longest_gap_s < RESUMES_WITHIN_S
+        print(f"longest wait of a client: {writers.longest_wait_s:.3f} s")
+        assert writers.longest_wait_s < RESUMES_WITHIN_S
         for agent in deployment.agents[1:]:
-            assert status_of(agent) == ("normal", 1)
-            assert agent.status()["primary"] == 1
+            state, view = status_of(agent)
+            assert state == "normal" and view >= 1
+            assert agent.status()["primary"] == view % 4 != 0
 
 
 def test_hanging_primary_comes_back():

@@ -11,6 +11,7 @@
 using namespace prophecy;
 using namespace prophecy::pbft;
 using namespace prophecy::pbft::test;
+using prophecy::test::address_of_nobody;
 using prophecy::test::answer;
 using prophecy::test::ScriptedOrigin;
 using prophecy::test::Step;
