@@ -104,9 +104,4 @@ class ScriptedOrigin {
   std::vector<std::shared_ptr<Connection>> connections_;
 };
 
-// Where there has been an origin, and may be one again.
-inline Endpoint address_of_nobody(boost::asio::io_context& io) {
-  return ScriptedOrigin(io, {}).address();
-}
-
 }  // namespace prophecy::test

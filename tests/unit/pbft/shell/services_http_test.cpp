@@ -11,7 +11,6 @@
 using namespace prophecy;
 using namespace prophecy::pbft;
 using namespace prophecy::pbft::test;
-using prophecy::test::address_of_nobody;
 using prophecy::test::answer;
 using prophecy::test::ScriptedOrigin;
 using prophecy::test::Step;
@@ -90,6 +89,33 @@ struct World {
 struct Loop {
   Loop() { World::io = &io; }
   boost::asio::io_context io{1};
+};
+
+// An origin that is down, until it comes back under the same address.
+struct Absence {
+  explicit Absence(Loop& loop) : io(loop.io) { address = ScriptedOrigin(io, {}).address(); }
+  ScriptedOrigin& come_back(std::deque<Step> script) {
+    origin = std::make_unique<ScriptedOrigin>(io, std::move(script), address);
+    return *origin;
+  }
+  boost::asio::io_context& io;
+  Endpoint address;
+  std::unique_ptr<ScriptedOrigin> origin;
+};
+
+// A write that waits for its origin.
+struct WaitingWrite {
+  WaitingWrite(Loop& loop, const std::string& write) : absence(loop), world(absence.address) {
+    world.start(write, outcome);
+    REQUIRE(run_until(loop.io, [&] { return world.service.counters().repeated >= 2; }));
+    CHECK_FALSE(outcome.done);
+  }
+  void wait_for_end() {
+    REQUIRE(run_until(absence.io, [&] { return outcome.done; }));
+  }
+  Absence absence;
+  World world;
+  Outcome outcome;
 };
 
 }  // namespace
@@ -197,16 +223,10 @@ TEST_CASE("An idle connection that the origin closes is noticed before it is use
 
 TEST_CASE("A write that could not be sent waits until the origin is back") {
   Loop loop;
-  const Endpoint address = address_of_nobody(loop.io);
-  World world(address);
-  Outcome outcome;
-  world.start(kPost, outcome);
-  run_for(loop.io, milliseconds(150));
-  CHECK_FALSE(outcome.done);
-  CHECK(world.service.counters().repeated >= 2);
-  ScriptedOrigin origin(loop.io, {answer("written")}, address);
-  REQUIRE(run_until(loop.io, [&] { return outcome.done; }));
-  CHECK(outcome.form().body == "written");
+  WaitingWrite write(loop, kPost);
+  const ScriptedOrigin& origin = write.absence.come_back({answer("written")});
+  write.wait_for_end();
+  CHECK(write.outcome.form().body == "written");
   CHECK(origin.requests.size() == 1);
 }
 
@@ -256,15 +276,10 @@ TEST_CASE("An idempotent write is repeated, and the answer is no vote") {
 
 TEST_CASE("An idempotent write of which nothing had been sent gets its vote") {
   Loop loop;
-  const Endpoint address = address_of_nobody(loop.io);
-  World world(address);
-  Outcome outcome;
-  world.start(kPut, outcome);
-  run_for(loop.io, milliseconds(50));
-  ScriptedOrigin origin(loop.io, {answer("written")}, address);
-  REQUIRE(run_until(loop.io, [&] { return outcome.done; }));
-  CHECK(world.service.counters().repeated > 0);
-  CHECK(outcome.form().body == "written");
+  WaitingWrite write(loop, kPut);
+  write.absence.come_back({answer("written")});
+  write.wait_for_end();
+  CHECK(write.outcome.form().body == "written");
 }
 
 TEST_CASE("An idempotent write is repeated within bounds") {
@@ -301,16 +316,11 @@ TEST_CASE("The answer to HEAD has no body, and a body may end with the connectio
 
 TEST_CASE("A write that waits for its origin ends when a restore is to come") {
   Loop loop;
-  const Endpoint nowhere = address_of_nobody(loop.io);
-  World world(nowhere);
-  Outcome outcome;
-  world.start(kPut, outcome);
-  run_for(loop.io, milliseconds(60));
-  CHECK_FALSE(outcome.done);
-  world.service.give_up();
-  REQUIRE(run_until(loop.io, [&] { return outcome.done; }));
-  CHECK(outcome.status == ExecutionStatus::unavailable);
-  CHECK(world.service.counters().given_up == 1);
+  WaitingWrite write(loop, kPut);
+  write.world.service.give_up();
+  write.wait_for_end();
+  CHECK(write.outcome.status == ExecutionStatus::unavailable);
+  CHECK(write.world.service.counters().given_up == 1);
 }
 
 TEST_CASE(
@@ -327,25 +337,6 @@ TEST_CASE(
   CHECK(outcome.status == ExecutionStatus::unavailable);
   CHECK(origin.requests.size() == 1);
 }
-
-namespace {
-
-// An origin that is down, until it comes back under the same address.
-struct Absence {
-  explicit Absence(Loop& loop) : io(loop.io) {
-    ScriptedOrigin before(io, {answer("")});
-    address = before.address();
-  }
-  ScriptedOrigin& come_back(std::deque<Step> script) {
-    origin = std::make_unique<ScriptedOrigin>(io, std::move(script), address);
-    return *origin;
-  }
-  boost::asio::io_context& io;
-  Endpoint address;
-  std::unique_ptr<ScriptedOrigin> origin;
-};
-
-}  // namespace
 
 TEST_CASE("An origin that was away gets nothing to do before its state is restored") {
   Loop loop;
