@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/codec.hpp"
+#include "pbft/core/journal_check.hpp"
 #include "pbft/wire/limits.hpp"
 
 namespace prophecy::pbft {
@@ -137,12 +138,13 @@ Frame content_of(const Remembered& remembered, std::uint64_t sequence, const Dig
   return content != remembered.contents.end() ? content->second : nullptr;
 }
 
-std::optional<Remembered> read_journal(const StoredRecords& records) {
+std::optional<Remembered> read_journal(const StoredRecords& records, std::uint32_t replicas) {
   Remembered all;
   RecordReader reader(all);
   for (const auto& [key, value] : records) {
     if (!reader.read(key, value)) return std::nullopt;
   }
+  if (!is_plausible(all, replicas)) return std::nullopt;
   // The order in which they were proposed, which decides what is left out where there are too many.
   std::stable_sort(all.proposed.begin(), all.proposed.end(),
                    [](const auto& a, const auto& b) { return a.view < b.view; });

@@ -78,12 +78,14 @@ struct Remembered {
   std::map<NodeId, Rebirth> rebirths;
 };
 
-// Nothing when a record is none of a journal: then it is to be treated as lost.
-// Of null batches, too, which have none.
+// Null when it is not there; of the empty batch, too, which has none.
 [[nodiscard]] Frame content_of(const Remembered& remembered, std::uint64_t sequence,
                                const Digest& batch);
 
-[[nodiscard]] std::optional<Remembered> read_journal(const StoredRecords& records);
+// Nothing when a record is none of a journal, or could not be one of a replica in a group of this
+// size (pbft/core/journal_check.hpp): then the whole is to be treated as lost.
+[[nodiscard]] std::optional<Remembered> read_journal(const StoredRecords& records,
+                                                     std::uint32_t replicas);
 
 class Journal {
  public:

@@ -88,7 +88,7 @@ class Replica::Machine {
 };
 
 bool Replica::Machine::start(const ReplicaStart& start, ReplicaActions& out) {
-  const auto remembered = read_journal(start.records);
+  const auto remembered = read_journal(start.records, context.quorum.replicas);
   context.journal = Journal(start.memory != ReplicaStart::Memory::not_kept);
   const bool is_whole = remembered && start.memory == ReplicaStart::Memory::whole;
   if (is_whole) {

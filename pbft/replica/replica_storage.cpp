@@ -53,7 +53,7 @@ Result<std::unique_ptr<ReplicaStorage>> ReplicaStorage::open(boost::asio::io_con
   storage->start_.memory = ReplicaStart::Memory::not_kept;
   if (!identity.config.storage) return storage;
   const StoreSettings& settings = *identity.config.storage;
-  auto opened = storage->open_store(settings, identity_of(identity));
+  auto opened = storage->open_store(settings, identity);
   if (!opened && opened.error().kind == ErrorKind::damaged) {
     storage->store_.reset();
     const auto aside = set_aside(settings.folder);
@@ -61,7 +61,7 @@ Result<std::unique_ptr<ReplicaStorage>> ReplicaStorage::open(boost::asio::io_con
     log.warning("store-damaged", {{"folder", settings.folder.string()},
                                   {"reason", opened.error().message},
                                   {"set_aside", aside->string()}});
-    opened = storage->open_store(settings, identity_of(identity));
+    opened = storage->open_store(settings, identity);
   }
   if (!opened) return opened.error();
   if (storage->start_.memory == ReplicaStart::Memory::lost) {
@@ -76,14 +76,15 @@ Result<std::unique_ptr<ReplicaStorage>> ReplicaStorage::open(boost::asio::io_con
   return storage;
 }
 
-Result<> ReplicaStorage::open_store(const StoreSettings& settings, const StoreIdentity& identity) {
-  auto store = Store::open(settings, identity, io_.get_executor());
+Result<> ReplicaStorage::open_store(const StoreSettings& settings,
+                                    const ReplicaIdentity& identity) {
+  auto store = Store::open(settings, identity_of(identity), io_.get_executor());
   if (!store) return store.error();
   store_ = std::move(*store);
-  return read_records();
+  return read_records(identity.keys.replicas());
 }
 
-Result<> ReplicaStorage::read_records() {
+Result<> ReplicaStorage::read_records(std::uint32_t replicas) {
   StoredRecords records;
   bool initialised = false;
   auto loaded = store_->load([&](ByteView key, ByteView value) {
@@ -94,7 +95,7 @@ Result<> ReplicaStorage::read_records() {
     }
   });
   if (!loaded) return loaded.error();
-  if (!read_journal(records)) {
+  if (!read_journal(records, replicas)) {
     return Error{ErrorKind::damaged, "the store holds what is no journal of a replica"};
   }
   const bool is_whole = initialised || !records.empty();

@@ -53,8 +53,8 @@ class ReplicaStorage {
  private:
   explicit ReplicaStorage(boost::asio::io_context& io) : io_(io) {}
   // ErrorKind::damaged: what lies there is to be set aside.
-  [[nodiscard]] Result<> open_store(const StoreSettings& settings, const StoreIdentity& identity);
-  [[nodiscard]] Result<> read_records();
+  [[nodiscard]] Result<> open_store(const StoreSettings& settings, const ReplicaIdentity& identity);
+  [[nodiscard]] Result<> read_records(std::uint32_t replicas);
 
   boost::asio::io_context& io_;
   ReplicaStart start_;

@@ -79,4 +79,12 @@ Digest content_digest(const PrePrepareMessage& message, const Digest& batch) {
   return hash.finish();
 }
 
+Digest batch_digest(const PrePrepareMessage& message) {
+  Sha256 chain;
+  for (const RequestMessage& request : message.requests)
+    chain.update(sha256(request.content));
+  append_to_batch(chain, message.input);
+  return chain.finish();
+}
+
 }  // namespace prophecy::pbft

@@ -131,5 +131,7 @@ struct ForwardMessage {
 }
 
 [[nodiscard]] Digest content_digest(const PrePrepareMessage& message, const Digest& batch);
+// Of a batch, which all that has to do with agreement names it by.
+[[nodiscard]] Digest batch_digest(const PrePrepareMessage& message);
 
 }  // namespace prophecy::pbft

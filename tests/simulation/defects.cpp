@@ -11,11 +11,7 @@ std::vector<pbft::Frame> votes_in_left_view(ByteView frame, const pbft::ReplicaS
   const auto proposal = pbft::decode_pre_prepare(frame, keys.replicas());
   if (!proposal || proposal->view >= status.view) return {};
   if (pbft::primary_of(proposal->view, keys.replicas()) == keys.self()) return {};
-  Sha256 chain;
-  for (const pbft::RequestMessage& request : proposal->requests)
-    chain.update(sha256(request.content));
-  append_to_batch(chain, proposal->input);
-  const pbft::Digest batch = chain.finish();
+  const pbft::Digest batch = batch_digest(*proposal);
   std::vector<pbft::Frame> votes;
   for (const auto type : {pbft::MessageType::prepare, pbft::MessageType::commit})
     votes.push_back(pbft::encode_vote(type, proposal->view, proposal->sequence, batch, keys));

@@ -181,6 +181,62 @@ TEST_CASE("A journal that is none is not believed") {
   CHECK(count_sent(actions.sends, MessageType::rejoin) == kReplicas - 1);
 }
 
+// What a replica's disk holds after it has ordered a batch and has a stable checkpoint in view 0.
+std::map<Bytes, Bytes> a_whole_journal() {
+  Subject before(1, every_batch());
+  const auto claim = execute_one(before);
+  before.now += seconds(2);
+  for (const NodeId peer : {0u, 2u})
+    before.feed(checkpoint(peer, claim, claim.service));
+  REQUIRE(before.replica.status().base == 1);
+  before.feed(pre_prepare(2, {request(2)}).frame);
+  return before.disk;
+}
+
+bool is_believed(const std::map<Bytes, Bytes>& disk) {
+  return read_journal({disk.begin(), disk.end()}, kReplicas).has_value();
+}
+
+Bytes& record_of(std::map<Bytes, Bytes>& disk, char kind) {
+  const auto found = std::find_if(disk.begin(), disk.end(), [&](const auto& record) {
+    return record.first.front() == static_cast<std::uint8_t>(kind);
+  });
+  REQUIRE(found != disk.end());
+  return found->second;
+}
+
+TEST_CASE("Records that no replica can have written are not believed") {
+  auto disk = a_whole_journal();
+  REQUIRE(is_believed(disk));
+  SECTION("a record that is torn") {
+    const char kind = GENERATE('q', 'k', 's', 'm');
+    record_of(disk, kind).pop_back();
+  }
+  SECTION("a batch that is another than its key says") {
+    record_of(disk, 'c') = *pre_prepare(2, {request(3)}).frame;
+  }
+  SECTION("a batch that is none") {
+    record_of(disk, 'c') = to_bytes("what?");
+  }
+  SECTION("a vote in a view that has not begun") {
+    record_of(disk, 'q')[0] = 1;
+  }
+  SECTION("a base that nothing proves") {
+    record_of(disk, 's') = {0, 0};
+  }
+  SECTION("a certificate in which one replica stands twice") {
+    Bytes& certificate = record_of(disk, 's');
+    const std::size_t frame = (certificate.size() - 2) / 3;
+    std::copy_n(certificate.begin() + 2, frame, certificate.begin() + 2 + std::ptrdiff_t(frame));
+  }
+  SECTION("a view that is asked for, and is the first") {
+    disk[{'v'}] = Bytes(9);
+    CHECK(is_believed(disk));
+    disk[{'v'}].back() = 1;
+  }
+  CHECK_FALSE(is_believed(disk));
+}
+
 TEST_CASE("A state that f+1 others contradict is fetched and restored, part by part") {
   Subject backup(1, every_batch());
   const auto claim = execute_one(backup);
