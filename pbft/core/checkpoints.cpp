@@ -7,6 +7,19 @@
 
 namespace prophecy::pbft {
 
+namespace {
+
+// The same history, with a statement where there was none, and no other where there was one.
+bool adds_to(const CheckpointClaim& known, const CheckpointClaim& claim) {
+  const auto agrees = [&](Digest CheckpointClaim::*root) {
+    return known.*root == Digest{} || known.*root == claim.*root;
+  };
+  return known.order == claim.order && known != claim && agrees(&CheckpointClaim::replies) &&
+         agrees(&CheckpointClaim::service);
+}
+
+}  // namespace
+
 Checkpoints::Checkpoints(const QuorumRule& quorum) : quorum_(quorum), claims_(quorum.replicas) {}
 
 const Checkpoints::SignedClaim* Checkpoints::find(const std::vector<SignedClaim>& claims,
@@ -36,7 +49,7 @@ bool Checkpoints::is_vouched_for(NodeId replica, const CheckpointClaim& claim) c
 
 bool Checkpoints::wants(NodeId replica, const CheckpointClaim& claim) const {
   const SignedClaim* known = find(claims_[replica], claim.sequence);
-  return known == nullptr || (known->claim.order != claim.order && is_vouched_for(replica, claim));
+  return known == nullptr || known->claim.order != claim.order || adds_to(known->claim, claim);
 }
 
 // Of too many the lowest goes, which later ones serve as well: but not for what may be made up.
@@ -59,9 +72,11 @@ Checkpoints::Outcome Checkpoints::record(NodeId replica, const CheckpointClaim& 
                                          Frame frame) {
   if (claim.sequence < stable_sequence_ || claim.sequence == 0) return Outcome::old;
   const SignedClaim* known = find(claims_[replica], claim.sequence);
-  if (known != nullptr && known->claim == claim) return Outcome::duplicate;
-  if (!wants(replica, claim)) return Outcome::conflicting;
   const bool vouched_for = is_vouched_for(replica, claim);
+  if (known != nullptr && known->claim.order != claim.order && !vouched_for) {
+    return Outcome::conflicting;
+  }
+  if (!wants(replica, claim)) return Outcome::duplicate;
   if (!keep({replica, claim, std::move(frame)}, vouched_for)) return Outcome::old;
 
   if (claim.sequence == stable_sequence_) {
@@ -109,10 +124,14 @@ std::vector<Checkpoints::SignedClaim> Checkpoints::evidence() const {
   for (const auto& of_replica : claims_) {
     const SignedClaim* claim = find(of_replica, stable_sequence_);
     if (claim == nullptr || claim->claim.order != certificate_.front().claim.order) continue;
-    const bool known = std::any_of(
-        certificate_.begin(), certificate_.end(),
-        [&](const SignedClaim& of_quorum) { return of_quorum.replica == claim->replica; });
-    if (!known) all.push_back(*claim);
+    const auto known = std::find_if(all.begin(), all.end(), [&](const SignedClaim& other) {
+      return other.replica == claim->replica;
+    });
+    if (known == all.end()) {
+      all.push_back(*claim);
+    } else if (adds_to(known->claim, claim->claim)) {
+      *known = *claim;
+    }
   }
   return all;
 }

@@ -8,6 +8,10 @@
 // must not be able to stop the group. f+1 equal ones *certify* such a root: one is a correct
 // replica's. With them a replica is repaired that lags, or whose service went astray.
 //
+// A correct replica states one order at a number, but maybe not one state: what it executes once
+// more, after a crash or on a service that had failed, may end otherwise, and about a service that
+// fails it makes no statement. So only another order accuses it.
+//
 // Claims are signed. Those that made a checkpoint stable are its certificate: they prove it to a
 // replica that was not there.
 #pragma once
@@ -67,8 +71,9 @@ class Checkpoints {
   // Those that claim one of the stable checkpoint's certified roots, one bit each.
   [[nodiscard]] std::uint64_t holders() const;
   // False when this replica's frame says nothing new. What it said first is what counts, but that
-  // it may also vouch for what f+1 others say: whoever claims one thing here and another thing
-  // there is faulty, and yet a part of certificates that correct replicas have.
+  // it may make a statement where it made none; and that it may also vouch for what f+1 others say:
+  // whoever claims one order here and another there is faulty, and yet a part of certificates that
+  // correct replicas have.
   [[nodiscard]] bool wants(NodeId replica, const CheckpointClaim& claim) const;
   // Null when this replica has made no claim there.
   [[nodiscard]] const CheckpointClaim* own_at(std::uint64_t sequence) const;

@@ -212,6 +212,24 @@ TEST_CASE("f+1 equal claims certify a state; honest differences stop nothing") {
   CHECK(checkpoints.holders() == 0b1011);  // 0 has the replies alone
 }
 
+TEST_CASE("A statement may follow where there was none; one that was made stays") {
+  Checkpoints checkpoints(QuorumRule::standard(1));
+  record(checkpoints, 0, {8, kA, Digest{}, Digest{}});
+  record(checkpoints, 1, {8, kA, kB, kB});
+  CHECK(record(checkpoints, 2, {8, kA, Digest{}, Digest{}}) == Checkpoints::Outcome::stable);
+  CHECK(checkpoints.stable().service == Digest{});
+  CHECK(record(checkpoints, 1, {8, kA, kA, kA}) == Checkpoints::Outcome::duplicate);
+  CHECK(checkpoints.stable().service == Digest{});
+  CHECK(record(checkpoints, 0, {8, kA, kB, kB}) == Checkpoints::Outcome::added);
+  CHECK(checkpoints.stable().service == kB);
+  CHECK(checkpoints.stable().replies == kB);
+  CHECK(checkpoints.holders() == 0b011);
+  CHECK(record(checkpoints, 0, {8, kA, Digest{}, Digest{}}) == Checkpoints::Outcome::duplicate);
+  CHECK(checkpoints.stable().service == kB);
+  // What made it stable is what was signed then.
+  CHECK(signers(checkpoints, 8, kA) == std::vector<NodeId>{0, 1, 2});
+}
+
 TEST_CASE("A replier that let a call down is passed over, but never all of them") {
   ReplierChoice choice(4);
   choice.let_down(2);

@@ -140,6 +140,33 @@ TEST_CASE("Votes beyond a quorum, repetitions and clients' mistakes speak agains
   }
 }
 
+TEST_CASE("Another history at one number accuses its signer, another state does not") {
+  Subject backup(1);
+  const auto claim = [&](NodeId from, std::uint8_t order, std::uint8_t replies,
+                         std::uint8_t service) {
+    return encode_checkpoint(128, Digest{order}, Digest{replies}, Digest{service}, ring(from));
+  };
+  // Its service failed, and has been brought to the group's state since.
+  backup.feed(claim(2, 7, 0, 0));
+  CHECK(backup.feed(claim(2, 7, 8, 9)));
+  // It has executed once more, after a crash, on an origin that answers otherwise each time.
+  backup.feed(claim(2, 7, 18, 19));
+  backup.feed(claim(2, 7, 0, 0));
+  CHECK(peer(backup, 2).contradicted_at == TimePoint::min());
+  CHECK(backup.dropped(DropReason::conflicting) == 0);
+  backup.now += seconds(1);
+  CHECK(backup.feed(claim(2, 6, 8, 9)));
+  CHECK(peer(backup, 2).contradicted_at == backup.now);
+  CHECK(count(peer(backup, 2).dropped, DropReason::conflicting) == 1);
+  // In its name, anybody can say anything.
+  Bytes forged = *claim(3, 7, 8, 9);
+  backup.feed(claim(3, 6, 8, 9));
+  forged.back() ^= 1;
+  backup.feed(std::make_shared<const Bytes>(std::move(forged)));
+  CHECK(peer(backup, 3).contradicted_at == TimePoint::min());
+  CHECK(count(peer(backup, 3).dropped_in_its_name, DropReason::bad_signature) == 1);
+}
+
 TEST_CASE("A primary that is given up has failed, and the cause is counted") {
   Subject backup(1);
   backup.tick(milliseconds(0));
