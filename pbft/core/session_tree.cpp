@@ -97,42 +97,30 @@ std::optional<Bytes> read_result(const PartStore& parts, const Digest& digest) {
     if (!piece) return std::nullopt;
     result.insert(result.end(), piece->payload.begin(), piece->payload.end());
   }
+  if (result.size() > kResultBytesMax) return std::nullopt;
   return result;
 }
 
-struct BlockPlace {
-  NodeId client = 0;
-  std::uint32_t first_session = 0;
-};
-
-std::optional<BlockPlace> read_block_head(Reader& reader, NodeId client) {
-  BlockPlace place;
-  place.client = reader.integer<std::uint32_t>();
-  const std::uint32_t block = reader.integer<std::uint16_t>();
-  place.first_session = block * kSessionsPerBlock;
-  if (reader.failed() || place.client != client || place.first_session >= kSessionsMax) {
-    return std::nullopt;
-  }
-  return place;
+// Yields the block's first session.
+std::optional<std::uint32_t> read_block_head(Reader& reader, NodeId client) {
+  const auto named = reader.integer<std::uint32_t>();
+  const std::uint32_t first_session = reader.integer<std::uint16_t>() * kSessionsPerBlock;
+  if (reader.failed() || named != client || first_session >= kSessionsMax) return std::nullopt;
+  return first_session;
 }
 
-bool load_order_block(const Part& block, NodeId client, ClientTable& clients) {
-  Reader reader(block.payload);
-  const auto place = read_block_head(reader, client);
-  if (!place) return false;
+bool load_order_block(NodeId client, std::uint32_t first_session, Reader& reader,
+                      ClientTable& clients) {
   for (std::uint32_t i = 0; i < kSessionsPerBlock; ++i) {
     const auto timestamp = reader.integer<std::uint64_t>();
-    if (timestamp > 0) clients.restore(client, place->first_session + i, timestamp);
+    if (timestamp > 0) clients.restore(client, first_session + i, timestamp);
   }
   return reader.complete();
 }
 
 // False when it is none. A result that does not fit its digest is left out.
 bool load_replies_block(const PartStore& parts, const Part& block, NodeId client,
-                        ClientTable& clients) {
-  Reader reader(block.payload);
-  const auto place = read_block_head(reader, client);
-  if (!place) return false;
+                        std::uint32_t first_session, Reader& reader, ClientTable& clients) {
   std::size_t next_child = 0;
   for (std::uint32_t i = 0; i < kSessionsPerBlock; ++i) {
     const auto kind = reader.integer<std::uint8_t>();
@@ -152,8 +140,9 @@ bool load_replies_block(const PartStore& parts, const Part& block, NodeId client
     } else if (form != static_cast<std::uint8_t>(ResultForm::missing)) {
       return false;
     }
-    Session& session = clients.session(client, place->first_session + i);
-    if (reader.failed() || session.last_timestamp == 0) return false;
+    if (reader.failed()) return false;
+    Session& session = clients.session(client, first_session + i);
+    if (session.last_timestamp == 0) return false;
     const bool done = kind == static_cast<std::uint8_t>(ReplyKind::done);
     clients.set_reply(session, done ? ReplyStatus::done : ReplyStatus::unavailable, sigma, digest);
     if (result && sha256(*result) == digest) clients.keep_result(session, std::move(*result));
@@ -161,23 +150,32 @@ bool load_replies_block(const PartStore& parts, const Part& block, NodeId client
   return reader.complete();
 }
 
-// Calls `load` for each block below the root.
+// Calls `load` for each block below the root. They rise, so that a few parts that name each other
+// many times are not read as often.
 template <typename Load>
 bool for_each_block(const PartStore& parts, const Digest& root, const Load& load) {
   const auto root_bytes = parts.read(root);
   const auto root_part = root_bytes ? decode_part(*root_bytes) : std::nullopt;
   if (!root_part) return false;
+  NodeId last_client = 0;
   for (const Digest& child : root_part->children) {
     const auto node_bytes = parts.read(child);
     const auto node = node_bytes ? decode_part(*node_bytes) : std::nullopt;
     if (!node) return false;
     Reader reader(node->payload);
     const NodeId client = reader.integer<std::uint32_t>();
-    if (!reader.complete() || !is_client(client)) return false;
-    for (const Digest& block : node->children) {
-      const auto block_bytes = parts.read(block);
-      const auto block_part = block_bytes ? decode_part(*block_bytes) : std::nullopt;
-      if (!block_part || !load(*block_part, client)) return false;
+    if (!reader.complete() || !is_client(client) || client <= last_client) return false;
+    last_client = client;
+    std::uint32_t first_free = 0;  // of its sessions
+    for (const Digest& digest : node->children) {
+      const auto block_bytes = parts.read(digest);
+      const auto block = block_bytes ? decode_part(*block_bytes) : std::nullopt;
+      if (!block) return false;
+      Reader payload(block->payload);
+      const auto first_session = read_block_head(payload, client);
+      if (!first_session || *first_session < first_free) return false;
+      first_free = *first_session + kSessionsPerBlock;
+      if (!load(*block, client, *first_session, payload)) return false;
     }
   }
   return true;
@@ -242,14 +240,18 @@ std::optional<OrderRoot> read_order_root(const PartStore& parts, const Digest& o
 
 bool load_sessions(const PartStore& parts, const SessionTree::Roots& roots, ClientTable& clients) {
   clients.reset();
-  const bool order = for_each_block(parts, roots.order, [&](const Part& block, NodeId client) {
-    return load_order_block(block, client, clients);
-  });
+  const bool order = for_each_block(
+      parts, roots.order,
+      [&](const Part& /*block*/, NodeId client, std::uint32_t first, Reader& payload) {
+        return load_order_block(client, first, payload, clients);
+      });
   const bool replies =
-      order && (roots.replies == Digest{} ||
-                for_each_block(parts, roots.replies, [&](const Part& block, NodeId client) {
-                  return load_replies_block(parts, block, client, clients);
-                }));
+      order &&
+      (roots.replies == Digest{} ||
+       for_each_block(parts, roots.replies,
+                      [&](const Part& block, NodeId client, std::uint32_t first, Reader& payload) {
+                        return load_replies_block(parts, block, client, first, payload, clients);
+                      }));
   if (!replies) clients.reset();
   return replies;
 }
