@@ -198,6 +198,10 @@ bool Agreement::may_take_up(const Slot& slot) const {
           context_.state == ReplicaState::normal);
 }
 
+bool Agreement::may_prepare_with(const std::vector<BodyHandle>& bodies) const {
+  return all_whole(bodies) || context_.quorum.bodies == 0;
+}
+
 void Agreement::take_up(Slot& slot, Frame content, ReplicaActions& out) {
   if (content == nullptr) return take_up(slot, nullptr, nullptr, out);
   const auto message = decode_pre_prepare(*content, context_.quorum.replicas);
@@ -218,8 +222,7 @@ void Agreement::take_up(Slot& slot, Frame content, const PrePrepareMessage* mess
     }
     bodies = bodies_.of_batch(*message);
   }
-  const bool is_whole = all_whole(bodies);
-  if (!is_whole) {
+  if (!all_whole(bodies)) {
     for (const BodyHandle& body : bodies)
       bodies_.ask_replicas(*body);
   }
@@ -233,7 +236,7 @@ void Agreement::take_up(Slot& slot, Frame content, const PrePrepareMessage* mess
     return;
   }
   log_.set_pre_prepare(slot, std::move(content), std::move(bodies));
-  if (is_whole) {
+  if (may_prepare_with(slot.bodies)) {
     note_proposal(slot, slot.batch, slot.pre_prepare, slot.bodies, out);
     pre_prepare(slot, out);
   } else {

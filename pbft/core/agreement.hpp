@@ -59,6 +59,7 @@ class Agreement {
   [[nodiscard]] bool is_timely(const PrePrepareMessage& message);
   // True when every request comes from its client, as far as this replica can know.
   [[nodiscard]] bool vouched_for(const PrePrepareMessage& message, const BatchDigests& digests);
+  [[nodiscard]] bool may_prepare_with(const std::vector<BodyHandle>& bodies) const;
   bool on_content(Slot& slot, ByteView frame, ReplicaActions& out);
   void note_proposal(Slot& slot, const Digest& batch, const Frame& content,
                      const std::vector<BodyHandle>& bodies, ReplicaActions& out);

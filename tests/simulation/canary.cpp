@@ -19,7 +19,13 @@ std::string_view to_string(Canary canary) {
                                                                      "ignores_pre_prepared",
                                                                      "no_session_check",
                                                                      "no_durable_vote",
-                                                                     "forgets_at_once"};
+                                                                     "forgets_at_once",
+                                                                     "prepares_without_body",
+                                                                     "any_time",
+                                                                     "one_decision",
+                                                                     "early_checkpoint",
+                                                                     "no_durable_content",
+                                                                     "gullible_macs"};
   return kNames.at(static_cast<std::size_t>(canary));
 }
 
@@ -40,6 +46,9 @@ pbft::QuorumRule replica_rule(Canary canary, std::uint32_t faults) {
   if (canary == Canary::small_view_change) rule.view_change = rule.weak;
   if (canary == Canary::unproven_checkpoint) rule.certificate = 1;
   if (canary == Canary::ignores_pre_prepared) rule.vouching = 0;
+  if (canary == Canary::prepares_without_body) rule.bodies = 0;
+  if (canary == Canary::one_decision) rule.weak = 1;
+  if (canary == Canary::early_checkpoint) rule.stable = 1;
   return rule;
 }
 

@@ -12,20 +12,26 @@ namespace prophecy::simulation {
 
 enum class Canary : std::uint8_t {
   none,
-  small_quorum,          // one vote fewer, and a primary that proposes two batches at one number
-  double_execution,      // a correct replica executes an operation twice
-  wrong_result,          // f+1 replicas get a wrong result from their service
-  lost_write,            // f+1 replicas' services forget an append they confirmed
-  small_view_change,     // views begin with f+1 view-change messages, beside a replica that lies
-  reply_accepted_early,  // a client is content with one reply, beside a replica that lies
-  tentative_early,       // a client is content with f+1 replies that are only prepared
-  unproven_checkpoint,   // one signature is certificate enough in a view-change message
-  gullible_signatures,   // any member's signature is taken for any other's
-  votes_in_left_view,    // a replica that asks for a new view goes on voting in the old one
-  ignores_pre_prepared,  // a new view takes what one replica says it has prepared, condition A2
-  no_session_check,      // requests are executed as often as they are ordered
-  no_durable_vote,       // votes are not on the disk before a crash
-  forgets_at_once,       // who has lost its disk votes again as if it were new
+  small_quorum,           // one vote fewer, and a primary that proposes two batches at one number
+  double_execution,       // a correct replica executes an operation twice
+  wrong_result,           // f+1 replicas get a wrong result from their service
+  lost_write,             // f+1 replicas' services forget an append they confirmed
+  small_view_change,      // views begin with f+1 view-change messages, beside a replica that lies
+  reply_accepted_early,   // a client is content with one reply, beside a replica that lies
+  tentative_early,        // a client is content with f+1 replies that are only prepared
+  unproven_checkpoint,    // one signature is certificate enough in a view-change message
+  gullible_signatures,    // any member's signature is taken for any other's
+  votes_in_left_view,     // a replica that asks for a new view goes on voting in the old one
+  ignores_pre_prepared,   // a new view takes what one replica says it has prepared, condition A2
+  no_session_check,       // requests are executed as often as they are ordered
+  no_durable_vote,        // votes are not on the disk before a crash
+  forgets_at_once,        // who has lost its disk votes again as if it were new
+  prepares_without_body,  // a batch is prepared by those that lack the bodies that it names
+  any_time,               // a primary may propose any time
+  one_decision,           // what one replica says to be committed is taken for it
+  early_checkpoint,       // a checkpoint is stable upon one replica's word
+  no_durable_content,     // batches are not on the disk, only that they were voted on
+  gullible_macs,          // any client's MAC is taken for right
   count_,
 };
 constexpr std::size_t kCanaries = static_cast<std::size_t>(Canary::count_);

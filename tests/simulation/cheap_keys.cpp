@@ -87,6 +87,16 @@ class GullibleScheme final : public CheapScheme {
   }
 };
 
+class TrustingScheme final : public CheapScheme {
+ public:
+  using CheapScheme::CheapScheme;
+
+  [[nodiscard]] bool verify(NodeId from, std::uint32_t session, const Sha256::Digest& content,
+                            ByteView tag) const override {
+    return is_client(from) || CheapScheme::verify(from, session, content, tag);
+  }
+};
+
 }  // namespace
 
 pbft::KeyRing cheap_key_ring(NodeId self, std::uint32_t replicas) {
@@ -95,6 +105,10 @@ pbft::KeyRing cheap_key_ring(NodeId self, std::uint32_t replicas) {
 
 pbft::KeyRing gullible_key_ring(NodeId self, std::uint32_t replicas) {
   return {self, replicas, std::make_unique<GullibleScheme>(self, replicas)};
+}
+
+pbft::KeyRing trusting_key_ring(NodeId self, std::uint32_t replicas) {
+  return {self, replicas, std::make_unique<TrustingScheme>(self, replicas)};
 }
 
 }  // namespace prophecy::simulation

@@ -15,5 +15,7 @@ namespace prophecy::simulation {
 
 // A defect: it takes every signature for that of the member whose name is on it.
 [[nodiscard]] pbft::KeyRing gullible_key_ring(NodeId self, std::uint32_t replicas);
+// Another: it takes every MAC of a client for right.
+[[nodiscard]] pbft::KeyRing trusting_key_ring(NodeId self, std::uint32_t replicas);
 
 }  // namespace prophecy::simulation

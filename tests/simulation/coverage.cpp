@@ -14,10 +14,10 @@ void add_each(Counts& to, const Counts& from) {
 }
 
 template <typename Kind, typename Counts>
-void write(std::ostringstream& out, std::string_view title, const Counts& counts) {
+void write(std::ostringstream& out, std::string_view title, const Counts& counts, Kind first = {}) {
   out << title;
   const char* separator = ": ";
-  for (std::size_t i = 0; i < counts.size(); ++i) {
+  for (auto i = static_cast<std::size_t>(first); i < counts.size(); ++i) {
     out << separator << to_string(static_cast<Kind>(i)) << " " << counts[i];
     separator = ", ";
   }
@@ -58,11 +58,13 @@ void Coverage::add(const Coverage& other) {
   parts_fetched += other.parts_fetched;
   bodies_fetched += other.bodies_fetched;
   bodies_given_up += other.bodies_given_up;
+  keys_learnt += other.keys_learnt;
   frames += other.frames;
   steps += other.steps;
   add_each(ingredients, other.ingredients);
   add_each(behaviours, other.behaviours);
   add_each(bad_clients, other.bad_clients);
+  add_each(lies_reached, other.lies_reached);
 }
 
 std::string describe(const Coverage& coverage) {
@@ -74,11 +76,12 @@ std::string describe(const Coverage& coverage) {
       << " batches executed ahead, " << coverage.batches_undone << " undone, " << coverage.restarts
       << " restarts, " << coverage.states_restored << " states restored, " << coverage.parts_fetched
       << " parts fetched, " << coverage.bodies_fetched << " bodies fetched, "
-      << coverage.bodies_given_up << " given up, " << coverage.frames << " frames, "
-      << coverage.steps << " steps\n";
+      << coverage.bodies_given_up << " given up, " << coverage.keys_learnt << " keys learnt, "
+      << coverage.frames << " frames, " << coverage.steps << " steps\n";
   write<IngredientKind>(out, "runs with", coverage.ingredients);
   write<BehaviourKind>(out, "replicas", coverage.behaviours);
   write<BadClientKind>(out, "clients", coverage.bad_clients);
+  write<BehaviourKind>(out, "lies that reached their aim", coverage.lies_reached, kFirstLie);
   return out.str();
 }
 

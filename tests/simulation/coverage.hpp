@@ -6,6 +6,7 @@
 #include <string>
 
 #include "simulation/ingredient.hpp"
+#include "simulation/lies.hpp"
 #include "simulation/scenario.hpp"
 
 namespace prophecy::simulation {
@@ -25,12 +26,14 @@ struct Coverage {
   std::uint64_t parts_fetched = 0;
   std::uint64_t bodies_fetched = 0;  // of requests by digest, at each replica
   std::uint64_t bodies_given_up = 0;
+  std::uint64_t keys_learnt = 0;  // for MACs, at each node
   std::uint64_t frames = 0;
   std::uint64_t steps = 0;
   // Runs in which it occurs.
   std::array<std::uint64_t, kIngredientKinds> ingredients{};
   std::array<std::uint64_t, kBehaviourKinds> behaviours{};
   std::array<std::uint64_t, kBadClientKinds> bad_clients{};
+  LieCounts lies_reached{};  // messages, by the behaviour
 
   void note(const Scenario& scenario);
   void add(const Coverage& other);

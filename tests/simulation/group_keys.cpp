@@ -24,7 +24,9 @@ Rings rings_of(MakeRing make, std::uint32_t replicas) {
   return rings;
 }
 
-Rings derive_rings(std::uint32_t replicas) {
+enum class SessionKeysAre : std::uint8_t { established, missing };
+
+Rings derive_rings(std::uint32_t replicas, SessionKeysAre session_keys) {
   std::vector<pbft::Member> members;
   std::map<NodeId, pbft::PrivateKeys> secrets;
   const auto add = [&](NodeId node) {
@@ -45,7 +47,7 @@ Rings derive_rings(std::uint32_t replicas) {
   for (const auto& [node, keys] : secrets) {
     auto ring = pbft::KeyRing::derive(node, keys, as_bytes("simulated group"), members);
     ASSERT(ring.has_value());
-    pbft::test::establish_with_all(*ring, members);
+    if (session_keys == SessionKeysAre::established) pbft::test::establish_with_all(*ring, members);
     rings.emplace(node, std::move(*ring));
   }
   return rings;
@@ -57,13 +59,19 @@ Rings make_rings(Keys keys, std::uint32_t replicas) {
       return rings_of(cheap_key_ring, replicas);
     case Keys::gullible:
       return rings_of(gullible_key_ring, replicas);
+    case Keys::trusting:
+      return rings_of(trusting_key_ring, replicas);
     case Keys::cryptographic:
-      return derive_rings(replicas);
+      return derive_rings(replicas, SessionKeysAre::established);
   }
   UNREACHABLE();
 }
 
 }  // namespace
+
+std::map<NodeId, pbft::KeyRing> changing_key_rings(std::uint32_t replicas) {
+  return derive_rings(replicas, SessionKeysAre::missing);
+}
 
 const pbft::KeyRing& key_ring_of(Keys keys, NodeId node, std::uint32_t replicas) {
   static std::map<std::pair<Keys, std::uint32_t>, Rings> groups;

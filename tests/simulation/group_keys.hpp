@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 
 #include "pbft/auth/key_ring.hpp"
 
@@ -14,10 +15,14 @@ constexpr std::uint32_t kClientsMax = 5;
 enum class Keys : std::uint8_t {
   cheap,          // see cheap_keys.hpp
   gullible,       // cheap ones, but whoever has signed, a signature is taken for valid
+  trusting,       // cheap ones, but a client's MAC is never wrong
   cryptographic,  // those of the programs
 };
 
 // `node` is a replica below `replicas`, or one of the first kClientsMax client ids.
 [[nodiscard]] const pbft::KeyRing& key_ring_of(Keys keys, NodeId node, std::uint32_t replicas);
+
+// Those of the programs, before any session key is exchanged: of one run alone.
+[[nodiscard]] std::map<NodeId, pbft::KeyRing> changing_key_rings(std::uint32_t replicas);
 
 }  // namespace prophecy::simulation

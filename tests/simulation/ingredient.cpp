@@ -61,7 +61,15 @@ std::string_view to_string(BehaviourKind kind) {
                                                                            "lying replies",
                                                                            "forged view changes",
                                                                            "forged new views",
-                                                                           "ordering junk"};
+                                                                           "ordering junk",
+                                                                           "false times",
+                                                                           "absurd status",
+                                                                           "doubled voices",
+                                                                           "lying pledges",
+                                                                           "lying silence",
+                                                                           "lying roots",
+                                                                           "false parts",
+                                                                           "lying keys"};
   return name_of(kNames, kind);
 }
 

@@ -59,6 +59,14 @@ enum class BehaviourKind : std::uint8_t {
   forged_view_changes,  // sets and certificates that are not so
   forged_new_views,     // from too few, repeated, altered or old view-change messages
   ordering_junk,        // as primary: batches of repeated and of invented requests
+  false_times,          // as primary: proposals at times that are not now
+  absurd_status,        // numbers at the ends of their ranges
+  doubled_voices,       // votes and certificates in which one replica counts twice
+  lying_pledges,        // to a replica that has lost its memory
+  lying_silence,        // of a memory that it has not lost
+  lying_roots,          // of a checkpoint's state, in the right history
+  false_parts,          // of states and bodies, and questions for parts that nobody needs
+  lying_keys,           // for MACs, where these change
   count_,
 };
 constexpr std::size_t kBehaviourKinds = static_cast<std::size_t>(BehaviourKind::count_);

@@ -4,7 +4,8 @@
 
 namespace prophecy::simulation {
 
-Misconduct::Misconduct(const Scenario& scenario, const pbft::KeyRing& keys) {
+Misconduct::Misconduct(const Scenario& scenario, const pbft::KeyRing& keys, Lies& lies)
+    : lies_(lies) {
   for (const Ingredient& ingredient : scenario.ingredients) {
     if (ingredient.kind != IngredientKind::misconduct || ingredient.node != keys.self()) continue;
     const Random random(scenario.seed, kPurposeIngredient + ingredient.number);
@@ -20,13 +21,23 @@ bool Misconduct::receive(const pbft::Frame& frame, TimePoint now) {
   return seen;
 }
 
+void Misconduct::say_in_its_place(const Part& part, const Sending& honest,
+                                  std::vector<Sending>& out) {
+  const std::size_t before = out.size();
+  part.behaviour->send(honest, out);
+  for (std::size_t i = before; i < out.size(); ++i) {
+    if (out[i].what.frame != honest.what.frame)
+      lies_.note(out[i].what.frame, part.ingredient.behaviour);
+  }
+}
+
 std::vector<Sending> Misconduct::send(const pbft::Outgoing& honest, TimePoint now) {
   std::vector<Sending> sendings = {{honest}};
   for (const Part& part : parts_) {
     if (!part.ingredient.is_active(now)) continue;
     std::vector<Sending> changed;
     for (const Sending& sending : sendings)
-      part.behaviour->send(sending, changed);
+      say_in_its_place(part, sending, changed);
     sendings = std::move(changed);
   }
   return sendings;

@@ -6,13 +6,14 @@
 
 #include "pbft/auth/key_ring.hpp"
 #include "simulation/behaviours/behaviour.hpp"
+#include "simulation/lies.hpp"
 #include "simulation/scenario.hpp"
 
 namespace prophecy::simulation {
 
 class Misconduct {
  public:
-  Misconduct(const Scenario& scenario, const pbft::KeyRing& keys);
+  Misconduct(const Scenario& scenario, const pbft::KeyRing& keys, Lies& lies);
 
   // The replica has nothing to do wrong, at any time.
   [[nodiscard]] bool is_none() const { return parts_.empty(); }
@@ -26,7 +27,10 @@ class Misconduct {
     Ingredient ingredient;
     std::unique_ptr<Behaviour> behaviour;
   };
+  void say_in_its_place(const Part& part, const Sending& honest, std::vector<Sending>& out);
+
   std::vector<Part> parts_;
+  Lies& lies_;
 };
 
 }  // namespace prophecy::simulation

@@ -37,5 +37,6 @@ class Random {
 constexpr std::uint64_t kPurposeNetwork = 1;
 constexpr std::uint64_t kPurposeNode = 1 << 20;
 constexpr std::uint64_t kPurposeIngredient = 2 << 20;
+constexpr std::uint64_t kPurposeKeys = 3 << 20;
 
 }  // namespace prophecy::simulation

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "pbft/wire/frame_header.hpp"
 #include "simulation/defects.hpp"
 
 namespace prophecy::simulation {
@@ -9,6 +10,9 @@ namespace {
 
 constexpr std::uint64_t kWallClockAtStart = 1'000'000;
 constexpr std::uint64_t kEpoch = 1'800'000'000'000'000'000;
+
+// What a correct group may agree on, before any of its clocks: it was near one of them.
+constexpr std::uint64_t kTimeAheadMax = 5'000'000'000 + 2 * 700'000'000;
 
 // Less than is tolerated. (What a node's own clock shows may be off by much more: it only
 // measures.)
@@ -37,17 +41,18 @@ ReplicaHost::Process::Process(const Scenario& scenario, const pbft::KeyRing& key
               replica_rule(scenario.canary, scenario.faults)) {}
 
 ReplicaHost::ReplicaHost(const Scenario& scenario, const pbft::KeyRing& keys, Scheduler& scheduler,
-                         Checker& checker, Send send)
+                         Checker& checker, Lies& lies, Send send)
     : scenario_(scenario),
       keys_(keys),
       self_(keys.self()),
       scheduler_(scheduler),
       random_(scenario.seed, kPurposeNode + keys.self()),
       checker_(checker),
+      lies_(lies),
       send_(std::move(send)),
       clock_(clock_of(scenario, keys.self())),
       inputs_(clock_skew(keys.self()), scheduler, random_),
-      misconduct_(scenario, keys) {
+      misconduct_(scenario, keys, lies) {
   for (const Ingredient& ingredient : scenario.ingredients) {
     const bool reads = ingredient.kind == IngredientKind::read_failures;
     if (reads && contains(ingredient.nodes, self_)) fails_reads_ = true;
@@ -107,16 +112,36 @@ void ReplicaHost::later(Duration delay, std::function<void()> what) {
   });
 }
 
+bool ReplicaHost::hears(const pbft::Frame& frame) {
+  return !crashed() && misconduct_.receive(frame, scheduler_.now());
+}
+
 void ReplicaHost::on_frame(const pbft::Frame& frame) {
-  if (crashed() || !misconduct_.receive(frame, scheduler_.now())) return;
+  if (!hears(frame)) return;
   with_core([&](pbft::ReplicaActions& actions) {
-    process_->replica.on_frame(*frame, now(), actions);
+    const bool authentic = process_->replica.on_frame(*frame, now(), actions);
+    if (const auto lie = lies_.kind_of(frame)) count_lie(*lie, frame, authentic);
     if (scenario_.canary != Canary::votes_in_left_view) return;
     for (const pbft::Frame& vote : votes_in_left_view(*frame, process_->replica.status(), keys_)) {
       for (NodeId to = 0; to < keys_.replicas(); ++to)
         actions.sends.push_back({to, 0, vote});
     }
   });
+}
+
+// As status_ and counters_ still are: before the frame.
+void ReplicaHost::count_lie(BehaviourKind kind, const pbft::Frame& frame, bool authentic) {
+  const auto header = pbft::peek_header(*frame);
+  if (!misconduct_.is_none() || !header) return;
+  bool has_reached = authentic;
+  if (header->type == pbft::MessageType::pledge) {
+    has_reached = authentic && status_.silent_until == UINT64_MAX;  // it asks
+  } else if (header->type == pbft::MessageType::part) {
+    has_reached = status_.parts_missing + status_.bodies_missing > 0;
+  } else if (header->type == pbft::MessageType::forward) {
+    has_reached = process_->replica.counters().dropped == counters_.dropped;
+  }
+  if (has_reached) lies_.count(kind);
 }
 
 void ReplicaHost::with_core(const std::function<void(pbft::ReplicaActions&)>& event) {
@@ -134,6 +159,10 @@ void ReplicaHost::carry_out(pbft::ReplicaActions& actions) {
     std::erase_if(actions.writes, [](const pbft::DurableWrite& write) {
       return write.key.front() == 'p' || write.key.front() == 'q';
     });
+  }
+  if (scenario_.canary == Canary::no_durable_content) {
+    std::erase_if(actions.writes,
+                  [](const pbft::DurableWrite& write) { return write.key.front() == 'c'; });
   }
   answer(actions);
   if (actions.writes.empty() && process_->commits_pending == 0) return perform(actions);
@@ -193,6 +222,7 @@ void ReplicaHost::answer(const pbft::ReplicaActions& actions) {
 }
 
 void ReplicaHost::send(const pbft::Outgoing& outgoing) {
+  if (crashed()) return;
   if (misconduct_.is_none()) return send_(self_, outgoing, {});
   for (const Sending& sending : misconduct_.send(outgoing, scheduler_.now()))
     send_(self_, sending.what, sending.delay);
@@ -202,6 +232,9 @@ void ReplicaHost::send(const pbft::Outgoing& outgoing) {
 // order happens whenever it happens.
 void ReplicaHost::run(const pbft::Execution& execution) {
   checker_.on_handed_out(self_, execution);
+  if (!execution.read_only && execution.input.time > inputs_.wall_time() + kTimeAheadMax) {
+    checker_.fail("replica " + std::to_string(self_) + " executes at a time that is far ahead");
+  }
   const auto operation = decode_operation(execution.operation);
   Duration delay = microseconds(random_.between(10, 3000));
   if (random_.chance(3)) delay += milliseconds(random_.below(60));

@@ -38,7 +38,7 @@ class ReplicaHost {
   using Send = std::function<void(NodeId from, const pbft::Outgoing& outgoing, Duration delay)>;
 
   ReplicaHost(const Scenario& scenario, const pbft::KeyRing& keys, Scheduler& scheduler,
-              Checker& checker, Send send);
+              Checker& checker, Lies& lies, Send send);
 
   void start();
   // For good, or until restart().
@@ -50,6 +50,10 @@ class ReplicaHost {
   void service_is_back();
   [[nodiscard]] bool crashed() const { return process_ == nullptr; }
   void on_frame(const pbft::Frame& frame);
+  // What is no matter of the core's: true when this replica is there, and gets to see it.
+  [[nodiscard]] bool hears(const pbft::Frame& frame);
+  // As it would send it, unless it is down.
+  void send(const pbft::Outgoing& outgoing);
   // As of the crash, if it is down.
   [[nodiscard]] const pbft::ReplicaStatus& status() const { return status_; }
   [[nodiscard]] const pbft::ReplicaCounters& counters() const { return counters_; }
@@ -75,7 +79,7 @@ class ReplicaHost {
   void carry_out(pbft::ReplicaActions& actions);
   void perform(const pbft::ReplicaActions& actions);
   void answer(const pbft::ReplicaActions& actions);
-  void send(const pbft::Outgoing& outgoing);
+  void count_lie(BehaviourKind kind, const pbft::Frame& frame, bool authentic);
   void run(const pbft::Execution& execution);
   Bytes execute(ByteView operation);
   void finish(std::uint64_t id, pbft::ExecutionStatus status, Bytes result);
@@ -87,6 +91,7 @@ class ReplicaHost {
   Scheduler& scheduler_;
   Random random_;
   Checker& checker_;
+  Lies& lies_;
   Send send_;
   NodeClock clock_;
   SimulatedInputs inputs_;

@@ -13,6 +13,13 @@ std::uint64_t Scenario::liars() const {
   return liars;
 }
 
+bool Scenario::is_blameless(NodeId node) const {
+  return std::none_of(ingredients.begin(), ingredients.end(), [&](const Ingredient& ingredient) {
+    return ingredient.kind == IngredientKind::corruption ||
+           (ingredient.kind == IngredientKind::misconduct && ingredient.node == node);
+  });
+}
+
 std::uint64_t Scenario::faulty_in_the_end() const {
   std::uint64_t faulty = 0;
   for (const Ingredient& ingredient : ingredients) {

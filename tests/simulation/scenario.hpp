@@ -27,6 +27,8 @@ constexpr std::uint64_t kSimulatedPaddingMax = 600;
 struct Scenario {
   std::uint64_t seed = 0;
   Canary canary = Canary::none;
+  // A share of the seeds runs with the real cryptography, and with session keys that change.
+  [[nodiscard]] bool has_real_keys() const { return canary == Canary::none && seed % 50 == 0; }
   std::uint32_t faults = 1;
   [[nodiscard]] std::uint32_t replicas() const { return 3 * faults + 1; }
 
@@ -45,6 +47,8 @@ struct Scenario {
 
   // Bits of replicas that lie at some time, and so count as faulty for good.
   [[nodiscard]] std::uint64_t liars() const;
+  // Nothing that it says is ever altered, by itself or on the way.
+  [[nodiscard]] bool is_blameless(NodeId node) const;
   // Bits of replicas that are crashed or misbehave for ever.
   [[nodiscard]] std::uint64_t faulty_in_the_end() const;
   // When the network has healed and no faulty client goes on.

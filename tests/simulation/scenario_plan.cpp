@@ -45,11 +45,13 @@ class Planner {
   // `wanted` different replicas that are not yet in `taken`.
   std::uint64_t pick(std::uint32_t wanted, std::uint64_t taken);
   BehaviourKind draw(BehaviourKind first, BehaviourKind end);
+  BehaviourKind draw_lie();
 
   void plan_size();
   void plan_settings();
   void plan_faulty();
   void plan_lies(std::uint64_t liars);
+  void plan_occasion(BehaviourKind behaviour, std::uint64_t from);
   void plan_misconduct_in_turn();
   void plan_network();
   void plan_partitions();
@@ -164,12 +166,39 @@ void Planner::plan_lies(std::uint64_t liars) {
     const std::uint64_t several = random_.between(1, 4);
     for (std::uint64_t i = 0; i < several; ++i) {
       const bool lies = i == 0 || random_.chance(60);
-      const BehaviourKind behaviour =
-          lies ? draw(kFirstLie, BehaviourKind::count_) : draw(BehaviourKind::silent, kFirstLie);
+      const BehaviourKind behaviour = lies ? draw_lie() : draw(BehaviourKind::silent, kFirstLie);
+      const bool never_ends = for_ever || behaviour == BehaviourKind::lying_keys;
       const std::uint64_t from = random_.chance(50) ? 0 : random_.below(500 * length_);
       const std::uint64_t until = from + random_.between(50, 700 * length_);
-      add_misconduct(node, behaviour, from, for_ever ? 0 : until);
+      add_misconduct(node, behaviour, from, never_ends ? 0 : until);
+      plan_occasion(behaviour, from);
     }
+  }
+}
+
+// One that can be told in this group.
+BehaviourKind Planner::draw_lie() {
+  if (scenario_.has_real_keys() && random_.chance(30)) return BehaviourKind::lying_keys;
+  const BehaviourKind behaviour = draw(kFirstLie, BehaviourKind::lying_keys);
+  // Where one is faulty, no other may lose its memory.
+  const bool is_alone = scenario_.faults == 1 && behaviour == BehaviourKind::lying_pledges;
+  return is_alone ? BehaviourKind::lying_silence : behaviour;
+}
+
+// For a lie that is told to those in need alone. Who it befalls is asked when it is time: one that
+// loses its disk is one of the faulty.
+void Planner::plan_occasion(BehaviourKind behaviour, std::uint64_t from) {
+  const bool about_memory = behaviour == BehaviourKind::lying_pledges;
+  const bool about_state =
+      behaviour == BehaviourKind::lying_roots || behaviour == BehaviourKind::false_parts;
+  if (!about_memory && !about_state) return;
+  const std::uint64_t several = about_memory ? random_.between(2, 5) : 1;
+  for (std::uint64_t i = 0; i < several; ++i) {
+    Ingredient& occasion = add(about_memory || random_.chance(50) ? IngredientKind::lost_disk
+                                                                  : IngredientKind::lost_service);
+    occasion.node = static_cast<NodeId>(std::countr_zero(pick(1, liars_ | crashed_)));
+    occasion.from = at(std::min(from + random_.below(500 * length_), healed_at_ms_ - 300));
+    occasion.until = occasion.from + milliseconds(random_.between(10, 300));
   }
 }
 
@@ -383,8 +412,36 @@ void Planner::plan_canary() {
       }
       break;
     case Canary::no_session_check:
+    case Canary::gullible_macs:
       add_misconduct(0, BehaviourKind::ordering_junk, 0, 0);
       break;
+    case Canary::prepares_without_body:  // that a primary has, and keeps for itself
+      add_misconduct(0, BehaviourKind::false_parts, 0, 0);
+      for (std::uint64_t i = 0; i < 3; ++i) {
+        Ingredient& client = add(IngredientKind::bad_client);
+        client.node = kFirstClientId + 3 + static_cast<NodeId>(random_.below(2));
+        client.bad_client = BadClientKind::withheld_bodies;
+        client.until = at(healed_at_ms_);
+      }
+      break;
+    case Canary::any_time:
+      scenario_.replica.agreed_time_tolerance = std::chrono::hours(24);
+      add_misconduct(0, BehaviourKind::false_times, 0, 0);
+      break;
+    case Canary::one_decision:
+      disturb();
+      add_misconduct(anybody, BehaviourKind::lying_votes, 0, 0);
+      break;
+    case Canary::early_checkpoint:
+      add_misconduct(anybody, BehaviourKind::lying_checkpoints, 0, 0);
+      break;
+    case Canary::no_durable_content: {
+      Ingredient& dark = add(IngredientKind::power_loss);
+      dark.nodes = 15;
+      dark.from = at(100 + random_.below(400));
+      dark.until = dark.from + milliseconds(random_.between(5, 50));
+      break;
+    }
     default:
       break;
   }

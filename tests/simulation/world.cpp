@@ -4,6 +4,8 @@
 #include <bit>
 #include <utility>
 
+#include "pbft/wire/frame_header.hpp"
+
 namespace prophecy::simulation {
 namespace {
 
@@ -25,24 +27,27 @@ World::World(Scenario scenario, bool trace)
       network_(scenario_, scheduler_, trace_,
                [this](NodeId to, const pbft::Frame& frame) { deliver(to, frame); }) {
   add_nodes();
+  add_key_hosts();
 }
 
-// A share of the seeds runs with the real cryptography.
 Keys World::keys() const {
   if (scenario_.canary == Canary::gullible_signatures) return Keys::gullible;
-  return scenario_.seed % 50 == 0 ? Keys::cryptographic : Keys::cheap;
+  if (scenario_.canary == Canary::gullible_macs) return Keys::trusting;
+  return Keys::cheap;
 }
 
 void World::add_nodes() {
   const auto send = [this](NodeId from, const pbft::Outgoing& outgoing, Duration delay) {
     network_.send(from, outgoing, delay);
   };
+  if (scenario_.has_real_keys()) changing_rings_ = changing_key_rings(scenario_.replicas());
   const auto ring = [&](NodeId node) -> const pbft::KeyRing& {
-    return key_ring_of(keys(), node, scenario_.replicas());
+    return scenario_.has_real_keys() ? changing_rings_.at(node)
+                                     : key_ring_of(keys(), node, scenario_.replicas());
   };
   for (NodeId node = 0; node < scenario_.replicas(); ++node) {
     replicas_.push_back(
-        std::make_unique<ReplicaHost>(scenario_, ring(node), scheduler_, checker_, send));
+        std::make_unique<ReplicaHost>(scenario_, ring(node), scheduler_, checker_, lies_, send));
   }
   for (NodeId client = 0; client < scenario_.clients; ++client) {
     clients_.push_back(std::make_unique<ClientHost>(scenario_, ring(kFirstClientId + client),
@@ -52,6 +57,29 @@ void World::add_nodes() {
     if (ingredient.kind != IngredientKind::bad_client) continue;
     bad_clients_.push_back(std::make_unique<BadClient>(scenario_, ingredient, ring(ingredient.node),
                                                        scheduler_, send));
+  }
+}
+
+void World::add_key_hosts() {
+  for (const auto& [node, ring] : changing_rings_) {
+    const KeyHost::Send send = [this, node = node](const pbft::Outgoing& outgoing) {
+      if (node < replicas_.size()) return replicas_[node]->send(outgoing);
+      network_.send(node, outgoing, {});
+    };
+    key_hosts_.emplace(node, std::make_unique<KeyHost>(ring, scenario_.seed, scheduler_, send));
+  }
+}
+
+void World::on_key_message(NodeId to, const pbft::Frame& frame) {
+  const auto host = key_hosts_.find(to);
+  if (host == key_hosts_.end()) return;
+  if (to < replicas_.size() && !replicas_[to]->hears(frame)) return;
+  if (const auto lie = lies_.kind_of(frame)) lies_.count(*lie);
+  host->second->on_frame(*frame);
+  for (const NodeId wrong : host->second->take_wrong()) {
+    if (scenario_.is_blameless(wrong) && scenario_.is_blameless(to)) {
+      checker_.fail("the key of node " + std::to_string(wrong) + " is taken for another's");
+    }
   }
 }
 
@@ -132,9 +160,12 @@ bool World::one_more_may_be_faulty() const {
 
 // What a frame says of its sender has to be proved by its MAC.
 void World::deliver(NodeId to, const pbft::Frame& frame) {
+  const auto header = pbft::peek_header(*frame);
+  if (header && pbft::is_key_message(header->type)) return on_key_message(to, frame);
   if (to < replicas_.size()) {
     replicas_[to]->on_frame(frame);
   } else if (to >= kFirstClientId && to - kFirstClientId < clients_.size()) {
+    if (const auto lie = lies_.kind_of(frame)) lies_.count(*lie);
     clients_[to - kFirstClientId]->on_frame(*frame);
   }
   for (const auto& client : bad_clients_) {
@@ -153,6 +184,8 @@ bool World::step() {
 }
 
 RunResult World::run() {
+  for (const auto& [node, host] : key_hosts_)
+    host->start();
   for (const auto& replica : replicas_)
     replica->start();
   for (const auto& client : clients_)
@@ -202,6 +235,9 @@ Coverage World::coverage() const {
   coverage.runs_with_new_view = coverage.views_entered > 0 ? 1 : 0;
   coverage.frames = network_.frames();
   coverage.steps = steps_;
+  coverage.lies_reached = lies_.reached();
+  for (const auto& [node, host] : key_hosts_)
+    coverage.keys_learnt += host->counters().keys_learnt;
   coverage.note(scenario_);
   return coverage;
 }

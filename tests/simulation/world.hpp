@@ -12,6 +12,7 @@
 #include "simulation/client_host.hpp"
 #include "simulation/coverage.hpp"
 #include "simulation/group_keys.hpp"
+#include "simulation/key_host.hpp"
 #include "simulation/network.hpp"
 #include "simulation/replica_host.hpp"
 #include "simulation/scenario.hpp"
@@ -33,6 +34,8 @@ class World {
 
  private:
   void add_nodes();
+  void add_key_hosts();
+  void on_key_message(NodeId to, const pbft::Frame& frame);
   void announce(const Ingredient& ingredient);
   void plan_accident(const Ingredient& ingredient);
   void strike(const Ingredient& ingredient);
@@ -52,6 +55,9 @@ class World {
   Trace trace_;
   Checker checker_;
   Network network_;
+  Lies lies_;
+  std::map<NodeId, pbft::KeyRing> changing_rings_;  // none where keys stay
+  std::map<NodeId, std::unique_ptr<KeyHost>> key_hosts_;
   std::vector<std::unique_ptr<ReplicaHost>> replicas_;
   std::vector<std::unique_ptr<ClientHost>> clients_;
   std::vector<std::unique_ptr<BadClient>> bad_clients_;

@@ -58,6 +58,22 @@ std::unique_ptr<Behaviour> make_behaviour(BehaviourKind kind, Villain villain) {
       return make_forged_new_views(villain);
     case BehaviourKind::ordering_junk:
       return make_ordering_junk(villain);
+    case BehaviourKind::false_times:
+      return make_false_times(villain);
+    case BehaviourKind::absurd_status:
+      return make_absurd_status(villain);
+    case BehaviourKind::doubled_voices:
+      return make_doubled_voices(villain);
+    case BehaviourKind::lying_pledges:
+      return make_lying_pledges(villain);
+    case BehaviourKind::lying_silence:
+      return make_lying_silence(villain);
+    case BehaviourKind::lying_roots:
+      return make_lying_roots(villain);
+    case BehaviourKind::false_parts:
+      return make_false_parts(villain);
+    case BehaviourKind::lying_keys:
+      return make_lying_keys(villain);
     case BehaviourKind::count_:
       break;
   }

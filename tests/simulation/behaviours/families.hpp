@@ -21,15 +21,26 @@ BehaviourPointer make_flooding(Villain villain);
 // proposals.cpp
 BehaviourPointer make_equivocating(Villain villain);
 BehaviourPointer make_ordering_junk(Villain villain);
+BehaviourPointer make_false_times(Villain villain);
 // statements.cpp
 BehaviourPointer make_lying_votes(Villain villain);
 BehaviourPointer make_stale_views(Villain villain);
 BehaviourPointer make_lying_checkpoints(Villain villain);
 BehaviourPointer make_lying_status(Villain villain);
+BehaviourPointer make_absurd_status(Villain villain);
 BehaviourPointer make_claiming_behind(Villain villain);
 BehaviourPointer make_lying_replies(Villain villain);
 // view_changes.cpp
 BehaviourPointer make_forged_view_changes(Villain villain);
 BehaviourPointer make_forged_new_views(Villain villain);
+BehaviourPointer make_doubled_voices(Villain villain);
+// rejoining.cpp
+BehaviourPointer make_lying_pledges(Villain villain);
+BehaviourPointer make_lying_silence(Villain villain);
+// keys.cpp
+BehaviourPointer make_lying_keys(Villain villain);
+// state_transfer.cpp
+BehaviourPointer make_lying_roots(Villain villain);
+BehaviourPointer make_false_parts(Villain villain);
 
 }  // namespace prophecy::simulation

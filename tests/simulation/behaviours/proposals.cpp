@@ -135,10 +135,55 @@ class OrderingJunk final : public Behaviour {
   std::vector<Bytes> seen_;
 };
 
+// To all the same, and at another time than now: the right requests.
+class FalseTimes final : public Behaviour {
+ public:
+  explicit FalseTimes(Villain villain) : villain_(villain) {}
+
+  void send(const Sending& honest, std::vector<Sending>& out) override {
+    out.push_back(honest);
+    if (!is_client(honest.what.to)) out.back().what.frame = at_another_time(honest.what.frame);
+  }
+
+ private:
+  static constexpr std::uint64_t kSecond = 1'000'000'000;
+
+  pbft::Frame at_another_time(const pbft::Frame& honest) {
+    const auto message = pbft::decode_pre_prepare(*honest, villain_.replicas());
+    if (!message) return commit_to(proposed_, honest, villain_.keys);
+    const Place place{message->view, message->sequence};
+    const auto known = proposed_.find(place);
+    if (known != proposed_.end()) return known->second.frame;
+    pbft::AgreedInput input = message->input;
+    switch (villain_.random.below(4)) {
+      case 0:
+        input.time = 0;
+        break;
+      case 1:
+        input.time = UINT64_MAX;
+        break;
+      case 2:  // some clocks may just tolerate it
+        input.time += villain_.random.between(3, 8) * kSecond;
+        break;
+      default:
+        input.time += 3600 * kSecond;
+        break;
+    }
+    const auto other = propose(requests_of(*message), place, input, villain_.keys);
+    return proposed_.emplace(place, other).first->second.frame;
+  }
+
+  Villain villain_;
+  Proposed proposed_;
+};
+
 }  // namespace
 
 BehaviourPointer make_equivocating(Villain villain) {
   return std::make_unique<Equivocating>(villain);
+}
+BehaviourPointer make_false_times(Villain villain) {
+  return std::make_unique<FalseTimes>(villain);
 }
 BehaviourPointer make_ordering_junk(Villain villain) {
   return std::make_unique<OrderingJunk>(villain);

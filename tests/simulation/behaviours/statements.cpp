@@ -4,7 +4,9 @@
 
 #include "pbft/wire/decode.hpp"
 #include "pbft/wire/encode.hpp"
+#include "pbft/wire/limits.hpp"
 #include "simulation/behaviours/families.hpp"
+#include "simulation/behaviours/lying.hpp"
 
 namespace prophecy::simulation {
 namespace {
@@ -21,30 +23,6 @@ std::optional<Vote> vote_in(ByteView frame, std::uint32_t replicas) {
   }
   return std::nullopt;
 }
-
-// Replaces some frames, and sends both the lie and the truth at times.
-class Lying : public Behaviour {
- public:
-  Lying(Villain villain, std::uint64_t percent) : villain_(villain), percent_(percent) {}
-
-  void send(const Sending& honest, std::vector<Sending>& out) final {
-    const pbft::Frame lie =
-        villain_.random.chance(percent_) ? lie_about(*honest.what.frame) : nullptr;
-    if (lie == nullptr || villain_.random.chance(25)) out.push_back(honest);
-    if (lie == nullptr) return;
-    out.push_back(honest);
-    out.back().what.frame = lie;
-  }
-
- protected:
-  // Null when it has nothing to say about this frame.
-  [[nodiscard]] virtual pbft::Frame lie_about(const Bytes& frame) = 0;
-
-  Villain villain_;
-
- private:
-  std::uint64_t percent_;
-};
 
 class LyingVotes final : public Lying {
  public:
@@ -131,6 +109,45 @@ class LyingStatus final : public Lying {
   }
 };
 
+// As far as numbers go: who believes them counts over, or waits for ever.
+class AbsurdStatus final : public Lying {
+ public:
+  explicit AbsurdStatus(Villain villain) : Lying(villain, 60) {}
+
+ private:
+  pbft::Frame lie_about(const Bytes& frame) override {
+    auto status = pbft::decode_status(frame, villain_.replicas());
+    if (!status) return nullptr;
+    Random& random = villain_.random;
+    const std::vector<std::uint8_t> slots(random.chance(50) ? pbft::kStatusSlotsMax : 0,
+                                          static_cast<std::uint8_t>(random.below(8)));
+    status->slots = slots;
+    switch (random.below(6)) {
+      case 0:
+        status->counter = UINT64_MAX - random.below(2);
+        break;
+      case 1:
+        status->counter = random.below(2);
+        break;
+      case 2:
+        status->view = pbft::kViewMax;
+        status->changing_view = random.chance(50);
+        break;
+      case 3:
+        status->first_retained = pbft::kSequenceMax;
+        break;
+      case 4:
+        status->last_stable = pbft::kSequenceMax;
+        break;
+      default:
+        break;
+    }
+    if (random.chance(50)) status->last_ordered = pbft::kSequenceMax;
+    if (random.chance(50)) status->settled = pbft::kSequenceMax;
+    return pbft::encode_status(*status, villain_.keys);
+  }
+};
+
 class ClaimingBehind final : public Behaviour {
  public:
   explicit ClaimingBehind(Villain villain) : villain_(villain) {}
@@ -200,6 +217,9 @@ BehaviourPointer make_lying_checkpoints(Villain villain) {
 }
 BehaviourPointer make_lying_status(Villain villain) {
   return std::make_unique<LyingStatus>(villain);
+}
+BehaviourPointer make_absurd_status(Villain villain) {
+  return std::make_unique<AbsurdStatus>(villain);
 }
 BehaviourPointer make_claiming_behind(Villain villain) {
   return std::make_unique<ClaimingBehind>(villain);

@@ -162,6 +162,79 @@ class ForgedNewViews final : public Behaviour {
   Collection checkpoints_{pbft::MessageType::checkpoint};
 };
 
+// One replica twice, where different ones have to be counted.
+class DoubledVoices final : public Behaviour {
+ public:
+  explicit DoubledVoices(Villain villain) : villain_(villain) {}
+
+  bool receive(const pbft::Frame& frame) override {
+    checkpoints_.see(frame);
+    return true;
+  }
+  void send(const Sending& honest, std::vector<Sending>& out) override {
+    out.push_back(honest);
+    const auto also = [&](pbft::Frame frame) {
+      out.push_back(honest);
+      out.back().what.frame = std::move(frame);
+    };
+    const Bytes& frame = *honest.what.frame;
+    const std::uint32_t replicas = villain_.replicas();
+    for (const auto type : {pbft::MessageType::prepare, pbft::MessageType::commit}) {
+      const auto vote = pbft::decode_vote(frame, type, replicas);
+      if (vote) also(std::make_shared<const Bytes>(frame));
+    }
+    // A primary stands for its proposal by proposing it, and prepares nothing.
+    if (const auto proposal = pbft::decode_pre_prepare(frame, replicas)) {
+      also(pbft::encode_vote(pbft::MessageType::prepare, proposal->view, proposal->sequence,
+                             batch_digest(*proposal), villain_.keys));
+    }
+    auto asked = pbft::decode_view_change(frame, replicas);
+    if (asked && !asked->certificate.empty() && villain_.random.chance(80)) {
+      out.back().what.frame = with_doubled_certificate(std::move(*asked));
+    }
+    const auto begun = pbft::decode_new_view(frame, replicas);
+    if (begun && begun->primary == villain_.self() && villain_.random.chance(60)) {
+      std::vector<ByteView> doubled = begun->view_changes;
+      doubled.back() = doubled.front();
+      out.back().what.frame = pbft::encode_new_view(begun->view, doubled, villain_.keys);
+    }
+  }
+
+ private:
+  pbft::Frame with_doubled_certificate(pbft::ViewChangeMessage message) {
+    Random& random = villain_.random;
+    pbft::Frame kept;
+    auto& certificate = message.certificate;
+    switch (random.below(5)) {
+      case 0:  // one signer in another's place
+        certificate.back() = certificate.front();
+        break;
+      case 1:  // or in addition
+        certificate.back() = certificate.front();
+        certificate.push_back(certificate.front());
+        break;
+      case 2:
+        certificate.pop_back();
+        break;
+      case 3: {  // an own claim of another history among the others' of the right one
+        const auto order = villain_.draw_digest();
+        kept = pbft::encode_checkpoint(message.stable, order, order, order, villain_.keys);
+        certificate[random.below(certificate.size())] = *kept;
+        break;
+      }
+      default:  // the claims of several checkpoints
+        if (checkpoints_.empty()) break;
+        kept = checkpoints_.draw(random);
+        certificate[random.below(certificate.size())] = *kept;
+        break;
+    }
+    return pbft::encode_view_change(message, villain_.keys);
+  }
+
+  Villain villain_;
+  Collection checkpoints_{pbft::MessageType::checkpoint};
+};
+
 }  // namespace
 
 BehaviourPointer make_forged_view_changes(Villain villain) {
@@ -169,6 +242,9 @@ BehaviourPointer make_forged_view_changes(Villain villain) {
 }
 BehaviourPointer make_forged_new_views(Villain villain) {
   return std::make_unique<ForgedNewViews>(villain);
+}
+BehaviourPointer make_doubled_voices(Villain villain) {
+  return std::make_unique<DoubledVoices>(villain);
 }
 
 }  // namespace prophecy::simulation
