@@ -1,12 +1,14 @@
 // The parts of the core that stand for themselves.
 #include <catch2/catch.hpp>
 
+#include "base/codec.hpp"
 #include "pbft/core/checkpoints.hpp"
 #include "pbft/core/client_table.hpp"
 #include "pbft/core/log.hpp"
 #include "pbft/core/replier_choice.hpp"
 #include "pbft/core/reply_tally.hpp"
 #include "pbft/core/request_queue.hpp"
+#include "pbft/core/session_tree.hpp"
 #include "pbft/core/vote_set.hpp"
 #include "pbft/group.hpp"
 
@@ -228,6 +230,53 @@ TEST_CASE("A statement may follow where there was none; one that was made stays"
   CHECK(checkpoints.stable().service == kB);
   // What made it stable is what was signed then.
   CHECK(signers(checkpoints, 8, kA) == std::vector<NodeId>{0, 1, 2});
+}
+
+// The tree over the timestamps of a table in which these clients have these blocks of sessions.
+struct BlocksOf {
+  NodeId client;
+  std::vector<std::uint16_t> blocks;
+};
+
+Digest order_tree(PartStore& parts, const std::vector<BlocksOf>& clients) {
+  const auto keep = [&](const std::vector<Digest>& children, const Bytes& payload) {
+    const Bytes part = encode_part(children, payload);
+    REQUIRE(parts.keep(sha256(part), part));
+    return sha256(part);
+  };
+  std::vector<Digest> nodes;
+  for (const BlocksOf& of : clients) {
+    std::vector<Digest> blocks;
+    for (const std::uint16_t block : of.blocks) {
+      Bytes payload;
+      Writer writer(payload);
+      writer.integer(of.client);
+      writer.integer(block);
+      for (std::uint32_t i = 0; i < kSessionsPerBlock; ++i)
+        writer.integer(std::uint64_t{i});
+      blocks.push_back(keep({}, payload));
+    }
+    Bytes payload;
+    Writer(payload).integer(of.client);
+    nodes.push_back(keep(blocks, payload));
+  }
+  return keep(nodes, Bytes(8 + sizeof(Digest) + 8));
+}
+
+TEST_CASE("A session table names each client and each block once") {
+  MemoryPartStore parts;
+  ClientTable clients(1000);
+  const auto loads = [&](const std::vector<BlocksOf>& table) {
+    return load_sessions(parts, {order_tree(parts, table), Digest{}}, clients);
+  };
+  CHECK(loads({{kClient, {0, 2}}, {kClient + 1, {0}}}));
+  CHECK(clients.find(kClient, 2 * kSessionsPerBlock + 5)->last_timestamp == 5);
+  CHECK(clients.find(kClient + 1, 1)->last_timestamp == 1);
+  CHECK_FALSE(loads({{kClient, {0, 0}}}));
+  CHECK_FALSE(loads({{kClient, {2, 0}}}));
+  CHECK_FALSE(loads({{kClient, {0}}, {kClient, {1}}}));
+  CHECK_FALSE(loads({{kClient, {kSessionsMax / kSessionsPerBlock}}}));
+  CHECK(clients.take_changes().empty());
 }
 
 TEST_CASE("A replier that let a call down is passed over, but never all of them") {
