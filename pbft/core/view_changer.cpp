@@ -166,6 +166,12 @@ bool ViewChanger::is_certified(const ViewChangeMessage& message) const {
   return static_cast<std::uint32_t>(std::popcount(signers)) >= context_.quorum.certificate;
 }
 
+// This replica's own among them.
+bool ViewChanger::is_of_earlier_life(const ViewChangeMessage& message) const {
+  const Rebirth& rebirth = context_.rebirths[message.replica];
+  return message.incarnation < rebirth.incarnation && message.view > rebirth.view;
+}
+
 std::optional<ViewChangeMessage> ViewChanger::verified(ByteView frame) {
   auto message = decode_view_change(frame, context_.quorum.replicas);
   if (!message || !is_replica(message->replica, context_.quorum.replicas)) return std::nullopt;
@@ -173,11 +179,7 @@ std::optional<ViewChangeMessage> ViewChanger::verified(ByteView frame) {
     return records.empty() || records.back().sequence - message->stable <= context_.settings.window;
   };
   if (!is_within(message->prepared) || !is_within(message->pre_prepared)) return std::nullopt;
-  // This replica's own earlier life among them.
-  const Rebirth& rebirth = context_.rebirths[message->replica];
-  if (message->incarnation < rebirth.incarnation && message->view > rebirth.view) {
-    return std::nullopt;
-  }
+  if (is_of_earlier_life(*message)) return std::nullopt;
   // The same frame need not be verified again within a new-view message.
   const Frame& known = asked_[message->replica].frame;
   if (known != nullptr && std::equal(known->begin(), known->end(), frame.begin(), frame.end())) {
@@ -304,7 +306,8 @@ bool ViewChanger::on_new_view(ByteView frame, TimePoint now, ReplicaActions& out
                           : std::nullopt;
   if (!choice) {
     refused_at = now;
-    return refuse_proven(DropReason::malformed);
+    // Its primary need not have heard that somebody has begun another life.
+    return refuse_proven(has_earlier_life(*kept) ? DropReason::wrong_view : DropReason::malformed);
   }
   new_view_ = copy;
   enter(kept->view, messages, *choice, now, out);
@@ -324,6 +327,14 @@ std::vector<ViewChangeMessage> ViewChanger::verified_all(const NewViewMessage& m
     messages.push_back(std::move(*view_change));
   }
   return messages;
+}
+
+bool ViewChanger::has_earlier_life(const NewViewMessage& message) const {
+  return std::any_of(message.view_changes.begin(), message.view_changes.end(), [&](ByteView one) {
+    const auto asked = decode_view_change(one, context_.quorum.replicas);
+    return asked && is_replica(asked->replica, context_.quorum.replicas) &&
+           is_of_earlier_life(*asked);
+  });
 }
 
 void ViewChanger::give_up(ViewChangeCause cause, ReplicaActions& out) {

@@ -215,6 +215,9 @@ void Checker::on_status(NodeId replica, const pbft::ReplicaStatus& status) {
   check_bound("bytes of replies", status.cached_reply_bytes,
               settings.cached_reply_bytes_max + kFrameBytes);
   if (status.state == pbft::ReplicaState::diverged) fail(who() + " has diverged");
+  for (const pbft::PeerStanding& peer : status.peers) {
+    if (peer.contradicted_at != TimePoint::min()) on_refuted(peer.replica);
+  }
 }
 
 }  // namespace prophecy::simulation

@@ -365,6 +365,23 @@ TEST_CASE("A pledge: what a peer asked for before it lost its memory counts no m
   CHECK(primary.replica.status().view == 1);
 }
 
+TEST_CASE("A primary that has not heard of a peer's new life breaks no rule by that") {
+  Subject backup(1);
+  backup.feed(encode_rejoin(6, ring(3)));
+  const std::vector<Frame> asked{view_change(0, 0, 2), view_change(2, 0, 2), view_change(3, 5, 2)};
+  std::vector<ByteView> frames;
+  for (const Frame& frame : asked)
+    frames.emplace_back(*frame);
+  CHECK(backup.feed(encode_new_view(2, frames, ring(2))));
+  CHECK(backup.replica.status().view == 0);
+  CHECK(backup.dropped(DropReason::malformed) == 0);
+  // It does, when the messages cannot make a view.
+  backup.now += seconds(1);
+  frames[2] = frames[1];
+  CHECK(backup.feed(encode_new_view(2, frames, ring(2))));
+  CHECK(backup.dropped(DropReason::malformed) == 1);
+}
+
 TEST_CASE("A replica believes no view-change message of its own earlier life") {
   Subject backup(1, every_batch(), without_memory());
   for (const NodeId peer : {0u, 2u, 3u})
