@@ -1,4 +1,5 @@
 // Any bytes as any message: decoding reads nothing beyond them, and what is decoded lies within.
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 
@@ -10,6 +11,7 @@
 
 namespace {
 
+using prophecy::Bytes;
 using prophecy::ByteView;
 
 void require_within(ByteView part, ByteView frame) {
@@ -60,6 +62,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     require_within(m->signature, frame);
   }
   if (const auto m = decode_part_message(frame)) require_within(m->part, frame);
+  (void)decode_rejoin(frame);
+  if (const auto m = decode_pledge(frame, replicas)) require_within(m->content, frame);
+  if (const auto part = decode_part(frame)) {
+    const Bytes again = encode_part(part->children, part->payload);
+    if (!std::equal(again.begin(), again.end(), frame.begin(), frame.end())) std::abort();
+  }
   if (const auto m = decode_fetch_parts(frame, replicas)) require_within(m->content, frame);
   if (const auto m = decode_fetch_parts(frame)) require_within(m->authenticator, frame);
   (void)decode_body_name(frame);

@@ -1,157 +1,26 @@
-// A replica under arbitrary frames. The input is a script: each step is a frame of raw bytes, or
-// a message with arbitrary fields under the valid keys of a peer or client, so that the fuzzer
-// gets behind the MACs. Nothing may trip an assertion, and what is kept has to stay bounded.
-#include <array>
+// A replica under arbitrary frames. The input is a script (script.hpp): each step is a frame, time
+// that passes, a result of the service, or a restart. Nothing may trip an assertion, what is kept
+// has to stay bounded, and whatever it has written down it can read again.
 #include <cstdint>
 #include <cstdlib>
+#include <map>
+#include <memory>
+#include <utility>
 #include <vector>
 
-#include "base/codec.hpp"
+#include "open_keys.hpp"
 #include "pbft/core/memory_part_store.hpp"
 #include "pbft/core/replica.hpp"
-#include "pbft/wire/decode.hpp"
-#include "pbft/wire/encode.hpp"
-#include "pbft/wire/view_change.hpp"
-#include "tests/support/established_keys.hpp"
+#include "script.hpp"
 
 namespace {
 
 using namespace prophecy;
 using namespace prophecy::pbft;
+using namespace prophecy::pbft::fuzz;
 
-constexpr std::uint32_t kReplicas = 4;
-
-PrivateKeys secrets_of(NodeId node) {
-  PrivateKeys keys;
-  for (PrivateKey* key : {&keys.exchange, &keys.signing}) {
-    key->bytes[1] = static_cast<std::uint8_t>(node);
-    key->bytes[2] = static_cast<std::uint8_t>(node >> 8);
-  }
-  return keys;
-}
-
-const KeyRing& ring_of(NodeId node) {
-  static const std::vector<KeyRing> rings = [] {
-    std::vector<Member> members;
-    const std::vector<NodeId> nodes{0, 1, 2, 3, kFirstClientId};
-    for (const NodeId id : nodes)
-      members.push_back({id, *public_keys_of(secrets_of(id))});
-    std::vector<KeyRing> derived;
-    for (const NodeId id : nodes) {
-      derived.push_back(*KeyRing::derive(id, secrets_of(id), as_bytes("g"), members));
-      test::establish_with_all(derived.back(), members);
-    }
-    return derived;
-  }();
-  return rings[node < kReplicas ? node : kReplicas];
-}
-
-// Half of the votes are for the batch that was proposed last, so that some get a quorum.
-Digest digest_from(Reader& script, const Digest& proposed) {
-  const auto choice = script.integer<std::uint8_t>();
-  if (choice % 2 == 0) return proposed;
-  Digest digest{};
-  digest[0] = choice % 8;
-  return digest;
-}
-
-Frame request_from(Reader& script) {
-  const auto session = script.integer<std::uint8_t>() % 4u;
-  const auto timestamp = script.integer<std::uint8_t>();
-  const auto flags = script.integer<std::uint8_t>();
-  const ByteView operation = script.raw(script.integer<std::uint8_t>() % 16u);
-  return finish_request(begin_request(operation, kReplicas), session, timestamp, (flags & 1) != 0,
-                        (flags >> 1) % kReplicas, ring_of(kFirstClientId));
-}
-
-PrePrepareBuilder::Finished pre_prepare_from(Reader& script, const KeyRing& keys) {
-  PrePrepareBuilder builder(256);
-  const std::uint64_t sequence = script.integer<std::uint8_t>() % 32u;
-  const std::uint32_t count = 1 + script.integer<std::uint8_t>() % 3u;
-  for (std::uint32_t i = 0; i < count; ++i) {
-    const Frame request = request_from(script);
-    const auto decoded = decode_request(*request, kReplicas);
-    builder.append(*request, decoded ? sha256(decoded->content) : Digest{});
-  }
-  const std::uint64_t view = script.integer<std::uint8_t>() % 3u;
-  const AgreedInput input{script.integer<std::uint8_t>() * std::uint64_t{100'000'000}, {}};
-  return builder.finish(view, sequence, input, keys);
-}
-
-Frame status_from(Reader& script, const KeyRing& keys) {
-  StatusMessage status;
-  status.first_retained = 1 + script.integer<std::uint8_t>() % 4u;
-  status.last_ordered = script.integer<std::uint16_t>();
-  status.last_stable = script.integer<std::uint16_t>();
-  status.slots = script.raw(script.integer<std::uint8_t>() % 32u);
-  return encode_status(status, keys);
-}
-
-Frame view_change_from(Reader& script, NodeId from, const Digest& proposed) {
-  ViewChangeMessage message;
-  message.view = 1 + script.integer<std::uint8_t>() % 3u;
-  for (auto* records : {&message.prepared, &message.pre_prepared}) {
-    const std::uint32_t count = script.integer<std::uint8_t>() % 4u;
-    for (std::uint32_t i = 1; i <= count; ++i) {
-      records->push_back(
-          {i, script.integer<std::uint8_t>() % message.view, digest_from(script, proposed)});
-    }
-  }
-  return encode_view_change(message, ring_of(from));
-}
-
-// From the primary of that view; of the others' messages, some may be for another one.
-Frame new_view_from(Reader& script, NodeId subject, const Digest& proposed) {
-  const std::uint64_t view = 1 + script.integer<std::uint8_t>() % 3u;
-  std::vector<Frame> frames;
-  std::vector<ByteView> view_changes;
-  for (NodeId from = 0; from < kReplicas; ++from) {
-    if (from == subject) continue;
-    frames.push_back(view_change_from(script, from, proposed));
-    view_changes.emplace_back(*frames.back());
-  }
-  return encode_new_view(view, view_changes, ring_of(view % kReplicas));
-}
-
-Frame frame_from(Reader& script, NodeId subject, Digest& proposed) {
-  NodeId peer = script.integer<std::uint8_t>() % kReplicas;
-  if (peer == subject) peer = (peer + 1) % kReplicas;
-  const KeyRing& keys = ring_of(peer);
-  switch (script.integer<std::uint8_t>() % 10) {
-    case 0:
-      return request_from(script);
-    case 7:
-      return view_change_from(script, peer, proposed);
-    case 8:
-      return new_view_from(script, subject, proposed);
-    case 1: {
-      const auto finished = pre_prepare_from(script, keys);
-      proposed = finished.batch;
-      return finished.frame;
-    }
-    case 2:
-    case 3: {
-      const auto type = std::array{MessageType::prepare, MessageType::commit,
-                                   MessageType::decision}[script.integer<std::uint8_t>() % 3u];
-      const std::uint64_t view = script.integer<std::uint8_t>() % 3u;
-      const std::uint64_t sequence = script.integer<std::uint8_t>() % 32u;
-      return encode_vote(type, view, sequence, digest_from(script, proposed), keys);
-    }
-    case 4: {
-      const std::uint64_t sequence = script.integer<std::uint8_t>();
-      const Digest order = digest_from(script, proposed);
-      const Digest replies = digest_from(script, proposed);
-      return encode_checkpoint(sequence, order, replies, digest_from(script, proposed), keys);
-    }
-    case 5:
-      return status_from(script, keys);
-    case 6:
-      return encode_forward(*request_from(script), keys);
-    default: {
-      const ByteView raw = script.raw(script.integer<std::uint8_t>());
-      return std::make_shared<const Bytes>(raw.begin(), raw.end());
-    }
-  }
+void require(bool condition) {
+  if (!condition) std::abort();
 }
 
 ReplicaSettings settings() {
@@ -163,61 +32,109 @@ ReplicaSettings settings() {
   return settings;
 }
 
-// The service has a constant state, and the disk is there at once.
-void carry_out(Replica& replica, MemoryPartStore& parts, TimePoint now, ReplicaActions& actions,
-               std::vector<std::uint64_t>& executing) {
-  for (;;) {
-    const ReplicaActions asked = std::exchange(actions, {});
-    for (const Execution& execution : asked.executions)
-      executing.push_back(execution.id);
-    if (!asked.snapshot && !asked.restore && !asked.flush_parts) return;
-    if (asked.snapshot) {
-      const Bytes part = encode_part({}, as_bytes("state"));
-      if (!parts.keep(sha256(part), part)) std::abort();
-      replica.on_snapshot(sha256(part), now, actions);
-    }
-    if (asked.restore) replica.on_restored(true, now, actions);
-    if (asked.flush_parts) replica.on_parts_flushed(true, now, actions);
-  }
-}
-
 // Proposals lie on both sides of what it tolerates.
 struct StoppedClock final : InputSource {
   std::uint64_t wall_time() override { return 0; }
   Seed fresh_seed() override { return {}; }
 };
 
+// A replica with a service of a constant state, and a disk that is there at once.
+class Subject {
+ public:
+  Subject(NodeId self, ReplicaStart::Memory memory) : self_(self) { start(memory); }
+
+  void restart() {
+    executing_.clear();
+    start(ReplicaStart::Memory::whole);
+  }
+  void step(Script& script) {
+    const std::uint64_t step = script.below(12);
+    if (step == 0) {
+      now_ += milliseconds(script.byte() * std::int64_t{10});
+      replica_->on_tick(now_, actions_);
+    } else if (step == 1 && !executing_.empty()) {
+      finish(script.byte());
+    } else if (step == 2) {
+      replica_->on_service_state(script.below(2) == 1, now_, actions_);
+    } else if (step == 3 && script.below(8) == 0) {
+      restart();
+    } else {
+      replica_->on_frame(*script.frame(self_), now_, actions_);
+    }
+    carry_out();
+    require(replica_->status().log_batches <= 128);
+  }
+
+ private:
+  void start(ReplicaStart::Memory memory) {
+    ReplicaStart begin;
+    begin.memory = memory;
+    begin.records.assign(disk_.begin(), disk_.end());
+    begin.wall_clock = 1;
+    replica_.reset();  // before what it pins is pinned by another
+    parts_ = with_content_of(parts_);
+    replica_ = std::make_unique<Replica>(settings(), open_ring(self_), *parts_, inputs_);
+    require(replica_->start(begin, now_, actions_));
+    carry_out();
+  }
+  static std::unique_ptr<MemoryPartStore> with_content_of(
+      const std::unique_ptr<MemoryPartStore>& before) {
+    auto parts = std::make_unique<MemoryPartStore>();
+    if (before == nullptr) return parts;
+    for (const auto& [digest, part] : before->all())
+      require(parts->keep(digest, part));
+    return parts;
+  }
+  void finish(std::uint8_t how) {
+    const std::uint64_t id = executing_.back();
+    executing_.pop_back();
+    const auto status = how % 16 == 0  ? ExecutionStatus::lost
+                        : how % 7 == 0 ? ExecutionStatus::unavailable
+                                       : ExecutionStatus::done;
+    replica_->on_executed(id, status, Bytes(how), now_, actions_);
+  }
+  void carry_out() {
+    for (;;) {
+      const ReplicaActions asked = std::exchange(actions_, {});
+      for (const DurableWrite& write : asked.writes) {
+        if (write.value == nullptr) {
+          disk_.erase(write.key);
+        } else {
+          disk_[write.key] = *write.value;
+        }
+      }
+      for (const Execution& execution : asked.executions)
+        executing_.push_back(execution.id);
+      if (!asked.snapshot && !asked.restore && !asked.flush_parts) return;
+      if (asked.snapshot) {
+        const Bytes part = encode_part({}, as_bytes("state"));
+        require(parts_->keep(sha256(part), part));
+        replica_->on_snapshot(sha256(part), now_, actions_);
+      }
+      if (asked.restore) replica_->on_restored(true, now_, actions_);
+      if (asked.flush_parts) replica_->on_parts_flushed(true, now_, actions_);
+    }
+  }
+
+  NodeId self_;
+  StoppedClock inputs_;
+  std::unique_ptr<MemoryPartStore> parts_;
+  std::map<Bytes, Bytes> disk_;
+  TimePoint now_{};
+  ReplicaActions actions_;
+  std::vector<std::uint64_t> executing_;
+  std::unique_ptr<Replica> replica_;
+};
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  Reader script(ByteView(data, size));
-  const NodeId subject = script.integer<std::uint8_t>() % 2;  // the primary or a backup
-  StoppedClock inputs;
-  std::vector<std::uint64_t> executing;
-  MemoryPartStore parts;
-  Replica replica(settings(), ring_of(subject), parts, inputs);
-  TimePoint now{};
-  ReplicaActions actions;
-  if (!replica.start({}, now, actions)) std::abort();
-  carry_out(replica, parts, now, actions, executing);
-  Digest proposed{};
-  while (script.remaining() > 0) {
-    const auto step = script.integer<std::uint8_t>() % 8;
-    if (step == 0) {
-      now += milliseconds(script.integer<std::uint8_t>());
-      replica.on_tick(now, actions);
-    } else if (step == 1 && !executing.empty()) {
-      const std::uint64_t id = executing.back();
-      executing.pop_back();
-      const auto length = script.integer<std::uint8_t>();
-      replica.on_executed(id,
-                          length % 7 == 0 ? ExecutionStatus::unavailable : ExecutionStatus::done,
-                          Bytes(length), now, actions);
-    } else {
-      replica.on_frame(*frame_from(script, subject, proposed), now, actions);
-    }
-    carry_out(replica, parts, now, actions, executing);
-    if (replica.status().log_batches > 64) std::abort();
-  }
+  Script script(ByteView(data, size));
+  const std::uint64_t choice = script.below(6);
+  const bool lost = choice >= 4;
+  Subject subject(static_cast<NodeId>(choice % 2),
+                  lost ? ReplicaStart::Memory::lost : ReplicaStart::Memory::whole);
+  while (!script.is_over())
+    subject.step(script);
   return 0;
 }
