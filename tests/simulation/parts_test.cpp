@@ -6,6 +6,7 @@
 #include <catch2/catch.hpp>
 
 #include "simulation/group_keys.hpp"
+#include "simulation/lies.hpp"
 #include "simulation/node_clock.hpp"
 #include "simulation/random.hpp"
 #include "simulation/scenario.hpp"
@@ -47,6 +48,32 @@ TEST_CASE("A cheap signature is its signer's, and no tag") {
   for (NodeId receiver : {0U, 2U, 3U, kFirstClientId}) {
     const pbft::Tag tag = ring(1).tag(receiver, content);
     CHECK_FALSE(std::equal(tag.begin(), tag.end(), signature.begin()));
+  }
+}
+
+TEST_CASE("Lies are told apart from what is said honestly, and forgotten after a while") {
+  Lies lies;
+  const auto frame = [] { return std::make_shared<const Bytes>(3); };
+  const pbft::Frame honest = frame();
+  const pbft::Frame lie = frame();
+  lies.note(lie, BehaviourKind::lying_roots);
+  lies.note(honest, BehaviourKind::slow);  // no lie
+  CHECK(lies.kind_of(lie) == BehaviourKind::lying_roots);
+  CHECK_FALSE(lies.kind_of(honest));
+  for (int i = 0; i < 10'000; ++i)
+    lies.note(frame(), BehaviourKind::false_parts);
+  CHECK_FALSE(lies.kind_of(lie));
+}
+
+TEST_CASE("Who lies about keys does so for ever, and only where they change") {
+  for (std::uint64_t seed = 0; seed < 2000; ++seed) {
+    const Scenario scenario = make_scenario(seed, Canary::none);
+    for (const Ingredient& ingredient : scenario.ingredients) {
+      if (ingredient.kind != IngredientKind::misconduct) continue;
+      if (ingredient.behaviour != BehaviourKind::lying_keys) continue;
+      CHECK(scenario.has_real_keys());
+      CHECK(ingredient.until == TimePoint::max());
+    }
   }
 }
 
