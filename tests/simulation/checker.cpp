@@ -216,7 +216,9 @@ void Checker::on_status(NodeId replica, const pbft::ReplicaStatus& status) {
               settings.cached_reply_bytes_max + kFrameBytes);
   if (status.state == pbft::ReplicaState::diverged) fail(who() + " has diverged");
   for (const pbft::PeerStanding& peer : status.peers) {
-    if (peer.contradicted_at != TimePoint::min()) on_refuted(peer.replica);
+    // Who takes its group for new, because 2f others are, may have spoken to the rest.
+    const bool may_forget = scenario_.find(IngredientKind::lost_disk, peer.replica) != nullptr;
+    if (!may_forget && peer.contradicted_at != TimePoint::min()) on_refuted(peer.replica);
   }
 }
 
