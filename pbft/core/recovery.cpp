@@ -10,7 +10,6 @@
 namespace prophecy::pbft {
 namespace {
 
-constexpr Duration kFlushEvery = seconds(1);
 constexpr Duration kPauseAtFirst = milliseconds(500);
 constexpr Duration kPauseMax = minutes(1);
 constexpr Duration kBeginAgainAfter = seconds(1);
@@ -30,6 +29,7 @@ Recovery::Recovery(Context& context, Log& log, const Checkpoints& checkpoints,
       snapshots_(snapshots),
       parts_(parts),
       fetch_(context, parts),
+      base_(context, snapshots),
       peers_(context.quorum.replicas) {}
 
 // Counted once for each checkpoint, when the own claim and the others' are both there.
@@ -45,15 +45,10 @@ void Recovery::note_divergences(ReplicaActions& out) {
   if (own->service != stable.service) {
     ++context_.counters.state_divergences;
     // Nothing is said on its behalf any more, and nothing begins from it.
-    diverged_ = true;
+    service_ = is_back() ? Service::astray_and_back : Service::astray;
     execution_.on_service_lost();
     snapshots_.disown_from(sequence);
-    if (base() >= sequence) {
-      base_.reset();
-      context_.membership.state_lost = true;
-      context_.journal.membership(context_.membership, out);
-      context_.journal.no_base(out);
-    }
+    if (base() >= sequence) base_.give_up(out);
   } else if (execution_.state() == ExecutionStage::State::running) {
     pause_ = Duration::zero();
   }
@@ -91,44 +86,65 @@ std::optional<CheckpointClaim> Recovery::wanted(bool beyond_help) {
   return std::nullopt;
 }
 
+void Recovery::on_service_back() {
+  service_ = is_astray() ? Service::astray_and_back : Service::back;
+}
+
+bool Recovery::take_replaced() {
+  if (state_ != State::replaced) return false;
+  state_ = State::nothing;
+  return true;
+}
+
+void Recovery::pause() {
+  pause_ = std::clamp(pause_ * 2, kPauseAtFirst, kPauseMax);
+  not_before_ = context_.now + pause_;
+}
+
 void Recovery::advance(bool beyond_help, ReplicaActions& out) {
   note_divergences(out);
   note_lag();
-  flush(out);
+  base_.advance(std::min(checkpoints_.stable_sequence(), context_.progress.last_executed), out);
   trim();
   const auto state = execution_.state();
   if (state == ExecutionStage::State::quiescing || state == ExecutionStage::State::restoring ||
       context_.now < not_before_ || context_.is_asking()) {
     return;
   }
-  if (execution_.is_unreliable() && (service_back_ || execution_.is_contradicted())) {
-    const CheckpointClaim* own = snapshots_.newest_whole_up_to(context_.progress.last_executed);
-    if (own != nullptr && log_.first_retained() <= own->sequence + 1) {
-      service_back_ = false;
-      restoring_own_ = true;
-      fetch_.stop();
-      return execution_.begin_restore(*own);
-    }
+  if (execution_.is_unreliable() && (is_back() || execution_.is_contradicted()) && restore_own()) {
+    return;
   }
   // The service could not be asked at the beginning.
-  if (!has_base() && !flushing_ && execution_.may_begin_at_zero() &&
-      (!execution_.is_unreliable() || service_back_)) {
-    service_back_ = false;
+  if (!base_.has() && !base_.is_flushing() && execution_.may_begin_at_zero() &&
+      (!execution_.is_unreliable() || is_back())) {
+    service_ = is_astray() ? Service::astray : Service::as_it_was;
     not_before_ = context_.now + kBeginAgainAfter;
     return execution_.begin_at_zero(out);
   }
   const auto target = wanted(beyond_help);
   if (!target) return fetch_.stop();
+  fetch_group(*target, out);
+}
+
+bool Recovery::restore_own() {
+  const CheckpointClaim* own = snapshots_.newest_whole_up_to(context_.progress.last_executed);
+  if (own == nullptr || log_.first_retained() > own->sequence + 1) return false;
+  service_ = is_astray() ? Service::astray : Service::as_it_was;
+  state_ = State::own;
+  fetch_.stop();
+  execution_.begin_restore(*own);
+  return true;
+}
+
+void Recovery::fetch_group(const CheckpointClaim& target, ReplicaActions& out) {
   switch (fetch_.state()) {
     case StateFetch::State::idle:
-      fetch_.begin(*target, checkpoints_.holders(), thoroughly_, out);
+      fetch_.begin(target, checkpoints_.holders(), trust_, out);
       break;
     case StateFetch::State::failed:
       // They may have gone on to a newer checkpoint. What was fetched is not fetched again.
       fetch_.stop();
-      pause_ = std::clamp(pause_ * 2, kPauseAtFirst, kPauseMax);
-      not_before_ = context_.now + pause_;
-      return;
+      return pause();
     case StateFetch::State::fetching:
     case StateFetch::State::complete:
       break;
@@ -140,24 +156,25 @@ void Recovery::advance(bool beyond_help, ReplicaActions& out) {
     not_before_ = context_.now + kPauseAtFirst;
     return;
   }
+  state_ = State::group;
   execution_.begin_restore(whole);
 }
 
 void Recovery::on_restored(bool done) {
-  const bool repaired = std::exchange(diverged_, false);
-  const bool own = std::exchange(restoring_own_, false);
+  const bool was_astray = is_astray();
+  const bool was_own = state_ == State::own;
+  state_ = State::nothing;
+  if (was_astray) service_ = is_back() ? Service::back : Service::as_it_was;
   if (execution_.on_restored(done)) {
-    replaced_ = true;
-    thoroughly_ = false;
-    service_back_ = false;
+    state_ = State::replaced;
+    service_ = Service::as_it_was;
+    trust_ = StateFetch::Trust::pins;
   }
-  // The disk may have lost parts that it should have.
-  if (!done) thoroughly_ = true;
+  if (!done) trust_ = StateFetch::Trust::bytes;
   // A service that goes wrong again and again is not restored as often.
-  if (!done || repaired) {
-    pause_ = std::clamp(pause_ * 2, kPauseAtFirst, kPauseMax);
-    not_before_ = context_.now + pause_;
-    service_back_ = service_back_ || (own && !done);
+  if (!done || was_astray) {
+    pause();
+    if (was_own && !done) service_ = Service::back;
   }
 }
 
@@ -167,41 +184,9 @@ void Recovery::trim() {
   };
   // The newest of its own is what it goes back to when its service fails, however far it lags.
   const std::array kept{
-      base(), base_before_, sequence_of(execution_.to_restore()),
-      sequence_of(flushing_ ? &*flushing_ : nullptr),
+      base_.sequence(), base_.before(), sequence_of(execution_.to_restore()), base_.flushing(),
       sequence_of(snapshots_.newest_whole_up_to(context_.progress.last_executed))};
   snapshots_.trim(checkpoints_.stable_sequence(), kept, context_.now);
-}
-
-// The newest checkpoint that is here and proven. The journal may forget what is up to it only once
-// the disk has all its parts.
-void Recovery::flush(ReplicaActions& out) {
-  if (flushing_) return;
-  const CheckpointClaim* newest = snapshots_.newest_up_to(
-      std::min(checkpoints_.stable_sequence(), context_.progress.last_executed));
-  if (newest == nullptr || (base_ && newest->sequence <= *base_)) return;
-  if (!base_ && newest->service == Digest{}) return;
-  // The log keeps what is behind the base, and is not to fill up with it.
-  const std::uint64_t behind = newest->sequence - base_.value_or(0);
-  const bool is_far = behind >= (context_.settings.window + context_.settings.retained_batches) / 4;
-  const bool soon = context_.now - flushed_at_ < kFlushEvery;
-  if (soon && (flush_failed_ || (base_ && !is_far))) return;
-  flushed_at_ = context_.now;
-  flushing_ = *newest;
-  out.flush_parts = true;
-}
-
-void Recovery::on_parts_flushed(bool done, ReplicaActions& out) {
-  const auto flushed = std::exchange(flushing_, std::nullopt);
-  flush_failed_ = !done;
-  if (!flushed || !done || snapshots_.find(flushed->sequence) == nullptr) return;
-  base_before_ = base_.value_or(0);
-  base_ = flushed->sequence;
-  if (context_.membership.state_lost) {
-    context_.membership.state_lost = false;
-    context_.journal.membership(context_.membership, out);
-  }
-  context_.journal.base(*flushed, out);
 }
 
 void Recovery::on_tick(ReplicaActions& out) {

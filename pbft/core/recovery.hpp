@@ -10,16 +10,27 @@
 //     ahead what the group then did not agree on: then it goes back to its own last checkpoint, and
 //     executes what came behind it once more.
 //
-// Also keeps the checkpoint that a restart begins from up to date on the disk.
+//   nothing --- the service is back, and an own checkpoint is here -----> own ----+
+//      ^    --- the group's is wanted, and all its parts are here ------> group --+
+//      |                                                                          | it is restored
+//      +--- once the replica has gone on with it <--- replaced <------------------+
+//      +--- it failed: the same again, not too soon <-----------------------------+
+//
+// What is known of the service meanwhile (is it reliable at all? the execution stage knows) stands
+// beside that: it may come back, or be found astray, in each of these states.
+//
+// Also keeps the checkpoint that a restart begins from up to date on the disk (restart_base.hpp).
 #pragma once
 
 #include <cstdint>
 #include <optional>
+#include <utility>
 
 #include "pbft/core/checkpoints.hpp"
 #include "pbft/core/context.hpp"
 #include "pbft/core/execution.hpp"
 #include "pbft/core/log.hpp"
+#include "pbft/core/restart_base.hpp"
 #include "pbft/core/snapshots.hpp"
 #include "pbft/core/state_fetch.hpp"
 
@@ -40,31 +51,49 @@ class Recovery {
     fetch_.on_part(digest, part, out);
   }
   void on_restored(bool done);
-  void on_parts_flushed(bool done, ReplicaActions& out);
+  void on_parts_flushed(bool done, ReplicaActions& out) { base_.on_parts_flushed(done, out); }
   // The service can be relied on again once it has been restored.
-  void on_service_back() { service_back_ = true; }
+  void on_service_back();
 
   // The checkpoint that a restart begins from; begun without one, the first comes at once.
-  void resume_from(const CheckpointClaim& base) { base_ = base.sequence; }
-  [[nodiscard]] bool has_base() const { return base_.has_value(); }
-  [[nodiscard]] std::uint64_t base() const { return base_.value_or(0); }
+  void resume_from(const CheckpointClaim& base) { base_.resume_from(base); }
+  [[nodiscard]] bool has_base() const { return base_.has(); }
+  [[nodiscard]] std::uint64_t base() const { return base_.sequence(); }
   // True once after the state was replaced.
-  [[nodiscard]] bool take_replaced() { return std::exchange(replaced_, false); }
+  [[nodiscard]] bool take_replaced();
   [[nodiscard]] const StateFetch& fetch() const { return fetch_; }
 
  private:
+  enum class State : std::uint8_t { nothing, own, group, replaced };
+  enum class Service : std::uint8_t {
+    as_it_was,
+    back,    // it has been away, and may be restored
+    astray,  // its state was found to be wrong, and is not repaired yet
+    astray_and_back,
+  };
   struct Peer {
     std::uint64_t bytes = 0;  // handed over since
     TimePoint since;
   };
 
+  // A checkpoint to restore; true when one was begun.
+  [[nodiscard]] bool is_back() const {
+    return service_ == Service::back || service_ == Service::astray_and_back;
+  }
+  [[nodiscard]] bool is_astray() const {
+    return service_ == Service::astray || service_ == Service::astray_and_back;
+  }
+  // True when a restore was begun.
+  bool restore_own();
+  void fetch_group(const CheckpointClaim& target, ReplicaActions& out);
   [[nodiscard]] std::optional<CheckpointClaim> wanted(bool beyond_help);
   void note_divergences(ReplicaActions& out);
   void note_lag();
   [[nodiscard]] bool is_stuck() const;
   [[nodiscard]] Duration patience() const;
+  // Nothing is tried for a while, for longer each time.
+  void pause();
   void trim();
-  void flush(ReplicaActions& out);
 
   Context& context_;
   Log& log_;
@@ -73,23 +102,17 @@ class Recovery {
   Snapshots& snapshots_;
   PartStore& parts_;
   StateFetch fetch_;
+  RestartBase base_;
   std::vector<Peer> peers_;
-  std::optional<std::uint64_t> base_;
-  // Until it is certain that the disk names the base, a restart may begin from the one before it.
-  std::uint64_t base_before_ = 0;
-  std::optional<CheckpointClaim> flushing_;
-  TimePoint flushed_at_{};
-  bool flush_failed_ = false;
+  State state_ = State::nothing;
+  Service service_ = Service::as_it_was;
+  // Of the next fetch: after a restore that failed the disk may have lost parts.
+  StateFetch::Trust trust_ = StateFetch::Trust::pins;
   TimePoint not_before_{};  // an attempt failed, or did not help
+  Duration pause_{};
   std::optional<TimePoint> lagging_since_;
   std::uint64_t ordered_then_ = 0;
   std::uint64_t stable_noted_ = 0;
-  bool diverged_ = false;  // its state was found to be wrong, and is not repaired yet
-  Duration pause_{};
-  bool service_back_ = false;
-  bool restoring_own_ = false;
-  bool thoroughly_ = false;
-  bool replaced_ = false;
 };
 
 }  // namespace prophecy::pbft

@@ -26,10 +26,10 @@ std::size_t StateFetch::DigestHash::operator()(const Digest& digest) const {
   return hash;
 }
 
-void StateFetch::begin(const CheckpointClaim& target, std::uint64_t holders, bool thoroughly,
+void StateFetch::begin(const CheckpointClaim& target, std::uint64_t holders, Trust trust,
                        ReplicaActions& out) {
   stop();
-  thoroughly_ = thoroughly;
+  trust_ = trust;
   late_ = 0;
   target_ = target;
   holders_ = holders & ~(std::uint64_t{1} << context_.self);
@@ -52,7 +52,7 @@ void StateFetch::stop() {
 }
 
 bool StateFetch::want(const Digest& digest, const Digest* parent) {
-  if (!thoroughly_ && parts_.is_pinned(digest)) return true;
+  if (trust_ == Trust::pins && parts_.is_pinned(digest)) return true;
   const auto [place, is_new] = wanted_.try_emplace(digest);
   if (parent != nullptr) place->second.parents.push_back(*parent);
   if (is_new) (parts_.holds(digest) ? here_ : to_ask_).push_back(digest);

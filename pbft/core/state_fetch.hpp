@@ -22,12 +22,13 @@ namespace prophecy::pbft {
 class StateFetch {
  public:
   enum class State : std::uint8_t { idle, fetching, complete, failed };
+  // What counts as being here: all that is pinned, or only what can be read.
+  enum class Trust : std::uint8_t { pins, bytes };
 
   StateFetch(Context& context, PartStore& parts) : context_(context), parts_(parts) {}
 
   // `holders` are those that may have it, one bit each.
-  // Thoroughly: each part that should be here is read, not relied on.
-  void begin(const CheckpointClaim& target, std::uint64_t holders, bool thoroughly,
+  void begin(const CheckpointClaim& target, std::uint64_t holders, Trust trust,
              ReplicaActions& out);
   void stop();
   // Requires the part's digest.
@@ -74,7 +75,7 @@ class StateFetch {
   std::uint64_t holders_ = 0;
   NodeId last_holder_ = 0;
   std::uint64_t late_ = 0;  // holders that let this replica wait, one bit each
-  bool thoroughly_ = false;
+  Trust trust_ = Trust::pins;
   std::unordered_map<Digest, Wanted, DigestHash> wanted_;
   std::vector<Digest> here_;    // wanted, and to be had without asking
   std::vector<Digest> to_ask_;  // the last first: depth first keeps few waiting for children
