@@ -36,8 +36,8 @@ Agreement::BatchDigests Agreement::digests_of(const PrePrepareMessage& message) 
 }
 
 std::uint64_t Agreement::high_water_mark() const {
-  return std::min(checkpoints_.stable_sequence() + context_.settings.window,
-                  log_.first_retained() + log_.capacity() - 1);
+  return std::min({checkpoints_.stable_sequence() + context_.settings.window,
+                   log_.first_retained() + log_.capacity() - 1, context_.restart_reach});
 }
 
 // A number that is ordered may have to be agreed on again in a new view, for the others' sake.
@@ -57,6 +57,32 @@ std::uint64_t Agreement::settled() const {
   return settled_;
 }
 
+std::uint64_t Agreement::agreed() const {
+  std::uint64_t agreed = settled();
+  for (const Slot* slot = log_.find(agreed + 1);
+       slot != nullptr && slot->phase == SlotPhase::committed; slot = log_.find(agreed + 1)) {
+    ++agreed;
+  }
+  return agreed;
+}
+
+void Agreement::note_agreed() {
+  const std::uint64_t ordered = context_.progress.last_ordered;
+  const Slot* slot = log_.find(ordered + 1);
+  if (slot == nullptr || slot->phase != SlotPhase::committed) {
+    noted_ = ordered;
+    return;
+  }
+  // In a new view some may have to be committed again; nothing else will be there.
+  for (noted_ = std::max(noted_, ordered); (slot = log_.find(noted_ + 1)) != nullptr; ++noted_) {
+    if (slot->phase != SlotPhase::committed) return;
+    for (const BatchRequest& request : slot->requests) {
+      Session& session = clients_.session(request.client, request.session);
+      session.agreed_timestamp = std::max(session.agreed_timestamp, request.timestamp);
+    }
+  }
+}
+
 bool Agreement::may_propose(bool full) const {
   const Progress& progress = context_.progress;
   const ReplicaSettings& settings = context_.settings;
@@ -67,7 +93,7 @@ bool Agreement::may_propose(bool full) const {
          progress.last_proposed - progress.last_ordered < in_flight_max &&
          progress.last_proposed < high_water_mark() &&
          context_.may_vote(progress.last_proposed + 1) &&
-         log_.view_bytes() < context_.settings.log_bytes_max;
+         log_.view_bytes() < context_.settings.log_bytes_max && !context_.is_record_full();
 }
 
 void Agreement::propose(RequestQueue::Batch batch, ReplicaActions& out) {

@@ -44,6 +44,11 @@ class Agreement {
   void resume(const Remembered& remembered, ReplicaActions& out);
   // Up to it everything is ordered, and agreed on in the current view or stable.
   [[nodiscard]] std::uint64_t settled() const;
+  // Likewise, or committed: what is left to do there is this replica's own.
+  [[nodiscard]] std::uint64_t agreed() const;
+  // Requests that are committed, and wait for their execution, wait for no primary. To be called
+  // once all that can be is handed out.
+  void note_agreed();
   // The highest sequence number that is taken up now.
   [[nodiscard]] std::uint64_t high_water_mark() const;
 
@@ -82,6 +87,7 @@ class Agreement {
   std::set<std::uint64_t> awaiting_bodies_;  // numbers; some may have been given up
   TimePoint contents_since_{};
   std::uint64_t contents_bytes_ = 0;  // hashed since then
+  std::uint64_t noted_ = 0;           // by note_agreed(), up to it
   // settled() rises within a view.
   mutable std::uint64_t settled_ = 0;
   mutable std::uint64_t views_entered_then_ = 0;

@@ -32,6 +32,7 @@ struct Session {
   bool has_result = false;
   Bytes result;
 
+  std::uint64_t agreed_timestamp = 0;      // newest that is committed and may wait for execution
   std::uint64_t queued_timestamp = 0;      // newest in the primary's queue
   std::uint64_t full_reply_timestamp = 0;  // retransmitted: every replica sends the result
   std::uint64_t known_timestamp = 0;       // newest request that came with a valid MAC ...

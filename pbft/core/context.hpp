@@ -44,6 +44,15 @@ struct Context {
   std::uint64_t reads_from = 0;
   // Up to it the current view has settled on batches when it began; no others are proposed there.
   std::uint64_t chosen_until = 0;
+  // A restart could hold the record up to here, from the checkpoint on that it would begin from.
+  std::uint64_t restart_reach = UINT64_MAX;
+  [[nodiscard]] bool is_record_full() const {
+    return journal.bytes() >= Journal::kFullAt * settings.log_bytes_max;
+  }
+  // Its service has something ordered to execute, or its state to tell, and has not answered yet:
+  // it will. Not while it is restored, or waits to be: for that others, and a primary, may be
+  // needed.
+  bool is_service_at_work = false;
   // A peer that has lost its memory waits for a stable checkpoint there before it votes again.
   std::uint64_t awaited_by_silent = 0;
 

@@ -83,6 +83,11 @@ class ExecutionStage {
   [[nodiscard]] bool is_contradicted() const {
     return ahead_.has_value() && ahead_->is_contradicted;
   }
+  // What it waits for is its service, which is in a good state and has something to do.
+  [[nodiscard]] bool is_service_at_work() const {
+    return !unreliable_ && !to_restore_ &&
+           (ordered_in_flight_ > 0 || state_ == State::snapshotting);
+  }
   void on_service_lost();
 
  private:

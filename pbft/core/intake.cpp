@@ -85,7 +85,8 @@ void Intake::order(const RequestMessage& request, ByteView frame, const Digest& 
     session.known_digest = digest;
     // A MAC that is right for this replica may be wrong for the primary, which is not to be blamed
     // then. A signature is right for all (WebBFT, section 4.3, has the attack).
-    if (!request.signature.empty()) patience_.note(request, frame, now);
+    if (!request.signature.empty())
+      patience_.note(request, frame, now, context_.progress.last_ordered);
     if (context_.state == ReplicaState::normal) pass_on(frame, out);
     return;
   }
@@ -139,7 +140,10 @@ void Intake::go_on_with(HeldRequest& held, ReplicaActions& out) {
   if (!is_leading()) {
     // The primary may take twice as long to get the body.
     const Duration fetched_in = *held.whole_since - held.held_since;
-    if (held.is_signed) patience_.note(*request, *held.frame, context_.now + fetched_in);
+    if (held.is_signed) {
+      patience_.note(*request, *held.frame, context_.now + fetched_in,
+                     context_.progress.last_ordered);
+    }
     if (context_.state != ReplicaState::normal || held.passed_on_in == context_.view) return;
     held.passed_on_in = context_.view;
     return pass_on(*held.frame, out);

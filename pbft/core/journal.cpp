@@ -155,30 +155,89 @@ void Journal::resume(const Remembered& remembered) {
   has_promised_ = remembered.has_view || !remembered.certificate.empty() ||
                   !remembered.proposed.empty() || !remembered.prepared.empty() ||
                   (remembered.base && remembered.base->sequence > 0);
-  for (const Remembered::Proposed& proposed : remembered.proposed)
-    find(proposed.sequence, proposed.batch).view = proposed.view;
-  for (const auto& [place, content] : remembered.contents)
-    find(place.first, place.second).content = true;
   for (const Remembered::Prepared& prepared : remembered.prepared)
-    written_[prepared.sequence].prepared = true;
+    written_[prepared.sequence].prepared = prepared.record.batch;
   // Where a record of them begins is not told apart: an erased key that is none does no harm.
-  for (const auto& [sequence, batch] : remembered.decided)
-    written_[sequence].decided = true;
+  for (const auto& [sequence, batch] : remembered.decided) {
+    written_[sequence].decided = batch;
+    written_[sequence].begins = true;
+  }
+  const auto batch_at = [&](std::uint64_t sequence, const Digest& batch) -> Written& {
+    auto& batches = written_[sequence].batches;
+    const auto known = std::find_if(batches.begin(), batches.end(),
+                                    [&](const Written& one) { return one.batch == batch; });
+    return known != batches.end() ? *known : batches.emplace_back(Written{batch, std::nullopt, 0});
+  };
+  for (const Remembered::Proposed& proposed : remembered.proposed)
+    batch_at(proposed.sequence, proposed.batch).view = proposed.view;
+  for (const auto& [place, content] : remembered.contents) {
+    batch_at(place.first, place.second).content_bytes = content->size();
+    bytes_ += content->size();
+  }
 }
 
-Journal::Written& Journal::find(std::uint64_t sequence, const Digest& batch) {
-  auto& batches = written_[sequence].batches;
+Journal::Written& Journal::find(std::uint64_t sequence, const Digest& batch, ReplicaActions& out) {
+  AtNumber& at = written_[sequence];
+  auto& batches = at.batches;
   const auto known = std::find_if(batches.begin(), batches.end(),
                                   [&](const Written& written) { return written.batch == batch; });
   if (known != batches.end()) return *known;
-  return batches.emplace_back(Written{batch, std::nullopt, false});
+  if (batches.size() >= kProposalsMax) {
+    const auto is_kept = [&](const Written& one) {
+      return one.batch == at.prepared || one.batch == at.decided;
+    };
+    const auto oldest = std::min_element(
+        batches.begin(), batches.end(), [&](const Written& one, const Written& other) {
+          return std::pair(is_kept(one), one.view) < std::pair(is_kept(other), other.view);
+        });
+    erase(sequence, *oldest, out);
+    batches.erase(oldest);
+  }
+  return batches.emplace_back(Written{batch, std::nullopt, 0});
 }
 
 void Journal::write_content(std::uint64_t sequence, Written& written, const Frame& content,
-                            ReplicaActions& out) const {
-  if (content == nullptr || written.content) return;
-  written.content = true;
+                            ReplicaActions& out) {
+  if (content == nullptr || written.content_bytes > 0) return;
+  written.content_bytes = content->size();
+  bytes_ += written.content_bytes;
   out.writes.push_back({key_of(Kind::content, sequence, written.batch), content});
+}
+
+void Journal::erase_content(std::uint64_t sequence, Written& written, ReplicaActions& out) {
+  if (written.content_bytes == 0) return;
+  bytes_ -= std::exchange(written.content_bytes, 0);
+  out.writes.push_back({key_of(Kind::content, sequence, written.batch), nullptr});
+}
+
+void Journal::erase(std::uint64_t sequence, Written& written, ReplicaActions& out) {
+  if (written.view) {
+    out.writes.push_back({key_of(Kind::proposed, sequence, written.batch), nullptr});
+  }
+  erase_content(sequence, written, out);
+}
+
+void Journal::erase_up_to(std::uint64_t last, ReplicaActions& out) {
+  for (auto at = written_.begin(); at != written_.end() && at->first <= last;
+       at = written_.erase(at)) {
+    for (Written& written : at->second.batches)
+      erase(at->first, written, out);
+    if (at->second.begins) out.writes.push_back({key_of(Kind::decided, at->first), nullptr});
+    if (at->second.prepared) out.writes.push_back({key_of(Kind::prepared, at->first), nullptr});
+  }
+}
+
+// Up to a checkpoint, so that no record of decided batches goes on behind it.
+void Journal::let_go(std::uint64_t stable, ReplicaActions& out) {
+  if (is_kept_ && stable <= stable_) erase_up_to(stable, out);
+}
+
+void Journal::forget_content(std::uint64_t sequence, const Digest& batch, ReplicaActions& out) {
+  const auto at = written_.find(sequence);
+  if (at == written_.end() || at->second.prepared == batch || at->second.decided == batch) return;
+  for (Written& written : at->second.batches) {
+    if (written.batch == batch) erase_content(sequence, written, out);
+  }
 }
 
 void Journal::view(std::uint64_t view, bool changing, ReplicaActions& out) {
@@ -199,7 +258,7 @@ void Journal::proposed(std::uint64_t sequence, const Digest& batch, std::uint64_
                        const Frame& content, ReplicaActions& out) {
   has_promised_ = true;
   if (!is_kept_) return;
-  Written& written = find(sequence, batch);
+  Written& written = find(sequence, batch, out);
   write_content(sequence, written, content, out);
   if (written.view && *written.view >= view) return;
   written.view = view;
@@ -211,8 +270,9 @@ void Journal::proposed(std::uint64_t sequence, const Digest& batch, std::uint64_
 void Journal::decided(std::uint64_t sequence, const Digest& batch, const Frame& content,
                       ReplicaActions& out) {
   if (!is_kept_) return;
-  write_content(sequence, find(sequence, batch), content, out);
-  if (std::exchange(written_[sequence].decided, true)) return;
+  written_[sequence].decided = batch;
+  write_content(sequence, find(sequence, batch, out), content, out);
+  if (std::exchange(written_[sequence].begins, true)) return;
   out.writes.push_back(
       {key_of(Kind::decided, sequence), std::make_shared<const Bytes>(batch.begin(), batch.end())});
 }
@@ -227,17 +287,18 @@ void Journal::executed_to_checkpoint(ReplicaActions& out) {
   Writer writer(value);
   for (const Ordered& batch : ordered_) {
     writer.raw(batch.batch);
-    write_content(batch.sequence, find(batch.sequence, batch.batch), batch.content, out);
+    written_[batch.sequence].decided = batch.batch;
+    write_content(batch.sequence, find(batch.sequence, batch.batch, out), batch.content, out);
   }
   const std::uint64_t first = ordered_.front().sequence;
-  written_[first].decided = true;
+  written_[first].begins = true;
   out.writes.push_back({key_of(Kind::decided, first), share(std::move(value))});
   ordered_.clear();
 }
 
 void Journal::prepared(std::uint64_t sequence, const PreparedRecord& record, ReplicaActions& out) {
   if (!is_kept_) return;
-  written_[sequence].prepared = true;
+  written_[sequence].prepared = record.batch;
   Bytes value;
   Writer writer(value);
   writer.integer(record.view);
@@ -265,19 +326,7 @@ void Journal::base(const CheckpointClaim& claim, ReplicaActions& out) {
   writer.raw(claim.replies);
   writer.raw(claim.service);
   out.writes.push_back({key_of(Kind::base), share(std::move(value))});
-  for (auto at = written_.begin(); at != written_.end() && at->first <= claim.sequence;
-       at = written_.erase(at)) {
-    for (const Written& written : at->second.batches) {
-      if (written.view) {
-        out.writes.push_back({key_of(Kind::proposed, at->first, written.batch), nullptr});
-      }
-      if (written.content) {
-        out.writes.push_back({key_of(Kind::content, at->first, written.batch), nullptr});
-      }
-    }
-    if (at->second.decided) out.writes.push_back({key_of(Kind::decided, at->first), nullptr});
-    if (at->second.prepared) out.writes.push_back({key_of(Kind::prepared, at->first), nullptr});
-  }
+  erase_up_to(claim.sequence, out);
 }
 
 void Journal::no_base(ReplicaActions& out) const {

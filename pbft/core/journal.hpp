@@ -114,11 +114,21 @@ class Journal {
   void stable(const Checkpoints& checkpoints, ReplicaActions& out);
   // Requires that the checkpoint's parts are on the disk. Leaves out what is up to it.
   void base(const CheckpointClaim& claim, ReplicaActions& out);
+  // Nothing can be put on the disk to begin from, and what is kept is too much: forgets what is up
+  // to the stable checkpoint. Requires that it was written (stable()), which says that no vote
+  // there matters any more. A restart has the group's state fetched then.
+  void let_go(std::uint64_t stable, ReplicaActions& out);
+  // The log has forgotten this content.
+  void forget_content(std::uint64_t sequence, const Digest& batch, ReplicaActions& out);
   // The base has turned out to be wrong.
   void no_base(ReplicaActions& out) const;
   void membership(const Membership& membership, ReplicaActions& out) const;
   void rebirth(NodeId peer, const Rebirth& rebirth, ReplicaActions& out) const;
 
+  // Of contents that it holds on the disk. At so many times `log_bytes_max` a primary proposes
+  // nothing more before a state is on the disk that takes their place.
+  static constexpr std::uint64_t kFullAt = 4;
+  [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
   // Something was said that binds this replica.
   [[nodiscard]] bool has_promised() const { return has_promised_; }
 
@@ -126,12 +136,13 @@ class Journal {
   struct Written {
     Digest batch{};
     std::optional<std::uint64_t> view;  // in which it was pre-prepared, if it was
-    bool content = false;
+    std::uint64_t content_bytes = 0;    // 0: its content is not written
   };
   struct AtNumber {
     std::vector<Written> batches;
-    bool prepared = false;
-    bool decided = false;  // a record of executed batches begins here
+    std::optional<Digest> prepared;
+    std::optional<Digest> decided;
+    bool begins = false;  // a record of decided batches begins here
   };
   struct Ordered {
     std::uint64_t sequence = 0;
@@ -139,14 +150,20 @@ class Journal {
     Frame content;
   };
 
-  Written& find(std::uint64_t sequence, const Digest& batch);
+  // What is known of the batch there. Of too many at one number the oldest is forgotten that is
+  // neither prepared nor decided.
+  Written& find(std::uint64_t sequence, const Digest& batch, ReplicaActions& out);
   void write_content(std::uint64_t sequence, Written& written, const Frame& content,
-                     ReplicaActions& out) const;
+                     ReplicaActions& out);
+  void erase_content(std::uint64_t sequence, Written& written, ReplicaActions& out);
+  void erase(std::uint64_t sequence, Written& written, ReplicaActions& out);
+  void erase_up_to(std::uint64_t last, ReplicaActions& out);
 
   bool is_kept_;
   bool has_promised_ = false;
   std::uint64_t stable_ = 0;  // the last that was written
   std::map<std::uint64_t, AtNumber> written_;
+  std::uint64_t bytes_ = 0;
   std::vector<Ordered> ordered_;  // since the last checkpoint
 };
 

@@ -144,20 +144,26 @@ void Log::release_below(std::uint64_t sequence) {
   first_retained_ = std::max(first_retained_, sequence);
 }
 
-void Log::shed(std::uint64_t view, std::uint64_t bytes_max) {
+Log::Forgotten Log::shed(std::uint64_t view, std::uint64_t bytes_max) {
+  Forgotten forgotten;
   while (bytes_ > bytes_max) {
     Proposal* oldest = nullptr;
+    std::uint64_t sequence = 0;
     for (Slot& slot : slots_) {
       for (Proposal& proposal : slot.proposals) {
         const bool prepared = slot.prepared && slot.prepared->batch == proposal.batch;
         const bool wanted = slot.sequence <= stable_ || prepared || proposal.view >= view ||
                             slot.execution != SlotExecution::none || proposal.content == nullptr;
-        if (!wanted && (oldest == nullptr || proposal.view < oldest->view)) oldest = &proposal;
+        if (wanted || (oldest != nullptr && proposal.view >= oldest->view)) continue;
+        oldest = &proposal;
+        sequence = slot.sequence;
       }
     }
-    if (oldest == nullptr) return;
+    if (oldest == nullptr) break;
+    forgotten.emplace_back(sequence, oldest->batch);
     forget_content(*oldest);
   }
+  return forgotten;
 }
 
 void Log::forget_unexecuted(std::uint64_t last) {

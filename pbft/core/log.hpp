@@ -122,7 +122,8 @@ class Log {
   void release_below(std::uint64_t sequence);
   // Of batches that are prepared nowhere here, and were proposed before this view, so much content
   // is forgotten as is beyond `bytes_max` in all. That they were proposed is not.
-  void shed(std::uint64_t view, std::uint64_t bytes_max);
+  using Forgotten = std::vector<std::pair<std::uint64_t, Digest>>;
+  [[nodiscard]] Forgotten shed(std::uint64_t view, std::uint64_t bytes_max);
 
   [[nodiscard]] std::uint64_t capacity() const { return slots_.size(); }
   [[nodiscard]] std::uint64_t first_retained() const { return first_retained_; }

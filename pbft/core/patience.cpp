@@ -3,8 +3,15 @@
 #include <algorithm>
 
 namespace prophecy::pbft {
+namespace {
 
-void Patience::note(const RequestMessage& request, ByteView frame, TimePoint since) {
+// More batches than a fair primary needs while it can order only a few at a time.
+constexpr std::uint64_t kPassedOverBatches = 32;
+
+}  // namespace
+
+void Patience::note(const RequestMessage& request, ByteView frame, TimePoint since,
+                    std::uint64_t ordered) {
   const std::pair key(request.client, request.session);
   const auto known = by_session_.find(key);
   if (known != by_session_.end()) {
@@ -20,14 +27,15 @@ void Patience::note(const RequestMessage& request, ByteView frame, TimePoint sin
   while (place != entries_.begin() && std::prev(place)->since > since)
     --place;
   by_session_[key] =
-      entries_.insert(place, {request.client, request.session, request.timestamp, since,
+      entries_.insert(place, {request.client, request.session, request.timestamp, since, ordered,
                               std::make_shared<const Bytes>(frame.begin(), frame.end())});
   of_client += frame.size();
   bytes_ += frame.size();
 }
 
 bool Patience::is_ordered(const Entry& entry) {
-  return clients_.session(entry.client, entry.session).last_timestamp >= entry.timestamp;
+  const Session& session = clients_.session(entry.client, entry.session);
+  return std::max(session.last_timestamp, session.agreed_timestamp) >= entry.timestamp;
 }
 
 std::optional<TimePoint> Patience::waiting_since() {
@@ -51,9 +59,28 @@ std::vector<Frame> Patience::frames() {
   return found;
 }
 
-void Patience::restart(TimePoint now) {
-  for (Entry& entry : entries_)
+void Patience::restart(TimePoint now, std::uint64_t ordered) {
+  for (Entry& entry : entries_) {
     entry.since = std::max(entry.since, now);
+    entry.ordered = ordered;
+  }
+}
+
+// The state may have gone back since.
+bool Patience::is_passed_over(const Entry& entry, std::uint64_t ordered) {
+  return ordered > entry.ordered && ordered - entry.ordered >= kPassedOverBatches;
+}
+
+bool Patience::is_passed_over(std::uint64_t ordered) const {
+  return !entries_.empty() && is_passed_over(entries_.front(), ordered);
+}
+
+// From the first on that is excused, so that they stay in their order.
+void Patience::excuse(Duration length, TimePoint now, std::uint64_t ordered) {
+  auto entry = std::find_if(entries_.begin(), entries_.end(),
+                            [&](const Entry& one) { return !is_passed_over(one, ordered); });
+  for (; entry != entries_.end(); ++entry)
+    entry->since = std::min(entry->since + length, std::max(entry->since, now));
 }
 
 void Patience::forget(Entries::iterator entry) {

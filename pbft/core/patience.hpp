@@ -24,14 +24,21 @@ class Patience {
 
   // A request that is authentic and newer than what its session has had ordered. Without room, or
   // when it is known, nothing happens.
-  // It waits from `since` on, which may be to come.
-  void note(const RequestMessage& request, ByteView frame, TimePoint since);
-  // Forgets what has been ordered. Yields since when the oldest of the others has been waiting.
+  // It waits from `since` on, which may be to come; `ordered` is the last batch before it.
+  void note(const RequestMessage& request, ByteView frame, TimePoint since, std::uint64_t ordered);
+  // Forgets what has been ordered, or is agreed on and only waits for its execution. Yields since
+  // when the oldest of the others has been waiting.
   [[nodiscard]] std::optional<TimePoint> waiting_since();
   // The others, oldest first.
   [[nodiscard]] std::vector<Frame> frames();
   // All begin to wait anew: there is another primary.
-  void restart(TimePoint now);
+  void restart(TimePoint now, std::uint64_t ordered);
+  // The primary could order nothing for so long, until now: that is no time of waiting. But it is
+  // for those that were passed over, so that a primary that is always busy with some requests does
+  // not keep its place while it leaves others out.
+  void excuse(Duration length, TimePoint now, std::uint64_t ordered);
+  // Of the oldest: many batches have been ordered since it began to wait.
+  [[nodiscard]] bool is_passed_over(std::uint64_t ordered) const;
 
  private:
   struct Entry {
@@ -39,11 +46,13 @@ class Patience {
     std::uint32_t session = 0;
     std::uint64_t timestamp = 0;
     TimePoint since;
+    std::uint64_t ordered = 0;  // the last batch when it began to wait
     Frame frame;
   };
   using Entries = std::list<Entry>;
 
   void forget(Entries::iterator entry);
+  [[nodiscard]] static bool is_passed_over(const Entry& entry, std::uint64_t ordered);
   [[nodiscard]] bool is_ordered(const Entry& entry);
 
   std::uint64_t bytes_max_;

@@ -104,7 +104,7 @@ void Recovery::pause() {
 void Recovery::advance(bool beyond_help, ReplicaActions& out) {
   note_divergences(out);
   note_lag();
-  base_.advance(std::min(checkpoints_.stable_sequence(), context_.progress.last_executed), out);
+  bound_record(out);
   trim();
   const auto state = execution_.state();
   if (state == ExecutionStage::State::quiescing || state == ExecutionStage::State::restoring ||
@@ -124,6 +124,21 @@ void Recovery::advance(bool beyond_help, ReplicaActions& out) {
   const auto target = wanted(beyond_help);
   if (!target) return fetch_.stop();
   fetch_group(*target, out);
+}
+
+void Recovery::bound_record(ReplicaActions& out) {
+  const std::uint64_t stable = checkpoints_.stable_sequence();
+  const std::uint64_t reach = base_.sequence() + log_.capacity();
+  const bool is_short = base_.has() && reach < stable + context_.settings.window;
+  const std::uint64_t bytes = context_.journal.bytes();
+  const std::uint64_t share = context_.settings.log_bytes_max;
+  base_.advance(std::min(stable, context_.progress.last_executed), is_short || bytes > share, out);
+  // The primary waits for the disk as well, and proposes nothing meanwhile. So it is this replica's
+  // disk alone that is too slow, or no disk at all: the others have what a restart would need.
+  const bool is_refused = base_.is_refused();
+  const std::uint64_t bytes_max = (is_refused ? 1 : 2) * Journal::kFullAt * share;
+  if ((is_short && is_refused) || bytes > bytes_max) context_.journal.let_go(stable, out);
+  context_.restart_reach = base_.has() && !is_refused ? reach : UINT64_MAX;
 }
 
 bool Recovery::restore_own() {

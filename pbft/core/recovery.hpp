@@ -93,6 +93,8 @@ class Recovery {
   [[nodiscard]] Duration patience() const;
   // Nothing is tried for a while, for longer each time.
   void pause();
+  // The record on the disk, from the base on, is to fit into the log of a restart.
+  void bound_record(ReplicaActions& out);
   void trim();
 
   Context& context_;

@@ -142,9 +142,10 @@ void Replica::Machine::resume(const Remembered& remembered, ReplicaActions& out)
   for (const Remembered::Prepared& prepared : remembered.prepared) {
     if (log.reaches(prepared.sequence)) log.open(prepared.sequence).prepared = prepared.record;
   }
-  // What is prepared may have been executed, and what was decided elsewhere has been.
+  // What is stable or prepared may have been executed, and what was decided elsewhere has been.
   context.reads_from =
       context.membership.silent_until == Context::kAsking ? 0 : context.membership.silent_until;
+  context.reads_from = std::max(context.reads_from, checkpoints.stable_sequence());
   for (const Remembered::Prepared& prepared : remembered.prepared)
     context.reads_from = std::max(context.reads_from, prepared.sequence);
   if (!remembered.decided.empty()) {
@@ -331,6 +332,8 @@ void Replica::Machine::pump(Proposals proposals, TimePoint now, ReplicaActions& 
     if (proposals == Proposals::now) propose(out);
   }
   if (context.takes_part()) bodies.advance(out);
+  agreement.note_agreed();
+  context.is_service_at_work = execution.is_service_at_work();
   context.awaited_by_silent = retransmission.awaited_by_silent();
   view_changer.arm(now);
   retransmission.arm(now);
@@ -346,6 +349,9 @@ void Replica::Machine::release() {
   const std::uint64_t done = std::min(executed, recovery.base());
   const std::uint64_t retained = context.settings.retained_batches;
   if (done > retained) log.release_below(done - retained + 1);
+  // What is retained is not in the way of the window.
+  const std::uint64_t end = std::min(stable + context.settings.window, context.restart_reach);
+  if (end > log.capacity()) log.release_below(std::min(executed, end - log.capacity()) + 1);
   const auto shorten = [&](std::uint64_t last, std::uint64_t bytes_max) {
     while (log.bytes() > bytes_max && log.first_retained() <= last)
       log.release_below(log.first_retained() + 1);

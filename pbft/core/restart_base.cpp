@@ -17,18 +17,19 @@ void RestartBase::give_up(ReplicaActions& out) {
 }
 
 // The journal may forget what is up to it only once the disk has all its parts.
-void RestartBase::advance(std::uint64_t proven, ReplicaActions& out) {
-  if (state_ == State::flushing) return;
+void RestartBase::advance(std::uint64_t proven, bool is_urgent, ReplicaActions& out) {
+  if (is_flushing()) return;
   const CheckpointClaim* newest = snapshots_.newest_up_to(proven);
   if (newest == nullptr || (base_ && newest->sequence <= *base_)) return;
   if (!base_ && newest->service == Digest{}) return;
   // The log keeps what is behind the base, and is not to fill up with it.
   const std::uint64_t behind = newest->sequence - base_.value_or(0);
-  const bool is_far = behind >= (context_.settings.window + context_.settings.retained_batches) / 4;
+  const bool is_far =
+      is_urgent || behind >= (context_.settings.window + context_.settings.retained_batches) / 4;
   const bool soon = context_.now - flushed_at_ < kFlushEvery;
   if (soon && (state_ == State::refused || (base_ && !is_far))) return;
   flushed_at_ = context_.now;
-  state_ = State::flushing;
+  state_ = is_refused() ? State::flushing_again : State::flushing;
   flushing_ = *newest;
   out.flush_parts = true;
 }

@@ -37,7 +37,12 @@ bool ViewChanger::is_held_up() const {
   const std::uint64_t settled = agreement_.settled();
   return settled >= agreement_.high_water_mark() ||
          (settled >= log_.highest_proposed() &&
-          log_.view_bytes() >= context_.settings.log_bytes_max);
+          (log_.view_bytes() >= context_.settings.log_bytes_max || context_.is_record_full()));
+}
+
+bool ViewChanger::has_no_room() const {
+  return context_.is_service_at_work && agreement_.agreed() - context_.progress.last_ordered >=
+                                            context_.settings.partial_batches_in_flight_max;
 }
 
 void ViewChanger::arm(TimePoint now) {
@@ -52,7 +57,10 @@ void ViewChanger::arm(TimePoint now) {
   // What was proposed has to be settled in time, too. Those that have executed it in an older view
   // wait for no request any more, while others may need their votes in a new one. For that, a
   // primary gives itself up as well.
-  const std::uint64_t settled = agreement_.settled();
+  // But what is agreed on and waits for this replica's own service waits for nobody else. (When its
+  // service does nothing, something is missing, for which another primary may be needed.)
+  const std::uint64_t settled =
+      context_.is_service_at_work ? agreement_.agreed() : agreement_.settled();
   // Nor does anybody wait for the batches that carry a peer to the checkpoint that it needs.
   // Seldom: a peer may tell this replica that it waits, and not the primary.
   const bool carrying = context_.awaited_by_silent > checkpoints_.stable_sequence() &&
@@ -65,17 +73,25 @@ void ViewChanger::arm(TimePoint now) {
   settled_then_ = settled;
   if (unsettled_since_) next_tick_ = *unsettled_since_ + patience_length();
   if (context_.is_primary()) return;
-  if (is_held_up()) patience_.restart(now);
-  if (const auto since = patience_.waiting_since()) {
-    next_tick_ = std::min(next_tick_, *since + patience_length());
-  }
+  arm_for_requests(now);
+}
+
+void ViewChanger::arm_for_requests(TimePoint now) {
+  const std::uint64_t ordered = context_.progress.last_ordered;
+  if (is_held_up()) patience_.restart(now, ordered);
+  if (excused_since_) patience_.excuse(now - *excused_since_, now, ordered);
+  const bool excused = has_no_room();
+  excused_since_ = excused ? std::optional(now) : std::nullopt;
+  const auto since = patience_.waiting_since();
+  if (!since || (excused && !patience_.is_passed_over(ordered))) return;
+  next_tick_ = std::min(next_tick_, *since + patience_length());
 }
 
 void ViewChanger::on_tick(TimePoint now, ReplicaActions& out) {
   if (now < next_tick_ || context_.is_silent()) return;
   const ViewChangeCause cause = cause_of_tick();
   const bool carrying_only = context_.state == ReplicaState::normal &&
-                             log_.highest_proposed() <= agreement_.settled() &&
+                             log_.highest_proposed() <= settled_then_ &&
                              cause == ViewChangeCause::nothing_settled;
   if (carrying_only) carried_at_ = now;
   const bool futile = context_.state == ReplicaState::changing_view ||
@@ -397,6 +413,7 @@ void ViewChanger::enter(std::uint64_t view, const std::vector<ViewChangeMessage>
   give_up_at_.reset();
   entered_ = true;
   unsettled_since_.reset();
+  excused_since_.reset();
   ordered_at_entry_ = context_.progress.last_ordered;
   context_.journal.view(view, false, out);
   context_.journal.new_view(new_view_, out);
@@ -415,7 +432,8 @@ void ViewChanger::enter(std::uint64_t view, const std::vector<ViewChangeMessage>
   log_.note_stable(checkpoints_.stable_sequence());
   log_.enter_view(choice.stable, highest);
   context_.chosen_until = highest;
-  log_.shed(view, 2 * context_.settings.log_bytes_max);
+  for (const auto& [sequence, batch] : log_.shed(view, 2 * context_.settings.log_bytes_max))
+    context_.journal.forget_content(sequence, batch, out);
   context_.progress.last_proposed = highest;
   for (std::size_t i = 0; i < choice.batches.size(); ++i) {
     const std::uint64_t sequence = choice.stable + 1 + i;
@@ -423,7 +441,7 @@ void ViewChanger::enter(std::uint64_t view, const std::vector<ViewChangeMessage>
         sequence >= log_.first_retained() && sequence - log_.first_retained() < log_.capacity();
     if (within) agreement_.adopt(sequence, choice.batches[i], out);
   }
-  patience_.restart(now);
+  patience_.restart(now, context_.progress.last_ordered);
 }
 
 void ViewChanger::serve(NodeId peer, std::uint64_t view, bool changing, ReplicaActions& out) {

@@ -1,10 +1,14 @@
 // When this replica gives a primary up, and how the group comes to the next view (TOCS 2002,
 // section 4.5; OSDI 1999, sections 4.4 and 4.5.2). States:
 //
-//   normal in v --- a request or a proposal waits too long; or f+1 ask for views above v --->
-//   changing to v' changing to v' --- 2f+1 ask for v', and no new view comes in time ---> changing
-//   to v'+1 changing to v', or normal in an older view --- a valid new-view message ---> normal in
-//   v'
+//   normal in v --- a request or a proposal waits too long;
+//                   or f+1 ask for views above v ---------------> changing to v'
+//   changing to v' --- 2f+1 ask for v', and no new view in time -> changing to v'+1
+//   changing to v', or normal in an older view
+//              --- a valid new-view message --------------------> normal in v'
+//
+// What keeps nothing from being ordered blames nobody: what is agreed on, and waits for this
+// replica's own service; and a request for which there is no room while that lasts.
 //
 // The messages are signed, so that they convince replicas to which others show them. Time-outs
 // double with every view that brought nothing, so that some view lasts long enough.
@@ -82,6 +86,10 @@ class ViewChanger {
   [[nodiscard]] std::uint32_t asking_for(std::uint64_t view) const;
   // The log is full, or soon will be, for want of checkpoints, for which no primary is needed.
   [[nodiscard]] bool is_held_up() const;
+  // As many batches as it has in flight are agreed on, and wait for this replica's service. The
+  // primary's has as much to do, or it is too slow.
+  [[nodiscard]] bool has_no_room() const;
+  void arm_for_requests(TimePoint now);
   [[nodiscard]] Duration patience_length() const;
 
   Context& context_;
@@ -98,8 +106,9 @@ class ViewChanger {
   // Since when nothing more has been settled, while something is proposed.
   std::optional<TimePoint> unsettled_since_;
   std::uint64_t settled_then_ = 0;
-  std::optional<TimePoint> carried_at_;  // when it gave a primary up for a silent peer's sake
-  std::optional<TimePoint> give_up_at_;  // while changing, once 2f+1 ask for the view
+  std::optional<TimePoint> excused_since_;  // for requests that are not ordered, has_no_room()
+  std::optional<TimePoint> carried_at_;     // when it gave a primary up for a silent peer's sake
+  std::optional<TimePoint> give_up_at_;     // while changing, once 2f+1 ask for the view
   bool entered_ = false;
   TimePoint next_tick_ = TimePoint::max();
 };

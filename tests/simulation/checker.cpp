@@ -1,6 +1,7 @@
 #include "simulation/checker.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 #include "pbft/wire/limits.hpp"
@@ -220,6 +221,15 @@ void Checker::on_status(NodeId replica, const pbft::ReplicaStatus& status) {
     const bool may_forget = scenario_.find(IngredientKind::lost_disk, peer.replica) != nullptr;
     if (!may_forget && peer.contradicted_at != TimePoint::min()) on_refuted(peer.replica);
   }
+}
+
+// What a restart could hold, and what may come before the next checkpoint is on the disk.
+void Checker::on_record(NodeId replica, std::uint64_t numbers) {
+  const pbft::ReplicaSettings& settings = scenario_.replica;
+  const std::uint64_t held = std::bit_ceil(settings.window + settings.retained_batches + 1);
+  if (numbers <= held + settings.window) return;
+  fail("replica " + std::to_string(replica) + " has " + std::to_string(numbers) +
+       " batches on its disk, which are more than " + std::to_string(held + settings.window));
 }
 
 }  // namespace prophecy::simulation

@@ -53,6 +53,8 @@ class Checker {
   void on_submitted(Call& call);
   void on_completed(const Call& call, const pbft::Completion& completion);
   void on_refuted(NodeId replica);
+  // Of so many batches something is on its disk: they are bounded.
+  void on_record(NodeId replica, std::uint64_t numbers);
   // After every step of a replica: its memory is bounded, and it has not left the group.
   void on_status(NodeId replica, const pbft::ReplicaStatus& status);
   void fail(const std::string& what);

@@ -1,5 +1,7 @@
 #include "simulation/disk.hpp"
 
+#include <set>
+
 #include "base/assert.hpp"
 
 namespace prophecy::simulation {
@@ -41,6 +43,17 @@ void Disk::lose_everything() {
   pending_.clear();
   flushed_.clear();
   parts_ = std::make_unique<pbft::MemoryPartStore>();
+}
+
+std::uint64_t Disk::recorded_numbers() const {
+  constexpr std::size_t kKindAndNumber = 9;  // pbft/core/journal.hpp
+  std::set<Bytes> numbers;
+  for (const auto& [key, value] : records_) {
+    const bool is_of_peer = key.front() == 'i';
+    if (key.size() < kKindAndNumber || is_of_peer) continue;
+    numbers.emplace(key.begin() + 1, key.begin() + kKindAndNumber);
+  }
+  return numbers.size();
 }
 
 pbft::StoredRecords Disk::records() const {

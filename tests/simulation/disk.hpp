@@ -34,6 +34,8 @@ class Disk {
   // It is not the one that the group began with, and nothing has been written to it yet.
   [[nodiscard]] bool is_lost() const { return lost_ && records_.empty(); }
   [[nodiscard]] pbft::StoredRecords records() const;
+  // Sequence numbers of which something is recorded.
+  [[nodiscard]] std::uint64_t recorded_numbers() const;
   // Of the running process.
   [[nodiscard]] pbft::MemoryPartStore& parts() { return *parts_; }
 

@@ -38,7 +38,8 @@ std::string_view to_string(IngredientKind kind) {
       "calls",         "large results", "large operations", "impatience",   "loss",
       "repetition",    "corruption",    "lateness",         "partition",    "crash",
       "restart",       "power loss",    "lost disk",        "lost service", "wrong service",
-      "read failures", "clock",         "misconduct",       "bad client"};
+      "read failures", "slow service",  "refusing disk",    "clock",        "misconduct",
+      "bad client"};
   return name_of(kNames, kind);
 }
 
@@ -109,6 +110,14 @@ std::string describe(const Ingredient& ingredient) {
       break;
     case IngredientKind::read_failures:
       out << "reads fail at replicas " << bits(ingredient.nodes);
+      break;
+    case IngredientKind::slow_service:
+      out << "the services of replicas " << bits(ingredient.nodes) << " take "
+          << std::chrono::duration_cast<milliseconds>(ingredient.offset).count() << " ms for "
+          << ingredient.percent << "% of the operations";
+      break;
+    case IngredientKind::refusing_disk:
+      out << "the disks of replicas " << bits(ingredient.nodes) << " take no state";
       break;
     case IngredientKind::clock:
       out << "clock of node " << ingredient.node << " is ahead by "

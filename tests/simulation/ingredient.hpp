@@ -28,6 +28,8 @@ enum class IngredientKind : std::uint8_t {
   lost_service,   // its state is gone, which the replica is told, until it can be restored
   wrong_service,  // its state is gone, and nobody is told
   read_failures,  // replicas whose service fails reads at times
+  slow_service,   // a share of the operations takes it very long; what comes behind them waits
+  refusing_disk,  // cannot put a state on its disk, so that a restart begins far behind
   clock,          // a node's clock is off and runs fast or slow
   misconduct,     // a replica does not behave as it should, see behaviours/
   bad_client,     // see bad_client.hpp
@@ -98,7 +100,7 @@ struct Ingredient {
   std::uint32_t count = 0;  // of calls
   BehaviourKind behaviour = BehaviourKind::silent;
   BadClientKind bad_client = BadClientKind::selective_macs;
-  Duration offset{};           // of a clock; of late frames, the longest delay
+  Duration offset{};           // of a clock; of late frames, the longest; of a slow service
   std::int64_t drift_ppm = 0;  // parts in a million
 
   [[nodiscard]] bool is_active(TimePoint now) const { return now >= from && now < until; }

@@ -35,6 +35,7 @@ class Random {
 // What the streams of a run are for. Those of ingredients and nodes are told apart by adding the
 // ingredient's number or the node's id.
 constexpr std::uint64_t kPurposeNetwork = 1;
+constexpr std::uint64_t kPurposeMachines = 2;
 constexpr std::uint64_t kPurposeNode = 1 << 20;
 constexpr std::uint64_t kPurposeIngredient = 2 << 20;
 constexpr std::uint64_t kPurposeKeys = 3 << 20;

@@ -1,5 +1,6 @@
 #include "simulation/replica_host.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "pbft/wire/frame_header.hpp"
@@ -13,6 +14,8 @@ constexpr std::uint64_t kEpoch = 1'800'000'000'000'000'000;
 
 // What a correct group may agree on, before any of its clocks: it was near one of them.
 constexpr std::uint64_t kTimeAheadMax = 5'000'000'000 + 2 * 700'000'000;
+// After its time a slow service has ended what it began by then.
+constexpr Duration kSlowServiceLonger = seconds(3);
 
 // Less than is tolerated. (What a node's own clock shows may be off by much more: it only
 // measures.)
@@ -68,6 +71,7 @@ void ReplicaHost::start() {
   const auto ms = std::chrono::duration_cast<milliseconds>(now().time_since_epoch()).count();
   start.wall_clock = kWallClockAtStart + static_cast<std::uint64_t>(ms);
   last_commit_ = scheduler_.now();
+  free_at_ = {};
   with_core([&](pbft::ReplicaActions& actions) {
     if (!process_->replica.start(start, now(), actions)) checker_.fail("a journal is not readable");
   });
@@ -192,9 +196,11 @@ void ReplicaHost::perform(const pbft::ReplicaActions& actions) {
     run(execution);
   if (actions.flush_parts) {
     later(microseconds(random_.between(10, 5000)), [this] {
-      disk_.flush_parts();
+      const bool done = !befalls(IngredientKind::refusing_disk);
+      if (done) disk_.flush_parts();
+      checker_.on_record(self_, disk_.recorded_numbers());
       with_core([&](pbft::ReplicaActions& more) {
-        process_->replica.on_parts_flushed(true, now(), more);
+        process_->replica.on_parts_flushed(done, now(), more);
       });
     });
   }
@@ -252,11 +258,34 @@ void ReplicaHost::run(const pbft::Execution& execution) {
       operation->id % 5 == 0) {
     checker_.on_handed_out(self_, execution);
   }
+  delay = in_turn(delay, operation ? operation->id : 0);
   Bytes result = execute(execution.operation);
   if (execution.id == 0) return;  // repeated by a defect, see with_repeated()
   later(delay, [this, id = execution.id, status, result = std::move(result)] {
     finish(id, status, result);
   });
+}
+
+// The same operations take long everywhere.
+Duration ReplicaHost::in_turn(Duration delay, std::uint64_t operation) {
+  const Ingredient* slow = befalls(IngredientKind::slow_service);
+  const bool is_long =
+      slow != nullptr && Random(scenario_.seed, kPurposeMachines + operation).chance(slow->percent);
+  if (is_long) {
+    free_at_ = std::min(std::max(free_at_, scheduler_.now()) + slow->offset,
+                        slow->until + kSlowServiceLonger);
+  }
+  return std::max(delay, free_at_ + delay - scheduler_.now());
+}
+
+const Ingredient* ReplicaHost::befalls(IngredientKind kind) const {
+  for (const Ingredient& ingredient : scenario_.ingredients) {
+    if (ingredient.kind == kind && ingredient.is_active(scheduler_.now()) &&
+        contains(ingredient.nodes, self_)) {
+      return &ingredient;
+    }
+  }
+  return nullptr;
 }
 
 Bytes ReplicaHost::execute(ByteView encoded) {

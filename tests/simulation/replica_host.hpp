@@ -81,6 +81,10 @@ class ReplicaHost {
   void answer(const pbft::ReplicaActions& actions);
   void count_lie(BehaviourKind kind, const pbft::Frame& frame, bool authentic);
   void run(const pbft::Execution& execution);
+  // When the service comes to answer an operation of the order.
+  Duration in_turn(Duration delay, std::uint64_t operation);
+  // Null when none of this kind does now.
+  [[nodiscard]] const Ingredient* befalls(IngredientKind kind) const;
   Bytes execute(ByteView operation);
   void finish(std::uint64_t id, pbft::ExecutionStatus status, Bytes result);
   void arm();
@@ -101,6 +105,7 @@ class ReplicaHost {
   bool fails_reads_ = false;
   std::uint64_t restarts_ = 0;
   TimePoint last_commit_{};
+  TimePoint free_at_{};  // its service, of what takes it long
   std::shared_ptr<Process> process_;
   pbft::ReplicaStatus status_;
   pbft::ReplicaCounters counters_;

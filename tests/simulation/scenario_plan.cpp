@@ -29,7 +29,7 @@ std::uint32_t count(std::uint64_t nodes) {
 // Draws one seed's scenario, step by step.
 class Planner {
  public:
-  Planner(std::uint64_t seed, Canary canary) : random_(seed) {
+  Planner(std::uint64_t seed, Canary canary) : random_(seed), machines_(seed, kPurposeMachines) {
     scenario_.seed = seed;
     scenario_.canary = canary;
   }
@@ -60,9 +60,12 @@ class Planner {
   void plan_load();
   void plan_read_failures();
   void plan_bad_clients();
+  void plan_slow_services();
+  void plan_refusing_disks();
   void plan_canary();
 
   Random random_;
+  Random machines_;
   Scenario scenario_;
   std::uint64_t length_ = 1;  // of the time until the network has healed, in seconds
   std::uint64_t healed_at_ms_ = 1000;
@@ -346,6 +349,38 @@ void Planner::plan_bad_clients() {
   }
 }
 
+// At all of them alike, as a large write is, or at some.
+void Planner::plan_slow_services() {
+  if (!machines_.chance(15)) return;
+  const std::uint64_t all = (std::uint64_t{1} << scenario_.replicas()) - 1;
+  Ingredient& slow = add(IngredientKind::slow_service);
+  slow.nodes = machines_.chance(60) ? all : machines_.next() & all;
+  slow.percent = machines_.between(2, 20);
+  slow.offset = milliseconds(machines_.between(500, 2500));
+  slow.from = at(machines_.below(400 * length_));
+  slow.until = slow.from + milliseconds(machines_.between(100, 600 * length_));
+}
+
+// A disk that has failed once may refuse for good. Of what the group has promised it keeps too
+// little, so that together with the faulty ones it is at most f.
+void Planner::plan_refusing_disks() {
+  std::uint64_t faulty = scenario_.faulty_in_the_end() | scenario_.liars();
+  for (const Ingredient& ingredient : scenario_.ingredients) {
+    if (ingredient.kind == IngredientKind::lost_disk) faulty |= bit(ingredient.node);
+    if (ingredient.kind == IngredientKind::read_failures) faulty |= ingredient.nodes;
+  }
+  if (count(faulty) >= scenario_.faults || !machines_.chance(30)) return;
+  std::uint64_t nodes = faulty;
+  while (count(nodes) < scenario_.faults)
+    nodes |= bit(static_cast<NodeId>(machines_.below(scenario_.replicas())));
+  Ingredient& disk = add(IngredientKind::refusing_disk);
+  disk.nodes = nodes & ~faulty;
+  disk.from = at(machines_.below(500 * length_));
+  if (machines_.chance(60)) {
+    disk.until = disk.from + milliseconds(machines_.between(100, 1000 * length_));
+  }
+}
+
 // A scene in which the defect can show: four replicas, load, and what it needs.
 void Planner::plan_canary() {
   std::erase_if(scenario_.ingredients, [](const Ingredient& ingredient) {
@@ -458,6 +493,8 @@ Scenario Planner::plan() {
   plan_clocks();
   plan_read_failures();
   plan_bad_clients();
+  plan_slow_services();
+  plan_refusing_disks();
   if (scenario_.canary != Canary::none) plan_canary();
   scenario_.number_ingredients();
   return std::move(scenario_);

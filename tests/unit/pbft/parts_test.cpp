@@ -1,4 +1,6 @@
 // The parts of the core that stand for themselves.
+#include <set>
+
 #include <catch2/catch.hpp>
 
 #include "base/codec.hpp"
@@ -54,7 +56,9 @@ TEST_CASE("The log accounts for what it holds and reuses its places") {
   CHECK(log.view_bytes() == 0);
   // Content goes before the knowledge that there was such a batch; never what is prepared.
   log.find(5)->prepared = PreparedRecord{0, kA};
-  log.shed(1, 250);
+  const Log::Forgotten forgotten = log.shed(1, 250);
+  CHECK(std::set(forgotten.begin(), forgotten.end()) ==
+        std::set<std::pair<std::uint64_t, Digest>>{{6, kA}, {7, kA}, {8, kA}});
   CHECK(log.bytes() == 200);  // numbers 4, which is stable, and 5
   CHECK(log.find(6)->proposals.size() == 1);
   CHECK(Log::content_of(*log.find(5), kA) != nullptr);

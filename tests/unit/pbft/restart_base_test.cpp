@@ -1,0 +1,147 @@
+// What is on a replica's disk stays bounded, also when no newer state to begin from can be put
+// there.
+#include "pbft/core/restart_base.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include <catch2/catch.hpp>
+
+#include "pbft/group.hpp"
+#include "pbft/wire/recovery.hpp"
+
+namespace prophecy::pbft::test {
+namespace {
+
+constexpr std::uint64_t kWindow = 4;
+constexpr std::uint64_t kCapacity = 8;  // of a log for it, without batches that are retained
+
+ReplicaSettings every_batch() {
+  ReplicaSettings settings;
+  settings.checkpoint_interval = 1;
+  settings.window = kWindow;
+  settings.retained_batches = 0;
+  return settings;
+}
+
+// Backup 1, whose disk does not answer, or refuses.
+struct WithoutDisk : Subject {
+  WithoutDisk() : Subject(1, every_batch()) { answers_flushes = false; }
+
+  // A whole batch, up to its stable checkpoint; false when it is not taken up.
+  bool execute(std::uint64_t sequence) {
+    order(sequence, {request(sequence)});
+    if (actions.executions.empty()) return false;
+    executed(actions.executions[0].id, "result");
+    const auto claim =
+        std::find_if(actions.sends.begin(), actions.sends.end(), [](const Outgoing& outgoing) {
+          return peek_header(*outgoing.frame)->type == MessageType::checkpoint;
+        });
+    REQUIRE(claim != actions.sends.end());
+    const Frame frame = claim->frame;
+    const CheckpointMessage said = *decode_checkpoint(*frame);
+    for (const NodeId other : {0u, 2u}) {
+      feed(encode_checkpoint(said.sequence, said.order, said.replies, said.service, ring(other)));
+      if (actions.flush_parts) asked = true;
+    }
+    REQUIRE(replica.status().last_stable == sequence);
+    return true;
+  }
+  void refuse() {
+    REQUIRE(asked);
+    asked = false;
+    actions.clear();
+    replica.on_parts_flushed(false, now, actions);
+    answer();
+  }
+  [[nodiscard]] std::uint64_t numbers_on_disk() const {
+    std::set<Bytes> numbers;
+    for (const auto& [key, value] : disk) {
+      if (key.size() >= 9) numbers.emplace(key.begin() + 1, key.begin() + 9);
+    }
+    return numbers.size();
+  }
+
+  bool asked = false;
+};
+
+Digest digest_of(std::uint64_t number) {
+  Digest digest{};
+  for (std::size_t i = 0; i < 8; ++i)
+    digest[i] = static_cast<std::uint8_t>(number >> (8 * i));
+  return digest;
+}
+
+}  // namespace
+
+TEST_CASE("A group goes no further than its disks can follow") {
+  WithoutDisk backup;
+  std::uint64_t sequence = 1;
+  while (sequence < 100 && backup.execute(sequence))
+    ++sequence;
+  CHECK(sequence == kCapacity + 1);
+  CHECK(backup.dropped(DropReason::outside_water_marks) > 0);
+
+  backup.actions.clear();
+  backup.replica.on_parts_flushed(true, backup.now, backup.actions);
+  backup.answer();
+  CHECK(backup.execute(sequence));
+}
+
+TEST_CASE("A disk that takes no state holds nobody up, and its record stays bounded") {
+  WithoutDisk backup;
+  REQUIRE(backup.execute(1));
+  backup.refuse();
+  std::size_t records_max = 0;
+  for (std::uint64_t sequence = 2; sequence <= 500; ++sequence) {
+    REQUIRE(backup.execute(sequence));
+    CHECK(backup.numbers_on_disk() <= kCapacity);
+    records_max = std::max(records_max, backup.disk.size());
+    if (backup.asked) backup.refuse();
+  }
+  CHECK(records_max < 60);
+
+  // Behind the stable checkpoint it has forgotten nothing of what it said.
+  backup.feed(pre_prepare(501, {request(501)}).frame);
+  REQUIRE(backup.sent(MessageType::prepare) == kReplicas - 1);
+  Subject again(1, every_batch(), backup.restarted());
+  CHECK(again.replica.status().last_stable == 500);
+  again.feed(pre_prepare(501, {request(501, "another")}).frame);
+  CHECK(again.sent(MessageType::prepare) == 0);
+}
+
+TEST_CASE("Of the batches at one number that views have brought the newest are on the disk") {
+  constexpr std::uint64_t kViews = 1000;
+  Journal journal(true);
+  std::map<Bytes, Bytes> disk;
+  ReplicaActions out;
+  const auto content = std::make_shared<const Bytes>(Bytes(100, 7));
+  std::size_t most = 0;
+  for (std::uint64_t view = 0; view < kViews; ++view) {
+    out.clear();
+    journal.proposed(1, digest_of(view), view, content, out);
+    if (view == 3) journal.prepared(1, {view, digest_of(view)}, out);
+    for (const DurableWrite& write : out.writes) {
+      if (write.value == nullptr) {
+        disk.erase(write.key);
+      } else {
+        disk[write.key] = *write.value;
+      }
+    }
+    most = std::max(most, disk.size());
+  }
+  CHECK(most == 2 * kProposalsMax + 1);
+  CHECK(journal.bytes() == kProposalsMax * content->size());
+
+  const auto remembered = read_journal({disk.begin(), disk.end()});
+  REQUIRE(remembered);
+  CHECK(remembered->proposed.size() == kProposalsMax);
+  CHECK(content_of(*remembered, 1, digest_of(3)) != nullptr);  // prepared: others may need it
+  for (std::uint64_t view = kViews - kProposalsMax + 1; view < kViews; ++view)
+    CHECK(content_of(*remembered, 1, digest_of(view)) != nullptr);
+  Journal again(true);
+  again.resume(*remembered);
+  CHECK(again.bytes() == journal.bytes());
+}
+
+}  // namespace prophecy::pbft::test
