@@ -34,12 +34,13 @@ Exchange::~Exchange() {
   abandon();
 }
 
-void Exchange::start(const http::Request& request, std::string_view client_address) {
+void Exchange::start(http::Request& request, std::string_view client_address) {
   ASSERT(state_ == State::idle);
   const sketch::RequestContext known{.scheme = "http", .client_address = client_address};
   const auto refusal = context_.request_canonicalizer.canonicalize(request, known, form_);
   if (refusal) return refuse(refusal->status, refusal->reason);
   if (!is_our_host()) return refuse(421, "unknown-host");
+  if (request.body.capacity() > kKeptBytesMax) std::string().swap(request.body);
   request_ = &request;
   evidence_.reset();
   if (!form_.is_read) {
@@ -88,6 +89,8 @@ void Exchange::ask_group(ReplicatedKind kind) {
   state_ = State::replicated;
   submitted_ = context_.order.submit();
   replicated_call_ = context_.group.replicated(kind, form_.wire, *this);
+  // The group has a copy. It may have answered already, and another request be on its way.
+  if (state_ == State::replicated) shrink();
 }
 
 void Exchange::on_exchange_end(http::OriginExchange& /*exchange*/, ExchangeEnd end,

@@ -35,8 +35,9 @@ class Exchange final : private http::OriginHandler, private replica_client::Repl
   ~Exchange();
 
   // Answers through the sink exactly once, possibly before it returns, unless abandoned. The
-  // request has to stay as it is until then.
-  void start(const http::Request& request, std::string_view client_address);
+  // request has to stay as it is until then, but for its body: a large one is let go, since what
+  // goes on is its canonical form.
+  void start(http::Request& request, std::string_view client_address);
   // The client has left.
   void abandon();
   [[nodiscard]] bool asks_group() const { return state_ == State::replicated; }

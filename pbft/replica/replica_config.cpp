@@ -17,9 +17,10 @@ constexpr std::size_t kAnswerBytesDefault = 16 << 20;
 static_assert(kAnswerBytesDefault <= kAnswerBytesMax);
 
 // How far the others may go ahead of a replica that is slow for a while, before it needs more than
-// their logs to catch up: some seconds of small batches. (Memory is bounded by the log's bytes.)
+// their logs to catch up: some seconds of small batches. As many are retained as find room beside
+// the window in a ring of twice its length, which is made as a whole when the replica starts.
 constexpr std::uint64_t kWindowBatches = 8192;
-constexpr std::uint64_t kRetainedBatches = 16384;
+constexpr std::uint64_t kRetainedBatches = kWindowBatches - 1;
 
 constexpr Duration kTimeToleranceMax = std::chrono::hours(24);
 

@@ -44,6 +44,12 @@ bool write_file(const fs::path& file, ByteView content) {
 
 }  // namespace
 
+// What is no part at all is refused when it is pinned.
+FilePartStore::Kind FilePartStore::kind_of(ByteView bytes) {
+  const auto part = decode_part(bytes);
+  return part && part->children.empty() ? Kind::leaf : Kind::other;
+}
+
 FilePartStore::FilePartStore(StoreSettings settings, Executor executor)
     : settings_(std::move(settings)),
       folder_(settings_.folder / "parts"),
@@ -115,14 +121,14 @@ bool FilePartStore::keep(const Digest& digest, ByteView part) {
       bytes_in_memory_ + part.size() <= kUnwrittenBytesMax || orphans_.contains(digest);
   if (fits) {
     auto content = std::make_shared<const Bytes>(part.begin(), part.end());
-    parts_[digest] = Known{Place::memory, std::move(content)};
+    parts_[digest] = Known{Place::memory, kind_of(part), std::move(content)};
     bytes_in_memory_ += part.size();
   } else {
     if (!write(digest, part)) {
       ++counters_.refused;
       return false;
     }
-    parts_[digest] = Known{};
+    parts_[digest] = Known{Place::disk, kind_of(part), nullptr};
     ++counters_.written;
     unsynced_ = true;
   }
@@ -147,9 +153,12 @@ void FilePartStore::discard(const Digest& digest) {
 }
 
 std::optional<std::vector<Digest>> FilePartStore::children_of(const Digest& digest) const {
+  const auto known = parts_.find(digest);
+  if (known != parts_.end() && known->second.kind == Kind::leaf) return std::vector<Digest>();
   const auto bytes = read(digest);
   auto part = bytes ? decode_part(*bytes) : std::nullopt;
   if (!part) return std::nullopt;
+  known->second.kind = part->children.empty() ? Kind::leaf : Kind::other;
   return std::move(part->children);
 }
 
@@ -173,7 +182,7 @@ bool FilePartStore::pin_durably(const Digest& root) {
     done = write(digest, *known->second.content);
     if (!done) continue;
     bytes_in_memory_ -= known->second.content->size();
-    known->second = Known{};
+    known->second = Known{Place::disk, known->second.kind, nullptr};
     ++counters_.written;
   }
   if (done && settings_.sync == SyncPolicy::always) done = ::syncfs(folder_fd_.get()) == 0;
@@ -272,7 +281,7 @@ void FilePartStore::on_written(const Batch& batch, const Outcome& outcome, const
     ASSERT(known != parts_.end() && known->second.place == Place::being_written);
     all = all && written;
     if (written) {
-      known->second = Known{};
+      known->second = Known{Place::disk, known->second.kind, nullptr};
       bytes_in_memory_ -= content->size();
     } else {
       known->second.place = Place::memory;

@@ -13,7 +13,9 @@
 // kUnwrittenBytesMax a part is written at once, and synced with the next flush.
 //
 // Reading checks the digest. A file that is not what its name says is removed and counted, and the
-// part is missing then: it can be fetched and kept again.
+// part is missing then: it can be fetched and kept again. What an earlier process has left is read
+// when it is pinned. Of what was kept, or read, since it is known whether anything is below it, so
+// that a leaf is not read again to be pinned or let go.
 //
 // Called from the executor's thread. Requires that the process holds the folder's store open
 // (pbft/storage/store.hpp), which locks it. Its executor must not run any more once it is
@@ -87,8 +89,14 @@ class FilePartStore final : public PartStore {
  private:
   using Content = std::shared_ptr<const Bytes>;
   enum class Place : std::uint8_t { memory, being_written, disk };
+  enum class Kind : std::uint8_t {
+    unread,  // left by an earlier process: it may be damaged
+    leaf,    // of those that are here most, and none has to be read to know what is below it
+    other,
+  };
   struct Known {
     Place place = Place::disk;
+    Kind kind = Kind::unread;
     Content content;  // null on the disk
   };
   // What the thread of a flush gets, and what it gives back.
@@ -102,6 +110,7 @@ class FilePartStore final : public PartStore {
   };
 
   FilePartStore(StoreSettings settings, Executor executor);
+  [[nodiscard]] static Kind kind_of(ByteView bytes);
   [[nodiscard]] Result<> take_note();
   [[nodiscard]] std::filesystem::path folder_of(const Digest& digest) const;
   [[nodiscard]] std::filesystem::path file_of(const Digest& digest) const;
