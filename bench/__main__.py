@@ -4,12 +4,12 @@ import argparse
 import signal
 import sys
 
-from bench import fast_read, pbft
+from bench import fast_read, pbft, pbft_memory
 from bench.figures import Options, machine, table, write_json
 from harness import HarnessError
 
 # Each takes the Options and yields its figures.
-BENCHMARKS = {"fast-read": fast_read.run, "pbft": pbft.run}
+BENCHMARKS = {"fast-read": fast_read.run, "pbft": pbft.run, "pbft-memory": pbft_memory.run}
 
 
 def main():
@@ -18,6 +18,8 @@ def main():
                         help=f"of {', '.join(BENCHMARKS)}; default: all")
     parser.add_argument("--quick", action="store_true",
                         help="short runs: that it works, not how fast")
+    parser.add_argument("--operations", type=int, default=0, metavar="N",
+                        help="so many, in pbft-memory; default: 200,000")
     parser.add_argument("--json", metavar="FILE", help="writes all figures there as well")
     options = parser.parse_args()
     unknown = [name for name in options.names if name not in BENCHMARKS]
@@ -31,7 +33,7 @@ def main():
     try:
         for name in options.names or BENCHMARKS:
             print(f"\n{name}", flush=True)
-            found = BENCHMARKS[name](Options(quick=options.quick))
+            found = BENCHMARKS[name](Options(options.quick, options.operations))
             print(table(found), flush=True)
             for figure in found:
                 figure.name = f"{name}: {figure.name}"

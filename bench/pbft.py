@@ -55,7 +55,10 @@ class Group:
 
     def resident_bytes(self):
         """Of the largest."""
-        return max(map(resident_memory_bytes, self.pids))
+        return max(self.each_resident_bytes())
+
+    def each_resident_bytes(self):
+        return list(map(resident_memory_bytes, self.pids))
 
     def close(self):
         if hasattr(self, "replicas"):

@@ -20,10 +20,7 @@ class LoadResult:
 
 def run_load(folder, replica_pids, clients, size, read_only, seconds, warm_up):
     """The load says when it begins to measure, so that the replicas' time is of the same span."""
-    command = [program("prophecy-bench"), "pbft", "--group", folder / "group.toml",
-               "--key-file", folder / "client-1024.key", "--clients", clients,
-               "--operation-bytes", size, "--result-bytes", size,
-               "--seconds", seconds, "--warm-up", warm_up]
+    command = load_command(folder, clients, size, seconds, warm_up)
     if read_only:
         command.append("--read-only")
     with subprocess.Popen(list(map(str, command)), stdin=subprocess.DEVNULL,
@@ -40,6 +37,13 @@ def run_load(folder, replica_pids, clients, size, read_only, seconds, warm_up):
     if load.returncode != 0 or not began or not report:
         raise HarnessError(f"prophecy-bench ended with {load.returncode}: {problem.strip()}")
     return read_report(report, used)
+
+
+def load_command(folder, clients, size, seconds, warm_up):
+    return [program("prophecy-bench"), "pbft", "--group", folder / "group.toml",
+            "--key-file", folder / "client-1024.key", "--clients", clients,
+            "--operation-bytes", size, "--result-bytes", size,
+            "--seconds", seconds, "--warm-up", warm_up]
 
 
 def read_report(line, replicas_seconds):

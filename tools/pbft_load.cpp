@@ -248,7 +248,11 @@ void PbftLoad::begin_measuring() {
   report_.user = -duration_of(usage.ru_utime);
   report_.system = -duration_of(usage.ru_stime);
   measuring_since_ = now();
-  timer_.expires_at(measuring_since_ + settings_.duration);
+  end_at(measuring_since_ + settings_.duration);
+}
+
+void PbftLoad::end_at(TimePoint time) {
+  timer_.expires_at(time);
   timer_.async_wait([this](const boost::system::error_code& error) {
     if (!error) end();
   });
@@ -281,6 +285,8 @@ void PbftLoad::on_completion(const pbft::Completion& completion, TimePoint begun
   } else {
     ++report_.agreed;
     report_.latency.add(now - begun);
+    // Not at once: a connection is in the midst of its completions.
+    if (report_.agreed == settings_.operations_max) end_at(now);
   }
 }
 

@@ -29,6 +29,7 @@ struct PbftLoadSettings {
   std::size_t result_bytes = 0;  // any other is counted as wrong
   Duration warm_up{};
   Duration duration{};
+  std::uint64_t operations_max = 0;  // ends earlier, once so many are agreed; 0: no bound
   // Greater than any that this client has used before in this group.
   std::uint64_t first_timestamp = 1;
 };
@@ -68,6 +69,7 @@ class PbftLoad {
   void on_connected();
   void begin();
   void begin_measuring();
+  void end_at(TimePoint time);
   void end();
   void on_completion(const pbft::Completion& completion, TimePoint begun, TimePoint now);
   void stop();

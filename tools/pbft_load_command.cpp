@@ -139,6 +139,10 @@ void add_pbft_load_command(CLI::App& app, std::function<int()>& action) {
   command->add_option("--seconds", options->seconds, "Seconds to measure")
       ->check(CLI::Range(0.01, 86400.0))
       ->capture_default_str();
+  command
+      ->add_option("--operations", options->load.operations_max,
+                   "Ends once so many calls are agreed, if that is earlier")
+      ->check(CLI::PositiveNumber);
   command->callback([options, &action] { action = [options] { return run(*options); }; });
 }
 

@@ -117,6 +117,22 @@ def test_pbft_in_its_small_size(tmp_path):
         assert all(figure["value"] > 0 for figure in yardstick)
 
 
+@pytest.mark.time_limit(120)
+def test_memory_of_replicas_until_some_operations_are_done(tmp_path):
+    report = tmp_path / "figures.json"
+    result = subprocess.run([sys.executable, "-m", "bench", "pbft-memory", "--operations", "1500",
+                             "--json", report], cwd=ROOT, stdin=subprocess.DEVNULL,
+                            capture_output=True, text=True, timeout=100, check=False)
+    assert result.returncode == 0, result.stdout + result.stderr
+    figures = json.loads(report.read_text())["figures"]
+    assert figures
+    for figure in figures:
+        assert figure["parameters"]["operations"] >= 1500
+        assert len(figure["parameters"]["each"]) == 3 * pbft.FAULTS + 1
+        assert figure["value"] == max(figure["parameters"]["each"])
+        assert 5 < figure["value"] < 2000
+
+
 @pytest.mark.skipif(shutil.which("wrk") is None, reason="wrk is not installed")
 @pytest.mark.time_limit(240)
 def test_fast_read_in_its_small_size(tmp_path):
