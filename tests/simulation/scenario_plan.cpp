@@ -362,7 +362,8 @@ void Planner::plan_slow_services() {
 }
 
 // A disk that has failed once may refuse for good. Of what the group has promised it keeps too
-// little, so that together with the faulty ones it is at most f.
+// little, so that together with the faulty ones it is at most f. Not from the beginning: without a
+// first state on its disk a replica takes no part.
 void Planner::plan_refusing_disks() {
   std::uint64_t faulty = scenario_.faulty_in_the_end() | scenario_.liars();
   for (const Ingredient& ingredient : scenario_.ingredients) {
@@ -375,7 +376,7 @@ void Planner::plan_refusing_disks() {
     nodes |= bit(static_cast<NodeId>(machines_.below(scenario_.replicas())));
   Ingredient& disk = add(IngredientKind::refusing_disk);
   disk.nodes = nodes & ~faulty;
-  disk.from = at(machines_.below(500 * length_));
+  disk.from = at(100 + machines_.below(400 * length_));
   if (machines_.chance(60)) {
     disk.until = disk.from + milliseconds(machines_.between(100, 1000 * length_));
   }

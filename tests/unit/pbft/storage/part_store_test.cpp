@@ -357,6 +357,19 @@ TEST_CASE("A damaged part is found when its root is pinned") {
   CHECK(store->pin(root));
 }
 
+TEST_CASE("A leaf that was kept here is not read again to go") {
+  OnDisk store;
+  const Digest leaf = keep(*store, "leaf");
+  const Digest root = keep(*store, "root", {leaf});
+  REQUIRE(store->pin(root));
+  REQUIRE(store.flush());
+  std::ofstream(store.file_of(leaf)) << "";
+  store->unpin(root);
+  CHECK(store.files() == 0);
+  CHECK(store->counters().removed == 2);
+  CHECK(store->counters().damaged == 0);  // nobody has looked
+}
+
 TEST_CASE("A disk that refuses fails a flush, and leaves nothing half-written") {
   OnDisk store;
   const Digest small = keep(*store, "small");
