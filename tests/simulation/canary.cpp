@@ -25,7 +25,8 @@ std::string_view to_string(Canary canary) {
                                                                      "one_decision",
                                                                      "early_checkpoint",
                                                                      "no_durable_content",
-                                                                     "gullible_macs"};
+                                                                     "gullible_macs",
+                                                                     "erases_nothing"};
   return kNames.at(static_cast<std::size_t>(canary));
 }
 

@@ -32,6 +32,7 @@ enum class Canary : std::uint8_t {
   early_checkpoint,       // a checkpoint is stable upon one replica's word
   no_durable_content,     // batches are not on the disk, only that they were voted on
   gullible_macs,          // any client's MAC is taken for right
+  erases_nothing,         // what has become needless stays on the disk
   count_,
 };
 constexpr std::size_t kCanaries = static_cast<std::size_t>(Canary::count_);

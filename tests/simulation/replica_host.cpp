@@ -168,6 +168,10 @@ void ReplicaHost::carry_out(pbft::ReplicaActions& actions) {
     std::erase_if(actions.writes,
                   [](const pbft::DurableWrite& write) { return write.key.front() == 'c'; });
   }
+  if (scenario_.canary == Canary::erases_nothing) {
+    std::erase_if(actions.writes,
+                  [](const pbft::DurableWrite& write) { return write.value == nullptr; });
+  }
   answer(actions);
   if (actions.writes.empty() && process_->commits_pending == 0) return perform(actions);
   const bool writes = !actions.writes.empty();

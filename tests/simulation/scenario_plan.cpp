@@ -447,6 +447,12 @@ void Planner::plan_canary() {
         lost.until = lost.from + milliseconds(random_.between(1, 10));
       }
       break;
+    case Canary::erases_nothing:
+      scenario_.replica.checkpoint_interval = 1;
+      scenario_.replica.window = 2;
+      scenario_.replica.retained_batches = 0;
+      scenario_.replica.batch_requests_max = 1;
+      break;
     case Canary::no_session_check:
     case Canary::gullible_macs:
       add_misconduct(0, BehaviourKind::ordering_junk, 0, 0);
