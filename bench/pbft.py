@@ -22,6 +22,7 @@ SIZES = [0, 1024]
 CLIENTS = [1, 10, 40]
 # By the name of the row: what goes over the replicas' configuration for it.
 DURABILITY = {"off": {"storage": None}, "on": {}}
+TENTATIVE = {"replica": {"execute_when": "prepared"}}
 
 
 def run(options):
@@ -29,6 +30,8 @@ def run(options):
     for sync, storage in DURABILITY.items():
         for size in SIZES:
             figures += measure_group(options, sync, storage, size)
+    for size in SIZES:
+        figures += measure_group(options, "off", {"storage": None, **TENTATIVE}, size, tentative=True)
     return figures + etcd.run(options, CLIENTS[-1], SIZES)
 
 
@@ -67,19 +70,22 @@ class Group:
         remove_folder(self.folder)
 
 
-def measure_group(options, sync, storage, size):
+def measure_group(options, sync, changes, size, tentative=False):
     """All figures of one size and one durability."""
     seconds, rounds, warm_up = (0.5, 1, 0.2) if options.quick else (5, 3, 1)
-    systems = [(clients, read_only) for read_only in (False, True) for clients in CLIENTS]
+    kinds = (False,) if tentative else (False, True)
+    systems = [(clients, read_only) for read_only in kinds for clients in CLIENTS]
     runs = {system: [] for system in systems}
-    with closing(Group(storage, size)) as group:
+    with closing(Group(changes, size)) as group:
         before = group.resident_bytes()
         for _ in range(rounds):
             for clients, read_only in systems:
                 runs[clients, read_only].append(run_load(
-                    group.folder, group.pids, clients, size, read_only, seconds, warm_up))
+                    group.folder, group.pids, clients, size, read_only, seconds, warm_up,
+                    tentative))
         after = group.resident_bytes()
-    common = {"bytes": f"{size}/{size}", "sync": sync, "replicas": 3 * FAULTS + 1}
+    common = {"bytes": f"{size}/{size}", "sync": sync, "replicas": 3 * FAULTS + 1,
+              "execute_when": "prepared" if tentative else "committed"}
     figures = [load_figure(results, clients, read_only, common, seconds)
                for (clients, read_only), results in runs.items()]
     return figures + [Figure("resident memory of a replica", after / 2**20, "MiB",

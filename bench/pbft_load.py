@@ -18,11 +18,13 @@ class LoadResult:
     client_us: float
 
 
-def run_load(folder, replica_pids, clients, size, read_only, seconds, warm_up):
+def run_load(folder, replica_pids, clients, size, read_only, seconds, warm_up, tentative=False):
     """The load says when it begins to measure, so that the replicas' time is of the same span."""
     command = load_command(folder, clients, size, seconds, warm_up)
     if read_only:
         command.append("--read-only")
+    if tentative:
+        command.append("--tentative")
     with subprocess.Popen(list(map(str, command)), stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as load:
         try:

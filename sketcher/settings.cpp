@@ -56,6 +56,7 @@ void read_group(ConfigSection section, GroupSettings& group) {
   group.deadline = section.duration("deadline", kShort, kLong, seconds(10));
   group.key_refresh_interval = section.duration("key_refresh_interval", pbft::kKeyRefreshMin,
                                                 pbft::kKeyRefreshMax, seconds(600));
+  group.tentative_execution = section.choice("execute_when", {"committed", "prepared"}, 0) == 1;
 }
 
 void read_limits(ConfigSection section, LimitSettings& limits) {

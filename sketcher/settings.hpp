@@ -32,6 +32,7 @@ struct GroupSettings {
   std::size_t queue_max = 1024;
   Duration deadline{};
   Duration key_refresh_interval{};
+  bool tentative_execution = false;  // as the agents' configuration says
 };
 
 struct LimitSettings {

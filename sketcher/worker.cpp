@@ -36,6 +36,7 @@ replica_client::PbftGroupSettings group_settings(const Installation& installatio
   group.client.first_session = setup.index * settings.group.sessions;
   group.client.queue_max = settings.group.queue_max;
   group.client.linearizable_reads = settings.mode == Mode::pbft_ro;
+  group.client.tentative_execution = settings.group.tentative_execution;
   group.client.first_timestamp = setup.first_timestamp;
   group.replicated_deadline = settings.group.deadline;
   group.key_refresh_interval = settings.group.key_refresh_interval;

@@ -57,6 +57,7 @@ pbft::ClientSettings client_settings(const PbftLoadSettings& settings, std::uint
   made.first_session = first_session;
   made.session_count = sessions;
   made.first_timestamp = settings.first_timestamp;
+  made.tentative_execution = settings.tentative;
   return made;
 }
 

@@ -25,6 +25,7 @@ struct PbftLoadSettings {
   std::uint32_t clients = 1;
   std::uint32_t connections = 1;  // to each replica; at most one for each client
   pbft::CallKind kind = pbft::CallKind::ordered;
+  bool tentative = false;  // replies are accepted that are
   std::size_t operation_bytes = 0;
   std::size_t result_bytes = 0;  // any other is counted as wrong
   Duration warm_up{};

@@ -123,6 +123,8 @@ void add_pbft_load_command(CLI::App& app, std::function<int()>& action) {
       ->check(CLI::Range(1u, 64u))
       ->capture_default_str();
   command->add_flag("--read-only", options->read_only, "Outside the order, in place of ordered");
+  command->add_flag("--tentative", options->load.tentative,
+                    "For replicas that execute what is prepared");
   command
       ->add_option("--operation-bytes", options->load.operation_bytes,
                    "Size of an operation; a read's has one byte at least")

@@ -162,14 +162,13 @@ bool Agreement::on_pre_prepare(ByteView frame, ReplicaActions& out) {
     context_.drop(slot.batch == digests.batch ? DropReason::duplicate : DropReason::conflicting);
     return true;
   }
-  if (!is_timely(*message)) {
-    context_.drop(DropReason::time_refused);
+  const auto refuse = [&](DropReason reason) {
+    context_.refused_until = std::max(context_.refused_until, message->sequence);
+    context_.drop(reason);
     return true;
-  }
-  if (!vouched_for(*message, digests)) {
-    context_.drop(DropReason::bad_mac);
-    return true;
-  }
+  };
+  if (!is_timely(*message)) return refuse(DropReason::time_refused);
+  if (!vouched_for(*message, digests)) return refuse(DropReason::bad_mac);
   slot.batch = digests.batch;
   slot.phase = SlotPhase::awaited;
   take_up(slot, std::move(copy), &*message, out);

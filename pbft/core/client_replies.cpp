@@ -38,6 +38,7 @@ void Client::Machine::on_frame(ByteView frame, TimePoint now, ClientActions& out
   if (!keys_.verify(reply->replica, sha256(reply->content), reply->tag)) {
     return drop(keys_.has_key(reply->replica) ? DropReason::bad_mac : DropReason::no_session_key);
   }
+  if (reply->tentative && !settings_.tentative_execution) return drop(DropReason::not_wanted);
   learn_view(reply->replica, reply->view);
   if (!session.tally.add(reply->replica, *reply)) return drop(DropReason::duplicate);
   if (reply->full && reply->replica == session.replier) replier_.delivered(session.replier);
@@ -120,12 +121,13 @@ void Client::Machine::agree(Session& session, std::uint32_t index, const ReplyTa
 }
 
 // Nobody is accused of a tentative reply to what was not agreed on afterwards. But within one view
-// nothing else can have been prepared.
+// nothing else can have been prepared at one number.
 void Client::Machine::compare(Settled& settled, NodeId replica, const ReplyTally::Reply& reply,
                               ClientActions& out) {
   const std::uint64_t bit = std::uint64_t{1} << replica;
   const bool is_alike = reply.sigma == settled.sigma && reply.digest == settled.digest;
-  const bool may_differ = reply.tentative && settled.view != reply.view;
+  const bool may_differ =
+      reply.tentative && (settled.view != reply.view || reply.sigma >> 16 != settled.sigma >> 16);
   if (is_alike || may_differ || (settled.refuted & bit) != 0) return;
   settled.refuted |= bit;
   ++counters_.refuted;
@@ -138,6 +140,7 @@ void Client::Machine::on_late_reply(Session& session, const ReplyMessage& reply,
   if (settled.timestamp == 0 || reply.timestamp != settled.timestamp) {
     return drop(DropReason::stale_timestamp);
   }
+  if (reply.tentative && !settings_.tentative_execution) return drop(DropReason::not_wanted);
   // The usual end of every call: one more that agrees, or cannot tell. Not worth a MAC.
   if (reply.status != ReplyStatus::done ||
       (reply.sigma == settled.sigma && reply.result_digest == settled.digest)) {

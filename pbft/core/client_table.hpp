@@ -25,6 +25,10 @@ struct Session {
   std::uint32_t number = 0;
   // The newest ordered request that was handed out for execution.
   std::uint64_t last_timestamp = 0;
+  bool is_ahead = false;  // that one is executed ahead, and not ordered yet
+  [[nodiscard]] std::uint64_t ordered_timestamp() const {
+    return is_ahead ? last_timestamp - 1 : last_timestamp;
+  }
   bool replied = false;  // what follows is known
   ReplyStatus status = ReplyStatus::done;
   Sigma sigma = 0;

@@ -53,6 +53,9 @@ struct Context {
   // it will. Not while it is restored, or waits to be: for that others, and a primary, may be
   // needed.
   bool is_service_at_work = false;
+  // Up to it the primary of this view has proposed what this replica refused: its time was wrong,
+  // or a client's MAC. If nobody else takes it either, the primary cannot go on.
+  std::uint64_t refused_until = 0;
   // A peer that has lost its memory waits for a stable checkpoint there before it votes again.
   std::uint64_t awaited_by_silent = 0;
 

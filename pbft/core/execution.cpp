@@ -42,7 +42,7 @@ bool ExecutionStage::take(Slot& slot, ReplicaActions& out) {
       contradict();
       return false;
     }
-    ahead_.reset();
+    leave_ahead();
     count_as_ordered(slot);
     return true;
   }
@@ -51,7 +51,7 @@ bool ExecutionStage::take(Slot& slot, ReplicaActions& out) {
   if (is_committed) {
     count_as_ordered(slot);
   } else {
-    ahead_ = Ahead{slot.sequence, slot.batch};
+    ahead_ = Ahead{slot.sequence, slot.batch, false, {}};
     ++context_.counters.batches_executed_ahead;
   }
   hand_out(slot, out);
@@ -67,14 +67,17 @@ void ExecutionStage::count_as_ordered(const Slot& slot) {
 // what they have prepared is what every later view begins with. So it has to be written down as
 // prepared before a reply goes out, and a replica that may not vote says nothing.
 bool ExecutionStage::may_run_ahead(const Slot& slot) const {
-  return context_.settings.tentative_execution && !unreliable_ &&
+  return context_.settings.tentative_execution && !unreliable_ && slot.sequence > ahead_from_ &&
          slot.phase == SlotPhase::prepared && context_.state == ReplicaState::normal &&
          slot.prepared && slot.prepared->view == context_.view &&
          slot.prepared->batch == slot.batch;
 }
 
 void ExecutionStage::on_new_view() {
-  if (!ahead_ || ahead_->is_contradicted) return;
+  // Up to the stable checkpoint, the view says nothing: what others have decided does, or a state.
+  if (!ahead_ || ahead_->is_contradicted || ahead_->sequence <= checkpoints_.stable_sequence()) {
+    return;
+  }
   const Slot* slot = log_.find(ahead_->sequence);
   if (slot == nullptr || slot->phase == SlotPhase::empty || slot->batch != ahead_->batch) {
     contradict();
@@ -83,8 +86,15 @@ void ExecutionStage::on_new_view() {
 
 void ExecutionStage::contradict() {
   ahead_->is_contradicted = true;
-  unreliable_ = true;
+  // Whoever can bring that about should not be able to do so with each batch.
+  ahead_from_ = ahead_->sequence + context_.settings.checkpoint_interval;
   ++context_.counters.batches_undone;
+}
+
+void ExecutionStage::leave_ahead() {
+  for (Session* session : ahead_->sessions)
+    session->is_ahead = false;
+  ahead_.reset();
 }
 
 std::optional<std::uint64_t> ExecutionStage::tentative_view() const {
@@ -155,6 +165,10 @@ void ExecutionStage::hand_out(Slot& slot, ReplicaActions& out) {
       continue;
     }
     clients_.begin(session, request.timestamp);
+    if (ahead_) {
+      session.is_ahead = true;
+      ahead_->sessions.push_back(&session);
+    }
     Pending pending;
     pending.client = request.client;
     pending.session = request.session;
@@ -189,7 +203,7 @@ void ExecutionStage::read(const RequestMessage& request, ByteView frame, Replica
   const bool repeated = request.timestamp == session.read_timestamp;
   session.read_full_reply = repeated;
   if (repeated && session.read_in_flight) return context_.drop(DropReason::duplicate);
-  if (reads_in_flight_ >= context_.settings.reads_in_flight_max || state_ == State::restoring) {
+  if (reads_in_flight_ >= context_.settings.reads_in_flight_max || to_restore_) {
     return context_.drop(DropReason::queue_full);
   }
   session.read_timestamp = request.timestamp;
@@ -235,7 +249,7 @@ void ExecutionStage::on_executed(std::uint64_t id, ExecutionStatus status, Bytes
 
   // What a service says that may have missed a write is no vote.
   const bool done =
-      !unreliable_ && status == ExecutionStatus::done && result.size() <= kResultBytesMax;
+      !is_unreliable() && status == ExecutionStatus::done && result.size() <= kResultBytesMax;
   if (!done) {
     ++context_.counters.executions_unavailable;
     result.clear();
@@ -258,7 +272,7 @@ void ExecutionStage::finish_ordered(const Pending& pending, ReplyStatus status,
   ++context_.counters.requests_executed;
 
   // It will be executed once more, on the right state, and answered then.
-  if (unreliable_) return;
+  if (is_unreliable()) return;
   Session& session = clients_.session(pending.client, pending.session);
   const bool full = context_.self == pending.replier || result.size() <= kAlwaysFullBytes ||
                     session.full_reply_timestamp == pending.timestamp;
@@ -454,14 +468,19 @@ bool ExecutionStage::load(const CheckpointClaim& claim) {
   }
   history_.reset(root->history);
   Progress& progress = context_.progress;
-  const std::uint64_t last = ahead_ ? ahead_->sequence : progress.last_ordered;
-  for (std::uint64_t sequence = claim.sequence + 1; sequence <= last; ++sequence) {
+  const auto forget = [&](std::uint64_t sequence) {
     if (Slot* slot = log_.find(sequence)) log_.forget_execution(*slot);
+  };
+  for (std::uint64_t sequence = claim.sequence + 1; sequence <= progress.last_ordered; ++sequence)
+    forget(sequence);
+  context_.reads_from = std::max(context_.reads_from, progress.last_ordered);
+  if (ahead_) {
+    // Wherever the state goes on: what was not committed is not to pass for what was.
+    forget(ahead_->sequence);
+    // A client may have been told of it.
+    if (!is_contradicted()) context_.reads_from = std::max(context_.reads_from, ahead_->sequence);
+    leave_ahead();
   }
-  // A client may have been told of it, unless it is contradicted.
-  context_.reads_from =
-      std::max(context_.reads_from, is_contradicted() ? progress.last_ordered : last);
-  ahead_.reset();
   log_.forget_unexecuted(claim.sequence);
   has_sessions_ = true;
   progress.last_ordered = claim.sequence;

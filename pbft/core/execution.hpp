@@ -78,14 +78,16 @@ class ExecutionStage {
   [[nodiscard]] std::uint64_t in_flight() const { return in_flight_; }
   // A write may have been lost on the way to the service, or one too many has reached it: nothing
   // is voted on until it is restored.
-  [[nodiscard]] bool is_unreliable() const { return unreliable_; }
-  // The latter: the service itself is well, and can be restored at once.
-  [[nodiscard]] bool is_contradicted() const {
-    return ahead_.has_value() && ahead_->is_contradicted;
+  [[nodiscard]] bool is_unreliable() const { return unreliable_ || is_contradicted(); }
+  // The latter alone: the service itself is well, and can be restored at once.
+  [[nodiscard]] bool is_merely_contradicted() const { return !unreliable_ && is_contradicted(); }
+  // The session's last request was executed ahead, in vain: it is as new as it was.
+  [[nodiscard]] bool is_undone(const Session& session) const {
+    return session.is_ahead && is_contradicted();
   }
   // What it waits for is its service, which is in a good state and has something to do.
   [[nodiscard]] bool is_service_at_work() const {
-    return !unreliable_ && !to_restore_ &&
+    return !is_unreliable() && !to_restore_ &&
            (ordered_in_flight_ > 0 || state_ == State::snapshotting);
   }
   void on_service_lost();
@@ -107,6 +109,7 @@ class ExecutionStage {
     std::uint64_t sequence = 0;
     Digest batch{};
     bool is_contradicted = false;
+    std::vector<Session*> sessions;  // whose requests it holds
   };
   // A read that finished while a batch was ahead, which it may have seen.
   struct HeldRead {
@@ -124,7 +127,11 @@ class ExecutionStage {
   // Requires collect().
   void hand_out(Slot& slot, ReplicaActions& out);
   void count_as_ordered(const Slot& slot);
+  [[nodiscard]] bool is_contradicted() const {
+    return ahead_.has_value() && ahead_->is_contradicted;
+  }
   void contradict();
+  void leave_ahead();
   void answer_held_reads(ReplicaActions& out);
   std::uint64_t start(const Pending& pending);
   void finish_ordered(const Pending& pending, ReplyStatus status, const Digest& digest,
@@ -153,6 +160,7 @@ class ExecutionStage {
   State state_ = State::running;
   std::optional<CheckpointClaim> to_restore_;
   std::optional<Ahead> ahead_;
+  std::uint64_t ahead_from_ = 0;     // nothing is executed ahead up to it: such was undone
   std::deque<HeldRead> held_reads_;  // in the order in which they finished
   std::uint64_t held_read_bytes_ = 0;
   bool unreliable_ = false;

@@ -78,7 +78,7 @@ HeldRequests::Outcome HeldRequests::hold(const RequestMessage& request, ByteView
 }
 
 void HeldRequests::settle(const Key& key, OfSession& session) {
-  const std::uint64_t ordered = clients_.session(key.first, key.second).last_timestamp;
+  const std::uint64_t ordered = clients_.session(key.first, key.second).ordered_timestamp();
   for (std::optional<HeldRequest>* held : {&session.whole, &session.coming}) {
     if (*held && (*held)->timestamp <= ordered) drop(key.first, *held);
   }

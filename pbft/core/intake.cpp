@@ -70,7 +70,7 @@ void Intake::order(const RequestMessage& request, ByteView frame, const Digest& 
   if (request.timestamp < session.last_timestamp) {
     return context_.drop(DropReason::stale_timestamp);
   }
-  if (request.timestamp == session.last_timestamp) {
+  if (request.timestamp == session.last_timestamp && !execution_.is_undone(session)) {
     // A retransmission. What is being executed will be answered in full.
     if (needs_result(request)) session.full_reply_timestamp = request.timestamp;
     if (session.replied) execution_.repeat_reply(session, out);

@@ -35,7 +35,7 @@ void Patience::note(const RequestMessage& request, ByteView frame, TimePoint sin
 
 bool Patience::is_ordered(const Entry& entry) {
   const Session& session = clients_.session(entry.client, entry.session);
-  return std::max(session.last_timestamp, session.agreed_timestamp) >= entry.timestamp;
+  return std::max(session.ordered_timestamp(), session.agreed_timestamp) >= entry.timestamp;
 }
 
 std::optional<TimePoint> Patience::waiting_since() {

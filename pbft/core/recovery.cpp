@@ -111,7 +111,8 @@ void Recovery::advance(bool beyond_help, ReplicaActions& out) {
       context_.now < not_before_ || context_.is_asking()) {
     return;
   }
-  if (execution_.is_unreliable() && (is_back() || execution_.is_contradicted()) && restore_own()) {
+  if (execution_.is_unreliable() && (is_back() || execution_.is_merely_contradicted()) &&
+      restore_own()) {
     return;
   }
   // The service could not be asked at the beginning.

@@ -41,7 +41,7 @@ class ReplyTally {
   // A reply that `quorum` replicas gave alike, or that is certain to be ordered as it is, or null.
   [[nodiscard]] const Reply* agreed(std::uint32_t quorum) const;
   // The view in which a correct replica has prepared what was agreed. Whoever says in the same view
-  // something else is not correct.
+  // something else of the same number is not correct.
   [[nodiscard]] std::optional<std::uint64_t> view_of(const Reply& agreed) const;
   // False when not even the replicas that have not yet replied could complete a quorum.
   [[nodiscard]] bool possible(std::uint32_t quorum) const;

@@ -175,11 +175,9 @@ std::uint64_t Retransmission::awaited_by_silent() const {
 // With MACs of today if it is this primary's own, since it has to be believed; of another's only
 // the content is worth anything.
 Frame Retransmission::own_proposal(const Slot& slot) const {
-  if (slot.pre_prepare == nullptr || !context_.is_primary()) return slot.pre_prepare;
+  if (slot.pre_prepare == nullptr) return nullptr;
   const auto head = decode_pre_prepare_head(*slot.pre_prepare);
-  if (!head || head->primary != context_.self || head->view != context_.view) {
-    return slot.pre_prepare;
-  }
+  if (!head || head->primary != context_.self) return slot.pre_prepare;
   return renew_pre_prepare(*slot.pre_prepare, slot.batch, context_.keys);
 }
 

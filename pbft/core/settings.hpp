@@ -71,6 +71,8 @@ struct ClientSettings {
   // Wait for 2f+1 equal replies to ordered calls as well. Without it, a faulty replica can make
   // a read_only call miss a write that f+1 replies have just confirmed (docs/protocol.md).
   bool linearizable_reads = false;
+  // The replicas' setting of this name. Where it is off, no correct one sends a tentative reply.
+  bool tentative_execution = false;
 };
 
 [[nodiscard]] Result<> check(const ReplicaSettings& settings);

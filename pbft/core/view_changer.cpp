@@ -65,7 +65,10 @@ void ViewChanger::arm(TimePoint now) {
   // Seldom: a peer may tell this replica that it waits, and not the primary.
   const bool carrying = context_.awaited_by_silent > checkpoints_.stable_sequence() &&
                         (!carried_at_ || now - *carried_at_ >= kCarriedEvery);
-  if (log_.highest_proposed() <= settled && !carrying) {
+  // What was refused here may be what its primary is stuck with, after a restart of the whole
+  // group.
+  const std::uint64_t proposed = std::max(log_.highest_proposed(), context_.refused_until);
+  if (proposed <= settled && !carrying) {
     unsettled_since_.reset();
   } else if (!unsettled_since_ || settled != settled_then_) {
     unsettled_since_ = now;
@@ -90,9 +93,10 @@ void ViewChanger::arm_for_requests(TimePoint now) {
 void ViewChanger::on_tick(TimePoint now, ReplicaActions& out) {
   if (now < next_tick_ || context_.is_silent()) return;
   const ViewChangeCause cause = cause_of_tick();
-  const bool carrying_only = context_.state == ReplicaState::normal &&
-                             log_.highest_proposed() <= settled_then_ &&
-                             cause == ViewChangeCause::nothing_settled;
+  const bool carrying_only =
+      context_.state == ReplicaState::normal &&
+      std::max(log_.highest_proposed(), context_.refused_until) <= settled_then_ &&
+      cause == ViewChangeCause::nothing_settled;
   if (carrying_only) carried_at_ = now;
   const bool futile = context_.state == ReplicaState::changing_view ||
                       (new_view_ != nullptr && context_.progress.last_ordered == ordered_at_entry_);
@@ -432,6 +436,7 @@ void ViewChanger::enter(std::uint64_t view, const std::vector<ViewChangeMessage>
   log_.note_stable(checkpoints_.stable_sequence());
   log_.enter_view(choice.stable, highest);
   context_.chosen_until = highest;
+  context_.refused_until = 0;
   for (const auto& [sequence, batch] : log_.shed(view, 2 * context_.settings.log_bytes_max))
     context_.journal.forget_content(sequence, batch, out);
   context_.progress.last_proposed = highest;

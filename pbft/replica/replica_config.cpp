@@ -135,6 +135,14 @@ Result<ReplicaConfig> read(Result<ConfigFile> file) {
   config.log = read_log_settings(root.section("log"));
   if (!root.has("service")) root.mistake("service", "expected a table, [service]");
   read_service(root.section("service"), config.service);
+  // What nothing can take back must not be done before it is agreed on.
+  if (config.core.tentative_execution && config.service.kind == ServiceKind::http &&
+      config.service.state.kind == StateKind::stateless) {
+    root.section("replica").mistake(
+        "execute_when",
+        "expected \"committed\", or an origin whose state can be restored: "
+        "service.state \"directory\" or \"command\"");
+  }
   if (root.has("storage")) config.storage = read_storage(root.section("storage"));
   if (auto checked = file->finish(); !checked) return checked.error();
   return config;

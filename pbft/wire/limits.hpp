@@ -9,7 +9,7 @@
 
 namespace prophecy::pbft {
 
-constexpr std::uint8_t kWireVersion = 1;
+constexpr std::uint8_t kWireVersion = 2;
 
 constexpr std::size_t kOperationBytesMax = 129 * 1024 * 1024;  // a body of 128 MiB and its header
 // Of an operation inside its request; a larger one is ordered by digest (pbft/wire/body.hpp).

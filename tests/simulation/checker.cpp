@@ -60,8 +60,20 @@ void Checker::on_handed_out(NodeId replica, const pbft::Execution& execution) {
   if (execution.tentative) {
     ahead_[replica].push_back(std::move(ahead));
   } else {
-    settle(replica, ahead);
+    settle_in_order(replica, ahead);
   }
+}
+
+void Checker::settle_in_order(NodeId replica, const Ahead& execution) {
+  pbft::Sigma& last = settled_by_replica_[replica];
+  const auto next = order_.upper_bound(last);
+  if (next != order_.end() && next->first < execution.sigma) {
+    fail("replica " + std::to_string(replica) + " goes from " + place(last) + " to " +
+         place(execution.sigma) + ", and has passed over " + name(next->second.operation) + " at " +
+         place(next->first));
+  }
+  last = execution.sigma;
+  settle(replica, execution);
 }
 
 void Checker::settle(NodeId replica, const Ahead& execution) {
@@ -89,35 +101,43 @@ void Checker::settle(NodeId replica, const Ahead& execution) {
 }
 
 void Checker::settle_up_to(NodeId replica, std::uint64_t last_ordered) {
-  std::vector<Ahead>& ahead = ahead_[replica];
+  const Batch& ahead = ahead_[replica];
   if (ahead.empty() || ahead.front().sigma >> 16 > last_ordered) return;
   for (const Ahead& execution : ahead)
-    settle(replica, execution);
+    settle_in_order(replica, execution);
+  end_ahead(replica);
+}
+
+void Checker::end_ahead(NodeId replica) {
+  Batch& ahead = ahead_[replica];
+  if (!ahead.empty()) once_ahead_[replica].push_back(std::move(ahead));
   ahead.clear();
 }
 
 void Checker::settle_promised(const Call& call, pbft::Sigma sigma) {
   const Bytes operation = encode(call.operation);
-  const std::vector<Ahead>* promised = nullptr;
-  NodeId who = 0;
-  std::uint32_t most = 0;
-  for (const auto& [replica, batch] : ahead_) {
-    const auto holds = [&](const std::vector<Ahead>& other) {
-      return std::any_of(other.begin(), other.end(), [&](const Ahead& execution) {
-        return execution.sigma == sigma && execution.operation == operation;
-      });
-    };
-    if (!holds(batch)) continue;
-    const auto equal = static_cast<std::uint32_t>(std::count_if(
-        ahead_.begin(), ahead_.end(), [&](const auto& other) { return other.second == batch; }));
-    if (equal <= most) continue;
-    most = equal;
-    promised = &batch;
-    who = replica;
+  const auto holds = [&](const Batch& batch) {
+    return std::any_of(batch.begin(), batch.end(), [&](const Ahead& execution) {
+      return execution.sigma == sigma && execution.operation == operation;
+    });
+  };
+  const auto was_ahead_with = [&](NodeId replica, const Batch& batch) {
+    const auto& once = once_ahead_[replica];
+    return ahead_[replica] == batch || std::find(once.begin(), once.end(), batch) != once.end();
+  };
+  const auto promised = std::find_if(ahead_.begin(), ahead_.end(),
+                                     [&](const auto& other) { return holds(other.second); });
+  if (promised == ahead_.end()) return;
+  const Batch batch = promised->second;
+  std::uint32_t correct = 0;
+  for (NodeId replica = 0; replica < scenario_.replicas(); ++replica)
+    correct += !contains(liars_, replica) && was_ahead_with(replica, batch) ? 1 : 0;
+  if (correct <= scenario_.faults) {
+    fail("call " + name(call.operation) + " agreed at " + place(sigma) + ", which only " +
+         std::to_string(correct) + " correct replicas have executed ahead");
   }
-  if (promised == nullptr) return;
-  for (const Ahead& execution : *promised)
-    settle(who, execution);
+  for (const Ahead& execution : batch)
+    settle(promised->first, execution);
 }
 
 void Checker::on_restored(NodeId replica, std::uint64_t sequence) {
@@ -125,7 +145,9 @@ void Checker::on_restored(NodeId replica, std::uint64_t sequence) {
   last_of_replica_[replica] = last;
   std::erase_if(executed_by_replica_[replica],
                 [&](const auto& executed) { return executed.second > last; });
-  ahead_[replica].clear();
+  end_ahead(replica);
+  // The replica may find the state lost again, and go on from where it was.
+  settled_by_replica_[replica] = std::max(settled_by_replica_[replica], last);
 }
 
 void Checker::on_submitted(Call& call) {

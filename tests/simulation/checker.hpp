@@ -3,6 +3,7 @@
 //  - No two correct replicas execute different requests at one place in the order, and each
 //    executes in that order.
 //  - They execute it with the same agreed time and seed; that time never goes back.
+//  - No replica passes over what another one has executed.
 //  - No request is executed twice by one replica, but for those that it undid by going back to a
 //    checkpoint.
 //  - An agreed ordered answer is that of the sequential history at its place, which comes after
@@ -62,6 +63,8 @@ class Checker {
   [[nodiscard]] const std::string& violation() const { return violation_; }
   [[nodiscard]] bool ok() const { return violation_.empty(); }
   [[nodiscard]] std::uint64_t ordered_requests() const { return order_.size(); }
+  // Of the service, behind everything that is ordered.
+  [[nodiscard]] Bytes expected_state() const { return model_.state(); }
 
  private:
   struct Ordered {
@@ -77,9 +80,15 @@ class Checker {
     bool operator==(const Ahead&) const = default;
   };
 
+  using Batch = std::vector<Ahead>;
+
   // It is the one operation of its place in the order from here on.
   void settle(NodeId replica, const Ahead& execution);
+  // Likewise, of a replica that has executed everything in front of it.
+  void settle_in_order(NodeId replica, const Ahead& execution);
   void settle_up_to(NodeId replica, std::uint64_t last_ordered);
+  // It is not ahead any more. That it was, others may have been told.
+  void end_ahead(NodeId replica);
   // A call was answered there: what f+1 replicas have executed ahead is ordered by that.
   void settle_promised(const Call& call, pbft::Sigma sigma);
   void check_ordered(const Call& call, const pbft::Completion& completion);
@@ -93,7 +102,9 @@ class Checker {
   RegisterService model_;
   std::map<pbft::Sigma, Ordered> order_;
   std::map<NodeId, pbft::Sigma> last_of_replica_;
-  std::map<NodeId, std::vector<Ahead>> ahead_;
+  std::map<NodeId, pbft::Sigma> settled_by_replica_;  // the last, or where its state begins
+  std::map<NodeId, Batch> ahead_;
+  std::map<NodeId, std::vector<Batch>> once_ahead_;
   std::map<NodeId, std::map<std::uint64_t, pbft::Sigma>> executed_by_replica_;  // by operation
   pbft::Sigma completed_sigma_ = 0;
   std::map<std::uint8_t, std::uint64_t> completed_version_;  // by register

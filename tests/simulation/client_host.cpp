@@ -14,6 +14,7 @@ pbft::ClientSettings settings_of(const Scenario& scenario) {
   settings.inline_bytes_max = kSimulatedInlineBytes;
   settings.body_leaf_bytes = kSimulatedLeafBytes;
   settings.linearizable_reads = scenario.linearizable_reads;
+  settings.tentative_execution = scenario.replica.tentative_execution;
   return settings;
 }
 

@@ -47,7 +47,7 @@ std::string reply_fields(const pbft::ReplyMessage& m) {
   std::ostringstream out;
   out << "to " << m.client << " session " << m.session << " time " << m.timestamp << " view "
       << m.view << " at " << place(m.sigma) << " result " << brief(m.result_digest)
-      << (m.full ? " in full" : "")
+      << (m.full ? " in full" : "") << (m.tentative ? " tentative" : "")
       << (m.status == pbft::ReplyStatus::unavailable ? " unavailable" : "");
   return out.str();
 }

@@ -19,7 +19,8 @@ enum class IngredientKind : std::uint8_t {
   loss,              // a share of the frames is lost
   repetition,
   corruption,
-  lateness,  // a share of the frames comes far behind later ones
+  lateness,    // a share of the frames comes far behind later ones
+  lost_votes,  // a share of the prepares and commits is lost: few have what many should have
   partition,
   crash,          // for good
   restart,        // the process ends, and is started again with its disk

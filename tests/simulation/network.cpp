@@ -4,6 +4,7 @@
 #include <memory>
 #include <utility>
 
+#include "pbft/wire/frame_header.hpp"
 #include "simulation/describe_frame.hpp"
 
 namespace prophecy::simulation {
@@ -50,6 +51,12 @@ void Network::send(NodeId from, const pbft::Outgoing& outgoing, Duration delay) 
   const auto& [to, session, frame] = outgoing;
   if (separated(from, to)) return tell(from, outgoing, "  [cut off]");
   if (strikes(IngredientKind::loss)) return tell(from, outgoing, "  [lost]");
+  const auto header = pbft::peek_header(*frame);
+  const bool is_vote = header && (header->type == pbft::MessageType::prepare ||
+                                  header->type == pbft::MessageType::commit);
+  if (is_vote && strikes(IngredientKind::lost_votes)) {
+    return tell(from, outgoing, "  [lost]");
+  }
   if (!frame->empty() && strikes(IngredientKind::corruption)) {
     tell(from, outgoing, "  [damaged]");
     Bytes damaged = *frame;

@@ -34,6 +34,22 @@ bool make_sense(const Options& options) {
   return options.task != Task::many_seeds || (!options.trace && !selects);
 }
 
+// Separated by commas, in lines of a bearable length.
+std::string canaries() {
+  constexpr std::size_t kLineMax = 96;
+  std::string text;
+  std::size_t line = std::string_view("Canaries: ").size();
+  for (std::size_t i = 1; i < kCanaries; ++i) {
+    const std::string name =
+        std::string(to_string(static_cast<Canary>(i))) + (i + 1 < kCanaries ? "," : ".");
+    const bool fits = i == 1 || line + 1 + name.size() <= kLineMax;
+    if (i > 1) text += fits ? " " : "\n";
+    text += name;
+    line = (fits ? line + 1 : 0) + name.size();
+  }
+  return text;
+}
+
 }  // namespace
 
 Scenario Options::scenario(std::uint64_t seed) const {
@@ -43,7 +59,7 @@ Scenario Options::scenario(std::uint64_t seed) const {
   return scenario;
 }
 
-std::string_view help_text() {
+std::string help_text() {
   return R"(usage: prophecy-sim [--seeds N] [--first SEED] [--jobs N] [--canary NAME]
        prophecy-sim --seed SEED [--trace] [--shrink] [--without LIST | --only LIST]
                     [--canary NAME]
@@ -64,9 +80,8 @@ of the network, of replicas and of clients). The same seed is the same run, on e
   --canary NAME   builds a defect in; with --seeds, it has to be found
   --help          this text
 
-Canaries: small_quorum, double_execution, wrong_result, lost_write, small_view_change,
-reply_accepted_early, tentative_early, unproven_checkpoint, gullible_signatures, votes_in_left_view,
-ignores_pre_prepared, no_session_check, no_durable_vote, forgets_at_once.
+Canaries: )" +
+         canaries() + R"(
 
 The exit status is 0 when all checks held (or a canary was found), 1 when one was violated (or a
 canary was not found, or there was nothing to shrink), and 2 for wrong usage.

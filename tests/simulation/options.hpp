@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -27,7 +28,7 @@ struct Options {
   [[nodiscard]] Scenario scenario(std::uint64_t seed) const;
 };
 
-[[nodiscard]] std::string_view help_text();
+[[nodiscard]] std::string help_text();
 // Nothing when they make no sense.
 [[nodiscard]] std::optional<Options> parse_options(const std::vector<std::string_view>& arguments);
 

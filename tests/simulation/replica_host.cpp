@@ -23,6 +23,12 @@ Duration clock_skew(NodeId replica) {
   return milliseconds(700) * (replica % 3);
 }
 
+pbft::ReplicaSettings settings_of(const Scenario& scenario, NodeId node) {
+  pbft::ReplicaSettings settings = scenario.replica;
+  settings.tentative_execution &= contains(scenario.ahead, node);
+  return settings;
+}
+
 }  // namespace
 
 std::uint64_t SimulatedInputs::wall_time() {
@@ -40,7 +46,7 @@ pbft::Seed SimulatedInputs::fresh_seed() {
 
 ReplicaHost::Process::Process(const Scenario& scenario, const pbft::KeyRing& keys,
                               pbft::PartStore& parts, pbft::InputSource& inputs)
-    : replica(scenario.replica, keys, parts, inputs,
+    : replica(settings_of(scenario, keys.self()), keys, parts, inputs,
               replica_rule(scenario.canary, scenario.faults)) {}
 
 ReplicaHost::ReplicaHost(const Scenario& scenario, const pbft::KeyRing& keys, Scheduler& scheduler,
@@ -200,7 +206,8 @@ void ReplicaHost::perform(const pbft::ReplicaActions& actions) {
     run(execution);
   if (actions.flush_parts) {
     later(microseconds(random_.between(10, 5000)), [this] {
-      const bool done = !befalls(IngredientKind::refusing_disk);
+      // Without a first state a replica executes nothing, and waits for its disk.
+      const bool done = !befalls(IngredientKind::refusing_disk) || !disk_.has_state();
       if (done) disk_.flush_parts();
       checker_.on_record(self_, disk_.recorded_numbers());
       with_core([&](pbft::ReplicaActions& more) {

@@ -33,6 +33,7 @@ struct Scenario {
   [[nodiscard]] std::uint32_t replicas() const { return 3 * faults + 1; }
 
   pbft::ReplicaSettings replica;
+  std::uint64_t ahead = 0;               // bits of the replicas that do as tentative_execution says
   Duration delay_max = milliseconds(2);  // of a frame in a network that works
   bool linearizable_reads = false;
   std::uint32_t clients = 1;   // correct ones

@@ -131,6 +131,7 @@ void Planner::plan_settings() {
   settings.window = settings.checkpoint_interval * random_.between(2, 4);
   settings.retained_batches = random_.chance(50) ? 512 : random_.below(32);
   settings.tentative_execution = random_.chance(50);
+  scenario_.ahead = random_.chance(80) ? UINT64_MAX : random_.next();
   settings.status_interval = milliseconds(random_.between(20, 60));
   settings.heartbeat_interval = milliseconds(random_.between(200, 1000));
   settings.view_change_timeout = milliseconds(random_.between(60, 500));
@@ -227,6 +228,11 @@ void Planner::plan_misconduct_in_turn() {
 }
 
 void Planner::plan_network() {
+  // Views end between a batch's two certificates.
+  if (random_.chance(20)) {
+    add_share(IngredientKind::lost_votes, random_.between(30, 90));
+    scenario_.replica.view_change_timeout = milliseconds(random_.between(60, 150));
+  }
   if (!random_.chance(70)) return;
   add_share(IngredientKind::repetition, random_.below(10));
   add_share(IngredientKind::loss, random_.below(30));

@@ -259,7 +259,7 @@ std::string World::laggard() const {
   for (const auto& replica : replicas_)
     highest = std::max(highest, replica->status().last_executed);
   const std::uint64_t faulty = scenario_.faulty_in_the_end();
-  const ReplicaHost* first = nullptr;
+  const Bytes expected = checker_.expected_state();
   for (NodeId node = 0; node < replicas_.size(); ++node) {
     const ReplicaHost& replica = *replicas_[node];
     const pbft::ReplicaStatus& status = replica.status();
@@ -277,8 +277,7 @@ std::string World::laggard() const {
     // What nobody noticed shows at the next checkpoint.
     const auto unnoticed = unnoticed_at_.find(node);
     if (unnoticed != unnoticed_at_.end() && status.last_stable <= unnoticed->second) continue;
-    if (first == nullptr) first = &replica;
-    if (replica.service_state() != first->service_state()) return who + " is in another state";
+    if (replica.service_state() != expected) return who + " is in another state";
   }
   return "";
 }

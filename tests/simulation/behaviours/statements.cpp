@@ -34,7 +34,11 @@ class LyingVotes final : public Lying {
     if (!vote) return nullptr;
     Random& random = villain_.random;
     const bool about_another = random.chance(30);
-    const auto type = random.chance(20) ? pbft::MessageType::commit : vote->type;
+    // What is only prepared is called committed, and even decided.
+    const std::uint64_t claim = random.below(100);
+    const auto type = claim < 20   ? pbft::MessageType::commit
+                      : claim < 40 ? pbft::MessageType::decision
+                                   : vote->type;
     return pbft::encode_vote(
         type, vote->message.view, vote->message.sequence + (about_another ? random.below(5) : 0),
         random.chance(50) ? villain_.draw_digest() : vote->message.batch, villain_.keys);
@@ -182,6 +186,7 @@ class LyingReplies final : public Lying {
     result.resize(std::max<std::size_t>(result.size(), 41));
     result[random.below(result.size())] ^= 1;
     reply->result = result;
+    if (random.chance(20)) reply->tentative = !reply->tentative;
     switch (random.below(5)) {
       case 0:
         reply->sigma += 1;

@@ -65,13 +65,6 @@ struct WithoutDisk : Subject {
   bool asked = false;
 };
 
-Digest digest_of(std::uint64_t number) {
-  Digest digest{};
-  for (std::size_t i = 0; i < 8; ++i)
-    digest[i] = static_cast<std::uint8_t>(number >> (8 * i));
-  return digest;
-}
-
 }  // namespace
 
 TEST_CASE("A group goes no further than its disks can follow") {
@@ -115,12 +108,15 @@ TEST_CASE("Of the batches at one number that views have brought the newest are o
   Journal journal(true);
   std::map<Bytes, Bytes> disk;
   ReplicaActions out;
-  const auto content = std::make_shared<const Bytes>(Bytes(100, 7));
+  std::vector<Proposal> proposals;
   std::size_t most = 0;
   for (std::uint64_t view = 0; view < kViews; ++view) {
     out.clear();
-    journal.proposed(1, digest_of(view), view, content, out);
-    if (view == 3) journal.prepared(1, {view, digest_of(view)}, out);
+    const Proposal& proposal =
+        proposals.emplace_back(pre_prepare(1, {request(view + 1)}, view, primary_of(view, 4)));
+    journal.view(view, false, out);
+    journal.proposed(1, proposal.batch, view, proposal.frame, out);
+    if (view == 3) journal.prepared(1, {view, proposal.batch}, out);
     for (const DurableWrite& write : out.writes) {
       if (write.value == nullptr) {
         disk.erase(write.key);
@@ -130,15 +126,15 @@ TEST_CASE("Of the batches at one number that views have brought the newest are o
     }
     most = std::max(most, disk.size());
   }
-  CHECK(most == 2 * kProposalsMax + 1);
-  CHECK(journal.bytes() == kProposalsMax * content->size());
+  CHECK(most == 2 * kProposalsMax + 2);
+  CHECK(journal.bytes() == kProposalsMax * proposals[0].frame->size());
 
-  const auto remembered = read_journal({disk.begin(), disk.end()});
+  const auto remembered = read_journal({disk.begin(), disk.end()}, kReplicas);
   REQUIRE(remembered);
   CHECK(remembered->proposed.size() == kProposalsMax);
-  CHECK(content_of(*remembered, 1, digest_of(3)) != nullptr);  // prepared: others may need it
+  CHECK(content_of(*remembered, 1, proposals[3].batch) != nullptr);  // prepared: others may need it
   for (std::uint64_t view = kViews - kProposalsMax + 1; view < kViews; ++view)
-    CHECK(content_of(*remembered, 1, digest_of(view)) != nullptr);
+    CHECK(content_of(*remembered, 1, proposals[view].batch) != nullptr);
   Journal again(true);
   again.resume(*remembered);
   CHECK(again.bytes() == journal.bytes());

@@ -66,7 +66,14 @@ Frame tentative_reply(NodeId from, std::uint64_t view, std::string_view result =
 }
 
 struct Caller {
-  Caller() : client(ClientSettings{}, ring(kClient)) {
+  explicit Caller(bool tentative = true)
+      : client(
+            [&] {
+              ClientSettings settings;
+              settings.tentative_execution = tentative;
+              return settings;
+            }(),
+            ring(kClient)) {
     client.submit(as_bytes("op"), CallKind::ordered, now + seconds(10), now, actions);
   }
   void feed(const Frame& frame) {
@@ -172,6 +179,14 @@ TEST_CASE("A view that knows nothing of it takes the replica back to its checkpo
   // The request is as new as it was.
   backup.feed(request(1));
   CHECK(backup.sent(MessageType::pre_prepare) == kReplicas - 1);
+  // Not that it can be done with each batch.
+  const auto proposal = decode_pre_prepare(*backup.actions.sends[0].frame, kReplicas);
+  REQUIRE(proposal);
+  const Digest batch = batch_digest(*proposal);
+  for (const NodeId from : {2u, 3u})
+    backup.feed(prepare(from, 1, batch, 1));
+  CHECK(backup.sent(MessageType::commit) == kReplicas - 1);
+  CHECK(backup.actions.executions.empty());
 }
 
 TEST_CASE("A view that begins with it goes on where it was") {
@@ -236,6 +251,23 @@ TEST_CASE("A tentative reply that came to nothing does not end a call") {
   caller.feed(reply(3, 1, "good", 2 << 16));
   REQUIRE(caller.agreed());
   CHECK(as_text(caller.actions.completions[0].result) == "good");
+  CHECK(caller.actions.refuted.empty());
+}
+
+TEST_CASE("Where nothing is executed ahead, a tentative reply is none") {
+  Caller caller(false);
+  for (const NodeId replica : {0u, 1u, 2u})
+    caller.feed(tentative_reply(replica, 0));
+  CHECK_FALSE(caller.agreed());
+  CHECK(caller.client.counters().dropped[static_cast<std::size_t>(DropReason::not_wanted)] == 3);
+}
+
+TEST_CASE("Nobody is accused of another number, or of another view") {
+  Caller caller;
+  caller.feed(tentative_reply(3, 0, "undone", 2 << 16));
+  for (const NodeId replica : {0u, 1u, 2u})
+    caller.feed(tentative_reply(replica, 0));
+  REQUIRE(caller.agreed());
   CHECK(caller.actions.refuted.empty());
 }
 

@@ -69,6 +69,19 @@ TEST_CASE("How far clocks may differ is bounded") {
   CHECK_FALSE(tolerance("25h").has_value());
 }
 
+TEST_CASE("Only what can be restored is executed before it is agreed on") {
+  const auto ahead = [](const std::string& service) {
+    return parse_replica_config(
+        kReplica + "execute_when = \"prepared\"\n[service]\n" + service + "\n", "r");
+  };
+  const std::string http = "kind = \"http\"\norigin = \"127.0.0.1:80\"\n";
+  CHECK_FALSE(ahead(http).has_value());
+  const auto folder = ahead(http + "state = \"directory\"\nstate_folder = \"dav\"");
+  REQUIRE(folder.has_value());
+  CHECK(folder->core.tentative_execution);
+  CHECK(ahead("kind = \"null\"").has_value());
+}
+
 TEST_CASE("Mistakes in a replica's configuration") {
   using Catch::Contains;
   CHECK_THAT(mistakes_in(kReplica), Contains("service"));
