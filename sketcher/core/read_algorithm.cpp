@@ -47,8 +47,8 @@ Verdict ReadAlgorithm::on_replicated_answer(const std::optional<Sketch>& answer)
   verdict.update = answer.value_or(kNoSketch);
   if (forced_) return verdict;
   verdict.transition = expected_.has_value() && answer != expected_;
-  // Only where the history has agreed with the group all the while: when the state has just changed,
-  // a correct origin may be behind, or have made its answer before the change.
+  // Only where the history has agreed with the group all the while: when the state has just
+  // changed, a correct origin may be behind, or have made its answer before the change.
   const bool unchanged = answer.has_value() && answer == expected_ && answer == first_expected_;
   verdict.divergence = unchanged && fast_answered_ && fast_answer_ != answer;
   return verdict;
