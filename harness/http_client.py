@@ -6,6 +6,7 @@ import struct
 import subprocess
 from dataclasses import dataclass, field
 
+from harness.build import patience
 from harness.processes import HarnessError
 
 
@@ -38,6 +39,7 @@ def parse_head(head):
 
 def curl(url, *options, timeout_s=30):
     """One request by curl; interim answers (1xx) are skipped."""
+    timeout_s *= patience()
     result = subprocess.run(["curl", "--silent", "--show-error", "--include", "--raw", "--http1.1",
                              "--noproxy", "*", "--max-time", str(timeout_s), *options, url],
                             stdin=subprocess.DEVNULL, capture_output=True, check=False)
@@ -57,7 +59,7 @@ class RawConnection:
     """A connection that sends exactly the bytes it is told to."""
 
     def __init__(self, port, timeout_s=15, source="127.0.0.1"):
-        self._socket = socket.create_connection(("127.0.0.1", port), timeout=timeout_s,
+        self._socket = socket.create_connection(("127.0.0.1", port), timeout=timeout_s * patience(),
                                                 source_address=(source, 0))
         self._buffer = b""
 

@@ -11,13 +11,19 @@ import subprocess
 import time
 from pathlib import Path
 
+from harness.build import patience
+
 
 class HarnessError(Exception):
     """Something that a test, a demo or a benchmark needs could not be had."""
 
 
 def wait_until(condition, timeout_s, what, interval_s=0.02):
-    """Polls until condition() is true and yields its value; says `what` when it takes too long."""
+    """Polls until condition() is true and yields its value; says `what` when it takes too long.
+
+    Here and below, the build's patience() comes on top of a time-out.
+    """
+    timeout_s *= patience()
     deadline = time.monotonic() + timeout_s
     while True:
         value = condition()
@@ -57,6 +63,7 @@ class Child:
 
     def wait(self, timeout_s):
         """The exit status; negative for a signal."""
+        timeout_s *= patience()
         try:
             return self._process.wait(timeout_s)
         except subprocess.TimeoutExpired:

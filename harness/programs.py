@@ -1,17 +1,10 @@
-"""Where the programs under test lie: in the build folder, which PROPHECY_BUILD may name."""
+"""The programs under test, from the build folder."""
 
 import os
 import subprocess
-from pathlib import Path
 
+from harness.build import build_folder, patience
 from harness.processes import HarnessError
-
-ROOT = Path(__file__).resolve().parent.parent
-
-
-def build_folder():
-    folder = Path(os.environ.get("PROPHECY_BUILD", "build"))
-    return folder if folder.is_absolute() else ROOT / folder
 
 
 def program(name):
@@ -26,4 +19,5 @@ def program(name):
 def run_program(name, *arguments, timeout_s=20, cwd=None):
     """Runs a program to its end, with its output as text."""
     return subprocess.run([program(name), *map(str, arguments)], stdin=subprocess.DEVNULL,
-                          capture_output=True, text=True, timeout=timeout_s, cwd=cwd, check=False)
+                          capture_output=True, text=True, timeout=timeout_s * patience(),
+                          cwd=cwd, check=False)

@@ -2,6 +2,8 @@
 
 import threading
 
+from harness.build import patience
+
 
 class Writers:
     """A subclass says what write() does; `writer` and `number` make its path and content."""
@@ -26,4 +28,4 @@ class Writers:
     def stop(self):
         self._stopping.set()
         for thread in self._threads:
-            thread.join(40)
+            thread.join(40 * patience())

@@ -22,13 +22,13 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import tidy  # noqa: E402  (lies beside this file)
 
-from harness.programs import ROOT, build_folder  # noqa: E402
+from harness.build import ROOT, build_folder, patience  # noqa: E402
 
 END_TO_END_TIMEOUT_S = 1800
 UNIT_TIMEOUT_S = 1800
 # For a build with sanitizers: what they find ends the program.
 SANITIZERS = {"UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1",
-              "TSAN_OPTIONS": "halt_on_error=1"}
+              "TSAN_OPTIONS": f"halt_on_error=1:suppressions={ROOT}/scripts/thread-sanitizer.list"}
 
 
 @dataclass
@@ -63,6 +63,7 @@ def run_tidy(names):
 
 def run_timed(command, timeout_s, environment=None):
     """Runs a command in a process group of its own, so that a time-out ends all of it."""
+    timeout_s *= patience()
     process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.DEVNULL,
                                start_new_session=True,
                                env={**SANITIZERS, **os.environ, **(environment or {})})
@@ -112,7 +113,8 @@ def run_meson(names):
     # A log of our own: another run in the same folder writes its own as well.
     log_name = f"testlog-{os.getpid()}"
     status = run_timed(["/usr/bin/meson", "test", "-C", str(build_folder()), "--no-rebuild",
-                        "--print-errorlogs", "--logbase", log_name, *tests], UNIT_TIMEOUT_S)
+                        "--timeout-multiplier", str(patience()), "--print-errorlogs",
+                        "--logbase", log_name, *tests], UNIT_TIMEOUT_S)
     count = Count()
     logs = build_folder() / "meson-logs"
     for line in read_lines(logs / f"{log_name}.json"):

@@ -5,6 +5,7 @@ import signal
 import pytest
 
 from harness import Deployment
+from harness.build import patience
 
 TEST_TIMEOUT_S = 120
 
@@ -21,7 +22,7 @@ def pytest_configure(config):
 def pytest_runtest_protocol(item):
     """Ends a test, with its fixtures, that hangs: everything started is stopped on the way out."""
     marker = item.get_closest_marker("time_limit")
-    seconds = marker.args[0] if marker else TEST_TIMEOUT_S
+    seconds = (marker.args[0] if marker else TEST_TIMEOUT_S) * patience()
 
     def expired(_signal, _frame):
         raise TestTimeout(f"{item.name} took longer than {seconds} s")

@@ -12,8 +12,8 @@ from bench.fast_read import call_figures
 from bench.figures import Options
 from bench.pbft_load import read_report
 from bench.wrk import parse_wrk
+from harness.build import ROOT, measures_memory, patience
 from harness.processes import HarnessError
-from harness.programs import ROOT
 
 WRK_OUTPUT = """\
 Running 2s test @ http://127.0.0.1:1/1
@@ -92,7 +92,7 @@ def test_pbft_in_its_small_size(tmp_path):
     report = tmp_path / "figures.json"
     result = subprocess.run([sys.executable, "-m", "bench", "pbft", "--quick", "--json", report],
                             cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                            timeout=200, check=False)
+                            timeout=200 * patience(), check=False)
     assert result.returncode == 0, result.stdout + result.stderr
     figures = json.loads(report.read_text())["figures"]
     for kind in ("ordered", "read-only"):
@@ -139,7 +139,7 @@ def test_fast_read_in_its_small_size(tmp_path):
     report = tmp_path / "figures.json"
     result = subprocess.run([sys.executable, "-m", "bench", "fast-read", "--quick", "--json",
                              report], cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True,
-                            text=True, timeout=200, check=False)
+                            text=True, timeout=200 * patience(), check=False)
     assert result.returncode == 0, result.stdout + result.stderr
     document = json.loads(report.read_text())
     assert document["machine"]["cores"] >= 1
@@ -160,4 +160,5 @@ def test_fast_read_in_its_small_size(tmp_path):
     for figure in figures:
         assert {"workers", "faults", "origins", "page_bytes"} <= set(figure["parameters"])
     (idle,) = [figure for figure in figures if figure["name"] == "fast-read: idle connection"]
-    assert idle["value"] <= idle["parameters"]["bound"]
+    if measures_memory():
+        assert idle["value"] <= idle["parameters"]["bound"]

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from harness.build import ROOT, patience
 from harness.processes import all_pids, wait_until
-from harness.programs import ROOT
 
 
 def demo(*arguments):
@@ -40,7 +40,7 @@ def processes_with(mark):
 @pytest.mark.time_limit(180)
 def test_demo_once():
     process, mark = demo("--once")
-    output, _ = process.communicate(timeout=150)
+    output, _ = process.communicate(timeout=150 * patience())
     assert process.returncode == 0, output
     assert "FAIL" not in output
     assert "All 8 steps held" in output
@@ -58,7 +58,7 @@ def test_demo_stopped_by_a_signal_leaves_nothing(number):
         assert len(processes_with(mark)) >= 10
     finally:
         process.send_signal(number)
-        process.communicate(timeout=60)
+        process.communicate(timeout=60 * patience())
     wait_until(lambda: not processes_with(mark), 20, "the demo's processes to end")
     folder = Path(found[1])
     if number == signal.SIGKILL:  # who is killed cannot clean up

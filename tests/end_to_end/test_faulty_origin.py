@@ -5,10 +5,10 @@ import sys
 import pytest
 
 from harness import Deployment
+from harness.build import ROOT
 from harness.http_client import curl
 from harness.ports import accepts_connections
 from harness.processes import Child, wait_until
-from harness.programs import ROOT
 from harness.sketcher import json_lines
 
 PAGE = b"<p>The right page.</p>\n"

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from harness.programs import ROOT
+from harness.build import ROOT
 from harness.toml_writer import merged, to_toml
 
 sys.path.insert(0, str(ROOT / "scripts"))
