@@ -33,6 +33,6 @@ def patience():
     return PATIENCE.get(sanitizer(), PATIENCE_OF_OTHERS)
 
 
-def measures_memory():
-    """Whether the memory of a program is its own: a sanitizer's shadow counts as resident too."""
-    return sanitizer() == "none"
+def instrumented():
+    """Whether time and memory are not the programs' own: a sanitizer's shadow is resident too."""
+    return sanitizer() != "none"
