@@ -119,6 +119,11 @@ def _group_of(pid):
     return int(fields[2]) if fields and fields[0] != "Z" else None
 
 
+def is_alive(pid):
+    """Not gone, nor a zombie: in a container the first process may never collect those."""
+    return _group_of(pid) is not None
+
+
 def stat_fields(pid):
     """/proc/PID/stat from the state on (proc(5)'s field 3 is element 0); None when it is gone."""
     try:

@@ -10,7 +10,7 @@ import pytest
 from harness import Deployment
 from harness.build import patience
 from harness.http_client import RawConnection, curl
-from harness.processes import HarnessError, wait_until
+from harness.processes import HarnessError, is_alive, wait_until
 
 PAGE = b"<p>The page.</p>\n"
 CONTENT = {"/index.html": PAGE, **{f"/{number}": f"page {number}" for number in range(10)}}
@@ -215,7 +215,7 @@ def test_sketcher_leaves_nothing_behind():
         assert workers
         os.kill(deployment.sketcher.child.pid, signal.SIGKILL)
         # Workers that outlive a killed master end by themselves.
-        wait_until(lambda: not any(os.path.exists(f"/proc/{pid}") for pid in workers), 10,
+        wait_until(lambda: not any(is_alive(pid) for pid in workers), 10,
                    "the workers of a killed master to end")
         deployment.sketcher.kill()
         deployment.sketcher.start()
