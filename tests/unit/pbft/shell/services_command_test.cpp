@@ -52,9 +52,9 @@ const std::string kDump = "cat \"$0\"";
 
 // A zombie does not: in a container the first process may never collect it.
 bool runs(const std::string& process_file) {
-  std::string process;
-  std::ifstream(process_file) >> process;
-  std::ifstream stat("/proc/" + process + "/stat");  // number, (name), state
+  pid_t process = 0;
+  if (!(std::ifstream(process_file) >> process)) return false;
+  std::ifstream stat("/proc/" + std::to_string(process) + "/stat");  // number, (name), state
   std::string name;
   char state = 'Z';
   return stat >> process >> name >> state && state != 'Z';
