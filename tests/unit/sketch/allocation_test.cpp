@@ -11,15 +11,15 @@ std::size_t allocations = 0;
 
 }  // namespace
 
-void* operator new(std::size_t size) {
+// None is inlined: GCC would warn of one half of a pair that it sees through.
+[[gnu::noinline]] void* operator new(std::size_t size) {
   ++allocations;
   void* memory = std::malloc(size == 0 ? 1 : size);
   if (memory == nullptr) throw std::bad_alloc();
   return memory;
 }
-// All forms are replaced together: a sanitizer would pair its own with our delete. No delete is
-// inlined: GCC would warn of a new whose memory goes to free().
-void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
+// All forms are replaced together: a sanitizer would pair its own with our delete.
+[[gnu::noinline]] void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
   ++allocations;
   return std::malloc(size == 0 ? 1 : size);
 }
