@@ -98,9 +98,13 @@ def test_pbft_in_its_small_size(tmp_path):
     for kind in ("ordered", "read-only"):
         found = [figure for figure in figures if figure["name"] == f"pbft: {kind}"]
         systems = {(figure["parameters"]["clients"], figure["parameters"]["bytes"],
-                    figure["parameters"]["sync"]) for figure in found}
-        assert systems == {(clients, f"{size}/{size}", sync) for clients in pbft.CLIENTS
-                           for size in pbft.SIZES for sync in pbft.DURABILITY}
+                    figure["parameters"]["sync"], figure["parameters"]["execute_when"])
+                   for figure in found}
+        ways = [(sync, "committed") for sync in pbft.DURABILITY]
+        if kind == "ordered":
+            ways.append(("off", "prepared"))
+        assert systems == {(clients, f"{size}/{size}", *way) for clients in pbft.CLIENTS
+                           for size in pbft.SIZES for way in ways}
         for figure in found:
             assert figure["value"] > 0
             assert 0 < figure["parameters"]["p50_us"] <= figure["parameters"]["p99_us"]
@@ -108,7 +112,7 @@ def test_pbft_in_its_small_size(tmp_path):
             assert figure["parameters"]["client_cpu_us"] > 0
     memory = [figure for figure in figures
               if figure["name"] == "pbft: resident memory of a replica"]
-    assert len(memory) == len(pbft.SIZES) * len(pbft.DURABILITY)
+    assert len(memory) == len(pbft.SIZES) * (len(pbft.DURABILITY) + 1)
     yardstick = [figure for figure in figures if figure["name"] == "pbft: etcd"]
     if etcd.missing_programs():
         assert [figure["value"] for figure in yardstick] == ["skipped"]
