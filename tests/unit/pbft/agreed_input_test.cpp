@@ -78,6 +78,13 @@ TEST_CASE("4.6: a backup refuses a time that is far from its own, and says whose
   CHECK(backup.replica.counters().last_time_refused.primary == 0);
   CHECK(backup.replica.counters().last_time_refused.proposed == time);
   CHECK(backup.replica.counters().last_time_refused.own == kNow);
+  // If the others refuse it as well, the primary cannot go on; and nobody else may notice.
+  backup.tick(ReplicaSettings{}.view_change_timeout - milliseconds(1));
+  CHECK(backup.replica.status().state == ReplicaState::normal);
+  Subject patient(1);
+  patient.feed(pre_prepare(1, {request(1)}, 0, 0, at(time)).frame);
+  patient.tick(ReplicaSettings{}.view_change_timeout);
+  CHECK(patient.sent(MessageType::view_change) == kReplicas - 1);
   // The number is not lost for a better one.
   backup.feed(pre_prepare(1, {request(1)}, 0, 0, at(kNow)).frame);
   CHECK(backup.sent(MessageType::prepare) == kReplicas - 1);

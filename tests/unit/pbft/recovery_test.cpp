@@ -423,9 +423,18 @@ TEST_CASE("A replica forgets nothing of its votes when its base lags behind them
 }
 
 TEST_CASE("What a transfer has passed over is no decision of this replica's") {
-  Subject backup(1, every_batch());
-  // It has pre-prepared a batch that the group did not agree on.
-  backup.feed(pre_prepare(1, {request(1)}).frame);
+  // It has pre-prepared a batch that the group did not agree on, or even executed it ahead.
+  const bool is_ahead = GENERATE(false, true);
+  ReplicaSettings settings = every_batch();
+  settings.tentative_execution = is_ahead;
+  Subject backup(1, settings);
+  const Proposal passed_over = pre_prepare(1, {request(1)});
+  backup.feed(passed_over.frame);
+  if (is_ahead) {
+    backup.feed(prepare(2, 1, passed_over.batch));
+    REQUIRE(backup.actions.executions.size() == 1);
+    backup.executed(backup.actions.executions[0].id, "in vain");
+  }
   MemoryPartStore theirs;
   Subject other(1, every_batch());
   other.order(1, {request(7)});

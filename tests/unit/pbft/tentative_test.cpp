@@ -189,6 +189,18 @@ TEST_CASE("A view that knows nothing of it takes the replica back to its checkpo
   CHECK(backup.actions.executions.empty());
 }
 
+TEST_CASE("Before the checkpoint is restored nothing is read") {
+  Ahead backup;
+  backup.begin_view({});
+  CHECK(backup.replica.counters().states_restored == 0);  // it waits for what is under way
+  backup.feed(request(1, "read", true, 0, 1));
+  CHECK(backup.actions.executions.empty());
+  CHECK(backup.dropped(DropReason::queue_full) == 1);
+  backup.executed(backup.execution, "result");
+  CHECK_FALSE(backup.answer_sent().has_value());
+  CHECK(backup.replica.counters().states_restored == 1);
+}
+
 TEST_CASE("A view that begins with it goes on where it was") {
   Ahead backup;
   backup.begin_view({BatchRecord{1, 0, backup.proposal.batch}});
