@@ -38,7 +38,7 @@ void LatencyHistogram::add(Duration duration) {
   const auto value = std::chrono::duration_cast<nanoseconds>(taken).count();
   ++counts_[step_of(static_cast<std::uint64_t>(value))];
   ++count_;
-  sum_ += taken;
+  sum_ns_ += static_cast<long double>(value);
   max_ = std::max(max_, taken);
 }
 
@@ -55,7 +55,8 @@ Duration LatencyHistogram::quantile(double part) const {
 }
 
 Duration LatencyHistogram::mean() const {
-  return count_ == 0 ? Duration{} : sum_ / static_cast<std::int64_t>(count_);
+  if (count_ == 0) return {};
+  return nanoseconds(static_cast<std::int64_t>(sum_ns_ / static_cast<long double>(count_)));
 }
 
 }  // namespace prophecy::tools

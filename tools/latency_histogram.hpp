@@ -27,7 +27,7 @@ class LatencyHistogram {
  private:
   std::vector<std::uint64_t> counts_;  // by step
   std::uint64_t count_ = 0;
-  Duration sum_{};
+  long double sum_ns_ = 0;  // which no number of calls makes overflow
   Duration max_{};
 };
 

@@ -37,6 +37,10 @@ TEST_CASE("Quantiles of any durations are those of a sorted list, to one part in
     histogram.add(nanoseconds(values.back()));
   }
   std::sort(values.begin(), values.end());
+  long double sum = 0;
+  for (const std::int64_t value : values)
+    sum += static_cast<long double>(value);
+  CHECK(histogram.mean().count() == static_cast<std::int64_t>(sum / 20'000));
   for (const double part : {0.001, 0.1, 0.25, 0.5, 0.9, 0.99, 0.999, 1.0}) {
     const auto place = static_cast<std::size_t>(part * 20'000 + 0.5) - 1;
     const auto found = histogram.quantile(part).count();

@@ -1,5 +1,6 @@
 #include "pbft/replica/replica_config.hpp"
 
+#include <filesystem>
 #include <fstream>
 
 #include <catch2/catch.hpp>
@@ -76,7 +77,8 @@ TEST_CASE("Only what can be restored is executed before it is agreed on") {
   };
   const std::string http = "kind = \"http\"\norigin = \"127.0.0.1:80\"\n";
   CHECK_FALSE(ahead(http).has_value());
-  const auto folder = ahead(http + "state = \"directory\"\nstate_folder = \"dav\"");
+  const std::string path = std::filesystem::temp_directory_path().string();
+  const auto folder = ahead(http + "state = \"directory\"\nstate_folder = \"" + path + "\"");
   REQUIRE(folder.has_value());
   CHECK(folder->core.tentative_execution);
   CHECK(ahead("kind = \"null\"").has_value());
