@@ -56,7 +56,7 @@ class Agent:
         }, changes)))
         self.storage = self.folder / f"replica-{number}.store"
         self.command = ["prophecy-replica"]  # another program, with its options
-        if "storage" not in changes:
+        if changes.get("storage", {}) is not None:
             self.init_storage()
 
     def init_storage(self):
