@@ -97,7 +97,7 @@ class ProphecySim(unittest.TestCase):
 
     def test_a_canary_that_is_not_found_is_a_failure(self):
         # One seed is too few for this one.
-        result = run("--canary", "ignores_pre_prepared", "--seeds", "1")
+        result = run("--canary", "small_view_change", "--seeds", "1")
         self.assertEqual(result.returncode, 1)
         self.assertIn("was not found in 1 seeds", result.stdout)
 
