@@ -96,6 +96,9 @@ int run(const Options& options) {
                      [&](const PbftLoadReport& report) {
                        print(report_json(report));
                        status = report.agreed > 0 ? 0 : 1;
+                       if (status != 0) {
+                         complain({ErrorKind::unavailable, "no call was agreed on in time"}, 1);
+                       }
                      },
                  .on_failed = [](const Error& error) { complain(error, 1); }});
   load.start();
