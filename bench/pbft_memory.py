@@ -1,7 +1,7 @@
 """Does a replica's memory stay flat? Four replicas with storage, under 40 clients until a number of
-operations is done (`--operations`). The resident memory of each is read at equal intervals of time that get longer
-as the run does. The disk is written and not synced (`sync = "os"`), which has nothing to do with memory
-and would take hours."""
+operations is done (`--operations`). The resident memory of each is read at equal intervals of time that get
+longer as the run does. The disk is written and not synced (`sync = "os"`): that has nothing to do
+with memory, and would take hours."""
 
 import json
 import subprocess

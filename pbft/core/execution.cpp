@@ -294,7 +294,7 @@ void ExecutionStage::finish_read(const Pending& pending, ReplyStatus status, con
     return answer_read(pending, ReplyStatus::unavailable, Digest{}, {}, out);
   }
   held_read_bytes_ += result.size();
-  held_reads_.push_back({pending, status, digest, std::move(result), ahead_->sequence});
+  held_reads_.push_back({pending, digest, std::move(result), ahead_->sequence});
 }
 
 void ExecutionStage::answer_read(const Pending& pending, ReplyStatus status, const Digest& digest,
@@ -321,7 +321,7 @@ void ExecutionStage::answer_held_reads(ReplicaActions& out) {
     if (is_undone) {
       answer_read(held.pending, ReplyStatus::unavailable, Digest{}, {}, out);
     } else {
-      answer_read(held.pending, held.status, held.digest, held.result, out);
+      answer_read(held.pending, ReplyStatus::done, held.digest, held.result, out);
     }
   }
 }

@@ -114,7 +114,6 @@ class ExecutionStage {
   // A read that finished while a batch was ahead, which it may have seen.
   struct HeldRead {
     Pending pending;
-    ReplyStatus status = ReplyStatus::done;
     Digest digest{};
     Bytes result;
     std::uint64_t ahead = 0;  // sequence number

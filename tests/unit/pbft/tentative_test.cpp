@@ -53,16 +53,12 @@ struct Ahead : Subject {
 
 Frame tentative_reply(NodeId from, std::uint64_t view, std::string_view result = "good",
                       Sigma sigma = 1 << 16) {
-  ReplyMessage message;
-  message.view = view;
-  message.client = kClient;
-  message.timestamp = 1;
-  message.sigma = sigma;
-  message.tentative = true;
-  message.result_digest = sha256(as_bytes(result));
-  message.full = true;
-  message.result = as_bytes(result);
-  return encode_reply(message, ring(from));
+  const Frame committed = reply(from, 1, result, sigma);
+  auto message = decode_reply(*committed);
+  REQUIRE(message);
+  message->view = view;
+  message->tentative = true;
+  return encode_reply(*message, ring(from));
 }
 
 struct Caller {
