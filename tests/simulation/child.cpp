@@ -6,6 +6,7 @@
 #include <iostream>
 
 #include <sys/prctl.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -27,13 +28,14 @@ pid_t start_child(const std::function<void()>& work) {
 }
 
 void set_watchdog() {
-  alarm(kRunSecondsMax);
+  const itimerval limit{{0, 0}, {kRunSecondsMax, 0}};
+  ASSERT(setitimer(ITIMER_PROF, &limit, nullptr) == 0);
 }
 
 std::string describe_end(int status) {
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return "";
   if (WIFEXITED(status)) return "exits with status " + std::to_string(WEXITSTATUS(status));
-  if (WTERMSIG(status) == SIGALRM) return "does not end";
+  if (WTERMSIG(status) == SIGPROF) return "does not end";
   return std::string("ends by a signal: ") + strsignal(WTERMSIG(status));
 }
 

@@ -9,7 +9,8 @@
 
 namespace prophecy::simulation {
 
-// A run that takes longer than this does not end at all, sanitizers and a busy machine included.
+// Of processor time: a run that takes more does not end at all, sanitizers included. How busy the
+// machine is, or whether it is stopped for a while, does not matter.
 constexpr unsigned kRunSecondsMax = 300;
 
 // Must not be called while threads run. What the child writes to its output buffers is its own.

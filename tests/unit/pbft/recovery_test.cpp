@@ -44,6 +44,16 @@ Frame checkpoint(NodeId from, const CheckpointMessage& claim, const Digest& serv
   return encode_checkpoint(claim.sequence, claim.order, claim.replies, service, ring(from));
 }
 
+// Likewise; its checkpoint is stable, and what a restart begins from.
+CheckpointMessage execute_one_and_keep(Subject& backup) {
+  const auto claim = execute_one(backup);
+  backup.now += seconds(2);
+  for (const NodeId peer : {0u, 2u})
+    backup.feed(checkpoint(peer, claim, claim.service));
+  REQUIRE(backup.replica.status().base == 1);
+  return claim;
+}
+
 Frame pledge(NodeId from, std::uint64_t incarnation, std::uint64_t checkpoint, bool fresh = false,
              std::uint64_t view = 0) {
   PledgeMessage message;
@@ -141,11 +151,7 @@ TEST_CASE("What was executed before a crash is executed again, behind the last s
 
 TEST_CASE("A replica begins from the state of its last stable checkpoint") {
   Subject before(1, every_batch());
-  const auto claim = execute_one(before);
-  before.now += seconds(2);
-  for (const NodeId peer : {0u, 2u})
-    before.feed(checkpoint(peer, claim, claim.service));
-  REQUIRE(before.replica.status().base == 1);
+  const auto claim = execute_one_and_keep(before);
   ReplicaStart start = before.restarted();
   // The parts are on its disk as well.
   MemoryPartStore parts;
@@ -184,11 +190,7 @@ TEST_CASE("A journal that is none is not believed") {
 // What a replica's disk holds after it has ordered a batch and has a stable checkpoint in view 0.
 std::map<Bytes, Bytes> a_whole_journal() {
   Subject before(1, every_batch());
-  const auto claim = execute_one(before);
-  before.now += seconds(2);
-  for (const NodeId peer : {0u, 2u})
-    before.feed(checkpoint(peer, claim, claim.service));
-  REQUIRE(before.replica.status().base == 1);
+  (void)execute_one_and_keep(before);
   before.feed(pre_prepare(2, {request(2)}).frame);
   return before.disk;
 }
