@@ -9,7 +9,7 @@ client's, for each operation."""
 import statistics
 from contextlib import closing
 
-from bench import etcd
+from bench import etcd, loopback
 from bench.cost import resident_memory_bytes
 from bench.figures import Figure
 from bench.pbft_load import run_load
@@ -26,7 +26,7 @@ TENTATIVE = {"replica": {"execute_when": "prepared"}}
 
 
 def run(options):
-    figures = []
+    figures = [loopback.round_trip(options)]
     for sync, storage in DURABILITY.items():
         for size in SIZES:
             figures += measure_group(options, sync, storage, size)

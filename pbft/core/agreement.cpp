@@ -306,6 +306,20 @@ void Agreement::pre_prepare(Slot& slot, ReplicaActions& out) {
   advance(slot, out);
 }
 
+void Agreement::on_membership(ReplicaActions& out) {
+  if (context_.state != ReplicaState::normal) return;
+  for (std::uint64_t sequence = log_.first_retained(); sequence <= log_.highest_known();
+       ++sequence) {
+    Slot* slot = log_.find(sequence);
+    if (slot == nullptr || slot->own_commit != nullptr ||
+        (slot->phase != SlotPhase::pre_prepared && slot->phase != SlotPhase::prepared)) {
+      continue;
+    }
+    note_proposal(*slot, slot->batch, slot->pre_prepare, slot->bodies, out);
+    pre_prepare(*slot, out);
+  }
+}
+
 bool Agreement::is_timely(const PrePrepareMessage& message) {
   const std::uint64_t own = context_.inputs.wall_time();
   const std::uint64_t proposed = message.input.time;

@@ -42,6 +42,8 @@ class Agreement {
   void adopt(std::uint64_t sequence, const Digest& batch, ReplicaActions& out);
   // What the journal remembers of the current view. Requires the log's proposals to be there.
   void resume(const Remembered& remembered, ReplicaActions& out);
+  // It may vote now, on what was proposed before as well.
+  void on_membership(ReplicaActions& out);
   // Up to it everything is ordered, and agreed on in the current view or stable.
   [[nodiscard]] std::uint64_t settled() const;
   // Likewise, or committed: what is left to do there is this replica's own.

@@ -85,9 +85,11 @@ void Log::set_pre_prepare(Slot& slot, Frame content, std::vector<BodyHandle> bod
 
 void Log::note_stable(std::uint64_t stable) {
   if (stable <= stable_) return;
-  for (const Slot& slot : slots_) {
-    const bool counted = slot.sequence > stable_ && slot.sequence <= stable;
-    if (counted) view_bytes_ -= bytes_with(slot.pre_prepare, slot.bodies);
+  const std::uint64_t last = std::min(stable, first_retained_ + capacity() - 1);
+  for (std::uint64_t sequence = std::max(stable_ + 1, first_retained_); sequence <= last;
+       ++sequence) {
+    const Slot* slot = find(sequence);
+    if (slot != nullptr) view_bytes_ -= bytes_with(slot->pre_prepare, slot->bodies);
   }
   stable_ = stable;
 }

@@ -8,9 +8,10 @@
 namespace prophecy::pbft {
 namespace {
 
-constexpr Duration kAskEvery = milliseconds(200);
-// So long the others of a group that may be new are waited for. Those that have come together first
-// may be at work already.
+constexpr Duration kAskEvery = milliseconds(100);
+// So long the others of a group that may be new are waited for: those that have come together first
+// may be at work already, and should not be, for who comes then is taken for one that has lost its
+// memory. More than f of them, and nobody could vote.
 constexpr Duration kNewGroupWithin = seconds(2);
 // A peer that loses its memory more often than that is playing: each time costs a write.
 constexpr Duration kRebornEvery = seconds(1);
@@ -49,14 +50,14 @@ bool Rejoin::on_rejoin(ByteView frame, ReplicaActions& out) {
                                       message->signature)) {
     return refuse(DropReason::bad_signature);
   }
+  Peer& peer = peers_[message->replica];
   Rebirth& known = context_.rebirths[message->replica];
   if (message->incarnation > known.incarnation) {
-    auto& reborn_at = reborn_at_[message->replica];
-    if (reborn_at && context_.now - *reborn_at < kRebornEvery) {
+    if (peer.reborn_at && context_.now - *peer.reborn_at < kRebornEvery) {
       context_.drop(DropReason::rate_limited);
       return true;
     }
-    reborn_at = context_.now;
+    peer.reborn_at = context_.now;
     known = {message->incarnation, context_.view};
     context_.journal.rebirth(message->replica, known, out);
     view_changer_.forget(message->replica);
@@ -66,6 +67,7 @@ bool Rejoin::on_rejoin(ByteView frame, ReplicaActions& out) {
       view_changer_.give_up(ViewChangeCause::primary_rejoins, out);
     }
   }
+  if (!context_.journal.has_promised()) peer.fresh_for = known.incarnation;
   // Whoever asks too remembers nothing that would bind it, unless it is new.
   if (!is_asking() || !context_.journal.has_promised()) answer(message->replica, out);
   return true;
@@ -75,7 +77,7 @@ void Rejoin::answer(NodeId peer, ReplicaActions& out) const {
   PledgeMessage pledge;
   pledge.to = peer;
   pledge.incarnation = context_.rebirths[peer].incarnation;
-  pledge.fresh = !context_.journal.has_promised();
+  pledge.fresh = peers_[peer].fresh_for == pledge.incarnation;
   pledge.view = context_.view;
   // And no less than before a restart, or a step back.
   pledge.checkpoint =
@@ -95,7 +97,7 @@ bool Rejoin::on_pledge(ByteView frame, ReplicaActions& out) {
     return false;
   if (!is_asking() || message->to != context_.self) return true;  // answered before
   // If it was fresh after this replica's loss, what it has said since does not change that.
-  auto& known = pledges_[message->replica];
+  auto& known = peers_[message->replica].pledge;
   const bool fresh = message->fresh || (known && known->fresh);
   known = Pledge{message->incarnation, fresh, message->view, message->checkpoint};
   if (!raise_incarnation(out)) decide(out);
@@ -105,8 +107,8 @@ bool Rejoin::on_pledge(ByteView frame, ReplicaActions& out) {
 // Of f values at least one is a correct replica's, for this one is itself one of the f.
 std::uint64_t Rejoin::vouched(std::uint64_t Pledge::*field) const {
   std::vector<std::uint64_t> values;
-  for (const auto& pledge : pledges_) {
-    if (pledge) values.push_back((*pledge).*field);
+  for (const Peer& peer : peers_) {
+    if (peer.pledge) values.push_back((*peer.pledge).*field);
   }
   std::sort(values.rbegin(), values.rend());
   const std::size_t faults = context_.quorum.weak - 1;
@@ -127,10 +129,13 @@ bool Rejoin::raise_incarnation(ReplicaActions& out) {
 void Rejoin::decide(ReplicaActions& out) {
   std::uint32_t pledged = 0;
   std::uint32_t fresh = 0;
+  std::uint32_t told = 0;
   std::uint64_t checkpoint = 0;
   // Nobody can have a checkpoint beyond what a certificate proves, but for a window.
   const std::uint64_t proven = checkpoints_.stable_sequence() + context_.settings.window;
-  for (const auto& pledge : pledges_) {
+  for (NodeId id = 0; id < peers_.size(); ++id) {
+    const auto& [pledge, fresh_for, reborn_at] = peers_[id];
+    if (fresh_for == context_.rebirths[id].incarnation) ++told;
     if (!pledge || pledge->incarnation != context_.membership.incarnation ||
         pledge->checkpoint > proven) {
       continue;
@@ -140,26 +145,37 @@ void Rejoin::decide(ReplicaActions& out) {
     checkpoint = std::max(checkpoint, pledge->checkpoint);
   }
   const std::uint32_t needed = 2 * (context_.quorum.weak - 1);
+  const std::uint32_t others = context_.quorum.replicas - 1;
+  const bool may_wait = context_.now - asking_since_ < kNewGroupWithin;
   if (fresh >= needed) {
-    context_.membership.silent_until = 0;
-    context_.membership.state_lost = false;
-    new_group_ = true;
+    if (may_wait && (pledged < others || told < others)) return;
+    begin_new_group(out);
   } else if (pledged >= needed) {
-    const std::uint32_t to_come = context_.quorum.replicas - 1 - pledged;
-    if (fresh + to_come >= needed && context_.now - asking_since_ < kNewGroupWithin) return;
-    const std::uint64_t view = vouched(&Pledge::view);
-    context_.membership.silent_until =
-        std::min(checkpoint + context_.settings.window, kSequenceMax);
-    context_.reads_from = context_.membership.silent_until;
-    // What it asked for in its earlier life does not count with itself either.
-    context_.rebirths[context_.self] = {context_.membership.incarnation, view};
-    context_.journal.rebirth(context_.self, context_.rebirths[context_.self], out);
-    view_changer_.resume_in(view, out);
+    if (may_wait && fresh + (others - pledged) >= needed) return;
+    fall_silent(checkpoint, out);
   } else {
     return;
   }
   next_tick_ = TimePoint::max();
   context_.journal.membership(context_.membership, out);
+}
+
+void Rejoin::begin_new_group(ReplicaActions& out) {
+  context_.membership.silent_until = 0;
+  context_.membership.state_lost = false;
+  new_group_ = true;
+  view_changer_.end_silence(out);
+}
+
+void Rejoin::fall_silent(std::uint64_t checkpoint, ReplicaActions& out) {
+  const std::uint64_t view = vouched(&Pledge::view);
+  context_.membership.silent_until =
+      std::min(checkpoint + context_.settings.window, kSequenceMax);
+  context_.reads_from = context_.membership.silent_until;
+  // What it asked for in its earlier life does not count with itself either.
+  context_.rebirths[context_.self] = {context_.membership.incarnation, view};
+  context_.journal.rebirth(context_.self, context_.rebirths[context_.self], out);
+  view_changer_.resume_in(view, out);
 }
 
 void Rejoin::advance(ReplicaActions& out) {

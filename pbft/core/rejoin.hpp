@@ -14,7 +14,9 @@
 //   member    It votes.
 //
 // If 2f peers have never said anything either, the group is new, and there is nothing to
-// contradict. Otherwise its service may be in any state, and gets one of the group's checkpoints.
+// contradict. It waits a while for all others, and for them to know: whoever comes when the rest is
+// at work falls silent, and a group can do with f of these. Otherwise its service may be in any
+// state, and gets one of the group's checkpoints.
 //
 // The same idea as recovery in TOCS 2002, section 5, without its trusted hardware: there a replica
 // keeps its memory on disk, here it may be gone.
@@ -40,8 +42,7 @@ class Rejoin {
         checkpoints_(checkpoints),
         view_changer_(view_changer),
         retransmission_(retransmission),
-        pledges_(context.quorum.replicas),
-        reborn_at_(context.quorum.replicas) {}
+        peers_(context.quorum.replicas) {}
 
   // Nothing is remembered. Requires context.membership.incarnation.
   void begin(ReplicaActions& out);
@@ -64,19 +65,28 @@ class Rejoin {
     std::uint64_t checkpoint = 0;
   };
 
+  struct Peer {
+    std::optional<Pledge> pledge;
+    // When it first asked under this incarnation, this replica had promised nothing yet. What it
+    // has said since does not change that, and a pledge may have been lost.
+    std::optional<std::uint64_t> fresh_for;
+    std::optional<TimePoint> reborn_at;
+  };
+
   void ask(ReplicaActions& out);
   // The f-th greatest of what the pledges say.
   [[nodiscard]] std::uint64_t vouched(std::uint64_t Pledge::*field) const;
   bool raise_incarnation(ReplicaActions& out);
   void decide(ReplicaActions& out);
+  void begin_new_group(ReplicaActions& out);
+  void fall_silent(std::uint64_t checkpoint, ReplicaActions& out);
   void answer(NodeId peer, ReplicaActions& out) const;
 
   Context& context_;
   const Checkpoints& checkpoints_;
   ViewChanger& view_changer_;
   Retransmission& retransmission_;
-  std::vector<std::optional<Pledge>> pledges_;
-  std::vector<std::optional<TimePoint>> reborn_at_;  // by peer
+  std::vector<Peer> peers_;
   TimePoint next_tick_ = TimePoint::max();
   TimePoint asking_since_{};
   bool new_group_ = false;

@@ -316,7 +316,10 @@ void Replica::Machine::pump(Proposals proposals, TimePoint now, ReplicaActions& 
       intake.on_new_view(out);
     }
     if (recovery.take_replaced()) progress = true;
-    if (rejoin.take_new_group()) execution.begin_at_zero(out);
+    if (rejoin.take_new_group()) {
+      execution.begin_at_zero(out);
+      agreement.on_membership(out);
+    }
     for (Slot* slot = log.find(context.progress.last_ordered + 1);
          recovery.has_base() && slot != nullptr && execution.take(*slot, out);
          slot = log.find(context.progress.last_ordered + 1)) {

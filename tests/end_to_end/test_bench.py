@@ -113,6 +113,8 @@ def test_pbft_in_its_small_size(tmp_path):
     memory = [figure for figure in figures
               if figure["name"] == "pbft: resident memory of a replica"]
     assert len(memory) == len(pbft.SIZES) * (len(pbft.DURABILITY) + 1)
+    assert [figure["value"] > 0 for figure in figures
+            if figure["name"] == "pbft: loopback round trip"] == [True]
     yardstick = [figure for figure in figures if figure["name"] == "pbft: etcd"]
     if etcd.missing_programs():
         assert [figure["value"] for figure in yardstick] == ["skipped"]

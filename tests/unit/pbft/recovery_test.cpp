@@ -322,9 +322,58 @@ TEST_CASE("If 2f others have never said anything, the group is new") {
   Subject backup(1, {}, without_memory());
   backup.feed(pledge(0, 7000, 0, true));
   backup.feed(pledge(2, 7000, 0, true));
+  SECTION("and begins when all have heard of each other") {
+    backup.feed(pledge(3, 7000, 0, true));
+    for (const NodeId peer : {0u, 2u, 3u}) {
+      CHECK(backup.replica.status().silent_until == Context::kAsking);
+      backup.feed(encode_rejoin(6, ring(peer)));
+    }
+    backup.tick(milliseconds(100));
+  }
+  SECTION("and does not wait for one that is down") {
+    for (const NodeId peer : {0u, 2u})
+      backup.feed(encode_rejoin(6, ring(peer)));
+    for (int i = 0; i < 19; ++i)
+      backup.tick(milliseconds(100));
+    CHECK(backup.replica.status().silent_until == Context::kAsking);
+    backup.tick(milliseconds(100));
+  }
   CHECK(backup.replica.status().silent_until == 0);
   backup.feed(pre_prepare(1, {request(1)}).frame);
   CHECK(backup.sent(MessageType::prepare) == kReplicas - 1);
+}
+
+TEST_CASE("What was proposed before it is known that the group is new, is voted on then") {
+  Subject backup(1, {}, without_memory());
+  const Proposal proposal = pre_prepare(1, {request(1)});
+  backup.feed(proposal.frame);
+  for (const NodeId peer : {2u, 3u})
+    backup.feed(prepare(peer, 1, proposal.batch));
+  CHECK(backup.sent(MessageType::prepare) == 0);
+  CHECK(backup.sent(MessageType::commit) == 0);
+  for (const NodeId peer : {0u, 2u})
+    backup.feed(pledge(peer, 7000, 0, true));
+  for (int i = 0; i < 20; ++i)
+    backup.tick(milliseconds(100));
+  CHECK(backup.sent(MessageType::prepare) == kReplicas - 1);
+  CHECK(backup.sent(MessageType::commit) == kReplicas - 1);
+}
+
+TEST_CASE("A pledge to a replica that began before this one had promised anything says so for ever") {
+  const auto pledged = [](Subject& subject, NodeId peer, std::uint64_t incarnation) {
+    subject.actions.clear();
+    subject.now += seconds(1);
+    subject.feed(encode_rejoin(incarnation, ring(peer)));
+    const Frame frame = sent_by(subject, MessageType::pledge);
+    REQUIRE(frame != nullptr);
+    return decode_pledge(*frame, kReplicas)->fresh;
+  };
+  Subject backup(1);
+  CHECK(pledged(backup, 2, 6));
+  backup.feed(pre_prepare(1, {request(1)}).frame);
+  CHECK(pledged(backup, 2, 6));
+  CHECK_FALSE(pledged(backup, 2, 7));  // it has begun once more
+  CHECK_FALSE(pledged(backup, 3, 6));
 }
 
 TEST_CASE("The others of a group that may be new are waited for, for a while") {
@@ -336,6 +385,9 @@ TEST_CASE("The others of a group that may be new are waited for, for a while") {
   new_group.feed(pledge(2, 7000, 0));  // it was fresh, and has been at work since
   CHECK(silent(new_group) == Context::kAsking);
   new_group.feed(pledge(3, 7000, 0, true));
+  for (const NodeId peer : {0u, 2u, 3u})
+    new_group.feed(encode_rejoin(6, ring(peer)));
+  new_group.tick(milliseconds(100));
   CHECK(silent(new_group) == 0);
 
   Subject old_group(1, {}, without_memory());
