@@ -143,8 +143,10 @@ void Checker::settle_promised(const Call& call, pbft::Sigma sigma) {
 void Checker::on_restored(NodeId replica, std::uint64_t sequence) {
   const pbft::Sigma last = (sequence << 16) | 0xffff;
   last_of_replica_[replica] = last;
+  // What was executed ahead may be no part of any state: another batch may stand in its place.
+  const pbft::Sigma ahead = ahead_[replica].empty() ? last : ahead_[replica].front().sigma - 1;
   std::erase_if(executed_by_replica_[replica],
-                [&](const auto& executed) { return executed.second > last; });
+                [&](const auto& executed) { return executed.second > std::min(last, ahead); });
   end_ahead(replica);
   // The replica may find the state lost again, and go on from where it was.
   settled_by_replica_[replica] = std::max(settled_by_replica_[replica], last);
