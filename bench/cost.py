@@ -52,3 +52,8 @@ def proportional_memory_bytes(pid):
         if line.startswith("Pss:"):
             return int(line.split()[1]) * 1024
     raise OSError(f"no Pss of process {pid}")
+
+
+def process_memory_bytes(root):
+    """Pss of a whole tree."""
+    return sum(map(proportional_memory_bytes, process_tree(root)))

@@ -110,10 +110,15 @@ def throughput_figures(rates, costs, parameters):
 
 
 def allow_open_files(count):
-    """Raises our own limit, which our children inherit; yields how many there may be."""
+    """Raises our own limit, which our children inherit; yields how many there may be. Only root may
+    go beyond the hard limit."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = max(soft, min(count, hard))
-    resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+    try:
+        wanted = max(soft, count)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, max(hard, wanted)))
+    except (ValueError, OSError):
+        wanted = hard
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
     return wanted
 
 

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from bench import etcd, pbft
+from bench import etcd, lb, pbft, peers
 from bench.fast_read import call_figures
 from bench.figures import Options
 from bench.pbft_load import read_report
@@ -26,6 +26,7 @@ Running 2s test @ http://127.0.0.1:1/1
   Non-2xx or 3xx responses: 4
 Requests/sec:  47094.32
 Transfer/sec:     10.15MB
+Percentiles: 2001 8002 20003
 """
 
 STRACE_OUTPUT = """\
@@ -41,6 +42,7 @@ STRACE_OUTPUT = """\
 def test_reading_wrk():
     result = parse_wrk(WRK_OUTPUT)
     assert (result.requests, result.requests_per_second, result.errors) == (94231, 47094.32, 10)
+    assert (result.p50_us, result.p99_us, result.p999_us) == (2001, 8002, 20003)
 
 
 def test_reading_strace():
@@ -85,6 +87,35 @@ def test_without_etcd_there_is_a_line_that_says_so(monkeypatch):
     monkeypatch.setattr(shutil, "which", lambda name: None if name == "etcd" else f"/bin/{name}")
     (figure,) = etcd.run(Options(quick=True), 40, [0])
     assert (figure.value, figure.parameters) == ("skipped", {"reason": "etcd not installed"})
+
+
+def test_cost_and_slowness_are_held_against_the_better_peer():
+    costs = {"sketcher": (20.0, 300.0), "nginx": (25.0, 200.0), "haproxy": (16.0, 400.0)}
+    runs = {name: [{"rate": 1.0, "cpu_us": cpu, "p50_us": 1.0, "p99_us": p99, "p999_us": 1.0}]
+            for name, (cpu, p99) in costs.items()}
+    ratios = {figure.name: (figure.value, figure.parameters["over"])
+              for figure in lb.request_figures(runs, {}) if figure.name.endswith("ratio")}
+    assert ratios == {"cpu time ratio": (1.25, "haproxy"), "p99 ratio": (1.5, "nginx")}
+
+
+@pytest.mark.time_limit(180)
+@pytest.mark.skipif(shutil.which("wrk") is None, reason="wrk is not installed")
+def test_lb_in_its_small_size(tmp_path):
+    report = tmp_path / "figures.json"
+    result = subprocess.run([sys.executable, "-m", "bench", "lb", "--quick", "--json", report],
+                            cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                            timeout=150 * patience(), check=False)
+    assert result.returncode == 0, result.stdout + result.stderr
+    figures = json.loads(report.read_text())["figures"]
+    if peers.missing_programs():
+        assert [figure["value"] for figure in figures] == ["skipped"]
+        return
+    proxies = {"sketcher", *lb.PEERS}
+    found = {(figure["parameters"]["proxy"], figure["parameters"]["bytes"]) for figure in figures
+             if figure["name"] == "lb: cpu time" and figure["value"] > 0}
+    assert found == {(proxy, len(body)) for proxy in proxies for body in lb.CONTENT.values()}
+    idle = [figure for figure in figures if figure["name"] == "lb: idle connection"]
+    assert {figure["parameters"]["proxy"] for figure in idle} == proxies
 
 
 @pytest.mark.time_limit(240)

@@ -1,0 +1,139 @@
+"""The sketcher as a load balancer: one worker, beside one worker of nginx and one thread of HAProxy
+in front of the same four Apaches. What a request costs each of them in processor time, how long it
+takes, and what a kept-alive connection holds.
+
+They are measured in turn, in rounds, so that whatever else the machine does strikes all alike. The
+origins and the load share its cores: throughput is as much theirs as the proxy's."""
+
+import statistics
+
+from bench.cost import cpu_seconds, process_memory_bytes
+from bench.fast_read import allow_open_files
+from bench.figures import Figure
+from bench.peers import haproxy, missing_programs, nginx
+from bench.wrk import run_wrk
+from harness import Deployment, HarnessError
+from harness.http_client import RawConnection
+from harness.ports import PortReservation
+
+CONTENT = {"/1k": b"x" * 1024, "/64k": b"x" * (64 << 10), "/1m": b"x" * (1 << 20)}
+CONNECTIONS = 100
+PEERS = ("nginx", "haproxy")
+IDLE_CONNECTIONS = 10000
+# Enough threads from the beginning that Apache closes no connection to get one free: neither peer
+# answers for that without an error.
+APACHE = """
+StartServers 2
+ThreadsPerChild 64
+MinSpareThreads 128
+MaxSpareThreads 256
+MaxRequestWorkers 256
+"""
+
+
+def run(options):
+    if missing := missing_programs():
+        return [Figure("all", "skipped", "", {"reason": f"{' and '.join(missing)} not installed"})]
+    # Before the proxies start, which inherit it. HAProxy reckons with two files a client.
+    connections_max = (allow_open_files(2 * IDLE_CONNECTIONS + 5000) - 200) // 2
+    with Deployment(content=CONTENT, apache_additions=dict.fromkeys(range(4), APACHE),
+                    sketcher_changes={"sketcher": {"workers": 1},
+                                      "timeouts": {"idle": "10m"},
+                                      "limits": {"connections_max": 20000}}) as deployment:
+        origins = [origin.port for origin in deployment.origins]
+        ports = PortReservation(len(PEERS))
+        proxies = [Proxy("sketcher", deployment.sketcher.child, deployment.sketcher.port)]
+        peers = [make(deployment.folder, port, origins, connections_max)
+                 for make, port in zip((nginx, haproxy), ports.ports)]
+        try:
+            for peer in peers:
+                peer.start()
+                proxies.append(Proxy(peer.name, peer.child, peer.port))
+            # First of all: what a proxy has held for a load once, it would not have to get now.
+            figures = idle_connections(options, proxies, connections_max)
+            for path in CONTENT:
+                figures += requests(options, proxies, path)
+            return figures
+        finally:
+            for peer in peers:
+                peer.stop()
+            ports.close()
+
+
+class Proxy:
+    """One of those that are compared."""
+
+    def __init__(self, name, child, port):
+        self.name = name
+        self.port = port
+        self._child = child
+
+    def cpu_seconds(self):
+        return cpu_seconds([self._child.pid])
+
+    def memory_bytes(self):
+        return process_memory_bytes(self._child.pid)
+
+    def load(self, path, seconds):
+        before = self.cpu_seconds()
+        result = run_wrk(f"http://127.0.0.1:{self.port}{path}", seconds, CONNECTIONS)
+        used = self.cpu_seconds() - before
+        if result.errors or not result.requests:
+            raise HarnessError(f"{self.name}: {result.errors} of {result.requests} requests failed")
+        return {"rate": result.requests_per_second, "cpu_us": used / result.requests * 1e6,
+                "p50_us": result.p50_us, "p99_us": result.p99_us, "p999_us": result.p999_us}
+
+
+def requests(options, proxies, path):
+    seconds, rounds, warm_up = (1, 1, 1) if options.quick else (6, 5, 2)
+    runs = {proxy.name: [] for proxy in proxies}
+    for proxy in proxies:
+        run_wrk(f"http://127.0.0.1:{proxy.port}{path}", warm_up, CONNECTIONS)
+    for _ in range(rounds):
+        for proxy in proxies:
+            runs[proxy.name].append(proxy.load(path, seconds))
+    common = {"bytes": len(CONTENT[path]), "connections": CONNECTIONS, "seconds": seconds,
+              "rounds": rounds}
+    return request_figures(runs, common)
+
+
+def request_figures(runs, common):
+    """A figure for each proxy, and the sketcher's cost and slowness over the better peer's."""
+    median = {name: {key: round(statistics.median(each[key] for each in results), 1)
+                     for key in results[0]} for name, results in runs.items()}
+    figures = [Figure("cpu time", values.pop("cpu_us"), "us/request",
+                      {"proxy": name, **values, **common,
+                       "runs": [each["cpu_us"] for each in runs[name]]})
+               for name, values in ((name, dict(values)) for name, values in median.items())]
+    for key, title in (("cpu_us", "cpu time ratio"), ("p99_us", "p99 ratio")):
+        best = min(PEERS, key=lambda peer: median[peer][key])  # pylint: disable=cell-var-from-loop
+        figures.append(Figure(title, median["sketcher"][key] / median[best][key], "times",
+                              {"over": best, **common}))
+    return figures
+
+
+def idle_connections(options, proxies, connections_max):
+    """Memory that a kept-alive connection holds in each between its requests."""
+    count = min(500 if options.quick else IDLE_CONNECTIONS, connections_max - 200)
+    figures = []
+    for proxy in proxies:
+        connections = []
+        try:
+            for _ in range(50):  # code and buffers that every proxy has come in first
+                connections.append(used_connection(proxy))
+            before = proxy.memory_bytes()
+            for _ in range(count):
+                connections.append(used_connection(proxy))
+            after = proxy.memory_bytes()
+        finally:
+            for connection in connections:
+                connection.close()
+        figures.append(Figure("idle connection", (after - before) / count / 1024, "KiB",
+                              {"proxy": proxy.name, "connections": count, "bound": 12}))
+    return figures
+
+
+def used_connection(proxy):
+    connection = RawConnection(proxy.port)
+    connection.get("/1k")
+    return connection

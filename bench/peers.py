@@ -1,0 +1,106 @@
+"""The load balancers that an operator would run in place of the sketcher, as the Debian packages
+bring them: nginx with one worker, HAProxy with one thread. Both keep connections to the origins
+alive, take them in turn, and write no log."""
+
+import shutil
+from pathlib import Path
+
+from harness.ports import accepts_connections
+from harness.processes import Child
+
+NGINX = """\
+daemon off;
+worker_processes 1;
+pid {folder}/nginx.pid;
+error_log {folder}/nginx-error.log;
+events {{ worker_connections {files}; }}
+http {{
+  access_log off;
+  client_body_temp_path {folder}/nginx-body;
+  proxy_temp_path {folder}/nginx-proxy;
+  fastcgi_temp_path {folder}/nginx-fastcgi;
+  uwsgi_temp_path {folder}/nginx-uwsgi;
+  scgi_temp_path {folder}/nginx-scgi;
+  upstream origins {{
+    {servers}
+    keepalive 128;
+    keepalive_requests 1000000000;
+  }}
+  server {{
+    listen 127.0.0.1:{port};
+    keepalive_requests 1000000000;
+    keepalive_timeout 600s;
+    location / {{
+      proxy_pass http://origins;
+      proxy_http_version 1.1;
+      proxy_set_header Connection "";
+    }}
+  }}
+}}
+"""
+
+HAPROXY = """\
+global
+  nbthread 1
+  maxconn {connections_max}
+defaults
+  mode http
+  timeout connect 5s
+  timeout client 600s
+  timeout server 60s
+frontend clients
+  bind 127.0.0.1:{port}
+  default_backend origins
+backend origins
+  balance roundrobin
+  http-reuse always
+  {servers}
+"""
+
+
+class Peer:
+    """One of them, in front of these origins."""
+
+    def __init__(self, name, command, configuration, folder, port):
+        self.name = name
+        self.port = port
+        self._command = command
+        self._configuration = Path(folder) / f"{name}.conf"
+        self._configuration.write_text(configuration)
+        self._log = Path(folder) / f"{name}.log"
+        self.child = None
+
+    @property
+    def url(self):
+        return f"http://127.0.0.1:{self.port}"
+
+    def start(self):
+        self.child = Child(self.name, [*self._command, self._configuration], self._log)
+        self.child.wait_ready(lambda: accepts_connections(self.port))
+
+    def stop(self):
+        if self.child:
+            self.child.stop()
+            self.child = None
+
+
+def missing_programs():
+    return [name for name in ("nginx", "haproxy") if _path(name) is None]
+
+
+def _path(name):
+    return shutil.which(name, path="/usr/sbin:/usr/bin:/sbin:/bin")
+
+
+def nginx(folder, port, origin_ports, connections_max):
+    servers = "\n    ".join(f"server 127.0.0.1:{origin};" for origin in origin_ports)
+    return Peer("nginx", [_path("nginx"), "-e", f"{folder}/nginx-error.log", "-c"],
+                NGINX.format(folder=folder, port=port, servers=servers, files=2 * connections_max),
+                folder, port)
+
+
+def haproxy(folder, port, origin_ports, connections_max):
+    servers = "\n  ".join(f"server origin-{number} 127.0.0.1:{origin}"
+                          for number, origin in enumerate(origin_ports))
+    return Peer("haproxy", [_path("haproxy"), "-db", "-f"],
+                HAPROXY.format(port=port, servers=servers, connections_max=connections_max), folder, port)
