@@ -297,6 +297,7 @@ void Journal::executed_to_checkpoint(ReplicaActions& out) {
 }
 
 void Journal::prepared(std::uint64_t sequence, const PreparedRecord& record, ReplicaActions& out) {
+  has_promised_ = true;
   if (!is_kept_) return;
   written_[sequence].prepared = record.batch;
   Bytes value;

@@ -23,7 +23,6 @@ void Rejoin::begin(ReplicaActions& out) {
   context_.membership.silent_until = Context::kAsking;
   context_.membership.state_lost = true;
   context_.journal.membership(context_.membership, out);
-  asking_since_ = context_.now;
   ask(out);
 }
 
@@ -34,6 +33,7 @@ void Rejoin::ask(ReplicaActions& out) {
 
 void Rejoin::on_tick(ReplicaActions& out) {
   if (!is_asking() || context_.now < next_tick_) return;
+  raise_incarnation(out);
   ask(out);
   decide(out);
 }
@@ -69,15 +69,18 @@ bool Rejoin::on_rejoin(ByteView frame, ReplicaActions& out) {
   }
   if (!context_.journal.has_promised()) peer.fresh_for = known.incarnation;
   // Whoever asks too remembers nothing that would bind it, unless it is new.
-  if (!is_asking() || !context_.journal.has_promised()) answer(message->replica, out);
+  if (!is_asking() || !context_.journal.has_promised()) {
+    answer(message->replica, message->incarnation, out);
+  }
   return true;
 }
 
-void Rejoin::answer(NodeId peer, ReplicaActions& out) const {
+void Rejoin::answer(NodeId peer, std::uint64_t asked_as, ReplicaActions& out) const {
   PledgeMessage pledge;
   pledge.to = peer;
   pledge.incarnation = context_.rebirths[peer].incarnation;
-  pledge.fresh = peers_[peer].fresh_for == pledge.incarnation;
+  // A life that begins with its clock set back was not heard of when this replica was fresh.
+  pledge.fresh = peers_[peer].fresh_for == asked_as && pledge.incarnation == asked_as;
   pledge.view = context_.view;
   // And no less than before a restart, or a step back.
   pledge.checkpoint =
@@ -96,11 +99,9 @@ bool Rejoin::on_pledge(ByteView frame, ReplicaActions& out) {
   if (!context_.is_authentic(message->replica, message->content, message->authenticator))
     return false;
   if (!is_asking() || message->to != context_.self) return true;  // answered before
-  // If it was fresh after this replica's loss, what it has said since does not change that.
-  auto& known = peers_[message->replica].pledge;
-  const bool fresh = message->fresh || (known && known->fresh);
-  known = Pledge{message->incarnation, fresh, message->view, message->checkpoint};
-  if (!raise_incarnation(out)) decide(out);
+  peers_[message->replica].pledge =
+      Pledge{message->incarnation, message->fresh, message->view, message->checkpoint};
+  decide(out);
   return true;
 }
 
@@ -115,46 +116,49 @@ std::uint64_t Rejoin::vouched(std::uint64_t Pledge::*field) const {
   return values.size() >= faults ? values[faults - 1] : 0;
 }
 
-// The clock that it was made from may have been set back. Then all have to be asked anew.
-bool Rejoin::raise_incarnation(ReplicaActions& out) {
+// The clock that it was made from may have been set back. Then all have to be asked anew. But those
+// of a new group are not to be talked into it by one of them.
+void Rejoin::raise_incarnation(ReplicaActions& out) {
   const std::uint64_t known = vouched(&Pledge::incarnation);
   std::uint64_t& incarnation = context_.membership.incarnation;
-  if (known <= incarnation || known == UINT64_MAX) return false;
+  const bool soon = raised_at_ && context_.now - *raised_at_ < kRebornEvery;
+  if (known <= incarnation || known == UINT64_MAX || soon || heard().fresh >= needed()) return;
+  raised_at_ = context_.now;
   incarnation = known + 1;
   context_.journal.membership(context_.membership, out);
-  ask(out);
-  return true;
 }
 
-void Rejoin::decide(ReplicaActions& out) {
-  std::uint32_t pledged = 0;
-  std::uint32_t fresh = 0;
-  std::uint32_t told = 0;
-  std::uint64_t checkpoint = 0;
+Rejoin::Heard Rejoin::heard() const {
+  Heard heard;
   // Nobody can have a checkpoint beyond what a certificate proves, but for a window.
   const std::uint64_t proven = checkpoints_.stable_sequence() + context_.settings.window;
   for (NodeId id = 0; id < peers_.size(); ++id) {
     const auto& [pledge, fresh_for, reborn_at] = peers_[id];
-    if (fresh_for == context_.rebirths[id].incarnation) ++told;
+    if (fresh_for == context_.rebirths[id].incarnation) ++heard.told;
     if (!pledge || pledge->incarnation != context_.membership.incarnation ||
         pledge->checkpoint > proven) {
       continue;
     }
-    ++pledged;
-    if (pledge->fresh) ++fresh;
-    checkpoint = std::max(checkpoint, pledge->checkpoint);
+    ++heard.pledged;
+    if (pledge->fresh) ++heard.fresh;
+    heard.checkpoint = std::max(heard.checkpoint, pledge->checkpoint);
   }
-  const std::uint32_t needed = 2 * (context_.quorum.weak - 1);
+  return heard;
+}
+
+void Rejoin::decide(ReplicaActions& out) {
+  const Heard heard = this->heard();
   const std::uint32_t others = context_.quorum.replicas - 1;
-  const bool may_wait = context_.now - asking_since_ < kNewGroupWithin;
-  if (fresh >= needed) {
-    if (may_wait && (pledged < others || told < others)) return;
+  if (heard.pledged < needed()) return;
+  // From when they have come together: so all begin at about the same time.
+  if (!enough_since_) enough_since_ = context_.now;
+  const bool may_wait = context_.now - *enough_since_ < kNewGroupWithin;
+  if (heard.fresh >= needed()) {
+    if (may_wait && (heard.pledged < others || heard.told < others)) return;
     begin_new_group(out);
-  } else if (pledged >= needed) {
-    if (may_wait && fresh + (others - pledged) >= needed) return;
-    fall_silent(checkpoint, out);
   } else {
-    return;
+    if (may_wait && heard.fresh + (others - heard.pledged) >= needed()) return;
+    fall_silent(heard.checkpoint, out);
   }
   next_tick_ = TimePoint::max();
   context_.journal.membership(context_.membership, out);
@@ -169,8 +173,10 @@ void Rejoin::begin_new_group(ReplicaActions& out) {
 
 void Rejoin::fall_silent(std::uint64_t checkpoint, ReplicaActions& out) {
   const std::uint64_t view = vouched(&Pledge::view);
-  context_.membership.silent_until =
-      std::min(checkpoint + context_.settings.window, kSequenceMax);
+  context_.membership.silent_until = std::min(checkpoint + context_.settings.window, kSequenceMax);
+  // Nor has it been fresh, as it turns out.
+  for (Peer& peer : peers_)
+    peer.fresh_for.reset();
   context_.reads_from = context_.membership.silent_until;
   // What it asked for in its earlier life does not count with itself either.
   context_.rebirths[context_.self] = {context_.membership.incarnation, view};

@@ -76,11 +76,23 @@ class Rejoin {
   void ask(ReplicaActions& out);
   // The f-th greatest of what the pledges say.
   [[nodiscard]] std::uint64_t vouched(std::uint64_t Pledge::*field) const;
-  bool raise_incarnation(ReplicaActions& out);
+  // Of the other replicas: how many have pledged, how many of these are fresh, how many have been
+  // told that this one is, and the newest checkpoint among the pledges.
+  struct Heard {
+    std::uint32_t pledged = 0;
+    std::uint32_t fresh = 0;
+    std::uint32_t told = 0;
+    std::uint64_t checkpoint = 0;
+  };
+  [[nodiscard]] Heard heard() const;
+  // Of pledges: 2f.
+  [[nodiscard]] std::uint32_t needed() const { return 2 * (context_.quorum.weak - 1); }
+  void raise_incarnation(ReplicaActions& out);
   void decide(ReplicaActions& out);
   void begin_new_group(ReplicaActions& out);
   void fall_silent(std::uint64_t checkpoint, ReplicaActions& out);
-  void answer(NodeId peer, ReplicaActions& out) const;
+  // It has asked under this incarnation.
+  void answer(NodeId peer, std::uint64_t asked_as, ReplicaActions& out) const;
 
   Context& context_;
   const Checkpoints& checkpoints_;
@@ -88,7 +100,8 @@ class Rejoin {
   Retransmission& retransmission_;
   std::vector<Peer> peers_;
   TimePoint next_tick_ = TimePoint::max();
-  TimePoint asking_since_{};
+  std::optional<TimePoint> enough_since_;  // have pledged
+  std::optional<TimePoint> raised_at_;     // its own incarnation
   bool new_group_ = false;
 };
 

@@ -316,10 +316,6 @@ void Replica::Machine::pump(Proposals proposals, TimePoint now, ReplicaActions& 
       intake.on_new_view(out);
     }
     if (recovery.take_replaced()) progress = true;
-    if (rejoin.take_new_group()) {
-      execution.begin_at_zero(out);
-      agreement.on_membership(out);
-    }
     for (Slot* slot = log.find(context.progress.last_ordered + 1);
          recovery.has_base() && slot != nullptr && execution.take(*slot, out);
          slot = log.find(context.progress.last_ordered + 1)) {
@@ -330,6 +326,10 @@ void Replica::Machine::pump(Proposals proposals, TimePoint now, ReplicaActions& 
     context.journal.stable(checkpoints, out);
     if (checkpoints.diverged()) context.state = ReplicaState::diverged;
     rejoin.advance(out);
+    if (rejoin.take_new_group()) {
+      execution.begin_at_zero(out);
+      agreement.on_membership(out);
+    }
     recovery.advance(retransmission.is_beyond_help(), out);
     release();
     if (proposals == Proposals::now) propose(out);

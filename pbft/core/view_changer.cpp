@@ -364,8 +364,9 @@ void ViewChanger::give_up(ViewChangeCause cause, ReplicaActions& out) {
 }
 
 void ViewChanger::end_silence(ReplicaActions& out) {
-  if (context_.state != ReplicaState::changing_view) return;
-  say_so(out);
+  // What it has waited for meanwhile is nothing to blame the primary for.
+  patience_.restart(context_.now, context_.progress.last_ordered);
+  if (context_.state == ReplicaState::changing_view) say_so(out);
   join_others(context_.now, out);
   begin_as_primary(context_.now, out);
 }

@@ -38,8 +38,8 @@ std::string_view to_string(IngredientKind kind) {
       "calls",         "large results", "large operations", "impatience",    "loss",
       "repetition",    "corruption",    "lateness",         "lost votes",    "partition",
       "crash",         "restart",       "power loss",       "lost disk",     "lost service",
-      "wrong service", "read failures", "slow service",     "refusing disk", "clock",
-      "misconduct",    "bad client"};
+      "wrong service", "read failures", "slow service",     "unmarked disks", "refusing disk",
+      "clock",         "misconduct",    "bad client"};
   return name_of(kNames, kind);
 }
 
@@ -115,6 +115,12 @@ std::string describe(const Ingredient& ingredient) {
       out << "the services of replicas " << bits(ingredient.nodes) << " take "
           << std::chrono::duration_cast<milliseconds>(ingredient.offset).count() << " ms for "
           << ingredient.percent << "% of the operations";
+      break;
+    case IngredientKind::unmarked_disks:
+      out << "the disks are not marked as new";
+      if (ingredient.nodes == 0) break;
+      out << ", and replicas " << bits(ingredient.nodes) << " start late by "
+          << std::chrono::duration_cast<milliseconds>(ingredient.offset).count() << " ms";
       break;
     case IngredientKind::refusing_disk:
       out << "the disks of replicas " << bits(ingredient.nodes) << " take no state";

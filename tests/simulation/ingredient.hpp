@@ -30,6 +30,7 @@ enum class IngredientKind : std::uint8_t {
   wrong_service,  // its state is gone, and nobody is told
   read_failures,  // replicas whose service fails reads at times
   slow_service,   // a share of the operations takes it very long; what comes behind them waits
+  unmarked_disks,  // nothing says that they are new: the group finds out, while some start late
   refusing_disk,  // cannot put a state on its disk, so that a restart begins far behind
   clock,          // a node's clock is off and runs fast or slow
   misconduct,     // a replica does not behave as it should, see behaviours/

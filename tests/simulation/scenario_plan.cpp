@@ -62,6 +62,7 @@ class Planner {
   void plan_bad_clients();
   void plan_slow_services();
   void plan_refusing_disks();
+  void plan_unmarked_disks();
   void plan_canary();
 
   Random random_;
@@ -388,6 +389,21 @@ void Planner::plan_refusing_disks() {
   }
 }
 
+// Who is cut off from the others while they come together, or begins once more, is taken for one that
+// has lost its memory.
+void Planner::plan_unmarked_disks() {
+  const bool is_apart = std::any_of(
+      scenario_.ingredients.begin(), scenario_.ingredients.end(), [](const Ingredient& other) {
+        return other.kind == IngredientKind::partition || other.kind == IngredientKind::crash ||
+               other.kind == IngredientKind::restart || other.kind == IngredientKind::power_loss ||
+               other.kind == IngredientKind::lost_disk;
+      });
+  if (is_apart || !machines_.chance(60)) return;
+  Ingredient& disks = add(IngredientKind::unmarked_disks);
+  disks.nodes = machines_.next() & ((std::uint64_t{1} << scenario_.replicas()) - 1);
+  disks.offset = milliseconds(machines_.below(1500));
+}
+
 // A scene in which the defect can show: four replicas, load, and what it needs.
 void Planner::plan_canary() {
   std::erase_if(scenario_.ingredients, [](const Ingredient& ingredient) {
@@ -508,6 +524,7 @@ Scenario Planner::plan() {
   plan_bad_clients();
   plan_slow_services();
   plan_refusing_disks();
+  plan_unmarked_disks();
   if (scenario_.canary != Canary::none) plan_canary();
   scenario_.number_ingredients();
   return std::move(scenario_);

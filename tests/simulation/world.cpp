@@ -124,10 +124,11 @@ void World::strike(const Ingredient& ingredient) {
       return;
     case IngredientKind::wrong_service:
       unnoticed_at_[ingredient.node] = replicas_[ingredient.node]->status().last_executed;
-      [[fallthrough]];
+      return replicas_[ingredient.node]->lose_service(false);
     case IngredientKind::lost_service:
-      return replicas_[ingredient.node]->lose_service(ingredient.kind ==
-                                                      IngredientKind::lost_service);
+      if (is_too_much(ingredient)) return;
+      struck_.insert(ingredient.number);
+      return replicas_[ingredient.node]->lose_service(true);
     default:
       return replicas_[ingredient.node]->crash();
   }
@@ -135,7 +136,8 @@ void World::strike(const Ingredient& ingredient) {
 
 void World::mend(const Ingredient& ingredient) {
   if (ingredient.kind == IngredientKind::lost_service) {
-    return replicas_[ingredient.node]->service_is_back();
+    if (struck_.contains(ingredient.number)) replicas_[ingredient.node]->service_is_back();
+    return;
   }
   for (NodeId node = 0; node < replicas_.size(); ++node) {
     const bool down = node == ingredient.node || contains(ingredient.nodes, node);
@@ -156,6 +158,19 @@ bool World::one_more_may_be_faulty() const {
     }
   }
   return static_cast<std::uint32_t>(std::popcount(faulty)) < scenario_.faults;
+}
+
+// With f faulty ones beside it, a checkpoint may be stable that only f correct replicas have the
+// state of, which proves it to nobody. Then laggards need the batches, and what begins anew from its
+// disk has none of before.
+bool World::is_too_much(const Ingredient& lost_service) const {
+  const auto& all = scenario_.ingredients;
+  return !one_more_may_be_faulty() &&
+         std::any_of(all.begin(), all.end(), [&](const Ingredient& other) {
+           return (other.kind == IngredientKind::power_loss ||
+                   other.kind == IngredientKind::restart) &&
+                  other.until > lost_service.from;
+         });
 }
 
 // What a frame says of its sender has to be proved by its MAC.
@@ -183,11 +198,29 @@ bool World::step() {
   return checker_.ok() && scheduler_.step();
 }
 
+void World::start_replicas() {
+  const auto unmarked = std::find_if(
+      scenario_.ingredients.begin(), scenario_.ingredients.end(),
+      [](const Ingredient& other) { return other.kind == IngredientKind::unmarked_disks; });
+  for (NodeId node = 0; node < replicas_.size(); ++node) {
+    ReplicaHost& replica = *replicas_[node];
+    if (unmarked == scenario_.ingredients.end()) {
+      replica.start();
+      continue;
+    }
+    replica.lose_disk();
+    if (contains(unmarked->nodes, node)) {
+      scheduler_.at(TimePoint{} + unmarked->offset, [&replica] { replica.start(); });
+    } else {
+      replica.start();
+    }
+  }
+}
+
 RunResult World::run() {
   for (const auto& [node, host] : key_hosts_)
     host->start();
-  for (const auto& replica : replicas_)
-    replica->start();
+  start_replicas();
   for (const auto& client : clients_)
     client->start();
   for (const auto& client : bad_clients_)

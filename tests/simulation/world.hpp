@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -36,11 +37,13 @@ class World {
   void add_nodes();
   void add_key_hosts();
   void on_key_message(NodeId to, const pbft::Frame& frame);
+  void start_replicas();
   void announce(const Ingredient& ingredient);
   void plan_accident(const Ingredient& ingredient);
   void strike(const Ingredient& ingredient);
   void mend(const Ingredient& ingredient);
   [[nodiscard]] bool one_more_may_be_faulty() const;
+  [[nodiscard]] bool is_too_much(const Ingredient& lost_service) const;
   void deliver(NodeId to, const pbft::Frame& frame);
   [[nodiscard]] Keys keys() const;
   [[nodiscard]] bool finished() const;
@@ -62,6 +65,7 @@ class World {
   std::vector<std::unique_ptr<ClientHost>> clients_;
   std::vector<std::unique_ptr<BadClient>> bad_clients_;
   std::map<NodeId, std::uint64_t> unnoticed_at_;  // what it had executed when its state went wrong
+  std::set<std::uint32_t> struck_;  // numbers of services that were lost
   std::uint64_t steps_ = 0;
 };
 
