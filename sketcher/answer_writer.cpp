@@ -2,7 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 
+#include <fmt/format.h>
+
+#include "http/selection.hpp"
 #include "http/writer.hpp"
 
 namespace prophecy::sketcher {
@@ -39,40 +43,73 @@ Tag make_tag(const sketch::Sketch& sketch) {
   return tag;
 }
 
+using SelectionKind = http::Selection::Kind;
+
+std::string_view field_of(const sketch::AnswerForm& form, std::string_view wanted) {
+  sketch::AnswerFields fields(form);
+  std::string_view name;
+  std::string_view value;
+  while (fields.next(name, value)) {
+    if (name == wanted) return value;
+  }
+  return {};
+}
+
+void append_content_range(std::string& out, const http::Selection& part, std::uint64_t length) {
+  fmt::format_to(std::back_inserter(out), "content-range: bytes {}-{}/{}\r\n", part.first,
+                 part.first + part.size - 1, length);
+}
+
 // The fields that a 304 repeats (RFC 9110, 15.4.5).
 bool stays_in_not_modified(std::string_view name) {
   static constexpr std::string_view kNames[] = {"cache-control", "content-location", "expires",
-                                                "vary", "set-cookie"};
+                                                "last-modified", "vary", "set-cookie"};
   return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
+}
+
+// An answer of our own. `field` is one more line of the head, or empty.
+void append_own(std::string& out, std::uint16_t status, std::string_view reason,
+                std::string_view field, const AnswerFraming& framing) {
+  const std::string body =
+      fmt::format("{} {}: {}\n", status, http::reason_phrase(status), reason);
+  http::append_status_line(out, status);
+  fmt::format_to(std::back_inserter(out),
+                 "content-type: text/plain\r\ncache-control: no-store\r\n"
+                 "prophecy-reason: {}\r\n{}",
+                 reason, field);
+  http::append_content_length(out, body.size());
+  append_tail(out, framing);
+  if (!framing.answers_head) out += body;
 }
 
 }  // namespace
 
-bool etag_matches(std::string_view list, std::string_view tag) {
-  while (!list.empty()) {
-    const std::size_t start = list.find_first_not_of(" \t,");
-    if (start == std::string_view::npos) return false;
-    list.remove_prefix(start);
-    if (list.front() == '*') return true;
-    if (list.starts_with("W/")) list.remove_prefix(2);
-    if (list.starts_with(tag)) return true;
-    // A tag may hold a comma: skip to behind its closing quote.
-    const std::size_t close = list.starts_with('"') ? list.find('"', 1) : list.find(',');
-    if (close == std::string_view::npos) return false;
-    list.remove_prefix(close + 1);
-  }
-  return false;
-}
-
 void append_answer(std::string& out, const sketch::AnswerForm& form,
                    const std::optional<sketch::Sketch>& sketch, const AnswerFraming& framing) {
+  const bool selectable = form.status == 200 && framing.conditions != nullptr;
   // An answer to HEAD was sketched without its body: its digest is not the representation's.
-  const bool tagged = sketch.has_value() && form.status == 200 && !framing.answers_head;
+  const bool tagged = sketch.has_value() && selectable && !framing.answers_head;
   const Tag tag = tagged ? make_tag(*sketch) : Tag{};
-  const std::string_view tag_text{tag.data(), tag.size()};
-  const bool not_modified =
-      tagged && !framing.if_none_match.empty() && etag_matches(framing.if_none_match, tag_text);
-  const std::uint16_t status = not_modified ? 304 : form.status;
+  const std::string_view tag_text{tag.data(), tagged ? tag.size() : 0};
+  http::Selection selection;
+  if (selectable) {
+    selection = http::select(*framing.conditions, framing.answers_head,
+                             {.etag = tag_text,
+                              .last_modified = field_of(form, "last-modified"),
+                              .length = form.body.size()});
+  }
+  if (selection.kind == SelectionKind::failed) {
+    return append_error(out, 412, "precondition-failed", framing);
+  }
+  if (selection.kind == SelectionKind::unsatisfiable) {
+    const std::string length = fmt::format("content-range: bytes */{}\r\n", form.body.size());
+    return append_own(out, 416, "range-not-satisfiable", length, framing);
+  }
+  const bool not_modified = selection.kind == SelectionKind::not_modified;
+  const bool is_part = selection.kind == SelectionKind::part;
+  const std::uint16_t status = not_modified ? 304 : is_part ? 206 : form.status;
+  const std::string_view body =
+      is_part ? form.body.substr(selection.first, selection.size) : form.body;
 
   http::append_status_line(out, status);
   sketch::AnswerFields fields(form);
@@ -82,28 +119,19 @@ void append_answer(std::string& out, const sketch::AnswerForm& form,
     if (not_modified && !stays_in_not_modified(name)) continue;
     http::append_field(out, name, value);
   }
-  if (tagged) {
-    http::append_field(out, "etag", tag_text);
-  }
+  if (tagged) http::append_field(out, "etag", tag_text);
+  if (selectable && !not_modified) http::append_field(out, "accept-ranges", "bytes");
+  if (is_part) append_content_range(out, selection, form.body.size());
   // The length of the body that HEAD did not bring is one of its covered fields.
-  if (!framing.answers_head && !has_no_content(status))
-    http::append_content_length(out, form.body.size());
+  const bool has_body = !framing.answers_head && !has_no_content(status);
+  if (has_body) http::append_content_length(out, body.size());
   append_tail(out, framing);
-  if (!framing.answers_head && !has_no_content(status)) out += form.body;
+  if (has_body) out += body;
 }
 
 void append_error(std::string& out, std::uint16_t status, std::string_view reason,
                   const AnswerFraming& framing) {
-  std::string body = std::to_string(status) + " " + std::string(http::reason_phrase(status)) +
-                     ": " + std::string(reason) + "\n";
-  http::append_status_line(out, status);
-  out += "content-type: text/plain\r\ncache-control: no-store\r\nprophecy-reason: ";
-  out += reason;
-  out += "\r\n";
-  if (status == 503) out += "retry-after: 1\r\n";
-  http::append_content_length(out, body.size());
-  append_tail(out, framing);
-  if (!framing.answers_head) out += body;
+  append_own(out, status, reason, status == 503 ? "retry-after: 1\r\n" : "", framing);
 }
 
 }  // namespace prophecy::sketcher

@@ -18,21 +18,17 @@ struct AnswerFraming {
   bool answers_head = false;
   bool keep_alive = true;
   std::uint8_t version_minor = 1;  // the request's
-  std::string_view if_none_match;  // empty: none
-  std::string_view date;           // IMF-fixdate
+  const http::FieldList* conditions = nullptr;  // the request's fields; null: it is no read
+  std::string_view date;                        // IMF-fixdate
 };
 
-// Appends the answer. With a sketch, a 200 carries it as its strong ETag, and becomes a 304 where
-// if_none_match names it.
+// Appends the answer. With a sketch, the 200 that answers a GET carries it as its strong ETag. What
+// the request makes a 200 depend on, and the part of it that it asks for, are seen to here.
 void append_answer(std::string& out, const sketch::AnswerForm& form,
                    const std::optional<sketch::Sketch>& sketch, const AnswerFraming& framing);
 
 // Appends an answer of our own, with `reason` in the field prophecy-reason and in the body.
 void append_error(std::string& out, std::uint16_t status, std::string_view reason,
                   const AnswerFraming& framing);
-
-// True when the list of entity tags in an If-None-Match field names `tag` or is "*"
-// (weak comparison, RFC 9110, 13.1.2).
-[[nodiscard]] bool etag_matches(std::string_view if_none_match, std::string_view tag);
 
 }  // namespace prophecy::sketcher

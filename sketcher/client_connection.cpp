@@ -139,7 +139,7 @@ AnswerFraming ClientConnection::framing() const {
   return {.answers_head = request_.method == "HEAD",
           .keep_alive = keep_alive_,
           .version_minor = request_.version_minor,
-          .if_none_match = request_.fields.find("if-none-match").value_or(""),
+          .conditions = http::is_read_method(request_.method) ? &request_.fields : nullptr,
           .date = date_.now()};
 }
 
