@@ -140,10 +140,9 @@ void Retransmission::learn(const StatusMessage& status) {
   if (status.silent_until <= stable ||
       status.silent_until > stable + 2 * context_.settings.window) {
     peer.silent_until = 0;
-  } else if (status.silent_until != peer.carried_until &&
+  } else if (status.silent_until != peer.silent_until &&
              (peer.carried_at == TimePoint::min() ||
               context_.now - peer.carried_at >= kCarryingPause)) {
-    peer.carried_until = status.silent_until;
     peer.carried_at = context_.now;
     peer.silent_until = status.silent_until;
   }

@@ -39,7 +39,6 @@ class Retransmission {
     std::uint64_t counter = 0;  // of its last Status
     TimePoint counted_at{};
     std::uint64_t silent_until = 0;
-    std::uint64_t carried_until = 0;  // the last such bound that this replica helped to reach
     TimePoint carried_at = TimePoint::min();
     std::uint64_t first_retained = 1;
     std::uint64_t last_ordered = 0;

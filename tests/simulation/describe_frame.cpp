@@ -37,7 +37,8 @@ std::string status_fields(const pbft::StatusMessage& m) {
   std::ostringstream out;
   out << (m.changing_view ? "asks for view " : "view ") << m.view << " ordered " << m.last_ordered
       << " settled " << m.settled << " stable " << m.last_stable << " retains from "
-      << m.first_retained << " has ";
+      << m.first_retained
+      << (m.silent_until > 0 ? " silent until " + std::to_string(m.silent_until) : "") << " has ";
   for (const std::uint8_t bits : m.slots)
     out << static_cast<int>(bits);
   return out.str();

@@ -570,6 +570,36 @@ TEST_CASE("A peer that waits for a checkpoint is carried there by batches withou
   CHECK(proposal->requests.empty());
 }
 
+TEST_CASE("A peer that says in between that it waits for nothing is helped again, after a while") {
+  ReplicaSettings settings = every_batch();
+  settings.batches_in_flight_max = settings.partial_batches_in_flight_max = 1;
+  Subject primary(0, settings);
+  std::uint64_t counter = 0;
+  const auto proposals = [&](std::uint64_t silent_until) {
+    StatusMessage status;
+    status.counter = ++counter;
+    status.first_retained = 1;
+    status.silent_until = silent_until;
+    primary.actions.clear();
+    primary.feed(encode_status(status, ring(3)));
+    return primary.sent(MessageType::pre_prepare) / (kReplicas - 1);
+  };
+  REQUIRE(proposals(4) == 1);
+  const auto first = decode_pre_prepare(*sent_by(primary, MessageType::pre_prepare), kReplicas);
+  Sha256 chain;  // of no requests
+  append_to_batch(chain, first->input);
+  const Digest batch = chain.finish();
+  CHECK(proposals(0) == 0);
+  for (const NodeId peer : {1u, 2u})
+    primary.feed(prepare(peer, 1, batch));
+  for (const NodeId peer : {1u, 2u})
+    primary.feed(commit(peer, 1, batch));
+  REQUIRE(primary.replica.status().last_executed == 1);
+  CHECK(proposals(4) == 0);
+  primary.now += seconds(2);
+  CHECK(proposals(4) == 1);
+}
+
 TEST_CASE("Outside the order a replica answers nothing older than what it has executed before") {
   Subject before(1, every_batch());
   execute_one(before);
