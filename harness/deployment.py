@@ -23,6 +23,7 @@ class Deployment:
     agent_changes     over every agent's configuration, {"table": {"key": value}}, or a function that
                       yields them for an agent's number
     sketcher_changes  over the sketcher's configuration
+    agents            False leaves them out: for a sketcher that needs none
     canonical         the table [canonical] of the group file
     port              the sketcher's port; default: one from the system
     start             False leaves everything prepared and stopped
@@ -30,7 +31,7 @@ class Deployment:
 
     def __init__(self, faults=1, mode="prophecy", content=None, apache_additions=None,
                  agent_changes=None, sketcher_changes=None, canonical=None, port=None,
-                 start=True):
+                 agents=True, start=True):
         self.count = 3 * faults + 1
         self.folder = make_folder()
         self.ports = PortReservation(2 * self.count + 1)
@@ -41,7 +42,7 @@ class Deployment:
             self.origins = ApacheCluster(self.folder, origin_ports,
                                          content or DEFAULT_CONTENT, apache_additions)
             self.agents = ReplicaGroup(self.folder, faults, agent_ports, origin_ports,
-                                       agent_changes, canonical)
+                                       agent_changes, canonical, agents)
             self.sketcher = Sketcher(self.folder, port or self.ports.ports[-1], origin_ports,
                                      _with_mode(sketcher_changes, mode))
         except BaseException:

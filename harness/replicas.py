@@ -110,7 +110,8 @@ class Agent:
 
 
 class ReplicaGroup:
-    def __init__(self, folder, faults, agent_ports, origin_ports, changes=None, canonical=None):
+    def __init__(self, folder, faults, agent_ports, origin_ports, changes=None, canonical=None,
+                 runs=True):
         self.folder = Path(folder)
         make_keys(self.folder, [f"127.0.0.1:{port}" for port in agent_ports], faults)
         if canonical:
@@ -118,7 +119,7 @@ class ReplicaGroup:
                 group.write("\n" + to_toml({"canonical": canonical}))
         self.agents = [Agent(folder, number, agent_port, origin_port, changes)
                        for number, (agent_port, origin_port)
-                       in enumerate(zip(agent_ports, origin_ports))]
+                       in enumerate(zip(agent_ports, origin_ports)) if runs]
 
     def __getitem__(self, number):
         return self.agents[number]

@@ -11,8 +11,8 @@ using Kind = ByteRange::Kind;
 
 // A number too large to be read is beyond every representation.
 bool parse_position(std::string_view text, std::uint64_t& value) {
-  const bool digits =
-      !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+  const bool digits = !text.empty() && std::all_of(text.begin(), text.end(),
+                                                   [](char c) { return c >= '0' && c <= '9'; });
   if (digits && !parse_decimal(text, value)) value = UINT64_MAX;
   return digits;
 }

@@ -36,8 +36,9 @@ class Scanner {
   // Which of the names stands here, from 1 on.
   template <std::size_t Size>
   unsigned one_of(const std::string_view (&names)[Size]) {
-    const auto* found = std::find_if(std::begin(names), std::end(names),
-                                     [&](std::string_view name) { return rest_.starts_with(name); });
+    const auto* found =
+        std::find_if(std::begin(names), std::end(names),
+                     [&](std::string_view name) { return rest_.starts_with(name); });
     ok_ = ok_ && found != std::end(names);
     if (!ok_) return 0;
     rest_.remove_prefix(found->size());
@@ -64,8 +65,7 @@ void take_time(Scanner& scanner, Parts& parts) {
 }
 
 std::optional<sys_seconds> point_of(const Parts& parts) {
-  const year_month_day date{year(static_cast<int>(parts.year)), month(parts.month),
-                            day(parts.day)};
+  const year_month_day date{year(static_cast<int>(parts.year)), month(parts.month), day(parts.day)};
   // A leap second counts as the one before.
   if (!date.ok() || parts.hour > 23 || parts.minute > 59 || parts.second > 60) return std::nullopt;
   return sys_days(date) + hours(parts.hour) + minutes(parts.minute) +

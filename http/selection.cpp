@@ -32,7 +32,8 @@ void note(Conditions& conditions, std::string_view name, std::string_view value,
     conditions.matches = conditions.matches || names_tag(value, tag, TagComparison::strong);
   } else if (name == "if-none-match") {
     conditions.has_if_none_match = true;
-    conditions.none_matches = conditions.none_matches && !names_tag(value, tag, TagComparison::weak);
+    conditions.none_matches =
+        conditions.none_matches && !names_tag(value, tag, TagComparison::weak);
   } else if (name == "if-modified-since") {
     once(conditions.if_modified_since);
   } else if (name == "if-unmodified-since") {
@@ -117,8 +118,7 @@ Selection select(const FieldList& request, bool is_head, const Representation& r
   if (conditions.has_if_none_match) {
     if (!is_head && !conditions.none_matches) return {.kind = Kind::not_modified};
   } else if (conditions.if_modified_since &&
-             !is_changed_since(representation.last_modified, *conditions.if_modified_since,
-                               true)) {
+             !is_changed_since(representation.last_modified, *conditions.if_modified_since, true)) {
     return {.kind = Kind::not_modified};
   }
   return is_head ? Selection{} : select_range(conditions, representation);

@@ -1,6 +1,7 @@
 // What a client makes its read depend on, and how much of the representation it wants: the
-// preconditions and the range of RFC 9110 (13 and 14), evaluated in the order of its section 13.2.2.
-// It is for whoever holds the representation to do so; for the sketcher that is itself.
+// preconditions and the range of RFC 9110 (13 and 14), evaluated in the order of its
+// section 13.2.2. It is for whoever holds the representation to do so; for the sketcher that is
+// itself.
 #pragma once
 
 #include <cstdint>
@@ -39,7 +40,6 @@ struct Selection {
 // Whether a field's list of entity tags names `tag`, or is "*" (RFC 9110, 13.1). A weak tag equals
 // the strong one where weak comparison is asked for, and nothing otherwise.
 enum class TagComparison : std::uint8_t { weak, strong };
-[[nodiscard]] bool names_tag(std::string_view list, std::string_view tag,
-                             TagComparison comparison);
+[[nodiscard]] bool names_tag(std::string_view list, std::string_view tag, TagComparison comparison);
 
 }  // namespace prophecy::http

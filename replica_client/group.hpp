@@ -15,6 +15,7 @@
 #include "base/ids.hpp"
 #include "history_table/history_table.hpp"
 #include "http/client/origin_exchange.hpp"
+#include "http/client/origin_pool.hpp"
 #include "sketch/answer_form.hpp"
 
 namespace prophecy::replica_client {
@@ -28,8 +29,9 @@ enum class ReplicatedFailure : std::uint8_t {
   too_few_replicas,  // no quorum answered before the deadline, or can answer at all
   no_agreement,      // the answers of the group's members do not agree
   overloaded,        // too many calls wait
+  writes_refused,    // the group has no order to put a write into
 };
-constexpr std::size_t kReplicatedFailureCount = 3;
+constexpr std::size_t kReplicatedFailureCount = 4;
 [[nodiscard]] std::string_view to_string(ReplicatedFailure failure);
 
 struct ReplicatedAnswer {
@@ -68,6 +70,8 @@ class ReplicaGroup {
  public:
   virtual ~ReplicaGroup() = default;
 
+  // Before any other call.
+  virtual void start() = 0;
   [[nodiscard]] virtual std::uint32_t size() const = 0;
   [[nodiscard]] virtual std::uint32_t faults() const = 0;
 
@@ -82,5 +86,9 @@ class ReplicaGroup {
                                    ReplicatedHandler& handler) = 0;
   virtual void cancel_replicated(std::uint64_t id) = 0;
 };
+
+// How every kind of group asks one origin.
+void start_fast_read(http::OriginPool& origin, http::OriginExchange& exchange,
+                     std::string_view wire, bool is_head);
 
 }  // namespace prophecy::replica_client

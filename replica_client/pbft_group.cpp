@@ -90,13 +90,7 @@ std::uint32_t PbftGroup::faults() const {
 
 void PbftGroup::fast(http::OriginExchange& exchange, NodeId replica, std::string_view wire,
                      bool is_head) {
-  http::ExchangeRequest request;
-  request.wire = wire;
-  request.answers_head = is_head;
-  request.repeat_when_stale = true;
-  // What an origin adds to the answer to HEAD by mistake would be taken for the next answer.
-  request.pipelined = !is_head;
-  origins_[replica]->start(exchange, request);
+  start_fast_read(*origins_[replica], exchange, wire, is_head);
 }
 
 std::uint64_t PbftGroup::replicated(ReplicatedKind kind, std::string_view wire,
@@ -207,18 +201,6 @@ void PbftGroup::report(const pbft::Refuted& refuted) {
        .request_head = note.call == refuted.call ? note.head : std::string_view(),
        .vote_digest = refuted.refuted_digest,
        .agreed_digest = refuted.agreed_digest});
-}
-
-std::string_view to_string(ReplicatedFailure failure) {
-  switch (failure) {
-    case ReplicatedFailure::too_few_replicas:
-      return "too-few-replicas";
-    case ReplicatedFailure::no_agreement:
-      return "no-agreement";
-    case ReplicatedFailure::overloaded:
-      return "overloaded";
-  }
-  return "";
 }
 
 }  // namespace prophecy::replica_client

@@ -37,7 +37,7 @@ class PbftGroup final : public ReplicaGroup {
             RefutationHandler& refutations, Logger& log);
   ~PbftGroup() override;
 
-  void start();
+  void start() override;
 
   [[nodiscard]] std::uint32_t size() const override;
   [[nodiscard]] std::uint32_t faults() const override;

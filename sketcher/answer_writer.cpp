@@ -62,16 +62,15 @@ void append_content_range(std::string& out, const http::Selection& part, std::ui
 
 // The fields that a 304 repeats (RFC 9110, 15.4.5).
 bool stays_in_not_modified(std::string_view name) {
-  static constexpr std::string_view kNames[] = {"cache-control", "content-location", "expires",
-                                                "last-modified", "vary", "set-cookie"};
+  static constexpr std::string_view kNames[] = {
+      "cache-control", "content-location", "expires", "last-modified", "vary", "set-cookie"};
   return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
 }
 
 // An answer of our own. `field` is one more line of the head, or empty.
 void append_own(std::string& out, std::uint16_t status, std::string_view reason,
                 std::string_view field, const AnswerFraming& framing) {
-  const std::string body =
-      fmt::format("{} {}: {}\n", status, http::reason_phrase(status), reason);
+  const std::string body = fmt::format("{} {}: {}\n", status, http::reason_phrase(status), reason);
   http::append_status_line(out, status);
   fmt::format_to(std::back_inserter(out),
                  "content-type: text/plain\r\ncache-control: no-store\r\n"
@@ -131,7 +130,10 @@ void append_answer(std::string& out, const sketch::AnswerForm& form,
 
 void append_error(std::string& out, std::uint16_t status, std::string_view reason,
                   const AnswerFraming& framing) {
-  append_own(out, status, reason, status == 503 ? "retry-after: 1\r\n" : "", framing);
+  const std::string_view field = status == 503   ? "retry-after: 1\r\n"
+                                 : status == 405 ? "allow: GET, HEAD\r\n"
+                                                 : "";
+  append_own(out, status, reason, field, framing);
 }
 
 }  // namespace prophecy::sketcher

@@ -17,7 +17,7 @@ namespace prophecy::sketcher {
 struct AnswerFraming {
   bool answers_head = false;
   bool keep_alive = true;
-  std::uint8_t version_minor = 1;  // the request's
+  std::uint8_t version_minor = 1;               // the request's
   const http::FieldList* conditions = nullptr;  // the request's fields; null: it is no read
   std::string_view date;                        // IMF-fixdate
 };

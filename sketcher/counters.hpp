@@ -10,6 +10,7 @@
 #include "base/error.hpp"
 #include "base/ids.hpp"
 #include "replica_client/group.hpp"
+#include "replica_client/sigma_counter.hpp"
 #include "sketcher/core/sigma_order.hpp"
 
 namespace prophecy::sketcher {
@@ -63,9 +64,14 @@ struct alignas(64) WorkerCounters {
   std::array<OriginCounters, kReplicasMax> origins;
 };
 
+struct SharedSigmas {
+  SigmaOrder order;
+  replica_client::SigmaCounter votes;  // for a group that has no order
+};
+
 // What the workers share beside the history table.
 struct SharedState {
-  SigmaOrder order;
+  SharedSigmas sigmas;
   std::array<WorkerCounters, kWorkersMax> workers;
 };
 

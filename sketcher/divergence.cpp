@@ -29,6 +29,18 @@ Json to_json(const sketch::AnswerDifference& difference) {
   return json;
 }
 
+std::string_view to_string(DivergenceKind kind) {
+  switch (kind) {
+    case DivergenceKind::fast_read:
+      return "fast_read";
+    case DivergenceKind::replicated:
+      return "replicated";
+    case DivergenceKind::vote:
+      return "vote";
+  }
+  return "";
+}
+
 Json side(std::uint16_t status, std::size_t body_bytes, const std::string& digest) {
   Json json{{"digest", digest}};
   if (status == 0) return json;  // a vote by digest: nothing else is known
@@ -45,12 +57,11 @@ std::string to_json(const Divergence& divergence, std::uint32_t worker) {
     if (differences.size() == kDifferencesMax) break;
     differences.push_back(to_json(difference));
   }
-  const bool fast = divergence.kind == DivergenceKind::fast_read;
   const Json json{{"time", utc_now()},
                   {"event", "divergence"},
                   {"replica", divergence.replica},
                   {"origin", divergence.origin},
-                  {"kind", fast ? "fast_read" : "replicated"},
+                  {"kind", to_string(divergence.kind)},
                   {"worker", worker},
                   {"request",
                    {{"method", divergence.method.substr(0, 32)},

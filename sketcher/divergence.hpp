@@ -18,6 +18,7 @@ namespace prophecy::sketcher {
 enum class DivergenceKind : std::uint8_t {
   fast_read,   // the origin's answer to a fast read
   replicated,  // the replica's vote on an ordered request
+  vote,        // the origin's answer to a request that all were asked, in a group without order
 };
 
 struct Divergence {

@@ -21,6 +21,8 @@ std::uint16_t status_of(ReplicatedFailure failure) {
       return 503;
     case ReplicatedFailure::no_agreement:
       return 502;
+    case ReplicatedFailure::writes_refused:
+      return 405;
   }
   UNREACHABLE();
 }

@@ -2,6 +2,8 @@
 // Loaded and checked as a whole before anything is started; read-only afterwards.
 #pragma once
 
+#include <optional>
+
 #include "base/error.hpp"
 #include "pbft/auth/key_ring.hpp"
 #include "pbft/group_file.hpp"
@@ -10,10 +12,15 @@
 
 namespace prophecy::sketcher {
 
-struct Installation {
-  Settings settings;
+struct PbftMembership {
   pbft::GroupFile group;
   pbft::KeyRing keys;
+};
+
+struct Installation {
+  Settings settings;
+  std::optional<PbftMembership> pbft;  // of a group of that kind
+  sketch::Profile profile;             // the group's
   sketch::SketchFunction sketch;
 };
 

@@ -66,7 +66,7 @@ class Master {
   const Settings& settings_;
   Logger& log_;
   HistoryTable table_;
-  SigmaOrder& order_;
+  SharedSigmas& sigmas_;
   std::span<WorkerCounters> counters_;
   std::vector<Listener> listeners_;
   TimePoint started_ = std::chrono::steady_clock::now();
@@ -89,7 +89,7 @@ Master::Master(const Installation& installation, HistoryTable table, SharedState
       settings_(installation.settings),
       log_(log),
       table_(std::move(table)),
-      order_(shared.order),
+      sigmas_(shared.sigmas),
       counters_(shared.workers.data(), installation.settings.workers),
       listeners_(std::move(listeners)),
       signals_(loop_, {SIGTERM, SIGINT, SIGCHLD, SIGHUP}, [this](int s) { on_signal(s); }),
@@ -142,8 +142,8 @@ Result<> Master::start_worker_at(std::uint32_t index) {
   std::vector<int> sockets;
   for (const Listener& listener : listeners_)
     sockets.push_back(listener.sockets[index].get());
-  auto started =
-      start_worker(workers_[index], installation_, sockets, table_, order_, counters_[index], log_);
+  auto started = start_worker(workers_[index], installation_, sockets, table_, sigmas_,
+                              counters_[index], log_);
   if (started) receive_events(index);
   return started;
 }

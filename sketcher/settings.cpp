@@ -25,6 +25,7 @@ constexpr std::size_t kBodyBytesMax = 128 * kMiB;
 static_assert(kBodyBytesMax + 3 * (kTargetBytesMax + kHeaderBytesMax) + 4 * kHeaderCountMax +
                   4 * kKiB <=
               pbft::kOperationBytesMax);
+constexpr std::uint32_t kVoteFaultsMax = (kReplicasMax - 1) / 2;
 constexpr Duration kShort = milliseconds(10);
 constexpr Duration kLong = std::chrono::hours(1);
 
@@ -46,13 +47,23 @@ void read_sketcher(ConfigSection section, Settings& settings) {
   if (section.has("divergence_log")) settings.divergence_log = section.path("divergence_log");
 }
 
-void read_group(ConfigSection section, GroupSettings& group) {
+// What the group file says of another one.
+void read_vote_group(ConfigSection root, ConfigSection& section, GroupSettings& group) {
+  group.faults = static_cast<std::uint32_t>(section.number("faults", 1, kVoteFaultsMax, 1));
+  group.takes_writes = section.choice("writes", {"refuse", "all"}, 0) == 1;
+  group.profile = sketch::Profile::from_config(root.section("canonical"));
+}
+
+void read_group(ConfigSection root, GroupSettings& group) {
+  ConfigSection section = root.section("group");
+  group.kind = static_cast<GroupKind>(section.choice("kind", {"pbft", "vote"}, 0));
+  group.queue_max = section.number("queue_max", 1, 1'000'000, 1024);
+  if (group.kind == GroupKind::vote) return read_vote_group(root, section, group);
   group.file = section.path("file");
   group.client_id = static_cast<NodeId>(
       section.number("client_id", kFirstClientId, kLastClientId, kFirstClientId));
   group.key_file = section.path("key_file");
   group.sessions = static_cast<std::uint32_t>(section.number("sessions", 1, 1024, 64));
-  group.queue_max = section.number("queue_max", 1, 1'000'000, 1024);
   group.deadline = section.duration("deadline", kShort, kLong, seconds(10));
   group.key_refresh_interval = section.duration("key_refresh_interval", pbft::kKeyRefreshMin,
                                                 pbft::kKeyRefreshMax, seconds(600));
@@ -152,6 +163,12 @@ void read_origins(ConfigSection root, Settings& settings) {
     break;
   }
   if (settings.origins.empty()) root.mistake("origin", "missing; expected one for each replica");
+  const std::size_t votes_needed = 2 * std::size_t{settings.group.faults} + 1;
+  if (settings.group.kind == GroupKind::vote && settings.origins.size() < votes_needed) {
+    root.mistake("origin", "expected at least " + std::to_string(votes_needed) +
+                               " of them, 2 * faults + 1, got " +
+                               std::to_string(settings.origins.size()));
+  }
 }
 
 }  // namespace
@@ -167,7 +184,10 @@ Result<Settings> load_settings(const std::filesystem::path& path) {
   ConfigSection root = file->root();
   read_sketcher(root.section("sketcher"), settings);
   settings.log = read_log_settings(root.section("log"));
-  read_group(root.section("group"), settings.group);
+  read_group(root, settings.group);
+  if (settings.group.kind == GroupKind::vote && settings.mode != Mode::prophecy) {
+    root.section("sketcher").mistake("mode", "expected \"prophecy\" with a group of kind vote");
+  }
   if (settings.workers * settings.group.sessions > pbft::kSessionsMax) {
     root.section("group").mistake("sessions", "expected workers * sessions to be at most " +
                                                   std::to_string(pbft::kSessionsMax));

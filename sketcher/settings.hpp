@@ -24,15 +24,27 @@ enum class Mode : std::uint8_t {
 };
 [[nodiscard]] std::string_view to_string(Mode mode);
 
+enum class GroupKind : std::uint8_t {
+  pbft,  // an agent beside each origin; all requests can be replicated
+  vote,  // origins alone
+};
+
 struct GroupSettings {
+  GroupKind kind = GroupKind::pbft;
+  // Of kind vote:
+  std::uint32_t faults = 1;  // f; at least 2f+1 origins
+  bool takes_writes = false;
+  sketch::Profile profile;
+  // Of kind pbft:
   std::filesystem::path file;
   NodeId client_id = kFirstClientId;
   std::filesystem::path key_file;
   std::uint32_t sessions = 64;
-  std::size_t queue_max = 1024;
   Duration deadline{};
   Duration key_refresh_interval{};
   bool tentative_execution = false;  // as the agents' configuration says
+  // Of both:
+  std::size_t queue_max = 1024;  // replicated requests; for kind pbft those that wait
 };
 
 struct LimitSettings {
@@ -68,7 +80,7 @@ struct Settings {
   TimeoutSettings timeouts;
   std::size_t origin_connections_max = 0;
   std::size_t origin_pipeline_max = 0;
-  std::vector<OriginAddress> origins;  // one for each replica, in the order of their ids
+  std::vector<OriginAddress> origins;  // one for each replica, at the place of its id
   double fail_fast_reads = 0;          // [test]
 };
 

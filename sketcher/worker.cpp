@@ -8,6 +8,7 @@
 #include "base/signal_source.hpp"
 #include "base/timeout_ticker.hpp"
 #include "replica_client/pbft_group.hpp"
+#include "replica_client/vote_group.hpp"
 #include "sketcher/acceptor.hpp"
 #include "sketcher/address_limit.hpp"
 #include "sketcher/client_connection.hpp"
@@ -27,11 +28,24 @@ constexpr Duration kLinger = seconds(1);
 // The group answers sooner, as a rule.
 constexpr Duration kPresence = milliseconds(200);
 
-replica_client::PbftGroupSettings group_settings(const Installation& installation,
-                                                 const WorkerSetup& setup) {
-  const Settings& settings = installation.settings;
+std::vector<http::OriginSettings> origin_settings(const Settings& settings) {
+  std::vector<http::OriginSettings> origins;
+  for (const OriginAddress& origin : settings.origins) {
+    http::OriginSettings pool;
+    pool.address = origin.address;
+    pool.connections_max = settings.origin_connections_max;
+    pool.pipeline_max = settings.origin_pipeline_max;
+    pool.answer_limits = settings.limits.answer;
+    origins.push_back(pool);
+  }
+  return origins;
+}
+
+replica_client::PbftGroupSettings pbft_settings(const Settings& settings,
+                                                const pbft::GroupFile& file,
+                                                const WorkerSetup& setup) {
   replica_client::PbftGroupSettings group;
-  group.client.faults = installation.group.faults;
+  group.client.faults = file.faults;
   group.client.session_count = settings.group.sessions;
   group.client.first_session = setup.index * settings.group.sessions;
   group.client.queue_max = settings.group.queue_max;
@@ -40,26 +54,31 @@ replica_client::PbftGroupSettings group_settings(const Installation& installatio
   group.client.first_timestamp = setup.first_timestamp;
   group.replicated_deadline = settings.group.deadline;
   group.key_refresh_interval = settings.group.key_refresh_interval;
-  for (const auto& replica : installation.group.replicas)
+  for (const auto& replica : file.replicas)
     group.agents.push_back(replica.address);
-  for (const OriginAddress& origin : settings.origins) {
-    http::OriginSettings pool;
-    pool.address = origin.address;
-    pool.connections_max = settings.origin_connections_max;
-    pool.pipeline_max = settings.origin_pipeline_max;
-    pool.answer_limits = settings.limits.answer;
-    group.origins.push_back(pool);
-  }
+  group.origins = origin_settings(settings);
+  return group;
+}
+
+replica_client::VoteGroupSettings vote_settings(const Settings& settings) {
+  replica_client::VoteGroupSettings group;
+  group.faults = settings.group.faults;
+  group.takes_writes = settings.group.takes_writes;
+  group.ballots_max = settings.group.queue_max;
+  group.origins = origin_settings(settings);
   return group;
 }
 
 class Worker final : private ConnectionOwner, private replica_client::RefutationHandler {
  public:
   Worker(const Installation& installation, WorkerSetup setup, HistoryTable& table,
-         SigmaOrder& order, WorkerCounters& counters, Logger& log);
+         SharedSigmas& sigmas, WorkerCounters& counters, Logger& log);
   int run();
 
  private:
+  [[nodiscard]] std::unique_ptr<replica_client::ReplicaGroup> make_group(
+      const Installation& installation, const WorkerSetup& setup,
+      replica_client::SigmaCounter& sigmas);
   void on_connection_closed(ClientConnection& connection) override;
   void on_refuted(const replica_client::Refutation& refutation) override;
   void on_accepted(asio::ip::tcp::socket socket, std::string address);
@@ -78,7 +97,7 @@ class Worker final : private ConnectionOwner, private replica_client::Refutation
   TimeoutTicker ticker_;
   DateCache date_;
   DivergenceReporter divergences_;
-  replica_client::PbftGroup group_;
+  std::unique_ptr<replica_client::ReplicaGroup> group_;
   WorkerContext context_;
   std::vector<std::unique_ptr<Acceptor>> acceptors_;
   ConnectionSet connections_;
@@ -86,7 +105,7 @@ class Worker final : private ConnectionOwner, private replica_client::Refutation
 };
 
 Worker::Worker(const Installation& installation, WorkerSetup setup, HistoryTable& table,
-               SigmaOrder& order, WorkerCounters& counters, Logger& log)
+               SharedSigmas& sigmas, WorkerCounters& counters, Logger& log)
     : settings_(installation.settings),
       log_(log),
       stop_signals_(loop_, {SIGTERM, SIGINT}, [this](int) { on_stop_signal(); }),
@@ -106,19 +125,18 @@ Worker::Worker(const Installation& installation, WorkerSetup setup, HistoryTable
            &connection_timeouts_.send, &connection_timeouts_.linger, &connection_timeouts_.presence,
            &origin_timeouts_.connect, &origin_timeouts_.answer, &origin_timeouts_.idle}),
       divergences_(std::move(setup.event_channel), setup.index, counters),
-      group_(loop_, group_settings(installation, setup), installation.keys, origin_timeouts_, *this,
-             log),
+      group_(make_group(installation, setup, sigmas.votes)),
       context_{.settings = settings_,
-               .profile = installation.group.profile,
+               .profile = installation.profile,
                .sketch = installation.sketch,
                .table = table,
-               .order = order,
-               .group = group_,
+               .order = sigmas.order,
+               .group = *group_,
                .counters = counters,
                .divergences = divergences_,
                .random = {},
-               .request_canonicalizer = sketch::RequestCanonicalizer(installation.group.profile),
-               .answer_canonicalizer = sketch::AnswerCanonicalizer(installation.group.profile)},
+               .request_canonicalizer = sketch::RequestCanonicalizer(installation.profile),
+               .answer_canonicalizer = sketch::AnswerCanonicalizer(installation.profile)},
       connections_(settings_.limits.connections_max),
       addresses_(settings_.limits.connections_per_address_max) {
   for (UniqueFd& listener : setup.listeners) {
@@ -129,9 +147,22 @@ Worker::Worker(const Installation& installation, WorkerSetup setup, HistoryTable
   }
 }
 
+std::unique_ptr<replica_client::ReplicaGroup> Worker::make_group(
+    const Installation& installation, const WorkerSetup& setup,
+    replica_client::SigmaCounter& sigmas) {
+  replica_client::RefutationHandler& refutations = *this;
+  if (installation.pbft) {
+    return std::make_unique<replica_client::PbftGroup>(
+        loop_, pbft_settings(settings_, installation.pbft->group, setup), installation.pbft->keys,
+        origin_timeouts_, refutations, log_);
+  }
+  return std::make_unique<replica_client::VoteGroup>(
+      loop_, vote_settings(settings_), installation.profile, origin_timeouts_, sigmas, refutations);
+}
+
 int Worker::run() {
   ticker_.start();
-  group_.start();
+  group_->start();
   for (auto& acceptor : acceptors_)
     acceptor->resume();
   loop_.run();
@@ -169,7 +200,8 @@ void Worker::on_connection_closed(ClientConnection& connection) {
 void Worker::on_refuted(const replica_client::Refutation& refutation) {
   const std::string origin = to_string(settings_.origins[refutation.replica].address);
   Divergence divergence;
-  divergence.kind = DivergenceKind::replicated;
+  divergence.kind =
+      settings_.group.kind == GroupKind::vote ? DivergenceKind::vote : DivergenceKind::replicated;
   divergence.replica = refutation.replica;
   divergence.origin = origin;
   const RequestLine line = parse_request_line(refutation.request_head);
@@ -209,8 +241,8 @@ void Worker::finish_drain() {
 }  // namespace
 
 int run_worker(const Installation& installation, WorkerSetup setup, HistoryTable& table,
-               SigmaOrder& order, WorkerCounters& counters, Logger& log) {
-  Worker worker(installation, std::move(setup), table, order, counters, log);
+               SharedSigmas& sigmas, WorkerCounters& counters, Logger& log) {
+  Worker worker(installation, std::move(setup), table, sigmas, counters, log);
   return worker.run();
 }
 

@@ -9,7 +9,6 @@
 #include "base/log.hpp"
 #include "base/unique_fd.hpp"
 #include "history_table/history_table.hpp"
-#include "sketcher/core/sigma_order.hpp"
 #include "sketcher/counters.hpp"
 #include "sketcher/installation.hpp"
 
@@ -25,7 +24,7 @@ struct WorkerSetup {
 
 // Runs until TERM or INT, then drains. Yields the exit status of the process.
 [[nodiscard]] int run_worker(const Installation& installation, WorkerSetup setup,
-                             HistoryTable& table, SigmaOrder& order, WorkerCounters& counters,
+                             HistoryTable& table, SharedSigmas& sigmas, WorkerCounters& counters,
                              Logger& log);
 
 }  // namespace prophecy::sketcher

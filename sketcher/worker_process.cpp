@@ -35,7 +35,7 @@ std::uint64_t wall_clock_micros() {
 
 [[noreturn]] void be_worker(const WorkerProcess& process, UniqueFd channel, int master_pid,
                             const Installation& installation, const std::vector<int>& listeners,
-                            HistoryTable& table, SigmaOrder& order, WorkerCounters& counters,
+                            HistoryTable& table, SharedSigmas& sigmas, WorkerCounters& counters,
                             Logger& log) {
   // Without a master nobody could clean up after another worker, or start anew on these ports.
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -53,7 +53,7 @@ std::uint64_t wall_clock_micros() {
     setup.listeners.emplace_back(fd);
   setup.event_channel = std::move(channel);
   setup.first_timestamp = wall_clock_micros();
-  const int status = run_worker(installation, std::move(setup), table, order, counters, log);
+  const int status = run_worker(installation, std::move(setup), table, sigmas, counters, log);
   // Destructors of the master's objects are not ours to run.
   ::_exit(status);
 }
@@ -61,7 +61,7 @@ std::uint64_t wall_clock_micros() {
 }  // namespace
 
 Result<> start_worker(WorkerProcess& process, const Installation& installation,
-                      const std::vector<int>& listeners, HistoryTable& table, SigmaOrder& order,
+                      const std::vector<int>& listeners, HistoryTable& table, SharedSigmas& sigmas,
                       WorkerCounters& counters, Logger& log) {
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) != 0) {
@@ -73,7 +73,7 @@ Result<> start_worker(WorkerProcess& process, const Installation& installation,
   const int pid = ::fork();
   if (pid < 0) return io_error("fork");
   if (pid == 0) {
-    be_worker(process, std::move(channel), master_pid, installation, listeners, table, order,
+    be_worker(process, std::move(channel), master_pid, installation, listeners, table, sigmas,
               counters, log);
   }
   process.pid = pid;

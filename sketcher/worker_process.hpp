@@ -9,7 +9,6 @@
 #include "base/error.hpp"
 #include "base/unique_fd.hpp"
 #include "history_table/history_table.hpp"
-#include "sketcher/core/sigma_order.hpp"
 #include "sketcher/counters.hpp"
 #include "sketcher/installation.hpp"
 
@@ -34,6 +33,6 @@ struct WorkerProcess {
 // worker; all other descriptors that the master has open are closed in the child.
 [[nodiscard]] Result<> start_worker(WorkerProcess& process, const Installation& installation,
                                     const std::vector<int>& listeners, HistoryTable& table,
-                                    SigmaOrder& order, WorkerCounters& counters, Logger& log);
+                                    SharedSigmas& sigmas, WorkerCounters& counters, Logger& log);
 
 }  // namespace prophecy::sketcher

@@ -36,7 +36,14 @@ Result<std::string> add_member(const std::string& file_name, std::vector<NewFile
          "\"\npublic_signing_key = \"" + pbft::to_string(public_keys->signing) + "\"\n";
 }
 
+NewFile make_sketch_secret() {
+  sketch::Secret secret{};
+  SecureRandom().fill(secret);
+  return {"sketch.key", sketch::sketch_secret_text(secret), FileSecrecy::secret};
+}
+
 Result<std::vector<NewFile>> make_files(const KeygenRequest& request) {
+  if (request.replica_addresses.empty()) return std::vector{make_sketch_secret()};
   SecureRandom random;
   std::array<std::uint8_t, pbft::kGroupIdSize> id{};
   random.fill(id);
@@ -54,9 +61,7 @@ Result<std::vector<NewFile>> make_files(const KeygenRequest& request) {
     if (!keys) return keys.error();
     group += "\n[[client]]\nid = " + client + "\n" + *keys;
   }
-  sketch::Secret secret{};
-  random.fill(secret);
-  files.push_back({"sketch.key", sketch::sketch_secret_text(secret), FileSecrecy::secret});
+  files.push_back(make_sketch_secret());
   // What we write has to pass what will read it: this is where wrong addresses are told.
   if (auto parsed = pbft::parse_group_file(group, "group.toml"); !parsed) return parsed.error();
   files.push_back({"group.toml", std::move(group), FileSecrecy::open});

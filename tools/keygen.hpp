@@ -1,5 +1,6 @@
 // Makes the files of a new replica group: group.toml, one file of private keys for each replica and
-// each client, and the sketchers' secret. All of them, or none.
+// each client, and the sketchers' secret. All of them, or none. A group without agents needs the
+// secret alone.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +15,7 @@ namespace prophecy::tools {
 struct KeygenRequest {
   std::filesystem::path directory;  // made (mode 0700) when there is none
   std::uint32_t faults = 1;
-  std::vector<Endpoint> replica_addresses;  // 3 * faults + 1 of them
+  std::vector<Endpoint> replica_addresses;  // 3 * faults + 1 of them; none: there are no agents
   std::uint32_t clients = 1;
 };
 

@@ -46,16 +46,20 @@ void add_keygen_command(CLI::App& app, std::function<int()>& action) {
       app.add_subcommand("keygen", "Make the group file, the keys and the secret of a new group");
   command->add_option("--directory", options->directory, "Where to; made when there is none")
       ->required();
-  command->add_option("--faults", options->faults, "f, the faulty replicas to withstand")
-      ->required()
-      ->check(CLI::Range(1u, 21u));
-  command
-      ->add_option("--replica-addresses", options->addresses,
-                   "The 3f+1 agents' addresses, ADDRESS:PORT, separated by commas")
-      ->required()
-      ->delimiter(',');
+  CLI::Option* faults =
+      command->add_option("--faults", options->faults, "f, the faulty replicas to withstand")
+          ->check(CLI::Range(1u, 21u));
+  CLI::Option* addresses =
+      command
+          ->add_option("--replica-addresses", options->addresses,
+                       "The 3f+1 agents' addresses, ADDRESS:PORT, separated by commas; "
+                       "without agents, only the sketchers' secret is made")
+          ->delimiter(',')
+          ->needs(faults);
+  faults->needs(addresses);
   command->add_option("--clients", options->clients, "Number of sketchers")
-      ->check(CLI::Range(1u, 256u));
+      ->check(CLI::Range(1u, 256u))
+      ->needs(addresses);
   command->callback([options, &action] { action = [options] { return run(*options); }; });
 }
 

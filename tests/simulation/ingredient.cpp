@@ -35,9 +35,9 @@ std::string interval(const Ingredient& ingredient) {
 
 std::string_view to_string(IngredientKind kind) {
   static constexpr std::array<std::string_view, kIngredientKinds> kNames = {
-      "calls",         "large results", "large operations", "impatience",    "loss",
-      "repetition",    "corruption",    "lateness",         "lost votes",    "partition",
-      "crash",         "restart",       "power loss",       "lost disk",     "lost service",
+      "calls",         "large results", "large operations", "impatience",     "loss",
+      "repetition",    "corruption",    "lateness",         "lost votes",     "partition",
+      "crash",         "restart",       "power loss",       "lost disk",      "lost service",
       "wrong service", "read failures", "slow service",     "unmarked disks", "refusing disk",
       "clock",         "misconduct",    "bad client"};
   return name_of(kNames, kind);

@@ -22,19 +22,19 @@ enum class IngredientKind : std::uint8_t {
   lateness,    // a share of the frames comes far behind later ones
   lost_votes,  // a share of the prepares and commits is lost: few have what many should have
   partition,
-  crash,          // for good
-  restart,        // the process ends, and is started again with its disk
-  power_loss,     // likewise, of several machines at once: what was not synced is gone
-  lost_disk,      // restarted without it; only while so few are faulty that one more may be
-  lost_service,   // its state is gone, which the replica is told, until it can be restored
-  wrong_service,  // its state is gone, and nobody is told
-  read_failures,  // replicas whose service fails reads at times
-  slow_service,   // a share of the operations takes it very long; what comes behind them waits
+  crash,           // for good
+  restart,         // the process ends, and is started again with its disk
+  power_loss,      // likewise, of several machines at once: what was not synced is gone
+  lost_disk,       // restarted without it; only while so few are faulty that one more may be
+  lost_service,    // its state is gone, which the replica is told, until it can be restored
+  wrong_service,   // its state is gone, and nobody is told
+  read_failures,   // replicas whose service fails reads at times
+  slow_service,    // a share of the operations takes it very long; what comes behind them waits
   unmarked_disks,  // nothing says that they are new: the group finds out, while some start late
-  refusing_disk,  // cannot put a state on its disk, so that a restart begins far behind
-  clock,          // a node's clock is off and runs fast or slow
-  misconduct,     // a replica does not behave as it should, see behaviours/
-  bad_client,     // see bad_client.hpp
+  refusing_disk,   // cannot put a state on its disk, so that a restart begins far behind
+  clock,           // a node's clock is off and runs fast or slow
+  misconduct,      // a replica does not behave as it should, see behaviours/
+  bad_client,      // see bad_client.hpp
   count_,
 };
 constexpr std::size_t kIngredientKinds = static_cast<std::size_t>(IngredientKind::count_);

@@ -389,8 +389,8 @@ void Planner::plan_refusing_disks() {
   }
 }
 
-// Who is cut off from the others while they come together, or begins once more, is taken for one that
-// has lost its memory.
+// Who is cut off from the others while they come together, or begins once more, is taken for one
+// that has lost its memory.
 void Planner::plan_unmarked_disks() {
   const bool is_apart = std::any_of(
       scenario_.ingredients.begin(), scenario_.ingredients.end(), [](const Ingredient& other) {

@@ -161,8 +161,8 @@ bool World::one_more_may_be_faulty() const {
 }
 
 // With f faulty ones beside it, a checkpoint may be stable that only f correct replicas have the
-// state of, which proves it to nobody. Then laggards need the batches, and what begins anew from its
-// disk has none of before.
+// state of, which proves it to nobody. Then laggards need the batches, and what begins anew from
+// its disk has none of before.
 bool World::is_too_much(const Ingredient& lost_service) const {
   const auto& all = scenario_.ingredients;
   return !one_more_may_be_faulty() &&

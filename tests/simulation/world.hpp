@@ -65,7 +65,7 @@ class World {
   std::vector<std::unique_ptr<ClientHost>> clients_;
   std::vector<std::unique_ptr<BadClient>> bad_clients_;
   std::map<NodeId, std::uint64_t> unnoticed_at_;  // what it had executed when its state went wrong
-  std::set<std::uint32_t> struck_;  // numbers of services that were lost
+  std::set<std::uint32_t> struck_;                // numbers of services that were lost
   std::uint64_t steps_ = 0;
 };
 

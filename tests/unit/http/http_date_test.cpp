@@ -24,12 +24,12 @@ TEST_CASE("A leap second counts as the one before") {
 }
 
 TEST_CASE("Anything else is no date") {
-  const auto* text = GENERATE(
-      "", "0", "-1", "Sun, 06 Nov 1994 08:49:37", "Sun, 06 Nov 1994 08:49:37 GMT ",
-      "Sun, 06 Nov 1994 08:49:37 +0000", "sun, 06 Nov 1994 08:49:37 GMT",
-      "Sun, 6 Nov 1994 08:49:37 GMT", "Sun, 06 Nov 1994 24:00:00 GMT",
-      "Sun, 31 Feb 1994 08:49:37 GMT", "Sun, 06 Nov 1994 08:60:37 GMT", "Sun Nov 6 08:49:37 1994",
-      "Sun, 06 Nov 19-4 08:49:37 GMT", "1994-11-06T08:49:37Z");
+  const auto* text =
+      GENERATE("", "0", "-1", "Sun, 06 Nov 1994 08:49:37", "Sun, 06 Nov 1994 08:49:37 GMT ",
+               "Sun, 06 Nov 1994 08:49:37 +0000", "sun, 06 Nov 1994 08:49:37 GMT",
+               "Sun, 6 Nov 1994 08:49:37 GMT", "Sun, 06 Nov 1994 24:00:00 GMT",
+               "Sun, 31 Feb 1994 08:49:37 GMT", "Sun, 06 Nov 1994 08:60:37 GMT",
+               "Sun Nov 6 08:49:37 1994", "Sun, 06 Nov 19-4 08:49:37 GMT", "1994-11-06T08:49:37Z");
   CHECK_FALSE(parse_http_date(text).has_value());
 }
 

@@ -47,8 +47,9 @@ TEST_CASE("If-Modified-Since counts where there is no If-None-Match") {
   CHECK(answer({{"if-modified-since", "yesterday"}}).kind == Kind::whole);
   CHECK(answer({{"if-modified-since", kAfter}, {"if-modified-since", kAfter}}).kind == Kind::whole);
   CHECK(answer({{"if-none-match", "\"x\""}, {"if-modified-since", kAfter}}).kind == Kind::whole);
-  CHECK(answer({{"if-modified-since", kAfter}}, {.etag = "\"a\"", .last_modified = "", .length = 10}).kind ==
-        Kind::whole);
+  CHECK(
+      answer({{"if-modified-since", kAfter}}, {.etag = "\"a\"", .last_modified = "", .length = 10})
+          .kind == Kind::whole);
 }
 
 TEST_CASE("If-Match and If-Unmodified-Since fail") {

@@ -359,7 +359,8 @@ TEST_CASE("What was proposed before it is known that the group is new, is voted 
   CHECK(backup.sent(MessageType::commit) == kReplicas - 1);
 }
 
-TEST_CASE("A pledge to a replica that began before this one had promised anything says so for ever") {
+TEST_CASE(
+    "A pledge to a replica that began before this one had promised anything says so for ever") {
   const auto pledged = [](Subject& subject, NodeId peer, std::uint64_t incarnation) {
     subject.actions.clear();
     subject.now += seconds(1);

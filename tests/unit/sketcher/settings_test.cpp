@@ -146,6 +146,16 @@ TEST_CASE("The example is a valid configuration") {
   // Tests run from the project's root, see meson.build.
   const auto settings = load_settings(std::filesystem::path("examples/sketcher.toml"));
   REQUIRE(settings.has_value());
+  CHECK(settings->group.kind == GroupKind::pbft);
+  CHECK(settings->origins.size() == 4);
+}
+
+TEST_CASE("The example of a group without agents is a valid configuration") {
+  const auto settings = load_settings(std::filesystem::path("examples/sketcher-vote.toml"));
+  REQUIRE(settings.has_value());
+  CHECK(settings->group.kind == GroupKind::vote);
+  CHECK(settings->group.faults == 1);
+  CHECK_FALSE(settings->group.takes_writes);
   CHECK(settings->origins.size() == 4);
 }
 

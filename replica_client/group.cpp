@@ -1,0 +1,30 @@
+#include "replica_client/group.hpp"
+
+namespace prophecy::replica_client {
+
+std::string_view to_string(ReplicatedFailure failure) {
+  switch (failure) {
+    case ReplicatedFailure::too_few_replicas:
+      return "too-few-replicas";
+    case ReplicatedFailure::no_agreement:
+      return "no-agreement";
+    case ReplicatedFailure::overloaded:
+      return "overloaded";
+    case ReplicatedFailure::writes_refused:
+      return "writes-refused";
+  }
+  return "";
+}
+
+void start_fast_read(http::OriginPool& origin, http::OriginExchange& exchange,
+                     std::string_view wire, bool is_head) {
+  http::ExchangeRequest request;
+  request.wire = wire;
+  request.answers_head = is_head;
+  request.repeat_when_stale = true;
+  // What an origin adds to the answer to HEAD by mistake would be taken for the next answer.
+  request.pipelined = !is_head;
+  origin.start(exchange, request);
+}
+
+}  // namespace prophecy::replica_client

@@ -1,0 +1,20 @@
+// Numbers the requests to a group that has no order of its own. One object for all processes of a
+// sketcher, in shared memory; lock-free, safe when a process is killed.
+#pragma once
+
+#include <atomic>
+
+#include "history_table/history_entry.hpp"
+
+namespace prophecy::replica_client {
+
+class SigmaCounter {
+ public:
+  // Greater than all that were drawn before.
+  [[nodiscard]] Sigma next() { return last_.fetch_add(1, std::memory_order_relaxed) + 1; }
+
+ private:
+  std::atomic<Sigma> last_{0};
+};
+
+}  // namespace prophecy::replica_client

@@ -1,0 +1,117 @@
+"""Origins without agents: what f+1 of them answer alike is the group's answer."""
+
+import subprocess
+
+import pytest
+
+from harness import Deployment
+from harness.http_client import curl
+from harness.processes import wait_until
+from harness.programs import program, run_program
+
+PAGE = b"<p>The page.</p>\n"
+VOTE = {"group": {"kind": "vote", "faults": 1, "file": None, "client_id": None, "key_file": None}}
+
+
+def vote_deployment(group=None, **options):
+    """Four Apaches, and nothing beside them."""
+    changes = {**VOTE, "group": {**VOTE["group"], **(group or {})}}
+    return Deployment(content={"/index.html": PAGE}, sketcher_changes=changes, agents=False,
+                      **options)
+
+
+def test_a_read_is_voted_on_once_and_fast_afterwards():
+    with vote_deployment() as deployment:
+        for _ in range(20):
+            assert curl(deployment.url + "/").body == PAGE
+        counters = deployment.sketcher.counters()
+        assert (counters["replicated"], counters["fast"]) == (1, 19)
+        assert deployment.sketcher.divergences() == []
+
+
+def test_one_that_lies_is_outvoted_and_named():
+    with vote_deployment() as deployment:
+        deployment.origins[2].write("/index.html", b"a lie")
+        for _ in range(40):
+            assert curl(deployment.url + "/").body == PAGE
+        events = deployment.sketcher.divergences()
+        assert events and {event["replica"] for event in events} == {2}
+        kinds = {event["kind"] for event in events}
+        assert kinds == {"vote", "fast_read"}
+
+
+def test_a_page_that_changes_behind_the_sketcher_is_voted_on_anew():
+    with vote_deployment() as deployment:
+        assert curl(deployment.url + "/").body == PAGE
+        for origin in deployment.origins:
+            origin.write("/index.html", b"new")
+        assert [curl(deployment.url + "/").body for _ in range(10)] == [b"new"] * 10
+
+
+def test_f_origins_may_be_down_and_no_more():
+    with vote_deployment() as deployment:
+        deployment.origins[0].kill()
+        assert curl(deployment.url + "/").body == PAGE
+        assert curl(deployment.url + "/none").status == 404
+        deployment.origins[1].kill()
+        assert curl(deployment.url + "/other").status == 404  # two equal answers are enough
+        deployment.origins[2].kill()
+        answer = curl(deployment.url + "/third")
+        assert (answer.status, answer.field("prophecy-reason")) == (503, "too-few-replicas")
+
+
+def test_origins_that_do_not_agree():
+    with vote_deployment() as deployment:
+        for number, origin in enumerate(deployment.origins):
+            origin.write("/apart", f"{number}")
+        answer = curl(deployment.url + "/apart")
+        assert (answer.status, answer.field("prophecy-reason")) == (502, "no-agreement")
+
+
+def test_writes_are_refused_and_reach_no_origin():
+    with vote_deployment() as deployment:
+        for method in ("PUT", "POST", "DELETE", "OPTIONS"):
+            answer = curl(deployment.url + "/index.html", "-X", method, "--data-binary", "x")
+            assert (answer.status, answer.field("prophecy-reason")) == (405, "writes-refused")
+            assert answer.field("allow") == "GET, HEAD"
+        assert all(origin.read("/index.html") == PAGE for origin in deployment.origins)
+        assert curl(deployment.url + "/").body == PAGE
+
+
+def test_writes_to_a_group_that_is_declared_to_take_them():
+    with vote_deployment({"writes": "all"}) as deployment:
+        assert curl(deployment.url + "/").body == PAGE
+        answer = curl(deployment.url + "/index.html", "-X", "PUT", "--data-binary", "new")
+        assert answer.status == 204
+        wait_until(lambda: all(origin.read("/index.html") == b"new"
+                               for origin in deployment.origins), 10, "the write")
+        assert [curl(deployment.url + "/").body for _ in range(10)] == [b"new"] * 10
+
+
+def test_the_secret_is_all_that_has_to_be_made(tmp_path):
+    result = run_program("prophecyctl", "keygen", "--directory", tmp_path / "keys")
+    assert result.returncode == 0, result.stderr
+    assert [path.name for path in (tmp_path / "keys").iterdir()] == ["sketch.key"]
+    for options in (["--faults", "1"], ["--clients", "2"],
+                    ["--replica-addresses", "127.0.0.1:1,127.0.0.1:2"]):
+        result = run_program("prophecyctl", "keygen", "--directory", tmp_path / "other", *options)
+        assert result.returncode != 0
+        assert not (tmp_path / "other").exists()
+
+
+@pytest.mark.parametrize("changes, problem", [
+    ({"group": {"faults": 2}}, "expected at least 5 of them, 2 * faults + 1, got 4"),
+    ({"sketcher": {"mode": "pbft"}}, 'expected "prophecy" with a group of kind vote'),
+    ({"group": {"key_file": "client-1024.key"}}, "key_file"),
+    ({"group": {"kind": "quorum"}}, "kind"),
+])
+def test_configurations_that_make_no_sense(changes, problem):
+    merged = {**VOTE, **{table: {**VOTE.get(table, {}), **values}
+                         for table, values in changes.items()}}
+    with Deployment(sketcher_changes=merged, agents=False, start=False) as deployment:
+        result = subprocess.run([program("prophecy-sketcher"), "--check", "--config",
+                                 deployment.sketcher.configuration],
+                                stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                                timeout=30, check=False)
+    assert result.returncode == 2
+    assert problem in result.stderr
