@@ -396,7 +396,10 @@ void Planner::plan_unmarked_disks() {
       scenario_.ingredients.begin(), scenario_.ingredients.end(), [](const Ingredient& other) {
         return other.kind == IngredientKind::partition || other.kind == IngredientKind::crash ||
                other.kind == IngredientKind::restart || other.kind == IngredientKind::power_loss ||
-               other.kind == IngredientKind::lost_disk;
+               other.kind == IngredientKind::lost_disk ||
+               (other.kind == IngredientKind::misconduct &&
+                (other.behaviour == BehaviourKind::lying_silence ||
+                 other.behaviour == BehaviourKind::lying_pledges));
       });
   if (is_apart || !machines_.chance(60)) return;
   Ingredient& disks = add(IngredientKind::unmarked_disks);
