@@ -231,9 +231,13 @@ void ReplicaHost::answer(const pbft::ReplicaActions& actions) {
   if (actions.restore) {
     later(delay(), [this, restore = *actions.restore] {
       const bool done = service_.restore_from(disk_.parts(), restore.service);
-      if (done) checker_.on_restored(self_, restore.sequence);
-      with_core(
-          [&](pbft::ReplicaActions& more) { process_->replica.on_restored(done, now(), more); });
+      with_core([&](pbft::ReplicaActions& more) {
+        const std::uint64_t before = process_->replica.counters().states_restored;
+        process_->replica.on_restored(done, now(), more);
+        // Not when it has been lost once more meanwhile: the replica stays where it was.
+        const bool is_taken = process_->replica.counters().states_restored > before;
+        if (is_taken) checker_.on_restored(self_, restore.sequence);
+      });
     });
   }
 }
