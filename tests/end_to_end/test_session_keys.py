@@ -149,7 +149,8 @@ def test_recorded_frames_are_refused_after_a_restart():
             wait_until(lambda: agent.status()["keys"]["learnt"] == 4, 10, "keys of the new run")
             status = agent.status()
             replay(real_port, recorded)
-            wait_until(lambda: dropped(agent, "bad_mac") >= status["dropped"]["bad_mac"] + 4,
+            # Votes on what is agreed on already are not worth a MAC; a Status always is.
+            wait_until(lambda: dropped(agent, "bad_mac") > status["dropped"]["bad_mac"],
                        10, "the recorded frames to be refused")
             after = agent.status()
             # The keys that were told then answer no question of now. (Two agents ask each other on

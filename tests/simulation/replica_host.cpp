@@ -234,9 +234,13 @@ void ReplicaHost::answer(const pbft::ReplicaActions& actions) {
       with_core([&](pbft::ReplicaActions& more) {
         const std::uint64_t before = process_->replica.counters().states_restored;
         process_->replica.on_restored(done, now(), more);
-        // Not when it has been lost once more meanwhile: the replica stays where it was.
         const bool is_taken = process_->replica.counters().states_restored > before;
+        // When it has been lost once more meanwhile, the replica stays where it was; and one that
+        // has just been started goes on from the beginning, for the sake of the order.
         if (is_taken) checker_.on_restored(self_, restore.sequence);
+        if (!is_taken && process_->replica.status().last_executed == 0) {
+          checker_.on_restored(self_, 0);
+        }
       });
     });
   }
