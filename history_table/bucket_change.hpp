@@ -30,6 +30,12 @@ class BucketChange {
 
   // ---- Under the lock:
   [[nodiscard]] Word state(std::size_t slot) const { return load(bucket_->slots[slot].state); }
+  [[nodiscard]] Sketch answer(std::size_t slot) const {
+    std::array<Word, 5> words;
+    for (std::size_t i = 0; i < words.size(); ++i)
+      words[i] = load(bucket_->slots[slot].sketches[i]);
+    return answer_of(words);
+  }
   [[nodiscard]] Sigma floor() const { return load(bucket_->floor); }
   [[nodiscard]] std::optional<std::size_t> find(const Sketch& key) const;
   [[nodiscard]] std::optional<std::size_t> find_empty() const;

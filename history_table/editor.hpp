@@ -6,6 +6,8 @@
 // seen is taken, whatever was evicted, cleaned up or marked in between.
 #pragma once
 
+#include <algorithm>
+
 #include "history_table/bucket_change.hpp"
 
 namespace prophecy::table {
@@ -16,14 +18,16 @@ class Editor {
   Editor(const Region& region, WriterSlot writer, Steps& steps)
       : region_(region), writer_(writer), steps_(steps) {}
 
-  UpdateOutcome update(const Sketch& key, const Sketch& answer, Sigma sigma) {
+  // An entry newer than `asked` with another answer leaves open which is the newer of the two.
+  UpdateOutcome update(const Sketch& key, const Sketch& answer, Sigma sigma,
+                       Sigma asked = kSigmaMax) {
     ASSERT(sigma > 0 && sigma <= kSigmaMax);
     BucketChange<Steps> change(region_, writer_, steps_);
     const bool locked = change.lock(region_.bucket_index(key), Patience::endless);
     ASSERT(locked);
     const auto slot = change.find(key);
-    const UpdateOutcome outcome =
-        slot ? update_slot(change, *slot, key, answer, sigma) : insert(change, key, answer, sigma);
+    const UpdateOutcome outcome = slot ? update_slot(change, *slot, key, answer, sigma, asked)
+                                       : insert(change, key, answer, std::min(sigma, asked), sigma);
     change.unlock();
     return outcome;
   }
@@ -71,21 +75,30 @@ class Editor {
 
  private:
   UpdateOutcome update_slot(BucketChange<Steps>& change, std::size_t slot, const Sketch& key,
-                            const Sketch& answer, Sigma sigma) {
+                            const Sketch& answer, Sigma sigma, Sigma asked) {
     const Word state = change.state(slot);
     if (mark_of(state) != Mark::none) {
       change.raise_floor(sigma);
       return UpdateOutcome::marked;
+    }
+    if (sigma_of(state) > asked && change.answer(slot) != answer) {
+      const Sigma newest = std::max(sigma, sigma_of(state));
+      change.write(slot, key, Sketch{}, make_state(newest, Mark::none));
+      return UpdateOutcome::unordered;
     }
     if (sigma <= sigma_of(state)) return UpdateOutcome::older;
     change.write(slot, key, answer, make_state(sigma, Mark::none));
     return UpdateOutcome::replaced;
   }
 
+  // What was forgotten since `asked`, or since sigma, may have been newer.
   UpdateOutcome insert(BucketChange<Steps>& change, const Sketch& key, const Sketch& answer,
-                       Sigma sigma) {
+                       Sigma known, Sigma sigma) {
     // An equal sigma is the same position of the same history: the same answer.
-    if (sigma < change.floor()) return UpdateOutcome::older;
+    if (known < change.floor()) {
+      change.raise_floor(sigma);
+      return UpdateOutcome::older;
+    }
     const auto slot = make_room(change);
     if (!slot) {
       change.raise_floor(sigma);

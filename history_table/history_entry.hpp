@@ -31,10 +31,11 @@ struct HistoryEntry {
 
 enum class UpdateOutcome : std::uint8_t {
   inserted,
-  replaced,  // the entry had an older sigma
-  older,     // as new or newer a sigma is remembered for this key, or may have been: unchanged
-  marked,    // the entry is whitelisted or blacklisted: unchanged
-  full,      // every entry of the bucket carries a mark, and marks are not evicted: unchanged
+  replaced,   // the entry had an older sigma
+  older,      // as new or newer a sigma is remembered for this key, or may have been: unchanged
+  marked,     // the entry is whitelisted or blacklisted: unchanged
+  full,       // every entry of the bucket carries a mark, and marks are not evicted: unchanged
+  unordered,  // which of two answers is the newer one is not known: the entry has none now
 };
 
 enum class ChangeOutcome : std::uint8_t {

@@ -46,6 +46,12 @@ UpdateOutcome HistoryTable::update(const Sketch& key, const Sketch& answer, Sigm
   return table::Editor(region_, *writer_, kUninterrupted).update(key, answer, sigma);
 }
 
+UpdateOutcome HistoryTable::update_unordered(const Sketch& key, const Sketch& answer, Sigma asked,
+                                             Sigma sigma) {
+  ASSERT(writer_ && asked < sigma);
+  return table::Editor(region_, *writer_, kUninterrupted).update(key, answer, sigma, asked);
+}
+
 ChangeOutcome HistoryTable::set_mark(const Sketch& key, Mark mark) {
   ASSERT(writer_);
   return table::Editor(region_, *writer_, kUninterrupted).set_mark(key, mark);

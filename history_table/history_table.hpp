@@ -48,6 +48,11 @@ class HistoryTable {
   // kSigmaMax.
   UpdateOutcome update(const Sketch& key, const Sketch& answer, Sigma sigma);
 
+  // For answers without a place in an order, numbered by `sigma` as they come: `asked` is the
+  // newest number when this one was asked for. If another answer has come since, either may be the
+  // newer one: then the entry keeps none (all zero), for both may have been seen.
+  UpdateOutcome update_unordered(const Sketch& key, const Sketch& answer, Sigma asked, Sigma sigma);
+
   // For the master: waits for no dead writer, but answers busy. Sets or (Mark::none) removes an
   // operator's mark; setting drops the answer, removing leaves no entry.
   [[nodiscard]] ChangeOutcome set_mark(const Sketch& key, Mark mark);

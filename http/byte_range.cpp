@@ -13,8 +13,10 @@ using Kind = ByteRange::Kind;
 bool parse_position(std::string_view text, std::uint64_t& value) {
   const bool digits = !text.empty() && std::all_of(text.begin(), text.end(),
                                                    [](char c) { return c >= '0' && c <= '9'; });
-  if (digits && !parse_decimal(text, value)) value = UINT64_MAX;
-  return digits;
+  if (!digits) return false;
+  text.remove_prefix(std::min(text.find_first_not_of('0'), text.size() - 1));
+  if (!parse_decimal(text, value)) value = UINT64_MAX;
+  return true;
 }
 
 ByteRange last_bytes(std::string_view text, std::uint64_t length) {

@@ -9,7 +9,9 @@ namespace {
 
 using Kind = Selection::Kind;
 
-// The fields in question. A list may come in several fields; of anything else two are none.
+// The fields in question. If-Range counts with a tag only: a date of whole seconds is a weak
+// validator, and parts of two versions must not be put together (RFC 9110, 13.1.5). A list may come
+// in several fields; of anything else two are none.
 struct Conditions {
   bool has_if_match = false;
   bool matches = false;
@@ -63,16 +65,9 @@ bool is_changed_since(std::string_view last_modified, std::string_view date, boo
   return changed && since ? *changed > *since : otherwise;
 }
 
-// The part is of the representation that the client has the rest of (RFC 9110, 13.1.5).
-bool is_same(std::string_view if_range, const Representation& representation) {
-  if (if_range.starts_with('"')) return if_range == representation.etag;
-  const auto date = parse_http_date(if_range);
-  return date && date == parse_http_date(representation.last_modified);
-}
-
 Selection select_range(const Conditions& conditions, const Representation& representation) {
   const bool applies = conditions.range && !conditions.has_repeated_range &&
-                       (!conditions.if_range || is_same(*conditions.if_range, representation));
+                       (!conditions.if_range || *conditions.if_range == representation.etag);
   if (!applies) return {};
   const ByteRange range = parse_byte_range(*conditions.range, representation.length);
   switch (range.kind) {
@@ -116,7 +111,7 @@ Selection select(const FieldList& request, bool is_head, const Representation& r
     return {.kind = Kind::failed};
   }
   if (conditions.has_if_none_match) {
-    if (!is_head && !conditions.none_matches) return {.kind = Kind::not_modified};
+    if (!conditions.none_matches) return {.kind = Kind::not_modified};
   } else if (conditions.if_modified_since &&
              !is_changed_since(representation.last_modified, *conditions.if_modified_since, true)) {
     return {.kind = Kind::not_modified};

@@ -32,8 +32,8 @@ struct Selection {
   std::uint64_t size = 0;
 };
 
-// Of a request that is a GET or a HEAD. Only a GET has a range; and what a HEAD says of tags holds,
-// for without the body they are not known.
+// Of a request that is a GET or a HEAD. Only a GET has a range. For a HEAD no tag is known, without
+// the body: what it says of one holds, and If-None-Match matches by "*" alone.
 [[nodiscard]] Selection select(const FieldList& request, bool is_head,
                                const Representation& representation);
 

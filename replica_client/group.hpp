@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 #include "base/ids.hpp"
@@ -38,6 +39,9 @@ struct ReplicatedAnswer {
   sketch::AnswerForm form;  // into `storage`
   Bytes storage;
   Sigma sigma = 0;  // 0: by the read-only optimisation, without a place in the order
+  // Of a group without an order: the newest number when it was asked. sigma is drawn when it is
+  // answered, and says no more than when that was.
+  std::optional<Sigma> asked;
 };
 
 class ReplicatedHandler {
@@ -61,6 +65,8 @@ struct Refutation {
 class RefutationHandler {
  public:
   virtual void on_refuted(const Refutation& refutation) = 0;
+  // In a group without agents: how an origin's vote has ended.
+  virtual void on_vote(NodeId /*replica*/, http::ExchangeEnd /*end*/) {}
 
  protected:
   ~RefutationHandler() = default;

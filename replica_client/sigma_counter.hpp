@@ -10,6 +10,8 @@ namespace prophecy::replica_client {
 
 class SigmaCounter {
  public:
+  // The newest that was drawn.
+  [[nodiscard]] Sigma newest() const { return last_.load(std::memory_order_relaxed); }
   // Greater than all that were drawn before.
   [[nodiscard]] Sigma next() { return last_.fetch_add(1, std::memory_order_relaxed) + 1; }
 

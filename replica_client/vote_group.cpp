@@ -11,6 +11,18 @@ namespace prophecy::replica_client {
 namespace {
 
 constexpr std::size_t kNotedHeadBytesMax = 1024;
+// Decided reads that wait for late votes. An origin that hangs would pile them up.
+constexpr std::size_t kDecidedMax = 256;
+
+// Equal for equal answers, and for no others.
+Sha256::Digest digest_of(const sketch::AnswerForm& form) {
+  const auto head_bytes = static_cast<std::uint64_t>(form.head.size());
+  Sha256 hash;
+  hash.update({reinterpret_cast<const std::uint8_t*>(&head_bytes), sizeof head_bytes});
+  hash.update(form.head);
+  hash.update(as_bytes(form.body));
+  return hash.finish();
+}
 
 std::string_view method_of(std::string_view wire) {
   return wire.substr(0, wire.find(' '));
@@ -27,7 +39,7 @@ class VoteGroup::Ballot {
         wire_(wire),
         is_read_(http::is_read_method(method_of(wire))),
         is_head_(method_of(wire) == "HEAD"),
-        sigma_(group.sigmas_.next()),
+        asked_(group.sigmas_.newest()),
         handler_(&handler),
         tally_(group.size(), group.faults_) {
     for (NodeId origin = 0; origin < group.size(); ++origin)
@@ -62,48 +74,53 @@ class VoteGroup::Ballot {
   };
 
   void on_answer(NodeId origin, http::ExchangeEnd end, const http::Response& response) {
-    const bool was_open = tally_.state() == VoteTally::State::open;
-    Bytes answer;
+    group_.refutations_.on_vote(origin, end);
     sketch::AnswerForm form;
     const bool usable =
         end == http::ExchangeEnd::answered &&
         group_.canonicalizer_.canonicalize(response, is_head_, form) == sketch::AnswerFault::none;
+    const bool was_open = tally_.state() == VoteTally::State::open;
     if (usable) {
-      answer = sketch::encode(form);
-      tally_.on_vote(origin, sha256(answer));
+      tally_.on_vote(origin, digest_of(form));
     } else {
       tally_.on_no_vote(origin);
     }
-    switch (tally_.state()) {
-      case VoteTally::State::open:
-        break;
-      case VoteTally::State::agreed:
-        report_refuted();
-        if (was_open) deliver(std::move(answer));
-        break;
-      case VoteTally::State::disputed:
-        if (was_open) fail(ReplicatedFailure::no_agreement);
-        break;
-      case VoteTally::State::starved:
-        if (was_open) fail(ReplicatedFailure::too_few_replicas);
-        break;
+    if (tally_.state() == VoteTally::State::agreed) {
+      if (was_open) answer_ = sketch::encode(form);
+      report_refuted();
     }
-    if (tally_.all_voted()) group_.end(*this);
+    if (tally_.state() != VoteTally::State::open && (is_read_ || tally_.all_voted())) decide();
+    if (tally_.all_voted()) group_.on_ended(*this);
   }
 
-  void deliver(Bytes encoded) {
+  void decide() {
+    if (is_decided_) return;
+    is_decided_ = true;
+    group_.on_decided(*this);
     if (handler_ == nullptr) return;
+    ReplicatedHandler& handler = *std::exchange(handler_, nullptr);
+    switch (tally_.state()) {
+      case VoteTally::State::agreed:
+        return handler.on_replicated_answer(take_answer());
+      case VoteTally::State::disputed:
+        return handler.on_replicated_failure(ReplicatedFailure::no_agreement);
+      case VoteTally::State::starved:
+        return handler.on_replicated_failure(ReplicatedFailure::too_few_replicas);
+      case VoteTally::State::open:
+        break;
+    }
+    UNREACHABLE();
+  }
+
+  ReplicatedAnswer take_answer() {
     ReplicatedAnswer answer;
-    answer.storage = std::move(encoded);
+    answer.storage = std::move(answer_);
     const auto form = sketch::decode(answer.storage);
     ASSERT(form.has_value());
     answer.form = *form;
-    answer.sigma = sigma_;
-    std::exchange(handler_, nullptr)->on_replicated_answer(std::move(answer));
-  }
-
-  void fail(ReplicatedFailure failure) {
-    if (handler_ != nullptr) std::exchange(handler_, nullptr)->on_replicated_failure(failure);
+    answer.asked = asked_;
+    answer.sigma = group_.sigmas_.next();
+    return answer;
   }
 
   void report_refuted() {
@@ -123,9 +140,11 @@ class VoteGroup::Ballot {
   std::string wire_;
   bool is_read_;
   bool is_head_;
-  Sigma sigma_;
+  Sigma asked_;
   ReplicatedHandler* handler_;  // null once it has been called
   VoteTally tally_;
+  Bytes answer_;  // once agreed, until it is taken
+  bool is_decided_ = false;
   std::uint64_t reported_ = 0;  // bits of the origins
   std::vector<std::unique_ptr<Vote>> votes_;
 };
@@ -160,9 +179,10 @@ std::uint64_t VoteGroup::replicated(ReplicatedKind /*kind*/, std::string_view wi
   const std::uint64_t id = ++last_id_;
   if (!takes_writes_ && !http::is_read_method(method_of(wire))) {
     refuse(id, ReplicatedFailure::writes_refused, handler);
-  } else if (ballots_.size() >= ballots_max_) {
+  } else if (undecided_ >= ballots_max_) {
     refuse(id, ReplicatedFailure::overloaded, handler);
   } else {
+    ++undecided_;
     ballots_.emplace(id, std::make_unique<Ballot>(*this, id, wire, handler));
     // An exchange that cannot be begun ends at once: its handler is to know the id by then.
     boost::asio::post(loop_, [this, id] {
@@ -189,9 +209,21 @@ void VoteGroup::cancel_replicated(std::uint64_t id) {
     found->second->forget_handler();
 }
 
-// One of its exchanges is on the stack.
-void VoteGroup::end(Ballot& ballot) {
-  boost::asio::post(loop_, [this, id = ballot.id()] { ballots_.erase(id); });
+// One of its exchanges is on the stack, here and below.
+void VoteGroup::on_decided(Ballot& ballot) {
+  --undecided_;
+  decided_.push_back(ballot.id());
+  if (decided_.size() <= kDecidedMax) return;
+  const std::uint64_t oldest = decided_.front();
+  decided_.pop_front();
+  boost::asio::post(loop_, [this, oldest] { ballots_.erase(oldest); });
+}
+
+void VoteGroup::on_ended(Ballot& ballot) {
+  boost::asio::post(loop_, [this, id = ballot.id()] {
+    decided_.remove(id);
+    ballots_.erase(id);
+  });
 }
 
 }  // namespace prophecy::replica_client

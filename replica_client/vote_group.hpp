@@ -1,10 +1,11 @@
 // A group of kind vote: no agents, for origins that serve the same content. A replicated read goes
-// to all of them, and the answer that f+1 give is the group's; it is numbered by the sketcher when
-// it is asked for. Others' answers are compared with it, if they come later, too.
+// to all of them, and the answer that f+1 give is the group's. It has no place in an order; the
+// sketcher numbers the answers as they come, and says what was the newest when each was asked for.
+// Others' answers are compared with it, if they come later, too.
 //
 // Without an order of the group's, a write may come to two origins in two orders. So it is refused,
-// unless the group is declared to take writes: then each goes to all origins, and the answer of f+1
-// is the client's.
+// unless the group is declared to take writes: then each goes to all origins, and its client waits
+// until all have answered it or will not, so that at least its own writes stay in their order.
 //
 // Single-threaded, on the loop that it is given.
 #pragma once
@@ -28,7 +29,7 @@ namespace prophecy::replica_client {
 struct VoteGroupSettings {
   std::uint32_t faults = 1;
   bool takes_writes = false;
-  std::size_t ballots_max = 1024;  // beyond it: overloaded
+  std::size_t ballots_max = 1024;  // that are not decided; beyond it: overloaded
   std::vector<http::OriginSettings> origins;
 };
 
@@ -53,8 +54,10 @@ class VoteGroup final : public ReplicaGroup {
   using Ballots = std::unordered_map<std::uint64_t, std::unique_ptr<Ballot>>;
 
   void refuse(std::uint64_t id, ReplicatedFailure failure, ReplicatedHandler& handler);
-  // Its last answer is here.
-  void end(Ballot& ballot);
+  // It goes on for the sake of late votes.
+  void on_decided(Ballot& ballot);
+  // Its last vote is here.
+  void on_ended(Ballot& ballot);
 
   boost::asio::io_context& loop_;
   std::uint32_t faults_;
@@ -66,6 +69,8 @@ class VoteGroup final : public ReplicaGroup {
   RefutationHandler& refutations_;
   std::uint64_t last_id_ = 0;
   Ballots ballots_;
+  std::list<std::uint64_t> decided_;  // of them, oldest first; some may have ended
+  std::size_t undecided_ = 0;
   std::unordered_map<std::uint64_t, ReplicatedHandler*> refused_;  // not told yet
 };
 

@@ -34,6 +34,7 @@ class Counter {
 
 struct OriginCounters {
   std::array<Counter, http::kExchangeEndCount> exchanges;  // fast reads, by ExchangeEnd
+  std::array<Counter, http::kExchangeEndCount> votes;      // likewise; in a group without agents
   Counter divergences;                                     // refuted answers
 };
 
@@ -49,7 +50,7 @@ struct alignas(64) WorkerCounters {
   Counter answered_replicated;  // ordered by the group
   Counter answered_read_only;   // PBFT's read-only optimisation
   Counter refused;              // by us, before the group was asked: 4xx, 501, 505
-  Counter failed;               // the group gave no answer: 502, 503
+  Counter failed;               // the group gave no answer: 502, 503, 405
   Counter abandoned;            // the client left: a reset, not an orderly end of its sending
 
   Counter transitions;         // the agreed answer differed from the history
@@ -58,8 +59,9 @@ struct alignas(64) WorkerCounters {
   Counter unsketchable;        // replicated answers that the history may not hold
   Counter table_inserts;
   Counter table_replaces;
-  Counter timeouts;     // clients that were too slow
-  Counter events_lost;  // divergences that did not fit into the channel to the master
+  Counter table_unordered;  // two answers of a group without an order overlapped, and differed
+  Counter timeouts;         // clients that were too slow
+  Counter events_lost;      // divergences that did not fit into the channel to the master
   std::array<Counter, replica_client::kReplicatedFailureCount> replicated_failures;
   std::array<OriginCounters, kReplicasMax> origins;
 };

@@ -180,12 +180,19 @@ void Exchange::settle(const ReplicatedAnswer& answer, const std::optional<Sketch
                       const SigmaOrder::Placed& placed) {
   const Verdict verdict = algorithm_->on_replicated_answer(sketch);
   const Sketch& update = placed.doubtful ? kNoSketch : verdict.update;
-  switch (context_.table.update(key_, update, placed.sigma)) {
+  // Numbers of a group without an order stay as they are: it never begins anew.
+  const UpdateOutcome outcome =
+      answer.asked ? context_.table.update_unordered(key_, update, *answer.asked, placed.sigma)
+                   : context_.table.update(key_, update, placed.sigma);
+  switch (outcome) {
     case UpdateOutcome::inserted:
       context_.counters.table_inserts.add();
       break;
     case UpdateOutcome::replaced:
       context_.counters.table_replaces.add();
+      break;
+    case UpdateOutcome::unordered:
+      context_.counters.table_unordered.add();
       break;
     default:  // newer already, or marked by an operator
       break;

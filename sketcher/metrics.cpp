@@ -44,7 +44,8 @@ void add_worker(Exposition& out, const WorkerProcess& worker, const WorkerCounte
               {{"worker", index}}, worker.restarts);
 }
 
-void add_origin(Exposition& out, const OriginAddress& origin, const OriginTotals& totals) {
+void add_origin(Exposition& out, const OriginAddress& origin, const OriginTotals& totals,
+                bool votes) {
   const Labels labels{{"replica", std::to_string(origin.replica)},
                       {"address", to_string(origin.address)}};
   out.counter("prophecy_divergences_total", "Answers that the group's agreement refuted.", labels,
@@ -55,6 +56,9 @@ void add_origin(Exposition& out, const OriginAddress& origin, const OriginTotals
     out.counter("prophecy_fast_reads_total",
                 "Fast reads by how the exchange with the origin ended.", with_end,
                 totals.exchanges[i]);
+    if (!votes) continue;
+    out.counter("prophecy_votes_total", "Votes by how the exchange with the origin ended.",
+                with_end, totals.votes[i]);
   }
 }
 
@@ -65,8 +69,9 @@ std::string prometheus_text(const StatusSources& sources) {
   for (const WorkerProcess& worker : sources.workers) {
     add_worker(out, worker, sources.counters[worker.index]);
   }
+  const bool votes = sources.installation.settings.group.kind == GroupKind::vote;
   for (const OriginAddress& origin : sources.installation.settings.origins) {
-    add_origin(out, origin, origin_totals(sources.counters, origin.replica));
+    add_origin(out, origin, origin_totals(sources.counters, origin.replica), votes);
   }
   const HistoryTableStats stats = sources.table.stats();
   out.gauge("prophecy_history_entries", "Entries of the history table.", {},

@@ -46,6 +46,7 @@ Json history_json(const StatusSources& sources) {
           {"recoveries", stats.recoveries},
           {"inserts", sum(sources.counters, &WorkerCounters::table_inserts)},
           {"replaces", sum(sources.counters, &WorkerCounters::table_replaces)},
+          {"unordered", sum(sources.counters, &WorkerCounters::table_unordered)},
           {"transitions", sum(sources.counters, &WorkerCounters::transitions)},
           {"forced_transitions", sum(sources.counters, &WorkerCounters::forced_transitions)},
           {"group_restarts", sum(sources.counters, &WorkerCounters::group_restarts)},
@@ -70,23 +71,30 @@ Json workers_json(const StatusSources& sources) {
   return workers;
 }
 
+Json failures_json(const std::array<std::uint64_t, http::kExchangeEndCount>& ends) {
+  Json failures = Json::object();
+  for (std::size_t i = 0; i < ends.size(); ++i) {
+    const auto end = static_cast<http::ExchangeEnd>(i);
+    if (end != http::ExchangeEnd::answered) failures[std::string(http::to_string(end))] = ends[i];
+  }
+  return failures;
+}
+
 Json origins_json(const StatusSources& sources) {
   Json origins = Json::array();
   for (const OriginAddress& origin : sources.installation.settings.origins) {
     const OriginTotals totals = origin_totals(sources.counters, origin.replica);
-    Json failures = Json::object();
-    for (std::size_t i = 0; i < http::kExchangeEndCount; ++i) {
-      const auto end = static_cast<http::ExchangeEnd>(i);
-      if (end != http::ExchangeEnd::answered) {
-        failures[std::string(http::to_string(end))] = totals.exchanges[i];
-      }
+    constexpr auto kAnswered = static_cast<std::size_t>(http::ExchangeEnd::answered);
+    Json json{{"replica", origin.replica},
+              {"address", prophecy::to_string(origin.address)},
+              {"fast_answers", totals.exchanges[kAnswered]},
+              {"fast_failures", failures_json(totals.exchanges)}};
+    if (sources.installation.settings.group.kind == GroupKind::vote) {
+      json["votes"] = totals.votes[kAnswered];
+      json["vote_failures"] = failures_json(totals.votes);
     }
-    origins.push_back(
-        {{"replica", origin.replica},
-         {"address", prophecy::to_string(origin.address)},
-         {"fast_answers", totals.exchanges[static_cast<std::size_t>(http::ExchangeEnd::answered)]},
-         {"fast_failures", std::move(failures)},
-         {"divergences", totals.divergences}});
+    json["divergences"] = totals.divergences;
+    origins.push_back(std::move(json));
   }
   return origins;
 }
@@ -111,6 +119,7 @@ OriginTotals origin_totals(std::span<const WorkerCounters> workers, NodeId repli
     const OriginCounters& origin = worker.origins[replica];
     for (std::size_t i = 0; i < totals.exchanges.size(); ++i) {
       totals.exchanges[i] += origin.exchanges[i].get();
+      totals.votes[i] += origin.votes[i].get();
     }
     totals.divergences += origin.divergences.get();
   }

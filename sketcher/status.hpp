@@ -27,6 +27,7 @@ struct StatusSources {
 // What all workers counted of one origin.
 struct OriginTotals {
   std::array<std::uint64_t, http::kExchangeEndCount> exchanges{};  // by ExchangeEnd
+  std::array<std::uint64_t, http::kExchangeEndCount> votes{};      // likewise
   std::uint64_t divergences = 0;
 };
 [[nodiscard]] OriginTotals origin_totals(std::span<const WorkerCounters> workers, NodeId replica);

@@ -81,6 +81,7 @@ class Worker final : private ConnectionOwner, private replica_client::Refutation
       replica_client::SigmaCounter& sigmas);
   void on_connection_closed(ClientConnection& connection) override;
   void on_refuted(const replica_client::Refutation& refutation) override;
+  void on_vote(NodeId replica, http::ExchangeEnd end) override;
   void on_accepted(asio::ip::tcp::socket socket, std::string address);
   void on_stop_signal();
   void drain();
@@ -211,6 +212,10 @@ void Worker::on_refuted(const replica_client::Refutation& refutation) {
   divergence.answer_digest = to_hex(refutation.vote_digest);
   divergence.agreed_digest = to_hex(refutation.agreed_digest);
   divergences_.report(divergence);
+}
+
+void Worker::on_vote(NodeId replica, http::ExchangeEnd end) {
+  context_.counters.origins[replica].votes[static_cast<std::size_t>(end)].add();
 }
 
 void Worker::on_stop_signal() {

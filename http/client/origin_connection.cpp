@@ -176,7 +176,10 @@ void OriginConnection::on_bytes(std::string_view input) {
           return fail(ExchangeEnd::malformed);
         }
         // An answer before the request was through: the rest must not follow.
-        on_answered(response_.keep_alive && carried_.front().is_sent());
+        // What an origin sends behind the answer to HEAD by mistake, such as a body, would be taken
+        // for the next answer, at all origins alike.
+        on_answered(response_.keep_alive && carried_.front().is_sent() &&
+                    !carried_.front().answers_head);
         if (input.empty()) return;
     }
   }

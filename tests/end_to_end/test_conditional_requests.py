@@ -59,9 +59,9 @@ def test_a_download_is_resumed(deployment, tmp_path):
 def test_a_part_is_of_the_representation_that_the_client_has(deployment):
     url = deployment.url + "/static/file"
     tag = curl(url).field("etag")
-    for same in (tag, CHANGED):
-        assert curl(url, "--range", "0-9", "-H", f"If-Range: {same}").status == 206
-    for other in ('"other"', f"W/{tag}", "Tue, 14 Nov 2023 22:13:21 GMT"):
+    assert curl(url, "--range", "0-9", "-H", f"If-Range: {tag}").status == 206
+    # A date of whole seconds is a weak validator: two versions may have it.
+    for other in ('"other"', f"W/{tag}", CHANGED, "Tue, 14 Nov 2023 22:13:21 GMT"):
         answer = curl(url, "--range", "0-9", "-H", f"If-Range: {other}")
         assert (answer.status, answer.body) == (200, BODY)
 

@@ -1,11 +1,15 @@
 """Origins without agents: what f+1 of them answer alike is the group's answer."""
 
+import contextlib
+import socket
 import subprocess
+import threading
+import time
 
 import pytest
 
 from harness import Deployment
-from harness.http_client import curl
+from harness.http_client import RawConnection, curl
 from harness.processes import wait_until
 from harness.programs import program, run_program
 
@@ -58,6 +62,79 @@ def test_f_origins_may_be_down_and_no_more():
         deployment.origins[2].kill()
         answer = curl(deployment.url + "/third")
         assert (answer.status, answer.field("prophecy-reason")) == (503, "too-few-replicas")
+
+
+def test_one_that_hangs_holds_nobody_up():
+    """A decided request that waits for its vote takes no place of one that is not."""
+    with vote_deployment({"queue_max": 4}) as deployment:
+        def origins():
+            return deployment.sketcher.status()["origins"]
+
+        deployment.origins[3].pause()
+        try:
+            for number in range(300):
+                assert curl(f"{deployment.url}/missing/{number}").status == 404
+            # Each of its votes fails once it is not waited for any more.
+            wait_until(lambda: sum(origins()[3]["vote_failures"].values()) > 0, 20, "that to show")
+            assert origins()[3]["votes"] == 0
+            assert all(origins()[number]["votes"] >= 250 for number in range(3))
+        finally:
+            deployment.origins[3].resume()
+
+
+def test_what_an_origin_sends_behind_a_head_is_no_answer_to_anything():
+    """A body that all origins send by mistake would be agreed on as the next one's answer."""
+    with Deployment(agents=False, start=False, sketcher_changes=VOTE) as deployment:
+        poison = b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\npoison"
+        servers = [ScriptedOrigin(origin.port, poison) for origin in deployment.origins]
+        deployment.ports.close()
+        try:
+            deployment.sketcher.start()
+            for number in range(20):
+                client = RawConnection(deployment.sketcher.port)
+                client.send(b"HEAD /bug HTTP/1.1\r\nHost: localhost\r\n\r\n"
+                            b"GET /victim/%d HTTP/1.1\r\nHost: localhost\r\n\r\n" % number)
+                assert client.answer(to_head=True).status == 200
+                assert client.answer().body == b"right"
+                client.close()
+        finally:
+            deployment.sketcher.stop()
+            for server in servers:
+                server.close()
+
+
+class ScriptedOrigin:
+    """Answers HEAD with a body, against the protocol, and everything else with "right"."""
+
+    def __init__(self, port, stray):
+        self._listener = socket.create_server(("127.0.0.1", port), reuse_port=True)
+        self._stray = stray
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self):
+        try:
+            while True:
+                connection, _ = self._listener.accept()
+                threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
+        except OSError:
+            pass
+
+    def _serve(self, connection):
+        received = b""
+        with connection, contextlib.suppress(OSError):
+            while data := connection.recv(65536):
+                received += data
+                while b"\r\n\r\n" in received:
+                    head, _, received = received.partition(b"\r\n\r\n")
+                    connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n")
+                    if head.startswith(b"HEAD"):
+                        time.sleep(0.005)
+                        connection.sendall(self._stray)
+                    else:
+                        connection.sendall(b"right")
+
+    def close(self):
+        self._listener.close()
 
 
 def test_origins_that_do_not_agree():

@@ -23,6 +23,23 @@ HistoryTable attached_table(std::size_t bytes = kOneMebibyte) {
 
 }  // namespace
 
+TEST_CASE("Of two answers whose order is not known, neither is kept") {
+  auto table = attached_table();
+  REQUIRE(table.update(key_number(1), answer_for(1, 5), 5) == UpdateOutcome::inserted);
+  // Asked for before the other came, and another one: either may be the newer.
+  CHECK(table.update_unordered(key_number(1), answer_for(1, 7), 4, 7) == UpdateOutcome::unordered);
+  CHECK(table.lookup(key_number(1)) == HistoryEntry{Sketch{}, 7, Mark::none});
+  // Asked for behind both.
+  CHECK(table.update_unordered(key_number(1), answer_for(1, 8), 7, 8) == UpdateOutcome::replaced);
+  // The same answer again needs no order; nor does it go back.
+  CHECK(table.update_unordered(key_number(1), answer_for(1, 8), 3, 9) == UpdateOutcome::replaced);
+  CHECK(table.update_unordered(key_number(1), answer_for(1, 8), 3, 6) == UpdateOutcome::older);
+  CHECK(table.lookup(key_number(1)) == HistoryEntry{answer_for(1, 8), 9, Mark::none});
+  // One that was overtaken on its way to the table.
+  CHECK(table.update_unordered(key_number(1), answer_for(1, 6), 5, 6) == UpdateOutcome::unordered);
+  CHECK(table.lookup(key_number(1)) == HistoryEntry{Sketch{}, 9, Mark::none});
+}
+
 TEST_CASE("a new table is empty and as large as its memory allows") {
   const HistoryTable table = attached_table();
   CHECK_FALSE(table.lookup(key_number(1)));

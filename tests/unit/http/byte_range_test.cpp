@@ -29,6 +29,8 @@ TEST_CASE("Ranges of bytes (RFC 9110, 14.1.2)") {
       {"bytes=0-99999", 10, Kind::part, 0, 10},
       {"bytes=-99999", 10, Kind::part, 0, 10},
       {"bytes=3-99999999999999999999999", 10, Kind::part, 3, 7},
+      {"bytes=0-0000000000000000000", 10, Kind::part, 0, 1},
+      {"bytes=-0000000000000000000001", 10, Kind::part, 9, 1},
       {"bytes=10-", 10, Kind::unsatisfiable},
       {"bytes=99999999999999999999999-", 10, Kind::unsatisfiable},
       {"bytes=-0", 10, Kind::unsatisfiable},

@@ -34,6 +34,11 @@ TEST_CASE("the default rules") {
   CHECK(profile.request_rule("user-agent") == RequestRule::forwarded);
   CHECK(profile.request_rule("host") == RequestRule::generated);
   CHECK(profile.request_rule("x-forwarded-whatever") == RequestRule::generated);
+  // What a CGI program would take for one of these.
+  CHECK(profile.request_rule("x_forwarded_for") == RequestRule::generated);
+  CHECK(profile.request_rule("prophecy_time") == RequestRule::generated);
+  CHECK(profile.request_rule("x-real_ip") == profile.request_rule("x-real-ip"));
+  CHECK(profile.request_rule("some_thing") == RequestRule::dropped);
   CHECK(profile.request_rule("proxy-authorization") == RequestRule::hop_by_hop);
   CHECK(profile.request_rule("x-never-heard-of") == RequestRule::dropped);
   CHECK(profile.answer_rule("x-never-heard-of") == AnswerRule::covered);
