@@ -1,0 +1,286 @@
+// What a replica says after a loss of its memory, and how a group begins that has none.
+#include "pbft/core/rejoin.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "pbft/every_batch.hpp"
+#include "pbft/wire/view_change.hpp"
+
+namespace prophecy::pbft::test {
+namespace {
+
+Frame pledge(NodeId from, std::uint64_t incarnation, std::uint64_t checkpoint, bool fresh = false,
+             std::uint64_t view = 0) {
+  PledgeMessage message;
+  message.to = 1;
+  message.incarnation = incarnation;
+  message.fresh = fresh;
+  message.view = view;
+  message.checkpoint = checkpoint;
+  return encode_pledge(message, ring(from));
+}
+
+Frame view_change(NodeId from, std::uint64_t incarnation, std::uint64_t view) {
+  ViewChangeMessage message;
+  message.incarnation = incarnation;
+  message.view = view;
+  return encode_view_change(message, ring(from));
+}
+
+ReplicaStart without_memory() {
+  ReplicaStart start;
+  start.memory = ReplicaStart::Memory::lost;
+  start.wall_clock = 7000;
+  return start;
+}
+
+}  // namespace
+
+TEST_CASE("Who has lost its memory votes only behind all that it can have said") {
+  Subject backup(1, every_batch(), without_memory());
+  const Frame asks = sent_by(backup, MessageType::rejoin);
+  REQUIRE(asks != nullptr);
+  CHECK(decode_rejoin(*asks)->incarnation == 7000);
+  backup.feed(pre_prepare(1, {request(1)}).frame);
+  CHECK(backup.sent(MessageType::prepare) == 0);
+  backup.feed(pledge(0, 7000, 10));
+  backup.feed(pledge(2, 6000, 10));  // of a request before this one
+  CHECK(backup.replica.status().silent_until == Context::kAsking);
+  backup.feed(pledge(2, 7000, 4));
+  // Of a checkpoint that nobody proves, and too far from what is proven, nothing is believed.
+  backup.tick(seconds(10));
+  CHECK(backup.replica.status().silent_until == Context::kAsking);
+  backup.feed(pledge(0, 7000, 3));
+  // Not all have answered: others of a new group may be about to.
+  for (int round = 0; round < 20; ++round)
+    backup.tick(milliseconds(100));
+  CHECK(backup.replica.status().silent_until == 4 + 4);
+  // Nor does it ask for views, however long a request waits.
+  backup.feed(retransmitted(request(1)));
+  backup.tick(seconds(60));
+  CHECK(backup.sent(MessageType::view_change) == 0);
+}
+
+TEST_CASE("If 2f others have never said anything, the group is new") {
+  Subject backup(1, {}, without_memory());
+  backup.feed(pledge(0, 7000, 0, true));
+  backup.feed(pledge(2, 7000, 0, true));
+  SECTION("and begins when all have heard of each other") {
+    backup.feed(pledge(3, 7000, 0, true));
+    for (const NodeId peer : {0u, 2u, 3u}) {
+      CHECK(backup.replica.status().silent_until == Context::kAsking);
+      backup.feed(encode_rejoin(6, ring(peer)));
+    }
+    backup.tick(milliseconds(100));
+  }
+  SECTION("and does not wait for one that is down") {
+    for (const NodeId peer : {0u, 2u})
+      backup.feed(encode_rejoin(6, ring(peer)));
+    for (int i = 0; i < 19; ++i)
+      backup.tick(milliseconds(100));
+    CHECK(backup.replica.status().silent_until == Context::kAsking);
+    backup.tick(milliseconds(100));
+  }
+  CHECK(backup.replica.status().silent_until == 0);
+  backup.feed(pre_prepare(1, {request(1)}).frame);
+  CHECK(backup.sent(MessageType::prepare) == kReplicas - 1);
+}
+
+TEST_CASE("What was proposed before it is known that the group is new, is voted on then") {
+  Subject backup(1, {}, without_memory());
+  const Proposal proposal = pre_prepare(1, {request(1)});
+  backup.feed(proposal.frame);
+  for (const NodeId peer : {2u, 3u})
+    backup.feed(prepare(peer, 1, proposal.batch));
+  CHECK(backup.sent(MessageType::prepare) == 0);
+  CHECK(backup.sent(MessageType::commit) == 0);
+  for (const NodeId peer : {0u, 2u})
+    backup.feed(pledge(peer, 7000, 0, true));
+  for (int i = 0; i < 20; ++i)
+    backup.tick(milliseconds(100));
+  CHECK(backup.sent(MessageType::prepare) == kReplicas - 1);
+  CHECK(backup.sent(MessageType::commit) == kReplicas - 1);
+}
+
+TEST_CASE(
+    "A pledge to a replica that began before this one had promised anything says so for ever") {
+  const auto pledged = [](Subject& subject, NodeId peer, std::uint64_t incarnation) {
+    subject.actions.clear();
+    subject.now += seconds(1);
+    subject.feed(encode_rejoin(incarnation, ring(peer)));
+    const Frame frame = sent_by(subject, MessageType::pledge);
+    REQUIRE(frame != nullptr);
+    return decode_pledge(*frame, kReplicas)->fresh;
+  };
+  Subject backup(1);
+  CHECK(pledged(backup, 2, 6));
+  backup.feed(pre_prepare(1, {request(1)}).frame);
+  CHECK(pledged(backup, 2, 6));
+  CHECK_FALSE(pledged(backup, 2, 7));  // it has begun once more
+  CHECK_FALSE(pledged(backup, 2, 6));  // with its clock set back
+  CHECK_FALSE(pledged(backup, 3, 6));
+}
+
+TEST_CASE("The others of a group that may be new are waited for, for a while") {
+  const auto silent = [](const Subject& subject) { return subject.replica.status().silent_until; };
+  Subject new_group(1, {}, without_memory());
+  new_group.feed(pledge(0, 7000, 0));
+  new_group.feed(pledge(2, 7000, 0, true));
+  CHECK(silent(new_group) == Context::kAsking);
+  new_group.feed(pledge(3, 7000, 0, true));
+  for (const NodeId peer : {0u, 2u, 3u})
+    new_group.feed(encode_rejoin(6, ring(peer)));
+  new_group.tick(milliseconds(100));
+  CHECK(silent(new_group) == 0);
+
+  Subject old_group(1, {}, without_memory());
+  old_group.feed(pledge(0, 7000, 0));
+  old_group.feed(pledge(2, 7000, 0, true));
+  for (int i = 0; i < 30; ++i)
+    old_group.tick(milliseconds(100));
+  CHECK(silent(old_group) == ReplicaSettings{}.window);
+}
+
+TEST_CASE("Whose clock was set back does not take an old group for new") {
+  Subject backup(1, {}, without_memory());
+  // They were fresh when it was born first, long ago.
+  for (const NodeId peer : {0u, 2u, 3u})
+    backup.feed(pledge(peer, 9000, 0, true));
+  backup.tick(milliseconds(100));
+  for (const NodeId peer : {0u, 2u, 3u})
+    backup.feed(pledge(peer, 9001, 0, false));
+  for (int i = 0; i < 21; ++i)
+    backup.tick(milliseconds(100));
+  CHECK(backup.replica.status().silent_until == ReplicaSettings{}.window);
+}
+
+TEST_CASE("A request that came before the group began does not cost its primary the view") {
+  Subject backup(1, {}, without_memory());
+  backup.feed(retransmitted(request(1)));
+  for (const NodeId peer : {0u, 2u})
+    backup.feed(pledge(peer, 7000, 0, true));
+  for (int i = 0; i < 20; ++i)
+    backup.tick(milliseconds(100));
+  REQUIRE(backup.replica.status().silent_until == 0);
+  backup.tick(milliseconds(100));
+  CHECK(backup.sent(MessageType::view_change) == 0);
+  backup.tick(milliseconds(500));
+  CHECK(backup.sent(MessageType::view_change) == kReplicas - 1);
+}
+
+TEST_CASE("An incarnation is above all that peers have heard of") {
+  Subject backup(1, {}, without_memory());
+  backup.feed(pledge(0, 9000, 3));
+  backup.tick(milliseconds(100));
+  CHECK(decode_rejoin(*sent_by(backup, MessageType::rejoin))->incarnation == 9001);
+}
+
+TEST_CASE("One replica talks nobody of a new group into another incarnation") {
+  Subject backup(1, {}, without_memory());
+  for (const NodeId peer : {2u, 3u})
+    backup.feed(pledge(peer, 7000, 0, true));
+  for (int i = 0; i < 20; ++i) {
+    backup.feed(pledge(0, 9000 + static_cast<std::uint64_t>(i), 3));
+    backup.tick(milliseconds(100));
+  }
+  CHECK(decode_rejoin(*sent_by(backup, MessageType::rejoin))->incarnation == 7000);
+  CHECK(backup.replica.status().silent_until == 0);
+}
+
+TEST_CASE("A pledge: what a peer asked for before it lost its memory counts no more") {
+  Subject primary(1);
+  primary.feed(view_change(2, 5, 1));
+  primary.feed(encode_rejoin(6, ring(2)));
+  CHECK(primary.sent(MessageType::pledge) == 1);
+  primary.feed(view_change(3, 0, 1));
+  CHECK(primary.replica.status().view == 0);  // f+1 would have taken it along
+  primary.now += seconds(1);
+  CHECK_FALSE(primary.feed(view_change(2, 5, 2)));
+  primary.now += seconds(1);
+  primary.feed(view_change(2, 6, 1));
+  CHECK(primary.replica.status().view == 1);
+}
+
+TEST_CASE("A primary that has not heard of a peer's new life breaks no rule by that") {
+  Subject backup(1);
+  backup.feed(encode_rejoin(6, ring(3)));
+  const std::vector<Frame> asked{view_change(0, 0, 2), view_change(2, 0, 2), view_change(3, 5, 2)};
+  std::vector<ByteView> frames;
+  for (const Frame& frame : asked)
+    frames.emplace_back(*frame);
+  CHECK(backup.feed(encode_new_view(2, frames, ring(2))));
+  CHECK(backup.replica.status().view == 0);
+  CHECK(backup.dropped(DropReason::malformed) == 0);
+  // It does, when the messages cannot make a view.
+  backup.now += seconds(1);
+  frames[2] = frames[1];
+  CHECK(backup.feed(encode_new_view(2, frames, ring(2))));
+  CHECK(backup.dropped(DropReason::malformed) == 1);
+}
+
+TEST_CASE("A replica believes no view-change message of its own earlier life") {
+  Subject backup(1, every_batch(), without_memory());
+  for (const NodeId peer : {0u, 2u, 3u})
+    backup.feed(pledge(peer, 7000, 1));
+  REQUIRE(backup.replica.status().silent_until == 1 + 4);
+  const std::vector<Frame> old_ones{view_change(1, 3, 2), view_change(2, 0, 2),
+                                    view_change(3, 0, 2)};
+  std::vector<ByteView> frames(old_ones.size());
+  std::transform(old_ones.begin(), old_ones.end(), frames.begin(),
+                 [](const Frame& frame) { return ByteView(*frame); });
+  backup.feed(encode_new_view(2, frames, ring(2)));
+  CHECK(backup.replica.status().view == 0);
+}
+
+TEST_CASE("A primary that has lost its memory is replaced at once") {
+  Subject backup(2);
+  backup.order(1, {request(1)});
+  backup.feed(encode_rejoin(6, ring(0)));
+  CHECK(backup.replica.status().view == 1);
+  CHECK(backup.replica.status().view_change_cause == ViewChangeCause::primary_rejoins);
+}
+
+TEST_CASE("A peer that waits for a checkpoint is carried there by batches without requests") {
+  Subject primary(0, every_batch());
+  StatusMessage status;
+  status.counter = 1;
+  status.first_retained = 1;
+  status.silent_until = 4;
+  primary.feed(encode_status(status, ring(3)));
+  CHECK(primary.sent(MessageType::pre_prepare) > 0);
+  const auto proposal = decode_pre_prepare(*sent_by(primary, MessageType::pre_prepare), kReplicas);
+  REQUIRE(proposal);
+  CHECK(proposal->requests.empty());
+}
+
+TEST_CASE("A peer that says in between that it waits for nothing is helped again, after a while") {
+  ReplicaSettings settings = every_batch();
+  settings.batches_in_flight_max = settings.partial_batches_in_flight_max = 1;
+  Subject primary(0, settings);
+  std::uint64_t counter = 0;
+  const auto proposals = [&](std::uint64_t silent_until) {
+    StatusMessage status;
+    status.counter = ++counter;
+    status.first_retained = 1;
+    status.silent_until = silent_until;
+    primary.actions.clear();
+    primary.feed(encode_status(status, ring(3)));
+    return primary.sent(MessageType::pre_prepare) / (kReplicas - 1);
+  };
+  REQUIRE(proposals(4) == 1);
+  const auto first = decode_pre_prepare(*sent_by(primary, MessageType::pre_prepare), kReplicas);
+  Sha256 chain;  // of no requests
+  append_to_batch(chain, first->input);
+  const Digest batch = chain.finish();
+  CHECK(proposals(0) == 0);
+  for (const NodeId peer : {1u, 2u})
+    primary.feed(prepare(peer, 1, batch));
+  for (const NodeId peer : {1u, 2u})
+    primary.feed(commit(peer, 1, batch));
+  REQUIRE(primary.replica.status().last_executed == 1);
+  CHECK(proposals(4) == 0);
+  primary.now += seconds(2);
+  CHECK(proposals(4) == 1);
+}
+
+}  // namespace prophecy::pbft::test
