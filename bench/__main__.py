@@ -9,7 +9,8 @@ from bench.figures import Options, machine, table, write_json
 from harness import HarnessError
 
 # Each takes the Options and yields its figures.
-BENCHMARKS = {"fast-read": fast_read.run, "lb": lb.run, "pbft": pbft.run, "pbft-memory": pbft_memory.run}
+BENCHMARKS = {"fast-read": fast_read.run, "lb": lb.run, "pbft": pbft.run,
+              "pbft-memory": pbft_memory.run}
 
 
 def main():

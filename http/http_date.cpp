@@ -72,37 +72,40 @@ std::optional<sys_seconds> point_of(const Parts& parts) {
          seconds(std::min(parts.second, 59U));
 }
 
-// Sun, 06 Nov 1994 08:49:37 GMT
-bool scan_fixdate(std::string_view text, Parts& parts) {
-  Scanner scanner(text);
-  scanner.one_of(kDays);
+// The two forms that put the day of the month first, up to the year.
+template <std::size_t Size>
+void take_date(Scanner& scanner, const std::string_view (&days)[Size], std::string_view separator,
+               Parts& parts) {
+  scanner.one_of(days);
   scanner.expect(", ");
   parts.day = scanner.digits(2);
-  scanner.expect(" ");
+  scanner.expect(separator);
   parts.month = scanner.one_of(kMonths);
-  scanner.expect(" ");
-  parts.year = scanner.digits(4);
+  scanner.expect(separator);
+}
+
+bool ends_with_time(Scanner& scanner, Parts& parts) {
   scanner.expect(" ");
   take_time(scanner, parts);
   scanner.expect(" GMT");
   return scanner.ended();
 }
 
+// Sun, 06 Nov 1994 08:49:37 GMT
+bool scan_fixdate(std::string_view text, Parts& parts) {
+  Scanner scanner(text);
+  take_date(scanner, kDays, " ", parts);
+  parts.year = scanner.digits(4);
+  return ends_with_time(scanner, parts);
+}
+
 // Sunday, 06-Nov-94 08:49:37 GMT
 bool scan_rfc850(std::string_view text, Parts& parts) {
   Scanner scanner(text);
-  scanner.one_of(kLongDays);
-  scanner.expect(", ");
-  parts.day = scanner.digits(2);
-  scanner.expect("-");
-  parts.month = scanner.one_of(kMonths);
-  scanner.expect("-");
+  take_date(scanner, kLongDays, "-", parts);
   const unsigned two_digits = scanner.digits(2);
   parts.year = two_digits + (two_digits >= 70 ? 1900 : 2000);
-  scanner.expect(" ");
-  take_time(scanner, parts);
-  scanner.expect(" GMT");
-  return scanner.ended();
+  return ends_with_time(scanner, parts);
 }
 
 // Sun Nov  6 08:49:37 1994

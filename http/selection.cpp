@@ -13,29 +13,29 @@ using Kind = Selection::Kind;
 // validator, and parts of two versions must not be put together (RFC 9110, 13.1.5). A list may come
 // in several fields; of anything else two are none.
 struct Conditions {
-  bool has_if_match = false;
-  bool matches = false;
-  bool has_if_none_match = false;
-  bool none_matches = true;
+  std::optional<bool> if_match;       // whether it names the tag
+  std::optional<bool> if_none_match;  // likewise
   std::optional<std::string_view> if_modified_since;
   std::optional<std::string_view> if_unmodified_since;
   std::optional<std::string_view> if_range;
   std::optional<std::string_view> range;
-  bool has_repeated_range = false;
 };
+
+bool is_condition(std::string_view name) {
+  return name.starts_with("if-") || name == "range";
+}
 
 void note(Conditions& conditions, std::string_view name, std::string_view value,
           std::string_view tag) {
   const auto once = [&](std::optional<std::string_view>& field) {
-    field = field ? std::string_view() : value;  // an empty one is no date
+    field = field ? std::string_view() : value;  // an empty one is no date, tag or range
   };
   if (name == "if-match") {
-    conditions.has_if_match = true;
-    conditions.matches = conditions.matches || names_tag(value, tag, TagComparison::strong);
+    conditions.if_match =
+        conditions.if_match.value_or(false) || names_tag(value, tag, TagComparison::strong);
   } else if (name == "if-none-match") {
-    conditions.has_if_none_match = true;
-    conditions.none_matches =
-        conditions.none_matches && !names_tag(value, tag, TagComparison::weak);
+    conditions.if_none_match =
+        conditions.if_none_match.value_or(false) || names_tag(value, tag, TagComparison::weak);
   } else if (name == "if-modified-since") {
     once(conditions.if_modified_since);
   } else if (name == "if-unmodified-since") {
@@ -43,8 +43,7 @@ void note(Conditions& conditions, std::string_view name, std::string_view value,
   } else if (name == "if-range") {
     once(conditions.if_range);
   } else if (name == "range") {
-    conditions.has_repeated_range = conditions.range.has_value();
-    conditions.range = value;
+    once(conditions.range);
   }
 }
 
@@ -52,9 +51,7 @@ Conditions read_conditions(const FieldList& request, std::string_view tag) {
   Conditions conditions;
   for (std::size_t i = 0; i < request.size(); ++i) {
     const std::string_view name = request.name(i);
-    if (name.starts_with("if-") || name == "range") {
-      note(conditions, name, request.value(i), tag);
-    }
+    if (is_condition(name)) note(conditions, name, request.value(i), tag);
   }
   return conditions;
 }
@@ -66,9 +63,9 @@ bool is_changed_since(std::string_view last_modified, std::string_view date, boo
 }
 
 Selection select_range(const Conditions& conditions, const Representation& representation) {
-  const bool applies = conditions.range && !conditions.has_repeated_range &&
-                       (!conditions.if_range || *conditions.if_range == representation.etag);
-  if (!applies) return {};
+  if (!conditions.range) return {};
+  const bool has_tag = !representation.etag.empty();
+  if (conditions.if_range && !(has_tag && *conditions.if_range == representation.etag)) return {};
   const ByteRange range = parse_byte_range(*conditions.range, representation.length);
   switch (range.kind) {
     case ByteRange::Kind::whole:
@@ -101,17 +98,24 @@ bool names_tag(std::string_view list, std::string_view tag, TagComparison compar
   return false;
 }
 
+bool is_conditional(const FieldList& request) {
+  for (std::size_t i = 0; i < request.size(); ++i) {
+    if (is_condition(request.name(i))) return true;
+  }
+  return false;
+}
+
 Selection select(const FieldList& request, bool is_head, const Representation& representation) {
   const Conditions conditions = read_conditions(request, representation.etag);
-  if (conditions.has_if_match) {
-    if (!is_head && !conditions.matches) return {.kind = Kind::failed};
+  if (conditions.if_match) {
+    if (!is_head && !*conditions.if_match) return {.kind = Kind::failed};
   } else if (conditions.if_unmodified_since &&
              is_changed_since(representation.last_modified, *conditions.if_unmodified_since,
                               false)) {
     return {.kind = Kind::failed};
   }
-  if (conditions.has_if_none_match) {
-    if (!conditions.none_matches) return {.kind = Kind::not_modified};
+  if (conditions.if_none_match) {
+    if (*conditions.if_none_match) return {.kind = Kind::not_modified};
   } else if (conditions.if_modified_since &&
              !is_changed_since(representation.last_modified, *conditions.if_modified_since, true)) {
     return {.kind = Kind::not_modified};

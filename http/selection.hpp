@@ -32,6 +32,9 @@ struct Selection {
   std::uint64_t size = 0;
 };
 
+// False for most requests: they select the whole.
+[[nodiscard]] bool is_conditional(const FieldList& request);
+
 // Of a request that is a GET or a HEAD. Only a GET has a range. For a HEAD no tag is known, without
 // the body: what it says of one holds, and If-None-Match matches by "*" alone.
 [[nodiscard]] Selection select(const FieldList& request, bool is_head,

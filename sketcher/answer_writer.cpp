@@ -91,7 +91,7 @@ void append_answer(std::string& out, const sketch::AnswerForm& form,
   const Tag tag = tagged ? make_tag(*sketch) : Tag{};
   const std::string_view tag_text{tag.data(), tagged ? tag.size() : 0};
   http::Selection selection;
-  if (selectable) {
+  if (selectable && http::is_conditional(*framing.conditions)) {
     selection = http::select(*framing.conditions, framing.answers_head,
                              {.etag = tag_text,
                               .last_modified = field_of(form, "last-modified"),

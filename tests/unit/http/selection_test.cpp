@@ -84,6 +84,22 @@ TEST_CASE("A range is selected of what the client has the rest of") {
   }
 }
 
+TEST_CASE("Without a tag no If-Range holds, not even an empty one") {
+  const Representation untagged{.etag = "", .last_modified = kChanged, .length = 10};
+  CHECK(answer({{"range", "bytes=2-4"}}, untagged).kind == Kind::part);
+  CHECK(answer({{"range", "bytes=2-4"}, {"if-range", ""}}, untagged).kind == Kind::whole);
+  CHECK(answer({{"range", "bytes=2-4"}, {"if-range", "x"}, {"if-range", "x"}}, untagged).kind ==
+        Kind::whole);
+}
+
+TEST_CASE("Most requests have no conditions") {
+  FieldList request;
+  request.add("accept", "*/*");
+  CHECK_FALSE(is_conditional(request));
+  request.add("range", "bytes=0-1");
+  CHECK(is_conditional(request));
+}
+
 TEST_CASE("A HEAD has no range, and tags say nothing to it") {
   CHECK(answer({{"range", "bytes=2-4"}}, kPage, true).kind == Kind::whole);
   const Representation head{.etag = "", .last_modified = kChanged, .length = 0};
