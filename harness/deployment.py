@@ -9,6 +9,9 @@ from harness.sketcher import Sketcher
 
 DEFAULT_CONTENT = {"/index.html": "<p>The page that all four origins serve.</p>\n"}
 
+# The modes of the paper's evaluation.
+READS = {"prophecy": "delay-once", "pbft": "replicated", "pbft-ro": "read-only"}
+
 SANITIZER_MARKS = ["ERROR: AddressSanitizer", "ERROR: LeakSanitizer", "WARNING: ThreadSanitizer",
                    ": runtime error: "]
 
@@ -118,5 +121,6 @@ class Deployment:
 
 def _with_mode(changes, mode):
     changes = dict(changes or {})
-    changes["sketcher"] = {"mode": mode, **changes.get("sketcher", {})}
+    if not isinstance(changes.get("route"), list):
+        changes["route"] = {"reads": READS[mode], **changes.get("route", {})}
     return changes

@@ -23,17 +23,23 @@ class Sketcher:
         self.settings = merged({
             "sketcher": {
                 "workers": 1,
-                "mode": "prophecy",
-                "listen": [f"127.0.0.1:{port}"],
                 "admin": self.admin.name,
                 "divergence_log": self.divergence_log.name,
             },
-            "group": {"file": "group.toml", "client_id": 1024, "key_file": "client-1024.key"},
+            "listener": [{"address": f"127.0.0.1:{port}"}],
+            "group": [{
+                "file": "group.toml", "client_id": 1024, "key_file": "client-1024.key",
+                "origin": [{"replica": number, "address": f"127.0.0.1:{origin_port}"}
+                           for number, origin_port in enumerate(origin_ports)],
+            }],
+            "route": [{"reads": "delay-once"}],
             "sketch": {"key_file": "sketch.key"},
             "table": {"size": "8MiB"},
-            "origin": [{"replica": number, "address": f"127.0.0.1:{origin_port}"}
-                       for number, origin_port in enumerate(origin_ports)],
         }, changes or {})
+        self.write_configuration()
+
+    def write_configuration(self):
+        """From the settings, which a test may have changed."""
         self.configuration.write_text(to_toml(self.settings))
 
     @property

@@ -3,8 +3,8 @@
 //   r          <- fast(q)        one origin, chosen by the caller
 //   (r, sigma) <- replicated(q)  agreed by the group
 //
-// Every call ends in exactly one call of its handler, possibly before it returns, or is cancelled.
-// A handler may start another call.
+// Every call ends in exactly one call of its handler, or is cancelled. A fast read may end before
+// the call returns, a replicated one ends later. A handler may start another call.
 //
 // Single-threaded: all on the worker's event loop.
 #pragma once

@@ -48,31 +48,36 @@ void RequestForm::clear() {
   is_head = false;
   key.clear();
   authority.clear();
+  target.clear();
   wire.clear();
 }
 
-RequestCanonicalizer::RequestCanonicalizer(const Profile& profile) : profile_(profile) {}
-
-std::optional<Refusal> RequestCanonicalizer::canonicalize(const http::Request& request,
-                                                          const RequestContext& context,
-                                                          RequestForm& form) {
+std::optional<Refusal> RequestCanonicalizer::locate(const http::Request& request,
+                                                    const RequestContext& context,
+                                                    RequestForm& form) {
   form.clear();
   form.is_read = http::is_read_method(request.method);
   form.is_head = request.method == "HEAD";
   if (form.is_read && !request.body.empty()) return Refusal{400, "a read with a body"};
   // It would echo cookies and credentials to whoever made the browser ask.
   if (request.method == "TRACE") return Refusal{501, "TRACE is not supported"};
-  if (auto refusal = take_target(request, context, form)) return refusal;
-  if (auto refusal = take_fields(request, form.is_read)) return refusal;
+  return take_target(request, context, form);
+}
+
+std::optional<Refusal> RequestCanonicalizer::canonicalize(const http::Request& request,
+                                                          const RequestContext& context,
+                                                          const Profile& profile,
+                                                          RequestForm& form) {
+  if (auto refusal = take_fields(request, profile, form.is_read)) return refusal;
 
   Writer key(form.key);
   if (form.is_read) {
     write_part(key, KeyPart::method, request.method);
     write_part(key, KeyPart::scheme, context.scheme);
     write_part(key, KeyPart::authority, form.authority);
-    write_part(key, KeyPart::target, target_);
+    write_part(key, KeyPart::target, form.target);
   }
-  http::append_request_line(form.wire, request.method, target_);
+  http::append_request_line(form.wire, request.method, form.target);
   http::append_field(form.wire, "host", form.authority);
   for (std::size_t position = 0; position < keyed_.size();) {
     const std::string_view name = request.fields.name(keyed_[position]);
@@ -111,20 +116,20 @@ std::optional<Refusal> RequestCanonicalizer::take_target(const http::Request& re
     if (form.authority != host_) return Refusal{400, "Host and target disagree"};
   }
   if (parts.path.empty()) {
-    target_.assign(request.method == "OPTIONS" ? "*" : "/");
+    form.target.assign(request.method == "OPTIONS" ? "*" : "/");
   } else {
-    target_.assign(parts.path.starts_with('?') ? "/" : "");
-    target_.append(parts.path);
+    form.target.assign(parts.path.starts_with('?') ? "/" : "");
+    form.target.append(parts.path);
   }
   return std::nullopt;
 }
 
 std::optional<Refusal> RequestCanonicalizer::take_fields(const http::Request& request,
-                                                         bool is_read) {
+                                                         const Profile& profile, bool is_read) {
   const http::FieldList& fields = request.fields;
   if (!nominated_.read(fields)) return Refusal{400, "Connection nominates too many fields"};
   for (std::size_t i = 0; i < nominated_.size(); ++i) {
-    if (!profile_.may_nominate_in_request(nominated_.name(i))) {
+    if (!profile.may_nominate_in_request(nominated_.name(i))) {
       return Refusal{400, "Connection nominates a field that is not hop-by-hop"};
     }
   }
@@ -133,7 +138,7 @@ std::optional<Refusal> RequestCanonicalizer::take_fields(const http::Request& re
   for (std::size_t i = 0; i < fields.size(); ++i) {
     const std::string_view name = fields.name(i);
     if (nominated_.contains(name)) continue;
-    const RequestRule rule = profile_.request_rule(name);
+    const RequestRule rule = profile.request_rule(name);
     if (rule == RequestRule::keyed) {
       keyed_.push_back(i);
     } else if (rule == RequestRule::forwarded || (rule == RequestRule::dropped && !is_read)) {

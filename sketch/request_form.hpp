@@ -30,7 +30,8 @@ struct RequestForm {
   bool is_head = false;
   Bytes key;              // typed and length-prefixed: method, scheme, authority, target, keyed
                           // fields; empty for a write
-  std::string authority;  // in its one form, to be compared with the configured hosts
+  std::string authority;  // in its one form
+  std::string target;     // in origin form, or "*"
   std::string wire;       // the request for the origin: an HTTP/1.1 head framed by us, and the body
 
   void clear();  // keeps the storage
@@ -42,30 +43,32 @@ struct Refusal {
   std::string_view reason;  // static text
 };
 
-// Fills `form` from a parsed request. One object a worker, for its scratch space; not thread-safe.
+// Fills `form` from a parsed request, in two steps: where it goes decides by which profile it is
+// read. One object a worker, for its scratch space; not thread-safe.
 class RequestCanonicalizer {
  public:
-  // The profile must outlive it.
-  explicit RequestCanonicalizer(const Profile& profile);
-  // Requires a whole request of RequestParser's. After a refusal, `form` is not to be used.
+  // Method, authority and target. Requires a whole request of RequestParser's. After a refusal,
+  // here and below, the rest of `form` is not to be used.
+  [[nodiscard]] std::optional<Refusal> locate(const http::Request& request,
+                                              const RequestContext& context, RequestForm& form);
+  // All that is left. Requires that the same request was located.
   [[nodiscard]] std::optional<Refusal> canonicalize(const http::Request& request,
                                                     const RequestContext& context,
-                                                    RequestForm& form);
+                                                    const Profile& profile, RequestForm& form);
 
  private:
   [[nodiscard]] std::optional<Refusal> take_target(const http::Request& request,
                                                    const RequestContext& context,
                                                    RequestForm& form);
-  [[nodiscard]] std::optional<Refusal> take_fields(const http::Request& request, bool is_read);
+  [[nodiscard]] std::optional<Refusal> take_fields(const http::Request& request,
+                                                   const Profile& profile, bool is_read);
   // Joins the values from `position` in keyed_ on that have one name; moves behind them.
   [[nodiscard]] std::string_view join_keyed(const http::FieldList& fields, std::size_t& position);
   void write_generated(const http::Request& request, const RequestContext& context,
                        RequestForm& form);
 
-  const Profile& profile_;
   NominatedNames nominated_;
-  std::string target_;  // in origin form, or "*"
-  std::string host_;    // the Host field in its one form
+  std::string host_;  // the Host field in its one form
   std::string joined_;
   std::vector<std::size_t> keyed_;      // positions in the request's fields, sorted by name
   std::vector<std::size_t> forwarded_;  // the same

@@ -34,19 +34,23 @@ Sketch finish(Hmac<Hash>& hmac) {
 }  // namespace
 
 template <class Hash>
-SketchFunction::Prepared<Hash> SketchFunction::prepare(ByteView secret, const Profile& profile) {
+SketchFunction::Prepared<Hash> SketchFunction::prepare(ByteView secret, const Profile& profile,
+                                                       std::string_view group) {
   ASSERT(secret.size() == kSecretSize);
   Prepared<Hash> prepared{Hmac<Hash>(secret), Hmac<Hash>(secret)};
   prepared.request.update(as_bytes(kRequestDomain));
   prepared.request.update(profile.id());
+  update_sized(prepared.request, as_bytes(group));
   prepared.answer.update(as_bytes(kAnswerDomain));
   prepared.answer.update(profile.id());
+  update_sized(prepared.answer, as_bytes(group));
   return prepared;
 }
 
-SketchFunction::SketchFunction(DigestKind kind, ByteView secret, const Profile& profile)
-    : prepared_(kind == DigestKind::sha1 ? Either(prepare<Sha1>(secret, profile))
-                                         : Either(prepare<Sha256>(secret, profile))) {}
+SketchFunction::SketchFunction(DigestKind kind, ByteView secret, const Profile& profile,
+                               std::string_view group)
+    : prepared_(kind == DigestKind::sha1 ? Either(prepare<Sha1>(secret, profile, group))
+                                         : Either(prepare<Sha256>(secret, profile, group))) {}
 
 Sketch SketchFunction::of(const RequestForm& request) const {
   ASSERT(request.is_read);

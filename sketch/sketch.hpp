@@ -1,6 +1,7 @@
 // s(): the 160-bit digest of a canonical form (paper, section 3.1). HMAC with the installation's
-// secret, over a domain tag, the profile's id and the form, so that neither an origin nor a client
-// can compute a sketch, and a changed profile matches no old one.
+// secret, over a domain tag, the profile's id, the group's name and the form, so that neither an
+// origin nor a client can compute a sketch, a changed profile matches no old one, and what one
+// group answered says nothing of another.
 #pragma once
 
 #include <cstdint>
@@ -26,15 +27,14 @@ constexpr std::size_t kSecretSize = 32;
 class SketchFunction {
  public:
   // `secret` has kSecretSize bytes. The profile is needed only here.
-  SketchFunction(DigestKind kind, ByteView secret, const Profile& profile);
+  SketchFunction(DigestKind kind, ByteView secret, const Profile& profile, std::string_view group);
 
   // Requires the form of a read: a write has no key.
   [[nodiscard]] Sketch of(const RequestForm& request) const;
   [[nodiscard]] Sketch of(const AnswerForm& answer) const;
 
  private:
-  // Keyed, with the domain tag and the profile's id already taken in; each message starts from a
-  // copy.
+  // Keyed, with all that comes before the message already taken in; each starts from a copy.
   template <class Hash>
   struct Prepared {
     Hmac<Hash> request;
@@ -43,7 +43,8 @@ class SketchFunction {
   using Either = std::variant<Prepared<Sha1>, Prepared<Sha256>>;
 
   template <class Hash>
-  [[nodiscard]] static Prepared<Hash> prepare(ByteView secret, const Profile& profile);
+  [[nodiscard]] static Prepared<Hash> prepare(ByteView secret, const Profile& profile,
+                                              std::string_view group);
 
   Either prepared_;
 };

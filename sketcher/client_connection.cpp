@@ -102,7 +102,7 @@ void ClientConnection::process_input() {
         on_head();
         break;
       case http::ParseState::failed:
-        context_.counters.refused.add();
+        context_.requests.back().refused.add();
         refuse(parser_.failure().status, parser_.failure().reason);
         break;
       case http::ParseState::complete:
@@ -240,7 +240,7 @@ void ClientConnection::on_timeout() {
     return close();
   }
   context_.counters.timeouts.add();
-  context_.counters.refused.add();
+  context_.requests.back().refused.add();
   refuse(408, "request-timeout");
 }
 

@@ -1,5 +1,5 @@
-// What the workers count, in memory that the master reads. Each worker has a block of its own and
-// is its only writer, so counting is a load and a store, without a locked instruction. A block
+// What the workers count, in memory that the master reads. Each worker has blocks of its own and
+// is their only writer, so counting is a load and a store, without a locked instruction. A block
 // outlives its worker: the replacement goes on counting in it.
 #pragma once
 
@@ -7,15 +7,10 @@
 #include <atomic>
 #include <cstdint>
 
-#include "base/error.hpp"
-#include "base/ids.hpp"
+#include "http/client/origin_exchange.hpp"
 #include "replica_client/group.hpp"
-#include "replica_client/sigma_counter.hpp"
-#include "sketcher/core/sigma_order.hpp"
 
 namespace prophecy::sketcher {
-
-constexpr std::size_t kWorkersMax = 64;
 
 class Counter {
  public:
@@ -32,10 +27,36 @@ class Counter {
   std::atomic<std::uint64_t> value_{0};
 };
 
+// Of one origin.
 struct OriginCounters {
   std::array<Counter, http::kExchangeEndCount> exchanges;  // fast reads, by ExchangeEnd
   std::array<Counter, http::kExchangeEndCount> votes;      // likewise; in a group without agents
   Counter divergences;                                     // refuted answers
+};
+
+// Of one route's requests.
+struct alignas(64) RequestCounters {
+  Counter reads;
+  Counter writes;
+  // How requests ended: each ends in exactly one of these.
+  Counter answered_fast;        // by one origin, and verified
+  Counter answered_unverified;  // by one origin: the route is observed or off
+  Counter answered_replicated;  // ordered by the group
+  Counter answered_read_only;   // PBFT's read-only optimisation
+  Counter refused;              // by us, before the group was asked: 4xx, 501, 505
+  Counter failed;               // the group gave no answer: 502, 503, 405
+  Counter abandoned;            // the client left: a reset, not an orderly end of its sending
+
+  Counter coalesced;           // of those replicated: shared the group's answer to an equal read
+  Counter transitions;         // the agreed answer differed from the history
+  Counter group_restarts;      // the group lost its history: all agents were restarted
+  Counter forced_transitions;  // by [test] fail_fast_reads
+  Counter unsketchable;        // replicated answers that the history may not hold
+  Counter unobserved;          // answers of an observed route that too many others kept from it
+  Counter table_inserts;
+  Counter table_replaces;
+  Counter table_unordered;  // two answers of a group without an order overlapped, and differed
+  std::array<Counter, replica_client::kReplicatedFailureCount> replicated_failures;
 };
 
 struct alignas(64) WorkerCounters {
@@ -43,41 +64,8 @@ struct alignas(64) WorkerCounters {
 
   Counter connections_accepted;
   Counter connections_refused;  // their address had all that it may have
-  Counter reads;
-  Counter writes;
-  // How requests ended: each ends in exactly one of these.
-  Counter answered_fast;
-  Counter answered_replicated;  // ordered by the group
-  Counter answered_read_only;   // PBFT's read-only optimisation
-  Counter refused;              // by us, before the group was asked: 4xx, 501, 505
-  Counter failed;               // the group gave no answer: 502, 503, 405
-  Counter abandoned;            // the client left: a reset, not an orderly end of its sending
-
-  Counter transitions;         // the agreed answer differed from the history
-  Counter group_restarts;      // the group lost its history: all agents were restarted
-  Counter forced_transitions;  // by [test] fail_fast_reads
-  Counter unsketchable;        // replicated answers that the history may not hold
-  Counter table_inserts;
-  Counter table_replaces;
-  Counter table_unordered;  // two answers of a group without an order overlapped, and differed
-  Counter timeouts;         // clients that were too slow
-  Counter events_lost;      // divergences that did not fit into the channel to the master
-  std::array<Counter, replica_client::kReplicatedFailureCount> replicated_failures;
-  std::array<OriginCounters, kReplicasMax> origins;
+  Counter timeouts;             // clients that were too slow
+  Counter events_lost;          // divergences that did not fit into the channel to the master
 };
-
-struct SharedSigmas {
-  SigmaOrder order;
-  replica_client::SigmaCounter votes;  // for a group that has no order
-};
-
-// What the workers share beside the history table.
-struct SharedState {
-  SharedSigmas sigmas;
-  std::array<WorkerCounters, kWorkersMax> workers;
-};
-
-// Maps a state that children forked later share. It is never unmapped.
-[[nodiscard]] Result<SharedState*> map_shared_state();
 
 }  // namespace prophecy::sketcher

@@ -59,6 +59,7 @@ std::string to_json(const Divergence& divergence, std::uint32_t worker) {
   }
   const Json json{{"time", utc_now()},
                   {"event", "divergence"},
+                  {"group", divergence.group},
                   {"replica", divergence.replica},
                   {"origin", divergence.origin},
                   {"kind", to_string(divergence.kind)},
@@ -81,7 +82,6 @@ DivergenceReporter::DivergenceReporter(UniqueFd channel, std::uint32_t worker,
     : channel_(std::move(channel)), worker_(worker), counters_(counters) {}
 
 void DivergenceReporter::report(const Divergence& divergence) {
-  counters_.origins[divergence.replica].divergences.add();
   const std::string line = to_json(divergence, worker_);
   const bool fits = line.size() <= kEventBytesMax;
   if (!fits || ::send(channel_.get(), line.data(), line.size(), MSG_DONTWAIT | MSG_NOSIGNAL) < 0) {

@@ -23,6 +23,7 @@ enum class DivergenceKind : std::uint8_t {
 
 struct Divergence {
   DivergenceKind kind = DivergenceKind::fast_read;
+  std::string_view group;  // name
   NodeId replica = 0;
   std::string_view origin;  // address
   std::string_view method;
@@ -43,7 +44,7 @@ struct Divergence {
 constexpr std::size_t kEventBytesMax = 8192;
 [[nodiscard]] std::string to_json(const Divergence& divergence, std::uint32_t worker);
 
-// The worker's end: counts, and sends without waiting; what does not fit is counted as lost.
+// The worker's end: sends without waiting; what does not fit is counted as lost.
 class DivergenceReporter {
  public:
   DivergenceReporter(UniqueFd channel, std::uint32_t worker, WorkerCounters& counters);

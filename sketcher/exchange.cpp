@@ -1,6 +1,6 @@
 #include "sketcher/exchange.hpp"
 
-#include <algorithm>
+#include <utility>
 
 #include "base/assert.hpp"
 
@@ -27,6 +27,33 @@ std::uint16_t status_of(ReplicatedFailure failure) {
   UNREACHABLE();
 }
 
+// Of an origin whom nobody else stands in for.
+std::uint16_t status_of(ExchangeEnd end) {
+  switch (end) {
+    case ExchangeEnd::timed_out:
+      return 504;
+    case ExchangeEnd::overloaded:
+    case ExchangeEnd::not_sent:
+      return 503;
+    default:
+      return 502;
+  }
+}
+
+std::string_view reason_of(ExchangeEnd end) {
+  switch (end) {
+    case ExchangeEnd::timed_out:
+      return "origin-too-slow";
+    case ExchangeEnd::overloaded:
+    case ExchangeEnd::not_sent:
+      return "origin-unavailable";
+    case ExchangeEnd::too_large:
+      return "answer-too-large";
+    default:
+      return "origin-answer-unusable";
+  }
+}
+
 }  // namespace
 
 Exchange::Exchange(WorkerContext& context, AnswerSink& sink)
@@ -38,97 +65,166 @@ Exchange::~Exchange() {
 
 void Exchange::start(http::Request& request, std::string_view client_address) {
   ASSERT(state_ == State::idle);
-  const sketch::RequestContext known{.scheme = "http", .client_address = client_address};
-  const auto refusal = context_.request_canonicalizer.canonicalize(request, known, form_);
-  if (refusal) return refuse(refusal->status, refusal->reason);
-  if (!is_our_host()) return refuse(421, "unknown-host");
-  if (request.body.capacity() > kKeptBytesMax) std::string().swap(request.body);
   request_ = &request;
-  evidence_.reset();
+  counters_ = &context_.requests.back();
+  const sketch::RequestContext known{.scheme = "http", .client_address = client_address};
+  const RouteSettings* route = find_route(known);
+  if (route == nullptr) return;
+  const auto refusal =
+      context_.request_canonicalizer.canonicalize(request, known, group().profile(), form_);
+  if (refusal) return refuse(refusal->status, refusal->reason);
+  if (request.body.capacity() > kKeptBytesMax) std::string().swap(request.body);
   if (!form_.is_read) {
-    context_.counters.writes.add();
-    return ask_group(ReplicatedKind::ordered);
+    counters_->writes.add();
+    return ask_ordered(ReplicatedKind::ordered);
   }
-  context_.counters.reads.add();
-  switch (context_.settings.mode) {
-    case Mode::prophecy:
-      return start_read();
-    case Mode::pbft:
-      return ask_group(ReplicatedKind::ordered);
-    case Mode::pbft_ro:
-      return ask_group(ReplicatedKind::read_only);
+  counters_->reads.add();
+  start_read(*route);
+}
+
+const RouteSettings* Exchange::find_route(const sketch::RequestContext& known) {
+  if (const auto refusal = context_.request_canonicalizer.locate(*request_, known, form_)) {
+    refuse(refusal->status, refusal->reason);
+    return nullptr;
+  }
+  const Router::Choice choice = context_.router.choose(form_.authority, form_.target);
+  if (!choice.route) {
+    switch (choice.miss) {
+      case Router::Miss::unknown_host:
+        refuse(421, "unknown-host");
+        break;
+      case Router::Miss::unknown_path:
+        refuse(404, "no-route");
+        break;
+      case Router::Miss::ambiguous_path:
+        refuse(400, "ambiguous-path");
+        break;
+    }
+    return nullptr;
+  }
+  const RouteSettings& route = context_.settings.routes[*choice.route];
+  group_ = context_.groups[route.group].get();
+  counters_ = &context_.requests[*choice.route];
+  mode_ = context_.shared.bypass() ? RouteMode::off : context_.shared.route(*choice.route).mode();
+  return &route;
+}
+
+void Exchange::refuse(std::uint16_t status, std::string_view reason) {
+  counters_->refused.add();
+  sink_.on_error(status, reason);
+}
+
+void Exchange::start_read(const RouteSettings& route) {
+  tried_ = 0;
+  if (mode_ == RouteMode::off) return ask_one(context_.random.below(group().group().size()));
+  if (mode_ == RouteMode::observe) return start_delay_once_read();
+  switch (route.reads) {
+    case Reads::delay_once:
+      return start_delay_once_read();
+    case Reads::replicated:
+      return ask_ordered(ReplicatedKind::ordered);
+    case Reads::read_only:
+      return ask_ordered(ReplicatedKind::read_only);
   }
   UNREACHABLE();
 }
 
-bool Exchange::is_our_host() const {
-  const auto& hosts = context_.settings.hosts;
-  return hosts.empty() || std::find(hosts.begin(), hosts.end(), form_.authority) != hosts.end();
-}
-
-void Exchange::refuse(std::uint16_t status, std::string_view reason) {
-  context_.counters.refused.add();
-  sink_.on_error(status, reason);
-}
-
-void Exchange::start_read() {
-  key_ = context_.sketch.of(form_);
+void Exchange::start_delay_once_read() {
+  key_ = group().sketch().of(form_);
   algorithm_.emplace();
-  tried_ = 0;
-  if (algorithm_->on_request(context_.table.lookup(key_)) == ReadStep::ask_group) {
-    return ask_group(ReplicatedKind::ordered);
-  }
-  ask_one(context_.random.below(context_.group.size()));
+  const auto entry = context_.table.lookup(key_);
+  is_blacklisted_ = entry.has_value() && entry->mark == Mark::blacklisted;
+  const ReadStep step = algorithm_->on_request(entry);
+  if (step == ReadStep::ask_group && mode_ == RouteMode::enforce) return ask_judge(true);
+  ask_one(context_.random.below(group().group().size()));
 }
 
 void Exchange::ask_one(NodeId replica) {
   state_ = State::fast;
   replica_ = replica;
-  context_.group.fast(fast_, replica, form_.wire, form_.is_head);
+  group().group().fast(fast_, replica, form_.wire, form_.is_head);
 }
 
-void Exchange::ask_group(ReplicatedKind kind) {
-  state_ = State::replicated;
-  submitted_ = context_.order.submit();
-  replicated_call_ = context_.group.replicated(kind, form_.wire, *this);
-  // The group has a copy. It may have answered already, and another request be on its way.
-  if (state_ == State::replicated) shrink();
+void Exchange::ask_judge(bool may_share) {
+  state_ = State::judged;
+  group_->reads.ask(key_, form_, request_->method,
+                    {.algorithm = *algorithm_,
+                     .evidence = std::exchange(evidence_, std::nullopt),
+                     .waiter = this,
+                     .counters = counters_,
+                     .may_share = may_share && !is_blacklisted_});
+}
+
+void Exchange::ask_ordered(ReplicatedKind kind) {
+  state_ = State::ordered;
+  submitted_ = group().order().submit();
+  replicated_call_ = group().group().replicated(kind, form_.wire, *this);
+  shrink();  // the group has a copy
 }
 
 void Exchange::on_exchange_end(http::OriginExchange& /*exchange*/, ExchangeEnd end,
                                http::Response& response) {
-  context_.counters.origins[replica_].exchanges[static_cast<std::size_t>(end)].add();
+  group().counters(replica_).exchanges[static_cast<std::size_t>(end)].add();
   return end == ExchangeEnd::answered ? on_fast_answer(response) : on_fast_failure(end);
 }
 
 void Exchange::on_fast_answer(http::Response& response) {
   sketch::AnswerForm form;
-  const bool usable = context_.answer_canonicalizer.canonicalize(response, form_.is_head, form) ==
+  const bool usable = group().answer_canonicalizer().canonicalize(response, form_.is_head, form) ==
                       sketch::AnswerFault::none;
-  const std::optional<Sketch> sketch = usable ? sketch_of(form) : std::nullopt;
+  if (!algorithm_) {  // off
+    if (!usable) return on_fast_failure(ExchangeEnd::malformed);
+    counters_->answered_unverified.add();
+    return answer(form, std::nullopt);
+  }
+  const std::optional<Sketch> sketch = usable ? group().sketch_of(form) : std::nullopt;
+  if (!algorithm_->awaits_fast_answer()) {
+    // Observed, and not in the history yet.
+    if (!usable) return on_fast_failure(ExchangeEnd::malformed);
+    return deliver_observed(form, sketch);
+  }
   const double share = context_.settings.fail_fast_reads;
   const bool forced = share > 0 && context_.random.below(1U << 20) < share * (1U << 20);
   const ReadStep step = algorithm_->on_fast_answer(sketch, context_.table.lookup(key_), forced);
   if (step == ReadStep::deliver_fast) {
-    state_ = State::idle;
-    algorithm_.reset();
-    context_.counters.answered_fast.add();
-    return sink_.on_answer(form, sketch);
+    counters_->answered_fast.add();
+    return answer(form, sketch);
   }
   if (algorithm_->was_forced()) {
-    context_.counters.forced_transitions.add();
+    counters_->forced_transitions.add();
   } else {
     keep_as_evidence(form, sketch, response);
   }
-  ask_group(ReplicatedKind::ordered);
+  if (mode_ == RouteMode::enforce || !usable) return ask_judge(true);
+  deliver_observed(form, sketch);
+}
+
+// The client gets it as it is; the group is asked all the same.
+void Exchange::deliver_observed(const sketch::AnswerForm& form,
+                                const std::optional<Sketch>& sketch) {
+  counters_->answered_unverified.add();
+  const bool asked = group_->reads.ask(key_, form_, request_->method,
+                                       {.algorithm = *algorithm_,
+                                        .evidence = std::exchange(evidence_, std::nullopt),
+                                        .waiter = nullptr,
+                                        .counters = counters_,
+                                        .may_share = !is_blacklisted_});
+  if (!asked) counters_->unobserved.add();
+  answer(form, sketch);
 }
 
 void Exchange::keep_as_evidence(const sketch::AnswerForm& form, const std::optional<Sketch>& sketch,
                                 http::Response& response) {
   evidence_ = Evidence{};
+  evidence_->replica = replica_;
   evidence_->status = form.status != 0 ? form.status : response.status;
   evidence_->head.assign(form.head.begin(), form.head.end());
-  evidence_->body = std::move(response.body);
+  // A client that is to have it as well needs it where it is.
+  if (mode_ == RouteMode::observe) {
+    evidence_->body = response.body;
+  } else {
+    evidence_->body = std::move(response.body);
+  }
   evidence_->sketch = sketch;
 }
 
@@ -136,9 +232,12 @@ void Exchange::on_fast_failure(ExchangeEnd end) {
   const bool unreachable = end == ExchangeEnd::not_sent || end == ExchangeEnd::stale ||
                            end == ExchangeEnd::broken || end == ExchangeEnd::overloaded;
   if (unreachable && ask_another_replica()) return;
-  const ReadStep step = algorithm_->on_fast_failure();
-  ASSERT(step == ReadStep::ask_group);
-  ask_group(ReplicatedKind::ordered);
+  if (!algorithm_) return fail(status_of(end), reason_of(end));
+  if (algorithm_->awaits_fast_answer()) {
+    const ReadStep step = algorithm_->on_fast_failure();
+    ASSERT(step == ReadStep::ask_group);
+  }
+  ask_judge(true);
 }
 
 // An origin that is down costs a redraw among the others, up to f times: beyond that the group
@@ -146,8 +245,8 @@ void Exchange::on_fast_failure(ExchangeEnd end) {
 bool Exchange::ask_another_replica() {
   tried_ |= std::uint64_t{1} << replica_;
   const auto tried = static_cast<std::uint32_t>(__builtin_popcountll(tried_));
-  if (tried > context_.group.faults()) return false;
-  std::uint32_t skip = context_.random.below(context_.group.size() - tried);
+  if (tried > group().group().faults()) return false;
+  std::uint32_t skip = context_.random.below(group().group().size() - tried);
   for (NodeId replica = 0;; ++replica) {
     if ((tried_ >> replica & 1) != 0) continue;
     if (skip-- > 0) continue;
@@ -156,101 +255,67 @@ bool Exchange::ask_another_replica() {
   }
 }
 
-void Exchange::on_replicated_answer(ReplicatedAnswer answer) {
-  ASSERT(state_ == State::replicated);
-  state_ = State::idle;
+void Exchange::on_replicated_answer(ReplicatedAnswer replicated) {
+  ASSERT(state_ == State::ordered);
   replicated_call_ = 0;
   // A read-only call without enough equal votes was ordered after all.
-  const bool ordered = answer.sigma != 0;
-  (ordered ? context_.counters.answered_replicated : context_.counters.answered_read_only).add();
-  SigmaOrder::Placed placed;
-  if (ordered) placed = context_.order.place(submitted_, answer.sigma);
-  if (placed.restarted) context_.counters.group_restarts.add();
-  std::optional<Sketch> sketch;
-  if (algorithm_) {
-    sketch = sketch_of(answer.form);
-    settle(answer, sketch, placed);
-    algorithm_.reset();
+  const bool ordered = replicated.sigma != 0;
+  (ordered ? counters_->answered_replicated : counters_->answered_read_only).add();
+  if (ordered && group().order().place(submitted_, replicated.sigma).restarted) {
+    counters_->group_restarts.add();
   }
-  sink_.on_answer(answer.form, sketch);
-}
-
-// Brings the table up to date before the client can see the answer.
-void Exchange::settle(const ReplicatedAnswer& answer, const std::optional<Sketch>& sketch,
-                      const SigmaOrder::Placed& placed) {
-  const Verdict verdict = algorithm_->on_replicated_answer(sketch);
-  const Sketch& update = placed.doubtful ? kNoSketch : verdict.update;
-  // Numbers of a group without an order stay as they are: it never begins anew.
-  const UpdateOutcome outcome =
-      answer.asked ? context_.table.update_unordered(key_, update, *answer.asked, placed.sigma)
-                   : context_.table.update(key_, update, placed.sigma);
-  switch (outcome) {
-    case UpdateOutcome::inserted:
-      context_.counters.table_inserts.add();
-      break;
-    case UpdateOutcome::replaced:
-      context_.counters.table_replaces.add();
-      break;
-    case UpdateOutcome::unordered:
-      context_.counters.table_unordered.add();
-      break;
-    default:  // newer already, or marked by an operator
-      break;
-  }
-  if (!sketch) context_.counters.unsketchable.add();
-  if (verdict.transition) context_.counters.transitions.add();
-  if (verdict.divergence) report_divergence(answer, sketch);
-  evidence_.reset();
-}
-
-void Exchange::report_divergence(const ReplicatedAnswer& answer,
-                                 const std::optional<Sketch>& sketch) {
-  ASSERT(evidence_.has_value());
-  const sketch::AnswerForm refuted{
-      .status = evidence_->status, .head = evidence_->head, .body = evidence_->body};
-  Divergence divergence;
-  divergence.kind = DivergenceKind::fast_read;
-  divergence.replica = replica_;
-  const std::string origin = to_string(context_.settings.origins[replica_].address);
-  divergence.origin = origin;
-  divergence.method = request_->method;
-  divergence.target = request_->target;
-  divergence.authority = form_.authority;
-  divergence.sigma = answer.sigma;
-  divergence.differences = sketch::compare(refuted, answer.form);
-  divergence.answer_digest = evidence_->sketch ? to_hex(*evidence_->sketch) : "";
-  divergence.agreed_digest = sketch ? to_hex(*sketch) : "";
-  divergence.answer_status = refuted.status;
-  divergence.agreed_status = answer.form.status;
-  divergence.answer_body_bytes = refuted.body.size();
-  divergence.agreed_body_bytes = answer.form.body.size();
-  context_.divergences.report(divergence);
+  if (!form_.is_read) group_->reads.on_write();
+  answer(replicated.form, std::nullopt);
 }
 
 void Exchange::on_replicated_failure(ReplicatedFailure failure) {
-  state_ = State::idle;
+  ASSERT(state_ == State::ordered);
   replicated_call_ = 0;
+  // It may have been carried out for all that.
+  if (!form_.is_read) group_->reads.on_write();
+  on_group_failure(failure);
+}
+
+void Exchange::on_group_answer(const sketch::AnswerForm& form,
+                               const std::optional<Sketch>& sketch) {
+  counters_->answered_replicated.add();
+  answer(form, sketch);
+}
+
+void Exchange::on_group_failure(ReplicatedFailure failure) {
+  counters_->replicated_failures[static_cast<std::size_t>(failure)].add();
+  fail(status_of(failure), to_string(failure));
+}
+
+void Exchange::on_group_answer_outdated() {
+  ask_judge(false);
+}
+
+void Exchange::answer(const sketch::AnswerForm& form, const std::optional<Sketch>& sketch) {
+  state_ = State::idle;
   algorithm_.reset();
   evidence_.reset();
-  context_.counters.replicated_failures[static_cast<std::size_t>(failure)].add();
-  context_.counters.failed.add();
-  sink_.on_error(status_of(failure), to_string(failure));
+  sink_.on_answer(form, sketch);
+}
+
+void Exchange::fail(std::uint16_t status, std::string_view reason) {
+  state_ = State::idle;
+  algorithm_.reset();
+  evidence_.reset();
+  counters_->failed.add();
+  sink_.on_error(status, reason);
 }
 
 void Exchange::abandon() {
   if (state_ == State::idle) return;
-  context_.counters.abandoned.add();
+  counters_->abandoned.add();
   if (state_ == State::fast) fast_.cancel();
-  if (state_ == State::replicated) context_.group.cancel_replicated(replicated_call_);
+  if (state_ == State::judged) group_->reads.leave(*this);
+  if (state_ == State::ordered) group().group().cancel_replicated(replicated_call_);
   state_ = State::idle;
   replicated_call_ = 0;
   algorithm_.reset();
   evidence_.reset();
-}
-
-std::optional<Sketch> Exchange::sketch_of(const sketch::AnswerForm& form) const {
-  if (!sketch::may_be_sketched(form, context_.profile)) return std::nullopt;
-  return context_.sketch.of(form);
 }
 
 void Exchange::shrink() {

@@ -1,9 +1,10 @@
-// One request and its answer: runs Algorithm 1 (or a baseline mode) against the history table and
-// the replica group. States:
+// One request and its answer: finds its route, and runs Algorithm 1, or what else the route says,
+// against the history table and the replica group. States:
 //
 //   idle --start--> fast <--(another replica)        the answer of one origin is awaited
 //     |               |
-//     +---------------+--> replicated --> idle       the group's agreement is awaited
+//     |               +--> judged --> idle           Algorithm 1: the group's answer to a read
+//     +---------------+--> ordered --> idle          what the group is asked without the history
 //
 // Used for one request after another by its connection. Single-threaded, on the worker's loop.
 #pragma once
@@ -14,6 +15,7 @@
 
 #include "replica_client/group.hpp"
 #include "sketcher/core/read_algorithm.hpp"
+#include "sketcher/group_reads.hpp"
 #include "sketcher/worker_context.hpp"
 
 namespace prophecy::sketcher {
@@ -29,7 +31,9 @@ class AnswerSink {
   ~AnswerSink() = default;
 };
 
-class Exchange final : private http::OriginHandler, private replica_client::ReplicatedHandler {
+class Exchange final : private http::OriginHandler,
+                       private replica_client::ReplicatedHandler,
+                       private GroupReadWaiter {
  public:
   Exchange(WorkerContext& context, AnswerSink& sink);
   ~Exchange();
@@ -40,54 +44,59 @@ class Exchange final : private http::OriginHandler, private replica_client::Repl
   void start(http::Request& request, std::string_view client_address);
   // The client has left.
   void abandon();
-  [[nodiscard]] bool asks_group() const { return state_ == State::replicated; }
+  [[nodiscard]] bool asks_group() const {
+    return state_ == State::judged || state_ == State::ordered;
+  }
   // Gives back storage that a large request needed.
   void shrink();
 
  private:
-  enum class State : std::uint8_t { idle, fast, replicated };
+  enum class State : std::uint8_t { idle, fast, judged, ordered };
 
   void on_exchange_end(http::OriginExchange& exchange, http::ExchangeEnd end,
                        http::Response& response) override;
   void on_replicated_answer(replica_client::ReplicatedAnswer answer) override;
   void on_replicated_failure(replica_client::ReplicatedFailure failure) override;
+  void on_group_answer(const sketch::AnswerForm& form,
+                       const std::optional<Sketch>& sketch) override;
+  void on_group_failure(replica_client::ReplicatedFailure failure) override;
+  void on_group_answer_outdated() override;
 
-  [[nodiscard]] bool is_our_host() const;
+  // The route that takes the request; null after a refusal.
+  [[nodiscard]] const RouteSettings* find_route(const sketch::RequestContext& known);
   void refuse(std::uint16_t status, std::string_view reason);
-  void start_read();
+  void start_read(const RouteSettings& route);
+  void start_delay_once_read();
   void on_fast_answer(http::Response& response);
+  void deliver_observed(const sketch::AnswerForm& form, const std::optional<Sketch>& sketch);
   void on_fast_failure(http::ExchangeEnd end);
   void ask_one(NodeId replica);
-  void ask_group(replica_client::ReplicatedKind kind);
   [[nodiscard]] bool ask_another_replica();
+  // Through the reads that the group has under way.
+  void ask_judge(bool may_share);
+  void ask_ordered(replica_client::ReplicatedKind kind);
   void keep_as_evidence(const sketch::AnswerForm& form, const std::optional<Sketch>& sketch,
                         http::Response& response);
-  void settle(const replica_client::ReplicatedAnswer& answer, const std::optional<Sketch>& sketch,
-              const SigmaOrder::Placed& placed);
-  void report_divergence(const replica_client::ReplicatedAnswer& answer,
-                         const std::optional<Sketch>& sketch);
-  [[nodiscard]] std::optional<Sketch> sketch_of(const sketch::AnswerForm& form) const;
+  void answer(const sketch::AnswerForm& form, const std::optional<Sketch>& sketch);
+  void fail(std::uint16_t status, std::string_view reason);
+  [[nodiscard]] GroupContext& group() { return group_->context; }
 
   WorkerContext& context_;
   AnswerSink& sink_;
   State state_ = State::idle;
   const http::Request* request_ = nullptr;
+  WorkerGroup* group_ = nullptr;         // the route's
+  RequestCounters* counters_ = nullptr;  // the route's
+  RouteMode mode_ = RouteMode::enforce;  // when the request came
   sketch::RequestForm form_;
   Sketch key_{};
-  std::optional<ReadAlgorithm> algorithm_;  // a read in mode prophecy
+  std::optional<ReadAlgorithm> algorithm_;  // of a delay-once read
+  bool is_blacklisted_ = false;
   http::OriginExchange fast_;
   std::uint64_t replicated_call_ = 0;
   SigmaOrder::Submitted submitted_;
   NodeId replica_ = 0;       // drawn for the fast read
   std::uint64_t tried_ = 0;  // replicas that gave no answer, one bit each
-
-  // The fast answer that did not validate, until the group has judged it.
-  struct Evidence {
-    std::uint16_t status = 0;
-    Bytes head;
-    std::string body;
-    std::optional<Sketch> sketch;
-  };
   std::optional<Evidence> evidence_;
 };
 

@@ -6,16 +6,16 @@ namespace prophecy::sketcher {
 namespace {
 
 Result<PbftMembership> load_membership(const std::filesystem::path& config,
-                                       const Settings& settings) {
-  auto group = pbft::load_group_file(settings.group.file);
+                                       const GroupSettings& settings) {
+  auto group = pbft::load_group_file(settings.file);
   if (!group) return group.error();
   if (settings.origins.size() != group->replicas.size()) {
     return Error{ErrorKind::invalid,
-                 config.string() + ": origin: expected " + std::to_string(group->replicas.size()) +
-                     " of them, one for each replica of " + settings.group.file.string() +
-                     ", got " + std::to_string(settings.origins.size())};
+                 config.string() + ": group.origin: expected " +
+                     std::to_string(group->replicas.size()) + " of them, one for each replica of " +
+                     settings.file.string() + ", got " + std::to_string(settings.origins.size())};
   }
-  auto keys = pbft::load_key_ring(*group, settings.group.client_id, settings.group.key_file);
+  auto keys = pbft::load_key_ring(*group, settings.client_id, settings.key_file);
   if (!keys) return keys.error();
   return PbftMembership{std::move(*group), std::move(*keys)};
 }
@@ -25,17 +25,24 @@ Result<PbftMembership> load_membership(const std::filesystem::path& config,
 Result<Installation> load_installation(const std::filesystem::path& config) {
   auto settings = load_settings(config);
   if (!settings) return settings.error();
-  std::optional<PbftMembership> membership;
-  if (settings->group.kind == GroupKind::pbft) {
-    auto loaded = load_membership(config, *settings);
+  std::vector<std::optional<PbftMembership>> memberships;
+  for (const GroupSettings& group : settings->groups) {
+    memberships.emplace_back();
+    if (group.kind != GroupKind::pbft) continue;
+    auto loaded = load_membership(config, group);
     if (!loaded) return loaded.error();
-    membership = std::move(*loaded);
+    memberships.back() = std::move(*loaded);
   }
-  sketch::Profile profile = membership ? membership->group.profile : settings->group.profile;
   const auto secret = sketch::load_sketch_secret(settings->sketch_key_file);
   if (!secret) return secret.error();
-  sketch::SketchFunction function(settings->digest, *secret, profile);
-  return Installation{std::move(*settings), std::move(membership), std::move(profile), function};
+  Installation installation{std::move(*settings), {}};
+  for (std::size_t i = 0; i < memberships.size(); ++i) {
+    const GroupSettings& group = installation.settings.groups[i];
+    sketch::Profile profile = memberships[i] ? memberships[i]->group.profile : group.profile;
+    sketch::SketchFunction sketch(installation.settings.digest, *secret, profile, group.name);
+    installation.groups.push_back({std::move(memberships[i]), std::move(profile), sketch});
+  }
+  return installation;
 }
 
 }  // namespace prophecy::sketcher

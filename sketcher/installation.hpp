@@ -1,8 +1,9 @@
-// All that the configuration file leads to: settings, the group's members and profile, keys.
+// All that the configuration file leads to: settings, the groups' members and profiles, keys.
 // Loaded and checked as a whole before anything is started; read-only afterwards.
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "base/error.hpp"
 #include "pbft/auth/key_ring.hpp"
@@ -17,11 +18,15 @@ struct PbftMembership {
   pbft::KeyRing keys;
 };
 
+struct GroupInstallation {
+  std::optional<PbftMembership> pbft;  // of a group of that kind
+  sketch::Profile profile;
+  sketch::SketchFunction sketch;
+};
+
 struct Installation {
   Settings settings;
-  std::optional<PbftMembership> pbft;  // of a group of that kind
-  sketch::Profile profile;             // the group's
-  sketch::SketchFunction sketch;
+  std::vector<GroupInstallation> groups;  // at the places of settings.groups
 };
 
 [[nodiscard]] Result<Installation> load_installation(const std::filesystem::path& config);

@@ -1,5 +1,6 @@
 #include "sketcher/master.hpp"
 
+#include <algorithm>
 #include <csignal>
 
 #include <boost/asio/io_context.hpp>
@@ -16,6 +17,7 @@
 #include "sketcher/divergence.hpp"
 #include "sketcher/divergence_log.hpp"
 #include "sketcher/listeners.hpp"
+#include "sketcher/shared_state.hpp"
 #include "sketcher/status.hpp"
 #include "sketcher/worker_process.hpp"
 
@@ -32,6 +34,11 @@ constexpr Duration kPauseMax = seconds(5);
 // Beyond the workers' own patience while they drain; then they are killed.
 constexpr Duration kKillDelay = seconds(2);
 
+std::string refusal(std::string reason) {
+  return nlohmann::json{{"error", std::move(reason)}}.dump(
+      -1, ' ', true, nlohmann::json::error_handler_t::replace);
+}
+
 // A worker in the master's hands: the process, and what the loop waits for on its behalf.
 struct Seat {
   explicit Seat(asio::io_context& loop) : events(loop), pause(loop) {}
@@ -42,7 +49,7 @@ struct Seat {
 
 class Master {
  public:
-  Master(const Installation& installation, HistoryTable table, SharedState& shared,
+  Master(const Installation& installation, HistoryTable table, const SharedState& shared,
          std::vector<Listener> listeners, Logger& log);
   Result<> start();
   int run();
@@ -59,15 +66,16 @@ class Master {
   void stop();
   void signal_workers(int signal);
   void finish_when_all_stopped();
-  [[nodiscard]] std::string on_admin_request(std::string_view line) const;
+  [[nodiscard]] std::string on_admin_request(std::string_view line);
+  [[nodiscard]] std::string set_route_mode(const std::string& name, const std::string& mode);
+  [[nodiscard]] std::string set_bypass(bool on);
   [[nodiscard]] StatusSources sources() const;
 
   const Installation& installation_;
   const Settings& settings_;
   Logger& log_;
   HistoryTable table_;
-  SharedSigmas& sigmas_;
-  std::span<WorkerCounters> counters_;
+  SharedState shared_;
   std::vector<Listener> listeners_;
   TimePoint started_ = std::chrono::steady_clock::now();
   bool stopping_ = false;
@@ -83,14 +91,13 @@ class Master {
   std::unique_ptr<http::MetricsServer> metrics_;
 };
 
-Master::Master(const Installation& installation, HistoryTable table, SharedState& shared,
+Master::Master(const Installation& installation, HistoryTable table, const SharedState& shared,
                std::vector<Listener> listeners, Logger& log)
     : installation_(installation),
       settings_(installation.settings),
       log_(log),
       table_(std::move(table)),
-      sigmas_(shared.sigmas),
-      counters_(shared.workers.data(), installation.settings.workers),
+      shared_(shared),
       listeners_(std::move(listeners)),
       signals_(loop_, {SIGTERM, SIGINT, SIGCHLD, SIGHUP}, [this](int s) { on_signal(s); }),
       kill_timer_(loop_),
@@ -124,9 +131,8 @@ Result<> Master::start() {
     if (auto started = start_worker_at(i); !started) return started.error();
   }
   for (const Listener& listener : listeners_) {
-    log_.info("listening", {{"address", to_string(listener.address)},
-                            {"workers", settings_.workers},
-                            {"mode", to_string(settings_.mode)}});
+    log_.info("listening",
+              {{"address", to_string(listener.address)}, {"workers", settings_.workers}});
   }
   return {};
 }
@@ -142,8 +148,7 @@ Result<> Master::start_worker_at(std::uint32_t index) {
   std::vector<int> sockets;
   for (const Listener& listener : listeners_)
     sockets.push_back(listener.sockets[index].get());
-  auto started = start_worker(workers_[index], installation_, sockets, table_, sigmas_,
-                              counters_[index], log_);
+  auto started = start_worker(workers_[index], installation_, sockets, table_, shared_, log_);
   if (started) receive_events(index);
   return started;
 }
@@ -201,7 +206,7 @@ void Master::on_worker_ended(std::uint32_t index, int wait_status) {
   WorkerProcess& worker = workers_[index];
   // First of all: another worker may be waiting for a bucket that this one held.
   table_.declare_dead(static_cast<WriterSlot>(index + 1));
-  counters_[index].connections.set(0);
+  shared_.worker(index).connections.set(0);
   static_cast<void>(take_events(index));  // what it reported last
   worker.pid = -1;
   const bool clean = WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == 0;
@@ -279,24 +284,64 @@ StatusSources Master::sources() const {
   return {.installation = installation_,
           .listeners = listeners_,
           .workers = workers_,
-          .counters = counters_,
+          .shared = shared_,
           .table = table_,
           .divergences = divergences_,
           .started = started_};
 }
 
-std::string Master::on_admin_request(std::string_view line) const {
+std::string Master::on_admin_request(std::string_view line) {
   const auto request = nlohmann::json::parse(line, nullptr, false);
-  const std::string command =
-      request.is_object() && request.contains("command") && request["command"].is_string()
-          ? request["command"].get<std::string>()
-          : "";
+  const auto text = [&](const char* key) {
+    const bool is_text = request.is_object() && request.contains(key) && request[key].is_string();
+    return is_text ? request[key].get<std::string>() : std::string();
+  };
+  const std::string command = text("command");
   if (command == "status") return status_json(sources(), std::chrono::steady_clock::now());
   if (command == "divergences") {
     const bool numbered = request.contains("since") && request["since"].is_number_unsigned();
     return divergences_.since(numbered ? request["since"].get<std::uint64_t>() : 0);
   }
-  return R"({"error":"expected {\"command\":\"status\"} or {\"command\":\"divergences\"}"})";
+  if (command == "set-route-mode") return set_route_mode(text("route"), text("mode"));
+  if (command == "set-bypass" && request.contains("on") && request["on"].is_boolean()) {
+    return set_bypass(request["on"].get<bool>());
+  }
+  return refusal(R"(expected "command" to be one of status, divergences, set-route-mode with )"
+                 R"("route" and "mode", set-bypass with "on")");
+}
+
+std::string Master::set_route_mode(const std::string& name, const std::string& mode) {
+  const std::vector<RouteSettings>& routes = settings_.routes;
+  const auto route = std::find_if(routes.begin(), routes.end(),
+                                  [&](const RouteSettings& each) { return each.name == name; });
+  if (route == routes.end()) return refusal("there is no route \"" + name + "\"");
+  const auto wanted = parse_route_mode(mode);
+  if (!wanted) return refusal("expected the mode to be one of enforce, observe, off");
+  RouteState& state = shared_.route(static_cast<std::uint32_t>(route - routes.begin()));
+  log_.warning("route-mode-changed",
+               {{"route", name}, {"from", to_string(state.mode())}, {"to", mode}});
+  state.set_mode(*wanted);
+  return "{}";
+}
+
+std::string Master::set_bypass(bool on) {
+  log_.warning("bypass-changed", {{"on", on}});
+  shared_.set_bypass(on);
+  return "{}";
+}
+
+Result<SharedState> map_shared_state(const Settings& settings) {
+  SharedState::Shape shape;
+  shape.workers = settings.workers;
+  shape.groups = static_cast<std::uint32_t>(settings.groups.size());
+  shape.routes = static_cast<std::uint32_t>(settings.routes.size());
+  for (const GroupSettings& group : settings.groups)
+    shape.origins += static_cast<std::uint32_t>(group.origins.size());
+  auto shared = SharedState::map(shape);
+  if (!shared) return shared;
+  for (std::uint32_t route = 0; route < shape.routes; ++route)
+    shared->route(route).set_mode(settings.routes[route].mode);
+  return shared;
 }
 
 }  // namespace
@@ -306,15 +351,15 @@ Result<int> run_master(const Installation& installation, Logger& log) {
   SecureRandom().fill({reinterpret_cast<std::uint8_t*>(&bucket_seed), sizeof bucket_seed});
   auto table = HistoryTable::create(installation.settings.table_bytes, bucket_seed);
   if (!table) return table.error();
-  auto shared = map_shared_state();
+  auto shared = map_shared_state(installation.settings);
   if (!shared) return shared.error();
   std::vector<Listener> listeners;
-  for (const Endpoint& address : installation.settings.listen) {
-    auto listener = open_listener(address, installation.settings.workers);
+  for (const ListenerSettings& settings : installation.settings.listeners) {
+    auto listener = open_listener(settings.address, installation.settings.workers);
     if (!listener) return listener.error();
     listeners.push_back(std::move(*listener));
   }
-  Master master(installation, std::move(*table), **shared, std::move(listeners), log);
+  Master master(installation, std::move(*table), *shared, std::move(listeners), log);
   if (auto started = master.start(); !started) return started.error();
   return master.run();
 }

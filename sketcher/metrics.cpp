@@ -2,6 +2,7 @@
 // numbers live in the workers' shared memory.
 #include "http/metrics/exposition.hpp"
 #include "sketcher/status.hpp"
+#include "sketcher/totals.hpp"
 
 namespace prophecy::sketcher {
 namespace {
@@ -11,16 +12,6 @@ using Labels = Exposition::Labels;
 
 void add_worker(Exposition& out, const WorkerProcess& worker, const WorkerCounters& counters) {
   const std::string index = std::to_string(worker.index);
-  const auto requests = [&](const char* path, const Counter& counter) {
-    out.counter("prophecy_requests_total", "Requests by how they ended.",
-                {{"worker", index}, {"path", path}}, counter.get());
-  };
-  requests("fast", counters.answered_fast);
-  requests("replicated", counters.answered_replicated);
-  requests("read_only", counters.answered_read_only);
-  requests("refused", counters.refused);
-  requests("failed", counters.failed);
-  requests("abandoned", counters.abandoned);
   out.gauge("prophecy_connections", "Open client connections.", {{"worker", index}},
             static_cast<double>(counters.connections.get()));
   out.counter("prophecy_connections_total", "Accepted client connections.", {{"worker", index}},
@@ -28,25 +19,55 @@ void add_worker(Exposition& out, const WorkerProcess& worker, const WorkerCounte
   out.counter("prophecy_connections_refused_total",
               "Connections closed because their address had too many.", {{"worker", index}},
               counters.connections_refused.get());
-  out.counter("prophecy_transitions_total", "Reads whose agreed answer differed from the history.",
-              {{"worker", index}}, counters.transitions.get());
   out.counter("prophecy_client_timeouts_total", "Clients that were too slow.", {{"worker", index}},
               counters.timeouts.get());
   out.counter("prophecy_events_lost_total", "Divergences of which the evidence was lost.",
               {{"worker", index}}, counters.events_lost.get());
-  for (std::size_t i = 0; i < replica_client::kReplicatedFailureCount; ++i) {
-    const auto failure = static_cast<replica_client::ReplicatedFailure>(i);
-    out.counter("prophecy_replicated_failures_total", "Requests that the group did not answer.",
-                {{"worker", index}, {"reason", std::string(replica_client::to_string(failure))}},
-                counters.replicated_failures[i].get());
-  }
   out.counter("prophecy_worker_restarts_total", "Replacements of a worker that died.",
               {{"worker", index}}, worker.restarts);
 }
 
-void add_origin(Exposition& out, const OriginAddress& origin, const OriginTotals& totals,
-                bool votes) {
-  const Labels labels{{"replica", std::to_string(origin.replica)},
+void add_requests(Exposition& out, const std::string& route, const RequestTotals& totals) {
+  const auto requests = [&](const char* path, Counter RequestCounters::*member) {
+    out.counter("prophecy_requests_total", "Requests by how they ended.",
+                {{"route", route}, {"path", path}}, totals.of(member));
+  };
+  requests("fast", &RequestCounters::answered_fast);
+  requests("unverified", &RequestCounters::answered_unverified);
+  requests("replicated", &RequestCounters::answered_replicated);
+  requests("read_only", &RequestCounters::answered_read_only);
+  requests("refused", &RequestCounters::refused);
+  requests("failed", &RequestCounters::failed);
+  requests("abandoned", &RequestCounters::abandoned);
+  out.counter("prophecy_coalesced_total", "Replicated reads that shared an equal one's answer.",
+              {{"route", route}}, totals.of(&RequestCounters::coalesced));
+  out.counter("prophecy_unobserved_total", "Observed answers that nothing was compared with.",
+              {{"route", route}}, totals.of(&RequestCounters::unobserved));
+  out.counter("prophecy_transitions_total", "Reads whose agreed answer differed from the history.",
+              {{"route", route}}, totals.of(&RequestCounters::transitions));
+  for (std::size_t i = 0; i < replica_client::kReplicatedFailureCount; ++i) {
+    const auto failure = static_cast<replica_client::ReplicatedFailure>(i);
+    out.counter("prophecy_replicated_failures_total", "Requests that the group did not answer.",
+                {{"route", route}, {"reason", std::string(replica_client::to_string(failure))}},
+                totals.failures(failure));
+  }
+}
+
+void add_route(Exposition& out, const StatusSources& sources, std::uint32_t index) {
+  const RouteSettings& route = sources.installation.settings.routes[index];
+  add_requests(out, route.name, RequestTotals::of_route(sources.shared, index));
+  for (std::size_t mode = 0; mode < kRouteModeCount; ++mode) {
+    const auto each = static_cast<RouteMode>(mode);
+    out.gauge("prophecy_route_mode", "1 for the mode that the route is in.",
+              {{"route", route.name}, {"mode", std::string(to_string(each))}},
+              sources.shared.route(index).mode() == each ? 1 : 0);
+  }
+}
+
+void add_origin(Exposition& out, const GroupSettings& group, const OriginAddress& origin,
+                const OriginTotals& totals) {
+  const Labels labels{{"group", group.name},
+                      {"replica", std::to_string(origin.replica)},
                       {"address", to_string(origin.address)}};
   out.counter("prophecy_divergences_total", "Answers that the group's agreement refuted.", labels,
               totals.divergences);
@@ -56,7 +77,7 @@ void add_origin(Exposition& out, const OriginAddress& origin, const OriginTotals
     out.counter("prophecy_fast_reads_total",
                 "Fast reads by how the exchange with the origin ended.", with_end,
                 totals.exchanges[i]);
-    if (!votes) continue;
+    if (group.kind != GroupKind::vote) continue;
     out.counter("prophecy_votes_total", "Votes by how the exchange with the origin ended.",
                 with_end, totals.votes[i]);
   }
@@ -66,12 +87,20 @@ void add_origin(Exposition& out, const OriginAddress& origin, const OriginTotals
 
 std::string prometheus_text(const StatusSources& sources) {
   Exposition out;
-  for (const WorkerProcess& worker : sources.workers) {
-    add_worker(out, worker, sources.counters[worker.index]);
-  }
-  const bool votes = sources.installation.settings.group.kind == GroupKind::vote;
-  for (const OriginAddress& origin : sources.installation.settings.origins) {
-    add_origin(out, origin, origin_totals(sources.counters, origin.replica), votes);
+  const Settings& settings = sources.installation.settings;
+  for (const WorkerProcess& worker : sources.workers)
+    add_worker(out, worker, sources.shared.worker(worker.index));
+  const auto routes = static_cast<std::uint32_t>(settings.routes.size());
+  for (std::uint32_t i = 0; i < routes; ++i)
+    add_route(out, sources, i);
+  add_requests(out, "", RequestTotals::of_route(sources.shared, routes));
+  out.gauge("prophecy_bypass", "1 when the kill switch has all routes off.", {},
+            sources.shared.bypass() ? 1 : 0);
+  for (const GroupSettings& group : settings.groups) {
+    for (const OriginAddress& origin : group.origins) {
+      add_origin(out, group, origin,
+                 origin_totals(sources.shared, group.first_origin + origin.replica));
+    }
   }
   const HistoryTableStats stats = sources.table.stats();
   out.gauge("prophecy_history_entries", "Entries of the history table.", {},

@@ -2,6 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "sketcher/totals.hpp"
+
 namespace prophecy::sketcher {
 namespace {
 
@@ -19,44 +21,76 @@ std::string_view to_string(WorkerState state) {
   return "";
 }
 
-std::uint64_t sum(std::span<const WorkerCounters> blocks, Counter WorkerCounters::*member) {
+std::uint64_t lost_events(const SharedState& shared) {
   std::uint64_t total = 0;
-  for (const WorkerCounters& block : blocks)
-    total += (block.*member).get();
+  for (std::uint32_t worker = 0; worker < shared.shape().workers; ++worker)
+    total += shared.worker(worker).events_lost.get();
   return total;
 }
 
-Json requests_json(std::span<const WorkerCounters> blocks) {
-  return {{"reads", sum(blocks, &WorkerCounters::reads)},
-          {"writes", sum(blocks, &WorkerCounters::writes)},
-          {"fast", sum(blocks, &WorkerCounters::answered_fast)},
-          {"replicated", sum(blocks, &WorkerCounters::answered_replicated)},
-          {"read_only", sum(blocks, &WorkerCounters::answered_read_only)},
-          {"refused", sum(blocks, &WorkerCounters::refused)},
-          {"failed", sum(blocks, &WorkerCounters::failed)},
-          {"abandoned", sum(blocks, &WorkerCounters::abandoned)},
-          {"client_timeouts", sum(blocks, &WorkerCounters::timeouts)}};
+std::uint64_t client_timeouts(const SharedState& shared) {
+  std::uint64_t total = 0;
+  for (std::uint32_t worker = 0; worker < shared.shape().workers; ++worker)
+    total += shared.worker(worker).timeouts.get();
+  return total;
 }
 
-Json history_json(const StatusSources& sources) {
+Json requests_json(const RequestTotals& totals) {
+  return {{"reads", totals.of(&RequestCounters::reads)},
+          {"writes", totals.of(&RequestCounters::writes)},
+          {"fast", totals.of(&RequestCounters::answered_fast)},
+          {"unverified", totals.of(&RequestCounters::answered_unverified)},
+          {"replicated", totals.of(&RequestCounters::answered_replicated)},
+          {"read_only", totals.of(&RequestCounters::answered_read_only)},
+          {"refused", totals.of(&RequestCounters::refused)},
+          {"failed", totals.of(&RequestCounters::failed)},
+          {"abandoned", totals.of(&RequestCounters::abandoned)},
+          {"coalesced", totals.of(&RequestCounters::coalesced)},
+          {"unobserved", totals.of(&RequestCounters::unobserved)}};
+}
+
+Json history_json(const StatusSources& sources, const RequestTotals& totals) {
   const HistoryTableStats stats = sources.table.stats();
   return {{"capacity", stats.capacity},
           {"entries", stats.entries},
           {"evictions", stats.evictions},
           {"recoveries", stats.recoveries},
-          {"inserts", sum(sources.counters, &WorkerCounters::table_inserts)},
-          {"replaces", sum(sources.counters, &WorkerCounters::table_replaces)},
-          {"unordered", sum(sources.counters, &WorkerCounters::table_unordered)},
-          {"transitions", sum(sources.counters, &WorkerCounters::transitions)},
-          {"forced_transitions", sum(sources.counters, &WorkerCounters::forced_transitions)},
-          {"group_restarts", sum(sources.counters, &WorkerCounters::group_restarts)},
-          {"unsketchable", sum(sources.counters, &WorkerCounters::unsketchable)}};
+          {"inserts", totals.of(&RequestCounters::table_inserts)},
+          {"replaces", totals.of(&RequestCounters::table_replaces)},
+          {"unordered", totals.of(&RequestCounters::table_unordered)},
+          {"transitions", totals.of(&RequestCounters::transitions)},
+          {"forced_transitions", totals.of(&RequestCounters::forced_transitions)},
+          {"group_restarts", totals.of(&RequestCounters::group_restarts)},
+          {"unsketchable", totals.of(&RequestCounters::unsketchable)}};
+}
+
+Json routes_json(const StatusSources& sources) {
+  const Settings& settings = sources.installation.settings;
+  Json routes = Json::array();
+  for (std::uint32_t i = 0; i < settings.routes.size(); ++i) {
+    const RouteSettings& route = settings.routes[i];
+    const auto totals = RequestTotals::of_route(sources.shared, i);
+    routes.push_back(
+        {{"name", route.name},
+         {"group", settings.groups[route.group].name},
+         {"mode", to_string(sources.shared.route(i).mode())},
+         {"reads", to_string(route.reads)},
+         {"requests", totals.of(&RequestCounters::reads) + totals.of(&RequestCounters::writes)},
+         {"fast", totals.of(&RequestCounters::answered_fast)},
+         {"unverified", totals.of(&RequestCounters::answered_unverified)},
+         {"replicated", totals.of(&RequestCounters::answered_replicated)},
+         {"refused", totals.of(&RequestCounters::refused)},
+         {"failed", totals.of(&RequestCounters::failed)},
+         {"transitions", totals.of(&RequestCounters::transitions)}});
+  }
+  return routes;
 }
 
 Json workers_json(const StatusSources& sources) {
   Json workers = Json::array();
   for (const WorkerProcess& worker : sources.workers) {
-    const WorkerCounters& counters = sources.counters[worker.index];
+    const WorkerCounters& counters = sources.shared.worker(worker.index);
+    const auto totals = RequestTotals::of_worker(sources.shared, worker.index);
     workers.push_back({{"index", worker.index},
                        {"state", to_string(worker.state)},
                        {"pid", worker.pid},
@@ -64,9 +98,9 @@ Json workers_json(const StatusSources& sources) {
                        {"connections", counters.connections.get()},
                        {"accepted", counters.connections_accepted.get()},
                        {"connections_refused", counters.connections_refused.get()},
-                       {"fast", counters.answered_fast.get()},
-                       {"replicated", counters.answered_replicated.get()},
-                       {"failed", counters.failed.get()}});
+                       {"fast", totals.of(&RequestCounters::answered_fast)},
+                       {"replicated", totals.of(&RequestCounters::answered_replicated)},
+                       {"failed", totals.of(&RequestCounters::failed)}});
   }
   return workers;
 }
@@ -82,66 +116,58 @@ Json failures_json(const std::array<std::uint64_t, http::kExchangeEndCount>& end
 
 Json origins_json(const StatusSources& sources) {
   Json origins = Json::array();
-  for (const OriginAddress& origin : sources.installation.settings.origins) {
-    const OriginTotals totals = origin_totals(sources.counters, origin.replica);
-    constexpr auto kAnswered = static_cast<std::size_t>(http::ExchangeEnd::answered);
-    Json json{{"replica", origin.replica},
-              {"address", prophecy::to_string(origin.address)},
-              {"fast_answers", totals.exchanges[kAnswered]},
-              {"fast_failures", failures_json(totals.exchanges)}};
-    if (sources.installation.settings.group.kind == GroupKind::vote) {
-      json["votes"] = totals.votes[kAnswered];
-      json["vote_failures"] = failures_json(totals.votes);
+  for (const GroupSettings& group : sources.installation.settings.groups) {
+    for (const OriginAddress& origin : group.origins) {
+      const OriginTotals totals =
+          origin_totals(sources.shared, group.first_origin + origin.replica);
+      constexpr auto kAnswered = static_cast<std::size_t>(http::ExchangeEnd::answered);
+      Json json{{"group", group.name},
+                {"replica", origin.replica},
+                {"address", prophecy::to_string(origin.address)},
+                {"fast_answers", totals.exchanges[kAnswered]},
+                {"fast_failures", failures_json(totals.exchanges)}};
+      if (group.kind == GroupKind::vote) {
+        json["votes"] = totals.votes[kAnswered];
+        json["vote_failures"] = failures_json(totals.votes);
+      }
+      json["divergences"] = totals.divergences;
+      origins.push_back(std::move(json));
     }
-    json["divergences"] = totals.divergences;
-    origins.push_back(std::move(json));
   }
   return origins;
 }
 
-Json failures_json(std::span<const WorkerCounters> blocks) {
+Json failures_json(const RequestTotals& totals) {
   Json failures = Json::object();
   for (std::size_t i = 0; i < replica_client::kReplicatedFailureCount; ++i) {
-    std::uint64_t total = 0;
-    for (const WorkerCounters& block : blocks)
-      total += block.replicated_failures[i].get();
     const auto failure = static_cast<replica_client::ReplicatedFailure>(i);
-    failures[std::string(replica_client::to_string(failure))] = total;
+    failures[std::string(replica_client::to_string(failure))] = totals.failures(failure);
   }
   return failures;
 }
 
 }  // namespace
 
-OriginTotals origin_totals(std::span<const WorkerCounters> workers, NodeId replica) {
-  OriginTotals totals;
-  for (const WorkerCounters& worker : workers) {
-    const OriginCounters& origin = worker.origins[replica];
-    for (std::size_t i = 0; i < totals.exchanges.size(); ++i) {
-      totals.exchanges[i] += origin.exchanges[i].get();
-      totals.votes[i] += origin.votes[i].get();
-    }
-    totals.divergences += origin.divergences.get();
-  }
-  return totals;
-}
-
 std::string status_json(const StatusSources& sources, TimePoint now) {
   Json listen = Json::array();
   for (const Listener& listener : sources.listeners) {
     listen.push_back(prophecy::to_string(listener.address));
   }
+  const auto totals = RequestTotals::of_all(sources.shared);
+  Json requests = requests_json(totals);
+  requests["client_timeouts"] = client_timeouts(sources.shared);
   const Json json{
       {"version", PROPHECY_VERSION},
-      {"mode", to_string(sources.installation.settings.mode)},
+      {"bypass", sources.shared.bypass()},
       {"uptime_seconds", std::chrono::duration_cast<seconds>(now - sources.started).count()},
       {"listen", std::move(listen)},
-      {"requests", requests_json(sources.counters)},
-      {"replicated_failures", failures_json(sources.counters)},
-      {"history", history_json(sources)},
+      {"requests", std::move(requests)},
+      {"replicated_failures", failures_json(totals)},
+      {"history", history_json(sources, totals)},
       {"divergences", sources.divergences.count()},
-      {"divergences_lost", sum(sources.counters, &WorkerCounters::events_lost)},
+      {"divergences_lost", lost_events(sources.shared)},
       {"workers", workers_json(sources)},
+      {"routes", routes_json(sources)},
       {"origins", origins_json(sources)}};
   return json.dump();
 }

@@ -7,14 +7,11 @@
 
 #include "base/signal_source.hpp"
 #include "base/timeout_ticker.hpp"
-#include "replica_client/pbft_group.hpp"
-#include "replica_client/vote_group.hpp"
 #include "sketcher/acceptor.hpp"
 #include "sketcher/address_limit.hpp"
 #include "sketcher/client_connection.hpp"
 #include "sketcher/connection_set.hpp"
 #include "sketcher/date.hpp"
-#include "sketcher/request_line.hpp"
 #include "sketcher/worker_context.hpp"
 
 namespace prophecy::sketcher {
@@ -28,60 +25,22 @@ constexpr Duration kLinger = seconds(1);
 // The group answers sooner, as a rule.
 constexpr Duration kPresence = milliseconds(200);
 
-std::vector<http::OriginSettings> origin_settings(const Settings& settings) {
-  std::vector<http::OriginSettings> origins;
-  for (const OriginAddress& origin : settings.origins) {
-    http::OriginSettings pool;
-    pool.address = origin.address;
-    pool.connections_max = settings.origin_connections_max;
-    pool.pipeline_max = settings.origin_pipeline_max;
-    pool.answer_limits = settings.limits.answer;
-    origins.push_back(pool);
-  }
-  return origins;
+Router make_router(const std::vector<RouteSettings>& routes) {
+  std::vector<RoutePattern> patterns;
+  for (const RouteSettings& route : routes)
+    patterns.push_back(route.pattern);
+  return Router(patterns);
 }
 
-replica_client::PbftGroupSettings pbft_settings(const Settings& settings,
-                                                const pbft::GroupFile& file,
-                                                const WorkerSetup& setup) {
-  replica_client::PbftGroupSettings group;
-  group.client.faults = file.faults;
-  group.client.session_count = settings.group.sessions;
-  group.client.first_session = setup.index * settings.group.sessions;
-  group.client.queue_max = settings.group.queue_max;
-  group.client.linearizable_reads = settings.mode == Mode::pbft_ro;
-  group.client.tentative_execution = settings.group.tentative_execution;
-  group.client.first_timestamp = setup.first_timestamp;
-  group.replicated_deadline = settings.group.deadline;
-  group.key_refresh_interval = settings.group.key_refresh_interval;
-  for (const auto& replica : file.replicas)
-    group.agents.push_back(replica.address);
-  group.origins = origin_settings(settings);
-  return group;
-}
-
-replica_client::VoteGroupSettings vote_settings(const Settings& settings) {
-  replica_client::VoteGroupSettings group;
-  group.faults = settings.group.faults;
-  group.takes_writes = settings.group.takes_writes;
-  group.ballots_max = settings.group.queue_max;
-  group.origins = origin_settings(settings);
-  return group;
-}
-
-class Worker final : private ConnectionOwner, private replica_client::RefutationHandler {
+class Worker final : private ConnectionOwner {
  public:
   Worker(const Installation& installation, WorkerSetup setup, HistoryTable& table,
-         SharedSigmas& sigmas, WorkerCounters& counters, Logger& log);
+         const SharedState& shared, Logger& log);
   int run();
 
  private:
-  [[nodiscard]] std::unique_ptr<replica_client::ReplicaGroup> make_group(
-      const Installation& installation, const WorkerSetup& setup,
-      replica_client::SigmaCounter& sigmas);
+  void make_groups(const Installation& installation, const WorkerSetup& setup);
   void on_connection_closed(ClientConnection& connection) override;
-  void on_refuted(const replica_client::Refutation& refutation) override;
-  void on_vote(NodeId replica, http::ExchangeEnd end) override;
   void on_accepted(asio::ip::tcp::socket socket, std::string address);
   void on_stop_signal();
   void drain();
@@ -98,7 +57,6 @@ class Worker final : private ConnectionOwner, private replica_client::Refutation
   TimeoutTicker ticker_;
   DateCache date_;
   DivergenceReporter divergences_;
-  std::unique_ptr<replica_client::ReplicaGroup> group_;
   WorkerContext context_;
   std::vector<std::unique_ptr<Acceptor>> acceptors_;
   ConnectionSet connections_;
@@ -106,7 +64,7 @@ class Worker final : private ConnectionOwner, private replica_client::Refutation
 };
 
 Worker::Worker(const Installation& installation, WorkerSetup setup, HistoryTable& table,
-               SharedSigmas& sigmas, WorkerCounters& counters, Logger& log)
+               const SharedState& shared, Logger& log)
     : settings_(installation.settings),
       log_(log),
       stop_signals_(loop_, {SIGTERM, SIGINT}, [this](int) { on_stop_signal(); }),
@@ -125,21 +83,19 @@ Worker::Worker(const Installation& installation, WorkerSetup setup, HistoryTable
           {&connection_timeouts_.header, &connection_timeouts_.body, &connection_timeouts_.idle,
            &connection_timeouts_.send, &connection_timeouts_.linger, &connection_timeouts_.presence,
            &origin_timeouts_.connect, &origin_timeouts_.answer, &origin_timeouts_.idle}),
-      divergences_(std::move(setup.event_channel), setup.index, counters),
-      group_(make_group(installation, setup, sigmas.votes)),
+      divergences_(std::move(setup.event_channel), setup.index, shared.worker(setup.index)),
       context_{.settings = settings_,
-               .profile = installation.profile,
-               .sketch = installation.sketch,
+               .shared = shared,
                .table = table,
-               .order = sigmas.order,
-               .group = *group_,
-               .counters = counters,
-               .divergences = divergences_,
+               .router = make_router(settings_.routes),
+               .groups = {},
+               .counters = shared.worker(setup.index),
+               .requests = shared.requests(setup.index),
                .random = {},
-               .request_canonicalizer = sketch::RequestCanonicalizer(installation.profile),
-               .answer_canonicalizer = sketch::AnswerCanonicalizer(installation.profile)},
+               .request_canonicalizer = {}},
       connections_(settings_.limits.connections_max),
       addresses_(settings_.limits.connections_per_address_max) {
+  make_groups(installation, setup);
   for (UniqueFd& listener : setup.listeners) {
     acceptors_.push_back(std::make_unique<Acceptor>(
         loop_, std::move(listener), [this](asio::ip::tcp::socket socket, std::string address) {
@@ -148,22 +104,27 @@ Worker::Worker(const Installation& installation, WorkerSetup setup, HistoryTable
   }
 }
 
-std::unique_ptr<replica_client::ReplicaGroup> Worker::make_group(
-    const Installation& installation, const WorkerSetup& setup,
-    replica_client::SigmaCounter& sigmas) {
-  replica_client::RefutationHandler& refutations = *this;
-  if (installation.pbft) {
-    return std::make_unique<replica_client::PbftGroup>(
-        loop_, pbft_settings(settings_, installation.pbft->group, setup), installation.pbft->keys,
-        origin_timeouts_, refutations, log_);
+void Worker::make_groups(const Installation& installation, const WorkerSetup& setup) {
+  const GroupEnvironment environment{.loop = loop_,
+                                     .settings = settings_,
+                                     .origin_timeouts = origin_timeouts_,
+                                     .divergences = divergences_,
+                                     .log = log_,
+                                     .worker = setup.index,
+                                     .first_timestamp = setup.first_timestamp};
+  const std::span<OriginCounters> origins = context_.shared.origins(setup.index);
+  for (std::uint32_t i = 0; i < settings_.groups.size(); ++i) {
+    const GroupSettings& group = settings_.groups[i];
+    context_.groups.push_back(std::make_unique<WorkerGroup>(
+        environment, context_.table, group, installation.groups[i], context_.shared.group(i),
+        origins.subspan(group.first_origin, group.origins.size())));
   }
-  return std::make_unique<replica_client::VoteGroup>(
-      loop_, vote_settings(settings_), installation.profile, origin_timeouts_, sigmas, refutations);
 }
 
 int Worker::run() {
   ticker_.start();
-  group_->start();
+  for (const auto& group : context_.groups)
+    group->context.group().start();
   for (auto& acceptor : acceptors_)
     acceptor->resume();
   loop_.run();
@@ -198,26 +159,6 @@ void Worker::on_connection_closed(ClientConnection& connection) {
   }
 }
 
-void Worker::on_refuted(const replica_client::Refutation& refutation) {
-  const std::string origin = to_string(settings_.origins[refutation.replica].address);
-  Divergence divergence;
-  divergence.kind =
-      settings_.group.kind == GroupKind::vote ? DivergenceKind::vote : DivergenceKind::replicated;
-  divergence.replica = refutation.replica;
-  divergence.origin = origin;
-  const RequestLine line = parse_request_line(refutation.request_head);
-  divergence.method = line.method;
-  divergence.target = line.target;
-  divergence.authority = line.authority;
-  divergence.answer_digest = to_hex(refutation.vote_digest);
-  divergence.agreed_digest = to_hex(refutation.agreed_digest);
-  divergences_.report(divergence);
-}
-
-void Worker::on_vote(NodeId replica, http::ExchangeEnd end) {
-  context_.counters.origins[replica].votes[static_cast<std::size_t>(end)].add();
-}
-
 void Worker::on_stop_signal() {
   if (draining_) return finish_drain();  // asked twice
   drain();
@@ -246,8 +187,8 @@ void Worker::finish_drain() {
 }  // namespace
 
 int run_worker(const Installation& installation, WorkerSetup setup, HistoryTable& table,
-               SharedSigmas& sigmas, WorkerCounters& counters, Logger& log) {
-  Worker worker(installation, std::move(setup), table, sigmas, counters, log);
+               const SharedState& shared, Logger& log) {
+  Worker worker(installation, std::move(setup), table, shared, log);
   return worker.run();
 }
 

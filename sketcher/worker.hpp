@@ -1,6 +1,6 @@
 // One worker process's work: a single-threaded event loop that accepts clients on its own
 // listeners, serves them, and drains when it is told to stop. Shares with the other workers
-// nothing but the history table.
+// nothing but the history table and the shared state.
 #pragma once
 
 #include <memory>
@@ -9,8 +9,8 @@
 #include "base/log.hpp"
 #include "base/unique_fd.hpp"
 #include "history_table/history_table.hpp"
-#include "sketcher/counters.hpp"
 #include "sketcher/installation.hpp"
+#include "sketcher/shared_state.hpp"
 
 namespace prophecy::sketcher {
 
@@ -24,7 +24,6 @@ struct WorkerSetup {
 
 // Runs until TERM or INT, then drains. Yields the exit status of the process.
 [[nodiscard]] int run_worker(const Installation& installation, WorkerSetup setup,
-                             HistoryTable& table, SharedSigmas& sigmas, WorkerCounters& counters,
-                             Logger& log);
+                             HistoryTable& table, const SharedState& shared, Logger& log);
 
 }  // namespace prophecy::sketcher

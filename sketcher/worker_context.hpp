@@ -1,29 +1,42 @@
 // What all connections of one worker share. Owned by the Worker, which outlives them.
 #pragma once
 
+#include <memory>
+#include <span>
+#include <vector>
+
 #include "base/random.hpp"
 #include "history_table/history_table.hpp"
-#include "replica_client/group.hpp"
-#include "sketch/sketch.hpp"
-#include "sketcher/core/sigma_order.hpp"
-#include "sketcher/counters.hpp"
-#include "sketcher/divergence.hpp"
+#include "sketch/request_form.hpp"
+#include "sketcher/core/router.hpp"
+#include "sketcher/group_context.hpp"
+#include "sketcher/group_reads.hpp"
 #include "sketcher/settings.hpp"
+#include "sketcher/shared_state.hpp"
 
 namespace prophecy::sketcher {
 
+struct WorkerGroup {
+  WorkerGroup(const GroupEnvironment& environment, HistoryTable& table,
+              const GroupSettings& settings, const GroupInstallation& installation,
+              GroupState& state, std::span<OriginCounters> origins)
+      : context(environment, settings, installation, state, origins),
+        reads(environment.loop, context, table) {}
+
+  GroupContext context;
+  GroupReads reads;
+};
+
 struct WorkerContext {
   const Settings& settings;
-  const sketch::Profile& profile;
-  const sketch::SketchFunction& sketch;
+  const SharedState& shared;
   HistoryTable& table;
-  SigmaOrder& order;
-  replica_client::ReplicaGroup& group;
+  Router router;
+  std::vector<std::unique_ptr<WorkerGroup>> groups;
   WorkerCounters& counters;
-  DivergenceReporter& divergences;
+  std::span<RequestCounters> requests;  // by route; the last one is for what no route takes
   SecureRandom random;
   sketch::RequestCanonicalizer request_canonicalizer;
-  sketch::AnswerCanonicalizer answer_canonicalizer;
 };
 
 }  // namespace prophecy::sketcher

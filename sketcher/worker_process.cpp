@@ -35,8 +35,7 @@ std::uint64_t wall_clock_micros() {
 
 [[noreturn]] void be_worker(const WorkerProcess& process, UniqueFd channel, int master_pid,
                             const Installation& installation, const std::vector<int>& listeners,
-                            HistoryTable& table, SharedSigmas& sigmas, WorkerCounters& counters,
-                            Logger& log) {
+                            HistoryTable& table, const SharedState& shared, Logger& log) {
   // Without a master nobody could clean up after another worker, or start anew on these ports.
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != master_pid) ::_exit(1);
@@ -46,14 +45,14 @@ std::uint64_t wall_clock_micros() {
 
   log.rename("worker-" + std::to_string(process.index));
   table.attach(static_cast<WriterSlot>(process.index + 1));
-  counters.connections.set(0);
+  shared.worker(process.index).connections.set(0);
   WorkerSetup setup;
   setup.index = process.index;
   for (const int fd : listeners)
     setup.listeners.emplace_back(fd);
   setup.event_channel = std::move(channel);
   setup.first_timestamp = wall_clock_micros();
-  const int status = run_worker(installation, std::move(setup), table, sigmas, counters, log);
+  const int status = run_worker(installation, std::move(setup), table, shared, log);
   // Destructors of the master's objects are not ours to run.
   ::_exit(status);
 }
@@ -61,8 +60,8 @@ std::uint64_t wall_clock_micros() {
 }  // namespace
 
 Result<> start_worker(WorkerProcess& process, const Installation& installation,
-                      const std::vector<int>& listeners, HistoryTable& table, SharedSigmas& sigmas,
-                      WorkerCounters& counters, Logger& log) {
+                      const std::vector<int>& listeners, HistoryTable& table,
+                      const SharedState& shared, Logger& log) {
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) != 0) {
     return io_error("socketpair");
@@ -73,8 +72,7 @@ Result<> start_worker(WorkerProcess& process, const Installation& installation,
   const int pid = ::fork();
   if (pid < 0) return io_error("fork");
   if (pid == 0) {
-    be_worker(process, std::move(channel), master_pid, installation, listeners, table, sigmas,
-              counters, log);
+    be_worker(process, std::move(channel), master_pid, installation, listeners, table, shared, log);
   }
   process.pid = pid;
   process.state = WorkerState::running;

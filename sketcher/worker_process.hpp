@@ -9,8 +9,8 @@
 #include "base/error.hpp"
 #include "base/unique_fd.hpp"
 #include "history_table/history_table.hpp"
-#include "sketcher/counters.hpp"
 #include "sketcher/installation.hpp"
+#include "sketcher/shared_state.hpp"
 
 namespace prophecy::sketcher {
 
@@ -33,6 +33,6 @@ struct WorkerProcess {
 // worker; all other descriptors that the master has open are closed in the child.
 [[nodiscard]] Result<> start_worker(WorkerProcess& process, const Installation& installation,
                                     const std::vector<int>& listeners, HistoryTable& table,
-                                    SharedSigmas& sigmas, WorkerCounters& counters, Logger& log);
+                                    const SharedState& shared, Logger& log);
 
 }  // namespace prophecy::sketcher

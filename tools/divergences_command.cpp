@@ -42,6 +42,7 @@ Result<> check_event(const Json& event, const std::string& where) {
   if (auto checked = expect_members(event, where,
                                     {{"id", Shape::number},
                                      {"time", Shape::text},
+                                     {"group", Shape::text},
                                      {"replica", Shape::number},
                                      {"origin", Shape::text},
                                      {"kind", Shape::text},
@@ -95,11 +96,11 @@ void print_for_people(const Json& event) {
   }
   if (differences.empty()) differences = "digest of the result";
   const Json& request = event["request"];
-  std::cout << fmt::format("{} {}  replica {} ({})  {}  {} {}{}  differs: {}\n", event["id"].dump(),
-                           text_of(event["time"]), event["replica"].dump(),
-                           text_of(event["origin"]), text_of(event["kind"]),
-                           text_of(request["method"]), text_of(request["authority"]),
-                           text_of(request["target"]), differences);
+  std::cout << fmt::format("{} {}  replica {}/{} ({})  {}  {} {}{}  differs: {}\n",
+                           event["id"].dump(), text_of(event["time"]), text_of(event["group"]),
+                           event["replica"].dump(), text_of(event["origin"]),
+                           text_of(event["kind"]), text_of(request["method"]),
+                           text_of(request["authority"]), text_of(request["target"]), differences);
 }
 
 // Prints the events from `next` on, and advances it.

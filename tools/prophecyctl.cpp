@@ -1,20 +1,24 @@
-// prophecyctl: the operator's tool. Makes keys, and asks running programs on their admin sockets.
+// prophecyctl: the operator's tool. Makes keys, and asks and tells running programs on their admin
+// sockets.
 #include <iostream>
 
 #include <CLI/CLI.hpp>
 
 #include "tools/divergences_command.hpp"
 #include "tools/keygen_command.hpp"
+#include "tools/mode_commands.hpp"
 #include "tools/status_command.hpp"
 
 int main(int argc, char** argv) {
-  CLI::App app{"Operates Prophecy: keys, status, evidence of divergences."};
+  CLI::App app{"Operates Prophecy: keys, status, evidence of divergences, modes."};
   app.set_version_flag("--version", "prophecyctl " PROPHECY_VERSION);
   app.require_subcommand(1);
   std::function<int()> action;
   prophecy::tools::add_keygen_command(app, action);
   prophecy::tools::add_status_command(app, action);
   prophecy::tools::add_divergences_command(app, action);
+  prophecy::tools::add_route_command(app, action);
+  prophecy::tools::add_bypass_command(app, action);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -32,10 +32,10 @@ Result<> check(const Json& status) {
   }
   return expect_members(status, "",
                         {{"version", Shape::text},
-                         {"mode", Shape::text},
                          {"requests", Shape::object},
                          {"history", Shape::object},
                          {"workers", Shape::objects},
+                         {"routes", Shape::objects},
                          {"origins", Shape::objects}});
 }
 

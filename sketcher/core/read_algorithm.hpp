@@ -48,6 +48,7 @@ class ReadAlgorithm {
 
   [[nodiscard]] Verdict on_replicated_answer(const std::optional<Sketch>& answer);
 
+  [[nodiscard]] bool awaits_fast_answer() const { return state_ == State::asking_one; }
   // The fast answer was valid but failed by `forced`.
   [[nodiscard]] bool was_forced() const { return forced_; }
 

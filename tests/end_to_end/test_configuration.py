@@ -34,8 +34,12 @@ def line_of(path, key):
 
 @pytest.mark.parametrize("table, key, value, expected", [
     ("sketcher", "workers", 0, "expected a whole number from 1"),
-    ("sketcher", "mode", "fast", 'expected one of "prophecy", "pbft", "pbft-ro"'),
-    ("sketcher", "listen", ["somewhere"], "expected"),
+    ("route", "mode", "fast", 'expected one of "enforce", "observe", "off"'),
+    ("route", "reads", "fast", 'expected one of "delay-once", "replicated", "read-only"'),
+    ("route", "group", "others", "expected the name of a [[group]]"),
+    ("route", "path_prefix", "/a//b", "expected a path from / on"),
+    ("route", "hosts", ["a b"], "expected names such as"),
+    ("listener", "address", "somewhere", "expected"),
     ("sketcher", "colour", "red", "unknown key"),
     ("limits", "body", 10, "expected a size with its unit"),
     ("limits", "body", "129MiB", "expected a size"),
@@ -64,10 +68,10 @@ def test_more_sessions_than_one_client_may_have(deployment):
 
 
 def test_all_mistakes_at_once(deployment):
-    result = sketcher_with(deployment, {"sketcher": {"workers": -1, "mode": "x"},
+    result = sketcher_with(deployment, {"sketcher": {"workers": -1}, "route": {"mode": "x"},
                                         "timeouts": {"idle": 3}})
     assert result.returncode == 2
-    for key in ("sketcher.workers", "sketcher.mode", "timeouts.idle"):
+    for key in ("sketcher.workers", "route.mode", "timeouts.idle"):
         assert key in result.stderr
 
 
@@ -225,6 +229,6 @@ def test_control_tool_without_a_server(tmp_path):
 
 
 def test_hosts_that_are_not_served():
-    with Deployment(sketcher_changes={"sketcher": {"hosts": ["www.example.org"]}}) as deployment:
+    with Deployment(sketcher_changes={"route": {"hosts": ["www.example.org"]}}) as deployment:
         assert curl(deployment.url + "/", "-H", "Host: www.example.org").status == 200
         assert curl(deployment.url + "/", "-H", "Host: evil.example").status == 421

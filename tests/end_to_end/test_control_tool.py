@@ -9,10 +9,10 @@ import pytest
 
 from harness.programs import run_program
 
-SKETCHER = {"version": "1", "mode": "prophecy", "requests": {}, "history": {}, "workers": [],
-            "origins": []}
+SKETCHER = {"version": "1", "bypass": False, "requests": {}, "history": {}, "workers": [],
+            "routes": [], "origins": []}
 REPLICA = {"replica": 0, "version": "1", "state": "normal", "peers": [], "progress": {}}
-EVENT = {"id": 0, "time": "now", "replica": 2, "origin": "127.0.0.1:1", "kind": "fast_read",
+EVENT = {"id": 0, "time": "now", "group": "web", "replica": 2, "origin": "127.0.0.1:1", "kind": "fast_read",
          "request": {"method": "GET", "authority": "a", "target": "/"},
          "differs": [{"part": "status"}, {"part": "header", "name": "etag"},
                      {"part": "body", "offset": 7}]}
@@ -62,7 +62,7 @@ def test_what_is_needed_is_enough(tmp_path, command, answer, options):
 
 def test_an_event_for_people(tmp_path):
     result = ask(tmp_path, "divergences", json.dumps({"next": 1, "events": [EVENT]}))
-    assert result.stdout == ("0 now  replica 2 (127.0.0.1:1)  fast_read  GET a/  "
+    assert result.stdout == ("0 now  replica web/2 (127.0.0.1:1)  fast_read  GET a/  "
                              "differs: status, header etag, body from byte 7\n")
 
 
@@ -72,7 +72,7 @@ def test_an_event_for_people(tmp_path):
     ("status", "[]", "no JSON object"),
     ("status", "{}", "version: missing; expected a text"),
     ("status", {"error": "not today"}, "not today"),
-    ("status", {**SKETCHER, "mode": 7}, "mode: expected a text"),
+    ("status", {**SKETCHER, "routes": 7}, "routes: expected a list of objects"),
     ("status", {**SKETCHER, "requests": []}, "requests: expected an object"),
     ("status", {**SKETCHER, "workers": [{}, 1]}, "workers: expected a list of objects"),
     ("status", {**REPLICA, "replica": "0"}, "replica: expected a number"),

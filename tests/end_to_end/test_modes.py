@@ -13,17 +13,18 @@ from harness.http_client import RawConnection, curl
 from harness.processes import wait_until
 
 PAGE = b"page\n"
-ANSWERED = {"pbft": "replicated", "pbft-ro": "read_only"}
+MODES = ["pbft", "pbft-ro"]
+ANSWERED = {"replicated": "replicated", "read-only": "read_only"}
 
 
-@pytest.fixture(scope="module", name="deployment", params=sorted(ANSWERED))
+@pytest.fixture(scope="module", name="deployment", params=MODES)
 def _deployment(request):
     with Deployment(mode=request.param, content={"/index.html": PAGE}) as deployment:
         yield deployment
 
 
 def test_reads(deployment):
-    name = ANSWERED[deployment.sketcher.settings["sketcher"]["mode"]]
+    name = ANSWERED[deployment.sketcher.settings["route"][0]["reads"]]
     before = deployment.sketcher.counters()
     for _ in range(10):
         answer = curl(deployment.url + "/")

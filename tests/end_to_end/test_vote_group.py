@@ -1,9 +1,6 @@
 """Origins without agents: what f+1 of them answer alike is the group's answer."""
 
-import contextlib
-import socket
 import subprocess
-import threading
 import time
 
 import pytest
@@ -12,6 +9,7 @@ from harness import Deployment
 from harness.http_client import RawConnection, curl
 from harness.processes import wait_until
 from harness.programs import program, run_program
+from harness.scripted_origin import ScriptedOrigin
 
 PAGE = b"<p>The page.</p>\n"
 VOTE = {"group": {"kind": "vote", "faults": 1, "file": None, "client_id": None, "key_file": None}}
@@ -82,11 +80,22 @@ def test_one_that_hangs_holds_nobody_up():
             deployment.origins[3].resume()
 
 
+def with_stray_body(head, stray):
+    """Answers HEAD with a body, against the protocol, and everything else with "right"."""
+    yield b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n"
+    if head.startswith(b"HEAD"):
+        time.sleep(0.005)
+        yield stray
+    else:
+        yield b"right"
+
+
 def test_what_an_origin_sends_behind_a_head_is_no_answer_to_anything():
     """A body that all origins send by mistake would be agreed on as the next one's answer."""
     with Deployment(agents=False, start=False, sketcher_changes=VOTE) as deployment:
         poison = b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\npoison"
-        servers = [ScriptedOrigin(origin.port, poison) for origin in deployment.origins]
+        servers = [ScriptedOrigin(origin.port, lambda head: with_stray_body(head, poison))
+                   for origin in deployment.origins]
         deployment.ports.close()
         try:
             deployment.sketcher.start()
@@ -101,40 +110,6 @@ def test_what_an_origin_sends_behind_a_head_is_no_answer_to_anything():
             deployment.sketcher.stop()
             for server in servers:
                 server.close()
-
-
-class ScriptedOrigin:
-    """Answers HEAD with a body, against the protocol, and everything else with "right"."""
-
-    def __init__(self, port, stray):
-        self._listener = socket.create_server(("127.0.0.1", port), reuse_port=True)
-        self._stray = stray
-        threading.Thread(target=self._accept, daemon=True).start()
-
-    def _accept(self):
-        try:
-            while True:
-                connection, _ = self._listener.accept()
-                threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
-        except OSError:
-            pass
-
-    def _serve(self, connection):
-        received = b""
-        with connection, contextlib.suppress(OSError):
-            while data := connection.recv(65536):
-                received += data
-                while b"\r\n\r\n" in received:
-                    head, _, received = received.partition(b"\r\n\r\n")
-                    connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n")
-                    if head.startswith(b"HEAD"):
-                        time.sleep(0.005)
-                        connection.sendall(self._stray)
-                    else:
-                        connection.sendall(b"right")
-
-    def close(self):
-        self._listener.close()
 
 
 def test_origins_that_do_not_agree():
@@ -178,7 +153,8 @@ def test_the_secret_is_all_that_has_to_be_made(tmp_path):
 
 @pytest.mark.parametrize("changes, problem", [
     ({"group": {"faults": 2}}, "expected at least 5 of them, 2 * faults + 1, got 4"),
-    ({"sketcher": {"mode": "pbft"}}, 'expected "prophecy" with a group of kind vote'),
+    ({"route": {"reads": "read-only"}},
+     'expected "delay-once" or "replicated" with a group of kind vote'),
     ({"group": {"key_file": "client-1024.key"}}, "key_file"),
     ({"group": {"kind": "quorum"}}, "kind"),
 ])

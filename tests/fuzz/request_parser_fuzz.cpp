@@ -10,10 +10,11 @@ namespace {
 
 void check_canonical(const http::Request& request, const http::MessageLimits& limits) {
   static const sketch::Profile profile;
-  sketch::RequestCanonicalizer canonicalizer(profile);
+  sketch::RequestCanonicalizer canonicalizer;
   const sketch::RequestContext context{"http", "192.0.2.1"};
   sketch::RequestForm form;
-  if (canonicalizer.canonicalize(request, context, form)) return;
+  if (canonicalizer.locate(request, context, form)) return;
+  if (canonicalizer.canonicalize(request, context, profile, form)) return;
 
   // Our own fields come on top of the client's, so the second parse gets more room.
   http::MessageLimits wider = limits;
@@ -26,7 +27,8 @@ void check_canonical(const http::Request& request, const http::MessageLimits& li
   require(http::feed_pieces(parser, form.wire, form.wire.size(), state) == form.wire.size());
   require(state == http::ParseState::complete);
   sketch::RequestForm second;
-  require(!canonicalizer.canonicalize(again, context, second));
+  require(!canonicalizer.locate(again, context, second));
+  require(!canonicalizer.canonicalize(again, context, profile, second));
   require(second.wire == form.wire && second.key == form.key);
 }
 

@@ -43,7 +43,9 @@ struct Worker {
     auto progress = request_parser.feed(request_text);
     progress = request_parser.feed(request_text.substr(progress.consumed));
     if (progress.state != http::ParseState::complete) return false;
-    if (request_canonicalizer.canonicalize(request, {"http", "192.0.2.7"}, request_form)) {
+    const RequestContext context{"http", "192.0.2.7"};
+    if (request_canonicalizer.locate(request, context, request_form) ||
+        request_canonicalizer.canonicalize(request, context, profile, request_form)) {
       return false;
     }
     request_sketch = function.of(request_form);
@@ -63,10 +65,10 @@ struct Worker {
   http::Response response;
   http::RequestParser request_parser{request, limits};
   http::ResponseParser response_parser{response, limits};
-  RequestCanonicalizer request_canonicalizer{profile};
+  RequestCanonicalizer request_canonicalizer;
   AnswerCanonicalizer answer_canonicalizer{profile};
   RequestForm request_form;
-  SketchFunction function{DigestKind::sha1, Bytes(kSecretSize, 1), profile};
+  SketchFunction function{DigestKind::sha1, Bytes(kSecretSize, 1), profile, "default"};
   Sketch request_sketch{};
   Sketch answer_sketch{};
 };

@@ -43,12 +43,12 @@ TEST_CASE("the worked example") {
         "766172790e0000004163636570742c20436f6f6b69650300000068690a");
 
   const Bytes secret = example_secret();
-  const SketchFunction sha1(DigestKind::sha1, secret, profile);
-  const SketchFunction sha256(DigestKind::sha256, secret, profile);
-  CHECK(hex(sha1.of(request.form)) == "9ec51cbf5830fa3113dc598dfe5458b4f86b6aa6");
-  CHECK(hex(sha1.of(answer.form)) == "241020d6239c3d62abb6adcb4c482aa0979fa9fd");
-  CHECK(hex(sha256.of(request.form)) == "b2c0589ce387dbe2c33d49c177ae8e6ae8742f26");
-  CHECK(hex(sha256.of(answer.form)) == "6d06ee673da49429dde0f0786a937ce7f097663f");
+  const SketchFunction sha1(DigestKind::sha1, secret, profile, "default");
+  const SketchFunction sha256(DigestKind::sha256, secret, profile, "default");
+  CHECK(hex(sha1.of(request.form)) == "2803f22c278020707216eb075cff22be804ad2bb");
+  CHECK(hex(sha1.of(answer.form)) == "c5545b81910050c63bfc1298e85c9f4d9d0f7dc1");
+  CHECK(hex(sha256.of(request.form)) == "795a1d184624cc6d7ed0fb94b9a5fbba12ac2323");
+  CHECK(hex(sha256.of(answer.form)) == "8d0b5ee4858dc352bed4541ca762a71e7bf41c8d");
 }
 
 }  // namespace prophecy::sketch

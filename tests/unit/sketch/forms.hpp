@@ -67,8 +67,10 @@ struct MadeAnswer {
 
 struct MadeRequest {
   MadeRequest(const Profile& profile, std::string_view text, RequestContext context = {}) {
-    RequestCanonicalizer canonicalizer(profile);
-    refusal = canonicalizer.canonicalize(parse_request(text), context, form);
+    RequestCanonicalizer canonicalizer;
+    const http::Request request = parse_request(text);
+    refusal = canonicalizer.locate(request, context, form);
+    if (!refusal) refusal = canonicalizer.canonicalize(request, context, profile, form);
   }
 
   RequestForm form;

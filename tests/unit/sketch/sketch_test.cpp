@@ -9,22 +9,24 @@ const Bytes kSecret(kSecretSize, 7);
 
 }  // namespace
 
-TEST_CASE("a sketch depends on secret, digest, profile and every part of the form") {
+TEST_CASE("a sketch depends on secret, digest, profile, group and every part of the form") {
   const Profile profile;
   MadeAnswer answer(profile, answer_text("A: 1\r\n", "body"));
-  const SketchFunction function(DigestKind::sha1, kSecret, profile);
+  const SketchFunction function(DigestKind::sha1, kSecret, profile, "default");
   const Sketch base = function.of(answer.form);
   CHECK(function.of(answer.form) == base);
 
-  CHECK(SketchFunction(DigestKind::sha256, kSecret, profile).of(answer.form) != base);
+  CHECK(SketchFunction(DigestKind::sha256, kSecret, profile, "default").of(answer.form) != base);
   Bytes other_secret = kSecret;
   other_secret.back() ^= 1;
-  CHECK(SketchFunction(DigestKind::sha1, other_secret, profile).of(answer.form) != base);
+  CHECK(SketchFunction(DigestKind::sha1, other_secret, profile, "default").of(answer.form) != base);
 
   auto file = ConfigFile::parse("keyed_headers = [\"x\"]", "f.toml");
   REQUIRE(file.has_value());
   const Profile other_profile = Profile::from_config(file->root());
-  CHECK(SketchFunction(DigestKind::sha1, kSecret, other_profile).of(answer.form) != base);
+  CHECK(SketchFunction(DigestKind::sha1, kSecret, other_profile, "default").of(answer.form) !=
+        base);
+  CHECK(SketchFunction(DigestKind::sha1, kSecret, profile, "other").of(answer.form) != base);
 
   for (const std::string& text : {answer_text("A: 1\r\n", "bodY"), answer_text("A: 1\r\n", "bod"),
                                   answer_text("A: 2\r\n", "body"), answer_text("B: 1\r\n", "body"),
@@ -36,7 +38,7 @@ TEST_CASE("a sketch depends on secret, digest, profile and every part of the for
 }
 
 TEST_CASE("bytes that move from the head to the body make another sketch") {
-  const SketchFunction function(DigestKind::sha256, kSecret, Profile());
+  const SketchFunction function(DigestKind::sha256, kSecret, Profile(), "default");
   const Bytes bytes(40, 'x');
   const ByteView view(bytes);
   const AnswerForm one{200, view.first(10), as_text(view.subspan(10))};
@@ -46,7 +48,7 @@ TEST_CASE("bytes that move from the head to the body make another sketch") {
 
 TEST_CASE("a request's sketch is none of an answer's") {
   const Profile profile;
-  const SketchFunction function(DigestKind::sha1, kSecret, profile);
+  const SketchFunction function(DigestKind::sha1, kSecret, profile, "default");
   MadeRequest request(profile, "GET / HTTP/1.1\r\nHost: a\r\n\r\n");
   const AnswerForm answer{200, request.form.key, {}};
   CHECK(function.of(request.form) != function.of(answer));

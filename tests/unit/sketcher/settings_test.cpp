@@ -11,14 +11,15 @@ namespace {
 
 constexpr const char* kMinimal = R"(
 [sketcher]
-listen = ["127.0.0.1:0"]
 admin = "a.sock"
-[group]
-file = "group.toml"
-key_file = "client.key"
 [sketch]
 key_file = "sketch.key"
-[[origin]]
+[[listener]]
+address = "127.0.0.1:0"
+[[group]]
+file = "group.toml"
+key_file = "client.key"
+[[group.origin]]
 replica = 0
 address = "127.0.0.1:8100"
 )";
@@ -49,9 +50,14 @@ TEST_CASE("The smallest configuration takes the defaults") {
   const TemporaryFile file(kMinimal);
   const auto settings = load_settings(file.path());
   REQUIRE(settings.has_value());
-  CHECK(settings->mode == Mode::prophecy);
-  CHECK(settings->group.file == file.path().parent_path() / "group.toml");
-  CHECK(settings->group.sessions == 64);
+  REQUIRE(settings->groups.size() == 1);
+  CHECK(settings->groups[0].name == "default");
+  CHECK(settings->groups[0].file == file.path().parent_path() / "group.toml");
+  CHECK(settings->groups[0].sessions == 64);
+  REQUIRE(settings->routes.size() == 1);
+  CHECK(settings->routes[0].name == "default");
+  CHECK(settings->routes[0].mode == RouteMode::enforce);
+  CHECK(settings->routes[0].reads == Reads::delay_once);
   CHECK(settings->limits.request.body_bytes_max == 16 << 20);
   CHECK(settings->timeouts.idle == seconds(60));
   CHECK(settings->fail_fast_reads == 0);
@@ -71,7 +77,7 @@ TEST_CASE("One address may have at most all connections, and does unless told ot
   CHECK(
       mistakes_of(std::string(kMinimal) +
                   "[limits]\nconnections_max = 50\nconnections_per_address_max = 51\n")
-          .find(":15: limits.connections_per_address_max: expected a whole number from 1 to 50") !=
+          .find(":16: limits.connections_per_address_max: expected a whole number from 1 to 50") !=
       std::string::npos);
 }
 
@@ -80,39 +86,44 @@ TEST_CASE("Every mistake is told with its line, and what was expected") {
                            "[limits]\ntarget = \"8 potatoes\"\nheaders = \"1KiB\"\n"
                            "[timeouts]\nidle = 5\n[test]\nfail_fast_reads = 1.5\n";
   const std::string mistakes = mistakes_of(text);
-  CHECK(mistakes.find(":14: limits.target: expected a size with its unit") != std::string::npos);
-  CHECK(mistakes.find(":15: limits.headers: unknown key") != std::string::npos);
-  CHECK(mistakes.find(":17: timeouts.idle: expected a time with its unit") != std::string::npos);
-  CHECK(mistakes.find(":19: test.fail_fast_reads: expected a number from 0 to 1") !=
+  CHECK(mistakes.find(":15: limits.target: expected a size with its unit") != std::string::npos);
+  CHECK(mistakes.find(":16: limits.headers: unknown key") != std::string::npos);
+  CHECK(mistakes.find(":18: timeouts.idle: expected a time with its unit") != std::string::npos);
+  CHECK(mistakes.find(":20: test.fail_fast_reads: expected a number from 0 to 1") !=
         std::string::npos);
 }
 
 TEST_CASE("What is missing is told as well") {
-  const std::string mistakes = mistakes_of("[sketcher]\nmode = \"fast\"\n");
-  CHECK(mistakes.find(":2: sketcher.mode: expected one of \"prophecy\", \"pbft\", \"pbft-ro\"") !=
+  const std::string mistakes = mistakes_of("[[group]]\n[[route]]\nmode = \"fast\"\n");
+  CHECK(mistakes.find(":3: route.mode: expected one of \"enforce\", \"observe\", \"off\"") !=
         std::string::npos);
-  CHECK(mistakes.find("sketcher.listen: expected a list of strings") != std::string::npos);
+  CHECK(mistakes.find("listener: missing; expected at least one") != std::string::npos);
   CHECK(mistakes.find("group.file: missing; expected a string") != std::string::npos);
-  CHECK(mistakes.find("origin: missing") != std::string::npos);
+  CHECK(mistakes.find("group.origin: missing") != std::string::npos);
+  CHECK(mistakes_of("").find("group: missing; expected at least one") != std::string::npos);
 }
 
 TEST_CASE("Origins are one for each replica") {
-  CHECK(mistakes_of(std::string(kMinimal) + "[[origin]]\nreplica = 0\naddress = \"127.0.0.1:1\"\n")
+  CHECK(mistakes_of(std::string(kMinimal) +
+                    "[[group.origin]]\nreplica = 0\naddress = \"127.0.0.1:1\"\n")
             .find("no two for one") != std::string::npos);
-  CHECK(mistakes_of(std::string(kMinimal) + "[[origin]]\nreplica = 1\naddress = \"127.0.0.1\"\n")
-            .find("origin.address: expected ADDRESS:PORT") != std::string::npos);
+  CHECK(mistakes_of(std::string(kMinimal) +
+                    "[[group.origin]]\nreplica = 1\naddress = \"127.0.0.1\"\n")
+            .find("group.origin.address: expected ADDRESS:PORT") != std::string::npos);
 }
 
 TEST_CASE("No two origins have one address") {
   const auto with_second = [](const std::string& address) {
-    return mistakes_of(std::string(kMinimal) + "[[origin]]\nreplica = 1\naddress = \"" + address +
-                       "\"\n");
+    return mistakes_of(std::string(kMinimal) + "[[group.origin]]\nreplica = 1\naddress = \"" +
+                       address + "\"\n");
   };
   CHECK(with_second("127.0.0.1:8101").empty());
   CHECK(with_second("127.0.0.2:8100").empty());
-  CHECK(with_second("127.0.0.1:8100")
-            .find(":15: origin.address: expected an address of its own, got that of replica 0") !=
-        std::string::npos);
+  CHECK(
+      with_second("127.0.0.1:8100")
+          .find(
+              ":16: group.origin.address: expected an address of its own, got that of replica 0") !=
+      std::string::npos);
 }
 
 TEST_CASE("An origin is not where the sketcher itself listens") {
@@ -138,7 +149,8 @@ TEST_CASE("An origin is not where the sketcher itself listens") {
     const std::string mistakes = mistakes_of(text);
     CHECK(mistakes.empty() == c.accepted);
     if (c.accepted) continue;
-    CHECK(mistakes.find(":13: origin.address: expected an origin's address") != std::string::npos);
+    CHECK(mistakes.find(":14: group.origin.address: expected an origin's address") !=
+          std::string::npos);
   }
 }
 
@@ -146,17 +158,100 @@ TEST_CASE("The example is a valid configuration") {
   // Tests run from the project's root, see meson.build.
   const auto settings = load_settings(std::filesystem::path("examples/sketcher.toml"));
   REQUIRE(settings.has_value());
-  CHECK(settings->group.kind == GroupKind::pbft);
-  CHECK(settings->origins.size() == 4);
+  REQUIRE(settings->groups.size() == 1);
+  CHECK(settings->groups[0].kind == GroupKind::pbft);
+  CHECK(settings->groups[0].origins.size() == 4);
 }
 
 TEST_CASE("The example of a group without agents is a valid configuration") {
   const auto settings = load_settings(std::filesystem::path("examples/sketcher-vote.toml"));
   REQUIRE(settings.has_value());
-  CHECK(settings->group.kind == GroupKind::vote);
-  CHECK(settings->group.faults == 1);
-  CHECK_FALSE(settings->group.takes_writes);
-  CHECK(settings->origins.size() == 4);
+  REQUIRE(settings->groups.size() == 1);
+  CHECK(settings->groups[0].kind == GroupKind::vote);
+  CHECK(settings->groups[0].faults == 1);
+  CHECK_FALSE(settings->groups[0].takes_writes);
+  CHECK(settings->groups[0].origins.size() == 4);
+}
+
+namespace {
+
+constexpr const char* kTwoGroups = R"(
+[sketcher]
+admin = "a.sock"
+[sketch]
+key_file = "sketch.key"
+[[listener]]
+address = "127.0.0.1:0"
+[[group]]
+name = "ordered"
+file = "group.toml"
+key_file = "client.key"
+[[group.origin]]
+replica = 0
+address = "127.0.0.1:8100"
+[[group]]
+name = "static"
+kind = "vote"
+[[group.origin]]
+replica = 0
+address = "127.0.0.1:8200"
+[[group.origin]]
+replica = 1
+address = "127.0.0.1:8201"
+[[group.origin]]
+replica = 2
+address = "127.0.0.1:8100"
+)";
+
+}  // namespace
+
+TEST_CASE("Routes lead to groups by their names") {
+  const TemporaryFile file(
+      std::string(kTwoGroups) +
+      "[[route]]\nname = \"a\"\ngroup = \"ordered\"\nreads = \"read-only\"\n"
+      "[[route]]\nname = \"b\"\ngroup = \"static\"\nmode = \"observe\"\n"
+      "hosts = [\"WWW.example.org\", \"*.example.net\"]\npath_prefix = \"/b\"\n");
+  const auto settings = load_settings(file.path());
+  REQUIRE(settings.has_value());
+  REQUIRE(settings->routes.size() == 2);
+  CHECK(settings->routes[0].group == 0);
+  CHECK(settings->routes[1].group == 1);
+  CHECK(settings->routes[1].mode == RouteMode::observe);
+  CHECK(settings->routes[1].pattern.hosts ==
+        std::vector<std::string>{"www.example.org", "*.example.net"});
+  CHECK(settings->groups[0].linearizable_reads);
+  CHECK_FALSE(settings->groups[1].linearizable_reads);
+  CHECK(settings->groups[1].first_origin == 1);  // and an origin may serve in two groups
+}
+
+TEST_CASE("Mistakes in routes and groups") {
+  struct Case {
+    const char* lines;
+    const char* mistake;
+  };
+  const std::string route = "[[route]]\nname = \"a\"\ngroup = \"static\"\n";
+  for (const Case& c : {
+           Case{"", "route: missing; expected one for each group"},
+           Case{"[[route]]\nname = \"a\"\n", "route.group: missing; expected a string"},
+           Case{"[[route]]\ngroup = \"static\"\n[[route]]\ngroup = \"static\"\n",
+                "route.name: missing; expected a string"},
+           Case{"[[route]]\nname = \"A b\"\ngroup = \"static\"\n", "route.name: expected 1 to 64"},
+           Case{"[[route]]\ngroup = \"absent\"\n", "route.group: expected the name of a [[group]]"},
+           Case{"[[route]]\ngroup = \"static\"\nhosts = [\"\"]\n", "route.hosts: expected names"},
+           Case{"[[route]]\ngroup = \"static\"\npath_prefix = \"a\"\n",
+                "route.path_prefix: expected a path"},
+           Case{"[[route]]\ngroup = \"static\"\nreads = \"read-only\"\n",
+                "route.reads: expected \"delay-once\" or \"replicated\" with a group of kind vote"},
+       }) {
+    INFO(c.lines);
+    CHECK(mistakes_of(std::string(kTwoGroups) + c.lines).find(c.mistake) != std::string::npos);
+  }
+  CHECK(mistakes_of(std::string(kTwoGroups) + route + route).find("a name of its own") !=
+        std::string::npos);
+  CHECK(
+      mistakes_of(std::string(kTwoGroups) + route + "[[route]]\nname = \"b\"\ngroup = \"static\"\n")
+          .find("expected a host or a path that route \"a\" does not have as well") !=
+      std::string::npos);
 }
 
 }  // namespace prophecy::sketcher

@@ -1,0 +1,34 @@
+"""An origin in this process that answers as a test says, in bytes: what Apache cannot be made to do."""
+
+import contextlib
+import socket
+import threading
+
+
+class ScriptedOrigin:
+    """`answer` is called with each request's head and yields what to send, piece by piece. It takes
+    no requests with a body."""
+
+    def __init__(self, port, answer):
+        self._listener = socket.create_server(("127.0.0.1", port), reuse_port=True)
+        self._answer = answer
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self):
+        with contextlib.suppress(OSError):
+            while True:
+                connection, _ = self._listener.accept()
+                threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
+
+    def _serve(self, connection):
+        received = b""
+        with connection, contextlib.suppress(OSError):
+            while data := connection.recv(65536):
+                received += data
+                while b"\r\n\r\n" in received:
+                    head, _, received = received.partition(b"\r\n\r\n")
+                    for piece in self._answer(head):
+                        connection.sendall(piece)
+
+    def close(self):
+        self._listener.close()

@@ -1,0 +1,153 @@
+#include "sketcher/core/router.hpp"
+
+#include <algorithm>
+
+namespace prophecy::sketcher {
+namespace {
+
+bool takes(std::string_view prefix, std::string_view path) {
+  if (!path.starts_with(prefix)) return false;
+  return prefix.ends_with('/') || path.size() == prefix.size() || path[prefix.size()] == '/';
+}
+
+bool is_plain(std::string_view path) {
+  return path.find('%') == std::string_view::npos && path.find("//") == std::string_view::npos &&
+         path.find("/.") == std::string_view::npos;
+}
+
+int digit(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return -1;
+}
+
+std::string percent_decoded(std::string_view path) {
+  std::string decoded;
+  for (std::size_t i = 0; i < path.size(); ++i) {
+    const int high = path[i] == '%' && i + 2 < path.size() ? digit(path[i + 1]) : -1;
+    const int low = high >= 0 ? digit(path[i + 2]) : -1;
+    if (low < 0) {
+      decoded.push_back(path[i]);
+    } else {
+      decoded.push_back(static_cast<char>(16 * high + low));
+      i += 2;
+    }
+  }
+  return decoded;
+}
+
+// Without empty segments, "." and ".." (RFC 3986, 5.2.4).
+std::string without_dots(std::string_view path) {
+  std::string result;
+  while (!path.empty()) {
+    path.remove_prefix(1);  // the slash
+    const std::size_t end = std::min(path.find('/'), path.size());
+    const std::string_view segment = path.substr(0, end);
+    path.remove_prefix(end);
+    if (segment == "..") {
+      result.erase(std::min(result.rfind('/'), result.size()));
+    } else if (!segment.empty() && segment != ".") {
+      result.append(1, '/').append(segment);
+    }
+  }
+  return result.empty() ? "/" : result;
+}
+
+std::string_view without_port(std::string_view authority) {
+  const std::size_t colon = authority.rfind(':');
+  const bool in_brackets = authority.ends_with(']');
+  return colon == std::string_view::npos || in_brackets ? authority : authority.substr(0, colon);
+}
+
+bool is_host_char(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.' ||
+         c == '~' || c == ':' || c == '[' || c == ']';
+}
+
+}  // namespace
+
+bool is_host_pattern(std::string_view text) {
+  if (text.starts_with("*.")) text.remove_prefix(2);
+  return !text.empty() && text.size() <= 255 && text.front() != '.' &&
+         std::all_of(text.begin(), text.end(), is_host_char);
+}
+
+bool is_path_prefix(std::string_view text) {
+  return text.starts_with('/') && text.size() <= 1024 && is_plain(text) &&
+         std::all_of(text.begin(), text.end(),
+                     [](char c) { return c > ' ' && c < '\x7f' && c != '?' && c != '#'; });
+}
+
+bool overlaps(const RoutePattern& one, const RoutePattern& other) {
+  if (one.path_prefix != other.path_prefix) return false;
+  if (one.hosts.empty() || other.hosts.empty()) return one.hosts.empty() && other.hosts.empty();
+  return std::any_of(one.hosts.begin(), one.hosts.end(), [&](const std::string& host) {
+    return std::find(other.hosts.begin(), other.hosts.end(), host) != other.hosts.end();
+  });
+}
+
+Router::Router(const std::vector<RoutePattern>& routes) {
+  for (std::uint32_t route = 0; route < routes.size(); ++route) {
+    const RoutePattern& pattern = routes[route];
+    const Prefix prefix{pattern.path_prefix, route};
+    has_prefixes_ |= prefix.path != "/";
+    if (pattern.hosts.empty()) by_host_[""].push_back(prefix);
+    for (const std::string& host : pattern.hosts)
+      by_host_[host].push_back(prefix);
+  }
+  for (auto& [host, prefixes] : by_host_) {
+    std::stable_sort(prefixes.begin(), prefixes.end(), [](const Prefix& a, const Prefix& b) {
+      return a.path.size() > b.path.size();
+    });
+  }
+}
+
+Router::Choice Router::choose(std::string_view authority, std::string_view target) const {
+  bool host_known = false;
+  const std::string_view path = target.substr(0, target.find('?'));
+  const auto route = find(authority, target == "*" ? "/" : path, host_known);
+  if (has_prefixes_ && !is_plain(path)) {
+    const std::string decoded = percent_decoded(path);
+    if (find(authority, without_dots(decoded), host_known) != route ||
+        find(authority, without_dots(path), host_known) != route) {
+      return {std::nullopt, Miss::ambiguous_path};
+    }
+  }
+  return {route, host_known ? Miss::unknown_path : Miss::unknown_host};
+}
+
+const Router::Prefixes* Router::of_host(std::string_view pattern) const {
+  const auto found = by_host_.find(pattern);
+  return found == by_host_.end() ? nullptr : &found->second;
+}
+
+std::optional<std::uint32_t> Router::find(std::string_view authority, std::string_view path,
+                                          bool& host_known) const {
+  const auto in = [&](std::string_view pattern) -> std::optional<std::uint32_t> {
+    const Prefixes* prefixes = of_host(pattern);
+    if (prefixes == nullptr) return std::nullopt;
+    host_known = true;
+    const auto found = std::find_if(prefixes->begin(), prefixes->end(),
+                                    [&](const Prefix& each) { return takes(each.path, path); });
+    return found == prefixes->end() ? std::nullopt : std::optional(found->route);
+  };
+  const bool any_only = by_host_.size() == 1 && by_host_.begin()->first.empty();
+  if (!any_only) {
+    if (auto route = in(authority)) return route;
+    const std::string_view name = without_port(authority);
+    if (name != authority) {
+      if (auto route = in(name)) return route;
+    }
+    // "*.b.c" for a.b.c: the key of a wildcard is looked up with its star.
+    std::string wildcard;
+    for (std::size_t dot = name.find('.'); dot != std::string_view::npos;
+         dot = name.find('.', dot + 1)) {
+      wildcard.assign(1, '*').append(name.substr(dot));
+      if (auto route = in(wildcard)) return route;
+    }
+  }
+  return in("");
+}
+
+}  // namespace prophecy::sketcher

@@ -1,0 +1,65 @@
+// Chooses a request's route, by its host and then by its path.
+//
+// Of the hosts, the most specific one that has a route for the path: the name itself (with its
+// port, then without), then wildcards from the longest, then routes without hosts. Of one host's
+// routes, the longest prefix; a prefix ends at a segment's end: /a takes /a and /a/b, not /ab.
+//
+// A path may be spelled so that one origin takes it for another path than its letters say
+// (/a/../b, /%61). If the route depends on that, the request is refused: a rule about /b must not
+// be passed by another spelling of it.
+//
+// Immutable once made.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace prophecy::sketcher {
+
+struct RoutePattern {
+  std::vector<std::string> hosts;  // lower case; "*." in front: all below; empty: any
+  std::string path_prefix = "/";
+};
+
+[[nodiscard]] bool is_host_pattern(std::string_view text);
+[[nodiscard]] bool is_path_prefix(std::string_view text);
+// Whether one request could be both's, with nothing to choose by.
+[[nodiscard]] bool overlaps(const RoutePattern& one, const RoutePattern& other);
+
+class Router {
+ public:
+  explicit Router(const std::vector<RoutePattern>& routes);
+
+  enum class Miss : std::uint8_t { unknown_host, unknown_path, ambiguous_path };
+  struct Choice {
+    std::optional<std::uint32_t> route;
+    Miss miss = Miss::unknown_host;  // without a route
+  };
+
+  // `authority` is normalised (http/authority.hpp), `target` in origin form or "*".
+  [[nodiscard]] Choice choose(std::string_view authority, std::string_view target) const;
+
+ private:
+  struct Prefix {
+    std::string path;
+    std::uint32_t route = 0;
+  };
+  using Prefixes = std::vector<Prefix>;  // longest first
+  struct Hash : std::hash<std::string_view> {
+    using is_transparent = void;
+  };
+
+  [[nodiscard]] std::optional<std::uint32_t> find(std::string_view authority, std::string_view path,
+                                                  bool& host_known) const;
+  [[nodiscard]] const Prefixes* of_host(std::string_view pattern) const;
+
+  std::unordered_map<std::string, Prefixes, Hash, std::equal_to<>> by_host_;  // "" for any
+  bool has_prefixes_ = false;  // a route is chosen by its path
+};
+
+}  // namespace prophecy::sketcher

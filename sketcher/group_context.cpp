@@ -1,0 +1,110 @@
+#include "sketcher/group_context.hpp"
+
+#include "replica_client/pbft_group.hpp"
+#include "replica_client/vote_group.hpp"
+#include "sketcher/request_line.hpp"
+
+namespace prophecy::sketcher {
+namespace {
+
+std::vector<http::OriginSettings> origin_settings(const Settings& settings,
+                                                  const GroupSettings& group) {
+  std::vector<http::OriginSettings> origins;
+  for (const OriginAddress& origin : group.origins) {
+    http::OriginSettings pool;
+    pool.address = origin.address;
+    pool.connections_max = settings.origin_connections_max;
+    pool.pipeline_max = settings.origin_pipeline_max;
+    pool.answer_limits = settings.limits.answer;
+    origins.push_back(pool);
+  }
+  return origins;
+}
+
+replica_client::PbftGroupSettings pbft_settings(const GroupEnvironment& environment,
+                                                const GroupSettings& settings,
+                                                const pbft::GroupFile& file) {
+  replica_client::PbftGroupSettings group;
+  group.client.faults = file.faults;
+  group.client.session_count = settings.sessions;
+  group.client.first_session = environment.worker * settings.sessions;
+  group.client.queue_max = settings.queue_max;
+  group.client.linearizable_reads = settings.linearizable_reads;
+  group.client.tentative_execution = settings.tentative_execution;
+  group.client.first_timestamp = environment.first_timestamp;
+  group.replicated_deadline = settings.deadline;
+  group.key_refresh_interval = settings.key_refresh_interval;
+  for (const auto& replica : file.replicas)
+    group.agents.push_back(replica.address);
+  group.origins = origin_settings(environment.settings, settings);
+  return group;
+}
+
+replica_client::VoteGroupSettings vote_settings(const GroupEnvironment& environment,
+                                                const GroupSettings& settings) {
+  replica_client::VoteGroupSettings group;
+  group.faults = settings.faults;
+  group.takes_writes = settings.takes_writes;
+  group.ballots_max = settings.queue_max;
+  group.origins = origin_settings(environment.settings, settings);
+  return group;
+}
+
+}  // namespace
+
+GroupContext::GroupContext(const GroupEnvironment& environment, const GroupSettings& settings,
+                           const GroupInstallation& installation, GroupState& state,
+                           std::span<OriginCounters> origins)
+    : settings_(settings),
+      installation_(installation),
+      state_(state),
+      origins_(origins),
+      divergences_(environment.divergences),
+      group_(make_group(environment)),
+      canonicalizer_(installation.profile) {}
+
+std::unique_ptr<replica_client::ReplicaGroup> GroupContext::make_group(
+    const GroupEnvironment& environment) {
+  replica_client::RefutationHandler& refutations = *this;
+  if (installation_.pbft) {
+    return std::make_unique<replica_client::PbftGroup>(
+        environment.loop, pbft_settings(environment, settings_, installation_.pbft->group),
+        installation_.pbft->keys, environment.origin_timeouts, refutations, environment.log);
+  }
+  return std::make_unique<replica_client::VoteGroup>(
+      environment.loop, vote_settings(environment, settings_), installation_.profile,
+      environment.origin_timeouts, state_.votes, refutations);
+}
+
+std::optional<Sketch> GroupContext::sketch_of(const sketch::AnswerForm& form) const {
+  if (!sketch::may_be_sketched(form, profile())) return std::nullopt;
+  return sketch().of(form);
+}
+
+void GroupContext::on_refuted(const replica_client::Refutation& refutation) {
+  Divergence divergence;
+  divergence.kind =
+      settings_.kind == GroupKind::vote ? DivergenceKind::vote : DivergenceKind::replicated;
+  divergence.replica = refutation.replica;
+  const RequestLine line = parse_request_line(refutation.request_head);
+  divergence.method = line.method;
+  divergence.target = line.target;
+  divergence.authority = line.authority;
+  divergence.answer_digest = to_hex(refutation.vote_digest);
+  divergence.agreed_digest = to_hex(refutation.agreed_digest);
+  report(divergence);
+}
+
+void GroupContext::report(Divergence& divergence) {
+  const std::string origin = to_string(settings_.origins[divergence.replica].address);
+  divergence.group = settings_.name;
+  divergence.origin = origin;
+  counters(divergence.replica).divergences.add();
+  divergences_.report(divergence);
+}
+
+void GroupContext::on_vote(NodeId replica, http::ExchangeEnd end) {
+  counters(replica).votes[static_cast<std::size_t>(end)].add();
+}
+
+}  // namespace prophecy::sketcher

@@ -1,0 +1,63 @@
+// What one worker has of one group: the group itself, how its requests and answers are read, its
+// place in the order of answers, and what is counted of its origins.
+//
+// Single-threaded, on the worker's loop.
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include <boost/asio/io_context.hpp>
+
+#include "base/log.hpp"
+#include "replica_client/group.hpp"
+#include "sketch/sketch.hpp"
+#include "sketcher/group_reads.hpp"
+#include "sketcher/installation.hpp"
+#include "sketcher/shared_state.hpp"
+
+namespace prophecy::sketcher {
+
+// What a group needs of the worker that asks it. All outlive it.
+struct GroupEnvironment {
+  boost::asio::io_context& loop;
+  const Settings& settings;
+  http::OriginTimeouts& origin_timeouts;
+  DivergenceReporter& divergences;
+  Logger& log;
+  std::uint32_t worker = 0;           // its index
+  std::uint64_t first_timestamp = 0;  // for the PBFT client's sessions
+};
+
+class GroupContext final : public GroupReadHost, private replica_client::RefutationHandler {
+ public:
+  GroupContext(const GroupEnvironment& environment, const GroupSettings& settings,
+               const GroupInstallation& installation, GroupState& state,
+               std::span<OriginCounters> origins);
+
+  [[nodiscard]] const GroupSettings& settings() const { return settings_; }
+  [[nodiscard]] const sketch::Profile& profile() const { return installation_.profile; }
+  [[nodiscard]] const sketch::SketchFunction& sketch() const { return installation_.sketch; }
+  [[nodiscard]] SigmaOrder& order() override { return state_.order; }
+  [[nodiscard]] replica_client::ReplicaGroup& group() override { return *group_; }
+  [[nodiscard]] sketch::AnswerCanonicalizer& answer_canonicalizer() { return canonicalizer_; }
+  [[nodiscard]] OriginCounters& counters(NodeId replica) { return origins_[replica]; }
+  void report(Divergence& divergence) override;
+  [[nodiscard]] std::optional<Sketch> sketch_of(const sketch::AnswerForm& form) const override;
+
+ private:
+  [[nodiscard]] std::unique_ptr<replica_client::ReplicaGroup> make_group(
+      const GroupEnvironment& environment);
+  void on_refuted(const replica_client::Refutation& refutation) override;
+  void on_vote(NodeId replica, http::ExchangeEnd end) override;
+
+  const GroupSettings& settings_;
+  const GroupInstallation& installation_;
+  GroupState& state_;
+  std::span<OriginCounters> origins_;  // by replica
+  DivergenceReporter& divergences_;
+  std::unique_ptr<replica_client::ReplicaGroup> group_;
+  sketch::AnswerCanonicalizer canonicalizer_;
+};
+
+}  // namespace prophecy::sketcher

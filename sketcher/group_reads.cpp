@@ -1,0 +1,212 @@
+#include "sketcher/group_reads.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include <boost/asio/post.hpp>
+
+#include "base/assert.hpp"
+
+namespace prophecy::sketcher {
+
+using replica_client::ReplicatedAnswer;
+using replica_client::ReplicatedFailure;
+using replica_client::ReplicatedKind;
+
+// One call to the group, and all that hang on it.
+class GroupReads::Read final : private replica_client::ReplicatedHandler {
+ public:
+  Read(GroupReads& owner, std::uint64_t number, const Sketch& key)
+      : owner_(owner), number_(number), key_(key), writes_(owner.writes_) {}
+
+  void begin(const sketch::RequestForm& form, std::string_view method, Asker asker) {
+    if (asker.evidence) {
+      method_ = method;
+      target_ = form.target;
+      authority_ = form.authority;
+    }
+    is_unwaited_ = asker.waiter == nullptr;
+    may_share_ = asker.may_share;
+    askers_.emplace_back(std::move(asker));
+    submitted_ = owner_.group_.order().submit();
+    call_ = owner_.group_.group().replicated(ReplicatedKind::ordered, form.wire, *this);
+  }
+
+  void join(Asker asker) {
+    asker.evidence.reset();
+    asker.counters->coalesced.add();
+    askers_.emplace_back(std::move(asker));
+  }
+
+  [[nodiscard]] bool may_be_joined() const {
+    return call_ != 0 && may_share_ && writes_ == owner_.writes_;
+  }
+  [[nodiscard]] std::uint64_t number() const { return number_; }
+  [[nodiscard]] const Sketch& key() const { return key_; }
+  [[nodiscard]] bool is_unwaited() const { return is_unwaited_; }
+
+  void leave(const GroupReadWaiter& waiter) {
+    for (Held& asker : askers_) {
+      if (asker.waiter != &waiter) continue;
+      asker.waiter = nullptr;
+      asker.evidence.reset();
+      asker.has_left = true;
+    }
+    const bool wanted = std::any_of(askers_.begin(), askers_.end(),
+                                    [](const Held& asker) { return !asker.has_left; });
+    if (call_ == 0 || wanted) return;
+    owner_.group_.group().cancel_replicated(std::exchange(call_, 0));
+    owner_.remove(*this);
+  }
+
+ private:
+  struct Held : Asker {
+    explicit Held(Asker asker) : Asker(std::move(asker)) {}
+    bool has_left = false;
+  };
+
+  void on_replicated_answer(ReplicatedAnswer answer) override {
+    call_ = 0;
+    GroupReadHost& group = owner_.group_;
+    RequestCounters& counters = *askers_.front().counters;
+    const SigmaOrder::Placed placed = group.order().place(submitted_, answer.sigma);
+    if (placed.restarted) counters.group_restarts.add();
+    const std::optional<Sketch> sketch = group.sketch_of(answer.form);
+    if (!sketch) counters.unsketchable.add();
+    const bool outdated = !update_history(answer, sketch, placed);
+    owner_.remove(*this);
+    // Each may leave, or make others leave.
+    for (std::size_t i = 0; i < askers_.size(); ++i) {
+      const bool late = i > 0;
+      if (askers_[i].has_left) continue;
+      const Verdict verdict = askers_[i].algorithm.on_replicated_answer(sketch);
+      if (!late && verdict.transition) counters.transitions.add();
+      if (!late && verdict.divergence && askers_[i].evidence) report(answer, sketch);
+      GroupReadWaiter* waiter = std::exchange(askers_[i].waiter, nullptr);
+      if (waiter == nullptr) continue;
+      owner_.waiting_.erase(waiter);
+      if (late && outdated) {
+        waiter->on_group_answer_outdated();
+      } else {
+        waiter->on_group_answer(answer.form, sketch);
+      }
+    }
+  }
+
+  void on_replicated_failure(ReplicatedFailure failure) override {
+    call_ = 0;
+    owner_.remove(*this);
+    for (std::size_t i = 0; i < askers_.size(); ++i) {
+      GroupReadWaiter* waiter = std::exchange(askers_[i].waiter, nullptr);
+      if (waiter == nullptr) continue;
+      owner_.waiting_.erase(waiter);
+      waiter->on_group_failure(failure);
+    }
+  }
+
+  // False when the history holds a newer answer.
+  [[nodiscard]] bool update_history(const ReplicatedAnswer& answer,
+                                    const std::optional<Sketch>& sketch,
+                                    const SigmaOrder::Placed& placed) {
+    const Sketch update = placed.doubtful ? kNoSketch : sketch.value_or(kNoSketch);
+    // Numbers of a group without an order stay as they are: it never begins anew.
+    HistoryTable& table = owner_.table_;
+    const UpdateOutcome outcome =
+        answer.asked ? table.update_unordered(key_, update, *answer.asked, placed.sigma)
+                     : table.update(key_, update, placed.sigma);
+    RequestCounters& counters = *askers_.front().counters;
+    if (outcome == UpdateOutcome::inserted) counters.table_inserts.add();
+    if (outcome == UpdateOutcome::replaced) counters.table_replaces.add();
+    if (outcome == UpdateOutcome::unordered) counters.table_unordered.add();
+    return outcome != UpdateOutcome::older;
+  }
+
+  void report(const ReplicatedAnswer& answer, const std::optional<Sketch>& sketch) {
+    const Evidence& evidence = *askers_.front().evidence;
+    const sketch::AnswerForm refuted{
+        .status = evidence.status, .head = evidence.head, .body = evidence.body};
+    Divergence divergence;
+    divergence.kind = DivergenceKind::fast_read;
+    divergence.replica = evidence.replica;
+    divergence.method = method_;
+    divergence.target = target_;
+    divergence.authority = authority_;
+    divergence.sigma = answer.sigma;
+    divergence.differences = sketch::compare(refuted, answer.form);
+    divergence.answer_digest = evidence.sketch ? to_hex(*evidence.sketch) : "";
+    divergence.agreed_digest = sketch ? to_hex(*sketch) : "";
+    divergence.answer_status = refuted.status;
+    divergence.agreed_status = answer.form.status;
+    divergence.answer_body_bytes = refuted.body.size();
+    divergence.agreed_body_bytes = answer.form.body.size();
+    owner_.group_.report(divergence);
+  }
+
+  GroupReads& owner_;
+  std::uint64_t number_;
+  Sketch key_;
+  std::uint64_t writes_;  // the owner's, when this was begun
+  SigmaOrder::Submitted submitted_;
+  std::uint64_t call_ = 0;    // 0 once it has ended
+  std::vector<Held> askers_;  // the first one began it
+  bool is_unwaited_ = false;  // of the first one
+  bool may_share_ = true;
+  std::string method_, target_, authority_;  // for evidence
+};
+
+std::size_t GroupReads::KeyHash::operator()(const Sketch& key) const {
+  std::size_t hash;
+  static_assert(sizeof hash <= sizeof key);
+  std::memcpy(&hash, key.data(), sizeof hash);
+  return hash;
+}
+
+GroupReads::GroupReads(boost::asio::io_context& loop, GroupReadHost& group, HistoryTable& table)
+    : loop_(loop), group_(group), table_(table) {}
+GroupReads::~GroupReads() = default;
+
+bool GroupReads::ask(const Sketch& key, const sketch::RequestForm& form, std::string_view method,
+                     Asker asker) {
+  GroupReadWaiter* waiter = asker.waiter;
+  Read* read = asker.may_share ? find_joinable(key) : nullptr;
+  const bool joins = read != nullptr;
+  if (!joins) {
+    if (waiter == nullptr && unwaited_ >= kUnwaitedMax) return false;
+    const std::uint64_t number = ++last_number_;
+    read = reads_.emplace(number, std::make_unique<Read>(*this, number, key)).first->second.get();
+    if (asker.may_share) joinable_[key] = number;
+    if (waiter == nullptr) ++unwaited_;
+  }
+  if (waiter != nullptr) waiting_.emplace(waiter, read->number());
+  if (joins) {
+    read->join(std::move(asker));
+  } else {
+    read->begin(form, method, std::move(asker));
+  }
+  return true;
+}
+
+void GroupReads::leave(GroupReadWaiter& waiter) {
+  const auto waiting = waiting_.find(&waiter);
+  if (waiting == waiting_.end()) return;
+  Read& read = *reads_.at(waiting->second);
+  waiting_.erase(waiting);
+  read.leave(waiter);
+}
+
+GroupReads::Read* GroupReads::find_joinable(const Sketch& key) {
+  const auto found = joinable_.find(key);
+  if (found == joinable_.end()) return nullptr;
+  Read& read = *reads_.at(found->second);
+  return read.may_be_joined() ? &read : nullptr;
+}
+
+void GroupReads::remove(Read& read) {
+  if (read.is_unwaited()) --unwaited_;
+  const auto newest = joinable_.find(read.key());
+  if (newest != joinable_.end() && newest->second == read.number()) joinable_.erase(newest);
+  boost::asio::post(loop_, [this, number = read.number()] { reads_.erase(number); });
+}
+
+}  // namespace prophecy::sketcher

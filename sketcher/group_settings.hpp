@@ -1,0 +1,55 @@
+// [[group]]: origins that answer alike, and how their agreement is had.
+#pragma once
+
+#include <filesystem>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "base/config.hpp"
+#include "base/endpoint.hpp"
+#include "base/ids.hpp"
+#include "sketch/profile.hpp"
+
+namespace prophecy::sketcher {
+
+constexpr std::size_t kGroupsMax = 64;
+
+enum class GroupKind : std::uint8_t {
+  pbft,  // an agent beside each origin; all requests can be replicated
+  vote,  // origins alone
+};
+
+struct OriginAddress {
+  NodeId replica = 0;
+  Endpoint address;
+};
+
+struct GroupSettings {
+  std::string name;
+  GroupKind kind = GroupKind::pbft;
+  std::vector<OriginAddress> origins;  // one for each replica, at the place of its id
+  std::uint32_t first_origin = 0;      // the number of the first among the origins of all groups
+  // Of kind vote:
+  std::uint32_t faults = 1;  // f; at least 2f+1 origins
+  bool takes_writes = false;
+  sketch::Profile profile;
+  // Of kind pbft:
+  std::filesystem::path file;
+  NodeId client_id = kFirstClientId;
+  std::filesystem::path key_file;
+  std::uint32_t sessions = 64;
+  Duration deadline{};
+  Duration key_refresh_interval{};
+  bool tentative_execution = false;  // as the agents' configuration says
+  bool linearizable_reads = false;   // a route has its reads by the read-only optimisation
+  // Of both:
+  std::size_t queue_max = 1024;  // replicated requests; for kind pbft those that wait
+};
+
+// An origin at one of `own`, where this sketcher itself listens, is a mistake.
+[[nodiscard]] std::vector<GroupSettings> read_groups(ConfigSection root, std::uint32_t workers,
+                                                     std::span<const Endpoint> own);
+
+}  // namespace prophecy::sketcher

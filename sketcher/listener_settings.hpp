@@ -1,0 +1,17 @@
+// [[listener]]: an address that clients come to.
+#pragma once
+
+#include <vector>
+
+#include "base/config.hpp"
+#include "base/endpoint.hpp"
+
+namespace prophecy::sketcher {
+
+struct ListenerSettings {
+  Endpoint address;
+};
+
+[[nodiscard]] std::vector<ListenerSettings> read_listeners(ConfigSection root);
+
+}  // namespace prophecy::sketcher

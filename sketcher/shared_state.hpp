@@ -1,0 +1,70 @@
+// What the master and its workers share beside the history table: counters, the modes of routes,
+// and the numbering of each group's answers. Made before the workers are forked; every part is safe
+// when a process is killed in the middle of using it.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <span>
+
+#include "base/error.hpp"
+#include "replica_client/sigma_counter.hpp"
+#include "sketcher/core/sigma_order.hpp"
+#include "sketcher/counters.hpp"
+#include "sketcher/route_settings.hpp"
+
+namespace prophecy::sketcher {
+
+constexpr std::size_t kWorkersMax = 64;
+
+// Of one group.
+struct GroupState {
+  SigmaOrder order;
+  replica_client::SigmaCounter votes;  // for a group that has no order
+};
+
+// Written by the master, read by workers before each request.
+class RouteState {
+ public:
+  [[nodiscard]] RouteMode mode() const { return mode_.load(std::memory_order_relaxed); }
+  void set_mode(RouteMode mode) { mode_.store(mode, std::memory_order_relaxed); }
+
+ private:
+  std::atomic<RouteMode> mode_{RouteMode::enforce};
+};
+
+// A view of memory that is never unmapped: copied freely, and valid in children.
+class SharedState {
+ public:
+  struct Shape {
+    std::uint32_t workers = 0;
+    std::uint32_t groups = 0;
+    std::uint32_t routes = 0;
+    std::uint32_t origins = 0;  // of all groups
+  };
+  [[nodiscard]] static Result<SharedState> map(const Shape& shape);
+
+  [[nodiscard]] const Shape& shape() const { return shape_; }
+  [[nodiscard]] GroupState& group(std::uint32_t group) const;
+  [[nodiscard]] RouteState& route(std::uint32_t route) const;
+  [[nodiscard]] WorkerCounters& worker(std::uint32_t worker) const;
+  // By route; the last one is for what no route takes.
+  [[nodiscard]] std::span<RequestCounters> requests(std::uint32_t worker) const;
+  // By an origin's number among those of all groups.
+  [[nodiscard]] std::span<OriginCounters> origins(std::uint32_t worker) const;
+
+  // The kill switch: every route is off, whatever its mode.
+  [[nodiscard]] bool bypass() const { return bypass_->load(std::memory_order_relaxed); }
+  void set_bypass(bool on) const { bypass_->store(on, std::memory_order_relaxed); }
+
+ private:
+  Shape shape_;
+  std::atomic<bool>* bypass_ = nullptr;
+  GroupState* groups_ = nullptr;
+  RouteState* routes_ = nullptr;
+  WorkerCounters* workers_ = nullptr;
+  RequestCounters* requests_ = nullptr;
+  OriginCounters* origins_ = nullptr;
+};
+
+}  // namespace prophecy::sketcher

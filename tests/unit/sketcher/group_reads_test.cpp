@@ -1,0 +1,289 @@
+#include "sketcher/group_reads.hpp"
+
+#include <map>
+
+#include <catch2/catch.hpp>
+
+namespace prophecy::sketcher {
+namespace {
+
+using replica_client::ReplicatedAnswer;
+using replica_client::ReplicatedFailure;
+using replica_client::ReplicatedHandler;
+using replica_client::ReplicatedKind;
+
+// A group that answers when it is told to. The sketch of an answer is its body's first byte.
+class World final : private replica_client::ReplicaGroup, private GroupReadHost {
+ public:
+  World() : reads(loop, static_cast<GroupReadHost&>(*this), table) { table.attach(0); }
+
+  void answer(std::uint64_t call, const std::string& body, Sigma sigma) {
+    ReplicatedHandler& handler = *calls.at(call);
+    calls.erase(call);
+    ReplicatedAnswer answer;
+    answer.sigma = sigma;
+    answer.form.status = 200;
+    answer.form.body = body;
+    handler.on_replicated_answer(std::move(answer));
+    loop.restart();
+    loop.poll();
+  }
+  void fail(std::uint64_t call) {
+    ReplicatedHandler& handler = *calls.at(call);
+    calls.erase(call);
+    handler.on_replicated_failure(ReplicatedFailure::too_few_replicas);
+    loop.restart();
+    loop.poll();
+  }
+
+  boost::asio::io_context loop;
+  HistoryTable table = std::move(*HistoryTable::create(HistoryTable::kBytesMin, 1));
+  std::map<std::uint64_t, ReplicatedHandler*> calls;  // under way
+  std::vector<Divergence> divergences;
+  RequestCounters counters;
+  GroupReads reads;
+
+ private:
+  void start() override {}
+  [[nodiscard]] std::uint32_t size() const override { return 4; }
+  [[nodiscard]] std::uint32_t faults() const override { return 1; }
+  void fast(http::OriginExchange&, NodeId, std::string_view, bool) override {}
+  std::uint64_t replicated(ReplicatedKind, std::string_view, ReplicatedHandler& handler) override {
+    calls[++last_call_] = &handler;
+    return last_call_;
+  }
+  void cancel_replicated(std::uint64_t call) override { calls.erase(call); }
+
+  ReplicaGroup& group() override { return *this; }
+  SigmaOrder& order() override { return order_; }
+  [[nodiscard]] std::optional<Sketch> sketch_of(const sketch::AnswerForm& form) const override {
+    return sketch(form.body[0]);
+  }
+  void report(Divergence& divergence) override { divergences.push_back(divergence); }
+
+ public:
+  static Sketch sketch(char c) {
+    Sketch sketch{};
+    sketch[0] = static_cast<std::uint8_t>(c);
+    return sketch;
+  }
+
+ private:
+  SigmaOrder order_;
+  std::uint64_t last_call_ = 0;
+};
+
+const Sketch kKey = World::sketch('k');
+
+struct Client final : GroupReadWaiter {
+  explicit Client(World& in) : world(in) {}
+  ~Client() { world.reads.leave(*this); }
+
+  void ask(bool may_share = true) { REQUIRE(ask_with(read_of_unknown(), {}, may_share)); }
+  // After a fast answer that differed from `expected`.
+  void ask_about(char answered, char expected) {
+    ReadAlgorithm algorithm;
+    const HistoryEntry entry{.answer = World::sketch(expected), .sigma = 1};
+    REQUIRE(algorithm.on_request(entry) == ReadStep::ask_one);
+    REQUIRE(algorithm.on_fast_answer(World::sketch(answered), entry, false) == ReadStep::ask_group);
+    Evidence evidence;
+    evidence.replica = 2;
+    evidence.status = 200;
+    evidence.body.assign(1, answered);
+    evidence.sketch = World::sketch(answered);
+    REQUIRE(ask_with(algorithm, std::move(evidence), true));
+  }
+
+  void on_group_answer(const sketch::AnswerForm& form, const std::optional<Sketch>&) override {
+    got.emplace_back(form.body);
+  }
+  void on_group_failure(ReplicatedFailure) override { got.emplace_back("failed"); }
+  void on_group_answer_outdated() override {
+    got.emplace_back("outdated");
+    if (asks_again) ask(false);
+  }
+
+  static ReadAlgorithm read_of_unknown() {
+    ReadAlgorithm algorithm;
+    REQUIRE(algorithm.on_request(std::nullopt) == ReadStep::ask_group);
+    return algorithm;
+  }
+
+  World& world;
+  std::vector<std::string> got;
+  bool asks_again = false;
+
+ private:
+  bool ask_with(ReadAlgorithm algorithm, std::optional<Evidence> evidence, bool may_share) {
+    return world.reads.ask(kKey, {}, "GET",
+                           {.algorithm = algorithm,
+                            .evidence = std::move(evidence),
+                            .waiter = this,
+                            .counters = &world.counters,
+                            .may_share = may_share});
+  }
+};
+
+using Got = std::vector<std::string>;
+
+bool ask_unwaited(World& world, const Sketch& key) {
+  return world.reads.ask(key, {}, "GET",
+                         {.algorithm = Client::read_of_unknown(),
+                          .evidence = {},
+                          .waiter = nullptr,
+                          .counters = &world.counters,
+                          .may_share = true});
+}
+
+}  // namespace
+
+TEST_CASE("Equal reads that are under way share one answer") {
+  World world;
+  Client one(world), two(world), three(world);
+  one.ask();
+  two.ask();
+  three.ask();
+  REQUIRE(world.calls.size() == 1);
+  world.answer(1, "A", 10);
+  CHECK(one.got == Got{"A"});
+  CHECK(two.got == Got{"A"});
+  CHECK(three.got == Got{"A"});
+  CHECK(world.counters.coalesced.get() == 2);
+  CHECK(world.table.lookup(kKey)->answer == World::sketch('A'));
+
+  Client later(world);
+  later.ask();
+  CHECK(world.calls.size() == 1);  // nothing was left to share
+}
+
+TEST_CASE("A failure is everybody's") {
+  World world;
+  Client one(world), two(world);
+  one.ask();
+  two.ask();
+  world.fail(1);
+  CHECK(one.got == Got{"failed"});
+  CHECK(two.got == Got{"failed"});
+}
+
+TEST_CASE("Nothing is shared across a write, and nothing that must not be shared") {
+  World world;
+  Client before(world), after(world), alone(world), beside(world);
+  before.ask();
+  world.reads.on_write();
+  after.ask();
+  CHECK(world.calls.size() == 2);
+  alone.ask(false);
+  CHECK(world.calls.size() == 3);
+  beside.ask();  // with the newest that may be shared
+  CHECK(world.calls.size() == 3);
+  world.answer(2, "B", 20);
+  CHECK(after.got == Got{"B"});
+  CHECK(beside.got == Got{"B"});
+  CHECK(alone.got.empty());
+}
+
+TEST_CASE("A late read is not given an answer older than what the history holds") {
+  World world;
+  Client early(world), late(world), late_again(world);
+  early.ask();
+  late.ask();
+  late_again.asks_again = true;
+  late_again.ask();
+  // Another worker's read was ordered behind it, and answered first.
+  REQUIRE(world.table.update(kKey, World::sketch('B'), 11) == UpdateOutcome::inserted);
+  world.answer(1, "A", 10);
+  CHECK(early.got == Got{"A"});  // it was under way together with the other
+  CHECK(late.got == Got{"outdated"});
+  REQUIRE(world.calls.size() == 1);
+  world.answer(2, "B", 12);
+  CHECK(late_again.got == Got{"outdated", "B"});
+}
+
+TEST_CASE("Who leaves is not called, and the last one ends the call") {
+  World world;
+  Client one(world), two(world);
+  one.ask();
+  two.ask();
+  world.reads.leave(one);
+  CHECK(world.calls.size() == 1);
+  world.reads.leave(two);
+  CHECK(world.calls.empty());
+  world.loop.poll();
+
+  Client first(world), second(world);
+  first.ask();
+  second.ask();
+  world.reads.leave(first);
+  world.answer(2, "A", 10);
+  CHECK(first.got.empty());
+  CHECK(second.got == Got{"A"});
+}
+
+TEST_CASE("A waiter that makes another one leave") {
+  World world;
+  struct Closing final : GroupReadWaiter {
+    Closing(World& in, Client& of) : world(in), other(of) {}
+    void on_group_answer(const sketch::AnswerForm&, const std::optional<Sketch>&) override {
+      world.reads.leave(other);
+    }
+    void on_group_failure(ReplicatedFailure) override {}
+    void on_group_answer_outdated() override {}
+    World& world;
+    Client& other;
+  };
+  Client other(world);
+  Closing closing(world, other);
+  world.reads.ask(kKey, {}, "GET",
+                  {.algorithm = Client::read_of_unknown(),
+                   .evidence = {},
+                   .waiter = &closing,
+                   .counters = &world.counters,
+                   .may_share = true});
+  other.ask();
+  world.answer(1, "A", 10);
+  CHECK(other.got.empty());
+}
+
+TEST_CASE("Only the one who began accuses") {
+  World world;
+  REQUIRE(world.table.update(kKey, World::sketch('A'), 1) == UpdateOutcome::inserted);
+  Client first(world), late(world);
+  first.ask_about('X', 'A');
+  late.ask_about('Y', 'A');
+  world.answer(1, "A", 10);
+  REQUIRE(world.divergences.size() == 1);
+  CHECK(world.divergences[0].replica == 2);
+  CHECK(world.divergences[0].answer_digest == to_hex(World::sketch('X')));
+
+  Client by_itself(world);
+  by_itself.ask_about('X', 'A');
+  world.answer(2, "B", 20);  // the state had changed: nobody is to blame
+  CHECK(world.divergences.size() == 1);
+  CHECK(world.counters.transitions.get() == 1);
+}
+
+TEST_CASE("Reads without a waiter are done, and bounded") {
+  World world;
+  REQUIRE(ask_unwaited(world, kKey));
+  Client client(world);
+  client.ask();
+  CHECK(world.calls.size() == 1);
+  world.reads.leave(client);
+  CHECK(world.calls.size() == 1);
+  world.answer(1, "A", 10);
+  CHECK(world.table.lookup(kKey)->answer == World::sketch('A'));
+
+  Sketch key{};
+  for (std::size_t i = 0; i < GroupReads::kUnwaitedMax; ++i) {
+    key[0] = static_cast<std::uint8_t>(i);
+    key[1] = 1;
+    REQUIRE(ask_unwaited(world, key));
+  }
+  key[1] = 2;
+  CHECK_FALSE(ask_unwaited(world, key));
+  world.answer(2, "A", 10);
+  CHECK(ask_unwaited(world, key));
+}
+
+}  // namespace prophecy::sketcher

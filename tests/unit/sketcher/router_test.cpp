@@ -1,0 +1,105 @@
+#include "sketcher/core/router.hpp"
+
+#include <catch2/catch.hpp>
+
+namespace prophecy::sketcher {
+namespace {
+
+using Miss = Router::Miss;
+
+std::optional<std::uint32_t> route_of(const Router& router, std::string_view authority,
+                                      std::string_view target) {
+  return router.choose(authority, target).route;
+}
+
+}  // namespace
+
+TEST_CASE("One route without a host takes everything") {
+  const Router router(std::vector<RoutePattern>(1));
+  for (const char* target : {"/", "/a?b", "*", "/a/../b", "/%61", "//x"}) {
+    INFO(target);
+    CHECK(route_of(router, "any.example:81", target) == 0u);
+  }
+}
+
+TEST_CASE("The most specific host that has a route for the path decides") {
+  const Router router({{{"a.example"}, "/"},
+                       {{"a.example:8080"}, "/"},
+                       {{"*.example"}, "/"},
+                       {{"*.b.example"}, "/deep"},
+                       {{}, "/"},
+                       {{"[::1]"}, "/"}});
+  CHECK(route_of(router, "a.example", "/") == 0u);
+  CHECK(route_of(router, "a.example:9090", "/") == 0u);
+  CHECK(route_of(router, "a.example:8080", "/") == 1u);
+  CHECK(route_of(router, "x.example", "/") == 2u);
+  CHECK(route_of(router, "x.example:1", "/") == 2u);
+  CHECK(route_of(router, "x.a.example", "/") == 2u);
+  CHECK(route_of(router, "x.b.example", "/deep/er") == 3u);
+  CHECK(route_of(router, "x.b.example", "/") == 2u);
+  CHECK(route_of(router, "example", "/") == 4u);
+  CHECK(route_of(router, "xexample", "/") == 4u);
+  CHECK(route_of(router, "[::1]", "/") == 5u);
+  CHECK(route_of(router, "[::1]:81", "/") == 5u);
+  CHECK(route_of(router, "[::2]", "/") == 4u);
+}
+
+TEST_CASE("The longest prefix decides, and ends where a segment ends") {
+  const Router router({{{}, "/a"}, {{}, "/a/b"}, {{}, "/c/"}});
+  CHECK(route_of(router, "h", "/a") == 0u);
+  CHECK(route_of(router, "h", "/a/") == 0u);
+  CHECK(route_of(router, "h", "/a?x=/a/b") == 0u);
+  CHECK(route_of(router, "h", "/a/b") == 1u);
+  CHECK(route_of(router, "h", "/a/b/c") == 1u);
+  CHECK(route_of(router, "h", "/a/bc") == 0u);
+  CHECK(route_of(router, "h", "/c/d") == 2u);
+  CHECK(router.choose("h", "/ab").miss == Miss::unknown_path);
+  CHECK(router.choose("h", "/c").miss == Miss::unknown_path);
+  CHECK(router.choose("h", "*").miss == Miss::unknown_path);
+}
+
+TEST_CASE("What is for nobody") {
+  const Router router(std::vector{RoutePattern{{"a.example"}, "/x"}});
+  CHECK(router.choose("b.example", "/x").miss == Miss::unknown_host);
+  CHECK(router.choose("a.example", "/y").miss == Miss::unknown_path);
+  CHECK(router.choose("x.a.example", "/x").miss == Miss::unknown_host);
+}
+
+TEST_CASE("A path that another reader would route elsewhere is refused") {
+  const Router router({{{}, "/"}, {{}, "/admin"}});
+  for (const char* target :
+       {"/%61dmin", "/x/../admin", "/x/%2e%2e/admin", "//admin", "/./admin", "/x/..%2fadmin",
+        "/admin/../x", "/admin/%2e%2e/x", "/admin%2fx", "/../admin/x", "/x/%2E./admin?q"}) {
+    INFO(target);
+    CHECK(router.choose("h", target).miss == Miss::ambiguous_path);
+    CHECK_FALSE(route_of(router, "h", target));
+  }
+  // No reader takes these for another route's.
+  for (const char* target : {"/x/../y", "/%7Euser", "/x%2fy", "//x", "/admins", "/a%", "/a%zz",
+                             "/x?/../admin", "/.well-known/x", "/x/..."}) {
+    INFO(target);
+    CHECK(route_of(router, "h", target) == 0u);
+  }
+  CHECK(route_of(router, "h", "/admin/a/../b") == 1u);
+}
+
+TEST_CASE("Patterns that a configuration may hold") {
+  for (const char* host : {"a", "a.b", "*.a.b", "a:80", "[::1]:80", "192.0.2.1"})
+    CHECK(is_host_pattern(host));
+  for (const char* host : {"", "*", "*.", "a b", "A", ".a", "a/b", "*a.b", "a.*"})
+    CHECK_FALSE(is_host_pattern(host));
+  for (const char* path : {"/", "/a", "/a/", "/a-b.c"})
+    CHECK(is_path_prefix(path));
+  for (const char* path : {"", "a", "/a?b", "/a#b", "//", "/a%20", "/../a", "/./a", "/a b"})
+    CHECK_FALSE(is_path_prefix(path));
+}
+
+TEST_CASE("Routes overlap when a request could be either's") {
+  CHECK(overlaps({{}, "/"}, {{}, "/"}));
+  CHECK(overlaps({{"a", "b"}, "/x"}, {{"b"}, "/x"}));
+  CHECK_FALSE(overlaps({{"a"}, "/"}, {{}, "/"}));
+  CHECK_FALSE(overlaps({{"a"}, "/"}, {{"b"}, "/"}));
+  CHECK_FALSE(overlaps({{}, "/a"}, {{}, "/b"}));
+}
+
+}  // namespace prophecy::sketcher
