@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/assert.hpp"
+#include "http/request_rules.hpp"
 #include "http/text.hpp"
 
 namespace prophecy::http {
@@ -16,10 +17,6 @@ std::size_t head_bytes_max(const MessageLimits& limits) {
 
 HeadParser& self(llhttp_t* parser) {
   return *static_cast<HeadParser*>(parser->data);
-}
-
-bool is_target_char(char c) {
-  return c > 0x20 && c < 0x7f && c != '#';
 }
 
 }  // namespace

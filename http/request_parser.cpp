@@ -4,7 +4,7 @@
 #include "http/framing.hpp"
 #include "http/head_parser.hpp"
 #include "http/parser.hpp"
-#include "http/text.hpp"
+#include "http/request_rules.hpp"
 
 namespace prophecy::http {
 namespace {
@@ -13,32 +13,6 @@ namespace {
 constexpr std::size_t kLeadingEmptyLinesMax = 4;
 // Memory that is set aside before a byte of a declared body has come.
 constexpr std::uint64_t kBodyReserveMax = 64 << 10;
-
-bool is_absolute_form(std::string_view target) {
-  return (target.size() > 7 && equal_ignoring_case(target.substr(0, 7), "http://")) ||
-         (target.size() > 8 && equal_ignoring_case(target.substr(0, 8), "https://"));
-}
-
-// What a head must satisfy beyond its grammar.
-ParseFailure check_request(const Request& request) {
-  if (request.method == "CONNECT") return {501, "CONNECT is not supported"};
-  const std::string_view target = request.target;
-  const bool asterisk = target == "*" && request.method == "OPTIONS";
-  if (!asterisk && !target.starts_with('/') && !is_absolute_form(target)) {
-    return {400, "target of an unknown form"};
-  }
-  const std::size_t hosts = request.fields.count("host");
-  if (hosts != 1) return {400, hosts == 0 ? "Host is missing" : "Host is repeated"};
-  if (request.version_minor >= 1) {
-    for (std::size_t i = 0; i < request.fields.size(); ++i) {
-      if (request.fields.name(i) == "expect" &&
-          !equal_ignoring_case(request.fields.value(i), "100-continue")) {
-        return {417, "unknown expectation"};
-      }
-    }
-  }
-  return {};
-}
 
 }  // namespace
 

@@ -9,7 +9,8 @@ import sys
 from pathlib import Path
 
 # Each floor may include from itself and from those before it.
-FLOORS = ["base", "http", "sketch", "history_table", "pbft", "replica_client", "sketcher", "tools"]
+FLOORS = ["base", "transport", "http", "sketch", "history_table", "pbft", "replica_client", "sketcher",
+          "tools"]
 # The same within pbft/; those of one line do not include each other.
 PBFT_FLOORS = [
     ["auth"],
@@ -32,7 +33,7 @@ CORE_BANS = [
     (r"#include\s*<boost/asio", "includes Asio"),
     (r'#include\s*"base/(admin_socket|signal_source|timeout_ticker|random|log|file|unique_fd|resident_memory)\.hpp"',
      "includes I/O or randomness"),
-    (r'#include\s*"http/(client|metrics)/', "includes connections"),
+    (r'#include\s*"(transport|http/(client|metrics))/', "includes connections"),
     (r"#include\s*<(sys/(socket|epoll|time|mman|un|uio|wait)|netinet/|arpa/|netdb|unistd|poll|fcntl"
      r"|fstream|iostream|thread|mutex|random|ctime|time)\b", "includes a header of the system"),
     (r"\b(steady_clock|system_clock|high_resolution_clock)::now\b", "reads a clock"),

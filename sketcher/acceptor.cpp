@@ -1,70 +1,95 @@
 #include "sketcher/acceptor.hpp"
 
+#include <cerrno>
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/socket.h>
 
 namespace prophecy::sketcher {
 
 namespace asio = boost::asio;
-using tcp = asio::ip::tcp;
 
 namespace {
 
 // Out of descriptors or memory: trying again at once would only burn the processor.
 constexpr auto kRetryDelay = std::chrono::milliseconds(100);
+// Beyond so many, those that are there have their turn.
+constexpr int kAcceptedMax = 64;
 
-tcp protocol_of(int fd) {
-  sockaddr_storage address{};
-  socklen_t size = sizeof address;
-  const bool v6 = ::getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size) == 0 &&
-                  address.ss_family == AF_INET6;
-  return v6 ? tcp::v6() : tcp::v4();
+std::string address_text(const sockaddr_storage& address) {
+  char text[INET6_ADDRSTRLEN] = "";
+  const void* number =
+      address.ss_family == AF_INET6
+          ? static_cast<const void*>(&reinterpret_cast<const sockaddr_in6&>(address).sin6_addr)
+          : &reinterpret_cast<const sockaddr_in&>(address).sin_addr;
+  ::inet_ntop(address.ss_family, number, text, sizeof text);
+  return text;
+}
+
+bool is_exhaustion(int error) {
+  return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
 }
 
 }  // namespace
 
 Acceptor::Acceptor(asio::io_context& loop, UniqueFd listener, OnAccepted on_accepted)
-    : acceptor_(loop), retry_(loop), on_accepted_(std::move(on_accepted)) {
-  const tcp protocol = protocol_of(listener.get());
-  acceptor_.assign(protocol, listener.release());
-}
+    : listener_(loop, listener.release()), retry_(loop), on_accepted_(std::move(on_accepted)) {}
 
 void Acceptor::resume() {
   accepting_ = true;
-  accept();
+  wait();
 }
 
 void Acceptor::pause() {
   accepting_ = false;
   boost::system::error_code ignored;
-  acceptor_.cancel(ignored);
+  listener_.cancel(ignored);
   retry_.cancel();
 }
 
 void Acceptor::close() {
   accepting_ = false;
   boost::system::error_code ignored;
-  acceptor_.close(ignored);
+  listener_.close(ignored);
   retry_.cancel();
 }
 
-void Acceptor::accept() {
+void Acceptor::wait() {
   if (pending_) return;
   pending_ = true;
-  acceptor_.async_accept([this](const boost::system::error_code& error, tcp::socket socket) {
-    pending_ = false;
-    if (!error) {
-      boost::system::error_code gone;
-      const auto peer = socket.remote_endpoint(gone);
-      if (!gone) on_accepted_(std::move(socket), peer.address().to_string());
+  listener_.async_wait(asio::posix::stream_descriptor::wait_read,
+                       [this](const boost::system::error_code& error) {
+                         pending_ = false;
+                         if (!accepting_) return;
+                         error ? wait() : accept();
+                       });
+}
+
+void Acceptor::accept() {
+  for (int accepted = 0; accepting_ && accepted < kAcceptedMax; ++accepted) {
+    sockaddr_storage address{};
+    socklen_t size = sizeof address;
+    UniqueFd socket(::accept4(listener_.native_handle(), reinterpret_cast<sockaddr*>(&address),
+                              &size, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    if (socket) {
+      const int on = 1;
+      ::setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+      on_accepted_(std::move(socket), address_text(address));
+      continue;
     }
-    if (!accepting_) return;
-    const bool transient = !error || error == asio::error::connection_aborted ||
-                           error == asio::error::operation_aborted;
-    if (transient) return accept();
-    retry_.expires_after(kRetryDelay);
-    retry_.async_wait([this](const boost::system::error_code& cancelled) {
-      if (!cancelled && accepting_) accept();
-    });
+    if (is_exhaustion(errno)) return wait_for_resources();
+    if (errno == EAGAIN) break;
+    // Anything else is that client's failure (accept(2)).
+  }
+  if (accepting_) wait();
+}
+
+void Acceptor::wait_for_resources() {
+  retry_.expires_after(kRetryDelay);
+  retry_.async_wait([this](const boost::system::error_code& cancelled) {
+    if (!cancelled && accepting_) accept();
   });
 }
 

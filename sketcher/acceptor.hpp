@@ -5,7 +5,7 @@
 #include <string>
 
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/steady_timer.hpp>
 
 #include "base/unique_fd.hpp"
@@ -14,8 +14,9 @@ namespace prophecy::sketcher {
 
 class Acceptor {
  public:
-  // The client's socket, and its numeric address without the port.
-  using OnAccepted = std::function<void(boost::asio::ip::tcp::socket, std::string)>;
+  // The client's socket, non-blocking and without Nagle's delay, and its numeric address without
+  // the port.
+  using OnAccepted = std::function<void(UniqueFd, std::string)>;
 
   Acceptor(boost::asio::io_context& loop, UniqueFd listener, OnAccepted on_accepted);
 
@@ -26,9 +27,11 @@ class Acceptor {
   void close();
 
  private:
+  void wait();
   void accept();
+  void wait_for_resources();
 
-  boost::asio::ip::tcp::acceptor acceptor_;
+  boost::asio::posix::stream_descriptor listener_;
   boost::asio::steady_timer retry_;
   OnAccepted on_accepted_;
   bool accepting_ = false;  // clients are wanted

@@ -1,122 +1,91 @@
-// One client's HTTP/1.x connection. Requests are taken one after another, pipelined ones too, and
-// answered in their order. States:
+// One client's connection, from the accepted socket to its end: the TLS handshake where the
+// listener wants one, the choice of the protocol, the session that speaks it, and the close.
+// States:
 //
-//   +--> head --> body --> exchanging --> flushing --+     a request, its answer, and the next
-//   |      |        |                        |       |
-//   +------|--------|------------------------|-------+
-//          |        |                        |
-//          +--------+------------------------+--> lingering --> closed
+//   handshake --> choosing --> serving --> lingering --> closed
 //
-// `lingering`: we end the connection; what still arrives is discarded, so that our last answer is
-// not lost. Any state may go straight to `closed`: the client has left, or was too slow.
+// `handshake`: on a listener with TLS. `choosing`: the first bytes tell HTTP/1.x from HTTP/2 where
+// ALPN has not; without any, there is no session to hold memory. `lingering`: we end the
+// connection; what still arrives is discarded, so that our last answer is not lost. Any state may
+// go straight to `closed`: the client has left, or was too slow.
 //
-// While the group is asked, a look at the socket now and then tells whether the client is still
-// there; nothing is read, and a call that takes less costs nothing. A client that has only ended
-// its sending (FIN) gets its answer.
-//
-// Single-threaded. Destroyed by its owner when it is closed and no operation is pending.
+// Single-threaded. Its owner destroys it after it has told that it is closed, and not before the
+// caller of whatever closed it has returned.
 #pragma once
 
 #include <cstddef>
 #include <memory>
 #include <string>
 
-#include <boost/asio/ip/tcp.hpp>
-
-#include "http/parser.hpp"
-#include "sketcher/answer_writer.hpp"
-#include "sketcher/exchange.hpp"
+#include "sketcher/session.hpp"
+#include "transport/readiness_loop.hpp"
+#include "transport/tls_server.hpp"
 
 namespace prophecy::sketcher {
 
 class ClientConnection;
-class DateCache;
-
-// What a connection needs of its worker.
-struct ConnectionTimeouts {
-  TimeoutQueue header;
-  TimeoutQueue body;
-  TimeoutQueue idle;
-  TimeoutQueue send;
-  TimeoutQueue linger;
-  TimeoutQueue presence;  // between two looks for the client of a replicated request
-};
 
 class ConnectionOwner {
  public:
-  // May destroy the connection; the last thing that the connection does.
   virtual void on_connection_closed(ClientConnection& connection) = 0;
 
  protected:
   ~ConnectionOwner() = default;
 };
 
-class ClientConnection final : private AnswerSink, private TimeoutEntry {
+// What a connection owes to the listener that it came in by.
+struct ListenerTraits {
+  transport::TlsServer* tls = nullptr;  // null: plain
+  bool http2 = true;
+};
+
+class ClientConnection final : private SessionHost,
+                               private transport::ReadinessHandler,
+                               private TimeoutEntry {
  public:
-  ClientConnection(boost::asio::ip::tcp::socket socket, std::string address, WorkerContext& context,
-                   ConnectionTimeouts& timeouts, DateCache& date, ConnectionOwner& owner);
+  ClientConnection(UniqueFd socket, std::string address, const ListenerTraits& listener,
+                   SessionContext& context, transport::ReadinessLoop& readiness,
+                   ConnectionOwner& owner);
   ~ClientConnection() override;
 
   void start();
-  // The worker stops: an idle connection closes now, another one after its answer.
+  // The worker stops: an idle connection closes now, another one after its answers.
   void drain();
 
-  [[nodiscard]] const std::string& address() const { return address_; }  // the client's
+  [[nodiscard]] const std::string& address() const { return client_.address; }
 
   // Where its owner keeps it.
   [[nodiscard]] std::size_t position() const { return position_; }
   void set_position(std::size_t position) { position_ = position; }
 
  private:
-  enum class State : std::uint8_t { head, body, exchanging, flushing, lingering, closed };
+  enum class State : std::uint8_t { handshake, choosing, serving, lingering, closed };
 
-  void on_answer(const sketch::AnswerForm& form, const std::optional<Sketch>& sketch) override;
-  void on_error(std::uint16_t status, std::string_view reason) override;
+  void on_ready(std::uint32_t events) override;
   void on_timeout() override;
+  transport::ByteStream& stream() override { return stream_; }
+  const ClientInfo& client() const override { return client_; }
+  void call_again() override { readiness_.call_again(*this); }
+  void finish() override;
+  void close() override;
 
-  [[nodiscard]] bool reading() const { return state_ == State::head || state_ == State::body; }
-  void read();
-  void on_read(const boost::system::error_code& error, std::size_t size);
-  // Parses what has arrived until a request is whole or nothing is left.
-  void process_input();
-  void on_head();
-  void refuse(std::uint16_t status, std::string_view reason);
-  void look_for_client();
-  void answered();
-  [[nodiscard]] AnswerFraming framing() const;
+  void shake_hands();
+  void choose();
+  void serve_http2(std::string_view read);
+  void serve(std::unique_ptr<Session> session, std::string_view read);
+  void discard();
 
-  // Sends what is unsent; in the end goes on with the next request, or closes.
-  void flush();
-  void on_writable(const boost::system::error_code& error);
-  void next_request();
-  void linger();
-  void close();
-  void operation_ended();
-
-  boost::asio::ip::tcp::socket socket_;
-  std::string address_;
-  WorkerContext& context_;
-  ConnectionTimeouts& timeouts_;
-  DateCache& date_;
+  transport::ByteStream stream_;
+  ClientInfo client_;
+  const ListenerTraits& listener_;
+  SessionContext& context_;
+  transport::ReadinessLoop& readiness_;
   ConnectionOwner& owner_;
   std::size_t position_ = 0;
-
-  State state_ = State::head;
-  bool keep_alive_ = true;
-  bool draining_ = false;
-  bool processing_ = false;   // process_input() is on the stack
-  std::uint8_t pending_ = 0;  // asynchronous operations under way
-  bool read_pending_ = false;
-
-  http::Request request_;
-  http::RequestParser parser_;
-  Exchange exchange_;
-  std::string input_;            // its size is the buffer's
-  std::size_t input_begin_ = 0;  // unparsed: [begin, end)
-  std::size_t input_end_ = 0;
-  std::string output_;
-  std::size_t output_begin_ = 0;  // unsent: [begin, size)
-  std::size_t discarded_ = 0;     // bytes read while lingering
+  State state_ = State::choosing;
+  std::size_t discarded_ = 0;  // bytes read while lingering
+  std::string first_bytes_;    // too few to choose by
+  std::unique_ptr<Session> session_;
 };
 
 }  // namespace prophecy::sketcher

@@ -9,11 +9,15 @@ ClientConnection& ConnectionSet::add(std::unique_ptr<ClientConnection> connectio
 }
 
 // The last one takes the place of the removed one.
-void ConnectionSet::remove(ClientConnection& connection) {
+std::unique_ptr<ClientConnection> ConnectionSet::remove(ClientConnection& connection) {
   const std::size_t position = connection.position();
-  std::swap(connections_[position], connections_.back());
-  connections_[position]->set_position(position);
+  std::unique_ptr<ClientConnection> removed = std::move(connections_[position]);
+  if (position + 1 < connections_.size()) {
+    connections_[position] = std::move(connections_.back());
+    connections_[position]->set_position(position);
+  }
   connections_.pop_back();
+  return removed;
 }
 
 }  // namespace prophecy::sketcher

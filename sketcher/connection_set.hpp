@@ -13,17 +13,18 @@ class ConnectionSet {
   explicit ConnectionSet(std::size_t connections_max) : connections_max_(connections_max) {}
 
   ClientConnection& add(std::unique_ptr<ClientConnection> connection);
-  void remove(ClientConnection& connection);
+  // Hands it back, for whoever may not destroy it yet.
+  [[nodiscard]] std::unique_ptr<ClientConnection> remove(ClientConnection& connection);
 
   [[nodiscard]] std::size_t size() const { return connections_.size(); }
   [[nodiscard]] bool empty() const { return connections_.empty(); }
   [[nodiscard]] bool full() const { return connections_.size() >= connections_max_; }
 
-  // `visit` must not add or remove connections.
+  // `visit` may remove the connection that it is given, and no other.
   template <class Visit>
   void for_each(Visit visit) {
-    for (auto& connection : connections_)
-      visit(*connection);
+    for (std::size_t i = connections_.size(); i > 0; --i)
+      visit(*connections_[i - 1]);
   }
 
  private:

@@ -4,28 +4,13 @@
 #pragma once
 
 #include <array>
-#include <atomic>
 #include <cstdint>
 
 #include "http/client/origin_exchange.hpp"
 #include "replica_client/group.hpp"
+#include "sketcher/transport_counters.hpp"
 
 namespace prophecy::sketcher {
-
-class Counter {
- public:
-  void add(std::uint64_t amount = 1) {
-    value_.store(value_.load(std::memory_order_relaxed) + amount, std::memory_order_relaxed);
-  }
-  void subtract(std::uint64_t amount = 1) {
-    value_.store(value_.load(std::memory_order_relaxed) - amount, std::memory_order_relaxed);
-  }
-  void set(std::uint64_t value) { value_.store(value, std::memory_order_relaxed); }
-  [[nodiscard]] std::uint64_t get() const { return value_.load(std::memory_order_relaxed); }
-
- private:
-  std::atomic<std::uint64_t> value_{0};
-};
 
 // Of one origin.
 struct OriginCounters {
@@ -66,6 +51,8 @@ struct alignas(64) WorkerCounters {
   Counter connections_refused;  // their address had all that it may have
   Counter timeouts;             // clients that were too slow
   Counter events_lost;          // divergences that did not fit into the channel to the master
+  TlsCounters tls;
+  Http2Counters http2;
 };
 
 }  // namespace prophecy::sketcher

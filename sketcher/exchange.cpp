@@ -63,11 +63,11 @@ Exchange::~Exchange() {
   abandon();
 }
 
-void Exchange::start(http::Request& request, std::string_view client_address) {
+void Exchange::start(http::Request& request, const ClientInfo& client) {
   ASSERT(state_ == State::idle);
   request_ = &request;
   counters_ = &context_.requests.back();
-  const sketch::RequestContext known{.scheme = "http", .client_address = client_address};
+  const sketch::RequestContext known{.scheme = client.scheme(), .client_address = client.address};
   const RouteSettings* route = find_route(known);
   if (route == nullptr) return;
   const auto refusal =

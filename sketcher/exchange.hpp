@@ -14,6 +14,7 @@
 #include <string_view>
 
 #include "replica_client/group.hpp"
+#include "sketcher/client_info.hpp"
 #include "sketcher/core/read_algorithm.hpp"
 #include "sketcher/group_reads.hpp"
 #include "sketcher/worker_context.hpp"
@@ -41,9 +42,10 @@ class Exchange final : private http::OriginHandler,
   // Answers through the sink exactly once, possibly before it returns, unless abandoned. The
   // request has to stay as it is until then, but for its body: a large one is let go, since what
   // goes on is its canonical form.
-  void start(http::Request& request, std::string_view client_address);
+  void start(http::Request& request, const ClientInfo& client);
   // The client has left.
   void abandon();
+  [[nodiscard]] bool reads_fast() const { return state_ == State::fast; }
   [[nodiscard]] bool asks_group() const {
     return state_ == State::judged || state_ == State::ordered;
   }

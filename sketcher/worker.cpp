@@ -3,6 +3,7 @@
 #include <csignal>
 
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 
 #include "base/signal_source.hpp"
@@ -32,6 +33,12 @@ Router make_router(const std::vector<RouteSettings>& routes) {
   return Router(patterns);
 }
 
+http::Http2Limits http2_limits(const LimitSettings& limits) {
+  return {.request = limits.request,
+          .bodies_bytes_max = 2 * limits.request.body_bytes_max,
+          .unsent_bytes_max = 4 * limits.answer.body_bytes_max};
+}
+
 class Worker final : private ConnectionOwner {
  public:
   Worker(const Installation& installation, WorkerSetup setup, HistoryTable& table,
@@ -41,7 +48,7 @@ class Worker final : private ConnectionOwner {
  private:
   void make_groups(const Installation& installation, const WorkerSetup& setup);
   void on_connection_closed(ClientConnection& connection) override;
-  void on_accepted(asio::ip::tcp::socket socket, std::string address);
+  void on_accepted(UniqueFd socket, std::string address);
   void on_stop_signal();
   void drain();
   void finish_drain();
@@ -58,8 +65,12 @@ class Worker final : private ConnectionOwner {
   DateCache date_;
   DivergenceReporter divergences_;
   WorkerContext context_;
+  SessionContext session_context_;
+  transport::ReadinessLoop readiness_;
+  ListenerTraits plain_;
   std::vector<std::unique_ptr<Acceptor>> acceptors_;
   ConnectionSet connections_;
+  std::vector<std::unique_ptr<ClientConnection>> closed_;  // destroyed in a turn of their own
   AddressLimit addresses_;
 };
 
@@ -72,17 +83,18 @@ Worker::Worker(const Installation& installation, WorkerSetup setup, HistoryTable
       origin_timeouts_{.connect = TimeoutQueue(settings_.timeouts.connect),
                        .answer = TimeoutQueue(settings_.timeouts.answer),
                        .idle = TimeoutQueue(settings_.timeouts.origin_idle)},
-      connection_timeouts_{.header = TimeoutQueue(settings_.timeouts.header),
+      connection_timeouts_{.handshake = TimeoutQueue(settings_.timeouts.header),
+                           .header = TimeoutQueue(settings_.timeouts.header),
                            .body = TimeoutQueue(settings_.timeouts.body),
                            .idle = TimeoutQueue(settings_.timeouts.idle),
                            .send = TimeoutQueue(settings_.timeouts.send),
                            .linger = TimeoutQueue(kLinger),
                            .presence = TimeoutQueue(kPresence)},
-      ticker_(
-          loop_, kTick,
-          {&connection_timeouts_.header, &connection_timeouts_.body, &connection_timeouts_.idle,
-           &connection_timeouts_.send, &connection_timeouts_.linger, &connection_timeouts_.presence,
-           &origin_timeouts_.connect, &origin_timeouts_.answer, &origin_timeouts_.idle}),
+      ticker_(loop_, kTick,
+              {&connection_timeouts_.handshake, &connection_timeouts_.header,
+               &connection_timeouts_.body, &connection_timeouts_.idle, &connection_timeouts_.send,
+               &connection_timeouts_.linger, &connection_timeouts_.presence,
+               &origin_timeouts_.connect, &origin_timeouts_.answer, &origin_timeouts_.idle}),
       divergences_(std::move(setup.event_channel), setup.index, shared.worker(setup.index)),
       context_{.settings = settings_,
                .shared = shared,
@@ -93,12 +105,18 @@ Worker::Worker(const Installation& installation, WorkerSetup setup, HistoryTable
                .requests = shared.requests(setup.index),
                .random = {},
                .request_canonicalizer = {}},
+      session_context_{.worker = context_,
+                       .timeouts = connection_timeouts_,
+                       .date = date_,
+                       .http2 = http2_limits(settings_.limits),
+                       .scratch = {}},
+      readiness_(loop_),
       connections_(settings_.limits.connections_max),
       addresses_(settings_.limits.connections_per_address_max) {
   make_groups(installation, setup);
   for (UniqueFd& listener : setup.listeners) {
     acceptors_.push_back(std::make_unique<Acceptor>(
-        loop_, std::move(listener), [this](asio::ip::tcp::socket socket, std::string address) {
+        loop_, std::move(listener), [this](UniqueFd socket, std::string address) {
           on_accepted(std::move(socket), std::move(address));
         }));
   }
@@ -131,13 +149,13 @@ int Worker::run() {
   return 0;
 }
 
-void Worker::on_accepted(asio::ip::tcp::socket socket, std::string address) {
+void Worker::on_accepted(UniqueFd socket, std::string address) {
   if (!addresses_.take(address)) return context_.counters.connections_refused.add();
   context_.counters.connections_accepted.add();
   context_.counters.connections.add();
   ConnectionOwner& owner = *this;
   ClientConnection& connection = connections_.add(std::make_unique<ClientConnection>(
-      std::move(socket), std::move(address), context_, connection_timeouts_, date_, owner));
+      std::move(socket), std::move(address), plain_, session_context_, readiness_, owner));
   connection.start();
   // New clients wait in the listeners' backlogs until one of the others has gone.
   if (connections_.full()) {
@@ -150,7 +168,9 @@ void Worker::on_connection_closed(ClientConnection& connection) {
   context_.counters.connections.subtract();
   addresses_.give_back(connection.address());
   const bool was_full = connections_.full();
-  connections_.remove(connection);
+  // Not at once: its code is on the stack.
+  if (closed_.empty()) asio::post(loop_, [this] { closed_.clear(); });
+  closed_.push_back(connections_.remove(connection));
   if (draining_) {
     if (connections_.empty()) finish_drain();
   } else if (was_full) {

@@ -12,8 +12,8 @@ namespace prophecy::sketcher {
 namespace {
 
 // The form of an origin's answer, kept alive with all that it points into.
-struct Answer {
-  explicit Answer(const std::string& head_fields, std::string body = "hello") {
+struct OriginAnswer {
+  explicit OriginAnswer(const std::string& head_fields, std::string body = "hello") {
     response.status = 200;
     response.body = std::move(body);
     std::string_view rest = head_fields;
@@ -36,12 +36,36 @@ struct Answer {
 
 constexpr std::string_view kDate = "Sun, 06 Nov 1994 08:49:37 GMT";
 
+struct AnswerFraming {
+  bool answers_head = false;
+  bool keep_alive = true;
+  std::uint8_t version_minor = 1;
+  const http::FieldList* conditions = nullptr;
+
+  [[nodiscard]] AnswerContext context() const {
+    return {.answers_head = answers_head, .conditions = conditions, .date = kDate};
+  }
+};
+
 AnswerFraming framing() {
-  return {.answers_head = false,
-          .keep_alive = true,
-          .version_minor = 1,
-          .conditions = nullptr,
-          .date = kDate};
+  return {};
+}
+
+void append(std::string& out, const Answer& made, const AnswerFraming& framed) {
+  append_head(out, made, {.keep_alive = framed.keep_alive, .version_minor = framed.version_minor});
+  out += made.body();
+}
+
+void append_answer(std::string& out, const sketch::AnswerForm& form,
+                   const std::optional<sketch::Sketch>& sketch, const AnswerFraming& framed) {
+  const AnswerContext context = framed.context();
+  append(out, sketcher::Answer(form, sketch, context), framed);
+}
+
+void append_error(std::string& out, std::uint16_t status, std::string_view reason,
+                  const AnswerFraming& framed) {
+  const AnswerContext context = framed.context();
+  append(out, sketcher::Answer(status, reason, context), framed);
 }
 
 // The framing of the answer to a GET with these fields.
@@ -70,7 +94,7 @@ constexpr std::string_view kTag = "\"000b16212c37424d5863\"";
 }  // namespace
 
 TEST_CASE("An answer is framed by us and carries only covered fields and our own") {
-  Answer answer("content-type: text/plain\nserver: Apache/2.4 (evil)\nx-thing: 1\n");
+  OriginAnswer answer("content-type: text/plain\nserver: Apache/2.4 (evil)\nx-thing: 1\n");
   std::string out;
   append_answer(out, answer.form(), some_sketch(), Get().framed);
   CHECK(out ==
@@ -90,14 +114,14 @@ TEST_CASE("An answer is framed by us and carries only covered fields and our own
 }
 
 TEST_CASE("An answer without a sketch has no tag") {
-  Answer answer("content-type: text/plain\n");
+  OriginAnswer answer("content-type: text/plain\n");
   std::string out;
   append_answer(out, answer.form(), std::nullopt, Get().framed);
   CHECK(out.find("etag") == std::string::npos);
 }
 
 TEST_CASE("What answers a write is neither tagged nor cut") {
-  Answer answer("content-type: text/plain\n");
+  OriginAnswer answer("content-type: text/plain\n");
   std::string out;
   append_answer(out, answer.form(), some_sketch(), framing());
   CHECK(out.starts_with("HTTP/1.1 200 OK\r\n"));
@@ -107,7 +131,7 @@ TEST_CASE("What answers a write is neither tagged nor cut") {
 }
 
 TEST_CASE("If-None-Match with the present tag is answered 304 without a body") {
-  Answer answer("content-type: text/plain\ncache-control: max-age=60\n");
+  OriginAnswer answer("content-type: text/plain\ncache-control: max-age=60\n");
   const Get conditional({{"if-none-match", "\"other\", W/" + std::string(kTag)}});
   std::string out;
   append_answer(out, answer.form(), some_sketch(), conditional.framed);
@@ -119,7 +143,7 @@ TEST_CASE("If-None-Match with the present tag is answered 304 without a body") {
 }
 
 TEST_CASE("A range of the verified body is answered 206") {
-  Answer answer("content-type: text/plain\n");
+  OriginAnswer answer("content-type: text/plain\n");
   std::string out;
   append_answer(out, answer.form(), some_sketch(), Get({{"range", "bytes=1-3"}}).framed);
   CHECK(out.starts_with("HTTP/1.1 206 Partial Content\r\n"));
@@ -130,7 +154,7 @@ TEST_CASE("A range of the verified body is answered 206") {
 }
 
 TEST_CASE("A range behind the end is answered 416, with the length") {
-  Answer answer("content-type: text/plain\n");
+  OriginAnswer answer("content-type: text/plain\n");
   std::string out;
   append_answer(out, answer.form(), some_sketch(), Get({{"range", "bytes=5-"}}).framed);
   CHECK(out.starts_with("HTTP/1.1 416 Range Not Satisfiable\r\n"));
@@ -138,7 +162,7 @@ TEST_CASE("A range behind the end is answered 416, with the length") {
 }
 
 TEST_CASE("Only a 200 is selected from") {
-  Answer answer("content-type: text/plain\n");
+  OriginAnswer answer("content-type: text/plain\n");
   answer.response.status = 404;
   std::string out;
   append_answer(out, answer.form(), some_sketch(),
@@ -148,14 +172,14 @@ TEST_CASE("Only a 200 is selected from") {
 }
 
 TEST_CASE("A failed precondition is answered 412") {
-  Answer answer("last-modified: Sun, 06 Nov 1994 08:49:37 GMT\n");
+  OriginAnswer answer("last-modified: Sun, 06 Nov 1994 08:49:37 GMT\n");
   std::string out;
   append_answer(out, answer.form(), some_sketch(), Get({{"if-match", "\"other\""}}).framed);
   CHECK(out.starts_with("HTTP/1.1 412 Precondition Failed\r\n"));
 }
 
 TEST_CASE("The answer to HEAD has the fields, the length that the origin said, and no body") {
-  Answer answer("content-type: text/plain\ncontent-length: 5\n", "");
+  OriginAnswer answer("content-type: text/plain\ncontent-length: 5\n", "");
   const Get get;
   AnswerFraming head = get.framed;
   head.answers_head = true;
@@ -167,7 +191,7 @@ TEST_CASE("The answer to HEAD has the fields, the length that the origin said, a
 }
 
 TEST_CASE("The connection's fate is said where it differs from the version's default") {
-  Answer answer("content-type: text/plain\n");
+  OriginAnswer answer("content-type: text/plain\n");
   AnswerFraming closing = framing();
   closing.keep_alive = false;
   std::string out;

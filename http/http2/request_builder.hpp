@@ -1,0 +1,52 @@
+// Makes a Request of the fields of an HTTP/2 message, as strict as RequestParser is with HTTP/1:
+// the same characters, limits, methods, targets and Host (RFC 9113, 8.3). What is left of the rules
+// is nghttp2's, before any field comes here: pseudo-header fields whole, single and first, no field
+// of a connection's, names in lower case.
+//
+// Not thread-safe; no I/O.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "http/parser.hpp"
+
+namespace prophecy::http {
+
+class RequestBuilder {
+ public:
+  void start(Request& into);
+
+  void add(std::string_view name, std::string_view value, const MessageLimits& limits);
+  // A field that counts and is not looked at.
+  void skip(std::string_view name, std::string_view value) {
+    field_bytes_ += name.size() + value.size();
+  }
+  // A field that cannot be one.
+  void refuse(std::uint16_t status, std::string_view reason);
+  // All fields are there. `scheme` is what the connection is ("http", "https").
+  void finish(std::string_view scheme, const MessageLimits& limits);
+
+  // With a reason: the request is to be refused.
+  [[nodiscard]] const ParseFailure& failure() const { return failure_; }
+  // After finish(), without a failure: the client waits for "100 Continue".
+  [[nodiscard]] bool expects_continue() const { return expects_continue_; }
+  // Of all fields so far, refused ones too.
+  [[nodiscard]] std::size_t field_bytes() const { return field_bytes_; }
+
+ private:
+  void add_pseudo(std::string_view name, std::string_view value, const MessageLimits& limits);
+  void add_cookie(std::string_view crumb);
+  void take_authority();
+
+  Request* request_ = nullptr;
+  ParseFailure failure_;
+  std::string scheme_;
+  std::string authority_;
+  std::string cookie_;
+  std::size_t field_bytes_ = 0;
+  bool has_authority_ = false;
+  bool expects_continue_ = false;
+};
+
+}  // namespace prophecy::http

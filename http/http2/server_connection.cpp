@@ -1,0 +1,472 @@
+#include "http/http2/server_connection.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+#include "base/assert.hpp"
+
+namespace prophecy::http {
+namespace {
+
+constexpr std::int32_t kStreamWindowBytes = 256 << 10;
+constexpr std::int32_t kConnectionWindowBytes = 1 << 20;
+// Fields that are decoded for one request although it is refused already.
+constexpr std::size_t kFieldBytesFactor = 4;
+constexpr std::size_t kKeptBytesMax = 4 << 10;
+// More of them than streams can be open, so that none is forgotten while its frames may be coming.
+constexpr std::size_t kClosedStreamsMax = 256;
+
+std::string_view view(const std::uint8_t* bytes, std::size_t size) {
+  return {reinterpret_cast<const char*>(bytes), size};
+}
+
+bool ends_stream(const nghttp2_frame& frame) {
+  return (frame.hd.flags & NGHTTP2_FLAG_END_STREAM) != 0;
+}
+
+}  // namespace
+
+std::string_view to_string(Http2End end) {
+  switch (end) {
+    case Http2End::none:
+      return "none";
+    case Http2End::drained:
+      return "drained";
+    case Http2End::violation:
+      return "violation";
+    case Http2End::resets:
+      return "resets";
+    case Http2End::frames:
+      return "frames";
+    case Http2End::fields:
+      return "fields";
+  }
+  return "";
+}
+
+Http2Head::Http2Head(std::uint16_t status) {
+  ASSERT(status >= 100 && status <= 999);
+  status_[0] = static_cast<char>('0' + status / 100);
+  status_[1] = static_cast<char>('0' + status / 10 % 10);
+  status_[2] = static_cast<char>('0' + status % 10);
+  fields_.reserve(24);
+  add(":status", {status_, sizeof status_});
+}
+
+void Http2Head::add(std::string_view name, std::string_view value) {
+  const auto bytes = [](std::string_view text) {
+    return reinterpret_cast<std::uint8_t*>(const_cast<char*>(text.data()));
+  };
+  fields_.push_back({bytes(name), bytes(value), name.size(), value.size(), NGHTTP2_NV_FLAG_NONE});
+}
+
+void Http2Stream::begin(std::int32_t id) {
+  id_ = id;
+  builder_.start(request);
+  head_done_ = received_ = answered_ = request_ended_ = broken_off_ = false;
+}
+
+void Http2Stream::close() {
+  unsent_ = {};
+  std::string().swap(kept_);
+}
+
+void Http2Stream::release() {
+  request.fields.clear_and_shrink(kKeptBytesMax);
+  if (request.body.capacity() > kKeptBytesMax) std::string().swap(request.body);
+}
+
+// nghttp2's callbacks, as calls of the connection's own.
+struct Http2ServerConnection::Callbacks {
+  using Self = Http2ServerConnection;
+
+  static Self& self(void* user) { return *static_cast<Self*>(user); }
+
+  static int begin_frame(nghttp2_session*, const nghttp2_frame_hd* header, void* user) {
+    return self(user).on_begin_frame(*header);
+  }
+  static int begin_headers(nghttp2_session*, const nghttp2_frame* frame, void* user) {
+    if (frame->hd.type != NGHTTP2_HEADERS || frame->headers.cat != NGHTTP2_HCAT_REQUEST) return 0;
+    return self(user).on_begin_headers(frame->hd.stream_id);
+  }
+  static int header(nghttp2_session*, const nghttp2_frame* frame, const std::uint8_t* name,
+                    std::size_t name_size, const std::uint8_t* value, std::size_t value_size,
+                    std::uint8_t, void* user) {
+    return self(user).on_header(self(user).stream_of(frame->hd.stream_id), view(name, name_size),
+                                view(value, value_size), true);
+  }
+  static int invalid_header(nghttp2_session*, const nghttp2_frame* frame, const std::uint8_t* name,
+                            std::size_t name_size, const std::uint8_t* value,
+                            std::size_t value_size, std::uint8_t, void* user) {
+    return self(user).on_header(self(user).stream_of(frame->hd.stream_id), view(name, name_size),
+                                view(value, value_size), false);
+  }
+  static int invalid_frame(nghttp2_session*, const nghttp2_frame* frame, int, void* user) {
+    self(user).on_unknown_stream_refused(frame->hd.stream_id);
+    return 0;
+  }
+  static int frame(nghttp2_session*, const nghttp2_frame* frame, void* user) {
+    return self(user).on_frame(*frame);
+  }
+  static int data(nghttp2_session*, std::uint8_t, std::int32_t id, const std::uint8_t* bytes,
+                  std::size_t size, void* user) {
+    return self(user).on_data(self(user).stream_of(id), view(bytes, size));
+  }
+  static int frame_sent(nghttp2_session*, const nghttp2_frame* frame, void* user) {
+    self(user).on_frame_sent(*frame);
+    return 0;
+  }
+  static int closed(nghttp2_session*, std::int32_t id, std::uint32_t, void* user) {
+    if (Http2Stream* one = self(user).stream_of(id)) self(user).on_closed(*one);
+    return 0;
+  }
+
+  static ssize_t send(nghttp2_session*, const std::uint8_t* bytes, std::size_t size, int,
+                      void* user) {
+    Self& connection = self(user);
+    if (connection.out_->size() >= connection.out_size_max_) return NGHTTP2_ERR_WOULDBLOCK;
+    connection.out_->append(view(bytes, size));
+    return static_cast<ssize_t>(size);
+  }
+  // How much of the body goes into the next frame; its bytes are taken by send_data().
+  static ssize_t read_body(nghttp2_session*, std::int32_t, std::uint8_t*, std::size_t size_max,
+                           std::uint32_t* flags, nghttp2_data_source* source, void*) {
+    const auto& one = *static_cast<Http2Stream*>(source->ptr);
+    if (one.broken_off_) return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
+    const std::size_t size = std::min(size_max, one.unsent_.size());
+    *flags |= NGHTTP2_DATA_FLAG_NO_COPY;
+    if (size == one.unsent_.size()) *flags |= NGHTTP2_DATA_FLAG_EOF;
+    return static_cast<ssize_t>(size);
+  }
+  static int send_data(nghttp2_session*, nghttp2_frame*, const std::uint8_t* header,
+                       std::size_t size, nghttp2_data_source* source, void* user) {
+    Self& connection = self(user);
+    auto& one = *static_cast<Http2Stream*>(source->ptr);
+    if (one.broken_off_) return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
+    if (connection.out_->size() >= connection.out_size_max_) return NGHTTP2_ERR_WOULDBLOCK;
+    constexpr std::size_t kFrameHeaderBytes = 9;
+    connection.out_->append(view(header, kFrameHeaderBytes)).append(one.unsent_.substr(0, size));
+    one.unsent_.remove_prefix(size);
+    connection.unsent_bytes_ -= size;
+    connection.guard_.on_body_sent(size);
+    if (!one.unsent_.empty()) connection.handler_.on_sent(one);
+    return 0;
+  }
+
+  static nghttp2_session* make_session(Self& connection) {
+    nghttp2_session_callbacks* callbacks = nullptr;
+    ASSERT(nghttp2_session_callbacks_new(&callbacks) == 0);
+    nghttp2_session_callbacks_set_on_begin_frame_callback(callbacks, begin_frame);
+    nghttp2_session_callbacks_set_on_begin_headers_callback(callbacks, begin_headers);
+    nghttp2_session_callbacks_set_on_header_callback(callbacks, header);
+    nghttp2_session_callbacks_set_on_invalid_header_callback(callbacks, invalid_header);
+    nghttp2_session_callbacks_set_on_invalid_frame_recv_callback(callbacks, invalid_frame);
+    nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks, frame);
+    nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks, data);
+    nghttp2_session_callbacks_set_on_frame_send_callback(callbacks, frame_sent);
+    nghttp2_session_callbacks_set_on_stream_close_callback(callbacks, closed);
+    nghttp2_session_callbacks_set_send_callback(callbacks, send);
+    nghttp2_session_callbacks_set_send_data_callback(callbacks, send_data);
+    nghttp2_option* options = nullptr;
+    ASSERT(nghttp2_option_new(&options) == 0);
+    // Closed streams are of use for RFC 7540's priorities alone.
+    nghttp2_option_set_no_closed_streams(options, 1);
+    nghttp2_option_set_max_outbound_ack(options, 64);
+    nghttp2_session* session = nullptr;
+    ASSERT(nghttp2_session_server_new2(&session, callbacks, &connection, options) == 0);
+    nghttp2_option_del(options);
+    nghttp2_session_callbacks_del(callbacks);
+    return session;
+  }
+};
+
+Http2ServerConnection::Http2ServerConnection(Http2Handler& handler, const Http2Limits& limits,
+                                             std::string_view scheme)
+    : handler_(handler),
+      limits_(limits),
+      scheme_(scheme),
+      session_(Callbacks::make_session(*this)) {
+  const nghttp2_settings_entry settings[] = {
+      {NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, limits.streams_max},
+      {NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, kStreamWindowBytes},
+      {NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE,
+       static_cast<std::uint32_t>(limits.request.header_bytes_max +
+                                  32 * limits.request.header_count_max)}};
+  ASSERT(nghttp2_submit_settings(session_, NGHTTP2_FLAG_NONE, settings, std::size(settings)) == 0);
+  ASSERT(nghttp2_session_set_local_window_size(session_, NGHTTP2_FLAG_NONE, 0,
+                                               kConnectionWindowBytes) == 0);
+}
+
+Http2ServerConnection::~Http2ServerConnection() {
+  nghttp2_session_del(session_);
+}
+
+void Http2ServerConnection::feed(std::string_view input, TimePoint now) {
+  if (end_ != Http2End::none && end_ != Http2End::drained) return;
+  now_ = now;
+  busy_ = true;
+  const ssize_t taken = nghttp2_session_mem_recv(
+      session_, reinterpret_cast<const std::uint8_t*>(input.data()), input.size());
+  busy_ = false;
+  if (taken >= 0 || (end_ != Http2End::none && end_ != Http2End::drained)) return;
+  // nghttp2 answers broken rules with a GOAWAY of its own. What comes out here is beyond that: no
+  // preface, frames that want more acknowledgements than we keep, no memory.
+  if (taken == NGHTTP2_ERR_FLOODED) {
+    give_up(Http2End::frames);
+  } else {
+    give_up(Http2End::violation, NGHTTP2_PROTOCOL_ERROR);
+  }
+}
+
+int Http2ServerConnection::give_up(Http2End why, std::uint32_t error) {
+  end_ = why;
+  nghttp2_session_terminate_session(session_, error);
+  return NGHTTP2_ERR_CALLBACK_FAILURE;
+}
+
+void Http2ServerConnection::take_output(std::string& out, std::size_t size_max) {
+  ASSERT(!busy_);
+  out_ = &out;
+  out_size_max_ = size_max;
+  busy_ = true;
+  const int error = nghttp2_session_send(session_);
+  busy_ = false;
+  out_ = nullptr;
+  if (error != 0 && end_ == Http2End::none) end_ = Http2End::violation;
+}
+
+bool Http2ServerConnection::finished() const {
+  if (nghttp2_session_want_write(session_) != 0) return false;
+  const bool given_up = end_ != Http2End::none && end_ != Http2End::drained;
+  return given_up || nghttp2_session_want_read(session_) == 0;
+}
+
+int Http2ServerConnection::on_begin_frame(const nghttp2_frame_hd& header) {
+  bool idle = false;
+  switch (header.type) {
+    case NGHTTP2_HEADERS:
+    case NGHTTP2_DATA:
+      if (const std::uint32_t error = error_of_stream(header); error != NGHTTP2_NO_ERROR) {
+        return give_up(Http2End::violation, error);
+      }
+      idle = header.type == NGHTTP2_DATA && header.length == 0 &&
+             (header.flags & NGHTTP2_FLAG_END_STREAM) == 0;
+      break;
+    case NGHTTP2_RST_STREAM:
+      break;  // counted by what it breaks off
+    default:
+      idle = true;
+  }
+  return !idle || guard_.on_idle_frame(now_) ? 0 : give_up(Http2End::frames);
+}
+
+// nghttp2 overlooks frames on streams that are closed. Those that we have closed may still get
+// some, which were on their way; for any other it breaks the rules (RFC 9113, 5.1 and 5.1.1).
+std::uint32_t Http2ServerConnection::error_of_stream(const nghttp2_frame_hd& header) {
+  const std::int32_t id = header.stream_id;
+  const bool is_new = id > last_id_;
+  if (header.type == NGHTTP2_HEADERS) last_id_ = std::max(last_id_, id);
+  if (is_new || end_ != Http2End::none || nghttp2_session_find_stream(session_, id) != nullptr) {
+    return NGHTTP2_NO_ERROR;
+  }
+  const auto closed = std::find_if(closed_.begin(), closed_.end(),
+                                   [id](const ClosedStream& one) { return one.id == id; });
+  if (closed != closed_.end()) return closed->by_us ? NGHTTP2_NO_ERROR : NGHTTP2_STREAM_CLOSED;
+  return header.type == NGHTTP2_HEADERS ? NGHTTP2_PROTOCOL_ERROR : NGHTTP2_STREAM_CLOSED;
+}
+
+void Http2ServerConnection::remember_closed(ClosedStream stream) {
+  if (closed_.size() < kClosedStreamsMax) return closed_.push_back(stream);
+  closed_[closed_next_] = stream;
+  closed_next_ = (closed_next_ + 1) % kClosedStreamsMax;
+}
+
+// One beyond the number that is allowed, for example: it never was one of ours.
+void Http2ServerConnection::on_unknown_stream_refused(std::int32_t id) {
+  if (stream_of(id) == nullptr) remember_closed({.id = id, .by_us = true});
+}
+
+int Http2ServerConnection::on_begin_headers(std::int32_t id) {
+  Http2Stream& stream = handler_.on_stream_opened();
+  stream.begin(id);
+  ++streams_;
+  ++streams_opened_;
+  in_header_block_ = true;
+  ASSERT(nghttp2_session_set_stream_user_data(session_, id, &stream) == 0);
+  return 0;
+}
+
+int Http2ServerConnection::on_header(Http2Stream* stream, std::string_view name,
+                                     std::string_view value, bool valid) {
+  if (stream == nullptr) return 0;
+  RequestBuilder& builder = stream->builder_;
+  if (!valid && !stream->head_done_) builder.refuse(400, "invalid field");
+  if (stream->head_done_) {
+    builder.skip(name, value);  // a trailer
+  } else {
+    builder.add(name, value, limits_.request);
+  }
+  const std::size_t bytes_max =
+      kFieldBytesFactor * (limits_.request.header_bytes_max + limits_.request.target_bytes_max);
+  return builder.field_bytes() <= bytes_max ? 0 : give_up(Http2End::fields);
+}
+
+int Http2ServerConnection::on_frame(const nghttp2_frame& frame) {
+  Http2Stream* stream = stream_of(frame.hd.stream_id);
+  switch (frame.hd.type) {
+    case NGHTTP2_HEADERS:
+      if (stream == nullptr) break;
+      in_header_block_ = false;
+      if (!stream->head_done_) {
+        on_head(*stream, ends_stream(frame));
+      } else if (ends_stream(frame)) {
+        on_whole(*stream);
+      }
+      break;
+    case NGHTTP2_DATA:
+      if (stream == nullptr) break;
+      if (ends_stream(frame)) {
+        on_whole(*stream);
+      } else if (!stream->received_) {
+        handler_.on_progress(*stream);
+      }
+      break;
+    case NGHTTP2_RST_STREAM:
+      if (stream != nullptr) stream->request_ended_ = true;
+      // The stream may be unknown already; to send one costs us no less for that.
+      if (!guard_.on_reset(now_)) return give_up(Http2End::resets);
+      break;
+    default:
+      break;
+  }
+  return 0;
+}
+
+void Http2ServerConnection::on_head(Http2Stream& stream, bool ends) {
+  stream.head_done_ = true;
+  stream.builder_.finish(scheme_, limits_.request);
+  stream.request_ended_ = ends;
+  if (!stream.builder_.failure().reason.empty()) return refuse(stream, stream.builder_.failure());
+  if (ends) return on_whole(stream);
+  if (stream.builder_.expects_continue()) {
+    const Http2Head head(100);
+    nghttp2_submit_headers(session_, NGHTTP2_FLAG_NONE, stream.id_, nullptr, head.fields_.data(),
+                           head.fields_.size(), nullptr);
+  }
+  handler_.on_progress(stream);
+}
+
+int Http2ServerConnection::on_data(Http2Stream* stream, std::string_view data) {
+  if (stream == nullptr || stream->received_) return 0;  // refused: what follows is dropped
+  if (stream->request.body.size() + data.size() > limits_.request.body_bytes_max) {
+    refuse(*stream, {.status = 413, .reason = "body too large"});
+  } else if (bodies_bytes_ + data.size() > limits_.bodies_bytes_max) {
+    refuse(*stream, {.status = 503, .reason = "too-many-bodies"});
+  } else {
+    stream->request.body.append(data);
+    bodies_bytes_ += data.size();
+  }
+  return 0;
+}
+
+void Http2ServerConnection::on_whole(Http2Stream& stream) {
+  stream.request_ended_ = true;
+  if (stream.received_) return;
+  // From now on the body is the exchange's, which has bounds of its own.
+  bodies_bytes_ -= stream.request.body.size();
+  stream.received_ = true;
+  handler_.on_request(stream);
+}
+
+void Http2ServerConnection::stop_receiving(Http2Stream& stream) {
+  if (stream.received_) return;
+  bodies_bytes_ -= stream.request.body.size();
+  stream.received_ = true;
+  std::string().swap(stream.request.body);
+}
+
+void Http2ServerConnection::refuse(Http2Stream& stream, const ParseFailure& failure) {
+  stop_receiving(stream);
+  handler_.on_refused(stream, failure);
+}
+
+bool Http2ServerConnection::answer(Http2Stream& stream, const Http2Head& head,
+                                   std::string_view body, std::string& out, std::size_t size_max) {
+  ASSERT(stream.received_ && !stream.answered_);
+  stream.answered_ = true;
+  guard_.on_request_answered();
+  stream.unsent_ = body;
+  unsent_bytes_ += body.size();
+  const nghttp2_data_provider provider{.source = {.ptr = &stream},
+                                       .read_callback = Callbacks::read_body};
+  if (nghttp2_submit_response(session_, stream.id_, head.fields_.data(), head.fields_.size(),
+                              body.empty() ? nullptr : &provider) != 0) {
+    break_off(stream);
+    return false;
+  }
+  answering_ = &stream;
+  if (!busy_) take_output(out, size_max);
+  const bool closed = answering_ == nullptr;
+  answering_ = nullptr;
+  if (closed || stream.unsent_.empty()) return true;
+  if (unsent_bytes_ > limits_.unsent_bytes_max) {
+    break_off(stream);
+    return false;
+  }
+  stream.kept_.assign(stream.unsent_);
+  stream.unsent_ = stream.kept_;
+  return true;
+}
+
+// nghttp2 may have read the length of a frame already, and not its bytes, which are gone now.
+void Http2ServerConnection::break_off(Http2Stream& stream) {
+  stream.broken_off_ = true;
+  unsent_bytes_ -= stream.unsent_.size();
+  stream.unsent_ = {};
+  stop_receiving(stream);
+  nghttp2_submit_rst_stream(session_, NGHTTP2_FLAG_NONE, stream.id_, NGHTTP2_ENHANCE_YOUR_CALM);
+}
+
+void Http2ServerConnection::shut_down() {
+  if (end_ != Http2End::none) return;
+  end_ = Http2End::drained;
+  nghttp2_submit_goaway(session_, NGHTTP2_FLAG_NONE,
+                        nghttp2_session_get_last_proc_stream_id(session_), NGHTTP2_NO_ERROR,
+                        nullptr, 0);
+}
+
+void Http2ServerConnection::on_frame_sent(const nghttp2_frame& frame) {
+  const bool is_answer = frame.hd.type == NGHTTP2_HEADERS || frame.hd.type == NGHTTP2_DATA;
+  if (is_answer && ends_stream(frame)) {
+    const Http2Stream* stream = stream_of(frame.hd.stream_id);
+    // Answered before it was whole: the rest is not wanted (RFC 9113, 8.1).
+    if (stream != nullptr && !stream->request_ended_) {
+      nghttp2_submit_rst_stream(session_, NGHTTP2_FLAG_NONE, frame.hd.stream_id, NGHTTP2_NO_ERROR);
+    }
+  } else if (frame.hd.type == NGHTTP2_RST_STREAM) {
+    // Who makes us reset streams can do so as often as who resets them.
+    if (frame.rst_stream.error_code != NGHTTP2_NO_ERROR && end_ == Http2End::none &&
+        !guard_.on_reset(now_)) {
+      give_up(Http2End::resets);
+    }
+  } else if (frame.hd.type == NGHTTP2_GOAWAY) {
+    if (end_ == Http2End::none) end_ = Http2End::violation;
+  }
+}
+
+void Http2ServerConnection::on_closed(Http2Stream& stream) {
+  --streams_;
+  remember_closed({.id = stream.id_, .by_us = !stream.request_ended_});
+  in_header_block_ = in_header_block_ && stream.head_done_;
+  if (answering_ == &stream) answering_ = nullptr;
+  if (!stream.received_) bodies_bytes_ -= stream.request.body.size();
+  unsent_bytes_ -= stream.unsent_.size();
+  stream.close();
+  handler_.on_stream_closed(stream);
+}
+
+Http2Stream* Http2ServerConnection::stream_of(std::int32_t id) const {
+  return static_cast<Http2Stream*>(nghttp2_session_get_stream_user_data(session_, id));
+}
+
+}  // namespace prophecy::http

@@ -1,0 +1,50 @@
+// One request of an HTTP/2 connection and its answer. Whoever owns the connection derives what it
+// needs for them from this.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "http/http2/request_builder.hpp"
+#include "http/message.hpp"
+
+namespace prophecy::http {
+
+class Http2Stream {
+ public:
+  Http2Stream() = default;
+  Http2Stream(const Http2Stream&) = delete;
+  Http2Stream& operator=(const Http2Stream&) = delete;
+
+  Request request;
+
+  // The request is whole, or refused.
+  [[nodiscard]] bool received() const { return received_; }
+  // Bytes of the answer's body that could not be sent yet.
+  [[nodiscard]] std::size_t unsent() const { return unsent_.size(); }
+
+ protected:
+  ~Http2Stream() = default;
+
+  // Nobody looks at the request any more: gives back storage that a large one needed.
+  void release();
+
+ private:
+  friend class Http2ServerConnection;
+
+  void begin(std::int32_t id);
+  void close();
+
+  std::int32_t id_ = 0;
+  RequestBuilder builder_;
+  bool head_done_ = false;
+  bool received_ = false;
+  bool answered_ = false;
+  bool request_ended_ = false;  // the client has sent all of it, or the stream is over
+  bool broken_off_ = false;     // by us
+  std::string kept_;            // what of the body is still to be sent, once its owner may go
+  std::string_view unsent_;     // in `kept_`, or with whoever is in answer()
+};
+
+}  // namespace prophecy::http

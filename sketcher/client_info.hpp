@@ -1,0 +1,17 @@
+// What is known of a client before its first request: where it is, and how it has come.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace prophecy::sketcher {
+
+struct ClientInfo {
+  std::string address;                       // numeric, without the port
+  bool secure = false;                       // through TLS
+  bool client_certificate_verified = false;  // it has shown one of an authority that we trust
+
+  [[nodiscard]] std::string_view scheme() const { return secure ? "https" : "http"; }
+};
+
+}  // namespace prophecy::sketcher

@@ -1,0 +1,254 @@
+#include "sketcher/http1_session.hpp"
+
+#include <array>
+
+#include "base/assert.hpp"
+
+namespace prophecy::sketcher {
+
+using transport::IoResult;
+using transport::IoStatus;
+
+namespace {
+
+// On the stack while it is filled and parsed: no connection holds one.
+constexpr std::size_t kReadBytes = 64 << 10;
+// Beyond so many reads, other connections have their turn.
+constexpr int kReadsMax = 16;
+constexpr std::size_t kKeptBytesMax = 2 << 10;
+
+void shrink(std::string& text) {
+  if (text.capacity() > kKeptBytesMax) std::string().swap(text);
+}
+
+}  // namespace
+
+Http1Session::Http1Session(SessionContext& context, SessionHost& host)
+    : context_(context),
+      host_(host),
+      parser_(request_, context.worker.settings.limits.request),
+      exchange_(context.worker, *this) {}
+
+Http1Session::~Http1Session() = default;
+
+void Http1Session::start(std::string_view read) {
+  context_.timeouts.header.arm(*this, SessionContext::now());
+  unparsed_.assign(read);
+  take_input();
+}
+
+void Http1Session::on_ready() {
+  switch (state_) {
+    case State::head:
+    case State::body:
+      return take_input();
+    case State::exchanging:
+      if (host_.stream().broken()) look_for_client();
+      return;
+    case State::flushing:
+      return flush();
+    case State::finished:
+      return;
+  }
+}
+
+void Http1Session::take_input() {
+  if (taking_) return;
+  taking_ = true;
+  if (reading()) take_unparsed();
+  std::array<char, kReadBytes> input;
+  for (int reads = 0; reading(); ++reads) {
+    if (reads == kReadsMax) {
+      host_.call_again();
+      break;
+    }
+    const IoResult result = host_.stream().read(input.data(), input.size());
+    if (result.status == IoStatus::blocked) break;
+    if (result.status != IoStatus::done) {
+      close();
+      break;
+    }
+    if (state_ == State::body) context_.timeouts.body.arm(*this, SessionContext::now());
+    const std::string_view bytes(input.data(), result.size);
+    const std::size_t parsed = parse(bytes);
+    if (parsed < bytes.size() && state_ != State::finished) unparsed_.assign(bytes.substr(parsed));
+  }
+  taking_ = false;
+}
+
+void Http1Session::take_unparsed() {
+  if (unparsed_.empty()) return;
+  unparsed_begin_ += parse(std::string_view(unparsed_).substr(unparsed_begin_));
+  if (unparsed_begin_ < unparsed_.size()) return;
+  unparsed_.clear();
+  shrink(unparsed_);
+  unparsed_begin_ = 0;
+}
+
+std::size_t Http1Session::parse(std::string_view input) {
+  std::size_t parsed = 0;
+  while (reading()) {
+    if (state_ == State::head && parser_.idle()) {
+      if (parsed == input.size()) return parsed;
+      context_.timeouts.header.arm(*this, SessionContext::now());
+    }
+    const http::ParseProgress progress = parser_.feed(input.substr(parsed));
+    parsed += progress.consumed;
+    switch (progress.state) {
+      case http::ParseState::need_more:
+        ASSERT(parsed == input.size());
+        return parsed;
+      case http::ParseState::head_done:
+        on_head();
+        break;
+      case http::ParseState::failed:
+        context_.worker.requests.back().refused.add();
+        refuse(parser_.failure().status, parser_.failure().reason);
+        break;
+      case http::ParseState::complete:
+        on_request();
+        break;
+    }
+  }
+  return parsed;
+}
+
+void Http1Session::on_head() {
+  state_ = State::body;
+  context_.timeouts.body.arm(*this, SessionContext::now());
+  if (!parser_.expects_continue()) return;
+  // Some twenty bytes on a stream that is otherwise quiet: what it does not take now goes out in
+  // front of the answer.
+  constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
+  const IoResult result = host_.stream().write(kContinue);
+  output_.append(kContinue.substr(result.size));
+}
+
+void Http1Session::on_request() {
+  disarm();
+  state_ = State::exchanging;
+  keep_alive_ = request_.keep_alive && !draining_;
+  exchange_.start(request_, host_.client());
+  if (state_ == State::exchanging && host_.stream().broken()) look_for_client();
+}
+
+AnswerContext Http1Session::answer_context() const {
+  return {.answers_head = request_.method == "HEAD",
+          .conditions = http::is_read_method(request_.method) ? &request_.fields : nullptr,
+          .date = context_.date.now()};
+}
+
+void Http1Session::on_answer(const sketch::AnswerForm& form, const std::optional<Sketch>& sketch) {
+  const AnswerContext context = answer_context();
+  send(Answer(form, sketch, context));
+}
+
+void Http1Session::on_error(std::uint16_t status, std::string_view reason) {
+  // What we do not understand or cannot serve as asked may be the start of something worse.
+  if (status < 500) keep_alive_ = false;
+  const AnswerContext context = answer_context();
+  send(Answer(status, reason, context));
+}
+
+void Http1Session::refuse(std::uint16_t status, std::string_view reason) {
+  state_ = State::exchanging;
+  keep_alive_ = false;
+  on_error(status, reason);
+}
+
+void Http1Session::send(const Answer& answer) {
+  ASSERT(state_ == State::exchanging);
+  state_ = State::flushing;
+  context_.scratch.clear();
+  append_head(context_.scratch, answer,
+              {.keep_alive = keep_alive_, .version_minor = request_.version_minor});
+  std::string_view head = context_.scratch;
+  std::string_view body = answer.body();
+  if (output_.empty()) {
+    const IoResult result = host_.stream().write(head, body);
+    if (result.status == IoStatus::failed) return close();
+    const std::size_t of_head = std::min(result.size, head.size());
+    head.remove_prefix(of_head);
+    body.remove_prefix(result.size - of_head);
+    if (head.empty() && body.empty()) return flushed();
+  }
+  output_.append(head).append(body);
+  flush();
+}
+
+void Http1Session::flush() {
+  while (output_begin_ < output_.size()) {
+    const IoResult result = host_.stream().write(std::string_view(output_).substr(output_begin_));
+    if (result.status == IoStatus::failed) return close();
+    output_begin_ += result.size;
+    if (result.status == IoStatus::blocked) {
+      return context_.timeouts.send.arm(*this, SessionContext::now());
+    }
+  }
+  output_.clear();
+  shrink(output_);
+  output_begin_ = 0;
+  flushed();
+}
+
+// The next request, or the end.
+void Http1Session::flushed() {
+  if (!keep_alive_ || draining_) {
+    state_ = State::finished;
+    disarm();
+    return host_.finish();
+  }
+  parser_.reset();
+  exchange_.shrink();
+  request_.fields.clear_and_shrink(kKeptBytesMax);
+  shrink(request_.body);
+  state_ = State::head;
+  context_.timeouts.idle.arm(*this, SessionContext::now());
+  take_input();
+}
+
+void Http1Session::look_for_client() {
+  if (exchange_.asks_group()) return close();
+  // The fast read may yet lead to the group.
+  context_.timeouts.presence.arm(*this, SessionContext::now());
+}
+
+void Http1Session::on_timeout() {
+  switch (state_) {
+    case State::exchanging:
+      return look_for_client();
+    case State::flushing:
+      context_.worker.counters.timeouts.add();
+      return close();
+    case State::head:
+      if (parser_.idle()) return close();
+      break;
+    default:
+      break;
+  }
+  context_.worker.counters.timeouts.add();
+  context_.worker.requests.back().refused.add();
+  refuse(408, "request-timeout");
+}
+
+void Http1Session::drain() {
+  draining_ = true;
+  keep_alive_ = false;
+  if (state_ != State::head || !parser_.idle() || !unparsed_.empty()) return;
+  state_ = State::finished;
+  disarm();
+  host_.finish();
+}
+
+void Http1Session::close() {
+  state_ = State::finished;
+  host_.close();
+}
+
+void Http1Session::abandon() {
+  state_ = State::finished;
+  disarm();
+  exchange_.abandon();
+}
+
+}  // namespace prophecy::sketcher

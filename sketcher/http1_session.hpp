@@ -1,0 +1,75 @@
+// HTTP/1.x on one connection. Requests are taken one after another, pipelined ones too, and
+// answered in their order. States:
+//
+//   +--> head --> body --> exchanging --> flushing --+     a request, its answer, and the next
+//   |      |        |                        |       |
+//   +------|--------|------------------------|-------+
+//          |        |                        |
+//          +--------+------------------------+--> finished
+//
+// `finished`: our last answer is written, the connection ends. Any state may go straight there: the
+// client has left, or was too slow.
+//
+// A client that is reset or closed in both directions while the group is asked is given up at once;
+// a fast read ends soon enough, and to give it up would cost a connection to the origin. A client
+// that has only ended its sending (FIN) gets its answer.
+#pragma once
+
+#include "http/parser.hpp"
+#include "sketcher/answer_writer.hpp"
+#include "sketcher/exchange.hpp"
+#include "sketcher/session.hpp"
+
+namespace prophecy::sketcher {
+
+class Http1Session final : public Session, private AnswerSink, private TimeoutEntry {
+ public:
+  Http1Session(SessionContext& context, SessionHost& host);
+  ~Http1Session() override;
+
+  void start(std::string_view read) override;
+  void on_ready() override;
+  void drain() override;
+  void abandon() override;
+
+ private:
+  enum class State : std::uint8_t { head, body, exchanging, flushing, finished };
+
+  void on_answer(const sketch::AnswerForm& form, const std::optional<Sketch>& sketch) override;
+  void on_error(std::uint16_t status, std::string_view reason) override;
+  void on_timeout() override;
+
+  [[nodiscard]] bool reading() const { return state_ == State::head || state_ == State::body; }
+  // Takes requests until nothing is left to read or an answer has to be awaited.
+  void take_input();
+  void take_unparsed();
+  // Yields how many bytes were parsed: all, unless a request is whole.
+  [[nodiscard]] std::size_t parse(std::string_view input);
+  void on_head();
+  void on_request();
+  void look_for_client();
+  void refuse(std::uint16_t status, std::string_view reason);
+  [[nodiscard]] AnswerContext answer_context() const;
+
+  void send(const Answer& answer);
+  void flush();
+  void flushed();
+  void close();
+
+  SessionContext& context_;
+  SessionHost& host_;
+  State state_ = State::head;
+  bool keep_alive_ = true;
+  bool draining_ = false;
+  bool taking_ = false;  // take_input() is on the stack
+
+  http::Request request_;
+  http::RequestParser parser_;
+  Exchange exchange_;
+  std::string unparsed_;  // read, and behind the request that is being answered
+  std::size_t unparsed_begin_ = 0;
+  std::string output_;  // what the stream did not take at once
+  std::size_t output_begin_ = 0;
+};
+
+}  // namespace prophecy::sketcher

@@ -1,0 +1,285 @@
+#include "sketcher/http2_session.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "base/assert.hpp"
+
+namespace prophecy::sketcher {
+
+using transport::IoResult;
+using transport::IoStatus;
+
+namespace {
+
+constexpr std::size_t kReadBytes = 64 << 10;
+constexpr int kReadsMax = 4;
+// Gathered at most before some of it is written.
+constexpr std::size_t kOutputBytesMax = 256 << 10;
+constexpr std::size_t kKeptBytesMax = 4 << 10;
+// With so much of earlier answers not taken, no further exchange starts.
+constexpr std::size_t kUnsentForStartMax = 1 << 20;
+constexpr std::size_t kUnusedStreamsMax = 16;
+
+}  // namespace
+
+class Http2Session::Stream final : public http::Http2Stream, private AnswerSink, TimeoutEntry {
+ public:
+  explicit Stream(Http2Session& session)
+      : session_(session), exchange_(session.context_.worker, *this) {}
+
+  void start(const ClientInfo& client) { exchange_.start(request, client); }
+  void wait_in(TimeoutQueue& queue) { queue.arm(*this, SessionContext::now()); }
+  void stop_waiting() { disarm(); }
+  // False when the exchange runs on, for nobody.
+  [[nodiscard]] bool leave() {
+    disarm();
+    if (exchange_.reads_fast()) {
+      orphaned_ = true;
+      return false;
+    }
+    exchange_.abandon();
+    return true;
+  }
+  void abandon() {
+    disarm();
+    exchange_.abandon();
+  }
+  void shrink() {
+    release();
+    exchange_.shrink();
+  }
+  void error(std::uint16_t status, std::string_view reason) {
+    const AnswerContext context = answer_context();
+    session_.send(*this, Answer(status, reason, context));
+  }
+
+ private:
+  void on_answer(const sketch::AnswerForm& form, const std::optional<Sketch>& sketch) override {
+    if (std::exchange(orphaned_, false)) return session_.recycle(*this);
+    const AnswerContext context = answer_context();
+    session_.send(*this, Answer(form, sketch, context));
+  }
+  void on_error(std::uint16_t status, std::string_view reason) override {
+    if (std::exchange(orphaned_, false)) return session_.recycle(*this);
+    error(status, reason);
+  }
+  void on_timeout() override { session_.on_stream_timeout(*this); }
+
+  [[nodiscard]] AnswerContext answer_context() const {
+    return {.answers_head = request.method == "HEAD",
+            .conditions = http::is_read_method(request.method) ? &request.fields : nullptr,
+            .date = session_.context_.date.now()};
+  }
+
+  Http2Session& session_;
+  Exchange exchange_;
+  bool orphaned_ = false;
+};
+
+Http2Session::Http2Session(SessionContext& context, SessionHost& host)
+    : context_(context), host_(host), connection_(*this, context.http2, host.client().scheme()) {}
+
+Http2Session::~Http2Session() = default;
+
+void Http2Session::start(std::string_view read) {
+  connection_.feed(read, SessionContext::now());
+  on_ready();
+}
+
+void Http2Session::on_ready() {
+  if (over_) return;
+  flushing_ = true;
+  read();
+  flush();
+  flushing_ = false;
+}
+
+void Http2Session::read() {
+  std::array<char, kReadBytes> input;
+  for (int reads = 0; !over_; ++reads) {
+    // Who does not read what we say is not listened to.
+    if (output_.size() - output_begin_ >= kOutputBytesMax) return;
+    if (reads == kReadsMax) return host_.call_again();
+    const IoResult result = host_.stream().read(input.data(), input.size());
+    if (result.status == IoStatus::blocked) return;
+    if (result.status != IoStatus::done) return close();
+    connection_.feed({input.data(), result.size}, SessionContext::now());
+  }
+}
+
+void Http2Session::flush_later() {
+  if (std::exchange(flushing_, true)) return;
+  host_.call_again();
+}
+
+void Http2Session::flush() {
+  do {
+    while (!over_) {
+      if (output_begin_ == output_.size()) {
+        output_.clear();
+        output_begin_ = 0;
+        connection_.take_output(output_, kOutputBytesMax);
+      }
+      if (output_.empty()) break;
+      if (!write_output()) return;
+    }
+    if (over_) return;
+    if (connection_.finished()) return finish();
+    start_waiting();
+  } while (!output_.empty());
+  if (connection_.streams() == 0) {
+    if (output_.capacity() > kKeptBytesMax) std::string().swap(output_);
+  }
+  wait_for(next_wait());
+}
+
+bool Http2Session::write_output() {
+  const IoResult result = host_.stream().write(std::string_view(output_).substr(output_begin_));
+  if (result.status == IoStatus::failed) {
+    close();
+    return false;
+  }
+  output_begin_ += result.size;
+  if (result.size > 0) wait_for(Waiting::nothing);  // who takes something has its time anew
+  if (output_begin_ == output_.size()) return true;
+  if (result.status != IoStatus::blocked) return write_output();
+  wait_for(Waiting::room);
+  return false;
+}
+
+void Http2Session::start_waiting() {
+  while (!waiting_.empty() && connection_.unsent_bytes() <= kUnsentForStartMax) {
+    Stream& stream = *waiting_.front();
+    waiting_.pop_front();
+    stream.start(host_.client());
+  }
+}
+
+http::Http2Stream& Http2Session::on_stream_opened() {
+  asked_before_ = true;
+  if (unused_.empty()) {
+    streams_.push_back(std::make_unique<Stream>(*this));
+    return *streams_.back();
+  }
+  Stream& stream = *unused_.back();
+  unused_.pop_back();
+  return stream;
+}
+
+void Http2Session::on_progress(http::Http2Stream& stream) {
+  static_cast<Stream&>(stream).wait_in(context_.timeouts.body);
+}
+
+void Http2Session::on_request(http::Http2Stream& stream) {
+  auto& whole = static_cast<Stream&>(stream);
+  whole.stop_waiting();
+  waiting_.push_back(&whole);
+  start_waiting();
+}
+
+void Http2Session::on_refused(http::Http2Stream& stream, const http::ParseFailure& failure) {
+  context_.worker.requests.back().refused.add();
+  static_cast<Stream&>(stream).stop_waiting();
+  static_cast<Stream&>(stream).error(failure.status, failure.reason);
+}
+
+void Http2Session::on_sent(http::Http2Stream& stream) {
+  static_cast<Stream&>(stream).wait_in(context_.timeouts.send);
+}
+
+void Http2Session::on_stream_closed(http::Http2Stream& stream) {
+  auto& closed = static_cast<Stream&>(stream);
+  std::erase(waiting_, &closed);
+  if (closed.leave()) recycle(closed);
+}
+
+void Http2Session::recycle(Stream& stream) {
+  stream.shrink();
+  unused_.push_back(&stream);
+}
+
+void Http2Session::send(Stream& stream, const Answer& answer) {
+  http::Http2Head head(answer.status());
+  answer.for_each_field(
+      [&head](std::string_view name, std::string_view value) { head.add(name, value); });
+  if (!connection_.answer(stream, head, answer.body(), output_, kOutputBytesMax)) {
+    context_.worker.counters.http2.broken_off.add();
+  } else if (stream.unsent() > 0) {
+    stream.wait_in(context_.timeouts.send);
+  }
+  flush_later();
+}
+
+void Http2Session::on_stream_timeout(Stream& stream) {
+  context_.worker.counters.timeouts.add();
+  if (stream.received()) {
+    connection_.break_off(stream);
+    return flush_later();
+  }
+  context_.worker.requests.back().refused.add();
+  connection_.stop_receiving(stream);
+  stream.error(408, "request-timeout");
+}
+
+Http2Session::Waiting Http2Session::next_wait() const {
+  if (connection_.in_header_block()) return Waiting::fields;
+  if (connection_.streams() > 0) return Waiting::nothing;
+  return asked_before_ ? Waiting::next_request : Waiting::first_request;
+}
+
+// The time that one thing may take is not begun anew by others that happen meanwhile.
+void Http2Session::wait_for(Waiting what) {
+  const std::uint64_t opened = connection_.streams_opened();
+  if (what == wait_ && (what != Waiting::fields || opened == wait_began_)) return;
+  wait_ = what;
+  wait_began_ = opened;
+  switch (what) {
+    case Waiting::nothing:
+      return disarm();
+    case Waiting::first_request:
+    case Waiting::fields:
+      return context_.timeouts.header.arm(*this, SessionContext::now());
+    case Waiting::next_request:
+      return context_.timeouts.idle.arm(*this, SessionContext::now());
+    case Waiting::room:
+      return context_.timeouts.send.arm(*this, SessionContext::now());
+  }
+}
+
+void Http2Session::on_timeout() {
+  if (wait_ == Waiting::fields || wait_ == Waiting::room) {
+    context_.worker.counters.timeouts.add();
+    return close();
+  }
+  wait_ = Waiting::nothing;
+  connection_.shut_down();
+  flush_later();
+}
+
+void Http2Session::drain() {
+  if (over_) return;
+  connection_.shut_down();
+  flush_later();
+}
+
+void Http2Session::finish() {
+  over_ = true;
+  disarm();
+  context_.worker.counters.http2.ends[static_cast<std::size_t>(connection_.end())].add();
+  host_.finish();
+}
+
+void Http2Session::close() {
+  over_ = true;
+  host_.close();
+}
+
+void Http2Session::abandon() {
+  over_ = true;
+  disarm();
+  for (const auto& stream : streams_)
+    stream->abandon();
+}
+
+}  // namespace prophecy::sketcher

@@ -1,0 +1,75 @@
+// HTTP/2 on one connection: the streams of http/http2/ with an exchange each, and their time-outs.
+//
+// A stream: its request arrives; it waits while the client leaves much of earlier answers untaken;
+// the exchange runs; its answer is sent as the client's windows allow. A client that takes a
+// request back does not stop a fast read: that ends soon enough, and to give it up would cost a
+// connection to the origin.
+//
+// What is to be sent is gathered until the end of the loop's turn: answers that come together leave
+// together.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "http/http2/server_connection.hpp"
+#include "sketcher/answer.hpp"
+#include "sketcher/exchange.hpp"
+#include "sketcher/session.hpp"
+
+namespace prophecy::sketcher {
+
+class Http2Session final : public Session, private http::Http2Handler, private TimeoutEntry {
+ public:
+  Http2Session(SessionContext& context, SessionHost& host);
+  ~Http2Session() override;
+
+  void start(std::string_view read) override;
+  void on_ready() override;
+  void drain() override;
+  void abandon() override;
+
+ private:
+  class Stream;
+  // What the connection's own time-out is about.
+  enum class Waiting : std::uint8_t { nothing, first_request, next_request, fields, room };
+
+  http::Http2Stream& on_stream_opened() override;
+  void on_progress(http::Http2Stream& stream) override;
+  void on_request(http::Http2Stream& stream) override;
+  void on_refused(http::Http2Stream& stream, const http::ParseFailure& failure) override;
+  void on_sent(http::Http2Stream& stream) override;
+  void on_stream_closed(http::Http2Stream& stream) override;
+  void on_timeout() override;
+
+  void read();
+  void flush();
+  void flush_later();
+  // False when the stream takes no more for now, or is gone.
+  [[nodiscard]] bool write_output();
+  void start_waiting();
+  void send(Stream& stream, const Answer& answer);
+  void on_stream_timeout(Stream& stream);
+  void recycle(Stream& stream);
+  void wait_for(Waiting what);
+  [[nodiscard]] Waiting next_wait() const;
+  void finish();
+  void close();
+
+  SessionContext& context_;
+  SessionHost& host_;
+  http::Http2ServerConnection connection_;
+  std::vector<std::unique_ptr<Stream>> streams_;  // all, in use or not
+  std::vector<Stream*> unused_;
+  std::deque<Stream*> waiting_;  // whole requests that have not started
+  std::string output_;
+  std::size_t output_begin_ = 0;
+  Waiting wait_ = Waiting::nothing;
+  std::uint64_t wait_began_ = 0;  // how many streams had been opened
+  bool asked_before_ = false;     // for a request, on this connection
+  bool flushing_ = false;         // at the latest at the end of this turn
+  bool over_ = false;             // finished or closed
+};
+
+}  // namespace prophecy::sketcher

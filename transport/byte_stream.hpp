@@ -1,0 +1,51 @@
+// What a session speaks through: a client's connection as two streams of bytes, plain or inside
+// TLS. Non-blocking; nothing is read ahead and nothing that was to be written is kept, so that a
+// quiet stream holds no buffer.
+//
+// Single-threaded.
+#pragma once
+
+#include <memory>
+#include <string_view>
+
+#include "transport/ready_socket.hpp"
+#include "transport/tls_channel.hpp"
+
+namespace prophecy::transport {
+
+class ByteStream {
+ public:
+  explicit ByteStream(UniqueFd fd) : socket_(std::move(fd)) {}
+  ByteStream(const ByteStream&) = delete;
+  ByteStream& operator=(const ByteStream&) = delete;
+
+  // All that follows is inside TLS, from the handshake on.
+  void secure(std::unique_ptr<TlsChannel> channel) { tls_ = std::move(channel); }
+  [[nodiscard]] TlsChannel* tls() { return tls_.get(); }
+
+  void note(std::uint32_t events) { socket_.note(events); }
+  [[nodiscard]] bool broken() const { return socket_.broken(); }
+  [[nodiscard]] int descriptor() const { return socket_.descriptor(); }
+  [[nodiscard]] ReadySocket& socket() { return socket_; }
+
+  [[nodiscard]] IoResult read(char* into, std::size_t size) {
+    return tls_ ? tls_->read(into, size) : socket_.receive(into, size);
+  }
+  // As much of both pieces, one behind the other, as is taken now. What was offered and not taken
+  // has to be offered again in the same order; it may lie elsewhere then, and in other pieces.
+  [[nodiscard]] IoResult write(std::string_view first, std::string_view second = {}) {
+    return tls_ ? tls_->write(first, second) : socket_.send(first, second);
+  }
+  // The peer learns that nothing more follows.
+  void end() {
+    if (tls_) tls_->end();
+    socket_.shutdown_send();
+  }
+  void close() { socket_.close(); }
+
+ private:
+  ReadySocket socket_;
+  std::unique_ptr<TlsChannel> tls_;
+};
+
+}  // namespace prophecy::transport

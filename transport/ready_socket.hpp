@@ -1,0 +1,54 @@
+// A connected, non-blocking socket that knows whether asking it is worth a system call: what it has
+// told once about being empty or full holds until the kernel says otherwise.
+//
+// Single-threaded.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "base/unique_fd.hpp"
+
+namespace prophecy::transport {
+
+enum class IoStatus : std::uint8_t {
+  done,     // some bytes, at least one
+  blocked,  // nothing for now; readiness will be told
+  ended,    // the peer has ended its sending, in order
+  failed,   // reset, or a peer that breaks the rules of the stream
+};
+
+struct IoResult {
+  IoStatus status = IoStatus::blocked;
+  std::size_t size = 0;
+};
+
+class ReadySocket {
+ public:
+  explicit ReadySocket(UniqueFd fd) : fd_(std::move(fd)) {}
+
+  // epoll's events.
+  void note(std::uint32_t events);
+  [[nodiscard]] bool readable() const { return readable_; }
+  [[nodiscard]] bool writable() const { return writable_; }
+  // Reset, or ended in both directions.
+  [[nodiscard]] bool broken() const { return broken_; }
+
+  [[nodiscard]] IoResult receive(char* into, std::size_t size);
+  // Both pieces with one call.
+  [[nodiscard]] IoResult send(std::string_view first, std::string_view second);
+  void shutdown_send();
+  void close() { fd_.reset(); }
+
+  [[nodiscard]] int descriptor() const { return fd_.get(); }
+
+ private:
+  UniqueFd fd_;
+  bool readable_ = false;
+  bool writable_ = true;
+  bool hangs_up_ = false;  // an end or an error lies behind what can be read
+  bool broken_ = false;
+};
+
+}  // namespace prophecy::transport

@@ -1,0 +1,169 @@
+#include "transport/tls_channel.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include <openssl/bio.h>
+#include <openssl/err.h>
+#include <openssl/x509_vfy.h>
+
+#include "base/assert.hpp"
+
+namespace prophecy::transport {
+namespace {
+
+constexpr std::size_t kRecordBytesMax = 16 << 10;
+
+ReadySocket& socket_of(BIO* bio) {
+  return *static_cast<ReadySocket*>(BIO_get_data(bio));
+}
+
+int read_socket(BIO* bio, char* into, std::size_t size, std::size_t* received) {
+  BIO_clear_retry_flags(bio);
+  const IoResult result = socket_of(bio).receive(into, size);
+  *received = result.size;
+  if (result.status == IoStatus::blocked) BIO_set_retry_read(bio);
+  if (result.status == IoStatus::ended) BIO_set_flags(bio, BIO_FLAGS_IN_EOF);
+  return result.status == IoStatus::done ? 1 : 0;
+}
+
+int write_socket(BIO* bio, const char* from, std::size_t size, std::size_t* sent) {
+  BIO_clear_retry_flags(bio);
+  const IoResult result = socket_of(bio).send({from, size}, {});
+  *sent = result.size;
+  if (result.status == IoStatus::blocked) BIO_set_retry_write(bio);
+  return result.status == IoStatus::done ? 1 : 0;
+}
+
+long control_socket(BIO* bio, int command, long /*number*/, void* /*pointer*/) {
+  switch (command) {
+    case BIO_CTRL_FLUSH:
+      return 1;
+    case BIO_CTRL_EOF:
+      return BIO_test_flags(bio, BIO_FLAGS_IN_EOF) != 0 ? 1 : 0;
+    default:
+      return 0;
+  }
+}
+
+const BIO_METHOD* socket_method() {
+  static const BIO_METHOD* const method = [] {
+    BIO_METHOD* made = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "ready socket");
+    ASSERT(made != nullptr);
+    BIO_meth_set_read_ex(made, read_socket);
+    BIO_meth_set_write_ex(made, write_socket);
+    BIO_meth_set_ctrl(made, control_socket);
+    return made;
+  }();
+  return method;
+}
+
+}  // namespace
+
+std::unique_ptr<TlsChannel> TlsChannel::make(SSL_CTX& context, ReadySocket& socket, Side side) {
+  std::unique_ptr<SSL, FreeSsl> ssl(SSL_new(&context));
+  BIO* bio = ssl ? BIO_new(socket_method()) : nullptr;
+  if (bio == nullptr) return nullptr;
+  BIO_set_data(bio, &socket);
+  BIO_set_init(bio, 1);
+  SSL_set_bio(ssl.get(), bio, bio);
+  if (side == Side::server) {
+    SSL_set_accept_state(ssl.get());
+  } else {
+    SSL_set_connect_state(ssl.get());
+  }
+  return std::unique_ptr<TlsChannel>(new TlsChannel(std::move(ssl)));
+}
+
+IoStatus TlsChannel::handshake() {
+  if (broken_) return IoStatus::failed;
+  ERR_clear_error();
+  const int result = SSL_do_handshake(ssl_.get());
+  if (result == 1) {
+    established_ = true;
+    return IoStatus::done;
+  }
+  return status_of(result);
+}
+
+IoStatus TlsChannel::status_of(int result) {
+  switch (SSL_get_error(ssl_.get(), result)) {
+    case SSL_ERROR_WANT_READ:
+    case SSL_ERROR_WANT_WRITE:
+      return IoStatus::blocked;
+    case SSL_ERROR_ZERO_RETURN:
+      return IoStatus::ended;
+    default:
+      broken_ = true;
+      return IoStatus::failed;
+  }
+}
+
+std::string TlsChannel::failure() {
+  const unsigned long error = ERR_peek_last_error();
+  if (error == 0) return "the connection has ended";
+  const char* reason = ERR_reason_error_string(error);
+  return reason != nullptr ? reason : "error " + std::to_string(error);
+}
+
+IoResult TlsChannel::read(char* into, std::size_t size) {
+  if (broken_) return {IoStatus::failed, 0};
+  ERR_clear_error();
+  std::size_t received = 0;
+  const int result = SSL_read_ex(ssl_.get(), into, size, &received);
+  return {result == 1 ? IoStatus::done : status_of(result), received};
+}
+
+IoResult TlsChannel::write(std::string_view first, std::string_view second) {
+  if (broken_) return {IoStatus::failed, 0};
+  std::size_t total = 0;
+  std::array<char, kRecordBytesMax> record;
+  while (!first.empty() || !second.empty()) {
+    // One record of both pieces is one call to the kernel, and one read for the peer.
+    std::string_view next = first.empty() ? second : first;
+    if (!first.empty() && first.size() < record.size() && !second.empty()) {
+      const std::size_t rest = std::min(second.size(), record.size() - first.size());
+      std::memcpy(record.data(), first.data(), first.size());
+      std::memcpy(record.data() + first.size(), second.data(), rest);
+      next = {record.data(), first.size() + rest};
+    }
+    ERR_clear_error();
+    std::size_t sent = 0;
+    const int result = SSL_write_ex(ssl_.get(), next.data(), next.size(), &sent);
+    if (result != 1) {
+      const IoStatus status = status_of(result);
+      return total > 0 && status == IoStatus::blocked ? IoResult{IoStatus::done, total}
+                                                      : IoResult{status, total};
+    }
+    total += sent;
+    const std::size_t of_first = std::min(sent, first.size());
+    first.remove_prefix(of_first);
+    second.remove_prefix(sent - of_first);
+  }
+  return {IoStatus::done, total};
+}
+
+void TlsChannel::end() {
+  if (broken_ || !established_) return;
+  ERR_clear_error();
+  SSL_shutdown(ssl_.get());
+}
+
+bool TlsChannel::speaks_http2() const {
+  const unsigned char* name = nullptr;
+  unsigned int size = 0;
+  SSL_get0_alpn_selected(ssl_.get(), &name, &size);
+  return std::string_view(reinterpret_cast<const char*>(name), size) == "h2";
+}
+
+bool TlsChannel::resumed() const {
+  return SSL_session_reused(ssl_.get()) == 1;
+}
+
+bool TlsChannel::peer_verified() const {
+  return SSL_get0_peer_certificate(ssl_.get()) != nullptr &&
+         SSL_get_verify_result(ssl_.get()) == X509_V_OK;
+}
+
+}  // namespace prophecy::transport

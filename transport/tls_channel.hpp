@@ -1,0 +1,56 @@
+// One TLS session on a ReadySocket, either side of it. OpenSSL reads and writes the socket itself,
+// through a BIO of ours: no bytes are copied between buffers, and what the socket has said about
+// being empty costs no second call. Between records no buffer is held.
+//
+// Single-threaded.
+#pragma once
+
+#include <memory>
+#include <string_view>
+
+#include <openssl/ssl.h>
+
+#include "base/error.hpp"
+#include "transport/ready_socket.hpp"
+
+namespace prophecy::transport {
+
+struct FreeSsl {
+  void operator()(SSL* ssl) const { SSL_free(ssl); }
+};
+
+class TlsChannel {
+ public:
+  enum class Side : std::uint8_t { server, client };
+  // The socket must outlive it. Yields null when there is no memory.
+  [[nodiscard]] static std::unique_ptr<TlsChannel> make(SSL_CTX& context, ReadySocket& socket,
+                                                        Side side);
+
+  // `done` once; `blocked` until then.
+  [[nodiscard]] IoStatus handshake();
+  [[nodiscard]] bool established() const { return established_; }
+  // After `failed`: what OpenSSL says about it.
+  [[nodiscard]] static std::string failure();
+
+  [[nodiscard]] IoResult read(char* into, std::size_t size);
+  // See ByteStream::write().
+  [[nodiscard]] IoResult write(std::string_view first, std::string_view second);
+  // Tells the peer that nothing follows, if it takes that now.
+  void end();
+
+  [[nodiscard]] bool speaks_http2() const;  // by ALPN
+  [[nodiscard]] bool resumed() const;
+  // The peer has shown a certificate that a trusted authority has signed.
+  [[nodiscard]] bool peer_verified() const;
+  [[nodiscard]] SSL& ssl() { return *ssl_; }
+
+ private:
+  explicit TlsChannel(std::unique_ptr<SSL, FreeSsl> ssl) : ssl_(std::move(ssl)) {}
+  [[nodiscard]] IoStatus status_of(int result);
+
+  std::unique_ptr<SSL, FreeSsl> ssl_;
+  bool established_ = false;
+  bool broken_ = false;  // OpenSSL may not be asked any more, nor told to shut down
+};
+
+}  // namespace prophecy::transport
