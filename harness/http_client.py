@@ -108,6 +108,13 @@ class RawConnection:
         except TimeoutError:
             return False
 
+    def rest(self):
+        """All that comes until the peer closes."""
+        while self._fill():
+            pass
+        rest, self._buffer = self._buffer, b""
+        return rest
+
     def close(self):
         self._socket.close()
 

@@ -82,6 +82,18 @@ void Response::clear() {
   empty_body(body);
 }
 
+bool nominates(const FieldList& fields, std::string_view name) {
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    if (fields.name(i) != "connection") continue;
+    std::string_view rest = fields.value(i);
+    std::string_view element;
+    while (next_list_element(rest, element)) {
+      if (equal_ignoring_case(element, name)) return true;
+    }
+  }
+  return false;
+}
+
 bool is_read_method(std::string_view method) {
   return method == "GET" || method == "HEAD";
 }

@@ -65,6 +65,9 @@ struct Response {
 // a large body would hold that much memory for as long as it stays open.
 constexpr std::size_t kKeptBodyBytesMax = 256 << 10;
 
+// Whether the message's Connection fields name this one, in lower case, as of this connection only.
+[[nodiscard]] bool nominates(const FieldList& fields, std::string_view name);
+
 // Safe methods (RFC 9110, 9.2.1) that the history serves: GET and HEAD. All others are writes.
 [[nodiscard]] bool is_read_method(std::string_view method);
 // Methods that may be repeated without changing the result (RFC 9110, 9.2.2; RFC 4918).

@@ -72,8 +72,9 @@ class ResponseParser {
   ResponseParser(ResponseParser&&) noexcept;
 
   // Clears the response and starts on the answer to a request of this kind (the answer to HEAD
-  // has no body). Interim answers (1xx but 101) are skipped; 101 is a failure.
-  void reset(bool answers_head);
+  // has no body). Interim answers (1xx but 101) are skipped; 101 is a failure, unless it was
+  // asked for: then it ends with its head, and what follows belongs to another protocol.
+  void reset(bool answers_head, bool may_switch = false);
   [[nodiscard]] ParseProgress feed(std::string_view input);
   // The peer has closed: completes a body that ends with the connection, fails any other.
   [[nodiscard]] ParseProgress finish();

@@ -32,18 +32,20 @@ struct ResponseParser::Impl {
     reset(false);
   }
 
-  void reset(bool to_head) {
+  void reset(bool to_head, bool to_switch = false) {
     response.clear();
     head.start();
     failure = {};
     state = State::head;
     interim_answers = 0;
     answers_head = to_head;
+    may_switch = to_switch;
   }
 
   ParseProgress feed(std::string_view input);
   ParseProgress feed_head(std::string_view input);
   ParseState on_final_head();
+  ParseState on_switch();
   ParseProgress finish();
   ParseState fail(std::string_view reason) {
     failure = {kBadGateway, reason};
@@ -59,6 +61,7 @@ struct ResponseParser::Impl {
   State state = State::head;
   std::size_t interim_answers = 0;
   bool answers_head = false;
+  bool may_switch = false;
 };
 
 ParseProgress ResponseParser::Impl::feed(std::string_view input) {
@@ -90,13 +93,20 @@ ParseProgress ResponseParser::Impl::feed_head(std::string_view input) {
     if (progress.state == ParseState::failed) return {fail(head.failure().reason), consumed};
     if (progress.state == ParseState::need_more) return {ParseState::need_more, consumed};
     if (!is_interim(head.status())) return {on_final_head(), consumed};
-    if (head.status() == 101) return {fail("protocol switched without being asked"), consumed};
+    if (head.status() == 101) return {on_switch(), consumed};
     if (++interim_answers > kInterimAnswersMax) {
       return {fail("too many interim answers"), consumed};
     }
     response.fields.clear();
     head.start();
   }
+}
+
+ParseState ResponseParser::Impl::on_switch() {
+  if (!may_switch) return fail("protocol switched without being asked");
+  response.status = head.status();
+  state = State::complete;
+  return ParseState::head_done;
 }
 
 ParseState ResponseParser::Impl::on_final_head() {
@@ -146,8 +156,8 @@ ResponseParser::ResponseParser(Response& into, const MessageLimits& limits)
 ResponseParser::~ResponseParser() = default;
 ResponseParser::ResponseParser(ResponseParser&&) noexcept = default;
 
-void ResponseParser::reset(bool answers_head) {
-  impl_->reset(answers_head);
+void ResponseParser::reset(bool answers_head, bool may_switch) {
+  impl_->reset(answers_head, may_switch);
 }
 ParseProgress ResponseParser::feed(std::string_view input) {
   return impl_->feed(input);

@@ -68,7 +68,8 @@ std::optional<Refusal> RequestCanonicalizer::canonicalize(const http::Request& r
                                                           const RequestContext& context,
                                                           const Profile& profile,
                                                           RequestForm& form) {
-  if (auto refusal = take_fields(request, profile, form.is_read)) return refusal;
+  const bool verified = form.is_read && !context.tunnels;
+  if (auto refusal = take_fields(request, profile, verified)) return refusal;
 
   Writer key(form.key);
   if (form.is_read) {
@@ -187,6 +188,10 @@ void RequestCanonicalizer::write_generated(const http::Request& request,
   }
   http::append_field(wire, "x-forwarded-host", form.authority);
   http::append_field(wire, "x-forwarded-proto", context.scheme);
+  if (context.tunnels) {
+    http::append_field(wire, "connection", "upgrade");
+    http::append_field(wire, "upgrade", *request.fields.find("upgrade"));
+  }
   if (!request.body.empty() || announces_body(request.method)) {
     http::append_content_length(wire, request.body.size());
   }

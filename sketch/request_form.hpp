@@ -23,6 +23,9 @@ namespace prophecy::sketch {
 struct RequestContext {
   std::string_view scheme = "http";  // "http" or "https"
   std::string_view client_address;   // numeric, for X-Forwarded-For; empty: none is written
+  // A request to change the protocol, whose answer nobody verifies: all end-to-end fields are
+  // forwarded, as on a write, and the request to change as well.
+  bool tunnels = false;
 };
 
 struct RequestForm {

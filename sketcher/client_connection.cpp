@@ -118,6 +118,13 @@ void ClientConnection::serve(std::unique_ptr<Session> session, std::string_view 
   session_->start(read);
 }
 
+void ClientConnection::become(std::unique_ptr<Session> session, std::string_view read) {
+  ASSERT(state_ == State::serving && !former_);
+  former_ = std::move(session_);
+  session_ = std::move(session);
+  session_->start(read);
+}
+
 void ClientConnection::finish() {
   if (state_ == State::closed) return;
   state_ = State::lingering;

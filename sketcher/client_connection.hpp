@@ -65,6 +65,8 @@ class ClientConnection final : private SessionHost,
   void on_timeout() override;
   transport::ByteStream& stream() override { return stream_; }
   const ClientInfo& client() const override { return client_; }
+  transport::ReadinessLoop& readiness() override { return readiness_; }
+  void become(std::unique_ptr<Session> session, std::string_view read) override;
   void call_again() override { readiness_.call_again(*this); }
   void finish() override;
   void close() override;
@@ -86,6 +88,7 @@ class ClientConnection final : private SessionHost,
   std::size_t discarded_ = 0;  // bytes read while lingering
   std::string first_bytes_;    // too few to choose by
   std::unique_ptr<Session> session_;
+  std::unique_ptr<Session> former_;  // its code may be on the stack
 };
 
 }  // namespace prophecy::sketcher

@@ -32,6 +32,9 @@ struct alignas(64) RequestCounters {
   Counter failed;               // the group gave no answer: 502, 503, 405
   Counter abandoned;            // the client left: a reset, not an orderly end of its sending
 
+  Counter tunnels_opened;      // likewise: the connection was handed to another protocol
+  Counter tunnel_bytes_in;     // from clients
+  Counter tunnel_bytes_out;    // to clients
   Counter coalesced;           // of those replicated: shared the group's answer to an equal read
   Counter transitions;         // the agreed answer differed from the history
   Counter group_restarts;      // the group lost its history: all agents were restarted
@@ -45,7 +48,9 @@ struct alignas(64) RequestCounters {
 };
 
 struct alignas(64) WorkerCounters {
-  Counter connections;  // open now: a gauge, zeroed when a worker starts
+  // Open now: gauges, zeroed when a worker starts.
+  Counter connections;
+  Counter tunnels;
 
   Counter connections_accepted;
   Counter connections_refused;  // their address had all that it may have

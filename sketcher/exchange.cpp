@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/assert.hpp"
+#include "http/text.hpp"
 
 namespace prophecy::sketcher {
 
@@ -70,6 +71,7 @@ void Exchange::start(http::Request& request, const ClientInfo& client) {
   const sketch::RequestContext known{.scheme = client.scheme(), .client_address = client.address};
   const RouteSettings* route = find_route(known);
   if (route == nullptr) return;
+  if (mode_ == RouteMode::tunnel && asks_for_tunnel()) return start_tunnel(*route, known);
   const auto refusal =
       context_.request_canonicalizer.canonicalize(request, known, group().profile(), form_);
   if (refusal) return refuse(refusal->status, refusal->reason);
@@ -105,7 +107,8 @@ const RouteSettings* Exchange::find_route(const sketch::RequestContext& known) {
   const RouteSettings& route = context_.settings.routes[*choice.route];
   group_ = context_.groups[route.group].get();
   counters_ = &context_.requests[*choice.route];
-  mode_ = context_.shared.bypass() ? RouteMode::off : context_.shared.route(*choice.route).mode();
+  mode_ = context_.shared.route(*choice.route).mode();
+  if (context_.shared.bypass() && mode_ != RouteMode::tunnel) mode_ = RouteMode::off;
   return &route;
 }
 
@@ -114,9 +117,31 @@ void Exchange::refuse(std::uint16_t status, std::string_view reason) {
   sink_.on_error(status, reason);
 }
 
+bool Exchange::asks_for_tunnel() const {
+  const http::FieldList& fields = request_->fields;
+  return request_->method == "GET" && request_->version_minor >= 1 &&
+         fields.count("upgrade") == 1 && http::nominates(fields, "upgrade");
+}
+
+void Exchange::start_tunnel(const RouteSettings& route, sketch::RequestContext known) {
+  known.tunnels = true;
+  const auto refusal =
+      context_.request_canonicalizer.canonicalize(*request_, known, group().profile(), form_);
+  if (refusal) return refuse(refusal->status, refusal->reason);
+  counters_->reads.add();
+  TunnelRequest tunnel;
+  tunnel.wire = form_.wire;
+  tunnel.upgrade = *request_->fields.find("upgrade");
+  tunnel.route = static_cast<std::uint32_t>(&route - context_.settings.routes.data());
+  tunnel.group = group_;
+  tunnel.counters = counters_;
+  sink_.on_tunnel(std::move(tunnel));
+}
+
 void Exchange::start_read(const RouteSettings& route) {
   tried_ = 0;
-  if (mode_ == RouteMode::off) return ask_one(context_.random.below(group().group().size()));
+  if (mode_ == RouteMode::off || mode_ == RouteMode::tunnel)
+    return ask_one(context_.random.below(group().group().size()));
   if (mode_ == RouteMode::observe) return start_delay_once_read();
   switch (route.reads) {
     case Reads::delay_once:

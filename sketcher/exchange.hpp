@@ -17,6 +17,7 @@
 #include "sketcher/client_info.hpp"
 #include "sketcher/core/read_algorithm.hpp"
 #include "sketcher/group_reads.hpp"
+#include "sketcher/tunnel_request.hpp"
 #include "sketcher/worker_context.hpp"
 
 namespace prophecy::sketcher {
@@ -27,6 +28,8 @@ class AnswerSink {
   virtual void on_answer(const sketch::AnswerForm& form, const std::optional<Sketch>& sketch) = 0;
   // A final answer of our own. `reason` is a static token.
   virtual void on_error(std::uint16_t status, std::string_view reason) = 0;
+  // The connection is to become a tunnel, and the exchange has nothing more to do with it.
+  virtual void on_tunnel(TunnelRequest tunnel) = 0;
 
  protected:
   ~AnswerSink() = default;
@@ -67,6 +70,8 @@ class Exchange final : private http::OriginHandler,
   // The route that takes the request; null after a refusal.
   [[nodiscard]] const RouteSettings* find_route(const sketch::RequestContext& known);
   void refuse(std::uint16_t status, std::string_view reason);
+  [[nodiscard]] bool asks_for_tunnel() const;
+  void start_tunnel(const RouteSettings& route, sketch::RequestContext known);
   void start_read(const RouteSettings& route);
   void start_delay_once_read();
   void on_fast_answer(http::Response& response);

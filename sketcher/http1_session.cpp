@@ -3,6 +3,7 @@
 #include <array>
 
 #include "base/assert.hpp"
+#include "sketcher/tunnel_session.hpp"
 
 namespace prophecy::sketcher {
 
@@ -71,9 +72,18 @@ void Http1Session::take_input() {
     if (state_ == State::body) context_.timeouts.body.arm(*this, SessionContext::now());
     const std::string_view bytes(input.data(), result.size);
     const std::size_t parsed = parse(bytes);
-    if (parsed < bytes.size() && state_ != State::finished) unparsed_.assign(bytes.substr(parsed));
+    if (parsed < bytes.size() && (state_ != State::finished || tunnel_)) {
+      unparsed_.assign(bytes.substr(parsed));
+    }
   }
   taking_ = false;
+  if (tunnel_) become_tunnel();
+}
+
+void Http1Session::become_tunnel() {
+  auto tunnel = std::make_unique<TunnelSession>(context_, host_, std::move(*tunnel_));
+  tunnel_.reset();
+  host_.become(std::move(tunnel), std::string_view(unparsed_).substr(unparsed_begin_));
 }
 
 void Http1Session::take_unparsed() {
@@ -148,6 +158,11 @@ void Http1Session::on_error(std::uint16_t status, std::string_view reason) {
   if (status < 500) keep_alive_ = false;
   const AnswerContext context = answer_context();
   send(Answer(status, reason, context));
+}
+
+void Http1Session::on_tunnel(TunnelRequest tunnel) {
+  state_ = State::finished;
+  tunnel_ = std::move(tunnel);
 }
 
 void Http1Session::refuse(std::uint16_t status, std::string_view reason) {

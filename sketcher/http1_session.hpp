@@ -37,6 +37,7 @@ class Http1Session final : public Session, private AnswerSink, private TimeoutEn
 
   void on_answer(const sketch::AnswerForm& form, const std::optional<Sketch>& sketch) override;
   void on_error(std::uint16_t status, std::string_view reason) override;
+  void on_tunnel(TunnelRequest tunnel) override;
   void on_timeout() override;
 
   [[nodiscard]] bool reading() const { return state_ == State::head || state_ == State::body; }
@@ -47,6 +48,7 @@ class Http1Session final : public Session, private AnswerSink, private TimeoutEn
   [[nodiscard]] std::size_t parse(std::string_view input);
   void on_head();
   void on_request();
+  void become_tunnel();
   void look_for_client();
   void refuse(std::uint16_t status, std::string_view reason);
   [[nodiscard]] AnswerContext answer_context() const;
@@ -68,7 +70,8 @@ class Http1Session final : public Session, private AnswerSink, private TimeoutEn
   Exchange exchange_;
   std::string unparsed_;  // read, and behind the request that is being answered
   std::size_t unparsed_begin_ = 0;
-  std::string output_;  // what the stream did not take at once
+  std::optional<TunnelRequest> tunnel_;  // what the connection is to become
+  std::string output_;                   // what the stream did not take at once
   std::size_t output_begin_ = 0;
 };
 

@@ -64,6 +64,8 @@ class Http2Session::Stream final : public http::Http2Stream, private AnswerSink,
     if (std::exchange(orphaned_, false)) return session_.recycle(*this);
     error(status, reason);
   }
+  // HTTP/2 knows no Upgrade: such a field makes a request malformed.
+  void on_tunnel(TunnelRequest /*tunnel*/) override { on_error(501, "no tunnel in HTTP/2"); }
   void on_timeout() override { session_.on_stream_timeout(*this); }
 
   [[nodiscard]] AnswerContext answer_context() const {

@@ -207,6 +207,7 @@ void Master::on_worker_ended(std::uint32_t index, int wait_status) {
   // First of all: another worker may be waiting for a bucket that this one held.
   table_.declare_dead(static_cast<WriterSlot>(index + 1));
   shared_.worker(index).connections.set(0);
+  shared_.worker(index).tunnels.set(0);
   static_cast<void>(take_events(index));  // what it reported last
   worker.pid = -1;
   const bool clean = WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == 0;
@@ -316,7 +317,7 @@ std::string Master::set_route_mode(const std::string& name, const std::string& m
                                   [&](const RouteSettings& each) { return each.name == name; });
   if (route == routes.end()) return refusal("there is no route \"" + name + "\"");
   const auto wanted = parse_route_mode(mode);
-  if (!wanted) return refusal("expected the mode to be one of enforce, observe, off");
+  if (!wanted) return refusal("expected the mode to be one of enforce, observe, off, tunnel");
   RouteState& state = shared_.route(static_cast<std::uint32_t>(route - routes.begin()));
   log_.warning("route-mode-changed",
                {{"route", name}, {"from", to_string(state.mode())}, {"to", mode}});

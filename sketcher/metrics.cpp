@@ -14,6 +14,8 @@ void add_worker(Exposition& out, const WorkerProcess& worker, const WorkerCounte
   const std::string index = std::to_string(worker.index);
   out.gauge("prophecy_connections", "Open client connections.", {{"worker", index}},
             static_cast<double>(counters.connections.get()));
+  out.gauge("prophecy_tunnels", "Open tunnels.", {{"worker", index}},
+            static_cast<double>(counters.tunnels.get()));
   out.counter("prophecy_connections_total", "Accepted client connections.", {{"worker", index}},
               counters.connections_accepted.get());
   out.counter("prophecy_connections_refused_total",
@@ -36,9 +38,16 @@ void add_requests(Exposition& out, const std::string& route, const RequestTotals
   requests("unverified", &RequestCounters::answered_unverified);
   requests("replicated", &RequestCounters::answered_replicated);
   requests("read_only", &RequestCounters::answered_read_only);
+  requests("tunnel", &RequestCounters::tunnels_opened);
   requests("refused", &RequestCounters::refused);
   requests("failed", &RequestCounters::failed);
   requests("abandoned", &RequestCounters::abandoned);
+  const auto tunnel_bytes = [&](const char* direction, Counter RequestCounters::*member) {
+    out.counter("prophecy_tunnel_bytes_total", "Bytes passed on unseen.",
+                {{"route", route}, {"direction", direction}}, totals.of(member));
+  };
+  tunnel_bytes("in", &RequestCounters::tunnel_bytes_in);
+  tunnel_bytes("out", &RequestCounters::tunnel_bytes_out);
   out.counter("prophecy_coalesced_total", "Replicated reads that shared an equal one's answer.",
               {{"route", route}}, totals.of(&RequestCounters::coalesced));
   out.counter("prophecy_unobserved_total", "Observed answers that nothing was compared with.",

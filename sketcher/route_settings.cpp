@@ -8,8 +8,8 @@
 namespace prophecy::sketcher {
 namespace {
 
-const std::vector<std::string> kModes = {"enforce", "observe", "off"};
-static_assert(kRouteModeCount == 3);
+const std::vector<std::string> kModes = {"enforce", "observe", "off", "tunnel"};
+static_assert(kRouteModeCount == 4);
 const std::vector<std::string> kReads = {"delay-once", "replicated", "read-only"};
 
 std::uint32_t read_group_name(ConfigSection& section, const std::vector<GroupSettings>& groups) {

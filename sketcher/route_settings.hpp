@@ -21,8 +21,9 @@ enum class RouteMode : std::uint8_t {
   observe,  // clients get the drawn replica's answer; what the group's agreement refutes is
             // recorded
   off,      // clients get the drawn replica's answer: a load balancer
+  tunnel,   // as off; and requests to change the protocol are tunnelled
 };
-constexpr std::size_t kRouteModeCount = 3;
+constexpr std::size_t kRouteModeCount = 4;
 [[nodiscard]] std::string_view to_string(RouteMode mode);
 [[nodiscard]] std::optional<RouteMode> parse_route_mode(std::string_view text);
 

@@ -5,12 +5,16 @@
 // Single-threaded, on the worker's loop.
 #pragma once
 
+#include <memory>
+#include <string>
+
 #include "base/timeout_queue.hpp"
 #include "http/http2/server_connection.hpp"
 #include "sketcher/client_info.hpp"
 #include "sketcher/date.hpp"
 #include "sketcher/worker_context.hpp"
 #include "transport/byte_stream.hpp"
+#include "transport/readiness_loop.hpp"
 
 namespace prophecy::sketcher {
 
@@ -21,7 +25,9 @@ struct ConnectionTimeouts {
   TimeoutQueue idle;
   TimeoutQueue send;
   TimeoutQueue linger;
-  TimeoutQueue presence;  // between two looks for a client that has left
+  TimeoutQueue presence;      // between two looks for a client that has left
+  TimeoutQueue tunnel_setup;  // until the origin is connected; then until it has answered
+  TimeoutQueue tunnel;        // without a byte in either direction
 };
 
 // What all sessions of a worker share.
@@ -35,6 +41,8 @@ struct SessionContext {
   [[nodiscard]] static TimePoint now() { return std::chrono::steady_clock::now(); }
 };
 
+class Session;
+
 // The connection as its session sees it.
 class SessionHost {
  public:
@@ -42,10 +50,14 @@ class SessionHost {
   [[nodiscard]] virtual const ClientInfo& client() const = 0;
   // Calls on_ready() soon: the session has left bytes unread.
   virtual void call_again() = 0;
+  // Where sockets are registered that belong to the session.
+  [[nodiscard]] virtual transport::ReadinessLoop& readiness() = 0;
+  // Another session goes on with the stream. `read` was read and is its.
+  virtual void become(std::unique_ptr<Session> session, std::string_view read) = 0;
   // All that was to be said is written. What still arrives is discarded for a while, so that it is
   // not lost by a reset.
   virtual void finish() = 0;
-  // At once. Neither call destroys the session before its caller has returned.
+  // At once. No call here destroys the session before its caller has returned.
   virtual void close() = 0;
 
  protected:

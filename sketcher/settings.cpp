@@ -53,6 +53,7 @@ void read_timeouts(ConfigSection section, TimeoutSettings& timeouts) {
   timeouts.send = section.duration("send", kDurationMin, kDurationMax, seconds(30));
   timeouts.connect = section.duration("connect", kDurationMin, kDurationMax, seconds(1));
   timeouts.answer = section.duration("answer", kDurationMin, kDurationMax, seconds(5));
+  timeouts.tunnel = section.duration("tunnel", kDurationMin, 24 * kDurationMax, kDurationMax);
   timeouts.drain = section.duration("drain", kDurationMin, kDurationMax, seconds(10));
 }
 

@@ -26,7 +26,7 @@ struct LimitSettings {
 };
 
 struct TimeoutSettings {
-  Duration header{}, body{}, idle{}, send{}, connect{}, answer{}, drain{}, origin_idle{};
+  Duration header{}, body{}, idle{}, send{}, connect{}, answer{}, drain{}, tunnel{}, origin_idle{};
 };
 
 struct Settings {

@@ -45,6 +45,9 @@ Json requests_json(const RequestTotals& totals) {
           {"refused", totals.of(&RequestCounters::refused)},
           {"failed", totals.of(&RequestCounters::failed)},
           {"abandoned", totals.of(&RequestCounters::abandoned)},
+          {"tunnels", totals.of(&RequestCounters::tunnels_opened)},
+          {"tunnel_bytes_in", totals.of(&RequestCounters::tunnel_bytes_in)},
+          {"tunnel_bytes_out", totals.of(&RequestCounters::tunnel_bytes_out)},
           {"coalesced", totals.of(&RequestCounters::coalesced)},
           {"unobserved", totals.of(&RequestCounters::unobserved)}};
 }
@@ -96,6 +99,7 @@ Json workers_json(const StatusSources& sources) {
                        {"pid", worker.pid},
                        {"restarts", worker.restarts},
                        {"connections", counters.connections.get()},
+                       {"tunnels", counters.tunnels.get()},
                        {"accepted", counters.connections_accepted.get()},
                        {"connections_refused", counters.connections_refused.get()},
                        {"fast", totals.of(&RequestCounters::answered_fast)},

@@ -30,6 +30,7 @@ struct WorkerGroup {
 struct WorkerContext {
   const Settings& settings;
   const SharedState& shared;
+  Logger& log;
   HistoryTable& table;
   Router router;
   std::vector<std::unique_ptr<WorkerGroup>> groups;

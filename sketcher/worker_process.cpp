@@ -46,6 +46,7 @@ std::uint64_t wall_clock_micros() {
   log.rename("worker-" + std::to_string(process.index));
   table.attach(static_cast<WriterSlot>(process.index + 1));
   shared.worker(process.index).connections.set(0);
+  shared.worker(process.index).tunnels.set(0);
   WorkerSetup setup;
   setup.index = process.index;
   for (const int fd : listeners)

@@ -35,9 +35,9 @@ void add_route_command(CLI::App& app, std::function<int()>& action) {
   CLI::App* command = app.add_subcommand("route", "Changes the mode of one route");
   command->add_option("--admin", options->socket, "Admin socket of the sketcher")->required();
   command->add_option("name", options->route, "The route")->required();
-  command->add_option("mode", options->value, "enforce, observe or off")
+  command->add_option("mode", options->value, "enforce, observe, off or tunnel")
       ->required()
-      ->check(CLI::IsMember({"enforce", "observe", "off"}));
+      ->check(CLI::IsMember({"enforce", "observe", "off", "tunnel"}));
   command->callback([options, &action] {
     action = [options] {
       return tell(
