@@ -75,6 +75,8 @@ void ClientConnection::shake_hands() {
   if (tls.resumed()) context_.worker.counters.tls.resumed.add();
   client_.client_certificate_verified = tls.peer_verified();
   if (tls.speaks_http2()) return serve_http2({});
+  // Without ALPN, a client speaks HTTP/1.1.
+  if (!listener_.http1) return close();
   state_ = State::choosing;
   context_.timeouts.header.arm(*this, SessionContext::now());
   choose();
@@ -93,6 +95,7 @@ void ClientConnection::choose() {
     bytes = joined;
   }
   if (listener_.http2 && !client_.secure) {
+    if (!listener_.http1) return serve_http2(bytes);
     if (bytes.starts_with(http::kHttp2Preface)) return serve_http2(bytes);
     if (http::kHttp2Preface.starts_with(bytes)) {
       first_bytes_.assign(bytes);

@@ -36,6 +36,7 @@ class ConnectionOwner {
 // What a connection owes to the listener that it came in by.
 struct ListenerTraits {
   transport::TlsServer* tls = nullptr;  // null: plain
+  bool http1 = true;
   bool http2 = true;
 };
 

@@ -71,6 +71,9 @@ void Exchange::start(http::Request& request, const ClientInfo& client) {
   const sketch::RequestContext known{.scheme = client.scheme(), .client_address = client.address};
   const RouteSettings* route = find_route(known);
   if (route == nullptr) return;
+  if (route->needs_client_certificate && !client.client_certificate_verified) {
+    return refuse(403, "client-certificate-required");
+  }
   if (mode_ == RouteMode::tunnel && asks_for_tunnel()) return start_tunnel(*route, known);
   const auto refusal =
       context_.request_canonicalizer.canonicalize(request, known, group().profile(), form_);

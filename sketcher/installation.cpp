@@ -35,7 +35,9 @@ Result<Installation> load_installation(const std::filesystem::path& config) {
   }
   const auto secret = sketch::load_sketch_secret(settings->sketch_key_file);
   if (!secret) return secret.error();
-  Installation installation{std::move(*settings), {}};
+  auto tls = TlsListeners::load(settings->listeners);
+  if (!tls) return tls.error();
+  Installation installation{std::move(*settings), {}, std::move(*tls)};
   for (std::size_t i = 0; i < memberships.size(); ++i) {
     const GroupSettings& group = installation.settings.groups[i];
     sketch::Profile profile = memberships[i] ? memberships[i]->group.profile : group.profile;

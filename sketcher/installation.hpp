@@ -1,7 +1,9 @@
 // All that the configuration file leads to: settings, the groups' members and profiles, keys.
-// Loaded and checked as a whole before anything is started; read-only afterwards.
+// Loaded and checked as a whole before anything is started; read-only afterwards, but for the
+// certificates.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -10,6 +12,7 @@
 #include "pbft/group_file.hpp"
 #include "sketch/sketch.hpp"
 #include "sketcher/settings.hpp"
+#include "sketcher/tls_listeners.hpp"
 
 namespace prophecy::sketcher {
 
@@ -27,6 +30,7 @@ struct GroupInstallation {
 struct Installation {
   Settings settings;
   std::vector<GroupInstallation> groups;  // at the places of settings.groups
+  std::unique_ptr<TlsListeners> tls;
 };
 
 [[nodiscard]] Result<Installation> load_installation(const std::filesystem::path& config);

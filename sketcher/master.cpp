@@ -31,6 +31,8 @@ using boost::system::error_code;
 constexpr Duration kShortLife = seconds(2);
 constexpr Duration kPauseMin = milliseconds(100);
 constexpr Duration kPauseMax = seconds(5);
+// A TLS session can be resumed for one to two of these.
+constexpr Duration kTicketKeyInterval = std::chrono::hours(1);
 // Beyond the workers' own patience while they drain; then they are killed.
 constexpr Duration kKillDelay = seconds(2);
 
@@ -60,6 +62,8 @@ class Master {
   void wait_for_events(std::uint32_t index);
   [[nodiscard]] bool take_events(std::uint32_t index);
   void on_signal(int signal);
+  void reload_certificates();
+  void rotate_tickets();
   void reap();
   void on_worker_ended(std::uint32_t index, int wait_status);
   void replace(std::uint32_t index);
@@ -84,6 +88,7 @@ class Master {
   asio::io_context loop_{1};
   SignalSource signals_;
   asio::steady_timer kill_timer_;
+  asio::steady_timer ticket_timer_;
   DivergenceLog divergences_;
   std::vector<WorkerProcess> workers_;
   std::vector<std::unique_ptr<Seat>> seats_;
@@ -101,6 +106,7 @@ Master::Master(const Installation& installation, HistoryTable table, const Share
       listeners_(std::move(listeners)),
       signals_(loop_, {SIGTERM, SIGINT, SIGCHLD, SIGHUP}, [this](int s) { on_signal(s); }),
       kill_timer_(loop_),
+      ticket_timer_(loop_),
       divergences_(log) {
   table_.attach(0);
   for (std::uint32_t i = 0; i < settings_.workers; ++i) {
@@ -138,6 +144,7 @@ Result<> Master::start() {
 }
 
 int Master::run() {
+  if (installation_.tls->any()) rotate_tickets();
   loop_.run();
   admin_->stop();
   log_.info("stopped", {{"status", exit_status_}});
@@ -183,11 +190,29 @@ void Master::on_signal(int signal) {
     case SIGCHLD:
       return reap();
     case SIGHUP:
-      return log_.warning("signal-ignored", {{"signal", "HUP"},
-                                             {"reason", "restart to read the configuration anew"}});
+      return reload_certificates();
     default:
       return stop();
   }
+}
+
+// A worker that is replaced later has what this process has.
+void Master::reload_certificates() {
+  if (auto loaded = installation_.tls->reload(); !loaded) {
+    log_.error("certificates-not-reloaded", {{"problem", loaded.error().message}});
+  } else {
+    log_.info("certificates-reloaded");
+  }
+  signal_workers(SIGHUP);
+}
+
+void Master::rotate_tickets() {
+  ticket_timer_.expires_after(kTicketKeyInterval);
+  ticket_timer_.async_wait([this](error_code error) {
+    if (error) return;
+    installation_.tls->rotate_tickets();
+    rotate_tickets();
+  });
 }
 
 void Master::reap() {

@@ -3,6 +3,7 @@
 #include "http/metrics/exposition.hpp"
 #include "sketcher/status.hpp"
 #include "sketcher/totals.hpp"
+#include "sketcher/transport_report.hpp"
 
 namespace prophecy::sketcher {
 namespace {
@@ -25,6 +26,7 @@ void add_worker(Exposition& out, const WorkerProcess& worker, const WorkerCounte
               counters.timeouts.get());
   out.counter("prophecy_events_lost_total", "Divergences of which the evidence was lost.",
               {{"worker", index}}, counters.events_lost.get());
+  add_transport(out, index, counters);
   out.counter("prophecy_worker_restarts_total", "Replacements of a worker that died.",
               {{"worker", index}}, worker.restarts);
 }

@@ -49,6 +49,8 @@ RouteSettings read_route(ConfigSection& section, const std::vector<RouteSettings
   route.group = read_group_name(section, groups);
   route.mode = static_cast<RouteMode>(section.choice("mode", kModes, 0));
   route.reads = static_cast<Reads>(section.choice("reads", kReads, 0));
+  route.needs_client_certificate =
+      section.choice("client_certificate", {"off", "required"}, 0) == 1;
   if (route.reads == Reads::read_only && route.group < groups.size()) {
     GroupSettings& group = groups[route.group];
     if (group.kind == GroupKind::vote) {

@@ -41,6 +41,7 @@ struct RouteSettings {
   std::uint32_t group = 0;  // its position
   RouteMode mode = RouteMode::enforce;
   Reads reads = Reads::delay_once;
+  bool needs_client_certificate = false;
 };
 
 // Without any [[route]], everything goes to the only group. Notes in `groups` what their routes ask

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "sketcher/totals.hpp"
+#include "sketcher/transport_report.hpp"
 
 namespace prophecy::sketcher {
 namespace {
@@ -166,6 +167,7 @@ std::string status_json(const StatusSources& sources, TimePoint now) {
       {"uptime_seconds", std::chrono::duration_cast<seconds>(now - sources.started).count()},
       {"listen", std::move(listen)},
       {"requests", std::move(requests)},
+      {"transport", transport_json(sources.shared)},
       {"replicated_failures", failures_json(totals)},
       {"history", history_json(sources, totals)},
       {"divergences", sources.divergences.count()},

@@ -15,6 +15,7 @@
 #include <string>
 
 #include "http/parser.hpp"
+#include "sketcher/answer.hpp"
 #include "sketcher/group_context.hpp"
 #include "sketcher/session.hpp"
 #include "sketcher/tunnel_request.hpp"

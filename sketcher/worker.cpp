@@ -48,15 +48,16 @@ class Worker final : private ConnectionOwner {
  private:
   void make_groups(const Installation& installation, const WorkerSetup& setup);
   void on_connection_closed(ClientConnection& connection) override;
-  void on_accepted(UniqueFd socket, std::string address);
-  void on_stop_signal();
+  void on_accepted(const ListenerTraits& listener, UniqueFd socket, std::string address);
+  void on_signal(int signal);
   void drain();
   void finish_drain();
 
   const Settings& settings_;
   Logger& log_;
   asio::io_context loop_{1};
-  SignalSource stop_signals_;
+  TlsListeners& tls_;
+  SignalSource signals_;
   asio::steady_timer drain_timer_;
   bool draining_ = false;
   http::OriginTimeouts origin_timeouts_;
@@ -67,7 +68,7 @@ class Worker final : private ConnectionOwner {
   WorkerContext context_;
   SessionContext session_context_;
   transport::ReadinessLoop readiness_;
-  ListenerTraits plain_;
+  std::vector<ListenerTraits> listeners_;
   std::vector<std::unique_ptr<Acceptor>> acceptors_;
   ConnectionSet connections_;
   std::vector<std::unique_ptr<ClientConnection>> closed_;  // destroyed in a turn of their own
@@ -78,7 +79,8 @@ Worker::Worker(const Installation& installation, WorkerSetup setup, HistoryTable
                const SharedState& shared, Logger& log)
     : settings_(installation.settings),
       log_(log),
-      stop_signals_(loop_, {SIGTERM, SIGINT}, [this](int) { on_stop_signal(); }),
+      tls_(*installation.tls),
+      signals_(loop_, {SIGTERM, SIGINT, SIGHUP}, [this](int signal) { on_signal(signal); }),
       drain_timer_(loop_),
       origin_timeouts_{.connect = TimeoutQueue(settings_.timeouts.connect),
                        .answer = TimeoutQueue(settings_.timeouts.answer),
@@ -118,10 +120,14 @@ Worker::Worker(const Installation& installation, WorkerSetup setup, HistoryTable
       connections_(settings_.limits.connections_max),
       addresses_(settings_.limits.connections_per_address_max) {
   make_groups(installation, setup);
-  for (UniqueFd& listener : setup.listeners) {
+  listeners_.reserve(setup.listeners.size());
+  for (std::size_t i = 0; i < setup.listeners.size(); ++i) {
+    const ListenerSettings& listener = settings_.listeners[i];
+    listeners_.push_back(
+        {.tls = installation.tls->at(i), .http1 = listener.http1, .http2 = listener.http2});
     acceptors_.push_back(std::make_unique<Acceptor>(
-        loop_, std::move(listener), [this](UniqueFd socket, std::string address) {
-          on_accepted(std::move(socket), std::move(address));
+        loop_, std::move(setup.listeners[i]), [this, i](UniqueFd socket, std::string address) {
+          on_accepted(listeners_[i], std::move(socket), std::move(address));
         }));
   }
 }
@@ -153,13 +159,13 @@ int Worker::run() {
   return 0;
 }
 
-void Worker::on_accepted(UniqueFd socket, std::string address) {
+void Worker::on_accepted(const ListenerTraits& listener, UniqueFd socket, std::string address) {
   if (!addresses_.take(address)) return context_.counters.connections_refused.add();
   context_.counters.connections_accepted.add();
   context_.counters.connections.add();
   ConnectionOwner& owner = *this;
   ClientConnection& connection = connections_.add(std::make_unique<ClientConnection>(
-      std::move(socket), std::move(address), plain_, session_context_, readiness_, owner));
+      std::move(socket), std::move(address), listener, session_context_, readiness_, owner));
   connection.start();
   // New clients wait in the listeners' backlogs until one of the others has gone.
   if (connections_.full()) {
@@ -183,7 +189,12 @@ void Worker::on_connection_closed(ClientConnection& connection) {
   }
 }
 
-void Worker::on_stop_signal() {
+void Worker::on_signal(int signal) {
+  if (signal == SIGHUP) {
+    // The master has tried them and told of what is wrong.
+    static_cast<void>(tls_.reload());
+    return;
+  }
   if (draining_) return finish_drain();  // asked twice
   drain();
 }

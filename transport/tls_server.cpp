@@ -207,9 +207,11 @@ int TlsServer::on_server_name(SSL* ssl, int* /*alert*/, void* self) {
 int TlsServer::on_protocols(SSL* /*ssl*/, const unsigned char** out, unsigned char* out_size,
                             const unsigned char* offered, unsigned offered_size, void* self) {
   const std::string_view names(reinterpret_cast<const char*>(offered), offered_size);
-  const bool http2 = static_cast<TlsServer*>(self)->settings_.http2 && offers(names, kHttp2);
+  const TlsServerSettings& settings = static_cast<TlsServer*>(self)->settings_;
+  const bool http2 = settings.http2 && offers(names, kHttp2);
+  const bool http1 = settings.http1 && offers(names, kHttp1);
   // Whoever names protocols and none of ours would not understand us (RFC 7301, 3.2).
-  if (!http2 && !offers(names, kHttp1)) return SSL_TLSEXT_ERR_ALERT_FATAL;
+  if (!http2 && !http1) return SSL_TLSEXT_ERR_ALERT_FATAL;
   const std::string_view chosen = http2 ? kHttp2 : kHttp1;
   *out = reinterpret_cast<const unsigned char*>(chosen.data());
   *out_size = static_cast<unsigned char>(chosen.size());

@@ -28,7 +28,9 @@ struct TlsServerSettings {
   TlsVersion version_min = TlsVersion::tls1_2;
   ClientCertificates client_certificates = ClientCertificates::off;
   std::filesystem::path client_ca;  // PEM; empty without client certificates
-  bool http2 = true;                // offered by ALPN
+  // What ALPN may choose; at least one.
+  bool http1 = true;
+  bool http2 = true;
 };
 
 }  // namespace prophecy::transport
