@@ -111,6 +111,7 @@ const RouteSettings* Exchange::find_route(const sketch::RequestContext& known) {
 
 void Exchange::refuse(std::uint16_t status, std::string_view reason) {
   counters_->refused.add();
+  context_.counters.refusals.add(reason);
   sink_.on_error(status, reason);
 }
 

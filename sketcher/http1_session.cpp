@@ -102,7 +102,7 @@ std::size_t Http1Session::parse(std::string_view input) {
         on_head();
         break;
       case http::ParseState::failed:
-        context_.worker.requests.back().refused.add();
+        context_.worker.count_refusal(parser_.failure().reason);
         refuse(parser_.failure().status, parser_.failure().reason);
         break;
       case http::ParseState::complete:
@@ -227,7 +227,7 @@ void Http1Session::on_timeout() {
       break;
   }
   context_.worker.counters.timeouts.add();
-  context_.worker.requests.back().refused.add();
+  context_.worker.count_refusal("request-timeout");
   refuse(408, "request-timeout");
 }
 

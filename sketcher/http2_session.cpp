@@ -179,7 +179,7 @@ void Http2Session::on_request(http::Http2Stream& stream) {
 }
 
 void Http2Session::on_refused(http::Http2Stream& stream, const http::ParseFailure& failure) {
-  context_.worker.requests.back().refused.add();
+  context_.worker.count_refusal(failure.reason);
   static_cast<Stream&>(stream).stop_waiting();
   static_cast<Stream&>(stream).error(failure.status, failure.reason);
 }
@@ -217,7 +217,7 @@ void Http2Session::on_stream_timeout(Stream& stream) {
     connection_.break_off(stream);
     return flush_later();
   }
-  context_.worker.requests.back().refused.add();
+  context_.worker.count_refusal("request-timeout");
   connection_.stop_receiving(stream);
   stream.error(408, "request-timeout");
 }

@@ -23,6 +23,12 @@ void add_worker(Exposition& out, const WorkerProcess& worker, const WorkerCounte
               counters.timeouts.get());
   out.counter("prophecy_events_lost_total", "Divergences of which the evidence was lost.",
               {{"worker", index}}, counters.events_lost.get());
+  std::map<std::string, std::uint64_t> refusals;
+  counters.refusals.add_to(refusals);
+  for (const auto& [reason, count] : refusals) {
+    out.counter("prophecy_refusals_total", "What the sketcher refused, by what was wrong with it.",
+                {{"worker", index}, {"reason", reason}}, count);
+  }
   out.counter("prophecy_worker_restarts_total", "Replacements of a worker that died.",
               {{"worker", index}}, worker.restarts);
 }
