@@ -25,7 +25,9 @@ enum class ForwardingStyle : std::uint8_t { x_forwarded, forwarded };
 // Constant for all requests of a route (but for the chain, which is the visible exception).
 struct Forwarding {
   ForwardingStyle style = ForwardingStyle::x_forwarded;
-  std::string pseudonym = "prophecy";  // what Via calls us; a token
+  std::string via = "1.1 prophecy";  // Via's value: what we speak, and our pseudonym, a token
+
+  [[nodiscard]] std::string_view pseudonym() const { return std::string_view(via).substr(4); }
 };
 
 // The hops before the peer, as its request tells them.

@@ -150,7 +150,7 @@ std::optional<Refusal> RequestCanonicalizer::take_fields(const http::Request& re
         if (auto refusal = refuse_condition(name, fields.value(i))) return refusal;
       }
       forwarded_.push_back(i);
-    } else if (name == "via" && names_in_via(fields.value(i), forwarding_.pseudonym)) {
+    } else if (name == "via" && names_in_via(fields.value(i), forwarding_.pseudonym())) {
       return Refusal{508, "the request has passed here before"};
     }
   }
@@ -187,7 +187,7 @@ void RequestCanonicalizer::write_generated(const http::Request& request,
                                            const RequestContext& context, RequestForm& form) {
   std::string& wire = form.wire;
   http::append_field(wire, "accept-encoding", "identity");
-  wire.append("via: 1.1 ").append(forwarding_.pseudonym).append("\r\n");
+  http::append_field(wire, "via", forwarding_.via);
   const ForwardedChain chain(request.fields, forwarding_.style, context.trusted_peers);
   if (chain.client()) {
     chain.client()->append_to(form.client);

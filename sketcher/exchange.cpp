@@ -67,7 +67,9 @@ void Exchange::start(http::Request& request, const ClientInfo& client) {
   ASSERT(state_ == State::idle);
   request_ = &request;
   counters_ = &context_.requests.back();
-  const sketch::RequestContext known{.scheme = client.scheme(), .client_address = client.address};
+  const sketch::RequestContext known{.scheme = client.scheme(),
+                                     .client_address = client.address,
+                                     .trusted_peers = client.trusted_peers};
   const RouteSettings* route = find_route(known);
   if (route == nullptr) return;
   const auto refusal =

@@ -135,7 +135,8 @@ void Http1Session::on_request() {
 AnswerContext Http1Session::answer_context() const {
   return {.answers_head = request_.method == "HEAD",
           .conditions = http::is_read_method(request_.method) ? &request_.fields : nullptr,
-          .date = context_.date.now()};
+          .date = context_.date.now(),
+          .via = context_.worker.settings.forwarding.via};
 }
 
 void Http1Session::on_answer(const sketch::AnswerForm& form, const std::optional<Sketch>& sketch) {

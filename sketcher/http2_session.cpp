@@ -69,7 +69,8 @@ class Http2Session::Stream final : public http::Http2Stream, private AnswerSink,
   [[nodiscard]] AnswerContext answer_context() const {
     return {.answers_head = request.method == "HEAD",
             .conditions = http::is_read_method(request.method) ? &request.fields : nullptr,
-            .date = session_.context_.date.now()};
+            .date = session_.context_.date.now(),
+            .via = session_.context_.worker.settings.forwarding.via};
   }
 
   Http2Session& session_;

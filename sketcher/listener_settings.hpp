@@ -5,11 +5,13 @@
 
 #include "base/config.hpp"
 #include "base/endpoint.hpp"
+#include "sketcher/forwarding_settings.hpp"
 
 namespace prophecy::sketcher {
 
 struct ListenerSettings {
   Endpoint address;
+  PeerSettings peers;
 };
 
 [[nodiscard]] std::vector<ListenerSettings> read_listeners(ConfigSection root);

@@ -48,7 +48,8 @@ class Worker final : private ConnectionOwner {
  private:
   void make_groups(const Installation& installation, const WorkerSetup& setup);
   void on_connection_closed(ClientConnection& connection) override;
-  void on_accepted(UniqueFd socket, std::string address);
+  bool on_address_known(const std::string& address) override;
+  void on_accepted(const ListenerTraits& listener, UniqueFd socket, const IpAddress& peer);
   void on_stop_signal();
   void drain();
   void finish_drain();
@@ -67,7 +68,7 @@ class Worker final : private ConnectionOwner {
   WorkerContext context_;
   SessionContext session_context_;
   transport::ReadinessLoop readiness_;
-  ListenerTraits plain_;
+  std::vector<ListenerTraits> listeners_;
   std::vector<std::unique_ptr<Acceptor>> acceptors_;
   ConnectionSet connections_;
   std::vector<std::unique_ptr<ClientConnection>> closed_;  // destroyed in a turn of their own
@@ -104,7 +105,7 @@ Worker::Worker(const Installation& installation, WorkerSetup setup, HistoryTable
                .counters = shared.worker(setup.index),
                .requests = shared.requests(setup.index),
                .random = {},
-               .request_canonicalizer = {}},
+               .request_canonicalizer = sketch::RequestCanonicalizer(settings_.forwarding)},
       session_context_{.worker = context_,
                        .timeouts = connection_timeouts_,
                        .date = date_,
@@ -114,10 +115,12 @@ Worker::Worker(const Installation& installation, WorkerSetup setup, HistoryTable
       connections_(settings_.limits.connections_max),
       addresses_(settings_.limits.connections_per_address_max) {
   make_groups(installation, setup);
-  for (UniqueFd& listener : setup.listeners) {
+  listeners_.reserve(setup.listeners.size());
+  for (std::size_t i = 0; i < setup.listeners.size(); ++i) {
+    listeners_.push_back({.peers = &settings_.listeners[i].peers});
     acceptors_.push_back(std::make_unique<Acceptor>(
-        loop_, std::move(listener), [this](UniqueFd socket, std::string address) {
-          on_accepted(std::move(socket), std::move(address));
+        loop_, std::move(setup.listeners[i]), [this, i](UniqueFd socket, const IpAddress& peer) {
+          on_accepted(listeners_[i], std::move(socket), peer);
         }));
   }
 }
@@ -149,13 +152,21 @@ int Worker::run() {
   return 0;
 }
 
-void Worker::on_accepted(UniqueFd socket, std::string address) {
-  if (!addresses_.take(address)) return context_.counters.connections_refused.add();
+void Worker::on_accepted(const ListenerTraits& listener, UniqueFd socket, const IpAddress& peer) {
+  if (listener.peers->proxy_protocol) {
+    // Who comes past the load balancers could pretend to be anybody.
+    if (!contains(listener.peers->trusted_peers, peer)) {
+      context_.counters.refusals.add("PROXY header from a peer that is not trusted");
+      return context_.counters.connections_refused.add();
+    }
+  } else if (!on_address_known(peer.to_string())) {
+    return;
+  }
   context_.counters.connections_accepted.add();
   context_.counters.connections.add();
   ConnectionOwner& owner = *this;
   ClientConnection& connection = connections_.add(std::make_unique<ClientConnection>(
-      std::move(socket), std::move(address), plain_, session_context_, readiness_, owner));
+      std::move(socket), peer, listener, session_context_, readiness_, owner));
   connection.start();
   // New clients wait in the listeners' backlogs until one of the others has gone.
   if (connections_.full()) {
@@ -164,9 +175,15 @@ void Worker::on_accepted(UniqueFd socket, std::string address) {
   }
 }
 
+bool Worker::on_address_known(const std::string& address) {
+  if (addresses_.take(address)) return true;
+  context_.counters.connections_refused.add();
+  return false;
+}
+
 void Worker::on_connection_closed(ClientConnection& connection) {
   context_.counters.connections.subtract();
-  addresses_.give_back(connection.address());
+  if (!connection.address().empty()) addresses_.give_back(connection.address());
   const bool was_full = connections_.full();
   // Not at once: its code is on the stack.
   if (closed_.empty()) asio::post(loop_, [this] { closed_.clear(); });

@@ -14,7 +14,7 @@ void check_canonical(const http::Request& request, const http::MessageLimits& li
   const sketch::RequestContext behind{"http", "192.0.2.1", &trusted};
   for (const auto style :
        {sketch::ForwardingStyle::x_forwarded, sketch::ForwardingStyle::forwarded}) {
-    sketch::RequestCanonicalizer canonicalizer({style, "another"});
+    sketch::RequestCanonicalizer canonicalizer({style, "1.1 another"});
     sketch::RequestForm form;
     if (canonicalizer.locate(request, behind, form)) continue;
     if (canonicalizer.canonicalize(request, behind, profile, form)) continue;

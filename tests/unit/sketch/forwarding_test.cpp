@@ -22,7 +22,7 @@ std::string told(ForwardingStyle style, const std::string& lines,
                  const AddressRanges* trusted = &kTrusted, std::string_view peer = "10.0.0.1") {
   const Profile profile;
   const http::Request request = parse_request("GET / HTTP/1.1\r\nHost: a\r\n" + lines + "\r\n");
-  RequestCanonicalizer canonicalizer({style, "prophecy"});
+  RequestCanonicalizer canonicalizer({style, "1.1 prophecy"});
   const RequestContext context{"http", peer, trusted};
   RequestForm form;
   REQUIRE_FALSE(canonicalizer.locate(request, context, form).has_value());
@@ -35,7 +35,7 @@ std::string told(ForwardingStyle style, const std::string& lines,
 
 std::string wire_of(ForwardingStyle style, std::string_view text, RequestContext context) {
   const Profile profile;
-  RequestCanonicalizer canonicalizer({style, "edge"});
+  RequestCanonicalizer canonicalizer({style, "1.1 edge"});
   const http::Request request = parse_request(text);
   RequestForm form;
   REQUIRE_FALSE(canonicalizer.locate(request, context, form).has_value());
