@@ -3,16 +3,13 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/ip_address.hpp"
 #include "http/text.hpp"
 
 namespace prophecy::http {
 namespace {
 
 constexpr std::size_t kHostBytesMax = 255;
-
-bool is_hex_digit(char c) {
-  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
-}
 
 bool is_name_char(char c) {
   return (c >= '0' && c <= '9') || (to_lower(c) >= 'a' && to_lower(c) <= 'z') || c == '-' ||
@@ -21,12 +18,14 @@ bool is_name_char(char c) {
 
 bool is_host(std::string_view host) {
   if (host.empty() || host.size() > kHostBytesMax) return false;
-  if (host.front() != '[') return std::all_of(host.begin(), host.end(), is_name_char);
-  if (host.size() < 4 || host.back() != ']') return false;
+  if (host.front() != '[') {
+    // An origin may make a path of a name: no empty labels, but for the root's at the end.
+    return std::all_of(host.begin(), host.end(), is_name_char) && host.front() != '.' &&
+           host.find("..") == std::string_view::npos;
+  }
+  if (host.back() != ']') return false;
   const std::string_view address = host.substr(1, host.size() - 2);
-  return address.find(':') != std::string_view::npos &&
-         std::all_of(address.begin(), address.end(),
-                     [](char c) { return is_hex_digit(c) || c == ':' || c == '.'; });
+  return address.find(':') != std::string_view::npos && IpAddress::parse(address).has_value();
 }
 
 // Zero for no port at all ("" or ":"), and a false result for an invalid one.

@@ -18,8 +18,9 @@ struct TargetParts {
 [[nodiscard]] TargetParts split_target(std::string_view target);
 
 // HOST[:PORT] in lower case without the scheme's default port, into `out` (replaced). False for
-// anything but a name of letters, digits, "-", "_", ".", "~", or a bracketed IPv6 address, with an
-// optional port from 1 to 65535: no user information, no percent-encoding.
+// anything but a name of letters, digits, "-", "_", "~" in labels between single dots, or a
+// bracketed IPv6 address, with an optional port from 1 to 65535: no user information, no
+// percent-encoding.
 [[nodiscard]] bool normalize_authority(std::string_view authority, std::string_view scheme,
                                        std::string& out);
 

@@ -65,7 +65,8 @@ struct Refutation {
 class RefutationHandler {
  public:
   virtual void on_refuted(const Refutation& refutation) = 0;
-  // In a group without agents: how an origin's vote has ended.
+  // In a group without agents: how an origin's vote has ended. What has no canonical form counts
+  // as malformed.
   virtual void on_vote(NodeId /*replica*/, http::ExchangeEnd /*end*/) {}
 
  protected:

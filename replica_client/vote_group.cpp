@@ -74,11 +74,12 @@ class VoteGroup::Ballot {
   };
 
   void on_answer(NodeId origin, http::ExchangeEnd end, const http::Response& response) {
-    group_.refutations_.on_vote(origin, end);
     sketch::AnswerForm form;
     const bool usable =
         end == http::ExchangeEnd::answered &&
         group_.canonicalizer_.canonicalize(response, is_head_, form) == sketch::AnswerFault::none;
+    const bool formless = end == http::ExchangeEnd::answered && !usable;
+    group_.refutations_.on_vote(origin, formless ? http::ExchangeEnd::malformed : end);
     const bool was_open = tally_.state() == VoteTally::State::open;
     if (usable) {
       tally_.on_vote(origin, digest_of(form));

@@ -125,10 +125,10 @@ bool Profile::knows_answer_field(std::string_view name) const {
 }
 
 bool Profile::is_seen_unkeyed(std::string_view name) const {
-  // X-Forwarded-For is ours, and yet says something of this one client.
+  // These two are ours, and yet say something of this one client.
   // And what agents say under our name is of one moment.
   return request_rule(name) == RequestRule::forwarded || name == "x-forwarded-for" ||
-         name.starts_with("prophecy-");
+         name == "forwarded" || name.starts_with("prophecy-");
 }
 
 bool Profile::may_nominate_in_request(std::string_view name) const {

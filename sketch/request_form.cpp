@@ -49,8 +49,12 @@ void RequestForm::clear() {
   key.clear();
   authority.clear();
   target.clear();
+  client.clear();
   wire.clear();
 }
+
+RequestCanonicalizer::RequestCanonicalizer(Forwarding forwarding)
+    : forwarding_(std::move(forwarding)) {}
 
 std::optional<Refusal> RequestCanonicalizer::locate(const http::Request& request,
                                                     const RequestContext& context,
@@ -147,6 +151,8 @@ std::optional<Refusal> RequestCanonicalizer::take_fields(const http::Request& re
         if (auto refusal = refuse_condition(name, fields.value(i))) return refusal;
       }
       forwarded_.push_back(i);
+    } else if (name == "via" && names_in_via(fields.value(i), forwarding_.pseudonym())) {
+      return Refusal{508, "the request has passed here before"};
     }
   }
   sort_by_name(fields, keyed_);
@@ -182,12 +188,15 @@ void RequestCanonicalizer::write_generated(const http::Request& request,
                                            const RequestContext& context, RequestForm& form) {
   std::string& wire = form.wire;
   http::append_field(wire, "accept-encoding", "identity");
-  http::append_field(wire, "via", "1.1 prophecy");
-  if (!context.client_address.empty()) {
-    http::append_field(wire, "x-forwarded-for", context.client_address);
+  http::append_field(wire, "via", forwarding_.via);
+  const ForwardedChain chain(request.fields, forwarding_.style, context.trusted_peers);
+  if (chain.client()) {
+    chain.client()->append_to(form.client);
+  } else {
+    form.client.assign(context.client_address);
   }
-  http::append_field(wire, "x-forwarded-host", form.authority);
-  http::append_field(wire, "x-forwarded-proto", context.scheme);
+  append_forwarding(wire, chain, forwarding_, context.client_address, context.scheme,
+                    form.authority);
   if (context.tunnels) {
     http::append_field(wire, "connection", "upgrade");
     http::append_field(wire, "upgrade", *request.fields.find("upgrade"));

@@ -14,6 +14,7 @@
 
 #include "base/bytes.hpp"
 #include "http/message.hpp"
+#include "sketch/forwarding.hpp"
 #include "sketch/nominated.hpp"
 #include "sketch/profile.hpp"
 
@@ -22,7 +23,9 @@ namespace prophecy::sketch {
 // What the sketcher knows of a request beyond its bytes.
 struct RequestContext {
   std::string_view scheme = "http";  // "http" or "https"
-  std::string_view client_address;   // numeric, for X-Forwarded-For; empty: none is written
+  std::string_view client_address;   // the peer's, numeric; empty: none is written
+  // The ranges that hold the peer, when its word about others is taken; null: it is not.
+  const AddressRanges* trusted_peers = nullptr;
   // A request to change the protocol, whose answer nobody verifies: all end-to-end fields are
   // forwarded, as on a write, and the request to change as well.
   bool tunnels = false;
@@ -35,12 +38,13 @@ struct RequestForm {
                           // fields; empty for a write
   std::string authority;  // in its one form
   std::string target;     // in origin form, or "*"
-  std::string wire;       // the request for the origin: an HTTP/1.1 head framed by us, and the body
+  std::string client;  // the client's address, which differs from the peer's behind a trusted one
+  std::string wire;    // the request for the origin: an HTTP/1.1 head framed by us, and the body
 
   void clear();  // keeps the storage
 };
 
-// Why a request is refused, and with which status (400, 421, 501).
+// Why a request is refused, and with which status (400, 421, 501, 508).
 struct Refusal {
   std::uint16_t status;
   std::string_view reason;  // static text
@@ -50,6 +54,7 @@ struct Refusal {
 // read. One object a worker, for its scratch space; not thread-safe.
 class RequestCanonicalizer {
  public:
+  explicit RequestCanonicalizer(Forwarding forwarding = {});
   // Method, authority and target. Requires a whole request of RequestParser's. After a refusal,
   // here and below, the rest of `form` is not to be used.
   [[nodiscard]] std::optional<Refusal> locate(const http::Request& request,
@@ -70,6 +75,7 @@ class RequestCanonicalizer {
   void write_generated(const http::Request& request, const RequestContext& context,
                        RequestForm& form);
 
+  Forwarding forwarding_;
   NominatedNames nominated_;
   std::string host_;  // the Host field in its one form
   std::string joined_;

@@ -1,8 +1,10 @@
 #include "sketcher/acceptor.hpp"
 
+#include <array>
 #include <cerrno>
+#include <cstring>
+#include <span>
 
-#include <arpa/inet.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
@@ -18,14 +20,14 @@ constexpr auto kRetryDelay = std::chrono::milliseconds(100);
 // Beyond so many, those that are there have their turn.
 constexpr int kAcceptedMax = 64;
 
-std::string address_text(const sockaddr_storage& address) {
-  char text[INET6_ADDRSTRLEN] = "";
-  const void* number =
-      address.ss_family == AF_INET6
-          ? static_cast<const void*>(&reinterpret_cast<const sockaddr_in6&>(address).sin6_addr)
-          : &reinterpret_cast<const sockaddr_in&>(address).sin_addr;
-  ::inet_ntop(address.ss_family, number, text, sizeof text);
-  return text;
+IpAddress ip_address(const sockaddr_storage& address) {
+  if (address.ss_family == AF_INET6) {
+    const auto& v6 = reinterpret_cast<const sockaddr_in6&>(address).sin6_addr;
+    return IpAddress(std::span<const std::uint8_t, 16>(v6.s6_addr));
+  }
+  std::array<std::uint8_t, 4> v4{};
+  std::memcpy(v4.data(), &reinterpret_cast<const sockaddr_in&>(address).sin_addr, v4.size());
+  return IpAddress(v4);
 }
 
 bool is_exhaustion(int error) {
@@ -76,7 +78,7 @@ void Acceptor::accept() {
     if (socket) {
       const int on = 1;
       ::setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-      on_accepted_(std::move(socket), address_text(address));
+      on_accepted_(std::move(socket), ip_address(address));
       continue;
     }
     if (is_exhaustion(errno)) return wait_for_resources();

@@ -2,21 +2,20 @@
 #pragma once
 
 #include <functional>
-#include <string>
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/steady_timer.hpp>
 
+#include "base/ip_address.hpp"
 #include "base/unique_fd.hpp"
 
 namespace prophecy::sketcher {
 
 class Acceptor {
  public:
-  // The client's socket, non-blocking and without Nagle's delay, and its numeric address without
-  // the port.
-  using OnAccepted = std::function<void(UniqueFd, std::string)>;
+  // The peer's socket, non-blocking and without Nagle's delay, and its address.
+  using OnAccepted = std::function<void(UniqueFd, const IpAddress&)>;
 
   Acceptor(boost::asio::io_context& loop, UniqueFd listener, OnAccepted on_accepted);
 

@@ -24,6 +24,7 @@ struct AnswerContext {
   bool answers_head = false;
   const http::FieldList* conditions = nullptr;  // the request's fields; null: it is no read
   std::string_view date;                        // IMF-fixdate
+  std::string_view via = "1.1 prophecy";
 };
 
 class Answer {
@@ -94,7 +95,7 @@ void Answer::for_each_field(Take take) const {
   if (length_.size() > 0) take("content-length", text(length_));
   take("date", context_.date);
   take("server", "prophecy");
-  take("via", "1.1 prophecy");
+  take("via", context_.via);
 }
 
 }  // namespace prophecy::sketcher

@@ -18,19 +18,64 @@ constexpr std::size_t kLingerBytesMax = 1 << 20;
 
 }  // namespace
 
-ClientConnection::ClientConnection(UniqueFd socket, std::string address,
+ClientConnection::ClientConnection(UniqueFd socket, const IpAddress& peer,
                                    const ListenerTraits& listener, SessionContext& context,
                                    transport::ReadinessLoop& readiness, ConnectionOwner& owner)
     : stream_(std::move(socket)),
-      client_{.address = std::move(address)},
+      peer_(peer),
       listener_(listener),
       context_(context),
       readiness_(readiness),
-      owner_(owner) {}
+      owner_(owner) {
+  if (listener.peers->proxy_protocol) {
+    announcement_ = std::make_unique<ProxyIntake>();
+  } else {
+    set_address(peer);
+  }
+}
 
 ClientConnection::~ClientConnection() = default;
 
+void ClientConnection::set_address(const IpAddress& address) {
+  client_.address = address.to_string();
+  const AddressRanges& trusted = listener_.peers->trusted_peers;
+  client_.trusted_peers = contains(trusted, address) ? &trusted : nullptr;
+}
+
 void ClientConnection::start() {
+  if (announcement_) {
+    state_ = State::announcing;
+    context_.timeouts.header.arm(*this, SessionContext::now());
+  } else {
+    begin();
+    if (state_ == State::closed) return;
+  }
+  if (!readiness_.add(stream_.descriptor(), *this)) close();
+}
+
+void ClientConnection::take_announcement() {
+  switch (announcement_->receive(stream_.descriptor())) {
+    case ProxyIntake::State::waiting:
+      return;
+    case ProxyIntake::State::failed:
+      context_.worker.counters.connections_refused.add();
+      context_.worker.counters.refusals.add(announcement_->failure());
+      return close();
+    case ProxyIntake::State::done:
+      break;
+  }
+  const auto& announced = announcement_->connection();
+  const IpAddress address = announced ? announced->source : peer_;
+  announcement_.reset();
+  if (!owner_.on_address_known(address.to_string())) return close();
+  set_address(address);
+  begin();
+  // What has come behind the header is told by no further event.
+  if (state_ == State::handshake) return shake_hands();
+  if (state_ == State::choosing) choose();
+}
+
+void ClientConnection::begin() {
   if (listener_.tls != nullptr) {
     auto channel = listener_.tls->accept(stream_.socket());
     if (!channel) return close();
@@ -39,14 +84,16 @@ void ClientConnection::start() {
     state_ = State::handshake;
     context_.timeouts.handshake.arm(*this, SessionContext::now());
   } else {
+    state_ = State::choosing;
     context_.timeouts.header.arm(*this, SessionContext::now());
   }
-  if (!readiness_.add(stream_.descriptor(), *this)) close();
 }
 
 void ClientConnection::on_ready(std::uint32_t events) {
   stream_.note(events);
   switch (state_) {
+    case State::announcing:
+      return take_announcement();
     case State::handshake:
       return shake_hands();
     case State::choosing:
@@ -148,12 +195,15 @@ void ClientConnection::discard() {
 }
 
 void ClientConnection::on_timeout() {
-  if (state_ == State::handshake) context_.worker.counters.timeouts.add();
+  if (state_ == State::announcing || state_ == State::handshake) {
+    context_.worker.counters.timeouts.add();
+  }
   close();
 }
 
 void ClientConnection::drain() {
   switch (state_) {
+    case State::announcing:
     case State::handshake:
       return close();
     case State::choosing:

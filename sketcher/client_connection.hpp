@@ -2,12 +2,14 @@
 // listener wants one, the choice of the protocol, the session that speaks it, and the close.
 // States:
 //
-//   handshake --> choosing --> serving --> lingering --> closed
+//   announcing --> handshake --> choosing --> serving --> lingering --> closed
 //
-// `handshake`: on a listener with TLS. `choosing`: the first bytes tell HTTP/1.x from HTTP/2 where
-// ALPN has not; without any, there is no session to hold memory. `lingering`: we end the
-// connection; what still arrives is discarded, so that our last answer is not lost. Any state may
-// go straight to `closed`: the client has left, or was too slow.
+// `announcing`: a load balancer in front says whose connection this is; on a listener that requires
+// it, and until then the client has no address. `handshake`: on a listener with TLS. `choosing`:
+// the first bytes tell HTTP/1.x from HTTP/2 where ALPN has not; without any, there is no session to
+// hold memory. `lingering`: we end the connection; what still arrives is discarded, so that our
+// last answer is not lost. Any state may go straight to `closed`: the client has left, or was too
+// slow.
 //
 // Single-threaded. Its owner destroys it after it has told that it is closed, and not before the
 // caller of whatever closed it has returned.
@@ -17,6 +19,8 @@
 #include <memory>
 #include <string>
 
+#include "sketcher/forwarding_settings.hpp"
+#include "sketcher/proxy_intake.hpp"
 #include "sketcher/session.hpp"
 #include "transport/readiness_loop.hpp"
 #include "transport/tls_server.hpp"
@@ -27,6 +31,9 @@ class ClientConnection;
 
 class ConnectionOwner {
  public:
+  // The connection is that of another address than its peer's. False: it may have no more.
+  [[nodiscard]] virtual bool on_address_known(const std::string& address) = 0;
+  // Its address counts as taken, unless it is empty.
   virtual void on_connection_closed(ClientConnection& connection) = 0;
 
  protected:
@@ -38,13 +45,15 @@ struct ListenerTraits {
   transport::TlsServer* tls = nullptr;  // null: plain
   bool http1 = true;
   bool http2 = true;
+  const PeerSettings* peers = nullptr;  // never null once it is in use
 };
 
 class ClientConnection final : private SessionHost,
                                private transport::ReadinessHandler,
                                private TimeoutEntry {
  public:
-  ClientConnection(UniqueFd socket, std::string address, const ListenerTraits& listener,
+  // `peer` is who has connected; on a listener with PROXY headers, somebody trusted.
+  ClientConnection(UniqueFd socket, const IpAddress& peer, const ListenerTraits& listener,
                    SessionContext& context, transport::ReadinessLoop& readiness,
                    ConnectionOwner& owner);
   ~ClientConnection() override;
@@ -60,7 +69,7 @@ class ClientConnection final : private SessionHost,
   void set_position(std::size_t position) { position_ = position; }
 
  private:
-  enum class State : std::uint8_t { handshake, choosing, serving, lingering, closed };
+  enum class State : std::uint8_t { announcing, handshake, choosing, serving, lingering, closed };
 
   void on_ready(std::uint32_t events) override;
   void on_timeout() override;
@@ -72,6 +81,10 @@ class ClientConnection final : private SessionHost,
   void finish() override;
   void close() override;
 
+  void take_announcement();
+  void set_address(const IpAddress& address);
+  // The first bytes that are the client's own.
+  void begin();
   void shake_hands();
   void choose();
   void serve_http2(std::string_view read);
@@ -79,7 +92,9 @@ class ClientConnection final : private SessionHost,
   void discard();
 
   transport::ByteStream stream_;
+  IpAddress peer_;
   ClientInfo client_;
+  std::unique_ptr<ProxyIntake> announcement_;  // while it is awaited
   const ListenerTraits& listener_;
   SessionContext& context_;
   transport::ReadinessLoop& readiness_;

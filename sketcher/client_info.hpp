@@ -4,10 +4,14 @@
 #include <string>
 #include <string_view>
 
+#include "base/address_range.hpp"
+
 namespace prophecy::sketcher {
 
 struct ClientInfo {
-  std::string address;                       // numeric, without the port
+  std::string address;  // numeric, without the port; empty: not known yet
+  // The ranges that hold the address, when it may say for whom it speaks; else null.
+  const AddressRanges* trusted_peers = nullptr;
   bool secure = false;                       // through TLS
   bool client_certificate_verified = false;  // it has shown one of an authority that we trust
 

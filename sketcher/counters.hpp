@@ -8,6 +8,7 @@
 
 #include "http/client/origin_exchange.hpp"
 #include "replica_client/group.hpp"
+#include "sketcher/reason_counters.hpp"
 #include "sketcher/transport_counters.hpp"
 
 namespace prophecy::sketcher {
@@ -56,6 +57,7 @@ struct alignas(64) WorkerCounters {
   Counter connections_refused;  // their address had all that it may have
   Counter timeouts;             // clients that were too slow
   Counter events_lost;          // divergences that did not fit into the channel to the master
+  ReasonCounters refusals;      // of requests and connections, by the text that a client gets
   TlsCounters tls;
   Http2Counters http2;
 };

@@ -68,7 +68,9 @@ void Exchange::start(http::Request& request, const ClientInfo& client) {
   ASSERT(state_ == State::idle);
   request_ = &request;
   counters_ = &context_.requests.back();
-  const sketch::RequestContext known{.scheme = client.scheme(), .client_address = client.address};
+  const sketch::RequestContext known{.scheme = client.scheme(),
+                                     .client_address = client.address,
+                                     .trusted_peers = client.trusted_peers};
   const RouteSettings* route = find_route(known);
   if (route == nullptr) return;
   if (route->needs_client_certificate && !client.client_certificate_verified) {
@@ -117,6 +119,7 @@ const RouteSettings* Exchange::find_route(const sketch::RequestContext& known) {
 
 void Exchange::refuse(std::uint16_t status, std::string_view reason) {
   counters_->refused.add();
+  context_.counters.refusals.add(reason);
   sink_.on_error(status, reason);
 }
 

@@ -15,6 +15,7 @@ std::vector<http::OriginSettings> origin_settings(const Settings& settings,
     pool.address = origin.address;
     pool.connections_max = settings.origin_connections_max;
     pool.pipeline_max = settings.origin_pipeline_max;
+    pool.send_proxy = group.send_proxy;
     pool.answer_limits = settings.limits.answer;
     origins.push_back(pool);
   }

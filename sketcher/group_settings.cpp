@@ -122,6 +122,8 @@ std::vector<GroupSettings> read_groups(ConfigSection root, std::uint32_t workers
     group.name = read_setting_name(section, groups, sections.size() == 1);
     group.kind = static_cast<GroupKind>(section.choice("kind", {"pbft", "vote"}, 0));
     group.queue_max = section.number("queue_max", 1, 1'000'000, 1024);
+    group.send_proxy =
+        static_cast<http::ProxyAnnouncement>(section.choice("send_proxy", {"off", "v1", "v2"}, 0));
     if (group.kind == GroupKind::vote) {
       read_vote_group(section, group);
     } else {

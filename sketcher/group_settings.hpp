@@ -10,6 +10,7 @@
 #include "base/config.hpp"
 #include "base/endpoint.hpp"
 #include "base/ids.hpp"
+#include "http/client/origin_pool.hpp"
 #include "sketch/profile.hpp"
 
 namespace prophecy::sketcher {
@@ -46,6 +47,7 @@ struct GroupSettings {
   bool linearizable_reads = false;   // a route has its reads by the read-only optimisation
   // Of both:
   std::size_t queue_max = 1024;  // replicated requests; for kind pbft those that wait
+  http::ProxyAnnouncement send_proxy = http::ProxyAnnouncement::none;
 };
 
 // An origin at one of `own`, where this sketcher itself listens, is a mistake.

@@ -112,7 +112,7 @@ std::size_t Http1Session::parse(std::string_view input) {
         on_head();
         break;
       case http::ParseState::failed:
-        context_.worker.requests.back().refused.add();
+        context_.worker.count_refusal(parser_.failure().reason);
         refuse(parser_.failure().status, parser_.failure().reason);
         break;
       case http::ParseState::complete:
@@ -145,7 +145,8 @@ void Http1Session::on_request() {
 AnswerContext Http1Session::answer_context() const {
   return {.answers_head = request_.method == "HEAD",
           .conditions = http::is_read_method(request_.method) ? &request_.fields : nullptr,
-          .date = context_.date.now()};
+          .date = context_.date.now(),
+          .via = context_.worker.settings.forwarding.via};
 }
 
 void Http1Session::on_answer(const sketch::AnswerForm& form, const std::optional<Sketch>& sketch) {
@@ -242,7 +243,7 @@ void Http1Session::on_timeout() {
       break;
   }
   context_.worker.counters.timeouts.add();
-  context_.worker.requests.back().refused.add();
+  context_.worker.count_refusal("request-timeout");
   refuse(408, "request-timeout");
 }
 

@@ -71,7 +71,8 @@ class Http2Session::Stream final : public http::Http2Stream, private AnswerSink,
   [[nodiscard]] AnswerContext answer_context() const {
     return {.answers_head = request.method == "HEAD",
             .conditions = http::is_read_method(request.method) ? &request.fields : nullptr,
-            .date = session_.context_.date.now()};
+            .date = session_.context_.date.now(),
+            .via = session_.context_.worker.settings.forwarding.via};
   }
 
   Http2Session& session_;
@@ -181,7 +182,7 @@ void Http2Session::on_request(http::Http2Stream& stream) {
 }
 
 void Http2Session::on_refused(http::Http2Stream& stream, const http::ParseFailure& failure) {
-  context_.worker.requests.back().refused.add();
+  context_.worker.count_refusal(failure.reason);
   static_cast<Stream&>(stream).stop_waiting();
   static_cast<Stream&>(stream).error(failure.status, failure.reason);
 }
@@ -219,7 +220,7 @@ void Http2Session::on_stream_timeout(Stream& stream) {
     connection_.break_off(stream);
     return flush_later();
   }
-  context_.worker.requests.back().refused.add();
+  context_.worker.count_refusal("request-timeout");
   connection_.stop_receiving(stream);
   stream.error(408, "request-timeout");
 }

@@ -53,6 +53,7 @@ std::vector<ListenerSettings> read_listeners(ConfigSection root) {
     listener.address = section.endpoint("address");
     read_protocols(section, listener);
     if (section.has("tls")) listener.tls = read_tls(section.section("tls"), listener);
+    listener.peers = read_peer_settings(section);
     listeners.push_back(std::move(listener));
   }
   if (listeners.empty()) root.mistake("listener", "missing; expected at least one [[listener]]");

@@ -6,6 +6,7 @@
 
 #include "base/config.hpp"
 #include "base/endpoint.hpp"
+#include "sketcher/forwarding_settings.hpp"
 #include "transport/tls_settings.hpp"
 
 namespace prophecy::sketcher {
@@ -15,6 +16,7 @@ struct ListenerSettings {
   bool http1 = true;
   bool http2 = true;
   std::optional<transport::TlsServerSettings> tls;
+  PeerSettings peers;
 };
 
 [[nodiscard]] std::vector<ListenerSettings> read_listeners(ConfigSection root);

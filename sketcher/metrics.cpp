@@ -20,13 +20,19 @@ void add_worker(Exposition& out, const WorkerProcess& worker, const WorkerCounte
   out.counter("prophecy_connections_total", "Accepted client connections.", {{"worker", index}},
               counters.connections_accepted.get());
   out.counter("prophecy_connections_refused_total",
-              "Connections closed because their address had too many.", {{"worker", index}},
-              counters.connections_refused.get());
+              "Connections closed: too many of their address, or no PROXY header.",
+              {{"worker", index}}, counters.connections_refused.get());
   out.counter("prophecy_client_timeouts_total", "Clients that were too slow.", {{"worker", index}},
               counters.timeouts.get());
   out.counter("prophecy_events_lost_total", "Divergences of which the evidence was lost.",
               {{"worker", index}}, counters.events_lost.get());
   add_transport(out, index, counters);
+  std::map<std::string, std::uint64_t> refusals;
+  counters.refusals.add_to(refusals);
+  for (const auto& [reason, count] : refusals) {
+    out.counter("prophecy_refusals_total", "What the sketcher refused, by what was wrong with it.",
+                {{"worker", index}, {"reason", reason}}, count);
+  }
   out.counter("prophecy_worker_restarts_total", "Replacements of a worker that died.",
               {{"worker", index}}, worker.restarts);
 }

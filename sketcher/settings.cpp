@@ -81,6 +81,7 @@ Result<Settings> load_settings(const std::filesystem::path& path) {
   ConfigSection root = file->root();
   read_sketcher(root.section("sketcher"), settings);
   settings.log = read_log_settings(root.section("log"));
+  settings.forwarding = read_forwarding(root.section("forwarding"));
   settings.listeners = read_listeners(root);
   settings.groups = read_groups(root, settings.workers, own_addresses(settings));
   settings.routes = read_routes(root, settings.groups);

@@ -12,6 +12,7 @@
 #include "base/log.hpp"
 #include "http/parser.hpp"
 #include "sketch/sketch.hpp"
+#include "sketcher/forwarding_settings.hpp"
 #include "sketcher/group_settings.hpp"
 #include "sketcher/listener_settings.hpp"
 #include "sketcher/route_settings.hpp"
@@ -36,6 +37,7 @@ struct Settings {
   std::optional<Endpoint> metrics;
   std::optional<std::filesystem::path> divergence_log;
   LogSettings log;
+  sketch::Forwarding forwarding;
   std::vector<GroupSettings> groups;
   std::vector<RouteSettings> routes;
   std::filesystem::path sketch_key_file;

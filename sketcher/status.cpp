@@ -90,6 +90,13 @@ Json routes_json(const StatusSources& sources) {
   return routes;
 }
 
+Json refusals_json(const SharedState& shared) {
+  std::map<std::string, std::uint64_t> totals;
+  for (std::uint32_t worker = 0; worker < shared.shape().workers; ++worker)
+    shared.worker(worker).refusals.add_to(totals);
+  return Json(totals);
+}
+
 Json workers_json(const StatusSources& sources) {
   Json workers = Json::array();
   for (const WorkerProcess& worker : sources.workers) {
@@ -168,6 +175,7 @@ std::string status_json(const StatusSources& sources, TimePoint now) {
       {"listen", std::move(listen)},
       {"requests", std::move(requests)},
       {"transport", transport_json(sources.shared)},
+      {"refusals", refusals_json(sources.shared)},
       {"replicated_failures", failures_json(totals)},
       {"history", history_json(sources, totals)},
       {"divergences", sources.divergences.count()},

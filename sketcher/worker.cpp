@@ -48,7 +48,8 @@ class Worker final : private ConnectionOwner {
  private:
   void make_groups(const Installation& installation, const WorkerSetup& setup);
   void on_connection_closed(ClientConnection& connection) override;
-  void on_accepted(const ListenerTraits& listener, UniqueFd socket, std::string address);
+  bool on_address_known(const std::string& address) override;
+  void on_accepted(const ListenerTraits& listener, UniqueFd socket, const IpAddress& peer);
   void on_signal(int signal);
   void drain();
   void finish_drain();
@@ -110,7 +111,7 @@ Worker::Worker(const Installation& installation, WorkerSetup setup, HistoryTable
                .counters = shared.worker(setup.index),
                .requests = shared.requests(setup.index),
                .random = {},
-               .request_canonicalizer = {}},
+               .request_canonicalizer = sketch::RequestCanonicalizer(settings_.forwarding)},
       session_context_{.worker = context_,
                        .timeouts = connection_timeouts_,
                        .date = date_,
@@ -123,11 +124,13 @@ Worker::Worker(const Installation& installation, WorkerSetup setup, HistoryTable
   listeners_.reserve(setup.listeners.size());
   for (std::size_t i = 0; i < setup.listeners.size(); ++i) {
     const ListenerSettings& listener = settings_.listeners[i];
-    listeners_.push_back(
-        {.tls = installation.tls->at(i), .http1 = listener.http1, .http2 = listener.http2});
+    listeners_.push_back({.tls = installation.tls->at(i),
+                          .http1 = listener.http1,
+                          .http2 = listener.http2,
+                          .peers = &listener.peers});
     acceptors_.push_back(std::make_unique<Acceptor>(
-        loop_, std::move(setup.listeners[i]), [this, i](UniqueFd socket, std::string address) {
-          on_accepted(listeners_[i], std::move(socket), std::move(address));
+        loop_, std::move(setup.listeners[i]), [this, i](UniqueFd socket, const IpAddress& peer) {
+          on_accepted(listeners_[i], std::move(socket), peer);
         }));
   }
 }
@@ -159,13 +162,21 @@ int Worker::run() {
   return 0;
 }
 
-void Worker::on_accepted(const ListenerTraits& listener, UniqueFd socket, std::string address) {
-  if (!addresses_.take(address)) return context_.counters.connections_refused.add();
+void Worker::on_accepted(const ListenerTraits& listener, UniqueFd socket, const IpAddress& peer) {
+  if (listener.peers->proxy_protocol) {
+    // Who comes past the load balancers could pretend to be anybody.
+    if (!contains(listener.peers->trusted_peers, peer)) {
+      context_.counters.refusals.add("PROXY header from a peer that is not trusted");
+      return context_.counters.connections_refused.add();
+    }
+  } else if (!on_address_known(peer.to_string())) {
+    return;
+  }
   context_.counters.connections_accepted.add();
   context_.counters.connections.add();
   ConnectionOwner& owner = *this;
   ClientConnection& connection = connections_.add(std::make_unique<ClientConnection>(
-      std::move(socket), std::move(address), listener, session_context_, readiness_, owner));
+      std::move(socket), peer, listener, session_context_, readiness_, owner));
   connection.start();
   // New clients wait in the listeners' backlogs until one of the others has gone.
   if (connections_.full()) {
@@ -174,9 +185,15 @@ void Worker::on_accepted(const ListenerTraits& listener, UniqueFd socket, std::s
   }
 }
 
+bool Worker::on_address_known(const std::string& address) {
+  if (addresses_.take(address)) return true;
+  context_.counters.connections_refused.add();
+  return false;
+}
+
 void Worker::on_connection_closed(ClientConnection& connection) {
   context_.counters.connections.subtract();
-  addresses_.give_back(connection.address());
+  if (!connection.address().empty()) addresses_.give_back(connection.address());
   const bool was_full = connections_.full();
   // Not at once: its code is on the stack.
   if (closed_.empty()) asio::post(loop_, [this] { closed_.clear(); });

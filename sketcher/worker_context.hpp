@@ -38,6 +38,12 @@ struct WorkerContext {
   std::span<RequestCounters> requests;  // by route; the last one is for what no route takes
   SecureRandom random;
   sketch::RequestCanonicalizer request_canonicalizer;
+
+  // Of a request that no route has taken.
+  void count_refusal(std::string_view reason) const {
+    requests.back().refused.add();
+    counters.refusals.add(reason);
+  }
 };
 
 }  // namespace prophecy::sketcher

@@ -7,6 +7,7 @@
 #include <boost/asio/post.hpp>
 
 #include "base/assert.hpp"
+#include "http/proxy_header.hpp"
 
 namespace prophecy::http {
 
@@ -18,6 +19,12 @@ namespace {
 constexpr std::size_t kBuffersMax = 16;  // requests in one write
 // Behind an answer that takes longer, no further request is put.
 constexpr Duration kFirstAnswerMax = milliseconds(20);
+
+IpAddress ip_address(const asio::ip::tcp::endpoint& endpoint) {
+  const asio::ip::address address = endpoint.address();
+  if (address.is_v4()) return IpAddress(address.to_v4().to_bytes());
+  return IpAddress(address.to_v6().to_bytes());
+}
 
 }  // namespace
 
@@ -43,12 +50,32 @@ void OriginConnection::on_connected(const error_code& error) {
   error_code ignored;
   socket_.set_option(asio::ip::tcp::no_delay(true), ignored);
   socket_.non_blocking(true, ignored);
+  if (!announce()) return fail(ExchangeEnd::not_sent);
   disarm();
   state_ = State::busy;
   first_since_ = std::chrono::steady_clock::now();
   parser_.reset(carried_.front().answers_head);
   read();
   write();
+}
+
+// Less than a hundred bytes, into a buffer that is empty: what does not take them is broken.
+bool OriginConnection::announce() {
+  const ProxyAnnouncement version = pool_.settings_.send_proxy;
+  if (version == ProxyAnnouncement::none) return true;
+  error_code error;
+  const auto own = socket_.local_endpoint(error);
+  if (error) return false;
+  std::string header;
+  if (version == ProxyAnnouncement::v2) {
+    append_proxy_header_v2(header, std::nullopt);
+  } else {
+    append_proxy_header_v1(header, {.source = ip_address(own),
+                                    .destination = ip_address(pool_.address_),
+                                    .source_port = own.port(),
+                                    .destination_port = pool_.address_.port()});
+  }
+  return socket_.write_some(asio::buffer(header), error) == header.size();
 }
 
 void OriginConnection::send(OriginExchange& exchange) {

@@ -59,6 +59,7 @@ class OriginConnection final : private TimeoutEntry {
 
   void on_timeout() override;
   void on_connected(const boost::system::error_code& error);
+  [[nodiscard]] bool announce();
   void write();
   // One call to the socket; what it took is noted.
   boost::system::error_code write_some();

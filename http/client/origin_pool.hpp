@@ -20,12 +20,18 @@
 
 namespace prophecy::http {
 
+// What a connection to an origin begins with. Requests of many clients share it, so it says nothing
+// of any of them: version 2 says LOCAL, the word for a proxy's own connection; version 1 names the
+// connection's own two ends, since receivers differ over its UNKNOWN.
+enum class ProxyAnnouncement : std::uint8_t { none, v1, v2 };
+
 struct OriginSettings {
   Endpoint address;
   std::size_t connections_max = 64;
   std::size_t queue_max = 1024;
   // Requests on a connection whose answers are not there yet.
   std::size_t pipeline_max = 1;
+  ProxyAnnouncement send_proxy = ProxyAnnouncement::none;
   MessageLimits answer_limits;
 };
 

@@ -42,6 +42,8 @@ void read_replica(ConfigSection section, ReplicaConfig& config) {
 void read_http(ConfigSection& section, http::OriginSettings& origin, OriginTimes& times) {
   origin.address = section.endpoint("origin");
   origin.connections_max = section.number("connections_max", 1, 4096, 64);
+  origin.send_proxy =
+      static_cast<http::ProxyAnnouncement>(section.choice("send_proxy", {"off", "v1", "v2"}, 0));
   origin.queue_max = SIZE_MAX;  // the core bounds what runs at a time
   times.connect = section.duration("connect_timeout", milliseconds(1), seconds(60), seconds(1));
   times.answer = section.duration("answer_timeout", milliseconds(10), seconds(600), seconds(10));

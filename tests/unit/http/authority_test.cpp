@@ -24,13 +24,17 @@ TEST_CASE("authorities have one form") {
   CHECK(normal("[::1]:80") == "[::1]");
   CHECK(normal("[::1]:81") == "[::1]:81");
   CHECK(normal("my_host-1.local~") == "my_host-1.local~");
+  CHECK(normal("a.b.") == "a.b.");
+  CHECK(normal("[::FFFF:1.2.3.4]:81") == "[::ffff:1.2.3.4]:81");
 }
 
 TEST_CASE("authorities that are refused") {
   for (const char* authority :
-       {"",    ":80",  "user@a",  "user:pw@a", "a b",    "a/b",    "a%41",
-        "a,b", "a:0",  "a:65536", "a:08",      "a:8a",   "a:-1",   "a:80:80",
-        "::1", "[::1", "[]",      "[::1]x",    "[g::1]", "[1234]", "a:999999999999"}) {
+       {"",           ":80",      "user@a",  "user:pw@a", "a b",    "a/b",    "a%41",
+        "a,b",        "a:0",      "a:65536", "a:08",      "a:8a",   "a:-1",   "a:80:80",
+        "::1",        "[::1",     "[]",      "[::1]x",    "[g::1]", "[1234]", "a:999999999999",
+        ".",          "..",       ".a",      "a..b",      "a..",    "[:::]",  "[1::2::3]",
+        "[::1%25lo]", "[1.2.3.4]"}) {
     INFO(authority);
     CHECK(normal(authority) == "refused");
   }

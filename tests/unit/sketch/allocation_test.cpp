@@ -43,7 +43,7 @@ struct Worker {
     auto progress = request_parser.feed(request_text);
     progress = request_parser.feed(request_text.substr(progress.consumed));
     if (progress.state != http::ParseState::complete) return false;
-    const RequestContext context{"http", "192.0.2.7"};
+    const RequestContext context{"http", "192.0.2.7", &trusted_peers};
     if (request_canonicalizer.locate(request, context, request_form) ||
         request_canonicalizer.canonicalize(request, context, profile, request_form)) {
       return false;
@@ -60,6 +60,7 @@ struct Worker {
   }
 
   Profile profile;
+  AddressRanges trusted_peers{*AddressRange::parse("192.0.2.0/24")};
   http::MessageLimits limits;
   http::Request request;
   http::Response response;
@@ -82,6 +83,7 @@ TEST_CASE("no allocation in the steady state") {
       "Accept: text/html,application/xhtml+xml\r\nAccept: application/xml;q=0.9\r\n"
       "Accept-Language: en-US,en;q=0.5\r\nAccept-Encoding: gzip, deflate, br\r\n"
       "Cookie: session=0123456789abcdef0123456789abcdef\r\n"
+      "X-Forwarded-For: 2001:db8:1111:2222:3333:4444:5555:6666\r\n"
       "Referer: http://www.example.org/a/rather/long/path/of/the/page/before\r\n\r\n";
   const std::string answer = answer_text(
       "Date: Sat, 21 Nov 2026 09:00:00 GMT\r\nServer: Apache\r\nContent-Type: text/html\r\n"

@@ -8,7 +8,7 @@ namespace {
 const RequestContext kContext{"http", "192.0.2.7"};
 const std::string kGenerated =
     "accept-encoding: identity\r\nvia: 1.1 prophecy\r\nx-forwarded-for: 192.0.2.7\r\n"
-    "x-forwarded-host: a\r\nx-forwarded-proto: http\r\n";
+    "x-forwarded-host: a\r\nx-forwarded-port: 80\r\nx-forwarded-proto: http\r\n";
 
 RequestForm form_of(std::string_view text, RequestContext context = kContext) {
   MadeRequest made(Profile(), text, context);
@@ -83,7 +83,11 @@ TEST_CASE("the wire text is a fixed point") {
         put("X: 1\r\nX: 2\r\n"), std::string("OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n"),
         std::string("GET http://A:80 HTTP/1.1\r\nHost: a\r\n\r\n")}) {
     const RequestForm once = form_of(text);
-    const RequestForm twice = form_of(once.wire);
+    // But for Via: who comes twice is refused.
+    constexpr std::string_view kVia = "via: 1.1 prophecy\r\n";
+    std::string wire = once.wire;
+    wire.erase(wire.find(kVia), kVia.size());
+    const RequestForm twice = form_of(wire);
     CHECK(twice.wire == once.wire);
     CHECK(twice.key == once.key);
   }

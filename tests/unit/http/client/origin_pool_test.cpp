@@ -296,3 +296,25 @@ TEST_CASE("A pool that stops calls nobody, and leaves the loop without work") {
   for (const Call* call : {&busy, &connecting, &more, &queued})
     CHECK(call->ends.empty());
 }
+
+TEST_CASE("A connection says once in front of its requests whose it is") {
+  boost::asio::io_context io{1};
+  OriginTimeouts timeouts{TimeoutQueue(seconds(1)), TimeoutQueue(seconds(2)),
+                          TimeoutQueue(seconds(3))};
+  ScriptedOrigin origin(io, {answer("x")});
+  OriginSettings settings = World::settings(origin.address(), 1, 1);
+  settings.send_proxy = ProxyAnnouncement::v1;
+  OriginPool pool(io, settings, timeouts);
+  for (int i = 0; i < 2; ++i) {
+    Call call(pool);
+    call.start();
+    REQUIRE(run_until(io, [&] { return !call.exchange.active(); }));
+    CHECK(call.ends == Ends{ExchangeEnd::answered});
+  }
+  REQUIRE(origin.requests.size() == 2);
+  const std::string line = origin.requests[0].substr(0, origin.requests[0].find('\n') + 1);
+  CHECK(line.starts_with("PROXY TCP4 127.0.0.1 127.0.0.1 "));
+  CHECK(line.ends_with(" " + std::to_string(origin.address().port) + "\r\n"));
+  CHECK(origin.requests[0].substr(line.size()) == kRequest);
+  CHECK(origin.requests[1] == kRequest);
+}
