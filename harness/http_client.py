@@ -74,6 +74,10 @@ class RawConnection:
         self._buffer += data
         return bool(data)
 
+    def receive(self, size):
+        """Some bytes, as they come; none at the peer's end."""
+        return self._socket.recv(size)
+
     def answer(self, to_head=False):
         """The next answer on the connection; its body has to be framed by Content-Length."""
         while b"\r\n\r\n" not in self._buffer:
