@@ -9,7 +9,7 @@ import time
 from collections import Counter
 from contextlib import ExitStack
 
-from bench.figures import Figure
+from bench.figures import Figure, table
 from bench.soak.content import static_files
 from bench.soak.faults import VICTIM, Faults, Relay
 from bench.soak.watch import Watch, grows, thirds
@@ -45,9 +45,10 @@ def run(options):
             counts, wrong = load(deployment, faults, minutes * 60)
         problems = wrong + judge(deployment, watch, workers, counts)
         spoiled = relay.spoiled()
+    found = figures(minutes, counts, faults, spoiled, watch)
     if problems:
-        raise HarnessError("\n".join(["the soak found:", *problems[:40]]))
-    return figures(minutes, counts, faults, spoiled, watch)
+        raise HarnessError("\n".join([table(found), "the soak found:", *problems[:40]]))
+    return found
 
 
 def load(deployment, faults, seconds):
@@ -100,15 +101,14 @@ def judge(deployment, watch, workers, counts):
 
 def figures(minutes, counts, faults, spoiled, watch):
     common = {"minutes": minutes, "clients": PROCESSES * CLIENTS}
-    result = [Figure("wrong bytes", 0, "", common),
-              Figure("answers checked", counts["answers"], "", {
+    result = [Figure("answers checked", counts["answers"], "", {
                   **common, "unavailable": counts["unavailable"]}),
               Figure("faults", sum(faults.done.values()), "", {
                   **faults.done, "answers_spoiled": spoiled})]
     for name, samples in watch.samples.items():
-        memory = thirds([memory / 2**20 for memory, _ in samples])
+        memory = [round(memory / 2**20, 1) for memory, _ in samples]
         files = thirds([files for _, files in samples])
-        result.append(Figure(f"memory of {name}", round(memory[1], 2), "MiB", {
-            "first_third": round(memory[0], 2), "descriptors": files[1],
-            "descriptors_first_third": files[0]}))
+        result.append(Figure(f"memory of {name}", thirds(memory)[1], "MiB", {
+            "first_third": thirds(memory)[0], "every_tenth": memory[::max(1, len(memory) // 10)],
+            "descriptors": files[1], "descriptors_first_third": files[0]}))
     return result

@@ -69,8 +69,9 @@ std::string without_exceptions(std::string_view wire, const sketch::Profile& pro
 Made make(const std::string& text) {
   static const sketch::Profile profile;
   static sketch::RequestCanonicalizer canonicalizer(profile);
+  static const http::MessageLimits limits;
   http::Request request;
-  http::RequestParser parser(request, {});
+  http::RequestParser parser(request, limits);
   http::ParseState state{};
   const std::size_t consumed = http::feed_pieces(parser, text, text.size(), state);
   Made made;
@@ -93,10 +94,11 @@ std::string pick(const std::array<const char*, size>& from, Reader& script) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   Reader script(ByteView(data, size));
-  const std::string start =
-      pick(kMethods, script) + " " + pick(kTargets, script) + " HTTP/1.1\r\nHost: ";
-  std::string one = start + pick(kHosts, script) + "\r\n";
-  std::string other = start + pick(kHosts, script) + "\r\n";
+  std::string one = pick(kMethods, script);
+  one += " " + pick(kTargets, script) + " HTTP/1.1\r\nHost: ";
+  std::string other = one;
+  one += pick(kHosts, script) + "\r\n";
+  other += pick(kHosts, script) + "\r\n";
   while (script.remaining() > 0) {
     const auto whose = script.integer<std::uint8_t>() % 8;
     const std::string name = pick(kNames, script);

@@ -8,8 +8,8 @@ from harness.ports import accepts_connections
 from harness.processes import Child
 
 START = "from autobahntestsuite.wstest import run; run()"
-# Left out: how large and fast (9), and compression (12, 13), which take hours and concern the ends.
-EXCLUDED = ["9.*", "12.*", "13.*"]
+# Left out: thousands of round trips (9.7, 9.8) and compression (12, 13), which take hours.
+EXCLUDED = ["9.7.*", "9.8.*", "12.*", "13.*"]
 
 
 def installed():
@@ -48,7 +48,7 @@ def fuzz(folder, port):
         "exclude-agent-cases": {}, "options": {"failByDrop": False},
         "servers": [{"agent": "server", "url": f"ws://127.0.0.1:{port}"}]}))
     command, environment = _command("-m", "fuzzingclient", "-s", specification)
-    _, output = run(command, 300, environment, cwd=folder)
+    _, output = run(command, 400, environment, cwd=folder)
     report = folder / "index.json"
     assert report.exists(), output[-4000:]
     return {case: (result["behavior"], result["behaviorClose"])

@@ -20,7 +20,7 @@ def differences(one, other):
             != [SAME.get(part, part) for part in other.get(case, ())]}
 
 
-@pytest.mark.time_limit(400)
+@pytest.mark.time_limit(900)
 def test_the_runner_finds_a_correct_server_correct(tmp_path, tell):
     ports = PortReservation(1)
     with EchoServer(tmp_path, ports.ports[0]) as server:
@@ -28,11 +28,11 @@ def test_the_runner_finds_a_correct_server_correct(tmp_path, tell):
     ports.close()
     good = sum(set(result) <= {"OK", "NON-STRICT", "INFORMATIONAL"} for result in results.values())
     tell(f"{good} of {len(results)}")
-    assert good == len(results) > 200
+    assert good == len(results) > 250
 
 
 @pytest.mark.xfail(strict=True, reason="there are no tunnel routes yet")
-@pytest.mark.time_limit(400)
+@pytest.mark.time_limit(900)
 def test_a_tunnel_gives_the_same_results_as_straight(tmp_path, tell):
     with Deployment(agents=False, start=False, sketcher_changes={
             "group": {"kind": "vote", "file": None, "client_id": None, "key_file": None},
@@ -46,5 +46,5 @@ def test_a_tunnel_gives_the_same_results_as_straight(tmp_path, tell):
         deployment.sketcher.stop()
     different = differences(straight, through)
     tell(f"{len(straight) - len(different)} of {len(straight)} as straight")
-    assert len(straight) > 200
+    assert len(straight) > 250
     assert not different
