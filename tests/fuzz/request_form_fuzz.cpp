@@ -68,7 +68,7 @@ std::string without_exceptions(std::string_view wire, const sketch::Profile& pro
 
 Made make(const std::string& text) {
   static const sketch::Profile profile;
-  static sketch::RequestCanonicalizer canonicalizer(profile);
+  static sketch::RequestCanonicalizer canonicalizer;
   static const http::MessageLimits limits;
   http::Request request;
   http::RequestParser parser(request, limits);
@@ -76,8 +76,10 @@ Made make(const std::string& text) {
   const std::size_t consumed = http::feed_pieces(parser, text, text.size(), state);
   Made made;
   if (state != http::ParseState::complete || consumed != text.size()) return made;
+  const sketch::RequestContext context{"http", "192.0.2.1"};
   sketch::RequestForm form;
-  if (canonicalizer.canonicalize(request, {"http", "192.0.2.1"}, form)) return made;
+  if (canonicalizer.locate(request, context, form)) return made;
+  if (canonicalizer.canonicalize(request, context, profile, form)) return made;
   require(form.is_read);
   made.usable = true;
   made.key = form.key;

@@ -14,8 +14,8 @@ FOLDER = ROOT / ".run/suites"
 def suite_folder(name):
     """The folder of an installed suite, whose version is part of its name."""
     found = [path for path in FOLDER.glob(f"{name}-*") if path.is_dir() and path.suffix != ".part"]
-    assert found, f"{name} is not installed: ./run test --suites does that"
-    return max(found)
+    assert len(found) == 1, f"{name} is not installed: ./run test --suites does that"
+    return found[0]
 
 
 def debian_program(name):

@@ -19,7 +19,7 @@ from harness.processes import Child
 
 EXCEPTIONS = Path(__file__).with_name("cache_tests_exceptions.toml")
 GROUP = {"kind": "vote", "faults": 1, "writes": "all", "file": None, "client_id": None,
-         "key_file": None}
+         "key_file": None, "canonical": {"forwarded_headers": ["req-num"]}}
 
 
 class Server:
@@ -76,8 +76,8 @@ def listed_exceptions():
 def test_nothing_that_passes_straight_fails_through_the_sketcher(tmp_path, tell):
     with Server(tmp_path) as server:
         straight = server.results(server.port)
-        with Deployment(agents=False, start=False, sketcher_changes={
-                "group": GROUP, "canonical": {"forwarded_headers": ["req-num"]}}) as deployment:
+        with Deployment(agents=False, start=False,
+                        sketcher_changes={"group": GROUP}) as deployment:
             with ReplayedOrigins([origin.port for origin in deployment.origins], server.port):
                 deployment.sketcher.start()
                 through = server.results(deployment.sketcher.port)
