@@ -21,6 +21,8 @@ MINUTES = 5
 QUICK_MINUTES = 1
 PROCESSES = 2
 CLIENTS = 12  # threads in each
+# Agents keep the last answer to each session: with few, these are soon all there.
+SESSIONS = 16
 FAULT_S, PAUSE_S = 2.0, 1.5
 UNAVAILABLE_SHARE_MAX = 0.01
 
@@ -30,7 +32,7 @@ def run(options):
     with ExitStack() as stack:
         deployment = stack.enter_context(
             Deployment(content=static_files(), start=False, sketcher_changes={
-                "sketcher": {"workers": 2}}))
+                "sketcher": {"workers": 2}, "group": {"sessions": SESSIONS}}))
         relay = Relay(deployment)
         stack.callback(relay.stop)
         relay.start()
