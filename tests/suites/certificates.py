@@ -32,5 +32,6 @@ def make_certificate(folder):
     _openssl("req", *CURVE, "-subj", "/CN=localhost", "-keyout", made.key, "-out", request)
     _openssl("x509", "-req", "-in", request, "-CA", made.authority, "-CAkey", authority_key,
              "-CAcreateserial", "-days", 50, "-extfile", names, "-out", leaf)
+    made.key.chmod(0o600)
     made.chain.write_text(leaf.read_text() + made.authority.read_text())
     return made

@@ -8,6 +8,8 @@ from certificates import make_certificate
 from nginx import Nginx
 from suite_tools import debian_program, run, suite_folder
 
+from harness import Deployment
+
 CIPHERS = "ECDHE-ECDSA-AES128-GCM-SHA256:ECDHE-ECDSA-AES256-GCM-SHA384:ECDHE-ECDSA-CHACHA20-POLY1305"
 # An nginx that both have nothing against, but for the test's own certificate.
 NGINX = """
@@ -20,6 +22,11 @@ ssl_ecdh_curve X25519:prime256v1:secp384r1;
 add_header X-Frame-Options DENY always;
 add_header X-Content-Type-Options nosniff always;
 add_header Strict-Transport-Security "max-age=63072000" always;
+"""
+FIELDS = """
+Header always set X-Frame-Options DENY
+Header always set X-Content-Type-Options nosniff
+Header always set Strict-Transport-Security "max-age=63072000"
 """
 TESTSSL_BAD = ("LOW", "MEDIUM", "HIGH", "CRITICAL", "FATAL")
 
@@ -51,6 +58,21 @@ def run_testssl(port, folder):
 def nginx(folder, certificate, ciphers=CIPHERS):
     return Nginx(folder, "ssl", NGINX.format(chain=certificate.chain, key=certificate.key,
                                              ciphers=ciphers))
+
+
+@pytest.mark.xfail(strict=True, reason="there are no TLS listeners yet")
+@pytest.mark.time_limit(600)
+def test_nothing_is_found_at_a_listener(tmp_path, tell):
+    certificate = make_certificate(tmp_path)
+    tls = {"certificates": [{"chain": str(certificate.chain), "key": str(certificate.key)}]}
+    # What a page's own fields say is the origins' business.
+    fields = {number: FIELDS for number in range(4)}
+    with Deployment(apache_additions=fields,
+                    sketcher_changes={"listener": {"tls": tls}}) as deployment:
+        port = deployment.sketcher.port
+        findings = run_sslyze(port, certificate.authority), run_testssl(port, tmp_path)
+    tell(f"sslyze {findings[0]}, testssl {findings[1]}")
+    assert findings == (None, [])
 
 
 @pytest.mark.time_limit(600)
