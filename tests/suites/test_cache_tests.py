@@ -32,8 +32,6 @@ class Server:
         [self.port] = self._ports.ports
 
     def __enter__(self):
-        # Node asks for its port without SO_REUSEADDR's good will towards one that is bound.
-        self._ports.close()
         self._child = Child("cache-tests", ["node", "server/server.mjs"],
                             self._folder / "server.log", cwd=self.package, environment={
                                 "npm_config_protocol": "http",
@@ -44,6 +42,7 @@ class Server:
 
     def __exit__(self, *_):
         self._child.stop()
+        self._ports.close()
 
     def results(self, port):
         """{test: True, or why not} of the suite run against a port."""
