@@ -4,23 +4,25 @@ import argparse
 import signal
 import sys
 
-from bench import fast_read, lb, pbft, pbft_memory
+from bench import fast_read, lb, pbft, pbft_memory, soak
 from bench.figures import Options, machine, table, write_json
 from harness import HarnessError
 
 # Each takes the Options and yields its figures.
 BENCHMARKS = {"fast-read": fast_read.run, "lb": lb.run, "pbft": pbft.run,
-              "pbft-memory": pbft_memory.run}
+              "pbft-memory": pbft_memory.run, "soak": soak.run}
 
 
 def main():
     parser = argparse.ArgumentParser(prog="./run bench", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME",
-                        help=f"of {', '.join(BENCHMARKS)}; default: all")
+                        help=f"of {', '.join(BENCHMARKS)}; default: all but soak")
     parser.add_argument("--quick", action="store_true",
                         help="short runs: that it works, not how fast")
     parser.add_argument("--operations", type=int, default=0, metavar="N",
                         help="so many, in pbft-memory; default: 200,000")
+    parser.add_argument("--minutes", type=float, default=0, metavar="N",
+                        help="so long, in soak; default: 5")
     parser.add_argument("--json", metavar="FILE", help="writes all figures there as well")
     options = parser.parse_args()
     unknown = [name for name in options.names if name not in BENCHMARKS]
@@ -32,9 +34,9 @@ def main():
     print(", ".join(f"{key} {value}" for key, value in machine().items()))
     figures = []
     try:
-        for name in options.names or BENCHMARKS:
+        for name in options.names or [name for name in BENCHMARKS if name != "soak"]:
             print(f"\n{name}", flush=True)
-            found = BENCHMARKS[name](Options(options.quick, options.operations))
+            found = BENCHMARKS[name](Options(options.quick, options.operations, options.minutes))
             print(table(found), flush=True)
             for figure in found:
                 figure.name = f"{name}: {figure.name}"

@@ -1,6 +1,7 @@
 """HTTP clients for demo and tests: curl as the real one, and a socket for what curl won't send."""
 
 import re
+import select
 import socket
 import struct
 import subprocess
@@ -73,6 +74,14 @@ class RawConnection:
         data = self._socket.recv(65536)
         self._buffer += data
         return bool(data)
+
+    def readable(self, timeout_s):
+        """Whether something is there to be read by then, if only the peer's end."""
+        return bool(select.select([self._socket], [], [], timeout_s)[0])
+
+    def receive(self, size):
+        """Some bytes, as they come; none at the peer's end."""
+        return self._socket.recv(size)
 
     def answer(self, to_head=False):
         """The next answer on the connection; its body has to be framed by Content-Length."""

@@ -37,14 +37,14 @@ def wait_until(condition, timeout_s, what, interval_s=0.02):
 class Child:
     """One started program with its output in a file."""
 
-    def __init__(self, name, command, log_path, environment=None):
+    def __init__(self, name, command, log_path, environment=None, cwd=None):
         self.name = name
         self.log_path = Path(log_path)
         with open(self.log_path, "ab") as log:
             self._process = subprocess.Popen(
                 ["setpriv", "--pdeathsig", "TERM", "--", *map(str, command)],
                 stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT,
-                start_new_session=True, env={**os.environ, **(environment or {})})
+                start_new_session=True, env={**os.environ, **(environment or {})}, cwd=cwd)
 
     @property
     def pid(self):

@@ -1,10 +1,11 @@
 """Runs all tests of a build and counts them: rules of the tree, unit and simulation, end-to-end.
 
-usage: test.py [--quick] [NAME...]
+usage: test.py [--quick | --suites] [NAME...]
 
-Only what contains one of the NAMEs in its name is run. The last line is "N passed, N failed" (and
-", N skipped" where there are such); the exit status is 0 only when something ran and nothing
-failed. The build folder comes from PROPHECY_BUILD.
+--suites runs the public test suites instead, which scripts/suites has installed. Only what contains
+one of the NAMEs in its name is run. The last line is "N passed, N failed" (and ", N skipped" where
+there are such); the exit status is 0 only when something ran and nothing failed. The build folder
+comes from PROPHECY_BUILD.
 """
 
 import argparse
@@ -24,7 +25,7 @@ import tidy  # noqa: E402  (lies beside this file)
 
 from harness.build import ROOT, build_folder, patience  # noqa: E402
 
-END_TO_END_TIMEOUT_S = 1800
+PYTEST_TIMEOUT_S = 1800
 UNIT_TIMEOUT_S = 1800
 # For a build with sanitizers: what they find ends the program.
 SANITIZERS = {"UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1",
@@ -135,14 +136,14 @@ def read_lines(path):
     return path.read_text().splitlines() if path.exists() else []
 
 
-def run_end_to_end(names):
+def run_pytest(tests, names, *options):
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.xml"
         # In an empty list of words everything is chosen.
         chosen = ["-k", " or ".join(names)] if names else []
-        status = run_timed([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider",
-                            "--tb=short", f"--junit-xml={report}", *chosen, "tests/end_to_end"],
-                           END_TO_END_TIMEOUT_S, {"PYTHONPATH": str(ROOT)})
+        status = run_timed([sys.executable, "-m", "pytest", "-p", "no:cacheprovider",
+                            "--tb=short", f"--junit-xml={report}", *options, *chosen, tests],
+                           PYTEST_TIMEOUT_S, {"PYTHONPATH": str(ROOT)})
         count = Count()
         if report.exists():
             for suite in xml.etree.ElementTree.parse(report).iter("testsuite"):
@@ -158,15 +159,19 @@ def run_end_to_end(names):
 def main():
     parser = argparse.ArgumentParser(prog="./run test", description=__doc__.split("\n\n")[0])
     parser.add_argument("--quick", action="store_true", help="leave out the end-to-end tests")
+    parser.add_argument("--suites", action="store_true", help="run the public suites instead")
     parser.add_argument("names", nargs="*", metavar="NAME")
     options = parser.parse_args()
     total = Count()
-    total.add(run_tidy(options.names))
-    sys.stdout.flush()
-    total.add(run_meson(options.names))
-    sys.stdout.flush()
-    if not options.quick:
-        total.add(run_end_to_end(options.names))
+    if options.suites:
+        total.add(run_pytest("tests/suites", options.names, "-v", "-rxs"))
+    else:
+        total.add(run_tidy(options.names))
+        sys.stdout.flush()
+        total.add(run_meson(options.names))
+        sys.stdout.flush()
+        if not options.quick:
+            total.add(run_pytest("tests/end_to_end", options.names, "-q"))
     skipped = f", {total.skipped} skipped" if total.skipped else ""
     print(f"{total.passed} passed, {total.failed} failed{skipped}")
     sys.exit(0 if total.passed and not total.failed else 1)

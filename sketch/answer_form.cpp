@@ -6,7 +6,8 @@
 namespace prophecy::sketch {
 namespace {
 
-// True when Cache-Control says by itself how long the answer stays fresh.
+// True when Cache-Control says by itself how long the answer stays fresh. (s-maxage does so to
+// shared caches alone: a browser that lost Expires beside it would guess.)
 bool has_max_age(const http::FieldList& fields) {
   for (std::size_t i = 0; i < fields.size(); ++i) {
     if (fields.name(i) != "cache-control") continue;
@@ -14,10 +15,7 @@ bool has_max_age(const http::FieldList& fields) {
     std::string_view directive;
     while (http::next_list_element(rest, directive)) {
       const std::string_view name = http::trim(directive.substr(0, directive.find('=')));
-      if (http::equal_ignoring_case(name, "max-age") ||
-          http::equal_ignoring_case(name, "s-maxage")) {
-        return true;
-      }
+      if (http::equal_ignoring_case(name, "max-age")) return true;
     }
   }
   return false;

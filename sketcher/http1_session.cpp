@@ -69,7 +69,9 @@ void Http1Session::take_input() {
       close();
       break;
     }
-    if (state_ == State::body) context_.timeouts.body.arm(*this, SessionContext::now());
+    if (state_ == State::body && progress_.moved(result.size)) {
+      context_.timeouts.body.arm(*this, SessionContext::now());
+    }
     const std::string_view bytes(input.data(), result.size);
     const std::size_t parsed = parse(bytes);
     if (parsed < bytes.size() && (state_ != State::finished || tunnel_)) {
@@ -125,6 +127,7 @@ std::size_t Http1Session::parse(std::string_view input) {
 
 void Http1Session::on_head() {
   state_ = State::body;
+  progress_.restart();
   context_.timeouts.body.arm(*this, SessionContext::now());
   if (!parser_.expects_continue()) return;
   // Some twenty bytes on a stream that is otherwise quiet: what it does not take now goes out in
@@ -175,6 +178,8 @@ void Http1Session::refuse(std::uint16_t status, std::string_view reason) {
 void Http1Session::send(const Answer& answer) {
   ASSERT(state_ == State::exchanging);
   state_ = State::flushing;
+  disarm();
+  progress_.restart();
   context_.scratch.clear();
   append_head(context_.scratch, answer,
               {.keep_alive = keep_alive_, .version_minor = request_.version_minor});
@@ -197,9 +202,9 @@ void Http1Session::flush() {
     const IoResult result = host_.stream().write(std::string_view(output_).substr(output_begin_));
     if (result.status == IoStatus::failed) return close();
     output_begin_ += result.size;
-    if (result.status == IoStatus::blocked) {
-      return context_.timeouts.send.arm(*this, SessionContext::now());
-    }
+    const bool enough = progress_.moved(result.size);
+    if (enough || !armed()) context_.timeouts.send.arm(*this, SessionContext::now());
+    if (result.status == IoStatus::blocked) return;
   }
   output_.clear();
   shrink(output_);

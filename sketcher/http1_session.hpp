@@ -17,6 +17,7 @@
 
 #include "http/parser.hpp"
 #include "sketcher/answer_writer.hpp"
+#include "sketcher/core/least_progress.hpp"
 #include "sketcher/exchange.hpp"
 #include "sketcher/session.hpp"
 
@@ -63,7 +64,8 @@ class Http1Session final : public Session, private AnswerSink, private TimeoutEn
   State state_ = State::head;
   bool keep_alive_ = true;
   bool draining_ = false;
-  bool taking_ = false;  // take_input() is on the stack
+  bool taking_ = false;     // take_input() is on the stack
+  LeastProgress progress_;  // of the body, or of the answer
 
   http::Request request_;
   http::RequestParser parser_;

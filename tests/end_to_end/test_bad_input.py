@@ -1,9 +1,12 @@
 """Clients that are slow, many, or talk nonsense: others notice nothing. The table of malformed requests
 is in test_malformed_requests.py."""
 
+import time
+
 import pytest
 
 from harness import Deployment
+from harness.build import patience
 from harness.http_client import RawConnection, curl
 from harness.processes import wait_until
 
@@ -37,6 +40,27 @@ def test_bad_request_is_refused_and_closed(deployment, name):
         assert answer.field("prophecy-reason")
         assert connection.ended()
     assert curl(deployment.url + "/").body == PAGE
+
+
+def test_a_body_that_drips_is_not_waited_for(deployment):
+    """Each byte comes in time, and the whole would take minutes."""
+    with RawConnection(deployment.sketcher.port) as connection:
+        connection.send(b"PUT /x HTTP/1.1\r\nHost: a\r\nContent-Length: 5000\r\n\r\n")
+        begun = time.monotonic()
+        while not connection.readable(0.1):
+            connection.send(b"a")
+            assert time.monotonic() - begun < 10 * patience()
+        assert connection.answer().status == 408
+        assert connection.ended()
+
+
+def test_a_slow_body_that_gets_on_is_taken(deployment):
+    with RawConnection(deployment.sketcher.port) as connection:
+        connection.send(b"PUT /slow HTTP/1.1\r\nHost: a\r\nContent-Length: 10000\r\n\r\n")
+        for _ in range(2):
+            time.sleep(0.3)
+            connection.send(b"a" * 5000)
+        assert connection.answer().status == 201
 
 
 def test_requests_before_a_bad_one_are_answered(deployment):

@@ -46,8 +46,9 @@ TEST_CASE("Expires gives way to max-age") {
   CHECK(fields_of("Expires: e\r\n") == "[expires=e]");
   CHECK(fields_of("Expires: e\r\nCache-Control: public, Max-Age=3\r\n") ==
         "[cache-control=public, Max-Age=3]");
-  CHECK(fields_of("Cache-Control: s-maxage = 3\r\nExpires: e\r\n") ==
-        "[cache-control=s-maxage = 3]");
+  CHECK(fields_of("Cache-Control: max-age = 3\r\nExpires: e\r\n") == "[cache-control=max-age = 3]");
+  CHECK(fields_of("Cache-Control: s-maxage=3\r\nExpires: e\r\n") ==
+        "[cache-control=s-maxage=3][expires=e]");
   CHECK(fields_of("Cache-Control: x=\"max-age=1, max-age=2\"\r\nExpires: e\r\n") ==
         "[cache-control=x=\"max-age=1, max-age=2\"][expires=e]");
 }
