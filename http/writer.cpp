@@ -18,6 +18,7 @@ struct Phrase {
 
 constexpr Phrase kPhrases[] = {
     {100, "Continue"},
+    {101, "Switching Protocols"},
     {200, "OK"},
     {201, "Created"},
     {202, "Accepted"},

@@ -69,7 +69,7 @@ def _sockets(request):
 def repeats(url, messages):
     """What a WebSocket client is sent back."""
     async def talk():
-        async with websockets.connect(url, max_size=None) as socket:
+        async with websockets.connect(url, max_size=None, compression=None) as socket:
             answers = []
             for message in messages:
                 await socket.send(message)
