@@ -1,6 +1,6 @@
-"""A long run with everything going wrong that may: one replica of four is killed, paused, slow, lying or cut
-short, clients break off, drip, talk nonsense, and the others check every byte they get. In the end memory and
-descriptors are flat, no worker has died, and every request is accounted for."""
+"""A long run with everything going wrong that may: one replica of four is killed, paused, slow, lying
+or cut short, clients break off, drip, talk nonsense, and the others check every byte they get. In the
+end memory and descriptors are flat, no worker has died, and every request is accounted for."""
 
 import json
 import subprocess
@@ -25,8 +25,8 @@ CLIENTS = 12  # threads in each
 SESSIONS = 16
 FAULT_S, PAUSE_S = 2.0, 1.5
 UNAVAILABLE_SHARE_MAX = 0.01
-# In a run that is shorter than this agents still fill what they keep: the log between two checkpoints,
-# and the last answers.
+# In a run that is shorter than this agents still fill what they keep: the log between two
+# checkpoints, and the last answers.
 LEVEL_MINUTES = 15
 FILLING_BYTES = 20 << 20
 
@@ -72,12 +72,15 @@ def load(deployment, faults, seconds):
             process.stdin.write("go\n")
             process.stdin.flush()
         faults.run(time.monotonic() + seconds, FAULT_S, PAUSE_S)
-        reports = [json.loads(process.communicate(timeout=seconds + 120 * patience())[0])
+        outputs = [process.communicate(timeout=seconds + 120 * patience())[0]
                    for process in processes]
     finally:
         for process in processes:
             process.kill()
             process.wait()
+    if not all(outputs):
+        raise HarnessError("clients ended without a report")
+    reports = [json.loads(output) for output in outputs]
     return (sum((Counter(report["counts"]) for report in reports), Counter()),
             [text for report in reports for text in report["wrong"]])
 
