@@ -21,14 +21,11 @@ MINUTES = 5
 QUICK_MINUTES = 1
 PROCESSES = 2
 CLIENTS = 12  # threads in each
-# Agents keep the last answer to each session: with few, these are soon all there.
-SESSIONS = 16
+SESSIONS = 16  # few, so that the last answers to them are soon all there
 FAULT_S, PAUSE_S = 2.0, 1.5
 UNAVAILABLE_SHARE_MAX = 0.01
-# In a run that is shorter than this agents still fill what they keep: the log between two
-# checkpoints, and the last answers.
-LEVEL_MINUTES = 15
-FILLING_BYTES = 20 << 20
+# Agents keep batches for laggards, up to 64 MiB, and last answers, which come in as the run goes on.
+AGENT_GROWTH_BYTES = 20 << 20
 
 
 def run(options):
@@ -49,7 +46,7 @@ def run(options):
         faults = Faults(deployment, relay)
         with Watch(pids, 0.5 if minutes < 5 else 2.0) as watch:
             counts, wrong = load(deployment, faults, minutes * 60)
-        problems = wrong + judge(deployment, workers, counts) + judge_growth(watch, minutes)
+        problems = wrong + judge(deployment, workers, counts) + judge_growth(watch)
         spoiled = relay.spoiled()
     found = figures(minutes, counts, faults, spoiled, watch)
     if problems:
@@ -85,11 +82,11 @@ def load(deployment, faults, seconds):
             [text for report in reports for text in report["wrong"]])
 
 
-def judge_growth(watch, minutes):
+def judge_growth(watch):
     found = []
     for name, samples in watch.samples.items():
-        filling = name.startswith("agent") and minutes < LEVEL_MINUTES
-        if len(samples) < 10 or grows(samples, FILLING_BYTES if filling else GROWTH_BYTES):
+        growth_bytes = AGENT_GROWTH_BYTES if name.startswith("agent") else GROWTH_BYTES
+        if len(samples) < 10 or grows(samples, growth_bytes):
             found.append(f"{name} grows: {thirds([memory for memory, _ in samples])} bytes, "
                          f"{thirds([files for _, files in samples])} descriptors")
     return found
