@@ -1,6 +1,6 @@
-"""A long run with everything going wrong that may: one replica of four is killed, paused, slow, lying or cut
-short, clients break off, drip, talk nonsense, and the others check every byte they get. In the end memory and
-descriptors are flat, no worker has died, and every request is accounted for."""
+"""A long run with everything going wrong that may: one replica of four is killed, paused, slow, lying
+or cut short, clients break off, drip, talk nonsense, and the others check every byte they get. In the
+end memory and descriptors are flat, no worker has died, and every request is accounted for."""
 
 import json
 import subprocess
@@ -21,14 +21,11 @@ MINUTES = 5
 QUICK_MINUTES = 1
 PROCESSES = 2
 CLIENTS = 12  # threads in each
-# Agents keep the last answer to each session: with few, these are soon all there.
-SESSIONS = 16
+SESSIONS = 16  # few, so that the last answers to them are soon all there
 FAULT_S, PAUSE_S = 2.0, 1.5
 UNAVAILABLE_SHARE_MAX = 0.01
-# In a run that is shorter than this agents still fill what they keep: the log between two checkpoints,
-# and the last answers.
-LEVEL_MINUTES = 15
-FILLING_BYTES = 20 << 20
+# Agents keep batches for laggards, up to 64 MiB, and last answers, which come in as the run goes on.
+AGENT_GROWTH_BYTES = 20 << 20
 
 
 def run(options):
@@ -49,7 +46,7 @@ def run(options):
         faults = Faults(deployment, relay)
         with Watch(pids, 0.5 if minutes < 5 else 2.0) as watch:
             counts, wrong = load(deployment, faults, minutes * 60)
-        problems = wrong + judge(deployment, workers, counts) + judge_growth(watch, minutes)
+        problems = wrong + judge(deployment, workers, counts) + judge_growth(watch)
         spoiled = relay.spoiled()
     found = figures(minutes, counts, faults, spoiled, watch)
     if problems:
@@ -72,21 +69,24 @@ def load(deployment, faults, seconds):
             process.stdin.write("go\n")
             process.stdin.flush()
         faults.run(time.monotonic() + seconds, FAULT_S, PAUSE_S)
-        reports = [json.loads(process.communicate(timeout=seconds + 120 * patience())[0])
+        outputs = [process.communicate(timeout=seconds + 120 * patience())[0]
                    for process in processes]
     finally:
         for process in processes:
             process.kill()
             process.wait()
+    if not all(outputs):
+        raise HarnessError("clients ended without a report")
+    reports = [json.loads(output) for output in outputs]
     return (sum((Counter(report["counts"]) for report in reports), Counter()),
             [text for report in reports for text in report["wrong"]])
 
 
-def judge_growth(watch, minutes):
+def judge_growth(watch):
     found = []
     for name, samples in watch.samples.items():
-        filling = name.startswith("agent") and minutes < LEVEL_MINUTES
-        if len(samples) < 10 or grows(samples, FILLING_BYTES if filling else GROWTH_BYTES):
+        growth_bytes = AGENT_GROWTH_BYTES if name.startswith("agent") else GROWTH_BYTES
+        if len(samples) < 10 or grows(samples, growth_bytes):
             found.append(f"{name} grows: {thirds([memory for memory, _ in samples])} bytes, "
                          f"{thirds([files for _, files in samples])} descriptors")
     return found

@@ -1,5 +1,5 @@
-"""Clients of a soak: well-behaved ones that check every byte, and others that break off, drip, end their
-sending early or talk nonsense. Prints a JSON document at its end: what they did, and what was wrong."""
+"""Clients of a soak: well-behaved ones that check every byte, and others that break off, drip, end
+their sending early or talk nonsense. Prints a JSON document at its end: what they did, and what was wrong."""
 
 import argparse
 import json
@@ -11,7 +11,7 @@ import time
 from collections import Counter
 
 from bench.soak.content import is_written, static_files, written
-from harness.http_client import RawConnection
+from harness.http_client import RawConnection, parse_head
 from harness.processes import HarnessError
 
 TIMEOUT_S = 40
@@ -35,14 +35,16 @@ def get(path, *fields):
 
 
 def head_of(answer):
-    return sorted((name, value) for name, value in answer.fields if name != "date")
+    """All fields but those of the moment."""
+    return sorted((name, value) for name, value in answer.fields
+                  if name not in ("date", "connection"))
 
 
 class Client:
     def __init__(self, port, name, heads):
         self._port = port
-        self._name = name
-        self._heads = heads  # path: the fields that belong to it, but for the date
+        self.name = name
+        self._heads = heads  # of each path
         self._random = random.Random(name)
         self._connection = None
         self._written = 0  # the number of the last content that was sent
@@ -81,18 +83,20 @@ class Client:
     def _path(self):
         return self._random.choice(list(FILES))
 
-    def _check(self, answer, path, body=None, status=200):
-        """Counts an answer; False when the group was not available."""
+    def _available(self, status):
+        """Counts an answer; False when the group could not give one."""
         self.counts["answers"] += 1
-        if answer.status in UNAVAILABLE:
-            self.counts["unavailable"] += 1
-            return False
+        self.counts["unavailable"] += status in UNAVAILABLE
+        return status not in UNAVAILABLE
+
+    def _check(self, answer, path, body=None, status=200):
+        if not self._available(answer.status):
+            return
         body = FILES[path] if body is None else body
         if answer.status != status or answer.body != body:
             raise Wrong(f"{path}: {answer.status}, {len(answer.body)} bytes for {len(body)}")
         if status == 200 and path in self._heads and head_of(answer) != self._heads[path]:
             raise Wrong(f"{path}: fields {head_of(answer)}")
-        return True
 
     def _read(self):
         path = self._path()
@@ -109,7 +113,7 @@ class Client:
         self._kept().send(get(path).replace(b"GET", b"HEAD", 1))
         answer = self._kept().answer(to_head=True)
         # Apache says nothing of the length of an empty file.
-        if answer.status not in UNAVAILABLE and \
+        if self._available(answer.status) and \
                 int(answer.field("content-length") or 0) != len(FILES[path]):
             raise Wrong(f"HEAD {path}: length {answer.field('content-length')}")
 
@@ -128,21 +132,15 @@ class Client:
 
     def _write(self):
         """Its own page, which nobody else writes: what comes back may be old, and never made up."""
-        path = f"/{self._name}.txt"
+        path = f"/{self.name}.txt"
         self._written += 1
         answer = self._kept().ask("PUT", path, written(path, self._written))
-        self.counts["answers"] += 1
-        if answer.status in UNAVAILABLE:
-            self.counts["unavailable"] += 1
-        elif answer.status not in (201, 204):
+        if self._available(answer.status) and answer.status not in (201, 204):
             raise Wrong(f"PUT {path}: {answer.status}")
         answer = self._kept().get(path)
-        self.counts["answers"] += 1
-        if answer.status in UNAVAILABLE:
-            self.counts["unavailable"] += 1
         # Before the first write there was none.
-        elif answer.status != 404 and (answer.status != 200 or
-                                       not is_written(path, answer.body, self._written)):
+        if self._available(answer.status) and answer.status != 404 and (
+                answer.status != 200 or not is_written(path, answer.body, self._written)):
             raise Wrong(f"{path}: {answer.status}, {answer.body[:60]!r}")
 
     def _break_off(self):
@@ -180,7 +178,8 @@ class Client:
             connection.send(self._random.choice([
                 b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", b"GET / HTTP/1.1\r\n\r\n",
                 b"GET / HTTP/1.1\r\nHost: a\r\nX : y\r\n\r\n", b"PRI * HTTP/9.9\r\n\r\n",
-                b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"]) + b"\r\n\r\n")
+                b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"])
+                            + b"\r\n\r\n")
             status = connection.answer().status
             if not 400 <= status < 600:
                 raise Wrong(f"nonsense was answered with {status}")
@@ -192,12 +191,10 @@ class Client:
             while data := connection.receive(16 << 10):
                 received += data
                 time.sleep(0.01)
-        head, _, body = received.partition(b"\r\n\r\n")
-        self.counts["answers"] += 1
-        if head.startswith(b"HTTP/1.1 200 ") and body == FILES[LARGE]:
-            return
-        if not head.startswith(tuple(b"HTTP/1.1 %d " % status for status in UNAVAILABLE)):
-            raise Wrong(f"{LARGE}: {head[:40]!r}, {len(body)} bytes")
+        head, _, answer_body = received.partition(b"\r\n\r\n")
+        answer = parse_head(head)
+        answer.body = answer_body
+        self._check(answer, LARGE)
 
 
 def reference(port):
@@ -231,8 +228,7 @@ def main():
     for thread in threads:
         thread.join()
     print(json.dumps({"counts": sum((client.counts for client in clients), Counter()),
-                      "wrong": [f"{client._name} {text}" for client in clients  # pylint: disable=protected-access
-                                for text in client.wrong]}))
+                      "wrong": [f"{client.name} {text}" for client in clients for text in client.wrong]}))
 
 
 if __name__ == "__main__":

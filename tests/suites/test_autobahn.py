@@ -31,16 +31,18 @@ def test_the_runner_finds_a_correct_server_correct(tmp_path, tell):
     assert good == len(results) > 250
 
 
-@pytest.mark.xfail(strict=True, reason="there are no tunnel routes yet")
 @pytest.mark.time_limit(900)
 def test_a_tunnel_gives_the_same_results_as_straight(tmp_path, tell):
     with Deployment(agents=False, start=False, sketcher_changes={
             "group": {"kind": "vote", "file": None, "client_id": None, "key_file": None},
-            "route": [{"name": "socket", "path_prefix": "/", "mode": "tunnel"}]}) as deployment, \
+            "route": {"mode": "tunnel"}}) as deployment, \
             ExitStack() as servers:
+        ports = PortReservation(1)
+        with EchoServer(tmp_path, ports.ports[0]) as server:
+            straight = fuzz(tmp_path / "straight", server.port)
+        ports.close()
         for origin in deployment.origins:
-            servers.enter_context(EchoServer(tmp_path, origin.port))
-        straight = fuzz(tmp_path / "straight", deployment.origins[0].port)
+            servers.enter_context(EchoServer(tmp_path, origin.port, deployment.sketcher.port))
         deployment.sketcher.start()
         through = fuzz(tmp_path / "through", deployment.sketcher.port)
         deployment.sketcher.stop()

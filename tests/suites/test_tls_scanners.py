@@ -60,7 +60,6 @@ def nginx(folder, certificate, ciphers=CIPHERS):
                                              ciphers=ciphers))
 
 
-@pytest.mark.xfail(strict=True, reason="there are no TLS listeners yet")
 @pytest.mark.time_limit(600)
 def test_nothing_is_found_at_a_listener(tmp_path, tell):
     certificate = make_certificate(tmp_path)
