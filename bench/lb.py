@@ -10,14 +10,17 @@ import statistics
 from bench.cost import cpu_seconds, process_memory_bytes
 from bench.fast_read import allow_open_files
 from bench.figures import Figure
+from bench.h2load import run_h2load
 from bench.peers import haproxy, missing_programs, nginx
 from bench.wrk import run_wrk
 from harness import Deployment, HarnessError
+from harness.certificates import Authority
 from harness.http_client import RawConnection
 from harness.ports import PortReservation
 
 CONTENT = {"/1k": b"x" * 1024, "/64k": b"x" * (64 << 10), "/1m": b"x" * (1 << 20)}
 CONNECTIONS = 100
+H2_STREAMS = 5  # requests at a time on each of fewer connections
 PEERS = ("nginx", "haproxy")
 IDLE_CONNECTIONS = 10000
 # Enough threads from the beginning that Apache closes no connection to get one free: neither peer
@@ -36,23 +39,34 @@ def run(options):
         return [Figure("all", "skipped", "", {"reason": f"{' and '.join(missing)} not installed"})]
     # Before the proxies start, which inherit it. HAProxy reckons with two files a client.
     connections_max = (allow_open_files(2 * IDLE_CONNECTIONS + 5000) - 200) // 2
-    with Deployment(content=CONTENT, apache_additions=dict.fromkeys(range(4), APACHE),
-                    sketcher_changes={"sketcher": {"workers": 1},
-                                      "timeouts": {"idle": "10m"},
-                                      "limits": {"connections_max": 20000}}) as deployment:
+    deployment = Deployment(content=CONTENT, apache_additions=dict.fromkeys(range(4), APACHE),
+                            sketcher_changes={"sketcher": {"workers": 1},
+                                              "timeouts": {"idle": "10m"},
+                                              "limits": {"connections_max": 20000}}, start=False)
+    certificate = Authority(deployment.folder / "authority").issue("bench", ["localhost"])
+    ports = PortReservation(2 * len(PEERS) + 1)
+    tls_port = ports.ports[-1]
+    deployment.sketcher.settings["listener"].append(
+        {"address": f"127.0.0.1:{tls_port}", "tls": {"certificates": [certificate]}})
+    deployment.sketcher.write_configuration()
+    deployment.start()
+    with deployment:
         origins = [origin.port for origin in deployment.origins]
-        ports = PortReservation(len(PEERS))
-        proxies = [Proxy("sketcher", deployment.sketcher.child, deployment.sketcher.port)]
-        peers = [make(deployment.folder, port, origins, connections_max)
-                 for make, port in zip((nginx, haproxy), ports.ports)]
+        proxies = [Proxy("sketcher", deployment.sketcher.child, deployment.sketcher.port, tls_port)]
+        peers = [make(deployment.folder, ports.ports[2 * number:2 * number + 2], origins,
+                      connections_max, certificate)
+                 for number, make in enumerate((nginx, haproxy))]
         try:
             for peer in peers:
                 peer.start()
-                proxies.append(Proxy(peer.name, peer.child, peer.port))
+                proxies.append(Proxy(peer.name, peer.child, peer.port, peer.tls_port))
             # First of all: what a proxy has held for a load once, it would not have to get now.
             figures = idle_connections(options, proxies, connections_max)
             for path in CONTENT:
-                figures += requests(options, proxies, path)
+                figures += requests(options, proxies, "http/1.1", path)
+            for protocol in ("https/1.1", "h2"):
+                for path in ("/1k", "/64k"):
+                    figures += requests(options, proxies, protocol, path)
             return figures
         finally:
             for peer in peers:
@@ -63,9 +77,10 @@ def run(options):
 class Proxy:
     """One of those that are compared."""
 
-    def __init__(self, name, child, port):
+    def __init__(self, name, child, port, tls_port):
         self.name = name
         self.port = port
+        self.tls_port = tls_port
         self._child = child
 
     def cpu_seconds(self):
@@ -74,9 +89,16 @@ class Proxy:
     def memory_bytes(self):
         return process_memory_bytes(self._child.pid)
 
-    def load(self, path, seconds):
+    def run(self, protocol, path, seconds):
+        if protocol == "http/1.1":
+            return run_wrk(f"http://127.0.0.1:{self.port}{path}", seconds, CONNECTIONS)
+        url = f"https://127.0.0.1:{self.tls_port}{path}"
+        return run_wrk(url, seconds, CONNECTIONS) if protocol == "https/1.1" \
+            else run_h2load(url, seconds, CONNECTIONS // H2_STREAMS, H2_STREAMS)
+
+    def load(self, protocol, path, seconds):
         before = self.cpu_seconds()
-        result = run_wrk(f"http://127.0.0.1:{self.port}{path}", seconds, CONNECTIONS)
+        result = self.run(protocol, path, seconds)
         used = self.cpu_seconds() - before
         if result.errors or not result.requests:
             raise HarnessError(f"{self.name}: {result.errors} of {result.requests} requests failed")
@@ -84,16 +106,16 @@ class Proxy:
                 "p50_us": result.p50_us, "p99_us": result.p99_us, "p999_us": result.p999_us}
 
 
-def requests(options, proxies, path):
+def requests(options, proxies, protocol, path):
     seconds, rounds, warm_up = (1, 1, 1) if options.quick else (6, 5, 2)
     runs = {proxy.name: [] for proxy in proxies}
     for proxy in proxies:
-        run_wrk(f"http://127.0.0.1:{proxy.port}{path}", warm_up, CONNECTIONS)
+        proxy.run(protocol, path, warm_up)
     for _ in range(rounds):
         for proxy in proxies:
-            runs[proxy.name].append(proxy.load(path, seconds))
-    common = {"bytes": len(CONTENT[path]), "connections": CONNECTIONS, "seconds": seconds,
-              "rounds": rounds}
+            runs[proxy.name].append(proxy.load(protocol, path, seconds))
+    common = {"protocol": protocol, "bytes": len(CONTENT[path]), "clients": CONNECTIONS,
+              "seconds": seconds, "rounds": rounds}
     return request_figures(runs, common)
 
 

@@ -1,6 +1,6 @@
 """The load balancers that an operator would run in place of the sketcher, as the Debian packages
 bring them: nginx with one worker, HAProxy with one thread. Both keep connections to the origins
-alive, take them in turn, and write no log."""
+alive, take them in turn, and write no log. Each has a plain port, and one with TLS and HTTP/2."""
 
 import shutil
 from pathlib import Path
@@ -36,6 +36,19 @@ http {{
       proxy_set_header Connection "";
     }}
   }}
+  server {{
+    listen 127.0.0.1:{tls_port} ssl http2;
+    ssl_certificate {chain};
+    ssl_certificate_key {key};
+    ssl_protocols TLSv1.2 TLSv1.3;
+    keepalive_requests 1000000000;
+    keepalive_timeout 600s;
+    location / {{
+      proxy_pass http://origins;
+      proxy_http_version 1.1;
+      proxy_set_header Connection "";
+    }}
+  }}
 }}
 """
 
@@ -50,6 +63,7 @@ defaults
   timeout server 60s
 frontend clients
   bind 127.0.0.1:{port}
+  bind 127.0.0.1:{tls_port} ssl crt {both} alpn h2,http/1.1 ssl-min-ver TLSv1.2
   default_backend origins
 backend origins
   balance roundrobin
@@ -61,9 +75,9 @@ backend origins
 class Peer:
     """One of them, in front of these origins."""
 
-    def __init__(self, name, command, configuration, folder, port):
+    def __init__(self, name, command, configuration, folder, ports):
         self.name = name
-        self.port = port
+        self.port, self.tls_port = ports
         self._command = command
         self._configuration = Path(folder) / f"{name}.conf"
         self._configuration.write_text(configuration)
@@ -92,15 +106,18 @@ def _path(name):
     return shutil.which(name, path="/usr/sbin:/usr/bin:/sbin:/bin")
 
 
-def nginx(folder, port, origin_ports, connections_max):
+def nginx(folder, ports, origin_ports, connections_max, certificate):
     servers = "\n    ".join(f"server 127.0.0.1:{origin};" for origin in origin_ports)
     return Peer("nginx", [_path("nginx"), "-e", f"{folder}/nginx-error.log", "-c"],
-                NGINX.format(folder=folder, port=port, servers=servers, files=2 * connections_max),
-                folder, port)
+                NGINX.format(folder=folder, port=ports[0], tls_port=ports[1], servers=servers,
+                             files=2 * connections_max, **certificate), folder, ports)
 
 
-def haproxy(folder, port, origin_ports, connections_max):
+def haproxy(folder, ports, origin_ports, connections_max, certificate):
     servers = "\n  ".join(f"server origin-{number} 127.0.0.1:{origin}"
                           for number, origin in enumerate(origin_ports))
+    both = Path(folder) / "haproxy.pem"
+    both.write_text(Path(certificate["chain"]).read_text() + Path(certificate["key"]).read_text())
     return Peer("haproxy", [_path("haproxy"), "-db", "-f"],
-                HAPROXY.format(port=port, servers=servers, connections_max=connections_max), folder, port)
+                HAPROXY.format(port=ports[0], tls_port=ports[1], servers=servers, both=both,
+                               connections_max=connections_max), folder, ports)

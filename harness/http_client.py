@@ -28,7 +28,7 @@ class Answer:
 
 def parse_head(head):
     lines = head.decode("latin-1").split("\r\n")
-    found = re.fullmatch(r"HTTP/1\.[01] (\d{3}) ?(.*)", lines[0])
+    found = re.fullmatch(r"HTTP/(?:1\.[01]|2) (\d{3}) ?(.*)", lines[0])
     if not found:
         raise HarnessError(f"not an answer: {lines[0]!r}")
     fields = []

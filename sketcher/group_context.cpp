@@ -8,7 +8,8 @@ namespace prophecy::sketcher {
 namespace {
 
 std::vector<http::OriginSettings> origin_settings(const Settings& settings,
-                                                  const GroupSettings& group) {
+                                                  const GroupSettings& group,
+                                                  const GroupInstallation& installation) {
   std::vector<http::OriginSettings> origins;
   for (const OriginAddress& origin : group.origins) {
     http::OriginSettings pool;
@@ -16,6 +17,7 @@ std::vector<http::OriginSettings> origin_settings(const Settings& settings,
     pool.connections_max = settings.origin_connections_max;
     pool.pipeline_max = settings.origin_pipeline_max;
     pool.send_proxy = group.send_proxy;
+    pool.tls = installation.tls[origin.replica].get();
     pool.answer_limits = settings.limits.answer;
     origins.push_back(pool);
   }
@@ -24,9 +26,9 @@ std::vector<http::OriginSettings> origin_settings(const Settings& settings,
 
 replica_client::PbftGroupSettings pbft_settings(const GroupEnvironment& environment,
                                                 const GroupSettings& settings,
-                                                const pbft::GroupFile& file) {
+                                                const GroupInstallation& installation) {
   replica_client::PbftGroupSettings group;
-  group.client.faults = file.faults;
+  group.client.faults = installation.pbft->group.faults;
   group.client.session_count = settings.sessions;
   group.client.first_session = environment.worker * settings.sessions;
   group.client.queue_max = settings.queue_max;
@@ -35,19 +37,20 @@ replica_client::PbftGroupSettings pbft_settings(const GroupEnvironment& environm
   group.client.first_timestamp = environment.first_timestamp;
   group.replicated_deadline = settings.deadline;
   group.key_refresh_interval = settings.key_refresh_interval;
-  for (const auto& replica : file.replicas)
+  for (const auto& replica : installation.pbft->group.replicas)
     group.agents.push_back(replica.address);
-  group.origins = origin_settings(environment.settings, settings);
+  group.origins = origin_settings(environment.settings, settings, installation);
   return group;
 }
 
 replica_client::VoteGroupSettings vote_settings(const GroupEnvironment& environment,
-                                                const GroupSettings& settings) {
+                                                const GroupSettings& settings,
+                                                const GroupInstallation& installation) {
   replica_client::VoteGroupSettings group;
   group.faults = settings.faults;
   group.takes_writes = settings.takes_writes;
   group.ballots_max = settings.queue_max;
-  group.origins = origin_settings(environment.settings, settings);
+  group.origins = origin_settings(environment.settings, settings, installation);
   return group;
 }
 
@@ -69,11 +72,11 @@ std::unique_ptr<replica_client::ReplicaGroup> GroupContext::make_group(
   replica_client::RefutationHandler& refutations = *this;
   if (installation_.pbft) {
     return std::make_unique<replica_client::PbftGroup>(
-        environment.loop, pbft_settings(environment, settings_, installation_.pbft->group),
+        environment.loop, pbft_settings(environment, settings_, installation_),
         installation_.pbft->keys, environment.origin_timeouts, refutations, environment.log);
   }
   return std::make_unique<replica_client::VoteGroup>(
-      environment.loop, vote_settings(environment, settings_), installation_.profile,
+      environment.loop, vote_settings(environment, settings_, installation_), installation_.profile,
       environment.origin_timeouts, state_.votes, refutations);
 }
 

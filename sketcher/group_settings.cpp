@@ -60,6 +60,19 @@ void check_origin_address(ConfigSection& origin, const Endpoint& address,
   }
 }
 
+transport::TlsClientSettings read_tls(ConfigSection section) {
+  transport::TlsClientSettings tls;
+  tls.ca = section.path("ca");
+  tls.server_name = section.text("server_name");
+  if (tls.server_name.empty()) section.mistake("server_name", "expected a name or an address");
+  if (section.has("certificate") || section.has("key")) {
+    tls.certificate.emplace();
+    tls.certificate->chain = section.path("certificate");
+    tls.certificate->key = section.path("key");
+  }
+  return tls;
+}
+
 void read_origins(ConfigSection& section, GroupSettings& group, std::span<const Endpoint> own) {
   for (ConfigSection& origin : section.sections("origin")) {
     OriginAddress address;
@@ -68,7 +81,8 @@ void read_origins(ConfigSection& section, GroupSettings& group, std::span<const 
     if (!address.address.address.empty()) {
       check_origin_address(origin, address.address, group.origins, own);
     }
-    group.origins.push_back(address);
+    if (origin.has("tls")) address.tls = read_tls(origin.section("tls"));
+    group.origins.push_back(std::move(address));
   }
   std::sort(group.origins.begin(), group.origins.end(),
             [](const auto& a, const auto& b) { return a.replica < b.replica; });

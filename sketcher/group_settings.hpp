@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "base/ids.hpp"
 #include "http/client/origin_pool.hpp"
 #include "sketch/profile.hpp"
+#include "transport/tls_settings.hpp"
 
 namespace prophecy::sketcher {
 
@@ -25,6 +27,7 @@ enum class GroupKind : std::uint8_t {
 struct OriginAddress {
   NodeId replica = 0;
   Endpoint address;
+  std::optional<transport::TlsClientSettings> tls;
 };
 
 struct GroupSettings {

@@ -203,6 +203,7 @@ void Http2Session::recycle(Stream& stream) {
 }
 
 void Http2Session::send(Stream& stream, const Answer& answer) {
+  if (over_) return;
   http::Http2Head head(answer.status());
   answer.for_each_field(
       [&head](std::string_view name, std::string_view value) { head.add(name, value); });
@@ -215,6 +216,7 @@ void Http2Session::send(Stream& stream, const Answer& answer) {
 }
 
 void Http2Session::on_stream_timeout(Stream& stream) {
+  if (over_) return;
   context_.worker.counters.timeouts.add();
   if (stream.received()) {
     connection_.break_off(stream);

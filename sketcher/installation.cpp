@@ -20,6 +20,18 @@ Result<PbftMembership> load_membership(const std::filesystem::path& config,
   return PbftMembership{std::move(*group), std::move(*keys)};
 }
 
+Result<std::vector<std::unique_ptr<transport::TlsClient>>> load_tls(const GroupSettings& group) {
+  std::vector<std::unique_ptr<transport::TlsClient>> clients;
+  for (const OriginAddress& origin : group.origins) {
+    clients.emplace_back();
+    if (!origin.tls) continue;
+    auto client = transport::TlsClient::load(*origin.tls);
+    if (!client) return client.error();
+    clients.back() = std::move(*client);
+  }
+  return clients;
+}
+
 }  // namespace
 
 Result<Installation> load_installation(const std::filesystem::path& config) {
@@ -42,7 +54,10 @@ Result<Installation> load_installation(const std::filesystem::path& config) {
     const GroupSettings& group = installation.settings.groups[i];
     sketch::Profile profile = memberships[i] ? memberships[i]->group.profile : group.profile;
     sketch::SketchFunction sketch(installation.settings.digest, *secret, profile, group.name);
-    installation.groups.push_back({std::move(memberships[i]), std::move(profile), sketch});
+    auto origins_tls = load_tls(group);
+    if (!origins_tls) return origins_tls.error();
+    installation.groups.push_back(
+        {std::move(memberships[i]), std::move(profile), sketch, std::move(*origins_tls)});
   }
   return installation;
 }

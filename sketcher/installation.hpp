@@ -25,6 +25,7 @@ struct GroupInstallation {
   std::optional<PbftMembership> pbft;  // of a group of that kind
   sketch::Profile profile;
   sketch::SketchFunction sketch;
+  std::vector<std::unique_ptr<transport::TlsClient>> tls;  // by origin; null for a plain one
 };
 
 struct Installation {

@@ -40,6 +40,8 @@ class ReadySocket {
   [[nodiscard]] IoResult send(std::string_view first, std::string_view second);
   void shutdown_send();
   void close() { fd_.reset(); }
+  // It stays open, and is somebody else's from now on.
+  void release() { static_cast<void>(fd_.release()); }
 
   [[nodiscard]] int descriptor() const { return fd_.get(); }
 

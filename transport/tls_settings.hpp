@@ -33,4 +33,10 @@ struct TlsServerSettings {
   bool http2 = true;
 };
 
+struct TlsClientSettings {
+  std::filesystem::path ca;                     // PEM
+  std::string server_name;                      // that its certificate has to have; or an address
+  std::optional<CertificateFiles> certificate;  // our own
+};
+
 }  // namespace prophecy::transport

@@ -51,6 +51,33 @@ void OriginConnection::on_connected(const error_code& error) {
   socket_.set_option(asio::ip::tcp::no_delay(true), ignored);
   socket_.non_blocking(true, ignored);
   if (!announce()) return fail(ExchangeEnd::not_sent);
+  if (pool_.settings_.tls == nullptr) return on_established();
+  tls_ = OriginTls::make(*pool_.settings_.tls, socket_.native_handle());
+  if (!tls_) return fail(ExchangeEnd::not_sent);
+  shake_hands();
+}
+
+void OriginConnection::shake_hands() {
+  switch (tls_->handshake()) {
+    case transport::IoStatus::done:
+      return on_established();
+    case transport::IoStatus::blocked:
+      break;
+    default:  // not who it has to be, among others
+      return fail(ExchangeEnd::not_sent);
+  }
+  ++pending_;
+  socket_.async_wait(tls_->waits_to_write() ? Socket::wait_write : Socket::wait_read,
+                     [this](const error_code& error) {
+                       --pending_;
+                       if (state_ == State::connecting) {
+                         error ? fail(ExchangeEnd::not_sent) : shake_hands();
+                       }
+                       operation_ended();
+                     });
+}
+
+void OriginConnection::on_established() {
   disarm();
   state_ = State::busy;
   first_since_ = std::chrono::steady_clock::now();
@@ -141,7 +168,20 @@ void OriginConnection::write() {
   });
 }
 
+error_code OriginConnection::write_tls() {
+  for (Carried& one : carried_) {
+    while (!one.is_sent()) {
+      const transport::IoResult result = tls_->write(one.wire.substr(one.sent));
+      one.sent += result.size;
+      if (result.status == transport::IoStatus::blocked) return asio::error::would_block;
+      if (result.status != transport::IoStatus::done) return asio::error::connection_reset;
+    }
+  }
+  return {};
+}
+
 error_code OriginConnection::write_some() {
+  if (tls_) return write_tls();
   std::array<asio::const_buffer, kBuffersMax> buffers;
   std::size_t count = 0;
   const auto first = std::find_if(carried_.begin(), carried_.end(),
@@ -159,7 +199,29 @@ error_code OriginConnection::write_some() {
   return error;
 }
 
+// Nothing is left inside TLS when it waits for the socket.
+void OriginConnection::read_tls() {
+  ++pending_;
+  socket_.async_wait(Socket::wait_read, [this](const error_code& error) {
+    --pending_;
+    if (error) on_read(error, 0);
+    tls_->on_readable();
+    while (state_ != State::closed) {
+      const transport::IoResult result = tls_->read(input_.data(), input_.size());
+      if (result.status == transport::IoStatus::blocked) break;
+      const bool ended = result.status == transport::IoStatus::ended;
+      on_read(result.size > 0 ? error_code()
+              : ended         ? error_code(asio::error::eof)
+                              : error_code(asio::error::connection_reset),
+              result.size);
+    }
+    if (state_ != State::closed) read_tls();
+    operation_ended();
+  });
+}
+
 void OriginConnection::read() {
+  if (tls_) return read_tls();
   ++pending_;
   socket_.async_read_some(asio::buffer(input_), [this](const error_code& error, std::size_t size) {
     --pending_;
@@ -254,7 +316,9 @@ void OriginConnection::fail(ExchangeEnd end) {
 void OriginConnection::leave(OriginExchange& exchange) {
   const auto found = find(exchange);
   found->exchange = nullptr;
-  const bool cut_short = found->sent > 0 && !found->is_sent();
+  // A record of it may be on its way although none of it counts as sent.
+  const bool in_record = tls_ != nullptr && write_blocked_;
+  const bool cut_short = (found->sent > 0 || in_record) && !found->is_sent();
   if (!is_wanted() || cut_short) return close_and_put_back(false);
   if (found->sent > 0) return;
   const bool was_first = found == carried_.begin();

@@ -1,7 +1,7 @@
 // One connection of an OriginPool. It carries one exchange at a time or, where the pool's settings
 // and the exchanges allow it, several behind each other (pipelining). States:
 //
-//   connecting --> busy <--> idle
+//   connecting --> busy <--> idle         (a TLS handshake is part of connecting)
 //        \          |         /
 //         +----> closed <----+      (destroyed when no operation is pending any more)
 //
@@ -15,6 +15,7 @@
 #include <boost/asio/basic_stream_socket.hpp>
 
 #include "http/client/origin_pool.hpp"
+#include "http/client/origin_tls.hpp"
 
 namespace prophecy::http {
 
@@ -60,10 +61,14 @@ class OriginConnection final : private TimeoutEntry {
   void on_timeout() override;
   void on_connected(const boost::system::error_code& error);
   [[nodiscard]] bool announce();
+  void shake_hands();
+  void on_established();
   void write();
   // One call to the socket; what it took is noted.
   boost::system::error_code write_some();
+  [[nodiscard]] boost::system::error_code write_tls();
   void read();
+  void read_tls();
   void on_read(const boost::system::error_code& error, std::size_t size);
   void on_bytes(std::string_view input);
   void on_end_of_stream(bool orderly);
@@ -83,13 +88,14 @@ class OriginConnection final : private TimeoutEntry {
   OriginPool& pool_;
   Socket socket_;
   State state_ = State::connecting;
-  bool reused_ = false;           // an exchange has been answered on it
-  bool answer_begun_ = false;     // a byte of the first exchange's answer is there
-  bool flush_pending_ = false;    // the pool calls flush() at the end of the turn
-  bool write_blocked_ = false;    // the socket takes nothing more for now
-  std::uint8_t pending_ = 0;      // asynchronous operations under way
-  TimePoint first_since_{};       // since when the first answer has been the next one
-  std::vector<Carried> carried_;  // in the order of their answers; not yet sent ones last
+  bool reused_ = false;             // an exchange has been answered on it
+  bool answer_begun_ = false;       // a byte of the first exchange's answer is there
+  bool flush_pending_ = false;      // the pool calls flush() at the end of the turn
+  bool write_blocked_ = false;      // the socket takes nothing more for now
+  std::uint8_t pending_ = 0;        // asynchronous operations under way
+  TimePoint first_since_{};         // since when the first answer has been the next one
+  std::unique_ptr<OriginTls> tls_;  // null: plain
+  std::vector<Carried> carried_;    // in the order of their answers; not yet sent ones last
   Response response_;
   ResponseParser parser_;
   std::array<char, 8192> input_;

@@ -17,6 +17,7 @@
 #include "base/endpoint.hpp"
 #include "http/client/origin_exchange.hpp"
 #include "http/parser.hpp"
+#include "transport/tls_client.hpp"
 
 namespace prophecy::http {
 
@@ -32,6 +33,7 @@ struct OriginSettings {
   // Requests on a connection whose answers are not there yet.
   std::size_t pipeline_max = 1;
   ProxyAnnouncement send_proxy = ProxyAnnouncement::none;
+  transport::TlsClient* tls = nullptr;  // null: plain; else outlives the pool
   MessageLimits answer_limits;
 };
 

@@ -19,7 +19,10 @@ class FloodGuard {
   [[nodiscard]] bool on_idle_frame(TimePoint now) { return frames_.take(now); }
   [[nodiscard]] bool on_reset(TimePoint now) { return resets_.take(now); }
 
-  void on_request_answered() { resets_.give(1); }
+  void on_request_answered() {
+    resets_.give(1);
+    frames_.give(4);  // some clients send priorities and windows for each
+  }
   void on_body_sent(std::size_t bytes);
 
  private:

@@ -202,13 +202,31 @@ Http2ServerConnection::~Http2ServerConnection() {
 }
 
 void Http2ServerConnection::feed(std::string_view input, TimePoint now) {
-  if (end_ != Http2End::none && end_ != Http2End::drained) return;
   now_ = now;
+  // What came in front of such a frame has had its effect before that is judged: of its header, the
+  // last byte comes later.
+  while (const auto found = finder_.find(input)) {
+    take(input.substr(0, found->header_end - 1));
+    if (given_up()) return;
+    input.remove_prefix(found->header_end - 1);
+    if (found->is_data && error_of_stream(found->stream_id) != NGHTTP2_NO_ERROR) {
+      give_up(Http2End::violation, NGHTTP2_STREAM_CLOSED);
+    } else if (found->is_idle && !guard_.on_idle_frame(now_)) {
+      give_up(Http2End::frames);
+    }
+    take(input.substr(0, 1));
+    input.remove_prefix(1);
+  }
+  take(input);
+}
+
+void Http2ServerConnection::take(std::string_view input) {
+  if (given_up() || input.empty()) return;
   busy_ = true;
   const ssize_t taken = nghttp2_session_mem_recv(
       session_, reinterpret_cast<const std::uint8_t*>(input.data()), input.size());
   busy_ = false;
-  if (taken >= 0 || (end_ != Http2End::none && end_ != Http2End::drained)) return;
+  if (taken >= 0 || given_up()) return;
   // nghttp2 answers broken rules with a GOAWAY of its own. What comes out here is beyond that: no
   // preface, frames that want more acknowledgements than we keep, no memory.
   if (taken == NGHTTP2_ERR_FLOODED) {
@@ -216,6 +234,10 @@ void Http2ServerConnection::feed(std::string_view input, TimePoint now) {
   } else {
     give_up(Http2End::violation, NGHTTP2_PROTOCOL_ERROR);
   }
+}
+
+bool Http2ServerConnection::given_up() const {
+  return end_ != Http2End::none && end_ != Http2End::drained;
 }
 
 int Http2ServerConnection::give_up(Http2End why, std::uint32_t error) {
@@ -237,42 +259,35 @@ void Http2ServerConnection::take_output(std::string& out, std::size_t size_max) 
 
 bool Http2ServerConnection::finished() const {
   if (nghttp2_session_want_write(session_) != 0) return false;
-  const bool given_up = end_ != Http2End::none && end_ != Http2End::drained;
-  return given_up || nghttp2_session_want_read(session_) == 0;
+  return given_up() || nghttp2_session_want_read(session_) == 0;
 }
 
 int Http2ServerConnection::on_begin_frame(const nghttp2_frame_hd& header) {
-  bool idle = false;
   switch (header.type) {
-    case NGHTTP2_HEADERS:
-    case NGHTTP2_DATA:
-      if (const std::uint32_t error = error_of_stream(header); error != NGHTTP2_NO_ERROR) {
-        return give_up(Http2End::violation, error);
-      }
-      idle = header.type == NGHTTP2_DATA && header.length == 0 &&
-             (header.flags & NGHTTP2_FLAG_END_STREAM) == 0;
-      break;
-    case NGHTTP2_RST_STREAM:
-      break;  // counted by what it breaks off
+    case NGHTTP2_DATA:        // seen to before
+    case NGHTTP2_RST_STREAM:  // counted by what it breaks off
+      return 0;
+    case NGHTTP2_HEADERS: {
+      const std::uint32_t error = error_of_stream(header.stream_id);
+      last_id_ = std::max(last_id_, header.stream_id);
+      return error == NGHTTP2_NO_ERROR ? 0 : give_up(Http2End::violation, error);
+    }
     default:
-      idle = true;
+      return guard_.on_idle_frame(now_) ? 0 : give_up(Http2End::frames);
   }
-  return !idle || guard_.on_idle_frame(now_) ? 0 : give_up(Http2End::frames);
 }
 
 // nghttp2 overlooks frames on streams that are closed. Those that we have closed may still get
 // some, which were on their way; for any other it breaks the rules (RFC 9113, 5.1 and 5.1.1).
-std::uint32_t Http2ServerConnection::error_of_stream(const nghttp2_frame_hd& header) {
-  const std::int32_t id = header.stream_id;
-  const bool is_new = id > last_id_;
-  if (header.type == NGHTTP2_HEADERS) last_id_ = std::max(last_id_, id);
-  if (is_new || end_ != Http2End::none || nghttp2_session_find_stream(session_, id) != nullptr) {
+std::uint32_t Http2ServerConnection::error_of_stream(std::int32_t id) const {
+  if (id > last_id_ || end_ != Http2End::none ||
+      nghttp2_session_find_stream(session_, id) != nullptr) {
     return NGHTTP2_NO_ERROR;
   }
   const auto closed = std::find_if(closed_.begin(), closed_.end(),
                                    [id](const ClosedStream& one) { return one.id == id; });
-  if (closed != closed_.end()) return closed->by_us ? NGHTTP2_NO_ERROR : NGHTTP2_STREAM_CLOSED;
-  return header.type == NGHTTP2_HEADERS ? NGHTTP2_PROTOCOL_ERROR : NGHTTP2_STREAM_CLOSED;
+  if (closed == closed_.end()) return NGHTTP2_PROTOCOL_ERROR;
+  return closed->by_us ? NGHTTP2_NO_ERROR : NGHTTP2_STREAM_CLOSED;
 }
 
 void Http2ServerConnection::remember_closed(ClosedStream stream) {

@@ -19,6 +19,7 @@
 
 #include "base/clock.hpp"
 #include "http/http2/flood_guard.hpp"
+#include "http/http2/frame_finder.hpp"
 #include "http/http2/stream.hpp"
 #include "http/parser.hpp"
 
@@ -125,8 +126,10 @@ class Http2ServerConnection {
     bool by_us;  // the client did not know yet
   };
 
+  void take(std::string_view input);
+  [[nodiscard]] bool given_up() const;
   int on_begin_frame(const nghttp2_frame_hd& header);
-  [[nodiscard]] std::uint32_t error_of_stream(const nghttp2_frame_hd& header);
+  [[nodiscard]] std::uint32_t error_of_stream(std::int32_t id) const;
   void remember_closed(ClosedStream stream);
   void on_unknown_stream_refused(std::int32_t id);
   int on_begin_headers(std::int32_t id);
@@ -146,6 +149,7 @@ class Http2ServerConnection {
   const Http2Limits& limits_;
   std::string_view scheme_;
   nghttp2_session* session_ = nullptr;
+  FrameFinder finder_;
   FloodGuard guard_;
   TimePoint now_{};
   Http2End end_ = Http2End::none;

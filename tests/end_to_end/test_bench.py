@@ -11,6 +11,7 @@ from bench import etcd, lb, pbft, peers
 from bench.fast_read import call_figures
 from bench.figures import Options
 from bench.pbft_load import read_report
+from bench.h2load import parse_h2load
 from bench.wrk import parse_wrk
 from harness.build import ROOT, instrumented, patience
 from harness.processes import HarnessError
@@ -43,6 +44,19 @@ def test_reading_wrk():
     result = parse_wrk(WRK_OUTPUT)
     assert (result.requests, result.requests_per_second, result.errors) == (94231, 47094.32, 10)
     assert (result.p50_us, result.p99_us, result.p999_us) == (2001, 8002, 20003)
+
+
+H2LOAD_OUTPUT = """
+finished in 1.06s, 3.00 req/s, 842.14KB/s
+requests: 4 total, 4 started, 4 done, 3 succeeded, 1 failed, 0 errored, 0 timeout
+"""
+
+
+def test_reading_h2load():
+    log = "".join(f"1700000000000000\t200\t{time}\n" for time in (300, 100, 200))
+    result = parse_h2load(H2LOAD_OUTPUT, log)
+    assert (result.requests, result.requests_per_second, result.errors) == (3, 3.0, 1)
+    assert (result.p50_us, result.p99_us) == (200, 300)
 
 
 def test_reading_strace():
@@ -112,9 +126,12 @@ def test_lb_in_its_small_size(tmp_path):
         assert [figure["value"] for figure in figures] == ["skipped"]
         return
     proxies = {"sketcher", *lb.PEERS}
-    found = {(figure["parameters"]["proxy"], figure["parameters"]["bytes"]) for figure in figures
-             if figure["name"] == "lb: cpu time" and figure["value"] > 0}
-    assert found == {(proxy, len(body)) for proxy in proxies for body in lb.CONTENT.values()}
+    found = {tuple(figure["parameters"][key] for key in ("proxy", "protocol", "bytes"))
+             for figure in figures if figure["name"] == "lb: cpu time" and figure["value"] > 0}
+    rows = {("http/1.1", path) for path in lb.CONTENT}
+    rows |= {(protocol, path) for protocol in ("https/1.1", "h2") for path in ("/1k", "/64k")}
+    assert found == {(proxy, protocol, len(lb.CONTENT[path])) for proxy in proxies
+                     for protocol, path in rows}
     idle = [figure for figure in figures if figure["name"] == "lb: idle connection"]
     assert {figure["parameters"]["proxy"] for figure in idle} == proxies
 
