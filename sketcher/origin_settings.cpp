@@ -1,0 +1,20 @@
+#include "sketcher/origin_settings.hpp"
+
+namespace prophecy::sketcher {
+
+std::vector<http::OriginSettings> origin_settings(const Settings& settings,
+                                                  const GroupSettings& group) {
+  std::vector<http::OriginSettings> origins;
+  for (const OriginAddress& origin : group.origins) {
+    http::OriginSettings pool;
+    pool.address = origin.address;
+    pool.connections_max = settings.origin_connections_max;
+    pool.pipeline_max = settings.origin_pipeline_max;
+    pool.send_proxy = group.send_proxy;
+    pool.answer_limits = settings.limits.answer;
+    origins.push_back(pool);
+  }
+  return origins;
+}
+
+}  // namespace prophecy::sketcher
