@@ -1,9 +1,9 @@
 """The health of origins: who is drawn for fast reads, why not, and taking them out and in."""
 
+import contextlib
 import os
 import signal
 import time
-from contextlib import closing
 
 import pytest
 
@@ -58,6 +58,18 @@ def read(deployment, times, path="/", body=PAGE):
     for _ in range(times):
         answer = curl(deployment.url + path)
         assert (answer.status, answer.body) == (200, body)
+
+
+def replace(deployment, replica, answer):
+    """Kills an Apache, and stands in for it as soon as its port is free."""
+    deployment.origins[replica].kill()
+
+    def stand_in():
+        with contextlib.suppress(OSError):
+            return ScriptedOrigin(deployment.origins[replica].port, answer)
+        return None
+
+    return wait_until(stand_in, 10, "the port of the killed Apache")
 
 
 def test_a_dead_origin_is_out_until_its_checks_pass_again():
@@ -124,8 +136,7 @@ def test_an_origin_with_errors_of_its_own_is_down_and_no_liar():
     health = {"failures_max": 3, "pause": "30s", "disputes_max": 1}
     with vote_deployment(health) as deployment:
         read(deployment, 5)
-        deployment.origins[3].kill()
-        scripted = ScriptedOrigin(deployment.origins[3].port, lambda _: [
+        scripted = replace(deployment, 3, lambda _: [
             b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 4\r\n\r\nbusy"])
         try:
             def out():
@@ -164,8 +175,7 @@ def test_maintenance_ends_checks_and_what_is_met_then_is_not_held_against_an_ori
             return [b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"]
 
         deployment.origins.start()
-        deployment.origins[3].kill()
-        scripted = ScriptedOrigin(deployment.origins[3].port, answer)
+        scripted = replace(deployment, 3, answer)
         try:
             deployment.sketcher.start()
             wait_until(lambda: checks, 10, "a check")
@@ -306,7 +316,7 @@ def test_a_checker_that_dies_is_replaced():
 
 
 def test_states_are_among_the_metrics():
-    with closing(PortReservation(1)) as reservation:
+    with contextlib.closing(PortReservation(1)) as reservation:
         [port] = reservation.ports
         changes = {"sketcher": {"metrics": f"127.0.0.1:{port}"}}
         with vote_deployment({}, changes=changes) as deployment:
