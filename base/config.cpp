@@ -183,6 +183,14 @@ std::uint64_t ConfigSection::number(std::string_view key, std::uint64_t min, std
   return min;
 }
 
+bool ConfigSection::flag(std::string_view key, std::optional<bool> fallback) {
+  const toml::node* node = find(*file_, table_, key);
+  if (node == nullptr && fallback) return *fallback;
+  const auto value = node != nullptr ? node->value_exact<bool>() : std::nullopt;
+  if (!value) mistake(key, "expected true or false");
+  return value.value_or(false);
+}
+
 double ConfigSection::fraction(std::string_view key, std::optional<double> fallback) {
   const toml::node* node = find(*file_, table_, key);
   if (node == nullptr && fallback) return *fallback;

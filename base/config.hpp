@@ -51,6 +51,7 @@ class ConfigSection {
                                    std::optional<std::size_t> fallback = std::nullopt);
   [[nodiscard]] std::uint64_t number(std::string_view key, std::uint64_t min, std::uint64_t max,
                                      std::optional<std::uint64_t> fallback = std::nullopt);
+  [[nodiscard]] bool flag(std::string_view key, std::optional<bool> fallback = std::nullopt);
   [[nodiscard]] double fraction(std::string_view key,
                                 std::optional<double> fallback = std::nullopt);  // in [0, 1]
   // A number with a unit: "16 KiB", "64MiB", "1GiB", "512B".

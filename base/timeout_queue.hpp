@@ -1,9 +1,11 @@
-// Deadlines for many objects at a constant price. All entries of one queue wait equally long, so
-// the one armed first expires first: arming and disarming are a few pointer writes, and one
+// Deadlines for many objects at a constant price. All entries of one queue wait equally long (but see
+// arm_for), so the one armed first expires first: arming and disarming are a few pointer writes, and one
 // coarse ticker a process serves all queues. An entry waits in one queue at a time.
 //
 // Not thread-safe. An entry disarms itself when it is destroyed; a queue outlives its entries.
 #pragma once
+
+#include <optional>
 
 #include "base/assert.hpp"
 #include "base/clock.hpp"
@@ -58,6 +60,18 @@ class TimeoutQueue {
     entry.next_ = &head_;
     head_.previous_->next_ = &entry;
     head_.previous_ = &entry;
+  }
+
+  // For another time than the others. Never before those that were armed earlier.
+  void arm_for(TimeoutEntry& entry, TimePoint now, Duration length) {
+    arm(entry, now);
+    entry.deadline_ = now + length;
+  }
+
+  // When the entry that was armed first expires.
+  [[nodiscard]] std::optional<TimePoint> next() const {
+    if (head_.next_ == &head_) return std::nullopt;
+    return head_.next_->deadline_;
   }
 
   // Calls on_timeout() of every entry whose time is over.

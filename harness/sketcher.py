@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from harness.ports import accepts_connections
-from harness.processes import Child, HarnessError, children_of
+from harness.processes import Child, HarnessError
 from harness.programs import program
 from harness.replicas import ctl, ctl_json
 from harness.toml_writer import merged, to_toml
@@ -74,7 +74,7 @@ class Sketcher:
 
     def workers(self):
         """The process ids of the workers."""
-        return sorted(children_of(self.child.pid))
+        return sorted(worker["pid"] for worker in self.status()["workers"] if worker["pid"] > 0)
 
     def stop(self):
         if self.child:

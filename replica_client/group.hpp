@@ -60,6 +60,7 @@ struct Refutation {
   std::string_view request_head;  // the beginning of the request's wire form; may be empty
   ByteView vote_digest;           // of the results
   ByteView agreed_digest;
+  std::uint16_t vote_status = 0;  // where it is known
 };
 
 class RefutationHandler {

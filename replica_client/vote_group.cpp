@@ -71,6 +71,7 @@ class VoteGroup::Ballot {
     Ballot& ballot;
     NodeId origin;
     http::OriginExchange exchange;
+    std::uint16_t status = 0;
   };
 
   void on_answer(NodeId origin, http::ExchangeEnd end, const http::Response& response) {
@@ -82,6 +83,7 @@ class VoteGroup::Ballot {
     group_.refutations_.on_vote(origin, formless ? http::ExchangeEnd::malformed : end);
     const bool was_open = tally_.state() == VoteTally::State::open;
     if (usable) {
+      votes_[origin]->status = form.status;
       tally_.on_vote(origin, digest_of(form));
     } else {
       tally_.on_no_vote(origin);
@@ -132,7 +134,8 @@ class VoteGroup::Ballot {
           {.replica = origin,
            .request_head = std::string_view(wire_).substr(0, kNotedHeadBytesMax),
            .vote_digest = *tally_.vote(origin),
-           .agreed_digest = tally_.agreed()});
+           .agreed_digest = tally_.agreed(),
+           .vote_status = votes_[origin]->status});
     }
   }
 

@@ -21,7 +21,8 @@ PBFT_FLOORS = [
 ]
 
 # Deterministic objects: handed messages and the time, they hand back what to do.
-CORES = ["http", "sketch", "pbft/auth", "pbft/wire", "pbft/core", "sketcher/core"]
+CORES = ["http", "sketch", "pbft/auth", "pbft/wire", "pbft/core",
+         "replica_client/core", "sketcher/core"]
 # Beside a core for what they know; only shells and programs use them.
 NOT_CORE = (
     "sketch/secret_file.cpp",  # reads a file

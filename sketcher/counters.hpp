@@ -18,6 +18,7 @@ struct OriginCounters {
   std::array<Counter, http::kExchangeEndCount> exchanges;  // fast reads, by ExchangeEnd
   std::array<Counter, http::kExchangeEndCount> votes;      // likewise; in a group without agents
   Counter divergences;                                     // refuted answers
+  Counter server_errors;                                   // of these, those of class 5xx
 };
 
 // Of one route's requests.
@@ -36,6 +37,8 @@ struct alignas(64) RequestCounters {
   Counter tunnels_opened;      // likewise: the connection was handed to another protocol
   Counter tunnel_bytes_in;     // from clients
   Counter tunnel_bytes_out;    // to clients
+  Counter hedged;              // fast reads for which a second origin was asked
+  Counter hedges_won;          // of these, those that it answered first
   Counter coalesced;           // of those replicated: shared the group's answer to an equal read
   Counter transitions;         // the agreed answer differed from the history
   Counter group_restarts;      // the group lost its history: all agents were restarted

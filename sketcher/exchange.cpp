@@ -58,7 +58,7 @@ std::string_view reason_of(ExchangeEnd end) {
 }  // namespace
 
 Exchange::Exchange(WorkerContext& context, AnswerSink& sink)
-    : context_(context), sink_(sink), fast_(*this) {}
+    : context_(context), sink_(sink), fast_(context, *this), timeout_(*this) {}
 
 Exchange::~Exchange() {
   abandon();
@@ -145,9 +145,9 @@ void Exchange::start_tunnel(const RouteSettings& route, sketch::RequestContext k
 }
 
 void Exchange::start_read(const RouteSettings& route) {
-  tried_ = 0;
-  if (mode_ == RouteMode::off || mode_ == RouteMode::tunnel)
-    return ask_one(context_.random.below(group().group().size()));
+  hedged_ = route.hedge;
+  context_.read_timeouts.arm(timeout_, std::chrono::steady_clock::now());
+  if (mode_ == RouteMode::off || mode_ == RouteMode::tunnel) return ask_one();
   if (mode_ == RouteMode::observe) return start_delay_once_read();
   switch (route.reads) {
     case Reads::delay_once:
@@ -167,13 +167,12 @@ void Exchange::start_delay_once_read() {
   is_blacklisted_ = entry.has_value() && entry->mark == Mark::blacklisted;
   const ReadStep step = algorithm_->on_request(entry);
   if (step == ReadStep::ask_group && mode_ == RouteMode::enforce) return ask_judge(true);
-  ask_one(context_.random.below(group().group().size()));
+  ask_one();
 }
 
-void Exchange::ask_one(NodeId replica) {
+void Exchange::ask_one() {
   state_ = State::fast;
-  replica_ = replica;
-  group().group().fast(fast_, replica, form_.wire, form_.is_head);
+  fast_.start(*group_, *counters_, form_, hedged_);
 }
 
 void Exchange::ask_judge(bool may_share) {
@@ -193,9 +192,8 @@ void Exchange::ask_ordered(ReplicatedKind kind) {
   shrink();  // the group has a copy
 }
 
-void Exchange::on_exchange_end(http::OriginExchange& /*exchange*/, ExchangeEnd end,
-                               http::Response& response) {
-  group().counters(replica_).exchanges[static_cast<std::size_t>(end)].add();
+void Exchange::on_fast_read_end(NodeId replica, ExchangeEnd end, http::Response& response) {
+  replica_ = replica;
   return end == ExchangeEnd::answered ? on_fast_answer(response) : on_fast_failure(end);
 }
 
@@ -260,30 +258,12 @@ void Exchange::keep_as_evidence(const sketch::AnswerForm& form, const std::optio
 }
 
 void Exchange::on_fast_failure(ExchangeEnd end) {
-  const bool unreachable = end == ExchangeEnd::not_sent || end == ExchangeEnd::stale ||
-                           end == ExchangeEnd::broken || end == ExchangeEnd::overloaded;
-  if (unreachable && ask_another_replica()) return;
   if (!algorithm_) return fail(status_of(end), reason_of(end));
   if (algorithm_->awaits_fast_answer()) {
     const ReadStep step = algorithm_->on_fast_failure();
     ASSERT(step == ReadStep::ask_group);
   }
   ask_judge(true);
-}
-
-// An origin that is down costs a redraw among the others, up to f times: beyond that the group
-// has more faults than it is made for, and agreement will say so.
-bool Exchange::ask_another_replica() {
-  tried_ |= std::uint64_t{1} << replica_;
-  const auto tried = static_cast<std::uint32_t>(__builtin_popcountll(tried_));
-  if (tried > group().group().faults()) return false;
-  std::uint32_t skip = context_.random.below(group().group().size() - tried);
-  for (NodeId replica = 0;; ++replica) {
-    if ((tried_ >> replica & 1) != 0) continue;
-    if (skip-- > 0) continue;
-    ask_one(replica);
-    return true;
-  }
 }
 
 void Exchange::on_replicated_answer(ReplicatedAnswer replicated) {
@@ -323,16 +303,12 @@ void Exchange::on_group_answer_outdated() {
 }
 
 void Exchange::answer(const sketch::AnswerForm& form, const std::optional<Sketch>& sketch) {
-  state_ = State::idle;
-  algorithm_.reset();
-  evidence_.reset();
+  finish();
   sink_.on_answer(form, sketch);
 }
 
 void Exchange::fail(std::uint16_t status, std::string_view reason) {
-  state_ = State::idle;
-  algorithm_.reset();
-  evidence_.reset();
+  finish();
   counters_->failed.add();
   sink_.on_error(status, reason);
 }
@@ -340,11 +316,26 @@ void Exchange::fail(std::uint16_t status, std::string_view reason) {
 void Exchange::abandon() {
   if (state_ == State::idle) return;
   counters_->abandoned.add();
+  stop();
+}
+
+void Exchange::on_read_timeout() {
+  if (state_ == State::fast) fast_.give_up();
+  stop();
+  fail(504, "read-timeout");
+}
+
+void Exchange::stop() {
   if (state_ == State::fast) fast_.cancel();
   if (state_ == State::judged) group_->reads.leave(*this);
   if (state_ == State::ordered) group().group().cancel_replicated(replicated_call_);
-  state_ = State::idle;
   replicated_call_ = 0;
+  finish();
+}
+
+void Exchange::finish() {
+  state_ = State::idle;
+  timeout_.disarm();
   algorithm_.reset();
   evidence_.reset();
 }

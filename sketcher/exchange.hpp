@@ -16,6 +16,7 @@
 #include "replica_client/group.hpp"
 #include "sketcher/client_info.hpp"
 #include "sketcher/core/read_algorithm.hpp"
+#include "sketcher/fast_read.hpp"
 #include "sketcher/group_reads.hpp"
 #include "sketcher/tunnel_request.hpp"
 #include "sketcher/worker_context.hpp"
@@ -35,7 +36,7 @@ class AnswerSink {
   ~AnswerSink() = default;
 };
 
-class Exchange final : private http::OriginHandler,
+class Exchange final : private FastReadHandler,
                        private replica_client::ReplicatedHandler,
                        private GroupReadWaiter {
  public:
@@ -58,8 +59,7 @@ class Exchange final : private http::OriginHandler,
  private:
   enum class State : std::uint8_t { idle, fast, judged, ordered };
 
-  void on_exchange_end(http::OriginExchange& exchange, http::ExchangeEnd end,
-                       http::Response& response) override;
+  void on_fast_read_end(NodeId replica, http::ExchangeEnd end, http::Response& response) override;
   void on_replicated_answer(replica_client::ReplicatedAnswer answer) override;
   void on_replicated_failure(replica_client::ReplicatedFailure failure) override;
   void on_group_answer(const sketch::AnswerForm& form,
@@ -77,8 +77,11 @@ class Exchange final : private http::OriginHandler,
   void on_fast_answer(http::Response& response);
   void deliver_observed(const sketch::AnswerForm& form, const std::optional<Sketch>& sketch);
   void on_fast_failure(http::ExchangeEnd end);
-  void ask_one(NodeId replica);
-  [[nodiscard]] bool ask_another_replica();
+  void ask_one();
+  // All the time for this read is over.
+  void on_read_timeout();
+  void stop();
+  void finish();
   // Through the reads that the group has under way.
   void ask_judge(bool may_share);
   void ask_ordered(replica_client::ReplicatedKind kind);
@@ -99,12 +102,17 @@ class Exchange final : private http::OriginHandler,
   Sketch key_{};
   std::optional<ReadAlgorithm> algorithm_;  // of a delay-once read
   bool is_blacklisted_ = false;
-  http::OriginExchange fast_;
+  FastRead fast_;
   std::uint64_t replicated_call_ = 0;
   SigmaOrder::Submitted submitted_;
-  NodeId replica_ = 0;       // drawn for the fast read
-  std::uint64_t tried_ = 0;  // replicas that gave no answer, one bit each
+  bool hedged_ = false;
+  NodeId replica_ = 0;  // that gave the fast answer
   std::optional<Evidence> evidence_;
+  struct ReadTimeout final : TimeoutEntry {
+    explicit ReadTimeout(Exchange& of) : exchange(of) {}
+    void on_timeout() override { exchange.on_read_timeout(); }
+    Exchange& exchange;
+  } timeout_;
 };
 
 }  // namespace prophecy::sketcher

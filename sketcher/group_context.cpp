@@ -2,27 +2,11 @@
 
 #include "replica_client/pbft_group.hpp"
 #include "replica_client/vote_group.hpp"
+#include "sketcher/origin_settings.hpp"
 #include "sketcher/request_line.hpp"
 
 namespace prophecy::sketcher {
 namespace {
-
-std::vector<http::OriginSettings> origin_settings(const Settings& settings,
-                                                  const GroupSettings& group,
-                                                  const GroupInstallation& installation) {
-  std::vector<http::OriginSettings> origins;
-  for (const OriginAddress& origin : group.origins) {
-    http::OriginSettings pool;
-    pool.address = origin.address;
-    pool.connections_max = settings.origin_connections_max;
-    pool.pipeline_max = settings.origin_pipeline_max;
-    pool.send_proxy = group.send_proxy;
-    pool.tls = installation.tls[origin.replica].get();
-    pool.answer_limits = settings.limits.answer;
-    origins.push_back(pool);
-  }
-  return origins;
-}
 
 replica_client::PbftGroupSettings pbft_settings(const GroupEnvironment& environment,
                                                 const GroupSettings& settings,
@@ -97,13 +81,27 @@ void GroupContext::on_refuted(const replica_client::Refutation& refutation) {
   divergence.answer_digest = to_hex(refutation.vote_digest);
   divergence.agreed_digest = to_hex(refutation.agreed_digest);
   report(divergence);
+  if (refutation.vote_status >= 500) counters(refutation.replica).server_errors.add();
+}
+
+std::optional<NodeId> GroupContext::draw(SecureRandom& random, ReplicaSet tried) const {
+  const ReplicaSet all = replica_client::all_of(group_->size());
+  const ReplicaSet from = replica_client::candidates(all, state_.health.drawable(), tried);
+  if (from == 0) return std::nullopt;
+  return replica_client::draw(from, [&](std::uint32_t bound) { return random.below(bound); });
+}
+
+std::optional<NodeId> GroupContext::draw_healthy(SecureRandom& random, ReplicaSet tried) const {
+  return draw(random, tried | ~state_.health.drawable());
 }
 
 void GroupContext::report(Divergence& divergence) {
   const std::string origin = to_string(settings_.origins[divergence.replica].address);
   divergence.group = settings_.name;
   divergence.origin = origin;
-  counters(divergence.replica).divergences.add();
+  OriginCounters& origin_counters = counters(divergence.replica);
+  origin_counters.divergences.add();
+  if (divergence.answer_status >= 500) origin_counters.server_errors.add();
   divergences_.report(divergence);
 }
 

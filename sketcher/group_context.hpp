@@ -10,6 +10,8 @@
 #include <boost/asio/io_context.hpp>
 
 #include "base/log.hpp"
+#include "base/random.hpp"
+#include "replica_client/core/health/draw.hpp"
 #include "replica_client/group.hpp"
 #include "sketch/sketch.hpp"
 #include "sketcher/group_reads.hpp"
@@ -42,6 +44,12 @@ class GroupContext final : public GroupReadHost, private replica_client::Refutat
   [[nodiscard]] replica_client::ReplicaGroup& group() override { return *group_; }
   [[nodiscard]] sketch::AnswerCanonicalizer& answer_canonicalizer() { return canonicalizer_; }
   [[nodiscard]] OriginCounters& counters(NodeId replica) { return origins_[replica]; }
+  using ReplicaSet = replica_client::ReplicaSet;
+  // Whom to ask for a fast read: uniformly among those whose health allows it, then among the
+  // others, and none of `tried`. Nothing when all are tried.
+  [[nodiscard]] std::optional<NodeId> draw(SecureRandom& random, ReplicaSet tried) const;
+  // Likewise, but only among those whose health allows it.
+  [[nodiscard]] std::optional<NodeId> draw_healthy(SecureRandom& random, ReplicaSet tried) const;
   void report(Divergence& divergence) override;
   [[nodiscard]] std::optional<Sketch> sketch_of(const sketch::AnswerForm& form) const override;
 

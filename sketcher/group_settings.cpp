@@ -144,6 +144,7 @@ std::vector<GroupSettings> read_groups(ConfigSection root, std::uint32_t workers
       read_pbft_group(section, group, workers);
     }
     read_origins(section, group, own);
+    group.health = read_health(section.section("health"));
     group.first_origin = origins;
     origins += static_cast<std::uint32_t>(group.origins.size());
     groups.push_back(std::move(group));

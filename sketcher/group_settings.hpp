@@ -13,6 +13,7 @@
 #include "base/ids.hpp"
 #include "http/client/origin_pool.hpp"
 #include "sketch/profile.hpp"
+#include "sketcher/health/settings.hpp"
 #include "transport/tls_settings.hpp"
 
 namespace prophecy::sketcher {
@@ -35,6 +36,7 @@ struct GroupSettings {
   GroupKind kind = GroupKind::pbft;
   std::vector<OriginAddress> origins;  // one for each replica, at the place of its id
   std::uint32_t first_origin = 0;      // the number of the first among the origins of all groups
+  HealthSettings health;
   // Of kind vote:
   std::uint32_t faults = 1;  // f; at least 2f+1 origins
   bool takes_writes = false;

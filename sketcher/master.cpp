@@ -16,6 +16,8 @@
 #include "http/metrics/metrics_server.hpp"
 #include "sketcher/divergence.hpp"
 #include "sketcher/divergence_log.hpp"
+#include "sketcher/health/checker_process.hpp"
+#include "sketcher/health/monitor.hpp"
 #include "sketcher/listeners.hpp"
 #include "sketcher/shared_state.hpp"
 #include "sketcher/status.hpp"
@@ -90,6 +92,8 @@ class Master {
   asio::steady_timer kill_timer_;
   asio::steady_timer ticket_timer_;
   DivergenceLog divergences_;
+  HealthMonitor health_;
+  CheckerProcess checker_;
   std::vector<WorkerProcess> workers_;
   std::vector<std::unique_ptr<Seat>> seats_;
   std::unique_ptr<AdminServer> admin_;
@@ -107,7 +111,10 @@ Master::Master(const Installation& installation, HistoryTable table, const Share
       signals_(loop_, {SIGTERM, SIGINT, SIGCHLD, SIGHUP}, [this](int s) { on_signal(s); }),
       kill_timer_(loop_),
       ticket_timer_(loop_),
-      divergences_(log) {
+      divergences_(log),
+      health_(loop_, installation, shared, log),
+      checker_(loop_, installation, shared, log,
+               [this](const CheckReport& report) { health_.on_check(report); }) {
   table_.attach(0);
   for (std::uint32_t i = 0; i < settings_.workers; ++i) {
     workers_.emplace_back();
@@ -136,6 +143,8 @@ Result<> Master::start() {
   for (std::uint32_t i = 0; i < settings_.workers; ++i) {
     if (auto started = start_worker_at(i); !started) return started.error();
   }
+  if (auto started = checker_.start(); !started) return started.error();
+  health_.start();
   for (const Listener& listener : listeners_) {
     log_.info("listening",
               {{"address", to_string(listener.address)}, {"workers", settings_.workers}});
@@ -219,6 +228,7 @@ void Master::reap() {
   int status = 0;
   int pid = 0;
   while ((pid = ::waitpid(-1, &status, WNOHANG)) > 0) {
+    checker_.on_child_ended(pid, status);
     for (WorkerProcess& worker : workers_) {
       if (worker.pid == pid && worker.state == WorkerState::running) {
         on_worker_ended(worker.index, status);
@@ -280,6 +290,7 @@ void Master::stop() {
   for (Listener& listener : listeners_)
     listener.sockets.clear();
   signal_workers(SIGTERM);
+  checker_.stop();
   for (WorkerProcess& worker : workers_) {
     seats_[worker.index]->pause.cancel();
     if (worker.state == WorkerState::waiting) worker.state = WorkerState::stopped;
@@ -313,6 +324,7 @@ StatusSources Master::sources() const {
           .shared = shared_,
           .table = table_,
           .divergences = divergences_,
+          .health = health_,
           .started = started_};
 }
 
@@ -332,8 +344,15 @@ std::string Master::on_admin_request(std::string_view line) {
   if (command == "set-bypass" && request.contains("on") && request["on"].is_boolean()) {
     return set_bypass(request["on"].get<bool>());
   }
+  if (command == "set-origin-state" && request.contains("replica") &&
+      request["replica"].is_number_unsigned()) {
+    const auto set = health_.set(text("group"), request["replica"].get<std::uint64_t>(),
+                                 text("state"), text("reason"));
+    return set ? "{}" : refusal(set.error().message);
+  }
   return refusal(R"(expected "command" to be one of status, divergences, set-route-mode with )"
-                 R"("route" and "mode", set-bypass with "on")");
+                 R"("route" and "mode", set-bypass with "on", set-origin-state with "group", )"
+                 R"("replica", "state" and "reason")");
 }
 
 std::string Master::set_route_mode(const std::string& name, const std::string& mode) {

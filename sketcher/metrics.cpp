@@ -1,6 +1,7 @@
 // The counters as Prometheus metrics. The registry is filled anew for each scrape, since the
 // numbers live in the workers' shared memory.
 #include "http/metrics/exposition.hpp"
+#include "sketcher/health/health_status.hpp"
 #include "sketcher/status.hpp"
 #include "sketcher/totals.hpp"
 #include "sketcher/transport_report.hpp"
@@ -56,6 +57,10 @@ void add_requests(Exposition& out, const std::string& route, const RequestTotals
   };
   tunnel_bytes("in", &RequestCounters::tunnel_bytes_in);
   tunnel_bytes("out", &RequestCounters::tunnel_bytes_out);
+  out.counter("prophecy_hedged_total", "Fast reads for which a second replica was asked.",
+              {{"route", route}}, totals.of(&RequestCounters::hedged));
+  out.counter("prophecy_hedges_won_total", "Hedged reads that the second replica answered first.",
+              {{"route", route}}, totals.of(&RequestCounters::hedges_won));
   out.counter("prophecy_coalesced_total", "Replicated reads that shared an equal one's answer.",
               {{"route", route}}, totals.of(&RequestCounters::coalesced));
   out.counter("prophecy_unobserved_total", "Observed answers that nothing was compared with.",
@@ -82,12 +87,13 @@ void add_route(Exposition& out, const StatusSources& sources, std::uint32_t inde
 }
 
 void add_origin(Exposition& out, const GroupSettings& group, const OriginAddress& origin,
-                const OriginTotals& totals) {
+                const OriginTotals& totals, const replica_client::GroupHealth& health) {
   const Labels labels{{"group", group.name},
                       {"replica", std::to_string(origin.replica)},
                       {"address", to_string(origin.address)}};
   out.counter("prophecy_divergences_total", "Answers that the group's agreement refuted.", labels,
               totals.divergences);
+  add_health(out, labels, health, origin.replica);
   for (std::size_t i = 0; i < totals.exchanges.size(); ++i) {
     Labels with_end = labels;
     with_end["end"] = http::to_string(static_cast<http::ExchangeEnd>(i));
@@ -116,7 +122,8 @@ std::string prometheus_text(const StatusSources& sources) {
   for (const GroupSettings& group : settings.groups) {
     for (const OriginAddress& origin : group.origins) {
       add_origin(out, group, origin,
-                 origin_totals(sources.shared, group.first_origin + origin.replica));
+                 origin_totals(sources.shared, group.first_origin + origin.replica),
+                 sources.health.of(group));
     }
   }
   const HistoryTableStats stats = sources.table.stats();

@@ -51,6 +51,7 @@ RouteSettings read_route(ConfigSection& section, const std::vector<RouteSettings
   route.reads = static_cast<Reads>(section.choice("reads", kReads, 0));
   route.needs_client_certificate =
       section.choice("client_certificate", {"off", "required"}, 0) == 1;
+  route.hedge = section.flag("hedge", false);
   if (route.reads == Reads::read_only && route.group < groups.size()) {
     GroupSettings& group = groups[route.group];
     if (group.kind == GroupKind::vote) {

@@ -42,6 +42,7 @@ struct RouteSettings {
   RouteMode mode = RouteMode::enforce;
   Reads reads = Reads::delay_once;
   bool needs_client_certificate = false;
+  bool hedge = false;  // fast reads may be asked of a second replica
 };
 
 // Without any [[route]], everything goes to the only group. Notes in `groups` what their routes ask

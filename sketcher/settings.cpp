@@ -54,6 +54,7 @@ void read_timeouts(ConfigSection section, TimeoutSettings& timeouts) {
   timeouts.connect = section.duration("connect", kDurationMin, kDurationMax, seconds(1));
   timeouts.answer = section.duration("answer", kDurationMin, kDurationMax, seconds(5));
   timeouts.tunnel = section.duration("tunnel", kDurationMin, 24 * kDurationMax, kDurationMax);
+  timeouts.total = section.duration("total", kDurationMin, kDurationMax, seconds(30));
   timeouts.drain = section.duration("drain", kDurationMin, kDurationMax, seconds(10));
 }
 

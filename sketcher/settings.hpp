@@ -27,7 +27,7 @@ struct LimitSettings {
 };
 
 struct TimeoutSettings {
-  Duration header{}, body{}, idle{}, send{}, connect{}, answer{}, drain{}, tunnel{}, origin_idle{};
+  Duration header{}, body{}, idle{}, send{}, connect{}, answer{}, total{}, drain{}, tunnel{}, origin_idle{};
 };
 
 struct Settings {

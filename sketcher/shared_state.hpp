@@ -11,6 +11,7 @@
 #include "replica_client/sigma_counter.hpp"
 #include "sketcher/core/sigma_order.hpp"
 #include "sketcher/counters.hpp"
+#include "sketcher/health/view.hpp"
 #include "sketcher/route_settings.hpp"
 
 namespace prophecy::sketcher {
@@ -21,6 +22,7 @@ constexpr std::size_t kWorkersMax = 64;
 struct GroupState {
   SigmaOrder order;
   replica_client::SigmaCounter votes;  // for a group that has no order
+  HealthView health;
 };
 
 // Written by the master, read by workers before each request.

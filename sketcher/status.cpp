@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "sketcher/health/health_status.hpp"
 #include "sketcher/totals.hpp"
 #include "sketcher/transport_report.hpp"
 
@@ -50,6 +51,8 @@ Json requests_json(const RequestTotals& totals) {
           {"tunnel_bytes_in", totals.of(&RequestCounters::tunnel_bytes_in)},
           {"tunnel_bytes_out", totals.of(&RequestCounters::tunnel_bytes_out)},
           {"coalesced", totals.of(&RequestCounters::coalesced)},
+          {"hedged", totals.of(&RequestCounters::hedged)},
+          {"hedges_won", totals.of(&RequestCounters::hedges_won)},
           {"unobserved", totals.of(&RequestCounters::unobserved)}};
 }
 
@@ -126,7 +129,7 @@ Json failures_json(const std::array<std::uint64_t, http::kExchangeEndCount>& end
   return failures;
 }
 
-Json origins_json(const StatusSources& sources) {
+Json origins_json(const StatusSources& sources, TimePoint now) {
   Json origins = Json::array();
   for (const GroupSettings& group : sources.installation.settings.groups) {
     for (const OriginAddress& origin : group.origins) {
@@ -135,9 +138,10 @@ Json origins_json(const StatusSources& sources) {
       constexpr auto kAnswered = static_cast<std::size_t>(http::ExchangeEnd::answered);
       Json json{{"group", group.name},
                 {"replica", origin.replica},
-                {"address", prophecy::to_string(origin.address)},
-                {"fast_answers", totals.exchanges[kAnswered]},
-                {"fast_failures", failures_json(totals.exchanges)}};
+                {"address", prophecy::to_string(origin.address)}};
+      add_health(json, sources.health.of(group), origin.replica, now);
+      json["fast_answers"] = totals.exchanges[kAnswered];
+      json["fast_failures"] = failures_json(totals.exchanges);
       if (group.kind == GroupKind::vote) {
         json["votes"] = totals.votes[kAnswered];
         json["vote_failures"] = failures_json(totals.votes);
@@ -182,7 +186,7 @@ std::string status_json(const StatusSources& sources, TimePoint now) {
       {"divergences_lost", lost_events(sources.shared)},
       {"workers", workers_json(sources)},
       {"routes", routes_json(sources)},
-      {"origins", origins_json(sources)}};
+      {"origins", origins_json(sources, now)}};
   return json.dump();
 }
 

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "sketcher/divergence_log.hpp"
+#include "sketcher/health/monitor.hpp"
 #include "sketcher/installation.hpp"
 #include "sketcher/listeners.hpp"
 #include "sketcher/shared_state.hpp"
@@ -19,6 +20,7 @@ struct StatusSources {
   const SharedState& shared;
   const HistoryTable& table;
   const DivergenceLog& divergences;
+  const HealthMonitor& health;
   TimePoint started;
 };
 

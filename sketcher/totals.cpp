@@ -11,6 +11,7 @@ OriginTotals origin_totals(const SharedState& shared, std::uint32_t origin) {
       totals.votes[i] += counters.votes[i].get();
     }
     totals.divergences += counters.divergences.get();
+    totals.server_errors += counters.server_errors.get();
   }
   return totals;
 }

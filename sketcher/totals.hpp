@@ -14,6 +14,7 @@ struct OriginTotals {
   std::array<std::uint64_t, http::kExchangeEndCount> exchanges{};  // by ExchangeEnd
   std::array<std::uint64_t, http::kExchangeEndCount> votes{};      // likewise
   std::uint64_t divergences = 0;
+  std::uint64_t server_errors = 0;
 };
 [[nodiscard]] OriginTotals origin_totals(const SharedState& shared, std::uint32_t origin);
 

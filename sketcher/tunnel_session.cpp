@@ -73,14 +73,13 @@ void TunnelSession::start(std::string_view read) {
 // As a fast read: an origin that is down costs another draw, up to f times.
 void TunnelSession::connect_to_another() {
   GroupContext& group = request_.group->context;
-  const std::uint32_t size = group.group().size();
   for (;;) {
     const auto tried = static_cast<std::uint32_t>(std::popcount(tried_));
     if (tried > group.group().faults()) return fail(503, "origin-unavailable");
-    std::uint32_t skip = context_.worker.random.below(size - tried);
-    for (replica_ = 0; (tried_ >> replica_ & 1) != 0 || skip-- > 0; ++replica_) {
-    }
-    tried_ |= std::uint64_t{1} << replica_;
+    const auto replica = group.draw(context_.worker.random, tried_);
+    if (!replica) return fail(503, "origin-unavailable");
+    replica_ = *replica;
+    tried_ |= replica_client::bit_of(replica_);
     if (connect(group.settings().origins[replica_].address)) return;
   }
 }

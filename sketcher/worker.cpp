@@ -63,8 +63,10 @@ class Worker final : private ConnectionOwner {
   bool draining_ = false;
   http::OriginTimeouts origin_timeouts_;
   ConnectionTimeouts connection_timeouts_;
+  TimeoutQueue read_timeouts_;
   TimeoutTicker ticker_;
   DateCache date_;
+  HedgeTimers hedge_timers_;
   DivergenceReporter divergences_;
   WorkerContext context_;
   SessionContext session_context_;
@@ -95,12 +97,15 @@ Worker::Worker(const Installation& installation, WorkerSetup setup, HistoryTable
                            .presence = TimeoutQueue(kPresence),
                            .tunnel_setup = TimeoutQueue(settings_.timeouts.answer),
                            .tunnel = TimeoutQueue(settings_.timeouts.tunnel)},
+      read_timeouts_(settings_.timeouts.total),
       ticker_(loop_, kTick,
               {&connection_timeouts_.handshake, &connection_timeouts_.header,
                &connection_timeouts_.body, &connection_timeouts_.idle, &connection_timeouts_.send,
                &connection_timeouts_.linger, &connection_timeouts_.presence,
                &connection_timeouts_.tunnel_setup, &connection_timeouts_.tunnel,
-               &origin_timeouts_.connect, &origin_timeouts_.answer, &origin_timeouts_.idle}),
+               &origin_timeouts_.connect, &origin_timeouts_.answer, &origin_timeouts_.idle,
+               &read_timeouts_}),
+      hedge_timers_(loop_),
       divergences_(std::move(setup.event_channel), setup.index, shared.worker(setup.index)),
       context_{.settings = settings_,
                .shared = shared,
@@ -111,6 +116,8 @@ Worker::Worker(const Installation& installation, WorkerSetup setup, HistoryTable
                .counters = shared.worker(setup.index),
                .requests = shared.requests(setup.index),
                .random = {},
+               .hedge_timers = hedge_timers_,
+               .read_timeouts = read_timeouts_,
                .request_canonicalizer = sketch::RequestCanonicalizer(settings_.forwarding)},
       session_context_{.worker = context_,
                        .timeouts = connection_timeouts_,

@@ -6,11 +6,14 @@
 #include <vector>
 
 #include "base/random.hpp"
+#include "base/timeout_queue.hpp"
 #include "history_table/history_table.hpp"
+#include "replica_client/core/hedge/hedge_policy.hpp"
 #include "sketch/request_form.hpp"
 #include "sketcher/core/router.hpp"
 #include "sketcher/group_context.hpp"
 #include "sketcher/group_reads.hpp"
+#include "sketcher/hedge_timers.hpp"
 #include "sketcher/settings.hpp"
 #include "sketcher/shared_state.hpp"
 
@@ -25,6 +28,7 @@ struct WorkerGroup {
 
   GroupContext context;
   GroupReads reads;
+  replica_client::HedgePolicy hedges;
 };
 
 struct WorkerContext {
@@ -37,6 +41,8 @@ struct WorkerContext {
   WorkerCounters& counters;
   std::span<RequestCounters> requests;  // by route; the last one is for what no route takes
   SecureRandom random;
+  HedgeTimers& hedge_timers;
+  TimeoutQueue& read_timeouts;
   sketch::RequestCanonicalizer request_canonicalizer;
 
   // Of a request that no route has taken.

@@ -1,5 +1,7 @@
 #include "tools/ask.hpp"
 
+#include <iostream>
+
 #include <nlohmann/json.hpp>
 
 #include "base/admin_socket.hpp"
@@ -30,6 +32,13 @@ Result<> ask(const std::filesystem::path& socket, const nlohmann::ordered_json& 
     return Error{ErrorKind::invalid, socket.string() + ": " + answer["error"].get<std::string>()};
   }
   return {};
+}
+
+int tell(const std::filesystem::path& socket, const nlohmann::ordered_json& request) {
+  nlohmann::ordered_json answer;
+  const auto asked = ask(socket, request, answer);
+  if (!asked) std::cerr << "prophecyctl: " << asked.error().message << '\n';
+  return asked ? 0 : 1;
 }
 
 }  // namespace prophecy::tools

@@ -14,4 +14,7 @@ namespace prophecy::tools {
 [[nodiscard]] Result<> ask(const std::filesystem::path& socket,
                            const nlohmann::ordered_json& request, nlohmann::ordered_json& answer);
 
+// For a command that only tells it something: prints what is wrong, and yields the exit status.
+[[nodiscard]] int tell(const std::filesystem::path& socket, const nlohmann::ordered_json& request);
+
 }  // namespace prophecy::tools

@@ -1,6 +1,5 @@
 #include "tools/mode_commands.hpp"
 
-#include <iostream>
 #include <memory>
 #include <string>
 
@@ -11,22 +10,11 @@
 namespace prophecy::tools {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 struct Options {
   std::string socket;
   std::string route;
   std::string value;
 };
-
-int tell(const std::string& socket, const Json& request) {
-  Json answer;
-  if (auto asked = ask(socket, request, answer); !asked) {
-    std::cerr << "prophecyctl: " << asked.error().message << '\n';
-    return 1;
-  }
-  return 0;
-}
 
 }  // namespace
 

@@ -7,10 +7,11 @@
 #include "tools/divergences_command.hpp"
 #include "tools/keygen_command.hpp"
 #include "tools/mode_commands.hpp"
+#include "tools/origin_commands.hpp"
 #include "tools/status_command.hpp"
 
 int main(int argc, char** argv) {
-  CLI::App app{"Operates Prophecy: keys, status, evidence of divergences, modes."};
+  CLI::App app{"Operates Prophecy: keys, status, evidence of divergences, modes, origins."};
   app.set_version_flag("--version", "prophecyctl " PROPHECY_VERSION);
   app.require_subcommand(1);
   std::function<int()> action;
@@ -19,6 +20,7 @@ int main(int argc, char** argv) {
   prophecy::tools::add_divergences_command(app, action);
   prophecy::tools::add_route_command(app, action);
   prophecy::tools::add_bypass_command(app, action);
+  prophecy::tools::add_origin_commands(app, action);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -9,6 +9,7 @@
 
 #include "tools/answer_shape.hpp"
 #include "tools/ask.hpp"
+#include "tools/table.hpp"
 
 namespace prophecy::tools {
 namespace {
@@ -39,10 +40,6 @@ Result<> check(const Json& status) {
                          {"origins", Shape::objects}});
 }
 
-std::string scalar_text(const Json& value) {
-  return value.is_string() ? value.get<std::string>() : value.dump();
-}
-
 // An object of scalars on one line: "reads 12  writes 3".
 std::string inline_text(const Json& object) {
   std::string text;
@@ -51,55 +48,6 @@ std::string inline_text(const Json& object) {
     text += fmt::format("{}{} {}", text.empty() ? "" : "   ", name, scalar_text(value));
   }
   return text;
-}
-
-// What one cell of a table shows of a nested object: only the counts that are not zero. Of a list:
-// its elements.
-std::string cell_text(const Json& value) {
-  if (value.is_null()) return "-";
-  if (!value.is_structured()) return scalar_text(value);
-  std::string text;
-  if (value.is_array()) {
-    for (const Json& each : value)
-      text += (text.empty() ? "" : "; ") + scalar_text(each);
-    return text.empty() ? "-" : text;
-  }
-  for (const auto& [name, count] : value.items()) {
-    if (count == 0) continue;
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name, scalar_text(count));
-  }
-  return text.empty() ? "-" : text;
-}
-
-// A list of objects of one shape as a table, under its name.
-void print_table(const std::string& title, const Json& rows) {
-  if (rows.empty()) return;
-  std::vector<std::size_t> widths;
-  for (const auto& [name, value] : rows.front().items())
-    widths.push_back(name.size());
-  for (const Json& row : rows) {
-    std::size_t column = 0;
-    for (const auto& [name, value] : row.items()) {
-      if (column < widths.size())
-        widths[column] = std::max(widths[column], cell_text(value).size());
-      ++column;
-    }
-  }
-  std::cout << '\n' << title << '\n';
-  std::size_t column = 0;
-  for (const auto& [name, value] : rows.front().items()) {
-    std::cout << fmt::format("  {:<{}}", name, widths[column++]);
-  }
-  std::cout << '\n';
-  for (const Json& row : rows) {
-    column = 0;
-    for (const auto& [name, value] : row.items()) {
-      std::cout << fmt::format("  {:<{}}", cell_text(value),
-                               column < widths.size() ? widths[column] : 0);
-      ++column;
-    }
-    std::cout << '\n';
-  }
 }
 
 void print_for_people(const Json& status) {

@@ -2,6 +2,7 @@
 
 #include <openssl/err.h>
 #include <openssl/x509_vfy.h>
+#include <openssl/x509v3.h>
 
 namespace prophecy::transport {
 namespace {

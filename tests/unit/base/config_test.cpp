@@ -37,6 +37,8 @@ TEST_CASE("each accessor reads what it should") {
   CHECK(value("k = \"v\"", [](auto s) { return s.text("k"); }) == "v");
   CHECK(value("k = \"b\"", [](auto s) { return s.choice("k", {"a", "b"}); }) == 1);
   CHECK(value("k = 7", [](auto s) { return s.number("k", 7, 9); }) == 7);
+  CHECK(value("k = true", [](auto s) { return s.flag("k"); }));
+  CHECK_FALSE(value("k = false", [](auto s) { return s.flag("k"); }));
   CHECK(value("k = 0.5", [](auto s) { return s.fraction("k"); }) == 0.5);
   CHECK(value("k = 1", [](auto s) { return s.fraction("k"); }) == 1.0);
   CHECK(value("k = \"16 KiB\"", [](auto s) { return s.bytes("k", 0, 1 << 20); }) == 16384);
@@ -55,6 +57,7 @@ TEST_CASE("fallbacks stand in for absent keys only") {
   CHECK(value("", [](auto s) { return s.text("k", "f"); }) == "f");
   CHECK(value("", [](auto s) { return s.choice("k", {"a", "b"}, 1); }) == 1);
   CHECK(value("", [](auto s) { return s.number("k", 0, 9, 5); }) == 5);
+  CHECK(value("", [](auto s) { return s.flag("k", true); }));
   CHECK(value("", [](auto s) { return s.fraction("k", 0.25); }) == 0.25);
   CHECK(value("", [](auto s) { return s.bytes("k", 0, 9, 5); }) == 5);
   CHECK(value("", [](auto s) { return s.duration("k", 0s, 9s, 5s); }) == 5s);
@@ -84,6 +87,8 @@ TEST_CASE("each accessor names file, line and key of a mistake") {
       {"-1", [](auto s) { (void)s.number("k", 0, UINT64_MAX); }},
       {"7.5", [](auto s) { (void)s.number("k", 7, 9); }},
       {"\"7\"", [](auto s) { (void)s.number("k", 7, 9); }},
+      {"1", [](auto s) { (void)s.flag("k"); }},
+      {"'true'", [](auto s) { (void)s.flag("k"); }},
       {"1.5", [](auto s) { (void)s.fraction("k"); }},
       {"-0.1", [](auto s) { (void)s.fraction("k"); }},
       {"nan", [](auto s) { (void)s.fraction("k"); }},

@@ -1,0 +1,60 @@
+#include "replica_client/core/health/availability.hpp"
+
+#include <algorithm>
+
+namespace prophecy::replica_client {
+namespace {
+
+// Older failures are forgotten: on a quiet site they would add up over days.
+constexpr Duration kFailureMemory = seconds(60);
+
+}  // namespace
+
+void Availability::on_check(bool passed, TimePoint now) {
+  passed_ = passed ? std::min(passed_ + 1, rules_.rise) : 0;
+  failed_ = passed ? 0 : std::min(failed_ + 1, rules_.fall);
+  if (state_ == State::up && failed_ >= rules_.fall) go_down();
+  if (state_ == State::down) on_time(now);
+}
+
+void Availability::on_requests(std::uint64_t good, std::uint64_t bad, TimePoint now) {
+  if (state_ == State::down) return;
+  if (now - last_failure_ > kFailureMemory) failures_ = 0;
+  if (bad > 0) last_failure_ = now;
+  if (good >= bad) {
+    failures_ -= std::min(failures_, good - bad);
+    return;
+  }
+  failures_ += std::min<std::uint64_t>(bad - good, rules_.failures_max);
+  if (failures_ < rules_.failures_max) return;
+  // A pause that has helped for as long as it lasted is forgotten.
+  const bool on_trial = pause_ != Duration{} && now < trial_end_;
+  pause_ = on_trial ? std::min(2 * pause_, rules_.pause_max) : rules_.pause;
+  go_down();
+  paused_ = true;
+  pause_end_ = now + pause_;
+}
+
+void Availability::on_time(TimePoint now) {
+  if (state_ == State::up) return;
+  if (paused_ && now < pause_end_) return;
+  if (rules_.checked && passed_ < rules_.rise) return;
+  go_up(now);
+}
+
+void Availability::go_down() {
+  state_ = State::down;
+  passed_ = failed_ = 0;
+  paused_ = false;
+}
+
+void Availability::go_up(TimePoint now) {
+  state_ = State::up;
+  failures_ = 0;
+  if (!paused_) return;
+  failures_ = rules_.failures_max - 1;
+  last_failure_ = now;
+  trial_end_ = now + std::max(pause_, kFailureMemory);
+}
+
+}  // namespace prophecy::replica_client

@@ -1,0 +1,74 @@
+// The health of a whole group, and who may be drawn for a fast read: all that are ready, and never
+// fewer than `drawable_min`. When too many are out, the least bad stay in: those in quarantine,
+// which answer at least, then those that went down last. (Fewer would help a faulty origin: the
+// fewer are drawn, the more reads see its old answers.) What an operator took out stays out; that
+// is why too many may not be taken out.
+//
+// It says who is DRAWN. Nothing here takes a replica out of agreement.
+//
+// Deterministic; not thread-safe. Time never goes back from call to call.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.hpp"
+#include "base/ids.hpp"
+#include "replica_client/core/health/origin_health.hpp"
+
+namespace prophecy::replica_client {
+
+using ReplicaSet = std::uint64_t;  // one bit each
+static_assert(kReplicasMax <= 64);
+constexpr ReplicaSet bit_of(NodeId replica) {
+  return ReplicaSet{1} << replica;
+}
+constexpr ReplicaSet all_of(std::uint32_t size) {
+  return size == 64 ? ~ReplicaSet{0} : bit_of(size) - 1;
+}
+
+class GroupHealth {
+ public:
+  // Requires 1 <= size <= kReplicasMax. A minimum beyond the size is the size.
+  GroupHealth(std::uint32_t size, const HealthRules& rules, TimePoint now);
+
+  // A replica beyond the size is a defect of the caller.
+  void on_check(NodeId replica, bool passed, std::string_view detail, TimePoint now);
+  void on_evidence(NodeId replica, const OriginEvidence& evidence, TimePoint now);
+  void on_time(TimePoint now);
+  // An error when fewer than the minimum were left.
+  [[nodiscard]] Result<> set(NodeId replica, Administration administration, std::string reason,
+                             TimePoint now);
+
+  // Never empty.
+  [[nodiscard]] ReplicaSet drawable() const { return drawable_; }
+  // Those of them that would be out, if enough others were in.
+  [[nodiscard]] ReplicaSet kept() const { return kept_; }
+  // In maintenance: not to be checked.
+  [[nodiscard]] ReplicaSet unchecked() const;
+  [[nodiscard]] const OriginHealth& origin(NodeId replica) const { return origins_[replica]; }
+  [[nodiscard]] std::uint32_t size() const { return static_cast<std::uint32_t>(origins_.size()); }
+
+  struct Change {
+    NodeId replica = 0;
+    OriginState from{};
+    OriginState to{};
+  };
+  // Since they were taken last, in order.
+  [[nodiscard]] std::vector<Change> take_changes();
+
+ private:
+  // Notes what has become of a replica that was in this state.
+  void follow(NodeId replica, OriginState before);
+  void choose();
+
+  std::uint32_t drawable_min_;
+  std::vector<OriginHealth> origins_;
+  ReplicaSet drawable_;
+  ReplicaSet kept_ = 0;
+  std::vector<Change> changes_;
+};
+
+}  // namespace prophecy::replica_client

@@ -1,0 +1,111 @@
+#include "replica_client/core/health/origin_health.hpp"
+
+#include <utility>
+
+namespace prophecy::replica_client {
+namespace {
+
+std::string in_seconds(Duration duration) {
+  return std::to_string(std::chrono::duration_cast<seconds>(duration).count()) + " s";
+}
+
+}  // namespace
+
+std::string_view to_string(OriginState state) {
+  switch (state) {
+    case OriginState::ready:
+      return "ready";
+    case OriginState::drain:
+      return "drain";
+    case OriginState::maint:
+      return "maint";
+    case OriginState::down:
+      return "down";
+    case OriginState::quarantined:
+      return "quarantined";
+  }
+  return "";
+}
+
+OriginHealth::OriginHealth(const HealthRules& rules, TimePoint now)
+    : rules_(rules), availability_(rules), standing_(rules), since_(now) {}
+
+void OriginHealth::on_check(bool passed, std::string_view detail, TimePoint now) {
+  if (administration_ == Administration::maint) return;
+  const bool was_up = is_up();
+  availability_.on_check(passed, now);
+  if (was_up && !is_up()) down_reason_ = "checks fail: " + std::string(detail);
+  follow("checks pass", now);
+}
+
+void OriginHealth::on_evidence(const OriginEvidence& evidence, TimePoint now) {
+  if (administration_ == Administration::maint || evidence == OriginEvidence{}) return;
+  const bool was_up = is_up();
+  const auto standing_before = standing_.state();
+  availability_.on_requests(evidence.good, evidence.bad, now);
+  standing_.on_disputes(evidence.disputes, now);
+  if (was_up && !is_up()) down_reason_ = "requests fail";
+  if (standing_.state() == Standing::State::quarantined &&
+      standing_before != Standing::State::quarantined) {
+    const bool again = standing_before == Standing::State::probation;
+    quarantine_reason_ = std::string(again ? "lost a dispute on probation" : "lost disputes") +
+                         ", sits out for " + in_seconds(standing_.term());
+  }
+  follow("sit-out is over", now);
+}
+
+void OriginHealth::on_time(TimePoint now) {
+  const bool was_up = is_up();
+  availability_.on_time(now);
+  standing_.on_time(now);
+  follow(was_up ? "sit-out is over" : "pause is over", now);
+}
+
+void OriginHealth::set(Administration administration, std::string reason, TimePoint now) {
+  // What was known before the maintenance says nothing about what comes back from it.
+  if (administration_ == Administration::maint && administration != Administration::maint) {
+    availability_ = Availability(rules_);
+  }
+  administration_ = administration;
+  operators_reason_ = std::move(reason);
+  // Of a state that stays, too: the operator may give another reason.
+  if (administration != Administration::ready) reason_ = operators_reason_;
+  follow(operators_reason_, now);
+}
+
+void OriginHealth::follow(std::string_view cause, TimePoint now) {
+  const OriginState before = std::exchange(state_, current());
+  if (state_ == before) return;
+  since_ = now;
+  switch (state_) {
+    case OriginState::drain:
+    case OriginState::maint:
+      reason_ = operators_reason_;
+      break;
+    case OriginState::down:
+      reason_ = down_reason_;
+      break;
+    case OriginState::quarantined:
+      reason_ = quarantine_reason_;
+      break;
+    case OriginState::ready:
+      reason_ = cause;
+      break;
+  }
+}
+
+OriginState OriginHealth::current() const {
+  switch (administration_) {
+    case Administration::drain:
+      return OriginState::drain;
+    case Administration::maint:
+      return OriginState::maint;
+    case Administration::ready:
+      break;
+  }
+  if (!is_up()) return OriginState::down;
+  const bool quarantined = standing_.state() == Standing::State::quarantined;
+  return quarantined ? OriginState::quarantined : OriginState::ready;
+}
+
+}  // namespace prophecy::replica_client

@@ -1,0 +1,80 @@
+// One origin of a group as health sees it: what its operator says, whether it answers, and whether
+// its word is worth asking for. The three are apart, since an origin that is down may be in
+// quarantine as well; the state that is shown is the first of these that holds:
+//
+//   maint, drain (the operator's)   down (Availability)   quarantined (Standing)   ready
+//
+// Only what is ready is drawn for fast reads, but for the group's minimum (group_health.hpp). No
+// state takes a replica out of agreement.
+//
+// Deterministic; not thread-safe. Time never goes back from call to call.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "replica_client/core/health/availability.hpp"
+#include "replica_client/core/health/standing.hpp"
+
+namespace prophecy::replica_client {
+
+enum class OriginState : std::uint8_t { ready, drain, maint, down, quarantined };
+constexpr std::size_t kOriginStateCount = 5;
+[[nodiscard]] std::string_view to_string(OriginState state);
+
+// What the operator wants of an origin.
+enum class Administration : std::uint8_t {
+  ready,
+  drain,  // no new fast reads
+  maint,  // nor checks; what requests meet there is not held against it
+};
+
+// Requests to an origin since it was asked last; how fast reads and votes ended.
+struct OriginEvidence {
+  std::uint64_t good = 0;
+  std::uint64_t bad = 0;
+  std::uint64_t disputes = 0;  // lost
+
+  friend bool operator==(const OriginEvidence&, const OriginEvidence&) = default;
+};
+
+class OriginHealth {
+ public:
+  OriginHealth(const HealthRules& rules, TimePoint now);
+
+  // `detail`: why the check failed, as a short token.
+  void on_check(bool passed, std::string_view detail, TimePoint now);
+  void on_evidence(const OriginEvidence& evidence, TimePoint now);
+  void on_time(TimePoint now);
+  void set(Administration administration, std::string reason, TimePoint now);
+
+  [[nodiscard]] OriginState state() const { return state_; }
+  [[nodiscard]] Administration administration() const { return administration_; }
+  [[nodiscard]] TimePoint since() const { return since_; }
+  // Why it is in this state, for people.
+  [[nodiscard]] const std::string& reason() const { return reason_; }
+  [[nodiscard]] bool on_probation() const {
+    return standing_.state() == Standing::State::probation;
+  }
+
+ private:
+  // Brings the state up to date. `cause` becomes the reason if that makes it ready.
+  void follow(std::string_view cause, TimePoint now);
+  [[nodiscard]] bool is_up() const { return availability_.state() == Availability::State::up; }
+  [[nodiscard]] OriginState current() const;
+
+  HealthRules rules_;
+  Administration administration_ = Administration::ready;
+  Availability availability_;
+  Standing standing_;
+  OriginState state_ = OriginState::ready;
+  TimePoint since_;
+  std::string reason_ = "started";
+  // One of them becomes the reason when what stood in front of it ends.
+  std::string operators_reason_;
+  std::string down_reason_;
+  std::string quarantine_reason_;
+};
+
+}  // namespace prophecy::replica_client

@@ -1,0 +1,106 @@
+#include "sketcher/fast_read.hpp"
+
+#include <bit>
+
+#include "sketcher/hedge_timers.hpp"
+
+namespace prophecy::sketcher {
+
+using http::ExchangeEnd;
+
+namespace {
+
+TimePoint now() {
+  return std::chrono::steady_clock::now();
+}
+
+}  // namespace
+
+FastRead::FastRead(WorkerContext& context, FastReadHandler& handler)
+    : context_(context), handler_(handler), first_(*this), second_(*this) {}
+
+void FastRead::start(WorkerGroup& group, RequestCounters& counters, const sketch::RequestForm& form,
+                     bool hedged) {
+  group_ = &group;
+  counters_ = &counters;
+  form_ = &form;
+  hedged_ = hedged;
+  tried_ = 0;
+  // Before it is asked, which may end it.
+  if (hedged) arm_hedge();
+  const auto replica = group.context.draw(context_.random, tried_);
+  ASSERT(replica.has_value());
+  ask(first_, *replica);
+}
+
+void FastRead::arm_hedge() {
+  const auto delay = group_->hedges.on_read();
+  if (delay) context_.hedge_timers.arm(*this, now(), *delay);
+}
+
+void FastRead::cancel() {
+  disarm();
+  first_.exchange.cancel();
+  second_.exchange.cancel();
+}
+
+void FastRead::give_up() {
+  for (const Ask* ask : {&first_, &second_}) {
+    if (ask->exchange.active()) count(*ask, ExchangeEnd::timed_out);
+  }
+  cancel();
+}
+
+void FastRead::ask(Ask& ask, NodeId replica) {
+  ask.replica = replica;
+  if (hedged_) ask.since = now();
+  tried_ |= replica_client::bit_of(replica);
+  group_->context.group().fast(ask.exchange, replica, form_->wire, form_->is_head);
+}
+
+void FastRead::on_timeout() {
+  const auto replica = group_->context.draw_healthy(context_.random, tried_);
+  if (!replica || !group_->hedges.take()) return;
+  counters_->hedged.add();
+  ask(second_, *replica);
+}
+
+void FastRead::on_exchange_end(http::OriginExchange& exchange, ExchangeEnd end,
+                               http::Response& response) {
+  Ask& ended = &exchange == &first_.exchange ? first_ : second_;
+  Ask& other = &exchange == &first_.exchange ? second_ : first_;
+  count(ended, end);
+  if (end == ExchangeEnd::answered) return on_answer(ended, other, response);
+  if (other.exchange.active()) return;  // it may answer yet
+  disarm();
+  if (!ask_another(end)) handler_.on_fast_read_end(ended.replica, end, response);
+}
+
+void FastRead::on_answer(Ask& winner, Ask& other, http::Response& response) {
+  disarm();
+  if (hedged_) {
+    const TimePoint time = now();
+    group_->hedges.on_latency(time - winner.since);
+    if (other.exchange.active()) group_->hedges.on_latency(time - other.since);
+    if (&winner == &second_) counters_->hedges_won.add();
+  }
+  other.exchange.cancel();
+  handler_.on_fast_read_end(winner.replica, ExchangeEnd::answered, response);
+}
+
+bool FastRead::ask_another(ExchangeEnd end) {
+  const bool unreachable = end == ExchangeEnd::not_sent || end == ExchangeEnd::stale ||
+                           end == ExchangeEnd::broken || end == ExchangeEnd::overloaded;
+  const auto tried = static_cast<std::uint32_t>(std::popcount(tried_));
+  if (!unreachable || tried > group_->context.group().faults()) return false;
+  const auto replica = group_->context.draw(context_.random, tried_);
+  if (!replica) return false;
+  ask(first_, *replica);
+  return true;
+}
+
+void FastRead::count(const Ask& ask, ExchangeEnd end) {
+  group_->context.counters(ask.replica).exchanges[static_cast<std::size_t>(end)].add();
+}
+
+}  // namespace prophecy::sketcher

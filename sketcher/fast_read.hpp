@@ -1,0 +1,67 @@
+// The fast part of a read: one origin is asked, drawn among those whose health allows it. When it
+// cannot be reached, another one is, up to f times: beyond that the group has more faults than it
+// is made for, and agreement will say so. In a hedged read a second one is asked when the first
+// takes long (replica_client/core/hedge/); the first to answer decides, and the other is cancelled,
+// which is not held against it.
+//
+// Used for one read after another. Single-threaded, on the worker's loop.
+#pragma once
+
+#include "replica_client/group.hpp"
+#include "sketcher/worker_context.hpp"
+
+namespace prophecy::sketcher {
+
+class FastReadHandler {
+ public:
+  // Once for each start(), possibly before that returns: the answer, or how the last origin that
+  // was asked failed. The response is valid during the call.
+  virtual void on_fast_read_end(NodeId replica, http::ExchangeEnd end,
+                                http::Response& response) = 0;
+
+ protected:
+  ~FastReadHandler() = default;
+};
+
+class FastRead final : private http::OriginHandler, private TimeoutEntry {
+ public:
+  FastRead(WorkerContext& context, FastReadHandler& handler);
+
+  // All that is handed by reference stays as it is until the end.
+  void start(WorkerGroup& group, RequestCounters& counters, const sketch::RequestForm& form,
+             bool hedged);
+  // The handler is not called any more.
+  void cancel();
+  // The read has no more time: those that have not answered have failed.
+  void give_up();
+
+ private:
+  struct Ask {
+    explicit Ask(http::OriginHandler& handler) : exchange(handler) {}
+    http::OriginExchange exchange;
+    NodeId replica = 0;
+    TimePoint since{};  // in a hedged read
+  };
+
+  void on_exchange_end(http::OriginExchange& exchange, http::ExchangeEnd end,
+                       http::Response& response) override;
+  // It is time for the second.
+  void on_timeout() override;
+  void ask(Ask& ask, NodeId replica);
+  void arm_hedge();
+  void count(const Ask& ask, http::ExchangeEnd end);
+  void on_answer(Ask& winner, Ask& other, http::Response& response);
+  [[nodiscard]] bool ask_another(http::ExchangeEnd end);
+
+  WorkerContext& context_;
+  FastReadHandler& handler_;
+  WorkerGroup* group_ = nullptr;
+  RequestCounters* counters_ = nullptr;
+  const sketch::RequestForm* form_ = nullptr;
+  bool hedged_ = false;
+  GroupContext::ReplicaSet tried_ = 0;
+  Ask first_;
+  Ask second_;
+};
+
+}  // namespace prophecy::sketcher

@@ -1,0 +1,53 @@
+#include "base/timeout_queue.hpp"
+
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+using namespace prophecy;
+
+namespace {
+
+const TimePoint kStart = TimePoint(std::chrono::hours(1));
+
+struct Entry final : TimeoutEntry {
+  Entry(std::vector<int>& log, int n) : expired(log), number(n) {}
+  void on_timeout() override { expired.push_back(number); }
+  std::vector<int>& expired;
+  int number;
+};
+
+}  // namespace
+
+TEST_CASE("Entries expire in the order in which they were armed") {
+  std::vector<int> expired;
+  TimeoutQueue queue(seconds(10));
+  Entry one(expired, 1), two(expired, 2), three(expired, 3);
+  CHECK_FALSE(queue.next().has_value());
+  queue.arm(one, kStart);
+  queue.arm(two, kStart + seconds(1));
+  queue.arm(three, kStart + seconds(2));
+  two.disarm();
+  queue.arm(one, kStart + seconds(3));  // anew
+  CHECK(queue.next() == kStart + seconds(12));
+  queue.expire(kStart + seconds(12) - Duration(1));
+  CHECK(expired.empty());
+  queue.expire(kStart + seconds(13));
+  CHECK(expired == std::vector<int>{3, 1});
+  CHECK_FALSE(three.armed());
+}
+
+TEST_CASE("One with a time of its own waits for it, and for those in front of it") {
+  std::vector<int> expired;
+  TimeoutQueue queue(seconds(10));
+  Entry one(expired, 1), two(expired, 2), three(expired, 3);
+  queue.arm_for(one, kStart, seconds(5));
+  queue.arm_for(two, kStart, seconds(1));
+  queue.arm_for(three, kStart, seconds(7));
+  CHECK(queue.next() == kStart + seconds(5));
+  queue.expire(kStart + seconds(2));
+  CHECK(expired.empty());
+  queue.expire(kStart + seconds(5));
+  CHECK(expired == std::vector<int>{1, 2});
+  CHECK(queue.next() == kStart + seconds(7));
+}

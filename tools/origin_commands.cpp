@@ -1,0 +1,92 @@
+#include "tools/origin_commands.hpp"
+
+#include <charconv>
+#include <iostream>
+#include <memory>
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+#include "tools/answer_shape.hpp"
+#include "tools/ask.hpp"
+#include "tools/table.hpp"
+
+namespace prophecy::tools {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct Options {
+  std::string socket;
+  bool json = false;
+  std::string origin;
+  std::string state;
+  std::string reason = "by an operator";
+};
+
+// What of an origin's status is about its health.
+constexpr const char* kColumns[] = {"group", "replica",       "address", "state",
+                                    "drawn", "since_seconds", "reason"};
+
+int list(const Options& options) {
+  Json status;
+  auto asked = ask(options.socket, {{"command", "status"}}, status);
+  if (asked) asked = expect_members(status, "", {{"origins", Shape::objects}});
+  if (!asked) {
+    std::cerr << "prophecyctl: " << options.socket << ": " << asked.error().message << '\n';
+    return 1;
+  }
+  Json rows = Json::array();
+  for (const Json& origin : status["origins"]) {
+    Json row = Json::object();
+    for (const char* column : kColumns)
+      row[column] = origin.contains(column) ? origin[column] : Json();
+    rows.push_back(std::move(row));
+  }
+  if (options.json) {
+    std::cout << rows.dump(2) << '\n';
+  } else {
+    print_table("origins", rows);
+  }
+  return 0;
+}
+
+int set(const Options& options) {
+  const std::size_t slash = options.origin.rfind('/');
+  const std::string number = slash == std::string::npos ? "" : options.origin.substr(slash + 1);
+  std::uint32_t replica = 0;
+  const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), replica);
+  if (error != std::errc() || end != number.data() + number.size()) {
+    std::cerr << "prophecyctl: expected GROUP/REPLICA, such as default/2\n";
+    return 2;
+  }
+  return tell(options.socket, {{"command", "set-origin-state"},
+                               {"group", options.origin.substr(0, slash)},
+                               {"replica", replica},
+                               {"state", options.state},
+                               {"reason", options.reason}});
+}
+
+}  // namespace
+
+void add_origin_commands(CLI::App& app, std::function<int()>& action) {
+  auto options = std::make_shared<Options>();
+  CLI::App* origin = app.add_subcommand("origin", "Shows and sets the states of origins");
+  origin->require_subcommand(1);
+
+  CLI::App* listing = origin->add_subcommand("list", "Shows the state of each origin, and why");
+  listing->add_option("--admin", options->socket, "Admin socket of the sketcher")->required();
+  listing->add_flag("--json", options->json, "Print JSON");
+  listing->callback([options, &action] { action = [options] { return list(*options); }; });
+
+  CLI::App* setting = origin->add_subcommand("set", "Takes an origin out of fast reads, or in");
+  setting->add_option("--admin", options->socket, "Admin socket of the sketcher")->required();
+  setting->add_option("origin", options->origin, "GROUP/REPLICA")->required();
+  setting->add_option("state", options->state, "ready, drain or maint")
+      ->required()
+      ->check(CLI::IsMember({"ready", "drain", "maint"}));
+  setting->add_option("--reason", options->reason, "What other operators are told");
+  setting->callback([options, &action] { action = [options] { return set(*options); }; });
+}
+
+}  // namespace prophecy::tools
