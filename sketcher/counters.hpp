@@ -39,6 +39,7 @@ struct alignas(64) RequestCounters {
   Counter tunnel_bytes_out;    // to clients
   Counter hedged;              // fast reads for which a second origin was asked
   Counter hedges_won;          // of these, those that it answered first
+  Counter over_budget;         // of those failed: the slow path's budget was used up
   Counter coalesced;           // of those replicated: shared the group's answer to an equal read
   Counter transitions;         // the agreed answer differed from the history
   Counter group_restarts;      // the group lost its history: all agents were restarted

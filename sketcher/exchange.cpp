@@ -112,6 +112,7 @@ const RouteSettings* Exchange::find_route(const sketch::RequestContext& known) {
   const RouteSettings& route = context_.settings.routes[*choice.route];
   group_ = context_.groups[route.group].get();
   counters_ = &context_.requests[*choice.route];
+  budget_ = context_.budgets[*choice.route].get();
   mode_ = context_.shared.route(*choice.route).mode();
   if (context_.shared.bypass() && mode_ != RouteMode::tunnel) mode_ = RouteMode::off;
   return &route;
@@ -161,6 +162,7 @@ void Exchange::start_read(const RouteSettings& route) {
 }
 
 void Exchange::start_delay_once_read() {
+  if (budget_ != nullptr) budget_->on_read();
   key_ = group().sketch().of(form_);
   algorithm_.emplace();
   const auto entry = context_.table.lookup(key_);
@@ -175,14 +177,24 @@ void Exchange::ask_one() {
   fast_.start(*group_, *counters_, form_, hedged_);
 }
 
+bool Exchange::is_within_budget(bool may_share) {
+  if (budget_ == nullptr || (may_share && group_->reads.would_share(key_))) return true;
+  return budget_->take(form_.client, std::chrono::steady_clock::now());
+}
+
 void Exchange::ask_judge(bool may_share) {
+  may_share = may_share && !is_blacklisted_;
+  if (!is_within_budget(may_share)) {
+    counters_->over_budget.add();
+    return fail(503, "slow-path-budget");
+  }
   state_ = State::judged;
   group_->reads.ask(key_, form_, request_->method,
                     {.algorithm = *algorithm_,
                      .evidence = std::exchange(evidence_, std::nullopt),
                      .waiter = this,
                      .counters = counters_,
-                     .may_share = may_share && !is_blacklisted_});
+                     .may_share = may_share});
 }
 
 void Exchange::ask_ordered(ReplicatedKind kind) {
@@ -232,12 +244,14 @@ void Exchange::on_fast_answer(http::Response& response) {
 void Exchange::deliver_observed(const sketch::AnswerForm& form,
                                 const std::optional<Sketch>& sketch) {
   counters_->answered_unverified.add();
-  const bool asked = group_->reads.ask(key_, form_, request_->method,
+  const bool may_share = !is_blacklisted_;
+  const bool asked = is_within_budget(may_share) &&
+                     group_->reads.ask(key_, form_, request_->method,
                                        {.algorithm = *algorithm_,
                                         .evidence = std::exchange(evidence_, std::nullopt),
                                         .waiter = nullptr,
                                         .counters = counters_,
-                                        .may_share = !is_blacklisted_});
+                                        .may_share = may_share});
   if (!asked) counters_->unobserved.add();
   answer(form, sketch);
 }

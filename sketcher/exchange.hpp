@@ -82,6 +82,8 @@ class Exchange final : private FastReadHandler,
   void on_read_timeout();
   void stop();
   void finish();
+  // Whether the route's budget has room for a call to the group.
+  [[nodiscard]] bool is_within_budget(bool may_share);
   // Through the reads that the group has under way.
   void ask_judge(bool may_share);
   void ask_ordered(replica_client::ReplicatedKind kind);
@@ -102,6 +104,7 @@ class Exchange final : private FastReadHandler,
   Sketch key_{};
   std::optional<ReadAlgorithm> algorithm_;  // of a delay-once read
   bool is_blacklisted_ = false;
+  SlowPathBudget* budget_ = nullptr;  // the route's; null: without limits
   FastRead fast_;
   std::uint64_t replicated_call_ = 0;
   SigmaOrder::Submitted submitted_;

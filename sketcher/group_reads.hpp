@@ -89,6 +89,8 @@ class GroupReads {
   // there are too many of them: then it is not done.
   bool ask(const Sketch& key, const sketch::RequestForm& form, std::string_view method,
            Asker asker);
+  // An equal read is under way that this one would share.
+  [[nodiscard]] bool would_share(const Sketch& key) { return find_joinable(key) != nullptr; }
   // Its client has left.
   void leave(GroupReadWaiter& waiter);
   // A write has been answered: later reads share nothing that is under way.

@@ -61,6 +61,8 @@ void add_requests(Exposition& out, const std::string& route, const RequestTotals
               {{"route", route}}, totals.of(&RequestCounters::hedged));
   out.counter("prophecy_hedges_won_total", "Hedged reads that the second replica answered first.",
               {{"route", route}}, totals.of(&RequestCounters::hedges_won));
+  out.counter("prophecy_over_budget_total", "Reads that failed for want of slow-path budget.",
+              {{"route", route}}, totals.of(&RequestCounters::over_budget));
   out.counter("prophecy_coalesced_total", "Replicated reads that shared an equal one's answer.",
               {{"route", route}}, totals.of(&RequestCounters::coalesced));
   out.counter("prophecy_unobserved_total", "Observed answers that nothing was compared with.",

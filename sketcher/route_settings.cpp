@@ -10,6 +10,7 @@ namespace {
 
 const std::vector<std::string> kModes = {"enforce", "observe", "off", "tunnel"};
 static_assert(kRouteModeCount == 4);
+constexpr std::uint64_t kSlowPathRateMax = 1'000'000;
 const std::vector<std::string> kReads = {"delay-once", "replicated", "read-only"};
 
 std::uint32_t read_group_name(ConfigSection& section, const std::vector<GroupSettings>& groups) {
@@ -52,6 +53,11 @@ RouteSettings read_route(ConfigSection& section, const std::vector<RouteSettings
   route.needs_client_certificate =
       section.choice("client_certificate", {"off", "required"}, 0) == 1;
   route.hedge = section.flag("hedge", false);
+  route.slow_path.share = section.fraction("slow_path_share", 1.0);
+  route.slow_path.per_second =
+      static_cast<double>(section.number("slow_path_per_second", 0, kSlowPathRateMax, 100));
+  route.slow_path.per_client_second =
+      static_cast<double>(section.number("slow_path_per_client_second", 0, kSlowPathRateMax, 0));
   if (route.reads == Reads::read_only && route.group < groups.size()) {
     GroupSettings& group = groups[route.group];
     if (group.kind == GroupKind::vote) {

@@ -9,6 +9,7 @@
 
 #include "base/config.hpp"
 #include "sketcher/core/router.hpp"
+#include "sketcher/core/slow_path_budget.hpp"
 #include "sketcher/group_settings.hpp"
 
 namespace prophecy::sketcher {
@@ -42,7 +43,8 @@ struct RouteSettings {
   RouteMode mode = RouteMode::enforce;
   Reads reads = Reads::delay_once;
   bool needs_client_certificate = false;
-  bool hedge = false;  // fast reads may be asked of a second replica
+  SlowPathLimits slow_path;  // for each worker
+  bool hedge = false;        // fast reads may be asked of a second replica
 };
 
 // Without any [[route]], everything goes to the only group. Notes in `groups` what their routes ask

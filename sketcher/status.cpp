@@ -50,6 +50,7 @@ Json requests_json(const RequestTotals& totals) {
           {"tunnels", totals.of(&RequestCounters::tunnels_opened)},
           {"tunnel_bytes_in", totals.of(&RequestCounters::tunnel_bytes_in)},
           {"tunnel_bytes_out", totals.of(&RequestCounters::tunnel_bytes_out)},
+          {"over_budget", totals.of(&RequestCounters::over_budget)},
           {"coalesced", totals.of(&RequestCounters::coalesced)},
           {"hedged", totals.of(&RequestCounters::hedged)},
           {"hedges_won", totals.of(&RequestCounters::hedges_won)},

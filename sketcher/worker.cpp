@@ -128,6 +128,12 @@ Worker::Worker(const Installation& installation, WorkerSetup setup, HistoryTable
       connections_(settings_.limits.connections_max),
       addresses_(settings_.limits.connections_per_address_max) {
   make_groups(installation, setup);
+  for (const RouteSettings& route : settings_.routes) {
+    std::uint64_t seed = 0;
+    context_.random.fill({reinterpret_cast<std::uint8_t*>(&seed), sizeof seed});
+    context_.budgets.push_back(
+        route.slow_path.any() ? std::make_unique<SlowPathBudget>(route.slow_path, seed) : nullptr);
+  }
   listeners_.reserve(setup.listeners.size());
   for (std::size_t i = 0; i < setup.listeners.size(); ++i) {
     const ListenerSettings& listener = settings_.listeners[i];

@@ -38,6 +38,7 @@ struct WorkerContext {
   HistoryTable& table;
   Router router;
   std::vector<std::unique_ptr<WorkerGroup>> groups;
+  std::vector<std::unique_ptr<SlowPathBudget>> budgets;  // by route; null for one without limits
   WorkerCounters& counters;
   std::span<RequestCounters> requests;  // by route; the last one is for what no route takes
   SecureRandom random;

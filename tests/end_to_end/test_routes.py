@@ -188,3 +188,29 @@ def test_equal_reads_share_one_call():
             deployment.sketcher.stop()
             for server in servers:
                 server.close()
+
+
+def test_the_slow_path_has_a_budget():
+    """Reads that nobody has asked for before, more of them than the route may have replicated."""
+    with Deployment(content={"/index.html": PAGE}, sketcher_changes={
+            "route": {"slow_path_share": 0.1, "slow_path_per_second": 0}}) as deployment:
+        # Absent pages: each is agreed on, and most of them are one too many.
+        statuses = [get(deployment, f"/{number}").status for number in range(200)]
+        assert set(statuses) == {404, 503}
+        assert statuses[:100] == [404] * 100  # what may come at once
+        assert statuses.count(404) <= 100 + 200 * 0.1 + 1
+        counters = deployment.sketcher.counters()
+        assert counters["over_budget"] == statuses.count(503)
+        answer = get(deployment, "/another")
+        assert (answer.status, answer.field("prophecy-reason")) == (503, "slow-path-budget")
+        # What the history vouches for costs none of it.
+        assert [get(deployment, "/0").status for _ in range(20)] == [404] * 20
+
+
+def test_one_client_cannot_use_up_the_slow_path():
+    with Deployment(content={"/index.html": PAGE}, sketcher_changes={
+            "route": {"slow_path_per_client_second": 1}}) as deployment:
+        statuses = [get(deployment, f"/{number}").status for number in range(40)]
+        assert statuses[:20] == [404] * 20 and 503 in statuses[20:]
+        other = curl(deployment.url + "/another", "--interface", "127.0.0.2")
+        assert other.status == 404
