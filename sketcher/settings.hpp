@@ -27,7 +27,8 @@ struct LimitSettings {
 };
 
 struct TimeoutSettings {
-  Duration header{}, body{}, idle{}, send{}, connect{}, answer{}, total{}, drain{}, tunnel{}, origin_idle{};
+  Duration header{}, body{}, idle{}, send{}, connect{}, answer{}, total{}, drain{}, tunnel{},
+      origin_idle{};
 };
 
 struct Settings {
