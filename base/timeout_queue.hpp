@@ -1,6 +1,6 @@
-// Deadlines for many objects at a constant price. All entries of one queue wait equally long (but see
-// arm_for), so the one armed first expires first: arming and disarming are a few pointer writes, and one
-// coarse ticker a process serves all queues. An entry waits in one queue at a time.
+// Deadlines for many objects at a constant price. All entries of one queue wait equally long (but
+// see arm_for), so the one armed first expires first: arming and disarming are a few pointer
+// writes, and one coarse ticker a process serves all queues. An entry waits in one queue at a time.
 //
 // Not thread-safe. An entry disarms itself when it is destroyed; a queue outlives its entries.
 #pragma once
