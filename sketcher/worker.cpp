@@ -113,6 +113,7 @@ Worker::Worker(const Installation& installation, WorkerSetup setup, HistoryTable
                .table = table,
                .router = make_router(settings_.routes),
                .groups = {},
+               .budgets = {},
                .counters = shared.worker(setup.index),
                .requests = shared.requests(setup.index),
                .random = {},

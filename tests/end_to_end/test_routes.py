@@ -77,7 +77,8 @@ def test_host_and_path_choose_the_group():
 @pytest.fixture(scope="module", name="lying")
 def _lying():
     """Origin 3 lies about one page, and is as good as the others for the rest."""
-    with Deployment(content={"/index.html": PAGE, "/other": PAGE}) as deployment:
+    with Deployment(content={"/index.html": PAGE, "/other": PAGE}, sketcher_changes={
+            "group": {"health": {"quarantine": False}}}) as deployment:
         settle(deployment)
         deployment.origins[3].write("/index.html", LIE)
         yield deployment
