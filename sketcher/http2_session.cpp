@@ -29,11 +29,18 @@ class Http2Session::Stream final : public http::Http2Stream, private AnswerSink,
       : session_(session), exchange_(session.context_.worker, *this) {}
 
   void start(const ClientInfo& client) { exchange_.start(request, client); }
-  void wait_in(TimeoutQueue& queue) { queue.arm(*this, SessionContext::now()); }
-  void stop_waiting() { disarm(); }
+  // It has its time for so many bytes, and not for each.
+  void wait_in(TimeoutQueue& queue, std::size_t moved_bytes) {
+    const bool enough = progress_.moved(moved_bytes);
+    if (enough || !armed()) queue.arm(*this, SessionContext::now());
+  }
+  void stop_waiting() {
+    disarm();
+    progress_.restart();
+  }
   // False when the exchange runs on, for nobody.
   [[nodiscard]] bool leave() {
-    disarm();
+    stop_waiting();
     if (exchange_.reads_fast()) {
       orphaned_ = true;
       return false;
@@ -77,6 +84,7 @@ class Http2Session::Stream final : public http::Http2Stream, private AnswerSink,
 
   Http2Session& session_;
   Exchange exchange_;
+  LeastProgress progress_;
   bool orphaned_ = false;
 };
 
@@ -144,7 +152,7 @@ bool Http2Session::write_output() {
     return false;
   }
   output_begin_ += result.size;
-  if (result.size > 0) wait_for(Waiting::nothing);  // who takes something has its time anew
+  if (progress_.moved(result.size)) wait_for(Waiting::nothing);
   if (output_begin_ == output_.size()) return true;
   if (result.status != IoStatus::blocked) return write_output();
   wait_for(Waiting::room);
@@ -170,8 +178,8 @@ http::Http2Stream& Http2Session::on_stream_opened() {
   return stream;
 }
 
-void Http2Session::on_progress(http::Http2Stream& stream) {
-  static_cast<Stream&>(stream).wait_in(context_.timeouts.body);
+void Http2Session::on_progress(http::Http2Stream& stream, std::size_t bytes) {
+  static_cast<Stream&>(stream).wait_in(context_.timeouts.body, bytes);
 }
 
 void Http2Session::on_request(http::Http2Stream& stream) {
@@ -187,8 +195,8 @@ void Http2Session::on_refused(http::Http2Stream& stream, const http::ParseFailur
   static_cast<Stream&>(stream).error(failure.status, failure.reason);
 }
 
-void Http2Session::on_sent(http::Http2Stream& stream) {
-  static_cast<Stream&>(stream).wait_in(context_.timeouts.send);
+void Http2Session::on_sent(http::Http2Stream& stream, std::size_t bytes) {
+  static_cast<Stream&>(stream).wait_in(context_.timeouts.send, bytes);
 }
 
 void Http2Session::on_stream_closed(http::Http2Stream& stream) {
@@ -210,7 +218,7 @@ void Http2Session::send(Stream& stream, const Answer& answer) {
   if (!connection_.answer(stream, head, answer.body(), output_, kOutputBytesMax)) {
     context_.worker.counters.http2.broken_off.add();
   } else if (stream.unsent() > 0) {
-    stream.wait_in(context_.timeouts.send);
+    stream.wait_in(context_.timeouts.send, 0);
   }
   flush_later();
 }

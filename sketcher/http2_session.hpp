@@ -15,6 +15,7 @@
 
 #include "http/http2/server_connection.hpp"
 #include "sketcher/answer.hpp"
+#include "sketcher/core/least_progress.hpp"
 #include "sketcher/exchange.hpp"
 #include "sketcher/session.hpp"
 
@@ -36,10 +37,10 @@ class Http2Session final : public Session, private http::Http2Handler, private T
   enum class Waiting : std::uint8_t { nothing, first_request, next_request, fields, room };
 
   http::Http2Stream& on_stream_opened() override;
-  void on_progress(http::Http2Stream& stream) override;
+  void on_progress(http::Http2Stream& stream, std::size_t bytes) override;
   void on_request(http::Http2Stream& stream) override;
   void on_refused(http::Http2Stream& stream, const http::ParseFailure& failure) override;
-  void on_sent(http::Http2Stream& stream) override;
+  void on_sent(http::Http2Stream& stream, std::size_t bytes) override;
   void on_stream_closed(http::Http2Stream& stream) override;
   void on_timeout() override;
 
@@ -65,6 +66,7 @@ class Http2Session final : public Session, private http::Http2Handler, private T
   std::deque<Stream*> waiting_;  // whole requests that have not started
   std::string output_;
   std::size_t output_begin_ = 0;
+  LeastProgress progress_;  // of what the socket takes
   Waiting wait_ = Waiting::nothing;
   std::uint64_t wait_began_ = 0;  // how many streams had been opened
   bool asked_before_ = false;     // for a request, on this connection

@@ -19,6 +19,7 @@ void RequestBuilder::start(Request& into) {
   authority_.clear();
   cookie_.clear();
   field_bytes_ = 0;
+  header_bytes_ = 0;
   has_authority_ = false;
   expects_continue_ = false;
 }
@@ -32,7 +33,8 @@ void RequestBuilder::add(std::string_view name, std::string_view value,
   field_bytes_ += name.size() + value.size();
   if (!failure_.reason.empty()) return;
   if (name.starts_with(':')) return add_pseudo(name, value, limits);
-  if (field_bytes_ > limits.header_bytes_max + limits.target_bytes_max) {
+  header_bytes_ += name.size() + value.size();
+  if (header_bytes_ > limits.header_bytes_max) {
     return refuse(431, "fields too large");
   }
   if (!is_token(name)) return refuse(400, "invalid field name");

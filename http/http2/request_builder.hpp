@@ -45,6 +45,7 @@ class RequestBuilder {
   std::string authority_;
   std::string cookie_;
   std::size_t field_bytes_ = 0;
+  std::size_t header_bytes_ = 0;  // of those that HTTP/1 has as well
   bool has_authority_ = false;
   bool expects_continue_ = false;
 };

@@ -149,7 +149,7 @@ struct Http2ServerConnection::Callbacks {
     one.unsent_.remove_prefix(size);
     connection.unsent_bytes_ -= size;
     connection.guard_.on_body_sent(size);
-    if (!one.unsent_.empty()) connection.handler_.on_sent(one);
+    if (!one.unsent_.empty()) connection.handler_.on_sent(one, size);
     return 0;
   }
 
@@ -340,11 +340,7 @@ int Http2ServerConnection::on_frame(const nghttp2_frame& frame) {
       break;
     case NGHTTP2_DATA:
       if (stream == nullptr) break;
-      if (ends_stream(frame)) {
-        on_whole(*stream);
-      } else if (!stream->received_) {
-        handler_.on_progress(*stream);
-      }
+      if (ends_stream(frame)) on_whole(*stream);
       break;
     case NGHTTP2_RST_STREAM:
       if (stream != nullptr) stream->request_ended_ = true;
@@ -368,7 +364,7 @@ void Http2ServerConnection::on_head(Http2Stream& stream, bool ends) {
     nghttp2_submit_headers(session_, NGHTTP2_FLAG_NONE, stream.id_, nullptr, head.fields_.data(),
                            head.fields_.size(), nullptr);
   }
-  handler_.on_progress(stream);
+  handler_.on_progress(stream, 0);
 }
 
 int Http2ServerConnection::on_data(Http2Stream* stream, std::string_view data) {
@@ -380,6 +376,7 @@ int Http2ServerConnection::on_data(Http2Stream* stream, std::string_view data) {
   } else {
     stream->request.body.append(data);
     bodies_bytes_ += data.size();
+    handler_.on_progress(*stream, data.size());
   }
   return 0;
 }

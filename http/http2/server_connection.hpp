@@ -65,14 +65,14 @@ class Http2Handler {
  public:
   // A stream for a new request, which stays until on_stream_closed().
   virtual Http2Stream& on_stream_opened() = 0;
-  // A piece of the request, that does not end it, has arrived.
-  virtual void on_progress(Http2Stream& stream) = 0;
+  // The request has begun, or so many bytes of its body have come.
+  virtual void on_progress(Http2Stream& stream, std::size_t bytes) = 0;
   // The request is whole; it is to be answered, now or later.
   virtual void on_request(Http2Stream& stream) = 0;
   // It cannot be served; this is to be answered.
   virtual void on_refused(Http2Stream& stream, const ParseFailure& failure) = 0;
-  // Some of the answer's body has left, and not all.
-  virtual void on_sent(Http2Stream& stream) = 0;
+  // So many bytes of the answer's body have left, and not all.
+  virtual void on_sent(Http2Stream& stream, std::size_t bytes) = 0;
   // The last call for it: it was answered, or broken off by either side.
   virtual void on_stream_closed(Http2Stream& stream) = 0;
 

@@ -58,7 +58,7 @@ class World final : private http::Http2Handler {
     open_.insert(streams_.back().get());
     return *streams_.back();
   }
-  void on_progress(http::Http2Stream& stream) override { require(!stream.received()); }
+  void on_progress(http::Http2Stream& stream, std::size_t) override { require(!stream.received()); }
   void on_request(http::Http2Stream& stream) override {
     const http::Request& request = stream.request;
     require(http::check_request(request).reason.empty() && http::is_known_method(request.method));
@@ -77,7 +77,7 @@ class World final : private http::Http2Handler {
     requests_ += std::to_string(failure.status) + '\n';
     if (answers_ != Answers::never) answer(static_cast<Stream&>(stream));
   }
-  void on_sent(http::Http2Stream& stream) override { require(stream.unsent() > 0); }
+  void on_sent(http::Http2Stream& stream, std::size_t) override { require(stream.unsent() > 0); }
   void on_stream_closed(http::Http2Stream& stream) override {
     require(open_.erase(static_cast<Stream*>(&stream)) == 1);
   }

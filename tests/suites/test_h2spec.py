@@ -23,7 +23,6 @@ def failed_cases(port, folder, *options):
                         if case.find("failure") is not None or case.find("error") is not None]
 
 
-@pytest.mark.xfail(strict=True, reason="DATA of a closed stream (2 cases): nghttp2 does not tell of it")
 @pytest.mark.parametrize("name", ["tls", "plain"])
 @pytest.mark.time_limit(500)
 def test_all_cases_pass(name, tmp_path, tell):
