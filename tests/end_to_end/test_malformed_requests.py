@@ -9,6 +9,7 @@ from malformed_requests import (BODY_MAX, COUNT_MAX, HEADER_MAX, PLANTED, REFUSE
 
 from harness import Deployment
 from harness.http_client import parse_head
+from harness.processes import wait_until
 from harness.recording_origin import RecordingOrigin
 
 SMUGGLED = b"GET /smuggled HTTP/1.1\r\nHost: a\r\n\r\n"

@@ -190,6 +190,18 @@ def test_certificates_of_clients(tls, authority):
         assert plain.get("/secret/").status == 403
 
 
+@pytest.mark.parametrize("version", ["-tls1_2", "-tls1_3"])
+def test_a_resumed_session_knows_whose_it_is(tls, tmp_path, version):
+    session = tmp_path / "session"
+    request = b"GET /secret/ HTTP/1.1\r\nhost: www.example.org\r\nconnection: close\r\n\r\n"
+    shown = ["-cert", tls.client["chain"], "-key", tls.client["key"]]
+    first = tls.s_client(version, "-ign_eof", "-sess_out", session, *shown, stdin=request)
+    assert "A page behind TLS" in first
+    again = tls.s_client(version, "-ign_eof", "-sess_in", session, stdin=request)
+    assert "Reused, TLS" in again and "A page behind TLS" in again
+    assert "403 Forbidden" in tls.s_client(version, "-ign_eof", stdin=request)
+
+
 def test_the_authoritys_word_is_stapled(tls):
     assert "Cert Status: good" in tls.s_client("-status")
     assert "no response sent" in tls.s_client("-status", name="a.example.net")
