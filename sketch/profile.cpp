@@ -99,12 +99,15 @@ void Profile::add_dropped(ConfigSection& section) {
 
 RequestRule Profile::request_rule(std::string_view name) const {
   // For CGI programs, and whoever descends from them, both are one character. An unknown field with
-  // underscores may not pass for one that only we write.
+  // underscores may not pass for one that only we write, or for one of a connection.
   if (name.find('_') != std::string_view::npos) {
     std::string plain(name);
     std::replace(plain.begin(), plain.end(), '_', '-');
-    if (request_rule(plain) == RequestRule::generated) return RequestRule::generated;
+    const RequestRule rule = request_rule(plain);
+    if (rule == RequestRule::generated || rule == RequestRule::hop_by_hop) return rule;
   }
+  // A CGI program finds it as HTTP_PROXY, which sets where its own requests go.
+  if (name == "proxy") return RequestRule::hop_by_hop;
   if (const auto rule = request_rules_.find(name)) return static_cast<RequestRule>(*rule);
   const auto* prefix = find_prefix(request_prefix_rules(), name);
   return prefix != nullptr ? prefix->rule : RequestRule::dropped;

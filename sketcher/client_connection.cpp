@@ -90,6 +90,7 @@ void ClientConnection::begin() {
 }
 
 void ClientConnection::on_ready(std::uint32_t events) {
+  if (events == 0) called_again_ = false;
   stream_.note(events);
   switch (state_) {
     case State::announcing:
@@ -117,6 +118,10 @@ void ClientConnection::shake_hands() {
     default:
       context_.worker.counters.tls.failed.add();
       return close();
+  }
+  if (tls.peer_has_expired()) {
+    context_.worker.counters.tls.failed.add();
+    return close();
   }
   context_.worker.counters.tls.handshakes.add();
   if (tls.resumed()) context_.worker.counters.tls.resumed.add();

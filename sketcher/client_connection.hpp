@@ -18,6 +18,7 @@
 #include <cstddef>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "sketcher/forwarding_settings.hpp"
 #include "sketcher/proxy_intake.hpp"
@@ -77,7 +78,9 @@ class ClientConnection final : private SessionHost,
   const ClientInfo& client() const override { return client_; }
   transport::ReadinessLoop& readiness() override { return readiness_; }
   void become(std::unique_ptr<Session> session, std::string_view read) override;
-  void call_again() override { readiness_.call_again(*this); }
+  void call_again() override {
+    if (!std::exchange(called_again_, true)) readiness_.call_again(*this);
+  }
   void finish() override;
   void close() override;
 
@@ -102,6 +105,7 @@ class ClientConnection final : private SessionHost,
   std::size_t position_ = 0;
   State state_ = State::choosing;
   std::size_t discarded_ = 0;  // bytes read while lingering
+  bool called_again_ = false;  // in the next turn, whatever else happens
   std::string first_bytes_;    // too few to choose by
   std::unique_ptr<Session> session_;
   std::unique_ptr<Session> former_;  // its code may be on the stack

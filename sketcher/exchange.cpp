@@ -257,17 +257,13 @@ void Exchange::deliver_observed(const sketch::AnswerForm& form,
 }
 
 void Exchange::keep_as_evidence(const sketch::AnswerForm& form, const std::optional<Sketch>& sketch,
-                                http::Response& response) {
+                                const http::Response& response) {
   evidence_ = Evidence{};
   evidence_->replica = replica_;
   evidence_->status = form.status != 0 ? form.status : response.status;
   evidence_->head.assign(form.head.begin(), form.head.end());
-  // A client that is to have it as well needs it where it is.
-  if (mode_ == RouteMode::observe) {
-    evidence_->body = response.body;
-  } else {
-    evidence_->body = std::move(response.body);
-  }
+  evidence_->body.assign(response.body, 0, Evidence::kBodyBytesMax);
+  evidence_->body_bytes = response.body.size();
   evidence_->sketch = sketch;
 }
 

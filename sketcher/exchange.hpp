@@ -88,7 +88,7 @@ class Exchange final : private FastReadHandler,
   void ask_judge(bool may_share);
   void ask_ordered(replica_client::ReplicatedKind kind);
   void keep_as_evidence(const sketch::AnswerForm& form, const std::optional<Sketch>& sketch,
-                        http::Response& response);
+                        const http::Response& response);
   void answer(const sketch::AnswerForm& form, const std::optional<Sketch>& sketch);
   void fail(std::uint16_t status, std::string_view reason);
   [[nodiscard]] GroupContext& group() { return group_->context; }

@@ -105,7 +105,7 @@ class GroupReads::Read final : private replica_client::ReplicatedHandler {
     }
   }
 
-  // False when the history holds a newer answer.
+  // False when the history holds, or has held, an answer that may be newer.
   [[nodiscard]] bool update_history(const ReplicatedAnswer& answer,
                                     const std::optional<Sketch>& sketch,
                                     const SigmaOrder::Placed& placed) {
@@ -119,7 +119,8 @@ class GroupReads::Read final : private replica_client::ReplicatedHandler {
     if (outcome == UpdateOutcome::inserted) counters.table_inserts.add();
     if (outcome == UpdateOutcome::replaced) counters.table_replaces.add();
     if (outcome == UpdateOutcome::unordered) counters.table_unordered.add();
-    return outcome != UpdateOutcome::older;
+    return !placed.doubtful && outcome != UpdateOutcome::older &&
+           outcome != UpdateOutcome::unordered && outcome != UpdateOutcome::marked;
   }
 
   void report(const ReplicatedAnswer& answer, const std::optional<Sketch>& sketch) {
@@ -138,7 +139,7 @@ class GroupReads::Read final : private replica_client::ReplicatedHandler {
     divergence.agreed_digest = sketch ? to_hex(*sketch) : "";
     divergence.answer_status = refuted.status;
     divergence.agreed_status = answer.form.status;
-    divergence.answer_body_bytes = refuted.body.size();
+    divergence.answer_body_bytes = evidence.body_bytes;
     divergence.agreed_body_bytes = answer.form.body.size();
     owner_.group_.report(divergence);
   }
@@ -177,6 +178,10 @@ bool GroupReads::ask(const Sketch& key, const sketch::RequestForm& form, std::st
     read = reads_.emplace(number, std::make_unique<Read>(*this, number, key)).first->second.get();
     if (asker.may_share) joinable_[key] = number;
     if (waiter == nullptr) ++unwaited_;
+  }
+  if (joins && waiter == nullptr) {  // what it wants will be done
+    asker.counters->coalesced.add();
+    return true;
   }
   if (waiter != nullptr) waiting_.emplace(waiter, read->number());
   if (joins) {

@@ -33,9 +33,13 @@ namespace prophecy::sketcher {
 // An answer of one origin that did not validate, until the group has judged it.
 struct Evidence {
   NodeId replica = 0;
+  // Of a body that is kept: a lying origin chooses how long its answers are.
+  static constexpr std::size_t kBodyBytesMax = 64 << 10;
+
   std::uint16_t status = 0;
   Bytes head;
-  std::string body;
+  std::string body;  // its beginning
+  std::size_t body_bytes = 0;
   std::optional<Sketch> sketch;
 };
 

@@ -126,6 +126,12 @@ void read_pbft_group(ConfigSection& section, GroupSettings& group, std::uint32_t
 
 }  // namespace
 
+bool may_be_tunnelled(const GroupSettings& group) {
+  return group.send_proxy == http::ProxyAnnouncement::none &&
+         std::none_of(group.origins.begin(), group.origins.end(),
+                      [](const OriginAddress& origin) { return origin.tls.has_value(); });
+}
+
 std::vector<GroupSettings> read_groups(ConfigSection root, std::uint32_t workers,
                                        std::span<const Endpoint> own) {
   std::vector<GroupSettings> groups;

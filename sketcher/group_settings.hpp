@@ -55,6 +55,10 @@ struct GroupSettings {
   http::ProxyAnnouncement send_proxy = http::ProxyAnnouncement::none;
 };
 
+// Whether a tunnel may lead to its origins. What goes through one is neither enciphered nor
+// announced.
+[[nodiscard]] bool may_be_tunnelled(const GroupSettings& group);
+
 // An origin at one of `own`, where this sketcher itself listens, is a mistake.
 [[nodiscard]] std::vector<GroupSettings> read_groups(ConfigSection root, std::uint32_t workers,
                                                      std::span<const Endpoint> own);

@@ -100,17 +100,41 @@ void Http2Session::start(std::string_view read) {
 
 void Http2Session::on_ready() {
   if (over_) return;
+  drop_unused();
   flushing_ = true;
   read();
   flush();
   flushing_ = false;
+  // No event tells of what was left unread while there was no room for its answers.
+  if (unread_ && !over_ && has_room()) {
+    unread_ = false;
+    host_.call_again();
+  }
+}
+
+bool Http2Session::has_room() const {
+  return output_.size() - output_begin_ < kOutputBytesMax;
+}
+
+// Not where they become unused: their code may be on the stack.
+void Http2Session::drop_unused() {
+  for (; unused_.size() > kUnusedStreamsMax; unused_.pop_back()) {
+    const auto found = std::find_if(streams_.begin(), streams_.end(), [&](const auto& stream) {
+      return stream.get() == unused_.back();
+    });
+    std::swap(*found, streams_.back());
+    streams_.pop_back();
+  }
 }
 
 void Http2Session::read() {
   std::array<char, kReadBytes> input;
   for (int reads = 0; !over_; ++reads) {
     // Who does not read what we say is not listened to.
-    if (output_.size() - output_begin_ >= kOutputBytesMax) return;
+    if (!has_room()) {
+      unread_ = true;
+      return;
+    }
     if (reads == kReadsMax) return host_.call_again();
     const IoResult result = host_.stream().read(input.data(), input.size());
     if (result.status == IoStatus::blocked) return;
@@ -163,6 +187,7 @@ void Http2Session::start_waiting() {
   while (!waiting_.empty() && connection_.unsent_bytes() <= kUnsentForStartMax) {
     Stream& stream = *waiting_.front();
     waiting_.pop_front();
+    waiting_bytes_ -= stream.request.body.size();
     stream.start(host_.client());
   }
 }
@@ -185,6 +210,11 @@ void Http2Session::on_progress(http::Http2Stream& stream, std::size_t bytes) {
 void Http2Session::on_request(http::Http2Stream& stream) {
   auto& whole = static_cast<Stream&>(stream);
   whole.stop_waiting();
+  if (waiting_bytes_ + whole.request.body.size() > context_.http2.bodies_bytes_max) {
+    context_.worker.count_refusal("too-many-bodies");
+    return whole.error(503, "too-many-bodies");
+  }
+  waiting_bytes_ += whole.request.body.size();
   waiting_.push_back(&whole);
   start_waiting();
 }
@@ -201,7 +231,7 @@ void Http2Session::on_sent(http::Http2Stream& stream, std::size_t bytes) {
 
 void Http2Session::on_stream_closed(http::Http2Stream& stream) {
   auto& closed = static_cast<Stream&>(stream);
-  std::erase(waiting_, &closed);
+  if (std::erase(waiting_, &closed) > 0) waiting_bytes_ -= closed.request.body.size();
   if (closed.leave()) recycle(closed);
 }
 

@@ -45,6 +45,8 @@ class Http2Session final : public Session, private http::Http2Handler, private T
   void on_timeout() override;
 
   void read();
+  [[nodiscard]] bool has_room() const;
+  void drop_unused();
   void flush();
   void flush_later();
   // False when the stream takes no more for now, or is gone.
@@ -63,13 +65,15 @@ class Http2Session final : public Session, private http::Http2Handler, private T
   http::Http2ServerConnection connection_;
   std::vector<std::unique_ptr<Stream>> streams_;  // all, in use or not
   std::vector<Stream*> unused_;
-  std::deque<Stream*> waiting_;  // whole requests that have not started
+  std::deque<Stream*> waiting_;    // whole requests that have not started
+  std::size_t waiting_bytes_ = 0;  // of their bodies
   std::string output_;
   std::size_t output_begin_ = 0;
   LeastProgress progress_;  // of what the socket takes
   Waiting wait_ = Waiting::nothing;
   std::uint64_t wait_began_ = 0;  // how many streams had been opened
   bool asked_before_ = false;     // for a request, on this connection
+  bool unread_ = false;           // the stream may have more
   bool flushing_ = false;         // at the latest at the end of this turn
   bool over_ = false;             // finished or closed
 };

@@ -362,6 +362,9 @@ std::string Master::set_route_mode(const std::string& name, const std::string& m
   if (route == routes.end()) return refusal("there is no route \"" + name + "\"");
   const auto wanted = parse_route_mode(mode);
   if (!wanted) return refusal("expected the mode to be one of enforce, observe, off, tunnel");
+  if (*wanted == RouteMode::tunnel && !may_be_tunnelled(settings_.groups[route->group])) {
+    return refusal("a group with send_proxy or TLS to its origins takes no tunnels");
+  }
   RouteState& state = shared_.route(static_cast<std::uint32_t>(route - routes.begin()));
   log_.warning("route-mode-changed",
                {{"route", name}, {"from", to_string(state.mode())}, {"to", mode}});

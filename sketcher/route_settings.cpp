@@ -49,6 +49,11 @@ RouteSettings read_route(ConfigSection& section, const std::vector<RouteSettings
   read_pattern(section, route.pattern);
   route.group = read_group_name(section, groups);
   route.mode = static_cast<RouteMode>(section.choice("mode", kModes, 0));
+  if (route.mode == RouteMode::tunnel && route.group < groups.size() &&
+      !may_be_tunnelled(groups[route.group])) {
+    section.mistake("mode",
+                    "expected no \"tunnel\" to a group with send_proxy or TLS to its origins");
+  }
   route.reads = static_cast<Reads>(section.choice("reads", kReads, 0));
   route.needs_client_certificate =
       section.choice("client_certificate", {"off", "required"}, 0) == 1;

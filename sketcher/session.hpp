@@ -25,9 +25,10 @@ struct ConnectionTimeouts {
   TimeoutQueue idle;
   TimeoutQueue send;
   TimeoutQueue linger;
-  TimeoutQueue presence;      // between two looks for a client that has left
-  TimeoutQueue tunnel_setup;  // until the origin is connected; then until it has answered
-  TimeoutQueue tunnel;        // without a byte in either direction
+  TimeoutQueue presence;  // between two looks for a client that has left
+  TimeoutQueue tunnel_connect;
+  TimeoutQueue tunnel_answer;  // until the origin has answered
+  TimeoutQueue tunnel;         // without a byte in either direction
 };
 
 // What all sessions of a worker share.

@@ -98,7 +98,7 @@ bool TunnelSession::connect(const Endpoint& origin) {
   state_ = State::connecting;
   transport::ReadinessHandler& handler = *this;
   if (!host_.readiness().add(origin_.descriptor(), handler)) return false;
-  context_.timeouts.tunnel_setup.arm(*this, SessionContext::now());
+  context_.timeouts.tunnel_connect.arm(*this, SessionContext::now());
   return true;
 }
 
@@ -138,6 +138,7 @@ void TunnelSession::on_connected() {
   ::getsockopt(origin_.descriptor(), SOL_SOCKET, SO_ERROR, &error, &size);
   if (error != 0) return connect_to_another();
   state_ = State::asking;
+  context_.timeouts.tunnel_answer.arm(*this, SessionContext::now());
   ask();
 }
 
@@ -162,8 +163,10 @@ void TunnelSession::take_answer() {
       bytes = {input.data(), result.size};
       progress = parser_.feed(bytes);
       bytes.remove_prefix(progress.consumed);
-    } else {
+    } else if (result.status == IoStatus::ended) {
       progress = parser_.finish();
+    } else {
+      return fail(502, "origin-answer-unusable");  // a reset is no end of a body
     }
     if (progress.state == http::ParseState::head_done && response_.status == 101) {
       to_client_.pending.assign(bytes);  // the new protocol's
@@ -237,6 +240,7 @@ void TunnelSession::flush_answer() {
     if (result.status == IoStatus::failed) return end();
     if (result.status == IoStatus::blocked) return;
     to_client_.begin += result.size;
+    if (progress_.moved(result.size)) context_.timeouts.send.arm(*this, SessionContext::now());
   }
   state_ = State::over;
   disarm();
@@ -246,35 +250,35 @@ void TunnelSession::flush_answer() {
 void TunnelSession::pump() {
   context_.timeouts.tunnel.arm(*this, SessionContext::now());
   RequestCounters& counters = *request_.counters;
-  const bool goes_on = pump(to_origin_, host_.stream(), origin_, counters.tunnel_bytes_in) &&
-                       pump(to_client_, origin_, host_.stream(), counters.tunnel_bytes_out);
-  if (!goes_on || (to_origin_.passed_on && to_client_.passed_on)) end();
+  pump(to_origin_, host_.stream(), origin_, counters.tunnel_bytes_in);
+  pump(to_client_, origin_, host_.stream(), counters.tunnel_bytes_out);
+  if (to_origin_.over && to_client_.over) end();
 }
 
-// False when the tunnel is broken.
+// A direction that is broken is over; what comes in the other one still gets through.
 template <class From, class To>
-bool TunnelSession::pump(Direction& direction, From& from, To& to, Counter& bytes) {
+void TunnelSession::pump(Direction& direction, From& from, To& to, Counter& bytes) {
   std::array<char, kReadBytes> input;
   for (int reads = 0;;) {
     while (direction.begin < direction.pending.size()) {
       const IoResult result = send(to, std::string_view(direction.pending).substr(direction.begin));
-      if (result.status == IoStatus::failed) return false;
-      if (result.status == IoStatus::blocked) return true;
+      if (result.status == IoStatus::failed) return direction.break_off();
+      if (result.status == IoStatus::blocked) return;
       direction.begin += result.size;
     }
     direction.pending.clear();
     direction.begin = 0;
+    if (direction.over) return;
     if (direction.ended) {
-      if (!std::exchange(direction.passed_on, true)) end_sending(to);
-      return true;
+      direction.over = true;
+      return end_sending(to);
     }
     if (reads++ == kReadsMax) {
-      host_.call_again();
-      return true;
+      return host_.call_again();
     }
     const IoResult read = receive(from, input.data(), input.size());
-    if (read.status == IoStatus::failed) return false;
-    if (read.status == IoStatus::blocked) return true;
+    if (read.status == IoStatus::failed) return direction.break_off();
+    if (read.status == IoStatus::blocked) return;
     if (read.status == IoStatus::ended) {
       direction.ended = true;
       continue;
@@ -283,7 +287,7 @@ bool TunnelSession::pump(Direction& direction, From& from, To& to, Counter& byte
     (&direction == &to_origin_ ? bytes_in_ : bytes_out_) += read.size;
     // As a rule all of it is taken at once, and nothing is kept.
     const IoResult written = send(to, {input.data(), read.size});
-    if (written.status == IoStatus::failed) return false;
+    if (written.status == IoStatus::failed) return direction.break_off();
     direction.pending.assign(input.data() + written.size, read.size - written.size);
   }
 }

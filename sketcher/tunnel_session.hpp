@@ -16,6 +16,7 @@
 
 #include "http/parser.hpp"
 #include "sketcher/answer.hpp"
+#include "sketcher/core/least_progress.hpp"
 #include "sketcher/group_context.hpp"
 #include "sketcher/session.hpp"
 #include "sketcher/tunnel_request.hpp"
@@ -44,8 +45,14 @@ class TunnelSession final : public Session,
   struct Direction {
     std::string pending;
     std::size_t begin = 0;
-    bool ended = false;      // by the side that they come from
-    bool passed_on = false;  // the other side knows
+    bool ended = false;  // by the side that they come from
+    bool over = false;   // and the other side knows; or one of the two is broken
+
+    void break_off() {
+      pending.clear();
+      begin = 0;
+      over = true;
+    }
   };
 
   void on_ready(std::uint32_t events) override;  // the origin's socket
@@ -65,7 +72,7 @@ class TunnelSession final : public Session,
   // Both directions, as far as they go.
   void pump();
   template <class From, class To>
-  [[nodiscard]] bool pump(Direction& direction, From& from, To& to, Counter& bytes);
+  void pump(Direction& direction, From& from, To& to, Counter& bytes);
   void close_origin();
   void end();
 
@@ -81,6 +88,7 @@ class TunnelSession final : public Session,
   http::ResponseParser parser_;
   Direction to_origin_;
   Direction to_client_;
+  LeastProgress progress_;      // of an answer that is no switch
   std::uint64_t bytes_in_ = 0;  // from the client
   std::uint64_t bytes_out_ = 0;
   TimePoint opened_;

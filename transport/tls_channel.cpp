@@ -161,9 +161,15 @@ bool TlsChannel::resumed() const {
   return SSL_session_reused(ssl_.get()) == 1;
 }
 
+// A resumed session brings its certificate along, which nobody has looked at since.
 bool TlsChannel::peer_verified() const {
-  return SSL_get0_peer_certificate(ssl_.get()) != nullptr &&
-         SSL_get_verify_result(ssl_.get()) == X509_V_OK;
+  const X509* certificate = SSL_get0_peer_certificate(ssl_.get());
+  return certificate != nullptr && SSL_get_verify_result(ssl_.get()) == X509_V_OK &&
+         X509_cmp_current_time(X509_get0_notAfter(certificate)) > 0;
+}
+
+bool TlsChannel::peer_has_expired() const {
+  return SSL_get0_peer_certificate(ssl_.get()) != nullptr && resumed() && !peer_verified();
 }
 
 }  // namespace prophecy::transport

@@ -42,6 +42,8 @@ class TlsChannel {
   [[nodiscard]] bool resumed() const;
   // The peer has shown a certificate that a trusted authority has signed.
   [[nodiscard]] bool peer_verified() const;
+  // The session is an earlier one's, whose certificate is not valid any more.
+  [[nodiscard]] bool peer_has_expired() const;
   [[nodiscard]] SSL& ssl() { return *ssl_; }
 
  private:

@@ -26,6 +26,14 @@ IpAddress ip_address(const asio::ip::tcp::endpoint& endpoint) {
   return IpAddress(address.to_v6().to_bytes());
 }
 
+// What this process or machine lacks says nothing of the origin.
+bool is_ours(const error_code& error) {
+  return error == asio::error::no_descriptors ||
+         error == std::errc::too_many_files_open_in_system ||
+         error == std::errc::address_not_available || error == asio::error::no_memory ||
+         error == asio::error::no_buffer_space;
+}
+
 }  // namespace
 
 OriginConnection::OriginConnection(OriginPool& pool, asio::io_context& loop)
@@ -46,7 +54,7 @@ void OriginConnection::open(OriginExchange& exchange) {
 
 void OriginConnection::on_connected(const error_code& error) {
   if (state_ == State::closed) return;
-  if (error) return fail(ExchangeEnd::not_sent);
+  if (error) return fail(is_ours(error) ? ExchangeEnd::overloaded : ExchangeEnd::not_sent);
   error_code ignored;
   socket_.set_option(asio::ip::tcp::no_delay(true), ignored);
   socket_.non_blocking(true, ignored);

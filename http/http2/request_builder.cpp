@@ -24,6 +24,12 @@ void RequestBuilder::start(Request& into) {
   expects_continue_ = false;
 }
 
+void RequestBuilder::shrink(std::size_t bytes_max) {
+  for (std::string* text : {&scheme_, &authority_, &cookie_}) {
+    if (text->capacity() > bytes_max) std::string().swap(*text);
+  }
+}
+
 void RequestBuilder::refuse(std::uint16_t status, std::string_view reason) {
   if (failure_.reason.empty()) failure_ = {status, reason};
 }

@@ -16,6 +16,8 @@ namespace prophecy::http {
 class RequestBuilder {
  public:
   void start(Request& into);
+  // Gives back storage that a large request needed. start() comes before the next one.
+  void shrink(std::size_t bytes_max);
 
   void add(std::string_view name, std::string_view value, const MessageLimits& limits);
   // A field that counts and is not looked at.

@@ -72,6 +72,8 @@ void Http2Stream::close() {
 }
 
 void Http2Stream::release() {
+  builder_.shrink(kKeptBytesMax);
+  if (request.target.capacity() > kKeptBytesMax) std::string().swap(request.target);
   request.fields.clear_and_shrink(kKeptBytesMax);
   if (request.body.capacity() > kKeptBytesMax) std::string().swap(request.body);
 }

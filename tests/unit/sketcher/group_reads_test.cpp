@@ -17,11 +17,13 @@ class World final : private replica_client::ReplicaGroup, private GroupReadHost 
  public:
   World() : reads(loop, static_cast<GroupReadHost&>(*this), table) { table.attach(0); }
 
-  void answer(std::uint64_t call, const std::string& body, Sigma sigma) {
+  void answer(std::uint64_t call, const std::string& body, Sigma sigma,
+              std::optional<Sigma> asked = std::nullopt) {
     ReplicatedHandler& handler = *calls.at(call);
     calls.erase(call);
     ReplicatedAnswer answer;
     answer.sigma = sigma;
+    answer.asked = asked;
     answer.form.status = 200;
     answer.form.body = body;
     handler.on_replicated_answer(std::move(answer));
@@ -198,6 +200,19 @@ TEST_CASE("A late read is not given an answer older than what the history holds"
   REQUIRE(world.calls.size() == 1);
   world.answer(2, "B", 12);
   CHECK(late_again.got == Got{"outdated", "B"});
+}
+
+TEST_CASE("Nor one of which nobody knows whether it is older") {
+  World world;
+  Client early(world), late(world);
+  early.ask();
+  late.ask();
+  // Votes on the same: another worker's overlapped this one, differed, and was answered first.
+  REQUIRE(world.table.update_unordered(kKey, World::sketch('B'), 10, 11) ==
+          UpdateOutcome::inserted);
+  world.answer(1, "A", 12, 10);
+  CHECK(early.got == Got{"A"});
+  CHECK(late.got == Got{"outdated"});
 }
 
 TEST_CASE("Who leaves is not called, and the last one ends the call") {
