@@ -68,7 +68,9 @@ class World:
 def _world():
     with Deployment(agents=False, start=False, sketcher_changes={
             "group": {"kind": "vote", "faults": 1, "file": None, "client_id": None,
-                      "key_file": None},
+                      "key_file": None,
+                      # It is to be asked again and again, whatever it does.
+                      "health": {"quarantine": False, "failures_max": 100000}},
             "limits": {"header": "8KiB", "answer": "64KiB"},
             "timeouts": {"answer": "300ms"}}) as deployment:
         world = World(deployment)

@@ -97,8 +97,12 @@ def test_counting_of_cases(text, succeeded, expected):
 def test_configuration_writer():
     document = merged({"a": {"x": 1, "y": "z"}, "b": [{"k": True}, {"k": False}]},
                       {"a": {"x": None, "n": ["p", "q"]}})
-    assert to_toml(document) == ('[a]\ny = "z"\nn = ["p", "q"]\n\n[[b]]\nk = true\n\n'
+    assert to_toml(document) == ('[a]\ny = "z"\nn = ["p", "q"]\n\n[[b]]\nk = true\n'
                                  '[[b]]\nk = false\n')
+    nested = to_toml({"a": [{"x": 1, "b": [{"y": 2}, {"y": 3}], "c": {"z": 4}}]})
+    assert nested == "[[a]]\nx = 1\n[[a.b]]\ny = 2\n[[a.b]]\ny = 3\n[a.c]\nz = 4\n"
+    over_each = merged({"b": [{"k": 1}, {"k": 2}]}, {"b": {"n": 3}})
+    assert over_each == {"b": [{"k": 1, "n": 3}, {"k": 2, "n": 3}]}
 
 
 def test_script_explains_itself():
