@@ -23,6 +23,7 @@
 #include "replica_client/core/vote_tally.hpp"
 #include "replica_client/group.hpp"
 #include "replica_client/sigma_counter.hpp"
+#include "sketch/answer_collector.hpp"
 
 namespace prophecy::replica_client {
 
@@ -63,6 +64,8 @@ class VoteGroup final : public ReplicaGroup {
   std::uint32_t faults_;
   bool takes_writes_;
   std::size_t ballots_max_;
+  const sketch::Profile& profile_;
+  std::size_t answer_bytes_max_;  // of one that is held
   sketch::AnswerCanonicalizer canonicalizer_;
   std::vector<std::unique_ptr<http::OriginPool>> origins_;
   SigmaCounter& sigmas_;
