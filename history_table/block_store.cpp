@@ -15,6 +15,8 @@ namespace {
 using Word = std::uint64_t;
 
 constexpr std::size_t kLineWords = 8;  // the cursor has a cache line of its own
+// No record is where an empty slot would point to.
+constexpr Word kFirstPosition = 1;
 constexpr std::size_t kSlotsPerBucket = 8;
 // The smallest list has a head and two digests; most are larger.
 constexpr std::size_t kRingWordsPerSlot = 32;
@@ -72,7 +74,9 @@ Result<BlockStore> BlockStore::create(std::size_t bytes) {
   if (address == MAP_FAILED) {
     return io_error("cannot map " + std::to_string(bytes) + " bytes for lists of blocks");
   }
-  return BlockStore(address, bytes);
+  BlockStore made(address, bytes);
+  store(*made.taken_, kFirstPosition);
+  return made;
 }
 
 BlockStore::BlockStore(void* address, std::size_t bytes) : address_(address), bytes_(bytes) {
@@ -93,6 +97,17 @@ BlockStore::BlockStore(BlockStore&& other) noexcept
       ring_(other.ring_),
       ring_words_(other.ring_words_) {}
 
+BlockStore& BlockStore::operator=(BlockStore&& other) noexcept {
+  std::swap(address_, other.address_);
+  std::swap(bytes_, other.bytes_);
+  std::swap(taken_, other.taken_);
+  std::swap(index_, other.index_);
+  std::swap(index_buckets_, other.index_buckets_);
+  std::swap(ring_, other.ring_);
+  std::swap(ring_words_, other.ring_words_);
+  return *this;
+}
+
 BlockStore::~BlockStore() {
   if (address_ != nullptr) ::munmap(address_, bytes_);
 }
@@ -109,7 +124,7 @@ bool BlockStore::is_there(Word position) const {
 }
 
 std::uint64_t BlockStore::bytes_taken() const {
-  return load(*taken_) * sizeof(Word);
+  return (load(*taken_) - kFirstPosition) * sizeof(Word);
 }
 
 bool BlockStore::put(const sketch::Sketch& key, ByteView bytes) {
@@ -141,7 +156,7 @@ bool BlockStore::put(const sketch::Sketch& key, ByteView bytes) {
 }
 
 std::optional<BlockStore::Found> BlockStore::find(const sketch::Sketch& key) const {
-  if (load(*taken_) == 0) return std::nullopt;
+  if (load(*taken_) == kFirstPosition) return std::nullopt;
   const Word* const bucket = bucket_of(key);
   for (const Word* slot = bucket; slot != bucket + kSlotsPerBucket; ++slot) {
     const Word word = load(*slot);

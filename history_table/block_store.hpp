@@ -37,7 +37,7 @@ class BlockStore {
   [[nodiscard]] static Result<BlockStore> create(std::size_t bytes);
 
   BlockStore(BlockStore&& other) noexcept;
-  BlockStore& operator=(BlockStore&&) = delete;
+  BlockStore& operator=(BlockStore&& other) noexcept;
   ~BlockStore();
 
   // False: it is larger than a quarter of the store.

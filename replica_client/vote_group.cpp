@@ -98,12 +98,19 @@ class VoteGroup::Ballot {
            vote.collector.bytes_let_go() > agreed_bytes_;
   }
 
+  // What a write is answered can be read only once: it is whole, or has no form.
+  [[nodiscard]] bool make_form(Vote& vote, http::Response& response, sketch::AnswerForm& form) {
+    sketch::AnswerCanonicalizer& canonicalizer = group_.canonicalizer_;
+    const sketch::AnswerFault fault =
+        is_read_ ? vote.collector.finish(canonicalizer, response, is_head_, form)
+                 : canonicalizer.canonicalize(response, is_head_, form);
+    return fault == sketch::AnswerFault::none;
+  }
+
   void on_answer(Vote& vote, http::ExchangeEnd end, http::Response& response) {
     const NodeId origin = vote.origin;
     sketch::AnswerForm form;
-    const bool usable = end == http::ExchangeEnd::answered &&
-                        vote.collector.finish(group_.canonicalizer_, response, is_head_, form) ==
-                            sketch::AnswerFault::none;
+    const bool usable = end == http::ExchangeEnd::answered && make_form(vote, response, form);
     const bool formless = end == http::ExchangeEnd::answered && !usable;
     group_.refutations_.on_vote(origin, formless ? http::ExchangeEnd::malformed : end);
     const bool was_open = tally_.state() == VoteTally::State::open;
@@ -205,8 +212,8 @@ std::uint32_t VoteGroup::size() const {
 }
 
 void VoteGroup::fast(http::OriginExchange& exchange, NodeId replica, std::string_view wire,
-                     bool is_head) {
-  start_fast_read(*origins_[replica], exchange, wire, is_head);
+                     bool is_head, std::size_t piece_bytes) {
+  start_fast_read(*origins_[replica], exchange, wire, is_head, piece_bytes);
 }
 
 std::uint64_t VoteGroup::replicated(ReplicatedKind /*kind*/, std::string_view wire,

@@ -36,7 +36,13 @@ struct Evidence {
   std::uint16_t status = 0;
   Bytes head;
   std::string body;
+  sketch::BlockList blocks{};  // of an answer in blocks; into block_digests
+  Bytes block_digests;
   std::optional<Sketch> sketch;
+
+  [[nodiscard]] sketch::AnswerForm form() const {
+    return {.status = status, .head = head, .body = body, .blocks = blocks};
+  }
 };
 
 class GroupReadWaiter {
