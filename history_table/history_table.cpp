@@ -14,7 +14,8 @@ constexpr table::Uninterrupted kUninterrupted;
 
 }  // namespace
 
-Result<HistoryTable> HistoryTable::create(std::size_t bytes, std::uint64_t bucket_seed) {
+Result<HistoryTable> HistoryTable::create(std::size_t bytes, std::uint64_t bucket_seed,
+                                          std::size_t block_store_bytes) {
   if (bytes < kBytesMin || bytes > kBytesMax) {
     return Error{ErrorKind::invalid, "a history table takes from " + std::to_string(kBytesMin) +
                                          " to " + std::to_string(kBytesMax) + " bytes, not " +
@@ -22,7 +23,9 @@ Result<HistoryTable> HistoryTable::create(std::size_t bytes, std::uint64_t bucke
   }
   auto region = table::Region::map(bytes, bucket_seed);
   if (!region) return region.error();
-  return HistoryTable(std::move(*region));
+  auto blocks = BlockStore::create(block_store_bytes);
+  if (!blocks) return blocks.error();
+  return HistoryTable(std::move(*region), std::move(*blocks));
 }
 
 void HistoryTable::attach(WriterSlot slot) {

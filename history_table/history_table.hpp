@@ -17,6 +17,7 @@
 #include <optional>
 
 #include "base/error.hpp"
+#include "history_table/block_store.hpp"
 #include "history_table/history_entry.hpp"
 #include "history_table/region.hpp"
 
@@ -29,7 +30,9 @@ class HistoryTable {
 
   // Maps an empty table of at most `bytes`, shared with children forked later. `bucket_seed`
   // should be unpredictable to clients.
-  [[nodiscard]] static Result<HistoryTable> create(std::size_t bytes, std::uint64_t bucket_seed);
+  [[nodiscard]] static Result<HistoryTable> create(
+      std::size_t bytes, std::uint64_t bucket_seed,
+      std::size_t block_store_bytes = BlockStore::kBytesMin);
 
   // Names the calling process's slot; each live process has its own. Comes before any change.
   // Requires that a process that died in this slot was declared dead.
@@ -62,10 +65,16 @@ class HistoryTable {
 
   [[nodiscard]] HistoryTableStats stats() const;
 
+  // What the answers of large ones lead to.
+  [[nodiscard]] BlockStore& blocks() { return blocks_; }
+  [[nodiscard]] const BlockStore& blocks() const { return blocks_; }
+
  private:
-  explicit HistoryTable(table::Region region) : region_(std::move(region)) {}
+  HistoryTable(table::Region region, BlockStore blocks)
+      : region_(std::move(region)), blocks_(std::move(blocks)) {}
 
   table::Region region_;
+  BlockStore blocks_;
   std::optional<WriterSlot> writer_;
 };
 

@@ -79,6 +79,12 @@ ParseProgress BodyDecoder::feed_chunked(std::string_view input, std::string& bod
   return {state_ == ChunkState::done ? ParseState::complete : ParseState::need_more, consumed};
 }
 
+ParseState BodyDecoder::on_plain_bytes(std::size_t size) {
+  ASSERT(size <= plain_bytes_left());
+  remaining_ -= size;
+  return remaining_ == 0 ? ParseState::complete : ParseState::need_more;
+}
+
 BodyDecoder::ChunkState BodyDecoder::on_chunk_framing(char c, std::size_t body_size) {
   switch (state_) {
     case ChunkState::size_first:

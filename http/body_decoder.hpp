@@ -23,6 +23,12 @@ class BodyDecoder {
 
   // Appends to `body`. Answers need_more, complete or failed.
   [[nodiscard]] ParseProgress feed(std::string_view input, std::string& body);
+  // Of a declared length: how many bytes are still to come.
+  [[nodiscard]] std::uint64_t plain_bytes_left() const {
+    return framing_ == BodyFraming::length ? remaining_ : 0;
+  }
+  // The caller has put so many of them where feed() would have. Answers need_more or complete.
+  [[nodiscard]] ParseState on_plain_bytes(std::size_t size);
   [[nodiscard]] const ParseFailure& failure() const { return failure_; }
   // The peer has closed: whether that is where this body ends.
   [[nodiscard]] bool ends_with_connection() const { return framing_ == BodyFraming::until_close; }

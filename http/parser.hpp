@@ -73,9 +73,15 @@ class ResponseParser {
 
   // Clears the response and starts on the answer to a request of this kind (the answer to HEAD
   // has no body). Interim answers (1xx but 101) are skipped; 101 is a failure, unless it was
-  // asked for: then it ends with its head, and what follows belongs to another protocol.
-  void reset(bool answers_head, bool may_switch = false);
+  // asked for: then it ends with its head, and what follows belongs to another protocol. In pieces:
+  // the caller takes the body out as it comes, and there is no limit to all of it.
+  void reset(bool answers_head, bool may_switch = false, bool in_pieces = false);
   [[nodiscard]] ParseProgress feed(std::string_view input);
+  // Of a body of declared length: how many bytes are still to come. They may be read straight into
+  // the response instead of being fed: behind what its body holds, no more than these, and told
+  // with on_plain_bytes(), which answers need_more or complete.
+  [[nodiscard]] std::uint64_t plain_bytes_left() const;
+  [[nodiscard]] ParseState on_plain_bytes(std::size_t size);
   // The peer has closed: completes a body that ends with the connection, fails any other.
   [[nodiscard]] ParseProgress finish();
   [[nodiscard]] const ParseFailure& failure() const;

@@ -32,7 +32,7 @@ struct ResponseParser::Impl {
     reset(false);
   }
 
-  void reset(bool to_head, bool to_switch = false) {
+  void reset(bool to_head, bool to_switch = false, bool to_pieces = false) {
     response.clear();
     head.start();
     failure = {};
@@ -40,6 +40,7 @@ struct ResponseParser::Impl {
     interim_answers = 0;
     answers_head = to_head;
     may_switch = to_switch;
+    in_pieces = to_pieces;
   }
 
   ParseProgress feed(std::string_view input);
@@ -62,6 +63,7 @@ struct ResponseParser::Impl {
   std::size_t interim_answers = 0;
   bool answers_head = false;
   bool may_switch = false;
+  bool in_pieces = false;
 };
 
 ParseProgress ResponseParser::Impl::feed(std::string_view input) {
@@ -126,13 +128,13 @@ ParseState ResponseParser::Impl::on_final_head() {
                           !(response.status == 204 && announced);
     body.start(BodyFraming::none, 0, 0);
   } else {
-    if (framing.length > limits.body_bytes_max) {
+    if (framing.length > limits.body_bytes_max && !in_pieces) {
       fail("body too large");
       failure.body_too_large = true;
       return ParseState::failed;
     }
     response.body.reserve(static_cast<std::size_t>(std::min(framing.length, kBodyReserveMax)));
-    body.start(framing.kind, framing.length, limits.body_bytes_max);
+    body.start(framing.kind, framing.length, in_pieces ? SIZE_MAX : limits.body_bytes_max);
   }
   state = State::body;
   return ParseState::head_done;
@@ -156,11 +158,19 @@ ResponseParser::ResponseParser(Response& into, const MessageLimits& limits)
 ResponseParser::~ResponseParser() = default;
 ResponseParser::ResponseParser(ResponseParser&&) noexcept = default;
 
-void ResponseParser::reset(bool answers_head, bool may_switch) {
-  impl_->reset(answers_head, may_switch);
+void ResponseParser::reset(bool answers_head, bool may_switch, bool in_pieces) {
+  impl_->reset(answers_head, may_switch, in_pieces);
 }
 ParseProgress ResponseParser::feed(std::string_view input) {
   return impl_->feed(input);
+}
+std::uint64_t ResponseParser::plain_bytes_left() const {
+  return impl_->state == Impl::State::body ? impl_->body.plain_bytes_left() : 0;
+}
+ParseState ResponseParser::on_plain_bytes(std::size_t size) {
+  const ParseState state = impl_->body.on_plain_bytes(size);
+  if (state == ParseState::complete) impl_->state = Impl::State::complete;
+  return state;
 }
 ParseProgress ResponseParser::finish() {
   return impl_->finish();

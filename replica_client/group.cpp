@@ -17,13 +17,15 @@ std::string_view to_string(ReplicatedFailure failure) {
 }
 
 void start_fast_read(http::OriginPool& origin, http::OriginExchange& exchange,
-                     std::string_view wire, bool is_head) {
+                     std::string_view wire, bool is_head, std::size_t piece_bytes) {
   http::ExchangeRequest request;
   request.wire = wire;
   request.answers_head = is_head;
   request.repeat_when_stale = true;
   // What an origin adds to the answer to HEAD by mistake would be taken for the next answer.
-  request.pipelined = !is_head;
+  // And nobody else is to wait for what comes in pieces, as slowly as its reader wants.
+  request.pipelined = !is_head && piece_bytes == 0;
+  request.piece_bytes = piece_bytes;
   origin.start(exchange, request);
 }
 

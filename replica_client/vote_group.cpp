@@ -1,5 +1,6 @@
 #include "replica_client/vote_group.hpp"
 
+#include <array>
 #include <bit>
 #include <utility>
 
@@ -16,11 +17,12 @@ constexpr std::size_t kDecidedMax = 256;
 
 // Equal for equal answers, and for no others.
 Sha256::Digest digest_of(const sketch::AnswerForm& form) {
-  const auto head_bytes = static_cast<std::uint64_t>(form.head.size());
+  const std::array<std::uint64_t, 3> sizes{form.head.size(), form.blocks.length,
+                                           form.blocks.block_bytes};
   Sha256 hash;
-  hash.update({reinterpret_cast<const std::uint8_t*>(&head_bytes), sizeof head_bytes});
+  hash.update({reinterpret_cast<const std::uint8_t*>(sizes.data()), sizeof sizes});
   hash.update(form.head);
-  hash.update(as_bytes(form.body));
+  hash.update(form.in_blocks() ? form.blocks.digests : as_bytes(form.body));
   return hash.finish();
 }
 
@@ -50,6 +52,7 @@ class VoteGroup::Ballot {
     http::ExchangeRequest request;
     request.wire = wire_;
     request.answers_head = is_head_;
+    if (is_read_ && !is_head_) request.piece_bytes = group_.profile_.block_bytes();
     // A write that an origin may have carried out already is not sent again.
     request.repeat_when_stale = is_read_;
     request.fresh_connection = !is_read_;
@@ -63,22 +66,51 @@ class VoteGroup::Ballot {
 
  private:
   struct Vote final : http::OriginHandler {
-    Vote(Ballot& of, NodeId from) : ballot(of), origin(from), exchange(*this) {}
+    Vote(Ballot& of, NodeId from)
+        : ballot(of),
+          origin(from),
+          collector(of.group_.profile_, of.group_.answer_bytes_max_),
+          exchange(*this) {}
+    void on_exchange_progress(http::OriginExchange& /*exchange*/,
+                              http::Response& response) override {
+      if (collector.on_progress(response) && !ballot.is_too_long(*this)) {
+        if (collector.bytes_let_go() > 0) exchange.extend();
+        return;
+      }
+      exchange.cancel();
+      ballot.on_answer(*this, http::ExchangeEnd::too_large, response);
+    }
     void on_exchange_end(http::OriginExchange& /*exchange*/, http::ExchangeEnd end,
                          http::Response& response) override {
-      ballot.on_answer(origin, end, response);
+      ballot.on_answer(*this, end, response);
     }
     Ballot& ballot;
     NodeId origin;
+    sketch::AnswerCollector collector;
     http::OriginExchange exchange;
     std::uint16_t status = 0;
   };
 
-  void on_answer(NodeId origin, http::ExchangeEnd end, const http::Response& response) {
+  // A vote that is longer than what is agreed on already need not be read to its end, if it has
+  // one.
+  [[nodiscard]] bool is_too_long(const Vote& vote) const {
+    return tally_.state() == VoteTally::State::agreed &&
+           vote.collector.bytes_let_go() > agreed_bytes_;
+  }
+
+  // What a write is answered can be read only once: it is whole, or has no form.
+  [[nodiscard]] bool make_form(Vote& vote, http::Response& response, sketch::AnswerForm& form) {
+    sketch::AnswerCanonicalizer& canonicalizer = group_.canonicalizer_;
+    const sketch::AnswerFault fault =
+        is_read_ ? vote.collector.finish(canonicalizer, response, is_head_, form)
+                 : canonicalizer.canonicalize(response, is_head_, form);
+    return fault == sketch::AnswerFault::none;
+  }
+
+  void on_answer(Vote& vote, http::ExchangeEnd end, http::Response& response) {
+    const NodeId origin = vote.origin;
     sketch::AnswerForm form;
-    const bool usable =
-        end == http::ExchangeEnd::answered &&
-        group_.canonicalizer_.canonicalize(response, is_head_, form) == sketch::AnswerFault::none;
+    const bool usable = end == http::ExchangeEnd::answered && make_form(vote, response, form);
     const bool formless = end == http::ExchangeEnd::answered && !usable;
     group_.refutations_.on_vote(origin, formless ? http::ExchangeEnd::malformed : end);
     const bool was_open = tally_.state() == VoteTally::State::open;
@@ -89,7 +121,10 @@ class VoteGroup::Ballot {
       tally_.on_no_vote(origin);
     }
     if (tally_.state() == VoteTally::State::agreed) {
-      if (was_open) answer_ = sketch::encode(form);
+      if (was_open) {
+        answer_ = sketch::encode(form);
+        agreed_bytes_ = form.body_bytes();
+      }
       report_refuted();
     }
     if (tally_.state() != VoteTally::State::open && (is_read_ || tally_.all_voted())) decide();
@@ -147,7 +182,8 @@ class VoteGroup::Ballot {
   Sigma asked_;
   ReplicatedHandler* handler_;  // null once it has been called
   VoteTally tally_;
-  Bytes answer_;  // once agreed, until it is taken
+  Bytes answer_;                    // once agreed, until it is taken
+  std::uint64_t agreed_bytes_ = 0;  // of the agreed answer's body
   bool is_decided_ = false;
   std::uint64_t reported_ = 0;  // bits of the origins
   std::vector<std::unique_ptr<Vote>> votes_;
@@ -160,6 +196,8 @@ VoteGroup::VoteGroup(boost::asio::io_context& loop, const VoteGroupSettings& set
       faults_(settings.faults),
       takes_writes_(settings.takes_writes),
       ballots_max_(settings.ballots_max),
+      profile_(profile),
+      answer_bytes_max_(settings.origins.front().answer_limits.body_bytes_max),
       canonicalizer_(profile),
       sigmas_(sigmas),
       refutations_(refutations) {
@@ -174,8 +212,8 @@ std::uint32_t VoteGroup::size() const {
 }
 
 void VoteGroup::fast(http::OriginExchange& exchange, NodeId replica, std::string_view wire,
-                     bool is_head) {
-  start_fast_read(*origins_[replica], exchange, wire, is_head);
+                     bool is_head, std::size_t piece_bytes) {
+  start_fast_read(*origins_[replica], exchange, wire, is_head, piece_bytes);
 }
 
 std::uint64_t VoteGroup::replicated(ReplicatedKind /*kind*/, std::string_view wire,

@@ -23,6 +23,7 @@
 #include "replica_client/core/vote_tally.hpp"
 #include "replica_client/group.hpp"
 #include "replica_client/sigma_counter.hpp"
+#include "sketch/answer_collector.hpp"
 
 namespace prophecy::replica_client {
 
@@ -43,8 +44,8 @@ class VoteGroup final : public ReplicaGroup {
   void start() override {}
   [[nodiscard]] std::uint32_t size() const override;
   [[nodiscard]] std::uint32_t faults() const override { return faults_; }
-  void fast(http::OriginExchange& exchange, NodeId replica, std::string_view wire,
-            bool is_head) override;
+  void fast(http::OriginExchange& exchange, NodeId replica, std::string_view wire, bool is_head,
+            std::size_t piece_bytes) override;
   std::uint64_t replicated(ReplicatedKind kind, std::string_view wire,
                            ReplicatedHandler& handler) override;
   void cancel_replicated(std::uint64_t id) override;
@@ -63,6 +64,8 @@ class VoteGroup final : public ReplicaGroup {
   std::uint32_t faults_;
   bool takes_writes_;
   std::size_t ballots_max_;
+  const sketch::Profile& profile_;
+  std::size_t answer_bytes_max_;  // of one that is held
   sketch::AnswerCanonicalizer canonicalizer_;
   std::vector<std::unique_ptr<http::OriginPool>> origins_;
   SigmaCounter& sigmas_;

@@ -7,6 +7,10 @@ namespace {
 constexpr std::uint16_t kStatusMin = 200;
 constexpr std::uint16_t kStatusMax = 599;
 
+// In the place of a head's length, which is never as large: a head and a list follow.
+constexpr std::uint32_t kInBlocks = UINT32_MAX;
+static_assert(kAnswerHeadBytesMax < kInBlocks);
+
 bool is_canonical_name(std::string_view name) {
   if (!http::is_token(name)) return false;
   for (const char c : name) {
@@ -38,8 +42,17 @@ bool is_canonical_head(ByteView head) {
 
 Bytes encode(const AnswerForm& form) {
   Bytes encoded;
-  encoded.reserve(8 + form.head.size() + form.body.size());
   Writer writer(encoded);
+  if (form.in_blocks()) {
+    encoded.reserve(20 + form.head.size() + form.blocks.digests.size());
+    writer.integer(kInBlocks);
+    writer.sized(form.head);
+    writer.integer(form.blocks.length);
+    writer.integer(form.blocks.block_bytes);
+    writer.raw(form.blocks.digests);
+    return encoded;
+  }
+  encoded.reserve(8 + form.head.size() + form.body.size());
   writer.sized(form.head);
   writer.sized(as_bytes(form.body));
   return encoded;
@@ -48,12 +61,20 @@ Bytes encode(const AnswerForm& form) {
 Result<AnswerForm> decode(ByteView encoded) {
   Reader reader(encoded);
   AnswerForm form;
+  const bool in_blocks = Reader(encoded).integer<std::uint32_t>() == kInBlocks;
+  if (in_blocks) static_cast<void>(reader.integer<std::uint32_t>());
   form.head = reader.sized(kAnswerHeadBytesMax);
-  form.body = as_text(reader.sized(kAnswerBodyBytesMax));
-  if (!reader.complete() || !is_canonical_head(form.head)) {
-    return Error{ErrorKind::protocol, "not an answer in canonical form"};
+  if (in_blocks) {
+    form.blocks.length = reader.integer<std::uint64_t>();
+    form.blocks.block_bytes = reader.integer<std::uint32_t>();
+    form.blocks.digests = reader.raw(reader.remaining());
+  } else {
+    form.body = as_text(reader.sized(kAnswerBodyBytesMax));
   }
+  const Error mistake{ErrorKind::protocol, "not an answer in canonical form"};
+  if (!reader.complete() || !is_canonical_head(form.head)) return mistake;
   form.status = Reader(form.head).integer<std::uint16_t>();
+  if (in_blocks && !(form.status == kStatusInBlocks && is_valid(form.blocks))) return mistake;
   return form;
 }
 

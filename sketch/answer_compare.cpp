@@ -42,13 +42,27 @@ void compare_fields(const AnswerForm& one, const AnswerForm& other,
   }
 }
 
+void compare_blocks(const BlockList& one, const BlockList& other,
+                    std::vector<AnswerDifference>& differences) {
+  const std::size_t common = std::min(one.count(), other.count());
+  std::size_t block = 0;
+  while (block < common && std::ranges::equal(one.digest(block), other.digest(block)))
+    ++block;
+  if (block == one.count() && block == other.count()) return;
+  differences.push_back({"body", "", one.begin_of(block)});
+}
+
 }  // namespace
 
 std::vector<AnswerDifference> compare(const AnswerForm& one, const AnswerForm& other) {
   std::vector<AnswerDifference> differences;
   if (one.status != other.status) differences.push_back({"status", "", 0});
   compare_fields(one, other, differences);
-  if (one.body != other.body) {
+  if (one.in_blocks() && other.in_blocks()) {
+    compare_blocks(one.blocks, other.blocks, differences);
+  } else if (one.in_blocks() != other.in_blocks()) {
+    differences.push_back({"body", "", std::min(one.body_bytes(), other.body_bytes())});
+  } else if (one.body != other.body) {
     const auto ends =
         std::mismatch(one.body.begin(), one.body.end(), other.body.begin(), other.body.end());
     differences.push_back({"body", "", static_cast<std::uint64_t>(ends.first - one.body.begin())});

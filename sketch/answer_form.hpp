@@ -1,5 +1,6 @@
 // The canonical form of an answer: what replicas agree on, what s(r) covers, and all that a client
-// receives. `head` encodes the status and the covered fields, sorted; the body follows unchanged.
+// receives. `head` encodes the status and the covered fields, sorted; the body follows unchanged,
+// or, in a 200 that is larger than the profile's whole answers, the digests of its blocks.
 // docs/canonical-form.md holds the encoding.
 #pragma once
 
@@ -13,6 +14,7 @@
 #include "base/codec.hpp"
 #include "base/error.hpp"
 #include "http/message.hpp"
+#include "sketch/block_list.hpp"
 #include "sketch/nominated.hpp"
 #include "sketch/profile.hpp"
 
@@ -27,6 +29,12 @@ struct AnswerForm {
   std::uint16_t status = 0;
   ByteView head;
   std::string_view body;
+  BlockList blocks{};  // in place of the body, if it has a length
+
+  [[nodiscard]] bool in_blocks() const { return blocks.length > 0; }
+  [[nodiscard]] std::uint64_t body_bytes() const {
+    return in_blocks() ? blocks.length : body.size();
+  }
 };
 
 // Any but `none` makes the answer useless: a failure of the origin that gave it.
@@ -83,7 +91,7 @@ class AnswerFields {
 struct AnswerDifference {
   std::string_view part;          // "status", "header" or "body"
   std::string header;             // the differing field's name
-  std::uint64_t body_offset = 0;  // of the first differing byte
+  std::uint64_t body_offset = 0;  // of the first differing byte, or of its block
 };
 
 // At most this many differences are listed; the status and the body always are.

@@ -2,16 +2,20 @@
 
 #include "base/codec.hpp"
 #include "http/text.hpp"
+#include "sketch/block_list.hpp"
 #include "sketch/default_rules.hpp"
 
 namespace prophecy::sketch {
 namespace {
 
 // Changes whenever the encoding of a canonical form or the meaning of a rule does.
-constexpr std::uint32_t kCanonicalFormVersion = 1;
+constexpr std::uint32_t kCanonicalFormVersion = 2;
 
 // The longest name that makes sense in a configuration.
 constexpr std::size_t kNameBytesMax = 128;
+
+constexpr std::uint64_t kWholeAnswerBytesMin = 1 << 10;
+constexpr std::uint64_t kWholeAnswerBytesMax = 1 << 30;
 
 template <class Rule>
 const Rule* find_prefix(std::span<const Rule> rules, std::string_view name) {
@@ -53,6 +57,7 @@ Profile Profile::from_config(ConfigSection section) {
   profile.add_keyed(section);
   profile.add_forwarded(section);
   profile.add_dropped(section);
+  profile.read_sizes(section);
   profile.compute_id();
   return profile;
 }
@@ -95,6 +100,13 @@ void Profile::add_dropped(ConfigSection& section) {
     }
     answer_rules_.set(name, static_cast<std::uint8_t>(AnswerRule::dropped));
   }
+}
+
+void Profile::read_sizes(ConfigSection& section) {
+  whole_answer_bytes_ = section.bytes("whole_answer", kWholeAnswerBytesMin, kWholeAnswerBytesMax,
+                                      whole_answer_bytes_);
+  block_bytes_ = static_cast<std::uint32_t>(
+      section.bytes("answer_block", kBlockBytesMin, kBlockBytesMax, block_bytes_));
 }
 
 RequestRule Profile::request_rule(std::string_view name) const {
@@ -165,6 +177,8 @@ void Profile::compute_id() {
   add("", 0);
   for (const auto& [name, rule] : answer_prefix_rules())
     add(name, rule);
+  writer.integer(whole_answer_bytes_);
+  writer.integer(block_bytes_);
   id_ = sha256(text);
 }
 

@@ -42,6 +42,10 @@ class Profile {
 
   [[nodiscard]] RequestRule request_rule(std::string_view name) const;
   [[nodiscard]] AnswerRule answer_rule(std::string_view name) const;
+  // A 200 to a read whose body is larger than `whole_answer_bytes` is agreed on, and verified, in
+  // blocks of `block_bytes`.
+  [[nodiscard]] std::uint64_t whole_answer_bytes() const { return whole_answer_bytes_; }
+  [[nodiscard]] std::uint32_t block_bytes() const { return block_bytes_; }
   // SHA-256 of all rules and of the version of the canonical form.
   [[nodiscard]] const Sha256::Digest& id() const { return id_; }
 
@@ -58,10 +62,13 @@ class Profile {
   void add_keyed(ConfigSection& section);
   void add_forwarded(ConfigSection& section);
   void add_dropped(ConfigSection& section);
+  void read_sizes(ConfigSection& section);
   void compute_id();
 
   NameTable request_rules_;
   NameTable answer_rules_;
+  std::uint64_t whole_answer_bytes_ = 16 << 20;
+  std::uint32_t block_bytes_ = 256 << 10;
   Sha256::Digest id_{};
 };
 

@@ -11,15 +11,21 @@ namespace {
 // Of one size, so that neither is the beginning of the other.
 constexpr std::string_view kRequestDomain = "prophecy.s(q).v1";
 constexpr std::string_view kAnswerDomain = "prophecy.s(r).v1";
+constexpr std::string_view kBlocksDomain = "prophecy.s(b).v1";
 static_assert(kRequestDomain.size() == kAnswerDomain.size());
+static_assert(kRequestDomain.size() == kBlocksDomain.size());
+
+template <class Hash>
+void update_integer(Hmac<Hash>& hmac, std::uint64_t value) {
+  std::array<std::uint8_t, 8> bytes;
+  for (std::size_t i = 0; i < bytes.size(); ++i)
+    bytes[i] = static_cast<std::uint8_t>(value >> (8 * i));
+  hmac.update(bytes);
+}
 
 template <class Hash>
 void update_sized(Hmac<Hash>& hmac, ByteView bytes) {
-  std::array<std::uint8_t, 8> size;
-  for (std::size_t i = 0; i < size.size(); ++i) {
-    size[i] = static_cast<std::uint8_t>(std::uint64_t{bytes.size()} >> (8 * i));
-  }
-  hmac.update(size);
+  update_integer(hmac, bytes.size());
   hmac.update(bytes);
 }
 
@@ -37,13 +43,15 @@ template <class Hash>
 SketchFunction::Prepared<Hash> SketchFunction::prepare(ByteView secret, const Profile& profile,
                                                        std::string_view group) {
   ASSERT(secret.size() == kSecretSize);
-  Prepared<Hash> prepared{Hmac<Hash>(secret), Hmac<Hash>(secret)};
-  prepared.request.update(as_bytes(kRequestDomain));
-  prepared.request.update(profile.id());
-  update_sized(prepared.request, as_bytes(group));
-  prepared.answer.update(as_bytes(kAnswerDomain));
-  prepared.answer.update(profile.id());
-  update_sized(prepared.answer, as_bytes(group));
+  Prepared<Hash> prepared{Hmac<Hash>(secret), Hmac<Hash>(secret), Hmac<Hash>(secret)};
+  const auto begin = [&](Hmac<Hash>& hmac, std::string_view domain) {
+    hmac.update(as_bytes(domain));
+    hmac.update(profile.id());
+    update_sized(hmac, as_bytes(group));
+  };
+  begin(prepared.request, kRequestDomain);
+  begin(prepared.answer, kAnswerDomain);
+  begin(prepared.blocks, kBlocksDomain);
   return prepared;
 }
 
@@ -66,9 +74,15 @@ Sketch SketchFunction::of(const RequestForm& request) const {
 Sketch SketchFunction::of(const AnswerForm& answer) const {
   return std::visit(
       [&](const auto& prepared) {
-        auto hmac = prepared.answer;
+        auto hmac = answer.in_blocks() ? prepared.blocks : prepared.answer;
         update_sized(hmac, answer.head);
-        update_sized(hmac, as_bytes(answer.body));
+        if (answer.in_blocks()) {
+          update_integer(hmac, answer.blocks.length);
+          update_integer(hmac, answer.blocks.block_bytes);
+          update_sized(hmac, answer.blocks.digests);
+        } else {
+          update_sized(hmac, as_bytes(answer.body));
+        }
         return finish(hmac);
       },
       prepared_);

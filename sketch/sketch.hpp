@@ -39,6 +39,7 @@ class SketchFunction {
   struct Prepared {
     Hmac<Hash> request;
     Hmac<Hash> answer;
+    Hmac<Hash> blocks;  // of an answer in blocks
   };
   using Either = std::variant<Prepared<Sha1>, Prepared<Sha256>>;
 

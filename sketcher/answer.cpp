@@ -34,13 +34,23 @@ bool stays_in_not_modified(std::string_view name) {
 
 Answer::Answer(const sketch::AnswerForm& form, const std::optional<sketch::Sketch>& sketch,
                const AnswerContext& context)
-    : context_(context), form_(&form), status_(form.status), body_(form.body) {
+    : context_(context),
+      form_(&form),
+      status_(form.status),
+      body_(form.body),
+      size_(form.body_bytes()) {
   selectable_ = form.status == 200 && context.conditions != nullptr;
   // An answer to HEAD was sketched without its body: its digest is not the representation's.
   if (sketch.has_value() && selectable_ && !context.answers_head) set_tag(*sketch);
   if (selectable_ && http::is_conditional(*context.conditions)) select_from(*context.conditions);
   // The length of the body that HEAD did not bring is one of its covered fields.
-  if (form_ != nullptr) set_body(body_);
+  if (form_ == nullptr) return;
+  if (form.in_blocks()) {
+    if (status_ == 304) size_ = 0;
+    set_length(size_);
+  } else {
+    set_body(body_);
+  }
 }
 
 Answer::Answer(std::uint16_t status, std::string_view reason, const AnswerContext& context)
@@ -49,7 +59,7 @@ Answer::Answer(std::uint16_t status, std::string_view reason, const AnswerContex
 }
 
 void Answer::select_from(const http::FieldList& conditions) {
-  const std::size_t length = form_->body.size();
+  const std::uint64_t length = form_->body_bytes();
   const http::Selection selection = http::select(
       conditions, context_.answers_head,
       {.etag = tag(), .last_modified = field_of(*form_, "last-modified"), .length = length});
@@ -58,7 +68,9 @@ void Answer::select_from(const http::FieldList& conditions) {
       return;
     case http::Selection::Kind::part:
       status_ = 206;
-      body_ = body_.substr(selection.first, selection.size);
+      first_ = selection.first;
+      size_ = selection.size;
+      if (!form_->in_blocks()) body_ = body_.substr(first_, size_);
       fmt::format_to(std::back_inserter(content_range_), "bytes {}-{}/{}", selection.first,
                      selection.first + selection.size - 1, length);
       return;
@@ -75,6 +87,7 @@ void Answer::select_from(const http::FieldList& conditions) {
 
 void Answer::become_own(std::uint16_t status, std::string_view reason) {
   form_ = nullptr;
+  size_ = 0;
   status_ = status;
   reason_ = reason;
   fmt::format_to(std::back_inserter(text_), "{} {}: {}\n", status, http::reason_phrase(status),
@@ -97,7 +110,12 @@ void Answer::set_tag(const sketch::Sketch& sketch) {
 void Answer::set_body(std::string_view body) {
   const bool has_body = !context_.answers_head && !has_no_content(status_);
   body_ = has_body ? body : std::string_view();
-  if (has_body) fmt::format_to(std::back_inserter(length_), "{}", body.size());
+  set_length(body.size());
+}
+
+void Answer::set_length(std::uint64_t length) {
+  const bool has_body = !context_.answers_head && !has_no_content(status_);
+  if (has_body) fmt::format_to(std::back_inserter(length_), "{}", length);
 }
 
 bool Answer::is_delivered(std::string_view name) const {

@@ -39,6 +39,9 @@ class Answer {
 
   [[nodiscard]] std::uint16_t status() const { return status_; }
   [[nodiscard]] std::string_view body() const { return body_; }
+  // Of an answer in blocks, whose body() is empty: what of the form's body has to follow the head.
+  [[nodiscard]] std::uint64_t first() const { return first_; }
+  [[nodiscard]] std::uint64_t size() const { return size_; }
 
   // take(name, value) for each field in order; names are in lower case. Nothing of the protocol's:
   // what a connection is told is its session's to add.
@@ -53,6 +56,7 @@ class Answer {
   void become_own(std::uint16_t status, std::string_view reason);
   void set_tag(const sketch::Sketch& sketch);
   void set_body(std::string_view body);
+  void set_length(std::uint64_t length);
   [[nodiscard]] std::string_view tag() const { return {tag_.data(), tagged_ ? tag_.size() : 0}; }
   // Of the form.
   [[nodiscard]] bool is_delivered(std::string_view name) const;
@@ -62,6 +66,8 @@ class Answer {
   std::uint16_t status_ = 0;
   std::string_view reason_;
   std::string_view body_;
+  std::uint64_t first_ = 0;
+  std::uint64_t size_ = 0;
   bool selectable_ = false;  // a 200 that answers a read
   bool tagged_ = false;
   std::array<char, 2 * kTagBytes + 2> tag_;

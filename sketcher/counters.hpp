@@ -5,6 +5,8 @@
 
 #include <array>
 #include <cstdint>
+#include <string_view>
+#include <utility>
 
 #include "http/client/origin_exchange.hpp"
 #include "replica_client/group.hpp"
@@ -52,6 +54,23 @@ struct alignas(64) RequestCounters {
   std::array<Counter, replica_client::kReplicatedFailureCount> replicated_failures;
 };
 
+// Answers in blocks.
+struct LargeCounters {
+  Counter lists_found;     // remembered ones that a read began with
+  Counter begun;           // their first bytes released
+  Counter completed;       // to the last byte
+  Counter broken;          // cut off: no origin had the rest
+  Counter switched;        // times that the rest came from another origin
+  Counter blocks_refuted;  // that were not the list's
+};
+constexpr std::pair<std::string_view, Counter LargeCounters::*> kLargeCounters[] = {
+    {"lists_found", &LargeCounters::lists_found},
+    {"begun", &LargeCounters::begun},
+    {"completed", &LargeCounters::completed},
+    {"broken", &LargeCounters::broken},
+    {"switched", &LargeCounters::switched},
+    {"blocks_refuted", &LargeCounters::blocks_refuted}};
+
 struct alignas(64) WorkerCounters {
   // Open now: gauges, zeroed when a worker starts.
   Counter connections;
@@ -62,6 +81,7 @@ struct alignas(64) WorkerCounters {
   Counter timeouts;             // clients that were too slow
   Counter events_lost;          // divergences that did not fit into the channel to the master
   ReasonCounters refusals;      // of requests and connections, by the text that a client gets
+  LargeCounters large;
   TlsCounters tls;
   Http2Counters http2;
 };

@@ -4,6 +4,7 @@
 
 #include "base/assert.hpp"
 #include "http/text.hpp"
+#include "sketcher/answer.hpp"
 
 namespace prophecy::sketcher {
 
@@ -14,6 +15,8 @@ using replica_client::ReplicatedKind;
 
 namespace {
 constexpr std::size_t kKeptBytesMax = 4096;
+// A large answer that changes between the group's agreement and the reading is asked for again.
+constexpr std::uint32_t kLargeRoundsMax = 2;
 
 std::uint16_t status_of(ReplicatedFailure failure) {
   switch (failure) {
@@ -147,6 +150,7 @@ void Exchange::start_tunnel(const RouteSettings& route, sketch::RequestContext k
 
 void Exchange::start_read(const RouteSettings& route) {
   hedged_ = route.hedge;
+  large_rounds_ = 0;
   context_.read_timeouts.arm(timeout_, std::chrono::steady_clock::now());
   if (mode_ == RouteMode::off || mode_ == RouteMode::tunnel) return ask_one();
   if (mode_ == RouteMode::observe) return start_delay_once_read();
@@ -169,6 +173,9 @@ void Exchange::start_delay_once_read() {
   is_blacklisted_ = entry.has_value() && entry->mark == Mark::blacklisted;
   const ReadStep step = algorithm_->on_request(entry);
   if (step == ReadStep::ask_group && mode_ == RouteMode::enforce) return ask_judge(true);
+  // There is no observing it: what has not been verified of it is not at hand to be delivered.
+  const bool remembered = step == ReadStep::ask_one && entry->mark == Mark::none;
+  if (remembered && start_remembered(entry->answer)) return;
   ask_one();
 }
 
@@ -201,7 +208,8 @@ void Exchange::ask_ordered(ReplicatedKind kind) {
   state_ = State::ordered;
   submitted_ = group().order().submit();
   replicated_call_ = group().group().replicated(kind, form_.wire, *this);
-  shrink();  // the group has a copy
+  // The group has a copy. A read is small, and an origin may be asked for it yet.
+  if (!form_.is_read) shrink();
 }
 
 void Exchange::on_fast_read_end(NodeId replica, ExchangeEnd end, http::Response& response) {
@@ -224,9 +232,8 @@ void Exchange::on_fast_answer(http::Response& response) {
     if (!usable) return on_fast_failure(ExchangeEnd::malformed);
     return deliver_observed(form, sketch);
   }
-  const double share = context_.settings.fail_fast_reads;
-  const bool forced = share > 0 && context_.random.below(1U << 20) < share * (1U << 20);
-  const ReadStep step = algorithm_->on_fast_answer(sketch, context_.table.lookup(key_), forced);
+  const ReadStep step =
+      algorithm_->on_fast_answer(sketch, context_.table.lookup(key_), is_forced());
   if (step == ReadStep::deliver_fast) {
     counters_->answered_fast.add();
     return answer(form, sketch);
@@ -281,11 +288,13 @@ void Exchange::on_replicated_answer(ReplicatedAnswer replicated) {
   replicated_call_ = 0;
   // A read-only call without enough equal votes was ordered after all.
   const bool ordered = replicated.sigma != 0;
-  (ordered ? counters_->answered_replicated : counters_->answered_read_only).add();
+  Counter& answered = ordered ? counters_->answered_replicated : counters_->answered_read_only;
   if (ordered && group().order().place(submitted_, replicated.sigma).restarted) {
     counters_->group_restarts.add();
   }
   if (!form_.is_read) group_->reads.on_write();
+  if (replicated.form.in_blocks()) return start_agreed(replicated.form, std::nullopt, answered);
+  answered.add();
   answer(replicated.form, std::nullopt);
 }
 
@@ -299,6 +308,7 @@ void Exchange::on_replicated_failure(ReplicatedFailure failure) {
 
 void Exchange::on_group_answer(const sketch::AnswerForm& form,
                                const std::optional<Sketch>& sketch) {
+  if (form.in_blocks()) return start_agreed(form, sketch, counters_->answered_replicated);
   counters_->answered_replicated.add();
   answer(form, sketch);
 }
@@ -310,6 +320,134 @@ void Exchange::on_group_failure(ReplicatedFailure failure) {
 
 void Exchange::on_group_answer_outdated() {
   ask_judge(false);
+}
+
+bool Exchange::start_remembered(const Sketch& sketch) {
+  BlockStore& lists = context_.table.blocks();
+  auto found = lists.find(sketch);
+  if (!found) return false;
+  // It may be torn: the sketch is proof of every byte.
+  const auto form = sketch::decode(found->bytes);
+  if (!form || !form->in_blocks() || group().sketch().of(*form) != sketch) return false;
+  context_.counters.large.lists_found.add();
+  if (found->is_old) lists.put(sketch, found->bytes);
+  start_large(LargeAnswer::Source::remembered, std::move(found->bytes), sketch,
+              counters_->answered_fast);
+  return true;
+}
+
+void Exchange::start_agreed(const sketch::AnswerForm& form, const std::optional<Sketch>& sketch,
+                            Counter& answered) {
+  // Of a read alone do correct members of a group agree on a list.
+  if (!form_.is_read || form_.is_head) return fail(502, "no-agreement");
+  ++large_rounds_;
+  start_large(LargeAnswer::Source::agreed, sketch::encode(form), sketch, answered);
+}
+
+void Exchange::start_large(LargeAnswer::Source source, Bytes encoded,
+                           const std::optional<Sketch>& sketch, Counter& answered) {
+  if (!sink_.takes_blocks()) return fail(502, "answer-too-large");
+  LargeAnswerOwner& owner = *this;
+  if (!large_) large_ = std::make_unique<Large>(context_, owner);
+  state_ = State::large;
+  large_->sketch = sketch;
+  large_->agreed = source == LargeAnswer::Source::agreed;
+  large_->answered = &answered;
+  const auto form = sketch::decode(encoded);
+  ASSERT(form.has_value());
+  const AnswerContext asked{.conditions = &request_->fields, .date = {}, .via = {}};
+  const Answer selected(*form, sketch, asked);
+  large_->answer.start(group(), source, std::move(encoded), selected.first(), selected.size(),
+                       form_.wire);
+}
+
+void Exchange::on_writable() {
+  if (state_ == State::large) large_->answer.on_writable();
+}
+
+void Exchange::on_large_refuted(NodeId replica, const sketch::AnswerForm& form) {
+  const ReadStep step =
+      algorithm_->on_fast_answer(std::nullopt, context_.table.lookup(key_), false);
+  ASSERT(step == ReadStep::ask_group);
+  evidence_ = Evidence{};
+  evidence_->replica = replica;
+  evidence_->status = form.status;
+  evidence_->head.assign(form.head.begin(), form.head.end());
+  evidence_->body_bytes = static_cast<std::size_t>(form.body_bytes());
+  evidence_->block_digests.assign(form.blocks.digests.begin(), form.blocks.digests.end());
+  evidence_->blocks = {form.blocks.length, form.blocks.block_bytes, evidence_->block_digests};
+  ask_judge(true);
+}
+
+bool Exchange::on_large_verified(const sketch::AnswerForm& form) {
+  if (!large_->agreed) {
+    const ReadStep step =
+        algorithm_->on_fast_answer(large_->sketch, context_.table.lookup(key_), is_forced());
+    if (algorithm_->was_forced()) counters_->forced_transitions.add();
+    if (step != ReadStep::deliver_fast) return false;
+  }
+  // From here on each block has a time of its own.
+  timeout_.disarm();
+  std::exchange(large_->answered, nullptr)->add();
+  sink_.on_large_begin(form, large_->sketch);
+  return true;
+}
+
+bool Exchange::on_large_bytes(std::string& storage, std::size_t begin, std::size_t size) {
+  return sink_.on_large_bytes(storage, begin, size);
+}
+
+// The list is agreed on, and another origin has just brought what it says. If the history has gone
+// on meanwhile, the one may be ahead, and the other behind.
+void Exchange::on_large_divergence(NodeId replica, std::uint64_t offset) {
+  if (large_->sketch) {
+    const auto entry = context_.table.lookup(key_);
+    if (!entry || entry->answer != *large_->sketch) return;
+  }
+  Divergence divergence;
+  divergence.kind = DivergenceKind::fast_read;
+  divergence.replica = replica;
+  divergence.method = request_->method;
+  divergence.target = request_->target;
+  divergence.authority = form_.authority;
+  divergence.differences = {{"body", "", offset}};
+  divergence.agreed_digest = large_->sketch ? to_hex(*large_->sketch) : "";
+  divergence.answer_status = divergence.agreed_status = sketch::kStatusInBlocks;
+  group().report(divergence);
+}
+
+void Exchange::on_large_end(LargeEnd end) {
+  switch (end) {
+    case LargeEnd::complete:
+    case LargeEnd::broken:
+      finish();
+      return sink_.on_large_end(end == LargeEnd::complete);
+    case LargeEnd::outdated:
+      return ask_judge(true);
+    case LargeEnd::failed:
+      return ask_group_again();
+  }
+  UNREACHABLE();
+}
+
+// No origin has brought the first block.
+void Exchange::ask_group_again() {
+  if (!large_->agreed) {
+    const ReadStep step = algorithm_->on_fast_failure();
+    ASSERT(step == ReadStep::ask_group);
+    return ask_judge(true);
+  }
+  if (large_rounds_ >= kLargeRoundsMax) return fail(503, "too-few-replicas");
+  if (!algorithm_) return ask_ordered(ReplicatedKind::ordered);
+  algorithm_.emplace();
+  const ReadStep step = algorithm_->on_request(std::nullopt);
+  ASSERT(step == ReadStep::ask_group);
+  ask_judge(false);
+}
+
+bool Exchange::is_forced() {
+  const double share = context_.settings.fail_fast_reads;
+  return share > 0 && context_.random.below(1U << 20) < share * (1U << 20);
 }
 
 void Exchange::answer(const sketch::AnswerForm& form, const std::optional<Sketch>& sketch) {
@@ -325,7 +463,8 @@ void Exchange::fail(std::uint16_t status, std::string_view reason) {
 
 void Exchange::abandon() {
   if (state_ == State::idle) return;
-  counters_->abandoned.add();
+  const bool is_counted = state_ == State::large && large_->answered == nullptr;
+  if (!is_counted) counters_->abandoned.add();
   stop();
 }
 
@@ -339,6 +478,7 @@ void Exchange::stop() {
   if (state_ == State::fast) fast_.cancel();
   if (state_ == State::judged) group_->reads.leave(*this);
   if (state_ == State::ordered) group().group().cancel_replicated(replicated_call_);
+  if (state_ == State::large) large_->answer.abandon();
   replicated_call_ = 0;
   finish();
 }

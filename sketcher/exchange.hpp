@@ -5,10 +5,15 @@
 //     |               |
 //     |               +--> judged --> idle           Algorithm 1: the group's answer to a read
 //     +---------------+--> ordered --> idle          what the group is asked without the history
+//     |                      |
+//     +----------------------+--> large --> idle     an answer in blocks (large_answer.hpp), whose
+//                                                    list is remembered, or agreed on just now;
+//                                                    from where it may come back to the group
 //
 // Used for one request after another by its connection. Single-threaded, on the worker's loop.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -18,6 +23,7 @@
 #include "sketcher/core/read_algorithm.hpp"
 #include "sketcher/fast_read.hpp"
 #include "sketcher/group_reads.hpp"
+#include "sketcher/large_answer.hpp"
 #include "sketcher/tunnel_request.hpp"
 #include "sketcher/worker_context.hpp"
 
@@ -32,13 +38,27 @@ class AnswerSink {
   // The connection is to become a tunnel, and the exchange has nothing more to do with it.
   virtual void on_tunnel(TunnelRequest tunnel) = 0;
 
+  // An answer in blocks goes to a sink that takes them, and in place of on_answer(): its beginning,
+  // then its bytes, in `storage`, which the sink may swap out; then its end, at which it is whole
+  // or has to be seen to be cut off. After an answer of false nothing more comes until the sink has
+  // called Exchange::on_writable().
+  [[nodiscard]] virtual bool takes_blocks() const { return false; }
+  virtual void on_large_begin(const sketch::AnswerForm& /*form*/,
+                              const std::optional<Sketch>& /*sketch*/) {}
+  virtual bool on_large_bytes(std::string& /*storage*/, std::size_t /*begin*/,
+                              std::size_t /*size*/) {
+    return true;
+  }
+  virtual void on_large_end(bool /*whole*/) {}
+
  protected:
   ~AnswerSink() = default;
 };
 
 class Exchange final : private FastReadHandler,
                        private replica_client::ReplicatedHandler,
-                       private GroupReadWaiter {
+                       private GroupReadWaiter,
+                       private LargeAnswerOwner {
  public:
   Exchange(WorkerContext& context, AnswerSink& sink);
   ~Exchange();
@@ -49,6 +69,8 @@ class Exchange final : private FastReadHandler,
   void start(http::Request& request, const ClientInfo& client);
   // The client has left.
   void abandon();
+  // The sink takes more of an answer in blocks.
+  void on_writable();
   [[nodiscard]] bool reads_fast() const { return state_ == State::fast; }
   [[nodiscard]] bool asks_group() const {
     return state_ == State::judged || state_ == State::ordered;
@@ -57,7 +79,7 @@ class Exchange final : private FastReadHandler,
   void shrink();
 
  private:
-  enum class State : std::uint8_t { idle, fast, judged, ordered };
+  enum class State : std::uint8_t { idle, fast, judged, ordered, large };
 
   void on_fast_read_end(NodeId replica, http::ExchangeEnd end, http::Response& response) override;
   void on_replicated_answer(replica_client::ReplicatedAnswer answer) override;
@@ -66,6 +88,11 @@ class Exchange final : private FastReadHandler,
                        const std::optional<Sketch>& sketch) override;
   void on_group_failure(replica_client::ReplicatedFailure failure) override;
   void on_group_answer_outdated() override;
+  void on_large_refuted(NodeId replica, const sketch::AnswerForm& answer) override;
+  bool on_large_verified(const sketch::AnswerForm& form) override;
+  bool on_large_bytes(std::string& storage, std::size_t begin, std::size_t size) override;
+  void on_large_divergence(NodeId replica, std::uint64_t offset) override;
+  void on_large_end(LargeEnd end) override;
 
   // The route that takes the request; null after a refusal.
   [[nodiscard]] const RouteSettings* find_route(const sketch::RequestContext& known);
@@ -89,6 +116,15 @@ class Exchange final : private FastReadHandler,
   void ask_ordered(replica_client::ReplicatedKind kind);
   void keep_as_evidence(const sketch::AnswerForm& form, const std::optional<Sketch>& sketch,
                         const http::Response& response);
+  // False: no list is remembered under this sketch.
+  [[nodiscard]] bool start_remembered(const Sketch& sketch);
+  // The group's answer, which is counted there once it is released.
+  void start_agreed(const sketch::AnswerForm& form, const std::optional<Sketch>& sketch,
+                    Counter& answered);
+  void start_large(LargeAnswer::Source source, Bytes encoded, const std::optional<Sketch>& sketch,
+                   Counter& answered);
+  void ask_group_again();
+  [[nodiscard]] bool is_forced();  // [test] fail_fast_reads
   void answer(const sketch::AnswerForm& form, const std::optional<Sketch>& sketch);
   void fail(std::uint16_t status, std::string_view reason);
   [[nodiscard]] GroupContext& group() { return group_->context; }
@@ -116,6 +152,17 @@ class Exchange final : private FastReadHandler,
     void on_timeout() override { exchange.on_read_timeout(); }
     Exchange& exchange;
   } timeout_;
+
+  // What an answer in blocks needs; made for the first one.
+  struct Large {
+    Large(WorkerContext& context, LargeAnswerOwner& owner) : answer(context, owner) {}
+    LargeAnswer answer;
+    std::optional<Sketch> sketch;
+    bool agreed = false;          // by the group, for this request
+    Counter* answered = nullptr;  // until it is released
+  };
+  std::unique_ptr<Large> large_;
+  std::uint32_t large_rounds_ = 0;  // times that the group has agreed on a list for this request
 };
 
 }  // namespace prophecy::sketcher

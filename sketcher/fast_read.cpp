@@ -55,7 +55,7 @@ void FastRead::ask(Ask& ask, NodeId replica) {
   ask.replica = replica;
   if (hedged_) ask.since = now();
   tried_ |= replica_client::bit_of(replica);
-  group_->context.group().fast(ask.exchange, replica, form_->wire, form_->is_head);
+  group_->context.group().fast(ask.exchange, replica, form_->wire, form_->is_head, 0);
 }
 
 void FastRead::on_timeout() {

@@ -74,6 +74,8 @@ class GroupReads::Read final : private replica_client::ReplicatedHandler {
     if (placed.restarted) counters.group_restarts.add();
     const std::optional<Sketch> sketch = group.sketch_of(answer.form);
     if (!sketch) counters.unsketchable.add();
+    // The list first: who finds the entry is to find it, too.
+    if (sketch && answer.form.in_blocks()) owner_.table_.blocks().put(*sketch, answer.storage);
     const bool outdated = !update_history(answer, sketch, placed);
     owner_.remove(*this);
     // Each may leave, or make others leave.
@@ -125,8 +127,7 @@ class GroupReads::Read final : private replica_client::ReplicatedHandler {
 
   void report(const ReplicatedAnswer& answer, const std::optional<Sketch>& sketch) {
     const Evidence& evidence = *askers_.front().evidence;
-    const sketch::AnswerForm refuted{
-        .status = evidence.status, .head = evidence.head, .body = evidence.body};
+    const sketch::AnswerForm refuted = evidence.form();
     Divergence divergence;
     divergence.kind = DivergenceKind::fast_read;
     divergence.replica = evidence.replica;
@@ -140,7 +141,7 @@ class GroupReads::Read final : private replica_client::ReplicatedHandler {
     divergence.answer_status = refuted.status;
     divergence.agreed_status = answer.form.status;
     divergence.answer_body_bytes = evidence.body_bytes;
-    divergence.agreed_body_bytes = answer.form.body.size();
+    divergence.agreed_body_bytes = answer.form.body_bytes();
     owner_.group_.report(divergence);
   }
 

@@ -40,7 +40,13 @@ struct Evidence {
   Bytes head;
   std::string body;  // its beginning
   std::size_t body_bytes = 0;
+  sketch::BlockList blocks{};  // of an answer in blocks; into block_digests
+  Bytes block_digests;
   std::optional<Sketch> sketch;
+
+  [[nodiscard]] sketch::AnswerForm form() const {
+    return {.status = status, .head = head, .body = body, .blocks = blocks};
+  }
 };
 
 class GroupReadWaiter {

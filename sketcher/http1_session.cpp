@@ -46,6 +46,9 @@ void Http1Session::on_ready() {
     case State::exchanging:
       if (host_.stream().broken()) look_for_client();
       return;
+    case State::sending:
+      if (host_.stream().broken()) return close();
+      return output_.empty() ? void() : flush();
     case State::flushing:
       return flush();
     case State::finished:
@@ -175,11 +178,53 @@ void Http1Session::refuse(std::uint16_t status, std::string_view reason) {
   on_error(status, reason);
 }
 
+void Http1Session::on_large_begin(const sketch::AnswerForm& form,
+                                  const std::optional<Sketch>& sketch) {
+  ASSERT(state_ == State::exchanging);
+  disarm();
+  progress_.restart();
+  state_ = State::sending;
+  const AnswerContext context = answer_context();
+  if (write(Answer(form, sketch, context)) && !output_.empty()) flush();
+}
+
+bool Http1Session::on_large_bytes(std::string& storage, std::size_t begin, std::size_t size) {
+  if (state_ != State::sending) return false;  // closed
+  if (!output_.empty()) {
+    output_.append(storage, begin, size);
+    return false;
+  }
+  const IoResult result = host_.stream().write(std::string_view(storage).substr(begin, size));
+  if (result.status == IoStatus::failed) {
+    close();
+    return false;
+  }
+  if (result.size == size) return true;
+  storage.resize(begin + size);
+  std::swap(output_, storage);
+  output_begin_ = begin + result.size;
+  flush();
+  return state_ == State::sending && output_.empty();
+}
+
+void Http1Session::on_large_end(bool whole) {
+  if (state_ != State::sending) return;
+  if (!whole) return close();
+  state_ = State::flushing;
+  if (output_.empty()) flushed();
+}
+
 void Http1Session::send(const Answer& answer) {
   ASSERT(state_ == State::exchanging);
   state_ = State::flushing;
   disarm();
   progress_.restart();
+  if (!write(answer)) return;
+  if (output_.empty()) return flushed();
+  flush();
+}
+
+bool Http1Session::write(const Answer& answer) {
   context_.scratch.clear();
   append_head(context_.scratch, answer,
               {.keep_alive = keep_alive_, .version_minor = request_.version_minor});
@@ -187,14 +232,16 @@ void Http1Session::send(const Answer& answer) {
   std::string_view body = answer.body();
   if (output_.empty()) {
     const IoResult result = host_.stream().write(head, body);
-    if (result.status == IoStatus::failed) return close();
+    if (result.status == IoStatus::failed) {
+      close();
+      return false;
+    }
     const std::size_t of_head = std::min(result.size, head.size());
     head.remove_prefix(of_head);
     body.remove_prefix(result.size - of_head);
-    if (head.empty() && body.empty()) return flushed();
   }
   output_.append(head).append(body);
-  flush();
+  return true;
 }
 
 void Http1Session::flush() {
@@ -209,7 +256,9 @@ void Http1Session::flush() {
   output_.clear();
   shrink(output_);
   output_begin_ = 0;
-  flushed();
+  if (state_ == State::flushing) return flushed();
+  disarm();  // it is an origin that is waited for
+  exchange_.on_writable();
 }
 
 // The next request, or the end.
@@ -238,6 +287,7 @@ void Http1Session::on_timeout() {
   switch (state_) {
     case State::exchanging:
       return look_for_client();
+    case State::sending:
     case State::flushing:
       context_.worker.counters.timeouts.add();
       return close();

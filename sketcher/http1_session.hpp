@@ -4,11 +4,11 @@
 //   +--> head --> body --> exchanging --> flushing --+     a request, its answer, and the next
 //   |      |        |                        |       |
 //   +------|--------|------------------------|-------+
-//          |        |                        |
-//          +--------+------------------------+--> finished
+//          |        |         +--> sending --+
+//          +--------+----------------|-------+--> finished
 //
-// `finished`: our last answer is written, the connection ends. Any state may go straight there: the
-// client has left, or was too slow.
+// `sending`: an answer in blocks, of which more is to come. `finished`: our last answer is written,
+// the connection ends. Any state may go straight there: the client has left, or was too slow.
 //
 // A client that is reset or closed in both directions while the group is asked is given up at once;
 // a fast read ends soon enough, and to give it up would cost a connection to the origin. A client
@@ -34,11 +34,15 @@ class Http1Session final : public Session, private AnswerSink, private TimeoutEn
   void abandon() override;
 
  private:
-  enum class State : std::uint8_t { head, body, exchanging, flushing, finished };
+  enum class State : std::uint8_t { head, body, exchanging, sending, flushing, finished };
 
   void on_answer(const sketch::AnswerForm& form, const std::optional<Sketch>& sketch) override;
   void on_error(std::uint16_t status, std::string_view reason) override;
   void on_tunnel(TunnelRequest tunnel) override;
+  [[nodiscard]] bool takes_blocks() const override { return true; }
+  void on_large_begin(const sketch::AnswerForm& form, const std::optional<Sketch>& sketch) override;
+  bool on_large_bytes(std::string& storage, std::size_t begin, std::size_t size) override;
+  void on_large_end(bool whole) override;
   void on_timeout() override;
 
   [[nodiscard]] bool reading() const { return state_ == State::head || state_ == State::body; }
@@ -55,6 +59,8 @@ class Http1Session final : public Session, private AnswerSink, private TimeoutEn
   [[nodiscard]] AnswerContext answer_context() const;
 
   void send(const Answer& answer);
+  // As much as the stream takes now; the rest goes to output_. False: the connection is closed.
+  [[nodiscard]] bool write(const Answer& answer);
   void flush();
   void flushed();
   void close();

@@ -397,7 +397,8 @@ Result<SharedState> map_shared_state(const Settings& settings) {
 Result<int> run_master(const Installation& installation, Logger& log) {
   std::uint64_t bucket_seed = 0;
   SecureRandom().fill({reinterpret_cast<std::uint8_t*>(&bucket_seed), sizeof bucket_seed});
-  auto table = HistoryTable::create(installation.settings.table_bytes, bucket_seed);
+  auto table = HistoryTable::create(installation.settings.table_bytes, bucket_seed,
+                                    installation.settings.block_store_bytes);
   if (!table) return table.error();
   auto shared = map_shared_state(installation.settings);
   if (!shared) return shared.error();

@@ -25,6 +25,10 @@ void add_worker(Exposition& out, const WorkerProcess& worker, const WorkerCounte
               {{"worker", index}}, counters.connections_refused.get());
   out.counter("prophecy_client_timeouts_total", "Clients that were too slow.", {{"worker", index}},
               counters.timeouts.get());
+  for (const auto& [name, member] : kLargeCounters) {
+    out.counter("prophecy_large_answers_total", "What came of answers in blocks.",
+                {{"worker", index}, {"event", std::string(name)}}, (counters.large.*member).get());
+  }
   out.counter("prophecy_events_lost_total", "Divergences of which the evidence was lost.",
               {{"worker", index}}, counters.events_lost.get());
   add_transport(out, index, counters);

@@ -89,8 +89,10 @@ Result<Settings> load_settings(const std::filesystem::path& path) {
   ConfigSection sketch = root.section("sketch");
   settings.sketch_key_file = sketch.path("key_file");
   settings.digest = static_cast<sketch::DigestKind>(sketch.choice("digest", {"sha1", "sha256"}, 0));
-  settings.table_bytes =
-      root.section("table").bytes("size", HistoryTable::kBytesMin, 1024 * kGiB, 64 * kMiB);
+  ConfigSection table = root.section("table");
+  settings.table_bytes = table.bytes("size", HistoryTable::kBytesMin, 1024 * kGiB, 64 * kMiB);
+  settings.block_store_bytes =
+      table.bytes("blocks", BlockStore::kBytesMin, BlockStore::kBytesMax, 16 * kMiB);
   read_limits(root.section("limits"), settings.limits);
   read_timeouts(root.section("timeouts"), settings.timeouts);
   read_origins(root.section("origins"), settings);

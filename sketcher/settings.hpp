@@ -44,6 +44,7 @@ struct Settings {
   std::filesystem::path sketch_key_file;
   sketch::DigestKind digest = sketch::DigestKind::sha1;
   std::size_t table_bytes = 0;
+  std::size_t block_store_bytes = 0;
   LimitSettings limits;
   TimeoutSettings timeouts;
   std::size_t origin_connections_max = 0;

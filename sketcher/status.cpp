@@ -101,6 +101,18 @@ Json refusals_json(const SharedState& shared) {
   return Json(totals);
 }
 
+Json large_json(const StatusSources& sources) {
+  Json json{{"list_bytes_max", sources.table.blocks().capacity()},
+            {"list_bytes_taken", sources.table.blocks().bytes_taken()}};
+  for (const auto& [name, member] : kLargeCounters) {
+    std::uint64_t total = 0;
+    for (std::uint32_t i = 0; i < sources.shared.shape().workers; ++i)
+      total += (sources.shared.worker(i).large.*member).get();
+    json[std::string(name)] = total;
+  }
+  return json;
+}
+
 Json workers_json(const StatusSources& sources) {
   Json workers = Json::array();
   for (const WorkerProcess& worker : sources.workers) {
@@ -183,6 +195,7 @@ std::string status_json(const StatusSources& sources, TimePoint now) {
       {"refusals", refusals_json(sources.shared)},
       {"replicated_failures", failures_json(totals)},
       {"history", history_json(sources, totals)},
+      {"large", large_json(sources)},
       {"divergences", sources.divergences.count()},
       {"divergences_lost", lost_events(sources.shared)},
       {"workers", workers_json(sources)},

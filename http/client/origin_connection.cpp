@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <span>
+#include <utility>
 
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/post.hpp>
@@ -17,6 +18,8 @@ using boost::system::error_code;
 namespace {
 
 constexpr std::size_t kBuffersMax = 16;  // requests in one write
+// One read of a body. It stays in the processor's cache until it is looked at.
+constexpr std::size_t kBodyReadBytes = 64 << 10;
 // Behind an answer that takes longer, no further request is put.
 constexpr Duration kFirstAnswerMax = milliseconds(20);
 
@@ -41,7 +44,7 @@ OriginConnection::OriginConnection(OriginPool& pool, asio::io_context& loop)
 
 void OriginConnection::open(OriginExchange& exchange) {
   carried_.push_back({&exchange, exchange.request_.wire, 0, exchange.request_.answers_head,
-                      exchange.request_.pipelined});
+                      exchange.request_.pipelined, exchange.request_.piece_bytes});
   exchange.connection_ = this;
   pool_.timeouts_.connect.arm(*this, std::chrono::steady_clock::now());
   ++pending_;
@@ -89,7 +92,7 @@ void OriginConnection::on_established() {
   disarm();
   state_ = State::busy;
   first_since_ = std::chrono::steady_clock::now();
-  parser_.reset(carried_.front().answers_head);
+  reset_parser();
   read();
   write();
 }
@@ -117,14 +120,14 @@ void OriginConnection::send(OriginExchange& exchange) {
   // Not may_share() again: time goes on.
   ASSERT(state_ == State::idle || (state_ == State::busy && !carried_.empty()));
   carried_.push_back({&exchange, exchange.request_.wire, 0, exchange.request_.answers_head,
-                      exchange.request_.pipelined});
+                      exchange.request_.pipelined, exchange.request_.piece_bytes});
   exchange.connection_ = this;
   if (state_ == State::idle) {
     disarm();
     state_ = State::busy;
     first_since_ = std::chrono::steady_clock::now();
     answer_begun_ = false;
-    parser_.reset(exchange.request_.answers_head);
+    reset_parser();
   }
   if (flush_pending_ || write_blocked_) return;
   if (pool_.settings_.pipeline_max == 1 || !exchange.request_.pipelined) return write();
@@ -207,36 +210,69 @@ error_code OriginConnection::write_some() {
   return error;
 }
 
-// Nothing is left inside TLS when it waits for the socket.
+// Takes what TLS has, and then waits for the socket.
 void OriginConnection::read_tls() {
+  while (state_ != State::closed && !paused_) {
+    const asio::mutable_buffer buffer = read_buffer();
+    const transport::IoResult result = tls_->read(static_cast<char*>(buffer.data()), buffer.size());
+    if (result.status == transport::IoStatus::blocked) {
+      if (std::exchange(reads_body_, false)) response_.body.resize(body_bytes_);
+      return wait_tls();
+    }
+    const bool ended = result.status == transport::IoStatus::ended;
+    on_read(result.size > 0 ? error_code()
+            : ended         ? error_code(asio::error::eof)
+                            : error_code(asio::error::connection_reset),
+            result.size);
+  }
+  reading_ = false;
+}
+
+void OriginConnection::wait_tls() {
   ++pending_;
   socket_.async_wait(Socket::wait_read, [this](const error_code& error) {
     --pending_;
     if (error) on_read(error, 0);
     tls_->on_readable();
-    while (state_ != State::closed) {
-      const transport::IoResult result = tls_->read(input_.data(), input_.size());
-      if (result.status == transport::IoStatus::blocked) break;
-      const bool ended = result.status == transport::IoStatus::ended;
-      on_read(result.size > 0 ? error_code()
-              : ended         ? error_code(asio::error::eof)
-                              : error_code(asio::error::connection_reset),
-              result.size);
-    }
-    if (state_ != State::closed) read_tls();
+    read_tls();
     operation_ended();
   });
 }
 
 void OriginConnection::read() {
+  reading_ = true;
   if (tls_) return read_tls();
   ++pending_;
-  socket_.async_read_some(asio::buffer(input_), [this](const error_code& error, std::size_t size) {
+  socket_.async_read_some(read_buffer(), [this](const error_code& error, std::size_t size) {
     --pending_;
     on_read(error, size);
-    if (state_ != State::closed) read();
+    reading_ = false;
+    if (state_ != State::closed && !paused_) read();
     operation_ended();
   });
+}
+
+void OriginConnection::resume() {
+  paused_ = false;
+  if (!reading_) read();
+}
+
+void OriginConnection::reset_parser() {
+  parser_.reset(carried_.front().answers_head, false, carried_.front().piece_bytes > 0);
+}
+
+asio::mutable_buffer OriginConnection::read_buffer() {
+  const std::uint64_t left = state_ == State::busy ? parser_.plain_bytes_left() : 0;
+  reads_body_ = left > 0;
+  if (!reads_body_) return asio::buffer(input_);
+  std::string& body = response_.body;
+  body_bytes_ = body.size();
+  std::size_t room = kBodyReadBytes;
+  // No further than to the end of the piece, so that it can be taken out as it is.
+  const std::size_t piece_bytes = carried_.front().piece_bytes;
+  if (piece_bytes > body_bytes_) room = std::min(room, piece_bytes - body_bytes_);
+  body.resize(body_bytes_ + std::min<std::uint64_t>(left, room));
+  return asio::buffer(body.data() + body_bytes_, body.size() - body_bytes_);
 }
 
 void OriginConnection::on_read(const error_code& error, std::size_t size) {
@@ -246,7 +282,9 @@ void OriginConnection::on_read(const error_code& error, std::size_t size) {
     case State::idle:  // hung up on, or bytes that nobody asked for
       return close();
     case State::busy:
-      return error ? on_end_of_stream(error == asio::error::eof) : on_bytes({input_.data(), size});
+      if (reads_body_) response_.body.resize(body_bytes_ + size);
+      if (error) return on_end_of_stream(error == asio::error::eof);
+      return reads_body_ ? on_body_bytes(size) : on_bytes({input_.data(), size});
     case State::connecting:
       UNREACHABLE();
   }
@@ -261,9 +299,10 @@ void OriginConnection::on_bytes(std::string_view input) {
     input.remove_prefix(progress.consumed);
     switch (progress.state) {
       case ParseState::head_done:
+        on_head();
         continue;
       case ParseState::need_more:
-        return;
+        return report_progress();
       case ParseState::failed:
         return fail(parser_.failure().body_too_large ? ExchangeEnd::too_large
                                                      : ExchangeEnd::malformed);
@@ -272,14 +311,40 @@ void OriginConnection::on_bytes(std::string_view input) {
         if (!input.empty() && (carried_.size() == 1 || carried_[1].sent == 0)) {
           return fail(ExchangeEnd::malformed);
         }
-        // An answer before the request was through: the rest must not follow.
-        // What an origin sends behind the answer to HEAD by mistake, such as a body, would be taken
-        // for the next answer, at all origins alike.
-        on_answered(response_.keep_alive && carried_.front().is_sent() &&
-                    !carried_.front().answers_head);
+        on_answer_complete();
         if (input.empty()) return;
     }
   }
+}
+
+void OriginConnection::on_body_bytes(std::size_t size) {
+  if (parser_.on_plain_bytes(size) == ParseState::complete) return on_answer_complete();
+  report_progress();
+}
+
+void OriginConnection::on_head() {
+  const Carried& first = carried_.front();
+  if (first.piece_bytes > 0) {
+    if (first.exchange != nullptr)
+      first.exchange->handler_->on_exchange_progress(*first.exchange, response_);
+    return;
+  }
+  const std::uint64_t left = parser_.plain_bytes_left();
+  if (left > kKeptBodyBytesMax) pool_.bodies_.take(response_.body, left);
+}
+
+void OriginConnection::report_progress() {
+  const Carried& first = carried_.front();
+  if (first.piece_bytes == 0 || response_.body.size() < first.piece_bytes) return;
+  if (first.exchange != nullptr)
+    first.exchange->handler_->on_exchange_progress(*first.exchange, response_);
+}
+
+void OriginConnection::on_answer_complete() {
+  // An answer before the request was through: the rest must not follow.
+  // What an origin sends behind the answer to HEAD by mistake, such as a body, would be taken for
+  // the next answer, at all origins alike.
+  on_answered(response_.keep_alive && carried_.front().is_sent() && !carried_.front().answers_head);
 }
 
 void OriginConnection::on_end_of_stream(bool orderly) {
@@ -296,16 +361,18 @@ void OriginConnection::on_answered(bool reusable) {
   carried_.erase(carried_.begin());
   if (exchange != nullptr) exchange->connection_ = nullptr;
   reused_ = true;
+  paused_ = false;
   // The connection cannot carry another exchange before the handler has seen the response. Answers
   // that nobody waits for any more are not worth waiting for.
   const bool unwanted = !carried_.empty() && !is_wanted();
   if (!reusable || unwanted) close_and_put_back(true);
   if (exchange != nullptr) pool_.end(*exchange, ExchangeEnd::answered, response_);
+  if (response_.body.capacity() > kKeptBodyBytesMax) pool_.bodies_.give_back(response_.body);
   if (state_ == State::closed) return;
   answer_begun_ = false;
   if (!carried_.empty()) {
     first_since_ = std::chrono::steady_clock::now();
-    parser_.reset(carried_.front().answers_head);
+    reset_parser();
     return pool_.serve_queue();
   }
   state_ = State::idle;
@@ -331,7 +398,7 @@ void OriginConnection::leave(OriginExchange& exchange) {
   if (found->sent > 0) return;
   const bool was_first = found == carried_.begin();
   carried_.erase(found);
-  if (was_first) parser_.reset(carried_.front().answers_head);
+  if (was_first) reset_parser();
 }
 
 bool OriginConnection::is_wanted() const {

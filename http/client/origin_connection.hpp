@@ -30,6 +30,9 @@ class OriginConnection final : private TimeoutEntry {
   // The exchange is cancelled. The answers behind its own are still awaited; when there are none,
   // or when half of its request has left, the connection is closed.
   void leave(OriginExchange& exchange);
+  // For the exchange in pieces that it carries.
+  void pause() { paused_ = true; }
+  void resume();
   // Cancels whatever it carries and closes.
   void stop();
   // Busy, and another exchange may be sent behind those that it carries.
@@ -54,6 +57,7 @@ class OriginConnection final : private TimeoutEntry {
     std::size_t sent;          // bytes of it
     bool answers_head;
     bool pipelined;
+    std::size_t piece_bytes;
 
     [[nodiscard]] bool is_sent() const { return sent == wire.size(); }
   };
@@ -68,9 +72,18 @@ class OriginConnection final : private TimeoutEntry {
   boost::system::error_code write_some();
   [[nodiscard]] boost::system::error_code write_tls();
   void read();
+  // Where the next bytes belong: in the body itself, once only plain bytes of it are to come.
+  [[nodiscard]] boost::asio::mutable_buffer read_buffer();
   void read_tls();
+  void wait_tls();
   void on_read(const boost::system::error_code& error, std::size_t size);
   void on_bytes(std::string_view input);
+  void on_body_bytes(std::size_t size);
+  void on_head();
+  // Tells the handler of an exchange in pieces, who may close this connection.
+  void report_progress();
+  void reset_parser();
+  void on_answer_complete();
   void on_end_of_stream(bool orderly);
   void on_answered(bool reusable);
   // Closes, and ends the first exchange. The others are put back.
@@ -96,6 +109,10 @@ class OriginConnection final : private TimeoutEntry {
   TimePoint first_since_{};         // since when the first answer has been the next one
   std::unique_ptr<OriginTls> tls_;  // null: plain
   std::vector<Carried> carried_;    // in the order of their answers; not yet sent ones last
+  bool reading_ = false;            // a read is under way, or what it brought is being looked at
+  bool paused_ = false;
+  bool reads_body_ = false;  // the read under way goes into the body, behind body_bytes_
+  std::size_t body_bytes_ = 0;
   Response response_;
   ResponseParser parser_;
   std::array<char, 8192> input_;

@@ -37,6 +37,11 @@ class OriginHandler {
   // connection, is valid during the call, and is meaningful for `answered` only: what is kept of it
   // has to be moved out. May start the exchange again.
   virtual void on_exchange_end(OriginExchange& exchange, ExchangeEnd end, Response& response) = 0;
+  // Of an exchange in pieces: its head is complete, or its body has grown to a piece or more. The
+  // handler takes out of response.body what it wants no more kept there; the rest of the body, if
+  // it makes no whole piece, is there at the end. May cancel, pause or extend the exchange. After a
+  // pause one more call may follow, with what has been read already.
+  virtual void on_exchange_progress(OriginExchange& /*exchange*/, Response& /*response*/) {}
 
  protected:
   ~OriginHandler() = default;
@@ -51,6 +56,9 @@ struct ExchangeRequest {
   // May be sent behind others whose answers are not there yet, where the pool's settings allow
   // that. Whatever goes wrong with those in front makes it stale: it has to be repeatable.
   bool pipelined = false;
+  // Not 0: the body comes in pieces of so many bytes, and has no limit but its handler's. Not
+  // pipelined.
+  std::size_t piece_bytes = 0;
 };
 
 class OriginExchange final : private TimeoutEntry {
@@ -61,6 +69,12 @@ class OriginExchange final : private TimeoutEntry {
   // The handler is not called any more. What was sent may still take effect.
   void cancel();
   [[nodiscard]] bool active() const { return pool_ != nullptr; }
+
+  // Of an active exchange in pieces whose head is complete. The time for its answer begins anew.
+  void extend();
+  // Nothing more is read, and no time passes for it, until resume().
+  void pause();
+  void resume();
 
  private:
   friend class OriginPool;

@@ -17,6 +17,7 @@ namespace {
 // So many are busy before requests begin to share them. Those that are stuck behind a slow answer
 // are not shared.
 constexpr std::size_t kBusyBeforeSharing = 2;
+constexpr std::size_t kSpareBodyBytesMax = 16 << 20;
 
 }  // namespace
 
@@ -24,13 +25,14 @@ OriginPool::OriginPool(asio::io_context& loop, OriginSettings settings, OriginTi
     : loop_(loop),
       settings_(std::move(settings)),
       timeouts_(timeouts),
-      address_(asio::ip::make_address(settings_.address.address), settings_.address.port) {}
+      address_(asio::ip::make_address(settings_.address.address), settings_.address.port),
+      bodies_(kSpareBodyBytesMax) {}
 
 OriginPool::~OriginPool() = default;
 
 void OriginPool::start(OriginExchange& exchange, const ExchangeRequest& request) {
   ASSERT(!exchange.active());
-  ASSERT(!request.pipelined || request.repeat_when_stale);
+  ASSERT(!request.pipelined || (request.repeat_when_stale && request.piece_bytes == 0));
   exchange.request_ = request;
   exchange.pool_ = this;
   timeouts_.answer.arm(exchange, std::chrono::steady_clock::now());
@@ -167,6 +169,20 @@ void OriginExchange::cancel() {
   } else {
     std::erase(pool.waiting_, this);
   }
+}
+
+void OriginExchange::extend() {
+  pool_->timeouts_.answer.arm(*this, std::chrono::steady_clock::now());
+}
+
+void OriginExchange::pause() {
+  disarm();
+  connection_->pause();
+}
+
+void OriginExchange::resume() {
+  extend();
+  connection_->resume();
 }
 
 void OriginExchange::on_timeout() {

@@ -15,6 +15,7 @@
 #include <boost/asio/ip/tcp.hpp>
 
 #include "base/endpoint.hpp"
+#include "http/client/body_pool.hpp"
 #include "http/client/origin_exchange.hpp"
 #include "http/parser.hpp"
 #include "transport/tls_client.hpp"
@@ -99,6 +100,7 @@ class OriginPool {
   std::size_t open_ = 0;                                        // not closed
   std::deque<OriginExchange*> waiting_;
   std::vector<OriginConnection*> to_flush_;
+  BodyPool bodies_;
   Response no_response_;  // for exchanges that end without one
 };
 

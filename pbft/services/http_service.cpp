@@ -64,9 +64,11 @@ Duration tick_for(const OriginTimes& times) {
 }  // namespace
 
 struct HttpService::Job {
-  explicit Job(http::OriginHandler& handler) : exchange(handler) {}
+  Job(http::OriginHandler& handler, const sketch::Profile& profile, std::size_t held_bytes_max)
+      : collector(profile, held_bytes_max), exchange(handler) {}
   http::ExchangeRequest request;
-  std::string wire;  // keeps request.wire
+  std::string wire;                   // keeps request.wire
+  sketch::AnswerCollector collector;  // of a read
   OriginExchange exchange;
   Done done;
   bool is_read = false;
@@ -84,6 +86,7 @@ HttpService::HttpService(boost::asio::io_context& io, const HttpServiceSettings&
       ticker_(io, tick_for(settings.times),
               {&timeouts_.connect, &timeouts_.answer, &timeouts_.idle}),
       pool_(io, settings.origin, timeouts_),
+      profile_(profile),
       canonicalizer_(profile),
       request_limits_{.target_bytes_max = kTargetBytesMax,
                       .header_bytes_max = kHeaderBytesMax,
@@ -114,7 +117,8 @@ void HttpService::execute(const Execution& execution, Done done) {
     done(ExecutionStatus::done, made_answer(400, "The operation is not an HTTP request.\n"));
     return;
   }
-  auto owned = std::make_unique<Job>(static_cast<http::OriginHandler&>(*this));
+  auto owned = std::make_unique<Job>(static_cast<http::OriginHandler&>(*this), profile_,
+                                     settings_.origin.answer_limits.body_bytes_max);
   Job& job = *owned;
   job.wire = origin_request(execution);
   // What was only checked is not to be kept: it may be a large one.
@@ -124,6 +128,7 @@ void HttpService::execute(const Execution& execution, Done done) {
   job.is_idempotent = http::is_idempotent_method(request_.method);
   job.request.wire = job.wire;
   job.request.answers_head = request_.method == "HEAD";
+  if (job.is_read && !job.request.answers_head) job.request.piece_bytes = profile_.block_bytes();
   // A kept-alive connection that breaks under a write leaves it open whether it was carried out.
   job.request.fresh_connection = !job.is_read;
   // Not pipelined: the agents of a group pair requests alike, and an origin's mistake about the end
@@ -212,6 +217,17 @@ void HttpService::stop() {
   jobs_.clear();
 }
 
+void HttpService::on_exchange_progress(OriginExchange& exchange, http::Response& response) {
+  Job& job = *jobs_.at(&exchange);
+  if (job.collector.on_progress(response)) {
+    // Each block has the time that a whole answer has.
+    if (job.collector.bytes_let_go() > 0) exchange.extend();
+    return;
+  }
+  exchange.cancel();
+  refuse_answer(job);
+}
+
 void HttpService::on_exchange_end(OriginExchange& exchange, ExchangeEnd end,
                                   http::Response& response) {
   if (&exchange == &probe_) return on_probe_end(end);
@@ -251,24 +267,25 @@ void HttpService::count(ExchangeEnd end) {
   }
 }
 
-void HttpService::handle_answer(Job& job, const http::Response& response) {
+void HttpService::handle_answer(Job& job, http::Response& response) {
+  const bool answers_head = job.request.answers_head;
   sketch::AnswerForm form;
   const sketch::AnswerFault fault =
-      canonicalizer_.canonicalize(response, job.request.answers_head, form);
+      job.is_read ? job.collector.finish(canonicalizer_, response, answers_head, form)
+                  : canonicalizer_.canonicalize(response, answers_head, form);
   Bytes result;
   if (fault == sketch::AnswerFault::none) result = sketch::encode(form);
-  if (fault != sketch::AnswerFault::none || result.size() > settings_.result_bytes_max) {
-    ++counters_.origin_malformed;
-    if (job.is_read) {
-      finish(job, ExecutionStatus::unavailable, {});
-    } else {
-      finish_uncertain(job);
-    }
-    return;
-  }
+  if (fault != sketch::AnswerFault::none || result.size() > settings_.result_bytes_max)
+    return refuse_answer(job);
   ++counters_.executed;
   if (!job.is_read && job.times_sent > 1) return finish(job, ExecutionStatus::unavailable, {});
   finish(job, ExecutionStatus::done, std::move(result));
+}
+
+void HttpService::refuse_answer(Job& job) {
+  ++counters_.origin_malformed;
+  if (job.is_read) return finish(job, ExecutionStatus::unavailable, {});
+  finish_uncertain(job);
 }
 
 void HttpService::handle_failed_write(Job& job, ExchangeEnd end) {

@@ -1,7 +1,8 @@
 // Runs agreed operations on an unmodified HTTP origin. An operation is the text of one HTTP/1.1
 // request, which the origin gets as pbft/services/origin_request.hpp says. Its result is the
 // encoded canonical form of the origin's answer (sketch::encode), so that the group agrees on
-// exactly what a client will receive.
+// exactly what a client will receive. What a read's answer has beyond a whole one is hashed in
+// blocks as it comes, and let go.
 //
 // When the origin fails:
 //
@@ -45,7 +46,7 @@
 #include "pbft/services/service.hpp"
 #include "pbft/services/state/state_keeper.hpp"
 #include "pbft/services/state/state_settings.hpp"
-#include "sketch/answer_form.hpp"
+#include "sketch/answer_collector.hpp"
 #include "sketch/profile.hpp"
 
 namespace prophecy::pbft {
@@ -93,6 +94,7 @@ class HttpService final : public Service, private http::OriginHandler {
  private:
   struct Job;
 
+  void on_exchange_progress(http::OriginExchange& exchange, http::Response& response) override;
   void on_exchange_end(http::OriginExchange& exchange, http::ExchangeEnd end,
                        http::Response& response) override;
   void on_pool_state(bool up);
@@ -101,7 +103,8 @@ class HttpService final : public Service, private http::OriginHandler {
   void on_restored(const RestoreDone& done, Result<> restored);
   void send(Job& job);
   void count(http::ExchangeEnd end);
-  void handle_answer(Job& job, const http::Response& response);
+  void handle_answer(Job& job, http::Response& response);
+  void refuse_answer(Job& job);
   void handle_failed_write(Job& job, http::ExchangeEnd end);
   void repeat(Job& job);
   void repeat_later(Job& job);
@@ -114,6 +117,7 @@ class HttpService final : public Service, private http::OriginHandler {
   http::OriginTimeouts timeouts_;
   TimeoutTicker ticker_;
   http::OriginPool pool_;
+  const sketch::Profile& profile_;
   sketch::AnswerCanonicalizer canonicalizer_;
   http::Request request_;  // scratch: an operation while it is checked
   http::MessageLimits request_limits_;
