@@ -226,6 +226,10 @@ void Exchange::on_fast_answer(http::Response& response) {
     counters_->answered_unverified.add();
     return answer(form, std::nullopt);
   }
+  // The group agrees on such a one in blocks: it has another sketch there.
+  const bool is_for_blocks = !form_.is_head && form.status == sketch::kStatusInBlocks &&
+                             form.body.size() > group().profile().whole_answer_bytes();
+  if (is_for_blocks) return on_fast_failure(ExchangeEnd::too_large);
   const std::optional<Sketch> sketch = usable ? group().sketch_of(form) : std::nullopt;
   if (!algorithm_->awaits_fast_answer()) {
     // Observed, and not in the history yet.

@@ -81,10 +81,12 @@ void LargeAnswer::ask(NodeId replica) {
 void LargeAnswer::on_exchange_progress(http::OriginExchange& /*exchange*/,
                                        http::Response& response) {
   if (head_ == Head::unseen) {
-    head_ = is_expected(response) ? Head::expected : Head::other;
-    if (head_ == Head::other) {
-      exchange_.cancel();
-      return on_other_head(response);
+    head_ = judge(response);
+    if (head_ != Head::expected) exchange_.cancel();
+    if (head_ == Head::other) return on_other_head(response);
+    if (head_ == Head::useless) {
+      failed_ |= replica_client::bit_of(replica_);
+      return ask_another();
     }
   }
   take(response);
@@ -103,22 +105,25 @@ void LargeAnswer::on_exchange_end(http::OriginExchange& /*exchange*/, http::Exch
   ask_another();
 }
 
-bool LargeAnswer::is_expected(const http::Response& response) {
+// What is wrong with an answer to a request for a part refutes nothing: a part is not what the
+// group agreed on, and an origin may answer with the whole, or with a head of its own making.
+LargeAnswer::Head LargeAnswer::judge(const http::Response& response) {
+  const Head wrong = ranged_ ? Head::useless : Head::other;
   const bool partial = ranged_ && response.status == kPartialContent;
-  if (!partial && response.status != sketch::kStatusInBlocks) return false;
+  if (!partial && response.status != sketch::kStatusInBlocks) return wrong;
   if (partial) {
     const std::string range =
         fmt::format("bytes {}-{}/{}", fetch_begin(), fetch_end() - 1, form_.blocks.length);
-    if (response.fields.find("content-range") != range) return false;
+    if (response.fields.find("content-range") != range) return wrong;
   } else {
     std::uint64_t length = 0;
     const auto declared = response.fields.find("content-length");
     if (declared && http::parse_decimal(*declared, length) && length != form_.blocks.length)
-      return false;
+      return wrong;
     skip_ = fetch_begin();
-    if (skip_ > kSkippedBytesMax) return false;
+    if (skip_ > kSkippedBytesMax) return Head::useless;
   }
-  return !must_match_head() || has_agreed_head(response);
+  return !must_match_head() || has_agreed_head(response) ? Head::expected : wrong;
 }
 
 // That of the whole, whatever range was asked for.
@@ -236,7 +241,8 @@ void LargeAnswer::on_bad_block(std::string_view bytes) {
 void LargeAnswer::on_writable() {
   if (!fetching_ || writable_) return;
   writable_ = true;
-  if (!deliver() || !writable_) return;
+  if (!deliver()) return;
+  if (!writable_) return exchange_.active() ? exchange_.pause() : void();
   if (exchange_.active()) return exchange_.resume();
   // The origin's answer has ended, and was too short.
   failed_ |= replica_client::bit_of(replica_);

@@ -72,7 +72,8 @@ class LargeAnswer final : private http::OriginHandler {
 
  private:
   // What the head of an origin's answer is worth.
-  enum class Head : std::uint8_t { unseen, expected, other };
+  // `useless`: no lie, and nothing to go on with.
+  enum class Head : std::uint8_t { unseen, expected, other, useless };
   struct Suspect {
     NodeId replica;
     std::size_t block;
@@ -84,7 +85,7 @@ class LargeAnswer final : private http::OriginHandler {
 
   void ask_another();
   void ask(NodeId replica);
-  [[nodiscard]] bool is_expected(const http::Response& response);
+  [[nodiscard]] Head judge(const http::Response& response);
   [[nodiscard]] bool has_agreed_head(const http::Response& response);
   void on_other_head(const http::Response& response);
   void take(http::Response& response);

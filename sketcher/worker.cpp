@@ -5,6 +5,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <malloc.h>
 
 #include "base/signal_source.hpp"
 #include "base/timeout_ticker.hpp"
@@ -251,10 +252,15 @@ void Worker::finish_drain() {
   loop_.stop();
 }
 
+// Large bodies are mapped, and go back to the system when they are freed. (By default, glibc takes
+// them from its heap once it has seen a few, where what lies above them keeps them.)
+constexpr int kMappedBytesMin = 256 << 10;
+
 }  // namespace
 
 int run_worker(const Installation& installation, WorkerSetup setup, HistoryTable& table,
                const SharedState& shared, Logger& log) {
+  ::mallopt(M_MMAP_THRESHOLD, kMappedBytesMin);
   Worker worker(installation, std::move(setup), table, shared, log);
   return worker.run();
 }

@@ -17,7 +17,7 @@ namespace {
 // So many are busy before requests begin to share them. Those that are stuck behind a slow answer
 // are not shared.
 constexpr std::size_t kBusyBeforeSharing = 2;
-constexpr std::size_t kSpareBodyBytesMax = 16 << 20;
+constexpr std::size_t kSpareBodyBytesMax = 4 << 20;
 
 }  // namespace
 

@@ -61,6 +61,9 @@ Duration tick_for(const OriginTimes& times) {
   return std::clamp<Duration>(shortest / 8, milliseconds(5), milliseconds(250));
 }
 
+// For all blocks of an answer, whatever time each may take.
+constexpr Duration kLargeAnswerMax = seconds(120);
+
 }  // namespace
 
 struct HttpService::Job {
@@ -75,6 +78,7 @@ struct HttpService::Job {
   bool is_idempotent = false;
   bool is_given_up = false;      // not to be sent again
   std::uint32_t times_sent = 0;  // at least in part
+  TimePoint begun = std::chrono::steady_clock::now();
 };
 
 HttpService::HttpService(boost::asio::io_context& io, const HttpServiceSettings& settings,
@@ -219,7 +223,10 @@ void HttpService::stop() {
 
 void HttpService::on_exchange_progress(OriginExchange& exchange, http::Response& response) {
   Job& job = *jobs_.at(&exchange);
-  if (job.collector.on_progress(response)) {
+  // Writes wait for reads, and nobody waits for this one any more.
+  const bool is_too_late =
+      job.is_given_up || std::chrono::steady_clock::now() - job.begun > kLargeAnswerMax;
+  if (!is_too_late && job.collector.on_progress(response)) {
     // Each block has the time that a whole answer has.
     if (job.collector.bytes_let_go() > 0) exchange.extend();
     return;
