@@ -2,25 +2,17 @@
 whatever bytes the test says, HTTP or not. Apache could be made to do neither."""
 
 import contextlib
-import socket
-import threading
+
+from harness.scripted_origin import ScriptedOrigin
 
 
-class RecordingOrigin:
-    """`answer` is called with each request's head and yields the answer's bytes, and whether the
+class RecordingOrigin(ScriptedOrigin):
+    """`answer` is called with each whole request and yields the answer's bytes, and whether the
     connection ends behind them."""
 
     def __init__(self, port, answer):
         self.received = []  # pieces, in the order in which they came on all connections
-        self._answer = answer
-        self._listener = socket.create_server(("127.0.0.1", port), backlog=128)
-        threading.Thread(target=self._accept, daemon=True).start()
-
-    def _accept(self):
-        with contextlib.suppress(OSError):
-            while True:
-                connection, _ = self._listener.accept()
-                threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
+        super().__init__(port, answer)
 
     def _serve(self, connection):
         pending = b""
@@ -34,12 +26,6 @@ class RecordingOrigin:
                     connection.sendall(answer)
                     if closes:
                         return
-
-    def close(self):
-        # Wakes the thread that accepts, which close() alone does not.
-        with contextlib.suppress(OSError):
-            self._listener.shutdown(socket.SHUT_RDWR)
-        self._listener.close()
 
 
 def whole_request(data):

@@ -10,8 +10,8 @@ class ScriptedOrigin:
     no requests with a body."""
 
     def __init__(self, port, answer):
-        self._listener = socket.create_server(("127.0.0.1", port), reuse_port=True)
         self._answer = answer
+        self._listener = socket.create_server(("127.0.0.1", port), backlog=128, reuse_port=True)
         threading.Thread(target=self._accept, daemon=True).start()
 
     def _accept(self):
@@ -31,4 +31,7 @@ class ScriptedOrigin:
                         connection.sendall(piece)
 
     def close(self):
+        # Wakes the thread that accepts, which close() alone does not.
+        with contextlib.suppress(OSError):
+            self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
