@@ -7,6 +7,7 @@
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <nlohmann/json.hpp>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -35,6 +36,8 @@ constexpr Duration kPauseMin = milliseconds(100);
 constexpr Duration kPauseMax = seconds(5);
 // A TLS session can be resumed for one to two of these.
 constexpr Duration kTicketKeyInterval = std::chrono::hours(1);
+// Listeners, channels, agents, logs.
+constexpr std::uint64_t kOwnDescriptors = 256;
 // Beyond the workers' own patience while they drain; then they are killed.
 constexpr Duration kKillDelay = seconds(2);
 
@@ -392,9 +395,25 @@ Result<SharedState> map_shared_state(const Settings& settings) {
   return shared;
 }
 
+// As many descriptors as the system allows, for the workers as well, which inherit it. Too few
+// would show as clients that are not accepted and origins that are not reached.
+void allow_descriptors(const Settings& settings, Logger& log) {
+  std::uint64_t needed = settings.limits.connections_max + kOwnDescriptors;
+  for (const GroupSettings& group : settings.groups)
+    needed += group.origins.size() * settings.origin_connections_max;
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  if (::setrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_max < needed) {
+    log.warning("too-few-descriptors",
+                {{"allowed", std::uint64_t{limit.rlim_cur}}, {"needed_by_a_worker", needed}});
+  }
+}
+
 }  // namespace
 
 Result<int> run_master(const Installation& installation, Logger& log) {
+  allow_descriptors(installation.settings, log);
   std::uint64_t bucket_seed = 0;
   SecureRandom().fill({reinterpret_cast<std::uint8_t*>(&bucket_seed), sizeof bucket_seed});
   auto table = HistoryTable::create(installation.settings.table_bytes, bucket_seed,

@@ -224,8 +224,10 @@ void Worker::on_connection_closed(ClientConnection& connection) {
 
 void Worker::on_signal(int signal) {
   if (signal == SIGHUP) {
-    // The master has tried them and told of what is wrong.
-    static_cast<void>(tls_.reload());
+    // The master has told of what is wrong with them; a worker may fail where it has not.
+    if (auto loaded = tls_.reload(); !loaded) {
+      log_.error("certificates-not-reloaded", {{"problem", loaded.error().message}});
+    }
     return;
   }
   if (draining_) return finish_drain();  // asked twice

@@ -1,5 +1,6 @@
 """Limits for the number of connections: who is over them harms nobody else."""
 
+import resource
 from contextlib import closing
 
 import pytest
@@ -56,3 +57,17 @@ def test_one_address_cannot_take_the_room_of_others(deployment):
         assert connection.get("/").body == PAGE
     for connection in greedy:
         connection.close()
+
+
+def test_workers_may_open_as_many_files_as_the_system_allows():
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (256, hard))
+    try:
+        with Deployment(content={"/index.html": PAGE}) as deployment:
+            [worker] = deployment.sketcher.workers()
+            assert resource.prlimit(worker, resource.RLIMIT_NOFILE) == (hard, hard)
+            warned = "too-few-descriptors" in deployment.sketcher.child.log()
+            # 10,000 clients, 256 connections to each of four origins, 256 of its own.
+            assert warned == (hard < 10_000 + 4 * 256 + 256)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
