@@ -70,6 +70,10 @@ void TunnelSession::start(std::string_view read) {
   connect_to_another();
 }
 
+void TunnelSession::count(http::ExchangeEnd end) {
+  request_.group->context.counters(replica_).exchanges[static_cast<std::size_t>(end)].add();
+}
+
 // As a fast read: an origin that is down costs another draw, up to f times.
 void TunnelSession::connect_to_another() {
   GroupContext& group = request_.group->context;
@@ -136,7 +140,10 @@ void TunnelSession::on_connected() {
   int error = 0;
   socklen_t size = sizeof error;
   ::getsockopt(origin_.descriptor(), SOL_SOCKET, SO_ERROR, &error, &size);
-  if (error != 0) return connect_to_another();
+  if (error != 0) {
+    count(http::ExchangeEnd::not_sent);
+    return connect_to_another();
+  }
   state_ = State::asking;
   context_.timeouts.tunnel_answer.arm(*this, SessionContext::now());
   ask();
@@ -145,7 +152,10 @@ void TunnelSession::on_connected() {
 void TunnelSession::ask() {
   while (asked_ < request_.wire.size()) {
     const IoResult result = send(origin_, std::string_view(request_.wire).substr(asked_));
-    if (result.status == IoStatus::failed) return fail(502, "origin-answer-unusable");
+    if (result.status == IoStatus::failed) {
+      count(http::ExchangeEnd::broken);
+      return fail(502, "origin-answer-unusable");
+    }
     if (result.status == IoStatus::blocked) return;
     asked_ += result.size;
   }
@@ -166,15 +176,23 @@ void TunnelSession::take_answer() {
     } else if (result.status == IoStatus::ended) {
       progress = parser_.finish();
     } else {
-      return fail(502, "origin-answer-unusable");  // a reset is no end of a body
+      count(http::ExchangeEnd::broken);  // a reset is no end of a body
+      return fail(502, "origin-answer-unusable");
     }
     if (progress.state == http::ParseState::head_done && response_.status == 101) {
+      count(http::ExchangeEnd::answered);
       to_client_.pending.assign(bytes);  // the new protocol's
       return switch_over();
     }
     if (progress.state == http::ParseState::head_done) progress = parser_.feed(bytes);
-    if (progress.state == http::ParseState::failed) return fail(502, "origin-answer-unusable");
-    if (progress.state == http::ParseState::complete) return deliver_answer();
+    if (progress.state == http::ParseState::failed) {
+      count(http::ExchangeEnd::malformed);
+      return fail(502, "origin-answer-unusable");
+    }
+    if (progress.state == http::ParseState::complete) {
+      count(http::ExchangeEnd::answered);
+      return deliver_answer();
+    }
   }
 }
 
@@ -295,8 +313,10 @@ void TunnelSession::pump(Direction& direction, From& from, To& to, Counter& byte
 void TunnelSession::on_timeout() {
   switch (state_) {
     case State::connecting:
+      count(http::ExchangeEnd::not_sent);
       return connect_to_another();
     case State::asking:
+      count(http::ExchangeEnd::timed_out);
       return fail(504, "origin-too-slow");
     case State::open:
     case State::answering:

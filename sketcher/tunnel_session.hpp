@@ -58,6 +58,8 @@ class TunnelSession final : public Session,
   void on_ready(std::uint32_t events) override;  // the origin's socket
   void on_timeout() override;
 
+  // How an origin has done, for its health as for a fast read's.
+  void count(http::ExchangeEnd end);
   void connect_to_another();
   [[nodiscard]] bool connect(const Endpoint& origin);
   void on_connected();

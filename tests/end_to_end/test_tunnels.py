@@ -118,7 +118,10 @@ def ask_scripted(answer, request=UPGRADE):
             client = RawConnection(deployment.sketcher.port)
             client.send(request)
             answer = client.answer(to_head=True)
-            return answer, client.rest(), deployment.sketcher.counters()
+            rest = client.rest()
+            failures = sum(sum(origin["fast_failures"].values())
+                           for origin in deployment.sketcher.status()["origins"])
+            return answer, rest, {**deployment.sketcher.counters(), "origin_failures": failures}
         finally:
             deployment.sketcher.stop()
             for server in deployment.servers:
@@ -163,6 +166,8 @@ def test_origins_that_do_not_switch(reply, status):
     assert answer.status == status
     assert counters["tunnels"] == 0
     assert counters["failed"] == (0 if status == 426 else 1)
+    assert counters["origin_failures"] == (0 if reply.startswith((b"HTTP/1.1 426", b"HTTP/1.1 101"))
+                                           else 1)
 
 
 def test_origins_that_say_nothing():
