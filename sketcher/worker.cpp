@@ -71,7 +71,6 @@ class Worker final : private ConnectionOwner {
   DivergenceReporter divergences_;
   WorkerContext context_;
   SessionContext session_context_;
-  transport::ReadinessLoop readiness_;
   std::vector<ListenerTraits> listeners_;
   std::vector<std::unique_ptr<Acceptor>> acceptors_;
   ConnectionSet connections_;
@@ -127,7 +126,6 @@ Worker::Worker(const Installation& installation, WorkerSetup setup, HistoryTable
                        .date = date_,
                        .http2 = http2_limits(settings_.limits),
                        .scratch = {}},
-      readiness_(loop_),
       connections_(settings_.limits.connections_max),
       addresses_(settings_.limits.connections_per_address_max) {
   make_groups(installation, setup);
@@ -191,8 +189,9 @@ void Worker::on_accepted(const ListenerTraits& listener, UniqueFd socket, const 
   context_.counters.connections_accepted.add();
   context_.counters.connections.add();
   ConnectionOwner& owner = *this;
-  ClientConnection& connection = connections_.add(std::make_unique<ClientConnection>(
-      std::move(socket), peer, listener, session_context_, readiness_, owner));
+  ClientConnection& connection = connections_.add(
+      std::make_unique<ClientConnection>(std::move(socket), peer, listener, session_context_,
+                                         transport::ReadinessLoop::of(loop_), owner));
   connection.start();
   // New clients wait in the listeners' backlogs until one of the others has gone.
   if (connections_.full()) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include <boost/asio/post.hpp>
 
@@ -20,18 +21,30 @@ constexpr std::uint32_t kEvents = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET;
 
 }  // namespace
 
-ReadinessLoop::ReadinessLoop(asio::io_context& loop) : epoll_(loop) {
+ReadinessLoop& ReadinessLoop::of(asio::io_context& loop) {
+  return asio::use_service<ReadinessLoop>(loop);
+}
+
+ReadinessLoop::ReadinessLoop(asio::io_context& loop) : service(loop), epoll_(loop) {
   const int fd = ::epoll_create1(EPOLL_CLOEXEC);
   ASSERT(fd >= 0);
   epoll_.assign(fd);
-  wait();
+}
+
+void ReadinessLoop::shutdown() {
+  boost::system::error_code ignored;
+  epoll_.close(ignored);
 }
 
 bool ReadinessLoop::add(int socket, ReadinessHandler& handler) {
   epoll_event event{};
   event.events = kEvents;
   event.data.ptr = &handler;
-  return ::epoll_ctl(epoll_.native_handle(), EPOLL_CTL_ADD, socket, &event) == 0;
+  if (::epoll_ctl(epoll_.native_handle(), EPOLL_CTL_ADD, socket, &event) != 0) return false;
+  handler.watched_ = true;
+  ++watched_;
+  wait();
+  return true;
 }
 
 void ReadinessLoop::call_again(ReadinessHandler& handler) {
@@ -45,14 +58,18 @@ void ReadinessLoop::forget(ReadinessHandler& handler) {
   }
   for (auto* list : {&again_, &taken_again_})
     std::replace(list->begin(), list->end(), &handler, static_cast<ReadinessHandler*>(nullptr));
+  if (!std::exchange(handler.watched_, false) || --watched_ > 0) return;
+  boost::system::error_code ignored;
+  epoll_.cancel(ignored);
 }
 
 void ReadinessLoop::wait() {
+  if (watched_ == 0 || std::exchange(waiting_, true)) return;
   epoll_.async_wait(asio::posix::stream_descriptor::wait_read,
                     [this](const boost::system::error_code& error) {
-                      if (error) return;
-                      turn();
-                      wait();
+                      waiting_ = false;
+                      if (!error) turn();
+                      if (epoll_.is_open()) wait();
                     });
 }
 

@@ -4,9 +4,11 @@
 // operation, no handler and no buffer. One turn of the loop takes what all sockets have to tell in
 // one call.
 //
-// Single-threaded. Its io_context must not run any more once it is destroyed.
+// A loop has one, made when it is first asked for, and gone with the loop: a service, in Asio's
+// words. Single-threaded.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -17,7 +19,13 @@
 
 namespace prophecy::transport {
 
-class ReadinessHandler {
+// What the loop notes of a handler.
+class ReadinessNote {
+  friend class ReadinessLoop;
+  bool watched_ = false;
+};
+
+class ReadinessHandler : public ReadinessNote {
  public:
   // `events` are epoll's. May forget any handler, and destroy any but itself.
   virtual void on_ready(std::uint32_t events) = 0;
@@ -26,8 +34,12 @@ class ReadinessHandler {
   ~ReadinessHandler() = default;
 };
 
-class ReadinessLoop {
+class ReadinessLoop final : public boost::asio::execution_context::service {
  public:
+  [[nodiscard]] static ReadinessLoop& of(boost::asio::io_context& loop);
+
+  // For Asio alone.
+  static inline boost::asio::execution_context::id id;
   explicit ReadinessLoop(boost::asio::io_context& loop);
   ReadinessLoop(const ReadinessLoop&) = delete;
   ReadinessLoop& operator=(const ReadinessLoop&) = delete;
@@ -40,6 +52,8 @@ class ReadinessLoop {
   void forget(ReadinessHandler& handler);
 
  private:
+  void shutdown() override;
+  // As long as a socket is watched; so the loop runs out of work behind the last one.
   void wait();
   void turn();
   // False when there was room for more than has come.
@@ -47,6 +61,8 @@ class ReadinessLoop {
   void take_again();
 
   boost::asio::posix::stream_descriptor epoll_;
+  std::size_t watched_ = 0;
+  bool waiting_ = false;
   std::span<epoll_event> batch_;  // what is under way of take_events()
   std::vector<ReadinessHandler*> again_;
   std::vector<ReadinessHandler*> taken_again_;

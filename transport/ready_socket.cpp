@@ -4,7 +4,6 @@
 
 #include <sys/epoll.h>
 #include <sys/socket.h>
-#include <sys/uio.h>
 
 namespace prophecy::transport {
 
@@ -34,15 +33,23 @@ IoResult ReadySocket::receive(char* into, std::size_t size) {
 }
 
 IoResult ReadySocket::send(std::string_view first, std::string_view second) {
-  iovec pieces[2] = {{const_cast<char*>(first.data()), first.size()},
-                     {const_cast<char*>(second.data()), second.size()}};
+  const iovec pieces[2] = {{const_cast<char*>(first.data()), first.size()},
+                           {const_cast<char*>(second.data()), second.size()}};
+  const std::span<const iovec> both(pieces);
+  return send(first.empty() ? both.last(1) : both.first(second.empty() ? 1 : 2));
+}
+
+IoResult ReadySocket::send(std::span<const iovec> pieces) {
   msghdr message{};
-  message.msg_iov = first.empty() ? pieces + 1 : pieces;
-  message.msg_iovlen = first.empty() || second.empty() ? 1 : 2;
+  message.msg_iov = const_cast<iovec*>(pieces.data());
+  message.msg_iovlen = pieces.size();
   while (writable_) {
     const ssize_t sent = ::sendmsg(fd_.get(), &message, MSG_NOSIGNAL);
     if (sent >= 0) {
-      if (static_cast<std::size_t>(sent) < first.size() + second.size()) writable_ = false;
+      std::size_t offered = 0;
+      for (const iovec& piece : pieces)
+        offered += piece.iov_len;
+      if (static_cast<std::size_t>(sent) < offered) writable_ = false;
       return {IoStatus::done, static_cast<std::size_t>(sent)};
     }
     if (errno == EAGAIN) {

@@ -6,7 +6,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string_view>
+
+#include <sys/uio.h>
 
 #include "base/unique_fd.hpp"
 
@@ -36,12 +39,11 @@ class ReadySocket {
   [[nodiscard]] bool broken() const { return broken_; }
 
   [[nodiscard]] IoResult receive(char* into, std::size_t size);
-  // Both pieces with one call.
+  // All pieces with one call.
+  [[nodiscard]] IoResult send(std::span<const iovec> pieces);
   [[nodiscard]] IoResult send(std::string_view first, std::string_view second);
   void shutdown_send();
   void close() { fd_.reset(); }
-  // It stays open, and is somebody else's from now on.
-  void release() { static_cast<void>(fd_.release()); }
 
   [[nodiscard]] int descriptor() const { return fd_.get(); }
 

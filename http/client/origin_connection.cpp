@@ -1,11 +1,13 @@
 #include "http/client/origin_connection.hpp"
 
 #include <algorithm>
-#include <span>
+#include <cerrno>
 #include <utility>
 
-#include <boost/asio/buffer.hpp>
 #include <boost/asio/post.hpp>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
 
 #include "base/assert.hpp"
 #include "http/proxy_header.hpp"
@@ -13,13 +15,16 @@
 namespace prophecy::http {
 
 namespace asio = boost::asio;
-using boost::system::error_code;
+using transport::IoResult;
+using transport::IoStatus;
 
 namespace {
 
 constexpr std::size_t kBuffersMax = 16;  // requests in one write
 // One read of a body. It stays in the processor's cache until it is looked at.
 constexpr std::size_t kBodyReadBytes = 64 << 10;
+// Beyond so many reads, others have their turn.
+constexpr int kReadsMax = 8;
 // Behind an answer that takes longer, no further request is put.
 constexpr Duration kFirstAnswerMax = milliseconds(20);
 
@@ -30,62 +35,86 @@ IpAddress ip_address(const asio::ip::tcp::endpoint& endpoint) {
 }
 
 // What this process or machine lacks says nothing of the origin.
-bool is_ours(const error_code& error) {
-  return error == asio::error::no_descriptors ||
-         error == std::errc::too_many_files_open_in_system ||
-         error == std::errc::address_not_available || error == asio::error::no_memory ||
-         error == asio::error::no_buffer_space;
+bool is_ours(int error) {
+  return error == EMFILE || error == ENFILE || error == EADDRNOTAVAIL || error == ENOMEM ||
+         error == ENOBUFS || error == ENOSPC;
+}
+
+UniqueFd open_socket(const asio::ip::tcp::endpoint& address) {
+  return UniqueFd(
+      ::socket(address.protocol().family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
 }
 
 }  // namespace
 
-OriginConnection::OriginConnection(OriginPool& pool, asio::io_context& loop)
-    : pool_(pool), socket_(loop), parser_(response_, pool.settings_.answer_limits) {}
+OriginConnection::OriginConnection(OriginPool& pool)
+    : pool_(pool),
+      stream_(open_socket(pool.address_)),
+      connect_error_(stream_.descriptor() < 0 ? errno : 0),
+      parser_(response_, pool.settings_.answer_limits) {}
 
 void OriginConnection::open(OriginExchange& exchange) {
   carried_.push_back({&exchange, exchange.request_.wire, 0, exchange.request_.answers_head,
                       exchange.request_.pipelined, exchange.request_.piece_bytes});
   exchange.connection_ = this;
   pool_.timeouts_.connect.arm(*this, std::chrono::steady_clock::now());
-  ++pending_;
-  socket_.async_connect(pool_.address_, [this](const error_code& error) {
-    --pending_;
-    on_connected(error);
-    operation_ended();
-  });
+  if (connect_error_ == 0) connect_error_ = start_connecting();
+  // Told in a turn of its own, as any other end is.
+  if (connect_error_ != 0) pool_.readiness_.call_again(*this);
 }
 
-void OriginConnection::on_connected(const error_code& error) {
-  if (state_ == State::closed) return;
-  if (error) return fail(is_ours(error) ? ExchangeEnd::overloaded : ExchangeEnd::not_sent);
-  error_code ignored;
-  socket_.set_option(asio::ip::tcp::no_delay(true), ignored);
-  socket_.non_blocking(true, ignored);
+int OriginConnection::start_connecting() {
+  const int socket = stream_.descriptor();
+  const int on = 1;
+  ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  const auto& address = pool_.address_;
+  if (::connect(socket, address.data(), static_cast<socklen_t>(address.size())) != 0 &&
+      errno != EINPROGRESS) {
+    return errno;
+  }
+  return pool_.readiness_.add(socket, *this) ? 0 : errno;
+}
+
+void OriginConnection::on_ready(std::uint32_t events) {
+  stream_.note(events);
+  if (state_ == State::connecting) {
+    if (stream_.tls() != nullptr) {
+      shake_hands();
+    } else if (connect_error_ != 0) {
+      return on_connected(connect_error_);
+    } else if ((events & (EPOLLOUT | EPOLLERR | EPOLLHUP)) != 0) {
+      int error = 0;
+      socklen_t size = sizeof error;
+      if (::getsockopt(stream_.descriptor(), SOL_SOCKET, SO_ERROR, &error, &size) != 0) {
+        error = errno;
+      }
+      on_connected(error);
+    }
+    if (state_ == State::connecting) return;
+  }
+  if (write_blocked_) write();
+  read();
+}
+
+void OriginConnection::on_connected(int error) {
+  if (error != 0) return fail(is_ours(error) ? ExchangeEnd::overloaded : ExchangeEnd::not_sent);
   if (!announce()) return fail(ExchangeEnd::not_sent);
   if (pool_.settings_.tls == nullptr) return on_established();
-  tls_ = OriginTls::make(*pool_.settings_.tls, socket_.native_handle());
-  if (!tls_) return fail(ExchangeEnd::not_sent);
+  auto channel = pool_.settings_.tls->connect(stream_.socket());
+  if (!channel) return fail(ExchangeEnd::not_sent);
+  stream_.secure(std::move(channel));
   shake_hands();
 }
 
 void OriginConnection::shake_hands() {
-  switch (tls_->handshake()) {
+  switch (stream_.tls()->handshake()) {
     case transport::IoStatus::done:
       return on_established();
     case transport::IoStatus::blocked:
-      break;
+      return;
     default:  // not who it has to be, among others
       return fail(ExchangeEnd::not_sent);
   }
-  ++pending_;
-  socket_.async_wait(tls_->waits_to_write() ? Socket::wait_write : Socket::wait_read,
-                     [this](const error_code& error) {
-                       --pending_;
-                       if (state_ == State::connecting) {
-                         error ? fail(ExchangeEnd::not_sent) : shake_hands();
-                       }
-                       operation_ended();
-                     });
 }
 
 void OriginConnection::on_established() {
@@ -93,17 +122,16 @@ void OriginConnection::on_established() {
   state_ = State::busy;
   first_since_ = std::chrono::steady_clock::now();
   reset_parser();
-  read();
   write();
 }
 
-// Less than a hundred bytes, into a buffer that is empty: what does not take them is broken.
 bool OriginConnection::announce() {
   const ProxyAnnouncement version = pool_.settings_.send_proxy;
   if (version == ProxyAnnouncement::none) return true;
-  error_code error;
-  const auto own = socket_.local_endpoint(error);
-  if (error) return false;
+  asio::ip::tcp::endpoint own;
+  auto size = static_cast<socklen_t>(own.capacity());
+  if (::getsockname(stream_.descriptor(), own.data(), &size) != 0) return false;
+  own.resize(size);
   std::string header;
   if (version == ProxyAnnouncement::v2) {
     append_proxy_header_v2(header, std::nullopt);
@@ -113,7 +141,7 @@ bool OriginConnection::announce() {
                                     .source_port = own.port(),
                                     .destination_port = pool_.address_.port()});
   }
-  return socket_.write_some(asio::buffer(header), error) == header.size();
+  return stream_.write(header).size == header.size();
 }
 
 void OriginConnection::send(OriginExchange& exchange) {
@@ -160,111 +188,82 @@ bool OriginConnection::has_sent(const OriginExchange& exchange) const {
 // well, where an early answer (a 413, say) may lie in front of it: that one decides. Only when
 // nothing at all has left is the case clear at once.
 void OriginConnection::write() {
+  if (state_ != State::busy) return;
+  write_blocked_ = false;
   while (!carried_.empty() && !carried_.back().is_sent()) {
-    const error_code error = write_some();
-    if (error == asio::error::would_block) break;
-    if (error) {
-      if (carried_.front().sent == 0) fail(reused_ ? ExchangeEnd::stale : ExchangeEnd::not_sent);
-      return;
+    const IoStatus status = write_some();
+    if (status == IoStatus::done) continue;
+    if (status == IoStatus::blocked) {
+      write_blocked_ = true;
+    } else if (carried_.front().sent == 0) {
+      fail(reused_ ? ExchangeEnd::stale : ExchangeEnd::not_sent);
     }
+    return;
   }
-  if (carried_.empty() || carried_.back().is_sent()) return;
-  write_blocked_ = true;
-  ++pending_;
-  socket_.async_wait(Socket::wait_write, [this](const error_code& error) {
-    --pending_;
-    write_blocked_ = false;
-    if (!error && state_ == State::busy) write();
-    operation_ended();
-  });
 }
 
-error_code OriginConnection::write_tls() {
+IoStatus OriginConnection::write_tls() {
   for (Carried& one : carried_) {
     while (!one.is_sent()) {
-      const transport::IoResult result = tls_->write(one.wire.substr(one.sent));
+      const IoResult result = stream_.write(one.wire.substr(one.sent));
       one.sent += result.size;
-      if (result.status == transport::IoStatus::blocked) return asio::error::would_block;
-      if (result.status != transport::IoStatus::done) return asio::error::connection_reset;
+      if (result.status != IoStatus::done) return result.status;
     }
   }
-  return {};
+  return IoStatus::done;
 }
 
-error_code OriginConnection::write_some() {
-  if (tls_) return write_tls();
-  std::array<asio::const_buffer, kBuffersMax> buffers;
+IoStatus OriginConnection::write_some() {
+  if (stream_.tls() != nullptr) return write_tls();
+  std::array<iovec, kBuffersMax> buffers;
   std::size_t count = 0;
   const auto first = std::find_if(carried_.begin(), carried_.end(),
                                   [](const Carried& one) { return !one.is_sent(); });
   for (auto one = first; one != carried_.end() && count < buffers.size(); ++one) {
-    buffers[count++] = asio::buffer(one->wire.data() + one->sent, one->wire.size() - one->sent);
+    buffers[count++] = {const_cast<char*>(one->wire.data() + one->sent),
+                        one->wire.size() - one->sent};
   }
-  error_code error;
-  std::size_t size = socket_.write_some(std::span(buffers.data(), count), error);
+  const IoResult result = stream_.socket().send(std::span(buffers.data(), count));
+  std::size_t size = result.size;
   for (auto one = first; size > 0; ++one) {
     const std::size_t taken = std::min(size, one->wire.size() - one->sent);
     one->sent += taken;
     size -= taken;
   }
-  return error;
-}
-
-// Takes what TLS has, and then waits for the socket.
-void OriginConnection::read_tls() {
-  while (state_ != State::closed && !paused_) {
-    const asio::mutable_buffer buffer = read_buffer();
-    const transport::IoResult result = tls_->read(static_cast<char*>(buffer.data()), buffer.size());
-    if (result.status == transport::IoStatus::blocked) {
-      if (std::exchange(reads_body_, false)) response_.body.resize(body_bytes_);
-      return wait_tls();
-    }
-    const bool ended = result.status == transport::IoStatus::ended;
-    on_read(result.size > 0 ? error_code()
-            : ended         ? error_code(asio::error::eof)
-                            : error_code(asio::error::connection_reset),
-            result.size);
-  }
-  reading_ = false;
-}
-
-void OriginConnection::wait_tls() {
-  ++pending_;
-  socket_.async_wait(Socket::wait_read, [this](const error_code& error) {
-    --pending_;
-    if (error) on_read(error, 0);
-    tls_->on_readable();
-    read_tls();
-    operation_ended();
-  });
+  return result.status;
 }
 
 void OriginConnection::read() {
   reading_ = true;
-  if (tls_) return read_tls();
-  ++pending_;
-  socket_.async_read_some(read_buffer(), [this](const error_code& error, std::size_t size) {
-    --pending_;
-    on_read(error, size);
-    reading_ = false;
-    if (state_ != State::closed && !paused_) read();
-    operation_ended();
-  });
+  for (int reads = 0; state_ != State::closed && !paused_; ++reads) {
+    if (stream_.tls() == nullptr && !stream_.socket().readable()) break;
+    if (reads == kReadsMax) {
+      pool_.readiness_.call_again(*this);
+      break;
+    }
+    const std::span<char> room = read_buffer();
+    const IoResult result = stream_.read(room.data(), room.size());
+    if (reads_body_) response_.body.resize(body_bytes_ + result.size);
+    if (result.status == IoStatus::blocked) break;
+    on_read(result.status, result.size);
+  }
+  reading_ = false;
 }
 
 void OriginConnection::resume() {
   paused_ = false;
-  if (!reading_) read();
+  // Not from the caller's code, which what is read may reach.
+  if (!reading_) pool_.readiness_.call_again(*this);
 }
 
 void OriginConnection::reset_parser() {
   parser_.reset(carried_.front().answers_head, false, carried_.front().piece_bytes > 0);
 }
 
-asio::mutable_buffer OriginConnection::read_buffer() {
+std::span<char> OriginConnection::read_buffer() {
   const std::uint64_t left = state_ == State::busy ? parser_.plain_bytes_left() : 0;
   reads_body_ = left > 0;
-  if (!reads_body_) return asio::buffer(input_);
+  if (!reads_body_) return input_;
   std::string& body = response_.body;
   body_bytes_ = body.size();
   std::size_t room = kBodyReadBytes;
@@ -272,18 +271,17 @@ asio::mutable_buffer OriginConnection::read_buffer() {
   const std::size_t piece_bytes = carried_.front().piece_bytes;
   if (piece_bytes > body_bytes_) room = std::min(room, piece_bytes - body_bytes_);
   body.resize(body_bytes_ + std::min<std::uint64_t>(left, room));
-  return asio::buffer(body.data() + body_bytes_, body.size() - body_bytes_);
+  return std::span(body).subspan(body_bytes_);
 }
 
-void OriginConnection::on_read(const error_code& error, std::size_t size) {
+void OriginConnection::on_read(IoStatus status, std::size_t size) {
   switch (state_) {
     case State::closed:
       return;
     case State::idle:  // hung up on, or bytes that nobody asked for
       return close();
     case State::busy:
-      if (reads_body_) response_.body.resize(body_bytes_ + size);
-      if (error) return on_end_of_stream(error == asio::error::eof);
+      if (status != IoStatus::done) return on_end_of_stream(status == IoStatus::ended);
       return reads_body_ ? on_body_bytes(size) : on_bytes({input_.data(), size});
     case State::connecting:
       UNREACHABLE();
@@ -392,7 +390,7 @@ void OriginConnection::leave(OriginExchange& exchange) {
   const auto found = find(exchange);
   found->exchange = nullptr;
   // A record of it may be on its way although none of it counts as sent.
-  const bool in_record = tls_ != nullptr && write_blocked_;
+  const bool in_record = stream_.tls() != nullptr && write_blocked_;
   const bool cut_short = (found->sent > 0 || in_record) && !found->is_sent();
   if (!is_wanted() || cut_short) return close_and_put_back(false);
   if (found->sent > 0) return;
@@ -443,11 +441,11 @@ void OriginConnection::close() {
   if (state_ == State::closed) return;
   state_ = State::closed;
   disarm();
-  error_code ignored;
-  socket_.close(ignored);
-  // Closing counts as an operation: whoever closes is in the middle of this object's code.
+  pool_.readiness_.forget(*this);
+  stream_.close();
+  // Whoever closes is in the middle of this object's code.
   ++pending_;
-  asio::post(socket_.get_executor(), [this] {
+  asio::post(pool_.loop_, [this] {
     --pending_;
     operation_ended();
   });

@@ -5,23 +5,23 @@
 //        \          |         /
 //         +----> closed <----+      (destroyed when no operation is pending any more)
 //
-// One read is pending as long as the connection is open, so that an origin that hangs up on an
-// idle connection is noticed at once and not by the next request.
+// The loop tells when there is something to read, so that an origin that hangs up on an idle
+// connection is noticed at once and not by the next request.
 #pragma once
 
 #include <array>
+#include <span>
 #include <vector>
 
-#include <boost/asio/basic_stream_socket.hpp>
-
 #include "http/client/origin_pool.hpp"
-#include "http/client/origin_tls.hpp"
+#include "transport/byte_stream.hpp"
+#include "transport/readiness_loop.hpp"
 
 namespace prophecy::http {
 
-class OriginConnection final : private TimeoutEntry {
+class OriginConnection final : private TimeoutEntry, private transport::ReadinessHandler {
  public:
-  OriginConnection(OriginPool& pool, boost::asio::io_context& loop);
+  explicit OriginConnection(OriginPool& pool);
 
   // A new connection: connects, then sends the request.
   void open(OriginExchange& exchange);
@@ -48,9 +48,6 @@ class OriginConnection final : private TimeoutEntry {
  private:
   friend class OriginPool;
   enum class State : std::uint8_t { connecting, busy, idle, closed };
-  // With its executor's type known, Asio needs no type-erased one.
-  using Socket = boost::asio::basic_stream_socket<boost::asio::ip::tcp,
-                                                  boost::asio::io_context::executor_type>;
   struct Carried {
     OriginExchange* exchange;  // null: cancelled, its answer is skipped
     std::string_view wire;     // meaningless once it is sent
@@ -63,20 +60,21 @@ class OriginConnection final : private TimeoutEntry {
   };
 
   void on_timeout() override;
-  void on_connected(const boost::system::error_code& error);
+  void on_ready(std::uint32_t events) override;
+  // An errno, or 0: the loop will tell how it went on.
+  [[nodiscard]] int start_connecting();
+  void on_connected(int error);
   [[nodiscard]] bool announce();
   void shake_hands();
   void on_established();
   void write();
-  // One call to the socket; what it took is noted.
-  boost::system::error_code write_some();
-  [[nodiscard]] boost::system::error_code write_tls();
+  // One call to the socket, or to TLS for each request; what was taken is noted.
+  [[nodiscard]] transport::IoStatus write_some();
+  [[nodiscard]] transport::IoStatus write_tls();
   void read();
   // Where the next bytes belong: in the body itself, once only plain bytes of it are to come.
-  [[nodiscard]] boost::asio::mutable_buffer read_buffer();
-  void read_tls();
-  void wait_tls();
-  void on_read(const boost::system::error_code& error, std::size_t size);
+  [[nodiscard]] std::span<char> read_buffer();
+  void on_read(transport::IoStatus status, std::size_t size);
   void on_bytes(std::string_view input);
   void on_body_bytes(std::size_t size);
   void on_head();
@@ -95,21 +93,21 @@ class OriginConnection final : private TimeoutEntry {
   // Somebody waits for an answer on it.
   [[nodiscard]] bool is_wanted() const;
   [[nodiscard]] std::vector<Carried>::iterator find(const OriginExchange& exchange);
-  // Every completion handler ends here: destroys a closed connection after its last operation.
+  // Destroys a closed connection once nobody is in its code any more.
   void operation_ended();
 
   OriginPool& pool_;
-  Socket socket_;
+  transport::ByteStream stream_;
+  int connect_error_;
   State state_ = State::connecting;
-  bool reused_ = false;             // an exchange has been answered on it
-  bool answer_begun_ = false;       // a byte of the first exchange's answer is there
-  bool flush_pending_ = false;      // the pool calls flush() at the end of the turn
-  bool write_blocked_ = false;      // the socket takes nothing more for now
-  std::uint8_t pending_ = 0;        // asynchronous operations under way
-  TimePoint first_since_{};         // since when the first answer has been the next one
-  std::unique_ptr<OriginTls> tls_;  // null: plain
-  std::vector<Carried> carried_;    // in the order of their answers; not yet sent ones last
-  bool reading_ = false;            // a read is under way, or what it brought is being looked at
+  bool reused_ = false;           // an exchange has been answered on it
+  bool answer_begun_ = false;     // a byte of the first exchange's answer is there
+  bool flush_pending_ = false;    // the pool calls flush() at the end of the turn
+  bool write_blocked_ = false;    // the socket takes nothing more for now
+  std::uint8_t pending_ = 0;      // posted calls under way
+  TimePoint first_since_{};       // since when the first answer has been the next one
+  std::vector<Carried> carried_;  // in the order of their answers; not yet sent ones last
+  bool reading_ = false;          // what was read is being looked at
   bool paused_ = false;
   bool reads_body_ = false;  // the read under way goes into the body, behind body_bytes_
   std::size_t body_bytes_ = 0;

@@ -23,6 +23,7 @@ constexpr std::size_t kSpareBodyBytesMax = 4 << 20;
 
 OriginPool::OriginPool(asio::io_context& loop, OriginSettings settings, OriginTimeouts& timeouts)
     : loop_(loop),
+      readiness_(transport::ReadinessLoop::of(loop)),
       settings_(std::move(settings)),
       timeouts_(timeouts),
       address_(asio::ip::make_address(settings_.address.address), settings_.address.port),
@@ -79,7 +80,7 @@ void OriginPool::place(OriginExchange& exchange) {
   if (open_ >= settings_.connections_max && !idle_.empty()) idle_.front()->close();
   if (open_ < settings_.connections_max) {
     ++open_;
-    connections_.push_back(std::make_unique<OriginConnection>(*this, loop_));
+    connections_.push_back(std::make_unique<OriginConnection>(*this));
     return connections_.back()->open(exchange);
   }
   // What could be shared a moment ago has become too slow for it.

@@ -18,6 +18,7 @@
 #include "http/client/body_pool.hpp"
 #include "http/client/origin_exchange.hpp"
 #include "http/parser.hpp"
+#include "transport/readiness_loop.hpp"
 #include "transport/tls_client.hpp"
 
 namespace prophecy::http {
@@ -90,6 +91,7 @@ class OriginPool {
   void serve_queue();
 
   boost::asio::io_context& loop_;
+  transport::ReadinessLoop& readiness_;
   OriginSettings settings_;
   OriginTimeouts& timeouts_;
   boost::asio::ip::tcp::endpoint address_;

@@ -36,7 +36,7 @@ struct Watched final : ReadinessHandler {
 
 TEST_CASE("A socket's readiness is told once for each change") {
   boost::asio::io_context io;
-  ReadinessLoop loop(io);
+  ReadinessLoop& loop = ReadinessLoop::of(io);
   Watched one(loop);
   io.poll();
   CHECK(one.seen == EPOLLOUT);
@@ -51,7 +51,7 @@ TEST_CASE("A socket's readiness is told once for each change") {
 
 TEST_CASE("Who is forgotten is not called any more, not even by the turn under way") {
   boost::asio::io_context io;
-  ReadinessLoop loop(io);
+  ReadinessLoop& loop = ReadinessLoop::of(io);
   std::vector<std::unique_ptr<Watched>> both;
   both.push_back(std::make_unique<Watched>(loop));
   both.push_back(std::make_unique<Watched>(loop));
@@ -69,7 +69,7 @@ TEST_CASE("Who is forgotten is not called any more, not even by the turn under w
 
 TEST_CASE("Who asks to be called again is, in another turn") {
   boost::asio::io_context io;
-  ReadinessLoop loop(io);
+  ReadinessLoop& loop = ReadinessLoop::of(io);
   Watched one(loop);
   io.poll();
   one.calls = 0;
@@ -80,6 +80,23 @@ TEST_CASE("Who asks to be called again is, in another turn") {
   CHECK(one.calls == 0);
   io.poll();
   CHECK(one.calls == 3);
+}
+
+TEST_CASE("A loop with nobody left to watch runs out of work") {
+  boost::asio::io_context io;
+  ReadinessLoop& loop = ReadinessLoop::of(io);
+  CHECK(&loop == &ReadinessLoop::of(io));
+  for (int i = 0; i < 2; ++i) {
+    Watched one(loop);
+    loop.forget(one);
+    io.restart();
+    io.run();
+  }
+  Watched one(loop);
+  one.then = [&] { loop.forget(one); };
+  io.restart();
+  io.run();
+  CHECK(one.calls == 1);
 }
 
 }  // namespace prophecy::transport
