@@ -37,6 +37,8 @@ std::string_view to_string(DivergenceKind kind) {
       return "replicated";
     case DivergenceKind::vote:
       return "vote";
+    case DivergenceKind::shadow:
+      return "shadow";
   }
   return "";
 }
@@ -74,7 +76,9 @@ std::string to_json(const Divergence& divergence, std::uint32_t worker) {
                                   divergence.answer_digest)},
                   {"agreed", side(divergence.agreed_status, divergence.agreed_body_bytes,
                                   divergence.agreed_digest)}};
-  return json.dump(-1, ' ', true, Json::error_handler_t::replace);
+  std::string line = json.dump(-1, ' ', true, Json::error_handler_t::replace);
+  if (divergence.kind == DivergenceKind::shadow) line.replace(0, 1, kShadowEventBegin);
+  return line;
 }
 
 DivergenceReporter::DivergenceReporter(UniqueFd channel, std::uint32_t worker,

@@ -19,6 +19,7 @@ enum class DivergenceKind : std::uint8_t {
   fast_read,   // the origin's answer to a fast read
   replicated,  // the replica's vote on an ordered request
   vote,        // the origin's answer to a request that all were asked, in a group without order
+  shadow,      // the shadow's answer to a copied read; `replica` is its number among the shadows
 };
 
 struct Divergence {
@@ -42,6 +43,8 @@ struct Divergence {
 
 // One line, without its end; at most kEventBytesMax.
 constexpr std::size_t kEventBytesMax = 8192;
+// An event of a shadow accuses no replica: it begins so, and no other does.
+constexpr std::string_view kShadowEventBegin = R"({"role":"shadow",)";
 [[nodiscard]] std::string to_json(const Divergence& divergence, std::uint32_t worker);
 
 // The worker's end: sends without waiting; what does not fit is counted as lost.

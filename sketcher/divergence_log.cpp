@@ -1,7 +1,11 @@
 #include "sketcher/divergence_log.hpp"
 
+#include <algorithm>
+
 #include <fcntl.h>
 #include <unistd.h>
+
+#include "sketcher/divergence.hpp"
 
 namespace prophecy::sketcher {
 
@@ -14,11 +18,18 @@ Result<> DivergenceLog::open(const std::string& path) {
 void DivergenceLog::add(std::string_view event) {
   if (event.size() < 2 || event.front() != '{') return;
   // Numbered by putting one member more in front of those that the worker wrote.
-  std::string line = "{\"id\":" + std::to_string(next_++) + ",";
+  const bool of_shadow = event.starts_with(kShadowEventBegin);
+  if (!of_shadow) ++accusing_;
+  const std::uint64_t id = next_++;
+  std::string line = "{\"id\":" + std::to_string(id) + ",";
   line += event.substr(1);
   log_.warning("divergence", {{"evidence", line}});
-  kept_.push_back(line);
-  if (kept_.size() > kKept) kept_.pop_front();
+  kept_.push_back({id, of_shadow, line});
+  if (kept_.size() > kKept) {
+    const auto shadows =
+        std::find_if(kept_.begin(), kept_.end(), [](const Kept& each) { return each.of_shadow; });
+    kept_.erase(shadows == kept_.end() ? kept_.begin() : shadows);
+  }
   if (!file_) return;
   line += '\n';
   const bool failed =
@@ -30,12 +41,12 @@ void DivergenceLog::add(std::string_view event) {
 }
 
 std::string DivergenceLog::since(std::uint64_t since) const {
-  const std::uint64_t first = next_ - kept_.size();
   std::string json = "{\"next\":" + std::to_string(next_) + ",\"events\":[";
   bool empty = true;
-  for (std::uint64_t id = std::max(since, first); id < next_; ++id) {
+  for (const Kept& each : kept_) {
+    if (each.id < since) continue;
     if (!empty) json += ',';
-    json += kept_[id - first];
+    json += each.line;
     empty = false;
   }
   return json + "]}";

@@ -1,5 +1,6 @@
 // The master's record of divergences: numbers each event, appends it to the log file, and keeps
-// the last ones for operators.
+// the last ones for operators. Events of shadows accuse nobody, and go first when there are too
+// many.
 #pragma once
 
 #include <cstdint>
@@ -27,14 +28,21 @@ class DivergenceLog {
 
   // A JSON object {"next": N, "events": [...]} with the kept events from number `since` on.
   [[nodiscard]] std::string since(std::uint64_t since) const;
-  [[nodiscard]] std::uint64_t count() const { return next_; }
+  // Of those that accuse a replica: a shadow is none.
+  [[nodiscard]] std::uint64_t count() const { return accusing_; }
 
  private:
   Logger& log_;
   UniqueFd file_;
   bool write_failed_ = false;
   std::uint64_t next_ = 0;  // the number of the next event
-  std::deque<std::string> kept_;
+  std::uint64_t accusing_ = 0;
+  struct Kept {
+    std::uint64_t id;
+    bool of_shadow;
+    std::string line;
+  };
+  std::deque<Kept> kept_;
 };
 
 }  // namespace prophecy::sketcher

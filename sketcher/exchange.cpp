@@ -234,6 +234,7 @@ void Exchange::on_fast_answer(http::Response& response) {
   if (!algorithm_->awaits_fast_answer()) {
     // Observed, and not in the history yet.
     if (!usable) return on_fast_failure(ExchangeEnd::malformed);
+    copy_to_shadows(form, sketch);
     return deliver_observed(form, sketch);
   }
   const ReadStep step =
@@ -245,6 +246,17 @@ void Exchange::on_fast_answer(http::Response& response) {
   if (algorithm_->was_forced()) {
     counters_->forced_transitions.add();
   } else {
+void Exchange::copy_to_shadows(const sketch::AnswerForm& form,
+                               const std::optional<Sketch>& sketch) {
+  if (group_->shadows == nullptr || !sketch) return;
+  group_->shadows->on_read({.request = form_,
+                            .method = request_->method,
+                            .key = key_,
+                            .answer = form,
+                            .sketch = *sketch},
+                           context_.random);
+}
+
     keep_as_evidence(form, sketch, response);
   }
   if (mode_ == RouteMode::enforce || !usable) return ask_judge(true);
@@ -308,6 +320,7 @@ void Exchange::on_replicated_failure(ReplicatedFailure failure) {
   // It may have been carried out for all that.
   if (!form_.is_read) group_->reads.on_write();
   on_group_failure(failure);
+  copy_to_shadows(form, sketch);
 }
 
 void Exchange::on_group_answer(const sketch::AnswerForm& form,

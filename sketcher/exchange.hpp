@@ -102,6 +102,8 @@ class Exchange final : private FastReadHandler,
   void start_read(const RouteSettings& route);
   void start_delay_once_read();
   void on_fast_answer(http::Response& response);
+  // The verified answer goes to its client.
+  void copy_to_shadows(const sketch::AnswerForm& form, const std::optional<Sketch>& sketch);
   void deliver_observed(const sketch::AnswerForm& form, const std::optional<Sketch>& sketch);
   void on_fast_failure(http::ExchangeEnd end);
   void ask_one();

@@ -105,6 +105,13 @@ void GroupContext::report(Divergence& divergence) {
   divergences_.report(divergence);
 }
 
+void GroupContext::report_shadow(Divergence& divergence, const Endpoint& address) {
+  const std::string origin = to_string(address);
+  divergence.group = settings_.name;
+  divergence.origin = origin;
+  divergences_.report(divergence);
+}
+
 void GroupContext::on_vote(NodeId replica, http::ExchangeEnd end) {
   counters(replica).votes[static_cast<std::size_t>(end)].add();
 }

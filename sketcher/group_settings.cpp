@@ -6,6 +6,7 @@
 #include "pbft/wire/limits.hpp"
 #include "sketcher/setting_bounds.hpp"
 #include "sketcher/setting_name.hpp"
+#include "transport/tls_client_settings.hpp"
 
 namespace prophecy::sketcher {
 namespace {
@@ -60,28 +61,35 @@ void check_origin_address(ConfigSection& origin, const Endpoint& address,
   }
 }
 
-transport::TlsClientSettings read_tls(ConfigSection section) {
-  transport::TlsClientSettings tls;
-  tls.ca = section.path("ca");
-  tls.server_name = section.text("server_name");
-  if (tls.server_name.empty()) section.mistake("server_name", "expected a name or an address");
-  if (section.has("certificate") || section.has("key")) {
-    tls.certificate.emplace();
-    tls.certificate->chain = section.path("certificate");
-    tls.certificate->key = section.path("key");
+// Beside these others of its group.
+OriginAddress read_origin(ConfigSection& section, const std::vector<OriginAddress>& others,
+                          std::span<const Endpoint> own) {
+  OriginAddress origin;
+  origin.address = section.endpoint("address");
+  if (!origin.address.address.empty()) {
+    check_origin_address(section, origin.address, others, own);
   }
-  return tls;
+  if (section.has("tls")) {
+    origin.tls = transport::read_tls_client(section.section("tls"));
+  }
+  return origin;
+}
+
+void read_shadows(ConfigSection& section, GroupSettings& group, std::span<const Endpoint> own) {
+  for (ConfigSection& each : section.sections("shadow")) {
+    group.shadows.push_back(read_shadow(each));
+    group.shadows.back().origin = read_origin(each, group.origins, own);
+    group.shadows.back().origin.replica = static_cast<NodeId>(group.shadows.size() - 1);
+  }
+  if (group.shadows.size() > kShadowsMax) {
+    section.mistake("shadow", "expected at most " + std::to_string(kShadowsMax) + " of them");
+  }
 }
 
 void read_origins(ConfigSection& section, GroupSettings& group, std::span<const Endpoint> own) {
   for (ConfigSection& origin : section.sections("origin")) {
-    OriginAddress address;
+    OriginAddress address = read_origin(origin, group.origins, own);
     address.replica = static_cast<NodeId>(origin.number("replica", 0, kReplicasMax - 1));
-    address.address = origin.endpoint("address");
-    if (!address.address.address.empty()) {
-      check_origin_address(origin, address.address, group.origins, own);
-    }
-    if (origin.has("tls")) address.tls = read_tls(origin.section("tls"));
     group.origins.push_back(std::move(address));
   }
   std::sort(group.origins.begin(), group.origins.end(),
@@ -137,6 +145,7 @@ std::vector<GroupSettings> read_groups(ConfigSection root, std::uint32_t workers
   std::vector<GroupSettings> groups;
   std::vector<ConfigSection> sections = root.sections("group");
   std::uint32_t origins = 0;
+  std::uint32_t shadows = 0;
   for (ConfigSection& section : sections) {
     GroupSettings group;
     group.name = read_setting_name(section, groups, sections.size() == 1);
@@ -150,9 +159,12 @@ std::vector<GroupSettings> read_groups(ConfigSection root, std::uint32_t workers
       read_pbft_group(section, group, workers);
     }
     read_origins(section, group, own);
+    read_shadows(section, group, own);
     group.health = read_health(section.section("health"));
     group.first_origin = origins;
     origins += static_cast<std::uint32_t>(group.origins.size());
+    group.first_shadow = shadows;
+    shadows += static_cast<std::uint32_t>(group.shadows.size());
     groups.push_back(std::move(group));
   }
   if (groups.empty()) root.mistake("group", "missing; expected at least one [[group]]");

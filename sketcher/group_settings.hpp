@@ -14,7 +14,8 @@
 #include "http/client/origin_pool.hpp"
 #include "sketch/profile.hpp"
 #include "sketcher/health/settings.hpp"
-#include "transport/tls_settings.hpp"
+#include "sketcher/origin_address.hpp"
+#include "sketcher/shadow/settings.hpp"
 
 namespace prophecy::sketcher {
 
@@ -25,17 +26,13 @@ enum class GroupKind : std::uint8_t {
   vote,  // origins alone
 };
 
-struct OriginAddress {
-  NodeId replica = 0;
-  Endpoint address;
-  std::optional<transport::TlsClientSettings> tls;
-};
-
 struct GroupSettings {
   std::string name;
   GroupKind kind = GroupKind::pbft;
   std::vector<OriginAddress> origins;  // one for each replica, at the place of its id
   std::uint32_t first_origin = 0;      // the number of the first among the origins of all groups
+  std::vector<ShadowSettings> shadows;
+  std::uint32_t first_shadow = 0;  // likewise
   HealthSettings health;
   // Of kind vote:
   std::uint32_t faults = 1;  // f; at least 2f+1 origins

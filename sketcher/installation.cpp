@@ -20,16 +20,25 @@ Result<PbftMembership> load_membership(const std::filesystem::path& config,
   return PbftMembership{std::move(*group), std::move(*keys)};
 }
 
-Result<std::vector<std::unique_ptr<transport::TlsClient>>> load_tls(const GroupSettings& group) {
-  std::vector<std::unique_ptr<transport::TlsClient>> clients;
+// At the end of `clients`.
+Result<> load_tls(const OriginAddress& origin,
+                  std::vector<std::unique_ptr<transport::TlsClient>>& clients) {
+  clients.emplace_back();
+  if (!origin.tls) return {};
+  auto client = transport::TlsClient::load(*origin.tls);
+  if (!client) return client.error();
+  clients.back() = std::move(*client);
+  return {};
+}
+
+Result<> load_tls(const GroupSettings& group, GroupInstallation& installation) {
   for (const OriginAddress& origin : group.origins) {
-    clients.emplace_back();
-    if (!origin.tls) continue;
-    auto client = transport::TlsClient::load(*origin.tls);
-    if (!client) return client.error();
-    clients.back() = std::move(*client);
+    if (auto loaded = load_tls(origin, installation.tls); !loaded) return loaded;
   }
-  return clients;
+  for (const ShadowSettings& shadow : group.shadows) {
+    if (auto loaded = load_tls(shadow.origin, installation.shadow_tls); !loaded) return loaded;
+  }
+  return {};
 }
 
 }  // namespace
@@ -54,10 +63,9 @@ Result<Installation> load_installation(const std::filesystem::path& config) {
     const GroupSettings& group = installation.settings.groups[i];
     sketch::Profile profile = memberships[i] ? memberships[i]->group.profile : group.profile;
     sketch::SketchFunction sketch(installation.settings.digest, *secret, profile, group.name);
-    auto origins_tls = load_tls(group);
-    if (!origins_tls) return origins_tls.error();
-    installation.groups.push_back(
-        {std::move(memberships[i]), std::move(profile), sketch, std::move(*origins_tls)});
+    installation.groups.push_back({std::move(memberships[i]), std::move(profile), sketch, {}, {}});
+    auto loaded = load_tls(group, installation.groups.back());
+    if (!loaded) return loaded.error();
   }
   return installation;
 }

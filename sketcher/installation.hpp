@@ -25,7 +25,8 @@ struct GroupInstallation {
   std::optional<PbftMembership> pbft;  // of a group of that kind
   sketch::Profile profile;
   sketch::SketchFunction sketch;
-  std::vector<std::unique_ptr<transport::TlsClient>> tls;  // by origin; null for a plain one
+  std::vector<std::unique_ptr<transport::TlsClient>> tls;         // by origin; null for a plain one
+  std::vector<std::unique_ptr<transport::TlsClient>> shadow_tls;  // likewise
 };
 
 struct Installation {

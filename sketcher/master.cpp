@@ -386,9 +386,11 @@ Result<SharedState> map_shared_state(const Settings& settings) {
   shape.workers = settings.workers;
   shape.groups = static_cast<std::uint32_t>(settings.groups.size());
   shape.routes = static_cast<std::uint32_t>(settings.routes.size());
-  for (const GroupSettings& group : settings.groups)
+  for (const GroupSettings& group : settings.groups) {
     shape.origins += static_cast<std::uint32_t>(group.origins.size());
   auto shared = SharedState::map(shape);
+    shape.shadows += static_cast<std::uint32_t>(group.shadows.size());
+  }
   if (!shared) return shared;
   for (std::uint32_t route = 0; route < shape.routes; ++route)
     shared->route(route).set_mode(settings.routes[route].mode);
@@ -399,9 +401,12 @@ Result<SharedState> map_shared_state(const Settings& settings) {
 // would show as clients that are not accepted and origins that are not reached.
 void allow_descriptors(const Settings& settings, Logger& log) {
   std::uint64_t needed = settings.limits.connections_max + kOwnDescriptors;
-  for (const GroupSettings& group : settings.groups)
+  for (const GroupSettings& group : settings.groups) {
     needed += group.origins.size() * settings.origin_connections_max;
   rlimit limit{};
+    for (const ShadowSettings& shadow : group.shadows)
+      needed += shadow.connections_max;
+  }
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
   limit.rlim_cur = limit.rlim_max;
   if (::setrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_max < needed) {

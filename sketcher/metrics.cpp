@@ -2,6 +2,7 @@
 // numbers live in the workers' shared memory.
 #include "http/metrics/exposition.hpp"
 #include "sketcher/health/health_status.hpp"
+#include "sketcher/shadow/shadow_status.hpp"
 #include "sketcher/status.hpp"
 #include "sketcher/totals.hpp"
 #include "sketcher/transport_report.hpp"
@@ -134,6 +135,7 @@ std::string prometheus_text(const StatusSources& sources) {
   }
   const HistoryTableStats stats = sources.table.stats();
   out.gauge("prophecy_history_entries", "Entries of the history table.", {},
+    add_shadows(out, group, sources.shared);
             static_cast<double>(stats.entries));
   out.gauge("prophecy_history_capacity", "Room in the history table.", {},
             static_cast<double>(stats.capacity));

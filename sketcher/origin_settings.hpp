@@ -11,5 +11,8 @@ namespace prophecy::sketcher {
 // In the order of the replicas. The group has to outlive what is made of them.
 [[nodiscard]] std::vector<http::OriginSettings> origin_settings(
     const Settings& settings, const GroupSettings& group, const GroupInstallation& installation);
+// Likewise, its shadows.
+[[nodiscard]] std::vector<http::OriginSettings> shadow_settings(
+    const Settings& settings, const GroupSettings& group, const GroupInstallation& installation);
 
 }  // namespace prophecy::sketcher

@@ -47,6 +47,7 @@ Result<SharedState> SharedState::map(const Shape& shape) {
     state.workers_ = arena.take<WorkerCounters>(workers);
     state.requests_ = arena.take<RequestCounters>(workers * (shape.routes + std::size_t{1}));
     state.origins_ = arena.take<OriginCounters>(workers * shape.origins);
+    state.shadows_ = arena.take<ShadowCounters>(workers * shape.shadows);
     return arena.used();
   };
   void* memory =
@@ -80,6 +81,11 @@ std::span<RequestCounters> SharedState::requests(std::uint32_t worker) const {
 std::span<OriginCounters> SharedState::origins(std::uint32_t worker) const {
   ASSERT(worker < shape_.workers);
   return {origins_ + std::size_t{worker} * shape_.origins, shape_.origins};
+}
+
+std::span<ShadowCounters> SharedState::shadows(std::uint32_t worker) const {
+  ASSERT(worker < shape_.workers);
+  return {shadows_ + std::size_t{worker} * shape_.shadows, shape_.shadows};
 }
 
 }  // namespace prophecy::sketcher

@@ -13,6 +13,7 @@
 #include "sketcher/counters.hpp"
 #include "sketcher/health/view.hpp"
 #include "sketcher/route_settings.hpp"
+#include "sketcher/shadow/shadow_counters.hpp"
 
 namespace prophecy::sketcher {
 
@@ -43,6 +44,7 @@ class SharedState {
     std::uint32_t groups = 0;
     std::uint32_t routes = 0;
     std::uint32_t origins = 0;  // of all groups
+    std::uint32_t shadows = 0;  // likewise
   };
   [[nodiscard]] static Result<SharedState> map(const Shape& shape);
 
@@ -54,6 +56,8 @@ class SharedState {
   [[nodiscard]] std::span<RequestCounters> requests(std::uint32_t worker) const;
   // By an origin's number among those of all groups.
   [[nodiscard]] std::span<OriginCounters> origins(std::uint32_t worker) const;
+  // Likewise.
+  [[nodiscard]] std::span<ShadowCounters> shadows(std::uint32_t worker) const;
 
   // The kill switch: every route is off, whatever its mode.
   [[nodiscard]] bool bypass() const { return bypass_->load(std::memory_order_relaxed); }
@@ -67,6 +71,7 @@ class SharedState {
   WorkerCounters* workers_ = nullptr;
   RequestCounters* requests_ = nullptr;
   OriginCounters* origins_ = nullptr;
+  ShadowCounters* shadows_ = nullptr;
 };
 
 }  // namespace prophecy::sketcher

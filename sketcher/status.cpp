@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "sketcher/health/health_status.hpp"
+#include "sketcher/shadow/shadow_status.hpp"
 #include "sketcher/totals.hpp"
 #include "sketcher/transport_report.hpp"
 
@@ -167,6 +168,13 @@ Json origins_json(const StatusSources& sources, TimePoint now) {
 }
 
 Json failures_json(const RequestTotals& totals) {
+Json shadows_json(const StatusSources& sources) {
+  Json shadows = Json::array();
+  for (const GroupSettings& group : sources.installation.settings.groups)
+    add_shadows(shadows, group, sources.shared);
+  return shadows;
+}
+
   Json failures = Json::object();
   for (std::size_t i = 0; i < replica_client::kReplicatedFailureCount; ++i) {
     const auto failure = static_cast<replica_client::ReplicatedFailure>(i);
@@ -200,7 +208,8 @@ std::string status_json(const StatusSources& sources, TimePoint now) {
       {"divergences_lost", lost_events(sources.shared)},
       {"workers", workers_json(sources)},
       {"routes", routes_json(sources)},
-      {"origins", origins_json(sources, now)}};
+      {"origins", origins_json(sources, now)},
+      {"shadows", shadows_json(sources)}};
   return json.dump();
 }
 

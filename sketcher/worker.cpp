@@ -162,7 +162,8 @@ void Worker::make_groups(const Installation& installation, const WorkerSetup& se
     const GroupSettings& group = settings_.groups[i];
     context_.groups.push_back(std::make_unique<WorkerGroup>(
         environment, context_.table, group, installation.groups[i], context_.shared.group(i),
-        origins.subspan(group.first_origin, group.origins.size())));
+        origins.subspan(group.first_origin, group.origins.size()),
+        context_.shared.shadows(setup.index).subspan(group.first_shadow, group.shadows.size())));
   }
 }
 

@@ -14,7 +14,9 @@
 #include "sketcher/group_context.hpp"
 #include "sketcher/group_reads.hpp"
 #include "sketcher/hedge_timers.hpp"
+#include "sketcher/origin_settings.hpp"
 #include "sketcher/settings.hpp"
+#include "sketcher/shadow/shadow_reads.hpp"
 #include "sketcher/shared_state.hpp"
 
 namespace prophecy::sketcher {
@@ -22,12 +24,19 @@ namespace prophecy::sketcher {
 struct WorkerGroup {
   WorkerGroup(const GroupEnvironment& environment, HistoryTable& table,
               const GroupSettings& settings, const GroupInstallation& installation,
-              GroupState& state, std::span<OriginCounters> origins)
+              GroupState& state, std::span<OriginCounters> origins,
+              std::span<ShadowCounters> shadow_counters)
       : context(environment, settings, installation, state, origins),
-        reads(environment.loop, context, table) {}
+        reads(environment.loop, context, table) {
+    if (settings.shadows.empty()) return;
+    shadows = std::make_unique<ShadowReads>(
+        environment.loop, context, table, settings.shadows,
+        shadow_settings(environment.settings, settings, installation), shadow_counters);
+  }
 
   GroupContext context;
   GroupReads reads;
+  std::unique_ptr<ShadowReads> shadows;  // null without any
   replica_client::HedgePolicy hedges;
 };
 

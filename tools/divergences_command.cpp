@@ -96,11 +96,13 @@ void print_for_people(const Json& event) {
   }
   if (differences.empty()) differences = "digest of the result";
   const Json& request = event["request"];
-  std::cout << fmt::format("{} {}  replica {}/{} ({})  {}  {} {}{}  differs: {}\n",
-                           event["id"].dump(), text_of(event["time"]), text_of(event["group"]),
-                           event["replica"].dump(), text_of(event["origin"]),
-                           text_of(event["kind"]), text_of(request["method"]),
-                           text_of(request["authority"]), text_of(request["target"]), differences);
+  const bool of_shadow = event["kind"] == "shadow";
+  std::cout << fmt::format("{} {}  {} {}/{} ({})  {}  {} {}{}  differs: {}\n", event["id"].dump(),
+                           text_of(event["time"]), of_shadow ? "shadow" : "replica",
+                           text_of(event["group"]), event["replica"].dump(),
+                           text_of(event["origin"]), text_of(event["kind"]),
+                           text_of(request["method"]), text_of(request["authority"]),
+                           text_of(request["target"]), differences);
 }
 
 // Prints the events from `next` on, and advances it.

@@ -31,7 +31,9 @@ constexpr const char* kColumns[] = {"group", "replica",       "address", "state"
 int list(const Options& options) {
   Json status;
   auto asked = ask(options.socket, {{"command", "status"}}, status);
-  if (asked) asked = expect_members(status, "", {{"origins", Shape::objects}});
+  if (asked) {
+    asked = expect_members(status, "", {{"origins", Shape::objects}, {"shadows", Shape::objects}});
+  }
   if (!asked) {
     std::cerr << "prophecyctl: " << options.socket << ": " << asked.error().message << '\n';
     return 1;
@@ -44,9 +46,12 @@ int list(const Options& options) {
     rows.push_back(std::move(row));
   }
   if (options.json) {
+    for (const Json& shadow : status["shadows"])
+      rows.push_back(shadow);
     std::cout << rows.dump(2) << '\n';
   } else {
     print_table("origins", rows);
+    if (!status["shadows"].empty()) print_table("shadows", status["shadows"]);
   }
   return 0;
 }
@@ -74,7 +79,8 @@ void add_origin_commands(CLI::App& app, std::function<int()>& action) {
   CLI::App* origin = app.add_subcommand("origin", "Shows and sets the states of origins");
   origin->require_subcommand(1);
 
-  CLI::App* listing = origin->add_subcommand("list", "Shows the state of each origin, and why");
+  CLI::App* listing =
+      origin->add_subcommand("list", "Shows the state of each origin, and why; and shadows");
   listing->add_option("--admin", options->socket, "Admin socket of the sketcher")->required();
   listing->add_flag("--json", options->json, "Print JSON");
   listing->callback([options, &action] { action = [options] { return list(*options); }; });

@@ -22,6 +22,29 @@ TEST_CASE("Events are numbered, kept up to a bound, and read from any number on"
   CHECK(nlohmann::json::parse(events.since(1'000'000))["events"].empty());
 }
 
+TEST_CASE("Events of shadows accuse nobody, and make room for those that do") {
+  Logger log("test", {LogLevel::error, LogFormat::text});
+  DivergenceLog events(log);
+  Divergence divergence;
+  divergence.kind = DivergenceKind::shadow;
+  // What a client sends cannot pass for the mark.
+  divergence.target = R"(/{"role":"shadow",)";
+  events.add(R"({"n":1})");
+  for (std::size_t i = 0; i < DivergenceLog::kKept + 10; ++i)
+    events.add(to_json(divergence, 0));
+  divergence.kind = DivergenceKind::vote;
+  events.add(to_json(divergence, 0));
+  CHECK(events.count() == 2);
+  const auto all = nlohmann::json::parse(events.since(0));
+  CHECK(all["events"].size() == DivergenceLog::kKept);
+  CHECK(all["events"][0]["id"] == 0);
+  CHECK(all["events"][1]["id"] == 13);
+  CHECK(all["events"][1]["role"] == "shadow");
+  CHECK(all["events"].back()["kind"] == "vote");
+  CHECK(all["next"] == DivergenceLog::kKept + 12);
+  CHECK(nlohmann::json::parse(events.since(1))["events"].size() == DivergenceLog::kKept - 1);
+}
+
 TEST_CASE("What is no object is no event") {
   Logger log("test", {LogLevel::error, LogFormat::text});
   DivergenceLog events(log);

@@ -1,0 +1,66 @@
+// What one shadow is given: never more copies at a time than `copies_max`; none for a while after
+// it has failed, twice as long each time up to kPauseMax; and then one copy alone until it answers.
+// And of how many of its answers evidence is written: kReportsSaved at once, then one in
+// kReportInterval, for a shadow may differ in every answer.
+//
+// Deterministic; not thread-safe. Time never goes back from call to call.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+
+#include "base/assert.hpp"
+#include "base/clock.hpp"
+
+namespace prophecy::sketcher {
+
+class ShadowGate {
+ public:
+  static constexpr Duration kPauseMin = seconds(1);
+  static constexpr Duration kPauseMax = seconds(30);
+  static constexpr std::uint32_t kReportsSaved = 10;
+  static constexpr Duration kReportInterval = seconds(10);
+
+  explicit ShadowGate(std::size_t copies_max) : copies_max_(copies_max) {}
+
+  // Whether a copy may be sent now, which ends in on_end() then.
+  [[nodiscard]] bool admit(TimePoint now) {
+    const bool on_trial = pause_ != Duration{};
+    if (copies_ >= (on_trial ? 1 : copies_max_) || now < pause_end_) return false;
+    ++copies_;
+    return true;
+  }
+  void on_end(bool answered, TimePoint now) {
+    ASSERT(copies_ > 0);
+    --copies_;
+    if (answered) {
+      pause_ = Duration{};
+      pause_end_ = TimePoint{};
+    } else if (now >= pause_end_) {  // else it is one of those that failed together
+      pause_ = std::clamp(2 * pause_, kPauseMin, kPauseMax);
+      pause_end_ = now + pause_;
+    }
+  }
+
+  [[nodiscard]] bool may_report(TimePoint now) {
+    if (reports_ > 0 && now - last_report_ >= kReportInterval) {
+      const auto earned = static_cast<std::uint32_t>(
+          std::min<std::int64_t>((now - last_report_) / kReportInterval, kReportsSaved));
+      reports_ -= std::min(reports_, earned);
+      last_report_ = now;
+    }
+    if (reports_ >= kReportsSaved) return false;
+    if (reports_++ == 0) last_report_ = now;
+    return true;
+  }
+
+ private:
+  std::size_t copies_max_;
+  std::size_t copies_ = 0;  // under way
+  Duration pause_{};        // the last one; zero once it has answered
+  TimePoint pause_end_{};
+  std::uint32_t reports_ = 0;  // written, less those that time has made up for
+  TimePoint last_report_{};    // since when time makes up for them
+};
+
+}  // namespace prophecy::sketcher

@@ -1,0 +1,18 @@
+// Where an origin listens, and how it is spoken to, as the configuration says it.
+#pragma once
+
+#include <optional>
+
+#include "base/endpoint.hpp"
+#include "base/ids.hpp"
+#include "transport/tls_settings.hpp"
+
+namespace prophecy::sketcher {
+
+struct OriginAddress {
+  NodeId replica = 0;  // of a shadow: its number among the group's
+  Endpoint address;
+  std::optional<transport::TlsClientSettings> tls;
+};
+
+}  // namespace prophecy::sketcher
