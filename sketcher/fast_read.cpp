@@ -46,7 +46,7 @@ void FastRead::cancel() {
 
 void FastRead::give_up() {
   for (const Ask* ask : {&first_, &second_}) {
-    if (ask->exchange.active()) count(*ask, ExchangeEnd::timed_out);
+    if (ask->exchange.active()) count(*ask, ask->exchange.end_without_time());
   }
   cancel();
 }
@@ -80,8 +80,8 @@ void FastRead::on_answer(Ask& winner, Ask& other, http::Response& response) {
   disarm();
   if (hedged_) {
     const TimePoint time = now();
-    group_->hedges.on_latency(time - winner.since);
-    if (other.exchange.active()) group_->hedges.on_latency(time - other.since);
+    group_->hedges.on_latency(winner.replica, time - winner.since);
+    if (other.exchange.active()) group_->hedges.on_latency(other.replica, time - other.since);
     if (&winner == &second_) counters_->hedges_won.add();
   }
   other.exchange.cancel();

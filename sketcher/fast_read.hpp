@@ -32,7 +32,8 @@ class FastRead final : private http::OriginHandler, private TimeoutEntry {
              bool hedged);
   // The handler is not called any more.
   void cancel();
-  // The read has no more time: those that have not answered have failed.
+  // The read has no more time: those that have not answered have failed, but for what waited in a
+  // queue of our own.
   void give_up();
 
  private:

@@ -27,7 +27,8 @@ struct WorkerGroup {
               GroupState& state, std::span<OriginCounters> origins,
               std::span<ShadowCounters> shadow_counters)
       : context(environment, settings, installation, state, origins),
-        reads(environment.loop, context, table) {
+        reads(environment.loop, context, table),
+        hedges(context.group().size(), context.group().faults()) {
     if (settings.shadows.empty()) return;
     shadows = std::make_unique<ShadowReads>(
         environment.loop, context, table, settings.shadows,

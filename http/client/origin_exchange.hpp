@@ -83,6 +83,8 @@ class OriginExchange final : private TimeoutEntry {
   void on_timeout() override;
 
   OriginHandler* handler_;
+  // Of an active one: how it ends if it gets no more time.
+  [[nodiscard]] ExchangeEnd end_without_time() const;
   ExchangeRequest request_;
   OriginPool* pool_ = nullptr;              // from start() to the end
   OriginConnection* connection_ = nullptr;  // while on one, not in the pool's queue

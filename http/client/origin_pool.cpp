@@ -188,11 +188,14 @@ void OriginExchange::resume() {
 
 void OriginExchange::on_timeout() {
   OriginPool& pool = *pool_;
-  // In the queue, or on a connection that is not open yet, nothing has left.
-  const bool sent = connection_ != nullptr && connection_->has_sent(*this);
+  const ExchangeEnd end = end_without_time();
   cancel();
-  handler_->on_exchange_end(*this, sent ? ExchangeEnd::timed_out : ExchangeEnd::not_sent,
-                            pool.no_response_);
+  handler_->on_exchange_end(*this, end, pool.no_response_);
+}
+
+ExchangeEnd OriginExchange::end_without_time() const {
+  if (connection_ == nullptr) return ExchangeEnd::overloaded;  // in the queue
+  return connection_->has_sent(*this) ? ExchangeEnd::timed_out : ExchangeEnd::not_sent;
 }
 
 std::string_view to_string(ExchangeEnd end) {

@@ -1,4 +1,4 @@
-// How long the slowest reads of a group take of late: a histogram in steps of a quarter octave,
+// How long the slowest reads of an origin take of late: a histogram in steps of a quarter octave,
 // from 64 us to 16 s, which forgets: whenever it holds kKept samples all counts are halved, so that
 // those of some thousand reads ago weigh nothing. Costs a few instructions a sample, and a walk
 // over the steps for a quantile.

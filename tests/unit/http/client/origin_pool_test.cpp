@@ -163,14 +163,14 @@ TEST_CASE("Time-outs") {
     CHECK(world.ask() == "x");
     CHECK(world.pool.up());
   }
-  SECTION("for an answer, while connecting or in the queue: nothing has left") {
+  SECTION("for an answer, while connecting, or in the queue by our own load: nothing has left") {
     World world({answer("x")}, 1);
     Call connecting(world.pool), queued(world.pool);
     connecting.start();
     queued.start();
     world.timeouts.answer.expire(much_later());
     CHECK(connecting.ends == Ends{ExchangeEnd::not_sent});
-    CHECK(queued.ends == Ends{ExchangeEnd::not_sent});
+    CHECK(queued.ends == Ends{ExchangeEnd::overloaded});
     CHECK(world.pool.waiting() == 0);
     CHECK(world.ask() == "x");
     CHECK(world.origin.requests.size() == 1);
