@@ -39,7 +39,9 @@ ClientConnection::~ClientConnection() = default;
 void ClientConnection::set_address(const IpAddress& address) {
   client_.address = address.to_string();
   const AddressRanges& trusted = listener_.peers->trusted_peers;
-  client_.trusted_peers = contains(trusted, address) ? &trusted : nullptr;
+  // An announced address is believed to be a proxy's only on the word of one.
+  const bool believed = contains(trusted, peer_) && contains(trusted, address);
+  client_.trusted_peers = believed ? &trusted : nullptr;
 }
 
 void ClientConnection::start() {

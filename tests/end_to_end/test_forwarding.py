@@ -122,6 +122,23 @@ def test_a_proxy_header_names_the_client(behind, name, header, address):
     assert behind.told("/" + name, preface=header)["x-forwarded-for"] == address
 
 
+@pytest.mark.parametrize("announced, told", [
+    (b"192.0.2.1", "192.0.2.1"),  # a client: what it says of others is hearsay
+    (b"10.0.0.3", "203.0.113.9, 10.0.0.3"),  # a proxy in front of the load balancer
+])
+def test_what_an_announced_address_says_of_others(announced, told):
+    with World(listener={"trusted_peers": ["127.0.0.1", "10.0.0.0/8"],
+                         "proxy_protocol": "required"}) as world:
+        chain = b"X-Forwarded-For: 203.0.113.9\r\n"
+        header = b"PROXY TCP4 %b 10.0.0.1 50000 80\r\n" % announced
+        assert world.told("/", chain, preface=header)["x-forwarded-for"] == told
+        # Nobody else can announce a proxy's address.
+        with RawConnection(world.sketcher.port, source="127.0.0.2") as stranger:
+            stranger.send(b"PROXY TCP4 10.0.0.3 10.0.0.1 50000 80\r\n"
+                          b"GET /stranger HTTP/1.1\r\nHost: a\r\n" + chain + b"\r\n")
+            assert stranger.ended()
+
+
 def test_a_proxy_header_in_pieces(behind):
     with RawConnection(behind.sketcher.port) as client:
         for byte in V2_PROXY + b"GET /pieces HTTP/1.1\r\nHost: a\r\n\r\n":
