@@ -36,9 +36,9 @@ class Authority:
     def key(self):
         return self.folder / f"{self.name}.key"
 
-    def issue(self, label, names=(), rsa=False):
+    def issue(self, label, names=(), rsa=False, days=29):
         """Makes LABEL.pem (with the authority behind it) and LABEL.key; yields their table for the
-        configuration."""
+        configuration. With days below 0 it has expired."""
         chain, key = self.folder / f"{label}.pem", self.folder / f"{label}.key"
         request, extensions = self.folder / f"{label}.csr", self.folder / f"{label}.ext"
         kind = ["rsa:2048"] if rsa else ["ec", "-pkeyopt", "ec_paramgen_curve:P-256"]
@@ -50,7 +50,7 @@ class Authority:
                               "extendedKeyUsage=clientAuth\n")
         self._serial += 1
         leaf = openssl("x509", "-req", "-in", request, "-CA", self.certificate, "-CAkey", self.key,
-                       "-set_serial", self._serial, "-days", "29", "-extfile", extensions)
+                       "-set_serial", self._serial, "-days", days, "-extfile", extensions)
         chain.write_bytes(leaf + self.certificate.read_bytes())
         with open(self._index, "a", encoding="ascii") as index:
             index.write(f"V\t391231235959Z\t\t{self._serial:X}\tunknown\t/CN={label}\n")

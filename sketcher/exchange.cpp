@@ -36,11 +36,8 @@ std::uint16_t status_of(ExchangeEnd end) {
   switch (end) {
     case ExchangeEnd::timed_out:
       return 504;
-    case ExchangeEnd::overloaded:
-    case ExchangeEnd::not_sent:
-      return 503;
     default:
-      return 502;
+      return http::is_unsent(end) ? 503 : 502;
   }
 }
 
@@ -48,13 +45,10 @@ std::string_view reason_of(ExchangeEnd end) {
   switch (end) {
     case ExchangeEnd::timed_out:
       return "origin-too-slow";
-    case ExchangeEnd::overloaded:
-    case ExchangeEnd::not_sent:
-      return "origin-unavailable";
     case ExchangeEnd::too_large:
       return "answer-too-large";
     default:
-      return "origin-answer-unusable";
+      return http::is_unsent(end) ? "origin-unavailable" : "origin-answer-unusable";
   }
 }
 
@@ -234,18 +228,24 @@ void Exchange::on_fast_answer(http::Response& response) {
   if (!algorithm_->awaits_fast_answer()) {
     // Observed, and not in the history yet.
     if (!usable) return on_fast_failure(ExchangeEnd::malformed);
-    copy_to_shadows(form, sketch);
     return deliver_observed(form, sketch);
   }
   const ReadStep step =
       algorithm_->on_fast_answer(sketch, context_.table.lookup(key_), is_forced());
   if (step == ReadStep::deliver_fast) {
     counters_->answered_fast.add();
+    copy_to_shadows(form, sketch);
     return answer(form, sketch);
   }
   if (algorithm_->was_forced()) {
     counters_->forced_transitions.add();
   } else {
+    keep_as_evidence(form, sketch, response);
+  }
+  if (mode_ == RouteMode::enforce || !usable) return ask_judge(true);
+  deliver_observed(form, sketch);
+}
+
 void Exchange::copy_to_shadows(const sketch::AnswerForm& form,
                                const std::optional<Sketch>& sketch) {
   if (group_->shadows == nullptr || !sketch) return;
@@ -255,12 +255,6 @@ void Exchange::copy_to_shadows(const sketch::AnswerForm& form,
                             .answer = form,
                             .sketch = *sketch},
                            context_.random);
-}
-
-    keep_as_evidence(form, sketch, response);
-  }
-  if (mode_ == RouteMode::enforce || !usable) return ask_judge(true);
-  deliver_observed(form, sketch);
 }
 
 // The client gets it as it is; the group is asked all the same.
@@ -320,13 +314,13 @@ void Exchange::on_replicated_failure(ReplicatedFailure failure) {
   // It may have been carried out for all that.
   if (!form_.is_read) group_->reads.on_write();
   on_group_failure(failure);
-  copy_to_shadows(form, sketch);
 }
 
 void Exchange::on_group_answer(const sketch::AnswerForm& form,
                                const std::optional<Sketch>& sketch) {
   if (form.in_blocks()) return start_agreed(form, sketch, counters_->answered_replicated);
   counters_->answered_replicated.add();
+  copy_to_shadows(form, sketch);
   answer(form, sketch);
 }
 

@@ -89,8 +89,8 @@ void FastRead::on_answer(Ask& winner, Ask& other, http::Response& response) {
 }
 
 bool FastRead::ask_another(ExchangeEnd end) {
-  const bool unreachable = end == ExchangeEnd::not_sent || end == ExchangeEnd::stale ||
-                           end == ExchangeEnd::broken || end == ExchangeEnd::overloaded;
+  const bool unreachable =
+      http::is_unsent(end) || end == ExchangeEnd::stale || end == ExchangeEnd::broken;
   const auto tried = static_cast<std::uint32_t>(std::popcount(tried_));
   if (!unreachable || tried > group_->context.group().faults()) return false;
   const auto replica = group_->context.draw(context_.random, tried_);

@@ -43,6 +43,19 @@ Result<> load_tls(const GroupSettings& group, GroupInstallation& installation) {
 
 }  // namespace
 
+Result<> reload_certificates(const Installation& installation) {
+  Result<> first = installation.tls->reload();
+  for (const GroupInstallation& group : installation.groups) {
+    for (const auto* clients : {&group.tls, &group.shadow_tls}) {
+      for (const auto& client : *clients) {
+        if (!client) continue;
+        if (auto loaded = client->reload(); !loaded && first) first = loaded.error();
+      }
+    }
+  }
+  return first;
+}
+
 Result<Installation> load_installation(const std::filesystem::path& config) {
   auto settings = load_settings(config);
   if (!settings) return settings.error();

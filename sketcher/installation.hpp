@@ -35,6 +35,10 @@ struct Installation {
   std::unique_ptr<TlsListeners> tls;
 };
 
+// Reads certificates anew: those of listeners, and by what origins are verified. Each keeps what it
+// has when its files are not in order; the error tells of the first.
+[[nodiscard]] Result<> reload_certificates(const Installation& installation);
+
 [[nodiscard]] Result<Installation> load_installation(const std::filesystem::path& config);
 
 }  // namespace prophecy::sketcher

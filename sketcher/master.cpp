@@ -210,12 +210,13 @@ void Master::on_signal(int signal) {
 
 // A worker that is replaced later has what this process has.
 void Master::reload_certificates() {
-  if (auto loaded = installation_.tls->reload(); !loaded) {
+  if (auto loaded = sketcher::reload_certificates(installation_); !loaded) {
     log_.error("certificates-not-reloaded", {{"problem", loaded.error().message}});
   } else {
     log_.info("certificates-reloaded");
   }
   signal_workers(SIGHUP);
+  checker_.reload();
 }
 
 void Master::rotate_tickets() {
@@ -388,9 +389,9 @@ Result<SharedState> map_shared_state(const Settings& settings) {
   shape.routes = static_cast<std::uint32_t>(settings.routes.size());
   for (const GroupSettings& group : settings.groups) {
     shape.origins += static_cast<std::uint32_t>(group.origins.size());
-  auto shared = SharedState::map(shape);
     shape.shadows += static_cast<std::uint32_t>(group.shadows.size());
   }
+  auto shared = SharedState::map(shape);
   if (!shared) return shared;
   for (std::uint32_t route = 0; route < shape.routes; ++route)
     shared->route(route).set_mode(settings.routes[route].mode);
@@ -403,10 +404,10 @@ void allow_descriptors(const Settings& settings, Logger& log) {
   std::uint64_t needed = settings.limits.connections_max + kOwnDescriptors;
   for (const GroupSettings& group : settings.groups) {
     needed += group.origins.size() * settings.origin_connections_max;
-  rlimit limit{};
     for (const ShadowSettings& shadow : group.shadows)
       needed += shadow.connections_max;
   }
+  rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
   limit.rlim_cur = limit.rlim_max;
   if (::setrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_max < needed) {

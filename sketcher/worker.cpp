@@ -47,7 +47,7 @@ class Worker final : private ConnectionOwner {
   int run();
 
  private:
-  void make_groups(const Installation& installation, const WorkerSetup& setup);
+  void make_groups(const WorkerSetup& setup);
   void on_connection_closed(ClientConnection& connection) override;
   bool on_address_known(const std::string& address) override;
   void on_accepted(const ListenerTraits& listener, UniqueFd socket, const IpAddress& peer);
@@ -55,10 +55,10 @@ class Worker final : private ConnectionOwner {
   void drain();
   void finish_drain();
 
+  const Installation& installation_;
   const Settings& settings_;
   Logger& log_;
   asio::io_context loop_{1};
-  TlsListeners& tls_;
   SignalSource signals_;
   asio::steady_timer drain_timer_;
   bool draining_ = false;
@@ -80,9 +80,9 @@ class Worker final : private ConnectionOwner {
 
 Worker::Worker(const Installation& installation, WorkerSetup setup, HistoryTable& table,
                const SharedState& shared, Logger& log)
-    : settings_(installation.settings),
+    : installation_(installation),
+      settings_(installation.settings),
       log_(log),
-      tls_(*installation.tls),
       signals_(loop_, {SIGTERM, SIGINT, SIGHUP}, [this](int signal) { on_signal(signal); }),
       drain_timer_(loop_),
       origin_timeouts_{.connect = TimeoutQueue(settings_.timeouts.connect),
@@ -128,7 +128,7 @@ Worker::Worker(const Installation& installation, WorkerSetup setup, HistoryTable
                        .scratch = {}},
       connections_(settings_.limits.connections_max),
       addresses_(settings_.limits.connections_per_address_max) {
-  make_groups(installation, setup);
+  make_groups(setup);
   for (const RouteSettings& route : settings_.routes) {
     std::uint64_t seed = 0;
     context_.random.fill({reinterpret_cast<std::uint8_t*>(&seed), sizeof seed});
@@ -149,7 +149,7 @@ Worker::Worker(const Installation& installation, WorkerSetup setup, HistoryTable
   }
 }
 
-void Worker::make_groups(const Installation& installation, const WorkerSetup& setup) {
+void Worker::make_groups(const WorkerSetup& setup) {
   const GroupEnvironment environment{.loop = loop_,
                                      .settings = settings_,
                                      .origin_timeouts = origin_timeouts_,
@@ -161,7 +161,7 @@ void Worker::make_groups(const Installation& installation, const WorkerSetup& se
   for (std::uint32_t i = 0; i < settings_.groups.size(); ++i) {
     const GroupSettings& group = settings_.groups[i];
     context_.groups.push_back(std::make_unique<WorkerGroup>(
-        environment, context_.table, group, installation.groups[i], context_.shared.group(i),
+        environment, context_.table, group, installation_.groups[i], context_.shared.group(i),
         origins.subspan(group.first_origin, group.origins.size()),
         context_.shared.shadows(setup.index).subspan(group.first_shadow, group.shadows.size())));
   }
@@ -225,7 +225,7 @@ void Worker::on_connection_closed(ClientConnection& connection) {
 void Worker::on_signal(int signal) {
   if (signal == SIGHUP) {
     // The master has told of what is wrong with them; a worker may fail where it has not.
-    if (auto loaded = tls_.reload(); !loaded) {
+    if (auto loaded = reload_certificates(installation_); !loaded) {
       log_.error("certificates-not-reloaded", {{"problem", loaded.error().message}});
     }
     return;

@@ -168,6 +168,21 @@ bool TlsChannel::peer_verified() const {
          X509_cmp_current_time(X509_get0_notAfter(certificate)) > 0;
 }
 
+PeerFault TlsChannel::peer_fault() const {
+  switch (SSL_get_verify_result(ssl_.get())) {
+    case X509_V_OK:
+      return PeerFault::none;
+    case X509_V_ERR_CERT_HAS_EXPIRED:
+    case X509_V_ERR_CERT_NOT_YET_VALID:
+      return PeerFault::expired;
+    case X509_V_ERR_HOSTNAME_MISMATCH:
+    case X509_V_ERR_IP_ADDRESS_MISMATCH:
+      return PeerFault::wrong_name;
+    default:
+      return PeerFault::untrusted;
+  }
+}
+
 bool TlsChannel::peer_has_expired() const {
   return SSL_get0_peer_certificate(ssl_.get()) != nullptr && resumed() && !peer_verified();
 }

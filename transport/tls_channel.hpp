@@ -19,6 +19,14 @@ struct FreeSsl {
   void operator()(SSL* ssl) const { SSL_free(ssl); }
 };
 
+// What was wrong with the certificate that the peer has shown.
+enum class PeerFault : std::uint8_t {
+  none,        // nothing: a failed handshake has another reason
+  untrusted,   // no trusted authority has signed it, or not for this use
+  expired,     // it or one above it; or it is not valid yet
+  wrong_name,  // it is not for the name that was asked for
+};
+
 class TlsChannel {
  public:
   enum class Side : std::uint8_t { server, client };
@@ -42,6 +50,7 @@ class TlsChannel {
   [[nodiscard]] bool resumed() const;
   // The peer has shown a certificate that a trusted authority has signed.
   [[nodiscard]] bool peer_verified() const;
+  [[nodiscard]] PeerFault peer_fault() const;
   // The session is an earlier one's, whose certificate is not valid any more.
   [[nodiscard]] bool peer_has_expired() const;
   [[nodiscard]] SSL& ssl() { return *ssl_; }

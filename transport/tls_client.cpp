@@ -14,17 +14,27 @@ Error failed(const std::string& what) {
 
 }  // namespace
 
-Result<std::unique_ptr<TlsClient>> TlsClient::load(const TlsClientSettings& settings) {
-  std::unique_ptr<TlsClient> client(new TlsClient);
-  if (auto done = client->set_up(settings); !done) return done.error();
+Result<std::unique_ptr<TlsClient>> TlsClient::load(TlsClientSettings settings) {
+  std::unique_ptr<TlsClient> client(new TlsClient(std::move(settings)));
+  if (auto loaded = client->reload(); !loaded) return loaded.error();
   return client;
 }
 
-Result<> TlsClient::set_up(const TlsClientSettings& settings) {
-  const auto authorities = load_certificates(settings.ca);
+Result<> TlsClient::reload() {
+  auto fresh = make_context();
+  if (!fresh) return fresh.error();
+  context_ = std::move(*fresh);
+  // It was judged by the old authorities.
+  session_.reset();
+  ++generation_;
+  return {};
+}
+
+Result<TlsClient::Context> TlsClient::make_context() {
+  const auto authorities = load_certificates(settings_.ca);
   if (!authorities) return authorities.error();
-  context_.reset(SSL_CTX_new(TLS_client_method()));
-  SSL_CTX* const raw = context_.get();
+  Context context(SSL_CTX_new(TLS_client_method()));
+  SSL_CTX* const raw = context.get();
   if (raw == nullptr || SSL_CTX_set_min_proto_version(raw, TLS1_2_VERSION) != 1) {
     return failed("cannot be set up");
   }
@@ -41,29 +51,29 @@ Result<> TlsClient::set_up(const TlsClientSettings& settings) {
   // Every channel takes over who the other side has to be.
   X509_VERIFY_PARAM* const wanted = SSL_CTX_get0_param(raw);
   X509_VERIFY_PARAM_set_hostflags(wanted, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
-  const char* const name = settings.server_name.c_str();
-  if (X509_VERIFY_PARAM_set1_ip_asc(wanted, name) != 1) {
-    if (X509_VERIFY_PARAM_set1_host(wanted, name, settings.server_name.size()) != 1) {
-      return failed("\"" + settings.server_name + "\" is no name");
-    }
-    server_name_ = settings.server_name;
+  const std::string& name = settings_.server_name;
+  names_host_ = X509_VERIFY_PARAM_set1_ip_asc(wanted, name.c_str()) != 1;
+  if (names_host_ && X509_VERIFY_PARAM_set1_host(wanted, name.c_str(), name.size()) != 1) {
+    return failed("\"" + name + "\" is no name");
   }
   SSL_CTX_set_session_cache_mode(raw, SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL);
   SSL_CTX_sess_set_new_cb(raw, on_session);
   ERR_clear_error();
-  return settings.certificate ? use_certificate(*settings.certificate) : Result<>();
+  if (settings_.certificate) {
+    if (auto used = use_certificate(*raw, *settings_.certificate); !used) return used.error();
+  }
+  return context;
 }
 
-Result<> TlsClient::use_certificate(const CertificateFiles& files) {
+Result<> TlsClient::use_certificate(SSL_CTX& context, const CertificateFiles& files) {
   const auto certificate = load_certificate(files);
   if (!certificate) return certificate.error();
-  SSL_CTX* const raw = context_.get();
-  if (SSL_CTX_use_certificate(raw, &certificate->leaf()) != 1 ||
-      SSL_CTX_use_PrivateKey(raw, certificate->key.get()) != 1) {
+  if (SSL_CTX_use_certificate(&context, &certificate->leaf()) != 1 ||
+      SSL_CTX_use_PrivateKey(&context, certificate->key.get()) != 1) {
     return failed(files.chain.string() + ": not usable");
   }
   for (std::size_t i = 1; i < certificate->chain.size(); ++i) {
-    if (SSL_CTX_add1_chain_cert(raw, certificate->chain[i].get()) != 1) {
+    if (SSL_CTX_add1_chain_cert(&context, certificate->chain[i].get()) != 1) {
       return failed(files.chain.string() + ": not usable");
     }
   }
@@ -74,14 +84,21 @@ std::unique_ptr<TlsChannel> TlsClient::connect(ReadySocket& socket) {
   auto channel = TlsChannel::make(*context_, socket, TlsChannel::Side::client);
   if (!channel) return nullptr;
   SSL& ssl = channel->ssl();
-  if (!server_name_.empty()) SSL_set_tlsext_host_name(&ssl, server_name_.c_str());
-  if (session_) SSL_set_session(&ssl, session_.get());
+  if (names_host_) SSL_set_tlsext_host_name(&ssl, settings_.server_name.c_str());
+  // A session is resumed without another look at the certificate that it began with.
+  const X509* const known = session_ ? SSL_SESSION_get0_peer(session_.get()) : nullptr;
+  if (known != nullptr && X509_cmp_current_time(X509_get0_notAfter(known)) > 0) {
+    SSL_set_session(&ssl, session_.get());
+  }
   return channel;
 }
 
-// Takes the session over.
+// Takes the session over, if it is none of before a reload.
 int TlsClient::on_session(SSL* ssl, SSL_SESSION* session) {
-  static_cast<TlsClient*>(SSL_CTX_get_app_data(SSL_get_SSL_CTX(ssl)))->session_.reset(session);
+  SSL_CTX* const context = SSL_get_SSL_CTX(ssl);
+  TlsClient& client = *static_cast<TlsClient*>(SSL_CTX_get_app_data(context));
+  if (context != client.context_.get()) return 0;
+  client.session_.reset(session);
   return 1;
 }
 

@@ -15,9 +15,15 @@ namespace prophecy::transport {
 
 class TlsClient {
  public:
-  [[nodiscard]] static Result<std::unique_ptr<TlsClient>> load(const TlsClientSettings& settings);
+  [[nodiscard]] static Result<std::unique_ptr<TlsClient>> load(TlsClientSettings settings);
   TlsClient(const TlsClient&) = delete;
   TlsClient& operator=(const TlsClient&) = delete;
+
+  // Reads all files anew, for the channels that are made from now on. When they are not in order,
+  // all stays as it was.
+  [[nodiscard]] Result<> reload();
+  // Rises with each reload() that changed something: what an older one has let in is to be closed.
+  [[nodiscard]] std::uint64_t generation() const { return generation_; }
 
   // Null when there is no memory.
   [[nodiscard]] std::unique_ptr<TlsChannel> connect(ReadySocket& socket);
@@ -30,13 +36,17 @@ class TlsClient {
     void operator()(SSL_SESSION* session) const { SSL_SESSION_free(session); }
   };
 
-  TlsClient() = default;
-  [[nodiscard]] Result<> set_up(const TlsClientSettings& settings);
-  [[nodiscard]] Result<> use_certificate(const CertificateFiles& files);
+  using Context = std::unique_ptr<SSL_CTX, FreeContext>;
+
+  explicit TlsClient(TlsClientSettings settings) : settings_(std::move(settings)) {}
+  [[nodiscard]] Result<Context> make_context();
+  [[nodiscard]] static Result<> use_certificate(SSL_CTX& context, const CertificateFiles& files);
   static int on_session(SSL* ssl, SSL_SESSION* session);
 
-  std::string server_name_;  // for SNI; empty for an address
-  std::unique_ptr<SSL_CTX, FreeContext> context_;
+  TlsClientSettings settings_;
+  bool names_host_ = false;  // server_name is no address: it is said by SNI
+  Context context_;
+  std::uint64_t generation_ = 0;
   std::unique_ptr<SSL_SESSION, FreeSession> session_;
 };
 

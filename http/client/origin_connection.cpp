@@ -45,6 +45,20 @@ UniqueFd open_socket(const asio::ip::tcp::endpoint& address) {
       ::socket(address.protocol().family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
 }
 
+ExchangeEnd failed_by(transport::PeerFault fault) {
+  switch (fault) {
+    case transport::PeerFault::none:
+      return ExchangeEnd::tls_failed;
+    case transport::PeerFault::untrusted:
+      return ExchangeEnd::untrusted;
+    case transport::PeerFault::expired:
+      return ExchangeEnd::expired;
+    case transport::PeerFault::wrong_name:
+      return ExchangeEnd::wrong_name;
+  }
+  UNREACHABLE();
+}
+
 }  // namespace
 
 OriginConnection::OriginConnection(OriginPool& pool)
@@ -103,6 +117,7 @@ void OriginConnection::on_connected(int error) {
   auto channel = pool_.settings_.tls->connect(stream_.socket());
   if (!channel) return fail(ExchangeEnd::not_sent);
   stream_.secure(std::move(channel));
+  tls_generation_ = pool_.settings_.tls->generation();
   shake_hands();
 }
 
@@ -112,8 +127,8 @@ void OriginConnection::shake_hands() {
       return on_established();
     case transport::IoStatus::blocked:
       return;
-    default:  // not who it has to be, among others
-      return fail(ExchangeEnd::not_sent);
+    default:
+      return fail(failed_by(stream_.tls()->peer_fault()));
   }
 }
 
@@ -171,10 +186,15 @@ void OriginConnection::flush() {
   operation_ended();
 }
 
+bool OriginConnection::is_outdated() const {
+  const transport::TlsClient* const tls = pool_.settings_.tls;
+  return tls != nullptr && tls->generation() != tls_generation_;
+}
+
 bool OriginConnection::may_share() const {
   return state_ == State::busy && !carried_.empty() &&
          carried_.size() < pool_.settings_.pipeline_max && carried_.back().pipelined &&
-         carried_.front().exchange != nullptr &&
+         carried_.front().exchange != nullptr && !is_outdated() &&
          std::chrono::steady_clock::now() - first_since_ < kFirstAnswerMax;
 }
 

@@ -37,6 +37,8 @@ class OriginConnection final : private TimeoutEntry, private transport::Readines
   void stop();
   // Busy, and another exchange may be sent behind those that it carries.
   [[nodiscard]] bool may_share() const;
+  // Let in by what has been read anew since (TlsClient::reload()): it is to carry nothing more.
+  [[nodiscard]] bool is_outdated() const;
   // How many answers are to come.
   [[nodiscard]] std::size_t depth() const { return carried_.size(); }
   // Some of the request has left.
@@ -100,6 +102,7 @@ class OriginConnection final : private TimeoutEntry, private transport::Readines
   transport::ByteStream stream_;
   int connect_error_;
   State state_ = State::connecting;
+  std::uint64_t tls_generation_ = 0;
   bool reused_ = false;           // an exchange has been answered on it
   bool answer_begun_ = false;     // a byte of the first exchange's answer is there
   bool flush_pending_ = false;    // the pool calls flush() at the end of the turn

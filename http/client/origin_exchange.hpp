@@ -26,10 +26,24 @@ enum class ExchangeEnd : std::uint8_t {
   timed_out,   // no whole answer within the answer time
   malformed,   // the answer is not HTTP, or more than was asked for
   too_large,   // the answer is beyond a limit
-  overloaded,  // too many exchanges wait for a connection: not sent
+  overloaded,  // our own load: too many wait for a connection, or this did all its time; not sent
+  // The TLS handshake has failed, and nothing was sent:
+  untrusted,   // no authority that we believe has signed the origin's certificate
+  expired,     // the certificate, or one above it; or it is not valid yet
+  wrong_name,  // it is somebody else's
+  tls_failed,  // something else is wrong
 };
-constexpr std::size_t kExchangeEndCount = 8;
+constexpr std::size_t kExchangeEndCount = 12;
 [[nodiscard]] std::string_view to_string(ExchangeEnd end);
+
+constexpr bool is_tls_failure(ExchangeEnd end) {
+  return end == ExchangeEnd::untrusted || end == ExchangeEnd::expired ||
+         end == ExchangeEnd::wrong_name || end == ExchangeEnd::tls_failed;
+}
+// The origin cannot have seen the request.
+constexpr bool is_unsent(ExchangeEnd end) {
+  return end == ExchangeEnd::not_sent || end == ExchangeEnd::overloaded || is_tls_failure(end);
+}
 
 class OriginHandler {
  public:
@@ -69,6 +83,8 @@ class OriginExchange final : private TimeoutEntry {
   // The handler is not called any more. What was sent may still take effect.
   void cancel();
   [[nodiscard]] bool active() const { return pool_ != nullptr; }
+  // Of an active one: how it ends if it gets no more time.
+  [[nodiscard]] ExchangeEnd end_without_time() const;
 
   // Of an active exchange in pieces whose head is complete. The time for its answer begins anew.
   void extend();
@@ -83,8 +99,6 @@ class OriginExchange final : private TimeoutEntry {
   void on_timeout() override;
 
   OriginHandler* handler_;
-  // Of an active one: how it ends if it gets no more time.
-  [[nodiscard]] ExchangeEnd end_without_time() const;
   ExchangeRequest request_;
   OriginPool* pool_ = nullptr;              // from start() to the end
   OriginConnection* connection_ = nullptr;  // while on one, not in the pool's queue

@@ -71,6 +71,8 @@ void OriginPool::place(OriginExchange& exchange) {
   if (busy >= kBusyBeforeSharing || (idle_.empty() && open_ >= settings_.connections_max)) {
     if (OriginConnection* shared = connection_to_share(exchange)) return shared->send(exchange);
   }
+  while (!idle_.empty() && idle_.back()->is_outdated())
+    idle_.back()->close();
   if (!exchange.request_.fresh_connection && !idle_.empty()) {
     OriginConnection& connection = *idle_.back();
     idle_.pop_back();
@@ -101,7 +103,10 @@ void OriginPool::end(OriginExchange& exchange, ExchangeEnd end, Response& respon
     return submit(exchange);
   }
   if (end == ExchangeEnd::answered) set_up(true);
-  if (end == ExchangeEnd::not_sent) set_up(false);
+  if (end == ExchangeEnd::not_sent || is_tls_failure(end)) {
+    down_by_ = end;
+    set_up(false);
+  }
   exchange.pool_ = nullptr;
   exchange.disarm();
   exchange.handler_->on_exchange_end(exchange, end, response);
@@ -216,6 +221,14 @@ std::string_view to_string(ExchangeEnd end) {
       return "too-large";
     case ExchangeEnd::overloaded:
       return "overloaded";
+    case ExchangeEnd::untrusted:
+      return "untrusted-certificate";
+    case ExchangeEnd::expired:
+      return "expired-certificate";
+    case ExchangeEnd::wrong_name:
+      return "wrong-name";
+    case ExchangeEnd::tls_failed:
+      return "tls-failed";
   }
   return "";
 }

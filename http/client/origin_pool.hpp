@@ -61,6 +61,8 @@ class OriginPool {
   // Called when the origin stops taking connections (false), and when it answers again (true).
   void on_state(std::function<void(bool up)> callback) { on_state_ = std::move(callback); }
   [[nodiscard]] bool up() const { return up_; }
+  // How the last exchange ended that found it not up: not_sent, or a failure of TLS.
+  [[nodiscard]] ExchangeEnd down_by() const { return down_by_; }
   [[nodiscard]] std::size_t connections() const { return open_; }
   [[nodiscard]] std::size_t waiting() const { return waiting_.size(); }
 
@@ -97,6 +99,7 @@ class OriginPool {
   boost::asio::ip::tcp::endpoint address_;
   std::function<void(bool)> on_state_;
   bool up_ = true;
+  ExchangeEnd down_by_ = ExchangeEnd::not_sent;
   std::vector<std::unique_ptr<OriginConnection>> connections_;  // in any state
   std::vector<OriginConnection*> idle_;                         // the last used one at the back
   std::size_t open_ = 0;                                        // not closed

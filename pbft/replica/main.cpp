@@ -1,4 +1,5 @@
 // prophecy-replica: one member of a replica group, beside its origin.
+#include <functional>
 #include <iostream>
 #include <string>
 
@@ -26,10 +27,16 @@ int run(const prophecy::pbft::ReplicaIdentity& identity) {
   auto node = pbft::ReplicaNode::create(io, identity, log);
   if (!node) return complain(node.error(), kExitFailure);
 
-  boost::asio::signal_set signals(io, SIGTERM, SIGINT);
-  signals.async_wait([&](const boost::system::error_code& error, int /*signal*/) {
-    if (!error) (*node)->stop();
-  });
+  boost::asio::signal_set signals(io, SIGTERM, SIGINT, SIGHUP);
+  std::function<void()> wait_for_signal = [&] {
+    signals.async_wait([&](const boost::system::error_code& error, int signal) {
+      if (error) return;
+      if (signal != SIGHUP) return (*node)->stop();
+      (*node)->reload_certificates();
+      wait_for_signal();
+    });
+  };
+  wait_for_signal();
   (*node)->start();
   io.run();
   log.info("stopped");

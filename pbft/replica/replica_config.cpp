@@ -5,6 +5,7 @@
 #include "base/config.hpp"
 #include "pbft/core/key_exchange.hpp"
 #include "pbft/wire/limits.hpp"
+#include "transport/tls_client_settings.hpp"
 
 namespace prophecy::pbft {
 
@@ -113,6 +114,7 @@ void read_service(ConfigSection section, ServiceConfig& service) {
   service.kind = static_cast<ServiceKind>(section.choice("kind", {"http", "null", "simulated"}));
   if (service.kind == ServiceKind::http) {
     read_http(section, service.origin, service.times);
+    if (section.has("tls")) service.origin_tls = transport::read_tls_client(section.section("tls"));
     read_state(section, service.state);
   } else if (service.kind == ServiceKind::null) {
     service.answer_bytes = section.bytes("answer_bytes", 0, kAnswerBytesMax, 0);
@@ -176,7 +178,14 @@ Result<ReplicaIdentity> load_replica_identity(const std::filesystem::path& path)
   if (auto checked = check(config->core); !checked) return checked.error();
   auto keys = load_key_ring(*group, config->id, config->key_file);
   if (!keys) return keys.error();
-  return ReplicaIdentity{std::move(*config), std::move(*group), std::move(*keys)};
+  ReplicaIdentity identity{std::move(*config), std::move(*group), std::move(*keys), nullptr};
+  if (identity.config.service.origin_tls) {
+    auto client = transport::TlsClient::load(*identity.config.service.origin_tls);
+    if (!client) return client.error();
+    identity.origin_tls = std::move(*client);
+    identity.config.service.origin.tls = identity.origin_tls.get();
+  }
+  return identity;
 }
 
 }  // namespace prophecy::pbft

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <memory>
 #include <optional>
 
 #include "base/endpoint.hpp"
@@ -12,6 +13,7 @@
 #include "pbft/group_file.hpp"
 #include "pbft/services/http_service.hpp"
 #include "pbft/storage/store_settings.hpp"
+#include "transport/tls_client.hpp"
 
 namespace prophecy::pbft {
 
@@ -19,11 +21,12 @@ enum class ServiceKind : std::uint8_t { http, null, simulated };
 
 struct ServiceConfig {
   ServiceKind kind = ServiceKind::http;
-  http::OriginSettings origin;   // http
-  OriginTimes times;             // http
-  StateSettings state;           // http
-  Duration busy{};               // simulated
-  std::size_t answer_bytes = 0;  // null, simulated
+  http::OriginSettings origin;                             // http
+  OriginTimes times;                                       // http
+  std::optional<transport::TlsClientSettings> origin_tls;  // http
+  StateSettings state;                                     // http
+  Duration busy{};                                         // simulated
+  std::size_t answer_bytes = 0;                            // null, simulated
 };
 
 struct ReplicaConfig {
@@ -49,6 +52,7 @@ struct ReplicaIdentity {
   ReplicaConfig config;
   GroupFile group;
   KeyRing keys;
+  std::unique_ptr<transport::TlsClient> origin_tls;  // null for a plain one
 };
 [[nodiscard]] Result<ReplicaIdentity> load_replica_identity(const std::filesystem::path& path);
 

@@ -220,6 +220,7 @@ void add_service(Exposition& out, const Executor& executor, const ServiceCounter
   const auto origin = counters_by(out, "failure", "prophecy_replica_origin_failures_total",
                                   "Failures of the origin.");
   origin("refused", service.origin_refused);
+  origin("tls", service.origin_tls_failures);
   origin("broken", service.origin_broken);
   origin("timeout", service.origin_timeouts);
   origin("malformed", service.origin_malformed);

@@ -107,7 +107,8 @@ std::unique_ptr<Service> ReplicaNode::make_service(boost::asio::io_context& io) 
                                      .operation_bytes_max = kOperationBytesMax,
                                      .result_bytes_max = kResultBytesMax};
   auto service = std::make_unique<HttpService>(io, settings, identity_.group.profile);
-  service->on_origin_state([this](bool up) { on_origin_state(up); });
+  service->on_origin_state(
+      [this, &pool = service->origin()](bool up) { on_origin_state(up, pool.down_by()); });
   if (config.state.kind != StateKind::stateless) {
     service->on_return([this] { on_origin_returned(); });
   }
@@ -260,14 +261,22 @@ void ReplicaNode::on_parts_flushed(bool done) {
 }
 
 // An origin that is away may come back without what it was told to keep, or with less of it.
-void ReplicaNode::on_origin_state(bool up) {
+void ReplicaNode::on_origin_state(bool up, http::ExchangeEnd down_by) {
   const ServiceConfig& service = identity_.config.service;
   const std::string origin = to_string(service.origin.address);
   if (up) return log_.info("origin-up", {{"origin", origin}});
-  log_.warning("origin-down", {{"origin", origin}});
+  log_.warning("origin-down", {{"origin", origin}, {"reason", http::to_string(down_by)}});
   if (service.state.kind == StateKind::stateless) return;
   core_.on_service_state(true, now(), actions_);
   settle();
+}
+
+void ReplicaNode::reload_certificates() {
+  if (!identity_.origin_tls) return;
+  if (auto loaded = identity_.origin_tls->reload(); !loaded) {
+    return log_.error("certificates-not-reloaded", {{"problem", loaded.error().message}});
+  }
+  log_.info("certificates-reloaded");
 }
 
 void ReplicaNode::on_origin_returned() {

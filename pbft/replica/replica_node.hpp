@@ -50,6 +50,8 @@ class ReplicaNode final : private ReplicaTransport::Handler {
                                                                    FrameGate* gate = nullptr);
 
   void start();
+  // What the origin is verified by, inside TLS, is read anew.
+  void reload_certificates();
   // Closes everything, so that the event loop runs dry.
   void stop();
   // It has stopped of itself.
@@ -78,7 +80,7 @@ class ReplicaNode final : private ReplicaTransport::Handler {
   void carry_out();
   void on_released(const Result<>& outcome);
   void on_parts_flushed(bool done);
-  void on_origin_state(bool up);
+  void on_origin_state(bool up, http::ExchangeEnd down_by);
   void on_origin_returned();
   [[nodiscard]] bool take_finished();
   void on_finished_state(const Executor::FinishedState& finished);

@@ -175,6 +175,7 @@ Json service_json(const ServiceCounters& counters) {
           {"unavailable", counters.unavailable},
           {"malformed", counters.malformed},
           {"origin_refused", counters.origin_refused},
+          {"origin_tls_failures", counters.origin_tls_failures},
           {"origin_broken", counters.origin_broken},
           {"origin_timeouts", counters.origin_timeouts},
           {"origin_malformed", counters.origin_malformed},

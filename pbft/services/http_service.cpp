@@ -38,11 +38,6 @@ bool parses(http::RequestParser& parser, std::string_view text) {
   }
 }
 
-// The origin cannot have seen it.
-bool is_unsent(ExchangeEnd end) {
-  return end == ExchangeEnd::not_sent || end == ExchangeEnd::overloaded;
-}
-
 std::unique_ptr<StateKeeper> make_state(boost::asio::io_context& io,
                                         const StateSettings& settings) {
   switch (settings.kind) {
@@ -270,6 +265,12 @@ void HttpService::count(ExchangeEnd end) {
     case ExchangeEnd::malformed:
     case ExchangeEnd::too_large:
       ++counters_.origin_malformed;
+      return;
+    case ExchangeEnd::untrusted:
+    case ExchangeEnd::expired:
+    case ExchangeEnd::wrong_name:
+    case ExchangeEnd::tls_failed:
+      ++counters_.origin_tls_failures;
       return;
   }
 }

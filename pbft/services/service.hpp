@@ -24,7 +24,8 @@ struct ServiceCounters {
   std::uint64_t unavailable = 0;     // reads not answered, writes answered when sent again: no vote
   std::uint64_t malformed = 0;       // operations that are no request
   std::uint64_t origin_refused = 0;  // connections that the origin did not take
-  std::uint64_t origin_broken = 0;   // connections that broke within an exchange
+  std::uint64_t origin_tls_failures = 0;  // handshakes: it is not who it has to be, for one
+  std::uint64_t origin_broken = 0;        // connections that broke within an exchange
   std::uint64_t origin_timeouts = 0;
   std::uint64_t origin_malformed = 0;  // answers that are not HTTP, too large, or inadmissible
   std::uint64_t repeated = 0;          // requests sent again

@@ -70,7 +70,12 @@ bool has_checks(const Settings& settings) {
 void run_checker(const Installation& installation, const SharedState& shared, UniqueFd channel,
                  Logger& log) {
   boost::asio::io_context loop{1};
-  SignalSource signals(loop, {SIGTERM, SIGINT}, [&](int) { loop.stop(); });
+  SignalSource signals(loop, {SIGTERM, SIGINT, SIGHUP}, [&](int signal) {
+    if (signal != SIGHUP) return loop.stop();
+    if (auto loaded = reload_certificates(installation); !loaded) {
+      log.error("certificates-not-reloaded", {{"problem", loaded.error().message}});
+    }
+  });
   SecureRandom random;
   const Settings& settings = installation.settings;
   std::vector<std::unique_ptr<GroupChecks>> checks;

@@ -68,6 +68,10 @@ void CheckerProcess::stop() {
   if (pid_ > 0) ::kill(pid_, SIGTERM);
 }
 
+void CheckerProcess::reload() {
+  if (pid_ > 0) ::kill(pid_, SIGHUP);
+}
+
 void CheckerProcess::wait_for_reports() {
   channel_.async_wait(boost::asio::posix::stream_descriptor::wait_read,
                       [this](const boost::system::error_code& error) {

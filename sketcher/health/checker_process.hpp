@@ -30,6 +30,8 @@ class CheckerProcess {
   void on_child_ended(int pid, int wait_status);
   // Tells it to end, and replaces it no more.
   void stop();
+  // It reads certificates anew.
+  void reload();
 
  private:
   void replace();

@@ -1,6 +1,5 @@
 #include "sketcher/health/evidence.hpp"
 
-#include <initializer_list>
 #include <utility>
 
 namespace prophecy::sketcher {
@@ -22,13 +21,21 @@ OriginEvidence EvidenceReader::read(const OriginTotals& totals) {
     return totals.exchanges[index] + totals.votes[index];
   };
   OriginEvidence now;
-  // Neither a queue of ours that is full nor a limit of ours speaks against the origin.
-  for (const ExchangeEnd end : {ExchangeEnd::not_sent, ExchangeEnd::stale, ExchangeEnd::broken,
-                                ExchangeEnd::timed_out, ExchangeEnd::malformed}) {
-    now.bad += ended(end);
+  std::string_view detail;
+  std::uint64_t most = 0;
+  const auto note = [&](std::string_view kind, std::uint64_t increase) {
+    if (increase <= most) return;
+    most = increase;
+    detail = kind;
+  };
+  for (std::size_t i = 0; i < kFailures.size(); ++i) {
+    const std::uint64_t count = ended(kFailures[i]);
+    now.bad += count;
+    note(to_string(kFailures[i]), advance(failures_before_[i], count));
   }
   // An error that the others do not have is trouble, not a lie.
   now.bad += totals.server_errors;
+  note("server-errors", advance(errors_before_, totals.server_errors));
   const auto without_errors = [&](std::uint64_t count) {
     return count > totals.server_errors ? count - totals.server_errors : 0;
   };
@@ -36,7 +43,8 @@ OriginEvidence EvidenceReader::read(const OriginTotals& totals) {
   now.disputes = without_errors(totals.divergences);
   return {.good = advance(before_.good, now.good),
           .bad = advance(before_.bad, now.bad),
-          .disputes = advance(before_.disputes, now.disputes)};
+          .disputes = advance(before_.disputes, now.disputes),
+          .detail = detail};
 }
 
 }  // namespace prophecy::sketcher

@@ -41,6 +41,14 @@ CheckOutcome outcome_of(ExchangeEnd end) {
       return CheckOutcome::malformed;
     case ExchangeEnd::too_large:
       return CheckOutcome::too_large;
+    case ExchangeEnd::untrusted:
+      return CheckOutcome::untrusted;
+    case ExchangeEnd::expired:
+      return CheckOutcome::expired;
+    case ExchangeEnd::wrong_name:
+      return CheckOutcome::wrong_name;
+    case ExchangeEnd::tls_failed:
+      return CheckOutcome::tls_failed;
   }
   return CheckOutcome::malformed;
 }

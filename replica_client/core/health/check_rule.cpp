@@ -22,6 +22,14 @@ std::string_view to_string(CheckOutcome outcome) {
       return "wrong-status";
     case CheckOutcome::wrong_body:
       return "wrong-body";
+    case CheckOutcome::untrusted:
+      return "untrusted-certificate";
+    case CheckOutcome::expired:
+      return "expired-certificate";
+    case CheckOutcome::wrong_name:
+      return "wrong-name";
+    case CheckOutcome::tls_failed:
+      return "tls-failed";
   }
   return "";
 }

@@ -27,8 +27,12 @@ enum class CheckOutcome : std::uint8_t {
   too_large,
   wrong_status,
   wrong_body,
+  untrusted,   // no authority that we believe has signed its certificate
+  expired,     // its certificate
+  wrong_name,  // its certificate is somebody else's
+  tls_failed,  // another failure of the TLS handshake
 };
-constexpr std::size_t kCheckOutcomeCount = 8;
+constexpr std::size_t kCheckOutcomeCount = 12;
 [[nodiscard]] std::string_view to_string(CheckOutcome outcome);
 
 // Of a well-formed answer.

@@ -44,7 +44,10 @@ void OriginHealth::on_evidence(const OriginEvidence& evidence, TimePoint now) {
   const auto standing_before = standing_.state();
   availability_.on_requests(evidence.good, evidence.bad, now);
   standing_.on_disputes(evidence.disputes, now);
-  if (was_up && !is_up()) down_reason_ = "requests fail";
+  if (was_up && !is_up()) {
+    down_reason_ = "requests fail";
+    if (!evidence.detail.empty()) down_reason_ += ": " + std::string(evidence.detail);
+  }
   if (standing_.state() == Standing::State::quarantined &&
       standing_before != Standing::State::quarantined) {
     const bool again = standing_before == Standing::State::probation;

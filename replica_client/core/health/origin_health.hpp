@@ -35,6 +35,8 @@ struct OriginEvidence {
   std::uint64_t good = 0;
   std::uint64_t bad = 0;
   std::uint64_t disputes = 0;  // lost
+  // As what most of the bad ones failed: a static token; may be empty.
+  std::string_view detail{};
 
   friend bool operator==(const OriginEvidence&, const OriginEvidence&) = default;
 };

@@ -28,7 +28,8 @@ TEST_CASE("Evidence is what has been counted since it was read last") {
   fast(totals, ExchangeEnd::timed_out) = 2;
   votes(totals, ExchangeEnd::not_sent) = 1;
   totals.divergences = 3;
-  CHECK(reader.read(totals) == OriginEvidence{.good = 15, .bad = 3, .disputes = 3});
+  CHECK(reader.read(totals) ==
+        OriginEvidence{.good = 15, .bad = 3, .disputes = 3, .detail = "timed-out"});
   CHECK(reader.read(totals) == OriginEvidence{});
   fast(totals, ExchangeEnd::answered) += 1;
   CHECK(reader.read(totals) == OriginEvidence{.good = 1, .bad = 0, .disputes = 0});
@@ -48,7 +49,22 @@ TEST_CASE("An error that the others do not have is a failure, neither a success 
   fast(totals, ExchangeEnd::answered) = 10;
   totals.divergences = 4;
   totals.server_errors = 4;
-  CHECK(reader.read(totals) == OriginEvidence{.good = 6, .bad = 4, .disputes = 0});
+  CHECK(reader.read(totals) ==
+        OriginEvidence{.good = 6, .bad = 4, .disputes = 0, .detail = "server-errors"});
+}
+
+TEST_CASE("Most of what failed since the last reading says as what") {
+  EvidenceReader reader;
+  OriginTotals totals;
+  fast(totals, ExchangeEnd::timed_out) = 50;
+  CHECK(reader.read(totals).detail == "timed-out");
+  fast(totals, ExchangeEnd::timed_out) += 1;
+  fast(totals, ExchangeEnd::expired) = 1;
+  votes(totals, ExchangeEnd::expired) = 2;
+  const OriginEvidence evidence = reader.read(totals);
+  CHECK(evidence.bad == 4);
+  CHECK(evidence.detail == "expired-certificate");
+  CHECK(reader.read(totals).detail.empty());
 }
 
 TEST_CASE("Between two steps of a worker's counting nothing is counted twice, or lost") {
