@@ -21,6 +21,7 @@ struct OriginCounters {
   std::array<Counter, http::kExchangeEndCount> votes;      // likewise; in a group without agents
   Counter divergences;                                     // refuted answers
   Counter server_errors;                                   // of these, those of class 5xx
+  Counter vindications;  // refuted answers that the group agreed on later
 };
 
 // Of one route's requests.

@@ -51,6 +51,7 @@ class GroupContext final : public GroupReadHost, private replica_client::Refutat
   // Likewise, but only among those whose health allows it.
   [[nodiscard]] std::optional<NodeId> draw_healthy(SecureRandom& random, ReplicaSet tried) const;
   void report(Divergence& divergence) override;
+  void on_vindicated(NodeId replica) override { counters(replica).vindications.add(); }
   // Of one of its shadows. Counts nothing.
   void report_shadow(Divergence& divergence, const Endpoint& address);
   [[nodiscard]] std::optional<Sketch> sketch_of(const sketch::AnswerForm& form) const override;

@@ -1,6 +1,7 @@
 #include "sketcher/group_reads.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <vector>
 
@@ -10,6 +11,7 @@
 
 namespace prophecy::sketcher {
 
+using replica_client::ReplicaSet;
 using replica_client::ReplicatedAnswer;
 using replica_client::ReplicatedFailure;
 using replica_client::ReplicatedKind;
@@ -77,6 +79,10 @@ class GroupReads::Read final : private replica_client::ReplicatedHandler {
     // The list first: who finds the entry is to find it, too.
     if (sketch && answer.form.in_blocks()) owner_.table_.blocks().put(*sketch, answer.storage);
     const bool outdated = !update_history(answer, sketch, placed);
+    if (sketch) {
+      for (ReplicaSet early = owner_.refuted_.take(key_, *sketch); early != 0; early &= early - 1)
+        group.on_vindicated(static_cast<NodeId>(std::countr_zero(early)));
+    }
     owner_.remove(*this);
     // Each may leave, or make others leave.
     for (std::size_t i = 0; i < askers_.size(); ++i) {
@@ -143,6 +149,7 @@ class GroupReads::Read final : private replica_client::ReplicatedHandler {
     divergence.answer_body_bytes = evidence.body_bytes;
     divergence.agreed_body_bytes = answer.form.body_bytes();
     owner_.group_.report(divergence);
+    if (evidence.sketch) owner_.refuted_.add(key_, *evidence.sketch, evidence.replica);
   }
 
   GroupReads& owner_;

@@ -24,6 +24,7 @@
 #include "replica_client/group.hpp"
 #include "sketch/request_form.hpp"
 #include "sketcher/core/read_algorithm.hpp"
+#include "sketcher/core/refuted_answers.hpp"
 #include "sketcher/core/sigma_order.hpp"
 #include "sketcher/counters.hpp"
 #include "sketcher/divergence.hpp"
@@ -71,6 +72,8 @@ class GroupReadHost {
   [[nodiscard]] virtual std::optional<Sketch> sketch_of(const sketch::AnswerForm& form) const = 0;
   // Counts and reports. Group and origin are filled in.
   virtual void report(Divergence& divergence) = 0;
+  // An answer of this replica that was refuted is the group's by now.
+  virtual void on_vindicated(NodeId replica) = 0;
 
  protected:
   ~GroupReadHost() = default;
@@ -120,6 +123,7 @@ class GroupReads {
   boost::asio::io_context& loop_;
   GroupReadHost& group_;
   HistoryTable& table_;
+  RefutedAnswers refuted_;
   std::uint64_t writes_ = 0;
   std::unordered_map<std::uint64_t, std::unique_ptr<Read>> reads_;  // by number
   std::unordered_map<Sketch, std::uint64_t, KeyHash> joinable_;     // the newest of each key

@@ -100,6 +100,9 @@ void add_origin(Exposition& out, const GroupSettings& group, const OriginAddress
                       {"address", to_string(origin.address)}};
   out.counter("prophecy_divergences_total", "Answers that the group's agreement refuted.", labels,
               totals.divergences);
+  out.counter("prophecy_vindications_total",
+              "Answers that had been refuted, and that the group agreed on later.", labels,
+              totals.vindications);
   add_health(out, labels, health, origin.replica);
   for (std::size_t i = 0; i < totals.exchanges.size(); ++i) {
     Labels with_end = labels;
@@ -132,10 +135,10 @@ std::string prometheus_text(const StatusSources& sources) {
                  origin_totals(sources.shared, group.first_origin + origin.replica),
                  sources.health.of(group));
     }
+    add_shadows(out, group, sources.shared);
   }
   const HistoryTableStats stats = sources.table.stats();
   out.gauge("prophecy_history_entries", "Entries of the history table.", {},
-    add_shadows(out, group, sources.shared);
             static_cast<double>(stats.entries));
   out.gauge("prophecy_history_capacity", "Room in the history table.", {},
             static_cast<double>(stats.capacity));

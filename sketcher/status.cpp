@@ -161,13 +161,13 @@ Json origins_json(const StatusSources& sources, TimePoint now) {
         json["vote_failures"] = failures_json(totals.votes);
       }
       json["divergences"] = totals.divergences;
+      json["vindications"] = totals.vindications;
       origins.push_back(std::move(json));
     }
   }
   return origins;
 }
 
-Json failures_json(const RequestTotals& totals) {
 Json shadows_json(const StatusSources& sources) {
   Json shadows = Json::array();
   for (const GroupSettings& group : sources.installation.settings.groups)
@@ -175,6 +175,7 @@ Json shadows_json(const StatusSources& sources) {
   return shadows;
 }
 
+Json failures_json(const RequestTotals& totals) {
   Json failures = Json::object();
   for (std::size_t i = 0; i < replica_client::kReplicatedFailureCount; ++i) {
     const auto failure = static_cast<replica_client::ReplicatedFailure>(i);

@@ -12,6 +12,7 @@ OriginTotals origin_totals(const SharedState& shared, std::uint32_t origin) {
     }
     totals.divergences += counters.divergences.get();
     totals.server_errors += counters.server_errors.get();
+    totals.vindications += counters.vindications.get();
   }
   return totals;
 }

@@ -15,6 +15,7 @@ struct OriginTotals {
   std::array<std::uint64_t, http::kExchangeEndCount> votes{};      // likewise
   std::uint64_t divergences = 0;
   std::uint64_t server_errors = 0;
+  std::uint64_t vindications = 0;
 };
 [[nodiscard]] OriginTotals origin_totals(const SharedState& shared, std::uint32_t origin);
 

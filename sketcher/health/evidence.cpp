@@ -44,6 +44,7 @@ OriginEvidence EvidenceReader::read(const OriginTotals& totals) {
   return {.good = advance(before_.good, now.good),
           .bad = advance(before_.bad, now.bad),
           .disputes = advance(before_.disputes, now.disputes),
+          .vindicated = advance(before_.vindicated, totals.vindications),
           .detail = detail};
 }
 

@@ -44,6 +44,8 @@ void OriginHealth::on_evidence(const OriginEvidence& evidence, TimePoint now) {
   const auto standing_before = standing_.state();
   availability_.on_requests(evidence.good, evidence.bad, now);
   standing_.on_disputes(evidence.disputes, now);
+  // Behind them: the one that was overturned may be new.
+  if (evidence.vindicated > 0) standing_.on_vindicated(evidence.vindicated, now);
   if (was_up && !is_up()) {
     down_reason_ = "requests fail";
     if (!evidence.detail.empty()) down_reason_ += ": " + std::string(evidence.detail);
@@ -54,7 +56,7 @@ void OriginHealth::on_evidence(const OriginEvidence& evidence, TimePoint now) {
     quarantine_reason_ = std::string(again ? "lost a dispute on probation" : "lost disputes") +
                          ", sits out for " + in_seconds(standing_.term());
   }
-  follow("sit-out is over", now);
+  follow(evidence.vindicated > 0 ? "the group agreed on its answer later" : "sit-out is over", now);
 }
 
 void OriginHealth::on_time(TimePoint now) {
@@ -68,6 +70,10 @@ void OriginHealth::set(Administration administration, std::string reason, TimePo
   // What was known before the maintenance says nothing about what comes back from it.
   if (administration_ == Administration::maint && administration != Administration::maint) {
     availability_ = Availability(rules_);
+  }
+  // Nor does what it disputed; and who says that an origin in quarantine is ready has looked at it.
+  if (administration == Administration::ready && administration_ != Administration::drain) {
+    standing_ = Standing(rules_);
   }
   administration_ = administration;
   operators_reason_ = std::move(reason);

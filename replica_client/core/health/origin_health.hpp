@@ -34,7 +34,8 @@ enum class Administration : std::uint8_t {
 struct OriginEvidence {
   std::uint64_t good = 0;
   std::uint64_t bad = 0;
-  std::uint64_t disputes = 0;  // lost
+  std::uint64_t disputes = 0;    // lost
+  std::uint64_t vindicated = 0;  // answers that had lost one, and that the group agreed on later
   // As what most of the bad ones failed: a static token; may be empty.
   std::string_view detail{};
 
@@ -49,6 +50,7 @@ class OriginHealth {
   void on_check(bool passed, std::string_view detail, TimePoint now);
   void on_evidence(const OriginEvidence& evidence, TimePoint now);
   void on_time(TimePoint now);
+  // `ready` ends a quarantine, and a probation, unless it ends a drain.
   void set(Administration administration, std::string reason, TimePoint now);
 
   [[nodiscard]] OriginState state() const { return state_; }

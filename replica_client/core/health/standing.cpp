@@ -19,6 +19,15 @@ void Standing::on_disputes(std::uint64_t lost, TimePoint now) {
   if (lost_ >= rules_.disputes_max) quarantine(rules_.sit_out, now);
 }
 
+void Standing::on_vindicated(std::uint64_t answers, TimePoint now) {
+  on_time(now);
+  lost_ -= std::min(lost_, answers);
+  if (state_ == State::trusted) return;
+  state_ = State::probation;
+  term_ = rules_.sit_out;
+  term_end_ = now + term_;
+}
+
 void Standing::on_time(TimePoint now) {
   if (state_ == State::quarantined && now >= term_end_) {
     state_ = State::probation;

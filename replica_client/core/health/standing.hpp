@@ -6,6 +6,10 @@
 //      ^                                                  | sit-out  | one more dispute
 //      +------(as long as the sit-out was)---- probation <+----------+
 //
+// An origin that is early when content changes at one after the other loses disputes, and turns out
+// to have been right: when the group agrees on an answer that was held against it (vindicated),
+// that one is forgiven, a sit-out ends, and a first probation begins.
+//
 // The first sit-out lasts `sit_out`, each one out of a probation twice as long as the one before,
 // up to sit_out_max. A correct origin that was late now and then comes back by itself; one that
 // goes on lying is asked ever more rarely.
@@ -27,6 +31,7 @@ class Standing {
 
   // Disputes lost since the last call. Those of a quarantine are not held against it.
   void on_disputes(std::uint64_t lost, TimePoint now);
+  void on_vindicated(std::uint64_t answers, TimePoint now);
   void on_time(TimePoint now);
 
   [[nodiscard]] State state() const { return state_; }

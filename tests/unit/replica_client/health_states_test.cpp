@@ -239,6 +239,44 @@ TEST_CASE("What is shown of an origin: the operator's word first, then whether i
   CHECK(origin.reason() == "lost a dispute on probation, sits out for 60 s");
 }
 
+TEST_CASE(
+    "An origin whose refuted answer the group agrees on later was early, and is drawn again") {
+  OriginHealth origin(rules_without_checks(), kStart);
+  // Each forgives one.
+  origin.on_evidence({.disputes = 2}, kStart);
+  origin.on_evidence({.vindicated = 1}, kStart);
+  origin.on_evidence({.disputes = 1}, kStart);
+  CHECK(origin.state() == OriginState::ready);
+  origin.on_evidence({.disputes = 1}, kStart);
+  REQUIRE(origin.state() == OriginState::quarantined);
+
+  TimePoint now = kStart + seconds(1);
+  origin.on_evidence({.vindicated = 1}, now);
+  CHECK(origin.state() == OriginState::ready);
+  CHECK(origin.reason() == "the group agreed on its answer later");
+  // Who lies now and then gains no more than a first probation.
+  CHECK(origin.on_probation());
+  origin.on_evidence({.disputes = 1}, now);
+  CHECK(origin.state() == OriginState::quarantined);
+  CHECK(origin.reason() == "lost a dispute on probation, sits out for 60 s");
+  origin.on_evidence({.vindicated = 1}, now);
+  now += seconds(30);
+  origin.on_time(now);
+  CHECK_FALSE(origin.on_probation());
+  origin.on_evidence({.disputes = 2}, now);
+  CHECK(origin.state() == OriginState::ready);
+}
+
+TEST_CASE("An operator ends a quarantine by saying that the origin is ready") {
+  OriginHealth origin(rules_without_checks(), kStart);
+  origin.on_evidence({.disputes = 3}, kStart);
+  REQUIRE(origin.state() == OriginState::quarantined);
+  origin.set(Administration::ready, "content is right", kStart + seconds(1));
+  CHECK(origin.state() == OriginState::ready);
+  CHECK(origin.reason() == "content is right");
+  CHECK_FALSE(origin.on_probation());
+}
+
 TEST_CASE("In maintenance nothing is held against an origin, and what was is forgotten") {
   OriginHealth origin(rules(), kStart);
   for (int i = 0; i < 3; ++i)
@@ -252,6 +290,7 @@ TEST_CASE("In maintenance nothing is held against an origin, and what was is for
   }
   CHECK(origin.state() == OriginState::maint);
   origin.set(Administration::ready, "moved", kStart + seconds(1));
+  CHECK_FALSE(origin.on_probation());
   CHECK(origin.state() == OriginState::ready);
   CHECK(origin.reason() == "moved");
 }

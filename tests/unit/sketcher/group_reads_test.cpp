@@ -42,6 +42,7 @@ class World final : private replica_client::ReplicaGroup, private GroupReadHost 
   HistoryTable table = std::move(*HistoryTable::create(HistoryTable::kBytesMin, 1));
   std::map<std::uint64_t, ReplicatedHandler*> calls;  // under way
   std::vector<Divergence> divergences;
+  std::vector<NodeId> vindicated;
   RequestCounters counters;
   GroupReads reads;
 
@@ -62,6 +63,7 @@ class World final : private replica_client::ReplicaGroup, private GroupReadHost 
     return sketch(form.body[0]);
   }
   void report(Divergence& divergence) override { divergences.push_back(divergence); }
+  void on_vindicated(NodeId replica) override { vindicated.push_back(replica); }
 
  public:
   static Sketch sketch(char c) {
@@ -276,6 +278,55 @@ TEST_CASE("Only the one who began accuses") {
   world.answer(2, "B", 20);  // the state had changed: nobody is to blame
   CHECK(world.divergences.size() == 1);
   CHECK(world.counters.transitions.get() == 1);
+}
+
+TEST_CASE("Who gave a refuted answer before the group came to agree on it was early") {
+  World world;
+  REQUIRE(world.table.update(kKey, World::sketch('A'), 1) == UpdateOutcome::inserted);
+  std::uint64_t call = 0;
+  const auto refute = [&](char answered) {
+    Client client(world);
+    client.ask_about(answered, 'A');
+    world.answer(++call, "A", 10 + call);
+  };
+  refute('B');
+  refute('B');
+  refute('X');
+  CHECK(world.divergences.size() == 3);
+  CHECK(world.vindicated.empty());
+  // Of another request it says nothing.
+  Client other(world);
+  REQUIRE(world.reads.ask(World::sketch('o'), {}, "GET",
+                          {.algorithm = Client::read_of_unknown(),
+                           .evidence = {},
+                           .waiter = &other,
+                           .counters = &world.counters,
+                           .may_share = true}));
+  world.answer(++call, "B", 90);
+  CHECK(world.vindicated.empty());
+  for (int i = 0; i < 2; ++i) {
+    Client client(world);
+    client.ask();
+    world.answer(++call, "B", 100 + call);
+    CHECK(world.vindicated == std::vector<NodeId>{2});  // once
+  }
+}
+
+TEST_CASE("The last refuted answers are remembered, and no more") {
+  RefutedAnswers refuted;
+  const auto answer = [](std::size_t number) {
+    Sketch sketch{};
+    sketch[0] = static_cast<std::uint8_t>(number);
+    sketch[1] = static_cast<std::uint8_t>(1 + (number >> 8));
+    return sketch;
+  };
+  for (std::size_t i = 0; i <= RefutedAnswers::kKept; ++i)
+    refuted.add(kKey, answer(i), 3);
+  refuted.add(kKey, answer(7), 1);
+  CHECK(refuted.take(kKey, answer(0)) == 0);
+  CHECK(refuted.take(kKey, answer(7)) == 0b1010);
+  CHECK(refuted.take(kKey, answer(7)) == 0);
+  CHECK(refuted.take(kKey, answer(RefutedAnswers::kKept)) == 0b1000);
 }
 
 TEST_CASE("Reads without a waiter are done, and bounded") {
