@@ -287,7 +287,8 @@ TEST_CASE("Who gave a refuted answer before the group came to agree on it was ea
   const auto refute = [&](char answered) {
     Client client(world);
     client.ask_about(answered, 'A');
-    world.answer(++call, "A", 10 + call);
+    ++call;
+    world.answer(call, "A", 10 + call);
   };
   refute('B');
   refute('B');
@@ -307,7 +308,8 @@ TEST_CASE("Who gave a refuted answer before the group came to agree on it was ea
   for (int i = 0; i < 2; ++i) {
     Client client(world);
     client.ask();
-    world.answer(++call, "B", 100 + call);
+    ++call;
+    world.answer(call, "B", 100 + call);
     CHECK(world.vindicated == std::vector<NodeId>{2});  // once
   }
 }
