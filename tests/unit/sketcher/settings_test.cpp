@@ -254,4 +254,59 @@ TEST_CASE("Mistakes in routes and groups") {
       std::string::npos);
 }
 
+TEST_CASE("Shadows of groups") {
+  const TemporaryFile file(std::string(kMinimal) + R"(
+[[group.shadow]]
+address = "127.0.0.1:8110"
+[[group.shadow]]
+address = "127.0.0.1:8111"
+share = 1.0
+connections_max = 1
+queue_max = 0
+body = "2KiB"
+timeout = "100ms"
+tls = { ca = "ca.pem", server_name = "new.example" }
+)");
+  const auto settings = load_settings(file.path());
+  REQUIRE(settings.has_value());
+  const GroupSettings& group = settings->groups[0];
+  CHECK(group.origins.size() == 1);
+  REQUIRE(group.shadows.size() == 2);
+  const ShadowSettings& usual = group.shadows[0];
+  CHECK(usual.origin.replica == 0);
+  CHECK(usual.origin.address == Endpoint{"127.0.0.1", 8110});
+  CHECK_FALSE(usual.origin.tls);
+  CHECK(usual.share == 0.1);
+  CHECK(usual.connections_max == 4);
+  CHECK(usual.queue_max == 16);
+  CHECK(usual.body_bytes_max == 1 << 20);
+  CHECK(usual.timeout == seconds(5));
+  const ShadowSettings& other = group.shadows[1];
+  CHECK(other.origin.replica == 1);
+  REQUIRE(other.origin.tls);
+  CHECK(other.origin.tls->server_name == "new.example");
+  CHECK(other.share == 1);
+  CHECK(other.connections_max == 1);
+  CHECK(other.queue_max == 0);
+  CHECK(other.body_bytes_max == 2048);
+  CHECK(other.timeout == milliseconds(100));
+}
+
+TEST_CASE("Mistakes about shadows") {
+  const auto mistakes = [](const std::string& lines) {
+    return mistakes_of(std::string(kMinimal) + "\n[[group.shadow]]\n" + lines);
+  };
+  CHECK(mistakes("").find("group.shadow.address: missing") != std::string::npos);
+  // It would be compared with itself.
+  CHECK(mistakes("address = \"127.0.0.1:8100\"\n").find("that of replica 0") != std::string::npos);
+  const std::string address = "address = \"127.0.0.1:8110\"\n";
+  CHECK(mistakes(address).empty());
+  CHECK(mistakes(address + "share = 1.5\n").find("group.shadow.share") != std::string::npos);
+  CHECK(mistakes(address + "replica = 4\n").find("group.shadow.replica") != std::string::npos);
+  std::string many = address;
+  for (std::size_t i = 0; i < kShadowsMax; ++i)
+    many += "[[group.shadow]]\n" + address;
+  CHECK(mistakes(many).find("group.shadow: expected at most 8") != std::string::npos);
+}
+
 }  // namespace prophecy::sketcher

@@ -39,6 +39,22 @@ TEST_CASE("A short configuration has defaults for the rest") {
   CHECK(config->service.origin.answer_limits.body_bytes_max == 16 << 20);
 }
 
+TEST_CASE("An origin may be inside TLS") {
+  const std::string origin = kReplica + "[service]\nkind = \"http\"\norigin = \"127.0.0.1:443\"\n";
+  CHECK_FALSE(parse_replica_config(origin, "r")->service.origin_tls);
+  const std::string tls = origin + "[service.tls]\nserver_name = \"o.example\"\n";
+  const auto config = parse_replica_config(tls + "ca = \"ca.pem\"\n", "r");
+  REQUIRE(config.has_value());
+  REQUIRE(config->service.origin_tls);
+  CHECK(config->service.origin_tls->server_name == "o.example");
+  CHECK(config->service.origin_tls->ca.filename() == "ca.pem");
+  CHECK_FALSE(config->service.origin_tls->certificate);
+  CHECK(mistakes_in(tls).find("service.tls.ca: missing") != std::string::npos);
+  // One of the two alone is of no use.
+  CHECK(mistakes_in(tls + "ca = \"ca.pem\"\nkey = \"k\"\n")
+            .find("service.tls.certificate: missing") != std::string::npos);
+}
+
 TEST_CASE("Simulated work says how long and how much") {
   const auto config = parse_replica_config(
       kReplica + "[service]\nkind = \"simulated\"\nbusy = \"94us\"\nanswer_bytes = \"1KiB\"\n",
