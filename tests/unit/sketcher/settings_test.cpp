@@ -296,7 +296,7 @@ TEST_CASE("Mistakes about shadows") {
   const auto mistakes = [](const std::string& lines) {
     return mistakes_of(std::string(kMinimal) + "\n[[group.shadow]]\n" + lines);
   };
-  CHECK(mistakes("").find("group.shadow.address: missing") != std::string::npos);
+  CHECK(mistakes("").find("group.shadow.address: expected") != std::string::npos);
   // It would be compared with itself.
   CHECK(mistakes("address = \"127.0.0.1:8100\"\n").find("that of replica 0") != std::string::npos);
   const std::string address = "address = \"127.0.0.1:8110\"\n";
