@@ -23,10 +23,14 @@ class ShadowGate {
 
   explicit ShadowGate(std::size_t copies_max) : copies_max_(copies_max) {}
 
+  // Nothing may be sent now, whatever the time is.
+  [[nodiscard]] bool is_full() const {
+    const bool on_trial = pause_ != Duration{};
+    return copies_ >= (on_trial ? 1 : copies_max_);
+  }
   // Whether a copy may be sent now, which ends in on_end() then.
   [[nodiscard]] bool admit(TimePoint now) {
-    const bool on_trial = pause_ != Duration{};
-    if (copies_ >= (on_trial ? 1 : copies_max_) || now < pause_end_) return false;
+    if (is_full() || now < pause_end_) return false;
     ++copies_;
     return true;
   }

@@ -65,7 +65,7 @@ class ShadowReads::Shadow {
   void copy(const VerifiedRead& read) {
     const bool fits =
         !read.answer.in_blocks() && read.answer.body.size() <= settings_.body_bytes_max;
-    if (!fits || !gate_.admit(now())) return counters_.dropped.add();
+    if (!fits || gate_.is_full() || !gate_.admit(now())) return counters_.dropped.add();
     if (spare_.empty()) {
       copies_.push_back(std::make_unique<Copy>(*this));
       spare_.push_back(copies_.back().get());
