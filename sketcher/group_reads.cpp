@@ -172,7 +172,7 @@ std::size_t GroupReads::KeyHash::operator()(const Sketch& key) const {
 }
 
 GroupReads::GroupReads(boost::asio::io_context& loop, GroupReadHost& group, HistoryTable& table)
-    : loop_(loop), group_(group), table_(table) {}
+    : loop_(loop), group_(group), table_(table), refuted_(group.group().size()) {}
 GroupReads::~GroupReads() = default;
 
 bool GroupReads::ask(const Sketch& key, const sketch::RequestForm& form, std::string_view method,

@@ -314,21 +314,27 @@ TEST_CASE("Who gave a refuted answer before the group came to agree on it was ea
   }
 }
 
-TEST_CASE("The last refuted answers are remembered, and no more") {
-  RefutedAnswers refuted;
+TEST_CASE("The last refuted answers of each replica are remembered, and no more") {
+  RefutedAnswers refuted(4);
   const auto answer = [](std::size_t number) {
     Sketch sketch{};
     sketch[0] = static_cast<std::uint8_t>(number);
     sketch[1] = static_cast<std::uint8_t>(1 + (number >> 8));
     return sketch;
   };
-  for (std::size_t i = 0; i <= RefutedAnswers::kKept; ++i)
-    refuted.add(kKey, answer(i), 3);
+  refuted.add(kKey, answer(5), 1);
   refuted.add(kKey, answer(7), 1);
-  CHECK(refuted.take(kKey, answer(0)) == 0);
+  // One that makes up answers pushes out its own.
+  for (std::size_t i = 0; i < RefutedAnswers::kKept + 7; ++i) {
+    refuted.add(kKey, answer(i), 3);
+    refuted.add(kKey, answer(i), 3);
+  }
+  CHECK(refuted.take(kKey, answer(5)) == 0b0010);
+  CHECK(refuted.take(kKey, answer(6)) == 0);
   CHECK(refuted.take(kKey, answer(7)) == 0b1010);
   CHECK(refuted.take(kKey, answer(7)) == 0);
-  CHECK(refuted.take(kKey, answer(RefutedAnswers::kKept)) == 0b1000);
+  CHECK(refuted.take(World::sketch('o'), answer(8)) == 0);
+  CHECK(refuted.take(kKey, answer(8)) == 0b1000);
 }
 
 TEST_CASE("Reads without a waiter are done, and bounded") {
