@@ -137,4 +137,33 @@ std::optional<sys_seconds> parse_http_date(std::string_view text) {
   return known ? point_of(parts) : std::nullopt;
 }
 
+HttpDateText http_date_text(sys_seconds time) {
+  const auto day = floor<days>(time);
+  const year_month_day date(day);
+  const hh_mm_ss clock(time - day);
+  HttpDateText text;
+  char* at = text.data();
+  const auto add = [&](std::string_view piece) { at = std::copy(piece.begin(), piece.end(), at); };
+  const auto add_number = [&](long number, int digits) {
+    for (int i = digits - 1; i >= 0; --i, number /= 10)
+      at[i] = static_cast<char>('0' + number % 10);
+    at += digits;
+  };
+  add(kDays[weekday(day).c_encoding()]);
+  add(", ");
+  add_number(static_cast<unsigned>(date.day()), 2);
+  add(" ");
+  add(kMonths[static_cast<unsigned>(date.month()) - 1]);
+  add(" ");
+  add_number(static_cast<int>(date.year()), 4);
+  add(" ");
+  add_number(clock.hours().count(), 2);
+  add(":");
+  add_number(clock.minutes().count(), 2);
+  add(":");
+  add_number(clock.seconds().count(), 2);
+  add(" GMT");
+  return text;
+}
+
 }  // namespace prophecy::http

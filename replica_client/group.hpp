@@ -69,6 +69,8 @@ class RefutationHandler {
   // In a group without agents: how an origin's vote has ended. What has no canonical form counts
   // as malformed.
   virtual void on_vote(NodeId /*replica*/, http::ExchangeEnd /*end*/) {}
+  // Likewise: an origin's vote had this field, which is for its own front end alone.
+  virtual void on_leak(NodeId /*replica*/, std::string_view /*field*/) {}
 
  protected:
   ~RefutationHandler() = default;

@@ -104,6 +104,9 @@ class VoteGroup::Ballot {
     const sketch::AnswerFault fault =
         is_read_ ? vote.collector.finish(canonicalizer, response, is_head_, form)
                  : canonicalizer.canonicalize(response, is_head_, form);
+    if (!canonicalizer.leaked().empty()) {
+      group_.refutations_.on_leak(vote.origin, canonicalizer.leaked());
+    }
     return fault == sketch::AnswerFault::none;
   }
 
@@ -198,7 +201,7 @@ VoteGroup::VoteGroup(boost::asio::io_context& loop, const VoteGroupSettings& set
       ballots_max_(settings.ballots_max),
       profile_(profile),
       answer_bytes_max_(settings.origins.front().answer_limits.body_bytes_max),
-      canonicalizer_(profile),
+      canonicalizer_(profile, settings.fields),
       sigmas_(sigmas),
       refutations_(refutations) {
   for (const http::OriginSettings& origin : settings.origins)

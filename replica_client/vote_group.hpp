@@ -32,6 +32,7 @@ struct VoteGroupSettings {
   bool takes_writes = false;
   std::size_t ballots_max = 1024;  // that are not decided; beyond it: overloaded
   std::vector<http::OriginSettings> origins;
+  sketch::FieldCounters fields{};
 };
 
 class VoteGroup final : public ReplicaGroup {

@@ -1,29 +1,26 @@
 #include "sketch/answer_form.hpp"
 
+#include "http/cache_control.hpp"
+#include "http/http_date.hpp"
 #include "http/text.hpp"
 #include "sketch/field_order.hpp"
+#include "sketch/origin_authorities.hpp"
 
 namespace prophecy::sketch {
 namespace {
 
-// True when Cache-Control says by itself how long the answer stays fresh. (s-maxage does so to
-// shared caches alone: a browser that lost Expires beside it would guess.)
+// True when Cache-Control says by itself how long the answer stays fresh.
 bool has_max_age(const http::FieldList& fields) {
   for (std::size_t i = 0; i < fields.size(); ++i) {
-    if (fields.name(i) != "cache-control") continue;
-    std::string_view rest = fields.value(i);
-    std::string_view directive;
-    while (http::next_list_element(rest, directive)) {
-      const std::string_view name = http::trim(directive.substr(0, directive.find('=')));
-      if (http::equal_ignoring_case(name, "max-age")) return true;
-    }
+    if (fields.name(i) == "cache-control" && http::max_age(fields.value(i))) return true;
   }
   return false;
 }
 
 }  // namespace
 
-AnswerCanonicalizer::AnswerCanonicalizer(const Profile& profile) : profile_(profile) {}
+AnswerCanonicalizer::AnswerCanonicalizer(const Profile& profile, FieldCounters counters)
+    : profile_(profile), counters_(counters) {}
 
 AnswerFault AnswerCanonicalizer::canonicalize(const http::Response& response, bool answers_head,
                                               AnswerForm& form) {
@@ -39,6 +36,7 @@ AnswerFault AnswerCanonicalizer::canonicalize(const http::Response& response, bo
 
 AnswerFault AnswerCanonicalizer::take_fields(const http::Response& response, bool answers_head) {
   const http::FieldList& fields = response.fields;
+  leaked_ = {};
   if (!nominated_.read(fields)) return AnswerFault::nominated_field;
   for (std::size_t i = 0; i < nominated_.size(); ++i) {
     if (!profile_.may_nominate_in_answer(nominated_.name(i))) return AnswerFault::nominated_field;
@@ -46,15 +44,16 @@ AnswerFault AnswerCanonicalizer::take_fields(const http::Response& response, boo
   covered_.clear();
   for (std::size_t i = 0; i < fields.size(); ++i) {
     const std::string_view name = fields.name(i);
-    const AnswerRule rule = profile_.answer_rule(name);
-    if (rule == AnswerRule::internal) return AnswerFault::internal_field;
+    const auto [rule, number] = profile_.numbered_answer_rule(name);
     // The length in an answer to HEAD is delivered: there is no body that it could be counted from.
     const bool length_of_unseen_body = answers_head && name == "content-length";
-    if (rule != AnswerRule::covered && !length_of_unseen_body) continue;
-    if (nominated_.contains(name)) continue;
-    // Off by a second between two origins, and says what max-age says already.
-    if (name == "expires" && has_max_age(fields)) continue;
-    covered_.push_back(i);
+    const bool covered = rule == AnswerRule::covered || length_of_unseen_body;
+    if (covered && !nominated_.contains(name)) {
+      covered_.push_back(i);
+      continue;
+    }
+    if (rule == AnswerRule::internal && leaked_.empty()) leaked_ = name;
+    counters_.on_answer_field(number, name);
   }
   sort_by_name(fields, covered_);
   return AnswerFault::none;
@@ -69,13 +68,27 @@ void AnswerCanonicalizer::write_head(const http::Response& response) {
     const std::string_view name = fields.name(covered_[i]);
     joined_.assign(fields.value(covered_[i]));
     ++i;
+    if (name == "location" || name == "content-location") {
+      strip_origin(joined_, profile_.origin_authorities());
+    } else if (name == "last-modified") {
+      clamp_last_modified(joined_);
+    }
     // Set-Cookie is the one field whose repeats may not be joined (RFC 9110, 5.3).
     for (; name != "set-cookie" && i < covered_.size() && fields.name(covered_[i]) == name; ++i) {
       append_list_part(joined_, ", ", fields.value(covered_[i]));
     }
+    // Off by a second between two origins, and says what max-age says already.
+    if (name == "expires" && has_max_age(fields)) joined_.clear();
     writer.sized(as_bytes(name));
     writer.sized(as_bytes(joined_));
   }
+}
+
+void AnswerCanonicalizer::clamp_last_modified(std::string& value) const {
+  const auto& clamp = profile_.last_modified_max();
+  if (!clamp) return;
+  const auto date = http::parse_http_date(value);
+  if (date && *date > clamp->time) value.assign(clamp->text);
 }
 
 AnswerFields::AnswerFields(const AnswerForm& form) : reader_(form.head) {
@@ -89,11 +102,16 @@ bool AnswerFields::next(std::string_view& name, std::string_view& value) {
   return !reader_.failed();
 }
 
-bool may_be_sketched(const AnswerForm& form, const Profile& profile) {
+bool has_sketchable_status(const AnswerForm& form) {
   if (form.status >= 500) return false;
   for (const int status : {206, 304, 408, 412, 416, 425, 429}) {
     if (form.status == status) return false;
   }
+  return true;
+}
+
+bool may_be_sketched(const AnswerForm& form, const Profile& profile) {
+  if (!has_sketchable_status(form)) return false;
   AnswerFields fields(form);
   std::string_view name;
   std::string_view value;

@@ -1,5 +1,6 @@
 // The canonical form of an answer: what replicas agree on, what s(r) covers, and all that a client
-// receives. `head` encodes the status and the covered fields, sorted; the body follows unchanged,
+// receives. (An empty Expires beside max-age stands for one that the sketcher writes: now and
+// max-age.) `head` encodes the status and the covered fields, sorted; the body follows unchanged,
 // or, in a 200 that is larger than the profile's whole answers, the digests of its blocks.
 // docs/canonical-form.md holds the encoding.
 #pragma once
@@ -15,6 +16,7 @@
 #include "base/error.hpp"
 #include "http/message.hpp"
 #include "sketch/block_list.hpp"
+#include "sketch/field_counters.hpp"
 #include "sketch/nominated.hpp"
 #include "sketch/profile.hpp"
 
@@ -41,7 +43,6 @@ struct AnswerForm {
 enum class AnswerFault : std::uint8_t {
   none,
   nominated_field,  // Connection names a field that may not be hop-by-hop (Set-Cookie, CSP, ...)
-  internal_field,   // X-Accel-*, X-Sendfile: origin-internal control that leaked
   too_large,
 };
 
@@ -49,16 +50,23 @@ enum class AnswerFault : std::uint8_t {
 // canonicalizer until its next call, the body in the response. Not thread-safe.
 class AnswerCanonicalizer {
  public:
-  // The profile must outlive it.
-  explicit AnswerCanonicalizer(const Profile& profile);
+  // The profile must outlive it; `counters` are of that profile.
+  explicit AnswerCanonicalizer(const Profile& profile, FieldCounters counters = {});
   [[nodiscard]] AnswerFault canonicalize(const http::Response& response, bool answers_head,
                                          AnswerForm& form);
+  // The last answer's first field by which an origin controls its own front end (X-Accel-*,
+  // X-Sendfile), if it had one: it was dropped, and somebody should be told that it leaked. Looks
+  // into that response.
+  [[nodiscard]] std::string_view leaked() const { return leaked_; }
 
  private:
   [[nodiscard]] AnswerFault take_fields(const http::Response& response, bool answers_head);
   void write_head(const http::Response& response);
+  void clamp_last_modified(std::string& value) const;
 
   const Profile& profile_;
+  FieldCounters counters_;
+  std::string_view leaked_;
   NominatedNames nominated_;
   std::vector<std::size_t> covered_;  // positions in the response's fields, sorted by name
   std::string joined_;
@@ -74,6 +82,8 @@ class AnswerCanonicalizer {
 // True when the history may hold it: 5xx, 408, 425 and 429 may be agreed and delivered, never
 // sketched; nor what answers a range or a condition, since none was asked for; nor an answer whose
 // Vary names a request field that origins see and s(q) does not cover.
+// The second of these alone.
+[[nodiscard]] bool has_sketchable_status(const AnswerForm& form);
 [[nodiscard]] bool may_be_sketched(const AnswerForm& form, const Profile& profile);
 
 // Iterates the covered fields of a form, in order.

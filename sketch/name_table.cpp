@@ -30,15 +30,14 @@ void NameTable::set(std::string_view name, std::uint8_t value) {
   ASSERT(!name.empty());
   const std::uint64_t hash = hash_of(name);
   Entry& entry = slots_[slot_of(name, hash)];
-  if (entry.name.empty()) ++used_;
-  entry = {std::string(name), hash, value};
+  if (entry.name.empty()) entry = {std::string(name), hash, 0, static_cast<std::uint16_t>(used_++)};
+  entry.value = value;
   if (used_ * 2 > slots_.size()) grow();
 }
 
-std::optional<std::uint8_t> NameTable::find(std::string_view name) const {
+const NameTable::Entry* NameTable::find(std::string_view name) const {
   const Entry& entry = slots_[slot_of(name, hash_of(name))];
-  if (entry.name.empty()) return std::nullopt;
-  return entry.value;
+  return entry.name.empty() ? nullptr : &entry;
 }
 
 std::vector<NameTable::Entry> NameTable::sorted() const {

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,13 +15,16 @@ class NameTable {
 
   // Adds the name, or replaces its value.
   void set(std::string_view name, std::uint8_t value);
-  [[nodiscard]] std::optional<std::uint8_t> find(std::string_view name) const;
 
   struct Entry {
     std::string name;  // empty: a free slot
     std::uint64_t hash = 0;
     std::uint8_t value = 0;
+    std::uint16_t number = 0;  // names are numbered from 0 as they come
   };
+  // Null for one that is not there.
+  [[nodiscard]] const Entry* find(std::string_view name) const;
+  [[nodiscard]] std::size_t size() const { return used_; }
   // By name, for whatever must not depend on the table's layout.
   [[nodiscard]] std::vector<Entry> sorted() const;
 

@@ -1,6 +1,7 @@
 #include "sketch/profile.hpp"
 
 #include "base/codec.hpp"
+#include "http/http_date.hpp"
 #include "http/text.hpp"
 #include "sketch/block_list.hpp"
 #include "sketch/default_rules.hpp"
@@ -9,10 +10,12 @@ namespace prophecy::sketch {
 namespace {
 
 // Changes whenever the encoding of a canonical form or the meaning of a rule does.
-constexpr std::uint32_t kCanonicalFormVersion = 2;
+constexpr std::uint32_t kCanonicalFormVersion = 3;
 
 // The longest name that makes sense in a configuration.
 constexpr std::size_t kNameBytesMax = 128;
+
+constexpr std::size_t kOriginAuthoritiesMax = 64;
 
 constexpr std::uint64_t kWholeAnswerBytesMin = 1 << 10;
 constexpr std::uint64_t kWholeAnswerBytesMax = 1 << 30;
@@ -23,6 +26,19 @@ const Rule* find_prefix(std::span<const Rule> rules, std::string_view name) {
     if (name.starts_with(rule.name)) return &rule;
   }
   return nullptr;
+}
+
+template <class NamedRule, class Rule>
+NumberedRule<Rule> find_rule(const NameTable& names, std::span<const NamedRule> prefixes,
+                             std::string_view name, std::size_t first, Rule otherwise) {
+  if (const auto* entry = names.find(name)) {
+    return {static_cast<Rule>(entry->value), static_cast<std::uint16_t>(first + entry->number)};
+  }
+  if (const auto* prefix = find_prefix(prefixes, name)) {
+    const auto position = static_cast<std::size_t>(prefix - prefixes.data());
+    return {prefix->rule, static_cast<std::uint16_t>(first + names.size() + position)};
+  }
+  return {otherwise};
 }
 
 // The configured names in lower case; what is not a name is noted as a mistake.
@@ -58,6 +74,9 @@ Profile Profile::from_config(ConfigSection section) {
   profile.add_forwarded(section);
   profile.add_dropped(section);
   profile.read_sizes(section);
+  profile.keys_client_address_ = section.flag("key_client_address", false);
+  profile.read_origin_authorities(section);
+  profile.read_last_modified_max(section);
   profile.compute_id();
   return profile;
 }
@@ -109,41 +128,103 @@ void Profile::read_sizes(ConfigSection& section) {
       section.bytes("answer_block", kBlockBytesMin, kBlockBytesMax, block_bytes_));
 }
 
+void Profile::read_origin_authorities(ConfigSection& section) {
+  constexpr std::string_view kKey = "origin_authorities";
+  for (const std::string& text : section.texts(kKey, std::vector<std::string>{})) {
+    auto authority = parse_origin_authority(text);
+    if (authority) {
+      origin_authorities_.push_back(std::move(*authority));
+    } else {
+      section.mistake(kKey, "expected HOST or HOST:PORT, got \"" + text + "\"");
+    }
+  }
+  if (origin_authorities_.size() > kOriginAuthoritiesMax) {
+    section.mistake(kKey, "expected at most " + std::to_string(kOriginAuthoritiesMax) + " of them");
+  }
+  std::sort(origin_authorities_.begin(), origin_authorities_.end());
+}
+
+void Profile::read_last_modified_max(ConfigSection& section) {
+  constexpr std::string_view kKey = "last_modified_max";
+  if (!section.has(kKey)) return;
+  const std::string text = section.text(kKey);
+  const auto time = http::parse_http_date(text);
+  if (!time) {
+    return section.mistake(kKey, "expected a date like \"Sun, 06 Nov 1994 08:49:37 GMT\"");
+  }
+  last_modified_max_ = {*time, text};
+}
+
 RequestRule Profile::request_rule(std::string_view name) const {
+  return numbered_request_rule(name).rule;
+}
+
+AnswerRule Profile::answer_rule(std::string_view name) const {
+  return numbered_answer_rule(name).rule;
+}
+
+// Numbers: names of requests, their prefixes, names of answers, their prefixes.
+NumberedRule<RequestRule> Profile::numbered_request_rule(std::string_view name) const {
   // For CGI programs, and whoever descends from them, both are one character. An unknown field with
   // underscores may not pass for one that only we write, or for one of a connection.
   if (name.find('_') != std::string_view::npos) {
     std::string plain(name);
     std::replace(plain.begin(), plain.end(), '_', '-');
-    const RequestRule rule = request_rule(plain);
-    if (rule == RequestRule::generated || rule == RequestRule::hop_by_hop) return rule;
+    const auto rule = numbered_request_rule(plain);
+    if (rule.rule == RequestRule::generated || rule.rule == RequestRule::hop_by_hop) return rule;
   }
   // A CGI program finds it as HTTP_PROXY, which sets where its own requests go.
-  if (name == "proxy") return RequestRule::hop_by_hop;
-  if (const auto rule = request_rules_.find(name)) return static_cast<RequestRule>(*rule);
-  const auto* prefix = find_prefix(request_prefix_rules(), name);
-  return prefix != nullptr ? prefix->rule : RequestRule::dropped;
+  if (name == "proxy") return {RequestRule::hop_by_hop};
+  return find_rule(request_rules_, request_prefix_rules(), name, 0, RequestRule::dropped);
 }
 
-AnswerRule Profile::answer_rule(std::string_view name) const {
-  if (const auto rule = answer_rules_.find(name)) return static_cast<AnswerRule>(*rule);
-  const auto* prefix = find_prefix(answer_prefix_rules(), name);
-  return prefix != nullptr ? prefix->rule : AnswerRule::covered;
+NumberedRule<AnswerRule> Profile::numbered_answer_rule(std::string_view name) const {
+  const std::size_t first = request_rules_.size() + request_prefix_rules().size();
+  return find_rule(answer_rules_, answer_prefix_rules(), name, first, AnswerRule::covered);
+}
+
+std::size_t Profile::rule_count() const {
+  return request_rules_.size() + request_prefix_rules().size() + answer_rules_.size() +
+         answer_prefix_rules().size();
+}
+
+std::vector<RuleText> Profile::rules() const {
+  static constexpr std::string_view kRequestActions[] = {"keyed", "forwarded", "replaced",
+                                                         "dropped", "hop-by-hop"};
+  static constexpr std::string_view kAnswerActions[] = {"covered", "replaced", "dropped",
+                                                        "hop-by-hop", "internal"};
+  std::vector<RuleText> texts(rule_count());
+  const auto add = [&](bool in_answers, const NameTable& names, const auto& prefixes,
+                       std::size_t first, const auto& actions) {
+    for (const auto& entry : names.sorted())
+      texts[first + entry.number] = {in_answers, entry.name, actions[entry.value]};
+    for (std::size_t i = 0; i < prefixes.size(); ++i) {
+      const auto rule = static_cast<std::size_t>(prefixes[i].rule);
+      texts[first + names.size() + i] = {in_answers, std::string(prefixes[i].name) + '*',
+                                         actions[rule]};
+    }
+  };
+  add(false, request_rules_, request_prefix_rules(), 0, kRequestActions);
+  add(true, answer_rules_, answer_prefix_rules(),
+      request_rules_.size() + request_prefix_rules().size(), kAnswerActions);
+  return texts;
 }
 
 bool Profile::knows_request_field(std::string_view name) const {
-  return request_rules_.find(name) || find_prefix(request_prefix_rules(), name) != nullptr;
+  return request_rules_.find(name) != nullptr ||
+         find_prefix(request_prefix_rules(), name) != nullptr;
 }
 
 bool Profile::knows_answer_field(std::string_view name) const {
-  return answer_rules_.find(name) || find_prefix(answer_prefix_rules(), name) != nullptr;
+  return answer_rules_.find(name) != nullptr || find_prefix(answer_prefix_rules(), name) != nullptr;
 }
 
 bool Profile::is_seen_unkeyed(std::string_view name) const {
   // These two are ours, and yet say something of this one client.
   // And what agents say under our name is of one moment.
-  return request_rule(name) == RequestRule::forwarded || name == "x-forwarded-for" ||
-         name == "forwarded" || name.starts_with("prophecy-");
+  const bool tells_client = name == "x-forwarded-for" || name == "forwarded";
+  return request_rule(name) == RequestRule::forwarded || (tells_client && !keys_client_address_) ||
+         name.starts_with("prophecy-");
 }
 
 bool Profile::may_nominate_in_request(std::string_view name) const {
@@ -179,6 +260,11 @@ void Profile::compute_id() {
     add(name, rule);
   writer.integer(whole_answer_bytes_);
   writer.integer(block_bytes_);
+  writer.integer(static_cast<std::uint8_t>(keys_client_address_));
+  for (const OriginAuthority& authority : origin_authorities_)
+    add(authority.http + ' ' + authority.https, 0);
+  add("", 0);
+  writer.sized(as_bytes(last_modified_max_ ? last_modified_max_->text : ""));
   id_ = sha256(text);
 }
 

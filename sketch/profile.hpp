@@ -6,12 +6,17 @@
 // lower case.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
+#include <optional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/config.hpp"
 #include "base/digest.hpp"
 #include "sketch/name_table.hpp"
+#include "sketch/origin_authorities.hpp"
 
 namespace prophecy::sketch {
 
@@ -31,7 +36,30 @@ enum class AnswerRule : std::uint8_t {
   regenerated,  // removed; the sketcher writes its own or none
   dropped,      // removed
   hop_by_hop,   // belongs to the connection
-  internal,     // control between an origin and its own front end: the answer is refused
+  internal,     // control between an origin and its own front end: removed, and told of
+};
+
+// Of a field that the profile has no rule for by name.
+constexpr std::uint16_t kUnnumbered = UINT16_MAX;
+
+// A rule, and its number among all rules of the profile: what FieldCounters count by.
+template <class Rule>
+struct NumberedRule {
+  Rule rule;
+  std::uint16_t number = kUnnumbered;
+};
+
+// A rule, for people.
+struct RuleText {
+  bool in_answers = false;
+  std::string name;  // of a prefix: with a * behind it
+  std::string_view action;
+};
+
+// No Last-Modified is later than this.
+struct LastModifiedMax {
+  std::chrono::sys_seconds time;
+  std::string text;  // as the file says it
 };
 
 class Profile {
@@ -42,10 +70,23 @@ class Profile {
 
   [[nodiscard]] RequestRule request_rule(std::string_view name) const;
   [[nodiscard]] AnswerRule answer_rule(std::string_view name) const;
+  [[nodiscard]] NumberedRule<RequestRule> numbered_request_rule(std::string_view name) const;
+  [[nodiscard]] NumberedRule<AnswerRule> numbered_answer_rule(std::string_view name) const;
+  [[nodiscard]] std::size_t rule_count() const;
+  // By number.
+  [[nodiscard]] std::vector<RuleText> rules() const;
   // A 200 to a read whose body is larger than `whole_answer_bytes` is agreed on, and verified, in
   // blocks of `block_bytes`.
   [[nodiscard]] std::uint64_t whole_answer_bytes() const { return whole_answer_bytes_; }
   [[nodiscard]] std::uint32_t block_bytes() const { return block_bytes_; }
+  // s(q) covers the field that tells origins of the client's address, too.
+  [[nodiscard]] bool keys_client_address() const { return keys_client_address_; }
+  [[nodiscard]] const std::vector<OriginAuthority>& origin_authorities() const {
+    return origin_authorities_;
+  }
+  [[nodiscard]] const std::optional<LastModifiedMax>& last_modified_max() const {
+    return last_modified_max_;
+  }
   // SHA-256 of all rules and of the version of the canonical form.
   [[nodiscard]] const Sha256::Digest& id() const { return id_; }
 
@@ -63,12 +104,17 @@ class Profile {
   void add_forwarded(ConfigSection& section);
   void add_dropped(ConfigSection& section);
   void read_sizes(ConfigSection& section);
+  void read_origin_authorities(ConfigSection& section);
+  void read_last_modified_max(ConfigSection& section);
   void compute_id();
 
   NameTable request_rules_;
   NameTable answer_rules_;
   std::uint64_t whole_answer_bytes_ = 16 << 20;
   std::uint32_t block_bytes_ = 256 << 10;
+  bool keys_client_address_ = false;
+  std::vector<OriginAuthority> origin_authorities_;  // sorted
+  std::optional<LastModifiedMax> last_modified_max_;
   Sha256::Digest id_{};
 };
 

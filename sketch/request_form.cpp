@@ -13,7 +13,7 @@ namespace prophecy::sketch {
 namespace {
 
 // The type in front of each part of a key.
-enum class KeyPart : std::uint8_t { method = 1, scheme, authority, target, field };
+enum class KeyPart : std::uint8_t { method = 1, scheme, authority, target, field, came_from };
 
 void write_part(Writer& writer, KeyPart part, std::string_view text) {
   writer.integer(static_cast<std::uint8_t>(part));
@@ -70,10 +70,10 @@ std::optional<Refusal> RequestCanonicalizer::locate(const http::Request& request
 
 std::optional<Refusal> RequestCanonicalizer::canonicalize(const http::Request& request,
                                                           const RequestContext& context,
-                                                          const Profile& profile,
-                                                          RequestForm& form) {
+                                                          const Profile& profile, RequestForm& form,
+                                                          const FieldCounters& counters) {
   const bool verified = form.is_read && !context.tunnels;
-  if (auto refusal = take_fields(request, profile, verified)) return refusal;
+  if (auto refusal = take_fields(request, profile, verified, counters)) return refusal;
 
   Writer key(form.key);
   if (form.is_read) {
@@ -96,7 +96,12 @@ std::optional<Refusal> RequestCanonicalizer::canonicalize(const http::Request& r
   for (const std::size_t index : forwarded_) {
     http::append_field(form.wire, request.fields.name(index), request.fields.value(index));
   }
-  write_generated(request, context, form);
+  const std::string_view came_from = write_generated(request, context, form);
+  if (form.is_read && profile.keys_client_address()) {
+    write_part(key, KeyPart::came_from, came_from);
+  }
+  http::end_head(form.wire);
+  form.wire.append(request.body);
   return std::nullopt;
 }
 
@@ -130,7 +135,8 @@ std::optional<Refusal> RequestCanonicalizer::take_target(const http::Request& re
 }
 
 std::optional<Refusal> RequestCanonicalizer::take_fields(const http::Request& request,
-                                                         const Profile& profile, bool is_read) {
+                                                         const Profile& profile, bool is_read,
+                                                         const FieldCounters& counters) {
   const http::FieldList& fields = request.fields;
   if (!nominated_.read(fields)) return Refusal{400, "Connection nominates too many fields"};
   for (std::size_t i = 0; i < nominated_.size(); ++i) {
@@ -142,8 +148,11 @@ std::optional<Refusal> RequestCanonicalizer::take_fields(const http::Request& re
   forwarded_.clear();
   for (std::size_t i = 0; i < fields.size(); ++i) {
     const std::string_view name = fields.name(i);
-    if (nominated_.contains(name)) continue;
-    const RequestRule rule = profile.request_rule(name);
+    const auto [rule, number] = profile.numbered_request_rule(name);
+    if (nominated_.contains(name)) {
+      counters.on_request_field(number, name);
+      continue;
+    }
     if (rule == RequestRule::keyed) {
       keyed_.push_back(i);
     } else if (rule == RequestRule::forwarded || (rule == RequestRule::dropped && !is_read)) {
@@ -151,8 +160,11 @@ std::optional<Refusal> RequestCanonicalizer::take_fields(const http::Request& re
         if (auto refusal = refuse_condition(name, fields.value(i))) return refusal;
       }
       forwarded_.push_back(i);
-    } else if (name == "via" && names_in_via(fields.value(i), forwarding_.pseudonym())) {
-      return Refusal{508, "the request has passed here before"};
+    } else {
+      counters.on_request_field(number, name);
+      if (name == "via" && names_in_via(fields.value(i), forwarding_.pseudonym())) {
+        return Refusal{508, "the request has passed here before"};
+      }
     }
   }
   sort_by_name(fields, keyed_);
@@ -184,8 +196,9 @@ std::string_view RequestCanonicalizer::join_keyed(const http::FieldList& fields,
   return joined_;
 }
 
-void RequestCanonicalizer::write_generated(const http::Request& request,
-                                           const RequestContext& context, RequestForm& form) {
+std::string_view RequestCanonicalizer::write_generated(const http::Request& request,
+                                                       const RequestContext& context,
+                                                       RequestForm& form) {
   std::string& wire = form.wire;
   http::append_field(wire, "accept-encoding", "identity");
   http::append_field(wire, "via", forwarding_.via);
@@ -195,8 +208,10 @@ void RequestCanonicalizer::write_generated(const http::Request& request,
   } else {
     form.client.assign(context.client_address);
   }
+  const std::size_t begin = wire.size();
   append_forwarding(wire, chain, forwarding_, context.client_address, context.scheme,
                     form.authority);
+  const std::size_t end = wire.size();
   if (context.tunnels) {
     http::append_field(wire, "connection", "upgrade");
     http::append_field(wire, "upgrade", *request.fields.find("upgrade"));
@@ -204,8 +219,7 @@ void RequestCanonicalizer::write_generated(const http::Request& request,
   if (!request.body.empty() || announces_body(request.method)) {
     http::append_content_length(wire, request.body.size());
   }
-  http::end_head(wire);
-  wire.append(request.body);
+  return std::string_view(wire).substr(begin, end - begin);
 }
 
 }  // namespace prophecy::sketch

@@ -14,6 +14,7 @@
 
 #include "base/bytes.hpp"
 #include "http/message.hpp"
+#include "sketch/field_counters.hpp"
 #include "sketch/forwarding.hpp"
 #include "sketch/nominated.hpp"
 #include "sketch/profile.hpp"
@@ -59,21 +60,24 @@ class RequestCanonicalizer {
   // here and below, the rest of `form` is not to be used.
   [[nodiscard]] std::optional<Refusal> locate(const http::Request& request,
                                               const RequestContext& context, RequestForm& form);
-  // All that is left. Requires that the same request was located.
+  // All that is left. Requires that the same request was located. `counters` are of the profile.
   [[nodiscard]] std::optional<Refusal> canonicalize(const http::Request& request,
                                                     const RequestContext& context,
-                                                    const Profile& profile, RequestForm& form);
+                                                    const Profile& profile, RequestForm& form,
+                                                    const FieldCounters& counters = {});
 
  private:
   [[nodiscard]] std::optional<Refusal> take_target(const http::Request& request,
                                                    const RequestContext& context,
                                                    RequestForm& form);
   [[nodiscard]] std::optional<Refusal> take_fields(const http::Request& request,
-                                                   const Profile& profile, bool is_read);
+                                                   const Profile& profile, bool is_read,
+                                                   const FieldCounters& counters);
   // Joins the values from `position` in keyed_ on that have one name; moves behind them.
   [[nodiscard]] std::string_view join_keyed(const http::FieldList& fields, std::size_t& position);
-  void write_generated(const http::Request& request, const RequestContext& context,
-                       RequestForm& form);
+  // Yields what the wire tells of where the request comes from.
+  [[nodiscard]] std::string_view write_generated(const http::Request& request,
+                                                 const RequestContext& context, RequestForm& form);
 
   Forwarding forwarding_;
   NominatedNames nominated_;

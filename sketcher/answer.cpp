@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "http/cache_control.hpp"
 #include "http/selection.hpp"
 #include "http/writer.hpp"
 
@@ -116,6 +117,14 @@ void Answer::set_body(std::string_view body) {
 void Answer::set_length(std::uint64_t length) {
   const bool has_body = !context_.answers_head && !has_no_content(status_);
   if (has_body) fmt::format_to(std::back_inserter(length_), "{}", length);
+}
+
+std::string_view Answer::expires(http::HttpDateText& storage) const {
+  const auto now = http::parse_http_date(context_.date);
+  const auto age = http::max_age(field_of(*form_, "cache-control"));
+  if (!now || !age) return {};
+  storage = http::http_date_text(*now + std::chrono::seconds(*age));
+  return {storage.data(), storage.size()};
 }
 
 bool Answer::is_delivered(std::string_view name) const {

@@ -13,6 +13,7 @@
 
 #include <fmt/format.h>
 
+#include "http/http_date.hpp"
 #include "http/message.hpp"
 #include "sketch/answer_form.hpp"
 #include "sketch/sketch_value.hpp"
@@ -58,6 +59,9 @@ class Answer {
   void set_body(std::string_view body);
   void set_length(std::uint64_t length);
   [[nodiscard]] std::string_view tag() const { return {tag_.data(), tagged_ ? tag_.size() : 0}; }
+  // In place of one that was taken out beside max-age: the date and max-age. In `storage`, or
+  // empty.
+  [[nodiscard]] std::string_view expires(http::HttpDateText& storage) const;
   // Of the form.
   [[nodiscard]] bool is_delivered(std::string_view name) const;
 
@@ -86,7 +90,12 @@ void Answer::for_each_field(Take take) const {
     std::string_view name;
     std::string_view value;
     while (fields.next(name, value)) {
-      if (is_delivered(name)) take(name, value);
+      if (name == "expires" && value.empty()) {
+        http::HttpDateText storage;
+        take(name, expires(storage));
+      } else if (is_delivered(name)) {
+        take(name, value);
+      }
     }
     if (tagged_) take("etag", tag());
     if (selectable_ && status_ != 304) take("accept-ranges", "bytes");

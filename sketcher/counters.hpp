@@ -48,6 +48,7 @@ struct alignas(64) RequestCounters {
   Counter group_restarts;      // the group lost its history: all agents were restarted
   Counter forced_transitions;  // by [test] fail_fast_reads
   Counter unsketchable;        // replicated answers that the history may not hold
+  Counter varies_unkeyed;      // of these, those whose Vary names what s(q) does not cover
   Counter unobserved;          // answers of an observed route that too many others kept from it
   Counter table_inserts;
   Counter table_replaces;

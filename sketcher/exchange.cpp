@@ -74,8 +74,8 @@ void Exchange::start(http::Request& request, const ClientInfo& client) {
     return refuse(403, "client-certificate-required");
   }
   if (mode_ == RouteMode::tunnel && asks_for_tunnel()) return start_tunnel(*route, known);
-  const auto refusal =
-      context_.request_canonicalizer.canonicalize(request, known, group().profile(), form_);
+  const auto refusal = context_.request_canonicalizer.canonicalize(
+      request, known, group().profile(), form_, group().fields());
   if (refusal) return refuse(refusal->status, refusal->reason);
   if (request.body.capacity() > kKeptBytesMax) std::string().swap(request.body);
   if (!form_.is_read) {
@@ -129,8 +129,8 @@ bool Exchange::asks_for_tunnel() const {
 
 void Exchange::start_tunnel(const RouteSettings& route, sketch::RequestContext known) {
   known.tunnels = true;
-  const auto refusal =
-      context_.request_canonicalizer.canonicalize(*request_, known, group().profile(), form_);
+  const auto refusal = context_.request_canonicalizer.canonicalize(
+      *request_, known, group().profile(), form_, group().fields());
   if (refusal) return refuse(refusal->status, refusal->reason);
   counters_->reads.add();
   TunnelRequest tunnel;
@@ -213,8 +213,10 @@ void Exchange::on_fast_read_end(NodeId replica, ExchangeEnd end, http::Response&
 
 void Exchange::on_fast_answer(http::Response& response) {
   sketch::AnswerForm form;
-  const bool usable = group().answer_canonicalizer().canonicalize(response, form_.is_head, form) ==
-                      sketch::AnswerFault::none;
+  sketch::AnswerCanonicalizer& canonicalizer = group().answer_canonicalizer();
+  const bool usable =
+      canonicalizer.canonicalize(response, form_.is_head, form) == sketch::AnswerFault::none;
+  if (!canonicalizer.leaked().empty()) group().on_leak(replica_, canonicalizer.leaked());
   if (!algorithm_) {  // off
     if (!usable) return on_fast_failure(ExchangeEnd::malformed);
     counters_->answered_unverified.add();

@@ -8,6 +8,9 @@
 namespace prophecy::sketcher {
 namespace {
 
+constexpr Duration kLeakInterval = std::chrono::minutes(1);
+constexpr std::size_t kToldFieldBytesMax = 64;
+
 replica_client::PbftGroupSettings pbft_settings(const GroupEnvironment& environment,
                                                 const GroupSettings& settings,
                                                 const GroupInstallation& installation) {
@@ -27,6 +30,13 @@ replica_client::PbftGroupSettings pbft_settings(const GroupEnvironment& environm
   return group;
 }
 
+sketch::FieldCounters field_counters(const GroupEnvironment& environment,
+                                     const GroupInstallation& installation) {
+  const std::span<Counter> all = environment.shared.fields(environment.worker);
+  return {.known = all.subspan(installation.first_field, installation.profile.rule_count()),
+          .unknown = &environment.shared.unknown_fields(environment.worker)};
+}
+
 replica_client::VoteGroupSettings vote_settings(const GroupEnvironment& environment,
                                                 const GroupSettings& settings,
                                                 const GroupInstallation& installation) {
@@ -35,6 +45,7 @@ replica_client::VoteGroupSettings vote_settings(const GroupEnvironment& environm
   group.takes_writes = settings.takes_writes;
   group.ballots_max = settings.queue_max;
   group.origins = origin_settings(environment.settings, settings, installation);
+  group.fields = field_counters(environment, installation);
   return group;
 }
 
@@ -48,8 +59,11 @@ GroupContext::GroupContext(const GroupEnvironment& environment, const GroupSetti
       state_(state),
       origins_(origins),
       divergences_(environment.divergences),
+      log_(environment.log),
+      fields_(field_counters(environment, installation)),
+      leaks_(settings.origins.size()),
       group_(make_group(environment)),
-      canonicalizer_(installation.profile) {}
+      canonicalizer_(installation.profile, fields_) {}
 
 std::unique_ptr<replica_client::ReplicaGroup> GroupContext::make_group(
     const GroupEnvironment& environment) {
@@ -110,6 +124,18 @@ void GroupContext::report_shadow(Divergence& divergence, const Endpoint& address
   divergence.group = settings_.name;
   divergence.origin = origin;
   divergences_.report(divergence);
+}
+
+void GroupContext::on_leak(NodeId replica, std::string_view field) {
+  Leaks& leaks = leaks_[replica];
+  ++leaks.untold;
+  const TimePoint now = std::chrono::steady_clock::now();
+  if (now < leaks.told_again) return;
+  log_.warning("internal-field-leaked", {{"group", settings_.name},
+                                         {"origin", to_string(settings_.origins[replica].address)},
+                                         {"field", field.substr(0, kToldFieldBytesMax)},
+                                         {"answers", std::exchange(leaks.untold, 0)}});
+  leaks.told_again = now + kLeakInterval;
 }
 
 void GroupContext::on_vote(NodeId replica, http::ExchangeEnd end) {

@@ -27,6 +27,7 @@ struct GroupEnvironment {
   http::OriginTimeouts& origin_timeouts;
   DivergenceReporter& divergences;
   Logger& log;
+  const SharedState& shared;
   std::uint32_t worker = 0;           // its index
   std::uint64_t first_timestamp = 0;  // for the PBFT client's sessions
 };
@@ -54,6 +55,11 @@ class GroupContext final : public GroupReadHost, private replica_client::Refutat
   void on_vindicated(NodeId replica) override { counters(replica).vindications.add(); }
   // Of one of its shadows. Counts nothing.
   void report_shadow(Divergence& divergence, const Endpoint& address);
+  // Of what is taken out of its messages.
+  [[nodiscard]] const sketch::FieldCounters& fields() const { return fields_; }
+  // An origin let a field out that is for its own front end alone. Told of at most once a minute
+  // and origin.
+  void on_leak(NodeId replica, std::string_view field) override;
   [[nodiscard]] std::optional<Sketch> sketch_of(const sketch::AnswerForm& form) const override;
 
  private:
@@ -67,6 +73,13 @@ class GroupContext final : public GroupReadHost, private replica_client::Refutat
   GroupState& state_;
   std::span<OriginCounters> origins_;  // by replica
   DivergenceReporter& divergences_;
+  Logger& log_;
+  sketch::FieldCounters fields_;
+  struct Leaks {
+    std::uint64_t untold = 0;
+    TimePoint told_again{};  // not before
+  };
+  std::vector<Leaks> leaks_;  // by replica
   std::unique_ptr<replica_client::ReplicaGroup> group_;
   sketch::AnswerCanonicalizer canonicalizer_;
 };

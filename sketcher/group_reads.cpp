@@ -76,6 +76,7 @@ class GroupReads::Read final : private replica_client::ReplicatedHandler {
     if (placed.restarted) counters.group_restarts.add();
     const std::optional<Sketch> sketch = group.sketch_of(answer.form);
     if (!sketch) counters.unsketchable.add();
+    if (!sketch && sketch::has_sketchable_status(answer.form)) counters.varies_unkeyed.add();
     // The list first: who finds the entry is to find it, too.
     if (sketch && answer.form.in_blocks()) owner_.table_.blocks().put(*sketch, answer.storage);
     const bool outdated = !update_history(answer, sketch, placed);

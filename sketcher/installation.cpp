@@ -72,11 +72,15 @@ Result<Installation> load_installation(const std::filesystem::path& config) {
   auto tls = TlsListeners::load(settings->listeners);
   if (!tls) return tls.error();
   Installation installation{std::move(*settings), {}, std::move(*tls)};
+  std::uint32_t fields = 0;
   for (std::size_t i = 0; i < memberships.size(); ++i) {
     const GroupSettings& group = installation.settings.groups[i];
     sketch::Profile profile = memberships[i] ? memberships[i]->group.profile : group.profile;
     sketch::SketchFunction sketch(installation.settings.digest, *secret, profile, group.name);
-    installation.groups.push_back({std::move(memberships[i]), std::move(profile), sketch, {}, {}});
+    const std::uint32_t first_field = fields;
+    fields += static_cast<std::uint32_t>(profile.rule_count());
+    installation.groups.push_back(
+        {std::move(memberships[i]), std::move(profile), sketch, first_field, {}, {}});
     auto loaded = load_tls(group, installation.groups.back());
     if (!loaded) return loaded.error();
   }

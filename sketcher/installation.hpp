@@ -25,6 +25,8 @@ struct GroupInstallation {
   std::optional<PbftMembership> pbft;  // of a group of that kind
   sketch::Profile profile;
   sketch::SketchFunction sketch;
+  // The number of the profile's first rule among those of all groups.
+  std::uint32_t first_field = 0;
   std::vector<std::unique_ptr<transport::TlsClient>> tls;         // by origin; null for a plain one
   std::vector<std::unique_ptr<transport::TlsClient>> shadow_tls;  // likewise
 };

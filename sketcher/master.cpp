@@ -17,6 +17,7 @@
 #include "http/metrics/metrics_server.hpp"
 #include "sketcher/divergence.hpp"
 #include "sketcher/divergence_log.hpp"
+#include "sketcher/field_report.hpp"
 #include "sketcher/health/checker_process.hpp"
 #include "sketcher/health/monitor.hpp"
 #include "sketcher/listeners.hpp"
@@ -340,6 +341,7 @@ std::string Master::on_admin_request(std::string_view line) {
   };
   const std::string command = text("command");
   if (command == "status") return status_json(sources(), std::chrono::steady_clock::now());
+  if (command == "fields") return fields_json(installation_, shared_);
   if (command == "divergences") {
     const bool numbered = request.contains("since") && request["since"].is_number_unsigned();
     return divergences_.since(numbered ? request["since"].get<std::uint64_t>() : 0);
@@ -354,9 +356,10 @@ std::string Master::on_admin_request(std::string_view line) {
                                  text("state"), text("reason"));
     return set ? "{}" : refusal(set.error().message);
   }
-  return refusal(R"(expected "command" to be one of status, divergences, set-route-mode with )"
-                 R"("route" and "mode", set-bypass with "on", set-origin-state with "group", )"
-                 R"("replica", "state" and "reason")");
+  return refusal(
+      R"(expected "command" to be one of status, fields, divergences, )"
+      R"(set-route-mode with "route" and "mode", set-bypass with "on", set-origin-state with "group", )"
+      R"("replica", "state" and "reason")");
 }
 
 std::string Master::set_route_mode(const std::string& name, const std::string& mode) {
@@ -382,7 +385,8 @@ std::string Master::set_bypass(bool on) {
   return "{}";
 }
 
-Result<SharedState> map_shared_state(const Settings& settings) {
+Result<SharedState> map_shared_state(const Installation& installation) {
+  const Settings& settings = installation.settings;
   SharedState::Shape shape;
   shape.workers = settings.workers;
   shape.groups = static_cast<std::uint32_t>(settings.groups.size());
@@ -391,6 +395,8 @@ Result<SharedState> map_shared_state(const Settings& settings) {
     shape.origins += static_cast<std::uint32_t>(group.origins.size());
     shape.shadows += static_cast<std::uint32_t>(group.shadows.size());
   }
+  for (const GroupInstallation& group : installation.groups)
+    shape.fields += static_cast<std::uint32_t>(group.profile.rule_count());
   auto shared = SharedState::map(shape);
   if (!shared) return shared;
   for (std::uint32_t route = 0; route < shape.routes; ++route)
@@ -425,7 +431,7 @@ Result<int> run_master(const Installation& installation, Logger& log) {
   auto table = HistoryTable::create(installation.settings.table_bytes, bucket_seed,
                                     installation.settings.block_store_bytes);
   if (!table) return table.error();
-  auto shared = map_shared_state(installation.settings);
+  auto shared = map_shared_state(installation);
   if (!shared) return shared.error();
   std::vector<Listener> listeners;
   for (const ListenerSettings& settings : installation.settings.listeners) {

@@ -1,6 +1,7 @@
 // The counters as Prometheus metrics. The registry is filled anew for each scrape, since the
 // numbers live in the workers' shared memory.
 #include "http/metrics/exposition.hpp"
+#include "sketcher/field_report.hpp"
 #include "sketcher/health/health_status.hpp"
 #include "sketcher/shadow/shadow_status.hpp"
 #include "sketcher/status.hpp"
@@ -70,6 +71,9 @@ void add_requests(Exposition& out, const std::string& route, const RequestTotals
               {{"route", route}}, totals.of(&RequestCounters::over_budget));
   out.counter("prophecy_coalesced_total", "Replicated reads that shared an equal one's answer.",
               {{"route", route}}, totals.of(&RequestCounters::coalesced));
+  out.counter("prophecy_varies_unkeyed_total",
+              "Agreed answers not remembered: their Vary names what is forwarded, not keyed.",
+              {{"route", route}}, totals.of(&RequestCounters::varies_unkeyed));
   out.counter("prophecy_unobserved_total", "Observed answers that nothing was compared with.",
               {{"route", route}}, totals.of(&RequestCounters::unobserved));
   out.counter("prophecy_transitions_total", "Reads whose agreed answer differed from the history.",
@@ -137,6 +141,7 @@ std::string prometheus_text(const StatusSources& sources) {
     }
     add_shadows(out, group, sources.shared);
   }
+  add_fields(out, sources.installation, sources.shared);
   const HistoryTableStats stats = sources.table.stats();
   out.gauge("prophecy_history_entries", "Entries of the history table.", {},
             static_cast<double>(stats.entries));

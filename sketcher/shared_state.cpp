@@ -48,6 +48,8 @@ Result<SharedState> SharedState::map(const Shape& shape) {
     state.requests_ = arena.take<RequestCounters>(workers * (shape.routes + std::size_t{1}));
     state.origins_ = arena.take<OriginCounters>(workers * shape.origins);
     state.shadows_ = arena.take<ShadowCounters>(workers * shape.shadows);
+    state.fields_ = arena.take<Counter>(workers * shape.fields);
+    state.unknown_fields_ = arena.take<sketch::UnknownFields>(workers);
     return arena.used();
   };
   void* memory =
@@ -86,6 +88,16 @@ std::span<OriginCounters> SharedState::origins(std::uint32_t worker) const {
 std::span<ShadowCounters> SharedState::shadows(std::uint32_t worker) const {
   ASSERT(worker < shape_.workers);
   return {shadows_ + std::size_t{worker} * shape_.shadows, shape_.shadows};
+}
+
+std::span<Counter> SharedState::fields(std::uint32_t worker) const {
+  ASSERT(worker < shape_.workers);
+  return {fields_ + std::size_t{worker} * shape_.fields, shape_.fields};
+}
+
+sketch::UnknownFields& SharedState::unknown_fields(std::uint32_t worker) const {
+  ASSERT(worker < shape_.workers);
+  return unknown_fields_[worker];
 }
 
 }  // namespace prophecy::sketcher

@@ -9,6 +9,7 @@
 
 #include "base/error.hpp"
 #include "replica_client/sigma_counter.hpp"
+#include "sketch/field_counters.hpp"
 #include "sketcher/core/sigma_order.hpp"
 #include "sketcher/counters.hpp"
 #include "sketcher/health/view.hpp"
@@ -45,6 +46,7 @@ class SharedState {
     std::uint32_t routes = 0;
     std::uint32_t origins = 0;  // of all groups
     std::uint32_t shadows = 0;  // likewise
+    std::uint32_t fields = 0;   // rules for header fields, of all groups' profiles
   };
   [[nodiscard]] static Result<SharedState> map(const Shape& shape);
 
@@ -59,6 +61,10 @@ class SharedState {
   // Likewise.
   [[nodiscard]] std::span<ShadowCounters> shadows(std::uint32_t worker) const;
 
+  // By a rule's number among those of all groups.
+  [[nodiscard]] std::span<Counter> fields(std::uint32_t worker) const;
+  [[nodiscard]] sketch::UnknownFields& unknown_fields(std::uint32_t worker) const;
+
   // The kill switch: every route is off, whatever its mode.
   [[nodiscard]] bool bypass() const { return bypass_->load(std::memory_order_relaxed); }
   void set_bypass(bool on) const { bypass_->store(on, std::memory_order_relaxed); }
@@ -72,6 +78,8 @@ class SharedState {
   RequestCounters* requests_ = nullptr;
   OriginCounters* origins_ = nullptr;
   ShadowCounters* shadows_ = nullptr;
+  Counter* fields_ = nullptr;
+  sketch::UnknownFields* unknown_fields_ = nullptr;
 };
 
 }  // namespace prophecy::sketcher

@@ -3,8 +3,8 @@
 
 #include <array>
 
+#include "base/counter.hpp"
 #include "http/http2/server_connection.hpp"
-#include "sketcher/counter.hpp"
 
 namespace prophecy::sketcher {
 

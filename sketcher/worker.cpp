@@ -155,6 +155,7 @@ void Worker::make_groups(const WorkerSetup& setup) {
                                      .origin_timeouts = origin_timeouts_,
                                      .divergences = divergences_,
                                      .log = log_,
+                                     .shared = context_.shared,
                                      .worker = setup.index,
                                      .first_timestamp = setup.first_timestamp};
   const std::span<OriginCounters> origins = context_.shared.origins(setup.index);

@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 
 #include "tools/divergences_command.hpp"
+#include "tools/fields_command.hpp"
 #include "tools/keygen_command.hpp"
 #include "tools/mode_commands.hpp"
 #include "tools/origin_commands.hpp"
@@ -18,6 +19,7 @@ int main(int argc, char** argv) {
   prophecy::tools::add_keygen_command(app, action);
   prophecy::tools::add_status_command(app, action);
   prophecy::tools::add_divergences_command(app, action);
+  prophecy::tools::add_fields_command(app, action);
   prophecy::tools::add_route_command(app, action);
   prophecy::tools::add_bypass_command(app, action);
   prophecy::tools::add_origin_commands(app, action);

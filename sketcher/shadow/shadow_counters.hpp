@@ -5,8 +5,8 @@
 #include <string_view>
 #include <utility>
 
+#include "base/counter.hpp"
 #include "http/client/origin_exchange.hpp"
-#include "sketcher/counter.hpp"
 
 namespace prophecy::sketcher {
 

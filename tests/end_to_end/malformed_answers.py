@@ -133,8 +133,8 @@ ANSWERS = {
                                       + LENGTH), False),
     "nominated-flood": (DIVERGES, page(b"Connection: " + b",".join(b"x%d" % i for i in range(40))
                                        + b"\r\n" + LENGTH), False),
-    "internal-redirect": (DIVERGES, page(b"X-Accel-Redirect: /planted\r\n" + LENGTH), False),
-    "sendfile": (DIVERGES, page(b"X-Sendfile: /planted\r\n" + LENGTH), False),
+    "internal-redirect": (CLEAN, page(b"X-Accel-Redirect: /planted\r\n" + LENGTH), False),
+    "sendfile": (CLEAN, page(b"X-Sendfile: /planted\r\n" + LENGTH), False),
     "hop-by-hop": (CLEAN, page(b"Keep-Alive: planted\r\nUpgrade: planted\r\nTrailer: planted\r\n"
                                b"Proxy-Authenticate: planted\r\n" + LENGTH), False),
     "noise": (CLEAN, page(b"Server: planted\r\nVia: 1.1 planted\r\nDate: planted\r\n"

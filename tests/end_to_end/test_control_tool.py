@@ -17,6 +17,8 @@ EVENT = {"id": 0, "time": "now", "group": "web", "replica": 2, "origin": "127.0.
          "differs": [{"part": "status"}, {"part": "header", "name": "etag"},
                      {"part": "body", "offset": 7}]}
 
+FIELD = {"group": "web", "message": "answer", "name": "server", "action": "replaced", "count": 3}
+
 
 def with_event(**changes):
     return {"next": 1, "events": [EVENT, {**EVENT, **changes}]}
@@ -54,7 +56,9 @@ def ask(tmp_path, command, answer, *options):
     ("status", {**SKETCHER, "of a later version": [1, {"a": None}, [2]], "another": [{}, {"b": 1}]}),
     ("divergences", {"next": 0, "events": []}),
     ("divergences", with_event()),
-], ids=["sketcher", "replica", "more", "no-events", "events"])
+    ("fields", {"fields": []}),
+    ("fields", {"fields": [FIELD, FIELD]}),
+], ids=["sketcher", "replica", "more", "no-events", "events", "no-fields", "fields"])
 def test_what_is_needed_is_enough(tmp_path, command, answer, options):
     result = ask(tmp_path, command, json.dumps(answer), *options)
     assert (result.returncode, result.stderr) == (0, "")
@@ -77,6 +81,8 @@ def test_an_event_for_people(tmp_path):
     ("status", {**SKETCHER, "workers": [{}, 1]}, "workers: expected a list of objects"),
     ("status", {**REPLICA, "replica": "0"}, "replica: expected a number"),
     ("status", {**REPLICA, "peers": None}, "peers: expected a list of objects"),
+    ("fields", "{}", "fields: missing; expected a list of objects"),
+    ("fields", {"fields": [FIELD, {**FIELD, "count": "3"}]}, "count: expected a number"),
     ("divergences", "{}", "next: missing; expected a number"),
     ("divergences", {"next": -1, "events": []}, "next: expected a number"),
     ("divergences", {"next": 1, "events": {}}, "events: expected a list of objects"),

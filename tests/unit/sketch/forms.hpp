@@ -44,8 +44,9 @@ inline std::string answer_text(std::string_view lines, std::string_view body = "
 
 // Keeps everything alive that a form looks into.
 struct MadeAnswer {
-  MadeAnswer(const Profile& profile, std::string_view text, bool answers_head = false)
-      : response(parse_response(text, answers_head)), canonicalizer(profile) {
+  MadeAnswer(const Profile& profile, std::string_view text, bool answers_head = false,
+             FieldCounters counters = {})
+      : response(parse_response(text, answers_head)), canonicalizer(profile, counters) {
     fault = canonicalizer.canonicalize(response, answers_head, form);
   }
   [[nodiscard]] std::string fields() const {
@@ -66,11 +67,12 @@ struct MadeAnswer {
 };
 
 struct MadeRequest {
-  MadeRequest(const Profile& profile, std::string_view text, RequestContext context = {}) {
+  MadeRequest(const Profile& profile, std::string_view text, RequestContext context = {},
+              const FieldCounters& counters = {}) {
     RequestCanonicalizer canonicalizer;
     const http::Request request = parse_request(text);
     refusal = canonicalizer.locate(request, context, form);
-    if (!refusal) refusal = canonicalizer.canonicalize(request, context, profile, form);
+    if (!refusal) refusal = canonicalizer.canonicalize(request, context, profile, form, counters);
   }
 
   RequestForm form;

@@ -163,4 +163,26 @@ TEST_CASE("a request that has been here before is refused") {
   }
 }
 
+// The switch that keys the client's address.
+TEST_CASE("the client's address is keyed where it is asked for") {
+  auto file = ConfigFile::parse("key_client_address = true", "test");
+  REQUIRE(file.has_value());
+  const Profile keyed = Profile::from_config(file->root());
+  REQUIRE(file->finish().has_value());
+  const auto key = [](const Profile& profile, std::string_view address, std::string_view method) {
+    const RequestContext context{.client_address = address};
+    const std::string text = std::string(method) + " / HTTP/1.1\r\nHost: a\r\n\r\n";
+    return MadeRequest(profile, text, context).form.key;
+  };
+  CHECK(key(keyed, "192.0.2.1", "GET") == key(keyed, "192.0.2.1", "GET"));
+  CHECK(key(keyed, "192.0.2.1", "GET") != key(keyed, "192.0.2.2", "GET"));
+  CHECK(key(Profile(), "192.0.2.1", "GET") == key(Profile(), "192.0.2.2", "GET"));
+  CHECK(key(keyed, "192.0.2.1", "DELETE").empty());
+  for (const char* const name : {"x-forwarded-for", "forwarded"}) {
+    CHECK(Profile().is_seen_unkeyed(name));
+    CHECK_FALSE(keyed.is_seen_unkeyed(name));
+  }
+  CHECK(keyed.is_seen_unkeyed("user-agent"));
+}
+
 }  // namespace prophecy::sketch

@@ -110,11 +110,15 @@ TEST_CASE("the name table against a plain search, beyond its first size") {
     table.set("name-" + std::to_string(i), static_cast<std::uint8_t>(i % 251));
   }
   for (int i = 0; i < 1000; ++i) {
-    CHECK(table.find("name-" + std::to_string(i)) == i % 251);
-    CHECK_FALSE(table.find("other-" + std::to_string(i)).has_value());
+    const auto* entry = table.find("name-" + std::to_string(i));
+    REQUIRE(entry != nullptr);
+    CHECK(entry->value == i % 251);
+    CHECK(entry->number == i);
+    CHECK(table.find("other-" + std::to_string(i)) == nullptr);
   }
   table.set("name-7", 9);
-  CHECK(table.find("name-7") == 9);
+  CHECK(table.find("name-7")->value == 9);
+  CHECK(table.find("name-7")->number == 7);
   const auto sorted = table.sorted();
   REQUIRE(sorted.size() == 1000);
   CHECK(std::is_sorted(sorted.begin(), sorted.end(),

@@ -224,4 +224,21 @@ TEST_CASE("Errors of our own say why, and parse") {
   CHECK(response.body == "503 Service Unavailable: too-few-replicas\n");
 }
 
+TEST_CASE("Expires beside max-age is made anew of the date") {
+  const auto expires = [](const std::string& lines) {
+    OriginAnswer made(lines, "x");
+    std::string out;
+    append_answer(out, made.form(), std::nullopt, framing());
+    const std::size_t begin = out.find("expires: ");
+    if (begin == std::string::npos) return std::string("none");
+    return out.substr(begin + 9, out.find("\r\n", begin) - begin - 9);
+  };
+  CHECK(expires("Cache-Control: public, max-age=83\nExpires: Thu, 01 Jan 1970 00:00:00 GMT\n") ==
+        "Sun, 06 Nov 1994 08:51:00 GMT");
+  CHECK(expires("Cache-Control: max-age=99999999999999\nExpires: 0\n") ==
+        "Fri, 24 Nov 2062 12:03:45 GMT");
+  CHECK(expires("Expires: Thu, 01 Jan 1970 00:00:00 GMT\n") == "Thu, 01 Jan 1970 00:00:00 GMT");
+  CHECK(expires("Cache-Control: max-age=83\n") == "none");
+}
+
 }  // namespace prophecy::sketcher

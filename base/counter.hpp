@@ -4,7 +4,7 @@
 #include <atomic>
 #include <cstdint>
 
-namespace prophecy::sketcher {
+namespace prophecy {
 
 class Counter {
  public:
@@ -21,4 +21,4 @@ class Counter {
   std::atomic<std::uint64_t> value_{0};
 };
 
-}  // namespace prophecy::sketcher
+}  // namespace prophecy

@@ -1,0 +1,69 @@
+#include "tools/fields_command.hpp"
+
+#include <iostream>
+#include <memory>
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+#include "tools/answer_shape.hpp"
+#include "tools/ask.hpp"
+#include "tools/table.hpp"
+
+namespace prophecy::tools {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct Options {
+  std::string socket;
+  bool json = false;
+};
+
+Result<> check(const Json& answer) {
+  if (auto checked = expect_members(answer, "", {{"fields", Shape::objects}}); !checked) {
+    return checked;
+  }
+  for (const Json& field : answer["fields"]) {
+    auto checked = expect_members(field, "",
+                                  {{"group", Shape::text},
+                                   {"message", Shape::text},
+                                   {"name", Shape::text},
+                                   {"action", Shape::text},
+                                   {"count", Shape::number}});
+    if (!checked) return checked;
+  }
+  return {};
+}
+
+int run(const Options& options) {
+  Json answer;
+  if (auto asked = ask(options.socket, {{"command", "fields"}}, answer); !asked) {
+    std::cerr << "prophecyctl: " << asked.error().message << '\n';
+    return 1;
+  }
+  if (auto checked = check(answer); !checked) {
+    std::cerr << "prophecyctl: " << options.socket
+              << ": not the fields of a sketcher: " << checked.error().message << '\n';
+    return 1;
+  }
+  if (options.json) {
+    std::cout << answer["fields"].dump(2) << '\n';
+  } else {
+    print_table("fields", answer["fields"]);
+  }
+  return 0;
+}
+
+}  // namespace
+
+void add_fields_command(CLI::App& app, std::function<int()>& action) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand(
+      "fields", "Shows which header fields a sketcher took out of requests and answers");
+  command->add_option("--admin", options->socket, "Admin socket of the sketcher")->required();
+  command->add_flag("--json", options->json, "Print JSON");
+  command->callback([options, &action] { action = [options] { return run(*options); }; });
+}
+
+}  // namespace prophecy::tools
