@@ -39,6 +39,10 @@ class BucketChange {
   [[nodiscard]] Sigma floor() const { return load(bucket_->floor); }
   [[nodiscard]] std::optional<std::size_t> find(const Sketch& key) const;
   [[nodiscard]] std::optional<std::size_t> find_empty() const;
+  // The slot of an entry whose room is limited.
+  [[nodiscard]] std::optional<std::size_t> find_limited() const;
+  // True if it was read since this was last asked.
+  [[nodiscard]] bool take_reference(std::size_t slot);
   // The slot to give up, by the second-chance rule; none if all are marked.
   [[nodiscard]] std::optional<std::size_t> find_victim();
 
@@ -137,6 +141,21 @@ std::optional<std::size_t> BucketChange<Steps>::find_empty() const {
 }
 
 template <class Steps>
+std::optional<std::size_t> BucketChange<Steps>::find_limited() const {
+  for (std::size_t i = 0; i < kSlotsPerBucket; ++i) {
+    if (is_limited(state(i))) return i;
+  }
+  return std::nullopt;
+}
+
+template <class Steps>
+bool BucketChange<Steps>::take_reference(std::size_t slot) {
+  const bool referenced = (load(bucket_->control) & referenced_bit(slot)) != 0;
+  if (referenced) drop_reference(slot);
+  return referenced;
+}
+
+template <class Steps>
 std::optional<std::size_t> BucketChange<Steps>::find_victim() {
   // The hand of the clock starts wherever the version has come to.
   const Word control = load(bucket_->control);
@@ -159,21 +178,25 @@ void BucketChange<Steps>::raise_floor(Sigma sigma) {
 template <class Steps>
 void BucketChange<Steps>::write(std::size_t slot, const Sketch& key, const Sketch& answer,
                                 Word state_word) {
-  const bool was_occupied = state(slot) != 0;
+  const Word before = state(slot);
   begin(slot);
   const std::array<Word, 5> words = pack(key, answer);
   for (std::size_t i = 0; i < words.size(); ++i) {
     store_if_other(bucket_->slots[slot].sketches[i], words[i]);
   }
   store_if_other(bucket_->slots[slot].state, state_word);
-  if (!was_occupied) store(steps_, record_.entries, load(record_.entries) + 1);
+  if (before == 0) store(steps_, record_.entries, load(record_.entries) + 1);
+  store_if_other(record_.limited,
+                 load(record_.limited) + Word{is_limited(state_word)} - Word{is_limited(before)});
 }
 
 template <class Steps>
 void BucketChange<Steps>::clear(std::size_t slot) {
+  const Word before = state(slot);
   begin(slot);
   store(steps_, bucket_->slots[slot].state, 0);
   store(steps_, record_.entries, load(record_.entries) - 1);
+  store_if_other(record_.limited, load(record_.limited) - Word{is_limited(before)});
 }
 
 template <class Steps>
@@ -186,16 +209,18 @@ void BucketChange<Steps>::clear_recorded() {
   raise_floor(sigma_of(state(change.slot)));
   store_if_other(bucket_->slots[change.slot].state, 0);
   store_if_other(record_.entries, load(record_.entries_before) - Word{change.was_occupied});
+  store_if_other(record_.limited, load(record_.limited_before) - Word{change.was_limited});
 }
 
 template <class Steps>
 void BucketChange<Steps>::begin(std::size_t slot) {
   ASSERT(!changed_);
   changed_ = true;
-  const bool was_occupied = state(slot) != 0;
+  const Word before = state(slot);
   drop_reference(slot);
   store(steps_, record_.entries_before, load(record_.entries));
-  store(steps_, record_.change, encode({index_, true, slot, was_occupied}));
+  store_if_other(record_.limited_before, load(record_.limited));
+  store(steps_, record_.change, encode({index_, true, slot, before != 0, is_limited(before)}));
 }
 
 template <class Steps>

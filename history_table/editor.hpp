@@ -9,6 +9,7 @@
 #include <algorithm>
 
 #include "history_table/bucket_change.hpp"
+#include "history_table/find_entry.hpp"
 
 namespace prophecy::table {
 
@@ -20,14 +21,16 @@ class Editor {
 
   // An entry newer than `asked` with another answer leaves open which is the newer of the two.
   UpdateOutcome update(const Sketch& key, const Sketch& answer, Sigma sigma,
-                       Sigma asked = kSigmaMax) {
+                       Sigma asked = kSigmaMax, Room room = Room::any) {
     ASSERT(sigma > 0 && sigma <= kSigmaMax);
+    const bool may_grow = room == Room::any || has_limited_room(region_.bucket_index(key), key);
     BucketChange<Steps> change(region_, writer_, steps_);
     const bool locked = change.lock(region_.bucket_index(key), Patience::endless);
     ASSERT(locked);
     const auto slot = change.find(key);
-    const UpdateOutcome outcome = slot ? update_slot(change, *slot, key, answer, sigma, asked)
-                                       : insert(change, key, answer, std::min(sigma, asked), sigma);
+    const UpdateOutcome outcome =
+        slot ? update_slot(change, *slot, key, answer, {sigma, asked, room, may_grow})
+             : insert(change, key, answer, {sigma, asked, room, may_grow});
     change.unlock();
     return outcome;
   }
@@ -74,8 +77,19 @@ class Editor {
   }
 
  private:
+  // Of buckets, for an entry to give up: on the average every fourth has one then.
+  static constexpr Word kLookedAtMax = 64;
+
+  struct Given {
+    Sigma sigma;
+    Sigma asked;
+    Room room;
+    bool may_grow;  // those of limited room may become more
+  };
+
   UpdateOutcome update_slot(BucketChange<Steps>& change, std::size_t slot, const Sketch& key,
-                            const Sketch& answer, Sigma sigma, Sigma asked) {
+                            const Sketch& answer, const Given& given) {
+    const auto& [sigma, asked, room, may_grow] = given;
     const Word state = change.state(slot);
     if (mark_of(state) != Mark::none) {
       change.raise_floor(sigma);
@@ -83,28 +97,31 @@ class Editor {
     }
     if (sigma_of(state) > asked && change.answer(slot) != answer) {
       const Sigma newest = std::max(sigma, sigma_of(state));
-      change.write(slot, key, Sketch{}, make_state(newest, Mark::none));
+      change.write(slot, key, Sketch{}, make_state(newest, room));
       return UpdateOutcome::unordered;
     }
     if (sigma <= sigma_of(state)) return UpdateOutcome::older;
-    change.write(slot, key, answer, make_state(sigma, Mark::none));
+    // What has been there keeps its place, whatever its room is now.
+    change.write(slot, key, answer, make_state(sigma, room));
     return UpdateOutcome::replaced;
   }
 
   // What was forgotten since `asked`, or since sigma, may have been newer.
   UpdateOutcome insert(BucketChange<Steps>& change, const Sketch& key, const Sketch& answer,
-                       Sigma known, Sigma sigma) {
+                       const Given& given) {
+    const Sigma sigma = given.sigma;
     // An equal sigma is the same position of the same history: the same answer.
-    if (known < change.floor()) {
+    if (std::min(sigma, given.asked) < change.floor()) {
       change.raise_floor(sigma);
       return UpdateOutcome::older;
     }
-    const auto slot = make_room(change);
+    const auto slot =
+        given.room == Room::limited ? make_limited_room(change, given.may_grow) : make_room(change);
     if (!slot) {
       change.raise_floor(sigma);
       return UpdateOutcome::full;
     }
-    change.write(*slot, key, answer, make_state(sigma, Mark::none));
+    change.write(*slot, key, answer, make_state(sigma, given.room));
     return UpdateOutcome::inserted;
   }
 
@@ -116,6 +133,55 @@ class Editor {
     change.raise_floor(sigma_of(change.state(*victim)));
     change.count(region_.writer(writer_).evictions);
     return victim;
+  }
+
+  // The bucket's one place for such an entry: taken from the one that has it, unless that was read
+  // lately.
+  std::optional<std::size_t> make_limited_room(BucketChange<Steps>& change, bool may_grow) {
+    const auto taken = change.find_limited();
+    if (!taken) return may_grow ? make_room(change) : std::nullopt;
+    if (change.take_reference(*taken)) return std::nullopt;
+    change.raise_floor(sigma_of(change.state(*taken)));
+    change.count(region_.writer(writer_).evictions);
+    return taken;
+  }
+
+  // Whether one more of limited room may be inserted into the bucket, after another one elsewhere
+  // was given up if need be. Looks without locks: what else happens meanwhile makes it one more or
+  // less for each writer.
+  [[nodiscard]] bool has_limited_room(Word index, const Sketch& key) {
+    const bool is_replaced =
+        find_entry(region_.bucket(index), key, steps_).has_value() || has_limited(index);
+    return is_replaced || limited_entries(region_) < region_.limited_max() ||
+           give_up_limited(index);
+  }
+
+  [[nodiscard]] bool has_limited(Word index) const {
+    for (Slot& slot : region_.bucket(index).slots) {
+      if (is_limited(load(slot.state))) return true;
+    }
+    return false;
+  }
+
+  // Evicts one that was not read lately out of the next buckets.
+  [[nodiscard]] bool give_up_limited(Word index) {
+    const Word looked_at = std::min(kLookedAtMax, region_.bucket_count() - 1);
+    for (Word i = 1; i <= looked_at; ++i) {
+      const Word other = (index + i) % region_.bucket_count();
+      if (!has_limited(other)) continue;
+      BucketChange<Steps> change(region_, writer_, steps_);
+      if (!change.lock(other, Patience::bounded)) continue;
+      const auto slot = change.find_limited();
+      const bool gives_up = slot && !change.take_reference(*slot);
+      if (gives_up) {
+        change.raise_floor(sigma_of(change.state(*slot)));
+        change.count(region_.writer(writer_).evictions);
+        change.clear(*slot);
+      }
+      change.unlock();
+      if (gives_up) return true;
+    }
+    return false;
   }
 
   const Region& region_;

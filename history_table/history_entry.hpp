@@ -21,6 +21,12 @@ enum class Mark : std::uint8_t {
   blacklisted = 2,  // always replicated; carries no answer
 };
 
+// How much of the table an answer may take.
+enum class Room : std::uint8_t {
+  any,
+  limited,  // a share of the table: for answers that a client brings about by any path it makes up
+};
+
 struct HistoryEntry {
   Sketch answer{};  // all zero with a mark
   Sigma sigma = 0;  // 0 with a mark
@@ -34,7 +40,8 @@ enum class UpdateOutcome : std::uint8_t {
   replaced,   // the entry had an older sigma
   older,      // as new or newer a sigma is remembered for this key, or may have been: unchanged
   marked,     // the entry is whitelisted or blacklisted: unchanged
-  full,       // every entry of the bucket carries a mark, and marks are not evicted: unchanged
+  full,       // no room: unchanged. Every entry of the bucket carries a mark, and marks are not
+              // evicted; or the room is limited, and what it has is in use
   unordered,  // which of two answers is the newer one is not known: the entry has none now
 };
 
@@ -49,6 +56,8 @@ struct HistoryTableStats {
   std::uint64_t entries = 0;   // with and without a mark
   std::uint64_t evictions = 0;
   std::uint64_t recoveries = 0;  // locks taken from dead writers
+  std::uint64_t limited = 0;     // of the entries, those whose room is limited
+  std::uint64_t limited_max = 0;
 };
 
 // One of the processes that may write: 0 is the master, 1.. are the workers.

@@ -15,7 +15,7 @@ constexpr table::Uninterrupted kUninterrupted;
 }  // namespace
 
 Result<HistoryTable> HistoryTable::create(std::size_t bytes, std::uint64_t bucket_seed,
-                                          std::size_t block_store_bytes) {
+                                          std::size_t block_store_bytes, double limited_share) {
   if (bytes < kBytesMin || bytes > kBytesMax) {
     return Error{ErrorKind::invalid, "a history table takes from " + std::to_string(kBytesMin) +
                                          " to " + std::to_string(kBytesMax) + " bytes, not " +
@@ -23,6 +23,7 @@ Result<HistoryTable> HistoryTable::create(std::size_t bytes, std::uint64_t bucke
   }
   auto region = table::Region::map(bytes, bucket_seed);
   if (!region) return region.error();
+  region->set_limited_share(limited_share);
   auto blocks = BlockStore::create(block_store_bytes);
   if (!blocks) return blocks.error();
   return HistoryTable(std::move(*region), std::move(*blocks));
@@ -44,15 +45,17 @@ std::optional<HistoryEntry> HistoryTable::lookup(const Sketch& key) const {
   return table::find_entry(region_.bucket(region_.bucket_index(key)), key, kUninterrupted);
 }
 
-UpdateOutcome HistoryTable::update(const Sketch& key, const Sketch& answer, Sigma sigma) {
+UpdateOutcome HistoryTable::update(const Sketch& key, const Sketch& answer, Sigma sigma,
+                                   Room room) {
   ASSERT(writer_);
-  return table::Editor(region_, *writer_, kUninterrupted).update(key, answer, sigma);
+  return table::Editor(region_, *writer_, kUninterrupted)
+      .update(key, answer, sigma, kSigmaMax, room);
 }
 
 UpdateOutcome HistoryTable::update_unordered(const Sketch& key, const Sketch& answer, Sigma asked,
-                                             Sigma sigma) {
+                                             Sigma sigma, Room room) {
   ASSERT(writer_ && asked < sigma);
-  return table::Editor(region_, *writer_, kUninterrupted).update(key, answer, sigma, asked);
+  return table::Editor(region_, *writer_, kUninterrupted).update(key, answer, sigma, asked, room);
 }
 
 ChangeOutcome HistoryTable::set_mark(const Sketch& key, Mark mark) {

@@ -27,12 +27,14 @@ namespace prophecy {
 class HistoryTable {
  public:
   static constexpr std::size_t kBytesMin = std::size_t{1} << 16;
+  // Of the table, for entries of limited room.
+  static constexpr double kLimitedShare = 0.05;
 
   // Maps an empty table of at most `bytes`, shared with children forked later. `bucket_seed`
   // should be unpredictable to clients.
   [[nodiscard]] static Result<HistoryTable> create(
       std::size_t bytes, std::uint64_t bucket_seed,
-      std::size_t block_store_bytes = BlockStore::kBytesMin);
+      std::size_t block_store_bytes = BlockStore::kBytesMin, double limited_share = kLimitedShare);
 
   // Names the calling process's slot; each live process has its own. Comes before any change.
   // Requires that a process that died in this slot was declared dead.
@@ -49,12 +51,13 @@ class HistoryTable {
   // any outcome, no older answer will be taken for this key. Waits for a writer in the same
   // bucket; if that one has died, until the master has declared it. Requires 0 < sigma <=
   // kSigmaMax.
-  UpdateOutcome update(const Sketch& key, const Sketch& answer, Sigma sigma);
+  UpdateOutcome update(const Sketch& key, const Sketch& answer, Sigma sigma, Room room = Room::any);
 
   // For answers without a place in an order, numbered by `sigma` as they come: `asked` is the
   // newest number when this one was asked for. If another answer has come since, either may be the
   // newer one: then the entry keeps none (all zero), for both may have been seen.
-  UpdateOutcome update_unordered(const Sketch& key, const Sketch& answer, Sigma asked, Sigma sigma);
+  UpdateOutcome update_unordered(const Sketch& key, const Sketch& answer, Sigma asked, Sigma sigma,
+                                 Room room = Room::any);
 
   // For the master: waits for no dead writer, but answers busy. Sets or (Mark::none) removes an
   // operator's mark; setting drops the answer, removing leaves no entry.

@@ -20,7 +20,7 @@ constexpr std::size_t kSlotsPerBucket = 5;
 // An entry, or nothing when `state` is 0.
 struct Slot {
   std::array<Word, 5> sketches;  // 20 bytes of the key, 20 bytes of the answer
-  Word state;                    // sigma << 2 | mark
+  Word state;                    // sigma << 2 | mark, or 3: no mark, and limited room
 };
 
 // Four cache lines. One writer at a time, the one that `control` names.
@@ -39,6 +39,9 @@ struct alignas(64) WriterRecord {
   Word entries;         // inserted minus removed by this writer, modulo 2^64
   Word evictions;
   Word recoveries;  // locks taken from writers that died in this place
+  // As entries_before and entries, of those alone whose room is limited.
+  Word limited_before;
+  Word limited;
 };
 static_assert(sizeof(WriterRecord) == 64);
 constexpr std::size_t kWriterRecords = kWriterSlotMax + 1;
@@ -65,14 +68,23 @@ struct Uninterrupted {
 
 // ---- Slot::state
 
+constexpr Word kLimitedRoom = 3;
+
 constexpr Word make_state(Sigma sigma, Mark mark) {
   return sigma << 2 | static_cast<Word>(mark);
+}
+// Without a mark.
+constexpr Word make_state(Sigma sigma, Room room) {
+  return sigma << 2 | (room == Room::limited ? kLimitedRoom : 0);
+}
+constexpr bool is_limited(Word state) {
+  return (state & 3) == kLimitedRoom;
 }
 constexpr Sigma sigma_of(Word state) {
   return state >> 2;
 }
 constexpr Mark mark_of(Word state) {
-  return static_cast<Mark>(state & 3);
+  return is_limited(state) ? Mark::none : static_cast<Mark>(state & 3);
 }
 
 // ---- Slot::sketches
@@ -106,15 +118,16 @@ struct Change {
   bool has_slot = false;  // false: the bucket is (or is about to be) locked, no slot written
   std::size_t slot = 0;
   bool was_occupied = false;  // the slot held an entry before
+  bool was_limited = false;   // and that one's room was limited
 };
 
 constexpr Word encode(const Change& change) {
-  return change.bucket << 5 | Word{change.was_occupied} << 4 | Word{change.slot} << 1 |
-         Word{change.has_slot};
+  return change.bucket << 6 | Word{change.was_limited} << 5 | Word{change.was_occupied} << 4 |
+         Word{change.slot} << 1 | Word{change.has_slot};
 }
 constexpr Change decode_change(Word word) {
-  return {word >> 5, (word & 1) != 0, static_cast<std::size_t>(word >> 1 & 7),
-          (word >> 4 & 1) != 0};
+  return {word >> 6, (word & 1) != 0, static_cast<std::size_t>(word >> 1 & 7), (word >> 4 & 1) != 0,
+          (word >> 5 & 1) != 0};
 }
 
 }  // namespace prophecy::table

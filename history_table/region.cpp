@@ -53,6 +53,12 @@ void Region::swap(Region& other) noexcept {
   std::swap(writers_, other.writers_);
   std::swap(buckets_, other.buckets_);
   std::swap(bucket_count_, other.bucket_count_);
+  std::swap(limited_max_, other.limited_max_);
+}
+
+void Region::set_limited_share(double share) {
+  ASSERT(share >= 0 && share <= 1);
+  limited_max_ = static_cast<Word>(share * static_cast<double>(bucket_count_ * kSlotsPerBucket));
 }
 
 Word Region::bucket_index(const Sketch& key) const {
@@ -60,6 +66,14 @@ Word Region::bucket_index(const Sketch& key) const {
   // Scales the hash to [0, bucket_count) by the high half of a product: no division.
   __extension__ using Wide = unsigned __int128;
   return static_cast<Word>(static_cast<Wide>(hash) * bucket_count_ >> 64);
+}
+
+Word limited_entries(const Region& region) {
+  Word limited = 0;
+  for (std::size_t slot = 0; slot < kWriterRecords; ++slot)
+    limited += load(region.writer(static_cast<WriterSlot>(slot)).limited);
+  // As in stats_of() below.
+  return static_cast<std::int64_t>(limited) < 0 ? 0 : limited;
 }
 
 HistoryTableStats stats_of(const Region& region) {
@@ -75,6 +89,8 @@ HistoryTableStats stats_of(const Region& region) {
   // The records are read one after the other while writers go on: an entry removed by one
   // writer before its insertion by another is seen would make the sum negative.
   stats.entries = static_cast<std::int64_t>(entries) < 0 ? 0 : entries;
+  stats.limited = limited_entries(region);
+  stats.limited_max = region.limited_max();
   return stats;
 }
 

@@ -21,6 +21,10 @@ class Region {
   ~Region();
 
   [[nodiscard]] Word bucket_count() const { return bucket_count_; }
+  // How many entries of limited room there may be.
+  [[nodiscard]] Word limited_max() const { return limited_max_; }
+  // Requires 0 to 1, and that nothing has changed the table yet.
+  void set_limited_share(double share);
   [[nodiscard]] Word bucket_index(const Sketch& key) const;
   [[nodiscard]] Bucket& bucket(Word index) const { return buckets_[index]; }
   [[nodiscard]] WriterRecord& writer(WriterSlot slot) const { return writers_[slot]; }
@@ -35,7 +39,11 @@ class Region {
   WriterRecord* writers_ = nullptr;
   Bucket* buckets_ = nullptr;
   Word bucket_count_ = 0;
+  Word limited_max_ = 0;
 };
+
+// At this moment: writers may be changing it.
+[[nodiscard]] Word limited_entries(const Region& region);
 
 [[nodiscard]] HistoryTableStats stats_of(const Region& region);
 

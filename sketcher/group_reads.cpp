@@ -16,6 +16,16 @@ using replica_client::ReplicatedAnswer;
 using replica_client::ReplicatedFailure;
 using replica_client::ReplicatedKind;
 
+namespace {
+
+// What a client brings about with any path that it makes up: that there is nothing, or nothing to
+// remember.
+Room room_of(const sketch::AnswerForm& form, const std::optional<Sketch>& sketch) {
+  return !sketch || form.status == 404 || form.status == 410 ? Room::limited : Room::any;
+}
+
+}  // namespace
+
 // One call to the group, and all that hang on it.
 class GroupReads::Read final : private replica_client::ReplicatedHandler {
  public:
@@ -121,9 +131,10 @@ class GroupReads::Read final : private replica_client::ReplicatedHandler {
     const Sketch update = placed.doubtful ? kNoSketch : sketch.value_or(kNoSketch);
     // Numbers of a group without an order stay as they are: it never begins anew.
     HistoryTable& table = owner_.table_;
+    const Room room = room_of(answer.form, sketch);
     const UpdateOutcome outcome =
-        answer.asked ? table.update_unordered(key_, update, *answer.asked, placed.sigma)
-                     : table.update(key_, update, placed.sigma);
+        answer.asked ? table.update_unordered(key_, update, *answer.asked, placed.sigma, room)
+                     : table.update(key_, update, placed.sigma, room);
     RequestCounters& counters = *askers_.front().counters;
     if (outcome == UpdateOutcome::inserted) counters.table_inserts.add();
     if (outcome == UpdateOutcome::replaced) counters.table_replaces.add();

@@ -429,7 +429,8 @@ Result<int> run_master(const Installation& installation, Logger& log) {
   std::uint64_t bucket_seed = 0;
   SecureRandom().fill({reinterpret_cast<std::uint8_t*>(&bucket_seed), sizeof bucket_seed});
   auto table = HistoryTable::create(installation.settings.table_bytes, bucket_seed,
-                                    installation.settings.block_store_bytes);
+                                    installation.settings.block_store_bytes,
+                                    installation.settings.not_found_share);
   if (!table) return table.error();
   auto shared = map_shared_state(installation);
   if (!shared) return shared.error();

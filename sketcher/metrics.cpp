@@ -145,6 +145,8 @@ std::string prometheus_text(const StatusSources& sources) {
   const HistoryTableStats stats = sources.table.stats();
   out.gauge("prophecy_history_entries", "Entries of the history table.", {},
             static_cast<double>(stats.entries));
+  out.gauge("prophecy_history_not_found", "Of the entries, those that hold no content.", {},
+            static_cast<double>(stats.limited));
   out.gauge("prophecy_history_capacity", "Room in the history table.", {},
             static_cast<double>(stats.capacity));
   out.counter("prophecy_history_evictions_total", "Entries evicted for want of room.", {},

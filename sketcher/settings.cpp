@@ -93,6 +93,7 @@ Result<Settings> load_settings(const std::filesystem::path& path) {
   settings.table_bytes = table.bytes("size", HistoryTable::kBytesMin, 1024 * kGiB, 64 * kMiB);
   settings.block_store_bytes =
       table.bytes("blocks", BlockStore::kBytesMin, BlockStore::kBytesMax, 16 * kMiB);
+  settings.not_found_share = table.fraction("not_found_share", HistoryTable::kLimitedShare);
   read_limits(root.section("limits"), settings.limits);
   read_timeouts(root.section("timeouts"), settings.timeouts);
   read_origins(root.section("origins"), settings);

@@ -45,6 +45,7 @@ struct Settings {
   sketch::DigestKind digest = sketch::DigestKind::sha1;
   std::size_t table_bytes = 0;
   std::size_t block_store_bytes = 0;
+  double not_found_share = 0;  // of the table
   LimitSettings limits;
   TimeoutSettings timeouts;
   std::size_t origin_connections_max = 0;

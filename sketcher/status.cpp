@@ -70,7 +70,10 @@ Json history_json(const StatusSources& sources, const RequestTotals& totals) {
           {"transitions", totals.of(&RequestCounters::transitions)},
           {"forced_transitions", totals.of(&RequestCounters::forced_transitions)},
           {"group_restarts", totals.of(&RequestCounters::group_restarts)},
-          {"unsketchable", totals.of(&RequestCounters::unsketchable)}};
+          {"unsketchable", totals.of(&RequestCounters::unsketchable)},
+          {"varies_unkeyed", totals.of(&RequestCounters::varies_unkeyed)},
+          {"not_found", stats.limited},
+          {"not_found_max", stats.limited_max}};
 }
 
 Json routes_json(const StatusSources& sources) {

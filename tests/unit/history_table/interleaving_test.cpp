@@ -42,7 +42,10 @@ TEST_CASE("readers between any two stores of a change see the old entry, the new
       }
     }};
     scenario.change(region, 2, look);
-    CHECK(contents_of(region) == after);
+    // What has limited room keeps it from others of limited room, since it has just been read.
+    const bool is_kept = scenario.room == Room::limited && !scenario.limited.empty() &&
+                         at(before, scenario.key) == std::nullopt;
+    CHECK(contents_of(region) == (is_kept ? before : after));
   }
 }
 

@@ -84,6 +84,7 @@ void check_after_clean_up(const Region& region, const Scenario& scenario, const 
   CHECK(is_open(region));
   check_contents(region, before, after, true);
   CHECK(stats_of(region).entries == occupied_slots(region));
+  CHECK(stats_of(region).limited == limited_slots(region));
   check_nothing_older_is_taken(region, scenario);
   check_goes_on(region, scenario.marks.size() < kSlotsPerBucket);
 }

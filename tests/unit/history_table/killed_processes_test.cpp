@@ -53,7 +53,8 @@ std::uint64_t draw_key(std::uint64_t& random) {
   while (!board.stop.load(std::memory_order_relaxed)) {
     const std::uint64_t key = draw_key(random);
     const Sigma sigma = board.newest.fetch_add(1) + 1;
-    table.update(key_number(key), answer_for(key, sigma), sigma);
+    const Room room = next_random(random) % 4 == 0 ? Room::limited : Room::any;
+    table.update(key_number(key), answer_for(key, sigma), sigma, room);
     if (next_random(random) % 64 == 0) (void)table.erase(key_number(key));
     board.updates[slot].fetch_add(1, std::memory_order_relaxed);
   }

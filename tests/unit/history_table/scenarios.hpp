@@ -2,6 +2,7 @@
 // tests go through store by store.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <string>
@@ -39,6 +40,12 @@ struct Scenario {
   std::uint64_t key = 0;
   Sigma sigma = 0;
   Mark mark = Mark::none;
+  std::vector<std::uint64_t> limited{};  // of the answers, those of limited room
+  Room room = Room::any;
+
+  static bool is_limited_slot(Bucket& bucket, std::size_t slot) {
+    return is_limited(load(bucket.slots[slot].state));
+  }
 
   // A bucket as it stands before the change. Its answers have all been read.
   [[nodiscard]] Region before() const {
@@ -46,13 +53,21 @@ struct Scenario {
     auto writer = steady_hand(region, 1);
     auto other = steady_hand(region, 2);  // both have a past
     for (const auto& [number, newest] : answers) {
-      (number % 2 == 0 ? writer : other).update(number, newest);
+      const bool is_limited = std::find(limited.begin(), limited.end(), number) != limited.end();
+      (number % 2 == 0 ? writer : other)
+          .update(number, newest, is_limited ? Room::limited : Room::any);
     }
     for (const std::uint64_t number : marks)
       (void)writer.set_mark(number, Mark::blacklisted);
     for (const std::uint64_t number : erased)
       (void)writer.erase(number);
     (void)contents_of(region);
+    // Or what has limited room could not be replaced.
+    for (std::size_t slot = 0; slot < kSlotsPerBucket; ++slot) {
+      Bucket& bucket = region.bucket(0);
+      if (!is_limited_slot(bucket, slot)) continue;
+      store(kUninterrupted, bucket.control, load(bucket.control) & ~referenced_bit(slot));
+    }
     return region;
   }
 
@@ -61,7 +76,7 @@ struct Scenario {
     Hand<Steps> hand(region, writer, steps);
     switch (action) {
       case Action::update:
-        hand.update(key, sigma);
+        hand.update(key, sigma, room);
         break;
       case Action::set_mark:
         (void)hand.set_mark(key, mark);
@@ -101,6 +116,15 @@ inline std::vector<Scenario> scenarios() {
       {"mark something new and evict", full, {}, {}, set_mark, 5, 0, Mark::blacklisted},
       {"exchange a mark", full, {2}, {}, set_mark, 2, 0, Mark::whitelisted},
       {"remove a mark", full, {2}, {}, set_mark, 2, 0, Mark::none},
+      {"insert of limited room", some, {}, {}, update, 2, 200, {}, {}, Room::limited},
+      {"evict for limited room", full, {}, {}, update, 5, 200, {}, {}, Room::limited},
+      {"take the place of limited room", some, {}, {}, update, 2, 200, {}, {1}, Room::limited},
+      {"the same in a full bucket", full, {}, {}, update, 5, 200, {}, {3}, Room::limited},
+      {"become limited", full, {}, {}, update, 3, 200, {}, {}, Room::limited},
+      {"become limited beside another", full, {}, {}, update, 3, 200, {}, {2}, Room::limited},
+      {"be limited no more", full, {}, {}, update, 3, 200, {}, {3}},
+      {"mark what is limited", full, {}, {}, set_mark, 3, 0, Mark::whitelisted, {3}},
+      {"erase what is limited", full, {}, {}, erase, 3, 0, {}, {3}},
       {"erase", full, {}, {}, erase, 4, 0, {}},
       {"erase nothing", some, {}, {}, erase, 4, 0, {}},
   };

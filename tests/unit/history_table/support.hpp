@@ -53,9 +53,20 @@ inline bool is_genuine(std::uint64_t key, const HistoryEntry& entry) {
 }
 
 // A table of so few buckets that everything meets.
-inline Region small_region(std::size_t buckets) {
+inline Region small_region(std::size_t buckets, double limited_share = 1) {
   auto region = Region::map(kWriterRecords * sizeof(WriterRecord) + buckets * sizeof(Bucket), 0);
+  region->set_limited_share(limited_share);
   return std::move(region.value());
+}
+
+// Counted slot by slot.
+inline std::uint64_t limited_slots(const Region& region) {
+  std::uint64_t limited = 0;
+  for (Word bucket = 0; bucket < region.bucket_count(); ++bucket) {
+    for (Slot& slot : region.bucket(bucket).slots)
+      limited += is_limited(load(slot.state));
+  }
+  return limited;
 }
 
 inline std::optional<HistoryEntry> find(const Region& region, std::uint64_t key) {
@@ -70,8 +81,8 @@ class Hand {
  public:
   Hand(const Region& region, WriterSlot writer, Steps& steps) : editor_(region, writer, steps) {}
 
-  UpdateOutcome update(std::uint64_t key, Sigma sigma) {
-    return editor_.update(key_number(key), answer_for(key, sigma), sigma);
+  UpdateOutcome update(std::uint64_t key, Sigma sigma, Room room = Room::any) {
+    return editor_.update(key_number(key), answer_for(key, sigma), sigma, kSigmaMax, room);
   }
   ChangeOutcome set_mark(std::uint64_t key, Mark mark) {
     return editor_.set_mark(key_number(key), mark);
