@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "tools/compare_command.hpp"
 #include "tools/divergences_command.hpp"
 #include "tools/fields_command.hpp"
 #include "tools/keygen_command.hpp"
@@ -18,6 +19,7 @@ int main(int argc, char** argv) {
   std::function<int()> action;
   prophecy::tools::add_keygen_command(app, action);
   prophecy::tools::add_status_command(app, action);
+  prophecy::tools::add_compare_command(app, action);
   prophecy::tools::add_divergences_command(app, action);
   prophecy::tools::add_fields_command(app, action);
   prophecy::tools::add_route_command(app, action);
