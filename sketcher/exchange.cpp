@@ -357,7 +357,6 @@ void Exchange::start_agreed(const sketch::AnswerForm& form, const std::optional<
 
 void Exchange::start_large(LargeAnswer::Source source, Bytes encoded,
                            const std::optional<Sketch>& sketch, Counter& answered) {
-  if (!sink_.takes_blocks()) return fail(502, "answer-too-large");
   LargeAnswerOwner& owner = *this;
   if (!large_) large_ = std::make_unique<Large>(context_, owner);
   state_ = State::large;
@@ -368,12 +367,18 @@ void Exchange::start_large(LargeAnswer::Source source, Bytes encoded,
   ASSERT(form.has_value());
   const AnswerContext asked{.conditions = &request_->fields, .date = {}, .via = {}};
   const Answer selected(*form, sketch, asked);
+  const bool may_begin = sink_.may_take_blocks(form->blocks.block_bytes);
+  // The client waits for what it asked for itself.
+  if (!may_begin) timeout_.disarm();
   large_->answer.start(group(), source, std::move(encoded), selected.first(), selected.size(),
-                       form_.wire);
+                       form_.wire, may_begin);
 }
 
 void Exchange::on_writable() {
-  if (state_ == State::large) large_->answer.on_writable();
+  if (state_ != State::large) return;
+  const bool begins = large_->answered != nullptr;
+  if (begins) context_.read_timeouts.arm(timeout_, std::chrono::steady_clock::now());
+  large_->answer.on_writable();
 }
 
 void Exchange::on_large_refuted(NodeId replica, const sketch::AnswerForm& form) {

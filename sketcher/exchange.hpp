@@ -38,18 +38,15 @@ class AnswerSink {
   // The connection is to become a tunnel, and the exchange has nothing more to do with it.
   virtual void on_tunnel(TunnelRequest tunnel) = 0;
 
-  // An answer in blocks goes to a sink that takes them, and in place of on_answer(): its beginning,
-  // then its bytes, in `storage`, which the sink may swap out; then its end, at which it is whole
-  // or has to be seen to be cut off. After an answer of false nothing more comes until the sink has
-  // called Exchange::on_writable().
-  [[nodiscard]] virtual bool takes_blocks() const { return false; }
-  virtual void on_large_begin(const sketch::AnswerForm& /*form*/,
-                              const std::optional<Sketch>& /*sketch*/) {}
-  virtual bool on_large_bytes(std::string& /*storage*/, std::size_t /*begin*/,
-                              std::size_t /*size*/) {
-    return true;
-  }
-  virtual void on_large_end(bool /*whole*/) {}
+  // An answer in blocks comes in place of on_answer(): its beginning, then its bytes, in `storage`,
+  // which the sink may swap out; then its end, at which it is whole or has to be seen to be cut
+  // off. Asked first, the sink says whether it has room for blocks of that size: after an answer of
+  // false, here as with the bytes, nothing comes until it has called Exchange::on_writable().
+  [[nodiscard]] virtual bool may_take_blocks(std::uint32_t bytes_of_each) = 0;
+  virtual void on_large_begin(const sketch::AnswerForm& form,
+                              const std::optional<Sketch>& sketch) = 0;
+  virtual bool on_large_bytes(std::string& storage, std::size_t begin, std::size_t size) = 0;
+  virtual void on_large_end(bool whole) = 0;
 
  protected:
   ~AnswerSink() = default;

@@ -39,7 +39,7 @@ class Http1Session final : public Session, private AnswerSink, private TimeoutEn
   void on_answer(const sketch::AnswerForm& form, const std::optional<Sketch>& sketch) override;
   void on_error(std::uint16_t status, std::string_view reason) override;
   void on_tunnel(TunnelRequest tunnel) override;
-  [[nodiscard]] bool takes_blocks() const override { return true; }
+  bool may_take_blocks(std::uint32_t /*bytes_of_each*/) override { return true; }
   void on_large_begin(const sketch::AnswerForm& form, const std::optional<Sketch>& sketch) override;
   bool on_large_bytes(std::string& storage, std::size_t begin, std::size_t size) override;
   void on_large_end(bool whole) override;

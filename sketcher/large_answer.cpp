@@ -23,7 +23,7 @@ constexpr std::uint64_t kSkippedBytesMax = 64 << 20;
 }  // namespace
 
 void LargeAnswer::start(GroupContext& group, Source source, Bytes encoded, std::uint64_t first,
-                        std::uint64_t size, std::string_view wire) {
+                        std::uint64_t size, std::string_view wire, bool may_begin) {
   ASSERT(!fetching_);
   group_ = &group;
   encoded_ = std::move(encoded);
@@ -40,12 +40,13 @@ void LargeAnswer::start(GroupContext& group, Source source, Bytes encoded, std::
   block_end_ = static_cast<std::size_t>(last / block_bytes) + 1;
   ASSERT(block_end_ <= form_.blocks.count());
   released_ = false;
-  writable_ = true;
+  writable_ = may_begin;
+  parked_ = !may_begin;
   failed_ = 0;
   refuted_ = 0;
   suspects_.clear();
   fetching_ = true;
-  ask_another();
+  if (may_begin) ask_another();
 }
 
 std::uint64_t LargeAnswer::fetch_end() const {
@@ -241,6 +242,7 @@ void LargeAnswer::on_bad_block(std::string_view bytes) {
 void LargeAnswer::on_writable() {
   if (!fetching_ || writable_) return;
   writable_ = true;
+  if (std::exchange(parked_, false)) return ask_another();
   if (!deliver()) return;
   if (!writable_) return exchange_.active() ? exchange_.pause() : void();
   if (exchange_.active()) return exchange_.resume();

@@ -63,9 +63,10 @@ class LargeAnswer final : private http::OriginHandler {
 
   // `encoded` is a form in blocks, in its encoding; the client wants `size` bytes of its body, from
   // `first` on. Where it wants none, one block is fetched to see whether the answer still holds.
-  // `wire` is the request for the origin, a GET, and stays as it is until the end.
+  // `wire` is the request for the origin, a GET, and stays as it is until the end. Unless it
+  // `may_begin`, no origin is asked before on_writable().
   void start(GroupContext& group, Source source, Bytes encoded, std::uint64_t first,
-             std::uint64_t size, std::string_view wire);
+             std::uint64_t size, std::string_view wire, bool may_begin);
   // The client takes more.
   void on_writable();
   void abandon();
@@ -115,6 +116,7 @@ class LargeAnswer final : private http::OriginHandler {
   std::size_t block_end_ = 0;
   bool released_ = false;  // the client has some of it
   bool writable_ = true;   // the client takes more
+  bool parked_ = false;    // no origin is asked before it does
 
   NodeId replica_ = 0;
   bool ranged_ = false;                    // it was asked for a range
