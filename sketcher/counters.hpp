@@ -63,6 +63,7 @@ struct LargeCounters {
   Counter broken;          // cut off: no origin had the rest
   Counter switched;        // times that the rest came from another origin
   Counter blocks_refuted;  // that were not the list's
+  Counter let_go;          // times that an origin's connection was, for a slow client
 };
 constexpr std::pair<std::string_view, Counter LargeCounters::*> kLargeCounters[] = {
     {"lists_found", &LargeCounters::lists_found},
@@ -70,7 +71,8 @@ constexpr std::pair<std::string_view, Counter LargeCounters::*> kLargeCounters[]
     {"completed", &LargeCounters::completed},
     {"broken", &LargeCounters::broken},
     {"switched", &LargeCounters::switched},
-    {"blocks_refuted", &LargeCounters::blocks_refuted}};
+    {"blocks_refuted", &LargeCounters::blocks_refuted},
+    {"let_go", &LargeCounters::let_go}};
 
 struct alignas(64) WorkerCounters {
   // Open now: gauges, zeroed when a worker starts.

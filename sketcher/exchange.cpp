@@ -334,17 +334,23 @@ void Exchange::on_group_answer_outdated() {
 }
 
 bool Exchange::start_remembered(const Sketch& sketch) {
+  BlockLists::List list = context_.block_lists.find(sketch);
+  if (!list) list = find_stored(sketch);
+  if (!list) return false;
+  context_.counters.large.lists_found.add();
+  start_large(LargeAnswer::Source::remembered, std::move(list), sketch, counters_->answered_fast);
+  return true;
+}
+
+BlockLists::List Exchange::find_stored(const Sketch& sketch) {
   BlockStore& lists = context_.table.blocks();
   auto found = lists.find(sketch);
-  if (!found) return false;
+  if (!found) return nullptr;
   // It may be torn: the sketch is proof of every byte.
   const auto form = sketch::decode(found->bytes);
-  if (!form || !form->in_blocks() || group().sketch().of(*form) != sketch) return false;
-  context_.counters.large.lists_found.add();
+  if (!form || !form->in_blocks() || group().sketch().of(*form) != sketch) return nullptr;
   if (found->is_old) lists.put(sketch, found->bytes);
-  start_large(LargeAnswer::Source::remembered, std::move(found->bytes), sketch,
-              counters_->answered_fast);
-  return true;
+  return context_.block_lists.add(sketch, std::move(found->bytes));
 }
 
 void Exchange::start_agreed(const sketch::AnswerForm& form, const std::optional<Sketch>& sketch,
@@ -352,10 +358,15 @@ void Exchange::start_agreed(const sketch::AnswerForm& form, const std::optional<
   // Of a read alone do correct members of a group agree on a list.
   if (!form_.is_read || form_.is_head) return fail(502, "no-agreement");
   ++large_rounds_;
-  start_large(LargeAnswer::Source::agreed, sketch::encode(form), sketch, answered);
+  BlockLists::List list = sketch ? context_.block_lists.find(*sketch) : nullptr;
+  if (!list) {
+    list = sketch ? context_.block_lists.add(*sketch, sketch::encode(form))
+                  : std::make_shared<const Bytes>(sketch::encode(form));
+  }
+  start_large(LargeAnswer::Source::agreed, std::move(list), sketch, answered);
 }
 
-void Exchange::start_large(LargeAnswer::Source source, Bytes encoded,
+void Exchange::start_large(LargeAnswer::Source source, BlockLists::List list,
                            const std::optional<Sketch>& sketch, Counter& answered) {
   LargeAnswerOwner& owner = *this;
   if (!large_) large_ = std::make_unique<Large>(context_, owner);
@@ -363,14 +374,14 @@ void Exchange::start_large(LargeAnswer::Source source, Bytes encoded,
   large_->sketch = sketch;
   large_->agreed = source == LargeAnswer::Source::agreed;
   large_->answered = &answered;
-  const auto form = sketch::decode(encoded);
+  const auto form = sketch::decode(*list);
   ASSERT(form.has_value());
   const AnswerContext asked{.conditions = &request_->fields, .date = {}, .via = {}};
   const Answer selected(*form, sketch, asked);
   const bool may_begin = sink_.may_take_blocks(form->blocks.block_bytes);
   // The client waits for what it asked for itself.
   if (!may_begin) timeout_.disarm();
-  large_->answer.start(group(), source, std::move(encoded), selected.first(), selected.size(),
+  large_->answer.start(group(), source, std::move(list), selected.first(), selected.size(),
                        form_.wire, may_begin);
 }
 

@@ -117,11 +117,12 @@ class Exchange final : private FastReadHandler,
                         const http::Response& response);
   // False: no list is remembered under this sketch.
   [[nodiscard]] bool start_remembered(const Sketch& sketch);
+  [[nodiscard]] BlockLists::List find_stored(const Sketch& sketch);
   // The group's answer, which is counted there once it is released.
   void start_agreed(const sketch::AnswerForm& form, const std::optional<Sketch>& sketch,
                     Counter& answered);
-  void start_large(LargeAnswer::Source source, Bytes encoded, const std::optional<Sketch>& sketch,
-                   Counter& answered);
+  void start_large(LargeAnswer::Source source, BlockLists::List list,
+                   const std::optional<Sketch>& sketch, Counter& answered);
   void ask_group_again();
   [[nodiscard]] bool is_forced();  // [test] fail_fast_reads
   void answer(const sketch::AnswerForm& form, const std::optional<Sketch>& sketch);

@@ -24,6 +24,8 @@ namespace asio = boost::asio;
 // How often deadlines are looked at: the coarseness of every time-out here.
 constexpr Duration kTick = milliseconds(100);
 constexpr Duration kLinger = seconds(1);
+// So long does an origin wait for a client that takes nothing of a large answer.
+constexpr Duration kUntaken = seconds(1);
 // The group answers sooner, as a rule.
 constexpr Duration kPresence = milliseconds(200);
 
@@ -65,6 +67,7 @@ class Worker final : private ConnectionOwner {
   http::OriginTimeouts origin_timeouts_;
   ConnectionTimeouts connection_timeouts_;
   TimeoutQueue read_timeouts_;
+  TimeoutQueue untaken_timeouts_{kUntaken};
   TimeoutTicker ticker_;
   DateCache date_;
   HedgeTimers hedge_timers_;
@@ -105,7 +108,7 @@ Worker::Worker(const Installation& installation, WorkerSetup setup, HistoryTable
                &connection_timeouts_.linger, &connection_timeouts_.presence,
                &connection_timeouts_.tunnel_connect, &connection_timeouts_.tunnel_answer,
                &connection_timeouts_.tunnel, &origin_timeouts_.connect, &origin_timeouts_.answer,
-               &origin_timeouts_.idle, &read_timeouts_}),
+               &origin_timeouts_.idle, &read_timeouts_, &untaken_timeouts_}),
       hedge_timers_(loop_),
       divergences_(std::move(setup.event_channel), setup.index, shared.worker(setup.index)),
       context_{.settings = settings_,
@@ -120,6 +123,8 @@ Worker::Worker(const Installation& installation, WorkerSetup setup, HistoryTable
                .random = {},
                .hedge_timers = hedge_timers_,
                .read_timeouts = read_timeouts_,
+               .untaken_timeouts = untaken_timeouts_,
+               .block_lists = {},
                .request_canonicalizer = sketch::RequestCanonicalizer(settings_.forwarding)},
       session_context_{.worker = context_,
                        .timeouts = connection_timeouts_,

@@ -10,6 +10,7 @@
 #include "history_table/history_table.hpp"
 #include "replica_client/core/hedge/hedge_policy.hpp"
 #include "sketch/request_form.hpp"
+#include "sketcher/block_lists.hpp"
 #include "sketcher/core/router.hpp"
 #include "sketcher/group_context.hpp"
 #include "sketcher/group_reads.hpp"
@@ -54,6 +55,9 @@ struct WorkerContext {
   SecureRandom random;
   HedgeTimers& hedge_timers;
   TimeoutQueue& read_timeouts;
+  // Of answers in blocks whose clients take nothing.
+  TimeoutQueue& untaken_timeouts;
+  BlockLists block_lists;
   sketch::RequestCanonicalizer request_canonicalizer;
 
   // Of a request that no route has taken.

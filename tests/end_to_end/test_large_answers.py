@@ -255,6 +255,34 @@ def test_slow_clients_hold_little_memory(deployment):
             connection.close()
 
 
+def test_slow_clients_hold_no_connection_to_an_origin(deployment):
+    """Of twice as many as there are connections to origins, each goes on when it reads on."""
+    deployment.sketcher.stop()
+    deployment.sketcher.settings["origins"] = {"connections_max": 3}
+    deployment.sketcher.write_configuration()
+    deployment.sketcher.start()
+    assert curl(deployment.url + "/large").body == BODY
+    assert curl(deployment.url + "/small").body == b"small"
+    connections = []
+    try:
+        for _ in range(24):
+            connections.append(RawConnection(deployment.sketcher.port))
+            connections[-1].send(b"GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        wait_until(lambda: large(deployment)["let_go"] >= 24, 20, "all to be let go")
+        for _ in range(20):
+            began = time.monotonic()
+            assert curl(deployment.url + "/small").body == b"small"
+            assert time.monotonic() - began < 1 * patience()
+        for connection in connections[::6]:
+            assert connection.answer().body == BODY
+            assert connection.get("/small").body == b"small"
+    finally:
+        for connection in connections:
+            connection.close()
+    assert large(deployment)["broken"] == 0
+    assert deployment.sketcher.divergences() == []
+
+
 @pytest.mark.time_limit(240)
 @pytest.mark.skipif(instrumented(), reason="a sanitizer makes minutes of a GiB")
 def test_a_gibibyte():
