@@ -146,7 +146,11 @@ void Exchange::start_read(const RouteSettings& route) {
   hedged_ = route.hedge;
   large_rounds_ = 0;
   context_.read_timeouts.arm(timeout_, std::chrono::steady_clock::now());
-  if (mode_ == RouteMode::off || mode_ == RouteMode::tunnel) return ask_one();
+  if (mode_ == RouteMode::off || mode_ == RouteMode::tunnel) {
+    if (form_.is_head) return ask_one();
+    return ask_one({.bytes = PassedAnswer::kPieceBytes,
+                    .whole_bytes = context_.settings.limits.answer.body_bytes_max});
+  }
   if (mode_ == RouteMode::observe) return start_delay_once_read();
   switch (route.reads) {
     case Reads::delay_once:
@@ -173,9 +177,9 @@ void Exchange::start_delay_once_read() {
   ask_one();
 }
 
-void Exchange::ask_one() {
+void Exchange::ask_one(replica_client::AnswerPieces pieces) {
   state_ = State::fast;
-  fast_.start(*group_, *counters_, form_, hedged_);
+  fast_.start(*group_, *counters_, form_, hedged_, pieces);
 }
 
 bool Exchange::is_within_budget(bool may_share) {
@@ -207,8 +211,61 @@ void Exchange::ask_ordered(ReplicatedKind kind) {
 }
 
 void Exchange::on_fast_read_end(NodeId replica, ExchangeEnd end, http::Response& response) {
+  if (state_ == State::passing) return passed_->on_end(end, response);
   replica_ = replica;
   return end == ExchangeEnd::answered ? on_fast_answer(response) : on_fast_failure(end);
+}
+
+void Exchange::on_fast_read_progress(http::OriginExchange& exchange, http::Response& response) {
+  if (state_ == State::fast) start_passing(exchange, response);
+  if (state_ == State::passing && exchange.active()) passed_->on_progress(response);
+}
+
+void Exchange::start_passing(http::OriginExchange& exchange, http::Response& response) {
+  // Every body is sent on with its length: without one it has to be whole before it is.
+  std::uint64_t length = 0;
+  const auto declared = response.fields.find("content-length");
+  const bool known = declared && http::parse_decimal(*declared, length) && response.body.empty();
+  sketch::AnswerForm form;
+  const bool usable = known && group().answer_canonicalizer().canonicalize(response, false, form) ==
+                                   sketch::AnswerFault::none;
+  if (!usable) {
+    exchange.cancel();
+    return on_fast_failure(known ? ExchangeEnd::malformed : ExchangeEnd::too_large);
+  }
+  form.blocks = {.length = length, .block_bytes = PassedAnswer::kPieceBytes, .digests = {}};
+  // From here on each piece has a time of its own.
+  timeout_.disarm();
+  state_ = State::passing;
+  counters_->answered_unverified.add();
+  context_.counters.large.begun.add();
+  if (!passed_) {
+    PassedAnswerOwner& owner = *this;
+    passed_ = std::make_unique<PassedAnswer>(owner);
+  }
+  const Part part = part_of(form, std::nullopt);
+  const bool may_begin = sink_.may_take_blocks(PassedAnswer::kPieceBytes);
+  sink_.on_large_begin(form, std::nullopt);
+  if (state_ == State::passing) passed_->start(exchange, part.first, part.size, may_begin);
+}
+
+bool Exchange::on_passed_bytes(std::string& storage, std::size_t begin, std::size_t size) {
+  return sink_.on_large_bytes(storage, begin, size);
+}
+
+void Exchange::on_passed_end(bool whole) {
+  LargeCounters& counters = context_.counters.large;
+  (whole ? counters.completed : counters.broken).add();
+  finish();
+  sink_.on_large_end(whole);
+}
+
+// What the client wants of a body that follows its head.
+Exchange::Part Exchange::part_of(const sketch::AnswerForm& form,
+                                 const std::optional<Sketch>& sketch) const {
+  const AnswerContext asked{.conditions = &request_->fields, .date = {}, .via = {}};
+  const Answer selected(form, sketch, asked);
+  return {selected.first(), selected.size()};
 }
 
 void Exchange::on_fast_answer(http::Response& response) {
@@ -376,16 +433,16 @@ void Exchange::start_large(LargeAnswer::Source source, BlockLists::List list,
   large_->answered = &answered;
   const auto form = sketch::decode(*list);
   ASSERT(form.has_value());
-  const AnswerContext asked{.conditions = &request_->fields, .date = {}, .via = {}};
-  const Answer selected(*form, sketch, asked);
+  const Part part = part_of(*form, sketch);
   const bool may_begin = sink_.may_take_blocks(form->blocks.block_bytes);
   // The client waits for what it asked for itself.
   if (!may_begin) timeout_.disarm();
-  large_->answer.start(group(), source, std::move(list), selected.first(), selected.size(),
-                       form_.wire, may_begin);
+  large_->answer.start(group(), source, std::move(list), part.first, part.size, form_.wire,
+                       may_begin);
 }
 
 void Exchange::on_writable() {
+  if (state_ == State::passing) passed_->on_writable();
   if (state_ != State::large) return;
   const bool begins = large_->answered != nullptr;
   if (begins) context_.read_timeouts.arm(timeout_, std::chrono::steady_clock::now());
@@ -490,7 +547,8 @@ void Exchange::fail(std::uint16_t status, std::string_view reason) {
 
 void Exchange::abandon() {
   if (state_ == State::idle) return;
-  const bool is_counted = state_ == State::large && large_->answered == nullptr;
+  const bool is_counted =
+      state_ == State::passing || (state_ == State::large && large_->answered == nullptr);
   if (!is_counted) counters_->abandoned.add();
   stop();
 }
@@ -502,7 +560,8 @@ void Exchange::on_read_timeout() {
 }
 
 void Exchange::stop() {
-  if (state_ == State::fast) fast_.cancel();
+  if (state_ == State::fast || state_ == State::passing) fast_.cancel();
+  if (state_ == State::passing) passed_->abandon();
   if (state_ == State::judged) group_->reads.leave(*this);
   if (state_ == State::ordered) group().group().cancel_replicated(replicated_call_);
   if (state_ == State::large) large_->answer.abandon();

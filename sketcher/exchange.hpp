@@ -3,6 +3,7 @@
 //
 //   idle --start--> fast <--(another replica)        the answer of one origin is awaited
 //     |               |
+//     |               +--> passing --> idle          a large one, of a route that is off
 //     |               +--> judged --> idle           Algorithm 1: the group's answer to a read
 //     +---------------+--> ordered --> idle          what the group is asked without the history
 //     |                      |
@@ -24,6 +25,7 @@
 #include "sketcher/fast_read.hpp"
 #include "sketcher/group_reads.hpp"
 #include "sketcher/large_answer.hpp"
+#include "sketcher/passed_answer.hpp"
 #include "sketcher/tunnel_request.hpp"
 #include "sketcher/worker_context.hpp"
 
@@ -38,10 +40,11 @@ class AnswerSink {
   // The connection is to become a tunnel, and the exchange has nothing more to do with it.
   virtual void on_tunnel(TunnelRequest tunnel) = 0;
 
-  // An answer in blocks comes in place of on_answer(): its beginning, then its bytes, in `storage`,
-  // which the sink may swap out; then its end, at which it is whole or has to be seen to be cut
-  // off. Asked first, the sink says whether it has room for blocks of that size: after an answer of
-  // false, here as with the bytes, nothing comes until it has called Exchange::on_writable().
+  // An answer in blocks, or in pieces that nobody verifies, comes in place of on_answer(): its
+  // beginning, then its bytes, in `storage`, which the sink may swap out; then its end, at which it
+  // is whole or has to be seen to be cut off. Asked first, the sink says whether it has room for
+  // blocks of that size: after an answer of false, here as with the bytes, nothing comes until it
+  // has called Exchange::on_writable().
   [[nodiscard]] virtual bool may_take_blocks(std::uint32_t bytes_of_each) = 0;
   virtual void on_large_begin(const sketch::AnswerForm& form,
                               const std::optional<Sketch>& sketch) = 0;
@@ -55,7 +58,8 @@ class AnswerSink {
 class Exchange final : private FastReadHandler,
                        private replica_client::ReplicatedHandler,
                        private GroupReadWaiter,
-                       private LargeAnswerOwner {
+                       private LargeAnswerOwner,
+                       private PassedAnswerOwner {
  public:
   Exchange(WorkerContext& context, AnswerSink& sink);
   ~Exchange();
@@ -76,9 +80,12 @@ class Exchange final : private FastReadHandler,
   void shrink();
 
  private:
-  enum class State : std::uint8_t { idle, fast, judged, ordered, large };
+  enum class State : std::uint8_t { idle, fast, passing, judged, ordered, large };
 
   void on_fast_read_end(NodeId replica, http::ExchangeEnd end, http::Response& response) override;
+  void on_fast_read_progress(http::OriginExchange& exchange, http::Response& response) override;
+  bool on_passed_bytes(std::string& storage, std::size_t begin, std::size_t size) override;
+  void on_passed_end(bool whole) override;
   void on_replicated_answer(replica_client::ReplicatedAnswer answer) override;
   void on_replicated_failure(replica_client::ReplicatedFailure failure) override;
   void on_group_answer(const sketch::AnswerForm& form,
@@ -103,7 +110,8 @@ class Exchange final : private FastReadHandler,
   void copy_to_shadows(const sketch::AnswerForm& form, const std::optional<Sketch>& sketch);
   void deliver_observed(const sketch::AnswerForm& form, const std::optional<Sketch>& sketch);
   void on_fast_failure(http::ExchangeEnd end);
-  void ask_one();
+  void ask_one(replica_client::AnswerPieces pieces = {});
+  void start_passing(http::OriginExchange& exchange, http::Response& response);
   // All the time for this read is over.
   void on_read_timeout();
   void stop();
@@ -121,6 +129,12 @@ class Exchange final : private FastReadHandler,
   // The group's answer, which is counted there once it is released.
   void start_agreed(const sketch::AnswerForm& form, const std::optional<Sketch>& sketch,
                     Counter& answered);
+  struct Part {
+    std::uint64_t first;
+    std::uint64_t size;
+  };
+  [[nodiscard]] Part part_of(const sketch::AnswerForm& form,
+                             const std::optional<Sketch>& sketch) const;
   void start_large(LargeAnswer::Source source, BlockLists::List list,
                    const std::optional<Sketch>& sketch, Counter& answered);
   void ask_group_again();
@@ -153,6 +167,7 @@ class Exchange final : private FastReadHandler,
     Exchange& exchange;
   } timeout_;
 
+  std::unique_ptr<PassedAnswer> passed_;  // made for the first one
   // What an answer in blocks needs; made for the first one.
   struct Large {
     Large(WorkerContext& context, LargeAnswerOwner& owner) : answer(context, owner) {}

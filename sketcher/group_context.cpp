@@ -34,6 +34,7 @@ replica_client::VoteGroupSettings vote_settings(const GroupEnvironment& environm
   group.faults = settings.faults;
   group.takes_writes = settings.takes_writes;
   group.ballots_max = settings.queue_max;
+  group.age_max = environment.settings.timeouts.total;
   group.origins = origin_settings(environment.settings, settings, installation);
   return group;
 }

@@ -77,7 +77,7 @@ void LargeAnswer::ask(NodeId replica) {
                    fetch_end() - 1);
   }
   group_->group().fast(exchange_, replica, ranged_ ? ranged_wire_ : wire_, false,
-                       form_.blocks.block_bytes);
+                       {.bytes = form_.blocks.block_bytes});
 }
 
 void LargeAnswer::on_exchange_progress(http::OriginExchange& /*exchange*/,

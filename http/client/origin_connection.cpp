@@ -67,9 +67,17 @@ OriginConnection::OriginConnection(OriginPool& pool)
       connect_error_(stream_.descriptor() < 0 ? errno : 0),
       parser_(response_, pool.settings_.answer_limits) {}
 
+OriginConnection::Carried::Carried(OriginExchange& of)
+    : exchange(&of),
+      wire(of.request_.wire),
+      sent(0),
+      answers_head(of.request_.answers_head),
+      pipelined(of.request_.pipelined),
+      piece_bytes(of.request_.piece_bytes),
+      whole_bytes(of.request_.whole_bytes) {}
+
 void OriginConnection::open(OriginExchange& exchange) {
-  carried_.push_back({&exchange, exchange.request_.wire, 0, exchange.request_.answers_head,
-                      exchange.request_.pipelined, exchange.request_.piece_bytes});
+  carried_.emplace_back(exchange);
   exchange.connection_ = this;
   pool_.timeouts_.connect.arm(*this, std::chrono::steady_clock::now());
   if (connect_error_ == 0) connect_error_ = start_connecting();
@@ -162,8 +170,7 @@ bool OriginConnection::announce() {
 void OriginConnection::send(OriginExchange& exchange) {
   // Not may_share() again: time goes on.
   ASSERT(state_ == State::idle || (state_ == State::busy && !carried_.empty()));
-  carried_.push_back({&exchange, exchange.request_.wire, 0, exchange.request_.answers_head,
-                      exchange.request_.pipelined, exchange.request_.piece_bytes});
+  carried_.emplace_back(exchange);
   exchange.connection_ = this;
   if (state_ == State::idle) {
     disarm();
@@ -341,19 +348,23 @@ void OriginConnection::on_body_bytes(std::size_t size) {
 }
 
 void OriginConnection::on_head() {
-  const Carried& first = carried_.front();
+  Carried& first = carried_.front();
+  const std::uint64_t left = parser_.plain_bytes_left();
+  if (left > 0 && left <= first.whole_bytes) first.piece_bytes = first.whole_bytes = 0;
   if (first.piece_bytes > 0) {
-    if (first.exchange != nullptr)
+    if (left > first.whole_bytes) first.whole_bytes = 0;
+    if (first.whole_bytes == 0 && first.exchange != nullptr)
       first.exchange->handler_->on_exchange_progress(*first.exchange, response_);
     return;
   }
-  const std::uint64_t left = parser_.plain_bytes_left();
   if (left > kKeptBodyBytesMax) pool_.bodies_.take(response_.body, left);
 }
 
 void OriginConnection::report_progress() {
-  const Carried& first = carried_.front();
+  Carried& first = carried_.front();
   if (first.piece_bytes == 0 || response_.body.size() < first.piece_bytes) return;
+  if (response_.body.size() <= first.whole_bytes) return;
+  first.whole_bytes = 0;
   if (first.exchange != nullptr)
     first.exchange->handler_->on_exchange_progress(*first.exchange, response_);
 }

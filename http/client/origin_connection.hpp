@@ -57,7 +57,9 @@ class OriginConnection final : private TimeoutEntry, private transport::Readines
     bool answers_head;
     bool pipelined;
     std::size_t piece_bytes;
+    std::size_t whole_bytes;  // 0 once it comes in pieces
 
+    explicit Carried(OriginExchange& of);
     [[nodiscard]] bool is_sent() const { return sent == wire.size(); }
   };
 
