@@ -275,7 +275,7 @@ void Exchange::on_fast_answer(http::Response& response) {
   if (!algorithm_) {  // off
     if (!usable) return on_fast_failure(ExchangeEnd::malformed);
     counters_->answered_unverified.add();
-    return answer(form, std::nullopt);
+    return answer(form, std::nullopt, &response.body);
   }
   // The group agrees on such a one in blocks: it has another sketch there.
   const bool is_for_blocks = !form_.is_head && form.status == sketch::kStatusInBlocks &&
@@ -285,14 +285,14 @@ void Exchange::on_fast_answer(http::Response& response) {
   if (!algorithm_->awaits_fast_answer()) {
     // Observed, and not in the history yet.
     if (!usable) return on_fast_failure(ExchangeEnd::malformed);
-    return deliver_observed(form, sketch);
+    return deliver_observed(form, sketch, response);
   }
   const ReadStep step =
       algorithm_->on_fast_answer(sketch, context_.table.lookup(key_), is_forced());
   if (step == ReadStep::deliver_fast) {
     counters_->answered_fast.add();
     copy_to_shadows(form, sketch);
-    return answer(form, sketch);
+    return answer(form, sketch, &response.body);
   }
   if (algorithm_->was_forced()) {
     counters_->forced_transitions.add();
@@ -300,7 +300,7 @@ void Exchange::on_fast_answer(http::Response& response) {
     keep_as_evidence(form, sketch, response);
   }
   if (mode_ == RouteMode::enforce || !usable) return ask_judge(true);
-  deliver_observed(form, sketch);
+  deliver_observed(form, sketch, response);
 }
 
 void Exchange::copy_to_shadows(const sketch::AnswerForm& form,
@@ -315,8 +315,8 @@ void Exchange::copy_to_shadows(const sketch::AnswerForm& form,
 }
 
 // The client gets it as it is; the group is asked all the same.
-void Exchange::deliver_observed(const sketch::AnswerForm& form,
-                                const std::optional<Sketch>& sketch) {
+void Exchange::deliver_observed(const sketch::AnswerForm& form, const std::optional<Sketch>& sketch,
+                                http::Response& response) {
   counters_->answered_unverified.add();
   const bool may_share = !is_blacklisted_;
   const bool asked = is_within_budget(may_share) &&
@@ -327,7 +327,7 @@ void Exchange::deliver_observed(const sketch::AnswerForm& form,
                                         .counters = counters_,
                                         .may_share = may_share});
   if (!asked) counters_->unobserved.add();
-  answer(form, sketch);
+  answer(form, sketch, &response.body);
 }
 
 void Exchange::keep_as_evidence(const sketch::AnswerForm& form, const std::optional<Sketch>& sketch,
@@ -534,9 +534,10 @@ bool Exchange::is_forced() {
   return share > 0 && context_.random.below(1U << 20) < share * (1U << 20);
 }
 
-void Exchange::answer(const sketch::AnswerForm& form, const std::optional<Sketch>& sketch) {
+void Exchange::answer(const sketch::AnswerForm& form, const std::optional<Sketch>& sketch,
+                      std::string* storage) {
   finish();
-  sink_.on_answer(form, sketch);
+  sink_.on_answer(form, sketch, storage);
 }
 
 void Exchange::fail(std::uint16_t status, std::string_view reason) {

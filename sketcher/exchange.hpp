@@ -33,8 +33,10 @@ namespace prophecy::sketcher {
 
 class AnswerSink {
  public:
-  // Views are valid during the call. `sketch` is present when the answer was sketched.
-  virtual void on_answer(const sketch::AnswerForm& form, const std::optional<Sketch>& sketch) = 0;
+  // Views are valid during the call. `sketch` is present when the answer was sketched. `storage`,
+  // if there is one, is where the form's body lies, and may be swapped out.
+  virtual void on_answer(const sketch::AnswerForm& form, const std::optional<Sketch>& sketch,
+                         std::string* storage) = 0;
   // A final answer of our own. `reason` is a static token.
   virtual void on_error(std::uint16_t status, std::string_view reason) = 0;
   // The connection is to become a tunnel, and the exchange has nothing more to do with it.
@@ -108,7 +110,8 @@ class Exchange final : private FastReadHandler,
   void on_fast_answer(http::Response& response);
   // The verified answer goes to its client.
   void copy_to_shadows(const sketch::AnswerForm& form, const std::optional<Sketch>& sketch);
-  void deliver_observed(const sketch::AnswerForm& form, const std::optional<Sketch>& sketch);
+  void deliver_observed(const sketch::AnswerForm& form, const std::optional<Sketch>& sketch,
+                        http::Response& response);
   void on_fast_failure(http::ExchangeEnd end);
   void ask_one(replica_client::AnswerPieces pieces = {});
   void start_passing(http::OriginExchange& exchange, http::Response& response);
@@ -139,7 +142,8 @@ class Exchange final : private FastReadHandler,
                    const std::optional<Sketch>& sketch, Counter& answered);
   void ask_group_again();
   [[nodiscard]] bool is_forced();  // [test] fail_fast_reads
-  void answer(const sketch::AnswerForm& form, const std::optional<Sketch>& sketch);
+  void answer(const sketch::AnswerForm& form, const std::optional<Sketch>& sketch,
+              std::string* storage = nullptr);
   void fail(std::uint16_t status, std::string_view reason);
   [[nodiscard]] GroupContext& group() { return group_->context; }
 

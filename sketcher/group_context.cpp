@@ -8,6 +8,15 @@
 namespace prophecy::sketcher {
 namespace {
 
+std::vector<http::OriginSettings> origins_of(const GroupEnvironment& environment,
+                                             const GroupSettings& settings,
+                                             const GroupInstallation& installation) {
+  auto origins = origin_settings(environment.settings, settings, installation);
+  for (http::OriginSettings& origin : origins)
+    origin.bodies = &environment.bodies;
+  return origins;
+}
+
 replica_client::PbftGroupSettings pbft_settings(const GroupEnvironment& environment,
                                                 const GroupSettings& settings,
                                                 const GroupInstallation& installation) {
@@ -23,7 +32,7 @@ replica_client::PbftGroupSettings pbft_settings(const GroupEnvironment& environm
   group.key_refresh_interval = settings.key_refresh_interval;
   for (const auto& replica : installation.pbft->group.replicas)
     group.agents.push_back(replica.address);
-  group.origins = origin_settings(environment.settings, settings, installation);
+  group.origins = origins_of(environment, settings, installation);
   return group;
 }
 
@@ -35,7 +44,7 @@ replica_client::VoteGroupSettings vote_settings(const GroupEnvironment& environm
   group.takes_writes = settings.takes_writes;
   group.ballots_max = settings.queue_max;
   group.age_max = environment.settings.timeouts.total;
-  group.origins = origin_settings(environment.settings, settings, installation);
+  group.origins = origins_of(environment, settings, installation);
   return group;
 }
 

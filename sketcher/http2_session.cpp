@@ -70,7 +70,8 @@ class Http2Session::Stream final : public http::Http2Stream, private AnswerSink,
   }
 
  private:
-  void on_answer(const sketch::AnswerForm& form, const std::optional<Sketch>& sketch) override {
+  void on_answer(const sketch::AnswerForm& form, const std::optional<Sketch>& sketch,
+                 std::string* /*storage*/) override {
     if (std::exchange(orphaned_, false)) return session_.recycle(*this);
     const AnswerContext context = answer_context();
     session_.send(*this, Answer(form, sketch, context));
@@ -112,7 +113,10 @@ class Http2Session::Stream final : public http::Http2Stream, private AnswerSink,
 };
 
 Http2Session::Http2Session(SessionContext& context, SessionHost& host)
-    : context_(context), host_(host), connection_(*this, context.http2, host.client().scheme()) {}
+    : context_(context),
+      host_(host),
+      connection_(*this, context.http2, host.client().scheme()),
+      untaken_(context.worker.untaken) {}
 
 Http2Session::~Http2Session() = default;
 
@@ -127,6 +131,7 @@ void Http2Session::on_ready() {
   flushing_ = true;
   read();
   flush();
+  count_untaken();
   flushing_ = false;
   // No event tells of what was left unread while there was no room for its answers.
   if (unread_ && !over_ && has_room()) {
@@ -164,6 +169,10 @@ void Http2Session::read() {
     if (result.status != IoStatus::done) return close();
     connection_.feed({input.data(), result.size}, SessionContext::now());
   }
+}
+
+void Http2Session::count_untaken() {
+  if (!over_) untaken_.set(connection_.unsent_bytes() + output_.size() - output_begin_);
 }
 
 void Http2Session::flush_later() {
@@ -360,6 +369,7 @@ void Http2Session::on_stream_timeout(Stream& stream) {
   context_.worker.counters.timeouts.add();
   if (stream.received()) {
     connection_.break_off(stream);
+    count_untaken();
     return flush_later();
   }
   context_.worker.count_refusal("request-timeout");
@@ -417,6 +427,7 @@ void Http2Session::finish() {
 
 void Http2Session::close() {
   over_ = true;
+  untaken_.set(0);
   host_.close();
 }
 

@@ -54,6 +54,7 @@ class Http2Session final : public Session, private http::Http2Handler, private T
   void drop_unused();
   void flush();
   void flush_later();
+  void count_untaken();
   // False when the stream takes no more for now, or is gone.
   [[nodiscard]] bool write_output();
   void start_waiting();
@@ -86,7 +87,8 @@ class Http2Session final : public Session, private http::Http2Handler, private T
   std::size_t block_bytes_ = 0;             // that the answers in blocks may hold
   std::string output_;
   std::size_t output_begin_ = 0;
-  LeastProgress progress_;  // of what the socket takes
+  UntakenBytes::Share untaken_;  // of output_, and of answers that are not in it yet
+  LeastProgress progress_;       // of what the socket takes
   Waiting wait_ = Waiting::nothing;
   std::uint64_t wait_began_ = 0;  // how many streams had been opened
   bool asked_before_ = false;     // for a request, on this connection

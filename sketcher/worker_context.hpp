@@ -8,6 +8,7 @@
 #include "base/random.hpp"
 #include "base/timeout_queue.hpp"
 #include "history_table/history_table.hpp"
+#include "http/client/body_pool.hpp"
 #include "replica_client/core/hedge/hedge_policy.hpp"
 #include "sketch/request_form.hpp"
 #include "sketcher/block_lists.hpp"
@@ -19,6 +20,7 @@
 #include "sketcher/settings.hpp"
 #include "sketcher/shadow/shadow_reads.hpp"
 #include "sketcher/shared_state.hpp"
+#include "sketcher/untaken_bytes.hpp"
 
 namespace prophecy::sketcher {
 
@@ -58,6 +60,8 @@ struct WorkerContext {
   // Of answers in blocks whose clients take nothing.
   TimeoutQueue& untaken_timeouts;
   BlockLists block_lists;
+  http::BodyPool& bodies;
+  UntakenBytes& untaken;
   sketch::RequestCanonicalizer request_canonicalizer;
 
   // Of a request that no route has taken.

@@ -24,6 +24,8 @@ constexpr std::size_t kBuffersMax = 16;  // requests in one write
 // One read of a body. It stays in the processor's cache until it is looked at.
 constexpr std::size_t kBodyReadBytes = 64 << 10;
 // Beyond so many reads, others have their turn.
+// Storage of such a size is worth keeping for the next one.
+constexpr std::size_t kPooledBodyBytesMin = 128 << 10;
 constexpr int kReadsMax = 8;
 // Behind an answer that takes longer, no further request is put.
 constexpr Duration kFirstAnswerMax = milliseconds(20);
@@ -355,9 +357,21 @@ void OriginConnection::on_head() {
     if (left > first.whole_bytes) first.whole_bytes = 0;
     if (first.whole_bytes == 0 && first.exchange != nullptr)
       first.exchange->handler_->on_exchange_progress(*first.exchange, response_);
+    if (state_ == State::busy && !carried_.empty()) make_room();
     return;
   }
-  if (left > kKeptBodyBytesMax) pool_.bodies_.take(response_.body, left);
+  make_room();
+}
+
+void OriginConnection::make_room() {
+  std::uint64_t size = parser_.plain_bytes_left();
+  if (const std::size_t piece = carried_.front().piece_bytes; piece > 0) {
+    size = std::min<std::uint64_t>(size, piece);
+  }
+  std::string& body = response_.body;
+  if (size < kPooledBodyBytesMin || !body.empty() || body.capacity() >= size) return;
+  pool_.bodies_.take(body, size);
+  body.reserve(size);
 }
 
 void OriginConnection::report_progress() {
@@ -367,6 +381,7 @@ void OriginConnection::report_progress() {
   first.whole_bytes = 0;
   if (first.exchange != nullptr)
     first.exchange->handler_->on_exchange_progress(*first.exchange, response_);
+  if (state_ == State::busy && !carried_.empty()) make_room();
 }
 
 void OriginConnection::on_answer_complete() {
@@ -396,7 +411,7 @@ void OriginConnection::on_answered(bool reusable) {
   const bool unwanted = !carried_.empty() && !is_wanted();
   if (!reusable || unwanted) close_and_put_back(true);
   if (exchange != nullptr) pool_.end(*exchange, ExchangeEnd::answered, response_);
-  if (response_.body.capacity() > kKeptBodyBytesMax) pool_.bodies_.give_back(response_.body);
+  if (response_.body.capacity() > kPooledBodyBytesMin) pool_.bodies_.give_back(response_.body);
   if (state_ == State::closed) return;
   answer_begun_ = false;
   if (!carried_.empty()) {
