@@ -442,7 +442,7 @@ void Exchange::start_large(LargeAnswer::Source source, BlockLists::List list,
 }
 
 void Exchange::on_writable() {
-  if (state_ == State::passing) passed_->on_writable();
+  if (state_ == State::passing) return passed_->on_writable();
   if (state_ != State::large) return;
   const bool begins = large_->answered != nullptr;
   if (begins) context_.read_timeouts.arm(timeout_, std::chrono::steady_clock::now());

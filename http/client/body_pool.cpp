@@ -24,7 +24,7 @@ void BodyPool::give_back(std::string& body) {
     bytes_ += body.capacity();
     spare_.push_back(std::move(body));
   }
-  body = std::string();
+  std::string().swap(body);  // an assignment would keep what was not moved
 }
 
 void BodyPool::free_unused() {
