@@ -23,9 +23,9 @@ namespace {
 constexpr std::size_t kBuffersMax = 16;  // requests in one write
 // One read of a body. It stays in the processor's cache until it is looked at.
 constexpr std::size_t kBodyReadBytes = 64 << 10;
-// Beyond so many reads, others have their turn.
 // Storage of such a size is worth keeping for the next one.
 constexpr std::size_t kPooledBodyBytesMin = 128 << 10;
+// Beyond so many reads, others have their turn.
 constexpr int kReadsMax = 8;
 // Behind an answer that takes longer, no further request is put.
 constexpr Duration kFirstAnswerMax = milliseconds(20);
