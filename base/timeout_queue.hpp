@@ -74,13 +74,19 @@ class TimeoutQueue {
     return head_.next_->deadline_;
   }
 
+  // Has the time of the entry in front be over at once. False: there is none.
+  bool expire_first() {
+    if (head_.next_ == &head_) return false;
+    TimeoutEntry& entry = *head_.next_;
+    entry.disarm();
+    entry.on_timeout();
+    return true;
+  }
+
   // Calls on_timeout() of every entry whose time is over.
   void expire(TimePoint now) {
-    while (head_.next_ != &head_ && head_.next_->deadline_ <= now) {
-      TimeoutEntry& entry = *head_.next_;
-      entry.disarm();
-      entry.on_timeout();
-    }
+    while (head_.next_ != &head_ && head_.next_->deadline_ <= now)
+      expire_first();
   }
 
  private:

@@ -133,6 +133,13 @@ def stat_fields(pid):
     return text[text.rindex(")") + 2:].split()
 
 
+def read_memory(pid, key):
+    """Bytes: what /proc/PID/status has under the key (VmRSS: resident, VmHWM: at most so far)."""
+    lines = Path(f"/proc/{pid}/status").read_text(encoding="ascii").splitlines()
+    line = next(line for line in lines if line.startswith(key + ":"))
+    return int(line.split()[1]) << 10
+
+
 def children_of(pid):
     """The live direct children of a process."""
     found = []

@@ -76,6 +76,13 @@ class RefutationHandler {
   ~RefutationHandler() = default;
 };
 
+// Not 0: the answer to a fast read comes in pieces of so many bytes, unless it has at most
+// `whole_bytes` (http::ExchangeRequest).
+struct AnswerPieces {
+  std::size_t bytes = 0;
+  std::size_t whole_bytes = 0;
+};
+
 class ReplicaGroup {
  public:
   virtual ~ReplicaGroup() = default;
@@ -86,9 +93,9 @@ class ReplicaGroup {
   [[nodiscard]] virtual std::uint32_t faults() const = 0;
 
   // Requests are the text of one HTTP/1.1 request. This one stays as it is until the exchange has
-  // ended. With `piece_bytes` the answer comes in pieces of that size.
+  // ended.
   virtual void fast(http::OriginExchange& exchange, NodeId replica, std::string_view wire,
-                    bool is_head, std::size_t piece_bytes) = 0;
+                    bool is_head, AnswerPieces pieces) = 0;
 
   // `wire` is copied; it has at most the 17 MiB that one message holds. The id is never 0; it
   // serves to cancel.
@@ -99,6 +106,6 @@ class ReplicaGroup {
 
 // How every kind of group asks one origin.
 void start_fast_read(http::OriginPool& origin, http::OriginExchange& exchange,
-                     std::string_view wire, bool is_head, std::size_t piece_bytes);
+                     std::string_view wire, bool is_head, AnswerPieces pieces);
 
 }  // namespace prophecy::replica_client

@@ -89,8 +89,8 @@ std::uint32_t PbftGroup::faults() const {
 }
 
 void PbftGroup::fast(http::OriginExchange& exchange, NodeId replica, std::string_view wire,
-                     bool is_head, std::size_t piece_bytes) {
-  start_fast_read(*origins_[replica], exchange, wire, is_head, piece_bytes);
+                     bool is_head, AnswerPieces pieces) {
+  start_fast_read(*origins_[replica], exchange, wire, is_head, pieces);
 }
 
 std::uint64_t PbftGroup::replicated(ReplicatedKind kind, std::string_view wire,

@@ -49,6 +49,7 @@ class VoteGroup::Ballot {
   }
 
   void begin() {
+    begun_ = std::chrono::steady_clock::now();
     http::ExchangeRequest request;
     request.wire = wire_;
     request.answers_head = is_head_;
@@ -74,7 +75,7 @@ class VoteGroup::Ballot {
     void on_exchange_progress(http::OriginExchange& /*exchange*/,
                               http::Response& response) override {
       if (collector.on_progress(response) && !ballot.is_too_long(*this)) {
-        if (collector.bytes_let_go() > 0) exchange.extend();
+        if (collector.bytes_let_go() > 0 && ballot.has_time()) exchange.extend();
         return;
       }
       exchange.cancel();
@@ -90,6 +91,12 @@ class VoteGroup::Ballot {
     http::OriginExchange exchange;
     std::uint16_t status = 0;
   };
+
+  // A large vote has the time of an answer for each block, but only as long as it may decide what
+  // somebody waits for: an origin could go on for ever.
+  [[nodiscard]] bool has_time() const {
+    return handler_ != nullptr && std::chrono::steady_clock::now() - begun_ < group_.age_max_;
+  }
 
   // A vote that is longer than what is agreed on already need not be read to its end, if it has
   // one.
@@ -115,7 +122,11 @@ class VoteGroup::Ballot {
     sketch::AnswerForm form;
     const bool usable = end == http::ExchangeEnd::answered && make_form(vote, response, form);
     const bool formless = end == http::ExchangeEnd::answered && !usable;
-    group_.refutations_.on_vote(origin, formless ? http::ExchangeEnd::malformed : end);
+    // One that had begun, and that nobody waited for any more, was not given its time.
+    const bool is_cut_short = end == http::ExchangeEnd::timed_out && handler_ == nullptr &&
+                              vote.collector.bytes_let_go() > 0;
+    if (!is_cut_short)
+      group_.refutations_.on_vote(origin, formless ? http::ExchangeEnd::malformed : end);
     const bool was_open = tally_.state() == VoteTally::State::open;
     if (usable) {
       votes_[origin]->status = form.status;
@@ -184,6 +195,7 @@ class VoteGroup::Ballot {
   bool is_head_;
   Sigma asked_;
   ReplicatedHandler* handler_;  // null once it has been called
+  TimePoint begun_{};
   VoteTally tally_;
   Bytes answer_;                    // once agreed, until it is taken
   std::uint64_t agreed_bytes_ = 0;  // of the agreed answer's body
@@ -199,6 +211,7 @@ VoteGroup::VoteGroup(boost::asio::io_context& loop, const VoteGroupSettings& set
       faults_(settings.faults),
       takes_writes_(settings.takes_writes),
       ballots_max_(settings.ballots_max),
+      age_max_(settings.age_max),
       profile_(profile),
       answer_bytes_max_(settings.origins.front().answer_limits.body_bytes_max),
       canonicalizer_(profile, settings.fields),
@@ -215,8 +228,8 @@ std::uint32_t VoteGroup::size() const {
 }
 
 void VoteGroup::fast(http::OriginExchange& exchange, NodeId replica, std::string_view wire,
-                     bool is_head, std::size_t piece_bytes) {
-  start_fast_read(*origins_[replica], exchange, wire, is_head, piece_bytes);
+                     bool is_head, AnswerPieces pieces) {
+  start_fast_read(*origins_[replica], exchange, wire, is_head, pieces);
 }
 
 std::uint64_t VoteGroup::replicated(ReplicatedKind /*kind*/, std::string_view wire,

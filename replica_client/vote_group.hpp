@@ -31,6 +31,8 @@ struct VoteGroupSettings {
   std::uint32_t faults = 1;
   bool takes_writes = false;
   std::size_t ballots_max = 1024;  // that are not decided; beyond it: overloaded
+  Duration age_max =
+      seconds(30);  // of a ballot, beyond which a vote has only what it is answered in
   std::vector<http::OriginSettings> origins;
   sketch::FieldCounters fields{};
 };
@@ -46,7 +48,7 @@ class VoteGroup final : public ReplicaGroup {
   [[nodiscard]] std::uint32_t size() const override;
   [[nodiscard]] std::uint32_t faults() const override { return faults_; }
   void fast(http::OriginExchange& exchange, NodeId replica, std::string_view wire, bool is_head,
-            std::size_t piece_bytes) override;
+            AnswerPieces pieces) override;
   std::uint64_t replicated(ReplicatedKind kind, std::string_view wire,
                            ReplicatedHandler& handler) override;
   void cancel_replicated(std::uint64_t id) override;
@@ -65,6 +67,7 @@ class VoteGroup final : public ReplicaGroup {
   std::uint32_t faults_;
   bool takes_writes_;
   std::size_t ballots_max_;
+  Duration age_max_;
   const sketch::Profile& profile_;
   std::size_t answer_bytes_max_;  // of one that is held
   sketch::AnswerCanonicalizer canonicalizer_;

@@ -9,6 +9,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -40,6 +41,10 @@ class Answer {
 
   [[nodiscard]] std::uint16_t status() const { return status_; }
   [[nodiscard]] std::string_view body() const { return body_; }
+  // And not in this object, as one of our own.
+  [[nodiscard]] bool body_is_in(const std::string& storage) const {
+    return form_ != nullptr && form_->body.data() == storage.data();
+  }
   // Of an answer in blocks, whose body() is empty: what of the form's body has to follow the head.
   [[nodiscard]] std::uint64_t first() const { return first_; }
   [[nodiscard]] std::uint64_t size() const { return size_; }

@@ -64,6 +64,7 @@ struct LargeCounters {
   Counter broken;          // cut off: no origin had the rest
   Counter switched;        // times that the rest came from another origin
   Counter blocks_refuted;  // that were not the list's
+  Counter let_go;          // times that an origin's connection was, for a slow client
 };
 constexpr std::pair<std::string_view, Counter LargeCounters::*> kLargeCounters[] = {
     {"lists_found", &LargeCounters::lists_found},
@@ -71,16 +72,19 @@ constexpr std::pair<std::string_view, Counter LargeCounters::*> kLargeCounters[]
     {"completed", &LargeCounters::completed},
     {"broken", &LargeCounters::broken},
     {"switched", &LargeCounters::switched},
-    {"blocks_refuted", &LargeCounters::blocks_refuted}};
+    {"blocks_refuted", &LargeCounters::blocks_refuted},
+    {"let_go", &LargeCounters::let_go}};
 
 struct alignas(64) WorkerCounters {
   // Open now: gauges, zeroed when a worker starts.
   Counter connections;
   Counter tunnels;
+  Counter untaken_bytes;  // of answers
 
   Counter connections_accepted;
   Counter connections_refused;  // their address had all that it may have
   Counter timeouts;             // clients that were too slow
+  Counter shed;                 // of these, those that were so for want of room
   Counter events_lost;          // divergences that did not fit into the channel to the master
   ReasonCounters refusals;      // of requests and connections, by the text that a client gets
   LargeCounters large;

@@ -146,7 +146,11 @@ void Exchange::start_read(const RouteSettings& route) {
   hedged_ = route.hedge;
   large_rounds_ = 0;
   context_.read_timeouts.arm(timeout_, std::chrono::steady_clock::now());
-  if (mode_ == RouteMode::off || mode_ == RouteMode::tunnel) return ask_one();
+  if (mode_ == RouteMode::off || mode_ == RouteMode::tunnel) {
+    if (form_.is_head) return ask_one();
+    return ask_one({.bytes = PassedAnswer::kPieceBytes,
+                    .whole_bytes = context_.settings.limits.answer.body_bytes_max});
+  }
   if (mode_ == RouteMode::observe) return start_delay_once_read();
   switch (route.reads) {
     case Reads::delay_once:
@@ -173,9 +177,9 @@ void Exchange::start_delay_once_read() {
   ask_one();
 }
 
-void Exchange::ask_one() {
+void Exchange::ask_one(replica_client::AnswerPieces pieces) {
   state_ = State::fast;
-  fast_.start(*group_, *counters_, form_, hedged_);
+  fast_.start(*group_, *counters_, form_, hedged_, pieces);
 }
 
 bool Exchange::is_within_budget(bool may_share) {
@@ -207,8 +211,61 @@ void Exchange::ask_ordered(ReplicatedKind kind) {
 }
 
 void Exchange::on_fast_read_end(NodeId replica, ExchangeEnd end, http::Response& response) {
+  if (state_ == State::passing) return passed_->on_end(end, response);
   replica_ = replica;
   return end == ExchangeEnd::answered ? on_fast_answer(response) : on_fast_failure(end);
+}
+
+void Exchange::on_fast_read_progress(http::OriginExchange& exchange, http::Response& response) {
+  if (state_ == State::fast) start_passing(exchange, response);
+  if (state_ == State::passing && exchange.active()) passed_->on_progress(response);
+}
+
+void Exchange::start_passing(http::OriginExchange& exchange, http::Response& response) {
+  // Every body is sent on with its length: without one it has to be whole before it is.
+  std::uint64_t length = 0;
+  const auto declared = response.fields.find("content-length");
+  const bool known = declared && http::parse_decimal(*declared, length) && response.body.empty();
+  sketch::AnswerForm form;
+  const bool usable = known && group().answer_canonicalizer().canonicalize(response, false, form) ==
+                                   sketch::AnswerFault::none;
+  if (!usable) {
+    exchange.cancel();
+    return on_fast_failure(known ? ExchangeEnd::malformed : ExchangeEnd::too_large);
+  }
+  form.blocks = {.length = length, .block_bytes = PassedAnswer::kPieceBytes, .digests = {}};
+  // From here on each piece has a time of its own.
+  timeout_.disarm();
+  state_ = State::passing;
+  counters_->answered_unverified.add();
+  context_.counters.large.begun.add();
+  if (!passed_) {
+    PassedAnswerOwner& owner = *this;
+    passed_ = std::make_unique<PassedAnswer>(owner);
+  }
+  const Part part = part_of(form, std::nullopt);
+  const bool may_begin = sink_.may_take_blocks(PassedAnswer::kPieceBytes);
+  sink_.on_large_begin(form, std::nullopt);
+  if (state_ == State::passing) passed_->start(exchange, part.first, part.size, may_begin);
+}
+
+bool Exchange::on_passed_bytes(std::string& storage, std::size_t begin, std::size_t size) {
+  return sink_.on_large_bytes(storage, begin, size);
+}
+
+void Exchange::on_passed_end(bool whole) {
+  LargeCounters& counters = context_.counters.large;
+  (whole ? counters.completed : counters.broken).add();
+  finish();
+  sink_.on_large_end(whole);
+}
+
+// What the client wants of a body that follows its head.
+Exchange::Part Exchange::part_of(const sketch::AnswerForm& form,
+                                 const std::optional<Sketch>& sketch) const {
+  const AnswerContext asked{.conditions = &request_->fields, .date = {}, .via = {}};
+  const Answer selected(form, sketch, asked);
+  return {selected.first(), selected.size()};
 }
 
 void Exchange::on_fast_answer(http::Response& response) {
@@ -220,7 +277,7 @@ void Exchange::on_fast_answer(http::Response& response) {
   if (!algorithm_) {  // off
     if (!usable) return on_fast_failure(ExchangeEnd::malformed);
     counters_->answered_unverified.add();
-    return answer(form, std::nullopt);
+    return answer(form, std::nullopt, &response.body);
   }
   // The group agrees on such a one in blocks: it has another sketch there.
   const bool is_for_blocks = !form_.is_head && form.status == sketch::kStatusInBlocks &&
@@ -230,14 +287,14 @@ void Exchange::on_fast_answer(http::Response& response) {
   if (!algorithm_->awaits_fast_answer()) {
     // Observed, and not in the history yet.
     if (!usable) return on_fast_failure(ExchangeEnd::malformed);
-    return deliver_observed(form, sketch);
+    return deliver_observed(form, sketch, response);
   }
   const ReadStep step =
       algorithm_->on_fast_answer(sketch, context_.table.lookup(key_), is_forced());
   if (step == ReadStep::deliver_fast) {
     counters_->answered_fast.add();
     copy_to_shadows(form, sketch);
-    return answer(form, sketch);
+    return answer(form, sketch, &response.body);
   }
   if (algorithm_->was_forced()) {
     counters_->forced_transitions.add();
@@ -245,7 +302,7 @@ void Exchange::on_fast_answer(http::Response& response) {
     keep_as_evidence(form, sketch, response);
   }
   if (mode_ == RouteMode::enforce || !usable) return ask_judge(true);
-  deliver_observed(form, sketch);
+  deliver_observed(form, sketch, response);
 }
 
 void Exchange::copy_to_shadows(const sketch::AnswerForm& form,
@@ -260,8 +317,8 @@ void Exchange::copy_to_shadows(const sketch::AnswerForm& form,
 }
 
 // The client gets it as it is; the group is asked all the same.
-void Exchange::deliver_observed(const sketch::AnswerForm& form,
-                                const std::optional<Sketch>& sketch) {
+void Exchange::deliver_observed(const sketch::AnswerForm& form, const std::optional<Sketch>& sketch,
+                                http::Response& response) {
   counters_->answered_unverified.add();
   const bool may_share = !is_blacklisted_;
   const bool asked = is_within_budget(may_share) &&
@@ -272,7 +329,7 @@ void Exchange::deliver_observed(const sketch::AnswerForm& form,
                                         .counters = counters_,
                                         .may_share = may_share});
   if (!asked) counters_->unobserved.add();
-  answer(form, sketch);
+  answer(form, sketch, &response.body);
 }
 
 void Exchange::keep_as_evidence(const sketch::AnswerForm& form, const std::optional<Sketch>& sketch,
@@ -336,17 +393,23 @@ void Exchange::on_group_answer_outdated() {
 }
 
 bool Exchange::start_remembered(const Sketch& sketch) {
+  BlockLists::List list = context_.block_lists.find(sketch);
+  if (!list) list = find_stored(sketch);
+  if (!list) return false;
+  context_.counters.large.lists_found.add();
+  start_large(LargeAnswer::Source::remembered, std::move(list), sketch, counters_->answered_fast);
+  return true;
+}
+
+BlockLists::List Exchange::find_stored(const Sketch& sketch) {
   BlockStore& lists = context_.table.blocks();
   auto found = lists.find(sketch);
-  if (!found) return false;
+  if (!found) return nullptr;
   // It may be torn: the sketch is proof of every byte.
   const auto form = sketch::decode(found->bytes);
-  if (!form || !form->in_blocks() || group().sketch().of(*form) != sketch) return false;
-  context_.counters.large.lists_found.add();
+  if (!form || !form->in_blocks() || group().sketch().of(*form) != sketch) return nullptr;
   if (found->is_old) lists.put(sketch, found->bytes);
-  start_large(LargeAnswer::Source::remembered, std::move(found->bytes), sketch,
-              counters_->answered_fast);
-  return true;
+  return context_.block_lists.add(sketch, std::move(found->bytes));
 }
 
 void Exchange::start_agreed(const sketch::AnswerForm& form, const std::optional<Sketch>& sketch,
@@ -354,28 +417,38 @@ void Exchange::start_agreed(const sketch::AnswerForm& form, const std::optional<
   // Of a read alone do correct members of a group agree on a list.
   if (!form_.is_read || form_.is_head) return fail(502, "no-agreement");
   ++large_rounds_;
-  start_large(LargeAnswer::Source::agreed, sketch::encode(form), sketch, answered);
+  BlockLists::List list = sketch ? context_.block_lists.find(*sketch) : nullptr;
+  if (!list) {
+    list = sketch ? context_.block_lists.add(*sketch, sketch::encode(form))
+                  : std::make_shared<const Bytes>(sketch::encode(form));
+  }
+  start_large(LargeAnswer::Source::agreed, std::move(list), sketch, answered);
 }
 
-void Exchange::start_large(LargeAnswer::Source source, Bytes encoded,
+void Exchange::start_large(LargeAnswer::Source source, BlockLists::List list,
                            const std::optional<Sketch>& sketch, Counter& answered) {
-  if (!sink_.takes_blocks()) return fail(502, "answer-too-large");
   LargeAnswerOwner& owner = *this;
   if (!large_) large_ = std::make_unique<Large>(context_, owner);
   state_ = State::large;
   large_->sketch = sketch;
   large_->agreed = source == LargeAnswer::Source::agreed;
   large_->answered = &answered;
-  const auto form = sketch::decode(encoded);
+  const auto form = sketch::decode(*list);
   ASSERT(form.has_value());
-  const AnswerContext asked{.conditions = &request_->fields, .date = {}, .via = {}};
-  const Answer selected(*form, sketch, asked);
-  large_->answer.start(group(), source, std::move(encoded), selected.first(), selected.size(),
-                       form_.wire);
+  const Part part = part_of(*form, sketch);
+  const bool may_begin = sink_.may_take_blocks(form->blocks.block_bytes);
+  // The client waits for what it asked for itself.
+  if (!may_begin) timeout_.disarm();
+  large_->answer.start(group(), source, std::move(list), part.first, part.size, form_.wire,
+                       may_begin);
 }
 
 void Exchange::on_writable() {
-  if (state_ == State::large) large_->answer.on_writable();
+  if (state_ == State::passing) return passed_->on_writable();
+  if (state_ != State::large) return;
+  const bool begins = large_->answered != nullptr;
+  if (begins) context_.read_timeouts.arm(timeout_, std::chrono::steady_clock::now());
+  large_->answer.on_writable();
 }
 
 void Exchange::on_large_refuted(NodeId replica, const sketch::AnswerForm& form) {
@@ -463,9 +536,10 @@ bool Exchange::is_forced() {
   return share > 0 && context_.random.below(1U << 20) < share * (1U << 20);
 }
 
-void Exchange::answer(const sketch::AnswerForm& form, const std::optional<Sketch>& sketch) {
+void Exchange::answer(const sketch::AnswerForm& form, const std::optional<Sketch>& sketch,
+                      std::string* storage) {
   finish();
-  sink_.on_answer(form, sketch);
+  sink_.on_answer(form, sketch, storage);
 }
 
 void Exchange::fail(std::uint16_t status, std::string_view reason) {
@@ -476,7 +550,8 @@ void Exchange::fail(std::uint16_t status, std::string_view reason) {
 
 void Exchange::abandon() {
   if (state_ == State::idle) return;
-  const bool is_counted = state_ == State::large && large_->answered == nullptr;
+  const bool is_counted =
+      state_ == State::passing || (state_ == State::large && large_->answered == nullptr);
   if (!is_counted) counters_->abandoned.add();
   stop();
 }
@@ -488,7 +563,8 @@ void Exchange::on_read_timeout() {
 }
 
 void Exchange::stop() {
-  if (state_ == State::fast) fast_.cancel();
+  if (state_ == State::fast || state_ == State::passing) fast_.cancel();
+  if (state_ == State::passing) passed_->abandon();
   if (state_ == State::judged) group_->reads.leave(*this);
   if (state_ == State::ordered) group().group().cancel_replicated(replicated_call_);
   if (state_ == State::large) large_->answer.abandon();

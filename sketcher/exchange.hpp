@@ -3,6 +3,7 @@
 //
 //   idle --start--> fast <--(another replica)        the answer of one origin is awaited
 //     |               |
+//     |               +--> passing --> idle          a large one, of a route that is off
 //     |               +--> judged --> idle           Algorithm 1: the group's answer to a read
 //     +---------------+--> ordered --> idle          what the group is asked without the history
 //     |                      |
@@ -24,6 +25,7 @@
 #include "sketcher/fast_read.hpp"
 #include "sketcher/group_reads.hpp"
 #include "sketcher/large_answer.hpp"
+#include "sketcher/passed_answer.hpp"
 #include "sketcher/tunnel_request.hpp"
 #include "sketcher/worker_context.hpp"
 
@@ -31,25 +33,25 @@ namespace prophecy::sketcher {
 
 class AnswerSink {
  public:
-  // Views are valid during the call. `sketch` is present when the answer was sketched.
-  virtual void on_answer(const sketch::AnswerForm& form, const std::optional<Sketch>& sketch) = 0;
+  // Views are valid during the call. `sketch` is present when the answer was sketched. `storage`,
+  // if there is one, is where the form's body lies, and may be swapped out.
+  virtual void on_answer(const sketch::AnswerForm& form, const std::optional<Sketch>& sketch,
+                         std::string* storage) = 0;
   // A final answer of our own. `reason` is a static token.
   virtual void on_error(std::uint16_t status, std::string_view reason) = 0;
   // The connection is to become a tunnel, and the exchange has nothing more to do with it.
   virtual void on_tunnel(TunnelRequest tunnel) = 0;
 
-  // An answer in blocks goes to a sink that takes them, and in place of on_answer(): its beginning,
-  // then its bytes, in `storage`, which the sink may swap out; then its end, at which it is whole
-  // or has to be seen to be cut off. After an answer of false nothing more comes until the sink has
-  // called Exchange::on_writable().
-  [[nodiscard]] virtual bool takes_blocks() const { return false; }
-  virtual void on_large_begin(const sketch::AnswerForm& /*form*/,
-                              const std::optional<Sketch>& /*sketch*/) {}
-  virtual bool on_large_bytes(std::string& /*storage*/, std::size_t /*begin*/,
-                              std::size_t /*size*/) {
-    return true;
-  }
-  virtual void on_large_end(bool /*whole*/) {}
+  // An answer in blocks, or in pieces that nobody verifies, comes in place of on_answer(): its
+  // beginning, then its bytes, in `storage`, which the sink may swap out; then its end, at which it
+  // is whole or has to be seen to be cut off. Asked first, the sink says whether it has room for
+  // blocks of that size: after an answer of false, here as with the bytes, nothing comes until it
+  // has called Exchange::on_writable().
+  [[nodiscard]] virtual bool may_take_blocks(std::uint32_t bytes_of_each) = 0;
+  virtual void on_large_begin(const sketch::AnswerForm& form,
+                              const std::optional<Sketch>& sketch) = 0;
+  virtual bool on_large_bytes(std::string& storage, std::size_t begin, std::size_t size) = 0;
+  virtual void on_large_end(bool whole) = 0;
 
  protected:
   ~AnswerSink() = default;
@@ -58,7 +60,8 @@ class AnswerSink {
 class Exchange final : private FastReadHandler,
                        private replica_client::ReplicatedHandler,
                        private GroupReadWaiter,
-                       private LargeAnswerOwner {
+                       private LargeAnswerOwner,
+                       private PassedAnswerOwner {
  public:
   Exchange(WorkerContext& context, AnswerSink& sink);
   ~Exchange();
@@ -79,9 +82,12 @@ class Exchange final : private FastReadHandler,
   void shrink();
 
  private:
-  enum class State : std::uint8_t { idle, fast, judged, ordered, large };
+  enum class State : std::uint8_t { idle, fast, passing, judged, ordered, large };
 
   void on_fast_read_end(NodeId replica, http::ExchangeEnd end, http::Response& response) override;
+  void on_fast_read_progress(http::OriginExchange& exchange, http::Response& response) override;
+  bool on_passed_bytes(std::string& storage, std::size_t begin, std::size_t size) override;
+  void on_passed_end(bool whole) override;
   void on_replicated_answer(replica_client::ReplicatedAnswer answer) override;
   void on_replicated_failure(replica_client::ReplicatedFailure failure) override;
   void on_group_answer(const sketch::AnswerForm& form,
@@ -104,9 +110,11 @@ class Exchange final : private FastReadHandler,
   void on_fast_answer(http::Response& response);
   // The verified answer goes to its client.
   void copy_to_shadows(const sketch::AnswerForm& form, const std::optional<Sketch>& sketch);
-  void deliver_observed(const sketch::AnswerForm& form, const std::optional<Sketch>& sketch);
+  void deliver_observed(const sketch::AnswerForm& form, const std::optional<Sketch>& sketch,
+                        http::Response& response);
   void on_fast_failure(http::ExchangeEnd end);
-  void ask_one();
+  void ask_one(replica_client::AnswerPieces pieces = {});
+  void start_passing(http::OriginExchange& exchange, http::Response& response);
   // All the time for this read is over.
   void on_read_timeout();
   void stop();
@@ -120,14 +128,22 @@ class Exchange final : private FastReadHandler,
                         const http::Response& response);
   // False: no list is remembered under this sketch.
   [[nodiscard]] bool start_remembered(const Sketch& sketch);
+  [[nodiscard]] BlockLists::List find_stored(const Sketch& sketch);
   // The group's answer, which is counted there once it is released.
   void start_agreed(const sketch::AnswerForm& form, const std::optional<Sketch>& sketch,
                     Counter& answered);
-  void start_large(LargeAnswer::Source source, Bytes encoded, const std::optional<Sketch>& sketch,
-                   Counter& answered);
+  struct Part {
+    std::uint64_t first;
+    std::uint64_t size;
+  };
+  [[nodiscard]] Part part_of(const sketch::AnswerForm& form,
+                             const std::optional<Sketch>& sketch) const;
+  void start_large(LargeAnswer::Source source, BlockLists::List list,
+                   const std::optional<Sketch>& sketch, Counter& answered);
   void ask_group_again();
   [[nodiscard]] bool is_forced();  // [test] fail_fast_reads
-  void answer(const sketch::AnswerForm& form, const std::optional<Sketch>& sketch);
+  void answer(const sketch::AnswerForm& form, const std::optional<Sketch>& sketch,
+              std::string* storage = nullptr);
   void fail(std::uint16_t status, std::string_view reason);
   [[nodiscard]] GroupContext& group() { return group_->context; }
 
@@ -155,6 +171,7 @@ class Exchange final : private FastReadHandler,
     Exchange& exchange;
   } timeout_;
 
+  std::unique_ptr<PassedAnswer> passed_;  // made for the first one
   // What an answer in blocks needs; made for the first one.
   struct Large {
     Large(WorkerContext& context, LargeAnswerOwner& owner) : answer(context, owner) {}

@@ -20,11 +20,13 @@ FastRead::FastRead(WorkerContext& context, FastReadHandler& handler)
     : context_(context), handler_(handler), first_(*this), second_(*this) {}
 
 void FastRead::start(WorkerGroup& group, RequestCounters& counters, const sketch::RequestForm& form,
-                     bool hedged) {
+                     bool hedged, replica_client::AnswerPieces pieces) {
   group_ = &group;
   counters_ = &counters;
   form_ = &form;
   hedged_ = hedged;
+  pieces_ = pieces;
+  in_pieces_ = false;
   tried_ = 0;
   // Before it is asked, which may end it.
   if (hedged) arm_hedge();
@@ -55,7 +57,7 @@ void FastRead::ask(Ask& ask, NodeId replica) {
   ask.replica = replica;
   if (hedged_) ask.since = now();
   tried_ |= replica_client::bit_of(replica);
-  group_->context.group().fast(ask.exchange, replica, form_->wire, form_->is_head, 0);
+  group_->context.group().fast(ask.exchange, replica, form_->wire, form_->is_head, pieces_);
 }
 
 void FastRead::on_timeout() {
@@ -70,13 +72,22 @@ void FastRead::on_exchange_end(http::OriginExchange& exchange, ExchangeEnd end,
   Ask& ended = &exchange == &first_.exchange ? first_ : second_;
   Ask& other = &exchange == &first_.exchange ? second_ : first_;
   count(ended, end);
-  if (end == ExchangeEnd::answered) return on_answer(ended, other, response);
+  if (end == ExchangeEnd::answered && !in_pieces_) decide(ended, other);
   if (other.exchange.active()) return;  // it may answer yet
   disarm();
-  if (!ask_another(end)) handler_.on_fast_read_end(ended.replica, end, response);
+  if (in_pieces_ || end == ExchangeEnd::answered || !ask_another(end))
+    handler_.on_fast_read_end(ended.replica, end, response);
 }
 
-void FastRead::on_answer(Ask& winner, Ask& other, http::Response& response) {
+void FastRead::on_exchange_progress(http::OriginExchange& exchange, http::Response& response) {
+  if (!std::exchange(in_pieces_, true)) {
+    const bool is_first = &exchange == &first_.exchange;
+    decide(is_first ? first_ : second_, is_first ? second_ : first_);
+  }
+  handler_.on_fast_read_progress(exchange, response);
+}
+
+void FastRead::decide(Ask& winner, Ask& other) {
   disarm();
   if (hedged_) {
     const TimePoint time = now();
@@ -85,7 +96,6 @@ void FastRead::on_answer(Ask& winner, Ask& other, http::Response& response) {
     if (&winner == &second_) counters_->hedges_won.add();
   }
   other.exchange.cancel();
-  handler_.on_fast_read_end(winner.replica, ExchangeEnd::answered, response);
 }
 
 bool FastRead::ask_another(ExchangeEnd end) {

@@ -18,6 +18,8 @@ class FastReadHandler {
   // was asked failed. The response is valid during the call.
   virtual void on_fast_read_end(NodeId replica, http::ExchangeEnd end,
                                 http::Response& response) = 0;
+  // Of an answer in pieces, as OriginHandler has it. From here on no other origin is asked.
+  virtual void on_fast_read_progress(http::OriginExchange& exchange, http::Response& response) = 0;
 
  protected:
   ~FastReadHandler() = default;
@@ -29,7 +31,7 @@ class FastRead final : private http::OriginHandler, private TimeoutEntry {
 
   // All that is handed by reference stays as it is until the end.
   void start(WorkerGroup& group, RequestCounters& counters, const sketch::RequestForm& form,
-             bool hedged);
+             bool hedged, replica_client::AnswerPieces pieces);
   // The handler is not called any more.
   void cancel();
   // The read has no more time: those that have not answered have failed, but for what waited in a
@@ -46,12 +48,14 @@ class FastRead final : private http::OriginHandler, private TimeoutEntry {
 
   void on_exchange_end(http::OriginExchange& exchange, http::ExchangeEnd end,
                        http::Response& response) override;
+  void on_exchange_progress(http::OriginExchange& exchange, http::Response& response) override;
   // It is time for the second.
   void on_timeout() override;
   void ask(Ask& ask, NodeId replica);
   void arm_hedge();
   void count(const Ask& ask, http::ExchangeEnd end);
-  void on_answer(Ask& winner, Ask& other, http::Response& response);
+  // The first to answer has it.
+  void decide(Ask& winner, Ask& other);
   [[nodiscard]] bool ask_another(http::ExchangeEnd end);
 
   WorkerContext& context_;
@@ -60,6 +64,8 @@ class FastRead final : private http::OriginHandler, private TimeoutEntry {
   RequestCounters* counters_ = nullptr;
   const sketch::RequestForm* form_ = nullptr;
   bool hedged_ = false;
+  replica_client::AnswerPieces pieces_;
+  bool in_pieces_ = false;  // one has come
   GroupContext::ReplicaSet tried_ = 0;
   Ask first_;
   Ask second_;

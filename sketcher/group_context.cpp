@@ -11,6 +11,15 @@ namespace {
 constexpr Duration kLeakInterval = std::chrono::minutes(1);
 constexpr std::size_t kToldFieldBytesMax = 64;
 
+std::vector<http::OriginSettings> origins_of(const GroupEnvironment& environment,
+                                             const GroupSettings& settings,
+                                             const GroupInstallation& installation) {
+  auto origins = origin_settings(environment.settings, settings, installation);
+  for (http::OriginSettings& origin : origins)
+    origin.bodies = &environment.bodies;
+  return origins;
+}
+
 replica_client::PbftGroupSettings pbft_settings(const GroupEnvironment& environment,
                                                 const GroupSettings& settings,
                                                 const GroupInstallation& installation) {
@@ -26,7 +35,7 @@ replica_client::PbftGroupSettings pbft_settings(const GroupEnvironment& environm
   group.key_refresh_interval = settings.key_refresh_interval;
   for (const auto& replica : installation.pbft->group.replicas)
     group.agents.push_back(replica.address);
-  group.origins = origin_settings(environment.settings, settings, installation);
+  group.origins = origins_of(environment, settings, installation);
   return group;
 }
 
@@ -44,7 +53,8 @@ replica_client::VoteGroupSettings vote_settings(const GroupEnvironment& environm
   group.faults = settings.faults;
   group.takes_writes = settings.takes_writes;
   group.ballots_max = settings.queue_max;
-  group.origins = origin_settings(environment.settings, settings, installation);
+  group.age_max = environment.settings.timeouts.total;
+  group.origins = origins_of(environment, settings, installation);
   group.fields = field_counters(environment, installation);
   return group;
 }

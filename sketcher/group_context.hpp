@@ -25,6 +25,7 @@ struct GroupEnvironment {
   boost::asio::io_context& loop;
   const Settings& settings;
   http::OriginTimeouts& origin_timeouts;
+  http::BodyPool& bodies;
   DivergenceReporter& divergences;
   Logger& log;
   const SharedState& shared;

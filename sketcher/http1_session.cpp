@@ -17,6 +17,8 @@ constexpr std::size_t kReadBytes = 64 << 10;
 // Beyond so many reads, other connections have their turn.
 constexpr int kReadsMax = 16;
 constexpr std::size_t kKeptBytesMax = 2 << 10;
+// Less than that is copied when the stream does not take it.
+constexpr std::size_t kSwappedBytesMin = 128 << 10;
 
 void shrink(std::string& text) {
   if (text.capacity() > kKeptBytesMax) std::string().swap(text);
@@ -28,7 +30,8 @@ Http1Session::Http1Session(SessionContext& context, SessionHost& host)
     : context_(context),
       host_(host),
       parser_(request_, context.worker.settings.limits.request),
-      exchange_(context.worker, *this) {}
+      exchange_(context.worker, *this),
+      untaken_(context.worker.untaken) {}
 
 Http1Session::~Http1Session() = default;
 
@@ -155,16 +158,17 @@ AnswerContext Http1Session::answer_context() const {
           .via = context_.worker.settings.forwarding.via};
 }
 
-void Http1Session::on_answer(const sketch::AnswerForm& form, const std::optional<Sketch>& sketch) {
+void Http1Session::on_answer(const sketch::AnswerForm& form, const std::optional<Sketch>& sketch,
+                             std::string* storage) {
   const AnswerContext context = answer_context();
-  send(Answer(form, sketch, context));
+  send(Answer(form, sketch, context), storage);
 }
 
 void Http1Session::on_error(std::uint16_t status, std::string_view reason) {
   // What we do not understand or cannot serve as asked may be the start of something worse.
   if (status < 500) keep_alive_ = false;
   const AnswerContext context = answer_context();
-  send(Answer(status, reason, context));
+  send(Answer(status, reason, context), nullptr);
 }
 
 void Http1Session::on_tunnel(TunnelRequest tunnel) {
@@ -185,7 +189,7 @@ void Http1Session::on_large_begin(const sketch::AnswerForm& form,
   progress_.restart();
   state_ = State::sending;
   const AnswerContext context = answer_context();
-  if (write(Answer(form, sketch, context)) && !output_.empty()) flush();
+  if (write(Answer(form, sketch, context), nullptr) && !output_.empty()) flush();
 }
 
 bool Http1Session::on_large_bytes(std::string& storage, std::size_t begin, std::size_t size) {
@@ -214,17 +218,17 @@ void Http1Session::on_large_end(bool whole) {
   if (output_.empty()) flushed();
 }
 
-void Http1Session::send(const Answer& answer) {
+void Http1Session::send(const Answer& answer, std::string* storage) {
   ASSERT(state_ == State::exchanging);
   state_ = State::flushing;
   disarm();
   progress_.restart();
-  if (!write(answer)) return;
+  if (!write(answer, storage)) return;
   if (output_.empty()) return flushed();
   flush();
 }
 
-bool Http1Session::write(const Answer& answer) {
+bool Http1Session::write(const Answer& answer, std::string* storage) {
   context_.scratch.clear();
   append_head(context_.scratch, answer,
               {.keep_alive = keep_alive_, .version_minor = request_.version_minor});
@@ -239,6 +243,14 @@ bool Http1Session::write(const Answer& answer) {
     const std::size_t of_head = std::min(result.size, head.size());
     head.remove_prefix(of_head);
     body.remove_prefix(result.size - of_head);
+    // The body as it is, rather than a copy of much of it.
+    if (storage != nullptr && head.empty() && body.size() >= kSwappedBytesMin &&
+        answer.body_is_in(*storage)) {
+      output_begin_ = static_cast<std::size_t>(body.data() - storage->data());
+      storage->resize(output_begin_ + body.size());
+      std::swap(output_, *storage);
+      return true;
+    }
   }
   output_.append(head).append(body);
   return true;
@@ -249,16 +261,25 @@ void Http1Session::flush() {
     const IoResult result = host_.stream().write(std::string_view(output_).substr(output_begin_));
     if (result.status == IoStatus::failed) return close();
     output_begin_ += result.size;
+    untaken_.set(output_.size() - output_begin_);
     const bool enough = progress_.moved(result.size);
     if (enough || !armed()) context_.timeouts.send.arm(*this, SessionContext::now());
     if (result.status == IoStatus::blocked) return;
   }
-  output_.clear();
-  shrink(output_);
-  output_begin_ = 0;
+  release_output();
   if (state_ == State::flushing) return flushed();
   disarm();  // it is an origin that is waited for
   exchange_.on_writable();
+}
+
+void Http1Session::release_output() {
+  output_.clear();
+  if (output_.capacity() >= kSwappedBytesMin) {
+    context_.worker.bodies.give_back(output_);
+  } else {
+    shrink(output_);
+  }
+  output_begin_ = 0;
 }
 
 // The next request, or the end.
@@ -313,6 +334,7 @@ void Http1Session::drain() {
 
 void Http1Session::close() {
   state_ = State::finished;
+  untaken_.set(0);
   host_.close();
 }
 

@@ -36,10 +36,11 @@ class Http1Session final : public Session, private AnswerSink, private TimeoutEn
  private:
   enum class State : std::uint8_t { head, body, exchanging, sending, flushing, finished };
 
-  void on_answer(const sketch::AnswerForm& form, const std::optional<Sketch>& sketch) override;
+  void on_answer(const sketch::AnswerForm& form, const std::optional<Sketch>& sketch,
+                 std::string* storage) override;
   void on_error(std::uint16_t status, std::string_view reason) override;
   void on_tunnel(TunnelRequest tunnel) override;
-  [[nodiscard]] bool takes_blocks() const override { return true; }
+  bool may_take_blocks(std::uint32_t /*bytes_of_each*/) override { return true; }
   void on_large_begin(const sketch::AnswerForm& form, const std::optional<Sketch>& sketch) override;
   bool on_large_bytes(std::string& storage, std::size_t begin, std::size_t size) override;
   void on_large_end(bool whole) override;
@@ -58,9 +59,11 @@ class Http1Session final : public Session, private AnswerSink, private TimeoutEn
   void refuse(std::uint16_t status, std::string_view reason);
   [[nodiscard]] AnswerContext answer_context() const;
 
-  void send(const Answer& answer);
-  // As much as the stream takes now; the rest goes to output_. False: the connection is closed.
-  [[nodiscard]] bool write(const Answer& answer);
+  void send(const Answer& answer, std::string* storage);
+  // As much as the stream takes now; the rest goes to output_, or stays in `storage`, which becomes
+  // that. False: the connection is closed.
+  [[nodiscard]] bool write(const Answer& answer, std::string* storage);
+  void release_output();
   void flush();
   void flushed();
   void close();
@@ -81,6 +84,7 @@ class Http1Session final : public Session, private AnswerSink, private TimeoutEn
   std::optional<TunnelRequest> tunnel_;  // what the connection is to become
   std::string output_;                   // what the stream did not take at once
   std::size_t output_begin_ = 0;
+  UntakenBytes::Share untaken_;  // of output_
 };
 
 }  // namespace prophecy::sketcher

@@ -20,6 +20,10 @@ constexpr std::size_t kKeptBytesMax = 4 << 10;
 // With so much of earlier answers not taken, no further exchange starts.
 constexpr std::size_t kUnsentForStartMax = 1 << 20;
 constexpr std::size_t kUnusedStreamsMax = 16;
+// Of all answers in blocks on one connection: those beyond it wait for others to end.
+constexpr std::size_t kBlockBytesMax = 8 << 20;
+// One that is read, and one that is sent.
+constexpr std::size_t kBlocksHeld = 2;
 
 }  // namespace
 
@@ -56,13 +60,18 @@ class Http2Session::Stream final : public http::Http2Stream, private AnswerSink,
     release();
     exchange_.shrink();
   }
+  // An answer in blocks goes on, or begins.
+  void go_on() { exchange_.on_writable(); }
+  // What its answer in blocks may hold.
+  std::size_t block_bytes = 0;
   void error(std::uint16_t status, std::string_view reason) {
     const AnswerContext context = answer_context();
     session_.send(*this, Answer(status, reason, context));
   }
 
  private:
-  void on_answer(const sketch::AnswerForm& form, const std::optional<Sketch>& sketch) override {
+  void on_answer(const sketch::AnswerForm& form, const std::optional<Sketch>& sketch,
+                 std::string* /*storage*/) override {
     if (std::exchange(orphaned_, false)) return session_.recycle(*this);
     const AnswerContext context = answer_context();
     session_.send(*this, Answer(form, sketch, context));
@@ -73,6 +82,21 @@ class Http2Session::Stream final : public http::Http2Stream, private AnswerSink,
   }
   // HTTP/2 knows no Upgrade: such a field makes a request malformed.
   void on_tunnel(TunnelRequest /*tunnel*/) override { on_error(501, "no tunnel in HTTP/2"); }
+  bool may_take_blocks(std::uint32_t bytes_of_each) override {
+    return session_.may_take_blocks(*this, bytes_of_each);
+  }
+  void on_large_begin(const sketch::AnswerForm& form,
+                      const std::optional<Sketch>& sketch) override {
+    const AnswerContext context = answer_context();
+    session_.begin(*this, Answer(form, sketch, context));
+  }
+  bool on_large_bytes(std::string& storage, std::size_t begin, std::size_t size) override {
+    session_.append(*this, storage, begin, size);
+    return false;
+  }
+  void on_large_end(bool whole) override {
+    if (!whole) session_.cut_off(*this);
+  }
   void on_timeout() override { session_.on_stream_timeout(*this); }
 
   [[nodiscard]] AnswerContext answer_context() const {
@@ -89,7 +113,10 @@ class Http2Session::Stream final : public http::Http2Stream, private AnswerSink,
 };
 
 Http2Session::Http2Session(SessionContext& context, SessionHost& host)
-    : context_(context), host_(host), connection_(*this, context.http2, host.client().scheme()) {}
+    : context_(context),
+      host_(host),
+      connection_(*this, context.http2, host.client().scheme()),
+      untaken_(context.worker.untaken) {}
 
 Http2Session::~Http2Session() = default;
 
@@ -104,6 +131,7 @@ void Http2Session::on_ready() {
   flushing_ = true;
   read();
   flush();
+  count_untaken();
   flushing_ = false;
   // No event tells of what was left unread while there was no room for its answers.
   if (unread_ && !over_ && has_room()) {
@@ -143,6 +171,10 @@ void Http2Session::read() {
   }
 }
 
+void Http2Session::count_untaken() {
+  if (!over_) untaken_.set(connection_.unsent_bytes() + output_.size() - output_begin_);
+}
+
 void Http2Session::flush_later() {
   if (std::exchange(flushing_, true)) return;
   host_.call_again();
@@ -162,7 +194,7 @@ void Http2Session::flush() {
     if (over_) return;
     if (connection_.finished()) return finish();
     start_waiting();
-  } while (!output_.empty());
+  } while (go_on_with_blocks() || !output_.empty());
   if (connection_.streams() == 0) {
     if (output_.capacity() > kKeptBytesMax) std::string().swap(output_);
   }
@@ -184,12 +216,52 @@ bool Http2Session::write_output() {
 }
 
 void Http2Session::start_waiting() {
-  while (!waiting_.empty() && connection_.unsent_bytes() <= kUnsentForStartMax) {
+  // Blocks have a bound of their own.
+  const std::size_t unsent_max = kUnsentForStartMax + block_bytes_;
+  while (!waiting_.empty() && connection_.unsent_bytes() <= unsent_max) {
     Stream& stream = *waiting_.front();
     waiting_.pop_front();
     waiting_bytes_ -= stream.request.body.size();
     stream.start(host_.client());
   }
+}
+
+// Not where they are drained, or closed: nghttp2 is on the stack.
+bool Http2Session::go_on_with_blocks() {
+  const bool any = !drained_.empty();
+  while (!drained_.empty()) {
+    Stream& stream = *drained_.back();
+    drained_.pop_back();
+    stream.go_on();
+  }
+  while (!waiting_for_blocks_.empty() && has_room_for(waiting_for_blocks_.front()->block_bytes)) {
+    Stream& stream = *waiting_for_blocks_.front();
+    waiting_for_blocks_.pop_front();
+    block_bytes_ += stream.block_bytes;
+    stream.go_on();
+  }
+  return any;
+}
+
+bool Http2Session::has_room_for(std::size_t block_bytes) const {
+  return block_bytes_ == 0 || block_bytes_ + block_bytes <= kBlockBytesMax;
+}
+
+bool Http2Session::may_take_blocks(Stream& stream, std::uint32_t bytes_of_each) {
+  if (stream.block_bytes > 0) return true;  // its answer is agreed on anew
+  stream.block_bytes = kBlocksHeld * bytes_of_each;
+  if (waiting_for_blocks_.empty() && has_room_for(stream.block_bytes)) {
+    block_bytes_ += stream.block_bytes;
+    return true;
+  }
+  waiting_for_blocks_.push_back(&stream);
+  return false;
+}
+
+void Http2Session::give_back_blocks(Stream& stream) {
+  std::erase(drained_, &stream);
+  const std::size_t block_bytes = std::exchange(stream.block_bytes, 0);
+  if (std::erase(waiting_for_blocks_, &stream) == 0) block_bytes_ -= block_bytes;
 }
 
 http::Http2Stream& Http2Session::on_stream_opened() {
@@ -229,8 +301,15 @@ void Http2Session::on_sent(http::Http2Stream& stream, std::size_t bytes) {
   static_cast<Stream&>(stream).wait_in(context_.timeouts.send, bytes);
 }
 
+void Http2Session::on_drained(http::Http2Stream& stream) {
+  auto& drained = static_cast<Stream&>(stream);
+  drained.stop_waiting();  // it is an origin that is waited for
+  drained_.push_back(&drained);
+}
+
 void Http2Session::on_stream_closed(http::Http2Stream& stream) {
   auto& closed = static_cast<Stream&>(stream);
+  give_back_blocks(closed);
   if (std::erase(waiting_, &closed) > 0) waiting_bytes_ -= closed.request.body.size();
   if (closed.leave()) recycle(closed);
 }
@@ -240,11 +319,43 @@ void Http2Session::recycle(Stream& stream) {
   unused_.push_back(&stream);
 }
 
+namespace {
+
+http::Http2Head& add_fields(http::Http2Head& head, const Answer& answer) {
+  answer.for_each_field(
+      [&head](std::string_view name, std::string_view value) { head.add(name, value); });
+  return head;
+}
+
+}  // namespace
+
+void Http2Session::begin(Stream& stream, const Answer& answer) {
+  if (answer.size() == 0) return send(stream, answer);
+  if (over_) return;
+  http::Http2Head head(answer.status());
+  connection_.begin(stream, add_fields(head, answer), answer.size());
+  flush_later();
+}
+
+void Http2Session::append(Stream& stream, std::string& storage, std::size_t begin,
+                          std::size_t size) {
+  if (over_) return;
+  connection_.append(stream, storage, begin, size);
+  stream.wait_in(context_.timeouts.send, 0);
+  flush_later();
+}
+
+void Http2Session::cut_off(Stream& stream) {
+  if (over_) return;
+  stream.stop_waiting();
+  connection_.cut_off(stream);
+  flush_later();
+}
+
 void Http2Session::send(Stream& stream, const Answer& answer) {
   if (over_) return;
   http::Http2Head head(answer.status());
-  answer.for_each_field(
-      [&head](std::string_view name, std::string_view value) { head.add(name, value); });
+  add_fields(head, answer);
   if (!connection_.answer(stream, head, answer.body(), output_, kOutputBytesMax)) {
     context_.worker.counters.http2.broken_off.add();
   } else if (stream.unsent() > 0) {
@@ -258,6 +369,7 @@ void Http2Session::on_stream_timeout(Stream& stream) {
   context_.worker.counters.timeouts.add();
   if (stream.received()) {
     connection_.break_off(stream);
+    count_untaken();
     return flush_later();
   }
   context_.worker.count_refusal("request-timeout");
@@ -315,6 +427,7 @@ void Http2Session::finish() {
 
 void Http2Session::close() {
   over_ = true;
+  untaken_.set(0);
   host_.close();
 }
 

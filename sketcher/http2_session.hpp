@@ -5,6 +5,10 @@
 // request back does not stop a fast read: that ends soon enough, and to give it up would cost a
 // connection to the origin.
 //
+// Of an answer in blocks a stream holds one that is sent and one that is read; when its windows are
+// shut, nothing is read from the origin. There is room for so many of them on one connection;
+// others wait for their beginning until one has ended.
+//
 // What is to be sent is gathered until the end of the loop's turn: answers that come together leave
 // together.
 #pragma once
@@ -41,6 +45,7 @@ class Http2Session final : public Session, private http::Http2Handler, private T
   void on_request(http::Http2Stream& stream) override;
   void on_refused(http::Http2Stream& stream, const http::ParseFailure& failure) override;
   void on_sent(http::Http2Stream& stream, std::size_t bytes) override;
+  void on_drained(http::Http2Stream& stream) override;
   void on_stream_closed(http::Http2Stream& stream) override;
   void on_timeout() override;
 
@@ -49,10 +54,20 @@ class Http2Session final : public Session, private http::Http2Handler, private T
   void drop_unused();
   void flush();
   void flush_later();
+  void count_untaken();
   // False when the stream takes no more for now, or is gone.
   [[nodiscard]] bool write_output();
   void start_waiting();
   void send(Stream& stream, const Answer& answer);
+  // Of an answer in blocks: as AnswerSink has it.
+  [[nodiscard]] bool may_take_blocks(Stream& stream, std::uint32_t bytes_of_each);
+  void begin(Stream& stream, const Answer& answer);
+  void append(Stream& stream, std::string& storage, std::size_t begin, std::size_t size);
+  void cut_off(Stream& stream);
+  void give_back_blocks(Stream& stream);
+  [[nodiscard]] bool has_room_for(std::size_t block_bytes) const;
+  // Asks for the next blocks of those that have sent theirs. False: there are none.
+  bool go_on_with_blocks();
   void on_stream_timeout(Stream& stream);
   void recycle(Stream& stream);
   void wait_for(Waiting what);
@@ -65,11 +80,15 @@ class Http2Session final : public Session, private http::Http2Handler, private T
   http::Http2ServerConnection connection_;
   std::vector<std::unique_ptr<Stream>> streams_;  // all, in use or not
   std::vector<Stream*> unused_;
-  std::deque<Stream*> waiting_;    // whole requests that have not started
-  std::size_t waiting_bytes_ = 0;  // of their bodies
+  std::deque<Stream*> waiting_;             // whole requests that have not started
+  std::size_t waiting_bytes_ = 0;           // of their bodies
+  std::vector<Stream*> drained_;            // all that came of their answers is sent
+  std::deque<Stream*> waiting_for_blocks_;  // until others have ended
+  std::size_t block_bytes_ = 0;             // that the answers in blocks may hold
   std::string output_;
   std::size_t output_begin_ = 0;
-  LeastProgress progress_;  // of what the socket takes
+  UntakenBytes::Share untaken_;  // of output_, and of answers that are not in it yet
+  LeastProgress progress_;       // of what the socket takes
   Waiting wait_ = Waiting::nothing;
   std::uint64_t wait_began_ = 0;  // how many streams had been opened
   bool asked_before_ = false;     // for a request, on this connection

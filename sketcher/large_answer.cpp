@@ -22,12 +22,13 @@ constexpr std::uint64_t kSkippedBytesMax = 64 << 20;
 
 }  // namespace
 
-void LargeAnswer::start(GroupContext& group, Source source, Bytes encoded, std::uint64_t first,
-                        std::uint64_t size, std::string_view wire) {
+void LargeAnswer::start(GroupContext& group, Source source, BlockLists::List list,
+                        std::uint64_t first, std::uint64_t size, std::string_view wire,
+                        bool may_begin) {
   ASSERT(!fetching_);
   group_ = &group;
-  encoded_ = std::move(encoded);
-  const auto form = sketch::decode(encoded_);
+  list_ = std::move(list);
+  const auto form = sketch::decode(*list_);
   ASSERT(form.has_value() && form->in_blocks());
   form_ = *form;
   source_ = source;
@@ -40,12 +41,13 @@ void LargeAnswer::start(GroupContext& group, Source source, Bytes encoded, std::
   block_end_ = static_cast<std::size_t>(last / block_bytes) + 1;
   ASSERT(block_end_ <= form_.blocks.count());
   released_ = false;
-  writable_ = true;
+  writable_ = may_begin;
+  parked_ = !may_begin;
   failed_ = 0;
   refuted_ = 0;
   suspects_.clear();
   fetching_ = true;
-  ask_another();
+  if (may_begin) ask_another();
 }
 
 std::uint64_t LargeAnswer::fetch_end() const {
@@ -75,7 +77,7 @@ void LargeAnswer::ask(NodeId replica) {
                    fetch_end() - 1);
   }
   group_->group().fast(exchange_, replica, ranged_ ? ranged_wire_ : wire_, false,
-                       form_.blocks.block_bytes);
+                       {.bytes = form_.blocks.block_bytes});
 }
 
 void LargeAnswer::on_exchange_progress(http::OriginExchange& /*exchange*/,
@@ -90,7 +92,7 @@ void LargeAnswer::on_exchange_progress(http::OriginExchange& /*exchange*/,
     }
   }
   take(response);
-  if (deliver() && !writable_) exchange_.pause();
+  if (deliver() && !writable_) wait_for_client();
 }
 
 void LargeAnswer::on_exchange_end(http::OriginExchange& /*exchange*/, http::ExchangeEnd end,
@@ -153,6 +155,7 @@ void LargeAnswer::on_other_head(const http::Response& response) {
     form = {};
   form.status = response.status;
   fetching_ = false;
+  release();
   owner_.on_large_refuted(replica_, form);
 }
 
@@ -227,11 +230,15 @@ void LargeAnswer::on_bad_block(std::string_view bytes) {
   context_.counters.large.blocks_refuted.add();
   if (must_match_head()) {
     // As evidence: the agreed list, but for this block.
+    Bytes refuted = *list_;
     const std::uint8_t* const place = form_.blocks.digest(block_).data();
     const Sha256::Digest digest = sha256(as_bytes(bytes));
-    std::copy(digest.begin(), digest.end(), encoded_.begin() + (place - encoded_.data()));
+    std::copy(digest.begin(), digest.end(), refuted.begin() + (place - list_->data()));
     fetching_ = false;
-    return owner_.on_large_refuted(replica_, form_);
+    const auto form = sketch::decode(refuted);
+    ASSERT(form.has_value());
+    release();
+    return owner_.on_large_refuted(replica_, *form);
   }
   refuted_ |= replica_client::bit_of(replica_);
   suspects_.push_back({replica_, block_});
@@ -240,27 +247,48 @@ void LargeAnswer::on_bad_block(std::string_view bytes) {
 
 void LargeAnswer::on_writable() {
   if (!fetching_ || writable_) return;
+  disarm();
   writable_ = true;
+  if (std::exchange(parked_, false)) return ask_another();
   if (!deliver()) return;
-  if (!writable_) return exchange_.active() ? exchange_.pause() : void();
+  if (!writable_) return exchange_.active() ? wait_for_client() : void();
   if (exchange_.active()) return exchange_.resume();
   // The origin's answer has ended, and was too short.
   failed_ |= replica_client::bit_of(replica_);
   ask_another();
 }
 
+void LargeAnswer::wait_for_client() {
+  exchange_.pause();
+  context_.untaken_timeouts.arm(*this, std::chrono::steady_clock::now());
+}
+
+void LargeAnswer::on_timeout() {
+  if (!exchange_.active()) return;  // it has ended; what it has brought is here
+  exchange_.cancel();
+  std::string().swap(body_);
+  parked_ = true;
+  context_.counters.large.let_go.add();
+}
+
 void LargeAnswer::abandon() {
   fetching_ = false;
   exchange_.cancel();
+  release();
+}
+
+void LargeAnswer::release() {
+  disarm();
+  std::string().swap(body_);
+  std::string().swap(block_bytes_);
+  list_.reset();
 }
 
 void LargeAnswer::finish(LargeEnd end) {
   if (!std::exchange(fetching_, false)) return;  // abandoned
   if (end == LargeEnd::complete) context_.counters.large.completed.add();
   if (end == LargeEnd::broken) context_.counters.large.broken.add();
-  std::string().swap(body_);
-  std::string().swap(block_bytes_);
-  Bytes().swap(encoded_);
+  release();
   owner_.on_large_end(end);
 }
 

@@ -8,7 +8,9 @@
 //
 // When an origin fails, or brings another block than the list's, the rest comes from another one,
 // by a range. When the client is slow, nothing is read from the origin: no more is held than a
-// block that is read, and one that is sent.
+// block that is read, and one that is sent. When it has not taken that one within a second, the
+// origin's connection is let go, and the block that was read: others may need them. Once it takes
+// more, an origin is asked for the rest.
 //
 // A list that is remembered is judged like any fast read: the origin's head is the agreed one, and
 // what it says first is the first block that is wanted; anything else refutes it, and it is for the
@@ -54,18 +56,19 @@ class LargeAnswerOwner {
   ~LargeAnswerOwner() = default;
 };
 
-class LargeAnswer final : private http::OriginHandler {
+class LargeAnswer final : private http::OriginHandler, private TimeoutEntry {
  public:
   enum class Source : std::uint8_t { remembered, agreed };
 
   LargeAnswer(WorkerContext& context, LargeAnswerOwner& owner)
       : context_(context), owner_(owner), exchange_(*this) {}
 
-  // `encoded` is a form in blocks, in its encoding; the client wants `size` bytes of its body, from
-  // `first` on. Where it wants none, one block is fetched to see whether the answer still holds.
-  // `wire` is the request for the origin, a GET, and stays as it is until the end.
-  void start(GroupContext& group, Source source, Bytes encoded, std::uint64_t first,
-             std::uint64_t size, std::string_view wire);
+  // `list` is a form in blocks; the client wants `size` bytes of its body, from `first` on. Where
+  // it wants none, one block is fetched to see whether the answer still holds. `wire` is the
+  // request for the origin, a GET, and stays as it is until the end. Unless it `may_begin`, no
+  // origin is asked before on_writable().
+  void start(GroupContext& group, Source source, BlockLists::List list, std::uint64_t first,
+             std::uint64_t size, std::string_view wire, bool may_begin);
   // The client takes more.
   void on_writable();
   void abandon();
@@ -83,6 +86,9 @@ class LargeAnswer final : private http::OriginHandler {
   void on_exchange_end(http::OriginExchange& exchange, http::ExchangeEnd end,
                        http::Response& response) override;
 
+  // The client has not taken what it has.
+  void on_timeout() override;
+  void wait_for_client();
   void ask_another();
   void ask(NodeId replica);
   [[nodiscard]] Head judge(const http::Response& response);
@@ -93,6 +99,7 @@ class LargeAnswer final : private http::OriginHandler {
   [[nodiscard]] bool deliver();
   [[nodiscard]] bool deliver_block();
   void on_bad_block(std::string_view bytes);
+  void release();
   void finish(LargeEnd end);
   [[nodiscard]] bool must_match_head() const { return source_ == Source::remembered && !released_; }
   [[nodiscard]] std::uint64_t fetch_begin() const { return form_.blocks.begin_of(block_); }
@@ -104,8 +111,8 @@ class LargeAnswer final : private http::OriginHandler {
   http::OriginExchange exchange_;
   bool fetching_ = false;
   Source source_ = Source::remembered;
-  Bytes encoded_;
-  sketch::AnswerForm form_;  // into encoded_
+  BlockLists::List list_;
+  sketch::AnswerForm form_;  // into list_
   std::uint64_t first_ = 0;  // of the body, for the client
   std::uint64_t end_ = 0;
   std::string_view wire_;
@@ -115,6 +122,7 @@ class LargeAnswer final : private http::OriginHandler {
   std::size_t block_end_ = 0;
   bool released_ = false;  // the client has some of it
   bool writable_ = true;   // the client takes more
+  bool parked_ = false;    // before it does, no origin is asked
 
   NodeId replica_ = 0;
   bool ranged_ = false;                    // it was asked for a range

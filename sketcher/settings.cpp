@@ -44,6 +44,7 @@ void read_limits(ConfigSection section, LimitSettings& limits) {
   limits.request.body_bytes_max = section.bytes("body", 0, kBodyBytesMax, 16 * kMiB);
   limits.answer = limits.request;
   limits.answer.body_bytes_max = section.bytes("answer", kKiB, kGiB, 16 * kMiB);
+  limits.untaken_bytes_max = section.bytes("untaken", kMiB, 1024 * kGiB, 512 * kMiB);
 }
 
 void read_timeouts(ConfigSection section, TimeoutSettings& timeouts) {

@@ -24,6 +24,7 @@ struct LimitSettings {
   std::size_t connections_per_address_max = 0;
   http::MessageLimits request;
   http::MessageLimits answer;
+  std::size_t untaken_bytes_max = 0;  // of answers, by all clients of a worker
 };
 
 struct TimeoutSettings {

@@ -128,6 +128,8 @@ Json workers_json(const StatusSources& sources) {
                        {"restarts", worker.restarts},
                        {"connections", counters.connections.get()},
                        {"tunnels", counters.tunnels.get()},
+                       {"untaken_bytes", counters.untaken_bytes.get()},
+                       {"shed", counters.shed.get()},
                        {"accepted", counters.connections_accepted.get()},
                        {"connections_refused", counters.connections_refused.get()},
                        {"fast", totals.of(&RequestCounters::answered_fast)},

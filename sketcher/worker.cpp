@@ -24,6 +24,9 @@ namespace asio = boost::asio;
 // How often deadlines are looked at: the coarseness of every time-out here.
 constexpr Duration kTick = milliseconds(100);
 constexpr Duration kLinger = seconds(1);
+// So long does an origin wait for a client that takes nothing of a large answer.
+constexpr Duration kUntaken = seconds(1);
+constexpr std::size_t kSpareBodyBytesMax = 64 << 20;
 // The group answers sooner, as a rule.
 constexpr Duration kPresence = milliseconds(200);
 
@@ -51,6 +54,10 @@ class Worker final : private ConnectionOwner {
   void on_connection_closed(ClientConnection& connection) override;
   bool on_address_known(const std::string& address) override;
   void on_accepted(const ListenerTraits& listener, UniqueFd socket, const IpAddress& peer);
+  // Storage that nothing has needed for a second.
+  void free_unused_bodies();
+  // The clients that have not taken anything for longest, until the others' answers fit.
+  void shed();
   void on_signal(int signal);
   void drain();
   void finish_drain();
@@ -65,9 +72,17 @@ class Worker final : private ConnectionOwner {
   http::OriginTimeouts origin_timeouts_;
   ConnectionTimeouts connection_timeouts_;
   TimeoutQueue read_timeouts_;
+  TimeoutQueue untaken_timeouts_{kUntaken};
   TimeoutTicker ticker_;
   DateCache date_;
   HedgeTimers hedge_timers_;
+  http::BodyPool bodies_{kSpareBodyBytesMax};
+  struct BodyTimer final : TimeoutEntry {
+    explicit BodyTimer(Worker& of) : worker(of) {}
+    void on_timeout() override { worker.free_unused_bodies(); }
+    Worker& worker;
+  } body_timer_{*this};
+  UntakenBytes untaken_;
   DivergenceReporter divergences_;
   WorkerContext context_;
   SessionContext session_context_;
@@ -105,8 +120,10 @@ Worker::Worker(const Installation& installation, WorkerSetup setup, HistoryTable
                &connection_timeouts_.linger, &connection_timeouts_.presence,
                &connection_timeouts_.tunnel_connect, &connection_timeouts_.tunnel_answer,
                &connection_timeouts_.tunnel, &origin_timeouts_.connect, &origin_timeouts_.answer,
-               &origin_timeouts_.idle, &read_timeouts_}),
+               &origin_timeouts_.idle, &read_timeouts_, &untaken_timeouts_}),
       hedge_timers_(loop_),
+      untaken_(settings_.limits.untaken_bytes_max, shared.worker(setup.index).untaken_bytes,
+               [this] { asio::post(loop_, [this] { shed(); }); }),
       divergences_(std::move(setup.event_channel), setup.index, shared.worker(setup.index)),
       context_{.settings = settings_,
                .shared = shared,
@@ -120,6 +137,10 @@ Worker::Worker(const Installation& installation, WorkerSetup setup, HistoryTable
                .random = {},
                .hedge_timers = hedge_timers_,
                .read_timeouts = read_timeouts_,
+               .untaken_timeouts = untaken_timeouts_,
+               .block_lists = {},
+               .bodies = bodies_,
+               .untaken = untaken_,
                .request_canonicalizer = sketch::RequestCanonicalizer(settings_.forwarding)},
       session_context_{.worker = context_,
                        .timeouts = connection_timeouts_,
@@ -153,6 +174,7 @@ void Worker::make_groups(const WorkerSetup& setup) {
   const GroupEnvironment environment{.loop = loop_,
                                      .settings = settings_,
                                      .origin_timeouts = origin_timeouts_,
+                                     .bodies = bodies_,
                                      .divergences = divergences_,
                                      .log = log_,
                                      .shared = context_.shared,
@@ -170,12 +192,24 @@ void Worker::make_groups(const WorkerSetup& setup) {
 
 int Worker::run() {
   ticker_.start();
+  free_unused_bodies();
   for (const auto& group : context_.groups)
     group->context.group().start();
   for (auto& acceptor : acceptors_)
     acceptor->resume();
   loop_.run();
   return 0;
+}
+
+void Worker::free_unused_bodies() {
+  bodies_.free_unused();
+  untaken_timeouts_.arm(body_timer_, std::chrono::steady_clock::now());
+}
+
+void Worker::shed() {
+  untaken_.rearm();
+  while (untaken_.too_many() && connection_timeouts_.send.expire_first())
+    context_.counters.shed.add();
 }
 
 void Worker::on_accepted(const ListenerTraits& listener, UniqueFd socket, const IpAddress& peer) {

@@ -8,8 +8,10 @@
 #include "base/random.hpp"
 #include "base/timeout_queue.hpp"
 #include "history_table/history_table.hpp"
+#include "http/client/body_pool.hpp"
 #include "replica_client/core/hedge/hedge_policy.hpp"
 #include "sketch/request_form.hpp"
+#include "sketcher/block_lists.hpp"
 #include "sketcher/core/router.hpp"
 #include "sketcher/group_context.hpp"
 #include "sketcher/group_reads.hpp"
@@ -18,6 +20,7 @@
 #include "sketcher/settings.hpp"
 #include "sketcher/shadow/shadow_reads.hpp"
 #include "sketcher/shared_state.hpp"
+#include "sketcher/untaken_bytes.hpp"
 
 namespace prophecy::sketcher {
 
@@ -54,6 +57,11 @@ struct WorkerContext {
   SecureRandom random;
   HedgeTimers& hedge_timers;
   TimeoutQueue& read_timeouts;
+  // Of answers in blocks whose clients take nothing.
+  TimeoutQueue& untaken_timeouts;
+  BlockLists block_lists;
+  http::BodyPool& bodies;
+  UntakenBytes& untaken;
   sketch::RequestCanonicalizer request_canonicalizer;
 
   // Of a request that no route has taken.

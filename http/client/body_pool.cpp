@@ -15,6 +15,7 @@ void BodyPool::take(std::string& body, std::size_t size) {
   bytes_ -= found->capacity();
   body = std::move(*found);
   spare_.erase(std::next(found).base());
+  unused_ = std::min(unused_, spare_.size());
 }
 
 void BodyPool::give_back(std::string& body) {
@@ -23,7 +24,15 @@ void BodyPool::give_back(std::string& body) {
     bytes_ += body.capacity();
     spare_.push_back(std::move(body));
   }
-  body = std::string();
+  std::string().swap(body);  // an assignment would keep what was not moved
+}
+
+void BodyPool::free_unused() {
+  const auto end = spare_.begin() + static_cast<std::ptrdiff_t>(unused_);
+  for (auto spare = spare_.begin(); spare != end; ++spare)
+    bytes_ -= spare->capacity();
+  spare_.erase(spare_.begin(), end);
+  unused_ = spare_.size();
 }
 
 }  // namespace prophecy::http

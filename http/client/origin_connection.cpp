@@ -23,6 +23,8 @@ namespace {
 constexpr std::size_t kBuffersMax = 16;  // requests in one write
 // One read of a body. It stays in the processor's cache until it is looked at.
 constexpr std::size_t kBodyReadBytes = 64 << 10;
+// Storage of such a size is worth keeping for the next one.
+constexpr std::size_t kPooledBodyBytesMin = 128 << 10;
 // Beyond so many reads, others have their turn.
 constexpr int kReadsMax = 8;
 // Behind an answer that takes longer, no further request is put.
@@ -67,9 +69,17 @@ OriginConnection::OriginConnection(OriginPool& pool)
       connect_error_(stream_.descriptor() < 0 ? errno : 0),
       parser_(response_, pool.settings_.answer_limits) {}
 
+OriginConnection::Carried::Carried(OriginExchange& of)
+    : exchange(&of),
+      wire(of.request_.wire),
+      sent(0),
+      answers_head(of.request_.answers_head),
+      pipelined(of.request_.pipelined),
+      piece_bytes(of.request_.piece_bytes),
+      whole_bytes(of.request_.whole_bytes) {}
+
 void OriginConnection::open(OriginExchange& exchange) {
-  carried_.push_back({&exchange, exchange.request_.wire, 0, exchange.request_.answers_head,
-                      exchange.request_.pipelined, exchange.request_.piece_bytes});
+  carried_.emplace_back(exchange);
   exchange.connection_ = this;
   pool_.timeouts_.connect.arm(*this, std::chrono::steady_clock::now());
   if (connect_error_ == 0) connect_error_ = start_connecting();
@@ -162,8 +172,7 @@ bool OriginConnection::announce() {
 void OriginConnection::send(OriginExchange& exchange) {
   // Not may_share() again: time goes on.
   ASSERT(state_ == State::idle || (state_ == State::busy && !carried_.empty()));
-  carried_.push_back({&exchange, exchange.request_.wire, 0, exchange.request_.answers_head,
-                      exchange.request_.pipelined, exchange.request_.piece_bytes});
+  carried_.emplace_back(exchange);
   exchange.connection_ = this;
   if (state_ == State::idle) {
     disarm();
@@ -341,21 +350,38 @@ void OriginConnection::on_body_bytes(std::size_t size) {
 }
 
 void OriginConnection::on_head() {
-  const Carried& first = carried_.front();
+  Carried& first = carried_.front();
+  const std::uint64_t left = parser_.plain_bytes_left();
+  if (left > 0 && left <= first.whole_bytes) first.piece_bytes = first.whole_bytes = 0;
   if (first.piece_bytes > 0) {
-    if (first.exchange != nullptr)
+    if (left > first.whole_bytes) first.whole_bytes = 0;
+    if (first.whole_bytes == 0 && first.exchange != nullptr)
       first.exchange->handler_->on_exchange_progress(*first.exchange, response_);
+    if (state_ == State::busy && !carried_.empty()) make_room();
     return;
   }
-  const std::uint64_t left = parser_.plain_bytes_left();
-  if (left > kKeptBodyBytesMax) pool_.bodies_.take(response_.body, left);
+  make_room();
+}
+
+void OriginConnection::make_room() {
+  std::uint64_t size = parser_.plain_bytes_left();
+  if (const std::size_t piece = carried_.front().piece_bytes; piece > 0) {
+    size = std::min<std::uint64_t>(size, piece);
+  }
+  std::string& body = response_.body;
+  if (size < kPooledBodyBytesMin || !body.empty() || body.capacity() >= size) return;
+  pool_.bodies_.take(body, size);
+  body.reserve(size);
 }
 
 void OriginConnection::report_progress() {
-  const Carried& first = carried_.front();
+  Carried& first = carried_.front();
   if (first.piece_bytes == 0 || response_.body.size() < first.piece_bytes) return;
+  if (response_.body.size() <= first.whole_bytes) return;
+  first.whole_bytes = 0;
   if (first.exchange != nullptr)
     first.exchange->handler_->on_exchange_progress(*first.exchange, response_);
+  if (state_ == State::busy && !carried_.empty()) make_room();
 }
 
 void OriginConnection::on_answer_complete() {
@@ -385,7 +411,7 @@ void OriginConnection::on_answered(bool reusable) {
   const bool unwanted = !carried_.empty() && !is_wanted();
   if (!reusable || unwanted) close_and_put_back(true);
   if (exchange != nullptr) pool_.end(*exchange, ExchangeEnd::answered, response_);
-  if (response_.body.capacity() > kKeptBodyBytesMax) pool_.bodies_.give_back(response_.body);
+  if (response_.body.capacity() > kPooledBodyBytesMin) pool_.bodies_.give_back(response_.body);
   if (state_ == State::closed) return;
   answer_begun_ = false;
   if (!carried_.empty()) {

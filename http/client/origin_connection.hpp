@@ -57,7 +57,9 @@ class OriginConnection final : private TimeoutEntry, private transport::Readines
     bool answers_head;
     bool pipelined;
     std::size_t piece_bytes;
+    std::size_t whole_bytes;  // 0 once it comes in pieces
 
+    explicit Carried(OriginExchange& of);
     [[nodiscard]] bool is_sent() const { return sent == wire.size(); }
   };
 
@@ -80,6 +82,8 @@ class OriginConnection final : private TimeoutEntry, private transport::Readines
   void on_bytes(std::string_view input);
   void on_body_bytes(std::size_t size);
   void on_head();
+  // For the whole body, or the next piece: got at once, and not bit by bit.
+  void make_room();
   // Tells the handler of an exchange in pieces, who may close this connection.
   void report_progress();
   void reset_parser();

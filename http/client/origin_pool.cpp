@@ -27,7 +27,8 @@ OriginPool::OriginPool(asio::io_context& loop, OriginSettings settings, OriginTi
       settings_(std::move(settings)),
       timeouts_(timeouts),
       address_(asio::ip::make_address(settings_.address.address), settings_.address.port),
-      bodies_(kSpareBodyBytesMax) {}
+      own_bodies_(kSpareBodyBytesMax),
+      bodies_(settings_.bodies != nullptr ? *settings_.bodies : own_bodies_) {}
 
 OriginPool::~OriginPool() = default;
 

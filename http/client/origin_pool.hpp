@@ -37,6 +37,7 @@ struct OriginSettings {
   ProxyAnnouncement send_proxy = ProxyAnnouncement::none;
   transport::TlsClient* tls = nullptr;  // null: plain; else outlives the pool
   MessageLimits answer_limits;
+  BodyPool* bodies = nullptr;  // shared with others, and outlives the pool; null: one of its own
 };
 
 // The queues in which exchanges and connections of any number of pools wait. Whoever owns them
@@ -105,7 +106,8 @@ class OriginPool {
   std::size_t open_ = 0;                                        // not closed
   std::deque<OriginExchange*> waiting_;
   std::vector<OriginConnection*> to_flush_;
-  BodyPool bodies_;
+  BodyPool own_bodies_;
+  BodyPool& bodies_;
   Response no_response_;  // for exchanges that end without one
 };
 

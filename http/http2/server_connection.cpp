@@ -63,7 +63,8 @@ void Http2Head::add(std::string_view name, std::string_view value) {
 void Http2Stream::begin(std::int32_t id) {
   id_ = id;
   builder_.start(request);
-  head_done_ = received_ = answered_ = request_ended_ = broken_off_ = false;
+  head_done_ = received_ = answered_ = request_ended_ = broken_off_ = is_incomplete_ = false;
+  left_ = 0;
 }
 
 void Http2Stream::close() {
@@ -135,9 +136,10 @@ struct Http2ServerConnection::Callbacks {
                            std::uint32_t* flags, nghttp2_data_source* source, void*) {
     const auto& one = *static_cast<Http2Stream*>(source->ptr);
     if (one.broken_off_) return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
+    if (one.unsent_.empty()) return NGHTTP2_ERR_DEFERRED;
     const std::size_t size = std::min(size_max, one.unsent_.size());
     *flags |= NGHTTP2_DATA_FLAG_NO_COPY;
-    if (size == one.unsent_.size()) *flags |= NGHTTP2_DATA_FLAG_EOF;
+    if (size == one.left_) *flags |= NGHTTP2_DATA_FLAG_EOF;
     return static_cast<ssize_t>(size);
   }
   static int send_data(nghttp2_session*, nghttp2_frame*, const std::uint8_t* header,
@@ -149,9 +151,14 @@ struct Http2ServerConnection::Callbacks {
     constexpr std::size_t kFrameHeaderBytes = 9;
     connection.out_->append(view(header, kFrameHeaderBytes)).append(one.unsent_.substr(0, size));
     one.unsent_.remove_prefix(size);
+    one.left_ -= size;
     connection.unsent_bytes_ -= size;
     connection.guard_.on_body_sent(size);
-    if (!one.unsent_.empty()) connection.handler_.on_sent(one, size);
+    if (!one.unsent_.empty()) {
+      connection.handler_.on_sent(one, size);
+    } else if (one.left_ > 0) {
+      connection.handler_.on_drained(one);
+    }
     return 0;
   }
 
@@ -406,18 +413,9 @@ void Http2ServerConnection::refuse(Http2Stream& stream, const ParseFailure& fail
 
 bool Http2ServerConnection::answer(Http2Stream& stream, const Http2Head& head,
                                    std::string_view body, std::string& out, std::size_t size_max) {
-  ASSERT(stream.received_ && !stream.answered_);
-  stream.answered_ = true;
-  guard_.on_request_answered();
   stream.unsent_ = body;
   unsent_bytes_ += body.size();
-  const nghttp2_data_provider provider{.source = {.ptr = &stream},
-                                       .read_callback = Callbacks::read_body};
-  if (nghttp2_submit_response(session_, stream.id_, head.fields_.data(), head.fields_.size(),
-                              body.empty() ? nullptr : &provider) != 0) {
-    break_off(stream);
-    return false;
-  }
+  if (!submit(stream, head, body.size())) return false;
   answering_ = &stream;
   if (!busy_) take_output(out, size_max);
   const bool closed = answering_ == nullptr;
@@ -432,13 +430,55 @@ bool Http2ServerConnection::answer(Http2Stream& stream, const Http2Head& head,
   return true;
 }
 
-// nghttp2 may have read the length of a frame already, and not its bytes, which are gone now.
+bool Http2ServerConnection::submit(Http2Stream& stream, const Http2Head& head,
+                                   std::uint64_t body_bytes) {
+  ASSERT(stream.received_ && !stream.answered_);
+  stream.answered_ = true;
+  guard_.on_request_answered();
+  stream.left_ = body_bytes;
+  const nghttp2_data_provider provider{.source = {.ptr = &stream},
+                                       .read_callback = Callbacks::read_body};
+  if (nghttp2_submit_response(session_, stream.id_, head.fields_.data(), head.fields_.size(),
+                              body_bytes == 0 ? nullptr : &provider) == 0) {
+    return true;
+  }
+  break_off(stream);
+  return false;
+}
+
+void Http2ServerConnection::begin(Http2Stream& stream, const Http2Head& head, std::uint64_t size) {
+  ASSERT(size > 0);
+  static_cast<void>(submit(stream, head, size));
+}
+
+void Http2ServerConnection::append(Http2Stream& stream, std::string& storage, std::size_t begin,
+                                   std::size_t size) {
+  if (stream.broken_off_) return;
+  ASSERT(stream.unsent_.empty() && size <= stream.left_);
+  std::swap(stream.kept_, storage);
+  stream.unsent_ = std::string_view(stream.kept_).substr(begin, size);
+  unsent_bytes_ += size;
+  // An error says that it was not asked for them yet.
+  static_cast<void>(nghttp2_session_resume_data(session_, stream.id_));
+}
+
+void Http2ServerConnection::cut_off(Http2Stream& stream) {
+  if (stream.broken_off_) return;
+  stream.is_incomplete_ = true;
+  reset(stream, NGHTTP2_INTERNAL_ERROR);
+}
+
 void Http2ServerConnection::break_off(Http2Stream& stream) {
+  reset(stream, NGHTTP2_ENHANCE_YOUR_CALM);
+}
+
+// nghttp2 may have read the length of a frame already, and not its bytes, which are gone now.
+void Http2ServerConnection::reset(Http2Stream& stream, std::uint32_t error) {
   stream.broken_off_ = true;
   unsent_bytes_ -= stream.unsent_.size();
   stream.unsent_ = {};
   stop_receiving(stream);
-  nghttp2_submit_rst_stream(session_, NGHTTP2_FLAG_NONE, stream.id_, NGHTTP2_ENHANCE_YOUR_CALM);
+  nghttp2_submit_rst_stream(session_, NGHTTP2_FLAG_NONE, stream.id_, error);
 }
 
 void Http2ServerConnection::shut_down() {
@@ -458,9 +498,11 @@ void Http2ServerConnection::on_frame_sent(const nghttp2_frame& frame) {
       nghttp2_submit_rst_stream(session_, NGHTTP2_FLAG_NONE, frame.hd.stream_id, NGHTTP2_NO_ERROR);
     }
   } else if (frame.hd.type == NGHTTP2_RST_STREAM) {
+    const Http2Stream* stream = stream_of(frame.hd.stream_id);
+    const bool is_ours = frame.rst_stream.error_code == NGHTTP2_NO_ERROR ||
+                         (stream != nullptr && stream->is_incomplete_);
     // Who makes us reset streams can do so as often as who resets them.
-    if (frame.rst_stream.error_code != NGHTTP2_NO_ERROR && end_ == Http2End::none &&
-        !guard_.on_reset(now_)) {
+    if (!is_ours && end_ == Http2End::none && !guard_.on_reset(now_)) {
       give_up(Http2End::resets);
     }
   } else if (frame.hd.type == NGHTTP2_GOAWAY) {

@@ -71,8 +71,11 @@ class Http2Handler {
   virtual void on_request(Http2Stream& stream) = 0;
   // It cannot be served; this is to be answered.
   virtual void on_refused(Http2Stream& stream, const ParseFailure& failure) = 0;
-  // So many bytes of the answer's body have left, and not all.
+  // So many bytes of the answer's body have left, and not all that are here.
   virtual void on_sent(Http2Stream& stream, std::size_t bytes) = 0;
+  // All that was here of the answer's body has left, and more is to come: append() is awaited,
+  // after this call.
+  virtual void on_drained(Http2Stream& stream) = 0;
   // The last call for it: it was answered, or broken off by either side.
   virtual void on_stream_closed(Http2Stream& stream) = 0;
 
@@ -99,6 +102,14 @@ class Http2ServerConnection {
   // broken off.
   [[nodiscard]] bool answer(Http2Stream& stream, const Http2Head& head, std::string_view body,
                             std::string& out, std::size_t size_max);
+  // An answer whose body, of `size` bytes and not empty, is still to come.
+  void begin(Http2Stream& stream, const Http2Head& head, std::uint64_t size);
+  // The next bytes of it: part of `storage`, which is swapped for one that is needed no more. None
+  // of those before may be unsent.
+  void append(Http2Stream& stream, std::string& storage, std::size_t begin, std::size_t size);
+  // The rest of it cannot be had: the stream ends with INTERNAL_ERROR, which is nobody else's.
+  void cut_off(Http2Stream& stream);
+  // Of a client that takes or sends too little.
   void break_off(Http2Stream& stream);
   // A request that is not whole will not become so. It may be answered; what still comes is
   // dropped.
@@ -137,6 +148,9 @@ class Http2ServerConnection {
   int on_frame(const nghttp2_frame& frame);
   int on_data(Http2Stream* stream, std::string_view data);
   void on_head(Http2Stream& stream, bool ends);
+  // False: the stream was broken off.
+  [[nodiscard]] bool submit(Http2Stream& stream, const Http2Head& head, std::uint64_t body_bytes);
+  void reset(Http2Stream& stream, std::uint32_t error);
   void on_frame_sent(const nghttp2_frame& frame);
   void on_closed(Http2Stream& stream);
   void on_whole(Http2Stream& stream);

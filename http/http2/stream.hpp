@@ -21,7 +21,7 @@ class Http2Stream {
 
   // The request is whole, or refused.
   [[nodiscard]] bool received() const { return received_; }
-  // Bytes of the answer's body that could not be sent yet.
+  // Bytes of the answer's body that are here and could not be sent yet.
   [[nodiscard]] std::size_t unsent() const { return unsent_.size(); }
 
  protected:
@@ -43,8 +43,10 @@ class Http2Stream {
   bool answered_ = false;
   bool request_ended_ = false;  // the client has sent all of it, or the stream is over
   bool broken_off_ = false;     // by us
+  bool is_incomplete_ = false;  // broken off, and not for anything that the client has done
   std::string kept_;            // what of the body is still to be sent, once its owner may go
   std::string_view unsent_;     // in `kept_`, or with whoever is in answer()
+  std::uint64_t left_ = 0;      // of the body that has not left yet, here or to come
 };
 
 }  // namespace prophecy::http

@@ -1,17 +1,22 @@
-"""Limits for the number of connections: who is over them harms nobody else."""
+"""Limits for connections, and for what they hold in all: who is over them harms nobody else."""
 
+import random
 import resource
 from contextlib import closing
 
 import pytest
 
 from harness import Deployment
+from harness.build import instrumented
+from harness.http2_client import Http2Client
 from harness.http_client import RawConnection, curl
 from harness.ports import PortReservation
 from harness.processes import wait_until
 
 PAGE = b"page\n"
 LIMIT = 5
+MIB = 1 << 20
+VOTE = {"group": {"kind": "vote", "file": None, "client_id": None, "key_file": None}}
 
 
 @pytest.fixture(scope="module", name="deployment")
@@ -71,3 +76,32 @@ def test_workers_may_open_as_many_files_as_the_system_allows():
             assert warned == (hard < 10_000 + 4 * 256 + 256)
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+@pytest.mark.skipif(instrumented(), reason="a sanitizer's memory is not the program's own")
+@pytest.mark.parametrize("version", ["1.1", "2"])
+def test_of_those_who_take_nothing_the_slowest_are_shed(version):
+    """When all that is held of answers is too much; long before their time is over."""
+    body = random.Random(1).randbytes(6 * MIB)
+    changes = {"limits": {"untaken": "16MiB"}, **VOTE}
+    with Deployment(content={"/file": body, "/small": b"small"}, agents=False,
+                    sketcher_changes=changes) as deployment:
+        assert curl(deployment.url + "/file").body == body
+        wait_until(lambda: worker(deployment)["untaken_bytes"] == 0, 10, "nothing to be untaken")
+        clients = []
+        try:
+            for _ in range(16):
+                if version == "2":
+                    clients.append(Http2Client(deployment.sketcher.port))
+                    clients[-1].request("/file")
+                else:
+                    clients.append(RawConnection(deployment.sketcher.port))
+                    clients[-1].send(b"GET /file HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            wait_until(lambda: worker(deployment)["shed"] >= 4, 20, "some to be shed")
+            wait_until(lambda: worker(deployment)["untaken_bytes"] <= 16 * MIB, 5, "the rest to fit")
+            assert worker(deployment)["shed"] < 16
+            assert curl(deployment.url + "/small").body == b"small"
+        finally:
+            for client in clients:
+                client.close()
+        wait_until(lambda: worker(deployment)["untaken_bytes"] == 0, 10, "nothing to be untaken")

@@ -227,7 +227,7 @@ def test_a_client_that_takes_nothing_holds_little(deployment):
             assert process_memory_bytes(worker) - before < 130 << 20
         # Nobody waits for ever.
         assert client.reset_code(streams[0]) == ENHANCE_YOUR_CALM
-    # What is kept are buffers for large bodies, 4 MiB for each origin.
+    # What is kept for a second or two are buffers for large bodies, up to 64 MiB.
     wait_until(lambda: process_memory_bytes(worker) - before < 32 << 20 or instrumented(), 10,
                "the memory to be given back")
 

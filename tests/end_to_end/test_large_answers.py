@@ -12,7 +12,7 @@ import pytest
 from harness import Deployment
 from harness.build import instrumented, patience
 from harness.http_client import RawConnection, curl
-from harness.processes import wait_until
+from harness.processes import read_memory, wait_until
 
 KIB = 1 << 10
 MIB = 1 << 20
@@ -39,12 +39,6 @@ def _deployment(request):
 
 def large(deployment):
     return deployment.sketcher.status()["large"]
-
-
-def read_resident(process_id, key):
-    with open(f"/proc/{process_id}/status", encoding="ascii") as status:
-        line = next(line for line in status if line.startswith(key))
-    return int(line.split()[1]) * KIB
 
 
 class Download:
@@ -240,14 +234,14 @@ def test_slow_clients_hold_little_memory(deployment):
     workers = deployment.sketcher.workers()
     connections = []
     try:
-        before = sum(read_resident(worker, "VmRSS:") for worker in workers)
+        before = sum(read_memory(worker, "VmRSS") for worker in workers)
         for _ in range(20):
             connection = socket.create_connection(("127.0.0.1", deployment.sketcher.port), 60)
             connection.sendall(b"GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n")
             connections.append(connection)
         wait_until(lambda: large(deployment)["begun"] == 21, 20, "the beginnings of the answers")
         time.sleep(1)
-        after = sum(read_resident(worker, "VmRSS:") for worker in workers)
+        after = sum(read_memory(worker, "VmRSS") for worker in workers)
         assert after - before < 20 * 2 * MIB
         for connection in connections[:3]:
             answer = bytearray()
@@ -259,6 +253,34 @@ def test_slow_clients_hold_little_memory(deployment):
     finally:
         for connection in connections:
             connection.close()
+
+
+def test_slow_clients_hold_no_connection_to_an_origin(deployment):
+    """Of twice as many as there are connections to origins, each goes on when it reads on."""
+    deployment.sketcher.stop()
+    deployment.sketcher.settings["origins"] = {"connections_max": 3}
+    deployment.sketcher.write_configuration()
+    deployment.sketcher.start()
+    assert curl(deployment.url + "/large").body == BODY
+    assert curl(deployment.url + "/small").body == b"small"
+    connections = []
+    try:
+        for _ in range(24):
+            connections.append(RawConnection(deployment.sketcher.port))
+            connections[-1].send(b"GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        wait_until(lambda: large(deployment)["let_go"] >= 24, 20, "all to be let go")
+        for _ in range(20):
+            began = time.monotonic()
+            assert curl(deployment.url + "/small").body == b"small"
+            assert time.monotonic() - began < 1 * patience()
+        for connection in connections[::6]:
+            assert connection.answer().body == BODY
+            assert connection.get("/small").body == b"small"
+    finally:
+        for connection in connections:
+            connection.close()
+    assert large(deployment)["broken"] == 0
+    assert deployment.sketcher.divergences() == []
 
 
 @pytest.mark.time_limit(240)
@@ -285,7 +307,7 @@ def test_a_gibibyte():
         counters = deployment.sketcher.counters()
         assert (counters["replicated"], counters["fast"]) == (1, 1)
         for worker in workers:
-            assert read_resident(worker, "VmHWM:") < 64 * MIB
+            assert read_memory(worker, "VmHWM") < 64 * MIB
         # Nobody was blamed for the time that it took.
         assert all(agent.status()["view"] == 0 for agent in deployment.agents)
         answer = curl(deployment.url + "/gibibyte", "--range", "1073741000-")

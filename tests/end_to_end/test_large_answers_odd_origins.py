@@ -3,11 +3,14 @@ right bytes from it, or from another one."""
 
 import random
 import re
+import threading
+import time
 
 import pytest
 
 from harness import Deployment
 from harness.http_client import curl
+from harness.processes import wait_until
 from harness.scripted_origin import ScriptedOrigin
 
 BLOCK = 64 << 10
@@ -112,5 +115,31 @@ def test_clients_get_what_was_agreed_on(name):
                 assert counters["replicated"] == 1
                 assert deployment.sketcher.divergences() == []
             assert deployment.sketcher.status()["large"]["broken"] == 0
+        finally:
+            server.close()
+
+
+def test_a_vote_that_drips_is_not_awaited():
+    """The others decide; this one would take 20 seconds to be longer than their answer."""
+    open_votes = []
+
+    def drip(_head):
+        vote = threading.current_thread()
+        open_votes.append(vote)
+        try:
+            yield b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+            while True:
+                yield b"%x\r\n%b\r\n" % (BLOCK, bytes(BLOCK))
+                time.sleep(0.5)
+        finally:
+            open_votes.remove(vote)
+
+    with Deployment(content={"/large": BODY}, agents=False, sketcher_changes=CHANGES) as deployment:
+        deployment.origins[ODD].stop()
+        server = ScriptedOrigin(deployment.origins[ODD].port, drip)
+        try:
+            answer = curl(deployment.url + "/large")
+            assert (answer.status, answer.body) == (200, BODY)
+            wait_until(lambda: not open_votes, 6, "the end of the vote")
         finally:
             server.close()

@@ -45,13 +45,17 @@ class World final : private http::Http2Handler {
     require(output_.size() <= kOutputBytesMax + kFrameBytesMax);
     output_.clear();
     if (answers_ != Answers::never) connection_.take_output(output_, kOutputBytesMax);
+    for (Stream* stream : std::exchange(drained_, {}))
+      append(*stream);
     require(connection_.streams() == open_.size());
     require(connection_.unsent_bytes() <= limits_.unsent_bytes_max);
   }
   [[nodiscard]] const std::string& requests() const { return requests_; }
 
  private:
-  struct Stream final : http::Http2Stream {};
+  struct Stream final : http::Http2Stream {
+    std::size_t to_come = 0;
+  };
 
   http::Http2Stream& on_stream_opened() override {
     streams_.push_back(std::make_unique<Stream>());
@@ -78,7 +82,12 @@ class World final : private http::Http2Handler {
     if (answers_ != Answers::never) answer(static_cast<Stream&>(stream));
   }
   void on_sent(http::Http2Stream& stream, std::size_t) override { require(stream.unsent() > 0); }
+  void on_drained(http::Http2Stream& stream) override {
+    require(stream.unsent() == 0);
+    drained_.push_back(&static_cast<Stream&>(stream));
+  }
   void on_stream_closed(http::Http2Stream& stream) override {
+    std::erase(drained_, &static_cast<Stream&>(stream));
     require(open_.erase(static_cast<Stream*>(&stream)) == 1);
   }
 
@@ -87,7 +96,24 @@ class World final : private http::Http2Handler {
     const std::string length = std::to_string(body.size());
     http::Http2Head head(200);
     head.add("content-length", length);
-    static_cast<void>(connection_.answer(stream, head, body, output_, kOutputBytesMax));
+    if (answers_ == Answers::later && !body.empty()) {
+      connection_.begin(stream, head, body.size());
+      stream.to_come = body.size();
+      append(stream);
+    } else {
+      static_cast<void>(connection_.answer(stream, head, body, output_, kOutputBytesMax));
+    }
+  }
+
+  // One of a small target is cut off in the midst.
+  void append(Stream& stream) {
+    if (stream.to_come < 300 && stream.request.target.size() < 8) {
+      return connection_.cut_off(stream);
+    }
+    std::string piece(std::min<std::size_t>(stream.to_come, 1000), 'b');
+    stream.to_come -= piece.size();
+    const std::size_t size = piece.size();
+    connection_.append(stream, piece, 0, size);
   }
 
   Answers answers_;
@@ -97,6 +123,7 @@ class World final : private http::Http2Handler {
   std::vector<std::unique_ptr<Stream>> streams_;
   std::set<Stream*> open_;
   std::vector<Stream*> waiting_;
+  std::vector<Stream*> drained_;
   std::string output_;
   std::string requests_;
 };

@@ -51,3 +51,15 @@ TEST_CASE("One with a time of its own waits for it, and for those in front of it
   CHECK(expired == std::vector<int>{1, 2});
   CHECK(queue.next() == kStart + seconds(7));
 }
+
+TEST_CASE("The one in front can be made to expire before its time") {
+  std::vector<int> expired;
+  TimeoutQueue queue(seconds(10));
+  CHECK_FALSE(queue.expire_first());
+  Entry one(expired, 1), two(expired, 2);
+  queue.arm(one, kStart);
+  queue.arm(two, kStart);
+  CHECK(queue.expire_first());
+  CHECK(expired == std::vector<int>{1});
+  CHECK(two.armed());
+}

@@ -50,7 +50,8 @@ class World final : private replica_client::ReplicaGroup, private GroupReadHost 
   void start() override {}
   [[nodiscard]] std::uint32_t size() const override { return 4; }
   [[nodiscard]] std::uint32_t faults() const override { return 1; }
-  void fast(http::OriginExchange&, NodeId, std::string_view, bool, std::size_t) override {}
+  void fast(http::OriginExchange&, NodeId, std::string_view, bool,
+            replica_client::AnswerPieces) override {}
   std::uint64_t replicated(ReplicatedKind, std::string_view, ReplicatedHandler& handler) override {
     calls[++last_call_] = &handler;
     return last_call_;

@@ -1,6 +1,8 @@
 // Answers in pieces: as they come, without a limit, and no faster than their handler wants.
 #include <numeric>
 
+#include <fmt/format.h>
+
 #include "pool_world.hpp"
 
 namespace prophecy::test {
@@ -19,7 +21,9 @@ class PieceCall final : http::OriginHandler {
  public:
   explicit PieceCall(OriginPool& pool) : pool_(pool) {}
 
-  void start() { pool_.start(exchange, {.wire = kRequest, .piece_bytes = kPiece}); }
+  void start(std::size_t whole_bytes = 0) {
+    pool_.start(exchange, {.wire = kRequest, .piece_bytes = kPiece, .whole_bytes = whole_bytes});
+  }
 
   OriginExchange exchange{*this};
   Ends ends;
@@ -83,6 +87,33 @@ TEST_CASE("chunked bodies and those that end with the connection come in pieces,
     CHECK(call.ends == Ends{ExchangeEnd::answered});
     CHECK(call.body == body);
     CHECK(call.pieces.size() > 2);
+  }
+}
+
+TEST_CASE("what is no larger than that comes whole") {
+  constexpr std::size_t kWhole = 3 * kPiece;
+  const auto chunked = [](const std::string& body) {
+    std::string chunks;
+    for (std::size_t at = 0; at < body.size(); at += 1000)
+      chunks += fmt::format("{:x}\r\n", std::min<std::size_t>(1000, body.size() - at)) +
+                body.substr(at, 1000) + "\r\n";
+    return Step{"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + chunks + "0\r\n\r\n"};
+  };
+  for (const std::size_t size : {std::size_t{0}, std::size_t{5}, kWhole, kWhole + 1, 2 * kWhole}) {
+    const std::string body = long_body(size);
+    for (const bool declared : {true, false}) {
+      // Where one read brings the end as well, there is nothing to tell before it.
+      if (!declared && size == kWhole + 1) continue;
+      World world({declared ? answer(body) : chunked(body)});
+      PieceCall call(world.pool);
+      call.start(kWhole);
+      REQUIRE(run(world, call));
+      CHECK(call.ends == Ends{ExchangeEnd::answered});
+      CHECK(call.body == body);
+      CHECK(call.pieces.empty() == (size <= kWhole));
+      // The head comes alone only when it says how much follows it.
+      if (!call.pieces.empty()) CHECK((call.pieces[0] == 0) == declared);
+    }
   }
 }
 

@@ -1,0 +1,58 @@
+// What a worker holds of answers that their clients have not taken, in all, and its bound. Each
+// session has a share, and says how much that is. Once it is too much, the worker is told, in a
+// call of its own, and ends those whose last progress is the longest ago.
+//
+// Single-threaded, on the worker's loop.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+
+#include "sketcher/counter.hpp"
+
+namespace prophecy::sketcher {
+
+class UntakenBytes {
+ public:
+  // `gauge` shows the bytes. `on_too_many` is called in the midst of a session's work, once until
+  // it is rearmed.
+  UntakenBytes(std::size_t bytes_max, Counter& gauge, std::function<void()> on_too_many)
+      : bytes_max_(bytes_max), gauge_(gauge), on_too_many_(std::move(on_too_many)) {}
+
+  [[nodiscard]] bool too_many() const { return gauge_.get() > bytes_max_; }
+  void rearm() { told_ = false; }
+
+  class Share {
+   public:
+    explicit Share(UntakenBytes& all) : all_(all) {}
+    ~Share() { set(0); }
+    Share(const Share&) = delete;
+    Share& operator=(const Share&) = delete;
+
+    void set(std::size_t bytes) {
+      if (bytes == bytes_) return;
+      all_.change(bytes_, bytes);
+      bytes_ = bytes;
+    }
+
+   private:
+    UntakenBytes& all_;
+    std::size_t bytes_ = 0;
+  };
+
+ private:
+  void change(std::size_t from, std::size_t to) {
+    gauge_.subtract(from);
+    gauge_.add(to);
+    if (!too_many() || told_) return;
+    told_ = true;
+    on_too_many_();
+  }
+
+  std::size_t bytes_max_;
+  Counter& gauge_;
+  std::function<void()> on_too_many_;
+  bool told_ = false;
+};
+
+}  // namespace prophecy::sketcher

@@ -1,0 +1,117 @@
+"""Large answers on routes that are off: passed on as they come from one origin, in little memory."""
+
+import random
+import socket
+import subprocess
+
+import pytest
+
+from harness import Deployment
+from harness.build import instrumented, patience
+from harness.http_client import RawConnection, curl
+from harness.processes import read_memory, wait_until
+from harness.scripted_origin import ScriptedOrigin
+
+KIB = 1 << 10
+MIB = 1 << 20
+SIZE = 20 * MIB + 123
+BODY = random.Random(1).randbytes(SIZE)
+VERSIONS = ("--http1.1", "--http2-prior-knowledge")
+CHANGES = {"group": {"kind": "vote", "file": None, "client_id": None, "key_file": None},
+           "route": [{"mode": "off"}], "limits": {"answer": "1MiB"}}
+
+
+@pytest.fixture(name="deployment")
+def _deployment():
+    with Deployment(content={"/large": BODY, "/small": b"small"}, agents=False,
+                    sketcher_changes=CHANGES) as deployment:
+        yield deployment
+
+
+def large(deployment):
+    return deployment.sketcher.status()["large"]
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_they_pass_whole_and_in_part(deployment, version):
+    url = deployment.url + "/large"
+    whole = curl(url, version)
+    assert (whole.status, whole.body) == (200, BODY)
+    assert whole.field("content-length") == str(SIZE)
+    for first, last in ((0, 0), (MIB - 1, MIB), (5 * MIB + 7, 9 * MIB), (SIZE - 5, SIZE - 1)):
+        answer = curl(url, version, "--range", f"{first}-{last}")
+        assert (answer.status, answer.body) == (206, BODY[first:last + 1])
+    assert curl(url, version, "--range", f"{SIZE}-").status == 416
+    head = curl(url, version, "--head")
+    assert (head.status, head.field("content-length")) == (200, str(SIZE))
+    counters = deployment.sketcher.counters()
+    assert counters["unverified"] == 7
+    assert counters["replicated"] == counters["failed"] == counters["abandoned"] == 0
+    assert large(deployment)["completed"] in (5, 6)  # that which has no part may be over before
+
+
+def test_a_kept_alive_connection_goes_on_behind_it(deployment):
+    with RawConnection(deployment.sketcher.port) as connection:
+        for _ in range(3):
+            assert connection.get("/large").body == BODY
+            assert connection.get("/small").body == b"small"
+
+
+@pytest.mark.parametrize("version,seen", zip(VERSIONS, (18, 92)))
+def test_an_end_too_soon_is_seen(deployment, version, seen):
+    """curl: a partial file, or a stream that was not closed cleanly."""
+    file = deployment.folder / "got"
+    with subprocess.Popen(["curl", "--silent", "--noproxy", "*", version, "--limit-rate", "1M",
+                           "--max-time", str(60 * patience()), "--output", file,
+                           deployment.url + "/large"], stdin=subprocess.DEVNULL) as download:
+        wait_until(lambda: file.exists() and file.stat().st_size > 0, 20, "the beginning")
+        for origin in deployment.origins:
+            origin.kill()
+        assert download.wait() == seen
+    got = file.read_bytes()
+    assert len(got) < SIZE and BODY.startswith(got)
+    assert large(deployment)["broken"] == 1
+
+
+def test_without_a_length_they_are_held_and_bounded(deployment):
+    def chunked(head):
+        size = 3 * MIB if b"/much" in head else 200 * KIB
+        yield b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+        for at in range(0, size, 50000):
+            piece = BODY[at:min(at + 50000, size)]
+            yield b"%x\r\n%b\r\n" % (len(piece), piece)
+        yield b"0\r\n\r\n"
+    for origin in deployment.origins:
+        origin.stop()
+    servers = [ScriptedOrigin(origin.port, chunked) for origin in deployment.origins]
+    try:
+        answer = curl(deployment.url + "/some")
+        assert (answer.status, answer.body) == (200, BODY[:200 * KIB])
+        answer = curl(deployment.url + "/much")
+        assert (answer.status, answer.field("prophecy-reason")) == (502, "answer-too-large")
+    finally:
+        for server in servers:
+            server.close()
+
+
+@pytest.mark.skipif(instrumented(), reason="a sanitizer's memory is not the program's own")
+def test_slow_clients_hold_little_memory(deployment):
+    worker, = deployment.sketcher.workers()
+    before = read_memory(worker, "VmRSS")
+    connections = []
+    try:
+        for _ in range(20):
+            connections.append(socket.create_connection(("127.0.0.1", deployment.sketcher.port), 60))
+            connections[-1].sendall(b"GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        wait_until(lambda: large(deployment)["begun"] == 20, 20, "the beginnings of the answers")
+        assert read_memory(worker, "VmHWM") - before < 20 * MIB
+        for connection in connections[:2]:
+            answer = bytearray()
+            while not answer.endswith(BODY[-1000:]):
+                piece = connection.recv(MIB)
+                assert piece
+                answer += piece
+            assert answer.endswith(BODY)
+    finally:
+        for connection in connections:
+            connection.close()
