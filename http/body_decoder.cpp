@@ -7,7 +7,7 @@
 namespace prophecy::http {
 namespace {
 
-// 2^32 is beyond any body limit; leading zeros count, or a peer could send them for ever.
+// No chunk is of 4 GiB; leading zeros count, or a peer could send them for ever.
 constexpr std::size_t kChunkSizeDigitsMax = 8;
 // Extensions and trailers of one message together. Nobody sends any for a purpose of ours.
 constexpr std::size_t kDroppedBytesMax = 4096;
@@ -26,6 +26,7 @@ void BodyDecoder::start(BodyFraming framing, std::uint64_t length, std::size_t b
   state_ = ChunkState::size_first;
   remaining_ = framing == BodyFraming::length ? length : 0;
   body_bytes_max_ = body_bytes_max;
+  body_bytes_ = 0;
   size_digits_ = 0;
   dropped_bytes_ = 0;
   failure_ = {};
@@ -46,12 +47,12 @@ ParseProgress BodyDecoder::feed(std::string_view input, std::string& body) {
 
 ParseProgress BodyDecoder::feed_plain(std::string_view input, std::string& body) {
   if (framing_ == BodyFraming::until_close) {
-    const std::size_t room = body_bytes_max_ - std::min(body_bytes_max_, body.size());
-    if (input.size() > room) {
+    if (input.size() > body_bytes_max_ - body_bytes_) {
       static_cast<void>(fail(413, "body too large"));
       return {ParseState::failed, 0};
     }
     body.append(input);
+    body_bytes_ += input.size();
     return {ParseState::need_more, input.size()};
   }
   const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(remaining_, input.size()));
@@ -67,11 +68,12 @@ ParseProgress BodyDecoder::feed_chunked(std::string_view input, std::string& bod
       const auto size =
           static_cast<std::size_t>(std::min<std::uint64_t>(remaining_, input.size() - consumed));
       body.append(input.substr(consumed, size));
+      body_bytes_ += size;
       remaining_ -= size;
       consumed += size;
       if (remaining_ == 0) state_ = ChunkState::data_cr;
     } else {
-      state_ = on_chunk_framing(input[consumed], body.size());
+      state_ = on_chunk_framing(input[consumed]);
       ++consumed;
     }
   }
@@ -85,17 +87,17 @@ ParseState BodyDecoder::on_plain_bytes(std::size_t size) {
   return remaining_ == 0 ? ParseState::complete : ParseState::need_more;
 }
 
-BodyDecoder::ChunkState BodyDecoder::on_chunk_framing(char c, std::size_t body_size) {
+BodyDecoder::ChunkState BodyDecoder::on_chunk_framing(char c) {
   switch (state_) {
     case ChunkState::size_first:
       remaining_ = 0;
       size_digits_ = 0;
       if (hex_value(c) < 0) return fail(400, "chunk without a size");
-      return on_size_digit(c, body_size);
+      return on_size_digit(c);
     case ChunkState::size:
       if (c == '\r') return ChunkState::size_lf;
       if (c == ';') return on_dropped_byte(c, ChunkState::extension, ChunkState::failed);
-      return on_size_digit(c, body_size);
+      return on_size_digit(c);
     case ChunkState::extension:
       return on_dropped_byte(c, ChunkState::extension, ChunkState::size_lf);
     case ChunkState::size_lf:
@@ -122,14 +124,12 @@ BodyDecoder::ChunkState BodyDecoder::on_chunk_framing(char c, std::size_t body_s
   UNREACHABLE();
 }
 
-BodyDecoder::ChunkState BodyDecoder::on_size_digit(char c, std::size_t body_size) {
+BodyDecoder::ChunkState BodyDecoder::on_size_digit(char c) {
   const int digit = hex_value(c);
   if (digit < 0) return fail(400, "invalid chunk size");
   if (++size_digits_ > kChunkSizeDigitsMax) return fail(400, "chunk size has too many digits");
   remaining_ = remaining_ * 16 + static_cast<std::uint64_t>(digit);
-  if (remaining_ > body_bytes_max_ - std::min(body_bytes_max_, body_size)) {
-    return fail(413, "body too large");
-  }
+  if (remaining_ > body_bytes_max_ - body_bytes_) return fail(413, "body too large");
   return ChunkState::size;
 }
 

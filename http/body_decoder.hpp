@@ -3,7 +3,8 @@
 // something or keep us busy: chunk extensions and trailers are bounded and dropped, line ends are
 // CR LF and nothing else, a chunk size has at most kChunkSizeDigitsMax digits.
 //
-// The verdict does not depend on how the input was cut into pieces.
+// The caller may take out of the body what has come, as long as it goes on: the limit is for all of
+// it. The verdict does not depend on how the input was cut into pieces.
 #pragma once
 
 #include <cstdint>
@@ -53,8 +54,8 @@ class BodyDecoder {
   [[nodiscard]] ParseProgress feed_plain(std::string_view input, std::string& body);
   [[nodiscard]] ParseProgress feed_chunked(std::string_view input, std::string& body);
   // One byte of everything but chunk data.
-  [[nodiscard]] ChunkState on_chunk_framing(char c, std::size_t body_size);
-  [[nodiscard]] ChunkState on_size_digit(char c, std::size_t body_size);
+  [[nodiscard]] ChunkState on_chunk_framing(char c);
+  [[nodiscard]] ChunkState on_size_digit(char c);
   [[nodiscard]] ChunkState on_dropped_byte(char c, ChunkState stay, ChunkState at_cr);
   [[nodiscard]] ChunkState fail(std::uint16_t status, std::string_view reason);
 
@@ -62,6 +63,7 @@ class BodyDecoder {
   ChunkState state_ = ChunkState::done;
   std::uint64_t remaining_ = 0;  // of the body, or of the chunk
   std::size_t body_bytes_max_ = 0;
+  std::uint64_t body_bytes_ = 0;   // so far, where the length was not declared
   std::size_t size_digits_ = 0;    // of the chunk's size, so far
   std::size_t dropped_bytes_ = 0;  // extensions and trailers of this message
   ParseFailure failure_;

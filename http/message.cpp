@@ -72,6 +72,7 @@ void Request::clear() {
   keep_alive = true;
   fields.clear();
   empty_body(body);
+  large_body.reset();
 }
 
 void Response::clear() {

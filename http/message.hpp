@@ -10,6 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/byte_source.hpp"
+
 namespace prophecy::http {
 
 // The header fields of one message in the order of arrival. Names are kept in lower case, values
@@ -47,7 +49,13 @@ struct Request {
   bool keep_alive = true;          // what version and Connection ask for
   FieldList fields;
   std::string body;  // after transfer decoding
+  // In place of a body that is too large for memory; whoever reads the request's bytes puts it
+  // here.
+  ByteSourcePtr large_body;
 
+  [[nodiscard]] std::uint64_t body_size() const {
+    return large_body ? large_body->size() : body.size();
+  }
   void clear();
 };
 

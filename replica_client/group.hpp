@@ -97,10 +97,10 @@ class ReplicaGroup {
   virtual void fast(http::OriginExchange& exchange, NodeId replica, std::string_view wire,
                     bool is_head, AnswerPieces pieces) = 0;
 
-  // `wire` is copied; it has at most the 17 MiB that one message holds. The id is never 0; it
-  // serves to cancel.
+  // `wire` is copied. It has the whole request, or all but a body that is too large for memory:
+  // null, or what belongs behind it. The id is never 0; it serves to cancel.
   virtual std::uint64_t replicated(ReplicatedKind kind, std::string_view wire,
-                                   ReplicatedHandler& handler) = 0;
+                                   const ByteSourcePtr& body, ReplicatedHandler& handler) = 0;
   virtual void cancel_replicated(std::uint64_t id) = 0;
 };
 

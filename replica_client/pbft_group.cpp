@@ -4,6 +4,7 @@
 
 #include "base/assert.hpp"
 #include "pbft/transport/key_event_log.hpp"
+#include "pbft/wire/body.hpp"
 #include "pbft/wire/frame_header.hpp"
 #include "pbft/wire/limits.hpp"
 #include "sketch/answer_form.hpp"
@@ -12,9 +13,18 @@ namespace prophecy::replica_client {
 namespace {
 
 constexpr std::size_t kNoteBytesMax = 1024;
+// What replicas and origins have to take of a large body, or its client is told that it failed.
+constexpr std::uint64_t kBodyBytesPerSecondMin = 4 << 20;
 
 TimePoint now() {
   return std::chrono::steady_clock::now();
+}
+
+// The sketcher's limits see to it that the operation is none too large.
+std::shared_ptr<const pbft::BodyTree> tree_of(std::string_view wire, const ByteSourcePtr& body) {
+  const ByteView front = as_bytes(wire);
+  return std::make_shared<const pbft::BodyTree>(
+      std::make_shared<const Bytes>(front.begin(), front.end()), body);
 }
 
 pbft::TransportSettings transport_settings() {
@@ -94,13 +104,14 @@ void PbftGroup::fast(http::OriginExchange& exchange, NodeId replica, std::string
 }
 
 std::uint64_t PbftGroup::replicated(ReplicatedKind kind, std::string_view wire,
-                                    ReplicatedHandler& handler) {
-  ASSERT(wire.size() <= pbft::kOperationBytesMax);  // the sketcher's limits see to it
+                                    const ByteSourcePtr& body, ReplicatedHandler& handler) {
   const pbft::CallKind call_kind =
       kind == ReplicatedKind::ordered ? pbft::CallKind::ordered : pbft::CallKind::read_only;
   const TimePoint time = now();
   const pbft::CallId call =
-      client_.submit(as_bytes(wire), call_kind, time + deadline_, time, actions_);
+      body == nullptr
+          ? client_.submit(as_bytes(wire), call_kind, time + deadline_, time, actions_)
+          : client_.submit(tree_of(wire, body), time + deadline_for(*body), time, actions_);
   calls_.emplace(call, Call{kind, &handler});
   Note& note = notes_[call % kNotes];
   note.call = call;
@@ -112,6 +123,12 @@ std::uint64_t PbftGroup::replicated(ReplicatedKind kind, std::string_view wire,
   }
   timer_.arm(client_.next_timer());
   return call;
+}
+
+// Each replica fetches it, keeps it, and tells it to its origin; the slowest of those that it takes
+// decides.
+Duration PbftGroup::deadline_for(const ByteSource& body) const {
+  return deadline_ + milliseconds(1000 * body.size() / kBodyBytesPerSecondMin);
 }
 
 void PbftGroup::cancel_replicated(std::uint64_t id) {

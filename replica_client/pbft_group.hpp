@@ -43,11 +43,12 @@ class PbftGroup final : public ReplicaGroup {
   [[nodiscard]] std::uint32_t faults() const override;
   void fast(http::OriginExchange& exchange, NodeId replica, std::string_view wire, bool is_head,
             AnswerPieces pieces) override;
-  std::uint64_t replicated(ReplicatedKind kind, std::string_view wire,
+  std::uint64_t replicated(ReplicatedKind kind, std::string_view wire, const ByteSourcePtr& body,
                            ReplicatedHandler& handler) override;
   void cancel_replicated(std::uint64_t id) override;
 
  private:
+  [[nodiscard]] Duration deadline_for(const ByteSource& body) const;
   void on_frame(NodeId replica, ByteView frame);
   void on_state(NodeId replica, bool connected);
   void on_key_timer();

@@ -35,10 +35,12 @@ std::string_view method_of(std::string_view wire) {
 // One request at all origins, until the last of them has answered, or will not.
 class VoteGroup::Ballot {
  public:
-  Ballot(VoteGroup& group, std::uint64_t id, std::string_view wire, ReplicatedHandler& handler)
+  Ballot(VoteGroup& group, std::uint64_t id, std::string_view wire, ByteSourcePtr body,
+         ReplicatedHandler& handler)
       : group_(group),
         id_(id),
         wire_(wire),
+        body_(std::move(body)),
         is_read_(http::is_read_method(method_of(wire))),
         is_head_(method_of(wire) == "HEAD"),
         asked_(group.sigmas_.newest()),
@@ -52,6 +54,7 @@ class VoteGroup::Ballot {
     begun_ = std::chrono::steady_clock::now();
     http::ExchangeRequest request;
     request.wire = wire_;
+    request.body = body_.get();
     request.answers_head = is_head_;
     if (is_read_ && !is_head_) request.piece_bytes = group_.profile_.block_bytes();
     // A write that an origin may have carried out already is not sent again.
@@ -191,6 +194,7 @@ class VoteGroup::Ballot {
   VoteGroup& group_;
   std::uint64_t id_;
   std::string wire_;
+  ByteSourcePtr body_;  // null, or behind the wire
   bool is_read_;
   bool is_head_;
   Sigma asked_;
@@ -233,7 +237,7 @@ void VoteGroup::fast(http::OriginExchange& exchange, NodeId replica, std::string
 }
 
 std::uint64_t VoteGroup::replicated(ReplicatedKind /*kind*/, std::string_view wire,
-                                    ReplicatedHandler& handler) {
+                                    const ByteSourcePtr& body, ReplicatedHandler& handler) {
   const std::uint64_t id = ++last_id_;
   if (!takes_writes_ && !http::is_read_method(method_of(wire))) {
     refuse(id, ReplicatedFailure::writes_refused, handler);
@@ -241,7 +245,7 @@ std::uint64_t VoteGroup::replicated(ReplicatedKind /*kind*/, std::string_view wi
     refuse(id, ReplicatedFailure::overloaded, handler);
   } else {
     ++undecided_;
-    ballots_.emplace(id, std::make_unique<Ballot>(*this, id, wire, handler));
+    ballots_.emplace(id, std::make_unique<Ballot>(*this, id, wire, body, handler));
     // An exchange that cannot be begun ends at once: its handler is to know the id by then.
     boost::asio::post(loop_, [this, id] {
       if (const auto found = ballots_.find(id); found != ballots_.end()) found->second->begin();

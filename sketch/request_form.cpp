@@ -51,6 +51,7 @@ void RequestForm::clear() {
   target.clear();
   client.clear();
   wire.clear();
+  large_body.reset();
 }
 
 RequestCanonicalizer::RequestCanonicalizer(Forwarding forwarding)
@@ -62,7 +63,7 @@ std::optional<Refusal> RequestCanonicalizer::locate(const http::Request& request
   form.clear();
   form.is_read = http::is_read_method(request.method);
   form.is_head = request.method == "HEAD";
-  if (form.is_read && !request.body.empty()) return Refusal{400, "a read with a body"};
+  if (form.is_read && request.body_size() > 0) return Refusal{400, "a read with a body"};
   // It would echo cookies and credentials to whoever made the browser ask.
   if (request.method == "TRACE") return Refusal{501, "TRACE is not supported"};
   return take_target(request, context, form);
@@ -102,6 +103,7 @@ std::optional<Refusal> RequestCanonicalizer::canonicalize(const http::Request& r
   }
   http::end_head(form.wire);
   form.wire.append(request.body);
+  form.large_body = request.large_body;
   return std::nullopt;
 }
 
@@ -216,8 +218,8 @@ std::string_view RequestCanonicalizer::write_generated(const http::Request& requ
     http::append_field(wire, "connection", "upgrade");
     http::append_field(wire, "upgrade", *request.fields.find("upgrade"));
   }
-  if (!request.body.empty() || announces_body(request.method)) {
-    http::append_content_length(wire, request.body.size());
+  if (request.body_size() > 0 || announces_body(request.method)) {
+    http::append_content_length(wire, request.body_size());
   }
   return std::string_view(wire).substr(begin, end - begin);
 }

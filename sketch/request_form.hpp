@@ -41,6 +41,7 @@ struct RequestForm {
   std::string target;     // in origin form, or "*"
   std::string client;  // the client's address, which differs from the peer's behind a trusted one
   std::string wire;    // the request for the origin: an HTTP/1.1 head framed by us, and the body
+  ByteSourcePtr large_body;  // behind the wire, in place of a body in it
 
   void clear();  // keeps the storage
 };

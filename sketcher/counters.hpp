@@ -75,6 +75,13 @@ constexpr std::pair<std::string_view, Counter LargeCounters::*> kLargeCounters[]
     {"blocks_refuted", &LargeCounters::blocks_refuted},
     {"let_go", &LargeCounters::let_go}};
 
+// Requests' bodies in files.
+struct SpoolCounters {
+  Counter bytes;    // held now: a gauge, zeroed when a worker starts
+  Counter bodies;   // that were too large for memory
+  Counter refused;  // of these: no room was left, or the disk took no more
+};
+
 struct alignas(64) WorkerCounters {
   // Open now: gauges, zeroed when a worker starts.
   Counter connections;
@@ -88,6 +95,7 @@ struct alignas(64) WorkerCounters {
   Counter events_lost;          // divergences that did not fit into the channel to the master
   ReasonCounters refusals;      // of requests and connections, by the text that a client gets
   LargeCounters large;
+  SpoolCounters spool;
   TlsCounters tls;
   Http2Counters http2;
 };

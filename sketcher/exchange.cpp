@@ -78,6 +78,7 @@ void Exchange::start(http::Request& request, const ClientInfo& client) {
       request, known, group().profile(), form_, group().fields());
   if (refusal) return refuse(refusal->status, refusal->reason);
   if (request.body.capacity() > kKeptBytesMax) std::string().swap(request.body);
+  request.large_body.reset();
   if (!form_.is_read) {
     counters_->writes.add();
     return ask_ordered(ReplicatedKind::ordered);
@@ -205,7 +206,7 @@ void Exchange::ask_judge(bool may_share) {
 void Exchange::ask_ordered(ReplicatedKind kind) {
   state_ = State::ordered;
   submitted_ = group().order().submit();
-  replicated_call_ = group().group().replicated(kind, form_.wire, *this);
+  replicated_call_ = group().group().replicated(kind, form_.wire, form_.large_body, *this);
   // The group has a copy. A read is small, and an origin may be asked for it yet.
   if (!form_.is_read) shrink();
 }
@@ -582,6 +583,7 @@ void Exchange::finish() {
 void Exchange::shrink() {
   if (form_.wire.capacity() > kKeptBytesMax) std::string().swap(form_.wire);
   if (form_.key.capacity() > kKeptBytesMax) Bytes().swap(form_.key);
+  form_.large_body.reset();
 }
 
 }  // namespace prophecy::sketcher

@@ -42,7 +42,7 @@ class GroupReads::Read final : private replica_client::ReplicatedHandler {
     may_share_ = asker.may_share;
     askers_.emplace_back(std::move(asker));
     submitted_ = owner_.group_.order().submit();
-    call_ = owner_.group_.group().replicated(ReplicatedKind::ordered, form.wire, *this);
+    call_ = owner_.group_.group().replicated(ReplicatedKind::ordered, form.wire, nullptr, *this);
   }
 
   void join(Asker asker) {

@@ -30,6 +30,7 @@ Http1Session::Http1Session(SessionContext& context, SessionHost& host)
     : context_(context),
       host_(host),
       parser_(request_, context.worker.settings.limits.request),
+      intake_(context.worker.spool),
       exchange_(context.worker, *this),
       untaken_(context.worker.untaken) {}
 
@@ -115,6 +116,7 @@ std::size_t Http1Session::parse(std::string_view input) {
     switch (progress.state) {
       case http::ParseState::need_more:
         ASSERT(parsed == input.size());
+        if (state_ == State::body && !intake_.take(request_.body)) refuse_body();
         return parsed;
       case http::ParseState::head_done:
         on_head();
@@ -144,6 +146,7 @@ void Http1Session::on_head() {
 }
 
 void Http1Session::on_request() {
+  if (!intake_.take(request_.body) || !intake_.finish(request_)) return refuse_body();
   disarm();
   state_ = State::exchanging;
   keep_alive_ = request_.keep_alive && !draining_;
@@ -176,9 +179,15 @@ void Http1Session::on_tunnel(TunnelRequest tunnel) {
   tunnel_ = std::move(tunnel);
 }
 
+void Http1Session::refuse_body() {
+  context_.worker.count_refusal(intake_.failure().reason);
+  refuse(intake_.failure().status, intake_.failure().reason);
+}
+
 void Http1Session::refuse(std::uint16_t status, std::string_view reason) {
   state_ = State::exchanging;
   keep_alive_ = false;
+  intake_.drop();
   on_error(status, reason);
 }
 

@@ -57,6 +57,7 @@ class Http1Session final : public Session, private AnswerSink, private TimeoutEn
   void become_tunnel();
   void look_for_client();
   void refuse(std::uint16_t status, std::string_view reason);
+  void refuse_body();
   [[nodiscard]] AnswerContext answer_context() const;
 
   void send(const Answer& answer, std::string* storage);
@@ -78,6 +79,7 @@ class Http1Session final : public Session, private AnswerSink, private TimeoutEn
 
   http::Request request_;
   http::RequestParser parser_;
+  BodyIntake intake_;
   Exchange exchange_;
   std::string unparsed_;  // read, and behind the request that is being answered
   std::size_t unparsed_begin_ = 0;

@@ -30,7 +30,11 @@ constexpr std::size_t kBlocksHeld = 2;
 class Http2Session::Stream final : public http::Http2Stream, private AnswerSink, TimeoutEntry {
  public:
   explicit Stream(Http2Session& session)
-      : session_(session), exchange_(session.context_.worker, *this) {}
+      : session_(session),
+        intake_(session.context_.worker.spool),
+        exchange_(session.context_.worker, *this) {}
+
+  [[nodiscard]] BodyIntake& intake() { return intake_; }
 
   void start(const ClientInfo& client) { exchange_.start(request, client); }
   // It has its time for so many bytes, and not for each.
@@ -57,6 +61,7 @@ class Http2Session::Stream final : public http::Http2Stream, private AnswerSink,
     exchange_.abandon();
   }
   void shrink() {
+    intake_.drop();
     release();
     exchange_.shrink();
   }
@@ -107,6 +112,7 @@ class Http2Session::Stream final : public http::Http2Stream, private AnswerSink,
   }
 
   Http2Session& session_;
+  BodyIntake intake_;
   Exchange exchange_;
   LeastProgress progress_;
   bool orphaned_ = false;
@@ -276,11 +282,22 @@ http::Http2Stream& Http2Session::on_stream_opened() {
 }
 
 void Http2Session::on_progress(http::Http2Stream& stream, std::size_t bytes) {
-  static_cast<Stream&>(stream).wait_in(context_.timeouts.body, bytes);
+  auto& arriving = static_cast<Stream&>(stream);
+  if (!arriving.intake().take(arriving.request.body)) return refuse_body(arriving);
+  arriving.wait_in(context_.timeouts.body, bytes);
+}
+
+void Http2Session::refuse_body(Stream& stream) {
+  const http::ParseFailure& failure = stream.intake().failure();
+  context_.worker.count_refusal(failure.reason);
+  stream.stop_waiting();
+  connection_.stop_receiving(stream);
+  stream.error(failure.status, failure.reason);
 }
 
 void Http2Session::on_request(http::Http2Stream& stream) {
   auto& whole = static_cast<Stream&>(stream);
+  if (!whole.intake().finish(whole.request)) return refuse_body(whole);
   whole.stop_waiting();
   if (waiting_bytes_ + whole.request.body.size() > context_.http2.bodies_bytes_max) {
     context_.worker.count_refusal("too-many-bodies");
@@ -293,6 +310,7 @@ void Http2Session::on_request(http::Http2Stream& stream) {
 
 void Http2Session::on_refused(http::Http2Stream& stream, const http::ParseFailure& failure) {
   context_.worker.count_refusal(failure.reason);
+  static_cast<Stream&>(stream).intake().drop();
   static_cast<Stream&>(stream).stop_waiting();
   static_cast<Stream&>(stream).error(failure.status, failure.reason);
 }

@@ -70,6 +70,7 @@ class Http2Session final : public Session, private http::Http2Handler, private T
   bool go_on_with_blocks();
   void on_stream_timeout(Stream& stream);
   void recycle(Stream& stream);
+  void refuse_body(Stream& stream);
   void wait_for(Waiting what);
   [[nodiscard]] Waiting next_wait() const;
   void finish();

@@ -59,6 +59,11 @@ Result<> reload_certificates(const Installation& installation) {
 Result<Installation> load_installation(const std::filesystem::path& config) {
   auto settings = load_settings(config);
   if (!settings) return settings.error();
+  if (settings->limits.request.body_bytes_max > settings->spool.from_bytes) {
+    if (auto checked = check(settings->spool); !checked)
+      return Error{ErrorKind::invalid,
+                   config.string() + ": spool.folder: " + checked.error().message};
+  }
   std::vector<std::optional<PbftMembership>> memberships;
   for (const GroupSettings& group : settings->groups) {
     memberships.emplace_back();

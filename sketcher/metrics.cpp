@@ -35,6 +35,13 @@ void add_worker(Exposition& out, const WorkerProcess& worker, const WorkerCounte
     out.counter("prophecy_large_answers_total", "What came of answers in blocks.",
                 {{"worker", index}, {"event", std::string(name)}}, (counters.large.*member).get());
   }
+  out.gauge("prophecy_spool_bytes", "Requests' bodies in files, in bytes.", {{"worker", index}},
+            static_cast<double>(counters.spool.bytes.get()));
+  out.counter("prophecy_spooled_bodies_total", "Requests' bodies that went to a file.",
+              {{"worker", index}}, counters.spool.bodies.get());
+  out.counter("prophecy_spool_refusals_total",
+              "Bodies refused: no room was left for files, or the disk took no more.",
+              {{"worker", index}}, counters.spool.refused.get());
   out.counter("prophecy_events_lost_total", "Divergences of which the evidence was lost.",
               {{"worker", index}}, counters.events_lost.get());
   add_transport(out, index, counters);

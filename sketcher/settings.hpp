@@ -16,6 +16,7 @@
 #include "sketcher/group_settings.hpp"
 #include "sketcher/listener_settings.hpp"
 #include "sketcher/route_settings.hpp"
+#include "sketcher/spool/spool_settings.hpp"
 
 namespace prophecy::sketcher {
 
@@ -48,6 +49,7 @@ struct Settings {
   std::size_t block_store_bytes = 0;
   double not_found_share = 0;  // of the table
   LimitSettings limits;
+  SpoolSettings spool;
   TimeoutSettings timeouts;
   std::size_t origin_connections_max = 0;
   std::size_t origin_pipeline_max = 0;

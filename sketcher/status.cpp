@@ -117,6 +117,20 @@ Json large_json(const StatusSources& sources) {
   return json;
 }
 
+Json spool_json(const StatusSources& sources) {
+  std::uint64_t bytes = 0, bodies = 0, refused = 0;
+  for (std::uint32_t i = 0; i < sources.shared.shape().workers; ++i) {
+    const SpoolCounters& counters = sources.shared.worker(i).spool;
+    bytes += counters.bytes.get();
+    bodies += counters.bodies.get();
+    refused += counters.refused.get();
+  }
+  return Json{{"bytes", bytes},
+              {"bytes_max", sources.installation.settings.spool.bytes_max},
+              {"bodies", bodies},
+              {"refused", refused}};
+}
+
 Json workers_json(const StatusSources& sources) {
   Json workers = Json::array();
   for (const WorkerProcess& worker : sources.workers) {
@@ -210,6 +224,7 @@ std::string status_json(const StatusSources& sources, TimePoint now) {
       {"replicated_failures", failures_json(totals)},
       {"history", history_json(sources, totals)},
       {"large", large_json(sources)},
+      {"spool", spool_json(sources)},
       {"divergences", sources.divergences.count()},
       {"divergences_lost", lost_events(sources.shared)},
       {"workers", workers_json(sources)},

@@ -1,5 +1,6 @@
 #include "sketcher/worker.hpp"
 
+#include <algorithm>
 #include <csignal>
 
 #include <boost/asio/io_context.hpp>
@@ -37,9 +38,18 @@ Router make_router(const std::vector<RouteSettings>& routes) {
   return Router(patterns);
 }
 
-http::Http2Limits http2_limits(const LimitSettings& limits) {
+bool orders_requests(const std::vector<GroupSettings>& groups) {
+  return std::any_of(groups.begin(), groups.end(),
+                     [](const GroupSettings& group) { return group.kind == GroupKind::pbft; });
+}
+
+// Of bodies that are not in files.
+constexpr std::size_t kBodiesInMemory = 128;
+
+http::Http2Limits http2_limits(const LimitSettings& limits, const SpoolSettings& spool) {
   return {.request = limits.request,
-          .bodies_bytes_max = 2 * limits.request.body_bytes_max,
+          .bodies_bytes_max =
+              std::min(2 * limits.request.body_bytes_max, kBodiesInMemory * spool.from_bytes),
           .unsent_bytes_max = 4 * limits.answer.body_bytes_max};
 }
 
@@ -141,11 +151,16 @@ Worker::Worker(const Installation& installation, WorkerSetup setup, HistoryTable
                .block_lists = {},
                .bodies = bodies_,
                .untaken = untaken_,
+               .spool = {.settings = settings_.spool,
+                         .space = SpoolSpace(shared, shared.worker(setup.index).spool.bytes,
+                                             settings_.spool.bytes_max),
+                         .counters = shared.worker(setup.index).spool,
+                         .hashed = orders_requests(settings_.groups)},
                .request_canonicalizer = sketch::RequestCanonicalizer(settings_.forwarding)},
       session_context_{.worker = context_,
                        .timeouts = connection_timeouts_,
                        .date = date_,
-                       .http2 = http2_limits(settings_.limits),
+                       .http2 = http2_limits(settings_.limits, settings_.spool),
                        .scratch = {}},
       connections_(settings_.limits.connections_max),
       addresses_(settings_.limits.connections_per_address_max) {

@@ -20,6 +20,7 @@
 #include "sketcher/settings.hpp"
 #include "sketcher/shadow/shadow_reads.hpp"
 #include "sketcher/shared_state.hpp"
+#include "sketcher/spool/body_intake.hpp"
 #include "sketcher/untaken_bytes.hpp"
 
 namespace prophecy::sketcher {
@@ -62,6 +63,7 @@ struct WorkerContext {
   BlockLists block_lists;
   http::BodyPool& bodies;
   UntakenBytes& untaken;
+  Spool spool;
   sketch::RequestCanonicalizer request_canonicalizer;
 
   // Of a request that no route has taken.

@@ -21,6 +21,11 @@ using transport::IoStatus;
 namespace {
 
 constexpr std::size_t kBuffersMax = 16;  // requests in one write
+// Of a request's body that is not in memory. What the socket does not take is read once more.
+constexpr std::size_t kBodyPieceBytes = 64 << 10;
+// Then others have their turn.
+constexpr int kWritesMax = 16;
+constexpr std::uint64_t kExtendingBytes = 1 << 20;
 // One read of a body. It stays in the processor's cache until it is looked at.
 constexpr std::size_t kBodyReadBytes = 64 << 10;
 // Storage of such a size is worth keeping for the next one.
@@ -72,7 +77,10 @@ OriginConnection::OriginConnection(OriginPool& pool)
 OriginConnection::Carried::Carried(OriginExchange& of)
     : exchange(&of),
       wire(of.request_.wire),
+      body(of.request_.body),
+      body_begin(of.request_.body_begin),
       sent(0),
+      size(wire.size() + (body != nullptr ? body->size() - body_begin : 0)),
       answers_head(of.request_.answers_head),
       pipelined(of.request_.pipelined),
       piece_bytes(of.request_.piece_bytes),
@@ -219,11 +227,17 @@ bool OriginConnection::has_sent(const OriginExchange& exchange) const {
 void OriginConnection::write() {
   if (state_ != State::busy) return;
   write_blocked_ = false;
-  while (!carried_.empty() && !carried_.back().is_sent()) {
+  for (int writes = 0; !carried_.empty() && !carried_.back().is_sent(); ++writes) {
+    if (writes == kWritesMax) {
+      write_blocked_ = true;
+      return pool_.readiness_.call_again(*this);
+    }
     const IoStatus status = write_some();
     if (status == IoStatus::done) continue;
     if (status == IoStatus::blocked) {
       write_blocked_ = true;
+    } else if (status == IoStatus::ended) {
+      fail(ExchangeEnd::broken);
     } else if (carried_.front().sent == 0) {
       fail(reused_ ? ExchangeEnd::stale : ExchangeEnd::not_sent);
     }
@@ -231,9 +245,21 @@ void OriginConnection::write() {
   }
 }
 
+IoStatus OriginConnection::write_body(Carried& one) {
+  std::string& piece = pool_.piece_;
+  piece.resize(std::min<std::uint64_t>(one.size - one.sent, kBodyPieceBytes));
+  const std::uint64_t sent = one.sent - one.wire.size();
+  if (!one.body->read(one.body_begin + sent, piece)) return IoStatus::ended;
+  const IoResult result = stream_.write(piece);
+  one.sent += result.size;
+  const bool extends = sent / kExtendingBytes != (sent + result.size) / kExtendingBytes;
+  if (extends && one.exchange != nullptr) one.exchange->extend();
+  return result.status;
+}
+
 IoStatus OriginConnection::write_tls() {
   for (Carried& one : carried_) {
-    while (!one.is_sent()) {
+    while (one.sent < one.wire.size()) {
       const IoResult result = stream_.write(one.wire.substr(one.sent));
       one.sent += result.size;
       if (result.status != IoStatus::done) return result.status;
@@ -243,11 +269,12 @@ IoStatus OriginConnection::write_tls() {
 }
 
 IoStatus OriginConnection::write_some() {
+  const auto first = std::find_if(carried_.begin(), carried_.end(),
+                                  [](const Carried& one) { return !one.is_sent(); });
+  if (first->sent >= first->wire.size()) return write_body(*first);
   if (stream_.tls() != nullptr) return write_tls();
   std::array<iovec, kBuffersMax> buffers;
   std::size_t count = 0;
-  const auto first = std::find_if(carried_.begin(), carried_.end(),
-                                  [](const Carried& one) { return !one.is_sent(); });
   for (auto one = first; one != carried_.end() && count < buffers.size(); ++one) {
     buffers[count++] = {const_cast<char*>(one->wire.data() + one->sent),
                         one->wire.size() - one->sent};

@@ -53,14 +53,17 @@ class OriginConnection final : private TimeoutEntry, private transport::Readines
   struct Carried {
     OriginExchange* exchange;  // null: cancelled, its answer is skipped
     std::string_view wire;     // meaningless once it is sent
-    std::size_t sent;          // bytes of it
+    const ByteSource* body;    // null: none behind the wire; likewise
+    std::uint64_t body_begin;  // in it
+    std::uint64_t sent;        // bytes of both
+    std::uint64_t size;        // of both
     bool answers_head;
     bool pipelined;
     std::size_t piece_bytes;
     std::size_t whole_bytes;  // 0 once it comes in pieces
 
     explicit Carried(OriginExchange& of);
-    [[nodiscard]] bool is_sent() const { return sent == wire.size(); }
+    [[nodiscard]] bool is_sent() const { return sent == size; }
   };
 
   void on_timeout() override;
@@ -72,9 +75,12 @@ class OriginConnection final : private TimeoutEntry, private transport::Readines
   void shake_hands();
   void on_established();
   void write();
-  // One call to the socket, or to TLS for each request; what was taken is noted.
+  // One call to the socket, or to TLS for each request; what was taken is noted. `ended`: a body
+  // cannot be read any more.
   [[nodiscard]] transport::IoStatus write_some();
   [[nodiscard]] transport::IoStatus write_tls();
+  // A piece of it.
+  [[nodiscard]] transport::IoStatus write_body(Carried& one);
   void read();
   // Where the next bytes belong: in the body itself, once only plain bytes of it are to come.
   [[nodiscard]] std::span<char> read_buffer();

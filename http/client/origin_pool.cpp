@@ -34,7 +34,8 @@ OriginPool::~OriginPool() = default;
 
 void OriginPool::start(OriginExchange& exchange, const ExchangeRequest& request) {
   ASSERT(!exchange.active());
-  ASSERT(!request.pipelined || (request.repeat_when_stale && request.piece_bytes == 0));
+  ASSERT(!request.pipelined ||
+         (request.repeat_when_stale && request.piece_bytes == 0 && request.body == nullptr));
   exchange.request_ = request;
   exchange.pool_ = this;
   timeouts_.answer.arm(exchange, std::chrono::steady_clock::now());

@@ -108,6 +108,7 @@ class OriginPool {
   std::vector<OriginConnection*> to_flush_;
   BodyPool own_bodies_;
   BodyPool& bodies_;
+  std::string piece_;     // of a request's body, for the length of one write
   Response no_response_;  // for exchanges that end without one
 };
 

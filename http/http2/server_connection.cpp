@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 #include "base/assert.hpp"
 
@@ -63,6 +64,7 @@ void Http2Head::add(std::string_view name, std::string_view value) {
 void Http2Stream::begin(std::int32_t id) {
   id_ = id;
   builder_.start(request);
+  body_bytes_ = held_bytes_ = 0;
   head_done_ = received_ = answered_ = request_ended_ = broken_off_ = is_incomplete_ = false;
   left_ = 0;
 }
@@ -77,6 +79,7 @@ void Http2Stream::release() {
   if (request.target.capacity() > kKeptBytesMax) std::string().swap(request.target);
   request.fields.clear_and_shrink(kKeptBytesMax);
   if (request.body.capacity() > kKeptBytesMax) std::string().swap(request.body);
+  request.large_body.reset();
 }
 
 // nghttp2's callbacks, as calls of the connection's own.
@@ -378,31 +381,39 @@ void Http2ServerConnection::on_head(Http2Stream& stream, bool ends) {
 
 int Http2ServerConnection::on_data(Http2Stream* stream, std::string_view data) {
   if (stream == nullptr || stream->received_) return 0;  // refused: what follows is dropped
-  if (stream->request.body.size() + data.size() > limits_.request.body_bytes_max) {
+  if (stream->body_bytes_ + data.size() > limits_.request.body_bytes_max) {
     refuse(*stream, {.status = 413, .reason = "body too large"});
   } else if (bodies_bytes_ + data.size() > limits_.bodies_bytes_max) {
     refuse(*stream, {.status = 503, .reason = "too-many-bodies"});
   } else {
     stream->request.body.append(data);
-    bodies_bytes_ += data.size();
+    stream->body_bytes_ += data.size();
+    count_held(*stream);
     handler_.on_progress(*stream, data.size());
+    count_held(*stream);
   }
   return 0;
+}
+
+void Http2ServerConnection::count_held(Http2Stream& stream) {
+  bodies_bytes_ -= stream.held_bytes_;
+  stream.held_bytes_ = stream.received_ ? 0 : stream.request.body.size();
+  bodies_bytes_ += stream.held_bytes_;
 }
 
 void Http2ServerConnection::on_whole(Http2Stream& stream) {
   stream.request_ended_ = true;
   if (stream.received_) return;
   // From now on the body is the exchange's, which has bounds of its own.
-  bodies_bytes_ -= stream.request.body.size();
   stream.received_ = true;
+  count_held(stream);
   handler_.on_request(stream);
 }
 
 void Http2ServerConnection::stop_receiving(Http2Stream& stream) {
   if (stream.received_) return;
-  bodies_bytes_ -= stream.request.body.size();
   stream.received_ = true;
+  count_held(stream);
   std::string().swap(stream.request.body);
 }
 
@@ -515,7 +526,7 @@ void Http2ServerConnection::on_closed(Http2Stream& stream) {
   remember_closed({.id = stream.id_, .by_us = !stream.request_ended_});
   in_header_block_ = in_header_block_ && stream.head_done_;
   if (answering_ == &stream) answering_ = nullptr;
-  if (!stream.received_) bodies_bytes_ -= stream.request.body.size();
+  bodies_bytes_ -= std::exchange(stream.held_bytes_, 0);
   unsent_bytes_ -= stream.unsent_.size();
   stream.close();
   handler_.on_stream_closed(stream);

@@ -65,7 +65,8 @@ class Http2Handler {
  public:
   // A stream for a new request, which stays until on_stream_closed().
   virtual Http2Stream& on_stream_opened() = 0;
-  // The request has begun, or so many bytes of its body have come.
+  // The request has begun, or so many bytes of its body have come. What is taken out of the body
+  // counts no more among what is held.
   virtual void on_progress(Http2Stream& stream, std::size_t bytes) = 0;
   // The request is whole; it is to be answered, now or later.
   virtual void on_request(Http2Stream& stream) = 0;
@@ -147,6 +148,7 @@ class Http2ServerConnection {
   int on_header(Http2Stream* stream, std::string_view name, std::string_view value, bool valid);
   int on_frame(const nghttp2_frame& frame);
   int on_data(Http2Stream* stream, std::string_view data);
+  void count_held(Http2Stream& stream);
   void on_head(Http2Stream& stream, bool ends);
   // False: the stream was broken off.
   [[nodiscard]] bool submit(Http2Stream& stream, const Http2Head& head, std::uint64_t body_bytes);

@@ -38,6 +38,8 @@ class Http2Stream {
 
   std::int32_t id_ = 0;
   RequestBuilder builder_;
+  std::uint64_t body_bytes_ = 0;  // that have come
+  std::size_t held_bytes_ = 0;    // of these, in memory while the request is not whole
   bool head_done_ = false;
   bool received_ = false;
   bool answered_ = false;

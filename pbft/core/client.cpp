@@ -1,6 +1,7 @@
 #include "pbft/core/client.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/assert.hpp"
 #include "pbft/core/client_machine.hpp"
@@ -21,6 +22,11 @@ Client::~Client() = default;
 CallId Client::submit(ByteView operation, CallKind kind, TimePoint deadline, TimePoint now,
                       ClientActions& out) {
   return machine_->submit(operation, kind, deadline, now, out);
+}
+
+CallId Client::submit(std::shared_ptr<const BodyTree> operation, TimePoint deadline, TimePoint now,
+                      ClientActions& out) {
+  return machine_->submit(std::move(operation), deadline, now, out);
 }
 
 void Client::cancel(CallId call, TimePoint now, ClientActions& out) {

@@ -18,6 +18,8 @@
 
 namespace prophecy::pbft {
 
+class BodyTree;
+
 using CallId = std::uint64_t;
 
 enum class CallKind : std::uint8_t {
@@ -76,6 +78,9 @@ class Client {
   // digest, whatever the kind, and replicas fetch it. Answers through `out`
   // exactly once: at once when overloaded, else later.
   CallId submit(ByteView operation, CallKind kind, TimePoint deadline, TimePoint now,
+                ClientActions& out);
+  // One that is to be ordered by its digest.
+  CallId submit(std::shared_ptr<const BodyTree> operation, TimePoint deadline, TimePoint now,
                 ClientActions& out);
   // The caller lost interest: no completion follows. What was sent may still execute.
   void cancel(CallId call, TimePoint now, ClientActions& out);

@@ -32,28 +32,36 @@ std::uint32_t Client::Machine::quorum_of(const Session& session) const {
 
 CallId Client::Machine::submit(ByteView operation, CallKind kind, TimePoint deadline, TimePoint now,
                                ClientActions& out) {
-  const CallId call = ++last_call_;
+  if (operation.size() > settings_.inline_bytes_max) {
+    auto bytes = std::make_shared<const Bytes>(operation.begin(), operation.end());
+    auto body = std::make_shared<const BodyTree>(std::move(bytes), settings_.body_leaf_bytes);
+    // Reads are ordered, too: a body is fetched for what is ordered only.
+    return begin({0, CallKind::ordered, deadline, {}, std::move(body), kind == CallKind::read_only},
+                 now, out);
+  }
+  return begin({0, kind, deadline, begin_request(operation, quorum_.replicas), nullptr, false}, now,
+               out);
+}
+
+CallId Client::Machine::submit(std::shared_ptr<const BodyTree> operation, TimePoint deadline,
+                               TimePoint now, ClientActions& out) {
+  return begin({0, CallKind::ordered, deadline, {}, std::move(operation), false}, now, out);
+}
+
+CallId Client::Machine::begin(Waiting waiting, TimePoint now, ClientActions& out) {
+  const CallId call = waiting.call = ++last_call_;
   ++counters_.calls;
   if (free_.empty() && waiting_.size() >= settings_.queue_max) {
     ++counters_.overloaded;
     out.completions.push_back({call, CallOutcome::overloaded, {}, 0, false});
     return call;
   }
-  Waiting waiting{call, kind, deadline, {}, nullptr, false};
-  if (operation.size() <= settings_.inline_bytes_max) {
-    waiting.begun = begin_request(operation, quorum_.replicas);
-  } else {
-    // Reads are ordered, too: a body is fetched for what is ordered only.
-    waiting.fell_back = kind == CallKind::read_only;
-    waiting.kind = CallKind::ordered;
-    waiting.body = std::make_shared<const BodyTree>(
-        std::make_shared<const Bytes>(operation.begin(), operation.end()),
-        settings_.body_leaf_bytes);
+  if (waiting.body != nullptr) {
     waiting.begun = begin_request(waiting.body->name(), quorum_.replicas);
   }
   if (free_.empty()) {
+    arm(waiting.deadline);
     waiting_.push_back(std::move(waiting));
-    arm(deadline);
     return call;
   }
   const std::uint32_t index = free_.front();

@@ -18,6 +18,8 @@ class Client::Machine {
 
   CallId submit(ByteView operation, CallKind kind, TimePoint deadline, TimePoint now,
                 ClientActions& out);
+  CallId submit(std::shared_ptr<const BodyTree> operation, TimePoint deadline, TimePoint now,
+                ClientActions& out);
   void cancel(CallId call, TimePoint now, ClientActions& out);
   void on_connected(NodeId replica, ClientActions& out) const;
   void on_frame(ByteView frame, TimePoint now, ClientActions& out);
@@ -71,6 +73,7 @@ class Client::Machine {
     Settled settled;
   };
 
+  CallId begin(Waiting waiting, TimePoint now, ClientActions& out);
   void start(std::uint32_t index, Waiting waiting, TimePoint now, ClientActions& out);
   void send(Session& session, std::uint32_t index, Bytes begun, TimePoint now, ClientActions& out);
   void send_to_all(const Session& session, ClientActions& out) const;

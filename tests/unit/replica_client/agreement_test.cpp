@@ -89,7 +89,7 @@ struct World final : RefutationHandler {
   }
   // The primary alone gets an ordered request at first; the others see it with the retransmission.
   void run(Call& call, ReplicatedKind kind, const std::string& wire = kGet) {
-    (void)group->replicated(kind, wire, call);
+    (void)group->replicated(kind, wire, nullptr, call);
     REQUIRE(run_until(io, [&] { return call.ends == 1; }));
   }
 
@@ -133,7 +133,7 @@ TEST_CASE("A vote that the answer refutes is reported once, be it early or late"
     if ((id == 3) == late) world.agents[id]->hold();
   Call call;
   const std::string wire = "GET /" + std::string(2000, 'a') + " HTTP/1.1\r\nhost: x\r\n\r\n";
-  (void)world.group->replicated(ReplicatedKind::ordered, wire, call);
+  (void)world.group->replicated(ReplicatedKind::ordered, wire, nullptr, call);
   // Twice retransmitted: all have voted, and have done so more than once.
   run_for(world.io, milliseconds(500));
   CHECK(call.ends == (late ? 1 : 0));

@@ -106,9 +106,9 @@ TEST_CASE("Without agents a call fails at its deadline, and its handler may star
   World world(milliseconds(50));
   Call call;
   call.then = [&] {
-    if (call.failures.size() < 2) (void)world.group->replicated(kind, kGet, call);
+    if (call.failures.size() < 2) (void)world.group->replicated(kind, kGet, nullptr, call);
   };
-  CHECK(world.group->replicated(kind, kGet, call) != 0);
+  CHECK(world.group->replicated(kind, kGet, nullptr, call) != 0);
   CHECK(call.failures.empty());
   REQUIRE(run_until(world.io, [&] { return call.failures.size() == 2; }));
   CHECK(call.failures == Failures(2, ReplicatedFailure::too_few_replicas));
@@ -117,11 +117,13 @@ TEST_CASE("Without agents a call fails at its deadline, and its handler may star
 TEST_CASE("A cancelled call hears nothing, and makes room in the queue") {
   World world(milliseconds(50));
   Call running, queued, next;
-  const std::uint64_t first = world.group->replicated(ReplicatedKind::ordered, kGet, running);
-  const std::uint64_t second = world.group->replicated(ReplicatedKind::ordered, kGet, queued);
+  const std::uint64_t first =
+      world.group->replicated(ReplicatedKind::ordered, kGet, nullptr, running);
+  const std::uint64_t second =
+      world.group->replicated(ReplicatedKind::ordered, kGet, nullptr, queued);
   CHECK(first != second);
   world.group->cancel_replicated(second);
-  (void)world.group->replicated(ReplicatedKind::ordered, kGet, next);
+  (void)world.group->replicated(ReplicatedKind::ordered, kGet, nullptr, next);
   CHECK(next.failures.empty());
   world.group->cancel_replicated(first);
   world.group->cancel_replicated(first);  // as if it had just ended
@@ -135,9 +137,9 @@ TEST_CASE("A cancelled call hears nothing, and makes room in the queue") {
 TEST_CASE("What cannot be carried fails at once, but not before the caller knows its id") {
   World world;
   Call running, queued, beyond;
-  (void)world.group->replicated(ReplicatedKind::ordered, kGet, running);
-  (void)world.group->replicated(ReplicatedKind::ordered, kGet, queued);
-  (void)world.group->replicated(ReplicatedKind::ordered, kGet, beyond);
+  (void)world.group->replicated(ReplicatedKind::ordered, kGet, nullptr, running);
+  (void)world.group->replicated(ReplicatedKind::ordered, kGet, nullptr, queued);
+  (void)world.group->replicated(ReplicatedKind::ordered, kGet, nullptr, beyond);
   CHECK(beyond.failures.empty());
   world.io.poll();
   CHECK(beyond.failures == Failures{ReplicatedFailure::overloaded});

@@ -52,7 +52,8 @@ class World final : private replica_client::ReplicaGroup, private GroupReadHost 
   [[nodiscard]] std::uint32_t faults() const override { return 1; }
   void fast(http::OriginExchange&, NodeId, std::string_view, bool,
             replica_client::AnswerPieces) override {}
-  std::uint64_t replicated(ReplicatedKind, std::string_view, ReplicatedHandler& handler) override {
+  std::uint64_t replicated(ReplicatedKind, std::string_view, const ByteSourcePtr&,
+                           ReplicatedHandler& handler) override {
     calls[++last_call_] = &handler;
     return last_call_;
   }

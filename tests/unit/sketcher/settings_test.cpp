@@ -59,6 +59,8 @@ TEST_CASE("The smallest configuration takes the defaults") {
   CHECK(settings->routes[0].mode == RouteMode::enforce);
   CHECK(settings->routes[0].reads == Reads::delay_once);
   CHECK(settings->limits.request.body_bytes_max == 16 << 20);
+  CHECK(settings->spool.from_bytes == 256 << 10);
+  CHECK(settings->spool.bytes_max == std::uint64_t{4} << 30);
   CHECK(settings->timeouts.idle == seconds(60));
   CHECK(settings->fail_fast_reads == 0);
   CHECK_FALSE(settings->metrics.has_value());

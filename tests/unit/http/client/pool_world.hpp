@@ -31,7 +31,9 @@ class Call final : http::OriginHandler {
 
   void start(bool fresh_connection = false, bool repeat_when_stale = false,
              std::string_view wire = kRequest) {
-    pool_.start(exchange, {wire, false, fresh_connection, repeat_when_stale});
+    pool_.start(exchange, {.wire = wire,
+                           .fresh_connection = fresh_connection,
+                           .repeat_when_stale = repeat_when_stale});
   }
   void start_pipelined(const std::string& target) {
     wire_ = "GET " + target + " HTTP/1.1\r\nhost: x\r\n\r\n";

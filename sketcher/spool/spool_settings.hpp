@@ -1,0 +1,23 @@
+// Where requests' bodies lie that are too large for memory: [spool].
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+
+#include "base/config.hpp"
+
+namespace prophecy::sketcher {
+
+struct SpoolSettings {
+  std::size_t from_bytes = 0;  // a larger body goes to a file
+  std::filesystem::path folder;
+  std::uint64_t bytes_max = 0;  // of all files, of all workers
+};
+
+// `body_bytes_max` is the limit of one body.
+[[nodiscard]] SpoolSettings read_spool(ConfigSection section, std::uint64_t body_bytes_max);
+
+// Whether a file can be made there.
+[[nodiscard]] Result<> check(const SpoolSettings& settings);
+
+}  // namespace prophecy::sketcher

@@ -1,0 +1,28 @@
+// How much the files of all workers may hold together. Each worker counts what is its own in shared
+// memory, so that what a worker held that was killed counts no more once it is replaced.
+//
+// One object a worker, which outlives its files' users only in the counter.
+#pragma once
+
+#include <cstdint>
+
+#include "sketcher/shared_state.hpp"
+
+namespace prophecy::sketcher {
+
+class SpoolSpace {
+ public:
+  SpoolSpace(const SharedState& shared, Counter& own, std::uint64_t bytes_max)
+      : shared_(shared), own_(own), bytes_max_(bytes_max) {}
+
+  // False when there is no room. Of two workers that take the last of it at once, both may fail.
+  [[nodiscard]] bool take(std::uint64_t bytes);
+  [[nodiscard]] Counter& own() const { return own_; }
+
+ private:
+  const SharedState& shared_;
+  Counter& own_;
+  std::uint64_t bytes_max_;
+};
+
+}  // namespace prophecy::sketcher
