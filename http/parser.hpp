@@ -57,6 +57,8 @@ class RequestParser {
   [[nodiscard]] const ParseFailure& failure() const;
   // From head_done on: the client waits for "100 Continue" before it sends the body.
   [[nodiscard]] bool expects_continue() const;
+  // From head_done on: how many bytes are to come of a body of declared length; 0 for any other.
+  [[nodiscard]] std::uint64_t plain_bytes_left() const;
   // True between messages: nothing of the next one has been consumed, but for empty lines.
   [[nodiscard]] bool idle() const;
 

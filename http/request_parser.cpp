@@ -155,6 +155,9 @@ const ParseFailure& RequestParser::failure() const {
 bool RequestParser::expects_continue() const {
   return impl_->expects_continue;
 }
+std::uint64_t RequestParser::plain_bytes_left() const {
+  return impl_->body.plain_bytes_left();
+}
 bool RequestParser::idle() const {
   return impl_->state == Impl::State::empty_lines;
 }

@@ -20,9 +20,7 @@ constexpr std::size_t kTargetBytesMax = 64 * kKiB;
 constexpr std::size_t kHeaderBytesMax = 128 * kKiB;
 constexpr std::size_t kHeaderCountMax = 4096;
 constexpr std::size_t kBodyBytesMax = 16 * kGiB;
-// With a group of agents.
-constexpr std::size_t kOrderedBodyBytesMax = 128 * kMiB;
-static_assert(kOrderedBodyBytesMax + 3 * (kTargetBytesMax + kHeaderBytesMax) + 4 * kHeaderCountMax +
+static_assert(kBodyBytesMax + 3 * (kTargetBytesMax + kHeaderBytesMax) + 4 * kHeaderCountMax +
                   4 * kKiB <=
               pbft::kOperationBytesMax);
 
@@ -35,7 +33,7 @@ void read_sketcher(ConfigSection section, Settings& settings) {
   if (section.has("divergence_log")) settings.divergence_log = section.path("divergence_log");
 }
 
-void read_limits(ConfigSection section, std::size_t body_bytes_max, LimitSettings& limits) {
+void read_limits(ConfigSection section, LimitSettings& limits) {
   limits.connections_max = section.number("connections_max", 1, 1'000'000, 10'000);
   // No bound of its own unless asked for: behind a load balancer all clients have one address.
   limits.connections_per_address_max = section.number(
@@ -43,7 +41,7 @@ void read_limits(ConfigSection section, std::size_t body_bytes_max, LimitSetting
   limits.request.target_bytes_max = section.bytes("target", 64, kTargetBytesMax, 8 * kKiB);
   limits.request.header_bytes_max = section.bytes("header", 256, kHeaderBytesMax, 32 * kKiB);
   limits.request.header_count_max = section.number("header_count", 1, kHeaderCountMax, 128);
-  limits.request.body_bytes_max = section.bytes("body", 0, body_bytes_max, 16 * kMiB);
+  limits.request.body_bytes_max = section.bytes("body", 0, kBodyBytesMax, 16 * kMiB);
   limits.answer = limits.request;
   limits.answer.body_bytes_max = section.bytes("answer", kKiB, kGiB, 16 * kMiB);
   limits.untaken_bytes_max = section.bytes("untaken", kMiB, 1024 * kGiB, 512 * kMiB);
@@ -97,11 +95,7 @@ Result<Settings> load_settings(const std::filesystem::path& path) {
   settings.block_store_bytes =
       table.bytes("blocks", BlockStore::kBytesMin, BlockStore::kBytesMax, 16 * kMiB);
   settings.not_found_share = table.fraction("not_found_share", HistoryTable::kLimitedShare);
-  const bool has_agents =
-      std::any_of(settings.groups.begin(), settings.groups.end(),
-                  [](const GroupSettings& group) { return group.kind == GroupKind::pbft; });
-  read_limits(root.section("limits"), has_agents ? kOrderedBodyBytesMax : kBodyBytesMax,
-              settings.limits);
+  read_limits(root.section("limits"), settings.limits);
   settings.spool = read_spool(root.section("spool"), settings.limits.request.body_bytes_max);
   read_timeouts(root.section("timeouts"), settings.timeouts);
   read_origins(root.section("origins"), settings);

@@ -25,7 +25,8 @@ constexpr std::size_t kBuffersMax = 16;  // requests in one write
 constexpr std::size_t kBodyPieceBytes = 64 << 10;
 // Then others have their turn.
 constexpr int kWritesMax = 16;
-constexpr std::uint64_t kExtendingBytes = 1 << 20;
+// An origin that takes them in no less than its time for an answer holds a write up for as long.
+constexpr std::uint64_t kExtendingBytes = 8 << 20;
 // One read of a body. It stays in the processor's cache until it is looked at.
 constexpr std::size_t kBodyReadBytes = 64 << 10;
 // Storage of such a size is worth keeping for the next one.

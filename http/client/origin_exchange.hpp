@@ -63,8 +63,8 @@ class OriginHandler {
 
 struct ExchangeRequest {
   std::string_view wire;  // the request, whole; stays as it is until the end
-  // Null, or what belongs behind the wire, from `body_begin` on; likewise. With each MiB that the
-  // origin takes of it the time for its answer begins anew. When it cannot be read: broken.
+  // Null, or what belongs behind the wire, from `body_begin` on; likewise. With each 8 MiB that
+  // the origin takes of it the time for its answer begins anew. When it cannot be read: broken.
   const ByteSource* body = nullptr;
   std::uint64_t body_begin = 0;
   bool answers_head = false;      // the answer has no body

@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/byte_source.hpp"
 #include "base/bytes.hpp"
 #include "base/clock.hpp"
 #include "base/ids.hpp"
@@ -34,6 +35,9 @@ struct Execution {
   ByteView operation;
   // Of an ordered one; its time is never before that of the one before, its seed is its own.
   AgreedInput input;
+  // All of an operation that is too large for memory, of which `operation` is the beginning; else
+  // null. To be read until the execution is answered.
+  ByteSourcePtr whole;
 };
 
 enum class ExecutionStatus : std::uint8_t {

@@ -21,6 +21,14 @@ std::uint64_t nanoseconds_of(Duration duration) {
       std::chrono::duration_cast<std::chrono::nanoseconds>(duration).count());
 }
 
+// Of those that it names by their digests.
+std::uint64_t bodies_bytes(const PrePrepareMessage& message) {
+  std::uint64_t bytes = 0;
+  for (const RequestMessage& request : message.requests)
+    bytes += request.body ? request.body->size : 0;
+  return bytes;
+}
+
 }  // namespace
 
 Agreement::BatchDigests Agreement::digests_of(const PrePrepareMessage& message) {
@@ -167,6 +175,9 @@ bool Agreement::on_pre_prepare(ByteView frame, ReplicaActions& out) {
     context_.drop(reason);
     return true;
   };
+  if (bodies_bytes(*message) > context_.settings.body_bytes_max + kBatchBytesMax) {
+    return refuse(DropReason::queue_full);
+  }
   if (!is_timely(*message)) return refuse(DropReason::time_refused);
   if (!vouched_for(*message, digests)) return refuse(DropReason::bad_mac);
   slot.batch = digests.batch;

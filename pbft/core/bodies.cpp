@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/assert.hpp"
+#include "pbft/core/body_reader.hpp"
 #include "pbft/wire/decode.hpp"
 #include "pbft/wire/recovery.hpp"
 
@@ -18,6 +19,8 @@ constexpr Duration kPatienceMin = milliseconds(200);
 constexpr Duration kPatienceMax = milliseconds(3200);
 // Of one body.
 constexpr std::size_t kClientSourcesMax = 4;
+// The leaves of a larger body do not wait in memory for its end.
+constexpr std::uint64_t kInMemoryBytesMax = std::uint64_t{4} << 20;
 
 }  // namespace
 
@@ -93,7 +96,9 @@ void Bodies::begin(Body& body) {
 void Bodies::reset(Body& body) {
   body.state_ = Body::State::missing;
   body.root_.clear();
-  body.leaves_.clear();
+  body.nodes_.clear();
+  body.wanted_nodes_.clear();
+  body.leaves_ = 0;
   body.bytes_here_ = 0;
   body.to_ask_.clear();
   body.asked_.clear();
@@ -110,16 +115,46 @@ void Bodies::look_here(Body& body) {
 }
 
 void Bodies::on_root(Body& body, ByteView part) {
-  auto leaves = decode_body_root(part, body.name_.size);
-  if (!leaves) return break_off(body);
+  auto children = decode_body_root(part, body.name_.size);
+  if (!children) return break_off(body);
   body.root_.assign(part.begin(), part.end());
-  body.leaves_ = std::move(*leaves);
   body.wanted_.clear();
-  for (const Digest& leaf : body.leaves_)
-    ++body.wanted_[leaf];
-  std::set<Digest> seen;
-  for (const Digest& leaf : body.leaves_) {
-    if (!seen.insert(leaf).second) continue;
+  if (!has_body_nodes(body.name_.size)) return on_leaves(body, *children, 1);
+  for (const Digest& node : *children)
+    ++body.wanted_nodes_[node];
+  for (const Digest& node : *children) {
+    if (!body.wanted_nodes_.contains(node)) continue;
+    if (const auto here = parts_.read(node)) {
+      on_node(body, node, *here, true);
+      if (body.state_ != Body::State::missing) return;
+    } else if (std::find(body.to_ask_.begin(), body.to_ask_.end(), node) == body.to_ask_.end()) {
+      body.to_ask_.push_back(node);
+    }
+  }
+}
+
+void Bodies::on_node(Body& body, const Digest& digest, ByteView part, bool is_kept) {
+  const auto leaves = decode_body_node(part);
+  const auto wanted = body.wanted_nodes_.find(digest);
+  ASSERT(wanted != body.wanted_nodes_.end());
+  const std::uint32_t times = wanted->second;
+  if (!leaves) return break_off(body);
+  if (!is_kept) body.nodes_.emplace(digest, Bytes(part.begin(), part.end()));
+  body.wanted_nodes_.erase(wanted);
+  on_leaves(body, *leaves, times);
+}
+
+// All are counted before any is looked for: the body is whole when none is wanted any more.
+void Bodies::on_leaves(Body& body, const std::vector<Digest>& leaves, std::uint32_t times) {
+  body.leaves_ += leaves.size() * times;
+  if (body.leaves_ > body_leaves_max(body.name_.size)) return break_off(body);
+  std::vector<Digest> fresh;
+  for (const Digest& leaf : leaves) {
+    const auto [wanted, is_new] = body.wanted_.try_emplace(leaf, 0);
+    wanted->second += times;
+    if (is_new) fresh.push_back(leaf);
+  }
+  for (const Digest& leaf : fresh) {
     const auto here = parts_.read(leaf);
     if (!here) {
       body.to_ask_.push_back(leaf);
@@ -138,16 +173,20 @@ void Bodies::on_leaf(Body& body, const Digest& digest, ByteView part, bool is_ke
   if (!bytes || size > body.name_.size - body.bytes_here_) return break_off(body);
   if (!is_kept) {
     // It is asked for again, in the hope of room on the disk.
-    if (!parts_.keep(digest, part)) return;
+    const bool is_much = body.name_.size > kInMemoryBytesMax;
+    if (!(is_much ? parts_.keep_written(digest, part) : parts_.keep(digest, part))) return;
     body.kept_.push_back(digest);
   }
   body.bytes_here_ += size;
   body.wanted_.erase(wanted);
-  if (body.wanted_.empty()) finish(body);
+  if (body.wanted_.empty() && body.wanted_nodes_.empty()) finish(body);
 }
 
 void Bodies::finish(Body& body) {
   if (body.bytes_here_ != body.name_.size) return break_off(body);
+  for (const auto& [digest, node] : body.nodes_) {
+    if (parts_.keep(digest, node)) body.kept_.push_back(digest);
+  }
   if (parts_.keep(body.name_.root, body.root_)) body.kept_.push_back(body.name_.root);
   if (parts_.pin_durably(body.name_.root)) return settle(body, Body::State::whole);
   // The disk is full, or something else that shared parts with it has just gone.
@@ -168,8 +207,9 @@ void Bodies::settle(Body& body, Body::State state) {
   body.state_ = state;
   body.kept_.clear();
   body.root_.clear();
-  body.leaves_.clear();
+  body.nodes_.clear();
   body.wanted_.clear();
+  body.wanted_nodes_.clear();
   body.to_ask_.clear();
   body.asked_.clear();
   std::erase(missing_, &body);
@@ -200,7 +240,8 @@ bool Bodies::on_part(const Digest& digest, ByteView part) {
   // Those that are settled by it leave the list.
   const std::vector<Body*> missing = missing_;
   for (Body* body : missing) {
-    if (!body->wanted_.contains(digest)) continue;
+    const bool is_node = body->wanted_nodes_.contains(digest);
+    if (!is_node && !body->wanted_.contains(digest)) continue;
     used = true;
     body->asked_.erase(digest);
     std::erase(body->to_ask_, digest);
@@ -209,6 +250,8 @@ bool Bodies::on_part(const Digest& digest, ByteView part) {
     body->stalled_at_ = context_.now + body->patience_;
     if (digest == body->name_.root && body->root_.empty()) {
       on_root(*body, part);
+    } else if (is_node) {
+      on_node(*body, digest, part, false);
     } else {
       on_leaf(*body, digest, part, false);
     }
@@ -261,24 +304,37 @@ void Bodies::ask(Body& body, ReplicaActions& out) {
   if (body.stalled_at_ == TimePoint::max()) body.stalled_at_ = context_.now + body.patience_;
 }
 
-std::shared_ptr<const Bytes> Bodies::assemble(const BodyHandle& body) {
-  ASSERT(body->state_ == Body::State::whole);
-  auto bytes = std::make_shared<Bytes>();
-  bytes->reserve(body->name_.size);
-  const auto root = parts_.read(body->name_.root);
-  const auto leaves = root ? decode_body_root(*root, body->name_.size) : std::nullopt;
-  bool is_whole = leaves.has_value();
-  for (std::size_t i = 0; is_whole && i < leaves->size(); ++i) {
-    const auto part = parts_.read((*leaves)[i]);
-    const auto leaf = part ? decode_body_leaf(*part) : std::nullopt;
-    is_whole = leaf.has_value();
-    if (is_whole) bytes->insert(bytes->end(), leaf->begin(), leaf->end());
+std::optional<std::vector<Digest>> Bodies::leaves_of(const BodyName& name) const {
+  const auto root = parts_.read(name.root);
+  auto leaves = root ? decode_body_root(*root, name.size) : std::nullopt;
+  if (!leaves || !has_body_nodes(name.size)) return leaves;
+  std::vector<Digest> all;
+  for (const Digest& node : *leaves) {
+    const auto part = parts_.read(node);
+    const auto below = part ? decode_body_node(*part) : std::nullopt;
+    if (!below) return std::nullopt;
+    all.insert(all.end(), below->begin(), below->end());
   }
-  if (is_whole && bytes->size() == body->name_.size) return bytes;
+  return all;
+}
+
+std::optional<BodyOperation> Bodies::open(const BodyHandle& body) {
+  ASSERT(body->state_ == Body::State::whole);
+  const std::uint64_t size = body->name().size;
+  if (auto leaves = leaves_of(body->name())) {
+    const bool is_here = std::all_of(leaves->begin(), leaves->end(),
+                                     [this](const Digest& leaf) { return parts_.holds(leaf); });
+    ByteSourcePtr whole = std::make_shared<const BodyReader>(parts_, std::move(*leaves), size);
+    std::string front(std::min<std::uint64_t>(size, context_.settings.operation_front_bytes), '\0');
+    if (is_here && whole->read(0, front)) {
+      if (front.size() == size) whole = nullptr;
+      return BodyOperation{std::make_shared<const Bytes>(to_bytes(front)), std::move(whole)};
+    }
+  }
   parts_.unpin(body->name_.root);
   begin(*body);
   ask_replicas(*body);
-  return nullptr;
+  return std::nullopt;
 }
 
 }  // namespace prophecy::pbft

@@ -14,10 +14,12 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <utility>
 #include <vector>
 
+#include "base/byte_source.hpp"
 #include "pbft/core/body_handle.hpp"
 #include "pbft/core/context.hpp"
 #include "pbft/core/part_store.hpp"
@@ -31,6 +33,12 @@ struct BodySource {
   std::uint32_t session = 0;
 
   friend bool operator==(const BodySource&, const BodySource&) = default;
+};
+
+// What is executed of a body: its beginning, and, where that is not all, the whole.
+struct BodyOperation {
+  std::shared_ptr<const Bytes> front;
+  ByteSourcePtr whole;
 };
 
 class Bodies;
@@ -61,9 +69,12 @@ class Body {
   TimePoint progressed_at_{};
 
   // While it is missing:
-  Bytes root_;                              // empty until it has come
-  std::vector<Digest> leaves_;              // in their order
-  std::map<Digest, std::uint32_t> wanted_;  // parts that are not here, and how often each occurs
+  Bytes root_;                     // empty until it has come
+  std::map<Digest, Bytes> nodes_;  // that have come: children are kept before them
+  // Parts that are not here, and how often each occurs: the root or leaves, and nodes.
+  std::map<Digest, std::uint32_t> wanted_;
+  std::map<Digest, std::uint32_t> wanted_nodes_;
+  std::uint64_t leaves_ = 0;  // that nodes, or the root, have named
   std::uint64_t bytes_here_ = 0;
   std::vector<Digest> kept_;  // by this body's fetch
   std::deque<Digest> to_ask_;
@@ -98,8 +109,9 @@ class Bodies {
   // True once after a body has become whole, or broken.
   [[nodiscard]] bool take_settled() { return std::exchange(settled_, false); }
 
-  // The bytes of a whole body. Null when the disk has lost some of them: it is fetched again.
-  [[nodiscard]] std::shared_ptr<const Bytes> assemble(const BodyHandle& body);
+  // The operation that a whole body is. Nothing when the disk has lost some of it: it is fetched
+  // again. Its source may be read for as long as the handle is held.
+  [[nodiscard]] std::optional<BodyOperation> open(const BodyHandle& body);
   [[nodiscard]] std::uint64_t missing() const { return missing_.size(); }
 
  private:
@@ -109,7 +121,10 @@ class Bodies {
   static void reset(Body& body);
   void look_here(Body& body);
   void on_root(Body& body, ByteView part);
+  void on_node(Body& body, const Digest& digest, ByteView part, bool is_kept);
+  void on_leaves(Body& body, const std::vector<Digest>& leaves, std::uint32_t times);
   void on_leaf(Body& body, const Digest& digest, ByteView part, bool is_kept);
+  [[nodiscard]] std::optional<std::vector<Digest>> leaves_of(const BodyName& name) const;
   void finish(Body& body);
   void break_off(Body& body);
   void settle(Body& body, Body::State state);

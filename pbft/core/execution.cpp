@@ -13,7 +13,8 @@ namespace {
 
 // A result this small is sent by every replica: it costs less than a lost designated reply.
 constexpr std::size_t kAlwaysFullBytes = 256;
-// Of operations by digest that are being executed: no further batch with such is begun beyond it.
+// In memory, of operations by digest that are being executed: no further batch with such is begun
+// beyond it.
 constexpr std::uint64_t kCollectedBytesMax = std::uint64_t{16} << 20;
 // Of the results of reads that wait for a batch to be committed.
 constexpr std::uint64_t kHeldReadBytesMax = std::uint64_t{16} << 20;
@@ -128,8 +129,9 @@ bool ExecutionStage::collect(Slot& slot) {
     auto& operation = collected_.emplace_back();
     if (is_repeated) continue;
     if (collected_in_flight_ >= kCollectedBytesMax) return false;
-    operation = bodies_.assemble(handle);
-    if (operation == nullptr) return false;
+    auto opened = bodies_.open(handle);
+    if (!opened) return false;
+    operation = std::move(*opened);
   }
   return true;
 }
@@ -154,8 +156,9 @@ void ExecutionStage::hand_out(Slot& slot, ReplicaActions& out) {
   for (std::size_t index = 0; index < slot.requests.size(); ++index) {
     const BatchRequest& request = slot.requests[index];
     slot.operation_bytes += request.operation_size;
-    const std::shared_ptr<const Bytes> collected =
-        request.by_digest ? std::move(collected_.at(body++)) : nullptr;
+    const BodyHandle handle = request.by_digest ? slot.bodies.at(body) : nullptr;
+    const BodyOperation collected =
+        request.by_digest ? std::move(collected_.at(body++)) : BodyOperation{};
     Session& session = clients_.session(request.client, request.session);
     if (request.timestamp <= session.last_timestamp) {
       ++context_.counters.requests_repeated;
@@ -176,10 +179,12 @@ void ExecutionStage::hand_out(Slot& slot, ReplicaActions& out) {
     pending.replier = request.replier;
     pending.sigma = (slot.sequence << 16) | index;
     if (request.by_digest) {
-      pending.collected_bytes = collected->size();
-      collected_in_flight_ += collected->size();
+      pending.collected_bytes = collected.front->size();
+      pending.body = handle;
+      collected_in_flight_ += pending.collected_bytes;
     }
-    const std::shared_ptr<const Bytes>& storage = request.by_digest ? collected : slot.pre_prepare;
+    const std::shared_ptr<const Bytes>& storage =
+        request.by_digest ? collected.front : slot.pre_prepare;
     const ByteView operation =
         request.by_digest
             ? ByteView(*storage)
@@ -187,7 +192,8 @@ void ExecutionStage::hand_out(Slot& slot, ReplicaActions& out) {
     out.executions.push_back(
         {start(pending), pending.sigma, false, ahead_.has_value(), storage, operation,
          AgreedInput{context_.progress.agreed_time,
-                     seed_of_request(slot.input.seed, static_cast<std::uint16_t>(index))}});
+                     seed_of_request(slot.input.seed, static_cast<std::uint16_t>(index))},
+         collected.whole});
     ++slot.results_missing;
   }
   slot.requests = {};
@@ -226,7 +232,8 @@ void ExecutionStage::read(const RequestMessage& request, ByteView frame, Replica
   auto storage = std::make_shared<const Bytes>(frame.begin(), frame.end());
   const auto within = static_cast<std::size_t>(request.operation.data() - frame.data());
   const ByteView operation = ByteView(*storage).subspan(within, request.operation.size());
-  out.executions.push_back({start(pending), 0, true, false, std::move(storage), operation, {}});
+  out.executions.push_back(
+      {start(pending), 0, true, false, std::move(storage), operation, {}, nullptr});
 }
 
 void ExecutionStage::on_executed(std::uint64_t id, ExecutionStatus status, Bytes result,

@@ -103,6 +103,7 @@ class ExecutionStage {
     Sigma sigma = 0;
     std::uint64_t restores = 0;  // before it, of a read
     std::uint64_t collected_bytes = 0;
+    BodyHandle body;  // of one by digest: it is read while it is executed
   };
   // The batch behind the last ordered one, when it was handed out before it was committed.
   struct Ahead {
@@ -173,7 +174,7 @@ class ExecutionStage {
   std::uint64_t ordered_in_flight_ = 0;
   std::uint32_t reads_in_flight_ = 0;
   // The operations by digest of the batch that is handed out next; null where one is not executed.
-  std::vector<std::shared_ptr<const Bytes>> collected_;
+  std::vector<BodyOperation> collected_;
   std::uint64_t collected_in_flight_ = 0;
 };
 

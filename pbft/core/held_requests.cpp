@@ -15,6 +15,7 @@ bool is_backed(const HeldRequest& request) {
 }  // namespace
 
 bool HeldRequests::fits(NodeId client, std::uint64_t bytes) {
+  if (bytes > context_.settings.body_bytes_max) return false;
   const std::uint64_t bytes_max = context_.settings.queue_bytes_max;
   const std::uint64_t of_client = bytes_of_client_[client];
   return of_client == 0 || (of_client + bytes <= bytes_max / 2 && bytes_ + bytes <= bytes_max);

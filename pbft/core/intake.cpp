@@ -133,7 +133,7 @@ void Intake::on_tick(ReplicaActions& out) {
 
 // That a backup passes it on tells the primary that the body is there as well. Others' requests
 // would have to wait behind a batch that the backups cannot prepare yet, so the primary waits for
-// as many as it takes to prepare it, for a while.
+// as many as it takes to prepare it, for a while: a part of the time that they give it.
 void Intake::go_on_with(HeldRequest& held, ReplicaActions& out) {
   const auto request = decode_request(*held.frame, context_.quorum.replicas);
   ASSERT(request.has_value());
@@ -151,7 +151,9 @@ void Intake::go_on_with(HeldRequest& held, ReplicaActions& out) {
   const Session& session = clients_.session(request->client, request->session);
   if (request->timestamp <= session.queued_timestamp) return;
   const auto holders = 1 + static_cast<std::uint32_t>(std::popcount(held.holders));
-  const TimePoint waits_until = *held.whole_since + context_.settings.view_change_timeout / 4;
+  const Duration fetched_in = *held.whole_since - held.held_since;
+  const TimePoint waits_until =
+      *held.whole_since + std::max(context_.settings.view_change_timeout, fetched_in) / 4;
   if (holders < context_.quorum.committed && context_.now < waits_until) {
     next_timer_ = std::min(next_timer_, waits_until);
     return;

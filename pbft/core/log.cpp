@@ -23,8 +23,7 @@ std::vector<BatchRequest> batch_requests(const PrePrepareMessage& message, const
   for (const RequestMessage& request : message.requests) {
     requests.push_back({request.client, request.session, request.timestamp, request.replier,
                         static_cast<std::uint32_t>(request.operation.data() - frame.data()),
-                        static_cast<std::uint32_t>(operation_bytes(request)), 0,
-                        request.body.has_value()});
+                        operation_bytes(request), 0, request.body.has_value()});
   }
   return requests;
 }

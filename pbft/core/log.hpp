@@ -22,7 +22,7 @@ struct BatchRequest {
   std::uint64_t timestamp = 0;
   NodeId replier = 0;
   std::uint32_t operation_at = 0;  // in the frame; of one by digest, its name
-  std::uint32_t operation_size = 0;
+  std::uint64_t operation_size = 0;
   std::uint32_t frame_size = 0;  // of the whole request
   bool by_digest = false;
 };

@@ -29,6 +29,10 @@ class PartStore {
   [[nodiscard]] virtual std::optional<Bytes> read(const Digest& digest) const = 0;
   // Requires an encoded part and its digest. False when it cannot be kept (the disk is full).
   [[nodiscard]] virtual bool keep(const Digest& digest, ByteView part) = 0;
+  // Likewise, for one of so many that they should not wait in memory until they are pinned.
+  [[nodiscard]] virtual bool keep_written(const Digest& digest, ByteView part) {
+    return keep(digest, part);
+  }
   // Nobody wants it any more. Stays if a pinned root leads to it.
   virtual void discard(const Digest& digest) = 0;
   // Everything below the root stays from now on, the root itself included. Pins of one root are

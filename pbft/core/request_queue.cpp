@@ -32,8 +32,7 @@ bool RequestQueue::add(const RequestMessage& request, ByteView frame, const Dige
   const std::size_t start = batch.builder.append(frame, digest);
   const auto within = static_cast<std::size_t>(request.operation.data() - frame.data());
   batch.requests.push_back({request.client, request.session, request.timestamp, request.replier,
-                            static_cast<std::uint32_t>(start + within),
-                            static_cast<std::uint32_t>(operation_bytes(request)),
+                            static_cast<std::uint32_t>(start + within), operation_bytes(request),
                             static_cast<std::uint32_t>(frame.size()), request.body.has_value()});
   if (request.body) batch.bodies.push_back(body);
   batch.operation_bytes += by_digest;

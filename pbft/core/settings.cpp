@@ -49,6 +49,10 @@ Result<> check(const ReplicaSettings& s) {
   if (s.queue_requests_max < 2 || s.queue_bytes_max < kFrameBytesMax) {
     return invalid("a queue of two requests and 20 MiB");
   }
+  if (s.body_bytes_max < 1 || s.body_bytes_max > kOperationBytesMax ||
+      s.operation_front_bytes < 1) {
+    return invalid("bodies of 1 byte to 16 GiB");
+  }
   if (s.agreed_time_tolerance <= Duration::zero()) return invalid("a tolerance for agreed time");
   if (s.status_interval <= Duration::zero() || s.heartbeat_interval < s.status_interval) {
     return invalid("a status interval not above the heartbeat interval");

@@ -7,6 +7,7 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/ids.hpp"
+#include "pbft/wire/limits.hpp"
 
 namespace prophecy::pbft {
 
@@ -40,6 +41,11 @@ struct ReplicaSettings {
 
   std::uint64_t queue_requests_max = 65536;  // waiting at the primary; one client may use half
   std::uint64_t queue_bytes_max = 128 * 1024 * 1024;
+  // An operation that is ordered by digest; a larger one is not fetched, nor prepared. To be the
+  // same at all replicas.
+  std::uint64_t body_bytes_max = kOperationBytesMax;
+  // Of its beginning, so much is handed out in memory, and the rest to be read.
+  std::size_t operation_front_bytes = kInlineBytesMax;
   std::uint64_t cached_reply_bytes_max = 256 * 1024 * 1024;
   std::uint32_t reads_in_flight_max = 4096;  // outside the order
 

@@ -1,5 +1,7 @@
 #include "pbft/replica/replica_config.hpp"
 
+#include <algorithm>
+
 #include <unistd.h>
 
 #include "base/config.hpp"
@@ -22,6 +24,11 @@ static_assert(kAnswerBytesDefault <= kAnswerBytesMax);
 // the window in a ring of twice its length, which is made as a whole when the replica starts.
 constexpr std::uint64_t kWindowBatches = 8192;
 constexpr std::uint64_t kRetainedBatches = kWindowBatches - 1;
+
+// What a request has beside its body.
+constexpr std::uint64_t kRequestHeadBytesMax = std::uint64_t{1} << 20;
+constexpr std::uint64_t kBodyInMemoryBytesMax = std::uint64_t{128} << 20;
+constexpr std::uint64_t kBodyBytesDefault = std::uint64_t{1} << 30;
 
 constexpr Duration kTimeToleranceMax = std::chrono::hours(24);
 
@@ -131,6 +138,15 @@ StoreSettings read_storage(ConfigSection section) {
   return storage;
 }
 
+// Without a disk they lie in memory.
+void read_bodies(ConfigSection section, ReplicaConfig& config) {
+  const std::uint64_t body_bytes_max =
+      config.storage ? kOperationBytesMax - kRequestHeadBytesMax : kBodyInMemoryBytesMax;
+  config.core.body_bytes_max =
+      kRequestHeadBytesMax + section.bytes("body_bytes_max", 1 << 20, body_bytes_max,
+                                           std::min(body_bytes_max, kBodyBytesDefault));
+}
+
 Result<ReplicaConfig> read(Result<ConfigFile> file) {
   if (!file) return file.error();
   ReplicaConfig config;
@@ -148,6 +164,7 @@ Result<ReplicaConfig> read(Result<ConfigFile> file) {
         "service.state \"directory\" or \"command\"");
   }
   if (root.has("storage")) config.storage = read_storage(root.section("storage"));
+  read_bodies(root.section("replica"), config);
   if (auto checked = file->finish(); !checked) return checked.error();
   return config;
 }

@@ -38,6 +38,17 @@ bool parses(http::RequestParser& parser, std::string_view text) {
   }
 }
 
+// Likewise, for one of which only the front is at hand: how long its head is. Nothing when that is
+// not all there, or when its body is not declared to be what lies behind it.
+std::optional<std::size_t> head_of(http::RequestParser& parser, std::string_view front,
+                                   std::uint64_t size) {
+  parser.reset();
+  const http::ParseProgress progress = parser.feed(front);
+  if (progress.state != http::ParseState::head_done) return std::nullopt;
+  if (parser.plain_bytes_left() != size - progress.consumed) return std::nullopt;
+  return progress.consumed;
+}
+
 std::unique_ptr<StateKeeper> make_state(boost::asio::io_context& io,
                                         const StateSettings& settings) {
   switch (settings.kind) {
@@ -66,6 +77,7 @@ struct HttpService::Job {
       : collector(profile, held_bytes_max), exchange(handler) {}
   http::ExchangeRequest request;
   std::string wire;                   // keeps request.wire
+  ByteSourcePtr whole;                // and request.body
   sketch::AnswerCollector collector;  // of a read
   OriginExchange exchange;
   Done done;
@@ -111,7 +123,10 @@ bool HttpService::is_read(ByteView operation) const {
 }
 
 void HttpService::execute(const Execution& execution, Done done) {
-  if (!parses(request_parser_, as_text(execution.operation))) {
+  const std::string_view text = as_text(execution.operation);
+  const std::optional<std::size_t> head =
+      execution.whole ? head_of(request_parser_, text, execution.whole->size()) : std::nullopt;
+  if (execution.whole ? !head : !parses(request_parser_, text)) {
     ++counters_.malformed;
     done(ExecutionStatus::done, made_answer(400, "The operation is not an HTTP request.\n"));
     return;
@@ -120,12 +135,15 @@ void HttpService::execute(const Execution& execution, Done done) {
                                      settings_.origin.answer_limits.body_bytes_max);
   Job& job = *owned;
   job.wire = origin_request(execution);
+  job.whole = execution.whole;
   // What was only checked is not to be kept: it may be a large one.
   if (request_.body.capacity() > kCheckedBytesKept) std::string().swap(request_.body);
   job.done = std::move(done);
   job.is_read = http::is_read_method(request_.method);
   job.is_idempotent = http::is_idempotent_method(request_.method);
   job.request.wire = job.wire;
+  job.request.body = job.whole.get();
+  job.request.body_begin = head.value_or(0);
   job.request.answers_head = request_.method == "HEAD";
   if (job.is_read && !job.request.answers_head) job.request.piece_bytes = profile_.block_bytes();
   // A kept-alive connection that breaks under a write leaves it open whether it was carried out.

@@ -19,6 +19,9 @@
 //                                        and can only ever be outvoted, not believed. Where the
 //                                        state can be restored: lost
 //
+// A request that is too large for memory has to declare its length. Its body is read out of the
+// store as the origin takes it; the time for the answer begins anew with each 8 MiB.
+//
 // Writes never travel on a kept-alive connection, so that an origin which closes idle connections
 // does not make them uncertain.
 //

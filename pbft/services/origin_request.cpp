@@ -54,7 +54,7 @@ std::string origin_request(const Execution& execution) {
   while (rest.starts_with(kLineEnd))  // the parser forgives empty lines in front
     rest.remove_prefix(kLineEnd.size());
   std::string out;
-  out.reserve(rest.size() + kAgreedFieldsSize);
+  if (!execution.whole) out.reserve(rest.size() + kAgreedFieldsSize);
   while (!rest.starts_with(kLineEnd)) {
     const std::size_t end = rest.find(kLineEnd);
     ASSERT(end != std::string_view::npos);
@@ -63,7 +63,7 @@ std::string origin_request(const Execution& execution) {
     rest.remove_prefix(line.size());
   }
   if (execution.sigma != 0) append_agreed(out, execution);
-  out += rest;
+  out += execution.whole ? kLineEnd : rest;
   return out;
 }
 

@@ -18,7 +18,7 @@ namespace prophecy::pbft {
 // RFC 3339 in UTC, always with nine digits behind the point, so that texts compare like times.
 [[nodiscard]] std::string format_agreed_time(std::uint64_t nanoseconds);
 
-// Requires an operation that is one whole request.
+// Requires an operation that is one whole request. Of one that is too large for memory, the head.
 [[nodiscard]] std::string origin_request(const Execution& execution);
 
 }  // namespace prophecy::pbft

@@ -48,7 +48,8 @@ class Service {
 
   // True when the operation cannot change the state. Looks at nothing but the bytes.
   [[nodiscard]] virtual bool is_read(ByteView operation) const = 0;
-  // `execution.storage` keeps the operation; a service that answers later keeps a copy of it.
+  // `execution.storage` keeps the operation; a service that answers later keeps a copy of it. What
+  // `execution.whole` cannot read any more is answered as if it had been cut short on the way.
   virtual void execute(const Execution& execution, Done done) = 0;
 
   // Puts the state into `parts`, children first, and yields the root's digest. Equal states of

@@ -115,11 +115,17 @@ std::optional<Bytes> FilePartStore::read(const Digest& digest) const {
 }
 
 bool FilePartStore::keep(const Digest& digest, ByteView part) {
+  return put(digest, part, bytes_in_memory_ + part.size() <= kUnwrittenBytesMax);
+}
+
+bool FilePartStore::keep_written(const Digest& digest, ByteView part) {
+  return put(digest, part, false);
+}
+
+bool FilePartStore::put(const Digest& digest, ByteView part, bool in_memory) {
   if (holds(digest)) return true;
   // An orphan's file must not be written from two threads.
-  const bool fits =
-      bytes_in_memory_ + part.size() <= kUnwrittenBytesMax || orphans_.contains(digest);
-  if (fits) {
+  if (in_memory || orphans_.contains(digest)) {
     auto content = std::make_shared<const Bytes>(part.begin(), part.end());
     parts_[digest] = Known{Place::memory, kind_of(part), std::move(content)};
     bytes_in_memory_ += part.size();

@@ -69,6 +69,7 @@ class FilePartStore final : public PartStore {
   }
   [[nodiscard]] std::optional<Bytes> read(const Digest& digest) const override;
   [[nodiscard]] bool keep(const Digest& digest, ByteView part) override;
+  [[nodiscard]] bool keep_written(const Digest& digest, ByteView part) override;
   void discard(const Digest& digest) override;
   [[nodiscard]] bool pin(const Digest& root) override;
   [[nodiscard]] bool pin_durably(const Digest& root) override;
@@ -115,6 +116,7 @@ class FilePartStore final : public PartStore {
   [[nodiscard]] std::filesystem::path folder_of(const Digest& digest) const;
   [[nodiscard]] std::filesystem::path file_of(const Digest& digest) const;
   [[nodiscard]] std::optional<std::vector<Digest>> children_of(const Digest& digest) const;
+  [[nodiscard]] bool put(const Digest& digest, ByteView part, bool in_memory);
   [[nodiscard]] bool write(const Digest& digest, ByteView part) const;
   [[nodiscard]] Outcome carry_out(const Batch& batch) const;
   void on_written(const Batch& batch, const Outcome& outcome, const Flushed& done);

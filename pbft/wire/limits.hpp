@@ -11,7 +11,8 @@ namespace prophecy::pbft {
 
 constexpr std::uint8_t kWireVersion = 2;
 
-constexpr std::size_t kOperationBytesMax = 129 * 1024 * 1024;  // a body of 128 MiB and its header
+constexpr std::uint64_t kOperationBytesMax =  // a body of 16 GiB and its header
+    (std::uint64_t{16} << 30) + (std::uint64_t{1} << 20);
 // Of an operation inside its request; a larger one is ordered by digest (pbft/wire/body.hpp).
 constexpr std::size_t kInlineBytesMax = 1024 * 1024;
 constexpr std::size_t kResultBytesMax = 17 * 1024 * 1024;

@@ -11,8 +11,7 @@ from harness.processes import wait_until
 
 MIB = 1 << 20
 SIZE = 100 * MIB
-# Of an agent: the parts of the body, the body put together, and as it goes to the origin.
-AGENT_BYTES_MAX = 600 * MIB
+AGENT_BYTES_MAX = 128 * MIB
 
 
 @pytest.fixture(name="deployment", scope="module")

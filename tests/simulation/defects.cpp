@@ -36,7 +36,7 @@ std::vector<pbft::Execution> with_repeated(const std::vector<pbft::Execution>& e
         all.push_back(executions[next++]);
       } else {
         all.push_back({0, sigma, false, first.tentative, first.storage,
-                       batch->requests[index].operation, first.input});
+                       batch->requests[index].operation, first.input, nullptr});
       }
     }
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/assert.hpp"
 #include "pbft/wire/frame_header.hpp"
 #include "simulation/defects.hpp"
 
@@ -27,6 +28,18 @@ pbft::ReplicaSettings settings_of(const Scenario& scenario, NodeId node) {
   pbft::ReplicaSettings settings = scenario.replica;
   settings.tentative_execution &= contains(scenario.ahead, node);
   return settings;
+}
+
+// One that is to be read is.
+pbft::Execution in_memory(const pbft::Execution& execution) {
+  if (!execution.whole) return execution;
+  pbft::Execution all = execution;
+  std::string text(execution.whole->size(), '\0');
+  // Its parts cannot have gone meanwhile: whoever executes it holds them.
+  ASSERT(execution.whole->read(0, text));
+  all.storage = std::make_shared<const Bytes>(to_bytes(text));
+  all.operation = *all.storage;
+  return all;
 }
 
 }  // namespace
@@ -255,7 +268,8 @@ void ReplicaHost::send(const pbft::Outgoing& outgoing) {
 
 // The service takes an operation of the order in at once, and answers later. A read outside the
 // order happens whenever it happens.
-void ReplicaHost::run(const pbft::Execution& execution) {
+void ReplicaHost::run(const pbft::Execution& handed_out) {
+  const pbft::Execution execution = in_memory(handed_out);
   checker_.on_handed_out(self_, execution);
   if (!execution.read_only && execution.input.time > inputs_.wall_time() + kTimeAheadMax) {
     checker_.fail("replica " + std::to_string(self_) + " executes at a time that is far ahead");

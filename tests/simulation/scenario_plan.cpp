@@ -130,6 +130,8 @@ void Planner::plan_settings() {
   settings.checkpoint_interval = random_.between(1, 6);
   settings.checkpoint_bytes = random_.chance(30) ? random_.between(10, 60) : 1 << 20;
   settings.window = settings.checkpoint_interval * random_.between(2, 4);
+  // Operations by digest are larger, and read piece by piece then.
+  if (random_.chance(50)) settings.operation_front_bytes = random_.between(1, kSimulatedLeafBytes);
   settings.retained_batches = random_.chance(50) ? 512 : random_.below(32);
   settings.tentative_execution = random_.chance(50);
   scenario_.ahead = random_.chance(80) ? UINT64_MAX : random_.next();

@@ -258,6 +258,22 @@ TEST_CASE("pipelined requests come one by one") {
   CHECK(parser.idle());
 }
 
+TEST_CASE("the limit is for all of a body, whatever the caller has taken out of it") {
+  Request request;
+  MessageLimits limits;
+  limits.body_bytes_max = 20;
+  RequestParser parser(request, limits);
+  const std::string head = "PUT / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n";
+  REQUIRE(parser.feed(head).state == ParseState::head_done);
+  CHECK(parser.plain_bytes_left() == 0);
+  REQUIRE(parser.feed("a\r\n0123456789\r\n").state == ParseState::need_more);
+  request.body.clear();
+  REQUIRE(parser.feed("a\r\n0123456789\r\n").state == ParseState::need_more);
+  request.body.clear();
+  REQUIRE(parser.feed("1\r\n").state == ParseState::failed);
+  CHECK(parser.failure().status == 413);
+}
+
 TEST_CASE("who waits for 100 Continue") {
   const auto waits = [](const std::string& head) {
     Request request;

@@ -1,5 +1,8 @@
 // Requests that are ordered by digest: their bodies come apart from them, and nothing is said about
 // them before.
+#include <algorithm>
+#include <functional>
+
 #include <catch2/catch.hpp>
 
 #include "pbft/group.hpp"
@@ -98,6 +101,136 @@ TEST_CASE("A body is divided into no more parts than its size allows") {
   CHECK_FALSE(decode_body_root(encode_part({}, {}), 10).has_value());
   CHECK_FALSE(decode_body_leaf(*fine.part(fine.name().root)).has_value());
   CHECK_FALSE(decode_body_leaf(encode_part({}, {})).has_value());
+}
+
+// Zeros, in so many pieces.
+class Zeros final : public ByteSource {
+ public:
+  explicit Zeros(std::size_t pieces) : leaves_(pieces, digest_of_leaf(Bytes(kSourcePieceBytes))) {}
+  [[nodiscard]] std::uint64_t size() const override { return leaves_.size() * kSourcePieceBytes; }
+  [[nodiscard]] bool read(std::uint64_t, std::span<char> into) const override {
+    std::fill(into.begin(), into.end(), '\0');
+    return true;
+  }
+  [[nodiscard]] std::span<const Digest> leaf_digests() const override { return leaves_; }
+
+ private:
+  std::vector<Digest> leaves_;
+};
+
+constexpr std::size_t kManyPieces = 2048;  // more leaves may be of such a size than a part can name
+
+// A batch with one request, at a replica that has its body; the operation that is executed.
+Execution executed(Subject& backup, const BodyName& name, const std::function<void()>& feed) {
+  const Proposal proposal = pre_prepare(1, {by_digest(1, name)});
+  backup.feed(proposal.frame);
+  feed();
+  backup.feed(prepare(2, 1, proposal.batch));
+  backup.feed(commit(0, 1, proposal.batch));
+  backup.feed(commit(2, 1, proposal.batch));
+  REQUIRE(backup.actions.executions.size() == 1);
+  return backup.actions.executions[0];
+}
+
+TEST_CASE("A body of very many leaves has nodes, and is executed without being put together") {
+  const auto front = bytes_of_size(300);
+  const BodyTree large(front, std::make_shared<const Zeros>(kManyPieces));
+  const std::uint64_t size = 300 + kManyPieces * kSourcePieceBytes;
+  CHECK(large.name().size == size);
+  REQUIRE(has_body_nodes(size));
+  const auto nodes = decode_body_root(*large.part(large.name().root), size);
+  REQUIRE(nodes.has_value());
+  REQUIRE(nodes->size() == 1);
+  CHECK(decode_body_node(*large.part(nodes->front()))->size() == 1 + kManyPieces);
+
+  Subject backup(1);
+  const Execution execution = executed(backup, large.name(), [&] { deliver(backup, large); });
+  CHECK(execution.operation.size() == kInlineBytesMax);
+  REQUIRE(execution.whole != nullptr);
+  CHECK(execution.whole->size() == size);
+  std::string read(400, 'x');
+  for (const std::uint64_t offset :
+       {std::uint64_t{0}, std::uint64_t{5'000'000}, std::uint64_t{7}}) {
+    REQUIRE(execution.whole->read(offset, read));
+    for (std::size_t i = 0; i < read.size(); ++i) {
+      const char expected = offset + i < 300 ? static_cast<char>((*front)[offset + i]) : '\0';
+      REQUIRE(read[i] == expected);
+    }
+  }
+}
+
+// What only a client that does not use BodyTree makes.
+struct HandMade {
+  Bytes leaf = encode_part({}, Bytes(kSourcePieceBytes));
+  Bytes node, root;
+  BodyName name;
+
+  HandMade(std::size_t leaves_each, std::size_t nodes) {
+    node = encode_part(std::vector<Digest>(leaves_each, sha256(leaf)), {});
+    root = encode_part(std::vector<Digest>(nodes, sha256(node)), {});
+    name = {kManyPieces * kSourcePieceBytes, sha256(root)};
+  }
+};
+
+TEST_CASE("What a body names more than once is fetched once") {
+  const HandMade made(kManyPieces / 2, 2);
+  Subject backup(1);
+  const Execution execution = executed(backup, made.name, [&] {
+    for (const Bytes* part : {&made.root, &made.node, &made.leaf}) {
+      std::vector<Digest> asked;
+      for (const Asked& one : asked_by(backup))
+        asked.insert(asked.end(), one.parts.begin(), one.parts.end());
+      CHECK(asked == std::vector<Digest>{sha256(*part)});
+      backup.feed(encode_part_message(*part, ring(kClient)));
+    }
+  });
+  CHECK(backup.replica.counters().bodies_fetched == 1);
+  CHECK(execution.whole->size() == made.name.size);
+}
+
+TEST_CASE("Nodes that are none, or that name too much, break a body") {
+  Subject backup(1);
+  const auto breaks = [&](const Bytes& root, const std::vector<Bytes>& parts) {
+    backup.feed(by_digest(1, {kManyPieces * kSourcePieceBytes, sha256(root)}));
+    backup.feed(encode_part_message(root, ring(kClient)));
+    for (const Bytes& part : parts)
+      backup.feed(encode_part_message(part, ring(kClient)));
+    CHECK(backup.replica.counters().bodies_fetched == 0);
+    CHECK(backup.replica.counters().bodies_given_up == 1);
+  };
+  SECTION("a leaf in place of a node") {
+    const Bytes leaf = encode_part({}, Bytes(10));
+    breaks(encode_part(std::vector<Digest>{sha256(leaf)}, {}), {leaf});
+  }
+  SECTION("more nodes than are needed") {
+    const HandMade made(1, body_nodes_max(kManyPieces * kSourcePieceBytes) + 1);
+    breaks(made.root, {});
+  }
+  SECTION("more leaves than are allowed") {
+    const HandMade made(kPartChildrenMax, 2);
+    breaks(made.root, {made.node});
+  }
+  SECTION("fewer bytes than were named") {
+    const HandMade made(kManyPieces - 1, 1);
+    breaks(made.root, {made.node, made.leaf});
+  }
+  SECTION("a node below a node") {
+    const HandMade inner(1, 1);
+    const Bytes outer = encode_part(std::vector<Digest>{sha256(inner.node)}, {});
+    breaks(encode_part(std::vector<Digest>{sha256(outer)}, {}), {outer, inner.node});
+  }
+}
+
+TEST_CASE("A body beyond a replica's own limit is neither fetched nor prepared") {
+  ReplicaSettings settings;
+  settings.body_bytes_max = 449;
+  Subject backup(1, settings);
+  backup.feed(by_digest(1));
+  CHECK(asked_by(backup).empty());
+  // A batch may name a little more: small ones together.
+  const BodyName large{settings.body_bytes_max + kBatchBytesMax + 1, tree().name().root};
+  backup.feed(pre_prepare(1, {by_digest(1, large)}).frame);
+  CHECK(asked_by(backup).empty());
 }
 
 TEST_CASE("A request by digest is a name, and nothing else") {

@@ -5,6 +5,7 @@
 #include <deque>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <boost/asio/io_context.hpp>
@@ -47,6 +48,7 @@ class ScriptedOrigin {
 
   std::vector<std::string> requests;
   std::size_t accepted = 0;
+  bool awaits_bodies = false;  // of a declared length; else a request is what came with its head
 
  private:
   using Socket = boost::asio::ip::tcp::socket;
@@ -79,8 +81,14 @@ class ScriptedOrigin {
         });
   }
 
-  static bool has_request(const Connection& connection) {
-    return connection.input.find("\r\n\r\n") != std::string::npos;
+  bool has_request(const Connection& connection) const {
+    const std::string& input = connection.input;
+    const std::size_t end = input.find("\r\n\r\n");
+    if (end == std::string::npos) return false;
+    constexpr std::string_view kLength = "Content-Length: ";
+    const std::size_t length = input.find(kLength);
+    if (!awaits_bodies || length >= end) return true;
+    return input.size() >= end + 4 + std::stoul(input.substr(length + kLength.size()));
   }
 
   // A request is what there is up to the next one's beginning (pipelining).

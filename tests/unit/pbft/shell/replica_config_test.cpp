@@ -64,6 +64,18 @@ TEST_CASE("Simulated work says how long and how much") {
   CHECK(config->service.answer_bytes == 1024);
 }
 
+TEST_CASE("The largest body lies on a disk, or in little memory") {
+  const std::string service = "[service]\nkind = \"null\"\n";
+  const std::string disk = service + "[storage]\nfolder = \"here\"\n";
+  const std::uint64_t head = 1 << 20;
+  CHECK(parse_replica_config(kReplica + service, "r")->core.body_bytes_max == head + (128 << 20));
+  CHECK(parse_replica_config(kReplica + disk, "r")->core.body_bytes_max == head + (1 << 30));
+  const std::string large = "body_bytes_max = \"16GiB\"\n";
+  CHECK_FALSE(parse_replica_config(kReplica + large + service, "r").has_value());
+  CHECK(parse_replica_config(kReplica + large + disk, "r")->core.body_bytes_max ==
+        kOperationBytesMax);
+}
+
 TEST_CASE("A service that does nothing answers nothing, unless told how much") {
   const auto empty = parse_replica_config(kReplica + "[service]\nkind = \"null\"\n", "r");
   REQUIRE(empty.has_value());

@@ -120,6 +120,89 @@ struct WaitingWrite {
 
 }  // namespace
 
+namespace {
+
+// A request that is read; `lost_from` on, it cannot be any more.
+class Text final : public ByteSource {
+ public:
+  explicit Text(std::string text) : text_(std::move(text)) {}
+  [[nodiscard]] std::uint64_t size() const override { return text_.size(); }
+  [[nodiscard]] bool read(std::uint64_t offset, std::span<char> into) const override {
+    if (offset + into.size() > lost_from) return false;
+    std::copy_n(text_.begin() + static_cast<std::ptrdiff_t>(offset), into.size(), into.begin());
+    return true;
+  }
+  [[nodiscard]] std::string_view text() const { return text_; }
+  std::uint64_t lost_from = UINT64_MAX;
+
+ private:
+  std::string text_;
+};
+
+Outcome run_read(World& world, const std::shared_ptr<Text>& text, std::size_t front) {
+  Execution execution;
+  execution.sigma = 1;
+  execution.storage = std::make_shared<const Bytes>(to_bytes(text->text().substr(0, front)));
+  execution.operation = *execution.storage;
+  execution.whole = text;
+  Outcome outcome;
+  world.service.execute(execution, [&outcome](ExecutionStatus status, Bytes result) {
+    outcome = {true, status, std::move(result)};
+  });
+  REQUIRE(run_until(*World::io, [&] { return outcome.done; }));
+  return outcome;
+}
+
+std::shared_ptr<Text> large_put(std::size_t declared, std::size_t size) {
+  return std::make_shared<Text>(
+      "PUT /a HTTP/1.1\r\nHost: x\r\nProphecy-Time: no\r\nContent-Length: " +
+      std::to_string(declared) + "\r\n\r\n" + std::string(size, 'b'));
+}
+
+}  // namespace
+
+TEST_CASE("A request that is not in memory goes to the origin as it is read") {
+  Loop loop;
+  ScriptedOrigin origin(loop.io, {answer("stored")});
+  origin.awaits_bodies = true;
+  World world(origin.address());
+  const Outcome outcome = run_read(world, large_put(300'000, 300'000), 1000);
+  CHECK(outcome.status == ExecutionStatus::done);
+  CHECK(outcome.form().body == "stored");
+  REQUIRE(origin.requests.size() == 1);
+  const std::string& received = origin.requests[0];
+  CHECK(received.find("Prophecy-Time") == std::string::npos);
+  CHECK(received.find("prophecy-sequence: 1\r\n") != std::string::npos);
+  CHECK(received.ends_with("\r\n\r\n" + std::string(300'000, 'b')));
+}
+
+TEST_CASE("A request that is not in memory has to be what its head says") {
+  Loop loop;
+  ScriptedOrigin origin(loop.io, {answer("never")});
+  World world(origin.address());
+  for (const std::size_t declared : {299'999, 300'001, 0}) {
+    const Outcome outcome = run_read(world, large_put(declared, 300'000), 1000);
+    CHECK(outcome.status == ExecutionStatus::done);
+    CHECK(outcome.form().status == 400);
+  }
+  CHECK(run_read(world, large_put(300'000, 300'000), 20).form().status == 400);
+  CHECK(origin.requests.empty());
+}
+
+TEST_CASE("What cannot be read any more never looks whole to the origin") {
+  Loop loop;
+  ScriptedOrigin origin(loop.io,
+                        {answer("never"), answer("never"), answer("never"), answer("never")});
+  World world(origin.address());
+  origin.awaits_bodies = true;
+  const auto text = large_put(300'000, 300'000);
+  text->lost_from = 200'000;
+  const Outcome outcome = run_read(world, text, 1000);
+  CHECK(outcome.form().status == 502);
+  CHECK(world.service.counters().uncertain_writes == 1);
+  CHECK(origin.requests.empty());
+}
+
 TEST_CASE("The result is the canonical form of the origin's answer, on one kept-alive connection") {
   Loop loop;
   ScriptedOrigin origin(loop.io, {answer("hello", "Date: now\r\nX-Thing: 1\r\n"), answer("again")});

@@ -113,6 +113,17 @@ TEMPLATE_TEST_CASE("Parts are read as they were kept", "", InMemory, OnDisk) {
   CHECK(payload_of(*store, keep(*store, largest)) == largest);
 }
 
+TEST_CASE("What is too much for memory is written as it is kept") {
+  OnDisk store;
+  const Bytes part = encode_part({}, as_bytes("much"));
+  REQUIRE(store->keep_written(sha256(part), part));
+  CHECK(store->bytes_in_memory() == 0);
+  CHECK(store->counters().written == 1);
+  CHECK(payload_of(*store, sha256(part)) == "much");
+  store->discard(sha256(part));
+  CHECK(store->parts() == 0);
+}
+
 TEMPLATE_TEST_CASE("What two roots share goes with the last of them", "", InMemory, OnDisk) {
   TestType store;
   const Digest shared_leaf = keep(*store, "shared leaf");
