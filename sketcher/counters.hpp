@@ -77,7 +77,8 @@ constexpr std::pair<std::string_view, Counter LargeCounters::*> kLargeCounters[]
 
 // Requests' bodies in files.
 struct SpoolCounters {
-  Counter bytes;    // held now: a gauge, zeroed when a worker starts
+  Counter bytes;  // held now: gauges, zeroed when a worker starts
+  Counter files;
   Counter bodies;   // that were too large for memory
   Counter refused;  // of these: no room was left, or the disk took no more
 };

@@ -250,6 +250,7 @@ void Master::on_worker_ended(std::uint32_t index, int wait_status) {
   shared_.worker(index).tunnels.set(0);
   shared_.worker(index).untaken_bytes.set(0);
   shared_.worker(index).spool.bytes.set(0);
+  shared_.worker(index).spool.files.set(0);
   static_cast<void>(take_events(index));  // what it reported last
   worker.pid = -1;
   const bool clean = WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == 0;
@@ -409,7 +410,7 @@ Result<SharedState> map_shared_state(const Installation& installation) {
 // As many descriptors as the system allows, for the workers as well, which inherit it. Too few
 // would show as clients that are not accepted and origins that are not reached.
 void allow_descriptors(const Settings& settings, Logger& log) {
-  std::uint64_t needed = settings.limits.connections_max + kOwnDescriptors;
+  std::uint64_t needed = settings.limits.connections_max + kOwnDescriptors + kSpooledFilesMax;
   for (const GroupSettings& group : settings.groups) {
     needed += group.origins.size() * settings.origin_connections_max;
     for (const ShadowSettings& shadow : group.shadows)

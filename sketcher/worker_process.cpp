@@ -24,6 +24,7 @@ int be_worker(std::uint32_t index, UniqueFd channel, const Installation& install
   shared.worker(index).connections.set(0);
   shared.worker(index).tunnels.set(0);
   shared.worker(index).spool.bytes.set(0);
+  shared.worker(index).spool.files.set(0);
   WorkerSetup setup;
   setup.index = index;
   for (const int fd : listeners)

@@ -8,10 +8,11 @@ namespace prophecy::sketcher {
 
 bool BodyIntake::spill(std::string& body) {
   if (file_ == nullptr) {
+    if (spool_.counters.files.get() >= kSpooledFilesMax) return fail(503, "spool-full");
     auto file = make_unnamed_file(spool_.settings.folder);
     if (!file) return fail(503, "spool-failed");
     spool_.counters.bodies.add();
-    file_ = std::make_shared<SpooledBody>(std::move(*file), spool_.hashed, spool_.space.own());
+    file_ = std::make_shared<SpooledBody>(std::move(*file), spool_.hashed, spool_.counters);
   }
   std::size_t taken = 0;
   for (; body.size() - taken >= kSourcePieceBytes; taken += kSourcePieceBytes) {

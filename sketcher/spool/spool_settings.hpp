@@ -8,6 +8,9 @@
 
 namespace prophecy::sketcher {
 
+// Of one worker, at the same time: each is a descriptor, of which others have need.
+constexpr std::uint64_t kSpooledFilesMax = 1024;
+
 struct SpoolSettings {
   std::size_t from_bytes = 0;  // a larger body goes to a file
   std::filesystem::path folder;

@@ -1,7 +1,7 @@
 // How much the files of all workers may hold together. Each worker counts what is its own in shared
 // memory, so that what a worker held that was killed counts no more once it is replaced.
 //
-// One object a worker, which outlives its files' users only in the counter.
+// One object a worker.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,6 @@ class SpoolSpace {
 
   // False when there is no room. Of two workers that take the last of it at once, both may fail.
   [[nodiscard]] bool take(std::uint64_t bytes);
-  [[nodiscard]] Counter& own() const { return own_; }
 
  private:
   const SharedState& shared_;

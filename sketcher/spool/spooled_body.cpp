@@ -10,11 +10,14 @@ namespace prophecy::sketcher {
 
 static_assert(kSourcePieceBytes == pbft::kBodyLeafBytesMax);
 
-SpooledBody::SpooledBody(UniqueFd file, bool hashed, Counter& held)
-    : file_(std::move(file)), hashed_(hashed), held_(held) {}
+SpooledBody::SpooledBody(UniqueFd file, bool hashed, SpoolCounters& held)
+    : file_(std::move(file)), hashed_(hashed), held_(held) {
+  held_.files.add();
+}
 
 SpooledBody::~SpooledBody() {
-  held_.subtract(size_);
+  held_.bytes.subtract(size_);
+  held_.files.subtract();
 }
 
 int SpooledBody::append(std::string_view piece) {

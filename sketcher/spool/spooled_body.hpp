@@ -13,14 +13,14 @@
 
 #include "base/byte_source.hpp"
 #include "base/unique_fd.hpp"
-#include "sketcher/counter.hpp"
+#include "sketcher/counters.hpp"
 
 namespace prophecy::sketcher {
 
 class SpooledBody final : public ByteSource {
  public:
-  // `held` counts the bytes of this file for as long as it exists.
-  SpooledBody(UniqueFd file, bool hashed, Counter& held);
+  // Counted by `held` for as long as it exists, with its bytes.
+  SpooledBody(UniqueFd file, bool hashed, SpoolCounters& held);
   ~SpooledBody() override;
   SpooledBody(const SpooledBody&) = delete;
   SpooledBody& operator=(const SpooledBody&) = delete;
@@ -36,7 +36,7 @@ class SpooledBody final : public ByteSource {
  private:
   UniqueFd file_;
   bool hashed_;
-  Counter& held_;
+  SpoolCounters& held_;
   std::uint64_t size_ = 0;
   std::vector<Sha256::Digest> leaves_;
 };

@@ -112,6 +112,20 @@ TEST_CASE("all workers' files are bounded together") {
   CHECK(world.take(intake, text_of(4 * kPiece + 1), 65536));
 }
 
+TEST_CASE("so many files are open at a time, and no more") {
+  World world;
+  BodyIntake intake(world.spool);
+  world.spool.counters.files.set(kSpooledFilesMax - 1);
+  REQUIRE(world.take(intake, text_of(3 * kPiece), 65536));
+  CHECK(world.spool.counters.files.get() == kSpooledFilesMax);
+  BodyIntake other(world.spool);
+  std::string body = text_of(3 * kPiece);
+  CHECK_FALSE(other.take(body));
+  CHECK(other.failure().reason == "spool-full");
+  world.request.clear();
+  CHECK(other.take(body));
+}
+
 TEST_CASE("a folder that takes no file is told") {
   World world(1 << 30, "/proc/none");
   CHECK_FALSE(check(world.settings).has_value());
@@ -124,7 +138,7 @@ TEST_CASE("a folder that takes no file is told") {
 TEST_CASE("a disk that is full is told") {
   World world;
   SpooledBody body(UniqueFd(::open("/dev/full", O_WRONLY | O_CLOEXEC)), false,
-                   world.shared.worker(0).spool.bytes);
+                   world.shared.worker(0).spool);
   world.shared.worker(0).spool.bytes.add(1);
   CHECK(body.append("x") == ENOSPC);
 }
