@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <functional>
 
-#include "sketcher/counter.hpp"
+#include "base/counter.hpp"
 
 namespace prophecy::sketcher {
 
