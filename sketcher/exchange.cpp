@@ -294,6 +294,8 @@ void Exchange::on_fast_answer(http::Response& response) {
       algorithm_->on_fast_answer(sketch, context_.table.lookup(key_), is_forced());
   if (step == ReadStep::deliver_fast) {
     counters_->answered_fast.add();
+    // Of an answer in the history, another worker may have heard the group.
+    if (sketch) group_->reads.on_agreed(key_, *sketch);
     copy_to_shadows(form, sketch);
     return answer(form, sketch, &response.body);
   }

@@ -90,10 +90,7 @@ class GroupReads::Read final : private replica_client::ReplicatedHandler {
     // The list first: who finds the entry is to find it, too.
     if (sketch && answer.form.in_blocks()) owner_.table_.blocks().put(*sketch, answer.storage);
     const bool outdated = !update_history(answer, sketch, placed);
-    if (sketch) {
-      for (ReplicaSet early = owner_.refuted_.take(key_, *sketch); early != 0; early &= early - 1)
-        group.on_vindicated(static_cast<NodeId>(std::countr_zero(early)));
-    }
+    if (sketch) owner_.on_agreed(key_, *sketch);
     owner_.remove(*this);
     // Each may leave, or make others leave.
     for (std::size_t i = 0; i < askers_.size(); ++i) {
@@ -186,6 +183,11 @@ std::size_t GroupReads::KeyHash::operator()(const Sketch& key) const {
 GroupReads::GroupReads(boost::asio::io_context& loop, GroupReadHost& group, HistoryTable& table)
     : loop_(loop), group_(group), table_(table), refuted_(group.group().size()) {}
 GroupReads::~GroupReads() = default;
+
+void GroupReads::vindicate(const Sketch& key, const Sketch& answer) {
+  for (ReplicaSet early = refuted_.take(key, answer); early != 0; early &= early - 1)
+    group_.on_vindicated(static_cast<NodeId>(std::countr_zero(early)));
+}
 
 bool GroupReads::ask(const Sketch& key, const sketch::RequestForm& form, std::string_view method,
                      Asker asker) {

@@ -108,6 +108,10 @@ class GroupReads {
   void leave(GroupReadWaiter& waiter);
   // A write has been answered: later reads share nothing that is under way.
   void on_write() { ++writes_; }
+  // The group agrees on this answer: now, or by what a fast read has found in the history.
+  void on_agreed(const Sketch& key, const Sketch& answer) {
+    if (!refuted_.empty()) vindicate(key, answer);
+  }
 
  private:
   class Read;
@@ -117,6 +121,7 @@ class GroupReads {
   };
 
   [[nodiscard]] Read* find_joinable(const Sketch& key);
+  void vindicate(const Sketch& key, const Sketch& answer);
   // It is destroyed once the call that is on the stack has returned.
   void remove(Read& read);
 

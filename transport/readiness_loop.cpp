@@ -48,6 +48,7 @@ bool ReadinessLoop::add(int socket, ReadinessHandler& handler) {
 }
 
 void ReadinessLoop::call_again(ReadinessHandler& handler) {
+  if (std::exchange(handler.called_again_, true)) return;
   if (again_.empty()) asio::post(epoll_.get_executor(), [this] { take_again(); });
   again_.push_back(&handler);
 }
@@ -58,6 +59,7 @@ void ReadinessLoop::forget(ReadinessHandler& handler) {
   }
   for (auto* list : {&again_, &taken_again_})
     std::replace(list->begin(), list->end(), &handler, static_cast<ReadinessHandler*>(nullptr));
+  handler.called_again_ = false;
   if (!std::exchange(handler.watched_, false) || --watched_ > 0) return;
   boost::system::error_code ignored;
   epoll_.cancel(ignored);
@@ -96,7 +98,9 @@ bool ReadinessLoop::take_events() {
 void ReadinessLoop::take_again() {
   taken_again_.swap(again_);
   for (ReadinessHandler* handler : taken_again_) {
-    if (handler != nullptr) handler->on_ready(0);
+    if (handler == nullptr) continue;
+    handler->called_again_ = false;
+    handler->on_ready(0);
   }
   taken_again_.clear();
 }

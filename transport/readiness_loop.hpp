@@ -23,6 +23,7 @@ namespace prophecy::transport {
 class ReadinessNote {
   friend class ReadinessLoop;
   bool watched_ = false;
+  bool called_again_ = false;  // from the call to the turn
 };
 
 class ReadinessHandler : public ReadinessNote {

@@ -15,57 +15,64 @@ namespace {
 
 constexpr std::size_t kRecordBytesMax = 16 << 10;
 
-ReadySocket& socket_of(BIO* bio) {
-  return *static_cast<ReadySocket*>(BIO_get_data(bio));
-}
-
-int read_socket(BIO* bio, char* into, std::size_t size, std::size_t* received) {
-  BIO_clear_retry_flags(bio);
-  const IoResult result = socket_of(bio).receive(into, size);
-  *received = result.size;
-  if (result.status == IoStatus::blocked) BIO_set_retry_read(bio);
-  if (result.status == IoStatus::ended) BIO_set_flags(bio, BIO_FLAGS_IN_EOF);
-  return result.status == IoStatus::done ? 1 : 0;
-}
-
-int write_socket(BIO* bio, const char* from, std::size_t size, std::size_t* sent) {
-  BIO_clear_retry_flags(bio);
-  const IoResult result = socket_of(bio).send({from, size}, {});
-  *sent = result.size;
-  if (result.status == IoStatus::blocked) BIO_set_retry_write(bio);
-  return result.status == IoStatus::done ? 1 : 0;
-}
-
-long control_socket(BIO* bio, int command, long /*number*/, void* /*pointer*/) {
-  switch (command) {
-    case BIO_CTRL_FLUSH:
-      return 1;
-    case BIO_CTRL_EOF:
-      return BIO_test_flags(bio, BIO_FLAGS_IN_EOF) != 0 ? 1 : 0;
-    default:
-      return 0;
-  }
-}
-
-const BIO_METHOD* socket_method() {
-  static const BIO_METHOD* const method = [] {
-    BIO_METHOD* made = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "ready socket");
-    ASSERT(made != nullptr);
-    BIO_meth_set_read_ex(made, read_socket);
-    BIO_meth_set_write_ex(made, write_socket);
-    BIO_meth_set_ctrl(made, control_socket);
-    return made;
-  }();
-  return method;
-}
+// A peer has some reason for a few messages behind the handshake, and for more with what it sends.
+constexpr std::uint64_t kLateMessagesMax = 32;
+constexpr std::uint64_t kBytesPerLateMessage = 64 << 10;
 
 }  // namespace
 
+// What OpenSSL asks of a socket.
+struct TlsChannel::Bio {
+  static TlsChannel& channel_of(BIO* bio) { return *static_cast<TlsChannel*>(BIO_get_data(bio)); }
+
+  static int read(BIO* bio, char* into, std::size_t size, std::size_t* received) {
+    BIO_clear_retry_flags(bio);
+    *received = 0;
+    TlsChannel& channel = channel_of(bio);
+    if (channel.exhausts_us()) return 0;
+    const IoResult result = channel.socket_.receive(into, size);
+    *received = result.size;
+    if (result.status == IoStatus::blocked) BIO_set_retry_read(bio);
+    if (result.status == IoStatus::ended) BIO_set_flags(bio, BIO_FLAGS_IN_EOF);
+    return result.status == IoStatus::done ? 1 : 0;
+  }
+
+  static int write(BIO* bio, const char* from, std::size_t size, std::size_t* sent) {
+    BIO_clear_retry_flags(bio);
+    const IoResult result = channel_of(bio).socket_.send({from, size}, {});
+    *sent = result.size;
+    if (result.status == IoStatus::blocked) BIO_set_retry_write(bio);
+    return result.status == IoStatus::done ? 1 : 0;
+  }
+
+  static long control(BIO* bio, int command, long /*number*/, void* /*pointer*/) {
+    switch (command) {
+      case BIO_CTRL_FLUSH:
+        return 1;
+      case BIO_CTRL_EOF:
+        return BIO_test_flags(bio, BIO_FLAGS_IN_EOF) != 0 ? 1 : 0;
+      default:
+        return 0;
+    }
+  }
+
+  static const BIO_METHOD* method() {
+    static const BIO_METHOD* const made_once = [] {
+      BIO_METHOD* made = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "ready socket");
+      ASSERT(made != nullptr);
+      BIO_meth_set_read_ex(made, read);
+      BIO_meth_set_write_ex(made, write);
+      BIO_meth_set_ctrl(made, control);
+      return made;
+    }();
+    return made_once;
+  }
+};
+
 std::unique_ptr<TlsChannel> TlsChannel::make(SSL_CTX& context, ReadySocket& socket, Side side) {
   std::unique_ptr<SSL, FreeSsl> ssl(SSL_new(&context));
-  BIO* bio = ssl ? BIO_new(socket_method()) : nullptr;
+  BIO* bio = ssl ? BIO_new(Bio::method()) : nullptr;
   if (bio == nullptr) return nullptr;
-  BIO_set_data(bio, &socket);
   BIO_set_init(bio, 1);
   SSL_set_bio(ssl.get(), bio, bio);
   if (side == Side::server) {
@@ -73,7 +80,21 @@ std::unique_ptr<TlsChannel> TlsChannel::make(SSL_CTX& context, ReadySocket& sock
   } else {
     SSL_set_connect_state(ssl.get());
   }
-  return std::unique_ptr<TlsChannel>(new TlsChannel(std::move(ssl)));
+  std::unique_ptr<TlsChannel> channel(new TlsChannel(std::move(ssl), socket));
+  BIO_set_data(bio, channel.get());
+  SSL_set_msg_callback(&channel->ssl(), on_message);
+  SSL_set_msg_callback_arg(&channel->ssl(), channel.get());
+  return channel;
+}
+
+void TlsChannel::on_message(int is_sent, int /*version*/, int type, const void* /*message*/,
+                            std::size_t /*size*/, SSL* /*ssl*/, void* channel) {
+  auto& self = *static_cast<TlsChannel*>(channel);
+  if (is_sent == 0 && type == SSL3_RT_HANDSHAKE && self.established_) ++self.late_messages_;
+}
+
+bool TlsChannel::exhausts_us() const {
+  return late_messages_ > kLateMessagesMax + received_bytes_ / kBytesPerLateMessage;
 }
 
 IoStatus TlsChannel::handshake() {
@@ -112,6 +133,7 @@ IoResult TlsChannel::read(char* into, std::size_t size) {
   ERR_clear_error();
   std::size_t received = 0;
   const int result = SSL_read_ex(ssl_.get(), into, size, &received);
+  received_bytes_ += received;
   return {result == 1 ? IoStatus::done : status_of(result), received};
 }
 

@@ -2,9 +2,13 @@
 // through a BIO of ours: no bytes are copied between buffers, and what the socket has said about
 // being empty costs no second call. Between records no buffer is held.
 //
+// OpenSSL looks at messages behind the handshake, such as new keys, until it finds bytes to hand
+// out. They cost the peer nothing, so one that sends more of them than it has reason to is cut off.
+//
 // Single-threaded.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string_view>
 
@@ -56,10 +60,19 @@ class TlsChannel {
   [[nodiscard]] SSL& ssl() { return *ssl_; }
 
  private:
-  explicit TlsChannel(std::unique_ptr<SSL, FreeSsl> ssl) : ssl_(std::move(ssl)) {}
+  TlsChannel(std::unique_ptr<SSL, FreeSsl> ssl, ReadySocket& socket)
+      : ssl_(std::move(ssl)), socket_(socket) {}
+  struct Bio;
+  friend struct Bio;
+  static void on_message(int is_sent, int version, int type, const void* message, std::size_t size,
+                         SSL* ssl, void* channel);
+  [[nodiscard]] bool exhausts_us() const;
   [[nodiscard]] IoStatus status_of(int result);
 
   std::unique_ptr<SSL, FreeSsl> ssl_;
+  ReadySocket& socket_;
+  std::uint64_t received_bytes_ = 0;
+  std::uint64_t late_messages_ = 0;  // of the peer's, behind the handshake
   bool established_ = false;
   bool broken_ = false;  // OpenSSL may not be asked any more, nor told to shut down
 };

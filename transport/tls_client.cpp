@@ -40,6 +40,8 @@ Result<TlsClient::Context> TlsClient::make_context() {
   }
   SSL_CTX_set_mode(raw, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE |
                             SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SSL_MODE_NO_AUTO_CHAIN);
+  // An origin could have any number of key exchanges by asking.
+  SSL_CTX_set_options(raw, SSL_OP_NO_RENEGOTIATION);
   SSL_CTX_set_read_ahead(raw, 1);
   SSL_CTX_set_app_data(raw, this);
   SSL_CTX_set_verify(raw, SSL_VERIFY_PEER, nullptr);

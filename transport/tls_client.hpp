@@ -22,7 +22,7 @@ class TlsClient {
   // Reads all files anew, for the channels that are made from now on. When they are not in order,
   // all stays as it was.
   [[nodiscard]] Result<> reload();
-  // Rises with each reload() that changed something: what an older one has let in is to be closed.
+  // Rises with each reload() that went well: what an older one has let in is to be closed.
   [[nodiscard]] std::uint64_t generation() const { return generation_; }
 
   // Null when there is no memory.

@@ -226,8 +226,8 @@ bool OriginConnection::has_sent(const OriginExchange& exchange) const {
 // well, where an early answer (a 413, say) may lie in front of it: that one decides. Only when
 // nothing at all has left is the case clear at once.
 void OriginConnection::write() {
-  if (state_ != State::busy) return;
   write_blocked_ = false;
+  if (state_ != State::busy) return;
   for (int writes = 0; !carried_.empty() && !carried_.back().is_sent(); ++writes) {
     if (writes == kWritesMax) {
       write_blocked_ = true;

@@ -27,8 +27,12 @@ class RefutedAnswers {
     Ring& ring = kept_[replica];
     const Refuted refuted{key, answer};
     if (std::find(ring.last.begin(), ring.last.end(), refuted) != ring.last.end()) return;
-    ring.last[ring.next++ % kKept] = refuted;
+    Refuted& oldest = ring.last[ring.next++ % kKept];
+    if (oldest == Refuted{}) ++size_;
+    oldest = refuted;
   }
+
+  [[nodiscard]] bool empty() const { return size_ == 0; }
 
   // Those who gave this answer to this request; they are forgotten.
   [[nodiscard]] replica_client::ReplicaSet take(const Sketch& key, const Sketch& answer) {
@@ -40,6 +44,7 @@ class RefutedAnswers {
       if (found == last.end()) continue;
       replicas |= replica_client::bit_of(replica);
       *found = {};
+      --size_;
     }
     return replicas;
   }
@@ -57,6 +62,7 @@ class RefutedAnswers {
   };
 
   std::vector<Ring> kept_;  // by replica
+  std::size_t size_ = 0;    // answers, of all
 };
 
 }  // namespace prophecy::sketcher

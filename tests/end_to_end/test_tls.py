@@ -5,6 +5,7 @@ import os
 import re
 import signal
 import subprocess
+import time
 from contextlib import closing
 from pathlib import Path
 
@@ -140,6 +141,29 @@ def test_protocols_are_agreed_upon(tls, offered, chosen):
 def test_who_speaks_none_of_our_protocols_is_told(tls):
     assert "no application protocol" in tls.s_client("-alpn", "imap")
     assert alpn_of(tls.s_client("-alpn", "h2", port=tls.ports.ports[1])) is None
+
+
+@pytest.mark.parametrize("count,is_cut_off", [(20, False), (40, True)])
+def test_who_asks_for_new_keys_all_the_time_is_cut_off(tls, count, is_cut_off):
+    """A line of s_client that begins with k is a KeyUpdate, which costs us more than its sender."""
+    command = ["openssl", "s_client", "-tls1_3", "-connect", f"127.0.0.1:{tls.ports.ports[0]}",
+               "-servername", "www.example.org"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT) as client:
+        try:
+            for _ in range(count):
+                client.stdin.write(b"k\n")
+                client.stdin.flush()
+                time.sleep(0.02)  # one at a time: it looks at the first letter that it reads
+            client.stdin.write(b"GET / HTTP/1.1\r\nHost: www.example.org\r\n"
+                               b"Connection: close\r\n\r\n")
+            client.stdin.close()
+        except BrokenPipeError:
+            pass
+        text = client.stdout.read().decode(errors="replace")
+    assert text.count("KEYUPDATE") >= min(count, 30)
+    assert ("HTTP/1.1 200" not in text) == is_cut_off
+    assert "Cipher is TLS_AES" in tls.s_client("-tls1_3")
 
 
 @pytest.mark.parametrize("options", [["-tls1_1", "-cipher", "ALL:@SECLEVEL=0"],

@@ -22,9 +22,8 @@ void Standing::on_disputes(std::uint64_t lost, TimePoint now) {
 void Standing::on_vindicated(std::uint64_t answers, TimePoint now) {
   on_time(now);
   lost_ -= std::min(lost_, answers);
-  if (state_ == State::trusted) return;
+  if (state_ != State::quarantined) return;
   state_ = State::probation;
-  term_ = rules_.sit_out;
   term_end_ = now + term_;
 }
 

@@ -8,7 +8,7 @@
 //
 // An origin that is early when content changes at one after the other loses disputes, and turns out
 // to have been right: when the group agrees on an answer that was held against it (vindicated),
-// that one is forgiven, a sit-out ends, and a first probation begins.
+// that one is forgiven, and a sit-out ends in probation.
 //
 // The first sit-out lasts `sit_out`, each one out of a probation twice as long as the one before,
 // up to sit_out_max. A correct origin that was late now and then comes back by itself; one that

@@ -254,12 +254,15 @@ TEST_CASE(
   origin.on_evidence({.vindicated = 1}, now);
   CHECK(origin.state() == OriginState::ready);
   CHECK(origin.reason() == "the group agreed on its answer later");
-  // Who lies now and then gains no more than a first probation.
+  // Who lies now and then sits out ever longer.
   CHECK(origin.on_probation());
   origin.on_evidence({.disputes = 1}, now);
   CHECK(origin.state() == OriginState::quarantined);
   CHECK(origin.reason() == "lost a dispute on probation, sits out for 60 s");
   origin.on_evidence({.vindicated = 1}, now);
+  now += seconds(30);
+  origin.on_time(now);
+  CHECK(origin.on_probation());
   now += seconds(30);
   origin.on_time(now);
   CHECK_FALSE(origin.on_probation());
