@@ -11,8 +11,12 @@
 
 namespace prophecy::consistency {
 
-// The operations that are under way, by slot. A slot is used again once its operation was answered.
-using Slots = std::vector<const Operation*>;
+// An operation that is under way.
+struct Slot {
+  const Operation* operation = nullptr;  // none: the slot is free
+  bool is_acceptable = false;            // from now on
+};
+using Slots = std::vector<Slot>;
 
 class Configuration {
  public:
@@ -22,6 +26,8 @@ class Configuration {
 
   // What has to happen at once, because it can only help, is part of each of these.
   void on_invoked(const Slots& slots, std::size_t slot);
+  // The operation in a slot has become acceptable.
+  void on_acceptable(const Slots& slots) { settle(slots); }
   // The operation is not looked at any more.
   void on_answered(const Slots& slots, std::size_t slot);
 
@@ -40,11 +46,13 @@ class Configuration {
   static constexpr State kDone = kNone - 2;
 
   [[nodiscard]] static bool has_looked(State state) { return state < kDone; }
+  // A read that has looked at the value is acceptable.
+  [[nodiscard]] bool may_accept(const Slots& slots, Value value) const;
   void look(std::size_t slot);
   void write(const Slots& slots, std::size_t slot);
   void accept(const Slots& slots, Value value);
   void settle(const Slots& slots);
-  void settle_slot(const Operation& operation, std::size_t slot);
+  void settle_slot(const Slot& slot, std::size_t number);
 
   Value current_ = kInitial;
   Value accepted_ = kNone;     // the newest that an accepted read has returned
@@ -58,7 +66,7 @@ std::vector<Configuration> Configuration::choices(const Slots& slots, Wanted is_
   bool is_open_read_tried = false;  // those that are never answered are all alike
   for (std::size_t slot = 0; slot < states_.size(); ++slot) {
     if (states_[slot] != kWaiting) continue;
-    const Operation& operation = *slots[slot];
+    const Operation& operation = *slots[slot].operation;
     if (operation.kind == Kind::write) {
       found.push_back(*this);
       found.back().write(slots, slot);
@@ -69,6 +77,7 @@ std::vector<Configuration> Configuration::choices(const Slots& slots, Wanted is_
     }
   }
   for (const Value value : newer_) {
+    if (!may_accept(slots, value)) continue;
     found.push_back(*this);
     found.back().accept(slots, value);
   }

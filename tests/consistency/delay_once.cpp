@@ -11,9 +11,11 @@
 namespace prophecy::consistency {
 namespace {
 
+enum class Step : std::uint8_t { invoked, acceptable, answered };
+
 struct Event {
   Instant time = 0;
-  bool is_answer = false;  // at equal times operations overlap: invocations first
+  Step step = Step::invoked;  // at equal times operations overlap: invocations first
   std::size_t operation = 0;
   auto operator<=>(const Event&) const = default;
 };
@@ -34,8 +36,10 @@ class Search {
   Decision run() {
     for (const Event& event : events()) {
       const Operation& operation = history_.operations[event.operation];
-      if (!event.is_answer) {
+      if (event.step == Step::invoked) {
         invoke(operation, event.operation);
+      } else if (event.step == Step::acceptable) {
+        make_acceptable(slot_of_[event.operation]);
       } else if (const Verdict verdict = answer(operation, slot_of_[event.operation]);
                  verdict != Verdict::holds) {
         return {verdict, explain(verdict, operation)};
@@ -67,29 +71,38 @@ class Search {
     for (std::size_t i = 0; i < history_.operations.size(); ++i) {
       const Operation& operation = history_.operations[i];
       if (operation.answered != kNever) {
-        events.push_back({operation.answered, true, i});
+        events.push_back({operation.answered, Step::answered, i});
       } else if (operation.kind == Kind::write && !uses_[*operation.value].is_read) {
         continue;
       }
-      events.push_back({operation.invoked, false, i});
+      events.push_back({operation.invoked, Step::invoked, i});
+      if (operation.acceptable > operation.invoked) {
+        events.push_back({operation.acceptable, Step::acceptable, i});
+      }
     }
     std::sort(events.begin(), events.end());
     return events;
   }
 
   void invoke(const Operation& operation, std::size_t number) {
-    const auto free = std::find(slots_.begin(), slots_.end(), nullptr);
+    const auto free = std::find_if(slots_.begin(), slots_.end(),
+                                   [](const Slot& slot) { return slot.operation == nullptr; });
     const auto slot = static_cast<std::size_t>(free - slots_.begin());
     if (free == slots_.end()) slots_.emplace_back();
-    slots_[slot] = &operation;
+    slots_[slot] = {&operation, operation.acceptable <= operation.invoked};
     slot_of_[number] = slot;
     change_all([&](Configuration& configuration) { configuration.on_invoked(slots_, slot); });
+  }
+
+  void make_acceptable(std::size_t slot) {
+    slots_[slot].is_acceptable = true;
+    change_all([&](Configuration& configuration) { configuration.on_acceptable(slots_); });
   }
 
   Verdict answer(const Operation& operation, std::size_t slot) {
     const Verdict verdict = complete(operation, slot);
     if (verdict != Verdict::holds) return verdict;
-    slots_[slot] = nullptr;
+    slots_[slot] = {};
     change_all([&](Configuration& configuration) { configuration.on_answered(slots_, slot); });
     return Verdict::holds;
   }
@@ -151,9 +164,9 @@ class Search {
           << ", and the newest that was read "
           << (accepted == Configuration::kNone ? "none" : history_.name_of(accepted)) << '\n';
     }
-    for (const Operation* other : slots_) {
-      if (other != nullptr && other != &operation)
-        out << "  under way: the " << history_.describe(*other) << '\n';
+    for (const Slot& other : slots_) {
+      if (other.operation == nullptr || other.operation == &operation) continue;
+      out << "  under way: the " << history_.describe(*other.operation) << '\n';
     }
     return out.str();
   }

@@ -31,12 +31,16 @@ class Trial {
     return true;
   }
 
-  [[nodiscard]] bool may_be_placed(std::size_t i) const {
+  // An instant of the operation that may lie from `since` on.
+  [[nodiscard]] bool may_be_placed(std::size_t i, Instant since) const {
     for (std::size_t j = 0; j < operations_.size(); ++j) {
-      const Progress other = progress_[j].progress;
-      const bool is_late = precedes(operations_[i], operations_[j]) && other != Progress::nothing;
-      const bool is_early = precedes(operations_[j], operations_[i]) && other != Progress::done &&
-                            !is_optional(operations_[j]);
+      const Operation& other = operations_[j];
+      const Progress progress = progress_[j].progress;
+      const Instant until = operations_[i].answered;
+      const bool is_late = (until < other.invoked && progress != Progress::nothing) ||
+                           (until < other.acceptable && progress == Progress::done);
+      const bool is_early =
+          other.answered < since && progress != Progress::done && !is_optional(other);
       if (is_late || is_early) return false;
     }
     return true;
@@ -45,7 +49,7 @@ class Trial {
   bool place_any() {
     for (std::size_t i = 0; i < operations_.size(); ++i) {
       const bool is_done = progress_[i].progress == Progress::done;
-      if (!is_done && may_be_placed(i) && place(i)) return true;
+      if (!is_done && may_be_placed(i, operations_[i].invoked) && place(i)) return true;
     }
     return false;
   }
@@ -77,6 +81,7 @@ class Trial {
   }
 
   bool accept(std::size_t i) {
+    if (!may_be_placed(i, operations_[i].acceptable)) return false;
     if (accept_as(i, progress_[i].seen)) return true;
     return newest_ && accept_as(i, *newest_);
   }

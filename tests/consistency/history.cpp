@@ -49,7 +49,8 @@ class Parser {
     if (words[0] == "initial") return take_initial(words);
     const auto kind = parse_kind(words[0]);
     if (!kind) return "begins with none of initial, write, read, audit";
-    if (words.size() != 5) return "has not five words";
+    const bool has_acceptable = words.size() == 6 && kind == Kind::read;
+    if (words.size() != 5 && !has_acceptable) return "has not five words";
     const auto found = histories_.find(words[1]);
     if (found == histories_.end()) return "comes before the line initial of its key";
     return take_operation(found->second, *kind, words);
@@ -73,8 +74,13 @@ class Parser {
     const auto answered = is_answered ? parse_instant(words[4]) : kNever;
     if (!invoked || !answered) return "has a time that is none";
     if (*answered < *invoked) return "was answered before it was invoked";
+    const auto acceptable = words.size() == 6 ? parse_instant(words[5]) : invoked;
+    if (!acceptable || *acceptable < *invoked || *acceptable > *answered) {
+      return "was not accepted while it was under way";
+    }
     operation.invoked = *invoked;
     operation.answered = *answered;
+    operation.acceptable = *acceptable;
     const bool is_known = words[2] != kUnknown;
     if (kind != Kind::read && !is_known) return "may not leave its value open";
     if (kind == Kind::audit && !is_answered) return "is an audit without an answer";
@@ -137,10 +143,14 @@ std::string to_text(const Histories& histories) {
           << (operation.value ? std::string_view(history.name_of(*operation.value)) : kUnknown)
           << ' ' << operation.invoked << ' ';
       if (operation.answered == kNever) {
-        out << kNoAnswer << '\n';
+        out << kNoAnswer;
       } else {
-        out << operation.answered << '\n';
+        out << operation.answered;
       }
+      if (operation.kind == Kind::read && operation.acceptable > operation.invoked) {
+        out << ' ' << operation.acceptable;
+      }
+      out << '\n';
     }
   }
   return out.str();

@@ -6,12 +6,14 @@
 //
 //   initial KEY VALUE
 //   write   KEY VALUE    INVOKED ANSWERED|-
-//   read    KEY VALUE|?  INVOKED ANSWERED|-
+//   read    KEY VALUE|?  INVOKED ANSWERED|- [ACCEPTABLE]
 //   audit   KEY VALUE    INVOKED ANSWERED
 //
 // Each key has one line `initial`. A write whose fate its client does not know (an error, a broken
 // connection) was never answered. A read that failed has the value "?": what it returned is not
-// known, but it may have made others see what it saw. An audit is a read that is linearizable.
+// known, but it may have made others see what it saw. Who knows when the sketcher accepted a read's
+// answer says since when it may have been: otherwise since it was invoked. An audit is a read that
+// is linearizable.
 // Values are words; one key is never written the same value twice.
 #pragma once
 
@@ -41,6 +43,7 @@ struct Operation {
   std::optional<Value> value;  // none: a read that failed
   Instant invoked = 0;
   Instant answered = kNever;
+  Instant acceptable = 0;  // of a read: its answer was accepted then, or later
 };
 
 // X precedes Y: its answer was received before Y was sent (paper, section 4.1).
