@@ -7,7 +7,8 @@
 // A read that returned x is right if x = y or x = z: the paper's delay-once property. An audit has
 // one instant, and returns the state there. A write that was never answered has its instant at any
 // time after its invocation, or has none. A read whose answer is unknown may have returned anything
-// that a right one may have. docs/consistency.md says why reads have two instants.
+// that a right one may have. Where it is known since when a read may have been accepted, it is
+// accepted then or later. docs/consistency.md says why reads have two instants.
 //
 // The search is that of Wing and Gong (1993) for instants that make the history right, in Lowe's
 // form (Testing for linearizability, 2017): in the order of time, instants as late as they can be,
