@@ -28,13 +28,14 @@ class Deployment:
     sketcher_changes  over the sketcher's configuration
     agents            False leaves them out: for a sketcher that needs none
     canonical         the table [canonical] of the group file
+    clients           how many sketchers the group knows
     port              the sketcher's port; default: one from the system
     start             False leaves everything prepared and stopped
     """
 
     def __init__(self, faults=1, mode="prophecy", content=None, apache_additions=None,
                  agent_changes=None, sketcher_changes=None, canonical=None, port=None,
-                 agents=True, start=True):
+                 agents=True, start=True, clients=1):
         self.count = 3 * faults + 1
         self.folder = make_folder()
         self.ports = PortReservation(2 * self.count + 1)
@@ -45,7 +46,7 @@ class Deployment:
             self.origins = ApacheCluster(self.folder, origin_ports,
                                          content or DEFAULT_CONTENT, apache_additions)
             self.agents = ReplicaGroup(self.folder, faults, agent_ports, origin_ports,
-                                       agent_changes, canonical, agents)
+                                       agent_changes, canonical, agents, clients)
             self.sketcher = Sketcher(self.folder, port or self.ports.ports[-1], origin_ports,
                                      _with_mode(sketcher_changes, mode))
         except BaseException:

@@ -111,9 +111,9 @@ class Agent:
 
 class ReplicaGroup:
     def __init__(self, folder, faults, agent_ports, origin_ports, changes=None, canonical=None,
-                 runs=True):
+                 runs=True, clients=1):
         self.folder = Path(folder)
-        make_keys(self.folder, [f"127.0.0.1:{port}" for port in agent_ports], faults)
+        make_keys(self.folder, [f"127.0.0.1:{port}" for port in agent_ports], faults, clients)
         if canonical:
             with open(self.folder / "group.toml", "a", encoding="utf-8") as group:
                 group.write("\n" + to_toml({"canonical": canonical}))

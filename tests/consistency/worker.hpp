@@ -1,0 +1,45 @@
+// A worker of the simulated sketcher: the real reads of a group, which reach the simulated service.
+#pragma once
+
+#include "consistency/world.hpp"
+#include "sketcher/group_reads.hpp"
+
+namespace prophecy::consistency {
+
+class SimulatedWorker final : private replica_client::ReplicaGroup,
+                              private sketcher::GroupReadHost {
+ public:
+  explicit SimulatedWorker(World& world)
+      : world_(world),
+        reads_(world.loop(), static_cast<sketcher::GroupReadHost&>(*this), world.table()) {}
+
+  [[nodiscard]] sketcher::GroupReads& reads() { return reads_; }
+
+ private:
+  void start() override {}
+  [[nodiscard]] std::uint32_t size() const override { return Service::kOrigins; }
+  [[nodiscard]] std::uint32_t faults() const override { return 1; }
+  // Origins are asked by the clients' own means.
+  void fast(http::OriginExchange&, NodeId, std::string_view, bool,
+            replica_client::AnswerPieces) override {}
+  std::uint64_t replicated(replica_client::ReplicatedKind, std::string_view wire,
+                           replica_client::ReplicatedHandler& handler) override {
+    return world_.service().submit(wire, handler);
+  }
+  void cancel_replicated(std::uint64_t call) override { world_.service().cancel(call); }
+
+  ReplicaGroup& group() override { return *this; }
+  sketcher::SigmaOrder& order() override { return world_.order(); }
+  [[nodiscard]] std::optional<Sketch> sketch_of(const sketch::AnswerForm& form) const override {
+    const Sketch sketch = World::sketch_of(form.body);
+    world_.former().insert(sketch);
+    return sketch;
+  }
+  void report(sketcher::Divergence&) override {}
+  void on_vindicated(NodeId) override {}
+
+  World& world_;
+  sketcher::GroupReads reads_;
+};
+
+}  // namespace prophecy::consistency
