@@ -25,6 +25,8 @@ import tidy  # noqa: E402  (lies beside this file)
 
 from harness.build import ROOT, build_folder, patience  # noqa: E402
 
+# Most of a test is waiting. What tests of one file share stays with one process.
+IN_PARALLEL = ("-n", "3", "--dist", "loadfile")
 PYTEST_TIMEOUT_S = 1800
 UNIT_TIMEOUT_S = 1800
 # For a build with sanitizers: what they find ends the program.
@@ -171,7 +173,7 @@ def main():
         total.add(run_meson(options.names))
         sys.stdout.flush()
         if not options.quick:
-            total.add(run_pytest("tests/end_to_end", options.names, "-q"))
+            total.add(run_pytest("tests/end_to_end", options.names, "-q", *IN_PARALLEL))
     skipped = f", {total.skipped} skipped" if total.skipped else ""
     print(f"{total.passed} passed, {total.failed} failed{skipped}")
     sys.exit(0 if total.passed and not total.failed else 1)

@@ -23,6 +23,7 @@ class SimulatedWorker final : private replica_client::ReplicaGroup,
   void fast(http::OriginExchange&, NodeId, std::string_view, bool,
             replica_client::AnswerPieces) override {}
   std::uint64_t replicated(replica_client::ReplicatedKind, std::string_view wire,
+                           const ByteSourcePtr&,
                            replica_client::ReplicatedHandler& handler) override {
     return world_.service().submit(wire, handler);
   }
