@@ -42,7 +42,7 @@ def line_of(path, key):
     ("listener", "address", "somewhere", "expected"),
     ("sketcher", "colour", "red", "unknown key"),
     ("limits", "body", 10, "expected a size with its unit"),
-    ("limits", "body", "129MiB", "expected a size"),
+    ("limits", "body", "17GiB", "expected a size"),
     ("timeouts", "idle", "soon", "expected a time with its unit"),
     ("table", "size", "1B", "expected a size"),
     ("test", "fail_fast_reads", 2, "expected a number from 0 to 1"),
