@@ -1,15 +1,13 @@
 // The control word of a bucket: who holds it, which slots were read lately, how often it changed.
 //
-//   63 ................ 14  13 ....... 9  8 .... 1   0
+//   63 ................ 17  16 ...... 9  8 .... 1   0
 //   version               | referenced  | owner   | locked
 //
-// The version grows with each change of a slot, in the same instruction that unlocks. 50 bits do
+// The version grows with each change of a slot, in the same instruction that unlocks. 47 bits do
 // not come round while a reader looks at one bucket. Readers set `referenced` bits at any time;
 // all else is changed by the owner of the lock alone, and always by one read-modify-write, so
 // that neither loses the other's bits.
 #pragma once
-
-#include <sched.h>
 
 #include "history_table/layout.hpp"
 
@@ -20,7 +18,7 @@ constexpr unsigned kOwnerShift = 1;
 constexpr Word kOwnerMask = Word{kWriterSlotMax} << kOwnerShift;
 constexpr unsigned kReferencedShift = 9;
 constexpr Word kReferencedMask = ((Word{1} << kSlotsPerBucket) - 1) << kReferencedShift;
-constexpr unsigned kVersionShift = 14;
+constexpr unsigned kVersionShift = 17;
 constexpr Word kVersionOne = Word{1} << kVersionShift;
 
 static_assert((kOwnerMask >> kOwnerShift) == kWriterSlotMax);

@@ -1,11 +1,13 @@
-// The read path: one bucket, looked at without a lock. If a writer holds it, or changes it under
-// the reader's eyes, the reader looks again a bounded number of times, and then reports a miss.
+// The read path: a key's two buckets, looked at without a lock. If a writer holds one, or changes
+// it under the reader's eyes, the reader looks again a bounded number of times, and then reports a
+// miss.
 #pragma once
 
+#include <bit>
 #include <optional>
 
 #include "history_table/control.hpp"
-#include "history_table/layout.hpp"
+#include "history_table/region.hpp"
 
 namespace prophecy::table {
 
@@ -13,54 +15,81 @@ namespace prophecy::table {
 // dead, and a replicated request is cheaper than to wait for it.
 constexpr unsigned kReadAttemptsMax = 64;
 
-// What one look at a bucket found; meaningful only if its control word was the same before
-// and after.
+// What lies in a slot.
 struct Sighting {
-  Word state = 0;  // 0: the key is not there
-  std::array<Word, 5> sketches{};
-  std::size_t slot = 0;
+  Word state = 0;  // 0: nothing, or another key
+  SlotSketches sketches{};
 };
 
+// A bit for each slot whose fingerprint is this one. `steps` is told before each load.
 template <class Steps>
-Sighting look(Bucket& bucket, const Sketch& key, Steps& steps) {
-  const Word first_word = pack(key, Sketch{})[0];
-  for (std::size_t i = 0; i < kSlotsPerBucket; ++i) {
-    Slot& slot = bucket.slots[i];
+unsigned slots_with(const Bucket& bucket, std::uint32_t fingerprint, Steps& steps) {
+  unsigned slots = 0;
+  for (std::size_t w = 0; w < bucket.fingerprints.size(); ++w) {
     steps.step();
-    if (load(slot.sketches[0]) != first_word) continue;
-    Sighting seen{0, {first_word}, i};
-    for (std::size_t w = 1; w < seen.sketches.size(); ++w) {
-      steps.step();
-      seen.sketches[w] = load(slot.sketches[w]);
+    const Word word = load(bucket.fingerprints[w]);
+    for (std::size_t i = 0; i < FingerprintLanes::kPerWord; ++i) {
+      const std::size_t slot = w * FingerprintLanes::kPerWord + i;
+      slots |= unsigned{FingerprintLanes::get(word, slot) == fingerprint} << slot;
     }
-    steps.step();
-    seen.state = load(slot.state);
-    if (seen.state != 0 && key_of(seen.sketches) == key) return seen;
   }
-  return {};
+  return slots;
 }
 
-// `steps` is told before each load.
+// A slot whose fingerprint is the tag's.
 template <class Steps>
-std::optional<HistoryEntry> find_entry(Bucket& bucket, const Sketch& key, Steps& steps) {
+Sighting look(const Bucket& bucket, std::size_t at, const Tag& tag, Steps& steps) {
+  steps.step();
+  const Word middles = load(bucket.middles[MiddleLanes::word_of(at)]);
+  const Slot& slot = bucket.slots[at];
+  Sighting seen;
+  for (std::size_t w = 0; w < seen.sketches.size(); ++w) {
+    steps.step();
+    seen.sketches[w] = load(slot.sketches[w]);
+  }
+  steps.step();
+  const bool is_its =
+      MiddleLanes::get(middles, at) == tag.middle && rest_of(seen.sketches.back()) == tag.rest;
+  if (is_its) seen.state = load(slot.state);
+  return seen;
+}
+
+// Which of two buckets holds an entry is a matter of chance, so no branch depends on it: the
+// processor would guess wrong every other time, and wait for the memory instead of going on.
+template <class Steps>
+std::optional<HistoryEntry> find_entry(const Region& region, const Sketch& key, Steps& steps) {
+  const KeyPlace place = region.place_of(key);
+  const std::array<Bucket*, 2> buckets{&region.bucket(place.first), &region.bucket(place.second)};
+  std::array<Word, 2> before;
+  const auto holds = [&](std::size_t i) {
+    steps.step();
+    const Word changed = load(buckets[i]->control) ^ before[i];
+    return !is_locked(before[i]) && (changed & ~kReferencedMask) == 0;
+  };
   for (unsigned attempt = 0; attempt < kReadAttemptsMax; ++attempt) {
-    steps.step();
-    const Word before = load(bucket.control);
-    if (is_locked(before)) {
-      pause_briefly();
-      continue;
+    unsigned slots = 0;
+    for (std::size_t i = 0; i < buckets.size(); ++i) {
+      steps.step();
+      before[i] = load(buckets[i]->control);
+      slots |= slots_with(*buckets[i], place.tag.fingerprint, steps) << i * kSlotsPerBucket;
     }
-    const Sighting seen = look(bucket, key, steps);
-    steps.step();
-    const Word after = load(bucket.control);
-    if (((before ^ after) & ~kReferencedMask) != 0) continue;
-    if (seen.state == 0) return std::nullopt;
-    // Stored only when it is not set yet, so that hot entries stay shared in all caches.
-    if ((after & referenced_bit(seen.slot)) == 0) {
-      std::atomic_ref(bucket.control)
-          .fetch_or(referenced_bit(seen.slot), std::memory_order_relaxed);
+    for (; slots != 0; slots &= slots - 1) {
+      const auto found = static_cast<std::size_t>(std::countr_zero(slots));
+      const std::size_t i = found / kSlotsPerBucket;
+      const std::size_t at = found % kSlotsPerBucket;
+      const Sighting seen = look(*buckets[i], at, place.tag, steps);
+      if (seen.state == 0) continue;
+      if (!holds(i)) break;
+      // Stored only when it is not set yet, so that hot entries stay shared in all caches.
+      if ((before[i] & referenced_bit(at)) == 0) {
+        std::atomic_ref(buckets[i]->control)
+            .fetch_or(referenced_bit(at), std::memory_order_relaxed);
+      }
+      return HistoryEntry{answer_of(seen.sketches), sigma_of(seen.state), mark_of(seen.state)};
     }
-    return HistoryEntry{answer_of(seen.sketches), sigma_of(seen.state), mark_of(seen.state)};
+    // It is in neither, if neither has changed: an entry that moves changes both.
+    if (slots == 0 && holds(0) && holds(1)) return std::nullopt;
+    pause_briefly();
   }
   return std::nullopt;
 }

@@ -12,21 +12,63 @@ constexpr std::size_t kBytesMax = std::size_t{1} << 46;
 
 constexpr table::Uninterrupted kUninterrupted;
 
+std::optional<Error> mistake_in(std::size_t bytes) {
+  if (bytes >= HistoryTable::kBytesMin && bytes <= kBytesMax) return std::nullopt;
+  return Error{ErrorKind::invalid,
+               "a history table takes from " + std::to_string(HistoryTable::kBytesMin) + " to " +
+                   std::to_string(kBytesMax) + " bytes, not " + std::to_string(bytes)};
+}
+
 }  // namespace
+
+static_assert(HistoryTable::kBytesMin >= table::KeptFile::kHeaderBytes +
+                                             HistoryTable::kCompanionBytes +
+                                             table::Region::kBytesMin);
 
 Result<HistoryTable> HistoryTable::create(std::size_t bytes, std::uint64_t bucket_seed,
                                           std::size_t block_store_bytes, double limited_share) {
-  if (bytes < kBytesMin || bytes > kBytesMax) {
-    return Error{ErrorKind::invalid, "a history table takes from " + std::to_string(kBytesMin) +
-                                         " to " + std::to_string(kBytesMax) + " bytes, not " +
-                                         std::to_string(bytes)};
-  }
-  auto region = table::Region::map(bytes, bucket_seed);
-  if (!region) return region.error();
-  region->set_limited_share(limited_share);
+  if (auto mistake = mistake_in(bytes)) return std::move(*mistake);
+  auto memory = table::Memory::anonymous(bytes);
+  if (!memory) return memory.error();
   auto blocks = BlockStore::create(block_store_bytes);
   if (!blocks) return blocks.error();
-  return HistoryTable(std::move(*region), std::move(*blocks));
+  return HistoryTable(std::move(*memory), 0, bucket_seed, std::move(*blocks), limited_share);
+}
+
+Result<HistoryTable> HistoryTable::open(const std::filesystem::path& path, std::size_t bytes,
+                                        const table::Identity& identity, std::uint64_t bucket_seed,
+                                        std::size_t block_store_bytes, double limited_share) {
+  if (auto mistake = mistake_in(bytes)) return std::move(*mistake);
+  auto blocks = BlockStore::create(block_store_bytes);
+  if (!blocks) return blocks.error();
+  auto opened = table::KeptFile::open(path, bytes, identity, bucket_seed);
+  if (!opened) return opened.error();
+  HistoryTable made(std::move(opened->memory), table::KeptFile::kHeaderBytes, opened->seed,
+                    std::move(*blocks), limited_share);
+  made.file_ = std::move(opened->file);
+  made.origin_ = {opened->is_warm, std::move(opened->emptied_for)};
+  // Whoever wrote there has gone, with the lock on the file.
+  for (WriterSlot slot = 0; slot <= kWriterSlotMax; ++slot)
+    made.declare_dead(slot);
+  return made;
+}
+
+HistoryTable::HistoryTable(table::Memory memory, std::size_t header_bytes,
+                           std::uint64_t bucket_seed, BlockStore blocks, double limited_share)
+    : memory_(std::move(memory)),
+      begin_(memory_.address() + header_bytes),
+      region_(begin_ + kCompanionBytes, memory_.size() - header_bytes - kCompanionBytes,
+              bucket_seed),
+      blocks_(std::move(blocks)) {
+  region_.set_limited_share(limited_share);
+}
+
+Result<> HistoryTable::close() {
+  return file_ ? file_->close(memory_) : Result<>();
+}
+
+std::span<std::byte, HistoryTable::kCompanionBytes> HistoryTable::companion() const {
+  return std::span<std::byte, kCompanionBytes>(begin_, kCompanionBytes);
 }
 
 void HistoryTable::attach(WriterSlot slot) {
@@ -42,7 +84,13 @@ void HistoryTable::declare_dead(WriterSlot slot) {
 }
 
 std::optional<HistoryEntry> HistoryTable::lookup(const Sketch& key) const {
-  return table::find_entry(region_.bucket(region_.bucket_index(key)), key, kUninterrupted);
+  return table::find_entry(region_, key, kUninterrupted);
+}
+
+void HistoryTable::prefetch(const Sketch& key) const {
+  const table::KeyPlace place = region_.place_of(key);
+  __builtin_prefetch(&region_.bucket(place.first));
+  __builtin_prefetch(&region_.bucket(place.second));
 }
 
 UpdateOutcome HistoryTable::update(const Sketch& key, const Sketch& answer, Sigma sigma,

@@ -1,9 +1,10 @@
 // The history table: s(q) -> (s(r), sigma, b) in memory that all workers share (paper, 3.3.1).
 //
-// Memory is mapped before the workers are forked. Any number of processes read and write at once:
-// readers never wait; writers of one bucket take turns. A process that is killed at any
-// instruction, inside an update too, leaves its entry old, new or empty; nobody waits for it once
-// the master has declared it dead, which empties the entry it held and opens its bucket.
+// Memory is mapped before the workers are forked, from a file if it is to outlive them. Any number
+// of processes read and write at once: readers never wait; writers of one bucket take turns. A
+// process that is killed at any instruction, inside an update too, leaves its entry old, new or
+// empty; nobody waits for it once the master has declared it dead, which empties the entry it was
+// at and opens its buckets.
 //
 // An entry may disappear at any time (eviction, recovery): that costs a replicated request and
 // never a wrong answer. What has disappeared is not replaced by something older: each bucket
@@ -14,14 +15,25 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <optional>
+#include <span>
+#include <string>
 
 #include "base/error.hpp"
 #include "history_table/block_store.hpp"
 #include "history_table/history_entry.hpp"
+#include "history_table/kept_file.hpp"
+#include "history_table/memory.hpp"
 #include "history_table/region.hpp"
 
 namespace prophecy {
+
+// What becomes of a table that lies in a file, when it is opened.
+struct HistoryTableOrigin {
+  bool is_warm = false;     // it has a predecessor's entries
+  std::string emptied_for;  // why it has not, though there was a file
+};
 
 // One object a process, made before the fork and inherited; not for several threads at once.
 class HistoryTable {
@@ -29,12 +41,34 @@ class HistoryTable {
   static constexpr std::size_t kBytesMin = std::size_t{1} << 16;
   // Of the table, for entries of limited room.
   static constexpr double kLimitedShare = 0.05;
+  // Of what is kept with the entries.
+  static constexpr std::size_t kCompanionBytes = 4096;
 
   // Maps an empty table of at most `bytes`, shared with children forked later. `bucket_seed`
   // should be unpredictable to clients.
   [[nodiscard]] static Result<HistoryTable> create(
       std::size_t bytes, std::uint64_t bucket_seed,
       std::size_t block_store_bytes = BlockStore::kBytesMin, double limited_share = kLimitedShare);
+
+  // The same in a file of that size, which is made, or taken with all entries if a table of the
+  // same identity left it. (Lists of blocks are not kept.)
+  [[nodiscard]] static Result<HistoryTable> open(const std::filesystem::path& path,
+                                                 std::size_t bytes, const table::Identity& identity,
+                                                 std::uint64_t bucket_seed,
+                                                 std::size_t block_store_bytes,
+                                                 double limited_share = kLimitedShare);
+
+  // The master, once all other processes have ended and were declared dead: what the file holds can
+  // be proved whole from now on. Without a file, nothing. Nothing else may be called then.
+  [[nodiscard]] Result<> close();
+
+  // How a table in a file began.
+  [[nodiscard]] const HistoryTableOrigin& origin() const { return origin_; }
+  // Memory for what must be kept or lost together with the entries; zero at first, at a cache line.
+  [[nodiscard]] std::span<std::byte, kCompanionBytes> companion() const;
+  // The bytes that it has, and how many of them lie in huge pages.
+  [[nodiscard]] std::size_t bytes() const { return memory_.size(); }
+  [[nodiscard]] std::size_t huge_bytes() const { return memory_.huge_bytes(); }
 
   // Names the calling process's slot; each live process has its own. Comes before any change.
   // Requires that a process that died in this slot was declared dead.
@@ -46,6 +80,9 @@ class HistoryTable {
 
   // Never waits. May miss an entry that is being changed, or was left by an undeclared death.
   [[nodiscard]] std::optional<HistoryEntry> lookup(const Sketch& key) const;
+
+  // Has the memory brought that a lookup of `key` begins with.
+  void prefetch(const Sketch& key) const;
 
   // Algorithm 1: sets (s(r), sigma) when there is no entry or sigma is newer, atomically. After
   // any outcome, no older answer will be taken for this key. Waits for a writer in the same
@@ -73,11 +110,15 @@ class HistoryTable {
   [[nodiscard]] const BlockStore& blocks() const { return blocks_; }
 
  private:
-  HistoryTable(table::Region region, BlockStore blocks)
-      : region_(std::move(region)), blocks_(std::move(blocks)) {}
+  HistoryTable(table::Memory memory, std::size_t header_bytes, std::uint64_t bucket_seed,
+               BlockStore blocks, double limited_share);
 
+  table::Memory memory_;
+  std::byte* begin_;  // of the companion, with the entries behind it
   table::Region region_;
   BlockStore blocks_;
+  std::optional<table::KeptFile> file_;
+  HistoryTableOrigin origin_;
   std::optional<WriterSlot> writer_;
 };
 

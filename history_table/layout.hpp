@@ -6,7 +6,6 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 
 #include "history_table/history_entry.hpp"
 
@@ -15,42 +14,50 @@ namespace prophecy::table {
 using Word = std::uint64_t;
 static_assert(std::atomic_ref<Word>::is_always_lock_free);
 
-constexpr std::size_t kSlotsPerBucket = 5;
+constexpr std::size_t kSlotsPerBucket = 8;
 
-// An entry, or nothing when `state` is 0.
+// An entry's body; half a cache line. Nothing when `state` is 0.
 struct Slot {
-  std::array<Word, 5> sketches;  // 20 bytes of the key, 20 bytes of the answer
+  std::array<Word, 3> sketches;  // 20 bytes of the answer, 4 of the key's tag
   Word state;                    // sigma << 2 | mark, or 3: no mark, and limited room
 };
+static_assert(sizeof(Slot) == 32);
 
-// Four cache lines. One writer at a time, the one that `control` names.
-struct alignas(256) Bucket {
+// Five cache lines; the first one tells whether a key may be here, and where there is room. One
+// writer at a time, the one that `control` names.
+struct alignas(64) Bucket {
   Word control;
-  Word floor;  // the newest sigma that was forgotten here, or refused for want of a slot
+  Word floor;                        // the newest sigma that was forgotten here, or refused
+  std::array<Word, 4> fingerprints;  // of the slots, 32 bits each; 0: the slot is empty
+  std::array<Word, 2> middles;       // 16 more bits of each slot's tag
   std::array<Slot, kSlotsPerBucket> slots;
 };
-static_assert(sizeof(Bucket) == 256);
+static_assert(sizeof(Bucket) == 320);
+
+// A change holds the two buckets of its key, and one that an entry makes room into.
+constexpr std::size_t kHeldMax = 3;
 
 // What a writer is doing, for whoever has to clean up after it; stored by that writer alone
 // while it lives, by the master once it is dead.
-struct alignas(64) WriterRecord {
-  Word change;          // Change, encoded: the bucket it locks, and the slot it writes
-  Word entries_before;  // `entries` before the change of that slot
-  Word entries;         // inserted minus removed by this writer, modulo 2^64
+struct alignas(128) WriterRecord {
+  std::array<Word, kHeldMax> held;  // buckets that it locks, or has locked
+  Word change;                      // Change, encoded: the slot that it writes
+  Word entries_without;             // `entries` if that slot were empty
+  Word entries;                     // inserted minus removed by this writer, modulo 2^64
   Word evictions;
-  Word recoveries;  // locks taken from writers that died in this place
-  // As entries_before and entries, of those alone whose room is limited.
-  Word limited_before;
+  Word recoveries;  // writers that died in this place and held a lock
+  // As entries_without and entries, of those alone whose room is limited.
+  Word limited_without;
   Word limited;
 };
-static_assert(sizeof(WriterRecord) == 64);
+static_assert(sizeof(WriterRecord) == 128);
 constexpr std::size_t kWriterRecords = kWriterSlotMax + 1;
 
 // ---- Access. Every load acquires and every store releases: the argument in
 // docs/history-table.md needs stores seen in program order, and nothing stronger.
 
-inline Word load(Word& word) {
-  return std::atomic_ref(word).load(std::memory_order_acquire);
+inline Word load(const Word& word) {
+  return std::atomic_ref(const_cast<Word&>(word)).load(std::memory_order_acquire);
 }
 
 // The only place of the table's stores. `steps` is told before each of them: tests stop a
@@ -87,47 +94,41 @@ constexpr Mark mark_of(Word state) {
   return is_limited(state) ? Mark::none : static_cast<Mark>(state & 3);
 }
 
-// ---- Slot::sketches
+// ---- Parts of words: `fingerprints` and `middles` hold several slots' each.
 
-inline std::array<Word, 5> pack(const Sketch& key, const Sketch& answer) {
-  std::array<Word, 5> words;
-  static_assert(sizeof(words) == sizeof(key) + sizeof(answer));
-  auto* const bytes = reinterpret_cast<std::uint8_t*>(words.data());
-  std::memcpy(bytes, key.data(), key.size());
-  std::memcpy(bytes + key.size(), answer.data(), answer.size());
-  return words;
-}
+template <unsigned kBits>
+struct Lanes {
+  static constexpr std::size_t kPerWord = 64 / kBits;
+  static constexpr Word kMask = (Word{1} << kBits) - 1;
 
-inline Sketch key_of(const std::array<Word, 5>& words) {
-  Sketch key;
-  std::memcpy(key.data(), words.data(), key.size());
-  return key;
-}
-
-inline Sketch answer_of(const std::array<Word, 5>& words) {
-  Sketch answer;
-  const auto* const bytes = reinterpret_cast<const std::uint8_t*>(words.data());
-  std::memcpy(answer.data(), bytes + answer.size(), answer.size());
-  return answer;
-}
+  static constexpr std::size_t word_of(std::size_t slot) { return slot / kPerWord; }
+  static constexpr unsigned shift_of(std::size_t slot) {
+    return static_cast<unsigned>(slot % kPerWord) * kBits;
+  }
+  static constexpr Word get(Word word, std::size_t slot) { return word >> shift_of(slot) & kMask; }
+  static constexpr Word with(Word word, std::size_t slot, Word value) {
+    return (word & ~(kMask << shift_of(slot))) | value << shift_of(slot);
+  }
+};
+using FingerprintLanes = Lanes<32>;
+using MiddleLanes = Lanes<16>;
+static_assert(kSlotsPerBucket == 4 * FingerprintLanes::kPerWord);
+static_assert(kSlotsPerBucket == 2 * MiddleLanes::kPerWord);
 
 // ---- WriterRecord::change
 
 struct Change {
-  Word bucket = 0;
-  bool has_slot = false;  // false: the bucket is (or is about to be) locked, no slot written
+  bool has_slot = false;  // false: buckets are (or are about to be) locked, no slot written
+  std::size_t held = 0;   // which of WriterRecord::held
   std::size_t slot = 0;
-  bool was_occupied = false;  // the slot held an entry before
-  bool was_limited = false;   // and that one's room was limited
 };
 
 constexpr Word encode(const Change& change) {
-  return change.bucket << 6 | Word{change.was_limited} << 5 | Word{change.was_occupied} << 4 |
-         Word{change.slot} << 1 | Word{change.has_slot};
+  return Word{change.held} << 4 | Word{change.slot} << 1 | Word{change.has_slot};
 }
 constexpr Change decode_change(Word word) {
-  return {word >> 6, (word & 1) != 0, static_cast<std::size_t>(word >> 1 & 7), (word >> 4 & 1) != 0,
-          (word >> 5 & 1) != 0};
+  return {(word & 1) != 0, static_cast<std::size_t>(word >> 4 & 3),
+          static_cast<std::size_t>(word >> 1 & 7)};
 }
 
 }  // namespace prophecy::table

@@ -1,6 +1,7 @@
 #include "history_table/region.hpp"
 
-#include <sys/mman.h>
+// Inlined: hashing 20 bytes takes less time than the call.
+#define XXH_INLINE_ALL
 #include <xxhash.h>
 
 #include "base/assert.hpp"
@@ -9,51 +10,23 @@ namespace prophecy::table {
 namespace {
 
 constexpr std::size_t kRecordsSize = kWriterRecords * sizeof(WriterRecord);
-static_assert(kRecordsSize % sizeof(Bucket) == 0, "buckets must start at a cache line");
+static_assert(kRecordsSize % alignof(Bucket) == 0, "buckets must start at a cache line");
+
+// Scales a hash to [0, count) by the high half of a product: no division.
+Word scale(Word hash, Word count) {
+  __extension__ using Wide = unsigned __int128;
+  return static_cast<Word>(static_cast<Wide>(hash) * count >> 64);
+}
 
 }  // namespace
 
-Result<Region> Region::map(std::size_t bytes, std::uint64_t bucket_seed) {
-  ASSERT(bytes >= kRecordsSize + sizeof(Bucket));
-  // Populated at once: a machine that is too small shows it at the start and not as a SIGBUS
-  // under load.
-  void* const address = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
-                               MAP_SHARED | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
-  if (address == MAP_FAILED) {
-    return io_error("cannot map " + std::to_string(bytes) + " bytes for the history table");
-  }
-  return Region(address, bytes, bucket_seed);
-}
-
-Region::Region(void* address, std::size_t size, std::uint64_t bucket_seed)
-    : address_(address),
-      size_(size),
-      bucket_seed_(bucket_seed),
-      writers_(static_cast<WriterRecord*>(address)),
-      buckets_(reinterpret_cast<Bucket*>(static_cast<std::byte*>(address) + kRecordsSize)),
-      bucket_count_((size - kRecordsSize) / sizeof(Bucket)) {}
-
-Region::Region(Region&& other) noexcept {
-  swap(other);
-}
-
-Region& Region::operator=(Region&& other) noexcept {
-  swap(other);
-  return *this;
-}
-
-Region::~Region() {
-  if (address_ != nullptr) ::munmap(address_, size_);
-}
-
-void Region::swap(Region& other) noexcept {
-  std::swap(address_, other.address_);
-  std::swap(size_, other.size_);
-  std::swap(bucket_seed_, other.bucket_seed_);
-  std::swap(writers_, other.writers_);
-  std::swap(buckets_, other.buckets_);
-  std::swap(bucket_count_, other.bucket_count_);
-  std::swap(limited_max_, other.limited_max_);
+Region::Region(std::byte* memory, std::size_t bytes, std::uint64_t seed)
+    : seed_(seed),
+      writers_(reinterpret_cast<WriterRecord*>(memory)),
+      buckets_(reinterpret_cast<Bucket*>(memory + kRecordsSize)),
+      bucket_count_((bytes - kRecordsSize) / sizeof(Bucket)) {
+  ASSERT(bytes >= kBytesMin);
+  ASSERT(reinterpret_cast<std::uintptr_t>(memory) % alignof(Bucket) == 0);
 }
 
 void Region::set_limited_share(double share) {
@@ -61,11 +34,18 @@ void Region::set_limited_share(double share) {
   limited_max_ = static_cast<Word>(share * static_cast<double>(bucket_count_ * kSlotsPerBucket));
 }
 
-Word Region::bucket_index(const Sketch& key) const {
-  const Word hash = XXH3_64bits_withSeed(key.data(), key.size(), bucket_seed_);
-  // Scales the hash to [0, bucket_count) by the high half of a product: no division.
-  __extension__ using Wide = unsigned __int128;
-  return static_cast<Word>(static_cast<Wide>(hash) * bucket_count_ >> 64);
+KeyPlace Region::place_of(const Sketch& key) const {
+  KeyPlace place{.tag = tag_of(key)};
+  place.first = scale(XXH3_64bits_withSeed(key.data(), key.size(), seed_), bucket_count_);
+  place.second = other_bucket(place.first, place.tag);
+  return place;
+}
+
+// The two buckets' numbers add up to the tag's hash, modulo their count: each leads to the other.
+Word Region::other_bucket(Word index, const Tag& tag) const {
+  const std::array<Word, 2> words{Word{tag.rest} << 32 | tag.fingerprint, tag.middle};
+  const Word sum = scale(XXH3_64bits_withSeed(words.data(), sizeof words, seed_), bucket_count_);
+  return sum >= index ? sum - index : sum + bucket_count_ - index;
 }
 
 Word limited_entries(const Region& region) {
@@ -81,7 +61,7 @@ HistoryTableStats stats_of(const Region& region) {
   stats.capacity = region.bucket_count() * kSlotsPerBucket;
   std::uint64_t entries = 0;
   for (std::size_t slot = 0; slot < kWriterRecords; ++slot) {
-    WriterRecord& writer = region.writer(static_cast<WriterSlot>(slot));
+    const WriterRecord& writer = region.writer(static_cast<WriterSlot>(slot));
     entries += load(writer.entries);
     stats.evictions += load(writer.evictions);
     stats.recoveries += load(writer.recoveries);

@@ -85,7 +85,7 @@ std::unique_ptr<replica_client::ReplicaGroup> GroupContext::make_group(
   }
   return std::make_unique<replica_client::VoteGroup>(
       environment.loop, vote_settings(environment, settings_, installation_), installation_.profile,
-      environment.origin_timeouts, state_.votes, refutations);
+      environment.origin_timeouts, state_.numbers->votes, refutations);
 }
 
 std::optional<Sketch> GroupContext::sketch_of(const sketch::AnswerForm& form) const {

@@ -42,7 +42,7 @@ class GroupContext final : public GroupReadHost, private replica_client::Refutat
   [[nodiscard]] const GroupSettings& settings() const { return settings_; }
   [[nodiscard]] const sketch::Profile& profile() const { return installation_.profile; }
   [[nodiscard]] const sketch::SketchFunction& sketch() const { return installation_.sketch; }
-  [[nodiscard]] SigmaOrder& order() override { return state_.order; }
+  [[nodiscard]] SigmaOrder& order() override { return state_.numbers->order; }
   [[nodiscard]] replica_client::ReplicaGroup& group() override { return *group_; }
   [[nodiscard]] sketch::AnswerCanonicalizer& answer_canonicalizer() { return canonicalizer_; }
   [[nodiscard]] OriginCounters& counters(NodeId replica) { return origins_[replica]; }

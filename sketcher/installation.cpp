@@ -1,6 +1,7 @@
 #include "sketcher/installation.hpp"
 
 #include "sketch/secret_file.hpp"
+#include "sketcher/table_identity.hpp"
 
 namespace prophecy::sketcher {
 namespace {
@@ -89,6 +90,7 @@ Result<Installation> load_installation(const std::filesystem::path& config) {
     auto loaded = load_tls(group, installation.groups.back());
     if (!loaded) return loaded.error();
   }
+  installation.table_identity = table_identity(installation, *secret);
   return installation;
 }
 

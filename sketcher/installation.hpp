@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "history_table/kept_file.hpp"
 #include "pbft/auth/key_ring.hpp"
 #include "pbft/group_file.hpp"
 #include "sketch/sketch.hpp"
@@ -35,6 +36,8 @@ struct Installation {
   Settings settings;
   std::vector<GroupInstallation> groups;  // at the places of settings.groups
   std::unique_ptr<TlsListeners> tls;
+  // What the table's entries depend on, and are of no use without.
+  table::Identity table_identity{};
 };
 
 // Reads certificates anew: those of listeners, and by what origins are verified. Each keeps what it

@@ -160,6 +160,10 @@ int Master::run() {
   if (installation_.tls->any()) rotate_tickets();
   loop_.run();
   admin_->stop();
+  if (auto closed = table_.close(); !closed) {
+    log_.error("table-not-kept", {{"problem", closed.error().message}});
+    exit_status_ = 1;
+  }
   log_.info("stopped", {{"status", exit_status_}});
   return exit_status_;
 }
@@ -388,7 +392,28 @@ std::string Master::set_bypass(bool on) {
   return "{}";
 }
 
-Result<SharedState> map_shared_state(const Installation& installation) {
+Result<HistoryTable> make_table(const Installation& installation, Logger& log) {
+  const Settings& settings = installation.settings;
+  std::uint64_t bucket_seed = 0;
+  SecureRandom().fill({reinterpret_cast<std::uint8_t*>(&bucket_seed), sizeof bucket_seed});
+  auto table = settings.table_file
+                   ? HistoryTable::open(*settings.table_file, settings.table_bytes,
+                                        installation.table_identity, bucket_seed,
+                                        settings.block_store_bytes, settings.not_found_share)
+                   : HistoryTable::create(settings.table_bytes, bucket_seed,
+                                          settings.block_store_bytes, settings.not_found_share);
+  if (!table) return table;
+  if (!table->origin().emptied_for.empty()) {
+    log.warning("table-emptied",
+                {{"file", settings.table_file->string()}, {"reason", table->origin().emptied_for}});
+  }
+  log.info("table-mapped", {{"bytes", table->bytes()},
+                            {"in_huge_pages", table->huge_bytes()},
+                            {"entries_kept", table->stats().entries}});
+  return table;
+}
+
+Result<SharedState> map_shared_state(const Installation& installation, const HistoryTable& table) {
   const Settings& settings = installation.settings;
   SharedState::Shape shape;
   shape.workers = settings.workers;
@@ -400,7 +425,8 @@ Result<SharedState> map_shared_state(const Installation& installation) {
   }
   for (const GroupInstallation& group : installation.groups)
     shape.fields += static_cast<std::uint32_t>(group.profile.rule_count());
-  auto shared = SharedState::map(shape);
+  static_assert(kGroupsMax * sizeof(GroupNumbers) <= HistoryTable::kCompanionBytes);
+  auto shared = SharedState::map(shape, table.companion());
   if (!shared) return shared;
   for (std::uint32_t route = 0; route < shape.routes; ++route)
     shared->route(route).set_mode(settings.routes[route].mode);
@@ -429,13 +455,9 @@ void allow_descriptors(const Settings& settings, Logger& log) {
 
 Result<int> run_master(const Installation& installation, Logger& log) {
   allow_descriptors(installation.settings, log);
-  std::uint64_t bucket_seed = 0;
-  SecureRandom().fill({reinterpret_cast<std::uint8_t*>(&bucket_seed), sizeof bucket_seed});
-  auto table = HistoryTable::create(installation.settings.table_bytes, bucket_seed,
-                                    installation.settings.block_store_bytes,
-                                    installation.settings.not_found_share);
+  auto table = make_table(installation, log);
   if (!table) return table.error();
-  auto shared = map_shared_state(installation);
+  auto shared = map_shared_state(installation, *table);
   if (!shared) return shared.error();
   std::vector<Listener> listeners;
   for (const ListenerSettings& settings : installation.settings.listeners) {

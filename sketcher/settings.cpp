@@ -92,6 +92,7 @@ Result<Settings> load_settings(const std::filesystem::path& path) {
   settings.digest = static_cast<sketch::DigestKind>(sketch.choice("digest", {"sha1", "sha256"}, 0));
   ConfigSection table = root.section("table");
   settings.table_bytes = table.bytes("size", HistoryTable::kBytesMin, 1024 * kGiB, 64 * kMiB);
+  if (table.has("file")) settings.table_file = table.path("file");
   settings.block_store_bytes =
       table.bytes("blocks", BlockStore::kBytesMin, BlockStore::kBytesMax, 16 * kMiB);
   settings.not_found_share = table.fraction("not_found_share", HistoryTable::kLimitedShare);

@@ -46,6 +46,7 @@ struct Settings {
   std::filesystem::path sketch_key_file;
   sketch::DigestKind digest = sketch::DigestKind::sha1;
   std::size_t table_bytes = 0;
+  std::optional<std::filesystem::path> table_file;  // that the table outlives the processes in
   std::size_t block_store_bytes = 0;
   double not_found_share = 0;  // of the table
   LimitSettings limits;

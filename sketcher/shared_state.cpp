@@ -1,6 +1,7 @@
 #include "sketcher/shared_state.hpp"
 
 #include <new>
+#include <type_traits>
 
 #include <sys/mman.h>
 
@@ -35,7 +36,9 @@ class Arena {
 
 }  // namespace
 
-Result<SharedState> SharedState::map(const Shape& shape) {
+Result<SharedState> SharedState::map(const Shape& shape, std::span<std::byte> kept) {
+  static_assert(std::is_trivially_destructible_v<GroupNumbers> && alignof(GroupNumbers) <= 64);
+  ASSERT(shape.groups * sizeof(GroupNumbers) <= kept.size());
   SharedState state;
   state.shape_ = shape;
   const auto lay_out = [&](std::byte* memory) {
@@ -56,6 +59,10 @@ Result<SharedState> SharedState::map(const Shape& shape) {
       ::mmap(nullptr, lay_out(nullptr), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) return io_error("shared memory");
   lay_out(static_cast<std::byte*>(memory));
+  // Not constructed: they are zero, or what they were when the table was left.
+  auto* const numbers = reinterpret_cast<GroupNumbers*>(kept.data());
+  for (std::uint32_t group = 0; group < shape.groups; ++group)
+    state.groups_[group].numbers = numbers + group;
   return state;
 }
 

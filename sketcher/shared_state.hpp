@@ -1,9 +1,10 @@
 // What the master and its workers share beside the history table: counters, the modes of routes,
-// and the numbering of each group's answers. Made before the workers are forked; every part is safe
-// when a process is killed in the middle of using it.
+// and, kept with the table, the numbering of each group's answers. Made before the workers are
+// forked; every part is safe when a process is killed in the middle of using it.
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 
@@ -20,10 +21,17 @@ namespace prophecy::sketcher {
 
 constexpr std::size_t kWorkersMax = 64;
 
-// Of one group.
-struct GroupState {
+// How the sigmas of one group's entries were made. Zero is the beginning. As long as a table has
+// entries, these have to go on: a numbering begun anew would lie below theirs, and every newer
+// answer be refused.
+struct GroupNumbers {
   SigmaOrder order;
   replica_client::SigmaCounter votes;  // for a group that has no order
+};
+
+// Of one group.
+struct GroupState {
+  GroupNumbers* numbers = nullptr;
   HealthView health;
 };
 
@@ -48,7 +56,8 @@ class SharedState {
     std::uint32_t shadows = 0;  // likewise
     std::uint32_t fields = 0;   // rules for header fields, of all groups' profiles
   };
-  [[nodiscard]] static Result<SharedState> map(const Shape& shape);
+  // `kept` is where the groups' numbers lie, and outlives all this.
+  [[nodiscard]] static Result<SharedState> map(const Shape& shape, std::span<std::byte> kept);
 
   [[nodiscard]] const Shape& shape() const { return shape_; }
   [[nodiscard]] GroupState& group(std::uint32_t group) const;

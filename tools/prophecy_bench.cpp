@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "tools/history_load_command.hpp"
 #include "tools/pbft_load_command.hpp"
 
 int main(int argc, char** argv) {
@@ -10,6 +11,7 @@ int main(int argc, char** argv) {
   app.set_version_flag("--version", "prophecy-bench " PROPHECY_VERSION);
   app.require_subcommand(1);
   std::function<int()> action;
+  prophecy::tools::add_history_load_command(app, action);
   prophecy::tools::add_pbft_load_command(app, action);
   try {
     app.parse(argc, argv);

@@ -173,6 +173,21 @@ def test_pbft_in_its_small_size(tmp_path):
 
 
 @pytest.mark.time_limit(120)
+def test_table_in_its_small_size(tmp_path):
+    report = tmp_path / "figures.json"
+    result = subprocess.run([sys.executable, "-m", "bench", "table", "--quick", "--json", report],
+                            cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                            timeout=100 * patience(), check=False)
+    assert result.returncode == 0, result.stdout + result.stderr
+    figures = {figure["name"]: figure["value"]
+               for figure in json.loads(report.read_text())["figures"]}
+    assert 40 < figures["table: bytes an entry"] < 42
+    assert figures["table: lost to placement in 1 GiB"] < 0.1
+    assert figures["table: lookups"] > 0 and figures["table: updates"] > 0
+    assert 0 < figures["table: sketching 1 KiB, and two lookups"] < 100
+
+
+@pytest.mark.time_limit(120)
 def test_memory_of_replicas_until_some_operations_are_done(tmp_path):
     report = tmp_path / "figures.json"
     result = subprocess.run([sys.executable, "-m", "bench", "pbft-memory", "--operations", "1500",

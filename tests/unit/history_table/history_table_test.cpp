@@ -1,8 +1,11 @@
 #include "history_table/history_table.hpp"
 
+#include <bit>
+#include <vector>
+
 #include <catch2/catch.hpp>
 
-#include "support.hpp"
+#include "scenarios.hpp"
 
 namespace prophecy {
 namespace {
@@ -44,7 +47,7 @@ TEST_CASE("a new table is empty and as large as its memory allows") {
   const HistoryTable table = attached_table();
   CHECK_FALSE(table.lookup(key_number(1)));
   const HistoryTableStats stats = table.stats();
-  CHECK(stats.capacity == (kOneMebibyte - std::size_t{256} * 64) / 256 * 5);
+  CHECK(stats.capacity == (kOneMebibyte - 4096 - std::size_t{256} * 128) / 320 * 8);
   CHECK(stats.entries == 0);
   CHECK(stats.evictions == 0);
   CHECK(stats.recoveries == 0);
@@ -184,92 +187,164 @@ TEST_CASE("declaring a writer dead that held nothing changes nothing") {
 
 namespace table {
 
-TEST_CASE("keys of one bucket that differ in one bit are different keys") {
+TEST_CASE("keys of one bucket whose tags differ in one bit are different keys") {
   const Sketch key = key_number(1);
-  for (std::size_t bit = 0; bit < key.size() * 8; ++bit) {
-    const Region region = small_region(1);
+  for (std::size_t bit = 0; bit < 80; ++bit) {
+    const SmallRegion region = small_region(1);
     Editor writer(region, 1, kUninterrupted);
     writer.update(key, answer_for(1, 9), 9);
     Sketch other = key;
     other[bit / 8] = static_cast<std::uint8_t>(other[bit / 8] ^ 1U << bit % 8);
-    CHECK_FALSE(find_entry(region.bucket(0), other, kUninterrupted));
+    CHECK_FALSE(find_entry(region, other, kUninterrupted));
     CHECK(writer.update(other, answer_for(2, 9), 9) == UpdateOutcome::inserted);
-    CHECK(find_entry(region.bucket(0), key, kUninterrupted) == entry_for(1, 9));
-    CHECK(find_entry(region.bucket(0), other, kUninterrupted) == entry_for(2, 9));
+    CHECK(find_entry(region, key, kUninterrupted) == entry_for(1, 9));
+    CHECK(find_entry(region, other, kUninterrupted) == entry_for(2, 9));
   }
 }
 
+TEST_CASE("the bits of a key that its tag leaves out choose its buckets") {
+  const SmallRegion region = small_region(1000);
+  const Sketch key = key_number(1);
+  for (std::size_t bit = 80; bit < key.size() * 8; ++bit) {
+    Sketch other = key;
+    other[bit / 8] = static_cast<std::uint8_t>(other[bit / 8] ^ 1U << bit % 8);
+    REQUIRE(tag_of(other) == tag_of(key));
+    CHECK(region.place_of(other).first != region.place_of(key).first);
+  }
+}
+
+TEST_CASE("the two buckets of a key lead to each other, for any number of buckets") {
+  for (const std::size_t buckets : {1, 2, 3, 5, 64, 1000}) {
+    const SmallRegion region = small_region(buckets);
+    std::vector<unsigned> load(buckets);
+    for (std::uint64_t key = 0; key < 20 * buckets; ++key) {
+      const KeyPlace place = region.place_of(key_number(key));
+      REQUIRE(place.first < buckets);
+      REQUIRE(place.second < buckets);
+      CHECK(region.other_bucket(place.first, place.tag) == place.second);
+      CHECK(region.other_bucket(place.second, place.tag) == place.first);
+      ++load[place.first];
+      ++load[place.second];
+    }
+    // 40 on the average; far from it only if some are preferred.
+    for (const unsigned count : load)
+      CHECK((count > 5 && count < 100));
+  }
+}
+
+TEST_CASE("entries move to make room, and a table with room for a key keeps it") {
+  const SmallRegion region = small_region(1000);
+  auto writer = steady_hand(region, 1);
+  const std::uint64_t keys = 1000 * kSlotsPerBucket * 93 / 100;
+  for (std::uint64_t key = 0; key < keys; ++key)
+    writer.update(key, key + 1);
+  std::uint64_t lost = 0;
+  std::uint64_t in_second = 0;
+  for (std::uint64_t key = 0; key < keys; ++key) {
+    const auto found = find(region, key);
+    lost += !found;
+    if (found) CHECK(found == entry_for(key, key + 1));
+    const KeyPlace place = region.place_of(key_number(key));
+    in_second +=
+        slots_with(region.bucket(place.second), place.tag.fingerprint, kUninterrupted) != 0;
+  }
+  CHECK(in_second > keys / 5);
+  CHECK(lost == stats_of(region).evictions);
+  CHECK(lost <= keys / 1000);
+}
+
+TEST_CASE("an entry that was moved keeps its mark of use, and one that was not has none") {
+  const Scenario scenario = scenario_named("insert and move another entry");
+  const bool is_read = GENERATE(true, false);
+  const SmallRegion region = small_region(scenario.buckets);
+  auto writer = steady_hand(region, 1);
+  for (const auto& [key, sigma] : scenario.answers) {
+    writer.update(key, sigma);
+    if (is_read) REQUIRE(find(region, key));
+  }
+  writer.update(scenario.key, scenario.sigma);
+  CHECK(stats_of(region).evictions == 0);
+  int used = 0;
+  for (Word i = 0; i < region.bucket_count(); ++i)
+    used += std::popcount(load(region.bucket(i).control) & kReferencedMask);
+  CHECK(used == (is_read ? static_cast<int>(scenario.answers.size()) : 0));
+}
+
 TEST_CASE("an entry that was read once survives one turn of the hand") {
-  for (std::uint64_t read = 0; read < 5; ++read) {
+  for (std::uint64_t read = 0; read < kSlotsPerBucket; ++read) {
     CAPTURE(read);
-    const Region region = small_region(1);
+    const SmallRegion region = small_region(1);
     auto writer = steady_hand(region, 1);
-    for (std::uint64_t key = 0; key < 5; ++key)
+    for (std::uint64_t key = 0; key < kSlotsPerBucket; ++key)
       writer.update(key, key + 1);
     REQUIRE(find(region, read));
-    for (std::uint64_t key = 5; key < 9; ++key)
+    for (std::uint64_t key = kSlotsPerBucket; key < 2 * kSlotsPerBucket - 1; ++key)
       writer.update(key, key + 1);
     CHECK(find(region, read) == entry_for(read, read + 1));
   }
 }
 
 TEST_CASE("an entry that was read outlives those that were not") {
-  const Region region = small_region(1);
-  auto writer = steady_hand(region, 1);
-  for (std::uint64_t key = 0; key < 5; ++key)
-    writer.update(key, key + 1);
-  for (std::uint64_t key = 5; key < 200; ++key) {
-    REQUIRE(find(region, 2) == entry_for(2, 3));
-    REQUIRE(writer.update(key, key + 1) == UpdateOutcome::inserted);
+  for (const std::size_t buckets : {1, 2, 5}) {
+    const SmallRegion region = small_region(buckets);
+    auto writer = steady_hand(region, 1);
+    for (std::uint64_t key = 0; key < 400; ++key) {
+      if (key > 2) REQUIRE(find(region, 2) == entry_for(2, 3));
+      REQUIRE(writer.update(key, key + 1) == UpdateOutcome::inserted);
+    }
+    CHECK(find(region, 2) == entry_for(2, 3));
   }
-  CHECK(find(region, 2) == entry_for(2, 3));
 }
 
 TEST_CASE("an entry that is no longer read gives way") {
-  const Region region = small_region(1);
+  const SmallRegion region = small_region(1);
   auto writer = steady_hand(region, 1);
-  for (std::uint64_t key = 0; key < 5; ++key) {
+  for (std::uint64_t key = 0; key < kSlotsPerBucket; ++key) {
     writer.update(key, key + 1);
     REQUIRE(find(region, key));
   }
-  for (std::uint64_t key = 5; key < 40; ++key)
+  for (std::uint64_t key = kSlotsPerBucket; key < 8 * kSlotsPerBucket; ++key)
     writer.update(key, key + 1);
-  for (std::uint64_t key = 0; key < 5; ++key)
+  for (std::uint64_t key = 0; key < kSlotsPerBucket; ++key)
     CHECK_FALSE(find(region, key));
 }
 
 TEST_CASE("what was evicted does not return with an older sigma") {
-  const Region region = small_region(1);
+  const SmallRegion region = small_region(2);
   auto writer = steady_hand(region, 1);
-  for (std::uint64_t key = 0; key < 6; ++key)
+  const std::uint64_t keys = 2 * kSlotsPerBucket + 4;
+  for (std::uint64_t key = 0; key < keys; ++key)
     writer.update(key, 100 + key);
-  std::uint64_t evicted = 0;
-  while (find(region, evicted))
+  int evicted = 0;
+  for (std::uint64_t key = 0; key < keys; ++key) {
+    if (find(region, key)) continue;
     ++evicted;
-  REQUIRE(evicted < 6);
-  CHECK(writer.update(evicted, 100 + evicted - 1) == UpdateOutcome::older);
-  CHECK_FALSE(find(region, evicted));
-  CHECK(writer.update(evicted, 200) == UpdateOutcome::inserted);
+    CHECK(writer.update(key, 100 + key - 1) == UpdateOutcome::older);
+    CHECK_FALSE(find(region, key));
+  }
+  CHECK(evicted >= 4);
+  CHECK(writer.update(0, 200) != UpdateOutcome::older);
 }
 
 TEST_CASE("marks are not evicted, and a bucket full of marks refuses") {
-  const Region region = small_region(1);
+  constexpr std::uint64_t kLast = kSlotsPerBucket - 1;
+  const SmallRegion region = small_region(1);
   auto writer = steady_hand(region, 1);
-  for (std::uint64_t key = 0; key < 4; ++key) {
+  for (std::uint64_t key = 0; key < kLast; ++key) {
     REQUIRE(writer.set_mark(key, Mark::blacklisted) == ChangeOutcome::done);
   }
   for (std::uint64_t key = 10; key < 30; ++key) {
     REQUIRE(writer.update(key, key) == UpdateOutcome::inserted);
   }
-  // The fifth takes the place of the last answer.
-  REQUIRE(writer.set_mark(4, Mark::whitelisted) == ChangeOutcome::done);
+  // The last one takes the place of the last answer.
+  REQUIRE(writer.set_mark(kLast, Mark::whitelisted) == ChangeOutcome::done);
   CHECK(writer.update(30, 40) == UpdateOutcome::full);
-  CHECK(writer.set_mark(5, Mark::blacklisted) == ChangeOutcome::full);
-  for (std::uint64_t key = 0; key < 4; ++key) {
+  CHECK(writer.set_mark(kLast + 1, Mark::blacklisted) == ChangeOutcome::full);
+  for (std::uint64_t key = 0; key < kLast; ++key) {
     CHECK(find(region, key) == marked_entry(Mark::blacklisted));
   }
-  CHECK(find(region, 4) == marked_entry(Mark::whitelisted));
-  CHECK(stats_of(region).entries == 5);
+  CHECK(find(region, kLast) == marked_entry(Mark::whitelisted));
+  CHECK(stats_of(region).entries == kSlotsPerBucket);
 
   REQUIRE(writer.set_mark(0, Mark::none) == ChangeOutcome::done);
   CHECK(writer.update(30, 39) == UpdateOutcome::older);  // 40 was handed to a client

@@ -24,7 +24,7 @@ using table::key_number;
 using table::next_random;
 using Clock = std::chrono::steady_clock;
 
-constexpr std::uint64_t kKeys = 2000;  // over twice what the table holds: evictions all the time
+constexpr std::uint64_t kKeys = 2400;  // over twice what the table holds: evictions all the time
 constexpr std::size_t kHotKeys = 4;    // most writes go there, so that locks are met
 constexpr std::size_t kWriters = 3;
 constexpr std::size_t kReaders = 2;

@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::size_t kBuckets = 400;
 constexpr double kShare = 0.05;
-constexpr std::uint64_t kContents = 800;  // keys, of 2000 places
+constexpr std::uint64_t kContents = 800;  // keys, of 3200 places
 constexpr std::uint64_t kFirstMissing = 1'000'000;
 
 std::uint64_t present(const Region& region, std::uint64_t first, std::uint64_t count) {
@@ -27,7 +27,7 @@ struct World {
     return writer.update(kFirstMissing + key, ++sigma, Room::limited);
   }
 
-  Region region = small_region(kBuckets, kShare);
+  SmallRegion region = small_region(kBuckets, kShare);
   Hand<const Uninterrupted> writer = steady_hand(region, 1);
   Sigma sigma = 0;
 };
@@ -86,7 +86,7 @@ TEST_CASE("an answer that came and went keeps its place, and its order") {
 }
 
 TEST_CASE("without a share nothing limited is remembered, and nothing older taken") {
-  const Region region = small_region(8, 0);
+  const SmallRegion region = small_region(8, 0);
   auto writer = steady_hand(region, 1);
   CHECK(writer.update(1, 20, Room::limited) == UpdateOutcome::full);
   CHECK_FALSE(find(region, 1));

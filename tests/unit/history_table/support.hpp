@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <optional>
 
 #include "history_table/editor.hpp"
@@ -52,11 +54,37 @@ inline bool is_genuine(std::uint64_t key, const HistoryEntry& entry) {
                                   : entry == marked_entry(entry.mark);
 }
 
-// A table of so few buckets that everything meets.
-inline Region small_region(std::size_t buckets, double limited_share = 1) {
-  auto region = Region::map(kWriterRecords * sizeof(WriterRecord) + buckets * sizeof(Bucket), 0);
-  region->set_limited_share(limited_share);
-  return std::move(region.value());
+// A table of so few buckets that everything meets, in memory of its own.
+class SmallRegion : public Region {
+ public:
+  SmallRegion(std::size_t buckets, double limited_share)
+      : SmallRegion(buckets, kWriterRecords * sizeof(WriterRecord) + buckets * sizeof(Bucket)) {
+    set_limited_share(limited_share);
+  }
+
+ private:
+  struct Free {
+    void operator()(std::byte* memory) const { std::free(memory); }
+  };
+  using Memory = std::unique_ptr<std::byte, Free>;
+
+  SmallRegion(std::size_t buckets, std::size_t bytes)
+      : SmallRegion(Memory(static_cast<std::byte*>(std::aligned_alloc(alignof(Bucket), bytes))),
+                    bytes) {
+    ASSERT(bucket_count() == buckets);
+  }
+  SmallRegion(Memory memory, std::size_t bytes)
+      : Region(zeroed(memory.get(), bytes), bytes, 0), memory_(std::move(memory)) {}
+  static std::byte* zeroed(std::byte* memory, std::size_t bytes) {
+    std::memset(memory, 0, bytes);
+    return memory;
+  }
+
+  Memory memory_;
+};
+
+inline SmallRegion small_region(std::size_t buckets, double limited_share = 1) {
+  return {buckets, limited_share};
 }
 
 // Counted slot by slot.
@@ -71,8 +99,23 @@ inline std::uint64_t limited_slots(const Region& region) {
 
 inline std::optional<HistoryEntry> find(const Region& region, std::uint64_t key) {
   constexpr Uninterrupted steps;
-  const Sketch sketch = key_number(key);
-  return find_entry(region.bucket(region.bucket_index(sketch)), sketch, steps);
+  return find_entry(region, key_number(key), steps);
+}
+
+inline bool any_locked(const Region& region) {
+  for (Word i = 0; i < region.bucket_count(); ++i) {
+    if (is_locked(load(region.bucket(i).control))) return true;
+  }
+  return false;
+}
+
+inline std::uint64_t occupied_slots(const Region& region) {
+  std::uint64_t occupied = 0;
+  for (Word i = 0; i < region.bucket_count(); ++i) {
+    for (const Slot& slot : region.bucket(i).slots)
+      occupied += load(slot.state) != 0;
+  }
+  return occupied;
 }
 
 // A writer over numbered keys.

@@ -12,11 +12,11 @@
 namespace prophecy::table {
 namespace {
 
-constexpr std::uint64_t kKeys = 12;
+constexpr std::uint64_t kKeys = 28;  // more than fit: entries are moved, and evicted
 constexpr std::uint64_t kMarkedKey = 100;
 
 struct Shared {
-  Region region = small_region(2);
+  SmallRegion region = small_region(3);
   std::atomic<Sigma> newest{0};
   std::atomic<bool> stop{false};
   std::atomic<std::uint64_t> hits{0};

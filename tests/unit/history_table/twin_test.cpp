@@ -19,7 +19,7 @@ enum class Size { ample, scarce };
 // Runs one seed. In a scarce table an entry may be missing; what is there must be the twin's.
 void run(std::uint64_t seed, Size size) {
   CAPTURE(seed);
-  const Region region = small_region(size == Size::ample ? 400 : 6, 0.1);
+  const SmallRegion region = small_region(size == Size::ample ? 400 : 4, 0.1);
   auto writer = steady_hand(region, 1);
   std::map<std::uint64_t, Twin> twins;
   std::set<std::uint64_t> limited_was;

@@ -1,0 +1,16 @@
+// What a history table that was kept is compared with: whether the sketches in it are ours, and the
+// groups the same, so that neither is an answer taken for another group's, nor a sigma for one of
+// another numbering.
+#pragma once
+
+#include "history_table/kept_file.hpp"
+#include "sketch/secret_file.hpp"
+#include "sketcher/installation.hpp"
+
+namespace prophecy::sketcher {
+
+// Of an installation that has its groups already.
+[[nodiscard]] table::Identity table_identity(const Installation& installation,
+                                             const sketch::Secret& secret);
+
+}  // namespace prophecy::sketcher
