@@ -1,7 +1,9 @@
 // Bodies that go to files: what is kept where, the bounds, and what is left behind.
 #include "sketcher/spool/body_intake.hpp"
 
+#include <array>
 #include <cerrno>
+#include <cstddef>
 #include <filesystem>
 
 #include <catch2/catch.hpp>
@@ -18,7 +20,7 @@ constexpr std::size_t kFrom = 200'000;
 struct World {
   explicit World(std::uint64_t bytes_max = 1 << 30, std::filesystem::path where = "/tmp")
       : settings{kFrom, std::move(where), bytes_max},
-        shared(*SharedState::map({.workers = 2, .groups = 1, .routes = 1, .origins = 1})),
+        shared(*SharedState::map({.workers = 2, .groups = 1, .routes = 1, .origins = 1}, numbers)),
         spool{settings, SpoolSpace(shared, shared.worker(0).spool.bytes, bytes_max),
               shared.worker(0).spool, true} {}
 
@@ -35,6 +37,7 @@ struct World {
   std::uint64_t held() { return shared.worker(0).spool.bytes.get(); }
 
   SpoolSettings settings;
+  alignas(64) std::array<std::byte, 4096> numbers{};
   SharedState shared;
   Spool spool;
   http::Request request;
