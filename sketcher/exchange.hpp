@@ -37,6 +37,8 @@ class AnswerSink {
   // if there is one, is where the form's body lies, and may be swapped out.
   virtual void on_answer(const sketch::AnswerForm& form, const std::optional<Sketch>& sketch,
                          std::string* storage) = 0;
+  // The client is gone, and abandon() was not called: for a fast read's connection to be kept.
+  [[nodiscard]] virtual bool has_left() const = 0;
   // A final answer of our own. `reason` is a static token.
   virtual void on_error(std::uint16_t status, std::string_view reason) = 0;
   // The connection is to become a tunnel, and the exchange has nothing more to do with it.
@@ -114,6 +116,7 @@ class Exchange final : private FastReadHandler,
                         http::Response& response);
   void on_fast_failure(http::ExchangeEnd end);
   void ask_one(replica_client::AnswerPieces pieces = {});
+  void end_for_nobody();
   void start_passing(http::OriginExchange& exchange, http::Response& response);
   // All the time for this read is over.
   void on_read_timeout();

@@ -270,7 +270,8 @@ void Http1Session::flush() {
     const IoResult result = host_.stream().write(std::string_view(output_).substr(output_begin_));
     if (result.status == IoStatus::failed) return close();
     output_begin_ += result.size;
-    untaken_.set(output_.size() - output_begin_);
+    // All that is held, be most of it taken.
+    untaken_.set(output_begin_ < output_.size() ? output_.capacity() : 0);
     const bool enough = progress_.moved(result.size);
     if (enough || !armed()) context_.timeouts.send.arm(*this, SessionContext::now());
     if (result.status == IoStatus::blocked) return;

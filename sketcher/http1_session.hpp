@@ -38,6 +38,7 @@ class Http1Session final : public Session, private AnswerSink, private TimeoutEn
 
   void on_answer(const sketch::AnswerForm& form, const std::optional<Sketch>& sketch,
                  std::string* storage) override;
+  [[nodiscard]] bool has_left() const override { return false; }
   void on_error(std::uint16_t status, std::string_view reason) override;
   void on_tunnel(TunnelRequest tunnel) override;
   bool may_take_blocks(std::uint32_t /*bytes_of_each*/) override { return true; }

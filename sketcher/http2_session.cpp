@@ -81,6 +81,7 @@ class Http2Session::Stream final : public http::Http2Stream, private AnswerSink,
     const AnswerContext context = answer_context();
     session_.send(*this, Answer(form, sketch, context));
   }
+  [[nodiscard]] bool has_left() const override { return orphaned_; }
   void on_error(std::uint16_t status, std::string_view reason) override {
     if (std::exchange(orphaned_, false)) return session_.recycle(*this);
     error(status, reason);

@@ -155,7 +155,7 @@ struct Http2ServerConnection::Callbacks {
     connection.out_->append(view(header, kFrameHeaderBytes)).append(one.unsent_.substr(0, size));
     one.unsent_.remove_prefix(size);
     one.left_ -= size;
-    connection.unsent_bytes_ -= size;
+    if (one.kept_.empty() || one.unsent_.empty()) connection.count_unsent(one, one.unsent_.size());
     connection.guard_.on_body_sent(size);
     if (!one.unsent_.empty()) {
       connection.handler_.on_sent(one, size);
@@ -425,7 +425,7 @@ void Http2ServerConnection::refuse(Http2Stream& stream, const ParseFailure& fail
 bool Http2ServerConnection::answer(Http2Stream& stream, const Http2Head& head,
                                    std::string_view body, std::string& out, std::size_t size_max) {
   stream.unsent_ = body;
-  unsent_bytes_ += body.size();
+  count_unsent(stream, body.size());
   if (!submit(stream, head, body.size())) return false;
   answering_ = &stream;
   if (!busy_) take_output(out, size_max);
@@ -438,7 +438,14 @@ bool Http2ServerConnection::answer(Http2Stream& stream, const Http2Head& head,
   }
   stream.kept_.assign(stream.unsent_);
   stream.unsent_ = stream.kept_;
+  count_unsent(stream, stream.kept_.capacity());
   return true;
+}
+
+void Http2ServerConnection::count_unsent(Http2Stream& stream, std::size_t bytes) {
+  unsent_bytes_ -= stream.counted_bytes_;
+  unsent_bytes_ += bytes;
+  stream.counted_bytes_ = bytes;
 }
 
 bool Http2ServerConnection::submit(Http2Stream& stream, const Http2Head& head,
@@ -468,7 +475,7 @@ void Http2ServerConnection::append(Http2Stream& stream, std::string& storage, st
   ASSERT(stream.unsent_.empty() && size <= stream.left_);
   std::swap(stream.kept_, storage);
   stream.unsent_ = std::string_view(stream.kept_).substr(begin, size);
-  unsent_bytes_ += size;
+  count_unsent(stream, stream.kept_.capacity());
   // An error says that it was not asked for them yet.
   static_cast<void>(nghttp2_session_resume_data(session_, stream.id_));
 }
@@ -486,7 +493,7 @@ void Http2ServerConnection::break_off(Http2Stream& stream) {
 // nghttp2 may have read the length of a frame already, and not its bytes, which are gone now.
 void Http2ServerConnection::reset(Http2Stream& stream, std::uint32_t error) {
   stream.broken_off_ = true;
-  unsent_bytes_ -= stream.unsent_.size();
+  count_unsent(stream, 0);
   stream.unsent_ = {};
   stop_receiving(stream);
   nghttp2_submit_rst_stream(session_, NGHTTP2_FLAG_NONE, stream.id_, error);
@@ -527,7 +534,7 @@ void Http2ServerConnection::on_closed(Http2Stream& stream) {
   in_header_block_ = in_header_block_ && stream.head_done_;
   if (answering_ == &stream) answering_ = nullptr;
   bodies_bytes_ -= std::exchange(stream.held_bytes_, 0);
-  unsent_bytes_ -= stream.unsent_.size();
+  count_unsent(stream, 0);
   stream.close();
   handler_.on_stream_closed(stream);
 }

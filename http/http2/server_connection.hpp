@@ -157,6 +157,7 @@ class Http2ServerConnection {
   void on_closed(Http2Stream& stream);
   void on_whole(Http2Stream& stream);
   void refuse(Http2Stream& stream, const ParseFailure& failure);
+  void count_unsent(Http2Stream& stream, std::size_t bytes);
   // What nghttp2 takes for "stop reading".
   int give_up(Http2End why, std::uint32_t error = NGHTTP2_ENHANCE_YOUR_CALM);
   [[nodiscard]] Http2Stream* stream_of(std::int32_t id) const;

@@ -47,8 +47,10 @@ class Http2Stream {
   bool broken_off_ = false;     // by us
   bool is_incomplete_ = false;  // broken off, and not for anything that the client has done
   std::string kept_;            // what of the body is still to be sent, once its owner may go
-  std::string_view unsent_;     // in `kept_`, or with whoever is in answer()
-  std::uint64_t left_ = 0;      // of the body that has not left yet, here or to come
+  // What unsent_bytes() has of it: all that is held, be most of it sent.
+  std::size_t counted_bytes_ = 0;
+  std::string_view unsent_;  // in `kept_`, or with whoever is in answer()
+  std::uint64_t left_ = 0;   // of the body that has not left yet, here or to come
 };
 
 }  // namespace prophecy::http

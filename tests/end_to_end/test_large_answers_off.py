@@ -2,12 +2,15 @@
 
 import random
 import socket
+import struct
 import subprocess
 
 import pytest
 
 from harness import Deployment
 from harness.build import instrumented, patience
+from harness.http2_client import (CANCEL, END_HEADERS, END_STREAM, HEADERS, RST_STREAM,
+                                  WINDOW_UPDATE, Http2Client, frame, request_fields)
 from harness.http_client import RawConnection, curl
 from harness.processes import read_memory, wait_until
 from harness.scripted_origin import ScriptedOrigin
@@ -72,6 +75,22 @@ def test_an_end_too_soon_is_seen(deployment, version, seen):
     got = file.read_bytes()
     assert len(got) < len(LARGER) and LARGER.startswith(got)
     assert large(deployment)["broken"] == 1
+
+
+def test_who_takes_requests_back_at_once_holds_no_origin_connection(deployment):
+    """The answer's head comes when its stream is closed already."""
+    count = 40
+    wide = struct.pack(">HI", 4, (1 << 31) - 1)
+    with Http2Client(deployment.sketcher.port, wide) as client:
+        client.send(frame(WINDOW_UPDATE, 0, 0, struct.pack(">I", 1 << 30)))
+        for _ in range(count):
+            stream, client.next_stream = client.next_stream, client.next_stream + 2
+            client.send(frame(HEADERS, END_HEADERS | END_STREAM, stream, request_fields("/large"))
+                        + frame(RST_STREAM, 0, stream, CANCEL.to_bytes(4, "big")))
+        wait_until(lambda: deployment.sketcher.counters()["abandoned"] == count, 20,
+                   "the end of what nobody waits for")
+        assert client.body(client.request("/large")) == BODY
+    assert large(deployment)["begun"] == 1
 
 
 def test_without_a_length_they_are_held_and_bounded(deployment):
