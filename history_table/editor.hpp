@@ -25,8 +25,8 @@ class Editor {
                        Sigma asked = kSigmaMax, Room room = Room::any) {
     ASSERT(sigma > 0 && sigma <= kSigmaMax);
     const KeyPlace place = region_.place_of(key);
-    const bool may_grow = room == Room::any || has_limited_room(place, key);
-    const Given given{sigma, asked, room, may_grow};
+    const Growth growth = room == Room::any ? Growth::by_eviction : limited_growth(place, key);
+    const Given given{sigma, asked, room, growth};
     BucketChange<Steps> change(region_, writer_, steps_);
     const bool locked = change.lock(place, Patience::endless);
     ASSERT(locked);
@@ -84,16 +84,23 @@ class Editor {
   // Of buckets, for an entry to give up: on the average every second has one then.
   static constexpr Word kLookedAtMax = 64;
 
+  // Where another entry may come to lie.
+  enum class Growth : std::uint8_t {
+    none,
+    into_empty,  // evicts nothing
+    by_eviction,
+  };
+
   struct Given {
     Sigma sigma;
     Sigma asked;
     Room room;
-    bool may_grow;  // those of limited room may become more
+    Growth growth;
   };
 
   UpdateOutcome update_slot(BucketChange<Steps>& change, Place at, const Tag& tag,
                             const Sketch& answer, const Given& given) {
-    const auto& [sigma, asked, room, may_grow] = given;
+    const auto& [sigma, asked, room, growth] = given;
     const Word state = change.state(at);
     if (mark_of(state) != Mark::none) {
       change.raise_floor(at.held, sigma);
@@ -120,7 +127,7 @@ class Editor {
       return UpdateOutcome::older;
     }
     const auto at =
-        given.room == Room::limited ? make_limited_room(change, given.may_grow) : make_room(change);
+        given.room == Room::limited ? make_limited_room(change, given.growth) : make_room(change);
     if (!at) {
       change.raise_floor(0, sigma);
       return UpdateOutcome::full;
@@ -142,23 +149,30 @@ class Editor {
 
   // The one place that two buckets have for such an entry: taken from the one that has it, unless
   // that was read lately.
-  std::optional<Place> make_limited_room(BucketChange<Steps>& change, bool may_grow) {
+  std::optional<Place> make_limited_room(BucketChange<Steps>& change, Growth growth) {
     const auto taken = change.find_limited();
-    if (!taken) return may_grow ? make_room(change) : std::nullopt;
+    if (!taken) {
+      if (growth == Growth::by_eviction) return make_room(change);
+      return growth == Growth::into_empty ? change.find_empty() : std::nullopt;
+    }
     if (change.take_reference(*taken)) return std::nullopt;
     change.raise_floor(taken->held, sigma_of(change.state(*taken)));
     change.count(region_.writer(writer_).evictions);
     return taken;
   }
 
-  // Whether one more of limited room may be inserted into the buckets, after another one elsewhere
-  // was given up if need be. Looks without locks: what else happens meanwhile makes it one more or
-  // less for each writer.
-  [[nodiscard]] bool has_limited_room(const KeyPlace& place, const Sketch& key) {
+  // How one more of limited room may be inserted into the buckets. At the limit another one
+  // elsewhere is given up for it, and only if an empty slot is here: else each of them would evict
+  // one of the others for ever. Looks without locks: what else happens meanwhile makes it one more
+  // or less for each writer.
+  [[nodiscard]] Growth limited_growth(const KeyPlace& place, const Sketch& key) {
     const bool is_replaced = find_entry(region_, key, steps_).has_value() ||
                              has_limited(place.first) || has_limited(place.second);
-    return is_replaced || limited_entries(region_) < region_.limited_max() ||
-           give_up_limited(place);
+    if (is_replaced) return Growth::none;
+    if (limited_entries(region_) < region_.limited_max()) return Growth::by_eviction;
+    const bool has_empty =
+        room_in(region_.bucket(place.first)) > 0 || room_in(region_.bucket(place.second)) > 0;
+    return has_empty && give_up_limited(place) ? Growth::into_empty : Growth::none;
   }
 
   [[nodiscard]] bool has_limited(Word index) const {

@@ -37,6 +37,7 @@ bool AnswerCollector::on_progress(http::Response& response) {
 
 AnswerFault AnswerCollector::finish(AnswerCanonicalizer& canonicalizer, http::Response& response,
                                     bool answers_head, AnswerForm& form) {
+  canonicalizer.forget_leak();
   // An answer to HEAD declares what does not come.
   if (!answers_head && !on_progress(response)) return AnswerFault::too_large;
   BlockList blocks;

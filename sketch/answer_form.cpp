@@ -24,6 +24,7 @@ AnswerCanonicalizer::AnswerCanonicalizer(const Profile& profile, FieldCounters c
 
 AnswerFault AnswerCanonicalizer::canonicalize(const http::Response& response, bool answers_head,
                                               AnswerForm& form) {
+  forget_leak();
   if (response.body.size() > kAnswerBodyBytesMax) return AnswerFault::too_large;
   if (const AnswerFault fault = take_fields(response, answers_head); fault != AnswerFault::none) {
     return fault;
@@ -36,7 +37,6 @@ AnswerFault AnswerCanonicalizer::canonicalize(const http::Response& response, bo
 
 AnswerFault AnswerCanonicalizer::take_fields(const http::Response& response, bool answers_head) {
   const http::FieldList& fields = response.fields;
-  leaked_ = {};
   if (!nominated_.read(fields)) return AnswerFault::nominated_field;
   for (std::size_t i = 0; i < nominated_.size(); ++i) {
     if (!profile_.may_nominate_in_answer(nominated_.name(i))) return AnswerFault::nominated_field;

@@ -56,8 +56,10 @@ class AnswerCanonicalizer {
                                          AnswerForm& form);
   // The last answer's first field by which an origin controls its own front end (X-Accel-*,
   // X-Sendfile), if it had one: it was dropped, and somebody should be told that it leaked. Looks
-  // into that response.
+  // into that response, which the next one need not find there any more.
   [[nodiscard]] std::string_view leaked() const { return leaked_; }
+  // For who asks for a form and may find none without looking at the answer's fields.
+  void forget_leak() { leaked_ = {}; }
 
  private:
   [[nodiscard]] AnswerFault take_fields(const http::Response& response, bool answers_head);

@@ -29,7 +29,9 @@ void UnknownFieldCounters::add(std::string_view name) {
 void UnknownFieldCounters::for_each(
     const std::function<void(std::string_view, std::uint64_t)>& take) const {
   for (const Slot& slot : slots_) {
-    const std::size_t size = slot.size.load(std::memory_order_acquire);
+    // Another process may have written anything there.
+    const std::size_t size =
+        std::min<std::size_t>(slot.size.load(std::memory_order_acquire), kNameBytesMax);
     if (size > 0) take({slot.name.data(), size}, slot.count.get());
   }
 }

@@ -10,6 +10,7 @@
 #include "base/config.hpp"
 #include "base/digest.hpp"
 #include "http/http_date.hpp"
+#include "sketch/origin_authorities.hpp"
 
 namespace prophecy::tools {
 namespace {
@@ -51,18 +52,30 @@ std::optional<std::string> earliest_date(const SurveyDifference& difference) {
   return all_dates ? earliest : std::nullopt;
 }
 
-std::set<std::string> named_authorities(const SurveyDifference& difference,
-                                        const std::vector<std::string>& authorities) {
+// Those by which the values become one and the same, as the configuration's own reader would make
+// them; none if they stay different. Of an authority with a default port, origins write none.
+std::set<std::string> settling_authorities(const SurveyDifference& difference,
+                                           const std::vector<std::string>& authorities) {
+  std::vector<sketch::OriginAuthority> parsed;
   std::set<std::string> named;
-  for_each_value(difference, [&](const std::string& value) {
-    for (const std::string& authority : authorities) {
-      const std::size_t at = value.find("//" + authority);
-      if (at == std::string::npos) continue;
-      const std::size_t end = at + 2 + authority.size();
-      if (end == value.size() || value[end] == '/') named.insert(authority);
+  for (const std::string& text : authorities) {
+    const auto authority = sketch::parse_origin_authority(text);
+    if (!authority) continue;
+    parsed.push_back(*authority);
+    for_each_value(difference, [&](std::string value) {
+      const std::string before = value;
+      sketch::strip_origin(value, {*authority});
+      if (value != before) named.insert(text);
+    });
+  }
+  std::set<std::optional<std::string>> left;
+  for (const auto& [replica, values] : difference.values) {
+    for (std::optional<std::string> value : values) {
+      if (value) sketch::strip_origin(*value, parsed);
+      left.insert(std::move(value));
     }
-  });
-  return named;
+  }
+  return left.size() == 1 ? named : std::set<std::string>{};
 }
 
 std::string list_line(std::string_view key, const std::set<std::string>& values) {
@@ -161,7 +174,7 @@ Proposals propose(const std::vector<SurveyDifference>& differences,
       continue;
     }
     if (name == "location" || name == "content-location") {
-      const std::set<std::string> named = named_authorities(difference, authorities);
+      const std::set<std::string> named = settling_authorities(difference, authorities);
       own.insert(named.begin(), named.end());
       if (!named.empty()) continue;
     }

@@ -53,6 +53,26 @@ TEST_CASE("a flood of limited entries takes no more than its share, and leaves t
   CHECK(present(world.region, 0, kContents) < before / 2);
 }
 
+TEST_CASE("a full table loses its share to a flood, however long, and no more") {
+  constexpr std::size_t kSlots = 250 * kSlotsPerBucket;
+  const SmallRegion region = small_region(250, kShare);
+  auto writer = steady_hand(region, 1);
+  Sigma sigma = 0;
+  constexpr std::uint64_t kOffered = 3000;
+  for (std::uint64_t key = 0; key < kOffered; ++key)
+    writer.update(key, ++sigma);
+  REQUIRE(occupied_slots(region) > kSlots * 99 / 100);
+  const std::uint64_t before = present(region, 0, kOffered);
+  std::uint64_t inserted = 0;
+  for (std::uint64_t key = 0; key < 50'000; ++key)
+    inserted +=
+        writer.update(kFirstMissing + key, ++sigma, Room::limited) == UpdateOutcome::inserted;
+  const HistoryTableStats stats = stats_of(region);
+  CHECK(stats.limited == stats.limited_max);
+  CHECK(present(region, 0, kOffered) >= before - stats.limited_max);
+  CHECK(inserted > 10'000);  // in the place of one another
+}
+
 TEST_CASE("a limited entry may come after a flood, and stays while it is read") {
   World world;
   for (std::uint64_t key = 0; key < 2000; ++key)

@@ -136,4 +136,35 @@ TEST_CASE("the profile's sizes are part of its id") {
   CHECK(small_profile().id() != Profile().id());
 }
 
+TEST_CASE("an answer without a form does not name the leak of an earlier one") {
+  const Profile profile = small_profile();
+  AnswerCanonicalizer canonicalizer(profile);
+  const auto leak = [&] {
+    http::Response response;
+    response.status = 200;
+    response.fields.add("x-accel-redirect", "/x");
+    AnswerCollector collector(profile, kWhole);
+    AnswerForm form;
+    REQUIRE(collector.finish(canonicalizer, response, false, form) == AnswerFault::none);
+    REQUIRE(canonicalizer.leaked() == "x-accel-redirect");
+  };
+  AnswerForm form;
+  http::Response large;
+
+  leak();
+  large.status = 404;
+  large.body.assign(kWhole + 1, 'x');
+  AnswerCollector whole(profile, kWhole);
+  CHECK(whole.finish(canonicalizer, large, false, form) == AnswerFault::too_large);
+  CHECK(canonicalizer.leaked().empty());
+
+  // Let go of because no more may be held, and yet no longer than a whole answer.
+  leak();
+  large.status = 200;
+  large.body.assign(kBlock + 1, 'x');
+  AnswerCollector little(profile, kBlock);
+  CHECK(little.finish(canonicalizer, large, false, form) == AnswerFault::too_large);
+  CHECK(canonicalizer.leaked().empty());
+}
+
 }  // namespace prophecy::sketch

@@ -1,6 +1,8 @@
 #include "sketch/field_counters.hpp"
 
+#include <algorithm>
 #include <map>
+#include <span>
 
 #include "forms.hpp"
 
@@ -130,6 +132,20 @@ TEST_CASE("whatever names are made up, they take no more room and none is lost")
   CHECK(names > UnknownFieldCounters::kNamesMax / 2);
   CHECK(names <= UnknownFieldCounters::kNamesMax);
   CHECK(total + counters.others() == 2 * kNames + 3);
+}
+
+TEST_CASE("a size that another process has spoilt leads nobody beyond the name") {
+  UnknownFieldCounters counters;
+  counters.add("x-own");
+  // A slot begins with its size; the others have none.
+  const std::span bytes(reinterpret_cast<unsigned char*>(&counters), sizeof(counters));
+  const auto size = std::find(bytes.begin(), bytes.end(), 5);
+  REQUIRE(size != bytes.end());
+  *size = 255;
+  std::size_t longest = 0;
+  counters.for_each(
+      [&](std::string_view name, std::uint64_t) { longest = std::max(longest, name.size()); });
+  CHECK(longest == UnknownFieldCounters::kNameBytesMax);
 }
 
 }  // namespace prophecy::sketch

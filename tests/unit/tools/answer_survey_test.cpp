@@ -95,6 +95,24 @@ TEST_CASE("an origin's own authority is proposed, somebody else's is not") {
   CHECK(proposals.unsettled.size() == 1);
 }
 
+TEST_CASE("an origin on a default port writes none") {
+  AnswerSurvey survey(kProfile);
+  survey.add(0, answer({{"Location", "http://10.0.0.1/a"}}));
+  survey.add(1, answer({{"Location", "https://10.0.0.2/a"}}));
+  CHECK(lines_of(propose(survey.differences(), {"10.0.0.1:80", "10.0.0.2:443"})) ==
+        std::vector<std::string>{R"(origin_authorities = ["10.0.0.1:80", "10.0.0.2:443"])"});
+}
+
+TEST_CASE("an authority is proposed only if that settles it") {
+  AnswerSurvey survey(kProfile);
+  survey.add(0, answer({{"Location", "http://10.0.0.1/a"}}));
+  survey.add(1, answer({{"Location", "http://10.0.0.2/b"}}));
+  const Proposals proposals = propose(survey.differences(), kAuthorities);
+  CHECK(proposals.lines.empty());
+  REQUIRE(proposals.unsettled.size() == 1);
+  CHECK(proposals.unsettled.front().starts_with("location: "));
+}
+
 TEST_CASE("what has no canonical form is a failure") {
   AnswerSurvey survey(kProfile);
   survey.add(2, answer({{"Connection", "Set-Cookie"}, {"Set-Cookie", "a"}}));
