@@ -149,6 +149,9 @@ Result<> Master::start() {
   }
   if (auto started = checker_.start(); !started) return started.error();
   health_.start();
+  log_.info("table-mapped", {{"bytes", table_.bytes()},
+                             {"in_huge_pages", table_.huge_bytes()},
+                             {"entries_kept", table_.stats().entries}});
   for (const Listener& listener : listeners_) {
     log_.info("listening",
               {{"address", to_string(listener.address)}, {"workers", settings_.workers}});
@@ -407,9 +410,6 @@ Result<HistoryTable> make_table(const Installation& installation, Logger& log) {
     log.warning("table-emptied",
                 {{"file", settings.table_file->string()}, {"reason", table->origin().emptied_for}});
   }
-  log.info("table-mapped", {{"bytes", table->bytes()},
-                            {"in_huge_pages", table->huge_bytes()},
-                            {"entries_kept", table->stats().entries}});
   return table;
 }
 
