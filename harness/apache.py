@@ -107,6 +107,10 @@ class Apache:
         file = self.htdocs / path.lstrip("/")
         return file.read_bytes() if file.is_file() else None
 
+    def remove(self, path):
+        """Takes a file out of the folder, if there is one."""
+        (self.htdocs / path.lstrip("/")).unlink(missing_ok=True)
+
     def start(self):
         httpd = shutil.which("apache2", path="/usr/sbin:/usr/bin") or shutil.which("httpd")
         if httpd is None:

@@ -94,6 +94,9 @@ class RecordingClients:
             return f"write {page} {value} {begin} {end if is_right else '-'}"
         if is_right:
             return f"{kind} {page} {word(answer.body)} {begin} {end}"
+        # Whatever else an origin can have said is what was read: a page that is gone, say.
+        if answer is not None and answer.status < 500:
+            return f"{kind} {page} status-{answer.status} {begin} {end}"
         # A read that was answered with an error is over; an audit without an answer tells nothing.
         if kind == "audit":
             return None

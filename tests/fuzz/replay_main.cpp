@@ -50,7 +50,10 @@ using Input = std::vector<std::uint8_t>;
 std::vector<Input> read_corpus(const std::vector<std::filesystem::path>& folders) {
   std::vector<std::filesystem::path> paths;
   for (const auto& folder : folders) {
-    if (!std::filesystem::is_directory(folder)) continue;  // a target without seeds
+    if (!std::filesystem::is_directory(folder)) {
+      std::fprintf(stderr, "%s is no folder\n", folder.c_str());
+      std::exit(2);
+    }
     for (const auto& entry : std::filesystem::directory_iterator(folder))
       paths.push_back(entry.path());
   }
