@@ -6,6 +6,7 @@
 #include <catch2/catch.hpp>
 
 #include "pbft/group.hpp"
+#include "pbft/shell/map_part_store.hpp"
 #include "pbft/wire/body.hpp"
 #include "pbft/wire/recovery.hpp"
 
@@ -363,6 +364,51 @@ TEST_CASE("Nobody is blamed for a request whose body does not come") {
     wait();
     CHECK(backup.replica.status().state == ReplicaState::changing_view);
   }
+}
+
+TEST_CASE("A body that the disk refuses is given up, however often its parts come") {
+  MapPartStore parts;
+  GivenInputs inputs;
+  ReplicaActions actions;
+  TimePoint now{};
+  Replica backup({}, ring(1), parts, inputs);
+  REQUIRE(backup.start({}, now, actions));
+  while (actions.snapshot || actions.flush_parts) {
+    if (std::exchange(actions.snapshot, std::nullopt)) {
+      backup.on_snapshot(service_state(parts, "state"), now, actions);
+    }
+    if (std::exchange(actions.flush_parts, false)) backup.on_parts_flushed(true, now, actions);
+  }
+  const std::size_t parts_before = parts.parts.size();
+  SECTION("bit by bit") {
+    parts.full = true;
+  }
+  SECTION("as a whole") {
+    parts.refused = tree().name().root;
+  }
+  actions.clear();
+  backup.on_frame(*by_digest(1), now, actions);
+  std::size_t asked = 0;
+  for (int i = 0; i < 100; ++i) {
+    const std::vector<Outgoing> sends = std::exchange(actions.sends, {});
+    for (const Outgoing& outgoing : sends) {
+      if (peek_header(*outgoing.frame)->type != MessageType::fetch_parts) continue;
+      const auto message = decode_fetch_parts(*outgoing.frame);
+      REQUIRE(message.has_value());
+      for (const Digest& digest : message->parts) {
+        ++asked;
+        backup.on_frame(*encode_part_message(*tree().part(digest), ring(kClient)), now, actions);
+      }
+    }
+    if (!actions.sends.empty()) continue;
+    now += milliseconds(100);
+    backup.on_tick(now, actions);
+  }
+  CHECK(asked > 6);
+  CHECK(asked < 50);
+  CHECK(backup.status().bodies_missing == 0);
+  CHECK(backup.counters().bodies_given_up == 1);
+  CHECK(parts.parts.size() == parts_before);
 }
 
 TEST_CASE("A body that is not what its name says is dropped") {
