@@ -444,11 +444,37 @@ TEST_CASE("A client cannot put its request out of the way with one that never co
 TEST_CASE("What a client announces is bounded, and one body always finds room") {
   ReplicaSettings settings;
   Subject primary(0, settings);
-  primary.feed(by_digest(1, {settings.queue_bytes_max, sha256(as_bytes("a"))}, 0));
+  primary.feed(by_digest(1, {settings.queue_bytes_max / 2, sha256(as_bytes("a"))}, 0));
   CHECK(primary.replica.status().bodies_missing == 1);
   primary.feed(by_digest(1, {1, sha256(as_bytes("b"))}, 1));
   CHECK(primary.dropped(DropReason::queue_full) == 1);
   CHECK(primary.replica.status().bodies_missing == 1);
+}
+
+TEST_CASE("A large body and small ones do not keep each other from finding room") {
+  ReplicaSettings settings;
+  const std::uint64_t half = settings.queue_bytes_max / 2;
+  Subject primary(0, settings);
+  const BodyName large{half + 1, sha256(as_bytes("large"))};
+  const BodyName other{settings.queue_bytes_max, sha256(as_bytes("other"))};
+  const BodyName small{half, sha256(as_bytes("small"))};
+  const bool large_first = GENERATE(true, false);
+  primary.feed(by_digest(1, large_first ? large : small, 0));
+  primary.feed(by_digest(1, large_first ? small : large, 1));
+  CHECK(primary.dropped(DropReason::queue_full) == 0);
+  CHECK(primary.replica.status().bodies_missing == 2);
+  primary.feed(by_digest(1, other, 2));
+  CHECK(primary.dropped(DropReason::queue_full) == 1);
+  primary.feed(by_digest(1, {1, sha256(as_bytes("b"))}, 3));
+  CHECK(primary.dropped(DropReason::queue_full) == 2);
+  // Given up, they leave their places.
+  for (int i = 0; i < 10; ++i)
+    primary.tick(seconds(1));
+  CHECK(primary.replica.status().bodies_missing == 0);
+  primary.feed(by_digest(1, other, 2));
+  primary.feed(by_digest(1, {1, sha256(as_bytes("b"))}, 3));
+  CHECK(primary.dropped(DropReason::queue_full) == 2);
+  CHECK(primary.replica.status().bodies_missing == 2);
 }
 
 TEST_CASE("What is ordered leaves its place to others") {
