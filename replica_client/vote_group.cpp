@@ -5,6 +5,7 @@
 #include <utility>
 
 #include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
 
 #include "base/assert.hpp"
 
@@ -14,6 +15,8 @@ namespace {
 constexpr std::size_t kNotedHeadBytesMax = 1024;
 // Decided reads that wait for late votes. An origin that hangs would pile them up.
 constexpr std::size_t kDecidedMax = 256;
+// A write with a body in a file has a second more for so much of it, as in a group with agents.
+constexpr std::uint64_t kBodyBytesPerSecondMin = 4 << 20;
 
 // Equal for equal answers, and for no others.
 Sha256::Digest digest_of(const sketch::AnswerForm& form) {
@@ -45,6 +48,7 @@ class VoteGroup::Ballot {
         is_head_(method_of(wire) == "HEAD"),
         asked_(group.sigmas_.newest()),
         handler_(&handler),
+        age_timer_(group.loop_),
         tally_(group.size(), group.faults_) {
     for (NodeId origin = 0; origin < group.size(); ++origin)
       votes_.push_back(std::make_unique<Vote>(*this, origin));
@@ -62,6 +66,7 @@ class VoteGroup::Ballot {
     request.fresh_connection = !is_read_;
     for (NodeId origin = 0; origin < votes_.size(); ++origin)
       group_.origins_[origin]->start(votes_[origin]->exchange, request);
+    if (body_ != nullptr) limit_age();
   }
 
   // Its client has left. The votes are still compared.
@@ -99,6 +104,27 @@ class VoteGroup::Ballot {
   // somebody waits for: an origin could go on for ever.
   [[nodiscard]] bool has_time() const {
     return handler_ != nullptr && std::chrono::steady_clock::now() - begun_ < group_.age_max_;
+  }
+
+  // An origin that takes a body has its time anew again and again; the client and the file are not
+  // held for longer than this for it.
+  void limit_age() {
+    age_timer_.expires_after(group_.age_max_ + seconds(body_->size() / kBodyBytesPerSecondMin));
+    age_timer_.async_wait([&group = group_, id = id_](const boost::system::error_code& error) {
+      if (error) return;
+      if (const auto found = group.ballots_.find(id); found != group.ballots_.end())
+        found->second->on_too_old();
+    });
+  }
+
+  void on_too_old() {
+    http::Response none;
+    for (const auto& vote : votes_) {
+      if (!vote->exchange.active()) continue;
+      const http::ExchangeEnd end = vote->exchange.end_without_time();
+      vote->exchange.cancel();
+      on_answer(*vote, end, none);
+    }
   }
 
   // A vote that is longer than what is agreed on already need not be read to its end, if it has
@@ -200,6 +226,7 @@ class VoteGroup::Ballot {
   Sigma asked_;
   ReplicatedHandler* handler_;  // null once it has been called
   TimePoint begun_{};
+  boost::asio::steady_timer age_timer_;
   VoteTally tally_;
   Bytes answer_;                    // once agreed, until it is taken
   std::uint64_t agreed_bytes_ = 0;  // of the agreed answer's body

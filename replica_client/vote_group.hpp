@@ -31,8 +31,9 @@ struct VoteGroupSettings {
   std::uint32_t faults = 1;
   bool takes_writes = false;
   std::size_t ballots_max = 1024;  // that are not decided; beyond it: overloaded
-  Duration age_max =
-      seconds(30);  // of a ballot, beyond which a vote has only what it is answered in
+  // Of a ballot: beyond it a vote on a read has only what it is answered in, and one on a write
+  // with a body in a file, which has a second more for each 4 MiB of it, ends.
+  Duration age_max = seconds(30);
   std::vector<http::OriginSettings> origins;
   sketch::FieldCounters fields{};
 };

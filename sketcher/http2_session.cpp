@@ -392,6 +392,7 @@ void Http2Session::on_stream_timeout(Stream& stream) {
     return flush_later();
   }
   context_.worker.count_refusal("request-timeout");
+  stream.intake().drop();
   connection_.stop_receiving(stream);
   stream.error(408, "request-timeout");
 }

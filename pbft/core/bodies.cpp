@@ -245,7 +245,10 @@ bool Bodies::on_part(const Digest& digest, ByteView part) {
     used = true;
     body->asked_.erase(digest);
     std::erase(body->to_ask_, digest);
-    body->progressed_at_ = context_.now;
+    const TimePoint progressed_at = body->progressed_at_;
+    const Duration patience = body->patience_;
+    // One that the disk has refused as a whole has no more time than it had.
+    if (body->ask_from_ == TimePoint::min()) body->progressed_at_ = context_.now;
     body->patience_ = kPatienceMin;
     body->stalled_at_ = context_.now + body->patience_;
     if (digest == body->name_.root && body->root_.empty()) {
@@ -256,7 +259,11 @@ bool Bodies::on_part(const Digest& digest, ByteView part) {
       on_leaf(*body, digest, part, false);
     }
     if (body->state_ == Body::State::missing && body->wanted_.contains(digest)) {
-      body->asked_.insert(digest);  // it could not be kept
+      // It could not be kept: that is no progress, however often it comes.
+      body->asked_.insert(digest);
+      body->progressed_at_ = progressed_at;
+      body->patience_ = patience;
+      body->stalled_at_ = context_.now + patience;
     }
   }
   changed_ = changed_ || used;

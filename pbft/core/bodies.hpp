@@ -55,7 +55,7 @@ class Body {
 
   [[nodiscard]] const BodyName& name() const { return name_; }
   [[nodiscard]] State state() const { return state_; }
-  // When a part of it last came, or it was first asked for.
+  // When a part of it was last kept, or it was first asked for.
   [[nodiscard]] TimePoint progressed_at() const { return progressed_at_; }
 
  private:

@@ -1,38 +1,44 @@
 #include "pbft/core/body_reader.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/assert.hpp"
 #include "pbft/wire/body.hpp"
 
 namespace prophecy::pbft {
 
-// Until the leaf is here that has the byte at `offset`.
-bool BodyReader::go_to(std::uint64_t offset) const {
-  if (offset < begin_) {
-    next_ = 0;
-    begin_ = 0;
-    leaf_.clear();
+const BodyReader::Held* BodyReader::hold(std::size_t index) const {
+  if (held_[0].index == index) return held_.data();
+  std::swap(held_[0], held_[1]);
+  if (held_[0].index == index) return held_.data();
+  const auto part = parts_.read(leaves_[index]);
+  const auto bytes = part ? decode_body_leaf(*part) : std::nullopt;
+  if (!bytes) return nullptr;
+  held_[0].index = index;
+  held_[0].bytes.assign(bytes->begin(), bytes->end());
+  return held_.data();
+}
+
+const BodyReader::Held* BodyReader::leaf_at(std::uint64_t offset) const {
+  while (ends_.empty() || offset >= ends_.back()) {
+    const std::size_t next = ends_.size();
+    const Held* const leaf = next < leaves_.size() ? hold(next) : nullptr;
+    if (leaf == nullptr) return nullptr;
+    ends_.push_back(begin_of(next) + leaf->bytes.size());
   }
-  while (offset >= begin_ + leaf_.size()) {
-    if (next_ == leaves_.size()) return false;
-    const auto part = parts_.read(leaves_[next_]);
-    const auto bytes = part ? decode_body_leaf(*part) : std::nullopt;
-    if (!bytes) return false;
-    begin_ += leaf_.size();
-    leaf_.assign(bytes->begin(), bytes->end());
-    ++next_;
-  }
-  return true;
+  const auto end = std::upper_bound(ends_.begin(), ends_.end(), offset);
+  return hold(static_cast<std::size_t>(end - ends_.begin()));
 }
 
 bool BodyReader::read(std::uint64_t offset, std::span<char> into) const {
   ASSERT(offset <= size_ && into.size() <= size_ - offset);
   while (!into.empty()) {
-    if (!go_to(offset)) return false;
-    const std::size_t at = offset - begin_;
-    const std::size_t size = std::min(into.size(), leaf_.size() - at);
-    std::copy_n(leaf_.begin() + static_cast<std::ptrdiff_t>(at), size, into.begin());
+    const Held* const leaf = leaf_at(offset);
+    if (leaf == nullptr) return false;
+    const std::size_t at = offset - begin_of(leaf->index);
+    const std::size_t size = std::min(into.size(), leaf->bytes.size() - at);
+    std::copy_n(leaf->bytes.begin() + static_cast<std::ptrdiff_t>(at), size, into.begin());
     into = into.subspan(size);
     offset += size;
   }

@@ -14,18 +14,36 @@ bool is_backed(const HeldRequest& request) {
 
 }  // namespace
 
+bool HeldRequests::is_large(std::uint64_t bytes) const {
+  return bytes > context_.settings.queue_bytes_max / 2;
+}
+
 bool HeldRequests::fits(NodeId client, std::uint64_t bytes) {
   if (bytes > context_.settings.body_bytes_max) return false;
-  const std::uint64_t bytes_max = context_.settings.queue_bytes_max;
-  const std::uint64_t of_client = bytes_of_client_[client];
-  return of_client == 0 || (of_client + bytes <= bytes_max / 2 && bytes_ + bytes <= bytes_max);
+  const OfClient& held = of_client_[client];
+  if (is_large(bytes)) return held.large == 0;
+  return held.bytes == 0 ||
+         (!is_large(held.bytes + bytes) && bytes_ + bytes <= context_.settings.queue_bytes_max);
+}
+
+void HeldRequests::count(NodeId client, std::uint64_t bytes) {
+  if (is_large(bytes)) {
+    ++of_client_[client].large;
+  } else {
+    bytes_ += bytes;
+    of_client_[client].bytes += bytes;
+  }
 }
 
 void HeldRequests::drop(NodeId client, std::optional<HeldRequest>& request) {
   if (!request) return;
   const std::uint64_t bytes = request->body->name().size;
-  bytes_ -= bytes;
-  bytes_of_client_[client] -= bytes;
+  if (is_large(bytes)) {
+    --of_client_[client].large;
+  } else {
+    bytes_ -= bytes;
+    of_client_[client].bytes -= bytes;
+  }
   request.reset();
 }
 
@@ -71,8 +89,7 @@ HeldRequests::Outcome HeldRequests::hold(const RequestMessage& request, ByteView
   fresh.frame = std::make_shared<const Bytes>(frame.begin(), frame.end());
   fresh.body = bodies_.want(*request.body, {request.client, request.session});
   if (forwarder) Bodies::ask_also(*fresh.body, {*forwarder, 0});
-  bytes_ += request.body->size;
-  bytes_of_client_[request.client] += request.body->size;
+  count(request.client, request.body->size);
   session.coming = std::move(fresh);
   settle(key, session);
   return Outcome::held;

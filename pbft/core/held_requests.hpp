@@ -6,7 +6,8 @@
 // that are coming the one that a replica has forwarded with the client's signature goes first (it
 // says that it has the body), then the newer one. What does not come is dropped after a while.
 // Bounded in the bytes that are announced, half of them for one client; one of each client always
-// finds room.
+// finds room. What is larger than that half is not counted with the others: of such bodies, which
+// lie on the disk, each client has one, and neither keeps the other from finding room.
 #pragma once
 
 #include <cstdint>
@@ -63,7 +64,14 @@ class HeldRequests {
     std::optional<HeldRequest> coming;
   };
 
+  struct OfClient {
+    std::uint64_t bytes = 0;  // without a large one's
+    std::uint32_t large = 0;
+  };
+
+  [[nodiscard]] bool is_large(std::uint64_t bytes) const;
   bool fits(NodeId client, std::uint64_t bytes);
+  void count(NodeId client, std::uint64_t bytes);
   void drop(NodeId client, std::optional<HeldRequest>& request);
   void join(HeldRequest& held, const RequestMessage& request, ByteView frame,
             std::optional<NodeId> forwarder);
@@ -73,7 +81,7 @@ class HeldRequests {
   Bodies& bodies_;
   ClientTable& clients_;
   std::map<Key, OfSession> sessions_;
-  std::map<NodeId, std::uint64_t> bytes_of_client_;
+  std::map<NodeId, OfClient> of_client_;
   std::uint64_t bytes_ = 0;
   std::uint64_t ordered_then_ = 0;
 };

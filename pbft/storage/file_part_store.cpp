@@ -8,6 +8,7 @@
 #include <boost/asio/post.hpp>
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "base/assert.hpp"
@@ -119,7 +120,17 @@ bool FilePartStore::keep(const Digest& digest, ByteView part) {
 }
 
 bool FilePartStore::keep_written(const Digest& digest, ByteView part) {
+  if (!holds(digest) && !has_room(part.size())) {
+    ++counters_.refused;
+    return false;
+  }
   return put(digest, part, false);
+}
+
+bool FilePartStore::has_room(std::uint64_t bytes) const {
+  struct statvfs disk {};
+  if (::fstatvfs(folder_fd_.get(), &disk) != 0) return true;  // a write will tell
+  return std::uint64_t{disk.f_bavail} * disk.f_frsize >= kFreeBytesMin + bytes;
 }
 
 bool FilePartStore::put(const Digest& digest, ByteView part, bool in_memory) {
@@ -181,7 +192,14 @@ bool FilePartStore::pin_durably(const Digest& root) {
           root, [this](const Digest& digest) { return children_of(digest); }, added)) {
     return false;
   }
-  bool done = !sync_failed_;
+  std::uint64_t unwritten = 0;
+  for (const Digest& digest : added) {
+    const auto known = parts_.find(digest);
+    if (known != parts_.end() && known->second.place == Place::memory) {
+      unwritten += known->second.content->size();
+    }
+  }
+  bool done = !sync_failed_ && (unwritten == 0 || has_room(unwritten));
   for (const Digest& digest : added) {
     const auto known = parts_.find(digest);
     if (!done || known == parts_.end() || known->second.place != Place::memory) continue;

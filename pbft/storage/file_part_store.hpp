@@ -7,6 +7,9 @@
 //                  |                       |               |
 //                  +--- unpinned: gone <---+---------------+
 //
+// The bodies of requests leave kFreeBytesMin of the file system to others: what a replica promises
+// lies there as well, and a disk that refuses a promise ends it.
+//
 // A flush writes on a thread of its own, each part under a temporary name which it renames, then
 // syncs the file system once, unless the policy leaves that to the operating system. The bytes are
 // shared with that thread; all else belongs to the event loop. Memory is bounded: beyond
@@ -40,6 +43,7 @@
 namespace prophecy::pbft {
 
 constexpr std::size_t kUnwrittenBytesMax = 64 * 1024 * 1024;
+constexpr std::uint64_t kFreeBytesMin = 256 * 1024 * 1024;
 
 struct PartStoreCounters {
   std::uint64_t kept = 0;
@@ -118,6 +122,8 @@ class FilePartStore final : public PartStore {
   [[nodiscard]] std::optional<std::vector<Digest>> children_of(const Digest& digest) const;
   [[nodiscard]] bool put(const Digest& digest, ByteView part, bool in_memory);
   [[nodiscard]] bool write(const Digest& digest, ByteView part) const;
+  // For a body.
+  [[nodiscard]] bool has_room(std::uint64_t bytes) const;
   [[nodiscard]] Outcome carry_out(const Batch& batch) const;
   void on_written(const Batch& batch, const Outcome& outcome, const Flushed& done);
   void remove(const Digest& digest);

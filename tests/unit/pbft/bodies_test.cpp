@@ -6,6 +6,7 @@
 #include <catch2/catch.hpp>
 
 #include "pbft/group.hpp"
+#include "pbft/shell/map_part_store.hpp"
 #include "pbft/wire/body.hpp"
 #include "pbft/wire/recovery.hpp"
 
@@ -365,6 +366,51 @@ TEST_CASE("Nobody is blamed for a request whose body does not come") {
   }
 }
 
+TEST_CASE("A body that the disk refuses is given up, however often its parts come") {
+  MapPartStore parts;
+  GivenInputs inputs;
+  ReplicaActions actions;
+  TimePoint now{};
+  Replica backup({}, ring(1), parts, inputs);
+  REQUIRE(backup.start({}, now, actions));
+  while (actions.snapshot || actions.flush_parts) {
+    if (std::exchange(actions.snapshot, std::nullopt)) {
+      backup.on_snapshot(service_state(parts, "state"), now, actions);
+    }
+    if (std::exchange(actions.flush_parts, false)) backup.on_parts_flushed(true, now, actions);
+  }
+  const std::size_t parts_before = parts.parts.size();
+  SECTION("bit by bit") {
+    parts.full = true;
+  }
+  SECTION("as a whole") {
+    parts.refused = tree().name().root;
+  }
+  actions.clear();
+  backup.on_frame(*by_digest(1), now, actions);
+  std::size_t asked = 0;
+  for (int i = 0; i < 100; ++i) {
+    const std::vector<Outgoing> sends = std::exchange(actions.sends, {});
+    for (const Outgoing& outgoing : sends) {
+      if (peek_header(*outgoing.frame)->type != MessageType::fetch_parts) continue;
+      const auto message = decode_fetch_parts(*outgoing.frame);
+      REQUIRE(message.has_value());
+      for (const Digest& digest : message->parts) {
+        ++asked;
+        backup.on_frame(*encode_part_message(*tree().part(digest), ring(kClient)), now, actions);
+      }
+    }
+    if (!actions.sends.empty()) continue;
+    now += milliseconds(100);
+    backup.on_tick(now, actions);
+  }
+  CHECK(asked > 6);
+  CHECK(asked < 50);
+  CHECK(backup.status().bodies_missing == 0);
+  CHECK(backup.counters().bodies_given_up == 1);
+  CHECK(parts.parts.size() == parts_before);
+}
+
 TEST_CASE("A body that is not what its name says is dropped") {
   Subject primary(0);
   const std::size_t parts_before = primary.parts.parts();
@@ -398,11 +444,37 @@ TEST_CASE("A client cannot put its request out of the way with one that never co
 TEST_CASE("What a client announces is bounded, and one body always finds room") {
   ReplicaSettings settings;
   Subject primary(0, settings);
-  primary.feed(by_digest(1, {settings.queue_bytes_max, sha256(as_bytes("a"))}, 0));
+  primary.feed(by_digest(1, {settings.queue_bytes_max / 2, sha256(as_bytes("a"))}, 0));
   CHECK(primary.replica.status().bodies_missing == 1);
   primary.feed(by_digest(1, {1, sha256(as_bytes("b"))}, 1));
   CHECK(primary.dropped(DropReason::queue_full) == 1);
   CHECK(primary.replica.status().bodies_missing == 1);
+}
+
+TEST_CASE("A large body and small ones do not keep each other from finding room") {
+  ReplicaSettings settings;
+  const std::uint64_t half = settings.queue_bytes_max / 2;
+  Subject primary(0, settings);
+  const BodyName large{half + 1, sha256(as_bytes("large"))};
+  const BodyName other{settings.queue_bytes_max, sha256(as_bytes("other"))};
+  const BodyName small{half, sha256(as_bytes("small"))};
+  const bool large_first = GENERATE(true, false);
+  primary.feed(by_digest(1, large_first ? large : small, 0));
+  primary.feed(by_digest(1, large_first ? small : large, 1));
+  CHECK(primary.dropped(DropReason::queue_full) == 0);
+  CHECK(primary.replica.status().bodies_missing == 2);
+  primary.feed(by_digest(1, other, 2));
+  CHECK(primary.dropped(DropReason::queue_full) == 1);
+  primary.feed(by_digest(1, {1, sha256(as_bytes("b"))}, 3));
+  CHECK(primary.dropped(DropReason::queue_full) == 2);
+  // Given up, they leave their places.
+  for (int i = 0; i < 10; ++i)
+    primary.tick(seconds(1));
+  CHECK(primary.replica.status().bodies_missing == 0);
+  primary.feed(by_digest(1, other, 2));
+  primary.feed(by_digest(1, {1, sha256(as_bytes("b"))}, 3));
+  CHECK(primary.dropped(DropReason::queue_full) == 2);
+  CHECK(primary.replica.status().bodies_missing == 2);
 }
 
 TEST_CASE("What is ordered leaves its place to others") {

@@ -1,5 +1,5 @@
-// Parts in a map, for tests of what fills and reads a store: it can be full, shows all that it
-// holds, and notices a part that comes before its children.
+// Parts in a map, for tests of what fills and reads a store: it can be full, or refuse one, shows
+// all that it holds, and notices a part that comes before its children.
 #pragma once
 
 #include <map>
@@ -21,7 +21,7 @@ class MapPartStore final : public PartStore {
   }
   [[nodiscard]] bool keep(const Digest& digest, ByteView part) override {
     const auto decoded = decode_part(part);
-    if (full || !decoded || sha256(part) != digest) return false;
+    if (full || refused == digest || !decoded || sha256(part) != digest) return false;
     for (const Digest& child : decoded->children)
       children_first = children_first && holds(child);
     kept += parts.emplace(digest, Bytes(part.begin(), part.end())).second ? 1 : 0;
@@ -50,6 +50,7 @@ class MapPartStore final : public PartStore {
 
   std::map<Digest, Bytes> parts;
   bool full = false;
+  std::optional<Digest> refused;
   bool children_first = true;
   std::size_t kept = 0;  // new ones
   mutable std::size_t reads = 0;

@@ -7,6 +7,8 @@
 #include <set>
 
 #include <catch2/catch.hpp>
+#include <sched.h>
+#include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -399,6 +401,48 @@ TEST_CASE("A disk that refuses fails a flush, and leaves nothing half-written") 
   REQUIRE(::waitpid(child, &status, 0) == child);
   CHECK(status == 0);
   CHECK(store.files() == 1);
+}
+
+// A file system of its own, with a little more than what bodies leave free. False where that is not
+// allowed.
+bool mount_small_disk(const fs::path& folder) {
+  const std::string options = "size=" + std::to_string(kFreeBytesMin + 3 * kPartBytesMax);
+  return ::unshare(::geteuid() == 0 ? CLONE_NEWNS : CLONE_NEWUSER | CLONE_NEWNS) == 0 &&
+         ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+         ::mount("none", folder.c_str(), "tmpfs", 0, options.c_str()) == 0;
+}
+
+TEST_CASE("Bodies leave room on the disk for what a replica promises") {
+  constexpr int kNotAllowed = 2;
+  TemporaryFolder folder;
+  const pid_t child = ::fork();
+  if (child == 0) {
+    if (!mount_small_disk(folder.path())) ::_exit(kNotAllowed);
+    boost::asio::io_context io;
+    auto store = FilePartStore::open({folder.path(), SyncPolicy::os}, io.get_executor());
+    if (!store) ::_exit(1);
+    const auto part = [](int number) {
+      return encode_part({}, as_bytes(std::to_string(number) + std::string(100'000, 'x')));
+    };
+    int written = 0;
+    while (written < 100 && (*store)->keep_written(sha256(part(written)), part(written)))
+      ++written;
+    const Bytes small = part(100);
+    const bool as_expected =
+        written > 0 && written < 100 && (*store)->keep(sha256(small), small) &&
+        !(*store)->pin_durably(sha256(small)) &&   // it would have to be written
+        (*store)->pin_durably(sha256(part(0))) &&  // it lies there
+        (*store)->keep_written(sha256(part(0)), part(0)) &&
+        fs::space(folder.path()).available >= kFreeBytesMin;
+    ::_exit(as_expected ? 0 : 1);
+  }
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  if (WIFEXITED(status) && WEXITSTATUS(status) == kNotAllowed) {
+    WARN("no file system can be mounted here");
+    return;
+  }
+  CHECK(status == 0);
 }
 
 TEST_CASE("What is not pinned any more never reaches the disk") {
