@@ -81,7 +81,7 @@ class Body {
   std::set<Digest> asked_;
   TimePoint stalled_at_{};  // if nothing has come by then
   Duration patience_{};
-  TimePoint ask_from_{};  // a pause, after the disk was full
+  TimePoint ask_from_ = TimePoint::min();  // a pause, after the disk was full
 };
 
 class Bodies {
