@@ -5,8 +5,6 @@
 #include <cstring>
 #include <utility>
 
-#include <sys/mman.h>
-
 #include "base/assert.hpp"
 
 namespace prophecy {
@@ -68,48 +66,20 @@ struct BlockStore::Record {
 
 Result<BlockStore> BlockStore::create(std::size_t bytes) {
   ASSERT(bytes >= kBytesMin && bytes <= kBytesMax);
-  // Populated at once, as the table is.
-  void* const address = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
-                               MAP_SHARED | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
-  if (address == MAP_FAILED) {
-    return io_error("cannot map " + std::to_string(bytes) + " bytes for lists of blocks");
-  }
-  BlockStore made(address, bytes);
+  auto memory = table::Memory::anonymous(bytes);
+  if (!memory) return memory.error();
+  BlockStore made(std::move(*memory));
   store(*made.taken_, kFirstPosition);
   return made;
 }
 
-BlockStore::BlockStore(void* address, std::size_t bytes) : address_(address), bytes_(bytes) {
-  const Word words = bytes / sizeof(Word) - kLineWords;
+BlockStore::BlockStore(table::Memory memory) : memory_(std::move(memory)) {
+  const Word words = memory_.size() / sizeof(Word) - kLineWords;
   index_buckets_ = words / (kRingWordsPerSlot + 1) / kSlotsPerBucket;
-  taken_ = static_cast<Word*>(address);
+  taken_ = reinterpret_cast<Word*>(memory_.address());
   index_ = taken_ + kLineWords;
   ring_ = index_ + index_buckets_ * kSlotsPerBucket;
   ring_words_ = words - index_buckets_ * kSlotsPerBucket;
-}
-
-BlockStore::BlockStore(BlockStore&& other) noexcept
-    : address_(std::exchange(other.address_, nullptr)),
-      bytes_(other.bytes_),
-      taken_(other.taken_),
-      index_(other.index_),
-      index_buckets_(other.index_buckets_),
-      ring_(other.ring_),
-      ring_words_(other.ring_words_) {}
-
-BlockStore& BlockStore::operator=(BlockStore&& other) noexcept {
-  std::swap(address_, other.address_);
-  std::swap(bytes_, other.bytes_);
-  std::swap(taken_, other.taken_);
-  std::swap(index_, other.index_);
-  std::swap(index_buckets_, other.index_buckets_);
-  std::swap(ring_, other.ring_);
-  std::swap(ring_words_, other.ring_words_);
-  return *this;
-}
-
-BlockStore::~BlockStore() {
-  if (address_ != nullptr) ::munmap(address_, bytes_);
 }
 
 Word* BlockStore::bucket_of(const sketch::Sketch& key) const {

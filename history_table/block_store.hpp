@@ -17,6 +17,7 @@
 
 #include "base/bytes.hpp"
 #include "base/error.hpp"
+#include "history_table/memory.hpp"
 #include "sketch/sketch_value.hpp"
 
 namespace prophecy {
@@ -36,10 +37,6 @@ class BlockStore {
   // Maps an empty store of at most `bytes`, shared with children forked later.
   [[nodiscard]] static Result<BlockStore> create(std::size_t bytes);
 
-  BlockStore(BlockStore&& other) noexcept;
-  BlockStore& operator=(BlockStore&& other) noexcept;
-  ~BlockStore();
-
   // False: it is larger than a quarter of the store.
   bool put(const sketch::Sketch& key, ByteView bytes);
   [[nodiscard]] std::optional<Found> find(const sketch::Sketch& key) const;
@@ -51,15 +48,14 @@ class BlockStore {
   using Word = std::uint64_t;
   struct Record;
 
-  BlockStore(void* address, std::size_t bytes);
+  explicit BlockStore(table::Memory memory);
   [[nodiscard]] Word& ring(Word position) const { return ring_[position % ring_words_]; }
   [[nodiscard]] Word* bucket_of(const sketch::Sketch& key) const;
   // Its words have not been taken by another record since.
   [[nodiscard]] bool is_there(Word position) const;
   [[nodiscard]] std::optional<Bytes> read(Word position, const sketch::Sketch& key) const;
 
-  void* address_;
-  std::size_t bytes_;
+  table::Memory memory_;
   Word* taken_;  // words of the ring that were ever taken: the position of the next record
   Word* index_;  // buckets of kSlotsPerBucket; a slot: tag and position of a record, or 0
   Word index_buckets_;

@@ -34,6 +34,21 @@ Result<> ask(const std::filesystem::path& socket, const nlohmann::ordered_json& 
   return {};
 }
 
+bool ask_for(const std::filesystem::path& socket, std::string_view command, std::string_view what,
+             Result<> (*check)(const nlohmann::ordered_json& answer),
+             nlohmann::ordered_json& answer) {
+  if (auto asked = ask(socket, {{"command", command}}, answer); !asked) {
+    std::cerr << "prophecyctl: " << asked.error().message << '\n';
+    return false;
+  }
+  if (auto checked = check(answer); !checked) {
+    std::cerr << "prophecyctl: " << socket.string() << ": not " << what << ": "
+              << checked.error().message << '\n';
+    return false;
+  }
+  return true;
+}
+
 int tell(const std::filesystem::path& socket, const nlohmann::ordered_json& request) {
   nlohmann::ordered_json answer;
   const auto asked = ask(socket, request, answer);

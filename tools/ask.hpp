@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <string_view>
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -13,6 +14,13 @@ namespace prophecy::tools {
 // (Not a Result of JSON: that type converts from everything, from an Error too.)
 [[nodiscard]] Result<> ask(const std::filesystem::path& socket,
                            const nlohmann::ordered_json& request, nlohmann::ordered_json& answer);
+
+// For a command that shows something: the answer must pass `check`, or it is not `what` it ought to
+// be. False: what is wrong has been printed.
+[[nodiscard]] bool ask_for(const std::filesystem::path& socket, std::string_view command,
+                           std::string_view what,
+                           Result<> (*check)(const nlohmann::ordered_json& answer),
+                           nlohmann::ordered_json& answer);
 
 // For a command that only tells it something: prints what is wrong, and yields the exit status.
 [[nodiscard]] int tell(const std::filesystem::path& socket, const nlohmann::ordered_json& request);

@@ -38,15 +38,7 @@ Result<> check(const Json& answer) {
 
 int run(const Options& options) {
   Json answer;
-  if (auto asked = ask(options.socket, {{"command", "fields"}}, answer); !asked) {
-    std::cerr << "prophecyctl: " << asked.error().message << '\n';
-    return 1;
-  }
-  if (auto checked = check(answer); !checked) {
-    std::cerr << "prophecyctl: " << options.socket
-              << ": not the fields of a sketcher: " << checked.error().message << '\n';
-    return 1;
-  }
+  if (!ask_for(options.socket, "fields", "the fields of a sketcher", check, answer)) return 1;
   if (options.json) {
     std::cout << answer["fields"].dump(2) << '\n';
   } else {

@@ -69,15 +69,8 @@ void print_for_people(const Json& status) {
 
 int run(const Options& options) {
   Json status;
-  if (auto asked = ask(options.socket, {{"command", "status"}}, status); !asked) {
-    std::cerr << "prophecyctl: " << asked.error().message << '\n';
+  if (!ask_for(options.socket, "status", "the status of a sketcher or a replica", check, status))
     return 1;
-  }
-  if (auto checked = check(status); !checked) {
-    std::cerr << "prophecyctl: " << options.socket
-              << ": not the status of a sketcher or a replica: " << checked.error().message << '\n';
-    return 1;
-  }
   if (options.json) {
     std::cout << status.dump(2) << '\n';
   } else {
