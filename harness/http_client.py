@@ -59,9 +59,10 @@ def curl(url, *options, timeout_s=30):
 class RawConnection:
     """A connection that sends exactly the bytes it is told to."""
 
-    def __init__(self, port, timeout_s=15, source="127.0.0.1"):
+    def __init__(self, port, timeout_s=15, source=None):
+        # Bound only where it matters: a port that is bound serves one connection, whatever its peer.
         self._socket = socket.create_connection(("127.0.0.1", port), timeout=timeout_s * patience(),
-                                                source_address=(source, 0))
+                                                source_address=(source, 0) if source else None)
         self._buffer = b""
 
     def send(self, data):
