@@ -1,6 +1,7 @@
 #include "http/text.hpp"
 
 #include <array>
+#include <cstring>
 
 namespace prophecy::http {
 namespace {
@@ -21,6 +22,26 @@ constexpr std::array<bool, 256> make_token_table() {
 
 constexpr std::array<bool, 256> kTokenTable = make_token_table();
 
+bool has_no_control(std::string_view text) {
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if ((byte < 0x20 && byte != '\t') || byte == 0x7f) return false;
+  }
+  return true;
+}
+
+constexpr std::uint64_t in_each_byte(unsigned char byte) {
+  return byte * std::uint64_t{0x0101010101010101};
+}
+
+// Whether a byte of the eight is below 0x20, as tab is, or is 0x7f.
+constexpr bool may_have_control(std::uint64_t word) {
+  const std::uint64_t deletes = word ^ in_each_byte(0x7f);
+  const std::uint64_t below = (word - in_each_byte(0x20)) & ~word;
+  const std::uint64_t equal = (deletes - in_each_byte(0x01)) & ~deletes;
+  return ((below | equal) & in_each_byte(0x80)) != 0;
+}
+
 constexpr bool is_blank(char c) {
   return c == ' ' || c == '\t';
 }
@@ -39,11 +60,14 @@ bool is_token(std::string_view text) {
 }
 
 bool is_field_value(std::string_view text) {
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if ((byte < 0x20 && byte != '\t') || byte == 0x7f) return false;
+  // Of each field of each message, so by words; only one that may have a control byte is looked at
+  // closely.
+  for (; text.size() >= sizeof(std::uint64_t); text.remove_prefix(sizeof(std::uint64_t))) {
+    std::uint64_t word;
+    std::memcpy(&word, text.data(), sizeof word);
+    if (may_have_control(word) && !has_no_control(text.substr(0, sizeof word))) return false;
   }
-  return true;
+  return has_no_control(text);
 }
 
 bool equal_ignoring_case(std::string_view a, std::string_view b) {

@@ -80,4 +80,19 @@ TEST_CASE("tokens, values and numbers") {
   }
 }
 
+TEST_CASE("each byte is allowed in a field's value, or not, wherever it stands") {
+  for (int byte = 0; byte < 256; ++byte) {
+    const bool allowed = byte == '\t' || (byte >= 0x20 && byte != 0x7f);
+    for (std::size_t place = 0; place < 20; ++place) {
+      for (const char neighbour : {'a', '\t', ' ', '\xff'}) {
+        std::string value(20, neighbour);
+        value[place] = static_cast<char>(byte);
+        CAPTURE(byte);
+        CAPTURE(place);
+        CHECK(is_field_value(value) == allowed);
+      }
+    }
+  }
+}
+
 }  // namespace prophecy::http
