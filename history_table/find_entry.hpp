@@ -7,7 +7,8 @@
 #include <optional>
 
 #include "history_table/control.hpp"
-#include "history_table/region.hpp"
+#include "history_table/fingerprints.hpp"
+#include "history_table/placing.hpp"
 
 namespace prophecy::table {
 
@@ -23,34 +24,29 @@ struct Sighting {
 
 // A bit for each slot whose fingerprint is this one. `steps` is told before each load.
 template <class Steps>
-unsigned slots_with(const Bucket& bucket, std::uint32_t fingerprint, Steps& steps) {
-  unsigned slots = 0;
-  for (std::size_t w = 0; w < bucket.fingerprints.size(); ++w) {
+[[gnu::always_inline]] inline unsigned slots_with(const Bucket& bucket, std::uint32_t fingerprint,
+                                                  Steps& steps) {
+  const auto read = [&](std::size_t w) {
     steps.step();
-    const Word word = load(bucket.fingerprints[w]);
-    for (std::size_t i = 0; i < FingerprintLanes::kPerWord; ++i) {
-      const std::size_t slot = w * FingerprintLanes::kPerWord + i;
-      slots |= unsigned{FingerprintLanes::get(word, slot) == fingerprint} << slot;
-    }
-  }
-  return slots;
+    return load(bucket.fingerprints[w]);
+  };
+  return equal_fingerprints({read(0), read(1), read(2), read(3)}, fingerprint);
 }
 
 // A slot whose fingerprint is the tag's.
 template <class Steps>
-Sighting look(const Bucket& bucket, std::size_t at, const Tag& tag, Steps& steps) {
-  steps.step();
-  const Word middles = load(bucket.middles[MiddleLanes::word_of(at)]);
-  const Slot& slot = bucket.slots[at];
-  Sighting seen;
-  for (std::size_t w = 0; w < seen.sketches.size(); ++w) {
+[[gnu::always_inline]] inline Sighting look(const Bucket& bucket, std::size_t at, const Tag& tag,
+                                            Steps& steps) {
+  const auto read = [&](const Word& word) {
     steps.step();
-    seen.sketches[w] = load(slot.sketches[w]);
-  }
-  steps.step();
+    return load(word);
+  };
+  const Word middles = read(bucket.middles[MiddleLanes::word_of(at)]);
+  const Slot& slot = bucket.slots[at];
+  Sighting seen{0, {read(slot.sketches[0]), read(slot.sketches[1]), read(slot.sketches[2])}};
   const bool is_its =
       MiddleLanes::get(middles, at) == tag.middle && rest_of(seen.sketches.back()) == tag.rest;
-  if (is_its) seen.state = load(slot.state);
+  if (is_its) seen.state = read(slot.state);
   return seen;
 }
 

@@ -93,6 +93,16 @@ void HistoryTable::prefetch(const Sketch& key) const {
   __builtin_prefetch(&region_.bucket(place.second));
 }
 
+void HistoryTable::prefetch_entry(const Sketch& key) const {
+  const table::KeyPlace place = region_.place_of(key);
+  for (const table::Word index : {place.first, place.second}) {
+    const table::Bucket& bucket = region_.bucket(index);
+    unsigned slots = table::slots_with(bucket, place.tag.fingerprint, kUninterrupted);
+    for (; slots != 0; slots &= slots - 1)
+      __builtin_prefetch(&bucket.slots[static_cast<std::size_t>(std::countr_zero(slots))]);
+  }
+}
+
 UpdateOutcome HistoryTable::update(const Sketch& key, const Sketch& answer, Sigma sigma,
                                    Room room) {
   ASSERT(writer_);

@@ -81,8 +81,10 @@ class HistoryTable {
   // Never waits. May miss an entry that is being changed, or was left by an undeclared death.
   [[nodiscard]] std::optional<HistoryEntry> lookup(const Sketch& key) const;
 
-  // Has the memory brought that a lookup of `key` begins with.
+  // For whoever knows a key ahead: has the memory brought that a lookup of it begins with. Then,
+  // when that is likely to be there, what the lookup ends with.
   void prefetch(const Sketch& key) const;
+  void prefetch_entry(const Sketch& key) const;
 
   // Algorithm 1: sets (s(r), sigma) when there is no entry or sigma is newer, atomically. After
   // any outcome, no older answer will be taken for this key. Waits for a writer in the same

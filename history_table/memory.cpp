@@ -8,6 +8,7 @@
 #include <utility>
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 namespace prophecy::table {
 namespace {
@@ -16,6 +17,32 @@ constexpr std::size_t kHugePage = std::size_t{2} << 20;
 
 constexpr std::size_t whole_pages(std::size_t bytes) {
   return (bytes + kHugePage - 1) / kHugePage * kHugePage;
+}
+
+constexpr int kAccess = PROT_READ | PROT_WRITE;
+#ifndef MADV_COLLAPSE
+#define MADV_COLLAPSE 25  // of Linux 6.1
+#endif
+
+// Where whole huge pages can lie: at an address that is a multiple of theirs, as the offset is.
+void* map_aligned(std::size_t bytes, int flags, int fd) {
+  const std::size_t reserved = bytes + kHugePage;
+  void* const place = ::mmap(nullptr, reserved, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (place == MAP_FAILED) return MAP_FAILED;
+  auto* const begin = static_cast<std::byte*>(place);
+  const std::size_t before = -reinterpret_cast<std::uintptr_t>(begin) % kHugePage;
+  void* const address = ::mmap(begin + before, bytes, kAccess, flags | MAP_FIXED, fd, 0);
+  if (address == MAP_FAILED) {
+    const int problem = errno;
+    ::munmap(begin, reserved);
+    errno = problem;
+    return MAP_FAILED;
+  }
+  const std::size_t page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  const std::size_t end = before + (bytes + page - 1) / page * page;
+  if (before > 0) ::munmap(begin, before);
+  if (end < reserved) ::munmap(begin + end, reserved - end);
+  return address;
 }
 
 Error mapping_error(std::size_t bytes) {
@@ -33,7 +60,6 @@ std::size_t bytes_in(std::string_view line) {
 }  // namespace
 
 Result<Memory> Memory::anonymous(std::size_t bytes) {
-  constexpr int kAccess = PROT_READ | PROT_WRITE;
   constexpr int kShared = MAP_SHARED | MAP_ANONYMOUS;
   // From the pages that an operator has set aside, if they suffice.
   if (bytes >= kHugePage) {
@@ -44,7 +70,7 @@ Result<Memory> Memory::anonymous(std::size_t bytes) {
       if (memory.populate()) return memory;
     }
   }
-  void* const address = ::mmap(nullptr, bytes, kAccess, kShared, -1, 0);
+  void* const address = map_aligned(bytes, kShared, -1);
   if (address == MAP_FAILED) return mapping_error(bytes);
   Memory memory(address, bytes, bytes);
   if (auto populated = memory.populate(); !populated) return populated.error();
@@ -52,15 +78,22 @@ Result<Memory> Memory::anonymous(std::size_t bytes) {
 }
 
 Result<Memory> Memory::of_file(int fd, std::size_t bytes) {
-  void* const address = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  void* const address = map_aligned(bytes, MAP_SHARED, fd);
   if (address == MAP_FAILED) return mapping_error(bytes);
   return Memory(address, bytes, bytes);
 }
 
 // At once: a machine that is too small shows it at the start, and not as a SIGBUS under load.
 Result<> Memory::populate() const {
-  // Huge pages if the system gives them for such memory; if not, nothing is lost.
+  // Huge pages if the system gives them for such memory; if not, nothing is lost. Where it does not
+  // by itself, a page that is there in part is made a huge one on demand, whatever the system's
+  // settings are; from its first part, since that is less work than from all.
   static_cast<void>(::madvise(address_, mapped_, MADV_HUGEPAGE));
+  auto* const begin = static_cast<std::byte*>(address_);
+  for (std::size_t at = 0; at + kHugePage <= mapped_; at += kHugePage) {
+    if (::madvise(begin + at, 1, MADV_POPULATE_WRITE) != 0) return mapping_error(size_);
+    if (::madvise(begin + at, kHugePage, MADV_COLLAPSE) != 0) break;
+  }
   if (::madvise(address_, mapped_, MADV_POPULATE_WRITE) != 0) return mapping_error(size_);
   return {};
 }

@@ -1,9 +1,5 @@
 #include "history_table/region.hpp"
 
-// Inlined: hashing 20 bytes takes less time than the call.
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
 #include "base/assert.hpp"
 
 namespace prophecy::table {
@@ -11,12 +7,6 @@ namespace {
 
 constexpr std::size_t kRecordsSize = kWriterRecords * sizeof(WriterRecord);
 static_assert(kRecordsSize % alignof(Bucket) == 0, "buckets must start at a cache line");
-
-// Scales a hash to [0, count) by the high half of a product: no division.
-Word scale(Word hash, Word count) {
-  __extension__ using Wide = unsigned __int128;
-  return static_cast<Word>(static_cast<Wide>(hash) * count >> 64);
-}
 
 }  // namespace
 
@@ -32,20 +22,6 @@ Region::Region(std::byte* memory, std::size_t bytes, std::uint64_t seed)
 void Region::set_limited_share(double share) {
   ASSERT(share >= 0 && share <= 1);
   limited_max_ = static_cast<Word>(share * static_cast<double>(bucket_count_ * kSlotsPerBucket));
-}
-
-KeyPlace Region::place_of(const Sketch& key) const {
-  KeyPlace place{.tag = tag_of(key)};
-  place.first = scale(XXH3_64bits_withSeed(key.data(), key.size(), seed_), bucket_count_);
-  place.second = other_bucket(place.first, place.tag);
-  return place;
-}
-
-// The two buckets' numbers add up to the tag's hash, modulo their count: each leads to the other.
-Word Region::other_bucket(Word index, const Tag& tag) const {
-  const std::array<Word, 2> words{Word{tag.rest} << 32 | tag.fingerprint, tag.middle};
-  const Word sum = scale(XXH3_64bits_withSeed(words.data(), sizeof words, seed_), bucket_count_);
-  return sum >= index ? sum - index : sum + bucket_count_ - index;
 }
 
 Word limited_entries(const Region& region) {

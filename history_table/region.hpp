@@ -28,7 +28,9 @@ class Region {
   // Requires 0 to 1, and that nothing is changing the table yet.
   void set_limited_share(double share);
 
+  // Defined in placing.hpp.
   [[nodiscard]] KeyPlace place_of(const Sketch& key) const;
+  [[nodiscard]] KeyPlace place_of(const Tag& tag) const;
   // Where else an entry with this tag may lie.
   [[nodiscard]] Word other_bucket(Word index, const Tag& tag) const;
 

@@ -221,6 +221,7 @@ void Exchange::on_fast_read_progress(http::OriginExchange& exchange, http::Respo
 }
 
 void Exchange::on_fast_answer(http::Response& response) {
+  if (algorithm_) context_.table.prefetch(key_);  // for the second lookup
   sketch::AnswerForm form;
   sketch::AnswerCanonicalizer& canonicalizer = group().answer_canonicalizer();
   const bool usable =
@@ -235,7 +236,7 @@ void Exchange::on_fast_answer(http::Response& response) {
   const bool is_for_blocks = !form_.is_head && form.status == sketch::kStatusInBlocks &&
                              form.body.size() > group().profile().whole_answer_bytes();
   if (is_for_blocks) return on_fast_failure(ExchangeEnd::too_large);
-  context_.table.prefetch(key_);  // for the second lookup
+  context_.table.prefetch_entry(key_);
   const std::optional<Sketch> sketch = usable ? group().sketch_of(form) : std::nullopt;
   if (!algorithm_->awaits_fast_answer()) {
     // Observed, and not in the history yet.

@@ -3,7 +3,6 @@
 #include <array>
 #include <chrono>
 #include <cstring>
-#include <ctime>
 #include <string>
 
 #include <sys/wait.h>
@@ -18,8 +17,9 @@ namespace prophecy::tools {
 namespace {
 
 constexpr std::size_t kAnswerBytes = 1024;
-// How many keys are known ahead, where any are.
-constexpr std::uint64_t kAhead = 8;
+// How many keys are known ahead, where any are: their buckets are fetched, and half as many lookups
+// later what lies there.
+constexpr std::uint64_t kAhead = 16;
 // Between two looks at the clock.
 constexpr std::uint64_t kBatch = 1024;
 
@@ -29,19 +29,18 @@ std::uint64_t mixed(std::uint64_t z) {
   return z ^ z >> 31;
 }
 
-// As if it were a digest.
+// As if it were a digest. Word by word: a copy of words that were just stored would wait for all
+// lookups before it, and none would overlap.
 Sketch sketch_number(std::uint64_t number) {
   const std::uint64_t first = mixed(number * 0x9e3779b97f4a7c15ULL + 1);
-  const std::array<std::uint64_t, 3> words{first, number * 0xd6e8feb86659fd93ULL, first + number};
+  const std::uint64_t second = number * 0xd6e8feb86659fd93ULL;
+  const auto third = static_cast<std::uint32_t>(first + number);
   Sketch sketch;
-  std::memcpy(sketch.data(), words.data(), sketch.size());
+  static_assert(sizeof sketch == sizeof first + sizeof second + sizeof third);
+  std::memcpy(sketch.data(), &first, sizeof first);
+  std::memcpy(sketch.data() + sizeof first, &second, sizeof second);
+  std::memcpy(sketch.data() + sizeof first + sizeof second, &third, sizeof third);
   return sketch;
-}
-
-double processor_seconds() {
-  timespec time{};
-  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) / 1e9;
 }
 
 class Load {
@@ -71,6 +70,7 @@ class Load {
     std::uint64_t turn = 0;
     return rate([&](std::uint64_t key) {
       table_.prefetch(sketch_number(key));
+      table_.prefetch_entry(sketch_number(window[(turn + kAhead / 2) % kAhead]));
       const std::uint64_t due = std::exchange(window[turn++ % kAhead], key);
       found_ += table_.lookup(sketch_number(due)).has_value();
     });
@@ -96,7 +96,7 @@ class Load {
              const Sketch sketch = sketch_number(key);
              const auto first = table_.lookup(sketch);
              body[0] = static_cast<char>(key);
-             table_.prefetch(sketch);
+             table_.prefetch_entry(sketch);
              const Sketch answer = function.of(form);
              const auto second = table_.lookup(sketch);
              found_ += first && second && second->answer == answer;
@@ -114,7 +114,8 @@ class Load {
     do {
       for (std::uint64_t i = 0; i < kBatch; ++i) {
         random_ += 0x9e3779b97f4a7c15ULL;
-        act(mixed(random_) % settings_.entries);
+        __extension__ using Wide = unsigned __int128;
+        act(static_cast<std::uint64_t>(Wide{mixed(random_)} * settings_.entries >> 64));
       }
       done += kBatch;
     } while (std::chrono::steady_clock::now() < end);
@@ -163,9 +164,12 @@ Result<HistoryTable> make_table(const HistoryLoadSettings& settings) {
 }  // namespace
 
 Result<HistoryLoadReport> run_history_load(const HistoryLoadSettings& settings) {
+  const auto memory = measure_memory(settings.bytes, settings.seconds);
+  if (!memory) return memory.error();
   auto table = make_table(settings);
   if (!table) return table.error();
   HistoryLoadReport report;
+  report.memory = *memory;
   report.bytes = table->bytes();
   report.huge_bytes = table->huge_bytes();
   Load load(settings, *table);

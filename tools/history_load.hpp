@@ -9,6 +9,7 @@
 
 #include "base/error.hpp"
 #include "history_table/history_entry.hpp"
+#include "tools/memory_yardstick.hpp"
 
 namespace prophecy::tools {
 
@@ -23,6 +24,7 @@ struct HistoryLoadReport {
   HistoryTableStats stats;  // once all keys were offered
   std::size_t bytes = 0;
   std::size_t huge_bytes = 0;
+  MemoryYardstick memory;  // of anonymous memory of that size
   // In a second of one process's processor time, of keys at random:
   double inserts = 0;  // while the table was filled
   double lookups = 0;

@@ -27,6 +27,8 @@ Json report_json(const HistoryLoadSettings& settings, const HistoryLoadReport& r
       {"capacity", report.stats.capacity},
       {"bytes", report.bytes},
       {"huge_bytes", report.huge_bytes},
+      {"bare_loads_per_second", report.memory.loads},
+      {"bare_load_ns", report.memory.latency_ns},
       {"inserts_per_second", report.inserts},
       {"lookups_per_second", report.lookups},
       {"lookups_ahead_per_second", report.lookups_ahead},

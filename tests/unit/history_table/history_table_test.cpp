@@ -202,15 +202,41 @@ TEST_CASE("keys of one bucket whose tags differ in one bit are different keys") 
   }
 }
 
-TEST_CASE("the bits of a key that its tag leaves out choose its buckets") {
-  const SmallRegion region = small_region(1000);
+TEST_CASE("fingerprints are compared alike by vectors and without") {
+  std::uint64_t random = 9;
+  for (int round = 0; round < 1000; ++round) {
+    CAPTURE(round);
+    const auto fingerprint = static_cast<std::uint32_t>(next_random(random));
+    FingerprintWords words{};
+    unsigned expected = 0;
+    for (std::size_t slot = 0; slot < kSlotsPerBucket; ++slot) {
+      // The same, one bit off, or something else.
+      const std::uint64_t kind = next_random(random) % 3;
+      Word other = fingerprint;
+      if (kind == 1) other ^= Word{1} << next_random(random) % 32;
+      if (kind == 2) other = static_cast<std::uint32_t>(next_random(random));
+      expected |= unsigned{kind == 0} << slot;
+      Word& word = words[FingerprintLanes::word_of(slot)];
+      word = FingerprintLanes::with(word, slot, other);
+    }
+    CHECK(equal_fingerprints(words, fingerprint) == expected);
+    CHECK(equal_fingerprints_portable(words, fingerprint) == expected);
+  }
+}
+
+TEST_CASE("each bit of a key's tag chooses its buckets, and so does the seed") {
+  const SmallRegion region = small_region(100'000);
   const Sketch key = key_number(1);
-  for (std::size_t bit = 80; bit < key.size() * 8; ++bit) {
+  const KeyPlace place = region.place_of(key);
+  for (std::size_t bit = 0; bit < 80; ++bit) {
     Sketch other = key;
     other[bit / 8] = static_cast<std::uint8_t>(other[bit / 8] ^ 1U << bit % 8);
-    REQUIRE(tag_of(other) == tag_of(key));
-    CHECK(region.place_of(other).first != region.place_of(key).first);
+    const KeyPlace its = region.place_of(other);
+    CHECK((its.first != place.first && its.second != place.second));
   }
+  const SmallRegion seeded = small_region(100'000, 1, 7);
+  CHECK(seeded.place_of(key).first != place.first);
+  CHECK(seeded.place_of(key).second != place.second);
 }
 
 TEST_CASE("the two buckets of a key lead to each other, for any number of buckets") {

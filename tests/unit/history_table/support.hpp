@@ -57,8 +57,9 @@ inline bool is_genuine(std::uint64_t key, const HistoryEntry& entry) {
 // A table of so few buckets that everything meets, in memory of its own.
 class SmallRegion : public Region {
  public:
-  SmallRegion(std::size_t buckets, double limited_share)
-      : SmallRegion(buckets, kWriterRecords * sizeof(WriterRecord) + buckets * sizeof(Bucket)) {
+  SmallRegion(std::size_t buckets, double limited_share, std::uint64_t seed)
+      : SmallRegion(buckets, kWriterRecords * sizeof(WriterRecord) + buckets * sizeof(Bucket),
+                    seed) {
     set_limited_share(limited_share);
   }
 
@@ -68,13 +69,13 @@ class SmallRegion : public Region {
   };
   using Memory = std::unique_ptr<std::byte, Free>;
 
-  SmallRegion(std::size_t buckets, std::size_t bytes)
+  SmallRegion(std::size_t buckets, std::size_t bytes, std::uint64_t seed)
       : SmallRegion(Memory(static_cast<std::byte*>(std::aligned_alloc(alignof(Bucket), bytes))),
-                    bytes) {
+                    bytes, seed) {
     ASSERT(bucket_count() == buckets);
   }
-  SmallRegion(Memory memory, std::size_t bytes)
-      : Region(zeroed(memory.get(), bytes), bytes, 0), memory_(std::move(memory)) {}
+  SmallRegion(Memory memory, std::size_t bytes, std::uint64_t seed)
+      : Region(zeroed(memory.get(), bytes), bytes, seed), memory_(std::move(memory)) {}
   static std::byte* zeroed(std::byte* memory, std::size_t bytes) {
     std::memset(memory, 0, bytes);
     return memory;
@@ -83,8 +84,9 @@ class SmallRegion : public Region {
   Memory memory_;
 };
 
-inline SmallRegion small_region(std::size_t buckets, double limited_share = 1) {
-  return {buckets, limited_share};
+inline SmallRegion small_region(std::size_t buckets, double limited_share = 1,
+                                std::uint64_t seed = 0) {
+  return {buckets, limited_share, seed};
 }
 
 // Counted slot by slot.
