@@ -5,6 +5,7 @@
 // Not thread-safe. An entry disarms itself when it is destroyed; a queue outlives its entries.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 
 #include "base/assert.hpp"
@@ -27,6 +28,13 @@ class TimeoutEntry {
     previous_ = next_ = nullptr;
   }
   [[nodiscard]] bool armed() const { return previous_ != nullptr; }
+  // Its time is over at once. REQUIRES: armed.
+  void expire() {
+    disarm();
+    on_timeout();
+  }
+  // What its end would free, for whoever has to choose whose time is over sooner.
+  [[nodiscard]] virtual std::size_t held_bytes() const { return 0; }
 
  protected:
   virtual ~TimeoutEntry() { disarm(); }
@@ -74,19 +82,19 @@ class TimeoutQueue {
     return head_.next_->deadline_;
   }
 
-  // Has the time of the entry in front be over at once. False: there is none.
-  bool expire_first() {
-    if (head_.next_ == &head_) return false;
-    TimeoutEntry& entry = *head_.next_;
-    entry.disarm();
-    entry.on_timeout();
-    return true;
-  }
-
   // Calls on_timeout() of every entry whose time is over.
   void expire(TimePoint now) {
     while (head_.next_ != &head_ && head_.next_->deadline_ <= now)
-      expire_first();
+      head_.next_->expire();
+  }
+
+  // Calls `visit(entry, when it was armed)`, those first that were armed first. It may not change
+  // the queue. (Of arm_for's entries, the time is that at which the others of the same deadline
+  // were.)
+  template <class Visit>
+  void for_each(Visit visit) const {
+    for (TimeoutEntry* entry = head_.next_; entry != &head_; entry = entry->next_)
+      visit(*entry, entry->deadline_ - length_);
   }
 
  private:

@@ -34,6 +34,9 @@ class HeadParser {
   [[nodiscard]] ParseProgress feed(std::string_view input);
   [[nodiscard]] const ParseFailure& failure() const { return failure_; }
 
+  // Of a head that is not whole, beside what the sinks have.
+  [[nodiscard]] std::size_t held_bytes() const { return name_.capacity() + value_.capacity(); }
+
   // After head_done.
   [[nodiscard]] std::uint8_t version_minor() const { return parser_.http_minor; }
   [[nodiscard]] std::uint16_t status() const { return parser_.status_code; }

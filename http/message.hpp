@@ -31,6 +31,10 @@ class FieldList {
   // The value of the first field of that (lower-case) name.
   [[nodiscard]] std::optional<std::string_view> find(std::string_view name) const;
   [[nodiscard]] std::size_t count(std::string_view name) const;
+  // What the storage takes, be it used or not.
+  [[nodiscard]] std::size_t held_bytes() const {
+    return text_.capacity() + fields_.capacity() * sizeof(Field);
+  }
 
  private:
   struct Field {
@@ -57,6 +61,10 @@ struct Request {
     return large_body ? large_body->size() : body.size();
   }
   void clear();
+  // What it takes in memory, be it used or not.
+  [[nodiscard]] std::size_t held_bytes() const {
+    return target.capacity() + fields.held_bytes() + body.capacity();
+  }
 };
 
 struct Response {

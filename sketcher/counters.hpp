@@ -87,12 +87,14 @@ struct alignas(64) WorkerCounters {
   // Open now: gauges, zeroed when a worker starts.
   Counter connections;
   Counter tunnels;
-  Counter untaken_bytes;  // of answers
+  Counter untaken_bytes;   // of answers
+  Counter arriving_bytes;  // of requests that are not whole, or wait for their turn
 
   Counter connections_accepted;
   Counter connections_refused;  // their address had all that it may have
   Counter timeouts;             // clients that were too slow
-  Counter shed;                 // of these, those that were so for want of room
+  Counter shed;                 // of these, those that were so for want of room for answers
+  Counter shed_requests;        // likewise, for requests
   Counter events_lost;          // divergences that did not fit into the channel to the master
   ReasonCounters refusals;      // of requests and connections, by the text that a client gets
   LargeCounters large;

@@ -32,7 +32,8 @@ Http1Session::Http1Session(SessionContext& context, SessionHost& host)
       parser_(request_, context.worker.settings.limits.request),
       intake_(context.worker.spool),
       exchange_(context.worker, *this),
-      untaken_(context.worker.untaken) {}
+      untaken_(context.worker.untaken),
+      arriving_(context.worker.arriving) {}
 
 Http1Session::~Http1Session() = default;
 
@@ -86,6 +87,7 @@ void Http1Session::take_input() {
     }
   }
   taking_ = false;
+  count_arriving();
   if (tunnel_) become_tunnel();
 }
 
@@ -93,6 +95,21 @@ void Http1Session::become_tunnel() {
   auto tunnel = std::make_unique<TunnelSession>(context_, host_, std::move(*tunnel_));
   tunnel_.reset();
   host_.become(std::move(tunnel), std::string_view(unparsed_).substr(unparsed_begin_));
+}
+
+void Http1Session::count_arriving() {
+  // Requests that wait for others of their client have no right to the last of the room: it may ask
+  // again.
+  if (!unparsed_.empty() && state_ != State::finished && context_.worker.arriving.half_used()) {
+    context_.worker.count_refusal("too-much-arriving");
+    unparsed_.clear();
+    shrink(unparsed_);
+    unparsed_begin_ = 0;
+    keep_alive_ = false;
+  }
+  std::size_t bytes = unparsed_.empty() ? 0 : unparsed_.capacity();
+  if (reading() && !parser_.idle()) bytes += request_.held_bytes() + parser_.held_bytes();
+  arriving_.set(bytes);
 }
 
 void Http1Session::take_unparsed() {
@@ -188,6 +205,8 @@ void Http1Session::refuse(std::uint16_t status, std::string_view reason) {
   state_ = State::exchanging;
   keep_alive_ = false;
   intake_.drop();
+  std::string().swap(request_.body);
+  arriving_.set(0);
   on_error(status, reason);
 }
 
@@ -345,6 +364,7 @@ void Http1Session::drain() {
 void Http1Session::close() {
   state_ = State::finished;
   untaken_.set(0);
+  arriving_.set(0);
   host_.close();
 }
 

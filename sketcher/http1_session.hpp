@@ -46,6 +46,9 @@ class Http1Session final : public Session, private AnswerSink, private TimeoutEn
   bool on_large_bytes(std::string& storage, std::size_t begin, std::size_t size) override;
   void on_large_end(bool whole) override;
   void on_timeout() override;
+  [[nodiscard]] std::size_t held_bytes() const override {
+    return reading() ? arriving_.bytes() : untaken_.bytes();
+  }
 
   [[nodiscard]] bool reading() const { return state_ == State::head || state_ == State::body; }
   // Takes requests until nothing is left to read or an answer has to be awaited.
@@ -59,6 +62,7 @@ class Http1Session final : public Session, private AnswerSink, private TimeoutEn
   void look_for_client();
   void refuse(std::uint16_t status, std::string_view reason);
   void refuse_body();
+  void count_arriving();
   [[nodiscard]] AnswerContext answer_context() const;
 
   void send(const Answer& answer, std::string* storage);
@@ -87,7 +91,8 @@ class Http1Session final : public Session, private AnswerSink, private TimeoutEn
   std::optional<TunnelRequest> tunnel_;  // what the connection is to become
   std::string output_;                   // what the stream did not take at once
   std::size_t output_begin_ = 0;
-  UntakenBytes::Share untaken_;  // of output_
+  HeldBytes::Share untaken_;   // of output_
+  HeldBytes::Share arriving_;  // of a request that is not whole, and of unparsed_
 };
 
 }  // namespace prophecy::sketcher

@@ -104,6 +104,9 @@ class Http2Session::Stream final : public http::Http2Stream, private AnswerSink,
     if (!whole) session_.cut_off(*this);
   }
   void on_timeout() override { session_.on_stream_timeout(*this); }
+  [[nodiscard]] std::size_t held_bytes() const override {
+    return received() ? answer_bytes() : request_bytes();
+  }
 
   [[nodiscard]] AnswerContext answer_context() const {
     return {.answers_head = request.method == "HEAD",
@@ -123,7 +126,8 @@ Http2Session::Http2Session(SessionContext& context, SessionHost& host)
     : context_(context),
       host_(host),
       connection_(*this, context.http2, host.client().scheme()),
-      untaken_(context.worker.untaken) {}
+      untaken_(context.worker.untaken),
+      arriving_(context.worker.arriving) {}
 
 Http2Session::~Http2Session() = default;
 
@@ -138,7 +142,7 @@ void Http2Session::on_ready() {
   flushing_ = true;
   read();
   flush();
-  count_untaken();
+  count_held();
   flushing_ = false;
   // No event tells of what was left unread while there was no room for its answers.
   if (unread_ && !over_ && has_room()) {
@@ -178,8 +182,21 @@ void Http2Session::read() {
   }
 }
 
-void Http2Session::count_untaken() {
-  if (!over_) untaken_.set(connection_.unsent_bytes() + output_.size() - output_begin_);
+void Http2Session::count_held() {
+  if (over_) return;
+  untaken_.set(connection_.unsent_bytes() + output_.size() - output_begin_);
+  arriving_.set(connection_.arriving_bytes() + waiting_bytes_);
+}
+
+std::size_t Http2Session::held_bytes() const {
+  switch (wait_) {
+    case Waiting::fields:
+      return arriving_.bytes();
+    case Waiting::room:
+      return untaken_.bytes();
+    default:
+      return 0;
+  }
 }
 
 void Http2Session::flush_later() {
@@ -228,7 +245,7 @@ void Http2Session::start_waiting() {
   while (!waiting_.empty() && connection_.unsent_bytes() <= unsent_max) {
     Stream& stream = *waiting_.front();
     waiting_.pop_front();
-    waiting_bytes_ -= stream.request.body.size();
+    waiting_bytes_ -= stream.request_bytes();
     stream.start(host_.client());
   }
 }
@@ -300,13 +317,18 @@ void Http2Session::on_request(http::Http2Stream& stream) {
   auto& whole = static_cast<Stream&>(stream);
   if (!whole.intake().finish(whole.request)) return refuse_body(whole);
   whole.stop_waiting();
-  if (waiting_bytes_ + whole.request.body.size() > context_.http2.bodies_bytes_max) {
-    context_.worker.count_refusal("too-many-bodies");
-    return whole.error(503, "too-many-bodies");
-  }
-  waiting_bytes_ += whole.request.body.size();
   waiting_.push_back(&whole);
+  waiting_bytes_ += whole.request_bytes();
   start_waiting();
+  if (waiting_.empty()) return;
+  // Neither one connection nor all may have too much wait.
+  const bool too_many = waiting_bytes_ > context_.http2.bodies_bytes_max;
+  if (!too_many && !context_.worker.arriving.half_used()) return;
+  waiting_.pop_back();
+  waiting_bytes_ -= whole.request_bytes();
+  const std::string_view reason = too_many ? "too-many-bodies" : "too-much-arriving";
+  context_.worker.count_refusal(reason);
+  whole.error(503, reason);
 }
 
 void Http2Session::on_refused(http::Http2Stream& stream, const http::ParseFailure& failure) {
@@ -329,7 +351,7 @@ void Http2Session::on_drained(http::Http2Stream& stream) {
 void Http2Session::on_stream_closed(http::Http2Stream& stream) {
   auto& closed = static_cast<Stream&>(stream);
   give_back_blocks(closed);
-  if (std::erase(waiting_, &closed) > 0) waiting_bytes_ -= closed.request.body.size();
+  if (std::erase(waiting_, &closed) > 0) waiting_bytes_ -= closed.request_bytes();
   if (closed.leave()) recycle(closed);
 }
 
@@ -388,12 +410,13 @@ void Http2Session::on_stream_timeout(Stream& stream) {
   context_.worker.counters.timeouts.add();
   if (stream.received()) {
     connection_.break_off(stream);
-    count_untaken();
+    count_held();
     return flush_later();
   }
   context_.worker.count_refusal("request-timeout");
   stream.intake().drop();
   connection_.stop_receiving(stream);
+  count_held();
   stream.error(408, "request-timeout");
 }
 
@@ -448,6 +471,7 @@ void Http2Session::finish() {
 void Http2Session::close() {
   over_ = true;
   untaken_.set(0);
+  arriving_.set(0);
   host_.close();
 }
 

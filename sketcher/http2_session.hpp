@@ -48,13 +48,14 @@ class Http2Session final : public Session, private http::Http2Handler, private T
   void on_drained(http::Http2Stream& stream) override;
   void on_stream_closed(http::Http2Stream& stream) override;
   void on_timeout() override;
+  [[nodiscard]] std::size_t held_bytes() const override;
 
   void read();
   [[nodiscard]] bool has_room() const;
   void drop_unused();
   void flush();
   void flush_later();
-  void count_untaken();
+  void count_held();
   // False when the stream takes no more for now, or is gone.
   [[nodiscard]] bool write_output();
   void start_waiting();
@@ -82,14 +83,15 @@ class Http2Session final : public Session, private http::Http2Handler, private T
   std::vector<std::unique_ptr<Stream>> streams_;  // all, in use or not
   std::vector<Stream*> unused_;
   std::deque<Stream*> waiting_;             // whole requests that have not started
-  std::size_t waiting_bytes_ = 0;           // of their bodies
+  std::size_t waiting_bytes_ = 0;           // that they take in memory
   std::vector<Stream*> drained_;            // all that came of their answers is sent
   std::deque<Stream*> waiting_for_blocks_;  // until others have ended
   std::size_t block_bytes_ = 0;             // that the answers in blocks may hold
   std::string output_;
   std::size_t output_begin_ = 0;
-  UntakenBytes::Share untaken_;  // of output_, and of answers that are not in it yet
-  LeastProgress progress_;       // of what the socket takes
+  HeldBytes::Share untaken_;   // of output_, and of answers that are not in it yet
+  HeldBytes::Share arriving_;  // of requests that are not whole, or wait
+  LeastProgress progress_;     // of what the socket takes
   Waiting wait_ = Waiting::nothing;
   std::uint64_t wait_began_ = 0;  // how many streams had been opened
   bool asked_before_ = false;     // for a request, on this connection

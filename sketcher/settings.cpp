@@ -45,6 +45,7 @@ void read_limits(ConfigSection section, LimitSettings& limits) {
   limits.answer = limits.request;
   limits.answer.body_bytes_max = section.bytes("answer", kKiB, kGiB, 16 * kMiB);
   limits.untaken_bytes_max = section.bytes("untaken", kMiB, 1024 * kGiB, 512 * kMiB);
+  limits.arriving_bytes_max = section.bytes("arriving", kMiB, 1024 * kGiB, 256 * kMiB);
 }
 
 void read_timeouts(ConfigSection section, TimeoutSettings& timeouts) {

@@ -25,7 +25,9 @@ struct LimitSettings {
   std::size_t connections_per_address_max = 0;
   http::MessageLimits request;
   http::MessageLimits answer;
-  std::size_t untaken_bytes_max = 0;  // of answers, by all clients of a worker
+  // By all clients of a worker.
+  std::size_t untaken_bytes_max = 0;   // of answers
+  std::size_t arriving_bytes_max = 0;  // of requests
 };
 
 struct TimeoutSettings {

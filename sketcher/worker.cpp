@@ -14,6 +14,7 @@
 #include "sketcher/address_limit.hpp"
 #include "sketcher/client_connection.hpp"
 #include "sketcher/connection_set.hpp"
+#include "sketcher/core/shedding.hpp"
 #include "sketcher/date.hpp"
 #include "sketcher/worker_context.hpp"
 
@@ -66,8 +67,9 @@ class Worker final : private ConnectionOwner {
   void on_accepted(const ListenerTraits& listener, UniqueFd socket, const IpAddress& peer);
   // Storage that nothing has needed for a second.
   void free_unused_bodies();
-  // The clients that have not taken anything for longest, until the others' answers fit.
-  void shed();
+  // Clients of which too much is held, for being slow.
+  void shed_answers();
+  void shed_requests();
   void on_signal(int signal);
   void drain();
   void finish_drain();
@@ -92,7 +94,8 @@ class Worker final : private ConnectionOwner {
     void on_timeout() override { worker.free_unused_bodies(); }
     Worker& worker;
   } body_timer_{*this};
-  UntakenBytes untaken_;
+  HeldBytes untaken_;
+  HeldBytes arriving_;
   DivergenceReporter divergences_;
   WorkerContext context_;
   SessionContext session_context_;
@@ -133,7 +136,9 @@ Worker::Worker(const Installation& installation, WorkerSetup setup, HistoryTable
                &origin_timeouts_.idle, &read_timeouts_, &untaken_timeouts_}),
       hedge_timers_(loop_),
       untaken_(settings_.limits.untaken_bytes_max, shared.worker(setup.index).untaken_bytes,
-               [this] { asio::post(loop_, [this] { shed(); }); }),
+               [this] { asio::post(loop_, [this] { shed_answers(); }); }),
+      arriving_(settings_.limits.arriving_bytes_max, shared.worker(setup.index).arriving_bytes,
+                [this] { asio::post(loop_, [this] { shed_requests(); }); }),
       divergences_(std::move(setup.event_channel), setup.index, shared.worker(setup.index)),
       context_{.settings = settings_,
                .shared = shared,
@@ -151,6 +156,7 @@ Worker::Worker(const Installation& installation, WorkerSetup setup, HistoryTable
                .block_lists = {},
                .bodies = bodies_,
                .untaken = untaken_,
+               .arriving = arriving_,
                .spool = {.settings = settings_.spool,
                          .space = SpoolSpace(shared, shared.worker(setup.index).spool.bytes,
                                              settings_.spool.bytes_max),
@@ -221,10 +227,17 @@ void Worker::free_unused_bodies() {
   untaken_timeouts_.arm(body_timer_, std::chrono::steady_clock::now());
 }
 
-void Worker::shed() {
+void Worker::shed_answers() {
   untaken_.rearm();
-  while (untaken_.too_many() && connection_timeouts_.send.expire_first())
-    context_.counters.shed.add();
+  context_.counters.shed.add(shed({&connection_timeouts_.send}, SessionContext::now(),
+                                  [this] { return untaken_.has_spare(); }));
+}
+
+void Worker::shed_requests() {
+  arriving_.rearm();
+  context_.counters.shed_requests.add(
+      shed({&connection_timeouts_.header, &connection_timeouts_.body}, SessionContext::now(),
+           [this] { return arriving_.has_spare(); }));
 }
 
 void Worker::on_accepted(const ListenerTraits& listener, UniqueFd socket, const IpAddress& peer) {

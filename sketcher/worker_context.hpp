@@ -16,12 +16,12 @@
 #include "sketcher/group_context.hpp"
 #include "sketcher/group_reads.hpp"
 #include "sketcher/hedge_timers.hpp"
+#include "sketcher/held_bytes.hpp"
 #include "sketcher/origin_settings.hpp"
 #include "sketcher/settings.hpp"
 #include "sketcher/shadow/shadow_reads.hpp"
 #include "sketcher/shared_state.hpp"
 #include "sketcher/spool/body_intake.hpp"
-#include "sketcher/untaken_bytes.hpp"
 
 namespace prophecy::sketcher {
 
@@ -62,7 +62,8 @@ struct WorkerContext {
   TimeoutQueue& untaken_timeouts;
   BlockLists block_lists;
   http::BodyPool& bodies;
-  UntakenBytes& untaken;
+  HeldBytes& untaken;   // of answers
+  HeldBytes& arriving;  // of requests that are not whole, or wait for their turn
   Spool spool;
   sketch::RequestCanonicalizer request_canonicalizer;
 

@@ -26,6 +26,10 @@ class RequestBuilder {
   }
   // A field that cannot be one.
   void refuse(std::uint16_t status, std::string_view reason);
+  // What it holds beside the request.
+  [[nodiscard]] std::size_t held_bytes() const {
+    return scheme_.capacity() + authority_.capacity() + cookie_.capacity();
+  }
   // All fields are there. `scheme` is what the connection is ("http", "https").
   void finish(std::string_view scheme, const MessageLimits& limits);
 

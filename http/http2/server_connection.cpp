@@ -64,7 +64,7 @@ void Http2Head::add(std::string_view name, std::string_view value) {
 void Http2Stream::begin(std::int32_t id) {
   id_ = id;
   builder_.start(request);
-  body_bytes_ = held_bytes_ = 0;
+  body_bytes_ = held_bytes_ = arriving_bytes_ = 0;
   head_done_ = received_ = answered_ = request_ended_ = broken_off_ = is_incomplete_ = false;
   left_ = 0;
 }
@@ -230,6 +230,7 @@ void Http2ServerConnection::feed(std::string_view input, TimePoint now) {
     input.remove_prefix(1);
   }
   take(input);
+  if (in_header_block_ != nullptr) count_held(*in_header_block_);
 }
 
 void Http2ServerConnection::take(std::string_view input) {
@@ -318,7 +319,7 @@ int Http2ServerConnection::on_begin_headers(std::int32_t id) {
   stream.begin(id);
   ++streams_;
   ++streams_opened_;
-  in_header_block_ = true;
+  in_header_block_ = &stream;
   ASSERT(nghttp2_session_set_stream_user_data(session_, id, &stream) == 0);
   return 0;
 }
@@ -343,7 +344,7 @@ int Http2ServerConnection::on_frame(const nghttp2_frame& frame) {
   switch (frame.hd.type) {
     case NGHTTP2_HEADERS:
       if (stream == nullptr) break;
-      in_header_block_ = false;
+      if (in_header_block_ == stream) in_header_block_ = nullptr;
       if (!stream->head_done_) {
         on_head(*stream, ends_stream(frame));
       } else if (ends_stream(frame)) {
@@ -376,6 +377,7 @@ void Http2ServerConnection::on_head(Http2Stream& stream, bool ends) {
     nghttp2_submit_headers(session_, NGHTTP2_FLAG_NONE, stream.id_, nullptr, head.fields_.data(),
                            head.fields_.size(), nullptr);
   }
+  count_held(stream);
   handler_.on_progress(stream, 0);
 }
 
@@ -399,6 +401,9 @@ void Http2ServerConnection::count_held(Http2Stream& stream) {
   bodies_bytes_ -= stream.held_bytes_;
   stream.held_bytes_ = stream.received_ ? 0 : stream.request.body.size();
   bodies_bytes_ += stream.held_bytes_;
+  arriving_bytes_ -= stream.arriving_bytes_;
+  stream.arriving_bytes_ = stream.received_ ? 0 : stream.request_bytes();
+  arriving_bytes_ += stream.arriving_bytes_;
 }
 
 void Http2ServerConnection::on_whole(Http2Stream& stream) {
@@ -531,9 +536,10 @@ void Http2ServerConnection::on_frame_sent(const nghttp2_frame& frame) {
 void Http2ServerConnection::on_closed(Http2Stream& stream) {
   --streams_;
   remember_closed({.id = stream.id_, .by_us = !stream.request_ended_});
-  in_header_block_ = in_header_block_ && stream.head_done_;
+  if (in_header_block_ == &stream) in_header_block_ = nullptr;
   if (answering_ == &stream) answering_ = nullptr;
   bodies_bytes_ -= std::exchange(stream.held_bytes_, 0);
+  arriving_bytes_ -= std::exchange(stream.arriving_bytes_, 0);
   count_unsent(stream, 0);
   stream.close();
   handler_.on_stream_closed(stream);

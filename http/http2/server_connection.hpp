@@ -123,11 +123,13 @@ class Http2ServerConnection {
   // Why we have ended it, if we have.
   [[nodiscard]] Http2End end() const { return end_; }
   // A request has begun and its fields are not all there.
-  [[nodiscard]] bool in_header_block() const { return in_header_block_; }
+  [[nodiscard]] bool in_header_block() const { return in_header_block_ != nullptr; }
   [[nodiscard]] std::size_t streams() const { return streams_; }
   [[nodiscard]] std::uint64_t streams_opened() const { return streams_opened_; }
   // Of answers, by all streams.
   [[nodiscard]] std::size_t unsent_bytes() const { return unsent_bytes_; }
+  // What requests take in memory that are not whole.
+  [[nodiscard]] std::size_t arriving_bytes() const { return arriving_bytes_; }
 
  private:
   struct Callbacks;
@@ -170,10 +172,11 @@ class Http2ServerConnection {
   FloodGuard guard_;
   TimePoint now_{};
   Http2End end_ = Http2End::none;
-  bool in_header_block_ = false;
+  Http2Stream* in_header_block_ = nullptr;  // whose fields are not all there
   std::size_t streams_ = 0;
   std::uint64_t streams_opened_ = 0;
   std::size_t bodies_bytes_ = 0;  // of requests that are not whole
+  std::size_t arriving_bytes_ = 0;
   std::size_t unsent_bytes_ = 0;
   std::int32_t last_id_ = 0;          // the highest that was named
   std::vector<ClosedStream> closed_;  // the last ones

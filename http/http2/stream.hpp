@@ -23,6 +23,11 @@ class Http2Stream {
   [[nodiscard]] bool received() const { return received_; }
   // Bytes of the answer's body that are here and could not be sent yet.
   [[nodiscard]] std::size_t unsent() const { return unsent_.size(); }
+  // What its request, or what is unsent of its answer, takes in memory.
+  [[nodiscard]] std::size_t request_bytes() const {
+    return request.held_bytes() + builder_.held_bytes();
+  }
+  [[nodiscard]] std::size_t answer_bytes() const { return counted_bytes_; }
 
  protected:
   ~Http2Stream() = default;
@@ -40,6 +45,8 @@ class Http2Stream {
   RequestBuilder builder_;
   std::uint64_t body_bytes_ = 0;  // that have come
   std::size_t held_bytes_ = 0;    // of these, in memory while the request is not whole
+  // What arriving_bytes() has of the request: its fields as well, and storage that is not used yet.
+  std::size_t arriving_bytes_ = 0;
   bool head_done_ = false;
   bool received_ = false;
   bool answered_ = false;

@@ -2,13 +2,14 @@
 
 import random
 import resource
+import time
 from contextlib import closing
 
 import pytest
 
 from harness import Deployment
 from harness.build import instrumented
-from harness.http2_client import Http2Client
+from harness.http2_client import ACK, DATA, FRAME_BYTES_MAX, SETTINGS, Http2Client, frame
 from harness.http_client import RawConnection, curl
 from harness.ports import PortReservation
 from harness.processes import wait_until
@@ -105,3 +106,101 @@ def test_of_those_who_take_nothing_the_slowest_are_shed(version):
             for client in clients:
                 client.close()
         wait_until(lambda: worker(deployment)["untaken_bytes"] == 0, 10, "nothing to be untaken")
+
+
+def memory_of(deployment):
+    """What the worker has in memory now, in bytes."""
+    [process_id] = deployment.sketcher.workers()
+    with open(f"/proc/{process_id}/status", encoding="ascii") as status:
+        line = next(line for line in status if line.startswith("VmRSS:"))
+    return int(line.split()[1]) * 1024
+
+
+SLOW_PART = b"x" * (10 * FRAME_BYTES_MAX)
+
+
+def begin_posts(port, version, count):
+    """Connections with so many requests in all, of each of which SLOW_PART has come."""
+    if version == "1.1":
+        for _ in range(count):
+            connection = RawConnection(port)
+            yield connection
+            connection.send(b"POST / HTTP/1.1\r\nHost: localhost\r\n"
+                            b"Content-Length: 200000\r\n\r\n" + SLOW_PART)
+        return
+    for _ in range(count // 25):
+        connection = Http2Client(port)
+        connection.send(frame(SETTINGS, ACK, 0))  # of the larger windows
+        yield connection
+        for _ in range(25):
+            stream = connection.request("/", end=False, method="POST")
+            for begin in range(0, len(SLOW_PART), FRAME_BYTES_MAX):
+                connection.send(frame(DATA, 0, stream, SLOW_PART[begin:begin + FRAME_BYTES_MAX]))
+
+
+@pytest.mark.skipif(instrumented(), reason="a sanitizer's memory is not the program's own")
+@pytest.mark.parametrize("version", ["1.1", "2"])
+def test_requests_that_do_not_become_whole_hold_so_much_memory_and_no_more(version):
+    """400 that would hold 63 MiB; those give way who stand still, not who sends."""
+    limit = 16 * MIB
+    changes = {"limits": {"arriving": f"{limit}B"}, "group": VOTE["group"] | {"writes": "all"}}
+    with Deployment(content={"/index.html": PAGE}, agents=False,
+                    sketcher_changes=changes) as deployment:
+        assert curl(deployment.url + "/").body == PAGE
+        before = memory_of(deployment)
+        slow = []
+        try:
+            with RawConnection(deployment.sketcher.port) as honest:
+                body = bytes(200 << 10)
+                honest.send(b"PUT /honest HTTP/1.1\r\nHost: localhost\r\n"
+                            b"Content-Length: %d\r\n\r\n" % len(body))
+                sent = 0
+                for connection in begin_posts(deployment.sketcher.port, version, 400):
+                    slow.append(connection)
+                    if version == "2" or len(slow) % 25 == 0:
+                        honest.send(body[sent:sent + 8192])
+                        sent += 8192
+                        time.sleep(0.1)
+                wait_until(lambda: worker(deployment)["shed_requests"] >= 250, 20,
+                           "most to be shed")
+                wait_until(lambda: worker(deployment)["arriving_bytes"] <= limit, 5,
+                           "the rest to fit")
+                grown = memory_of(deployment) - before
+                assert grown < 2 * limit, grown
+                honest.send(body[sent:])
+                assert honest.answer().status == 201
+            assert deployment.sketcher.status()["refusals"]["request-timeout"] >= 250
+            assert curl(deployment.url + "/").body == PAGE
+            if version == "1.1":
+                assert b" 408 " in slow[0].rest().split(b"\r\n")[0]
+        finally:
+            for connection in slow:
+                connection.close()
+        wait_until(lambda: worker(deployment)["arriving_bytes"] == 0, 10, "nothing to be held")
+
+
+def test_pipelined_requests_that_wait_have_no_right_to_the_last_of_the_room():
+    """Then the connection ends behind the answer, and the client may ask again."""
+    changes = {"limits": {"arriving": "1MiB"}, **VOTE}
+    with Deployment(content={"/index.html": PAGE}, agents=False,
+                    sketcher_changes=changes) as deployment:
+        request = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
+        heads = []
+        try:
+            # 24 heads of 30 KB each that are never finished: more than half, and less than all.
+            for _ in range(24):
+                heads.append(RawConnection(deployment.sketcher.port))
+                heads[-1].send(request[:-2] + b"X: " + b"x" * 30_000)
+            wait_until(lambda: worker(deployment)["arriving_bytes"] > MIB // 2, 5, "the heads")
+            with RawConnection(deployment.sketcher.port) as connection:
+                connection.send(request + request)
+                assert connection.answer().body == PAGE
+                assert connection.ended()
+            assert deployment.sketcher.status()["refusals"]["too-much-arriving"] == 1
+        finally:
+            for connection in heads:
+                connection.close()
+        wait_until(lambda: worker(deployment)["arriving_bytes"] == 0, 5, "the heads to be gone")
+        with RawConnection(deployment.sketcher.port) as connection:
+            connection.send(request + request)
+            assert connection.answer().body == connection.answer().body == PAGE

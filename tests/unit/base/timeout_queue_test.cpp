@@ -52,14 +52,19 @@ TEST_CASE("One with a time of its own waits for it, and for those in front of it
   CHECK(queue.next() == kStart + seconds(7));
 }
 
-TEST_CASE("The one in front can be made to expire before its time") {
+TEST_CASE("An entry can be made to expire before its time, and all can be looked at") {
   std::vector<int> expired;
   TimeoutQueue queue(seconds(10));
-  CHECK_FALSE(queue.expire_first());
-  Entry one(expired, 1), two(expired, 2);
+  Entry one(expired, 1), two(expired, 2), three(expired, 3);
   queue.arm(one, kStart);
-  queue.arm(two, kStart);
-  CHECK(queue.expire_first());
-  CHECK(expired == std::vector<int>{1});
-  CHECK(two.armed());
+  queue.arm(two, kStart + seconds(1));
+  queue.arm(three, kStart + seconds(2));
+  two.expire();
+  CHECK(expired == std::vector<int>{2});
+  CHECK_FALSE(two.armed());
+  std::vector<std::pair<TimeoutEntry*, TimePoint>> seen;
+  queue.for_each(
+      [&seen](TimeoutEntry& entry, TimePoint armed) { seen.emplace_back(&entry, armed); });
+  CHECK(seen == std::vector<std::pair<TimeoutEntry*, TimePoint>>{{&one, kStart},
+                                                                 {&three, kStart + seconds(2)}});
 }

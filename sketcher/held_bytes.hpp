@@ -1,6 +1,7 @@
-// What a worker holds of answers that their clients have not taken, in all, and its bound. Each
-// session has a share, and says how much that is. Once it is too much, the worker is told, in a
-// call of its own, and ends those whose last progress is the longest ago.
+// What a worker holds for its clients in all, and the bound of it: of answers that they have not
+// taken, or of requests that are not whole. Each session has a share, and says how much that is.
+// Once it is too much, the worker is told, in a call of its own, and makes room
+// (core/shedding.hpp).
 //
 // Single-threaded, on the worker's loop.
 #pragma once
@@ -12,23 +13,28 @@
 
 namespace prophecy::sketcher {
 
-class UntakenBytes {
+class HeldBytes {
  public:
   // `gauge` shows the bytes. `on_too_many` is called in the midst of a session's work, once until
   // it is rearmed.
-  UntakenBytes(std::size_t bytes_max, Counter& gauge, std::function<void()> on_too_many)
+  HeldBytes(std::size_t bytes_max, Counter& gauge, std::function<void()> on_too_many)
       : bytes_max_(bytes_max), gauge_(gauge), on_too_many_(std::move(on_too_many)) {}
 
   [[nodiscard]] bool too_many() const { return gauge_.get() > bytes_max_; }
+  // So much is free that room need not be made again for the next few bytes.
+  [[nodiscard]] bool has_spare() const { return gauge_.get() <= bytes_max_ - bytes_max_ / 8; }
+  // What only waits may not take more: it is not there to be shed.
+  [[nodiscard]] bool half_used() const { return gauge_.get() > bytes_max_ / 2; }
   void rearm() { told_ = false; }
 
   class Share {
    public:
-    explicit Share(UntakenBytes& all) : all_(all) {}
+    explicit Share(HeldBytes& all) : all_(all) {}
     ~Share() { set(0); }
     Share(const Share&) = delete;
     Share& operator=(const Share&) = delete;
 
+    [[nodiscard]] std::size_t bytes() const { return bytes_; }
     void set(std::size_t bytes) {
       if (bytes == bytes_) return;
       all_.change(bytes_, bytes);
@@ -36,7 +42,7 @@ class UntakenBytes {
     }
 
    private:
-    UntakenBytes& all_;
+    HeldBytes& all_;
     std::size_t bytes_ = 0;
   };
 
