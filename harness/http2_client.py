@@ -30,7 +30,7 @@ def field(name, value):
             encoded += bytes((rest % 128 | 128,))
             rest //= 128
         return encoded + bytes((rest,)) + string
-    return b"\x00" + text(name.encode()) + text(value.encode("latin-1"))
+    return b"\x00" + text(name.encode("latin-1")) + text(value.encode("latin-1"))
 
 
 def request_fields(path="/", method="GET", authority="localhost", scheme="http", more=()):
@@ -38,6 +38,25 @@ def request_fields(path="/", method="GET", authority="localhost", scheme="http",
     if authority is not None:
         pairs.append((":authority", authority))
     return b"".join(field(*pair) for pair in [*pairs, *more])
+
+
+def status_of(block):
+    """The status that an answer's fields begin with: the first answer of a connection, whose encoder
+    knows nothing but the static table yet."""
+    if block[0] & 0x80:
+        return {8: 200, 9: 204, 10: 206, 11: 304, 12: 400, 13: 404, 14: 500}[block[0] & 0x7f]
+    size = block[1] & 0x7f
+    value = block[2:2 + size]
+    if not block[1] & 0x80:
+        return int(value)
+    # Digits have five bits (0, 1, 2) or six in RFC 7541's code.
+    codes = {"00000": "0", "00001": "1", "00010": "2",
+             **{format(0b011001 + i, "06b"): str(3 + i) for i in range(7)}}
+    bits, digits = "".join(format(byte, "08b") for byte in value), ""
+    while len(bits) >= 5 and len(digits) < 3:
+        size = 5 if bits[:5] in codes else 6
+        digits, bits = digits + codes[bits[:size]], bits[size:]
+    return int(digits)
 
 
 class Http2Client:
@@ -54,18 +73,24 @@ class Http2Client:
 
     def request(self, path="/", end=True, **options):
         """Opens a stream; yields its number."""
+        self.send(self.request_frames(path, end, **options))
+        return self.next_stream - 2
+
+    def request_frames(self, path="/", end=True, **options):
+        """The frames that open the next stream."""
         stream = self.next_stream
         self.next_stream += 2
+        frames = b""
         block = request_fields(path, **options)
         pieces = [block[begin:begin + FRAME_BYTES_MAX]
                   for begin in range(0, len(block), FRAME_BYTES_MAX)]
         for number, piece in enumerate(pieces):
             flags = END_HEADERS if number == len(pieces) - 1 else 0
             if number == 0:
-                self.send(frame(HEADERS, flags | (END_STREAM if end else 0), stream, piece))
+                frames += frame(HEADERS, flags | (END_STREAM if end else 0), stream, piece)
             else:
-                self.send(frame(CONTINUATION, flags, stream, piece))
-        return stream
+                frames += frame(CONTINUATION, flags, stream, piece)
+        return frames
 
     def read_frame(self):
         """(kind, flags, stream, payload); None at the end of the connection."""

@@ -1,65 +1,22 @@
 """The table of malformed requests: each gets its status, ends its connection, is counted by its
 reason, and not one byte of it reaches an origin; neither does what a client put behind it."""
 
-import socket
-
 import pytest
 from malformed_requests import (BODY_MAX, COUNT_MAX, HEADER_MAX, PLANTED, REFUSED, SERVED,
                                 TARGET_MAX)
+from recording_world import recording_world
 
-from harness import Deployment
 from harness.http_client import parse_head
 from harness.processes import wait_until
-from harness.recording_origin import RecordingOrigin
 
 SMUGGLED = b"GET /smuggled HTTP/1.1\r\nHost: a\r\n\r\n"
 
 
-def answer_page(_request):
-    return b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 4\r\n\r\npage", False
-
-
-class World:
-    """A sketcher in front of origins that keep what they are sent, and take writes."""
-
-    def __init__(self, deployment):
-        self.deployment = deployment
-        self.port = deployment.sketcher.port
-        self.origins = [RecordingOrigin(origin.port, answer_page) for origin in deployment.origins]
-        deployment.sketcher.start()
-
-    def close(self):
-        self.deployment.sketcher.stop()
-        for origin in self.origins:
-            origin.close()
-
-    def talk(self, *pieces):
-        """All that comes back on a connection of its own, until the sketcher ends it."""
-        received = b""
-        with socket.create_connection(("127.0.0.1", self.port), timeout=15) as connection:
-            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            for piece in pieces:
-                connection.sendall(piece)
-            while data := connection.recv(65536):
-                received += data
-        return received
-
-    def recorded(self):
-        return [len(origin.received) for origin in self.origins]
-
-
 @pytest.fixture(scope="module", name="world")
 def _world():
-    with Deployment(agents=False, start=False, sketcher_changes={
-            "group": {"kind": "vote", "faults": 1, "writes": "all", "file": None,
-                      "client_id": None, "key_file": None},
-            "limits": {"target": f"{TARGET_MAX}B", "header": f"{HEADER_MAX}B",
-                       "header_count": COUNT_MAX, "body": f"{BODY_MAX}B"}}) as deployment:
-        world = World(deployment)
-        try:
-            yield world
-        finally:
-            world.close()
+    with recording_world({"target": f"{TARGET_MAX}B", "header": f"{HEADER_MAX}B",
+                          "header_count": COUNT_MAX, "body": f"{BODY_MAX}B"}) as world:
+        yield world
 
 
 def thirds(request):
