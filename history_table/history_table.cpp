@@ -21,30 +21,35 @@ std::optional<Error> mistake_in(std::size_t bytes) {
 
 }  // namespace
 
-static_assert(HistoryTable::kBytesMin >= table::KeptFile::kHeaderBytes +
-                                             HistoryTable::kCompanionBytes +
-                                             table::Region::kBytesMin);
+static_assert(HistoryTable::kBytesMin >=
+              table::KeptFile::kHeaderBytes + HistoryTable::kCompanionBytes +
+                  HistoryTable::kFloorBytesMin + table::Region::kBytesMin);
 
 Result<HistoryTable> HistoryTable::create(std::size_t bytes, std::uint64_t bucket_seed,
-                                          std::size_t block_store_bytes, double limited_share) {
+                                          std::size_t block_store_bytes, double limited_share,
+                                          std::uint32_t groups) {
   if (auto mistake = mistake_in(bytes)) return std::move(*mistake);
   auto memory = table::Memory::anonymous(bytes);
   if (!memory) return memory.error();
   auto blocks = BlockStore::create(block_store_bytes);
   if (!blocks) return blocks.error();
-  return HistoryTable(std::move(*memory), 0, bucket_seed, std::move(*blocks), limited_share);
+  return HistoryTable(std::move(*memory), 0, bucket_seed, std::move(*blocks), limited_share,
+                      groups);
 }
 
 Result<HistoryTable> HistoryTable::open(const std::filesystem::path& path, std::size_t bytes,
                                         const table::Identity& identity, std::uint64_t bucket_seed,
-                                        std::size_t block_store_bytes, double limited_share) {
+                                        std::size_t block_store_bytes, double limited_share,
+                                        std::uint32_t groups) {
   if (auto mistake = mistake_in(bytes)) return std::move(*mistake);
   auto blocks = BlockStore::create(block_store_bytes);
   if (!blocks) return blocks.error();
-  auto opened = table::KeptFile::open(path, bytes, identity, bucket_seed);
+  table::Identity shaped = identity;
+  shaped.group_count = groups;
+  auto opened = table::KeptFile::open(path, bytes, shaped, bucket_seed);
   if (!opened) return opened.error();
   HistoryTable made(std::move(opened->memory), table::KeptFile::kHeaderBytes, opened->seed,
-                    std::move(*blocks), limited_share);
+                    std::move(*blocks), limited_share, groups);
   made.file_ = std::move(opened->file);
   made.origin_ = {opened->is_warm, std::move(opened->emptied_for)};
   // Whoever wrote there has gone, with the lock on the file.
@@ -54,11 +59,15 @@ Result<HistoryTable> HistoryTable::open(const std::filesystem::path& path, std::
 }
 
 HistoryTable::HistoryTable(table::Memory memory, std::size_t header_bytes,
-                           std::uint64_t bucket_seed, BlockStore blocks, double limited_share)
+                           std::uint64_t bucket_seed, BlockStore blocks, double limited_share,
+                           std::uint32_t groups)
     : memory_(std::move(memory)),
       begin_(memory_.address() + header_bytes),
-      region_(begin_ + kCompanionBytes, memory_.size() - header_bytes - kCompanionBytes,
-              bucket_seed),
+      seed_(bucket_seed),
+      groups_(groups),
+      floor_slots_(WriteFloors::slots_for(memory_.size(), groups)),
+      region_(begin_ + kCompanionBytes + floor_bytes(),
+              memory_.size() - header_bytes - kCompanionBytes - floor_bytes(), bucket_seed),
       blocks_(std::move(blocks)) {
   region_.set_limited_share(limited_share);
 }
@@ -69,6 +78,16 @@ Result<> HistoryTable::close() {
 
 std::span<std::byte, HistoryTable::kCompanionBytes> HistoryTable::companion() const {
   return std::span<std::byte, kCompanionBytes>(begin_, kCompanionBytes);
+}
+
+std::size_t HistoryTable::floor_bytes() const {
+  return groups_ * floor_slots_ * sizeof(WriteFloors::Word);
+}
+
+WriteFloors HistoryTable::floors(std::uint32_t group) const {
+  ASSERT(group < groups_);
+  auto* const words = reinterpret_cast<WriteFloors::Word*>(begin_ + kCompanionBytes);
+  return WriteFloors({words + group * floor_slots_, floor_slots_}, seed_);
 }
 
 void HistoryTable::attach(WriterSlot slot) {

@@ -26,6 +26,7 @@
 #include "history_table/kept_file.hpp"
 #include "history_table/memory.hpp"
 #include "history_table/region.hpp"
+#include "history_table/write_floors.hpp"
 
 namespace prophecy {
 
@@ -43,12 +44,15 @@ class HistoryTable {
   static constexpr double kLimitedShare = 0.05;
   // Of what is kept with the entries.
   static constexpr std::size_t kCompanionBytes = 4096;
+  // Of the smallest table, for the write floors of all groups.
+  static constexpr std::size_t kFloorBytesMin = kBytesMin / 16;
 
   // Maps an empty table of at most `bytes`, shared with children forked later. `bucket_seed`
-  // should be unpredictable to clients.
+  // should be unpredictable to clients. Of its memory, each of `groups` has write floors.
   [[nodiscard]] static Result<HistoryTable> create(
       std::size_t bytes, std::uint64_t bucket_seed,
-      std::size_t block_store_bytes = BlockStore::kBytesMin, double limited_share = kLimitedShare);
+      std::size_t block_store_bytes = BlockStore::kBytesMin, double limited_share = kLimitedShare,
+      std::uint32_t groups = 1);
 
   // The same in a file of that size, which is made, or taken with all entries if a table of the
   // same identity left it. (Lists of blocks are not kept.)
@@ -56,7 +60,8 @@ class HistoryTable {
                                                  std::size_t bytes, const table::Identity& identity,
                                                  std::uint64_t bucket_seed,
                                                  std::size_t block_store_bytes,
-                                                 double limited_share = kLimitedShare);
+                                                 double limited_share = kLimitedShare,
+                                                 std::uint32_t groups = 1);
 
   // The master, once all other processes have ended and were declared dead: what the file holds can
   // be proved whole from now on. Without a file, nothing. Nothing else may be called then.
@@ -66,6 +71,8 @@ class HistoryTable {
   [[nodiscard]] const HistoryTableOrigin& origin() const { return origin_; }
   // Memory for what must be kept or lost together with the entries; zero at first, at a cache line.
   [[nodiscard]] std::span<std::byte, kCompanionBytes> companion() const;
+  // What writes to this group have made out of date. Kept with the entries likewise.
+  [[nodiscard]] WriteFloors floors(std::uint32_t group) const;
   // The bytes that it has, and how many of them lie in huge pages.
   [[nodiscard]] std::size_t bytes() const { return memory_.size(); }
   [[nodiscard]] std::size_t huge_bytes() const { return memory_.huge_bytes(); }
@@ -113,10 +120,14 @@ class HistoryTable {
 
  private:
   HistoryTable(table::Memory memory, std::size_t header_bytes, std::uint64_t bucket_seed,
-               BlockStore blocks, double limited_share);
+               BlockStore blocks, double limited_share, std::uint32_t groups);
+  [[nodiscard]] std::size_t floor_bytes() const;
 
   table::Memory memory_;
-  std::byte* begin_;  // of the companion, with the entries behind it
+  std::byte* begin_;  // of the companion; then the write floors, then the entries
+  std::uint64_t seed_;
+  std::uint32_t groups_;
+  std::size_t floor_slots_;  // of each group
   table::Region region_;
   BlockStore blocks_;
   std::optional<table::KeptFile> file_;

@@ -64,7 +64,7 @@ struct KeptFile::Header {
   std::uint64_t seed = 0;
   std::uint64_t ownership_epoch = 0;
   std::uint32_t digest = 0;
-  std::uint32_t padding = 0;
+  std::uint32_t group_count = 0;
   Identity::Id key{};
   Identity::Id groups{};
   // Of what is in use:
@@ -77,7 +77,9 @@ struct KeptFile::Header {
   CheckSum header{};  // of all before it
 
   [[nodiscard]] CheckSum sum() const { return check_sum_of(this, offsetof(Header, header)); }
-  [[nodiscard]] Identity identity() const { return {digest, key, groups, ownership_epoch}; }
+  [[nodiscard]] Identity identity() const {
+    return {digest, key, groups, ownership_epoch, group_count};
+  }
   // Why what such a file holds cannot be used with what is configured.
   [[nodiscard]] std::optional<std::string> mismatch(const Header& wanted) const;
 };
@@ -91,6 +93,7 @@ std::optional<std::string> KeptFile::Header::mismatch(const Header& wanted) cons
   if (digest != wanted.digest) return "another digest";
   if (key != wanted.key) return "another key_file";
   if (groups != wanted.groups) return "other groups";
+  if (group_count != wanted.group_count) return "another number of groups";
   if (ownership_epoch != wanted.ownership_epoch) return "another ownership of keys";
   if (state == State::closed) return std::nullopt;
   if (wanted.boot == decltype(boot){} || boot != wanted.boot) {
@@ -114,6 +117,7 @@ Result<KeptFile::Opened> KeptFile::open(const std::filesystem::path& path, std::
                 .seed = fresh_seed,
                 .ownership_epoch = identity.ownership_epoch,
                 .digest = identity.digest,
+                .group_count = identity.group_count,
                 .key = identity.key,
                 .groups = identity.groups,
                 .boot = boot_id(),

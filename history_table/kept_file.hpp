@@ -30,6 +30,7 @@ struct Identity {
   Id key{};                           // of the secret under which they are made
   Id groups{};                        // of the groups that answer, in their order
   std::uint64_t ownership_epoch = 0;  // of the keys that are this sketcher's; 0: all, always
+  std::uint32_t group_count = 0;      // that have write floors in front of the entries
 
   bool operator==(const Identity&) const = default;
 };

@@ -398,14 +398,18 @@ std::string Master::set_bypass(bool on) {
 
 Result<HistoryTable> make_table(const Installation& installation, Logger& log) {
   const Settings& settings = installation.settings;
+  static_assert(kGroupsMax * WriteFloors::kSlotsMin * sizeof(WriteFloors::Word) <=
+                HistoryTable::kFloorBytesMin);
+  const auto groups = static_cast<std::uint32_t>(settings.groups.size());
   std::uint64_t bucket_seed = 0;
   SecureRandom().fill({reinterpret_cast<std::uint8_t*>(&bucket_seed), sizeof bucket_seed});
-  auto table = settings.table_file
-                   ? HistoryTable::open(*settings.table_file, settings.table_bytes,
-                                        installation.table_identity, bucket_seed,
-                                        settings.block_store_bytes, settings.not_found_share)
-                   : HistoryTable::create(settings.table_bytes, bucket_seed,
-                                          settings.block_store_bytes, settings.not_found_share);
+  auto table =
+      settings.table_file
+          ? HistoryTable::open(*settings.table_file, settings.table_bytes,
+                               installation.table_identity, bucket_seed, settings.block_store_bytes,
+                               settings.not_found_share, groups)
+          : HistoryTable::create(settings.table_bytes, bucket_seed, settings.block_store_bytes,
+                                 settings.not_found_share, groups);
   if (!table) return table;
   if (!table->origin().emptied_for.empty()) {
     log.warning("table-emptied",

@@ -31,8 +31,11 @@ struct FileFixture {
   std::filesystem::path path = folder.path() / "table";
   Identity identity{.digest = 1, .key = {1}, .groups = {2}, .ownership_epoch = 3};
 
+  std::uint32_t groups = 2;
+
   [[nodiscard]] Result<HistoryTable> open(std::size_t bytes = kBytes) const {
-    auto table = HistoryTable::open(path, bytes, identity, 7, BlockStore::kBytesMin);
+    auto table = HistoryTable::open(path, bytes, identity, 7, BlockStore::kBytesMin,
+                                    HistoryTable::kLimitedShare, groups);
     if (table) table->attach(1);
     return table;
   }
@@ -44,6 +47,7 @@ struct FileFixture {
       table->update(key_number(key), answer_for(key, key + 1), key + 1);
     REQUIRE(table->set_mark(key_number(kKeys), Mark::blacklisted) == ChangeOutcome::done);
     table->companion()[9] = std::byte{99};
+    table->floors(1).raise(table->floors(1).slot_of("a", "/"), 88);
     if (closes) REQUIRE(table->close().has_value());
   }
   void check_warm() const {
@@ -56,6 +60,7 @@ struct FileFixture {
       CHECK(table->lookup(key_number(key)) == entry_for(key, key + 1));
     CHECK(table->lookup(key_number(kKeys)) == table::marked_entry(Mark::blacklisted));
     CHECK(table->companion()[9] == std::byte{99});
+    CHECK(table->floors(1).at(table->floors(1).slot_of("a", "/")) == 88);
   }
   void check_emptied(const std::string& reason, std::size_t bytes = kBytes) const {
     auto table = open(bytes);
@@ -66,6 +71,10 @@ struct FileFixture {
     for (std::uint64_t key = 0; key <= kKeys; ++key)
       CHECK_FALSE(table->lookup(key_number(key)));
     CHECK(table->companion()[9] == std::byte{0});
+    for (std::uint32_t group = 0; group < groups; ++group) {
+      for (const WriteFloors::Word floor : table->floors(group).words())
+        CHECK(floor == 0);
+    }
     CHECK(table->update(key_number(1), answer_for(1, 1), 1) == UpdateOutcome::inserted);
   }
   void overwrite(std::size_t offset, const std::string& bytes) const {
@@ -143,6 +152,10 @@ TEST_CASE_METHOD(FileFixture, "a table of another identity is emptied, and says 
   SECTION("ownership") {
     identity.ownership_epoch = 4;
     check_emptied("another ownership of keys");
+  }
+  SECTION("write floors of another shape") {
+    groups = 1;
+    check_emptied("another number of groups");
   }
   SECTION("larger") {
     check_emptied("another size", 2 * kBytes);

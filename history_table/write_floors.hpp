@@ -1,0 +1,79 @@
+// What successful writes have made out of date, of one group: for each URI a sigma, its floor,
+// above which an entry of the history has to lie to count for a read of that URI. Otherwise the
+// group is asked, whose answer has a greater sigma. So a read that comes after a write was answered
+// is never given what was agreed before it, whatever header fields vary its key.
+// docs/consistency.md has the argument.
+//
+// A fixed array of words in shared memory, kept or lost together with the entries. URIs share
+// words: that costs a replicated read now and then, and never a wrong answer. A word never falls.
+//
+// A view, copied freely. Safe for any number of processes, which may be killed at any instruction:
+// a word holds one number or the other. All accesses are in one order (seq_cst): raise_unordered()
+// needs it, and a load costs nothing for it on x86-64.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "history_table/history_entry.hpp"
+
+namespace prophecy {
+
+class WriteFloors {
+ public:
+  using Word = std::uint64_t;
+  using Slot = std::uint32_t;
+  static constexpr std::size_t kSlotsMin = 8;  // a cache line
+  static constexpr std::size_t kSlotsMax = 1 << 16;
+
+  // How many words each of some groups has in a table of that size: a power of two, and together a
+  // sixteenth of it at most, unless it is very small.
+  [[nodiscard]] static std::size_t slots_for(std::size_t table_bytes, std::size_t groups);
+
+  // `words` are all zero at first, or what an object with the same seed has left. Their number is a
+  // power of two. No client knows the seed: it could have its writes meet others' URIs.
+  WriteFloors(std::span<Word> words, std::uint64_t seed);
+
+  // Of a URI, in the forms of the request's key.
+  [[nodiscard]] Slot slot_of(std::string_view authority, std::string_view target) const;
+  [[nodiscard]] Sigma at(Slot slot) const {
+    return std::atomic_ref(words_[slot]).load(std::memory_order_seq_cst);
+  }
+  // Has the memory brought.
+  void prefetch(Slot slot) const { __builtin_prefetch(&words_[slot]); }
+
+  // The entry, as far as it counts for a read: it lies above the floor, or is an operator's word.
+  // Requires that it was looked up before this is called: then there was an instant at which the
+  // table held it and no write was answered since its answer was agreed.
+  [[nodiscard]] std::optional<HistoryEntry> admit(const std::optional<HistoryEntry>& entry,
+                                                  Slot slot) const {
+    const bool counts = entry && (entry->mark != Mark::none || entry->sigma > at(slot));
+    return counts ? entry : std::nullopt;
+  }
+
+  // Before the write is answered.
+  void raise(Slot slot, Sigma sigma) const;
+
+  // The same where answers have no place in an order, but numbers that `next` draws as they come.
+  // A reader draws its answer's number first, then looks at the floor, and records nothing if it
+  // was asked for below it. If it has looked before the first raise here, its number is below the
+  // second.
+  template <class Next>
+  void raise_unordered(Slot slot, Next next) const {
+    raise(slot, next());
+    raise(slot, next());
+  }
+
+  // All of them, to be copied. Others are merged by raising each word to theirs.
+  [[nodiscard]] std::span<Word> words() const { return words_; }
+
+ private:
+  std::span<Word> words_;
+  std::uint64_t seed_;
+};
+
+}  // namespace prophecy
