@@ -11,9 +11,10 @@ SigmaOrder::Submitted SigmaOrder::submit() const {
 SigmaOrder::Placed SigmaOrder::place(const Submitted& submitted, Sigma sigma) {
   Placed placed;
   Sigma base = base_.load();
-  if (base != submitted.base) {
-    placed.doubtful = true;
-  } else if (base + sigma <= submitted.newest) {
+  const bool was_moved = base != submitted.base;
+  const bool shows_restart = !was_moved && base + sigma <= submitted.newest;
+  placed.doubtful = was_moved || shows_restart;
+  if (shows_restart) {
     // Whoever comes first moves the base; the others find it moved.
     placed.restarted = base_.compare_exchange_strong(base, newest_.load() + 1);
     if (placed.restarted) base = base_.load();

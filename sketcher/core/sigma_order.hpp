@@ -25,14 +25,17 @@ class SigmaOrder {
   };
   struct Placed {
     Sigma sigma = 0;
-    // The group began anew while the request was under way: whether the answer was made before or
-    // after is not known, so it is not to be recorded as what is valid now.
+    // The group began anew while the request was under way, or before, unnoticed: whether the
+    // answer was made before or after others that have been placed is not known, so it is not to be
+    // recorded as what is valid now.
     bool doubtful = false;
     bool restarted = false;  // this answer has shown it first
   };
 
   [[nodiscard]] Submitted submit() const;
   [[nodiscard]] Placed place(const Submitted& submitted, Sigma sigma);
+  // At least that of each answer placed so far; what is submitted from now on is placed beyond it.
+  [[nodiscard]] Sigma newest() const { return newest_.load(); }
 
  private:
   std::atomic<Sigma> base_{0};

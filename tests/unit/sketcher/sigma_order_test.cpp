@@ -22,7 +22,9 @@ TEST_CASE("A group that begins anew goes on beyond all that was before") {
   const auto anew = order.place(order.submit(), 5);
   CHECK(anew.restarted);
   CHECK(anew.sigma == 1006);
-  CHECK(order.place(order.submit(), 6).sigma == 1007);
+  const auto next = order.place(order.submit(), 6);
+  CHECK(next.sigma == 1007);
+  CHECK_FALSE(next.doubtful);
   SECTION("what was under way meanwhile is newer than all before, but doubtful") {
     const auto doubtful = order.place(before, 1001);
     CHECK(doubtful.doubtful);
@@ -34,6 +36,20 @@ TEST_CASE("A group that begins anew goes on beyond all that was before") {
     CHECK(again.restarted);
     CHECK(again.sigma == 1009);
   }
+}
+
+// Both are of the new history, which by its numbers looked like the old one when the later of them
+// was answered; the other one shows that it is not, and is put behind it.
+TEST_CASE("Who shows that the group began anew may be older than what was placed before") {
+  SigmaOrder order;
+  CHECK(order.place(order.submit(), 10).sigma == 10);
+  const auto first = order.submit();
+  const auto second = order.submit();
+  CHECK_FALSE(order.place(second, 11).restarted);
+  const auto shows = order.place(first, 10);
+  CHECK(shows.restarted);
+  CHECK(shows.sigma > 11);
+  CHECK(shows.doubtful);
 }
 
 }  // namespace prophecy::sketcher
