@@ -23,7 +23,8 @@ def word(body):
 
 class RecordingClients:
     """`kinds` are lists of (kind, port, host, weight): each client draws from the one that it is
-    given. Kinds are write, read, and audit, a read that is linearizable."""
+    given. Kinds are publish, a write through the sketcher that is read from, write, one past it, read,
+    and audit, a read that is linearizable."""
 
     def __init__(self, pages, initial, kinds, seed, pause_s=0.0):
         self.pages = pages
@@ -76,7 +77,7 @@ class RecordingClients:
         try:
             if where not in connections:
                 connections[where] = RawConnection(where[0], timeout_s=20)
-            method, content = ("PUT", value.encode()) if kind == "write" else ("GET", b"")
+            method, content = ("GET", b"") if kind in ("read", "audit") else ("PUT", value.encode())
             answer = connections[where].ask(method, page, content, host=where[1])
         except (OSError, HarnessError):
             if where in connections:
@@ -90,8 +91,8 @@ class RecordingClients:
 
     def _line(self, kind, page, value, answer, begin, end):
         is_right = answer is not None and 200 <= answer.status < 300
-        if kind == "write":
-            return f"write {page} {value} {begin} {end if is_right else '-'}"
+        if kind in ("write", "publish"):
+            return f"{kind} {page} {value} {begin} {end if is_right else '-'}"
         if is_right:
             return f"{kind} {page} {word(answer.body)} {begin} {end}"
         # Whatever else an origin can have said is what was read: a page that is gone, say.

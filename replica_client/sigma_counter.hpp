@@ -1,5 +1,6 @@
 // Numbers the requests to a group that has no order of its own. One object for all processes of a
-// sketcher, in shared memory; lock-free, safe when a process is killed.
+// sketcher, in shared memory; lock-free, safe when a process is killed. In one order with the write
+// floors (history_table/write_floors.hpp), which need that.
 #pragma once
 
 #include <atomic>
@@ -11,9 +12,9 @@ namespace prophecy::replica_client {
 class SigmaCounter {
  public:
   // The newest that was drawn.
-  [[nodiscard]] Sigma newest() const { return last_.load(std::memory_order_relaxed); }
+  [[nodiscard]] Sigma newest() const { return last_.load(std::memory_order_seq_cst); }
   // Greater than all that were drawn before.
-  [[nodiscard]] Sigma next() { return last_.fetch_add(1, std::memory_order_relaxed) + 1; }
+  [[nodiscard]] Sigma next() { return last_.fetch_add(1, std::memory_order_seq_cst) + 1; }
 
  private:
   std::atomic<Sigma> last_{0};

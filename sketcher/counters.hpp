@@ -50,6 +50,8 @@ struct alignas(64) RequestCounters {
   Counter unsketchable;        // replicated answers that the history may not hold
   Counter varies_unkeyed;      // of these, those whose Vary names what s(q) does not cover
   Counter unobserved;          // answers of an observed route that too many others kept from it
+  Counter invalidations;       // writes after which what was remembered of their URI does not count
+  Counter out_of_date;         // reads that have found such an entry
   Counter table_inserts;
   Counter table_replaces;
   Counter table_unordered;  // two answers of a group without an order overlapped, and differed

@@ -5,6 +5,7 @@
 #include "base/assert.hpp"
 #include "http/text.hpp"
 #include "sketcher/answer.hpp"
+#include "sketcher/write_invalidation.hpp"
 
 namespace prophecy::sketcher {
 
@@ -63,6 +64,7 @@ void Exchange::start(http::Request& request, const ClientInfo& client) {
   ASSERT(state_ == State::idle);
   request_ = &request;
   counters_ = &context_.requests.back();
+  scheme_ = client.scheme();
   const sketch::RequestContext known{.scheme = client.scheme(),
                                      .client_address = client.address,
                                      .trusted_peers = client.trusted_peers};
@@ -106,6 +108,7 @@ const RouteSettings* Exchange::find_route(const sketch::RequestContext& known) {
     return nullptr;
   }
   const RouteSettings& route = context_.settings.routes[*choice.route];
+  route_ = &route;
   group_ = context_.groups[route.group].get();
   counters_ = &context_.requests[*choice.route];
   budget_ = context_.budgets[*choice.route].get();
@@ -164,9 +167,12 @@ void Exchange::start_read(const RouteSettings& route) {
 
 void Exchange::start_delay_once_read() {
   if (budget_ != nullptr) budget_->on_read();
+  slot_ = group().floors().slot_of(form_.authority, form_.target);
+  group().floors().prefetch(slot_);
   key_ = group().sketch().of(form_);
   algorithm_.emplace();
-  const auto entry = context_.table.lookup(key_);
+  is_out_of_date_ = false;
+  const auto entry = look_up();
   is_blacklisted_ = entry.has_value() && entry->mark == Mark::blacklisted;
   const ReadStep step = algorithm_->on_request(entry);
   if (step == ReadStep::ask_group && mode_ == RouteMode::enforce) return ask_judge(true);
@@ -174,6 +180,14 @@ void Exchange::start_delay_once_read() {
   const bool remembered = step == ReadStep::ask_one && entry->mark == Mark::none;
   if (remembered && start_remembered(entry->answer)) return;
   ask_one();
+}
+
+ReadAlgorithm::Lookup Exchange::look_up() {
+  const auto entry = context_.table.lookup(key_);
+  const auto admitted = group().floors().admit(entry, slot_);
+  const bool is_out_of_date = entry && !admitted;
+  if (is_out_of_date && !std::exchange(is_out_of_date_, true)) counters_->out_of_date.add();
+  return admitted;
 }
 
 void Exchange::ask_one(replica_client::AnswerPieces pieces) {
@@ -221,7 +235,10 @@ void Exchange::on_fast_read_progress(http::OriginExchange& exchange, http::Respo
 }
 
 void Exchange::on_fast_answer(http::Response& response) {
-  if (algorithm_) context_.table.prefetch(key_);  // for the second lookup
+  if (algorithm_) {  // for the second look-up
+    context_.table.prefetch(key_);
+    group().floors().prefetch(slot_);
+  }
   sketch::AnswerForm form;
   sketch::AnswerCanonicalizer& canonicalizer = group().answer_canonicalizer();
   const bool usable =
@@ -243,8 +260,7 @@ void Exchange::on_fast_answer(http::Response& response) {
     if (!usable) return on_fast_failure(ExchangeEnd::malformed);
     return deliver_observed(form, sketch, response);
   }
-  const ReadStep step =
-      algorithm_->on_fast_answer(sketch, context_.table.lookup(key_), is_forced());
+  const ReadStep step = algorithm_->on_fast_answer(sketch, look_up(), is_forced());
   if (step == ReadStep::deliver_fast) {
     counters_->answered_fast.add();
     // Of an answer in the history, another worker may have heard the group.
@@ -317,10 +333,19 @@ void Exchange::on_replicated_answer(ReplicatedAnswer replicated) {
   if (ordered && group().order().place(submitted_, replicated.sigma).restarted) {
     counters_->group_restarts.add();
   }
-  if (!form_.is_read) group_->reads.on_write();
+  if (!form_.is_read) on_write_answered(replicated.form);
   if (replicated.form.in_blocks()) return start_agreed(replicated.form, std::nullopt, answered);
   answered.add();
   answer(replicated.form, std::nullopt);
+}
+
+// Before its client can know.
+void Exchange::on_write_answered(const sketch::AnswerForm& form) {
+  group_->reads.on_write();
+  if (!route_->write_invalidation || !invalidates(request_->method, form.status)) return;
+  counters_->invalidations.add();
+  invalidate(context_, group(),
+             {.scheme = scheme_, .authority = form_.authority, .target = form_.target}, form);
 }
 
 void Exchange::on_replicated_failure(ReplicatedFailure failure) {

@@ -109,7 +109,10 @@ class Exchange final : private FastReadHandler,
   void start_tunnel(const RouteSettings& route, sketch::RequestContext known);
   void start_read(const RouteSettings& route);
   void start_delay_once_read();
+  // What the history holds for this read: no entry, if a write has made it out of date.
+  [[nodiscard]] ReadAlgorithm::Lookup look_up();
   void on_fast_answer(http::Response& response);
+  void on_write_answered(const sketch::AnswerForm& form);
   // The verified answer goes to its client.
   void copy_to_shadows(const sketch::AnswerForm& form, const std::optional<Sketch>& sketch);
   void deliver_observed(const sketch::AnswerForm& form, const std::optional<Sketch>& sketch,
@@ -154,11 +157,15 @@ class Exchange final : private FastReadHandler,
   AnswerSink& sink_;
   State state_ = State::idle;
   const http::Request* request_ = nullptr;
-  WorkerGroup* group_ = nullptr;         // the route's
+  WorkerGroup* group_ = nullptr;  // the route's
+  const RouteSettings* route_ = nullptr;
   RequestCounters* counters_ = nullptr;  // the route's
+  std::string_view scheme_;              // static text
   RouteMode mode_ = RouteMode::enforce;  // when the request came
   sketch::RequestForm form_;
   Sketch key_{};
+  WriteFloors::Slot slot_ = 0;
+  bool is_out_of_date_ = false;             // a look-up of this read has found what is
   std::optional<ReadAlgorithm> algorithm_;  // of a delay-once read
   bool is_blacklisted_ = false;
   SlowPathBudget* budget_ = nullptr;  // the route's; null: without limits

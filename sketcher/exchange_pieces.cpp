@@ -130,8 +130,7 @@ void Exchange::on_writable() {
 }
 
 void Exchange::on_large_refuted(NodeId replica, const sketch::AnswerForm& form) {
-  const ReadStep step =
-      algorithm_->on_fast_answer(std::nullopt, context_.table.lookup(key_), false);
+  const ReadStep step = algorithm_->on_fast_answer(std::nullopt, look_up(), false);
   ASSERT(step == ReadStep::ask_group);
   evidence_ = Evidence{};
   evidence_->replica = replica;
@@ -145,8 +144,7 @@ void Exchange::on_large_refuted(NodeId replica, const sketch::AnswerForm& form) 
 
 bool Exchange::on_large_verified(const sketch::AnswerForm& form) {
   if (!large_->agreed) {
-    const ReadStep step =
-        algorithm_->on_fast_answer(large_->sketch, context_.table.lookup(key_), is_forced());
+    const ReadStep step = algorithm_->on_fast_answer(large_->sketch, look_up(), is_forced());
     if (algorithm_->was_forced()) counters_->forced_transitions.add();
     if (step != ReadStep::deliver_fast) return false;
   }
@@ -165,7 +163,7 @@ bool Exchange::on_large_bytes(std::string& storage, std::size_t begin, std::size
 // on meanwhile, the one may be ahead, and the other behind.
 void Exchange::on_large_divergence(NodeId replica, std::uint64_t offset) {
   if (large_->sketch) {
-    const auto entry = context_.table.lookup(key_);
+    const auto entry = look_up();
     if (!entry || entry->answer != *large_->sketch) return;
   }
   Divergence divergence;

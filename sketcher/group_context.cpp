@@ -63,10 +63,11 @@ replica_client::VoteGroupSettings vote_settings(const GroupEnvironment& environm
 
 GroupContext::GroupContext(const GroupEnvironment& environment, const GroupSettings& settings,
                            const GroupInstallation& installation, GroupState& state,
-                           std::span<OriginCounters> origins)
+                           WriteFloors floors, std::span<OriginCounters> origins)
     : settings_(settings),
       installation_(installation),
       state_(state),
+      floors_(floors),
       origins_(origins),
       divergences_(environment.divergences),
       log_(environment.log),
@@ -91,6 +92,17 @@ std::unique_ptr<replica_client::ReplicaGroup> GroupContext::make_group(
 std::optional<Sketch> GroupContext::sketch_of(const sketch::AnswerForm& form) const {
   if (!sketch::may_be_sketched(form, profile())) return std::nullopt;
   return sketch().of(form);
+}
+
+// Of a group with an order, all that was placed until now: where it began anew meanwhile, answers
+// of before may have greater numbers than the write.
+void GroupContext::make_out_of_date(std::string_view authority, std::string_view target) {
+  const WriteFloors::Slot slot = floors_.slot_of(authority, target);
+  if (settings_.kind == GroupKind::vote) {
+    floors_.raise_unordered(slot, [this] { return state_.numbers->votes.next(); });
+  } else {
+    floors_.raise(slot, order().newest());
+  }
 }
 
 void GroupContext::on_refuted(const replica_client::Refutation& refutation) {

@@ -36,13 +36,16 @@ struct GroupEnvironment {
 class GroupContext final : public GroupReadHost, private replica_client::RefutationHandler {
  public:
   GroupContext(const GroupEnvironment& environment, const GroupSettings& settings,
-               const GroupInstallation& installation, GroupState& state,
+               const GroupInstallation& installation, GroupState& state, WriteFloors floors,
                std::span<OriginCounters> origins);
 
   [[nodiscard]] const GroupSettings& settings() const { return settings_; }
   [[nodiscard]] const sketch::Profile& profile() const { return installation_.profile; }
   [[nodiscard]] const sketch::SketchFunction& sketch() const { return installation_.sketch; }
   [[nodiscard]] SigmaOrder& order() override { return state_.numbers->order; }
+  [[nodiscard]] const WriteFloors& floors() const override { return floors_; }
+  // What was answered until now about this URI is not valid for reads any more.
+  void make_out_of_date(std::string_view authority, std::string_view target);
   [[nodiscard]] replica_client::ReplicaGroup& group() override { return *group_; }
   [[nodiscard]] sketch::AnswerCanonicalizer& answer_canonicalizer() { return canonicalizer_; }
   [[nodiscard]] OriginCounters& counters(NodeId replica) { return origins_[replica]; }
@@ -72,6 +75,7 @@ class GroupContext final : public GroupReadHost, private replica_client::Refutat
   const GroupSettings& settings_;
   const GroupInstallation& installation_;
   GroupState& state_;
+  WriteFloors floors_;
   std::span<OriginCounters> origins_;  // by replica
   DivergenceReporter& divergences_;
   Logger& log_;

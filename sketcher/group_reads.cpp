@@ -29,8 +29,13 @@ Room room_of(const sketch::AnswerForm& form, const std::optional<Sketch>& sketch
 // One call to the group, and all that hang on it.
 class GroupReads::Read final : private replica_client::ReplicatedHandler {
  public:
-  Read(GroupReads& owner, std::uint64_t number, const Sketch& key)
-      : owner_(owner), number_(number), key_(key), writes_(owner.writes_) {}
+  Read(GroupReads& owner, std::uint64_t number, const Sketch& key, WriteFloors::Slot slot)
+      : owner_(owner),
+        number_(number),
+        key_(key),
+        slot_(slot),
+        floor_(floor_now()),
+        writes_(owner.writes_) {}
 
   void begin(const sketch::RequestForm& form, std::string_view method, Asker asker) {
     if (asker.evidence) {
@@ -52,7 +57,7 @@ class GroupReads::Read final : private replica_client::ReplicatedHandler {
   }
 
   [[nodiscard]] bool may_be_joined() const {
-    return call_ != 0 && may_share_ && writes_ == owner_.writes_;
+    return call_ != 0 && may_share_ && writes_ == owner_.writes_ && floor_ == floor_now();
   }
   [[nodiscard]] std::uint64_t number() const { return number_; }
   [[nodiscard]] const Sketch& key() const { return key_; }
@@ -121,11 +126,22 @@ class GroupReads::Read final : private replica_client::ReplicatedHandler {
     }
   }
 
-  // False when the history holds, or has held, an answer that may be newer.
+  [[nodiscard]] Sigma floor_now() const { return owner_.group_.floors().at(slot_); }
+
+  // A write was answered meanwhile, and this may be of a state before it. Numbers of a group
+  // without an order tell by what it was when it was asked: that of the answer was drawn already,
+  // as the floors need.
+  [[nodiscard]] bool is_behind_write(const ReplicatedAnswer& answer,
+                                     const SigmaOrder::Placed& placed) const {
+    return answer.asked ? *answer.asked < floor_now() : placed.sigma <= floor_now();
+  }
+
+  // False when the history holds, or has held, an answer that may be newer, or there may be one.
   [[nodiscard]] bool update_history(const ReplicatedAnswer& answer,
                                     const std::optional<Sketch>& sketch,
                                     const SigmaOrder::Placed& placed) {
-    const Sketch update = placed.doubtful ? kNoSketch : sketch.value_or(kNoSketch);
+    const bool doubtful = placed.doubtful || is_behind_write(answer, placed);
+    const Sketch update = doubtful ? kNoSketch : sketch.value_or(kNoSketch);
     // Numbers of a group without an order stay as they are: it never begins anew.
     HistoryTable& table = owner_.table_;
     const Room room = room_of(answer.form, sketch);
@@ -136,8 +152,8 @@ class GroupReads::Read final : private replica_client::ReplicatedHandler {
     if (outcome == UpdateOutcome::inserted) counters.table_inserts.add();
     if (outcome == UpdateOutcome::replaced) counters.table_replaces.add();
     if (outcome == UpdateOutcome::unordered) counters.table_unordered.add();
-    return !placed.doubtful && outcome != UpdateOutcome::older &&
-           outcome != UpdateOutcome::unordered && outcome != UpdateOutcome::marked;
+    return !doubtful && outcome != UpdateOutcome::older && outcome != UpdateOutcome::unordered &&
+           outcome != UpdateOutcome::marked;
   }
 
   void report(const ReplicatedAnswer& answer, const std::optional<Sketch>& sketch) {
@@ -164,7 +180,9 @@ class GroupReads::Read final : private replica_client::ReplicatedHandler {
   GroupReads& owner_;
   std::uint64_t number_;
   Sketch key_;
-  std::uint64_t writes_;  // the owner's, when this was begun
+  WriteFloors::Slot slot_;  // of its URI
+  Sigma floor_;             // of that, when this was begun
+  std::uint64_t writes_;    // the owner's, likewise
   SigmaOrder::Submitted submitted_;
   std::uint64_t call_ = 0;    // 0 once it has ended
   std::vector<Held> askers_;  // the first one began it
@@ -197,7 +215,9 @@ bool GroupReads::ask(const Sketch& key, const sketch::RequestForm& form, std::st
   if (!joins) {
     if (waiter == nullptr && unwaited_ >= kUnwaitedMax) return false;
     const std::uint64_t number = ++last_number_;
-    read = reads_.emplace(number, std::make_unique<Read>(*this, number, key)).first->second.get();
+    const auto slot = group_.floors().slot_of(form.authority, form.target);
+    auto made = std::make_unique<Read>(*this, number, key, slot);
+    read = reads_.emplace(number, std::move(made)).first->second.get();
     if (asker.may_share) joinable_[key] = number;
     if (waiter == nullptr) ++unwaited_;
   }

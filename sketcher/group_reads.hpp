@@ -5,9 +5,10 @@
 // Equal reads share one: a read that comes while an equal one is under way waits for the same
 // answer. That answer may be of a state before the late one came, as a fast read's may. Never,
 // though, older than what a client has seen by way of the history: if that holds a newer answer by
-// then, the late read is told to ask again. Nothing joins a read that was begun before a write of
-// this worker was answered. And a late one accuses nobody: the state may have changed behind the
-// shared answer.
+// then, the late read is told to ask again. So it is if a write of the URI was answered meanwhile,
+// by any worker, and the answer may be of a state before. Nothing joins a read that was begun
+// before such a write was answered, or before any write of this worker. And a late one accuses
+// nobody: the state may have changed behind the shared answer.
 //
 // Single-threaded, on the worker's loop.
 #pragma once
@@ -68,6 +69,7 @@ class GroupReadHost {
  public:
   [[nodiscard]] virtual replica_client::ReplicaGroup& group() = 0;
   [[nodiscard]] virtual SigmaOrder& order() = 0;
+  [[nodiscard]] virtual const WriteFloors& floors() const = 0;
   // s(r), of an answer that the history may hold.
   [[nodiscard]] virtual std::optional<Sketch> sketch_of(const sketch::AnswerForm& form) const = 0;
   // Counts and reports. Group and origin are filled in.

@@ -92,6 +92,10 @@ void add_requests(Exposition& out, const std::string& route, const RequestTotals
               {{"route", route}}, totals.of(&RequestCounters::varies_unkeyed));
   out.counter("prophecy_unobserved_total", "Observed answers that nothing was compared with.",
               {{"route", route}}, totals.of(&RequestCounters::unobserved));
+  out.counter("prophecy_invalidations_total", "Writes that made what was remembered out of date.",
+              {{"route", route}}, totals.of(&RequestCounters::invalidations));
+  out.counter("prophecy_out_of_date_total", "Reads that found what a write has made out of date.",
+              {{"route", route}}, totals.of(&RequestCounters::out_of_date));
   out.counter("prophecy_transitions_total", "Reads whose agreed answer differed from the history.",
               {{"route", route}}, totals.of(&RequestCounters::transitions));
   for (std::size_t i = 0; i < replica_client::kReplicatedFailureCount; ++i) {

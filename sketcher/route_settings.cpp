@@ -58,6 +58,7 @@ RouteSettings read_route(ConfigSection& section, const std::vector<RouteSettings
   route.needs_client_certificate =
       section.choice("client_certificate", {"off", "required"}, 0) == 1;
   route.hedge = section.flag("hedge", false);
+  route.write_invalidation = section.flag("write_invalidation", true);
   route.slow_path.share = section.fraction("slow_path_share", 1.0);
   route.slow_path.per_second =
       static_cast<double>(section.number("slow_path_per_second", 0, kSlowPathRateMax, 100));

@@ -43,8 +43,9 @@ struct RouteSettings {
   RouteMode mode = RouteMode::enforce;
   Reads reads = Reads::delay_once;
   bool needs_client_certificate = false;
-  SlowPathLimits slow_path;  // for each worker
-  bool hedge = false;        // fast reads may be asked of a second replica
+  SlowPathLimits slow_path;        // for each worker
+  bool hedge = false;              // fast reads may be asked of a second replica
+  bool write_invalidation = true;  // after a write, reads of its URI ask the group
 };
 
 // Without any [[route]], everything goes to the only group. Notes in `groups` what their routes ask

@@ -67,6 +67,8 @@ Json history_json(const StatusSources& sources, const RequestTotals& totals) {
           {"inserts", totals.of(&RequestCounters::table_inserts)},
           {"replaces", totals.of(&RequestCounters::table_replaces)},
           {"unordered", totals.of(&RequestCounters::table_unordered)},
+          {"invalidations", totals.of(&RequestCounters::invalidations)},
+          {"out_of_date", totals.of(&RequestCounters::out_of_date)},
           {"transitions", totals.of(&RequestCounters::transitions)},
           {"forced_transitions", totals.of(&RequestCounters::forced_transitions)},
           {"group_restarts", totals.of(&RequestCounters::group_restarts)},

@@ -206,7 +206,7 @@ void Worker::make_groups(const WorkerSetup& setup) {
     const GroupSettings& group = settings_.groups[i];
     context_.groups.push_back(std::make_unique<WorkerGroup>(
         environment, context_.table, group, installation_.groups[i], context_.shared.group(i),
-        origins.subspan(group.first_origin, group.origins.size()),
+        context_.table.floors(i), origins.subspan(group.first_origin, group.origins.size()),
         context_.shared.shadows(setup.index).subspan(group.first_shadow, group.shadows.size())));
   }
 }

@@ -28,9 +28,9 @@ namespace prophecy::sketcher {
 struct WorkerGroup {
   WorkerGroup(const GroupEnvironment& environment, HistoryTable& table,
               const GroupSettings& settings, const GroupInstallation& installation,
-              GroupState& state, std::span<OriginCounters> origins,
+              GroupState& state, WriteFloors floors, std::span<OriginCounters> origins,
               std::span<ShadowCounters> shadow_counters)
-      : context(environment, settings, installation, state, origins),
+      : context(environment, settings, installation, state, floors, origins),
         reads(environment.loop, context, table),
         hedges(context.group().size(), context.group().faults()) {
     if (settings.shadows.empty()) return;

@@ -130,7 +130,9 @@ class ShadowReads::Shadow {
   void compare(const Copy& copy, const sketch::AnswerForm& form) {
     const std::optional<Sketch> sketch = group_.sketch_of(form);
     if (sketch == copy.verified_.sketch) return counters_.equal.add();
-    const auto entry = table_.lookup(copy.key_);
+    const WriteFloors& floors = group_.floors();
+    const auto entry = floors.admit(table_.lookup(copy.key_),
+                                    floors.slot_of(copy.request_.authority, copy.request_.target));
     if (sketch && entry && entry->answer == *sketch) return counters_.equal.add();
     if (!entry || entry->mark != Mark::none || entry->answer != *copy.verified_.sketch) {
       return counters_.outdated.add();

@@ -32,11 +32,11 @@ void SimulatedClient::start() {
   worker_ = &world_.any_worker();
   key_ = world_.any_key();
   const std::uint64_t draw = world_.random().below(100);
-  kind_ = draw < 5 ? Kind::write : draw < 9 ? Kind::audit : Kind::read;
-  // A group without an order takes no writes, and has no place for an audit.
-  if (kind_ == Kind::read || world_.has_votes()) return start_read();
-  if (kind_ == Kind::write) value_ = world_.new_value();
-  operation_ = world_.begin(key_, kind_, kind_ == Kind::write ? &value_ : nullptr);
+  kind_ = draw < 7 ? Kind::publish : draw < 11 ? Kind::audit : Kind::read;
+  // A group without an order has no place for an audit.
+  if (kind_ == Kind::read || (kind_ == Kind::audit && world_.has_votes())) return start_read();
+  if (kind_ == Kind::publish) value_ = world_.new_value();
+  operation_ = world_.begin(key_, kind_, kind_ == Kind::publish ? &value_ : nullptr);
   ask_ordered();
 }
 
@@ -44,7 +44,7 @@ void SimulatedClient::start_read() {
   kind_ = Kind::read;
   operation_ = world_.begin(key_, kind_, nullptr);
   algorithm_ = {};
-  first_lookup_ = world_.table().lookup(world_.sketch_of(key_));
+  first_lookup_ = look_up();
   is_blacklisted_ = first_lookup_ && first_lookup_->mark == Mark::blacklisted;
   if (algorithm_.on_request(first_lookup_) == ReadStep::ask_group) return ask_judge(true);
   ask_origin();
@@ -73,9 +73,19 @@ void SimulatedClient::on_origin_answer() {
   finish(&answer);
 }
 
+ReadAlgorithm::Lookup SimulatedClient::look_up() const {
+  const auto entry = world_.table().lookup(world_.sketch_of(key_));
+  const auto admitted = world_.floors().admit(entry, world_.slot_of(key_));
+  world_.counted().out_of_date += entry && !admitted ? 1 : 0;
+  return admitted;
+}
+
 ReadAlgorithm::Lookup SimulatedClient::second_lookup(const Sketch& answer) const {
   if (world_.variant() == Variant::one_lookup) return first_lookup_;
-  auto entry = world_.table().lookup(world_.sketch_of(key_));
+  if (world_.variant() == Variant::floor_at_first_only) {
+    return world_.table().lookup(world_.sketch_of(key_));
+  }
+  auto entry = look_up();
   if (world_.variant() == Variant::any_former && entry && world_.former().contains(answer)) {
     entry->answer = answer;
   }
@@ -85,7 +95,10 @@ ReadAlgorithm::Lookup SimulatedClient::second_lookup(const Sketch& answer) const
 void SimulatedClient::ask_judge(bool may_share) {
   state_ = State::awaits_judge;
   may_share = may_share && !is_blacklisted_;
+  // That is another variant.
+  if (world_.variant() == Variant::vote_ignores_floor) may_share = false;
   sketch::RequestForm form;
+  form.target = World::target_of(key_);
   form.wire = read_of(key_);
   const bool is_asked = worker_->reads().ask(world_.sketch_of(key_), form, "GET",
                                              {.algorithm = algorithm_,
@@ -99,8 +112,8 @@ void SimulatedClient::ask_judge(bool may_share) {
 void SimulatedClient::ask_ordered() {
   state_ = State::awaits_order;
   submitted_ = world_.order().submit();
-  call_ =
-      world_.service().submit(kind_ == Kind::write ? write_of(key_, value_) : read_of(key_), *this);
+  call_ = world_.service().submit(kind_ == Kind::publish ? write_of(key_, value_) : read_of(key_),
+                                  *this);
 }
 
 void SimulatedClient::on_group_answer(const sketch::AnswerForm& form,
@@ -121,8 +134,9 @@ void SimulatedClient::on_group_answer_outdated() {
 void SimulatedClient::on_replicated_answer(replica_client::ReplicatedAnswer answer) {
   call_ = 0;
   static_cast<void>(world_.order().place(submitted_, answer.sigma));
-  if (kind_ == Kind::write) {
+  if (kind_ == Kind::publish) {
     worker_->reads().on_write();
+    make_out_of_date();
     return finish(&value_);
   }
   const std::string value(answer.form.body);
@@ -131,8 +145,18 @@ void SimulatedClient::on_replicated_answer(replica_client::ReplicatedAnswer answ
 
 void SimulatedClient::on_replicated_failure(replica_client::ReplicatedFailure) {
   call_ = 0;
-  if (kind_ == Kind::write) worker_->reads().on_write();
+  if (kind_ == Kind::publish) worker_->reads().on_write();
   finish(nullptr);
+}
+
+void SimulatedClient::make_out_of_date() {
+  if (world_.variant() == Variant::no_floors) return;
+  const WriteFloors::Slot slot = world_.slot_of(key_);
+  if (world_.has_votes()) {
+    world_.floors().raise_unordered(slot, [this] { return world_.service().next_sigma(); });
+  } else {
+    world_.floors().raise(slot, world_.order().newest());
+  }
 }
 
 void SimulatedClient::finish(const std::string* value) {

@@ -30,6 +30,8 @@ class SimulatedClient final : private sketcher::GroupReadWaiter,
   void on_origin_answer();
   void ask_judge(bool may_share);
   void ask_ordered();
+  // Before the client knows that its write has succeeded.
+  void make_out_of_date();
   void leave();
   // None: an error.
   void finish(const std::string* value);
@@ -40,6 +42,8 @@ class SimulatedClient final : private sketcher::GroupReadWaiter,
   void on_replicated_answer(replica_client::ReplicatedAnswer answer) override;
   void on_replicated_failure(replica_client::ReplicatedFailure failure) override;
 
+  // What the table holds for this read.
+  [[nodiscard]] sketcher::ReadAlgorithm::Lookup look_up() const;
   [[nodiscard]] sketcher::ReadAlgorithm::Lookup second_lookup(const Sketch& answer) const;
 
   World& world_;

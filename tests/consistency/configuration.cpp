@@ -31,8 +31,10 @@ void Configuration::look(std::size_t slot) {
 }
 
 void Configuration::write(const Slots& slots, std::size_t slot) {
-  current_ = *slots[slot].operation->value;
+  const Operation& operation = *slots[slot].operation;
+  current_ = *operation.value;
   states_[slot] = kDone;
+  if (is_accepted_later(operation)) look(slot);
   settle(slots);
 }
 
@@ -60,7 +62,8 @@ void Configuration::settle_slot(const Slot& slot, std::size_t number) {
   if (has_looked(state) && std::find(newer_.begin(), newer_.end(), state) == newer_.end()) {
     state = kDone;
   }
-  if (!operation.value || operation.kind == Kind::write) return;
+  const bool is_unwritten = is_write(operation.kind) && state == kWaiting;
+  if (!operation.value || is_unwritten) return;
   if (operation.kind == Kind::audit) {
     if (operation.value == current_) state = kDone;
   } else if (operation.value == accepted_ && slot.is_acceptable) {

@@ -45,6 +45,10 @@ class Configuration {
   static constexpr State kWaiting = kNone - 1;
   static constexpr State kDone = kNone - 2;
 
+  // By the end of a write that was never answered nobody can have been told of it.
+  [[nodiscard]] static bool is_accepted_later(const Operation& write) {
+    return write.kind == Kind::publish && write.answered != kNever;
+  }
   [[nodiscard]] static bool has_looked(State state) { return state < kDone; }
   // A read that has looked at the value is acceptable.
   [[nodiscard]] bool may_accept(const Slots& slots, Value value) const;
@@ -67,7 +71,7 @@ std::vector<Configuration> Configuration::choices(const Slots& slots, Wanted is_
   for (std::size_t slot = 0; slot < states_.size(); ++slot) {
     if (states_[slot] != kWaiting) continue;
     const Operation& operation = *slots[slot].operation;
-    if (operation.kind == Kind::write) {
+    if (is_write(operation.kind)) {
       found.push_back(*this);
       found.back().write(slots, slot);
     } else if (!operation.value && current_ != accepted_ && is_wanted(current_)) {

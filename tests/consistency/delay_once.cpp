@@ -58,7 +58,7 @@ class Search {
   void note_value(const Operation& operation) {
     if (*operation.value >= uses_.size()) uses_.resize(*operation.value + 1);
     ValueUse& use = uses_[*operation.value];
-    if (operation.kind == Kind::write) {
+    if (is_write(operation.kind)) {
       use.is_written = true;
     } else {
       use.is_read = true;
@@ -72,7 +72,7 @@ class Search {
       const Operation& operation = history_.operations[i];
       if (operation.answered != kNever) {
         events.push_back({operation.answered, Step::answered, i});
-      } else if (operation.kind == Kind::write && !uses_[*operation.value].is_read) {
+      } else if (is_write(operation.kind) && !uses_[*operation.value].is_read) {
         continue;
       }
       events.push_back({operation.invoked, Step::invoked, i});

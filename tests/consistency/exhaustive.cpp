@@ -21,7 +21,7 @@ class Trial {
   };
 
   [[nodiscard]] static bool is_optional(const Operation& operation) {
-    return operation.kind == Kind::write ? operation.answered == kNever : !operation.value;
+    return is_write(operation.kind) ? operation.answered == kNever : !operation.value;
   }
 
   [[nodiscard]] bool is_complete() const {
@@ -58,6 +58,8 @@ class Trial {
     switch (operations_[i].kind) {
       case Kind::write:
         return place_write(i);
+      case Kind::publish:
+        return progress_[i].progress == Progress::looked ? accept(i) : place_write(i);
       case Kind::audit:
         return operations_[i].value == states_.back() && finish(i);
       case Kind::read:
@@ -68,7 +70,9 @@ class Trial {
 
   bool place_write(std::size_t i) {
     states_.push_back(*operations_[i].value);
-    const bool found = finish(i);
+    const bool is_accepted_later =
+        operations_[i].kind == Kind::publish && operations_[i].answered != kNever;
+    const bool found = is_accepted_later ? place_look(i) : finish(i);
     states_.pop_back();
     return found;
   }

@@ -10,10 +10,14 @@ namespace {
 
 constexpr std::string_view kUnknown = "?";
 constexpr std::string_view kNoAnswer = "-";
-constexpr std::array<std::string_view, 3> kKindNames{"write", "read", "audit"};
+constexpr std::array<std::string_view, 4> kKindNames{"write", "publish", "read", "audit"};
 
 std::string_view word_of(Kind kind) {
   return kKindNames[static_cast<std::size_t>(kind)];
+}
+
+bool may_be_accepted(Kind kind) {
+  return kind == Kind::read || kind == Kind::publish;
 }
 
 std::optional<Kind> parse_kind(std::string_view name) {
@@ -48,8 +52,8 @@ class Parser {
     if (words.empty() || words[0].starts_with('#')) return {};
     if (words[0] == "initial") return take_initial(words);
     const auto kind = parse_kind(words[0]);
-    if (!kind) return "begins with none of initial, write, read, audit";
-    const bool has_acceptable = words.size() == 6 && kind == Kind::read;
+    if (!kind) return "begins with none of initial, write, publish, read, audit";
+    const bool has_acceptable = words.size() == 6 && may_be_accepted(*kind);
     if (words.size() != 5 && !has_acceptable) return "has not five words";
     const auto found = histories_.find(words[1]);
     if (found == histories_.end()) return "comes before the line initial of its key";
@@ -83,10 +87,13 @@ class Parser {
     operation.acceptable = *acceptable;
     const bool is_known = words[2] != kUnknown;
     if (kind != Kind::read && !is_known) return "may not leave its value open";
+    if (kind == Kind::publish && !is_answered && words.size() == 6) {
+      return "was accepted without an answer";
+    }
     if (kind == Kind::audit && !is_answered) return "is an audit without an answer";
     if (kind == Kind::read && is_known && !is_answered) return "knows an answer that never came";
     if (is_known) operation.value = history.number_of(words[2]);
-    if (kind == Kind::write &&
+    if (is_write(kind) &&
         (operation.value == kInitial || !written_.emplace(words[1], words[2]).second)) {
       return "writes a value for the second time";
     }
@@ -147,7 +154,7 @@ std::string to_text(const Histories& histories) {
       } else {
         out << operation.answered;
       }
-      if (operation.kind == Kind::read && operation.acceptable > operation.invoked) {
+      if (may_be_accepted(operation.kind) && operation.acceptable > operation.invoked) {
         out << ' ' << operation.acceptable;
       }
       out << '\n';

@@ -6,15 +6,16 @@
 //
 //   initial KEY VALUE
 //   write   KEY VALUE    INVOKED ANSWERED|-
+//   publish KEY VALUE    INVOKED ANSWERED|- [ACCEPTABLE]
 //   read    KEY VALUE|?  INVOKED ANSWERED|- [ACCEPTABLE]
 //   audit   KEY VALUE    INVOKED ANSWERED
 //
-// Each key has one line `initial`. A write whose fate its client does not know (an error, a broken
+// Each key has one line `initial`. A publish is a write that, once it was answered, reads are not
+// older than. A write whose fate its client does not know (an error, a broken
 // connection) was never answered. A read that failed has the value "?": what it returned is not
 // known, but it may have made others see what it saw. Who knows when the sketcher accepted a read's
-// answer says since when it may have been: otherwise since it was invoked. An audit is a read that
-// is linearizable.
-// Values are words; one key is never written the same value twice.
+// answer, or a publish, says since when it may have been: otherwise since it was invoked. An audit
+// is a read that is linearizable. Values are words; one key is never written the same value twice.
 #pragma once
 
 #include <cstdint>
@@ -36,14 +37,18 @@ constexpr Instant kNever = std::numeric_limits<Instant>::max();
 using Value = std::uint32_t;
 constexpr Value kInitial = 0;
 
-enum class Kind : std::uint8_t { write, read, audit };
+enum class Kind : std::uint8_t { write, publish, read, audit };
+
+[[nodiscard]] constexpr bool is_write(Kind kind) {
+  return kind == Kind::write || kind == Kind::publish;
+}
 
 struct Operation {
   Kind kind = Kind::read;
   std::optional<Value> value;  // none: a read that failed
   Instant invoked = 0;
   Instant answered = kNever;
-  Instant acceptable = 0;  // of a read: its answer was accepted then, or later
+  Instant acceptable = 0;  // of a read or a publish: it was accepted then, or later
 };
 
 // X precedes Y: its answer was received before Y was sent (paper, section 4.1).

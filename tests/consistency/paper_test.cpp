@@ -155,4 +155,53 @@ TEST_CASE("A replicated read may be accepted after a newer one: it has been line
   CHECK(holds("write x 1 1 2\n read x 1 3 12 12\n write x 2 4 5\n read x 2 6 7 7\n"));
 }
 
+// ---- Beyond the paper: writes through a sketcher that invalidates.
+
+TEST_CASE("No read that comes after a publish was answered is older") {
+  const std::string begin = "read x 0 1 2\n publish x 1 3 6\n ";
+  CHECK(holds(begin + "read x 1 7 8\n"));
+  CHECK_FALSE(holds(begin + "read x 0 7 8\n"));
+  CHECK(holds("read x 0 1 2\n write x 1 3 6\n read x 0 7 8\n"));
+}
+
+TEST_CASE("A read beside a publish may be older, until another one was newer") {
+  const std::string begin = "read x 0 1 2\n publish x 1 3 9\n ";
+  CHECK(holds(begin + "read x 0 4 5\n read x 0 6 12\n"));
+  CHECK_FALSE(holds(begin + "read x 1 4 5\n read x 0 6 7\n"));
+}
+
+TEST_CASE("A read is delayed no further than to the latest publish") {
+  const std::string begin = "read x 0 1 2\n publish x 1 3 4\n write x 2 5 6\n write x 3 7 8\n ";
+  CHECK(holds(begin + "read x 1 9 10\n"));
+  CHECK(holds(begin + "read x 3 9 10\n"));
+  CHECK_FALSE(holds(begin + "read x 2 9 10\n"));
+  CHECK_FALSE(holds(begin + "read x 0 9 10\n"));
+}
+
+TEST_CASE("Of two publishes the later one counts, in whichever order they are answered") {
+  const std::string first = "publish x 1 1 9\n publish x 2 3 4\n ";
+  CHECK_FALSE(holds(first + "audit x 2 5 5\n audit x 2 10 11\n read x 1 12 13\n"));
+  CHECK(holds(first + "audit x 2 5 5\n audit x 1 10 11\n read x 1 12 13\n"));
+  CHECK_FALSE(holds(first + "audit x 2 5 5\n audit x 1 10 11\n read x 2 12 13\n"));
+}
+
+TEST_CASE("A publish that was never answered promises nothing") {
+  CHECK(holds("read x 0 1 2\n publish x 1 3 -\n audit x 1 4 5\n read x 0 6 7\n"));
+}
+
+TEST_CASE(
+    "A publish is accepted where the sketcher accepts it, and a read behind that is not older") {
+  const std::string rest = "read x 0 1 2\n publish x 1 3 7 7\n audit x 1 4 5\n ";
+  CHECK(holds(rest + "read x 0 6 9\n"));
+  CHECK_FALSE(holds(rest + "read x 0 6 9 9\n"));
+  CHECK(holds(rest + "read x 1 6 9 9\n"));
+  // Looked at before the write, it may be accepted behind it, as a replicated read is.
+  CHECK(holds(rest + "read x 0 4 9 9\n"));
+}
+
+TEST_CASE("What a publish has overtaken does not come back by a read under way") {
+  CHECK_FALSE(
+      holds("read x 0 1 2\n write x 1 3 4\n publish x 2 5 6\n read x 1 7 8\n read x ? 3 -\n"));
+}
+
 }  // namespace prophecy::consistency

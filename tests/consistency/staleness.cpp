@@ -12,7 +12,7 @@ std::size_t count_stale_reads(const History& history) {
   std::map<Value, Instant> written{{kInitial, std::numeric_limits<Instant>::min()}};
   std::vector<std::pair<Instant, Instant>> latest;  // answered; the latest invocation until then
   for (const Operation& operation : history.operations) {
-    if (operation.kind != Kind::write || operation.answered == kNever) continue;
+    if (!is_write(operation.kind) || operation.answered == kNever) continue;
     written[*operation.value] = operation.answered;
     latest.emplace_back(operation.answered, operation.invoked);
   }

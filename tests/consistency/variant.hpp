@@ -17,13 +17,17 @@ enum class Variant : std::uint8_t {
   outdated_for_late,     // a read that has joined another one gets its answer, newer ones or not
   votes_numbered_early,  // a vote's number says when it was asked for
   write_answered_early,  // a group acknowledges writes that are not ordered yet
+  no_floors,             // a write makes nothing out of date
+  floor_at_first_only,   // what is out of date by the second look-up validates
+  join_ignores_floor,    // reads share what was begun before another worker's write was answered
+  vote_ignores_floor,    // a vote is recorded though it was asked for before a write was answered
 };
 
 struct VariantName {
   Variant variant;
   std::string_view name;
 };
-constexpr std::array<VariantName, 8> kVariantNames{{
+constexpr std::array<VariantName, 12> kVariantNames{{
     {Variant::correct, "correct"},
     {Variant::one_lookup, "one-lookup"},
     {Variant::update_ignores_sigma, "update-ignores-sigma"},
@@ -32,6 +36,10 @@ constexpr std::array<VariantName, 8> kVariantNames{{
     {Variant::outdated_for_late, "outdated-for-late"},
     {Variant::votes_numbered_early, "votes-numbered-early"},
     {Variant::write_answered_early, "write-answered-early"},
+    {Variant::no_floors, "no-floors"},
+    {Variant::floor_at_first_only, "floor-at-first-only"},
+    {Variant::join_ignores_floor, "join-ignores-floor"},
+    {Variant::vote_ignores_floor, "vote-ignores-floor"},
 }};
 
 constexpr std::optional<Variant> parse_variant(std::string_view name) {

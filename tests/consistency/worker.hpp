@@ -1,6 +1,8 @@
 // A worker of the simulated sketcher: the real reads of a group, which reach the simulated service.
 #pragma once
 
+#include <array>
+
 #include "consistency/world.hpp"
 #include "sketcher/group_reads.hpp"
 
@@ -11,6 +13,7 @@ class SimulatedWorker final : private replica_client::ReplicaGroup,
  public:
   explicit SimulatedWorker(World& world)
       : world_(world),
+        floors_(shows_floors(world.variant()) ? world.floors() : WriteFloors(never_raised_, 0)),
         reads_(world.loop(), static_cast<sketcher::GroupReadHost&>(*this), world.table()) {}
 
   [[nodiscard]] sketcher::GroupReads& reads() { return reads_; }
@@ -31,6 +34,7 @@ class SimulatedWorker final : private replica_client::ReplicaGroup,
 
   ReplicaGroup& group() override { return *this; }
   sketcher::SigmaOrder& order() override { return world_.order(); }
+  [[nodiscard]] const WriteFloors& floors() const override { return floors_; }
   [[nodiscard]] std::optional<Sketch> sketch_of(const sketch::AnswerForm& form) const override {
     const Sketch sketch = World::sketch_of(form.body);
     world_.former().insert(sketch);
@@ -39,7 +43,13 @@ class SimulatedWorker final : private replica_client::ReplicaGroup,
   void report(sketcher::Divergence&) override {}
   void on_vindicated(NodeId) override {}
 
+  [[nodiscard]] static bool shows_floors(Variant variant) {
+    return variant != Variant::join_ignores_floor && variant != Variant::vote_ignores_floor;
+  }
+
   World& world_;
+  std::array<WriteFloors::Word, 1> never_raised_{};  // for the variants
+  WriteFloors floors_;
   sketcher::GroupReads reads_;
 };
 

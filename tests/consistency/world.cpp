@@ -21,6 +21,7 @@ ServiceSettings draw_settings(Variant variant, simulation::Random& random) {
   settings.variant = variant;
   settings.keys = variant == Variant::shared_key ? 2 : random.between(1, 2);
   settings.votes = variant == Variant::votes_numbered_early ||
+                   variant == Variant::vote_ignores_floor ||
                    (variant == Variant::correct && random.chance(30));
   return settings;
 }
@@ -38,6 +39,7 @@ Tally& Tally::operator+=(const Tally& other) {
   replicated += other.replicated;
   coalesced += other.coalesced;
   outdated += other.outdated;
+  out_of_date += other.out_of_date;
   evictions += other.evictions;
   group_restarts += other.group_restarts;
   return *this;

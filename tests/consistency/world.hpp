@@ -30,8 +30,9 @@ class SimulatedWorker;
 struct Tally {
   std::uint64_t fast = 0;  // reads that were answered by one origin
   std::uint64_t replicated = 0;
-  std::uint64_t coalesced = 0;  // of these
-  std::uint64_t outdated = 0;   // asked again: the answer that they had joined was too old
+  std::uint64_t coalesced = 0;    // of these
+  std::uint64_t outdated = 0;     // asked again: the answer that they had joined was too old
+  std::uint64_t out_of_date = 0;  // look-ups that found what a write had made so
   std::uint64_t evictions = 0;
   std::uint64_t group_restarts = 0;  // that the sketcher noticed
 
@@ -52,6 +53,12 @@ class World {
   [[nodiscard]] simulation::Random& random() { return random_; }
   [[nodiscard]] Service& service() { return service_; }
   [[nodiscard]] HistoryTable& table() { return table_; }
+  [[nodiscard]] WriteFloors floors() const { return table_.floors(0); }
+  // The URI of a key.
+  [[nodiscard]] static std::string target_of(Key key) { return "/" + std::to_string(key); }
+  [[nodiscard]] WriteFloors::Slot slot_of(Key key) const {
+    return floors().slot_of("", target_of(key));
+  }
   [[nodiscard]] sketcher::SigmaOrder& order() { return order_; }
   [[nodiscard]] boost::asio::io_context& loop() { return loop_; }
   [[nodiscard]] sketcher::RequestCounters& counters() { return counters_; }

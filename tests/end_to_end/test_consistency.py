@@ -30,10 +30,10 @@ ROUTES = [{"name": "read", "reads": "delay-once"},
 LIAR = 3
 
 
-def deployment_with(routes, clients=1):
+def deployment_with(routes, clients=1, group=None):
     return Deployment(content={page: INITIAL for page in PAGES}, clients=clients,
                       sketcher_changes={"sketcher": {"workers": 2}, "route": routes,
-                                        "group": {"deadline": "3s"}})
+                                        "group": {"deadline": "3s", **(group or {})}})
 
 
 def second_sketcher(deployment, port):
@@ -149,7 +149,7 @@ def test_histories_under_faults_are_delay_once_linearizable(tmp_path):
           running(second_sketcher(deployment, ports[0])) as other,
           lying(deployment.origins[LIAR], seed) as liar):
         port = deployment.sketcher.port
-        mixed = [("read", port, "localhost", 90), ("write", port, "localhost", 6),
+        mixed = [("read", port, "localhost", 90), ("publish", port, "localhost", 6),
                  ("audit", port, AUDITED, 4)]
         with RecordingClients(PAGES, INITIAL, [mixed] * 5 + [[("write", other.port, "localhost", 1)]],
                               seed, pause_s=0.002) as clients:
@@ -162,6 +162,21 @@ def test_histories_under_faults_are_delay_once_linearizable(tmp_path):
         assert clients.operations() > 20 * SECONDS
         assert counters["fast"] > 5 * SECONDS
         assert LIAR in {event["replica"] for event in deployment.sketcher.divergences()}
+
+
+@pytest.mark.time_limit(SECONDS + 150)
+def test_writes_that_make_nothing_out_of_date_are_found_out(tmp_path):
+    """The same record and check, with write_invalidation off: some read after a write is older."""
+    routes = [{"name": "read", "reads": "delay-once", "write_invalidation": False}]
+    with (deployment_with(routes, group={"health": {"quarantine": False}}) as deployment,
+          lying(deployment.origins[LIAR], 1, removing=0)):
+        mixed = [("read", deployment.sketcher.port, "localhost", 9),
+                 ("publish", deployment.sketcher.port, "localhost", 1)]
+        with RecordingClients(PAGES, INITIAL, [mixed] * 3, 1) as clients:
+            wait_until(lambda: clients.operations() > 3000, 60, "the clients to read enough")
+        result = check(clients, tmp_path)
+        assert result.returncode == 1, result.stdout + result.stderr
+        assert "no instants can be found" in result.stdout
 
 
 @pytest.mark.parametrize(("removing", "writes"), [(0.05, 1), (1, 0)])

@@ -95,4 +95,36 @@ TEST_CASE("what no request can ask for, or what is too long, leads nowhere") {
   CHECK(resolved("g", {.scheme = "http", .authority = "a", .target = "*"}) == "elsewhere");
 }
 
+TEST_CASE("whatever a reference is made of, it leads to one target, or nowhere") {
+  constexpr std::string_view kAlphabet = "////....::??##aab@%\\h \x80";
+  std::uint64_t random = 1;
+  const auto draw = [&](std::size_t bound) {
+    random = random * 6364136223846793005U + 1442695040888963407U;
+    return static_cast<std::size_t>(random >> 33) % bound;
+  };
+  const auto draw_text = [&](std::size_t size_max) {
+    std::string text;
+    for (std::size_t size = draw(size_max); text.size() < size;)
+      text.push_back(kAlphabet[draw(kAlphabet.size())]);
+    return text;
+  };
+  int found = 0;
+  for (int i = 0; i < 200'000; ++i) {
+    const std::string reference = (draw(4) == 0 ? "http://a" : "") + draw_text(20);
+    const auto target = resolve_at_same_origin(kBase, reference, kBytesMax);
+    if (!target) continue;
+    ++found;
+    INFO(reference << " -> " << *target);
+    REQUIRE(target->starts_with('/'));
+    REQUIRE(target->find_first_of("# \\\x80") == std::string::npos);
+    const std::string path = target->substr(0, target->find('?')) + "/";
+    REQUIRE(path.find("/./") == std::string::npos);
+    REQUIRE(path.find("/../") == std::string::npos);
+    // And from there it leads where it is.
+    REQUIRE(resolved("http://a" + *target) == *target);
+    REQUIRE(resolved("", {.scheme = "http", .authority = "a", .target = *target}) == *target);
+  }
+  CHECK(found > 20'000);
+}
+
 }  // namespace prophecy::http

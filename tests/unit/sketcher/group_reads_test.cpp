@@ -61,6 +61,7 @@ class World final : private replica_client::ReplicaGroup, private GroupReadHost 
 
   ReplicaGroup& group() override { return *this; }
   SigmaOrder& order() override { return order_; }
+  [[nodiscard]] const WriteFloors& floors() const override { return floors_; }
   [[nodiscard]] std::optional<Sketch> sketch_of(const sketch::AnswerForm& form) const override {
     return sketch(form.body[0]);
   }
@@ -68,6 +69,9 @@ class World final : private replica_client::ReplicaGroup, private GroupReadHost 
   void on_vindicated(NodeId replica) override { vindicated.push_back(replica); }
 
  public:
+  // Of what every read here asks for.
+  void raise_floor(Sigma sigma) { floors_.raise(floors_.slot_of({}, {}), sigma); }
+
   static Sketch sketch(char c) {
     Sketch sketch{};
     sketch[0] = static_cast<std::uint8_t>(c);
@@ -76,6 +80,7 @@ class World final : private replica_client::ReplicaGroup, private GroupReadHost 
 
  private:
   SigmaOrder order_;
+  WriteFloors floors_ = table.floors(0);
   std::uint64_t last_call_ = 0;
 };
 
@@ -187,6 +192,55 @@ TEST_CASE("Nothing is shared across a write, and nothing that must not be shared
   CHECK(after.got == Got{"B"});
   CHECK(beside.got == Got{"B"});
   CHECK(alone.got.empty());
+}
+
+TEST_CASE("Nothing is shared across a write of the URI by any worker") {
+  World world;
+  world.raise_floor(4);
+  Client before(world), beside(world), after(world);
+  before.ask();
+  beside.ask();
+  CHECK(world.calls.size() == 1);
+  world.raise_floor(5);
+  after.ask();
+  CHECK(world.calls.size() == 2);
+}
+
+TEST_CASE("Who joined before a write was answered is not given what may be of a state before it") {
+  World world;
+  Client early(world), late(world);
+  early.ask();
+  late.ask();
+  world.raise_floor(10);
+  SECTION("its place is before the write's") {
+    world.answer(1, "A", 9);
+    CHECK(early.got == Got{"A"});  // it was under way together with the write
+    CHECK(late.got == Got{"outdated"});
+  }
+  SECTION("its place is behind the write's") {
+    world.answer(1, "A", 11);
+    CHECK(late.got == Got{"A"});
+    CHECK(world.table.lookup(kKey)->answer == World::sketch('A'));
+  }
+}
+
+TEST_CASE("A vote that was asked for before a write was answered is not recorded") {
+  World world;
+  Client client(world), late(world);
+  client.ask();
+  late.ask();
+  world.raise_floor(10);
+  SECTION("before") {
+    world.answer(1, "A", 12, 9);
+    CHECK(late.got == Got{"outdated"});
+    CHECK(world.table.lookup(kKey)->answer == kNoSketch);
+  }
+  SECTION("behind") {
+    world.answer(1, "A", 12, 10);
+    CHECK(late.got == Got{"A"});
+    CHECK(world.table.lookup(kKey)->answer == World::sketch('A'));
+  }
+  CHECK(client.got == Got{"A"});
 }
 
 TEST_CASE("A late read is not given an answer older than what the history holds") {
