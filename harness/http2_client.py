@@ -11,6 +11,9 @@ END_STREAM, ACK, END_HEADERS = 1, 1, 4
 NO_ERROR, PROTOCOL_ERROR, STREAM_CLOSED, REFUSED_STREAM, CANCEL, ENHANCE_YOUR_CALM = \
     0, 1, 5, 7, 8, 11
 FRAME_BYTES_MAX = 16384
+# SETTINGS: fields are sent without a table of earlier ones; streams' windows are wide open.
+NO_TABLE = struct.pack(">HI", 1, 0)
+WIDE = struct.pack(">HI", 4, (1 << 31) - 1)
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 
 
@@ -41,8 +44,10 @@ def request_fields(path="/", method="GET", authority="localhost", scheme="http",
 
 
 def status_of(block):
-    """The status that an answer's fields begin with: the first answer of a connection, whose encoder
-    knows nothing but the static table yet."""
+    """The status that an answer's fields begin with: of the first answer of a connection, whose encoder
+    knows nothing but the static table yet, or of any that has no other (NO_TABLE)."""
+    if block[0] & 0xe0 == 0x20:  # the table has another size first
+        block = block[1:]
     if block[0] & 0x80:
         return {8: 200, 9: 204, 10: 206, 11: 304, 12: 400, 13: 404, 14: 500}[block[0] & 0x7f]
     size = block[1] & 0x7f
@@ -60,10 +65,13 @@ def status_of(block):
 
 
 class Http2Client:
-    """Speaks to a plain listener. What comes in is read frame by frame."""
+    """What comes in is read frame by frame. Inside TLS with a `context` of the module ssl."""
 
-    def __init__(self, port, settings=b""):
-        self._socket = socket.create_connection(("127.0.0.1", port), timeout=15 * patience())
+    def __init__(self, port, settings=b"", timeout_s=15, context=None):
+        self._socket = socket.create_connection(("127.0.0.1", port), timeout=timeout_s * patience())
+        self._scheme = "https" if context else "http"
+        if context:
+            self._socket = context.wrap_socket(self._socket, server_hostname="localhost")
         self._input = b""
         self.next_stream = 1
         self.send(PREFACE + frame(SETTINGS, 0, 0, settings))
@@ -81,7 +89,7 @@ class Http2Client:
         stream = self.next_stream
         self.next_stream += 2
         frames = b""
-        block = request_fields(path, **options)
+        block = request_fields(path, **{"scheme": self._scheme, **options})
         pieces = [block[begin:begin + FRAME_BYTES_MAX]
                   for begin in range(0, len(block), FRAME_BYTES_MAX)]
         for number, piece in enumerate(pieces):
@@ -143,6 +151,28 @@ class Http2Client:
             if kind in (DATA, HEADERS) and flags & END_STREAM:
                 return whole
         raise ConnectionError(f"the connection ended after {len(whole)} bytes")
+
+    def answers(self, streams):
+        """{stream: (status, body)} of all these at once; the status of one that was reset is 0. Requires
+        NO_TABLE, and windows for all of it."""
+        open_streams, statuses = set(streams), dict.fromkeys(streams, 0)
+        bodies = {stream: bytearray() for stream in streams}
+        while open_streams:
+            got = self.read_frame()
+            if got is None:
+                raise ConnectionError(f"the connection ended with {len(open_streams)} answers open")
+            kind, flags, stream, payload = got
+            if stream not in open_streams:
+                continue
+            if kind == HEADERS:
+                statuses[stream] = status_of(payload)
+            elif kind == DATA:
+                bodies[stream] += payload
+            elif kind == RST_STREAM:
+                statuses[stream] = 0
+            if kind == RST_STREAM or (kind in (HEADERS, DATA) and flags & END_STREAM):
+                open_streams.remove(stream)
+        return {stream: (statuses[stream], bytes(bodies[stream])) for stream in streams}
 
     def close(self):
         self._socket.close()

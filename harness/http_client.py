@@ -57,12 +57,15 @@ def curl(url, *options, timeout_s=30):
 
 
 class RawConnection:
-    """A connection that sends exactly the bytes it is told to."""
+    """A connection that sends exactly the bytes it is told to; inside TLS with a `context` of the
+    module ssl."""
 
-    def __init__(self, port, timeout_s=15, source=None):
+    def __init__(self, port, timeout_s=15, source=None, context=None):
         # Bound only where it matters: a port that is bound serves one connection, whatever its peer.
         self._socket = socket.create_connection(("127.0.0.1", port), timeout=timeout_s * patience(),
                                                 source_address=(source, 0) if source else None)
+        if context:
+            self._socket = context.wrap_socket(self._socket, server_hostname="localhost")
         self._buffer = b""
 
     def send(self, data):

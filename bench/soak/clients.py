@@ -10,12 +10,12 @@ import threading
 import time
 from collections import Counter
 
-from bench.soak.content import is_written, static_files, written
+from bench.soak import other_ways
+from bench.soak.content import is_written, written
+from bench.soak.other_ways import FILES, TIMEOUT_S, OtherWays, Wrong
 from harness.http_client import RawConnection, parse_head
 from harness.processes import HarnessError
 
-TIMEOUT_S = 40
-FILES = static_files()
 LARGE = max(FILES, key=lambda path: len(FILES[path]))
 # What the group cannot do with one fault too many is said, and is no wrong byte.
 UNAVAILABLE = (502, 503, 504)
@@ -23,10 +23,6 @@ UNAVAILABLE = (502, 503, 504)
 WEIGHTS = {"read": 40, "pipeline": 6, "head": 4, "part": 8, "condition": 6, "write": 12,
            "break_off": 6, "reset_while_waiting": 4, "drip": 4, "half_close": 6,
            "nonsense": 4, "read_slowly": 4}
-
-
-class Wrong(Exception):
-    """A client got what it may never get."""
 
 
 def get(path, *fields):
@@ -40,7 +36,7 @@ def head_of(answer):
                   if name not in ("date", "connection"))
 
 
-class Client:
+class Client(OtherWays):
     def __init__(self, port, name, heads):
         self._port = port
         self.name = name
@@ -50,10 +46,16 @@ class Client:
         self._written = 0  # the number of the last content that was sent
         self.counts = Counter()
         self.wrong = []
+        self.weights = WEIGHTS
+        self.is_done = False
+
+    def prepare(self, tls_port, authority):
+        super().prepare(tls_port, authority)
+        self.weights = {**WEIGHTS, **other_ways.WEIGHTS}
 
     def run(self, deadline):
         while time.monotonic() < deadline:
-            [behaviour] = self._random.choices(list(WEIGHTS), list(WEIGHTS.values()))
+            [behaviour] = self._random.choices(list(self.weights), list(self.weights.values()))
             self.counts[behaviour] += 1
             try:
                 getattr(self, f"_{behaviour}")()
@@ -66,6 +68,7 @@ class Client:
                 self._leave()
             time.sleep(self._random.uniform(0, 0.02))
         self._leave()
+        self.is_done = True
 
     def _kept(self):
         if self._connection is None:
@@ -79,6 +82,8 @@ class Client:
         if self._connection:
             self._connection.close()
         self._connection = None
+        if self.weights is not WEIGHTS:
+            self.leave_other_ways()
 
     def _path(self):
         return self._random.choice(list(FILES))
@@ -215,6 +220,9 @@ def main():
     parser.add_argument("--seconds", type=float, required=True)
     parser.add_argument("--clients", type=int, required=True)
     parser.add_argument("--name", required=True)
+    parser.add_argument("--tls-port", type=int, help="the same through TLS, and all that a sketcher "
+                        "does beyond what an Apache can")
+    parser.add_argument("--authority", help="of the certificate there")
     options = parser.parse_args()
     heads = reference(options.port)
     print("ready", flush=True)
@@ -222,11 +230,16 @@ def main():
     deadline = time.monotonic() + options.seconds
     clients = [Client(options.port, f"{options.name}-{number}", heads)
                for number in range(options.clients)]
+    if options.tls_port:
+        for client in clients:
+            client.prepare(options.tls_port, options.authority)
     threads = [threading.Thread(target=client.run, args=(deadline,)) for client in clients]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
+    if not all(client.is_done for client in clients):
+        sys.exit("a client died")
     print(json.dumps({"counts": sum((client.counts for client in clients), Counter()),
                       "wrong": [f"{client.name} {text}" for client in clients for text in client.wrong]}))
 

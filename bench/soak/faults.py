@@ -10,7 +10,7 @@ from harness.chaos_relay import MODES
 from harness.ports import PortReservation, accepts_connections
 from harness.processes import Child
 
-from bench.soak.content import static_files
+from bench.soak.content import large_files, static_files
 
 VICTIM = 2
 
@@ -57,6 +57,7 @@ class Faults:
         origin, agent = deployment.origins[VICTIM], deployment.agents[VICTIM]
         self._origin = origin
         self._relay = relay
+        self._content = {**static_files(), **large_files()}
         self.done = {}
         self._faults = {
             "origin killed": (origin.kill, origin.start),
@@ -80,9 +81,9 @@ class Faults:
                 time.sleep(pause_s)
 
     def _replace_content(self):
-        for path, body in static_files().items():
+        for path, body in self._content.items():
             self._origin.write(path, body[::-1] + b"!")
 
     def _restore_content(self):
-        for path, body in static_files().items():
+        for path, body in self._content.items():
             self._origin.write(path, body)

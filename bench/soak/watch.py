@@ -55,9 +55,9 @@ def thirds(values):
     return statistics.median(values[:third]), statistics.median(values[-third:])
 
 
-def grows(samples, growth_bytes=GROWTH_BYTES):
+def grows(samples, growth_bytes=GROWTH_BYTES, growth_files=GROWTH_FILES):
     """Whether memory or descriptors are not flat."""
     memory = thirds([memory for memory, _ in samples])
     files = thirds([files for _, files in samples])
     return (memory[1] - memory[0] > max(growth_bytes, GROWTH_SHARE * memory[0])
-            or files[1] - files[0] > max(GROWTH_FILES, GROWTH_SHARE * files[0]))
+            or files[1] - files[0] > max(growth_files, GROWTH_SHARE * files[0]))
