@@ -20,6 +20,7 @@
 #include "sketcher/field_report.hpp"
 #include "sketcher/health/checker_process.hpp"
 #include "sketcher/health/monitor.hpp"
+#include "sketcher/history_admin.hpp"
 #include "sketcher/listeners.hpp"
 #include "sketcher/shared_state.hpp"
 #include "sketcher/status.hpp"
@@ -98,6 +99,7 @@ class Master {
   DivergenceLog divergences_;
   HealthMonitor health_;
   CheckerProcess checker_;
+  HistoryAdmin history_;
   std::vector<WorkerProcess> workers_;
   std::vector<std::unique_ptr<Seat>> seats_;
   std::unique_ptr<AdminServer> admin_;
@@ -118,7 +120,8 @@ Master::Master(const Installation& installation, HistoryTable table, const Share
       divergences_(log),
       health_(loop_, installation, shared, log),
       checker_(loop_, installation, shared, log,
-               [this](const CheckReport& report) { health_.on_check(report); }) {
+               [this](const CheckReport& report) { health_.on_check(report); }),
+      history_(installation, table_, shared_) {
   table_.attach(0);
   for (std::uint32_t i = 0; i < settings_.workers; ++i) {
     workers_.emplace_back();
@@ -357,6 +360,7 @@ std::string Master::on_admin_request(std::string_view line) {
     const bool numbered = request.contains("since") && request["since"].is_number_unsigned();
     return divergences_.since(numbered ? request["since"].get<std::uint64_t>() : 0);
   }
+  if (HistoryAdmin::takes(command)) return history_.answer(command, request);
   if (command == "set-route-mode") return set_route_mode(text("route"), text("mode"));
   if (command == "set-bypass" && request.contains("on") && request["on"].is_boolean()) {
     return set_bypass(request["on"].get<bool>());
@@ -368,7 +372,7 @@ std::string Master::on_admin_request(std::string_view line) {
     return set ? "{}" : refusal(set.error().message);
   }
   return refusal(
-      R"(expected "command" to be one of status, fields, divergences, )"
+      R"(expected "command" to be one of status, fields, divergences, history-..., )"
       R"(set-route-mode with "route" and "mode", set-bypass with "on", set-origin-state with "group", )"
       R"("replica", "state" and "reason")");
 }

@@ -17,6 +17,10 @@ bool has_shape(const Json& value, Shape shape) {
       return value.is_string();
     case Shape::number:
       return value.is_number_unsigned();
+    case Shape::fraction:
+      return value.is_number();
+    case Shape::flag:
+      return value.is_boolean();
     case Shape::object:
       return value.is_object();
     case Shape::objects:
@@ -32,6 +36,10 @@ std::string_view name_of(Shape shape) {
       return "a text";
     case Shape::number:
       return "a number";
+    case Shape::fraction:
+      return "a fraction";
+    case Shape::flag:
+      return "true or false";
     case Shape::object:
       return "an object";
     case Shape::objects:

@@ -12,7 +12,8 @@
 
 namespace prophecy::tools {
 
-enum class Shape : std::uint8_t { text, number, object, objects };  // number: 0, 1, ...
+// number: 0, 1, ...; fraction: any number.
+enum class Shape : std::uint8_t { text, number, fraction, flag, object, objects };
 
 struct Member {
   std::string_view name;

@@ -7,13 +7,14 @@
 #include "tools/compare_command.hpp"
 #include "tools/divergences_command.hpp"
 #include "tools/fields_command.hpp"
+#include "tools/history_commands.hpp"
 #include "tools/keygen_command.hpp"
 #include "tools/mode_commands.hpp"
 #include "tools/origin_commands.hpp"
 #include "tools/status_command.hpp"
 
 int main(int argc, char** argv) {
-  CLI::App app{"Operates Prophecy: keys, status, evidence of divergences, modes, origins."};
+  CLI::App app{"Operates Prophecy: keys, status, evidence of divergences, modes, origins, history."};
   app.set_version_flag("--version", "prophecyctl " PROPHECY_VERSION);
   app.require_subcommand(1);
   std::function<int()> action;
@@ -25,6 +26,7 @@ int main(int argc, char** argv) {
   prophecy::tools::add_route_command(app, action);
   prophecy::tools::add_bypass_command(app, action);
   prophecy::tools::add_origin_commands(app, action);
+  prophecy::tools::add_history_commands(app, action);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -1,0 +1,83 @@
+#include "tools/history_commands.hpp"
+
+#include <iostream>
+#include <memory>
+#include <string>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "tools/answer_shape.hpp"
+#include "tools/ask.hpp"
+#include "tools/table.hpp"
+
+namespace prophecy::tools {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct Options {
+  std::string socket;
+  bool json = false;
+};
+
+void add_common_options(CLI::App& command, Options& options) {
+  command.add_option("--admin", options.socket, "Admin socket of the sketcher")->required();
+  command.add_flag("--json", options.json, "Print JSON");
+}
+
+Result<> check_stats(const Json& stats) {
+  auto checked = expect_members(stats, "", {{"table", Shape::object}, {"routes", Shape::objects}});
+  if (!checked) return checked;
+  checked = expect_members(stats["table"], "table",
+                           {{"capacity", Shape::number},
+                            {"entries", Shape::number},
+                            {"load", Shape::fraction},
+                            {"bytes", Shape::number}});
+  if (!checked) return checked;
+  for (const Json& route : stats["routes"]) {
+    checked = expect_members(route, "routes",
+                             {{"name", Shape::text},
+                              {"hit_ratio", Shape::fraction},
+                              {"transition_ratio", Shape::fraction}});
+    if (!checked) return checked;
+  }
+  return {};
+}
+
+int stats(const Options& options) {
+  Json answer;
+  if (!ask_for(options.socket, "history-stats", "the history of a sketcher", check_stats, answer)) {
+    return 1;
+  }
+  if (options.json) {
+    std::cout << answer.dump(2) << '\n';
+    return 0;
+  }
+  for (const auto& [part, values] : answer.items()) {
+    if (!values.is_object()) continue;
+    std::cout << part << '\n';
+    for (const auto& [name, value] : values.items())
+      std::cout << fmt::format("  {:<24}{}\n", name, scalar_text(value));
+  }
+  print_table("routes", answer["routes"]);
+  return 0;
+}
+
+void add_stats_command(CLI::App& history, std::function<int()>& action) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = history.add_subcommand(
+      "stats", "Shows how full the history is, and how often it vouches for answers");
+  add_common_options(*command, *options);
+  command->callback([options, &action] { action = [options] { return stats(*options); }; });
+}
+
+}  // namespace
+
+void add_history_commands(CLI::App& app, std::function<int()>& action) {
+  CLI::App* history = app.add_subcommand("history", "Shows and changes what a sketcher remembers");
+  history->require_subcommand(1);
+  add_stats_command(*history, action);
+}
+
+}  // namespace prophecy::tools
