@@ -30,7 +30,8 @@ struct alignas(64) RequestCounters {
   Counter writes;
   // How requests ended: each ends in exactly one of these.
   Counter answered_fast;        // by one origin, and verified
-  Counter answered_unverified;  // by one origin: the route is observed or off
+  Counter answered_unverified;  // by one origin: the route is observed or off, or by an operator's
+                                // whitelist
   Counter answered_replicated;  // ordered by the group
   Counter answered_read_only;   // PBFT's read-only optimisation
   Counter refused;              // by us, before the group was asked: 4xx, 501, 505
@@ -44,6 +45,9 @@ struct alignas(64) RequestCounters {
   Counter hedges_won;          // of these, those that it answered first
   Counter over_budget;         // of those failed: the slow path's budget was used up
   Counter coalesced;           // of those replicated: shared the group's answer to an equal read
+  Counter whitelisted;         // of those unverified: by an operator's mark or the configuration
+  Counter blacklisted;         // reads sent to the group at once: likewise
+  Counter avoided;             // likewise: blacklisted automatically
   Counter transitions;         // the agreed answer differed from the history
   Counter group_restarts;      // the group lost its history: all agents were restarted
   Counter forced_transitions;  // by [test] fail_fast_reads

@@ -5,6 +5,7 @@
 #include "base/assert.hpp"
 #include "http/text.hpp"
 #include "sketcher/answer.hpp"
+#include "sketcher/described_request.hpp"
 #include "sketcher/write_invalidation.hpp"
 
 namespace prophecy::sketcher {
@@ -94,21 +95,13 @@ const RouteSettings* Exchange::find_route(const sketch::RequestContext& known) {
   }
   const Router::Choice choice = context_.router.choose(form_.authority, form_.target);
   if (!choice.route) {
-    switch (choice.miss) {
-      case Router::Miss::unknown_host:
-        refuse(421, "unknown-host");
-        break;
-      case Router::Miss::unknown_path:
-        refuse(404, "no-route");
-        break;
-      case Router::Miss::ambiguous_path:
-        refuse(400, "ambiguous-path");
-        break;
-    }
+    const sketch::Refusal refusal = refusal_of(choice.miss);
+    refuse(refusal.status, refusal.reason);
     return nullptr;
   }
   const RouteSettings& route = context_.settings.routes[*choice.route];
   route_ = &route;
+  listed_ = choice.mark;
   group_ = context_.groups[route.group].get();
   counters_ = &context_.requests[*choice.route];
   budget_ = context_.budgets[*choice.route].get();
@@ -147,13 +140,15 @@ void Exchange::start_tunnel(const RouteSettings& route, sketch::RequestContext k
 void Exchange::start_read(const RouteSettings& route) {
   hedged_ = route.hedge;
   large_rounds_ = 0;
-  context_.read_timeouts.arm(timeout_, std::chrono::steady_clock::now());
+  const TimePoint now = std::chrono::steady_clock::now();
+  began_seconds_ = activity_seconds(now);
+  context_.read_timeouts.arm(timeout_, now);
   if (mode_ == RouteMode::off || mode_ == RouteMode::tunnel) {
     if (form_.is_head) return ask_one();
     return ask_one({.bytes = PassedAnswer::kPieceBytes,
                     .whole_bytes = context_.settings.limits.answer.body_bytes_max});
   }
-  if (mode_ == RouteMode::observe) return start_delay_once_read();
+  if (mode_ == RouteMode::observe || listed_ != Mark::none) return start_delay_once_read();
   switch (route.reads) {
     case Reads::delay_once:
       return start_delay_once_read();
@@ -174,6 +169,13 @@ void Exchange::start_delay_once_read() {
   is_out_of_date_ = false;
   const auto entry = look_up();
   is_blacklisted_ = entry.has_value() && entry->mark == Mark::blacklisted;
+  if (mode_ == RouteMode::enforce && is_blacklisted_) counters_->blacklisted.add();
+  if (mode_ == RouteMode::enforce && avoids_fast_read(entry)) {
+    counters_->avoided.add();
+    const ReadStep step = algorithm_->on_request(entry, true);
+    ASSERT(step == ReadStep::ask_group);
+    return ask_judge_within_budget(true);
+  }
   const ReadStep step = algorithm_->on_request(entry);
   if (step == ReadStep::ask_group && mode_ == RouteMode::enforce) return ask_judge(true);
   // There is no observing it: what has not been verified of it is not at hand to be delivered.
@@ -183,11 +185,27 @@ void Exchange::start_delay_once_read() {
 }
 
 ReadAlgorithm::Lookup Exchange::look_up() {
+  if (listed_ != Mark::none) return HistoryEntry{.answer = {}, .sigma = 0, .mark = listed_};
   const auto entry = context_.table.lookup(key_);
   const auto admitted = group().floors().admit(entry, slot_);
   const bool is_out_of_date = entry && !admitted;
   if (is_out_of_date && !std::exchange(is_out_of_date_, true)) counters_->out_of_date.add();
   return admitted;
+}
+
+bool Exchange::avoids_fast_read(const ReadAlgorithm::Lookup& entry) {
+  const bool is_usable = entry && entry->mark == Mark::none && entry->answer != kNoSketch;
+  // Without budget for it, an origin is still to be had.
+  return is_usable && context_.activity.avoids_fast_read(key_, began_seconds_) &&
+         is_within_budget(true);
+}
+
+ActivityTable::Request Exchange::activity() const {
+  return {.key = key_,
+          .route = static_cast<std::uint32_t>(counters_ - context_.requests.data()),
+          .is_head = form_.is_head,
+          .authority = form_.authority,
+          .target = form_.target};
 }
 
 void Exchange::ask_one(replica_client::AnswerPieces pieces) {
@@ -206,6 +224,11 @@ void Exchange::ask_judge(bool may_share) {
     counters_->over_budget.add();
     return fail(503, "slow-path-budget");
   }
+  ask_judge_within_budget(may_share);
+}
+
+void Exchange::ask_judge_within_budget(bool may_share) {
+  context_.activity.on_group_read(activity(), began_seconds_);
   state_ = State::judged;
   group_->reads.ask(key_, form_, request_->method,
                     {.algorithm = *algorithm_,
@@ -254,6 +277,7 @@ void Exchange::on_fast_answer(http::Response& response) {
                              form.body.size() > group().profile().whole_answer_bytes();
   if (is_for_blocks) return on_fast_failure(ExchangeEnd::too_large);
   context_.table.prefetch_entry(key_);
+  context_.activity.prefetch(key_);
   const std::optional<Sketch> sketch = usable ? group().sketch_of(form) : std::nullopt;
   if (!algorithm_->awaits_fast_answer()) {
     // Observed, and not in the history yet.
@@ -261,8 +285,14 @@ void Exchange::on_fast_answer(http::Response& response) {
     return deliver_observed(form, sketch, response);
   }
   const ReadStep step = algorithm_->on_fast_answer(sketch, look_up(), is_forced());
+  if (step == ReadStep::deliver_unverified) {
+    counters_->answered_unverified.add();
+    counters_->whitelisted.add();
+    return answer(form, sketch, &response.body);
+  }
   if (step == ReadStep::deliver_fast) {
     counters_->answered_fast.add();
+    context_.activity.on_hit(activity(), began_seconds_);
     // Of an answer in the history, another worker may have heard the group.
     if (sketch) group_->reads.on_agreed(key_, *sketch);
     copy_to_shadows(form, sketch);
@@ -300,6 +330,7 @@ void Exchange::deliver_observed(const sketch::AnswerForm& form, const std::optio
                                         .waiter = nullptr,
                                         .counters = counters_,
                                         .may_share = may_share});
+  if (asked) context_.activity.on_group_read(activity(), began_seconds_);
   if (!asked) counters_->unobserved.add();
   answer(form, sketch, &response.body);
 }

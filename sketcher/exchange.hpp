@@ -109,7 +109,8 @@ class Exchange final : private FastReadHandler,
   void start_tunnel(const RouteSettings& route, sketch::RequestContext known);
   void start_read(const RouteSettings& route);
   void start_delay_once_read();
-  // What the history holds for this read: no entry, if a write has made it out of date.
+  // What the history holds for this read: no entry, if a write has made it out of date; b alone, if
+  // the route's lists have it.
   [[nodiscard]] ReadAlgorithm::Lookup look_up();
   void on_fast_answer(http::Response& response);
   void on_write_answered(const sketch::AnswerForm& form);
@@ -129,6 +130,7 @@ class Exchange final : private FastReadHandler,
   [[nodiscard]] bool is_within_budget(bool may_share);
   // Through the reads that the group has under way.
   void ask_judge(bool may_share);
+  void ask_judge_within_budget(bool may_share);
   void ask_ordered(replica_client::ReplicatedKind kind);
   void keep_as_evidence(const sketch::AnswerForm& form, const std::optional<Sketch>& sketch,
                         const http::Response& response);
@@ -147,6 +149,9 @@ class Exchange final : private FastReadHandler,
   void start_large(LargeAnswer::Source source, BlockLists::List list,
                    const std::optional<Sketch>& sketch, Counter& answered);
   void ask_group_again();
+  // It most likely meets a transition, and may ask the group at once.
+  [[nodiscard]] bool avoids_fast_read(const ReadAlgorithm::Lookup& entry);
+  [[nodiscard]] ActivityTable::Request activity() const;
   [[nodiscard]] bool is_forced();  // [test] fail_fast_reads
   void answer(const sketch::AnswerForm& form, const std::optional<Sketch>& sketch,
               std::string* storage = nullptr);
@@ -167,7 +172,9 @@ class Exchange final : private FastReadHandler,
   WriteFloors::Slot slot_ = 0;
   bool is_out_of_date_ = false;             // a look-up of this read has found what is
   std::optional<ReadAlgorithm> algorithm_;  // of a delay-once read
-  bool is_blacklisted_ = false;
+  Mark listed_ = Mark::none;                // by the route's lists
+  bool is_blacklisted_ = false;             // by a list or a mark
+  std::uint32_t began_seconds_ = 0;
   SlowPathBudget* budget_ = nullptr;  // the route's; null: without limits
   FastRead fast_;
   std::uint64_t replicated_call_ = 0;

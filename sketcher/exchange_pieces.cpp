@@ -146,7 +146,9 @@ bool Exchange::on_large_verified(const sketch::AnswerForm& form) {
   if (!large_->agreed) {
     const ReadStep step = algorithm_->on_fast_answer(large_->sketch, look_up(), is_forced());
     if (algorithm_->was_forced()) counters_->forced_transitions.add();
-    if (step != ReadStep::deliver_fast) return false;
+    // (Whitelisted by now is as good: the list was agreed on.)
+    if (step == ReadStep::ask_group) return false;
+    context_.activity.on_hit(activity(), began_seconds_);
   }
   // From here on each block has a time of its own.
   timeout_.disarm();

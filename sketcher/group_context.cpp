@@ -71,6 +71,7 @@ GroupContext::GroupContext(const GroupEnvironment& environment, const GroupSetti
       origins_(origins),
       divergences_(environment.divergences),
       log_(environment.log),
+      activity_(environment.activity),
       fields_(field_counters(environment, installation)),
       leaks_(settings.origins.size()),
       group_(make_group(environment)),
@@ -92,6 +93,10 @@ std::unique_ptr<replica_client::ReplicaGroup> GroupContext::make_group(
 std::optional<Sketch> GroupContext::sketch_of(const sketch::AnswerForm& form) const {
   if (!sketch::may_be_sketched(form, profile())) return std::nullopt;
   return sketch().of(form);
+}
+
+void GroupContext::on_compared(const Sketch& key, bool transition) {
+  activity_.on_compared(key, transition, activity_seconds(std::chrono::steady_clock::now()));
 }
 
 // Of a group with an order, all that was placed until now: where it began anew meanwhile, answers

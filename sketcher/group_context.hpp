@@ -14,6 +14,7 @@
 #include "replica_client/core/health/draw.hpp"
 #include "replica_client/group.hpp"
 #include "sketch/sketch.hpp"
+#include "sketcher/core/activity_table.hpp"
 #include "sketcher/group_reads.hpp"
 #include "sketcher/installation.hpp"
 #include "sketcher/shared_state.hpp"
@@ -29,6 +30,7 @@ struct GroupEnvironment {
   DivergenceReporter& divergences;
   Logger& log;
   const SharedState& shared;
+  ActivityTable& activity;
   std::uint32_t worker = 0;           // its index
   std::uint64_t first_timestamp = 0;  // for the PBFT client's sessions
 };
@@ -57,6 +59,7 @@ class GroupContext final : public GroupReadHost, private replica_client::Refutat
   [[nodiscard]] std::optional<NodeId> draw_healthy(SecureRandom& random, ReplicaSet tried) const;
   void report(Divergence& divergence) override;
   void on_vindicated(NodeId replica) override { counters(replica).vindications.add(); }
+  void on_compared(const Sketch& key, bool transition) override;
   // Of one of its shadows. Counts nothing.
   void report_shadow(Divergence& divergence, const Endpoint& address);
   // Of what is taken out of its messages.
@@ -79,6 +82,7 @@ class GroupContext final : public GroupReadHost, private replica_client::Refutat
   std::span<OriginCounters> origins_;  // by replica
   DivergenceReporter& divergences_;
   Logger& log_;
+  ActivityTable& activity_;
   sketch::FieldCounters fields_;
   struct Leaks {
     std::uint64_t untold = 0;

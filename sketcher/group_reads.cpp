@@ -103,6 +103,7 @@ class GroupReads::Read final : private replica_client::ReplicatedHandler {
       if (askers_[i].has_left) continue;
       const Verdict verdict = askers_[i].algorithm.on_replicated_answer(sketch);
       if (!late && verdict.transition) counters.transitions.add();
+      if (!late && verdict.compared) group.on_compared(key_, verdict.transition);
       if (!late && verdict.divergence && askers_[i].evidence) report(answer, sketch);
       GroupReadWaiter* waiter = std::exchange(askers_[i].waiter, nullptr);
       if (waiter == nullptr) continue;

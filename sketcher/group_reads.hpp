@@ -76,6 +76,8 @@ class GroupReadHost {
   virtual void report(Divergence& divergence) = 0;
   // An answer of this replica that was refuted is the group's by now.
   virtual void on_vindicated(NodeId replica) = 0;
+  // The group's answer to this request was compared with what the history held.
+  virtual void on_compared(const Sketch& key, bool transition) = 0;
 
  protected:
   ~GroupReadHost() = default;

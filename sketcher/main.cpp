@@ -34,6 +34,9 @@ int main(int argc, char** argv) {
   auto installation = prophecy::sketcher::load_installation(config);
   if (!installation) return fail(installation.error(), kUsageFailure);
   if (check) {
+    for (const std::string& warning :
+         prophecy::sketcher::warnings_about(installation->settings.routes))
+      std::cout << config << ": warning: " << warning << '\n';
     std::cout << config << ": in order\n";
     return 0;
   }

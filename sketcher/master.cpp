@@ -121,7 +121,7 @@ Master::Master(const Installation& installation, HistoryTable table, const Share
       health_(loop_, installation, shared, log),
       checker_(loop_, installation, shared, log,
                [this](const CheckReport& report) { health_.on_check(report); }),
-      history_(installation, table_, shared_) {
+      history_(loop_, installation, table_, shared_, log, [this] { reap(); }) {
   table_.attach(0);
   for (std::uint32_t i = 0; i < settings_.workers; ++i) {
     workers_.emplace_back();
@@ -152,6 +152,7 @@ Result<> Master::start() {
   }
   if (auto started = checker_.start(); !started) return started.error();
   health_.start();
+  history_.start();
   log_.info("table-mapped", {{"bytes", table_.bytes()},
                              {"in_huge_pages", table_.huge_bytes()},
                              {"entries_kept", table_.stats().entries}});
@@ -432,6 +433,7 @@ Result<SharedState> map_shared_state(const Installation& installation, const His
     shape.origins += static_cast<std::uint32_t>(group.origins.size());
     shape.shadows += static_cast<std::uint32_t>(group.shadows.size());
   }
+  shape.activity_bytes = settings.activity_bytes / settings.workers / 64 * 64;
   for (const GroupInstallation& group : installation.groups)
     shape.fields += static_cast<std::uint32_t>(group.profile.rule_count());
   static_assert(kGroupsMax * sizeof(GroupNumbers) <= HistoryTable::kCompanionBytes);
@@ -466,6 +468,8 @@ Result<int> run_master(const Installation& installation, Logger& log) {
   allow_descriptors(installation.settings, log);
   auto table = make_table(installation, log);
   if (!table) return table.error();
+  for (const std::string& warning : warnings_about(installation.settings.routes))
+    log.warning("unverified-by-configuration", {{"problem", warning}});
   auto shared = map_shared_state(installation, *table);
   if (!shared) return shared.error();
   std::vector<Listener> listeners;

@@ -3,6 +3,7 @@
 #include "http/metrics/exposition.hpp"
 #include "sketcher/field_report.hpp"
 #include "sketcher/health/health_status.hpp"
+#include "sketcher/history_report.hpp"
 #include "sketcher/shadow/shadow_status.hpp"
 #include "sketcher/status.hpp"
 #include "sketcher/totals.hpp"
@@ -96,6 +97,13 @@ void add_requests(Exposition& out, const std::string& route, const RequestTotals
               {{"route", route}}, totals.of(&RequestCounters::invalidations));
   out.counter("prophecy_out_of_date_total", "Reads that found what a write has made out of date.",
               {{"route", route}}, totals.of(&RequestCounters::out_of_date));
+  out.counter("prophecy_avoided_total",
+              "Reads sent to the group at once: blacklisted automatically, for their transitions.",
+              {{"route", route}}, totals.of(&RequestCounters::avoided));
+  out.counter("prophecy_whitelisted_total", "Of those unverified: by an operator's whitelist.",
+              {{"route", route}}, totals.of(&RequestCounters::whitelisted));
+  out.counter("prophecy_blacklisted_total", "Reads sent to the group by an operator's blacklist.",
+              {{"route", route}}, totals.of(&RequestCounters::blacklisted));
   out.counter("prophecy_transitions_total", "Reads whose agreed answer differed from the history.",
               {{"route", route}}, totals.of(&RequestCounters::transitions));
   for (std::size_t i = 0; i < replica_client::kReplicatedFailureCount; ++i) {
@@ -169,6 +177,9 @@ std::string prometheus_text(const StatusSources& sources) {
             static_cast<double>(stats.limited));
   out.gauge("prophecy_history_capacity", "Room in the history table.", {},
             static_cast<double>(stats.capacity));
+  out.gauge("prophecy_history_blacklisted_automatically",
+            "Requests that are blacklisted for their transitions, by each worker that has them so.",
+            {}, static_cast<double>(blacklisted_automatically(sources.shared)));
   out.counter("prophecy_history_evictions_total", "Entries evicted for want of room.", {},
               stats.evictions);
   out.counter("prophecy_history_recoveries_total", "Locks taken from dead writers.", {},

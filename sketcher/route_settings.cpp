@@ -10,6 +10,8 @@ namespace {
 
 const std::vector<std::string> kModes = {"enforce", "observe", "off", "tunnel"};
 static_assert(kRouteModeCount == 4);
+constexpr std::size_t kListedPathsMax = 1024;  // of a list
+constexpr float kVolatilityMin = 0.1F;
 constexpr std::uint64_t kSlowPathRateMax = 1'000'000;
 const std::vector<std::string> kReads = {"delay-once", "replicated", "read-only"};
 
@@ -42,6 +44,66 @@ void read_pattern(ConfigSection& section, RoutePattern& pattern) {
   }
 }
 
+// A list of paths that the route takes.
+std::vector<std::string> read_paths(ConfigSection& section, const char* key,
+                                    const RoutePattern& pattern) {
+  std::vector<std::string> paths = section.texts(key, std::vector<std::string>{});
+  for (const std::string& path : paths) {
+    if (!is_path_prefix(path) || !takes(pattern.path_prefix, path)) {
+      section.mistake(key,
+                      "expected paths in the route's path_prefix, without query, \"%\", \"//\", "
+                      "\"/./\", \"/../\"; not \"" +
+                          path + "\"");
+    }
+    if (std::count(paths.begin(), paths.end(), path) > 1)
+      section.mistake(key, "expected each path once, and \"" + path + "\" is there again");
+  }
+  if (paths.size() > kListedPathsMax) {
+    section.mistake(key, "expected at most " + std::to_string(kListedPathsMax) + " paths");
+  }
+  return paths;
+}
+
+void read_lists(ConfigSection& section, RoutePattern& pattern) {
+  pattern.whitelist = read_paths(section, "whitelist", pattern);
+  pattern.blacklist = read_paths(section, "blacklist", pattern);
+  for (const std::string& path : pattern.whitelist) {
+    if (std::find(pattern.blacklist.begin(), pattern.blacklist.end(), path) ==
+        pattern.blacklist.end())
+      continue;
+    section.mistake("blacklist", "expected no path of the whitelist, and \"" + path + "\" is one");
+  }
+}
+
+// A longer route's paths are not its own to list.
+void check_lists(ConfigSection& section, const RouteSettings& route, const RouteSettings& other) {
+  const RoutePattern& pattern = route.pattern;
+  const RoutePattern& taker = other.pattern;
+  if (taker.path_prefix.size() <= pattern.path_prefix.size() || !share_host(pattern, taker)) return;
+  for (const auto& [key, paths] :
+       {std::pair("whitelist", &pattern.whitelist), std::pair("blacklist", &pattern.blacklist)}) {
+    for (const std::string& path : *paths) {
+      if (!takes(taker.path_prefix, path)) continue;
+      section.mistake(key, "expected no path that route \"" + other.name + "\" takes, such as \"" +
+                               path + "\"");
+    }
+  }
+}
+
+VolatilityLimits read_volatility(ConfigSection& section, const RouteSettings& route,
+                                 const std::vector<GroupSettings>& groups) {
+  const bool is_on = section.flag("automatic_blacklist", true);
+  const std::size_t origins =
+      route.group < groups.size() ? groups[route.group].origins.size() : std::size_t{0};
+  const auto from =
+      VolatilityLimits::of_group(std::max<std::uint32_t>(2, static_cast<std::uint32_t>(origins)));
+  const auto wanted = static_cast<float>(section.fraction("automatic_blacklist_from", from.from));
+  if (wanted < kVolatilityMin) {
+    section.mistake("automatic_blacklist_from", "expected a share from 0.1 to 1.0");
+  }
+  return is_on ? VolatilityLimits{wanted} : VolatilityLimits::never();
+}
+
 RouteSettings read_route(ConfigSection& section, const std::vector<RouteSettings>& before,
                          bool is_only_one, std::vector<GroupSettings>& groups) {
   RouteSettings route;
@@ -59,6 +121,8 @@ RouteSettings read_route(ConfigSection& section, const std::vector<RouteSettings
       section.choice("client_certificate", {"off", "required"}, 0) == 1;
   route.hedge = section.flag("hedge", false);
   route.write_invalidation = section.flag("write_invalidation", true);
+  read_lists(section, route.pattern);
+  route.volatility = read_volatility(section, route, groups);
   route.slow_path.share = section.fraction("slow_path_share", 1.0);
   route.slow_path.per_second =
       static_cast<double>(section.number("slow_path_per_second", 0, kSlowPathRateMax, 100));
@@ -103,8 +167,16 @@ std::vector<RouteSettings> read_routes(ConfigSection root, std::vector<GroupSett
     }
     routes.push_back(std::move(route));
   }
+  for (std::size_t i = 0; i < sections.size(); ++i) {
+    for (const RouteSettings& other : routes)
+      check_lists(sections[i], routes[i], other);
+  }
   if (routes.empty()) {
     RouteSettings everything;
+    if (!groups.empty()) {
+      everything.volatility = VolatilityLimits::of_group(
+          std::max<std::uint32_t>(2, static_cast<std::uint32_t>(groups.front().origins.size())));
+    }
     everything.name = "default";
     routes.push_back(std::move(everything));
     if (groups.size() > 1) root.mistake("route", "missing; expected one for each group");
@@ -113,6 +185,25 @@ std::vector<RouteSettings> read_routes(ConfigSection root, std::vector<GroupSett
     root.mistake("route", "expected at most " + std::to_string(kRoutesMax) + " of them");
   }
   return routes;
+}
+
+Router make_router(const std::vector<RouteSettings>& routes) {
+  std::vector<RoutePattern> patterns;
+  for (const RouteSettings& route : routes)
+    patterns.push_back(route.pattern);
+  return Router(patterns);
+}
+
+std::vector<std::string> warnings_about(const std::vector<RouteSettings>& routes) {
+  std::vector<std::string> warnings;
+  for (const RouteSettings& route : routes) {
+    if (route.pattern.whitelist.empty()) continue;
+    std::string line = "route \"" + route.name + "\": one origin's answers are not verified under";
+    for (const std::string& path : route.pattern.whitelist)
+      line += " " + path;
+    warnings.push_back(std::move(line));
+  }
+  return warnings;
 }
 
 }  // namespace prophecy::sketcher

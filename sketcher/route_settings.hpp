@@ -10,6 +10,7 @@
 #include "base/config.hpp"
 #include "sketcher/core/router.hpp"
 #include "sketcher/core/slow_path_budget.hpp"
+#include "sketcher/core/volatility.hpp"
 #include "sketcher/group_settings.hpp"
 
 namespace prophecy::sketcher {
@@ -44,6 +45,7 @@ struct RouteSettings {
   Reads reads = Reads::delay_once;
   bool needs_client_certificate = false;
   SlowPathLimits slow_path;        // for each worker
+  VolatilityLimits volatility;
   bool hedge = false;              // fast reads may be asked of a second replica
   bool write_invalidation = true;  // after a write, reads of its URI ask the group
 };
@@ -52,5 +54,9 @@ struct RouteSettings {
 // of them.
 [[nodiscard]] std::vector<RouteSettings> read_routes(ConfigSection root,
                                                      std::vector<GroupSettings>& groups);
+
+[[nodiscard]] Router make_router(const std::vector<RouteSettings>& routes);
+// What operators ought to know of routes that are in order: one line each.
+[[nodiscard]] std::vector<std::string> warnings_about(const std::vector<RouteSettings>& routes);
 
 }  // namespace prophecy::sketcher

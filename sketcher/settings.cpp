@@ -97,6 +97,7 @@ Result<Settings> load_settings(const std::filesystem::path& path) {
   settings.block_store_bytes =
       table.bytes("blocks", BlockStore::kBytesMin, BlockStore::kBytesMax, 16 * kMiB);
   settings.not_found_share = table.fraction("not_found_share", HistoryTable::kLimitedShare);
+  settings.activity_bytes = table.bytes("activity", kMiB, 64 * kMiB, 4 * kMiB);
   read_limits(root.section("limits"), settings.limits);
   settings.spool = read_spool(root.section("spool"), settings.limits.request.body_bytes_max);
   read_timeouts(root.section("timeouts"), settings.timeouts);

@@ -50,7 +50,8 @@ struct Settings {
   std::size_t table_bytes = 0;
   std::optional<std::filesystem::path> table_file;  // that the table outlives the processes in
   std::size_t block_store_bytes = 0;
-  double not_found_share = 0;  // of the table
+  double not_found_share = 0;      // of the table
+  std::size_t activity_bytes = 0;  // of all workers
   LimitSettings limits;
   SpoolSettings spool;
   TimeoutSettings timeouts;

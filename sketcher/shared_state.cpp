@@ -53,6 +53,7 @@ Result<SharedState> SharedState::map(const Shape& shape, std::span<std::byte> ke
     state.shadows_ = arena.take<ShadowCounters>(workers * shape.shadows);
     state.fields_ = arena.take<Counter>(workers * shape.fields);
     state.unknown_fields_ = arena.take<sketch::UnknownFields>(workers);
+    state.activity_ = arena.take<std::byte>(workers * shape.activity_bytes);
     return arena.used();
   };
   void* memory =
@@ -100,6 +101,11 @@ std::span<ShadowCounters> SharedState::shadows(std::uint32_t worker) const {
 std::span<Counter> SharedState::fields(std::uint32_t worker) const {
   ASSERT(worker < shape_.workers);
   return {fields_ + std::size_t{worker} * shape_.fields, shape_.fields};
+}
+
+std::span<std::byte> SharedState::activity(std::uint32_t worker) const {
+  ASSERT(worker < shape_.workers);
+  return {activity_ + worker * shape_.activity_bytes, shape_.activity_bytes};
 }
 
 sketch::UnknownFields& SharedState::unknown_fields(std::uint32_t worker) const {

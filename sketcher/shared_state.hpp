@@ -52,9 +52,10 @@ class SharedState {
     std::uint32_t workers = 0;
     std::uint32_t groups = 0;
     std::uint32_t routes = 0;
-    std::uint32_t origins = 0;  // of all groups
-    std::uint32_t shadows = 0;  // likewise
-    std::uint32_t fields = 0;   // rules for header fields, of all groups' profiles
+    std::uint32_t origins = 0;       // of all groups
+    std::uint32_t shadows = 0;       // likewise
+    std::uint32_t fields = 0;        // rules for header fields, of all groups' profiles
+    std::size_t activity_bytes = 0;  // for each worker: whole cache lines
   };
   // `kept` is where the groups' numbers lie, and outlives all this.
   [[nodiscard]] static Result<SharedState> map(const Shape& shape, std::span<std::byte> kept);
@@ -74,6 +75,9 @@ class SharedState {
   [[nodiscard]] std::span<Counter> fields(std::uint32_t worker) const;
   [[nodiscard]] sketch::UnknownFields& unknown_fields(std::uint32_t worker) const;
 
+  // What it knows of requests (core/activity_layout.hpp).
+  [[nodiscard]] std::span<std::byte> activity(std::uint32_t worker) const;
+
   // The kill switch: every route is off, whatever its mode.
   [[nodiscard]] bool bypass() const { return bypass_->load(std::memory_order_relaxed); }
   void set_bypass(bool on) const { bypass_->store(on, std::memory_order_relaxed); }
@@ -89,6 +93,7 @@ class SharedState {
   ShadowCounters* shadows_ = nullptr;
   Counter* fields_ = nullptr;
   sketch::UnknownFields* unknown_fields_ = nullptr;
+  std::byte* activity_ = nullptr;
 };
 
 }  // namespace prophecy::sketcher

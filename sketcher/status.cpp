@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "sketcher/health/health_status.hpp"
+#include "sketcher/history_report.hpp"
 #include "sketcher/shadow/shadow_status.hpp"
 #include "sketcher/totals.hpp"
 #include "sketcher/transport_report.hpp"
@@ -55,7 +56,10 @@ Json requests_json(const RequestTotals& totals) {
           {"coalesced", totals.of(&RequestCounters::coalesced)},
           {"hedged", totals.of(&RequestCounters::hedged)},
           {"hedges_won", totals.of(&RequestCounters::hedges_won)},
-          {"unobserved", totals.of(&RequestCounters::unobserved)}};
+          {"unobserved", totals.of(&RequestCounters::unobserved)},
+          {"avoided", totals.of(&RequestCounters::avoided)},
+          {"whitelisted", totals.of(&RequestCounters::whitelisted)},
+          {"blacklisted", totals.of(&RequestCounters::blacklisted)}};
 }
 
 Json history_json(const StatusSources& sources, const RequestTotals& totals) {
@@ -75,7 +79,8 @@ Json history_json(const StatusSources& sources, const RequestTotals& totals) {
           {"unsketchable", totals.of(&RequestCounters::unsketchable)},
           {"varies_unkeyed", totals.of(&RequestCounters::varies_unkeyed)},
           {"not_found", stats.limited},
-          {"not_found_max", stats.limited_max}};
+          {"not_found_max", stats.limited_max},
+          {"blacklisted_automatically", blacklisted_automatically(sources.shared)}};
 }
 
 Json routes_json(const StatusSources& sources) {

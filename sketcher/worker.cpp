@@ -32,11 +32,11 @@ constexpr std::size_t kSpareBodyBytesMax = 64 << 20;
 // The group answers sooner, as a rule.
 constexpr Duration kPresence = milliseconds(200);
 
-Router make_router(const std::vector<RouteSettings>& routes) {
-  std::vector<RoutePattern> patterns;
+std::vector<VolatilityLimits> volatility_limits(const std::vector<RouteSettings>& routes) {
+  std::vector<VolatilityLimits> limits;
   for (const RouteSettings& route : routes)
-    patterns.push_back(route.pattern);
-  return Router(patterns);
+    limits.push_back(route.volatility);
+  return limits;
 }
 
 bool orders_requests(const std::vector<GroupSettings>& groups) {
@@ -65,8 +65,8 @@ class Worker final : private ConnectionOwner {
   void on_connection_closed(ClientConnection& connection) override;
   bool on_address_known(const std::string& address) override;
   void on_accepted(const ListenerTraits& listener, UniqueFd socket, const IpAddress& peer);
-  // Storage that nothing has needed for a second.
-  void free_unused_bodies();
+  // Once a second: storage that nothing has needed since, requests that nobody reads any more.
+  void tidy_up();
   // Clients of which too much is held, for being slow.
   void shed_answers();
   void shed_requests();
@@ -89,13 +89,14 @@ class Worker final : private ConnectionOwner {
   DateCache date_;
   HedgeTimers hedge_timers_;
   http::BodyPool bodies_{kSpareBodyBytesMax};
-  struct BodyTimer final : TimeoutEntry {
-    explicit BodyTimer(Worker& of) : worker(of) {}
-    void on_timeout() override { worker.free_unused_bodies(); }
+  struct TidyTimer final : TimeoutEntry {
+    explicit TidyTimer(Worker& of) : worker(of) {}
+    void on_timeout() override { worker.tidy_up(); }
     Worker& worker;
-  } body_timer_{*this};
+  } tidy_timer_{*this};
   HeldBytes untaken_;
   HeldBytes arriving_;
+  ActivityTable activity_;
   DivergenceReporter divergences_;
   WorkerContext context_;
   SessionContext session_context_;
@@ -139,6 +140,7 @@ Worker::Worker(const Installation& installation, WorkerSetup setup, HistoryTable
                [this] { asio::post(loop_, [this] { shed_answers(); }); }),
       arriving_(settings_.limits.arriving_bytes_max, shared.worker(setup.index).arriving_bytes,
                 [this] { asio::post(loop_, [this] { shed_requests(); }); }),
+      activity_(shared.activity(setup.index), volatility_limits(settings_.routes)),
       divergences_(std::move(setup.event_channel), setup.index, shared.worker(setup.index)),
       context_{.settings = settings_,
                .shared = shared,
@@ -157,6 +159,7 @@ Worker::Worker(const Installation& installation, WorkerSetup setup, HistoryTable
                .bodies = bodies_,
                .untaken = untaken_,
                .arriving = arriving_,
+               .activity = activity_,
                .spool = {.settings = settings_.spool,
                          .space = SpoolSpace(shared, shared.worker(setup.index).spool.bytes,
                                              settings_.spool.bytes_max),
@@ -199,6 +202,7 @@ void Worker::make_groups(const WorkerSetup& setup) {
                                      .divergences = divergences_,
                                      .log = log_,
                                      .shared = context_.shared,
+                                     .activity = activity_,
                                      .worker = setup.index,
                                      .first_timestamp = setup.first_timestamp};
   const std::span<OriginCounters> origins = context_.shared.origins(setup.index);
@@ -213,7 +217,7 @@ void Worker::make_groups(const WorkerSetup& setup) {
 
 int Worker::run() {
   ticker_.start();
-  free_unused_bodies();
+  tidy_up();
   for (const auto& group : context_.groups)
     group->context.group().start();
   for (auto& acceptor : acceptors_)
@@ -222,9 +226,11 @@ int Worker::run() {
   return 0;
 }
 
-void Worker::free_unused_bodies() {
+void Worker::tidy_up() {
+  const TimePoint now = std::chrono::steady_clock::now();
   bodies_.free_unused();
-  untaken_timeouts_.arm(body_timer_, std::chrono::steady_clock::now());
+  activity_.sweep(activity_seconds(now));
+  untaken_timeouts_.arm(tidy_timer_, now);
 }
 
 void Worker::shed_answers() {

@@ -64,6 +64,7 @@ struct WorkerContext {
   http::BodyPool& bodies;
   HeldBytes& untaken;   // of answers
   HeldBytes& arriving;  // of requests that are not whole, or wait for their turn
+  ActivityTable& activity;
   Spool spool;
   sketch::RequestCanonicalizer request_canonicalizer;
 

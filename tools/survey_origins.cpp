@@ -6,19 +6,14 @@
 #include <boost/asio/io_context.hpp>
 
 #include "base/timeout_ticker.hpp"
-#include "http/authority.hpp"
 #include "http/client/origin_pool.hpp"
-#include "http/parser.hpp"
-#include "http/text.hpp"
-#include "sketch/request_form.hpp"
-#include "sketcher/core/router.hpp"
+#include "sketcher/described_request.hpp"
 #include "sketcher/origin_settings.hpp"
 
 namespace prophecy::tools {
 namespace {
 
 constexpr Duration kTick = milliseconds(100);
-constexpr std::string_view kClientAddress = "127.0.0.1";
 
 struct Plan {
   std::string url;
@@ -26,48 +21,15 @@ struct Plan {
   std::string wire;
 };
 
-Error mistake(const std::string& url, std::string_view problem) {
-  return Error{ErrorKind::invalid, url + ": " + std::string(problem)};
-}
-
 // The request that a sketcher would send, made by the same code.
 Result<Plan> plan_for(const sketcher::Installation& installation, const sketcher::Router& router,
                       const std::string& url, const std::vector<std::string>& headers) {
-  const http::TargetParts parts = http::split_target(url);
-  const bool is_https = http::equal_ignoring_case(parts.scheme, "https");
-  if (parts.authority.empty() || !(is_https || http::equal_ignoring_case(parts.scheme, "http"))) {
-    return mistake(url, "expected a URL like http://www.example.org/path");
-  }
-  std::string text = "GET " + url + " HTTP/1.1\r\nHost: " + std::string(parts.authority) + "\r\n";
-  for (const std::string& header : headers)
-    text += header + "\r\n";
-  text += "\r\n";
-  http::Request request;
-  http::RequestParser parser(request, installation.settings.limits.request);
-  auto progress = parser.feed(text);
-  std::size_t consumed = progress.consumed;
-  if (progress.state == http::ParseState::head_done) {
-    progress = parser.feed(std::string_view(text).substr(consumed));
-    consumed += progress.consumed;
-  }
-  if (progress.state != http::ParseState::complete || consumed != text.size()) {
-    return mistake(url, "makes no valid request with these headers");
-  }
-  const sketch::RequestContext context{.scheme = is_https ? "https" : "http",
-                                       .client_address = kClientAddress};
-  sketch::RequestCanonicalizer canonicalizer(installation.settings.forwarding);
-  sketch::RequestForm form;
-  if (const auto refusal = canonicalizer.locate(request, context, form)) {
-    return mistake(url, refusal->reason);
-  }
-  const auto choice = router.choose(form.authority, form.target);
-  if (!choice.route) return mistake(url, "no route takes it");
-  const std::uint32_t group = installation.settings.routes[*choice.route].group;
-  if (const auto refusal =
-          canonicalizer.canonicalize(request, context, installation.groups[group].profile, form)) {
-    return mistake(url, refusal->reason);
-  }
-  return Plan{url, group, form.wire};
+  auto described = sketcher::read_described(installation, router, {.url = url, .headers = headers});
+  if (!described) return described.error();
+  if (described->refusal)
+    return Error{ErrorKind::invalid, url + ": " + std::string(described->refusal->reason)};
+  return Plan{url, installation.settings.routes[*described->route].group,
+              std::move(described->form.wire)};
 }
 
 // Asks all origins of a group one request at a time.
@@ -117,10 +79,7 @@ class GroupSurveyor {
 Result<std::vector<SurveyedUrl>> survey_origins(const sketcher::Installation& installation,
                                                 const SurveyPlan& plan) {
   const sketcher::Settings& settings = installation.settings;
-  std::vector<sketcher::RoutePattern> patterns;
-  for (const sketcher::RouteSettings& route : settings.routes)
-    patterns.push_back(route.pattern);
-  const sketcher::Router router(patterns);
+  const sketcher::Router router = sketcher::make_router(settings.routes);
   std::vector<Plan> plans;
   std::vector<SurveyedUrl> surveyed;
   for (const std::string& url : plan.urls) {

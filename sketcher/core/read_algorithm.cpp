@@ -4,11 +4,16 @@
 
 namespace prophecy::sketcher {
 
-ReadStep ReadAlgorithm::on_request(const Lookup& first_lookup) {
+ReadStep ReadAlgorithm::on_request(const Lookup& first_lookup, bool avoids_fast_read) {
   ASSERT(state_ == State::start);
   if (first_lookup.has_value()) first_expected_ = first_lookup->answer;
   const bool known = first_lookup.has_value() && first_lookup->mark != Mark::blacklisted &&
                      (first_lookup->answer != kNoSketch || first_lookup->mark == Mark::whitelisted);
+  if (known && avoids_fast_read && first_lookup->mark == Mark::none) {
+    expected_ = first_expected_;
+    state_ = State::asking_group;
+    return ReadStep::ask_group;
+  }
   state_ = known ? State::asking_one : State::asking_group;
   return known ? ReadStep::ask_one : ReadStep::ask_group;
 }
@@ -27,7 +32,7 @@ ReadStep ReadAlgorithm::on_fast_answer(const std::optional<Sketch>& answer,
   const bool valid = answer.has_value() && (whitelisted || answer == expected_);
   if (valid && !forced) {
     state_ = State::done;
-    return ReadStep::deliver_fast;
+    return whitelisted ? ReadStep::deliver_unverified : ReadStep::deliver_fast;
   }
   forced_ = valid;
   state_ = State::asking_group;
@@ -46,7 +51,8 @@ Verdict ReadAlgorithm::on_replicated_answer(const std::optional<Sketch>& answer)
   Verdict verdict;
   verdict.update = answer.value_or(kNoSketch);
   if (forced_) return verdict;
-  verdict.transition = expected_.has_value() && answer != expected_;
+  verdict.compared = expected_.has_value();
+  verdict.transition = verdict.compared && answer != expected_;
   // Only where the history has agreed with the group all the while: when the state has just
   // changed, a correct origin may be behind, or have made its answer before the change.
   const bool unchanged = answer.has_value() && answer == expected_ && answer == first_expected_;

@@ -1,7 +1,7 @@
 // Algorithm 1 of the paper (section 3.3.1) for one read, as a deterministic object: it is told
 // what the history table, one origin and the group said, and answers what to do next.
 //
-//                +-- ask_one --> on_fast_answer --+--> deliver_fast
+//                +-- ask_one --> on_fast_answer --+--> deliver_fast, deliver_unverified
 //   on_request --+                 on_fast_failure|
 //                +-- ask_group <------------------+
 //                        \--> on_replicated_answer --> deliver, with a Verdict
@@ -21,7 +21,12 @@ namespace prophecy::sketcher {
 // s(r) = null of the paper. No answer has this sketch but by a collision of 160 bits.
 constexpr Sketch kNoSketch{};
 
-enum class ReadStep : std::uint8_t { ask_one, ask_group, deliver_fast };
+enum class ReadStep : std::uint8_t {
+  ask_one,
+  ask_group,
+  deliver_fast,
+  deliver_unverified,  // the request is whitelisted
+};
 
 // What the group's agreed answer says about the history and about the origin that was asked first.
 struct Verdict {
@@ -29,7 +34,8 @@ struct Verdict {
   // answer that may not be sketched, since a client has seen newer state than the entry's and may
   // not be given an older answer again.
   Sketch update{};
-  bool transition = false;  // the history and the agreed answer differ: the state has changed
+  bool compared = false;    // the history held an answer, which the agreed one was compared with
+  bool transition = false;  // and the two differ: the state has changed
   bool divergence = false;  // agreement refuted the answer of the origin
 };
 
@@ -37,7 +43,8 @@ class ReadAlgorithm {
  public:
   using Lookup = std::optional<HistoryEntry>;
 
-  [[nodiscard]] ReadStep on_request(const Lookup& first_lookup);
+  // With `avoids_fast_read`, the group is asked though the history holds an answer.
+  [[nodiscard]] ReadStep on_request(const Lookup& first_lookup, bool avoids_fast_read = false);
 
   // `answer` is empty for an answer that may not be sketched, which validates nothing. `forced`
   // makes a valid answer fail, for measurements.

@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::uint64_t kLeavingPercent = 1;
 constexpr std::uint64_t kOriginFailingPercent = 4;
+constexpr std::uint64_t kAvoidingPercent = 4;
 
 std::string read_of(Key key) {
   return "read " + std::to_string(key);
@@ -46,7 +47,10 @@ void SimulatedClient::start_read() {
   algorithm_ = {};
   first_lookup_ = look_up();
   is_blacklisted_ = first_lookup_ && first_lookup_->mark == Mark::blacklisted;
-  if (algorithm_.on_request(first_lookup_) == ReadStep::ask_group) return ask_judge(true);
+  // As a request that is blacklisted automatically does.
+  const bool avoids_fast_read = world_.random().chance(kAvoidingPercent);
+  if (algorithm_.on_request(first_lookup_, avoids_fast_read) == ReadStep::ask_group)
+    return ask_judge(true);
   ask_origin();
 }
 

@@ -42,6 +42,7 @@ class SimulatedWorker final : private replica_client::ReplicaGroup,
   }
   void report(sketcher::Divergence&) override {}
   void on_vindicated(NodeId) override {}
+  void on_compared(const Sketch&, bool) override {}
 
   [[nodiscard]] static bool shows_floors(Variant variant) {
     return variant != Variant::join_ignores_floor && variant != Variant::vote_ignores_floor;

@@ -43,6 +43,7 @@ class World final : private replica_client::ReplicaGroup, private GroupReadHost 
   std::map<std::uint64_t, ReplicatedHandler*> calls;  // under way
   std::vector<Divergence> divergences;
   std::vector<NodeId> vindicated;
+  std::vector<bool> compared;  // each: with a transition
   RequestCounters counters;
   GroupReads reads;
 
@@ -67,6 +68,7 @@ class World final : private replica_client::ReplicaGroup, private GroupReadHost 
   }
   void report(Divergence& divergence) override { divergences.push_back(divergence); }
   void on_vindicated(NodeId replica) override { vindicated.push_back(replica); }
+  void on_compared(const Sketch&, bool transition) override { compared.push_back(transition); }
 
  public:
   // Of what every read here asks for.
@@ -368,6 +370,25 @@ TEST_CASE("Who gave a refuted answer before the group came to agree on it was ea
     world.answer(call, "B", 100 + call);
     CHECK(world.vindicated == std::vector<NodeId>{2});  // once
   }
+}
+
+TEST_CASE("What the history held is compared with the group's answer once for all that share it") {
+  World world;
+  Client first(world);
+  Client second(world);
+  first.ask_about('B', 'A');
+  second.ask_about('B', 'A');
+  REQUIRE(world.calls.size() == 1);
+  world.answer(1, "B", 10);
+  CHECK(world.compared == std::vector<bool>{true});
+  Client third(world);
+  third.ask_about('X', 'B');  // a lie
+  world.answer(2, "B", 11);
+  CHECK(world.compared == std::vector<bool>{true, false});
+  Client fourth(world);
+  fourth.ask();  // the history held nothing
+  world.answer(3, "C", 12);
+  CHECK(world.compared.size() == 2);
 }
 
 TEST_CASE("The last refuted answers of each replica are remembered, and no more") {

@@ -142,7 +142,49 @@ TEST_CASE("Operators' marks") {
     ReadAlgorithm read;
     REQUIRE(read.on_request(marked(Mark::whitelisted)) == ReadStep::ask_one);
     CHECK(read.on_fast_answer(sketch_of(9), marked(Mark::whitelisted), false) ==
-          ReadStep::deliver_fast);
+          ReadStep::deliver_unverified);
+  }
+}
+
+TEST_CASE("A read that avoids the fast one is compared with the history all the same") {
+  SECTION("a transition") {
+    ReadAlgorithm read;
+    REQUIRE(read.on_request(entry(7), true) == ReadStep::ask_group);
+    const Verdict verdict = read.on_replicated_answer(sketch_of(8));
+    CHECK(verdict.compared);
+    CHECK(verdict.transition);
+    CHECK(verdict.update == sketch_of(8));
+    CHECK_FALSE(verdict.divergence);
+  }
+  SECTION("none") {
+    ReadAlgorithm read;
+    REQUIRE(read.on_request(entry(7), true) == ReadStep::ask_group);
+    const Verdict verdict = read.on_replicated_answer(sketch_of(7));
+    CHECK(verdict.compared);
+    CHECK_FALSE(verdict.transition);
+    CHECK_FALSE(verdict.divergence);
+  }
+  SECTION("where the history holds nothing, there is nothing to compare with") {
+    ReadAlgorithm read;
+    REQUIRE(read.on_request(std::nullopt, true) == ReadStep::ask_group);
+    CHECK_FALSE(read.on_replicated_answer(sketch_of(7)).compared);
+  }
+}
+
+TEST_CASE("What one origin does is no transition") {
+  SECTION("it lies") {
+    ReadAlgorithm read;
+    REQUIRE(read.on_request(entry(7)) == ReadStep::ask_one);
+    REQUIRE(read.on_fast_answer(sketch_of(8), entry(7), false) == ReadStep::ask_group);
+    const Verdict verdict = read.on_replicated_answer(sketch_of(7));
+    CHECK(verdict.compared);
+    CHECK_FALSE(verdict.transition);
+  }
+  SECTION("it does not answer") {
+    ReadAlgorithm read;
+    REQUIRE(read.on_request(entry(7)) == ReadStep::ask_one);
+    REQUIRE(read.on_fast_failure() == ReadStep::ask_group);
+    CHECK_FALSE(read.on_replicated_answer(sketch_of(7)).compared);
   }
 }
 

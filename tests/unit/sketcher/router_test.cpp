@@ -83,6 +83,45 @@ TEST_CASE("A path that another reader would route elsewhere is refused") {
   CHECK(route_of(router, "h", "/admin/a/../b") == 1u);
 }
 
+TEST_CASE("Of a route's lists, and of its own path, the longest prefix decides") {
+  const Router router({{{}, "/", {"/static", "/live/not/me"}, {"/live", "/static/counter"}},
+                       {{"a.example"}, "/app", {}, {"/app"}}});
+  const auto mark_of = [&](std::string_view target, std::string_view host = "h") {
+    return router.choose(host, target).mark;
+  };
+  CHECK(mark_of("/") == Mark::none);
+  CHECK(mark_of("/static") == Mark::whitelisted);
+  CHECK(mark_of("/static/a?b") == Mark::whitelisted);
+  CHECK(mark_of("/statics") == Mark::none);
+  CHECK(mark_of("/static/counter") == Mark::blacklisted);
+  CHECK(mark_of("/static/counter/1") == Mark::blacklisted);
+  CHECK(mark_of("/static/counters") == Mark::whitelisted);
+  CHECK(mark_of("/live/x") == Mark::blacklisted);
+  CHECK(mark_of("/live/not/me") == Mark::whitelisted);
+  CHECK(mark_of("*") == Mark::none);
+  CHECK(mark_of("/app/x", "a.example") == Mark::blacklisted);
+  CHECK(mark_of("/app/x", "h") == Mark::none);
+  CHECK(route_of(router, "a.example", "/app/x") == 1u);
+  CHECK(route_of(router, "h", "/static/x") == 0u);
+}
+
+TEST_CASE("A path that can be read in two ways is never whitelisted, blacklisted if a reading is") {
+  const Router router({{{}, "/", {"/static"}, {"/live"}}});
+  const auto mark_of = [&](std::string_view target) { return router.choose("h", target).mark; };
+  for (const char* target : {"/static/%61", "/static/./a", "/static//a", "/x/../static/a",
+                             "/%73tatic/a", "/static/..", "/static/%2e%2e/a"}) {
+    INFO(target);
+    CHECK(mark_of(target) == Mark::none);
+    CHECK(route_of(router, "h", target) == 0u);
+  }
+  for (const char* target : {"/live/%61", "/%6cive", "/x/../live/a", "/live/../x", "//live",
+                             "/static/../live", "/static/%2e%2e/live", "/live/../static/a"}) {
+    INFO(target);
+    CHECK(mark_of(target) == Mark::blacklisted);
+    CHECK(route_of(router, "h", target) == 0u);
+  }
+}
+
 TEST_CASE("Patterns that a configuration may hold") {
   for (const char* host : {"a", "a.b", "*.a.b", "a:80", "[::1]:80", "192.0.2.1"})
     CHECK(is_host_pattern(host));

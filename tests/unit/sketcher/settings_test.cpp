@@ -226,6 +226,26 @@ TEST_CASE("Routes lead to groups by their names") {
   CHECK(settings->groups[1].first_origin == 1);  // and an origin may serve in two groups
 }
 
+TEST_CASE("Routes list paths, and blacklist automatically unless told otherwise") {
+  const TemporaryFile file(std::string(kTwoGroups) +
+                           "[[route]]\nname = \"a\"\ngroup = \"static\"\n"
+                           "whitelist = [\"/css\"]\nblacklist = [\"/live\", \"/css/live\"]\n"
+                           "[[route]]\nname = \"b\"\ngroup = \"static\"\npath_prefix = \"/b\"\n"
+                           "automatic_blacklist_from = 0.9\n"
+                           "[[route]]\nname = \"c\"\ngroup = \"static\"\npath_prefix = \"/c\"\n"
+                           "automatic_blacklist = false\n");
+  const auto settings = load_settings(file.path());
+  REQUIRE(settings.has_value());
+  CHECK(settings->routes[0].pattern.whitelist == std::vector<std::string>{"/css"});
+  CHECK(settings->routes[0].pattern.blacklist == std::vector<std::string>{"/live", "/css/live"});
+  CHECK(settings->routes[0].volatility.from == Approx(2.0 / 3));  // three origins
+  CHECK(settings->routes[1].volatility.from == Approx(0.9));
+  CHECK(settings->routes[2].volatility.from > 1);
+  const auto warnings = warnings_about(settings->routes);
+  REQUIRE(warnings.size() == 1);
+  CHECK(warnings[0] == "route \"a\": one origin's answers are not verified under /css");
+}
+
 TEST_CASE("Mistakes in routes and groups") {
   struct Case {
     const char* lines;
@@ -244,6 +264,19 @@ TEST_CASE("Mistakes in routes and groups") {
                 "route.path_prefix: expected a path"},
            Case{"[[route]]\ngroup = \"static\"\nreads = \"read-only\"\n",
                 "route.reads: expected \"delay-once\" or \"replicated\" with a group of kind vote"},
+           Case{"[[route]]\ngroup = \"static\"\nwhitelist = [\"/a?b\"]\n",
+                "route.whitelist: expected paths in the route's path_prefix"},
+           Case{"[[route]]\ngroup = \"static\"\npath_prefix = \"/a\"\nblacklist = [\"/ab\"]\n",
+                "route.blacklist: expected paths in the route's path_prefix"},
+           Case{"[[route]]\ngroup = \"static\"\nblacklist = [\"/a\", \"/b\", \"/a\"]\n",
+                "route.blacklist: expected each path once"},
+           Case{"[[route]]\ngroup = \"static\"\nblacklist = [\"/a\"]\nwhitelist = [\"/a\"]\n",
+                "route.blacklist: expected no path of the whitelist"},
+           Case{"[[route]]\nname = \"a\"\ngroup = \"static\"\nwhitelist = [\"/b/c\"]\n"
+                "[[route]]\nname = \"b\"\ngroup = \"static\"\npath_prefix = \"/b\"\n",
+                "route.whitelist: expected no path that route \"b\" takes, such as \"/b/c\""},
+           Case{"[[route]]\ngroup = \"static\"\nautomatic_blacklist_from = 0.05\n",
+                "route.automatic_blacklist_from: expected a share from 0.1 to 1.0"},
        }) {
     INFO(c.lines);
     CHECK(mistakes_of(std::string(kTwoGroups) + c.lines).find(c.mistake) != std::string::npos);
