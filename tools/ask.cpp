@@ -37,7 +37,13 @@ Result<> ask(const std::filesystem::path& socket, const nlohmann::ordered_json& 
 bool ask_for(const std::filesystem::path& socket, std::string_view command, std::string_view what,
              Result<> (*check)(const nlohmann::ordered_json& answer),
              nlohmann::ordered_json& answer) {
-  if (auto asked = ask(socket, {{"command", command}}, answer); !asked) {
+  return ask_with(socket, {{"command", command}}, what, check, answer);
+}
+
+bool ask_with(const std::filesystem::path& socket, const nlohmann::ordered_json& request,
+              std::string_view what, Result<> (*check)(const nlohmann::ordered_json& answer),
+              nlohmann::ordered_json& answer) {
+  if (auto asked = ask(socket, request, answer); !asked) {
     std::cerr << "prophecyctl: " << asked.error().message << '\n';
     return false;
   }

@@ -21,6 +21,11 @@ namespace prophecy::tools {
                            std::string_view what,
                            Result<> (*check)(const nlohmann::ordered_json& answer),
                            nlohmann::ordered_json& answer);
+// Likewise, for a command that needs to be told more.
+[[nodiscard]] bool ask_with(const std::filesystem::path& socket,
+                            const nlohmann::ordered_json& request, std::string_view what,
+                            Result<> (*check)(const nlohmann::ordered_json& answer),
+                            nlohmann::ordered_json& answer);
 
 // For a command that only tells it something: prints what is wrong, and yields the exit status.
 [[nodiscard]] int tell(const std::filesystem::path& socket, const nlohmann::ordered_json& request);

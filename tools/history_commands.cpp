@@ -9,6 +9,7 @@
 
 #include "tools/answer_shape.hpp"
 #include "tools/ask.hpp"
+#include "tools/history_request_commands.hpp"
 #include "tools/table.hpp"
 
 namespace prophecy::tools {
@@ -19,6 +20,7 @@ using Json = nlohmann::ordered_json;
 struct Options {
   std::string socket;
   bool json = false;
+  std::uint64_t count = 20;
 };
 
 void add_common_options(CLI::App& command, Options& options) {
@@ -27,13 +29,21 @@ void add_common_options(CLI::App& command, Options& options) {
 }
 
 Result<> check_stats(const Json& stats) {
-  auto checked = expect_members(stats, "", {{"table", Shape::object}, {"routes", Shape::objects}});
+  auto checked = expect_members(
+      stats, "",
+      {{"table", Shape::object}, {"activity", Shape::object}, {"routes", Shape::objects}});
   if (!checked) return checked;
   checked = expect_members(stats["table"], "table",
                            {{"capacity", Shape::number},
                             {"entries", Shape::number},
+                            {"evictions", Shape::number},
                             {"load", Shape::fraction},
                             {"bytes", Shape::number}});
+  if (!checked) return checked;
+  checked = expect_members(stats["activity"], "activity",
+                           {{"records", Shape::number},
+                            {"capacity", Shape::number},
+                            {"blacklisted_automatically", Shape::number}});
   if (!checked) return checked;
   for (const Json& route : stats["routes"]) {
     checked = expect_members(route, "routes",
@@ -72,12 +82,57 @@ void add_stats_command(CLI::App& history, std::function<int()>& action) {
   command->callback([options, &action] { action = [options] { return stats(*options); }; });
 }
 
+Result<> check_top(const Json& answer) {
+  if (auto checked = expect_members(answer, "", {{"requests", Shape::objects}}); !checked) {
+    return checked;
+  }
+  for (const Json& request : answer["requests"]) {
+    auto checked = expect_members(request, "requests",
+                                  {{"url", Shape::text},
+                                   {"method", Shape::text},
+                                   {"route", Shape::text},
+                                   {"hits", Shape::number},
+                                   {"group_reads", Shape::number},
+                                   {"transitions", Shape::number},
+                                   {"transition_share", Shape::fraction},
+                                   {"blacklisted_by", Shape::number}});
+    if (!checked) return checked;
+  }
+  return {};
+}
+
+int top(const Options& options) {
+  Json answer;
+  if (!ask_with(options.socket, {{"command", "history-top"}, {"count", options.count}},
+                "the requests of a sketcher", check_top, answer)) {
+    return 1;
+  }
+  if (options.json) {
+    std::cout << answer["requests"].dump(2) << '\n';
+  } else {
+    print_table("requests", answer["requests"]);
+  }
+  return 0;
+}
+
+void add_top_command(CLI::App& history, std::function<int()>& action) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = history.add_subcommand(
+      "top", "Shows the requests that met most transitions, of those read lately");
+  add_common_options(*command, *options);
+  command->add_option("--count", options->count, "How many, 20 by default")
+      ->check(CLI::Range(1, 1000));
+  command->callback([options, &action] { action = [options] { return top(*options); }; });
+}
+
 }  // namespace
 
 void add_history_commands(CLI::App& app, std::function<int()>& action) {
   CLI::App* history = app.add_subcommand("history", "Shows and changes what a sketcher remembers");
   history->require_subcommand(1);
   add_stats_command(*history, action);
+  add_top_command(*history, action);
+  add_history_request_commands(*history, action);
 }
 
 }  // namespace prophecy::tools

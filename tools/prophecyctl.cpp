@@ -14,7 +14,8 @@
 #include "tools/status_command.hpp"
 
 int main(int argc, char** argv) {
-  CLI::App app{"Operates Prophecy: keys, status, evidence of divergences, modes, origins, history."};
+  CLI::App app{
+      "Operates Prophecy: keys, status, evidence of divergences, modes, origins, history."};
   app.set_version_flag("--version", "prophecyctl " PROPHECY_VERSION);
   app.require_subcommand(1);
   std::function<int()> action;

@@ -19,6 +19,15 @@ EVENT = {"id": 0, "time": "now", "group": "web", "replica": 2, "origin": "127.0.
 
 FIELD = {"group": "web", "message": "answer", "name": "server", "action": "replaced", "count": 3}
 
+STATS = {"table": {"capacity": 8, "entries": 2, "load": 0.25, "evictions": 0, "bytes": 320},
+         "activity": {"records": 1, "capacity": 16, "blacklisted_automatically": 0},
+         "routes": [{"name": "default", "hit_ratio": 0.5, "transition_ratio": 0}]}
+TOP = {"url": "a/", "method": "GET", "route": "default", "hits": 1, "group_reads": 1, "transitions": 1,
+       "transition_share": 0.5, "blacklisted_by": 0}
+FOUND = {"refused": None, "route": "default", "group": "web", "mode": "enforce", "key": "00",
+         "entry": {"mark": "none", "answer": None}, "activity": None}
+GET = "history get http://a/"
+
 
 def with_event(**changes):
     return {"next": 1, "events": [EVENT, {**EVENT, **changes}]}
@@ -46,7 +55,7 @@ def answering(path, answer):
 def ask(tmp_path, command, answer, *options):
     path = tmp_path / "program.sock"
     with answering(path, answer):
-        return run_program("prophecyctl", command, "--admin", path, *options)
+        return run_program("prophecyctl", *command.split(), "--admin", path, *options)
 
 
 @pytest.mark.parametrize("options", [(), ("--json",)], ids=["people", "json"])
@@ -58,7 +67,14 @@ def ask(tmp_path, command, answer, *options):
     ("divergences", with_event()),
     ("fields", {"fields": []}),
     ("fields", {"fields": [FIELD, FIELD]}),
-], ids=["sketcher", "replica", "more", "no-events", "events", "no-fields", "fields"])
+    ("history stats", STATS),
+    ("history top", {"requests": []}),
+    ("history top", {"requests": [TOP, TOP]}),
+    (GET, FOUND),
+    (GET, {**FOUND, "entry": None, "activity": {"hits": 1}}),
+    (GET, {"refused": {"status": 404, "reason": "no-route"}}),
+], ids=["sketcher", "replica", "more", "no-events", "events", "no-fields", "fields", "stats", "no-top",
+        "top", "request", "no-entry", "refused"])
 def test_what_is_needed_is_enough(tmp_path, command, answer, options):
     result = ask(tmp_path, command, json.dumps(answer), *options)
     assert (result.returncode, result.stderr) == (0, "")
@@ -93,6 +109,15 @@ def test_an_event_for_people(tmp_path):
      "events[1].differs[0].offset: expected a number"),
     ("divergences", with_event(differs=[{"part": "header"}]),
      "events[1].differs[0].name: missing; expected a text"),
+    ("history stats", {**STATS, "table": {}}, "table.capacity: missing; expected a number"),
+    ("history stats", {**STATS, "routes": [{"name": "a", "hit_ratio": "1"}]},
+     "routes.hit_ratio: expected a fraction"),
+    ("history top", {"requests": [{**TOP, "url": None}]}, "requests.url: expected a text"),
+    (GET, "{}", "refused: missing; expected an object"),
+    (GET, {"refused": 7}, "refused: expected an object"),
+    (GET, {"refused": {"status": 404}}, "refused.reason: missing; expected a text"),
+    (GET, {**FOUND, "entry": []}, "entry: expected an object"),
+    (GET, {**FOUND, "key": 1}, "key: expected a text"),
 ])
 def test_what_is_no_answer(tmp_path, command, answer, expected, options):
     text = answer if isinstance(answer, str) else json.dumps(answer)
