@@ -1,12 +1,14 @@
 // The tools' side of base/admin_socket.hpp.
+#include <array>
 #include <cerrno>
+#include <cstring>
 
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 
 #include "base/admin_socket.hpp"
-#include "base/unique_fd.hpp"
+#include "base/assert.hpp"
 
 namespace prophecy {
 
@@ -46,11 +48,31 @@ Result<UniqueFd> connect_to(const std::filesystem::path& path) {
   return fd;
 }
 
+// Some of the text, and the files with its first byte.
+ssize_t send_with(int fd, std::string_view text, std::span<const int> files) {
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(kAdminFilesMax * sizeof(int))> control{};
+  iovec part{const_cast<char*>(text.data()), text.size()};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  if (!files.empty()) {
+    message.msg_control = control.data();
+    message.msg_controllen = CMSG_SPACE(files.size_bytes());
+    cmsghdr* const header = CMSG_FIRSTHDR(&message);
+    header->cmsg_level = SOL_SOCKET;
+    header->cmsg_type = SCM_RIGHTS;
+    header->cmsg_len = CMSG_LEN(files.size_bytes());
+    std::memcpy(CMSG_DATA(header), files.data(), files.size_bytes());
+  }
+  return ::sendmsg(fd, &message, MSG_NOSIGNAL);
+}
+
 Result<> send_all(int fd, const std::filesystem::path& path, std::string_view text,
-                  TimePoint deadline) {
+                  std::span<const int> files, TimePoint deadline) {
   while (!text.empty()) {
-    const ssize_t size = ::send(fd, text.data(), text.size(), MSG_NOSIGNAL);
+    const ssize_t size = send_with(fd, text, files);
     if (size >= 0) {
+      if (size > 0) files = {};
       text.remove_prefix(static_cast<std::size_t>(size));
     } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
       if (!wait_for(fd, POLLOUT, deadline)) return timed_out(path);
@@ -64,12 +86,13 @@ Result<> send_all(int fd, const std::filesystem::path& path, std::string_view te
 }  // namespace
 
 Result<std::string> admin_request(const std::filesystem::path& path, std::string_view request_line,
-                                  Duration timeout) {
+                                  Duration timeout, std::span<const int> files) {
+  ASSERT(files.size() <= kAdminFilesMax);
   const TimePoint deadline = std::chrono::steady_clock::now() + timeout;
   auto fd = connect_to(path);
   if (!fd) return fd.error();
   const std::string line = std::string(request_line) + '\n';
-  if (auto sent = send_all(fd->get(), path, line, deadline); !sent) return sent.error();
+  if (auto sent = send_all(fd->get(), path, line, files, deadline); !sent) return sent.error();
 
   std::string answer;
   char chunk[16 << 10];

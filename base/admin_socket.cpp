@@ -1,17 +1,16 @@
 #include "base/admin_socket.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
+#include <cstring>
 
 #include <boost/asio/buffer.hpp>
-#include <boost/asio/read_until.hpp>
 #include <boost/asio/write.hpp>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
-
-#include "base/unique_fd.hpp"
 
 namespace prophecy {
 
@@ -72,15 +71,7 @@ class AdminServer::Connection : public std::enable_shared_from_this<Connection> 
     timer_.async_wait([self = shared_from_this()](const boost::system::error_code& error) {
       if (!error) self->close();
     });
-    boost::asio::async_read_until(
-        socket_, boost::asio::dynamic_buffer(line_, kAdminRequestBytesMax), '\n',
-        [self = shared_from_this()](const boost::system::error_code& error, std::size_t size) {
-          if (!error && self->server_ != nullptr) {
-            self->answer(size);
-          } else {
-            self->close();
-          }
-        });
+    receive();
   }
 
   void close() {
@@ -98,8 +89,59 @@ class AdminServer::Connection : public std::enable_shared_from_this<Connection> 
   }
 
  private:
+  void receive() {
+    socket_.async_wait(Protocol::socket::wait_read,
+                       [self = shared_from_this()](const boost::system::error_code& error) {
+                         if (error || self->server_ == nullptr) return self->close();
+                         self->on_readable();
+                       });
+  }
+
+  void on_readable() {
+    const std::size_t before = line_.size();
+    if (!take_bytes()) return close();
+    const std::size_t end = line_.find('\n', before);
+    if (end != std::string::npos) return answer(end);
+    return line_.size() < kAdminRequestBytesMax ? receive() : close();
+  }
+
+  // What has come, with the files that came along. False at the end, and after what is not allowed.
+  [[nodiscard]] bool take_bytes() {
+    std::array<char, 4096> chunk;
+    alignas(cmsghdr) std::array<char, CMSG_SPACE(kAdminFilesMax * sizeof(int))> control;
+    iovec part{chunk.data(), chunk.size()};
+    msghdr message{};
+    message.msg_iov = &part;
+    message.msg_iovlen = 1;
+    message.msg_control = control.data();
+    message.msg_controllen = control.size();
+    const ssize_t size =
+        ::recvmsg(socket_.native_handle(), &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    if (size < 0) return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR;
+    for (cmsghdr* part_of = CMSG_FIRSTHDR(&message); part_of != nullptr;
+         part_of = CMSG_NXTHDR(&message, part_of)) {
+      if (part_of->cmsg_level != SOL_SOCKET || part_of->cmsg_type != SCM_RIGHTS) continue;
+      const std::size_t count = (part_of->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+      for (std::size_t i = 0; i < count; ++i) {
+        int fd = -1;
+        std::memcpy(&fd, CMSG_DATA(part_of) + i * sizeof fd, sizeof fd);
+        files_.emplace_back(fd);
+      }
+    }
+    if ((message.msg_flags & MSG_CTRUNC) != 0 || files_.size() > kAdminFilesMax) return false;
+    line_.append(chunk.data(), static_cast<std::size_t>(size));
+    return size > 0;
+  }
+
   void answer(std::size_t line_size) {
-    answer_ = server_->handler_(std::string_view(line_).substr(0, line_size - 1));
+    const std::string_view line = std::string_view(line_).substr(0, line_size);
+    if (files_.empty()) {
+      answer_ = server_->handler_(line);
+    } else if (server_->file_handler_) {
+      answer_ = server_->file_handler_(line, std::exchange(files_, {}));
+    } else {
+      return close();
+    }
     answer_ += '\n';
     boost::asio::async_write(socket_, boost::asio::buffer(answer_),
                              [self = shared_from_this()](const boost::system::error_code&,
@@ -110,6 +152,7 @@ class AdminServer::Connection : public std::enable_shared_from_this<Connection> 
   boost::asio::steady_timer timer_;
   AdminServer* server_;  // null once closed
   std::string line_;
+  std::vector<UniqueFd> files_;
   std::string answer_;
 };
 

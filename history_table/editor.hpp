@@ -11,6 +11,7 @@
 
 #include "history_table/bucket_change.hpp"
 #include "history_table/displacement.hpp"
+#include "history_table/stored_entry.hpp"
 
 namespace prophecy::table {
 
@@ -71,6 +72,18 @@ class Editor {
     return ChangeOutcome::done;
   }
 
+  // Takes another table's entry where this one has never had an answer for the key: then nobody
+  // whom it serves has seen a newer one. Evicts nothing. A mark is taken in the place of an answer,
+  // too.
+  SeedOutcome seed(const StoredEntry& entry) {
+    BucketChange<Steps> change(region_, writer_, steps_);
+    const bool locked = change.lock(region_.place_of(entry.tag), Patience::endless);
+    ASSERT(locked);
+    const SeedOutcome outcome = seed(change, entry);
+    change.unlock();
+    return outcome;
+  }
+
   // `writer` has died: empties the slot it was at, and opens the buckets it held.
   void clean_up() {
     BucketChange<Steps> change(region_, writer_, steps_);
@@ -97,6 +110,22 @@ class Editor {
     Room room;
     Growth growth;
   };
+
+  SeedOutcome seed(BucketChange<Steps>& change, const StoredEntry& entry) {
+    const bool is_mark = mark_of(entry.state) != Mark::none;
+    auto at = change.find(entry.tag);
+    if (at && (!is_mark || mark_of(change.state(*at)) != Mark::none)) return SeedOutcome::known;
+    if (!is_mark && change.floor() != 0) return SeedOutcome::forgotten;
+    if (is_limited(entry.state) && limited_entries(region_) >= region_.limited_max()) {
+      return SeedOutcome::full;
+    }
+    if (!at) at = change.find_empty();
+    if (!at) at = displace(region_, change);
+    if (!at) return SeedOutcome::full;
+    change.raise_floor(at->held, sigma_of(change.state(*at)));
+    change.write(*at, entry.tag, entry.answer, entry.state);
+    return SeedOutcome::taken;
+  }
 
   UpdateOutcome update_slot(BucketChange<Steps>& change, Place at, const Tag& tag,
                             const Sketch& answer, const Given& given) {

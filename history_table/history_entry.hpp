@@ -51,6 +51,14 @@ enum class ChangeOutcome : std::uint8_t {
   busy,  // another writer held the bucket too long; it may have died: declare_dead, then again
 };
 
+// What becomes of an entry that another table brings.
+enum class SeedOutcome : std::uint8_t {
+  taken,
+  known,      // the key has an entry: unchanged
+  forgotten,  // or may have had one
+  full,       // no room without an eviction, or for one of limited room
+};
+
 struct HistoryTableStats {
   std::uint64_t capacity = 0;  // entries
   std::uint64_t entries = 0;   // with and without a mark

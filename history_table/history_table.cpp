@@ -1,6 +1,7 @@
 #include "history_table/history_table.hpp"
 
 #include "base/assert.hpp"
+#include "history_table/bucket_entries.hpp"
 #include "history_table/editor.hpp"
 #include "history_table/find_entry.hpp"
 
@@ -63,7 +64,7 @@ HistoryTable::HistoryTable(table::Memory memory, std::size_t header_bytes,
                            std::uint32_t groups)
     : memory_(std::move(memory)),
       begin_(memory_.address() + header_bytes),
-      seed_(bucket_seed),
+      floor_seed_(bucket_seed),
       groups_(groups),
       floor_slots_(WriteFloors::slots_for(memory_.size(), groups)),
       region_(begin_ + kCompanionBytes + floor_bytes(),
@@ -87,7 +88,7 @@ std::size_t HistoryTable::floor_bytes() const {
 WriteFloors HistoryTable::floors(std::uint32_t group) const {
   ASSERT(group < groups_);
   auto* const words = reinterpret_cast<WriteFloors::Word*>(begin_ + kCompanionBytes);
-  return WriteFloors({words + group * floor_slots_, floor_slots_}, seed_);
+  return WriteFloors({words + group * floor_slots_, floor_slots_}, floor_seed_);
 }
 
 void HistoryTable::attach(WriterSlot slot) {
@@ -143,6 +144,16 @@ ChangeOutcome HistoryTable::set_mark(const Sketch& key, Mark mark) {
 ChangeOutcome HistoryTable::erase(const Sketch& key) {
   ASSERT(writer_);
   return table::Editor(region_, *writer_, kUninterrupted).erase(key);
+}
+
+std::optional<table::BucketEntries> HistoryTable::bucket_entries(std::uint64_t index) const {
+  ASSERT(index < bucket_count());
+  return table::read_bucket(region_.bucket(index), kUninterrupted);
+}
+
+SeedOutcome HistoryTable::seed(const table::StoredEntry& entry) {
+  ASSERT(writer_ && table::is_possible(entry));
+  return table::Editor(region_, *writer_, kUninterrupted).seed(entry);
 }
 
 HistoryTableStats HistoryTable::stats() const {

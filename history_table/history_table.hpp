@@ -26,6 +26,7 @@
 #include "history_table/kept_file.hpp"
 #include "history_table/memory.hpp"
 #include "history_table/region.hpp"
+#include "history_table/stored_entry.hpp"
 #include "history_table/write_floors.hpp"
 
 namespace prophecy {
@@ -71,6 +72,9 @@ class HistoryTable {
   [[nodiscard]] const HistoryTableOrigin& origin() const { return origin_; }
   // Memory for what must be kept or lost together with the entries; zero at first, at a cache line.
   [[nodiscard]] std::span<std::byte, kCompanionBytes> companion() const;
+  // From the installation's secret, so that all its sketchers have the same slots for a URI. Comes
+  // before floors(), and before any child; otherwise it is the table's own.
+  void set_floor_seed(std::uint64_t seed) { floor_seed_ = seed; }
   // What writes to this group have made out of date. Kept with the entries likewise.
   [[nodiscard]] WriteFloors floors(std::uint32_t group) const;
   // The bytes that it has, and how many of them lie in huge pages.
@@ -112,6 +116,15 @@ class HistoryTable {
   // Forgets the answer of `key`; a mark stays. As set_mark, answers busy rather than wait long.
   [[nodiscard]] ChangeOutcome erase(const Sketch& key);
 
+  // ---- All entries, bucket by bucket, beside running writers; and those of another table.
+
+  [[nodiscard]] std::uint64_t bucket_count() const { return region_.bucket_count(); }
+  // Nothing if writers hold it for too long.
+  [[nodiscard]] std::optional<table::BucketEntries> bucket_entries(std::uint64_t index) const;
+  // As update(), waits for other writers. Requires a possible entry, and that its sigma is less
+  // than that of any answer which is agreed from now on; docs/history-table.md has the argument.
+  SeedOutcome seed(const table::StoredEntry& entry);
+
   [[nodiscard]] HistoryTableStats stats() const;
 
   // What the answers of large ones lead to.
@@ -125,7 +138,7 @@ class HistoryTable {
 
   table::Memory memory_;
   std::byte* begin_;  // of the companion; then the write floors, then the entries
-  std::uint64_t seed_;
+  std::uint64_t floor_seed_;
   std::uint32_t groups_;
   std::size_t floor_slots_;  // of each group
   table::Region region_;

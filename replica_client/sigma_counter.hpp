@@ -16,6 +16,16 @@ class SigmaCounter {
   // Greater than all that were drawn before.
   [[nodiscard]] Sigma next() { return last_.fetch_add(1, std::memory_order_seq_cst) + 1; }
 
+  // Whatever is drawn from now on is greater than `target`. False, and nothing has changed, if more
+  // than `expected_max` were drawn.
+  [[nodiscard]] bool skip_to(Sigma target, Sigma expected_max) {
+    Sigma last = newest();
+    while (last <= expected_max) {
+      if (last_.compare_exchange_weak(last, target, std::memory_order_relaxed)) return true;
+    }
+    return false;
+  }
+
  private:
   std::atomic<Sigma> last_{0};
 };

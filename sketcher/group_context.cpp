@@ -100,14 +100,12 @@ void GroupContext::on_compared(const Sketch& key, bool transition) {
 }
 
 // Of a group with an order, all that was placed until now: where it began anew meanwhile, answers
-// of before may have greater numbers than the write.
+// of before may have greater numbers than the write. Twice: an import begins numbers anew, and then
+// has each floor that it finds raised cover its entries, too.
 void GroupContext::make_out_of_date(std::string_view authority, std::string_view target) {
-  const WriteFloors::Slot slot = floors_.slot_of(authority, target);
-  if (settings_.kind == GroupKind::vote) {
-    floors_.raise_unordered(slot, [this] { return state_.numbers->votes.next(); });
-  } else {
-    floors_.raise(slot, order().newest());
-  }
+  floors_.raise_unordered(floors_.slot_of(authority, target), [this] {
+    return settings_.kind == GroupKind::vote ? state_.numbers->votes.next() : order().newest();
+  });
 }
 
 void GroupContext::on_refuted(const replica_client::Refutation& refutation) {

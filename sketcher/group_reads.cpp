@@ -149,6 +149,14 @@ class GroupReads::Read final : private replica_client::ReplicatedHandler {
     const UpdateOutcome outcome =
         answer.asked ? table.update_unordered(key_, update, *answer.asked, placed.sigma, room)
                      : table.update(key_, update, placed.sigma, room);
+    // The numbering was begun anew in between. What is numbered by it may have been stored before
+    // this, and be older or newer: then neither counts. (What had no order has seen to it itself.)
+    SigmaOrder& order = owner_.group_.order();
+    if (!answer.asked && !placed.doubtful && order.has_begun_anew(placed)) {
+      const Sigma later = order.place(submitted_, answer.sigma).sigma;
+      (void)table.update(key_, kNoSketch, later, Room::limited);
+      return false;
+    }
     RequestCounters& counters = *askers_.front().counters;
     if (outcome == UpdateOutcome::inserted) counters.table_inserts.add();
     if (outcome == UpdateOutcome::replaced) counters.table_replaces.add();

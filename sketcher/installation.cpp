@@ -91,6 +91,8 @@ Result<Installation> load_installation(const std::filesystem::path& config) {
     if (!loaded) return loaded.error();
   }
   installation.table_identity = table_identity(installation, *secret);
+  installation.transfer_key = transfer_key(*secret);
+  installation.floor_seed = floor_seed(*secret);
   return installation;
 }
 

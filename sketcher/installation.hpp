@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "history_table/kept_file.hpp"
+#include "history_table/transfer/format.hpp"
 #include "pbft/auth/key_ring.hpp"
 #include "pbft/group_file.hpp"
 #include "sketch/sketch.hpp"
@@ -38,6 +38,10 @@ struct Installation {
   std::unique_ptr<TlsListeners> tls;
   // What the table's entries depend on, and are of no use without.
   table::Identity table_identity{};
+  // Who has it can make entries that are believed.
+  table::TransferKey transfer_key{};
+  // Of the slots of write floors.
+  std::uint64_t floor_seed = 0;
 };
 
 // Reads certificates anew: those of listeners, and by what origins are verified. Each keeps what it

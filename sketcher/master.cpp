@@ -24,6 +24,7 @@
 #include "sketcher/listeners.hpp"
 #include "sketcher/shared_state.hpp"
 #include "sketcher/status.hpp"
+#include "sketcher/transfer_process.hpp"
 #include "sketcher/worker_process.hpp"
 
 namespace prophecy::sketcher {
@@ -78,6 +79,7 @@ class Master {
   void signal_workers(int signal);
   void finish_when_all_stopped();
   [[nodiscard]] std::string on_admin_request(std::string_view line);
+  [[nodiscard]] std::string on_admin_files(std::string_view line, std::vector<UniqueFd> files);
   [[nodiscard]] std::string set_route_mode(const std::string& name, const std::string& mode);
   [[nodiscard]] std::string set_bypass(bool on);
   [[nodiscard]] StatusSources sources() const;
@@ -99,6 +101,7 @@ class Master {
   DivergenceLog divergences_;
   HealthMonitor health_;
   CheckerProcess checker_;
+  TransferProcess transfer_;
   HistoryAdmin history_;
   std::vector<WorkerProcess> workers_;
   std::vector<std::unique_ptr<Seat>> seats_;
@@ -121,6 +124,7 @@ Master::Master(const Installation& installation, HistoryTable table, const Share
       health_(loop_, installation, shared, log),
       checker_(loop_, installation, shared, log,
                [this](const CheckReport& report) { health_.on_check(report); }),
+      transfer_(loop_, installation, table_, shared, log),
       history_(loop_, installation, table_, shared_, log, [this] { reap(); }) {
   table_.attach(0);
   for (std::uint32_t i = 0; i < settings_.workers; ++i) {
@@ -141,6 +145,9 @@ Result<> Master::start() {
   });
   if (!admin) return admin.error();
   admin_ = std::move(*admin);
+  admin_->take_files([this](std::string_view line, std::vector<UniqueFd> files) {
+    return on_admin_files(line, std::move(files));
+  });
   if (settings_.metrics) {
     auto metrics = http::MetricsServer::listen(loop_, *settings_.metrics,
                                                [this] { return prometheus_text(sources()); });
@@ -245,12 +252,14 @@ void Master::reap() {
   int pid = 0;
   while ((pid = ::waitpid(-1, &status, WNOHANG)) > 0) {
     checker_.on_child_ended(pid, status);
+    transfer_.on_child_ended(pid, status);
     for (WorkerProcess& worker : workers_) {
       if (worker.pid == pid && worker.state == WorkerState::running) {
         on_worker_ended(worker.index, status);
       }
     }
   }
+  if (stopping_) finish_when_all_stopped();
 }
 
 void Master::on_worker_ended(std::uint32_t index, int wait_status) {
@@ -269,7 +278,7 @@ void Master::on_worker_ended(std::uint32_t index, int wait_status) {
   if (stopping_) {
     worker.state = WorkerState::stopped;
     if (!clean) exit_status_ = 1;
-    return finish_when_all_stopped();
+    return;
   }
   log_.error("worker-died", {{"worker", index},
                              {"signal", WIFSIGNALED(wait_status) ? WTERMSIG(wait_status) : 0},
@@ -311,6 +320,7 @@ void Master::stop() {
     listener.sockets.clear();
   signal_workers(SIGTERM);
   checker_.stop();
+  transfer_.stop();
   for (WorkerProcess& worker : workers_) {
     seats_[worker.index]->pause.cancel();
     if (worker.state == WorkerState::waiting) worker.state = WorkerState::stopped;
@@ -334,6 +344,7 @@ void Master::finish_when_all_stopped() {
   for (const WorkerProcess& worker : workers_) {
     if (worker.state != WorkerState::stopped) return;
   }
+  if (transfer_.is_running()) return;
   loop_.stop();
 }
 
@@ -378,6 +389,22 @@ std::string Master::on_admin_request(std::string_view line) {
       R"("replica", "state" and "reason")");
 }
 
+// An export or import: the file, and the channel that is told how it ended.
+std::string Master::on_admin_files(std::string_view line, std::vector<UniqueFd> files) {
+  const auto request = nlohmann::json::parse(line, nullptr, false);
+  const std::string command =
+      request.is_object() && request.contains("command") && request["command"].is_string()
+          ? request["command"].get<std::string>()
+          : "";
+  const bool is_export = command == "history-export";
+  if ((!is_export && command != "history-import") || files.size() != 2) {
+    return refusal(R"(expected two files with "history-export" or "history-import" alone)");
+  }
+  const auto started = transfer_.start(is_export ? Transfer::export_ : Transfer::import_,
+                                       std::move(files[0]), std::move(files[1]));
+  return started ? "{}" : refusal(started.error().message);
+}
+
 std::string Master::set_route_mode(const std::string& name, const std::string& mode) {
   const std::vector<RouteSettings>& routes = settings_.routes;
   const auto route = std::find_if(routes.begin(), routes.end(),
@@ -416,6 +443,7 @@ Result<HistoryTable> make_table(const Installation& installation, Logger& log) {
           : HistoryTable::create(settings.table_bytes, bucket_seed, settings.block_store_bytes,
                                  settings.not_found_share, groups);
   if (!table) return table;
+  table->set_floor_seed(installation.floor_seed);
   if (!table->origin().emptied_for.empty()) {
     log.warning("table-emptied",
                 {{"file", settings.table_file->string()}, {"reason", table->origin().emptied_for}});

@@ -1,5 +1,6 @@
 #include "sketcher/table_identity.hpp"
 
+#include "base/codec.hpp"
 #include "base/digest.hpp"
 
 namespace prophecy::sketcher {
@@ -42,6 +43,19 @@ table::Identity table_identity(const Installation& installation, const sketch::S
     add(groups, installation.settings.groups[i], installation.groups[i]);
   identity.groups = groups.finish();
   return identity;
+}
+
+table::TransferKey transfer_key(const sketch::Secret& secret) {
+  Hmac<Sha256> key(secret);
+  key.update(as_bytes("the key of exports of a history table"));
+  return key.finish();
+}
+
+std::uint64_t floor_seed(const sketch::Secret& secret) {
+  Hmac<Sha256> key(secret);
+  key.update(as_bytes("the seed of write floors"));
+  const Sha256::Digest digest = key.finish();
+  return Reader(digest).integer<std::uint64_t>();
 }
 
 }  // namespace prophecy::sketcher

@@ -13,4 +13,11 @@ namespace prophecy::sketcher {
 [[nodiscard]] table::Identity table_identity(const Installation& installation,
                                              const sketch::Secret& secret);
 
+// Under which exports of the history are made, and believed.
+[[nodiscard]] table::TransferKey transfer_key(const sketch::Secret& secret);
+
+// Which slots of write floors URIs have: the same in all sketchers of the installation, and known
+// to no client.
+[[nodiscard]] std::uint64_t floor_seed(const sketch::Secret& secret);
+
 }  // namespace prophecy::sketcher

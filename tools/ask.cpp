@@ -14,8 +14,8 @@ constexpr int kDepthMax = 32;
 }  // namespace
 
 Result<> ask(const std::filesystem::path& socket, const nlohmann::ordered_json& request,
-             nlohmann::ordered_json& answer) {
-  const auto line = admin_request(socket, request.dump(), seconds(5));
+             nlohmann::ordered_json& answer, std::span<const int> files) {
+  const auto line = admin_request(socket, request.dump(), seconds(5), files);
   if (!line) return line.error();
   // Deeper than any answer of ours; the library walks what it has parsed by recursion.
   bool too_deep = false;

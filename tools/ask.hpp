@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <span>
 #include <string_view>
 
 #include <nlohmann/json_fwd.hpp>
@@ -10,10 +11,12 @@
 
 namespace prophecy::tools {
 
-// Sends {"command": ...} and fills in the answer, which is an object; {"error": ...} is an error.
-// (Not a Result of JSON: that type converts from everything, from an Error too.)
+// Sends {"command": ...}, with files if there are any, and fills in the answer, which is an object;
+// {"error": ...} is an error. (Not a Result of JSON: that type converts from everything, from an
+// Error too.)
 [[nodiscard]] Result<> ask(const std::filesystem::path& socket,
-                           const nlohmann::ordered_json& request, nlohmann::ordered_json& answer);
+                           const nlohmann::ordered_json& request, nlohmann::ordered_json& answer,
+                           std::span<const int> files = {});
 
 // For a command that shows something: the answer must pass `check`, or it is not `what` it ought to
 // be. False: what is wrong has been printed.

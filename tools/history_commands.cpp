@@ -10,6 +10,7 @@
 #include "tools/answer_shape.hpp"
 #include "tools/ask.hpp"
 #include "tools/history_request_commands.hpp"
+#include "tools/history_transfer_commands.hpp"
 #include "tools/table.hpp"
 
 namespace prophecy::tools {
@@ -130,6 +131,7 @@ void add_top_command(CLI::App& history, std::function<int()>& action) {
 void add_history_commands(CLI::App& app, std::function<int()>& action) {
   CLI::App* history = app.add_subcommand("history", "Shows and changes what a sketcher remembers");
   history->require_subcommand(1);
+  add_history_transfer_commands(*history, action);
   add_stats_command(*history, action);
   add_top_command(*history, action);
   add_history_request_commands(*history, action);

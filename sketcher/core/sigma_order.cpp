@@ -1,5 +1,7 @@
 #include "sketcher/core/sigma_order.hpp"
 
+#include <algorithm>
+
 namespace prophecy::sketcher {
 
 SigmaOrder::Submitted SigmaOrder::submit() const {
@@ -20,10 +22,21 @@ SigmaOrder::Placed SigmaOrder::place(const Submitted& submitted, Sigma sigma) {
     if (placed.restarted) base = base_.load();
   }
   placed.sigma = base + sigma;
+  placed.base = base;
   Sigma newest = newest_.load();
   while (newest < placed.sigma && !newest_.compare_exchange_weak(newest, placed.sigma)) {
   }
   return placed;
+}
+
+Sigma SigmaOrder::newest() const {
+  return std::max(base_.load(), newest_.load());
+}
+
+void SigmaOrder::begin_beyond(Sigma sigma) {
+  Sigma base = base_.load();
+  while (!base_.compare_exchange_weak(base, std::max(newest_.load(), std::max(base, sigma)) + 1)) {
+  }
 }
 
 }  // namespace prophecy::sketcher

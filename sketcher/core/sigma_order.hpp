@@ -25,6 +25,7 @@ class SigmaOrder {
   };
   struct Placed {
     Sigma sigma = 0;
+    Sigma base = 0;  // of it
     // The group began anew while the request was under way, or before, unnoticed: whether the
     // answer was made before or after others that have been placed is not known, so it is not to be
     // recorded as what is valid now.
@@ -35,7 +36,14 @@ class SigmaOrder {
   [[nodiscard]] Submitted submit() const;
   [[nodiscard]] Placed place(const Submitted& submitted, Sigma sigma);
   // At least that of each answer placed so far; what is submitted from now on is placed beyond it.
-  [[nodiscard]] Sigma newest() const { return newest_.load(); }
+  [[nodiscard]] Sigma newest() const;
+  // From now on all is placed beyond `sigma`, and what was submitted before is doubtful: as if the
+  // group had begun anew.
+  void begin_beyond(Sigma sigma);
+  // Whether it has, or the group itself, since then.
+  [[nodiscard]] bool has_begun_anew(const Placed& since) const {
+    return base_.load() != since.base;
+  }
 
  private:
   std::atomic<Sigma> base_{0};

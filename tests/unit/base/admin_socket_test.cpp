@@ -1,9 +1,12 @@
 #include "base/admin_socket.hpp"
 
+#include <array>
+#include <cstring>
 #include <fstream>
 #include <future>
 
 #include <catch2/catch.hpp>
+#include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -23,8 +26,10 @@ AdminServer::Handler echo() {
 
 // The blocking client in a thread of its own, the server on this one.
 Result<std::string> ask(boost::asio::io_context& io, const std::filesystem::path& path,
-                        const std::string& line, Duration timeout = seconds(5)) {
-  auto answer = std::async(std::launch::async, [&] { return admin_request(path, line, timeout); });
+                        const std::string& line, Duration timeout = seconds(5),
+                        std::span<const int> files = {}) {
+  auto answer =
+      std::async(std::launch::async, [&] { return admin_request(path, line, timeout, files); });
   REQUIRE(run_until(io, [&] { return answer.wait_for(seconds(0)) == std::future_status::ready; }));
   return answer.get();
 }
@@ -111,6 +116,77 @@ TEST_CASE("A request without an end is refused, and so is one client too many") 
   silent.clear();
   run_for(io, milliseconds(20));
   CHECK(ask(io, path, "x").has_value());
+}
+
+TEST_CASE("Files come with a request, as they were opened") {
+  TemporaryFolder folder;
+  const auto path = folder.path() / "admin.sock";
+  boost::asio::io_context io(1);
+  auto server = AdminServer::listen(io, path, echo());
+  REQUIRE(server.has_value());
+  const auto name = folder.path() / "file";
+  std::ofstream(name) << "content";
+  const UniqueFd first(::open(name.c_str(), O_RDONLY | O_CLOEXEC));
+  const UniqueFd second(::open("/dev/null", O_WRONLY | O_CLOEXEC));
+  const std::array<int, 2> files{first.get(), second.get()};
+  SECTION("who does not take them refuses") {
+    CHECK(ask(io, path, "x", seconds(5), files).error().kind == ErrorKind::protocol);
+    CHECK(ask(io, path, "x").has_value());
+  }
+  SECTION("in their order, and the server owns them") {
+    std::vector<UniqueFd> taken;
+    (*server)->take_files([&](std::string_view line, std::vector<UniqueFd> got) {
+      taken = std::move(got);
+      return "files " + std::string(line);
+    });
+    CHECK(*ask(io, path, "x") == "<x>");
+    const std::string long_line(60'000, 'y');
+    CHECK(*ask(io, path, long_line, seconds(5), files) == "files " + long_line);
+    REQUIRE(taken.size() == 2);
+    CHECK(taken[0].get() != first.get());
+    char text[8] = {};
+    CHECK(::read(taken[0].get(), text, sizeof text) == 7);
+    CHECK(std::string(text) == "content");
+    CHECK((::fcntl(taken[0].get(), F_GETFD) & FD_CLOEXEC) != 0);
+  }
+  SECTION("too many are refused, and closed") {
+    const auto open_files = [] {
+      return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), {});
+    };
+    const UniqueFd client(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    path.native().copy(address.sun_path, sizeof address.sun_path - 1);
+    REQUIRE(::connect(client.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) ==
+            0);
+    run_for(io, milliseconds(20));
+    const auto before = open_files();
+    bool is_asked = false;
+    (*server)->take_files([&](std::string_view, std::vector<UniqueFd>) {
+      is_asked = true;
+      return std::string();
+    });
+    constexpr std::size_t kMany = 20;
+    std::array<int, kMany> many;
+    many.fill(first.get());
+    alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof many)> control{};
+    char line[] = "x\n";
+    iovec part{line, 2};
+    msghdr message{};
+    message.msg_iov = &part;
+    message.msg_iovlen = 1;
+    message.msg_control = control.data();
+    message.msg_controllen = control.size();
+    cmsghdr* const header = CMSG_FIRSTHDR(&message);
+    header->cmsg_level = SOL_SOCKET;
+    header->cmsg_type = SCM_RIGHTS;
+    header->cmsg_len = CMSG_LEN(sizeof many);
+    std::memcpy(CMSG_DATA(header), many.data(), sizeof many);
+    REQUIRE(::sendmsg(client.get(), &message, MSG_NOSIGNAL) == 2);
+    run_for(io, milliseconds(50));
+    CHECK_FALSE(is_asked);
+    CHECK(open_files() == before - 1);  // its connection
+  }
 }
 
 TEST_CASE("A tool says what is wrong when nobody listens") {

@@ -46,6 +46,8 @@ class World final : private replica_client::ReplicaGroup, private GroupReadHost 
   std::vector<bool> compared;  // each: with a transition
   RequestCounters counters;
   GroupReads reads;
+  SigmaOrder order_;
+  std::function<void()> meanwhile;  // after an answer was numbered, and before it is stored
 
  private:
   void start() override {}
@@ -64,6 +66,7 @@ class World final : private replica_client::ReplicaGroup, private GroupReadHost 
   SigmaOrder& order() override { return order_; }
   [[nodiscard]] const WriteFloors& floors() const override { return floors_; }
   [[nodiscard]] std::optional<Sketch> sketch_of(const sketch::AnswerForm& form) const override {
+    if (meanwhile) meanwhile();
     return sketch(form.body[0]);
   }
   void report(Divergence& divergence) override { divergences.push_back(divergence); }
@@ -81,7 +84,6 @@ class World final : private replica_client::ReplicaGroup, private GroupReadHost 
   }
 
  private:
-  SigmaOrder order_;
   WriteFloors floors_ = table.floors(0);
   std::uint64_t last_call_ = 0;
 };
@@ -435,6 +437,39 @@ TEST_CASE("Reads without a waiter are done, and bounded") {
   CHECK_FALSE(ask_unwaited(world, key));
   world.answer(2, "A", 10);
   CHECK(ask_unwaited(world, key));
+}
+
+TEST_CASE(
+    "An answer that was numbered before an import, and comes to be stored behind it, does not "
+    "count") {
+  World world;
+  Client client(world);
+  const auto import_answer = [&] {
+    world.meanwhile = nullptr;
+    world.order_.begin_beyond(1000);
+    world.table.seed({table::tag_of(kKey), World::sketch('i'), table::make_state(900, Room::any)});
+  };
+  client.ask();
+  world.meanwhile = import_answer;
+  world.answer(1, "a", 5);
+  CHECK(client.got == std::vector<std::string>{"a"});
+  const auto entry = world.table.lookup(kKey);
+  REQUIRE(entry);
+  CHECK(entry->answer == kNoSketch);
+  CHECK(entry->sigma > 1000);
+  // The next one does.
+  client.ask();
+  world.answer(2, "b", 6);
+  CHECK(world.table.lookup(kKey)->answer == World::sketch('b'));
+}
+
+TEST_CASE("An answer without an order that was asked for before an import does not count either") {
+  World world;
+  Client client(world);
+  client.ask();
+  world.table.seed({table::tag_of(kKey), World::sketch('i'), table::make_state(900, Room::any)});
+  world.answer(1, "a", 1001, 5);
+  CHECK(world.table.lookup(kKey)->answer == kNoSketch);
 }
 
 }  // namespace prophecy::sketcher

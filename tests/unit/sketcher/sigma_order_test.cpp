@@ -2,6 +2,8 @@
 
 #include <catch2/catch.hpp>
 
+#include "replica_client/sigma_counter.hpp"
+
 namespace prophecy::sketcher {
 
 TEST_CASE("While the group keeps its history, sigmas stay as they are") {
@@ -50,6 +52,35 @@ TEST_CASE("Who shows that the group began anew may be older than what was placed
   CHECK(shows.restarted);
   CHECK(shows.sigma > 11);
   CHECK(shows.doubtful);
+}
+
+TEST_CASE("Numbers begin beyond what they are told to, and what was under way is doubtful") {
+  SigmaOrder order;
+  const auto before = order.submit();
+  CHECK(order.place(order.submit(), 70).sigma == 70);
+  const auto placed = order.place(order.submit(), 80);
+  CHECK_FALSE(order.has_begun_anew(placed));
+  order.begin_beyond(GENERATE(0, 50, 1000));
+  CHECK(order.has_begun_anew(placed));
+  const Sigma base = order.newest();
+  CHECK(base > 80);
+  const auto late = order.place(before, 90);
+  CHECK(late.doubtful);
+  CHECK(late.sigma == base + 90);
+  const auto next = order.place(order.submit(), 91);
+  CHECK_FALSE(next.doubtful);
+  CHECK_FALSE(next.restarted);
+  CHECK(next.sigma == base + 91);
+}
+
+TEST_CASE("A counter skips numbers only while few were drawn") {
+  replica_client::SigmaCounter counter;
+  CHECK(counter.next() == 1);
+  CHECK(counter.next() == 2);
+  CHECK_FALSE(counter.skip_to(100, 1));
+  CHECK(counter.next() == 3);
+  CHECK(counter.skip_to(100, 3));
+  CHECK(counter.next() == 101);
 }
 
 }  // namespace prophecy::sketcher

@@ -1,0 +1,214 @@
+#include "sketcher/history_transfer.hpp"
+
+#include <algorithm>
+
+#include <sys/stat.h>
+
+#include "history_table/transfer/export_reader.hpp"
+
+namespace prophecy::sketcher {
+namespace {
+
+// Buckets between two looks whether anybody waits for it.
+constexpr std::uint64_t kBucketsAtOnce = 4096;
+// A writer that was scheduled away has gone on by then.
+constexpr int kLooksMax = 1000;
+// What a group may number while the others are told to begin anew.
+constexpr Sigma kNumbersMeanwhile = Sigma{1} << 20;
+constexpr int kNumberingAttemptsMax = 16;
+
+Result<std::uint64_t> size_of(int fd) {
+  struct stat status {};
+  if (::fstat(fd, &status) != 0) return io_error("cannot examine the file");
+  if (!S_ISREG(status.st_mode)) return Error{ErrorKind::invalid, "not a regular file"};
+  return static_cast<std::uint64_t>(status.st_size);
+}
+
+Error unwanted() {
+  return {ErrorKind::unavailable, "nobody waits for it any more"};
+}
+
+std::optional<table::BucketEntries> entries_of(const HistoryTable& table, std::uint64_t bucket) {
+  for (int look = 0; look < kLooksMax; ++look) {
+    if (auto entries = table.bucket_entries(bucket)) return entries;
+  }
+  return std::nullopt;
+}
+
+void count(ImportReport& report, SeedOutcome outcome) {
+  switch (outcome) {
+    case SeedOutcome::taken:
+      ++report.taken;
+      break;
+    case SeedOutcome::known:
+      ++report.known;
+      break;
+    case SeedOutcome::forgotten:
+      ++report.forgotten;
+      break;
+    case SeedOutcome::full:
+      ++report.full;
+      break;
+  }
+}
+
+// False: it is not what it has to be.
+using Use = std::function<bool(const table::ExportReader& block)>;
+
+// Of all blocks, one after the other.
+Result<table::ExportTotals> for_each_block(table::ExportReader& reader, const IsWanted& is_wanted,
+                                           const Use& use) {
+  for (;;) {
+    if (!is_wanted()) return unwanted();
+    const auto more = reader.next();
+    if (!more) return more.error();
+    if (!*more) return reader.totals();
+    if (!use(reader)) return Error{ErrorKind::invalid, "the export was changed meanwhile"};
+  }
+}
+
+// That of an export of ours.
+table::Identity identity_of(const Installation& installation) {
+  table::Identity identity = installation.table_identity;
+  identity.group_count = static_cast<std::uint32_t>(installation.settings.groups.size());
+  return identity;
+}
+
+Result<> write_floors(table::ExportWriter& writer, const Installation& installation,
+                      const HistoryTable& table) {
+  for (std::uint32_t group = 0; group < installation.settings.groups.size(); ++group) {
+    const WriteFloors floors = table.floors(group);
+    for (WriteFloors::Slot slot = 0; slot < floors.words().size(); ++slot) {
+      const Sigma sigma = floors.at(slot);
+      if (sigma == 0) continue;
+      if (auto added = writer.add(table::StoredFloor{group, slot, sigma}); !added) return added;
+    }
+  }
+  return {};
+}
+
+// `top` is beyond all that is imported.
+void cover_what_was_written_here(const Installation& installation, const HistoryTable& table,
+                                 Sigma top) {
+  for (std::uint32_t group = 0; group < installation.settings.groups.size(); ++group) {
+    const WriteFloors floors = table.floors(group);
+    for (WriteFloors::Slot slot = 0; slot < floors.words().size(); ++slot) {
+      if (floors.at(slot) != 0) floors.raise(slot, top);
+    }
+  }
+}
+
+// A table of another size has fewer or more slots. A URI's number in the one is its number in the
+// other, but for the upper bits.
+void raise_all(const WriteFloors& floors, WriteFloors::Slot slot, std::size_t slots, Sigma sigma) {
+  const std::size_t count = floors.words().size();
+  for (std::size_t at = slot % count; at < count; at += slots)
+    floors.raise(static_cast<WriteFloors::Slot>(at), sigma);
+}
+
+}  // namespace
+
+Result<ExportReport> export_history(int fd, const Installation& installation,
+                                    const HistoryTable& table, std::uint64_t made_at,
+                                    const IsWanted& is_wanted) {
+  const auto size = size_of(fd);
+  if (!size) return size.error();
+  if (*size != 0) return Error{ErrorKind::invalid, "the file is not empty"};
+  table::ExportWriter writer(fd, installation.transfer_key);
+  const auto slots = static_cast<std::uint32_t>(table.floors(0).words().size());
+  if (auto begun = writer.begin({identity_of(installation), made_at, slots}); !begun) {
+    return begun.error();
+  }
+  ExportReport report;
+  for (std::uint64_t bucket = 0; bucket < table.bucket_count(); ++bucket) {
+    if (bucket % kBucketsAtOnce == 0 && !is_wanted()) return unwanted();
+    const auto found = entries_of(table, bucket);
+    if (!found) {
+      ++report.buckets_skipped;
+      continue;
+    }
+    for (std::size_t i = 0; i < found->count; ++i) {
+      const table::StoredEntry& entry = found->entries[i];
+      if (!is_of_use(entry)) continue;
+      if (auto added = writer.add(entry); !added) return added.error();
+    }
+  }
+  // Last, so that they cover what was out of date when its entry was read.
+  if (auto written = write_floors(writer, installation, table); !written) return written.error();
+  auto totals = writer.finish();
+  if (!totals) return totals.error();
+  report.totals = *totals;
+  return report;
+}
+
+Result<ImportReport> import_history(int fd, const Installation& installation, HistoryTable& table,
+                                    const SharedState& shared, const IsWanted& is_wanted) {
+  if (const auto size = size_of(fd); !size) return size.error();
+  std::vector<table::StoredFloor> floors;
+  std::vector<table::TransferMac> macs;  // of the blocks
+  table::ExportReader first(fd, installation.transfer_key);
+  const auto header = first.begin(identity_of(installation));
+  if (!header) return header.error();
+  const auto totals = for_each_block(first, is_wanted, [&](const table::ExportReader& block) {
+    floors.insert(floors.end(), block.floors().begin(), block.floors().end());
+    macs.push_back(block.mac());
+    return true;
+  });
+  if (!totals) return totals.error();
+
+  const auto before = make_room_for_numbers(installation.settings, shared, totals->newest);
+  if (!before) return before.error();
+  cover_what_was_written_here(installation, table, *before + totals->newest);
+  for (const table::StoredFloor& floor : floors)
+    raise_all(table.floors(floor.group), floor.slot, header->floor_slots, *before + floor.sigma);
+
+  ImportReport report{.made_at = header->made_at, .entries = totals->entries};
+  // Once more: what was right may have been changed since, even into another export.
+  table::ExportReader second(fd, installation.transfer_key);
+  Result<> done;
+  if (const auto again = second.begin(identity_of(installation)); !again) done = again.error();
+  if (done) {
+    std::size_t number = 0;
+    const auto read = for_each_block(second, is_wanted, [&](const table::ExportReader& block) {
+      if (number == macs.size() || block.mac() != macs[number]) return false;
+      ++number;
+      for (table::StoredEntry entry : block.entries()) {
+        if (table::mark_of(entry.state) == Mark::none) entry.state += *before << 2;
+        count(report, table.seed(entry));
+      }
+      return true;
+    });
+    if (!read) done = read.error();
+  }
+  if (done) return report;
+  return Error{done.error().kind, done.error().message + "; " + std::to_string(report.taken) +
+                                      " entries had been taken already"};
+}
+
+Result<Sigma> make_room_for_numbers(const Settings& settings, const SharedState& shared,
+                                    Sigma count) {
+  for (int attempt = 0; attempt < kNumberingAttemptsMax; ++attempt) {
+    Sigma before = 0;
+    for (std::uint32_t i = 0; i < settings.groups.size(); ++i) {
+      const GroupNumbers& numbers = *shared.group(i).numbers;
+      before = std::max({before, numbers.order.newest(), numbers.votes.newest()});
+    }
+    before += kNumbersMeanwhile;
+    if (before > kSigmaMax / 4 || count > kSigmaMax / 4) {
+      return Error{ErrorKind::limit, "the groups' numbers are used up"};
+    }
+    bool is_made = true;
+    for (std::uint32_t i = 0; i < settings.groups.size(); ++i) {
+      GroupNumbers& numbers = *shared.group(i).numbers;
+      if (settings.groups[i].kind == GroupKind::pbft) {
+        numbers.order.begin_beyond(before + count);
+      } else {
+        is_made = is_made && numbers.votes.skip_to(before + count, before);
+      }
+    }
+    if (is_made) return before;
+  }
+  return Error{ErrorKind::unavailable, "the groups' numbers rise too fast; try again"};
+}
+
+}  // namespace prophecy::sketcher

@@ -1,0 +1,112 @@
+#include "sketcher/transfer_process.hpp"
+
+#include <chrono>
+#include <csignal>
+
+#include <nlohmann/json.hpp>
+#include <poll.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "sketcher/child_process.hpp"
+#include "sketcher/history_transfer.hpp"
+
+namespace prophecy::sketcher {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+static_assert(kTransferWriter <= kWriterSlotMax);
+
+// The master's handlers are none for a child, and what a file cannot take is an error.
+void set_signals() {
+  for (const int signal : {SIGTERM, SIGINT, SIGCHLD})
+    ::signal(signal, SIG_DFL);
+  for (const int signal : {SIGHUP, SIGPIPE, SIGXFSZ})
+    ::signal(signal, SIG_IGN);
+}
+
+bool is_read(int channel) {
+  pollfd poll{channel, 0, 0};
+  return ::poll(&poll, 1, 0) <= 0;
+}
+
+std::uint64_t seconds_since_1970() {
+  return static_cast<std::uint64_t>(
+      std::chrono::duration_cast<seconds>(std::chrono::system_clock::now().time_since_epoch())
+          .count());
+}
+
+Json json_of(const ExportReport& report, std::uint64_t made_at) {
+  return {{"made_at", made_at},
+          {"entries", report.totals.entries},
+          {"buckets_skipped", report.buckets_skipped}};
+}
+
+Json json_of(const ImportReport& report) {
+  return {{"made_at", report.made_at}, {"entries", report.entries},     {"taken", report.taken},
+          {"known", report.known},     {"forgotten", report.forgotten}, {"full", report.full}};
+}
+
+}  // namespace
+
+Result<> TransferProcess::start(Transfer kind, UniqueFd file, UniqueFd report) {
+  if (stopping_) return Error{ErrorKind::unavailable, "the sketcher is stopping"};
+  if (is_running()) {
+    return Error{ErrorKind::unavailable, "another export or import of the history is under way"};
+  }
+  auto child = start_child({file.get(), report.get()},
+                           [&](const UniqueFd&) { return run(kind, file, report); });
+  if (!child) return child.error();
+  pid_ = child->pid;
+  timer_.expires_after(kTransferTimeMax);
+  timer_.async_wait([this](const boost::system::error_code& error) {
+    if (error || !is_running()) return;
+    log_.error("history-transfer-killed", {{"reason", "it took too long"}});
+    ::kill(pid_, SIGKILL);
+  });
+  return {};
+}
+
+void TransferProcess::on_child_ended(int pid, int wait_status) {
+  if (!is_running() || pid != pid_) return;
+  pid_ = -1;
+  timer_.cancel();
+  table_.declare_dead(kTransferWriter);
+  if (WIFSIGNALED(wait_status)) {
+    log_.error("history-transfer-died", {{"signal", WTERMSIG(wait_status)}});
+  }
+}
+
+void TransferProcess::stop() {
+  stopping_ = true;
+  timer_.cancel();
+  if (is_running()) ::kill(pid_, SIGKILL);
+}
+
+// In the child.
+int TransferProcess::run(Transfer kind, const UniqueFd& file, const UniqueFd& report) {
+  set_signals();
+  log_.rename("transfer");
+  const IsWanted is_wanted = [&] { return is_read(report.get()); };
+  Json answer;
+  const auto take = [&](const auto& done, auto... more) {
+    answer = done ? json_of(*done, more...) : Json{{"error", done.error().message}};
+  };
+  if (kind == Transfer::export_) {
+    const std::uint64_t now = seconds_since_1970();
+    take(export_history(file.get(), installation_, table_, now, is_wanted), now);
+  } else {
+    table_.attach(kTransferWriter);
+    take(import_history(file.get(), installation_, table_, shared_, is_wanted));
+  }
+  const std::string line =
+      answer.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace) + '\n';
+  log_.info(kind == Transfer::export_ ? "history-export-ended" : "history-import-ended",
+            {{"report", std::string_view(line).substr(0, line.size() - 1)}});
+  const bool told =
+      ::write(report.get(), line.data(), line.size()) == static_cast<ssize_t>(line.size());
+  return told && !answer.contains("error") ? 0 : 1;
+}
+
+}  // namespace prophecy::sketcher

@@ -1,0 +1,51 @@
+// An export or import of the history as the master sees it: a child, one at a time, with a bound on
+// its time. What it has to say it says itself, on the tool's channel: one line of JSON. A child
+// that is killed leaves the table as any writer does.
+//
+// Single-threaded, on the master's loop.
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include "base/log.hpp"
+#include "base/unique_fd.hpp"
+#include "sketcher/installation.hpp"
+#include "sketcher/shared_state.hpp"
+
+namespace prophecy::sketcher {
+
+enum class Transfer : std::uint8_t { export_, import_ };
+
+// Behind the workers'.
+constexpr WriterSlot kTransferWriter = kWorkersMax + 1;
+// 25 million entries take half a minute.
+constexpr Duration kTransferTimeMax = std::chrono::minutes(10);
+
+class TransferProcess {
+ public:
+  TransferProcess(boost::asio::io_context& loop, const Installation& installation,
+                  HistoryTable& table, const SharedState& shared, Logger& log)
+      : installation_(installation), table_(table), shared_(shared), log_(log), timer_(loop) {}
+
+  // `report` is the end of a channel that the tool reads from.
+  [[nodiscard]] Result<> start(Transfer kind, UniqueFd file, UniqueFd report);
+  [[nodiscard]] bool is_running() const { return pid_ > 0; }
+  // A child of the master has ended. Does nothing if it was another one.
+  void on_child_ended(int pid, int wait_status);
+  // Kills it, and starts no more.
+  void stop();
+
+ private:
+  [[nodiscard]] int run(Transfer kind, const UniqueFd& file, const UniqueFd& report);
+
+  const Installation& installation_;
+  HistoryTable& table_;
+  SharedState shared_;
+  Logger& log_;
+  boost::asio::steady_timer timer_;
+  int pid_ = -1;
+  bool stopping_ = false;
+};
+
+}  // namespace prophecy::sketcher

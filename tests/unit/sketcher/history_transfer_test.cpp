@@ -1,0 +1,266 @@
+// Exports and imports of a sketcher's history: what an import promises whom it serves.
+#include "sketcher/history_transfer.hpp"
+
+#include <numeric>
+
+#include <catch2/catch.hpp>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/unique_fd.hpp"
+#include "sketcher/table_identity.hpp"
+
+namespace prophecy::sketcher {
+namespace {
+
+Sketch sketch_number(std::uint64_t number) {
+  Sketch sketch{};
+  for (std::size_t i = 0; i < sketch.size(); ++i)
+    sketch[i] = static_cast<std::uint8_t>((number + 1) * 0x9e3779b97f4a7c15ULL >> i * 3);
+  return sketch;
+}
+
+// One with a group that has an order, and one that has none.
+struct SmallSketcher {
+  explicit SmallSketcher(std::uint64_t seed, std::size_t bytes = HistoryTable::kBytesMin)
+      : table(std::move(*HistoryTable::create(bytes, seed, BlockStore::kBytesMin,
+                                              HistoryTable::kLimitedShare, 2))),
+        shared(std::move(
+            *SharedState::map({.workers = 1, .groups = 2, .routes = 1}, table.companion()))) {
+    table.attach(3);
+    table.set_floor_seed(99);
+    installation.settings.groups.resize(2);
+    installation.settings.groups[0].kind = GroupKind::pbft;
+    installation.settings.groups[1].kind = GroupKind::vote;
+    installation.table_identity = {.digest = 1, .key = {2}, .groups = {3}};
+    installation.transfer_key = {4};
+  }
+  [[nodiscard]] GroupNumbers& numbers(std::uint32_t group) const {
+    return *shared.group(group).numbers;
+  }
+  // As a read of the group with an order does it.
+  UpdateOutcome read(std::uint64_t key, std::uint64_t answer, Sigma sigma) {
+    SigmaOrder& order = numbers(0).order;
+    return table.update(sketch_number(key), sketch_number(answer),
+                        order.place(order.submit(), sigma).sigma);
+  }
+  UpdateOutcome vote(std::uint64_t key, std::uint64_t answer) {
+    replica_client::SigmaCounter& votes = numbers(1).votes;
+    const Sigma asked = votes.newest();
+    return table.update_unordered(sketch_number(key), sketch_number(answer), asked, votes.next());
+  }
+  [[nodiscard]] std::optional<Sketch> answer(std::uint64_t key) const {
+    const auto entry = table.lookup(sketch_number(key));
+    return entry ? std::optional(entry->answer) : std::nullopt;
+  }
+
+  Installation installation;
+  HistoryTable table;
+  SharedState shared;
+};
+
+const IsWanted kAlways = [] { return true; };
+
+UniqueFd export_of(const SmallSketcher& sketcher) {
+  UniqueFd file(::memfd_create("export", MFD_CLOEXEC));
+  REQUIRE(file);
+  const auto done = export_history(file.get(), sketcher.installation, sketcher.table, 77, kAlways);
+  REQUIRE(done.has_value());
+  CHECK(done->buckets_skipped == 0);
+  return file;
+}
+
+ImportReport import_into(SmallSketcher& sketcher, const UniqueFd& file) {
+  const auto done =
+      import_history(file.get(), sketcher.installation, sketcher.table, sketcher.shared, kAlways);
+  REQUIRE(done.has_value());
+  CHECK(done->made_at == 77);
+  CHECK(done->entries == done->taken + done->known + done->forgotten + done->full);
+  return *done;
+}
+
+}  // namespace
+
+TEST_CASE("A new sketcher knows what the other one knew, and takes newer answers of any group") {
+  SmallSketcher from(1);
+  for (std::uint64_t key = 0; key < 100; ++key)
+    from.read(key, 1000 + key, 5000 + key);
+  for (std::uint64_t key = 100; key < 120; ++key)
+    from.vote(key, 1000 + key);
+  const UniqueFd file = export_of(from);
+  SmallSketcher to(2);
+  CHECK(import_into(to, file).taken == 120);
+  for (std::uint64_t key = 0; key < 120; ++key)
+    CHECK(to.answer(key) == sketch_number(1000 + key));
+  // The group may have begun anew since.
+  CHECK(to.read(3, 7, 1) == UpdateOutcome::replaced);
+  CHECK(to.vote(110, 8) == UpdateOutcome::replaced);
+  CHECK(to.read(500, 9, 2) == UpdateOutcome::inserted);
+  CHECK(to.answer(3) == sketch_number(7));
+  CHECK(to.answer(110) == sketch_number(8));
+}
+
+TEST_CASE("A sketcher that has served keeps what it knows, and what it has forgotten stays so") {
+  SmallSketcher from(1);
+  for (std::uint64_t key = 0; key < 10; ++key)
+    from.read(key, 1000 + key, 5000 + key);
+  const UniqueFd file = export_of(from);
+  SmallSketcher to(2);
+  to.read(0, 2000, 3);  // a smaller number, of a later history for all that is known
+  to.read(1, 2001, 4);
+  REQUIRE(to.table.erase(sketch_number(1)) == ChangeOutcome::done);
+  const ImportReport report = import_into(to, file);
+  CHECK(report.known == 1);
+  CHECK(report.forgotten >= 1);
+  CHECK(to.answer(0) == sketch_number(2000));
+  CHECK_FALSE(to.answer(1));
+  // What was agreed under the old numbers, and was on its way, does not go in front of it.
+  CHECK(import_into(to, file).taken == 0);
+  CHECK(to.read(0, 2002, 5) == UpdateOutcome::replaced);
+}
+
+TEST_CASE("What was under way while an import came does not count as newer") {
+  SmallSketcher from(1);
+  from.read(0, 1000, 5000);
+  from.vote(1, 1001);
+  const UniqueFd file = export_of(from);
+  SmallSketcher to(2);
+  SigmaOrder& order = to.numbers(0).order;
+  replica_client::SigmaCounter& votes = to.numbers(1).votes;
+  while (votes.next() < 9000) {
+  }
+  const auto submitted = order.submit();
+  const Sigma asked = votes.newest();
+  CHECK(import_into(to, file).taken == 2);
+  CHECK(order.place(submitted, 5001).doubtful);
+  CHECK(to.table.update_unordered(sketch_number(1), sketch_number(5), asked, votes.next()) ==
+        UpdateOutcome::unordered);
+  CHECK(to.answer(1) == Sketch{});
+}
+
+// What `key` has for a read of the URI, as far as no write has made it out of date.
+bool counts(const SmallSketcher& sketcher, std::uint64_t key, std::string_view uri) {
+  const WriteFloors floors = sketcher.table.floors(0);
+  const auto entry = sketcher.table.lookup(sketch_number(key));
+  REQUIRE(entry);
+  return floors.admit(entry, floors.slot_of("host", uri)).has_value();
+}
+
+TEST_CASE("What was out of date is so where it is imported, and what was written there stays so") {
+  const std::size_t from_bytes = GENERATE(1, 4) * HistoryTable::kBytesMin;
+  const std::size_t to_bytes = GENERATE(1, 2, 16) * HistoryTable::kBytesMin;
+  SmallSketcher from(1, from_bytes);
+  SmallSketcher to(2, to_bytes);
+  REQUIRE((from_bytes == to_bytes) ==
+          (from.table.floors(0).words().size() == to.table.floors(0).words().size()));
+  const auto make_out_of_date = [](const SmallSketcher& sketcher, std::string_view uri) {
+    const WriteFloors floors = sketcher.table.floors(0);
+    floors.raise(floors.slot_of("host", uri), sketcher.numbers(0).order.newest());
+  };
+  from.read(0, 1000, 5000);
+  make_out_of_date(from, "/written-there");
+  from.read(1, 1001, 5001);
+  from.read(2, 1002, 5002);
+  to.read(3, 1003, 10);
+  make_out_of_date(to, "/written-here");
+  import_into(to, export_of(from));
+  CHECK_FALSE(counts(to, 0, "/written-there"));
+  CHECK(counts(to, 1, "/written-there"));
+  CHECK_FALSE(counts(to, 2, "/written-here"));
+  CHECK(counts(to, 2, "/neither"));
+  to.read(0, 1004, 20);
+  CHECK(counts(to, 0, "/written-there"));
+  CHECK(counts(to, 0, "/written-here"));
+  // A write of the old numbering that is answered only now covers all that was imported.
+  make_out_of_date(to, "/written-now");
+  CHECK_FALSE(counts(to, 2, "/written-now"));
+}
+
+TEST_CASE("An import of what is not right changes nothing") {
+  SmallSketcher from(1);
+  for (std::uint64_t key = 0; key < 10; ++key)
+    from.read(key, 1000 + key, 5000 + key);
+  const UniqueFd file = export_of(from);
+  SmallSketcher to(2);
+  const auto refusal = [&] {
+    const auto done = import_history(file.get(), to.installation, to.table, to.shared, kAlways);
+    REQUIRE_FALSE(done.has_value());
+    CHECK(to.table.stats().entries == 0);
+    CHECK(to.numbers(0).order.newest() == 0);
+    CHECK(to.numbers(1).votes.newest() == 0);
+    return done.error().message;
+  };
+  SECTION("groups") {
+    to.installation.table_identity.groups = {9};
+    CHECK(refusal() == "the export is refused: other groups");
+  }
+  SECTION("the last byte") {
+    const off_t end = ::lseek(file.get(), 0, SEEK_END);
+    char last = 0;
+    REQUIRE(::pread(file.get(), &last, 1, end - 1) == 1);
+    last ^= 1;
+    REQUIRE(::pwrite(file.get(), &last, 1, end - 1) == 1);
+    CHECK(refusal() == "the export is refused: it is damaged, or was changed");
+  }
+  SECTION("numbers without room behind them") {
+    to.numbers(0).order.begin_beyond(kSigmaMax / 4);
+    const auto done = import_history(file.get(), to.installation, to.table, to.shared, kAlways);
+    REQUIRE_FALSE(done.has_value());
+    CHECK(done.error().message == "the groups' numbers are used up");
+    CHECK(to.table.stats().entries == 0);
+  }
+  SECTION("nobody waits for it") {
+    const auto done =
+        import_history(file.get(), to.installation, to.table, to.shared, [] { return false; });
+    CHECK(done.error().message == "nobody waits for it any more");
+    CHECK(to.table.stats().entries == 0);
+  }
+}
+
+TEST_CASE("An export goes into an empty file and no other") {
+  const SmallSketcher from(1);
+  UniqueFd file(::memfd_create("export", MFD_CLOEXEC));
+  REQUIRE(::write(file.get(), "x", 1) == 1);
+  const auto done = export_history(file.get(), from.installation, from.table, 77, kAlways);
+  REQUIRE_FALSE(done.has_value());
+  CHECK(done.error().message == "the file is not empty");
+  std::array<int, 2> ends{};
+  REQUIRE(::pipe(ends.data()) == 0);
+  const UniqueFd reading(ends[0]);
+  const UniqueFd writing(ends[1]);
+  CHECK(export_history(writing.get(), from.installation, from.table, 77, kAlways).error().message ==
+        "not a regular file");
+}
+
+TEST_CASE("The example of docs/history-table.md is an export") {
+  sketch::Secret secret;
+  std::iota(secret.begin(), secret.end(), std::uint8_t{0});
+  const std::string zeros(128, '0');
+  const std::string hex =
+      "50726f7068656379206578706f72740a0100000000000000" + zeros +
+      "00000000000000000100000000000000"
+      "0100000008000000"
+      "6669b6b82312076ca4cc84cca053c01ac4779eafa6673fa499d5645d2be14001"
+      "01000000010000000102030405060708090aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+      "1400000000000000"
+      "7c2035d87b0f0c0dc47d305b014f585c66c358d449a54d5a051f31d08bd2b395"
+      "030000000100000001000000000000000500000000000000"
+      "3c389f0d53991dbbedea96731e98677132cf8395dd6f27dff4a5fa47393d5991";
+  Bytes expected(hex.size() / 2);
+  REQUIRE(from_hex(hex, expected));
+  const UniqueFd file(::memfd_create("export", MFD_CLOEXEC));
+  table::ExportWriter writer(file.get(), transfer_key(secret));
+  REQUIRE(writer.begin({{.group_count = 1}, 1, 8}).has_value());
+  Sketch answer;
+  answer.fill(0xaa);
+  const table::Tag tag{0x04030201, 0x0605, 0x0a090807};
+  REQUIRE(writer.add({tag, answer, table::make_state(5, Room::any)}).has_value());
+  REQUIRE(writer.finish().has_value());
+  Bytes written(expected.size() + 1);
+  REQUIRE(::pread(file.get(), written.data(), written.size(), 0) ==
+          static_cast<ssize_t>(expected.size()));
+  written.pop_back();
+  CHECK(to_hex(written) == to_hex(expected));
+}
+
+}  // namespace prophecy::sketcher

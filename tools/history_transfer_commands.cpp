@@ -1,0 +1,136 @@
+#include "tools/history_transfer_commands.hpp"
+
+#include <array>
+#include <cerrno>
+#include <iostream>
+#include <memory>
+#include <string>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/admin_socket.hpp"
+#include "tools/answer_shape.hpp"
+#include "tools/ask.hpp"
+#include "tools/new_file.hpp"
+#include "tools/table.hpp"
+
+namespace prophecy::tools {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct Options {
+  std::string socket;
+  std::string file;
+  bool force = false;
+  bool json = false;
+};
+
+constexpr std::size_t kReportBytesMax = 4096;
+
+// Until the other end is closed, which the sketcher sees to: it bounds the time.
+Result<std::string> read_report(int channel) {
+  std::string report;
+  char chunk[512];
+  for (;;) {
+    const ssize_t size = ::read(channel, chunk, sizeof chunk);
+    if (size < 0 && errno == EINTR) continue;
+    if (size < 0) return io_error("cannot read the sketcher's report");
+    if (size == 0) return report;
+    report.append(chunk, static_cast<std::size_t>(size));
+    if (report.size() > kReportBytesMax) {
+      return Error{ErrorKind::protocol, "the sketcher's report has no end"};
+    }
+  }
+}
+
+// Has the sketcher do it with the file, and fills in its report.
+Result<> transfer(const Options& options, const char* command, int file, Json& report) {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) return io_error("cannot make a pipe");
+  const UniqueFd reading(ends[0]);
+  UniqueFd writing(ends[1]);
+  const std::array<int, 2> files{file, writing.get()};
+  Json answer;
+  if (auto asked = ask(options.socket, {{"command", command}}, answer, files); !asked) {
+    return asked;
+  }
+  writing.reset();
+  auto line = read_report(reading.get());
+  if (!line) return line.error();
+  if (line->empty()) {
+    return Error{ErrorKind::unavailable,
+                 options.socket + ": it was ended before it was done; the log says more"};
+  }
+  report = Json::parse(*line, nullptr, false);
+  if (report.is_object() && report.contains("error") && report["error"].is_string()) {
+    return Error{ErrorKind::invalid, options.file + ": " + report["error"].get<std::string>()};
+  }
+  return expect_members(report, "", {{"made_at", Shape::number}, {"entries", Shape::number}});
+}
+
+int show(const Options& options, const Result<>& done, const Json& report) {
+  if (!done) {
+    std::cerr << "prophecyctl: " << done.error().message << '\n';
+    return 1;
+  }
+  if (options.json) {
+    std::cout << report.dump() << '\n';
+    return 0;
+  }
+  for (const auto& [name, value] : report.items())
+    std::cout << fmt::format("{:<16}{}\n", name, scalar_text(value));
+  return 0;
+}
+
+Result<> export_to(const Options& options, Json& report) {
+  struct stat status {};
+  if (!options.force && ::lstat(options.file.c_str(), &status) == 0) {
+    return Error{ErrorKind::invalid, options.file + ": exists already; --force replaces it"};
+  }
+  auto file = NewFile::create(options.file);
+  if (!file) return file.error();
+  if (auto done = transfer(options, "history-export", file->fd(), report); !done) return done;
+  return file->keep(options.force);
+}
+
+Result<> import_from(const Options& options, Json& report) {
+  // A pipe would make it wait.
+  const UniqueFd file(::open(options.file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!file) return io_error(options.file);
+  return transfer(options, "history-import", file.get(), report);
+}
+
+CLI::App* add(CLI::App& history, const char* name, const char* what,
+              const std::shared_ptr<Options>& options,
+              Result<> (*run)(const Options& options, Json& report), std::function<int()>& action) {
+  CLI::App* command = history.add_subcommand(name, what);
+  command->add_option("--admin", options->socket, "Admin socket of the sketcher")->required();
+  command->add_option("file", options->file, "The export")->required();
+  command->add_flag("--json", options->json, "Print JSON");
+  command->callback([options, run, &action] {
+    action = [options, run] {
+      Json report;
+      const auto done = run(*options, report);
+      return show(*options, done, report);
+    };
+  });
+  return command;
+}
+
+}  // namespace
+
+void add_history_transfer_commands(CLI::App& history, std::function<int()>& action) {
+  auto exporting = std::make_shared<Options>();
+  add(history, "export", "Writes the history to a file that seeds another sketcher", exporting,
+      export_to, action)
+      ->add_flag("--force", exporting->force, "Replace the file if it exists");
+  add(history, "import", "Seeds the history from another sketcher's export",
+      std::make_shared<Options>(), import_from, action);
+}
+
+}  // namespace prophecy::tools

@@ -1,0 +1,14 @@
+// prophecyctl history export, prophecyctl history import: what one sketcher remembers, for another.
+// The files are opened here, with the rights of who calls; the sketcher reads or writes them.
+#pragma once
+
+#include <functional>
+
+#include <CLI/CLI.hpp>
+
+namespace prophecy::tools {
+
+// To `history`.
+void add_history_transfer_commands(CLI::App& history, std::function<int()>& action);
+
+}  // namespace prophecy::tools
