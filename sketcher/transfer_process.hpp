@@ -19,7 +19,7 @@ enum class Transfer : std::uint8_t { export_, import_ };
 
 // Behind the workers'.
 constexpr WriterSlot kTransferWriter = kWorkersMax + 1;
-// 25 million entries take half a minute.
+// 25 million entries, 950 MB, take 12 s of a processor.
 constexpr Duration kTransferTimeMax = std::chrono::minutes(10);
 
 class TransferProcess {
