@@ -22,6 +22,11 @@ def chunks(body, fields=b"", version=b"HTTP/1.1"):
 CHUNK = b"%x\r\n%b\r\n" % (len(PAGE), PAGE)
 END = b"0\r\n\r\n"
 
+# Beyond the limits that a sketcher has and its agents have not: agents may agree on them.
+BEYOND_LIMITS = ("head-too-large", "too-many-fields", "until-close-flood")
+# What looks like the beginning of a large answer. On a route that is off it begins, and is cut off.
+LOOKS_LARGE = "cl-beyond-limit"
+
 # Name to kind, bytes, and whether the origin closes behind them. Without that it waits for what we
 # do, and an answer that is not whole runs into the time-out.
 ANSWERS = {
@@ -47,7 +52,7 @@ ANSWERS = {
     "te-in-1.0": (FAILS, chunks(CHUNK + END, version=b"HTTP/1.0"), True),
     "until-close-cut": (DIVERGES, page(b"", PAGE[:5]), True),
     "until-close-more": (DIVERGES, page(b"", PAGE + b"planted"), True),
-    "until-close-flood": (FAILS, page(b"", b"planted " * 20000), True),
+    "until-close-flood": (FAILS, page(b"", b"planted " * 200000), True),
     # Chunks
     "chunk-size-bad": (FAILS, chunks(b"planted\r\n" + PAGE), False),
     "chunk-size-overflow": (FAILS, chunks(b"10000000000000011\r\n" + PAGE + b"\r\n" + END), False),
@@ -148,4 +153,53 @@ ANSWERS = {
                                 line=b"HTTP/1.1 302 OK"), False),
     "other-body": (DIVERGES, page(body=b"planted planted p"), False),
     "own-error": (DIVERGES, page(line=b"HTTP/1.1 500 planted"), False),
+}
+
+# Answers beyond what is held at once, on a route that is off: they pass as they come, so that a client
+# may have got the beginning of one that turns out to be bad. Name to what it gets, bytes, and whether
+# the origin closes.
+REFUSED, WHOLE, BROKEN = "refused", "whole", "broken"
+LARGE = bytes(range(256)) * 1024
+LARGE_LENGTH = b"Content-Length: %d\r\n" % len(LARGE)
+
+
+def large(fields=LARGE_LENGTH, body=LARGE, line=b"HTTP/1.1 200 OK"):
+    return page(fields, body, line)
+
+
+# Without its length it is held, up to the limit and what one read brings.
+LARGE_CHUNKS = b"%x\r\n%b\r\n" % (len(LARGE), LARGE) * 10
+
+LARGE_ANSWERS = {
+    "as-it-should-be": (WHOLE, large(), False),
+    "noise": (WHOLE, large(LARGE_LENGTH + b"Server: planted\r\nETag: \"planted\"\r\n"
+                           b"X-Accel-Redirect: /planted\r\nKeep-Alive: planted\r\n"
+                           b"Prophecy-Reason: planted\r\n"), False),
+    "nominated-unknown": (WHOLE, large(LARGE_LENGTH + b"Connection: X-Planted\r\n"
+                                       b"X-Planted: planted\r\n"), False),
+    "interim-before": (WHOLE, b"HTTP/1.1 103 planted\r\nLink: planted\r\n\r\n" + large(), False),
+    "reason-planted": (WHOLE, large(line=b"HTTP/1.1 200 planted"), False),
+    "bytes-behind": (WHOLE, large(body=LARGE + b"planted"), False),
+    "answer-behind": (WHOLE, large() + page(body=b"planted planted p"), False),
+    "cut-at-once": (BROKEN, large(body=b""), True),
+    "cut-in-the-middle": (BROKEN, large(body=LARGE[:150_000]), True),
+    "cut-before-the-last-byte": (BROKEN, large(body=LARGE[:-1]), True),
+    "silent-in-the-middle": (BROKEN, large(body=LARGE[:150_000]), False),
+    "cl-and-te": (REFUSED, large(LARGE_LENGTH + b"Transfer-Encoding: chunked\r\n",
+                                 LARGE_CHUNKS + END), False),
+    "cl-twice": (REFUSED, large(LARGE_LENGTH + b"Content-Length: 7\r\n"), False),
+    "cl-twice-equal": (REFUSED, large(2 * LARGE_LENGTH), False),
+    "cl-overflow": (REFUSED, large(b"Content-Length: 18446744073709813760\r\n"), False),
+    "chunked": (REFUSED, large(b"Transfer-Encoding: chunked\r\n", LARGE_CHUNKS + END), False),
+    "until-close": (REFUSED, large(b"", LARGE * 10), True),
+    "bare-lf": (REFUSED, large(b"X: planted\n" + LARGE_LENGTH), False),
+    "bare-cr": (REFUSED, large(b"X: a\rSet-Cookie: planted\r\n" + LARGE_LENGTH), False),
+    "obs-fold": (REFUSED, large(b"X: a\r\n planted\r\n" + LARGE_LENGTH), False),
+    "nul": (REFUSED, large(b"X: planted\x00\r\n" + LARGE_LENGTH), False),
+    "space-before-colon": (REFUSED, large(b"Planted : a\r\n" + LARGE_LENGTH), False),
+    "nominated-cookie": (REFUSED, large(b"Connection: Set-Cookie\r\nSet-Cookie: planted\r\n"
+                                        + LARGE_LENGTH), False),
+    "204": (REFUSED, large(line=b"HTTP/1.1 204 No Content"), False),
+    "304": (REFUSED, large(line=b"HTTP/1.1 304 Not Modified"), False),
+    "101": (REFUSED, large(line=b"HTTP/1.1 101 planted"), False),
 }

@@ -222,3 +222,17 @@ def test_honest_origins_are_not_accused(deployment):
                "/pipelined.txt")
     events = deployment.sketcher.divergences()
     assert [event for event in events if event["request"]["target"] not in written] == []
+
+
+def test_options_are_ordered_and_answered_by_the_origins(deployment):
+    before = deployment.sketcher.counters()
+    straight = curl(f"http://127.0.0.1:{deployment.origins[0].port}/index.html",
+                    "--request", "OPTIONS")
+    answer = curl(deployment.url + "/index.html", "--request", "OPTIONS")
+    assert answer.status == straight.status == 200
+    assert {"GET", "DELETE", "OPTIONS"} <= set(answer.field("allow").split(","))
+    for name in ("allow", "dav", "ms-author-via"):
+        assert answer.field(name) == ", ".join(straight.field_values(name))
+    after = deployment.sketcher.counters()
+    assert after["writes"] == before["writes"] + 1
+    assert after["replicated"] == before["replicated"] + 1

@@ -1,13 +1,17 @@
 """Tunnels: an upgraded connection on a route that is declared for them."""
 
 import asyncio
+import ssl
 import threading
+from contextlib import closing
 
 import pytest
 import websockets
 
 from harness import Deployment
+from harness.certificates import Authority
 from harness.http_client import RawConnection, curl
+from harness.ports import PortReservation
 from harness.processes import wait_until
 from harness.replicas import ctl
 from harness.scripted_origin import ScriptedOrigin
@@ -66,10 +70,11 @@ def _sockets(request):
             servers.close()
 
 
-def repeats(url, messages):
+def repeats(url, messages, compression=None, **options):
     """What a WebSocket client is sent back."""
     async def talk():
-        async with websockets.connect(url, max_size=None, compression=None) as socket:
+        async with websockets.connect(url, max_size=None, compression=compression,
+                                      **options) as socket:
             answers = []
             for message in messages:
                 await socket.send(message)
@@ -100,6 +105,31 @@ def test_websockets(sockets):
     ctl("route", "--admin", sockets.sketcher.admin, "socket", "tunnel")
     ctl("bypass", "--admin", sockets.sketcher.admin, "on")
     assert repeats(f"{url}/socket", ["a"]) == ["a"]
+
+
+def test_websockets_through_tls(tmp_path):
+    """The tunnel is inside the listener's TLS, and plain towards the origins."""
+    authority = Authority(tmp_path)
+    certificates = [authority.issue("localhost", ["localhost"])]
+    with closing(PortReservation(1)) as ports, \
+            Deployment(agents=False, start=False, sketcher_changes={**VOTE, **ROUTES}) as deployment:
+        deployment.sketcher.settings["listener"].append({
+            "address": f"127.0.0.1:{ports.ports[0]}", "tls": {"certificates": certificates}})
+        deployment.sketcher.write_configuration()
+        with closing(WebSocketOrigins([origin.port for origin in deployment.origins])):
+            deployment.sketcher.start()
+            context = ssl.create_default_context(cafile=authority.certificate)
+            messages = ["a", "b" * 70_000, b"\0" * (4 << 20)]
+            for compression in (None, "deflate", None):
+                assert repeats(f"wss://localhost:{ports.ports[0]}/socket", messages, compression,
+                               ssl=context) == messages
+            wait_until(lambda: not deployment.sketcher.status()["workers"][0]["tunnels"], 5,
+                       "the tunnels' end")
+            status = deployment.sketcher.status()
+            deployment.sketcher.stop()
+    assert (status["requests"]["tunnels"], status["requests"]["failed"]) == (3, 0)
+    assert status["transport"]["tls"]["handshakes"] == 3
+    assert status["requests"]["tunnel_bytes_out"] > 2 * sum(map(len, messages))
 
 
 def scripted(answer):
