@@ -27,7 +27,7 @@ inline std::optional<HistoryEntry> at(const Contents& contents, std::uint64_t ke
   return found == contents.end() ? std::nullopt : std::optional(found->second);
 }
 
-enum class Action { update, set_mark, erase };
+enum class Action { update, set_mark, erase, seed };
 
 struct Scenario {
   std::string name;
@@ -83,6 +83,9 @@ struct Scenario {
         break;
       case Action::erase:
         (void)hand.erase(key);
+        break;
+      case Action::seed:
+        hand.seed(key, sigma);
         break;
     }
   }
@@ -163,6 +166,11 @@ inline std::vector<Scenario> scenarios() {
        {},
        Room::any,
        4},
+      {"seed beside others", some, {}, {}, seed, 2, 200, {}},
+      {"seed what is known", some, {}, {}, seed, 1, 200, {}},
+      {"seed where something is forgotten", some, {}, {0}, seed, 2, 200, {}},
+      {"seed a full bucket", full, {}, {}, seed, 8, 200, {}},
+      {"seed and move another entry", many, {}, {}, seed, next, 200, {}, {}, Room::any, 3},
       {"insert and move a mark",
        many,
        {0, 1, 2, 3, 4, 5, 6, 7, 8, 9},

@@ -133,6 +133,10 @@ class Hand {
     return editor_.set_mark(key_number(key), mark);
   }
   ChangeOutcome erase(std::uint64_t key) { return editor_.erase(key_number(key)); }
+  SeedOutcome seed(std::uint64_t key, Sigma sigma) {
+    return editor_.seed(
+        {tag_of(key_number(key)), answer_for(key, sigma), make_state(sigma, Room::any)});
+  }
   void clean_up() { editor_.clean_up(); }
 
  private:
