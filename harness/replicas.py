@@ -70,7 +70,8 @@ class Agent:
                            [program(self.command[0]), *self.command[1:],
                             "--config", self.configuration],
                            self.folder / f"replica-{self.number}.log")
-        self.child.wait_ready(self._ready)
+        # It may have much to restore, from a disk that others are busy with.
+        self.child.wait_ready(self._ready, 60)
 
     def _ready(self):
         if not self.admin.exists():

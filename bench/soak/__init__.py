@@ -96,6 +96,7 @@ def what_passed(deployment):
             "answers_in_blocks": large["completed"], "blocks_refuted": large["blocks_refuted"],
             "rests_from_another_origin": large["switched"],
             "spooled_bodies": status["spool"]["bodies"],
+            "view_changes": deployment.agents[0].status()["view"],
             "reads_without_agents": sum(route["fast"] + route["replicated"]
                                         for route in status["routes"] if route["name"] == "votes")}
 
