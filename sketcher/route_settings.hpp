@@ -44,7 +44,7 @@ struct RouteSettings {
   RouteMode mode = RouteMode::enforce;
   Reads reads = Reads::delay_once;
   bool needs_client_certificate = false;
-  SlowPathLimits slow_path;        // for each worker
+  SlowPathLimits slow_path;  // for each worker
   VolatilityLimits volatility;
   bool hedge = false;              // fast reads may be asked of a second replica
   bool write_invalidation = true;  // after a write, reads of its URI ask the group
