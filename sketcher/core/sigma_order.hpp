@@ -28,7 +28,8 @@ class SigmaOrder {
     Sigma base = 0;  // of it
     // The group began anew while the request was under way, or before, unnoticed: whether the
     // answer was made before or after others that have been placed is not known, so it is not to be
-    // recorded as what is valid now.
+    // recorded as what is valid now. So is all that a group says whose numbers are used up, which
+    // more than f liars can bring about.
     bool doubtful = false;
     bool restarted = false;  // this answer has shown it first
   };

@@ -83,4 +83,19 @@ TEST_CASE("A counter skips numbers only while few were drawn") {
   CHECK(counter.next() == 101);
 }
 
+TEST_CASE(
+    "Numbers that are used up, as liars in a majority may have it, are doubtful and no more") {
+  SigmaOrder order;
+  CHECK_FALSE(order.place(order.submit(), kSigmaMax).doubtful);
+  for (int i = 0; i < 3; ++i) {
+    for (const Sigma sigma : {Sigma{1}, kSigmaMax}) {
+      const auto placed = order.place(order.submit(), sigma);
+      CHECK(placed.doubtful);
+      CHECK(placed.sigma == kSigmaMax);
+    }
+  }
+  order.begin_beyond(kSigmaMax);
+  CHECK(order.newest() == kSigmaMax);
+}
+
 }  // namespace prophecy::sketcher
