@@ -84,6 +84,7 @@ class World final : private http::Http2Handler {
     if (answers_ != Answers::never) answer(static_cast<Stream&>(stream));
   }
   void on_sent(http::Http2Stream& stream, std::size_t) override { require(stream.unsent() > 0); }
+  void on_violation(std::string_view reason) override { require(!reason.empty()); }
   void on_drained(http::Http2Stream& stream) override {
     require(stream.unsent() == 0);
     drained_.push_back(&static_cast<Stream&>(stream));
