@@ -67,6 +67,7 @@ void read_origins(ConfigSection section, Settings& settings) {
 }
 
 // Where this sketcher listens.
+  settings.origin_tunnels_max = section.number("tunnels_max", 1, 65'536, 256);
 std::vector<Endpoint> own_addresses(const Settings& settings) {
   std::vector<Endpoint> own;
   for (const ListenerSettings& listener : settings.listeners)
