@@ -210,7 +210,8 @@ ActivityTable::Request Exchange::activity() const {
 
 void Exchange::ask_one(replica_client::AnswerPieces pieces) {
   state_ = State::fast;
-  fast_.start(*group_, *counters_, form_, hedged_, pieces);
+  const auto failing = algorithm_ ? FastRead::Failing::to_group : FastRead::Failing::to_another;
+  fast_.start(*group_, *counters_, form_, failing, hedged_, pieces);
 }
 
 bool Exchange::is_within_budget(bool may_share) {
@@ -268,7 +269,7 @@ void Exchange::on_fast_answer(http::Response& response) {
       canonicalizer.canonicalize(response, form_.is_head, form) == sketch::AnswerFault::none;
   if (!canonicalizer.leaked().empty()) group().on_leak(replica_, canonicalizer.leaked());
   if (!algorithm_) {  // off
-    if (!usable) return on_fast_failure(ExchangeEnd::malformed);
+    if (!usable) return fast_.ask_another() ? void() : on_fast_failure(ExchangeEnd::malformed);
     counters_->answered_unverified.add();
     return answer(form, std::nullopt, &response.body);
   }
