@@ -31,6 +31,11 @@ std::uint16_t status_of(ReplicatedFailure failure) {
   UNREACHABLE();
 }
 
+// Safe, as reads are, but nothing that the history remembers (RFC 9110, 9.3.7).
+bool changes_nothing(const http::Request& request, const sketch::RequestForm& form) {
+  return request.method == "OPTIONS" && form.large_body == nullptr;
+}
+
 // Of an origin whom nobody else stands in for.
 std::uint16_t status_of(ExchangeEnd end) {
   switch (end) {
@@ -80,7 +85,8 @@ void Exchange::start(http::Request& request, const ClientInfo& client) {
   if (refusal) return refuse(refusal->status, refusal->reason);
   if (request.body.capacity() > kKeptBytesMax) std::string().swap(request.body);
   request.large_body.reset();
-  if (!form_.is_read) {
+  const bool is_off = mode_ == RouteMode::off || mode_ == RouteMode::tunnel;
+  if (!form_.is_read && !(is_off && changes_nothing(request, form_))) {
     counters_->writes.add();
     return ask_ordered(ReplicatedKind::ordered);
   }
