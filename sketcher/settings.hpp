@@ -32,7 +32,7 @@ struct LimitSettings {
 
 struct TimeoutSettings {
   Duration header{}, body{}, idle{}, send{}, connect{}, answer{}, total{}, drain{}, tunnel{},
-      origin_idle{};
+      origin_idle{}, body_total{};
 };
 
 struct Settings {
