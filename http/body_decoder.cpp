@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/assert.hpp"
+#include "http/text.hpp"
 
 namespace prophecy::http {
 namespace {
@@ -96,10 +97,21 @@ BodyDecoder::ChunkState BodyDecoder::on_chunk_framing(char c) {
       return on_size_digit(c);
     case ChunkState::size:
       if (c == '\r') return ChunkState::size_lf;
-      if (c == ';') return on_dropped_byte(c, ChunkState::extension, ChunkState::failed);
+      if (c == ';') return on_dropped_byte(c);
       return on_size_digit(c);
-    case ChunkState::extension:
-      return on_dropped_byte(c, ChunkState::extension, ChunkState::size_lf);
+    case ChunkState::extension_name_first:
+    case ChunkState::extension_name:
+    case ChunkState::extension_name_end:
+    case ChunkState::extension_value_first:
+    case ChunkState::extension_value:
+    case ChunkState::extension_quoted:
+    case ChunkState::extension_escaped:
+    case ChunkState::extension_quoted_end:
+    case ChunkState::extension_value_end:
+    case ChunkState::trailer_first:
+    case ChunkState::trailer_name:
+    case ChunkState::trailer_value:
+      return on_dropped_byte(c);
     case ChunkState::size_lf:
       if (c != '\n') return fail(400, "bare CR in a chunk's head");
       return remaining_ > 0 ? ChunkState::data : ChunkState::trailer_first;
@@ -107,11 +119,6 @@ BodyDecoder::ChunkState BodyDecoder::on_chunk_framing(char c) {
       return c == '\r' ? ChunkState::data_lf : fail(400, "chunk longer than its size");
     case ChunkState::data_lf:
       return c == '\n' ? ChunkState::size_first : fail(400, "bare CR behind a chunk");
-    case ChunkState::trailer_first:
-      if (c == ' ' || c == '\t') return fail(400, "folded trailer");
-      return on_dropped_byte(c, ChunkState::trailer_line, ChunkState::last_lf);
-    case ChunkState::trailer_line:
-      return on_dropped_byte(c, ChunkState::trailer_line, ChunkState::trailer_lf);
     case ChunkState::trailer_lf:
       return c == '\n' ? ChunkState::trailer_first : fail(400, "bare CR in a trailer");
     case ChunkState::last_lf:
@@ -133,16 +140,85 @@ BodyDecoder::ChunkState BodyDecoder::on_size_digit(char c) {
   return ChunkState::size;
 }
 
-BodyDecoder::ChunkState BodyDecoder::on_dropped_byte(char c, ChunkState stay, ChunkState at_cr) {
-  if (c == '\r') return at_cr;
-  if (++dropped_bytes_ > kDroppedBytesMax) {
+BodyDecoder::ChunkState BodyDecoder::on_dropped_byte(char c) {
+  if (c != '\r' && ++dropped_bytes_ > kDroppedBytesMax) {
     return fail(400, "chunk extensions or trailers too long");
   }
   const auto byte = static_cast<unsigned char>(c);
-  if ((byte < 0x20 && c != '\t') || byte == 0x7f) {
+  if ((byte < 0x20 && c != '\t' && c != '\r') || byte == 0x7f) {
     return fail(400, "control byte in a chunk extension or trailer");
   }
-  return stay;
+  const bool of_trailer = state_ == ChunkState::trailer_first ||
+                          state_ == ChunkState::trailer_name || state_ == ChunkState::trailer_value;
+  return of_trailer ? on_trailer(c) : on_extension(c);
+}
+
+// chunk-ext = *( BWS ";" BWS chunk-ext-name [ BWS "=" BWS chunk-ext-val ] ) (RFC 9112, 7.1.1), but
+// for the white space in front of the first. No control bytes but HTAB and CR come here.
+BodyDecoder::ChunkState BodyDecoder::on_extension(char c) {
+  using enum ChunkState;
+  const bool is_space = c == ' ' || c == '\t';
+  switch (state_) {
+    case size:
+      return extension_name_first;
+    case extension_name_first:
+      if (is_space) return extension_name_first;
+      if (is_token_char(c)) return extension_name;
+      break;
+    case extension_name:
+      if (is_token_char(c)) return extension_name;
+      [[fallthrough]];
+    case extension_name_end:
+      if (c == '=') return extension_value_first;
+      if (c == ';') return extension_name_first;
+      if (is_space) return extension_name_end;
+      if (c == '\r' && state_ == extension_name) return size_lf;
+      break;
+    case extension_value_first:
+      if (is_space) return extension_value_first;
+      if (c == '"') return extension_quoted;
+      if (is_token_char(c)) return extension_value;
+      break;
+    case extension_quoted:
+      if (c == '"') return extension_quoted_end;
+      if (c == '\\') return extension_escaped;
+      if (c != '\r') return extension_quoted;
+      break;
+    case extension_escaped:
+      if (c != '\r') return extension_quoted;
+      break;
+    case extension_value:
+      if (is_token_char(c)) return extension_value;
+      [[fallthrough]];
+    case extension_quoted_end:
+      if (c == '\r') return size_lf;
+      [[fallthrough]];
+    case extension_value_end:
+      if (c == ';') return extension_name_first;
+      if (is_space) return extension_value_end;
+      break;
+    default:
+      UNREACHABLE();
+  }
+  return fail(400, "invalid chunk extension");
+}
+
+// trailer-section = *( field-line CRLF ) (RFC 9112, 7.1.2).
+BodyDecoder::ChunkState BodyDecoder::on_trailer(char c) {
+  using enum ChunkState;
+  switch (state_) {
+    case trailer_first:
+      if (c == '\r') return last_lf;
+      if (c == ' ' || c == '\t') return fail(400, "folded trailer");
+      return is_token_char(c) ? trailer_name : fail(400, "invalid trailer");
+    case trailer_name:
+      if (c == ':') return trailer_value;
+      return is_token_char(c) ? trailer_name : fail(400, "invalid trailer");
+    case trailer_value:
+      return c == '\r' ? trailer_lf : trailer_value;
+    default:
+      UNREACHABLE();
+  }
 }
 
 BodyDecoder::ChunkState BodyDecoder::fail(std::uint16_t status, std::string_view reason) {

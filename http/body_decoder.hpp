@@ -1,7 +1,8 @@
 // Takes a message's body off the connection: of a declared length, in chunks, or up to the end of
 // the connection (RFC 9112, 6 and 7.1). Stricter than the grammar where a peer could hide
-// something or keep us busy: chunk extensions and trailers are bounded and dropped, line ends are
-// CR LF and nothing else, a chunk size has at most kChunkSizeDigitsMax digits.
+// something or keep us busy: chunk extensions and trailers are held to their grammar, bounded and
+// dropped, no white space follows a chunk's size, line ends are CR LF and nothing else, a chunk
+// size has at most kChunkSizeDigitsMax digits.
 //
 // The caller may take out of the body what has come, as long as it goes on: the limit is for all of
 // it. The verdict does not depend on how the input was cut into pieces.
@@ -38,13 +39,22 @@ class BodyDecoder {
   enum class ChunkState : std::uint8_t {
     size_first,
     size,
-    extension,
+    extension_name_first,
+    extension_name,
+    extension_name_end,
+    extension_value_first,
+    extension_value,
+    extension_quoted,
+    extension_escaped,
+    extension_quoted_end,
+    extension_value_end,
     size_lf,
     data,
     data_cr,
     data_lf,
     trailer_first,
-    trailer_line,
+    trailer_name,
+    trailer_value,
     trailer_lf,
     last_lf,
     done,
@@ -56,7 +66,10 @@ class BodyDecoder {
   // One byte of everything but chunk data.
   [[nodiscard]] ChunkState on_chunk_framing(char c);
   [[nodiscard]] ChunkState on_size_digit(char c);
-  [[nodiscard]] ChunkState on_dropped_byte(char c, ChunkState stay, ChunkState at_cr);
+  // Of an extension or a trailer: bounded, and then as the grammar has it.
+  [[nodiscard]] ChunkState on_dropped_byte(char c);
+  [[nodiscard]] ChunkState on_extension(char c);
+  [[nodiscard]] ChunkState on_trailer(char c);
   [[nodiscard]] ChunkState fail(std::uint16_t status, std::string_view reason);
 
   BodyFraming framing_ = BodyFraming::none;

@@ -33,6 +33,11 @@ std::string_view method_of(std::string_view wire) {
   return wire.substr(0, wire.find(' '));
 }
 
+// Changes nothing (RFC 9110, 9.2.1), though OPTIONS is no read: its answer is not remembered.
+bool is_safe(std::string_view method) {
+  return http::is_read_method(method) || method == "OPTIONS";
+}
+
 }  // namespace
 
 // One request at all origins, until the last of them has answered, or will not.
@@ -45,6 +50,7 @@ class VoteGroup::Ballot {
         wire_(wire),
         body_(std::move(body)),
         is_read_(http::is_read_method(method_of(wire))),
+        is_safe_(is_safe(method_of(wire))),
         is_head_(method_of(wire) == "HEAD"),
         asked_(group.sigmas_.newest()),
         handler_(&handler),
@@ -62,8 +68,8 @@ class VoteGroup::Ballot {
     request.answers_head = is_head_;
     if (is_read_ && !is_head_) request.piece_bytes = group_.profile_.block_bytes();
     // A write that an origin may have carried out already is not sent again.
-    request.repeat_when_stale = is_read_;
-    request.fresh_connection = !is_read_;
+    request.repeat_when_stale = is_safe_;
+    request.fresh_connection = !is_safe_;
     for (NodeId origin = 0; origin < votes_.size(); ++origin)
       group_.origins_[origin]->start(votes_[origin]->exchange, request);
     if (body_ != nullptr) limit_age();
@@ -134,7 +140,7 @@ class VoteGroup::Ballot {
            vote.collector.bytes_let_go() > agreed_bytes_;
   }
 
-  // What a write is answered can be read only once: it is whole, or has no form.
+  // What any other is answered than a read can be read only once: it is whole, or has no form.
   [[nodiscard]] bool make_form(Vote& vote, http::Response& response, sketch::AnswerForm& form) {
     sketch::AnswerCanonicalizer& canonicalizer = group_.canonicalizer_;
     const sketch::AnswerFault fault =
@@ -170,7 +176,7 @@ class VoteGroup::Ballot {
       }
       report_refuted();
     }
-    if (tally_.state() != VoteTally::State::open && (is_read_ || tally_.all_voted())) decide();
+    if (tally_.state() != VoteTally::State::open && (is_safe_ || tally_.all_voted())) decide();
     if (tally_.all_voted()) group_.on_ended(*this);
   }
 
@@ -222,6 +228,7 @@ class VoteGroup::Ballot {
   std::string wire_;
   ByteSourcePtr body_;  // null, or behind the wire
   bool is_read_;
+  bool is_safe_;  // it is answered as soon as f+1 agree
   bool is_head_;
   Sigma asked_;
   ReplicatedHandler* handler_;  // null once it has been called
@@ -266,7 +273,7 @@ void VoteGroup::fast(http::OriginExchange& exchange, NodeId replica, std::string
 std::uint64_t VoteGroup::replicated(ReplicatedKind /*kind*/, std::string_view wire,
                                     const ByteSourcePtr& body, ReplicatedHandler& handler) {
   const std::uint64_t id = ++last_id_;
-  if (!takes_writes_ && !http::is_read_method(method_of(wire))) {
+  if (!takes_writes_ && !is_safe(method_of(wire))) {
     refuse(id, ReplicatedFailure::writes_refused, handler);
   } else if (undecided_ >= ballots_max_) {
     refuse(id, ReplicatedFailure::overloaded, handler);

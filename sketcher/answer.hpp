@@ -109,7 +109,7 @@ void Answer::for_each_field(Take take) const {
     take("cache-control", "no-store");
     take("prophecy-reason", reason_);
     if (status_ == 503) take("retry-after", "1");
-    if (status_ == 405) take("allow", "GET, HEAD");
+    if (status_ == 405) take("allow", "GET, HEAD, OPTIONS");
   }
   if (content_range_.size() > 0) take("content-range", text(content_range_));
   if (length_.size() > 0) take("content-length", text(length_));

@@ -4,6 +4,7 @@
 
 #include "sketcher/http1_session.hpp"
 #include "sketcher/http2_session.hpp"
+#include "transport/tls_failure.hpp"
 
 namespace prophecy::sketcher {
 
@@ -110,6 +111,12 @@ void ClientConnection::on_ready(std::uint32_t events) {
   }
 }
 
+void ClientConnection::refuse_handshake(std::string_view reason) {
+  context_.worker.counters.tls.failed.add();
+  context_.worker.counters.refusals.add(reason);
+  close();
+}
+
 void ClientConnection::shake_hands() {
   TlsChannel& tls = *stream_.tls();
   switch (tls.handshake()) {
@@ -118,13 +125,9 @@ void ClientConnection::shake_hands() {
     case IoStatus::done:
       break;
     default:
-      context_.worker.counters.tls.failed.add();
-      return close();
+      return refuse_handshake(transport::reason_of_failed_handshake());
   }
-  if (tls.peer_has_expired()) {
-    context_.worker.counters.tls.failed.add();
-    return close();
-  }
+  if (tls.peer_has_expired()) return refuse_handshake("TLS: client certificate");
   context_.worker.counters.tls.handshakes.add();
   if (tls.resumed()) context_.worker.counters.tls.resumed.add();
   client_.client_certificate_verified = tls.peer_verified();
@@ -205,6 +208,7 @@ void ClientConnection::on_timeout() {
   if (state_ == State::announcing || state_ == State::handshake) {
     context_.worker.counters.timeouts.add();
   }
+  if (state_ == State::handshake) return refuse_handshake("TLS: handshake too slow");
   close();
 }
 

@@ -89,6 +89,7 @@ class ClientConnection final : private SessionHost,
   // The first bytes that are the client's own.
   void begin();
   void shake_hands();
+  void refuse_handshake(std::string_view reason);
   void choose();
   void serve_http2(std::string_view read);
   void serve(std::unique_ptr<Session> session, std::string_view read);

@@ -85,8 +85,9 @@ constexpr std::pair<std::string_view, Counter LargeCounters::*> kLargeCounters[]
 struct SpoolCounters {
   Counter bytes;  // held now: gauges, zeroed when a worker starts
   Counter files;
-  Counter bodies;   // that were too large for memory
-  Counter refused;  // of these: no room was left, or the disk took no more
+  Counter bodies;    // that were too large for memory
+  Counter refused;   // of these: no room was left, or the disk took no more
+  Counter too_slow;  // bodies that gave way for want of room, or took too long
 };
 
 struct alignas(64) WorkerCounters {

@@ -31,6 +31,11 @@ std::uint16_t status_of(ReplicatedFailure failure) {
   UNREACHABLE();
 }
 
+// Safe, as reads are, but nothing that the history remembers (RFC 9110, 9.3.7).
+bool changes_nothing(const http::Request& request, const sketch::RequestForm& form) {
+  return request.method == "OPTIONS" && form.large_body == nullptr;
+}
+
 // Of an origin whom nobody else stands in for.
 std::uint16_t status_of(ExchangeEnd end) {
   switch (end) {
@@ -80,7 +85,8 @@ void Exchange::start(http::Request& request, const ClientInfo& client) {
   if (refusal) return refuse(refusal->status, refusal->reason);
   if (request.body.capacity() > kKeptBytesMax) std::string().swap(request.body);
   request.large_body.reset();
-  if (!form_.is_read) {
+  const bool is_off = mode_ == RouteMode::off || mode_ == RouteMode::tunnel;
+  if (!form_.is_read && !(is_off && changes_nothing(request, form_))) {
     counters_->writes.add();
     return ask_ordered(ReplicatedKind::ordered);
   }
@@ -210,7 +216,8 @@ ActivityTable::Request Exchange::activity() const {
 
 void Exchange::ask_one(replica_client::AnswerPieces pieces) {
   state_ = State::fast;
-  fast_.start(*group_, *counters_, form_, hedged_, pieces);
+  const auto failing = algorithm_ ? FastRead::Failing::to_group : FastRead::Failing::to_another;
+  fast_.start(*group_, *counters_, form_, failing, hedged_, pieces);
 }
 
 bool Exchange::is_within_budget(bool may_share) {
@@ -268,7 +275,7 @@ void Exchange::on_fast_answer(http::Response& response) {
       canonicalizer.canonicalize(response, form_.is_head, form) == sketch::AnswerFault::none;
   if (!canonicalizer.leaked().empty()) group().on_leak(replica_, canonicalizer.leaked());
   if (!algorithm_) {  // off
-    if (!usable) return on_fast_failure(ExchangeEnd::malformed);
+    if (!usable) return fast_.ask_another() ? void() : on_fast_failure(ExchangeEnd::malformed);
     counters_->answered_unverified.add();
     return answer(form, std::nullopt, &response.body);
   }

@@ -20,10 +20,11 @@ FastRead::FastRead(WorkerContext& context, FastReadHandler& handler)
     : context_(context), handler_(handler), first_(*this), second_(*this) {}
 
 void FastRead::start(WorkerGroup& group, RequestCounters& counters, const sketch::RequestForm& form,
-                     bool hedged, replica_client::AnswerPieces pieces) {
+                     Failing failing, bool hedged, replica_client::AnswerPieces pieces) {
   group_ = &group;
   counters_ = &counters;
   form_ = &form;
+  failing_ = failing;
   hedged_ = hedged;
   pieces_ = pieces;
   in_pieces_ = false;
@@ -75,8 +76,8 @@ void FastRead::on_exchange_end(http::OriginExchange& exchange, ExchangeEnd end,
   if (end == ExchangeEnd::answered && !in_pieces_) decide(ended, other);
   if (other.exchange.active()) return;  // it may answer yet
   disarm();
-  if (in_pieces_ || end == ExchangeEnd::answered || !ask_another(end))
-    handler_.on_fast_read_end(ended.replica, end, response);
+  const bool over = in_pieces_ || end == ExchangeEnd::answered || !is_replaced(end);
+  if (over || !ask_another()) handler_.on_fast_read_end(ended.replica, end, response);
 }
 
 void FastRead::on_exchange_progress(http::OriginExchange& exchange, http::Response& response) {
@@ -98,11 +99,15 @@ void FastRead::decide(Ask& winner, Ask& other) {
   other.exchange.cancel();
 }
 
-bool FastRead::ask_another(ExchangeEnd end) {
-  const bool unreachable =
-      http::is_unsent(end) || end == ExchangeEnd::stale || end == ExchangeEnd::broken;
+// Too large is no fault of its own: the others' are so as well.
+bool FastRead::is_replaced(ExchangeEnd end) const {
+  if (failing_ == Failing::to_another) return end != ExchangeEnd::too_large;
+  return http::is_unsent(end) || end == ExchangeEnd::stale || end == ExchangeEnd::broken;
+}
+
+bool FastRead::ask_another() {
   const auto tried = static_cast<std::uint32_t>(std::popcount(tried_));
-  if (!unreachable || tried > group_->context.group().faults()) return false;
+  if (tried > group_->context.group().faults()) return false;
   const auto replica = group_->context.draw(context_.random, tried_);
   if (!replica) return false;
   ask(first_, *replica);

@@ -1,6 +1,7 @@
 // The fast part of a read: one origin is asked, drawn among those whose health allows it. When it
 // cannot be reached, another one is, up to f times: beyond that the group has more faults than it
-// is made for, and agreement will say so. In a hedged read a second one is asked when the first
+// is made for, and agreement will say so. Where no agreement follows, one that is too slow or whose
+// answer is no use is replaced as well. In a hedged read a second one is asked when the first
 // takes long (replica_client/core/hedge/); the first to answer decides, and the other is cancelled,
 // which is not held against it.
 //
@@ -27,11 +28,16 @@ class FastReadHandler {
 
 class FastRead final : private http::OriginHandler, private TimeoutEntry {
  public:
+  // Who stands in for an origin that fails, and was reached.
+  enum class Failing : std::uint8_t { to_group, to_another };
+
   FastRead(WorkerContext& context, FastReadHandler& handler);
 
   // All that is handed by reference stays as it is until the end.
   void start(WorkerGroup& group, RequestCounters& counters, const sketch::RequestForm& form,
-             bool hedged, replica_client::AnswerPieces pieces);
+             Failing failing, bool hedged, replica_client::AnswerPieces pieces);
+  // After on_fast_read_end(), if nothing has been said of it to anybody. False: none is left.
+  [[nodiscard]] bool ask_another();
   // The handler is not called any more.
   void cancel();
   // The read has no more time: those that have not answered have failed, but for what waited in a
@@ -56,13 +62,14 @@ class FastRead final : private http::OriginHandler, private TimeoutEntry {
   void count(const Ask& ask, http::ExchangeEnd end);
   // The first to answer has it.
   void decide(Ask& winner, Ask& other);
-  [[nodiscard]] bool ask_another(http::ExchangeEnd end);
+  [[nodiscard]] bool is_replaced(http::ExchangeEnd end) const;
 
   WorkerContext& context_;
   FastReadHandler& handler_;
   WorkerGroup* group_ = nullptr;
   RequestCounters* counters_ = nullptr;
   const sketch::RequestForm* form_ = nullptr;
+  Failing failing_ = Failing::to_group;
   bool hedged_ = false;
   replica_client::AnswerPieces pieces_;
   bool in_pieces_ = false;  // one has come

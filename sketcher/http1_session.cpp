@@ -30,7 +30,7 @@ Http1Session::Http1Session(SessionContext& context, SessionHost& host)
     : context_(context),
       host_(host),
       parser_(request_, context.worker.settings.limits.request),
-      intake_(context.worker.spool),
+      intake_(context.worker.spool, *this),
       exchange_(context.worker, *this),
       untaken_(context.worker.untaken),
       arriving_(context.worker.arriving) {}
@@ -78,7 +78,12 @@ void Http1Session::take_input() {
       break;
     }
     if (state_ == State::body && progress_.moved(result.size)) {
-      context_.timeouts.body.arm(*this, SessionContext::now());
+      const TimePoint now = SessionContext::now();
+      if (!intake_.has_time(now)) {
+        on_body_refused();
+        break;
+      }
+      context_.timeouts.body.arm(*this, now);
     }
     const std::string_view bytes(input.data(), result.size);
     const std::size_t parsed = parse(bytes);
@@ -133,7 +138,7 @@ std::size_t Http1Session::parse(std::string_view input) {
     switch (progress.state) {
       case http::ParseState::need_more:
         ASSERT(parsed == input.size());
-        if (state_ == State::body && !intake_.take(request_.body)) refuse_body();
+        if (state_ == State::body && !intake_.take(request_.body)) on_body_refused();
         return parsed;
       case http::ParseState::head_done:
         on_head();
@@ -153,7 +158,9 @@ std::size_t Http1Session::parse(std::string_view input) {
 void Http1Session::on_head() {
   state_ = State::body;
   progress_.restart();
-  context_.timeouts.body.arm(*this, SessionContext::now());
+  const TimePoint now = SessionContext::now();
+  intake_.begin(now);
+  context_.timeouts.body.arm(*this, now);
   if (!parser_.expects_continue()) return;
   // Some twenty bytes on a stream that is otherwise quiet: what it does not take now goes out in
   // front of the answer.
@@ -163,7 +170,7 @@ void Http1Session::on_head() {
 }
 
 void Http1Session::on_request() {
-  if (!intake_.take(request_.body) || !intake_.finish(request_)) return refuse_body();
+  if (!intake_.take(request_.body) || !intake_.finish(request_)) return on_body_refused();
   disarm();
   state_ = State::exchanging;
   keep_alive_ = request_.keep_alive && !draining_;
@@ -196,8 +203,9 @@ void Http1Session::on_tunnel(TunnelRequest tunnel) {
   tunnel_ = std::move(tunnel);
 }
 
-void Http1Session::refuse_body() {
+void Http1Session::on_body_refused() {
   context_.worker.count_refusal(intake_.failure().reason);
+  if (intake_.failure().status == 408) context_.worker.counters.timeouts.add();
   refuse(intake_.failure().status, intake_.failure().reason);
 }
 
@@ -371,6 +379,7 @@ void Http1Session::close() {
 void Http1Session::abandon() {
   state_ = State::finished;
   disarm();
+  intake_.drop();
   exchange_.abandon();
 }
 

@@ -23,7 +23,10 @@
 
 namespace prophecy::sketcher {
 
-class Http1Session final : public Session, private AnswerSink, private TimeoutEntry {
+class Http1Session final : public Session,
+                           private AnswerSink,
+                           private BodyOwner,
+                           private TimeoutEntry {
  public:
   Http1Session(SessionContext& context, SessionHost& host);
   ~Http1Session() override;
@@ -61,7 +64,7 @@ class Http1Session final : public Session, private AnswerSink, private TimeoutEn
   void become_tunnel();
   void look_for_client();
   void refuse(std::uint16_t status, std::string_view reason);
-  void refuse_body();
+  void on_body_refused() override;
   void count_arriving();
   [[nodiscard]] AnswerContext answer_context() const;
 

@@ -27,11 +27,14 @@ constexpr std::size_t kBlocksHeld = 2;
 
 }  // namespace
 
-class Http2Session::Stream final : public http::Http2Stream, private AnswerSink, TimeoutEntry {
+class Http2Session::Stream final : public http::Http2Stream,
+                                   private AnswerSink,
+                                   private BodyOwner,
+                                   private TimeoutEntry {
  public:
   explicit Stream(Http2Session& session)
       : session_(session),
-        intake_(session.context_.worker.spool),
+        intake_(session.context_.worker.spool, *this),
         exchange_(session.context_.worker, *this) {}
 
   [[nodiscard]] BodyIntake& intake() { return intake_; }
@@ -41,6 +44,15 @@ class Http2Session::Stream final : public http::Http2Stream, private AnswerSink,
   void wait_in(TimeoutQueue& queue, std::size_t moved_bytes) {
     const bool enough = progress_.moved(moved_bytes);
     if (enough || !armed()) queue.arm(*this, SessionContext::now());
+  }
+  // Likewise for its request, which has an end to its time. False: that is reached.
+  [[nodiscard]] bool wait_for_body(std::size_t moved_bytes) {
+    const bool enough = progress_.moved(moved_bytes);
+    if (!enough && armed()) return true;
+    const TimePoint now = SessionContext::now();
+    if (!armed()) intake_.begin(now);
+    session_.context_.timeouts.body.arm(*this, now);
+    return intake_.has_time(now);
   }
   void stop_waiting() {
     disarm();
@@ -58,6 +70,7 @@ class Http2Session::Stream final : public http::Http2Stream, private AnswerSink,
   }
   void abandon() {
     disarm();
+    intake_.drop();
     exchange_.abandon();
   }
   void shrink() {
@@ -103,6 +116,7 @@ class Http2Session::Stream final : public http::Http2Stream, private AnswerSink,
   void on_large_end(bool whole) override {
     if (!whole) session_.cut_off(*this);
   }
+  void on_body_refused() override { session_.refuse_body(*this); }
   void on_timeout() override { session_.on_stream_timeout(*this); }
   [[nodiscard]] std::size_t held_bytes() const override {
     return received() ? answer_bytes() : request_bytes();
@@ -301,13 +315,15 @@ http::Http2Stream& Http2Session::on_stream_opened() {
 
 void Http2Session::on_progress(http::Http2Stream& stream, std::size_t bytes) {
   auto& arriving = static_cast<Stream&>(stream);
-  if (!arriving.intake().take(arriving.request.body)) return refuse_body(arriving);
-  arriving.wait_in(context_.timeouts.body, bytes);
+  if (!arriving.intake().take(arriving.request.body) || !arriving.wait_for_body(bytes)) {
+    refuse_body(arriving);
+  }
 }
 
 void Http2Session::refuse_body(Stream& stream) {
   const http::ParseFailure& failure = stream.intake().failure();
   context_.worker.count_refusal(failure.reason);
+  if (failure.status == 408) context_.worker.counters.timeouts.add();
   stream.stop_waiting();
   connection_.stop_receiving(stream);
   stream.error(failure.status, failure.reason);

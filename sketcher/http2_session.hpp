@@ -44,6 +44,7 @@ class Http2Session final : public Session, private http::Http2Handler, private T
   void on_progress(http::Http2Stream& stream, std::size_t bytes) override;
   void on_request(http::Http2Stream& stream) override;
   void on_refused(http::Http2Stream& stream, const http::ParseFailure& failure) override;
+  void on_violation(std::string_view reason) override { context_.worker.count_refusal(reason); }
   void on_sent(http::Http2Stream& stream, std::size_t bytes) override;
   void on_drained(http::Http2Stream& stream) override;
   void on_stream_closed(http::Http2Stream& stream) override;

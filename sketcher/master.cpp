@@ -476,6 +476,12 @@ Result<SharedState> map_shared_state(const Installation& installation, const His
 // would show as clients that are not accepted and origins that are not reached.
 void allow_descriptors(const Settings& settings, Logger& log) {
   std::uint64_t needed = settings.limits.connections_max + kOwnDescriptors + kSpooledFilesMax;
+  // Tunnels have sockets of their own; any route may be made one of theirs, but few are.
+  for (const RouteSettings& route : settings.routes) {
+    if (route.mode == RouteMode::tunnel) {
+      needed += settings.groups[route.group].origins.size() * settings.origin_tunnels_max;
+    }
+  }
   for (const GroupSettings& group : settings.groups) {
     needed += group.origins.size() * settings.origin_connections_max;
     for (const ShadowSettings& shadow : group.shadows)

@@ -48,6 +48,9 @@ void add_worker(Exposition& out, const WorkerProcess& worker, const WorkerCounte
   out.counter("prophecy_spool_refusals_total",
               "Bodies refused: no room was left for files, or the disk took no more.",
               {{"worker", index}}, counters.spool.refused.get());
+  out.counter("prophecy_slow_bodies_total",
+              "Bodies that gave way for want of room in files, or took too long.",
+              {{"worker", index}}, counters.spool.too_slow.get());
   out.counter("prophecy_events_lost_total", "Divergences of which the evidence was lost.",
               {{"worker", index}}, counters.events_lost.get());
   add_transport(out, index, counters);

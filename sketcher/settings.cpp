@@ -48,9 +48,13 @@ void read_limits(ConfigSection section, LimitSettings& limits) {
   limits.arriving_bytes_max = section.bytes("arriving", kMiB, 1024 * kGiB, 256 * kMiB);
 }
 
-void read_timeouts(ConfigSection section, TimeoutSettings& timeouts) {
+void read_timeouts(ConfigSection section, std::uint64_t body_bytes_max, TimeoutSettings& timeouts) {
   timeouts.header = section.duration("header", kDurationMin, kDurationMax, seconds(10));
   timeouts.body = section.duration("body", kDurationMin, kDurationMax, seconds(30));
+  // What is at least as fast as [spool] has it by default has its time.
+  const Duration slow_body = seconds(body_bytes_max / kSpoolRateMin);
+  timeouts.body_total = section.duration("body_total", kDurationMin, 24 * 30 * kDurationMax,
+                                         std::max(kDurationMax, slow_body));
   timeouts.idle = section.duration("idle", kDurationMin, kDurationMax, seconds(60));
   timeouts.send = section.duration("send", kDurationMin, kDurationMax, seconds(30));
   timeouts.connect = section.duration("connect", kDurationMin, kDurationMax, seconds(1));
@@ -63,6 +67,7 @@ void read_timeouts(ConfigSection section, TimeoutSettings& timeouts) {
 void read_origins(ConfigSection section, Settings& settings) {
   settings.origin_connections_max = section.number("connections_max", 1, 65'536, 256);
   settings.origin_pipeline_max = section.number("pipeline_max", 1, 64, 1);
+  settings.origin_tunnels_max = section.number("tunnels_max", 1, 65'536, 256);
   settings.timeouts.origin_idle = section.duration("idle", kDurationMin, kDurationMax, seconds(4));
 }
 
@@ -100,7 +105,8 @@ Result<Settings> load_settings(const std::filesystem::path& path) {
   settings.activity_bytes = table.bytes("activity", kMiB, 64 * kMiB, 4 * kMiB);
   read_limits(root.section("limits"), settings.limits);
   settings.spool = read_spool(root.section("spool"), settings.limits.request.body_bytes_max);
-  read_timeouts(root.section("timeouts"), settings.timeouts);
+  read_timeouts(root.section("timeouts"), settings.limits.request.body_bytes_max,
+                settings.timeouts);
   read_origins(root.section("origins"), settings);
   settings.fail_fast_reads = root.section("test").fraction("fail_fast_reads", 0.0);
   if (auto finished = file->finish(); !finished) return finished.error();

@@ -32,7 +32,7 @@ struct LimitSettings {
 
 struct TimeoutSettings {
   Duration header{}, body{}, idle{}, send{}, connect{}, answer{}, total{}, drain{}, tunnel{},
-      origin_idle{};
+      origin_idle{}, body_total{};
 };
 
 struct Settings {
@@ -57,7 +57,8 @@ struct Settings {
   TimeoutSettings timeouts;
   std::size_t origin_connections_max = 0;
   std::size_t origin_pipeline_max = 0;
-  double fail_fast_reads = 0;  // [test]
+  std::size_t origin_tunnels_max = 0;  // beside these connections
+  double fail_fast_reads = 0;          // [test]
 };
 
 // The error lists every mistake, one a line, with file and line.

@@ -125,17 +125,19 @@ Json large_json(const StatusSources& sources) {
 }
 
 Json spool_json(const StatusSources& sources) {
-  std::uint64_t bytes = 0, bodies = 0, refused = 0;
+  std::uint64_t bytes = 0, bodies = 0, refused = 0, too_slow = 0;
   for (std::uint32_t i = 0; i < sources.shared.shape().workers; ++i) {
     const SpoolCounters& counters = sources.shared.worker(i).spool;
     bytes += counters.bytes.get();
     bodies += counters.bodies.get();
     refused += counters.refused.get();
+    too_slow += counters.too_slow.get();
   }
   return Json{{"bytes", bytes},
               {"bytes_max", sources.installation.settings.spool.bytes_max},
               {"bodies", bodies},
-              {"refused", refused}};
+              {"refused", refused},
+              {"too_slow", too_slow}};
 }
 
 Json workers_json(const StatusSources& sources) {

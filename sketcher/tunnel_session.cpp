@@ -74,22 +74,32 @@ void TunnelSession::count(http::ExchangeEnd end) {
   request_.group->context.counters(replica_).exchanges[static_cast<std::size_t>(end)].add();
 }
 
-// As a fast read: an origin that is down costs another draw, up to f times.
+// As a fast read: an origin that is down costs another draw, up to f times. One that is only full
+// has no part in that.
 void TunnelSession::connect_to_another() {
   GroupContext& group = request_.group->context;
   for (;;) {
+    close_origin();  // the one before
     const auto tried = static_cast<std::uint32_t>(std::popcount(tried_));
-    if (tried > group.group().faults()) return fail(503, "origin-unavailable");
-    const auto replica = group.draw(context_.worker.random, tried_);
+    const auto replica = tried - full_ > group.group().faults()
+                             ? std::nullopt
+                             : group.draw(context_.worker.random, tried_);
+    if (!replica && full_ > 0) {
+      context_.worker.counters.refusals.add("too-many-tunnels");
+      return fail(503, "too-many-tunnels");
+    }
     if (!replica) return fail(503, "origin-unavailable");
     replica_ = *replica;
     tried_ |= replica_client::bit_of(replica_);
+    if (request_.group->tunnels[replica_] >= context_.worker.settings.origin_tunnels_max) {
+      ++full_;
+      continue;
+    }
     if (connect(group.settings().origins[replica_].address)) return;
   }
 }
 
 bool TunnelSession::connect(const Endpoint& origin) {
-  close_origin();
   const asio::ip::tcp::endpoint endpoint(asio::ip::make_address(origin.address), origin.port);
   UniqueFd fd(::socket(endpoint.data()->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (fd.get() < 0) return false;
@@ -99,6 +109,7 @@ bool TunnelSession::connect(const Endpoint& origin) {
       ::connect(fd.get(), endpoint.data(), static_cast<socklen_t>(endpoint.size()));
   if (connected != 0 && errno != EINPROGRESS) return false;
   origin_ = ReadySocket(std::move(fd));
+  ++request_.group->tunnels[replica_];
   state_ = State::connecting;
   transport::ReadinessHandler& handler = *this;
   if (!host_.readiness().add(origin_.descriptor(), handler)) return false;
@@ -332,6 +343,7 @@ void TunnelSession::close_origin() {
   transport::ReadinessHandler& handler = *this;
   host_.readiness().forget(handler);
   origin_.close();
+  --request_.group->tunnels[replica_];
 }
 
 void TunnelSession::end() {

@@ -6,7 +6,8 @@
 //                    |
 //                    +--> answering --> over      the origin did not switch: its answer, the end
 //
-// An origin that cannot be reached is replaced by another before anything was sent. Each direction
+// An origin that cannot be reached, or has all the tunnels that it may have, is replaced by another
+// before anything was sent. Each direction
 // holds what the other side does not take, and is read no further until that has gone.
 #pragma once
 
@@ -83,6 +84,7 @@ class TunnelSession final : public Session,
   TunnelRequest request_;
   State state_ = State::connecting;
   std::uint64_t tried_ = 0;  // replicas, one bit each
+  std::uint32_t full_ = 0;   // of these, those that had too many tunnels
   NodeId replica_ = 0;
   transport::ReadySocket origin_{UniqueFd()};
   std::size_t asked_ = 0;  // bytes of the request that the origin has taken

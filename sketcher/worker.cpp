@@ -65,7 +65,8 @@ class Worker final : private ConnectionOwner {
   void on_connection_closed(ClientConnection& connection) override;
   bool on_address_known(const std::string& address) override;
   void on_accepted(const ListenerTraits& listener, UniqueFd socket, const IpAddress& peer);
-  // Once a second: storage that nothing has needed since, requests that nobody reads any more.
+  // Once a second: storage that nothing has needed since, requests that nobody reads any more,
+  // bodies in files that give way to others.
   void tidy_up();
   // Clients of which too much is held, for being slow.
   void shed_answers();
@@ -161,10 +162,12 @@ Worker::Worker(const Installation& installation, WorkerSetup setup, HistoryTable
                .arriving = arriving_,
                .activity = activity_,
                .spool = {.settings = settings_.spool,
-                         .space = SpoolSpace(shared, shared.worker(setup.index).spool.bytes,
+                         .space = SpoolSpace(shared, shared.worker(setup.index).spool,
                                              settings_.spool.bytes_max),
                          .counters = shared.worker(setup.index).spool,
-                         .hashed = orders_requests(settings_.groups)},
+                         .hashed = orders_requests(settings_.groups),
+                         .slow_bodies = SlowBodies(settings_.spool.bytes_per_second_min),
+                         .time_max = settings_.timeouts.body_total},
                .request_canonicalizer = sketch::RequestCanonicalizer(settings_.forwarding)},
       session_context_{.worker = context_,
                        .timeouts = connection_timeouts_,
@@ -230,6 +233,7 @@ void Worker::tidy_up() {
   const TimePoint now = std::chrono::steady_clock::now();
   bodies_.free_unused();
   activity_.sweep(activity_seconds(now));
+  context_.spool.slow_bodies.make_room(context_.spool.space, now);
   untaken_timeouts_.arm(tidy_timer_, now);
 }
 

@@ -32,7 +32,8 @@ struct WorkerGroup {
               std::span<ShadowCounters> shadow_counters)
       : context(environment, settings, installation, state, floors, origins),
         reads(environment.loop, context, table),
-        hedges(context.group().size(), context.group().faults()) {
+        hedges(context.group().size(), context.group().faults()),
+        tunnels(settings.origins.size()) {
     if (settings.shadows.empty()) return;
     shadows = std::make_unique<ShadowReads>(
         environment.loop, context, table, settings.shadows,
@@ -43,6 +44,7 @@ struct WorkerGroup {
   GroupReads reads;
   std::unique_ptr<ShadowReads> shadows;  // null without any
   replica_client::HedgePolicy hedges;
+  std::vector<std::size_t> tunnels;  // by replica: sockets of tunnels, open or being opened
 };
 
 struct WorkerContext {

@@ -21,6 +21,22 @@ std::string_view view(const std::uint8_t* bytes, std::size_t size) {
   return {reinterpret_cast<const char*>(bytes), size};
 }
 
+// Of what nghttp2 refuses by itself.
+std::string_view reason_of(int error) {
+  switch (error) {
+    case NGHTTP2_ERR_HTTP_HEADER:
+      return "HTTP/2: field not allowed";
+    case NGHTTP2_ERR_HTTP_MESSAGING:
+      return "HTTP/2: message malformed";
+    case NGHTTP2_ERR_REFUSED_STREAM:
+      return "HTTP/2: too many streams";
+    case NGHTTP2_ERR_FLOW_CONTROL:
+      return "HTTP/2: window exceeded";
+    default:
+      return "HTTP/2: frame not allowed";
+  }
+}
+
 bool ends_stream(const nghttp2_frame& frame) {
   return (frame.hd.flags & NGHTTP2_FLAG_END_STREAM) != 0;
 }
@@ -66,6 +82,7 @@ void Http2Stream::begin(std::int32_t id) {
   builder_.start(request);
   body_bytes_ = held_bytes_ = arriving_bytes_ = 0;
   head_done_ = received_ = answered_ = request_ended_ = broken_off_ = is_incomplete_ = false;
+  violation_told_ = false;
   left_ = 0;
 }
 
@@ -107,8 +124,8 @@ struct Http2ServerConnection::Callbacks {
     return self(user).on_header(self(user).stream_of(frame->hd.stream_id), view(name, name_size),
                                 view(value, value_size), false);
   }
-  static int invalid_frame(nghttp2_session*, const nghttp2_frame* frame, int, void* user) {
-    self(user).on_unknown_stream_refused(frame->hd.stream_id);
+  static int invalid_frame(nghttp2_session*, const nghttp2_frame* frame, int error, void* user) {
+    self(user).on_invalid_frame(frame->hd.stream_id, error);
     return 0;
   }
   static int frame(nghttp2_session*, const nghttp2_frame* frame, void* user) {
@@ -309,9 +326,14 @@ void Http2ServerConnection::remember_closed(ClosedStream stream) {
   closed_next_ = (closed_next_ + 1) % kClosedStreamsMax;
 }
 
-// One beyond the number that is allowed, for example: it never was one of ours.
-void Http2ServerConnection::on_unknown_stream_refused(std::int32_t id) {
-  if (stream_of(id) == nullptr) remember_closed({.id = id, .by_us = true});
+void Http2ServerConnection::on_invalid_frame(std::int32_t id, int error) {
+  handler_.on_violation(reason_of(error));
+  if (Http2Stream* stream = stream_of(id)) {
+    stream->violation_told_ = true;
+  } else {
+    // One beyond the number that is allowed, for example: it never was one of ours.
+    remember_closed({.id = id, .by_us = true});
+  }
 }
 
 int Http2ServerConnection::on_begin_headers(std::int32_t id) {
@@ -522,6 +544,11 @@ void Http2ServerConnection::on_frame_sent(const nghttp2_frame& frame) {
     }
   } else if (frame.hd.type == NGHTTP2_RST_STREAM) {
     const Http2Stream* stream = stream_of(frame.hd.stream_id);
+    // nghttp2 tells of no frame when a body is longer or shorter than was declared.
+    if (frame.rst_stream.error_code == NGHTTP2_PROTOCOL_ERROR && stream != nullptr &&
+        !stream->violation_told_ && !stream->broken_off_) {
+      handler_.on_violation(reason_of(NGHTTP2_ERR_HTTP_MESSAGING));
+    }
     const bool is_ours = frame.rst_stream.error_code == NGHTTP2_NO_ERROR ||
                          (stream != nullptr && stream->is_incomplete_);
     // Who makes us reset streams can do so as often as who resets them.

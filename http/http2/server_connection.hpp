@@ -72,6 +72,8 @@ class Http2Handler {
   virtual void on_request(Http2Stream& stream) = 0;
   // It cannot be served; this is to be answered.
   virtual void on_refused(Http2Stream& stream, const ParseFailure& failure) = 0;
+  // The client has broken a rule of HTTP/2 with a stream, which has been reset for it.
+  virtual void on_violation(std::string_view reason) = 0;
   // So many bytes of the answer's body have left, and not all that are here.
   virtual void on_sent(Http2Stream& stream, std::size_t bytes) = 0;
   // All that was here of the answer's body has left, and more is to come: append() is awaited,
@@ -145,7 +147,7 @@ class Http2ServerConnection {
   int on_begin_frame(const nghttp2_frame_hd& header);
   [[nodiscard]] std::uint32_t error_of_stream(std::int32_t id) const;
   void remember_closed(ClosedStream stream);
-  void on_unknown_stream_refused(std::int32_t id);
+  void on_invalid_frame(std::int32_t id, int error);
   int on_begin_headers(std::int32_t id);
   int on_header(Http2Stream* stream, std::string_view name, std::string_view value, bool valid);
   int on_frame(const nghttp2_frame& frame);

@@ -50,10 +50,11 @@ class Http2Stream {
   bool head_done_ = false;
   bool received_ = false;
   bool answered_ = false;
-  bool request_ended_ = false;  // the client has sent all of it, or the stream is over
-  bool broken_off_ = false;     // by us
-  bool is_incomplete_ = false;  // broken off, and not for anything that the client has done
-  std::string kept_;            // what of the body is still to be sent, once its owner may go
+  bool request_ended_ = false;   // the client has sent all of it, or the stream is over
+  bool broken_off_ = false;      // by us
+  bool is_incomplete_ = false;   // broken off, and not for anything that the client has done
+  bool violation_told_ = false;  // nghttp2 has told of a frame that it resets the stream for
+  std::string kept_;             // what of the body is still to be sent, once its owner may go
   // What unsent_bytes() has of it: all that is held, be most of it sent.
   std::size_t counted_bytes_ = 0;
   std::string_view unsent_;  // in `kept_`, or with whoever is in answer()

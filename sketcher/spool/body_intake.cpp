@@ -13,6 +13,7 @@ bool BodyIntake::spill(std::string& body) {
     if (!file) return fail(503, "spool-failed");
     spool_.counters.bodies.add();
     file_ = std::make_shared<SpooledBody>(std::move(*file), spool_.hashed, spool_.counters);
+    spool_.slow_bodies.add(*this);
   }
   std::size_t taken = 0;
   for (; body.size() - taken >= kSourcePieceBytes; taken += kSourcePieceBytes) {
@@ -25,9 +26,31 @@ bool BodyIntake::spill(std::string& body) {
 bool BodyIntake::close(http::Request& request) {
   if (!request.body.empty() && !write(request.body)) return false;
   std::string().swap(request.body);
-  request.large_body = std::move(file_);
-  file_.reset();
+  request.large_body = file_;
+  drop();
   return true;
+}
+
+void BodyIntake::drop() {
+  if (file_ == nullptr) return;
+  spool_.slow_bodies.remove(*this);
+  file_.reset();
+}
+
+bool BodyIntake::has_time(TimePoint now) {
+  return now - began_ <= spool_.time_max ? true : fail_slow("body-takes-too-long");
+}
+
+void BodyIntake::give_way() {
+  static_cast<void>(fail_slow("body-too-slow"));
+  owner_.on_body_refused();
+}
+
+bool BodyIntake::fail_slow(std::string_view reason) {
+  failure_ = {.status = 408, .reason = reason};
+  spool_.counters.too_slow.add();
+  drop();
+  return false;
 }
 
 bool BodyIntake::write(std::string_view piece) {

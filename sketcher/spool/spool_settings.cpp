@@ -19,6 +19,7 @@ SpoolSettings read_spool(ConfigSection section, std::uint64_t body_bytes_max) {
   // One body of the largest size finds room, whatever the limit.
   settings.bytes_max =
       section.bytes("size", body_bytes_max, 1024 * 1024 * kGiB, std::max(4 * kGiB, body_bytes_max));
+  settings.bytes_per_second_min = section.bytes("rate_min", 1, kGiB, kSpoolRateMin);
   return settings;
 }
 

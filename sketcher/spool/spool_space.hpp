@@ -12,15 +12,19 @@ namespace prophecy::sketcher {
 
 class SpoolSpace {
  public:
-  SpoolSpace(const SharedState& shared, Counter& own, std::uint64_t bytes_max)
+  SpoolSpace(const SharedState& shared, SpoolCounters& own, std::uint64_t bytes_max)
       : shared_(shared), own_(own), bytes_max_(bytes_max) {}
 
   // False when there is no room. Of two workers that take the last of it at once, both may fail.
   [[nodiscard]] bool take(std::uint64_t bytes);
+  // Less than an eighth is left of it, or of the files that this worker may have.
+  [[nodiscard]] bool is_short() const;
 
  private:
+  [[nodiscard]] std::uint64_t taken() const;
+
   const SharedState& shared_;
-  Counter& own_;
+  SpoolCounters& own_;
   std::uint64_t bytes_max_;
 };
 

@@ -68,6 +68,13 @@ ANSWERS = {
     "chunk-extension": (CLEAN, chunks(b"11;planted=planted\r\n" + PAGE + b"\r\n" + END), False),
     "chunk-extension-flood": (FAILS, chunks(b"11;" + b"planted" * 1000 + b"\r\n" + PAGE + b"\r\n"
                                             + END), False),
+    "chunk-extension-quote": (FAILS, chunks(b'11;"\r\n' + PAGE + b"\r\n" + END), False),
+    "chunk-extension-two-names": (FAILS, chunks(b"11;a planted\r\n" + PAGE + b"\r\n" + END), False),
+    "chunk-extension-no-name": (FAILS, chunks(b"11;=planted\r\n" + PAGE + b"\r\n" + END), False),
+    "chunk-extension-high-byte": (FAILS, chunks(b"11;\xe9\r\n" + PAGE + b"\r\n" + END), False),
+    "chunk-trailer-no-colon": (FAILS, chunks(CHUNK + b"0\r\nplanted\r\n\r\n"), False),
+    "chunk-trailer-space-before-colon": (FAILS, chunks(CHUNK + b"0\r\nX : planted\r\n\r\n"), False),
+    "chunk-trailer-two-names": (FAILS, chunks(CHUNK + b"0\r\nX Y: planted\r\n\r\n"), False),
     "chunk-trailers": (CLEAN, chunks(CHUNK + b"0\r\nX-Planted: planted\r\n"
                                      b"Set-Cookie: planted\r\n\r\n"), False),
     "chunk-trailer-flood": (FAILS, chunks(CHUNK + b"0\r\n" + b"X: planted\r\n" * 1000

@@ -2,6 +2,8 @@
 
 import random
 import resource
+import subprocess
+import threading
 import time
 from contextlib import closing
 
@@ -13,6 +15,7 @@ from harness.http2_client import ACK, DATA, FRAME_BYTES_MAX, SETTINGS, Http2Clie
 from harness.http_client import RawConnection, curl
 from harness.ports import PortReservation
 from harness.processes import wait_until
+from harness.scripted_origin import ScriptedOrigin
 
 PAGE = b"page\n"
 LIMIT = 5
@@ -63,6 +66,38 @@ def test_one_address_cannot_take_the_room_of_others(deployment):
         assert connection.get("/").body == PAGE
     for connection in greedy:
         connection.close()
+
+
+def test_fast_reads_hold_so_many_connections_to_an_origin_and_no_more():
+    """Counted where they arrive; what finds none free waits."""
+    lock, open_now, most = threading.Lock(), {}, {}
+
+    class Counting(ScriptedOrigin):
+        def _serve(self, connection):
+            with lock:
+                open_now[self] = open_now.get(self, 0) + 1
+                most[self] = max(most.get(self, 0), open_now[self])
+            super()._serve(connection)
+            with lock:
+                open_now[self] -= 1
+
+    def answer(_head):
+        time.sleep(0.02)
+        return [b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 5\r\n\r\npage\n"]
+
+    changes = {"origins": {"connections_max": 2}, "route": [{"name": "off", "mode": "off"}], **VOTE}
+    with Deployment(agents=False, start=False, sketcher_changes=changes) as deployment:
+        servers = [Counting(origin.port, answer) for origin in deployment.origins]
+        try:
+            deployment.sketcher.start()
+            load = subprocess.run(["h2load", "--h1", "-n", "600", "-c", "30", deployment.url + "/"],
+                                  stdin=subprocess.DEVNULL, capture_output=True, check=True)
+            assert b"600 succeeded" in load.stdout, load.stdout
+            assert [most[server] for server in servers] == [2] * 4
+        finally:
+            deployment.sketcher.stop()
+            for server in servers:
+                server.close()
 
 
 def test_workers_may_open_as_many_files_as_the_system_allows():

@@ -117,6 +117,7 @@ def test_crumbs_of_a_cookie_are_one_field(deployment, client):
 def test_requests_are_as_strict_as_http1(deployment, client, options, status):
     """Refused with a status, or reset where the message is no HTTP at all (RFC 9113, 8.1.1)."""
     before = deployment.sketcher.counters()
+    reasons = deployment.sketcher.status()["refusals"]
     stream = client.request(**options)
     while True:
         kind, _, of_stream, payload = client.read_frame()
@@ -131,6 +132,12 @@ def test_requests_are_as_strict_as_http1(deployment, client, options, status):
     after = deployment.sketcher.counters()
     for path in ("fast", "replicated", "failed"):
         assert after[path] == before[path]
+    # Once, and by one reason.
+    assert after["refused"] == before["refused"] + 1
+    now = deployment.sketcher.status()["refusals"]
+    [reason] = [reason for reason in now if now[reason] != reasons.get(reason, 0)]
+    assert now[reason] == reasons.get(reason, 0) + 1
+    assert reason.startswith("HTTP/2: ") == (status is None)
     # The connection goes on.
     assert client.body(client.request("/static/page")) == PAGE
 

@@ -204,6 +204,66 @@ def test_the_files_of_all_together_are_bounded(tmp_path, version):
         assert curl(deployment.url + "/now", version, "-T", file, "-H", "Expect:").status == 201
 
 
+@pytest.mark.time_limit(120)
+@pytest.mark.parametrize("version", ["--http1.1", "--http2-prior-knowledge"])
+def test_who_drips_gives_way_when_room_is_short(tmp_path, version):
+    """Over seven eighths of the room, held by three who send a little now and then: one has to go,
+    and an honest body finds room. With enough room, they may go on."""
+    limit = 8 * MIB
+    spool = {"size": f"{limit}B", "rate_min": "1MiB"}
+    with Deployment(agents=False, sketcher_changes=changes(tmp_path, limit, **spool)) as deployment:
+        def state():
+            return deployment.sketcher.status()["spool"]
+
+        file = deployment.folder / "body"
+        file.write_bytes(bytes(3 * MIB))
+        slow = []
+        try:
+            for size in (2, 1, 2):
+                slow.append(RawConnection(deployment.sketcher.port))
+                slow[-1].send(b"PUT /slow HTTP/1.1\r\nHost: localhost\r\n"
+                              b"Content-Length: %d\r\n\r\n" % limit + bytes(size * MIB))
+            time.sleep(7)
+            for connection in slow:
+                connection.send(bytes(8192))
+            assert state()["too_slow"] == 0
+            with RawConnection(deployment.sketcher.port) as last:
+                last.send(b"PUT /last HTTP/1.1\r\nHost: localhost\r\n"
+                          b"Content-Length: %d\r\n\r\n" % (3 * MIB) + bytes(3 * MIB - 10))
+                assert slow[1].answer().field("prophecy-reason") == "body-too-slow"
+                last.send(bytes(10))
+                assert last.answer().status == 201
+            assert state()["too_slow"] == 1
+            assert deployment.sketcher.status()["refusals"]["body-too-slow"] == 1
+            assert curl(deployment.url + "/honest", version, "-T", file,
+                        "-H", "Expect:").status == 201
+        finally:
+            for connection in slow:
+                connection.close()
+        assert_nothing_is_held(deployment)
+
+
+@pytest.mark.parametrize("large", [False, True])
+def test_a_body_has_an_end_to_its_time(tmp_path, large):
+    """However regularly its bytes come."""
+    options = changes(tmp_path)
+    options["timeouts"]["body_total"] = "2s"
+    with Deployment(agents=False, sketcher_changes=options) as deployment:
+        with RawConnection(deployment.sketcher.port) as connection:
+            connection.send(b"PUT /slow HTTP/1.1\r\nHost: localhost\r\n"
+                            b"Content-Length: %d\r\n\r\n" % MIB + bytes(MIB // 2 if large else 1))
+            began = time.monotonic()
+            while not connection.readable(0.2):
+                connection.send(bytes(5000))
+            answer = connection.answer()
+            assert (answer.status, answer.field("prophecy-reason")) == (408, "body-takes-too-long")
+            assert 1.5 < time.monotonic() - began < 8 * patience()
+        assert_nothing_is_held(deployment)
+        status = deployment.sketcher.status()
+        assert status["spool"]["too_slow"] == status["requests"]["client_timeouts"] == 1
+        assert status["refusals"] == {"body-takes-too-long": 1}
+
+
 def test_a_folder_that_takes_no_file_is_told_at_the_start(tmp_path):
     with Deployment(agents=False, start=False,
                     sketcher_changes=changes(tmp_path / "none")) as deployment:

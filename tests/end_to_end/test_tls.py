@@ -229,12 +229,34 @@ def test_the_authoritys_word_is_stapled(tls):
     assert "no response sent" in tls.s_client("-status", name="a.example.net")
 
 
-def test_a_plain_request_to_a_tls_port_is_a_failed_handshake(tls):
-    failed = tls.counters()["failed"]
-    with RawConnection(tls.ports.ports[0]) as connection:
+def plain_request(tls, port):
+    with RawConnection(port) as connection:
         connection.send(b"GET / HTTP/1.1\r\nhost: a\r\n\r\n")
         assert connection.ended()
-    wait_until(lambda: tls.counters()["failed"] > failed, 10, "the failure to be counted")
+
+
+def no_byte(tls, port):
+    with RawConnection(port) as connection:
+        assert connection.ended()
+
+
+@pytest.mark.time_limit(60)
+@pytest.mark.parametrize("reason,listener,fail", [
+    ("plain HTTP", 0, plain_request), ("handshake too slow", 0, no_byte),
+    ("no shared cipher", 0, lambda tls, port: tls.s_client(
+        "-tls1_2", "-cipher", "AES128-SHA", port=port)),
+    ("protocol version", 1, lambda tls, port: tls.s_client("-tls1_2", port=port)),
+    ("client certificate", 1, lambda tls, port: tls.s_client(port=port)),
+    ("client certificate", 1, lambda tls, port: tls.s_client(
+        "-cert", tls.stranger["chain"], "-key", tls.stranger["key"], port=port))])
+def test_failed_handshakes_are_counted_by_their_reason(tls, reason, listener, fail):
+    def count():
+        return tls.sketcher.status()["refusals"].get(f"TLS: {reason}", 0)
+
+    before, failed = count(), tls.counters()["failed"]
+    fail(tls, tls.ports.ports[listener])
+    wait_until(lambda: count() == before + 1, 10, "the failure to be counted")
+    assert tls.counters()["failed"] == failed + 1
 
 
 def test_certificates_are_read_anew_without_a_restart(authority, tmp_path):

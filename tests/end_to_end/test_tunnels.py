@@ -21,6 +21,7 @@ ROUTES = {"route": [{"name": "socket", "path_prefix": "/socket", "mode": "tunnel
                     {"name": "rest"}]}
 UPGRADE = (b"GET /socket HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: echo\r\n"
            b"Cookie: a=b\r\nX-Own: yes\r\n\r\n")
+SWITCH = b"HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: echo\r\n\r\n"
 
 
 class WebSocketOrigins:
@@ -130,6 +131,47 @@ def test_websockets_through_tls(tmp_path):
     assert (status["requests"]["tunnels"], status["requests"]["failed"]) == (3, 0)
     assert status["transport"]["tls"]["handshakes"] == 3
     assert status["requests"]["tunnel_bytes_out"] > 2 * sum(map(len, messages))
+
+
+def test_tunnels_to_one_origin_are_bounded():
+    """Two each; the ninth finds no origin, and an end makes room. No origin sees more."""
+    lock, sockets = threading.Lock(), {}
+
+    class Counting(ScriptedOrigin):
+        def _serve(self, connection):
+            with lock:
+                sockets[self] = sockets.get(self, 0) + 1
+            super()._serve(connection)
+
+    changes = {**VOTE, **ROUTES, "origins": {"tunnels_max": 2}}
+    with Deployment(agents=False, start=False, sketcher_changes=changes) as deployment:
+        servers = [Counting(origin.port, lambda head: [SWITCH]) for origin in deployment.origins]
+        clients = []
+
+        def ask():
+            client = RawConnection(deployment.sketcher.port)
+            clients.append(client)
+            client.send(UPGRADE)
+            return client.answer()
+
+        try:
+            deployment.sketcher.start()
+            assert [ask().status for _ in range(8)] == [101] * 8
+            assert [sockets[server] for server in servers] == [2] * 4
+            answer = ask()
+            assert (answer.status, answer.field("prophecy-reason")) == (503, "too-many-tunnels")
+            assert deployment.sketcher.status()["refusals"] == {"too-many-tunnels": 1}
+            assert sum(sockets.values()) == 8
+            clients[0].close()
+            wait_until(lambda: deployment.sketcher.status()["workers"][0]["tunnels"] == 7, 10,
+                       "the end of one")
+            assert ask().status == 101
+        finally:
+            for client in clients:
+                client.close()
+            deployment.sketcher.stop()
+            for server in servers:
+                server.close()
 
 
 def scripted(answer):

@@ -9,6 +9,7 @@ from harness import Deployment
 from harness.http_client import RawConnection, curl
 from harness.processes import wait_until
 from harness.programs import program, run_program
+from harness.replicas import ctl
 from harness.scripted_origin import ScriptedOrigin
 
 PAGE = b"<p>The page.</p>\n"
@@ -122,12 +123,45 @@ def test_origins_that_do_not_agree():
 
 def test_writes_are_refused_and_reach_no_origin():
     with vote_deployment() as deployment:
-        for method in ("PUT", "POST", "DELETE", "OPTIONS"):
+        for method in ("PUT", "POST", "DELETE", "PATCH"):
             answer = curl(deployment.url + "/index.html", "-X", method, "--data-binary", "x")
             assert (answer.status, answer.field("prophecy-reason")) == (405, "writes-refused")
-            assert answer.field("allow") == "GET, HEAD"
+            assert answer.field("allow") == "GET, HEAD, OPTIONS"
         assert all(origin.read("/index.html") == PAGE for origin in deployment.origins)
         assert curl(deployment.url + "/").body == PAGE
+
+
+@pytest.mark.parametrize("mode", ["enforce", "off", "bypass"])
+@pytest.mark.parametrize("writes", ["refuse", "all"])
+def test_options_change_nothing_and_are_answered_in_every_mode(mode, writes):
+    """Also where writes are refused: by f+1 equal answers, or by one where nothing is verified."""
+    with vote_deployment({"writes": writes}) as deployment:
+        if mode == "off":
+            ctl("route", "--admin", deployment.sketcher.admin, "default", "off")
+        elif mode == "bypass":
+            ctl("bypass", "--admin", deployment.sketcher.admin, "on")
+        direct = curl(f"http://127.0.0.1:{deployment.origins[0].port}/index.html", "-X", "OPTIONS")
+        page = curl(deployment.url + "/index.html", "-X", "OPTIONS")
+        assert page.status == direct.status == 200
+        assert "GET" in page.field("allow") and page.field("allow") == direct.field("allow")
+        server = curl(deployment.url, "-X", "OPTIONS", "--request-target", "*")
+        assert server.status == 200
+        counters = deployment.sketcher.counters()
+        assert (counters["replicated"], counters["unverified"]) == \
+            ((2, 0) if mode == "enforce" else (0, 2))
+        assert counters["fast"] == counters["failed"] == 0
+        if mode != "enforce":
+            return
+        # One that lies is outvoted.
+        deployment.origins[0].stop()
+        liar = ScriptedOrigin(deployment.origins[0].port, lambda head: [
+            b"HTTP/1.1 200 OK\r\nAllow: EVERYTHING\r\nContent-Length: 0\r\n\r\n"])
+        try:
+            for _ in range(5):
+                again = curl(deployment.url + "/index.html", "-X", "OPTIONS")
+                assert again.field("allow") == direct.field("allow")
+        finally:
+            liar.close()
 
 
 def test_writes_to_a_group_that_is_declared_to_take_them():

@@ -51,6 +51,7 @@ class World final : private http::Http2Handler {
       append(*stream);
     require(connection_.streams() == open_.size());
     require(connection_.unsent_bytes() <= limits_.unsent_bytes_max);
+    require(!open_.empty() || connection_.arriving_bytes() == 0);
   }
   [[nodiscard]] const std::string& requests() const { return requests_; }
 
@@ -83,6 +84,7 @@ class World final : private http::Http2Handler {
     requests_ += std::to_string(failure.status) + '\n';
     if (answers_ != Answers::never) answer(static_cast<Stream&>(stream));
   }
+  void on_violation(std::string_view reason) override { require(!reason.empty()); }
   void on_sent(http::Http2Stream& stream, std::size_t) override { require(stream.unsent() > 0); }
   void on_drained(http::Http2Stream& stream) override {
     require(stream.unsent() == 0);

@@ -17,12 +17,16 @@ namespace {
 constexpr std::size_t kPiece = kSourcePieceBytes;
 constexpr std::size_t kFrom = 200'000;
 
-struct World {
+struct World final : BodyOwner {
   explicit World(std::uint64_t bytes_max = 1 << 30, std::filesystem::path where = "/tmp")
-      : settings{kFrom, std::move(where), bytes_max},
+      : settings{kFrom, std::move(where), bytes_max, kPiece},
         shared(*SharedState::map({.workers = 2, .groups = 1, .routes = 1, .origins = 1}, numbers)),
-        spool{settings, SpoolSpace(shared, shared.worker(0).spool.bytes, bytes_max),
-              shared.worker(0).spool, true} {}
+        spool{settings,
+              SpoolSpace(shared, shared.worker(0).spool, bytes_max),
+              shared.worker(0).spool,
+              true,
+              SlowBodies(kPiece),
+              seconds(100)} {}
 
   // The body comes in pieces of this size.
   bool take(BodyIntake& intake, const std::string& body, std::size_t step) {
@@ -34,6 +38,7 @@ struct World {
     }
     return intake.finish(request);
   }
+  void on_body_refused() override { ++refused; }
   std::uint64_t held() { return shared.worker(0).spool.bytes.get(); }
 
   SpoolSettings settings;
@@ -42,6 +47,7 @@ struct World {
   Spool spool;
   http::Request request;
   std::size_t in_memory_max = 0;
+  int refused = 0;
 };
 
 std::string text_of(std::size_t size) {
@@ -57,7 +63,7 @@ TEST_CASE("a body is in memory up to the threshold, and in a file beyond it") {
   const auto step = GENERATE(std::size_t{1000}, std::size_t{65536}, std::size_t{300'001});
   const std::string body = text_of(size);
   World world;
-  BodyIntake intake(world.spool);
+  BodyIntake intake(world.spool, world);
   REQUIRE(world.take(intake, body, step));
   CHECK(world.request.body_size() == size);
   if (size <= kFrom) {
@@ -87,7 +93,7 @@ TEST_CASE("a body is in memory up to the threshold, and in a file beyond it") {
 
 TEST_CASE("what is dropped, or delivered and let go, holds nothing") {
   World world;
-  BodyIntake intake(world.spool);
+  BodyIntake intake(world.spool, world);
   world.request.body = text_of(3 * kPiece);
   REQUIRE(intake.take(world.request.body));
   CHECK(world.held() == 3 * kPiece);
@@ -103,7 +109,7 @@ TEST_CASE("what is dropped, or delivered and let go, holds nothing") {
 TEST_CASE("all workers' files are bounded together") {
   World world(10 * kPiece);
   world.shared.worker(1).spool.bytes.set(6 * kPiece);
-  BodyIntake intake(world.spool);
+  BodyIntake intake(world.spool, world);
   CHECK(world.take(intake, text_of(4 * kPiece), 65536));
   world.request.clear();
   CHECK_FALSE(world.take(intake, text_of(4 * kPiece + 1), 65536));
@@ -117,11 +123,11 @@ TEST_CASE("all workers' files are bounded together") {
 
 TEST_CASE("so many files are open at a time, and no more") {
   World world;
-  BodyIntake intake(world.spool);
+  BodyIntake intake(world.spool, world);
   world.spool.counters.files.set(kSpooledFilesMax - 1);
   REQUIRE(world.take(intake, text_of(3 * kPiece), 65536));
   CHECK(world.spool.counters.files.get() == kSpooledFilesMax);
-  BodyIntake other(world.spool);
+  BodyIntake other(world.spool, world);
   std::string body = text_of(3 * kPiece);
   CHECK_FALSE(other.take(body));
   CHECK(other.failure().reason == "spool-full");
@@ -129,11 +135,79 @@ TEST_CASE("so many files are open at a time, and no more") {
   CHECK(other.take(body));
 }
 
+const TimePoint kStart = TimePoint(std::chrono::hours(1));
+
+TEST_CASE("when room is short, the slowest bodies give way until it is not") {
+  World world(16 * kPiece);  // short beyond 14
+  BodyIntake slow(world.spool, world), slowest(world.spool, world), young(world.spool, world),
+      fast(world.spool, world);
+  const auto fill = [&](BodyIntake& intake, TimePoint began, std::size_t pieces) {
+    intake.begin(began);
+    std::string body = text_of(pieces * kPiece);
+    REQUIRE(intake.take(body));
+  };
+  fill(slow, kStart, 4);
+  fill(slowest, kStart, 3);
+  fill(fast, kStart + seconds(95), 5);
+  fill(young, kStart + seconds(96), 2);
+  const TimePoint now = kStart + seconds(100);
+  world.spool.slow_bodies.make_room(world.spool.space, now);
+  CHECK(world.refused == 0);  // there is room
+  fill(young, kStart + seconds(96), 1);
+  world.spool.slow_bodies.make_room(world.spool.space, now);
+  CHECK(world.refused == 1);
+  CHECK(slowest.spooled() == 0);
+  CHECK(slowest.failure().status == 408);
+  CHECK(slowest.failure().reason == "body-too-slow");
+  CHECK(slow.spooled() == 4 * kPiece);
+  CHECK(world.held() == 12 * kPiece);
+  // Those that are fast enough, or of which nothing can be said yet, do not.
+  fill(young, kStart + seconds(96), 4);
+  world.spool.slow_bodies.make_room(world.spool.space, now);
+  world.spool.slow_bodies.make_room(world.spool.space, now);
+  CHECK(slow.spooled() == 0);
+  CHECK(world.refused == 2);
+  fill(slowest, now, 4);
+  world.spool.slow_bodies.make_room(world.spool.space, now);
+  CHECK(world.held() == 16 * kPiece);
+  CHECK(world.refused == 2);
+  CHECK(world.spool.counters.too_slow.get() == 2);
+}
+
+TEST_CASE("many files are short of room as well; and a body that is whole does not give way") {
+  World world;
+  BodyIntake intake(world.spool, world);
+  intake.begin(kStart);
+  world.spool.counters.files.set(kSpooledFilesMax * 7 / 8);
+  REQUIRE(world.take(intake, text_of(3 * kPiece), 65536));
+  CHECK(world.spool.space.is_short());
+  world.spool.slow_bodies.make_room(world.spool.space, kStart + seconds(1000));
+  CHECK(world.refused == 0);
+  world.request.clear();
+  std::string body = text_of(3 * kPiece);
+  REQUIRE(intake.take(body));
+  world.spool.slow_bodies.make_room(world.spool.space, kStart + seconds(1000));
+  CHECK(world.refused == 1);
+}
+
+TEST_CASE("a body has so much time in all") {
+  World world;
+  BodyIntake intake(world.spool, world);
+  intake.begin(kStart);
+  std::string body = text_of(3 * kPiece);
+  REQUIRE(intake.take(body));
+  CHECK(intake.has_time(kStart + seconds(100)));
+  CHECK_FALSE(intake.has_time(kStart + seconds(101)));
+  CHECK(intake.failure().status == 408);
+  CHECK(intake.failure().reason == "body-takes-too-long");
+  CHECK(world.held() == 0);
+}
+
 TEST_CASE("a folder that takes no file is told") {
   World world(1 << 30, "/proc/none");
   CHECK_FALSE(check(world.settings).has_value());
   CHECK(check(World().settings).has_value());
-  BodyIntake intake(world.spool);
+  BodyIntake intake(world.spool, world);
   CHECK_FALSE(world.take(intake, text_of(3 * kPiece), 65536));
   CHECK(intake.failure().reason == "spool-failed");
 }
