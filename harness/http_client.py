@@ -96,6 +96,8 @@ class RawConnection:
         answer = parse_head(head)
         if to_head or answer.status in (204, 304) or answer.status < 200:
             return answer
+        if not (answer.field("content-length") or "").isdecimal():
+            raise HarnessError(f"an answer without a length: {head!r}")
         length = int(answer.field("content-length"))
         while len(self._buffer) < length:
             if not self._fill():

@@ -29,6 +29,7 @@ AGENT_GROWTH_BYTES = 20 << 20
 AGENT_GROWTH_FILES = 64  # connections to an origin, as many as are busy at a time
 # Workers hold blocks of large answers, and for a moment the buffers of those that are done.
 WORKER_GROWTH_BYTES = 8 << 20
+WORKER_GROWTH_FILES = 32  # connections to origins, as many as are busy at a time
 # What a soak cannot be without; the others take a fault at the right moment.
 INDISPENSABLE = ("http2_connections", "tls_handshakes", "tunnels", "answers_in_blocks",
                  "spooled_bodies", "reads_without_agents")
@@ -103,7 +104,7 @@ def what_passed(deployment):
 
 def judge_growth(watch):
     bounds = {"agent": (AGENT_GROWTH_BYTES, AGENT_GROWTH_FILES),
-              "worker": (WORKER_GROWTH_BYTES, GROWTH_FILES)}
+              "worker": (WORKER_GROWTH_BYTES, WORKER_GROWTH_FILES)}
     found = []
     for name, samples in watch.samples.items():
         bound = bounds.get(name.split()[0], (GROWTH_BYTES, GROWTH_FILES))

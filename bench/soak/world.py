@@ -17,6 +17,8 @@ WORKERS = 2
 SESSIONS = 16  # few, so that the last answers to them are soon all there
 # The replica with the faults is to be drawn again and again, whatever it does.
 HEALTH = {"quarantine": False}
+# Clients on a busy machine may be slow, and keep connections that they do not use for long.
+TIMES = {"header": "60s", "idle": "10m"}
 # Clients that vanish without a word leave their tunnels to this.
 TUNNEL_S = 10
 ECHO_ORIGINS = 3
@@ -51,7 +53,7 @@ class World:
             content={**static_files(), **large_files()}, start=False,
             canonical={"whole_answer": f"{WHOLE_ANSWER_BYTES}B"},
             sketcher_changes={"sketcher": {"workers": WORKERS},
-                              "timeouts": {"tunnel": f"{TUNNEL_S * patience()}s"},
+                              "timeouts": {**TIMES, "tunnel": f"{TUNNEL_S * patience()}s"},
                               "group": {"sessions": SESSIONS, "name": "default",
                                         "health": HEALTH}}))
         self._configure(deployment.sketcher, authority.issue("localhost", ["localhost"]))

@@ -28,6 +28,8 @@ Header always set X-Frame-Options DENY
 Header always set X-Content-Type-Options nosniff
 Header always set Strict-Transport-Security "max-age=63072000"
 """
+# What Debian's openssl lacks, GOST's ciphers, of which the listener has none by its configuration.
+NOT_HERE = ("engine_problem",)
 TESTSSL_BAD = ("LOW", "MEDIUM", "HIGH", "CRITICAL", "FATAL")
 
 
@@ -53,7 +55,8 @@ def run_testssl(port, folder):
     items = json.loads(report.read_text())
     assert len(items) > 100, output[-4000:]
     return tuple([f"{item['id']}: {item['finding']}" for item in items
-                  if item["severity"] in levels and not item["id"].startswith("cert_")]
+                  if item["severity"] in levels and item["id"] not in NOT_HERE
+                  and not item["id"].startswith("cert_")]
                  for levels in (TESTSSL_BAD, ("WARN",)))
 
 
