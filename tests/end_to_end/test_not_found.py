@@ -8,7 +8,7 @@ VOTE = {"kind": "vote", "faults": 1, "file": None, "client_id": None, "key_file"
 
 def test_a_flood_of_paths_that_do_not_exist_leaves_what_is_asked_for():
     hot = {f"/hot/{number}.html": f"page {number}" for number in range(200)}
-    table = {"table": {"size": "64KiB"}}  # 712 entries
+    table = {"table": {"size": "64KiB"}}  # some 600 entries
     with Deployment(content=hot, agents=False,
                     sketcher_changes={"group": VOTE, **table}) as deployment:
         with RawConnection(deployment.sketcher.port) as client:
@@ -26,7 +26,7 @@ def test_a_flood_of_paths_that_do_not_exist_leaves_what_is_asked_for():
             # Not one of the last flooded, either.
             assert read_all() > 180
             history = deployment.sketcher.status()["history"]
-            assert 0 < history["not_found"] <= history["not_found_max"] == 35
+            assert 0 < history["not_found"] <= history["not_found_max"] == history["capacity"] // 20
             # One that is asked for is a fast read all the same.
             client.get("/none/again")
             before = deployment.sketcher.counters()["fast"]
