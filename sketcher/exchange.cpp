@@ -225,24 +225,25 @@ bool Exchange::is_within_budget(bool may_share) {
   return budget_->take(form_.client, std::chrono::steady_clock::now());
 }
 
-void Exchange::ask_judge(bool may_share) {
+void Exchange::ask_judge(bool may_share, bool asks_again) {
   may_share = may_share && !is_blacklisted_;
   if (!is_within_budget(may_share)) {
     counters_->over_budget.add();
     return fail(503, "slow-path-budget");
   }
-  ask_judge_within_budget(may_share);
+  ask_judge_within_budget(may_share, asks_again);
 }
 
-void Exchange::ask_judge_within_budget(bool may_share) {
-  context_.activity.on_group_read(activity(), began_seconds_);
+void Exchange::ask_judge_within_budget(bool may_share, bool asks_again) {
+  if (!asks_again) context_.activity.on_group_read(activity(), began_seconds_);
   state_ = State::judged;
   group_->reads.ask(key_, form_, request_->method,
                     {.algorithm = *algorithm_,
                      .evidence = std::exchange(evidence_, std::nullopt),
                      .waiter = this,
                      .counters = counters_,
-                     .may_share = may_share});
+                     .may_share = may_share,
+                     .asks_again = asks_again});
 }
 
 void Exchange::ask_ordered(ReplicatedKind kind) {
@@ -408,7 +409,7 @@ void Exchange::on_group_failure(ReplicatedFailure failure) {
 }
 
 void Exchange::on_group_answer_outdated() {
-  ask_judge(false);
+  ask_judge(true, true);
 }
 
 bool Exchange::is_forced() {

@@ -129,8 +129,8 @@ class Exchange final : private FastReadHandler,
   // Whether the route's budget has room for a call to the group.
   [[nodiscard]] bool is_within_budget(bool may_share);
   // Through the reads that the group has under way.
-  void ask_judge(bool may_share);
-  void ask_judge_within_budget(bool may_share);
+  void ask_judge(bool may_share, bool asks_again = false);
+  void ask_judge_within_budget(bool may_share, bool asks_again = false);
   void ask_ordered(replica_client::ReplicatedKind kind);
   void keep_as_evidence(const sketch::AnswerForm& form, const std::optional<Sketch>& sketch,
                         const http::Response& response);

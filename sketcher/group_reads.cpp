@@ -52,7 +52,7 @@ class GroupReads::Read final : private replica_client::ReplicatedHandler {
 
   void join(Asker asker) {
     asker.evidence.reset();
-    asker.counters->coalesced.add();
+    if (!asker.asks_again) asker.counters->coalesced.add();
     askers_.emplace_back(std::move(asker));
   }
 
@@ -94,7 +94,7 @@ class GroupReads::Read final : private replica_client::ReplicatedHandler {
     if (!sketch && sketch::has_sketchable_status(answer.form)) counters.varies_unkeyed.add();
     // The list first: who finds the entry is to find it, too.
     if (sketch && answer.form.in_blocks()) owner_.table_.blocks().put(*sketch, answer.storage);
-    const bool outdated = !update_history(answer, sketch, placed);
+    const bool outdated = !update_history(answer, sketch, placed) && !is_in_history(sketch);
     if (sketch) owner_.on_agreed(key_, *sketch);
     owner_.remove(*this);
     // Each may leave, or make others leave.
@@ -108,7 +108,9 @@ class GroupReads::Read final : private replica_client::ReplicatedHandler {
       GroupReadWaiter* waiter = std::exchange(askers_[i].waiter, nullptr);
       if (waiter == nullptr) continue;
       owner_.waiting_.erase(waiter);
-      if (late && outdated) {
+      // What may be joined now was begun after those came who ask again: they joined an older one
+      // while that was the newest, and it has ended since.
+      if (late && outdated && !askers_[i].asks_again) {
         waiter->on_group_answer_outdated();
       } else {
         waiter->on_group_answer(answer.form, sketch);
@@ -163,6 +165,12 @@ class GroupReads::Read final : private replica_client::ReplicatedHandler {
     if (outcome == UpdateOutcome::unordered) counters.table_unordered.add();
     return !doubtful && outcome != UpdateOutcome::older && outcome != UpdateOutcome::unordered &&
            outcome != UpdateOutcome::marked;
+  }
+
+  // Another worker was told the same, and stored it first: whoever waits may have it from there.
+  [[nodiscard]] bool is_in_history(const std::optional<Sketch>& sketch) const {
+    const auto entry = owner_.group_.floors().admit(owner_.table_.lookup(key_), slot_);
+    return sketch && entry && entry->mark == Mark::none && entry->answer == *sketch;
   }
 
   void report(const ReplicatedAnswer& answer, const std::optional<Sketch>& sketch) {
