@@ -235,7 +235,10 @@ void Exchange::ask_judge(bool may_share, bool asks_again) {
 }
 
 void Exchange::ask_judge_within_budget(bool may_share, bool asks_again) {
-  if (!asks_again) context_.activity.on_group_read(activity(), began_seconds_);
+  if (!asks_again) {
+    const TimePoint now = std::chrono::steady_clock::now();
+    context_.activity.on_group_read(activity(), activity_seconds(now));
+  }
   state_ = State::judged;
   group_->reads.ask(key_, form_, request_->method,
                     {.algorithm = *algorithm_,
