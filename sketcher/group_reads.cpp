@@ -97,14 +97,10 @@ class GroupReads::Read final : private replica_client::ReplicatedHandler {
     const bool outdated = !update_history(answer, sketch, placed) && !is_in_history(sketch);
     if (sketch) owner_.on_agreed(key_, *sketch);
     owner_.remove(*this);
+    judge(answer, sketch);
     // Each may leave, or make others leave.
     for (std::size_t i = 0; i < askers_.size(); ++i) {
       const bool late = i > 0;
-      if (askers_[i].has_left) continue;
-      const Verdict verdict = askers_[i].algorithm.on_replicated_answer(sketch);
-      if (!late && verdict.transition) counters.transitions.add();
-      if (!late && verdict.compared) group.on_compared(key_, verdict.transition);
-      if (!late && verdict.divergence && askers_[i].evidence) report(answer, sketch);
       GroupReadWaiter* waiter = std::exchange(askers_[i].waiter, nullptr);
       if (waiter == nullptr) continue;
       owner_.waiting_.erase(waiter);
@@ -116,6 +112,16 @@ class GroupReads::Read final : private replica_client::ReplicatedHandler {
         waiter->on_group_answer(answer.form, sketch);
       }
     }
+  }
+
+  // What the answer says of the history, and of the origin that was asked first. Of the former also
+  // if the client has left; but then nothing is known of the latter any more.
+  void judge(const ReplicatedAnswer& answer, const std::optional<Sketch>& sketch) {
+    Held& first = askers_.front();
+    const Verdict verdict = first.algorithm.on_replicated_answer(sketch);
+    if (verdict.transition) first.counters->transitions.add();
+    if (verdict.compared) owner_.group_.on_compared(key_, verdict.transition);
+    if (verdict.divergence && first.evidence) report(answer, sketch);
   }
 
   void on_replicated_failure(ReplicatedFailure failure) override {

@@ -447,6 +447,26 @@ TEST_CASE("What the history held is compared with the group's answer once for al
   CHECK(world.compared.size() == 2);
 }
 
+TEST_CASE("What the history held is compared also if who began has left") {
+  World world;
+  Client first(world), late(world);
+  first.ask_about('X', 'A');
+  late.ask_about('X', 'A');
+  world.reads.leave(first);
+  SECTION("a transition") {
+    world.answer(1, "B", 10);
+    CHECK(world.compared == std::vector<bool>{true});
+    CHECK(world.counters.transitions.get() == 1);
+  }
+  SECTION("none") {
+    world.answer(1, "A", 10);
+    CHECK(world.compared == std::vector<bool>{false});
+    CHECK(world.divergences.empty());  // its evidence is gone
+  }
+  CHECK(first.got.empty());
+  CHECK(late.got.size() == 1);
+}
+
 TEST_CASE("The last refuted answers of each replica are remembered, and no more") {
   RefutedAnswers refuted(4);
   const auto answer = [](std::size_t number) {
