@@ -191,8 +191,11 @@ void Exchange::start_delay_once_read() {
 }
 
 ReadAlgorithm::Lookup Exchange::look_up() {
-  if (listed_ != Mark::none) return HistoryEntry{.answer = {}, .sigma = 0, .mark = listed_};
+  const HistoryEntry listed{.answer = {}, .sigma = 0, .mark = listed_};
+  if (listed_ == Mark::blacklisted) return listed;
   const auto entry = context_.table.lookup(key_);
+  if (listed_ == Mark::whitelisted)
+    return entry && entry->mark == Mark::blacklisted ? entry : listed;
   const auto admitted = group().floors().admit(entry, slot_);
   const bool is_out_of_date = entry && !admitted;
   if (is_out_of_date && !std::exchange(is_out_of_date_, true)) counters_->out_of_date.add();

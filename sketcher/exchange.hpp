@@ -110,7 +110,7 @@ class Exchange final : private FastReadHandler,
   void start_read(const RouteSettings& route);
   void start_delay_once_read();
   // What the history holds for this read: no entry, if a write has made it out of date; b alone, if
-  // the route's lists have it.
+  // the route's lists have it. Of a list and an operator's mark, what is safer decides.
   [[nodiscard]] ReadAlgorithm::Lookup look_up();
   void on_fast_answer(http::Response& response);
   void on_write_answered(const sketch::AnswerForm& form);
