@@ -191,8 +191,11 @@ void Exchange::start_delay_once_read() {
 }
 
 ReadAlgorithm::Lookup Exchange::look_up() {
-  if (listed_ != Mark::none) return HistoryEntry{.answer = {}, .sigma = 0, .mark = listed_};
+  const HistoryEntry listed{.answer = {}, .sigma = 0, .mark = listed_};
+  if (listed_ == Mark::blacklisted) return listed;
   const auto entry = context_.table.lookup(key_);
+  if (listed_ == Mark::whitelisted)
+    return entry && entry->mark == Mark::blacklisted ? entry : listed;
   const auto admitted = group().floors().admit(entry, slot_);
   const bool is_out_of_date = entry && !admitted;
   if (is_out_of_date && !std::exchange(is_out_of_date_, true)) counters_->out_of_date.add();
@@ -225,24 +228,28 @@ bool Exchange::is_within_budget(bool may_share) {
   return budget_->take(form_.client, std::chrono::steady_clock::now());
 }
 
-void Exchange::ask_judge(bool may_share) {
+void Exchange::ask_judge(bool may_share, bool asks_again) {
   may_share = may_share && !is_blacklisted_;
   if (!is_within_budget(may_share)) {
     counters_->over_budget.add();
     return fail(503, "slow-path-budget");
   }
-  ask_judge_within_budget(may_share);
+  ask_judge_within_budget(may_share, asks_again);
 }
 
-void Exchange::ask_judge_within_budget(bool may_share) {
-  context_.activity.on_group_read(activity(), began_seconds_);
+void Exchange::ask_judge_within_budget(bool may_share, bool asks_again) {
+  if (!asks_again) {
+    const TimePoint now = std::chrono::steady_clock::now();
+    context_.activity.on_group_read(activity(), activity_seconds(now));
+  }
   state_ = State::judged;
   group_->reads.ask(key_, form_, request_->method,
                     {.algorithm = *algorithm_,
                      .evidence = std::exchange(evidence_, std::nullopt),
                      .waiter = this,
                      .counters = counters_,
-                     .may_share = may_share});
+                     .may_share = may_share,
+                     .asks_again = asks_again});
 }
 
 void Exchange::ask_ordered(ReplicatedKind kind) {
@@ -408,7 +415,7 @@ void Exchange::on_group_failure(ReplicatedFailure failure) {
 }
 
 void Exchange::on_group_answer_outdated() {
-  ask_judge(false);
+  ask_judge(true, true);
 }
 
 bool Exchange::is_forced() {

@@ -110,7 +110,7 @@ class Exchange final : private FastReadHandler,
   void start_read(const RouteSettings& route);
   void start_delay_once_read();
   // What the history holds for this read: no entry, if a write has made it out of date; b alone, if
-  // the route's lists have it.
+  // the route's lists have it. Of a list and an operator's mark, what is safer decides.
   [[nodiscard]] ReadAlgorithm::Lookup look_up();
   void on_fast_answer(http::Response& response);
   void on_write_answered(const sketch::AnswerForm& form);
@@ -129,8 +129,8 @@ class Exchange final : private FastReadHandler,
   // Whether the route's budget has room for a call to the group.
   [[nodiscard]] bool is_within_budget(bool may_share);
   // Through the reads that the group has under way.
-  void ask_judge(bool may_share);
-  void ask_judge_within_budget(bool may_share);
+  void ask_judge(bool may_share, bool asks_again = false);
+  void ask_judge_within_budget(bool may_share, bool asks_again = false);
   void ask_ordered(replica_client::ReplicatedKind kind);
   void keep_as_evidence(const sketch::AnswerForm& form, const std::optional<Sketch>& sketch,
                         const http::Response& response);

@@ -165,8 +165,10 @@ bool Exchange::on_large_bytes(std::string& storage, std::size_t begin, std::size
 // on meanwhile, the one may be ahead, and the other behind.
 void Exchange::on_large_divergence(NodeId replica, std::uint64_t offset) {
   if (large_->sketch) {
-    const auto entry = look_up();
-    if (!entry || entry->answer != *large_->sketch) return;
+    // What a list blacklists is in the history, too. What carries a mark is not.
+    const auto entry = group().floors().admit(context_.table.lookup(key_), slot_);
+    const bool is_marked = entry && entry->mark != Mark::none;
+    if (!is_marked && (!entry || entry->answer != *large_->sketch)) return;
   }
   Divergence divergence;
   divergence.kind = DivergenceKind::fast_read;

@@ -52,7 +52,7 @@ class GroupReads::Read final : private replica_client::ReplicatedHandler {
 
   void join(Asker asker) {
     asker.evidence.reset();
-    asker.counters->coalesced.add();
+    if (!asker.asks_again) asker.counters->coalesced.add();
     askers_.emplace_back(std::move(asker));
   }
 
@@ -94,26 +94,34 @@ class GroupReads::Read final : private replica_client::ReplicatedHandler {
     if (!sketch && sketch::has_sketchable_status(answer.form)) counters.varies_unkeyed.add();
     // The list first: who finds the entry is to find it, too.
     if (sketch && answer.form.in_blocks()) owner_.table_.blocks().put(*sketch, answer.storage);
-    const bool outdated = !update_history(answer, sketch, placed);
+    const bool outdated = !update_history(answer, sketch, placed) && !is_in_history(sketch);
     if (sketch) owner_.on_agreed(key_, *sketch);
     owner_.remove(*this);
+    judge(answer, sketch);
     // Each may leave, or make others leave.
     for (std::size_t i = 0; i < askers_.size(); ++i) {
       const bool late = i > 0;
-      if (askers_[i].has_left) continue;
-      const Verdict verdict = askers_[i].algorithm.on_replicated_answer(sketch);
-      if (!late && verdict.transition) counters.transitions.add();
-      if (!late && verdict.compared) group.on_compared(key_, verdict.transition);
-      if (!late && verdict.divergence && askers_[i].evidence) report(answer, sketch);
       GroupReadWaiter* waiter = std::exchange(askers_[i].waiter, nullptr);
       if (waiter == nullptr) continue;
       owner_.waiting_.erase(waiter);
-      if (late && outdated) {
+      // What may be joined now was begun after those came who ask again: they joined an older one
+      // while that was the newest, and it has ended since.
+      if (late && outdated && !askers_[i].asks_again) {
         waiter->on_group_answer_outdated();
       } else {
         waiter->on_group_answer(answer.form, sketch);
       }
     }
+  }
+
+  // What the answer says of the history, and of the origin that was asked first. Of the former also
+  // if the client has left; but then nothing is known of the latter any more.
+  void judge(const ReplicatedAnswer& answer, const std::optional<Sketch>& sketch) {
+    Held& first = askers_.front();
+    const Verdict verdict = first.algorithm.on_replicated_answer(sketch);
+    if (verdict.transition) first.counters->transitions.add();
+    if (verdict.compared) owner_.group_.on_compared(key_, verdict.transition);
+    if (verdict.divergence && first.evidence) report(answer, sketch);
   }
 
   void on_replicated_failure(ReplicatedFailure failure) override {
@@ -163,6 +171,12 @@ class GroupReads::Read final : private replica_client::ReplicatedHandler {
     if (outcome == UpdateOutcome::unordered) counters.table_unordered.add();
     return !doubtful && outcome != UpdateOutcome::older && outcome != UpdateOutcome::unordered &&
            outcome != UpdateOutcome::marked;
+  }
+
+  // Another worker was told the same, and stored it first: whoever waits may have it from there.
+  [[nodiscard]] bool is_in_history(const std::optional<Sketch>& sketch) const {
+    const auto entry = owner_.group_.floors().admit(owner_.table_.lookup(key_), slot_);
+    return sketch && entry && entry->mark == Mark::none && entry->answer == *sketch;
   }
 
   void report(const ReplicatedAnswer& answer, const std::optional<Sketch>& sketch) {

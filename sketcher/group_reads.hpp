@@ -4,11 +4,16 @@
 //
 // Equal reads share one: a read that comes while an equal one is under way waits for the same
 // answer. That answer may be of a state before the late one came, as a fast read's may. Never,
-// though, older than what a client has seen by way of the history: if that holds a newer answer by
-// then, the late read is told to ask again. So it is if a write of the URI was answered meanwhile,
-// by any worker, and the answer may be of a state before. Nothing joins a read that was begun
-// before such a write was answered, or before any write of this worker. And a late one accuses
-// nobody: the state may have changed behind the shared answer.
+// though, older than what a client has seen by way of the history: it is given to the late read if
+// the history takes it, or holds an equal one by then, that is, if it would validate as a fast
+// read's. Otherwise the late read is told to ask again. So it is if a write of the URI was answered
+// meanwhile, by any worker, and the answer may be of a state before. Nothing joins a read that was
+// begun before such a write was answered, or before any write of this worker. And a late one
+// accuses nobody: the state may have changed behind the shared answer.
+//
+// Those that ask again share one call as well. That was begun after all of them came, so it is as
+// much theirs as that of the one who began it, and each gets its answer, whatever the history
+// holds: nobody asks a third time.
 //
 // Single-threaded, on the worker's loop.
 #pragma once
@@ -57,7 +62,8 @@ class GroupReadWaiter {
   virtual void on_group_answer(const sketch::AnswerForm& form,
                                const std::optional<Sketch>& sketch) = 0;
   virtual void on_group_failure(replica_client::ReplicatedFailure failure) = 0;
-  // The history holds a newer answer than the one that this read has waited for.
+  // The history may hold a newer answer than the one that this read has waited for. It is to ask
+  // again, at once or later.
   virtual void on_group_answer_outdated() = 0;
 
  protected:
@@ -101,6 +107,7 @@ class GroupReads {
     GroupReadWaiter* waiter = nullptr;
     RequestCounters* counters = nullptr;  // of its route
     bool may_share = true;
+    bool asks_again = false;  // it was told that an answer is outdated
   };
   // `key` is s(q) of `form`. The waiter is called later. False for a read without a waiter when
   // there are too many of them: then it is not done.

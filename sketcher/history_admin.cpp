@@ -49,6 +49,16 @@ std::optional<Mark> parse_mark(std::string_view text) {
   return std::nullopt;
 }
 
+// Why such a mark would change nothing, whatever the route's mode; empty: it would.
+std::string_view hindrance(const RouteSettings& route, Mark listed, Mark mark) {
+  if (mark == Mark::none) return "";
+  if (listed == Mark::none && route.reads != Reads::delay_once)
+    return "no mark would have an effect: the route's reads do not use the history";
+  if (listed == Mark::blacklisted && mark == Mark::whitelisted)
+    return "the mark would have no effect: the route's blacklist has it";
+  return "";
+}
+
 std::string as_line(const Json& json) {
   return json.dump(-1, ' ', true, Json::error_handler_t::replace);
 }
@@ -142,6 +152,8 @@ Result<> HistoryAdmin::change(std::string_view command, const std::string& mark_
   }
   const auto mark = parse_mark(mark_name);
   if (!mark) return mistake("expected \"mark\" to be none, whitelisted or blacklisted");
+  const std::string_view obstacle = hindrance(route, described.listed, *mark);
+  if (!obstacle.empty()) return mistake(description.url + ": " + std::string(obstacle));
   if (auto done = insist([&] { return table_.set_mark(key, *mark); }); !done) return done;
   log_.warning("history-marked", {{"method", description.method},
                                   {"url", description.url},

@@ -165,6 +165,7 @@ Json request_json(const HistorySources& sources, const DescribedRequest& request
     json["route"] = route.name;
     json["group"] = settings.groups[route.group].name;
     json["mode"] = to_string(sources.shared.route(*request.route).mode());
+    json["bypass"] = sources.shared.bypass();
     json["reads"] = to_string(route.reads);
     json["listed"] = to_string(request.listed);
   }

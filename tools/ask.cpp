@@ -11,11 +11,22 @@ namespace {
 
 constexpr int kDepthMax = 32;
 
+// The library has no other word for it than an exception.
+Result<std::string> as_line(const nlohmann::ordered_json& request) {
+  try {
+    return request.dump();
+  } catch (const nlohmann::ordered_json::type_error&) {
+    return Error{ErrorKind::invalid, "expected arguments in UTF-8"};
+  }
+}
+
 }  // namespace
 
 Result<> ask(const std::filesystem::path& socket, const nlohmann::ordered_json& request,
              nlohmann::ordered_json& answer, std::span<const int> files) {
-  const auto line = admin_request(socket, request.dump(), seconds(5), files);
+  const auto request_line = as_line(request);
+  if (!request_line) return request_line.error();
+  const auto line = admin_request(socket, *request_line, seconds(5), files);
   if (!line) return line.error();
   // Deeper than any answer of ours; the library walks what it has parsed by recursion.
   bool too_deep = false;

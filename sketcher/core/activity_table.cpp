@@ -46,8 +46,11 @@ std::uint32_t epoch_of(std::uint32_t now) {
   return now / kEpochSeconds & ActivitySet::kEpochMask;
 }
 
+// Reads end in another order than they began in, and tell the time of either. So what seems to be
+// used half the epochs ago, or more, was used just after `now`.
 std::uint32_t age_of(std::uint32_t way, std::uint32_t now) {
-  return (epoch_of(now) - way) & ActivitySet::kEpochMask;
+  const std::uint32_t age = (epoch_of(now) - way) & ActivitySet::kEpochMask;
+  return age > ActivitySet::kEpochMask / 2 ? 0 : age;
 }
 
 std::uint32_t used(std::uint32_t way, std::uint32_t now) {
@@ -108,7 +111,9 @@ void ActivityTable::on_hit(const Request& request, std::uint32_t now) {
 }
 
 void ActivityTable::on_group_read(const Request& request, std::uint32_t now) {
-  count(find_or_take(request, now, true).record->group_reads);
+  const Place place = find_or_take(request, now, true);
+  count(place.record->group_reads);
+  touch(place, aged(*place.record, now), now);
 }
 
 void ActivityTable::on_compared(const Sketch& key, bool transition, std::uint32_t now) {
@@ -124,16 +129,32 @@ void ActivityTable::on_compared(const Sketch& key, bool transition, std::uint32_
 void ActivityTable::on_read(const Place& place, bool transition, std::uint32_t now) {
   ActivityRecord& record = *place.record;
   Counter& blacklisted = parts_.head->blacklisted;
-  Volatility volatility = Volatility::unpack(record.volatility.load(kRelaxed));
-  volatility.age(elapsed(record, now));
+  Volatility volatility = aged(record, now);
   const bool has_room = blacklisted.get() < parts_.record_count() / kBlacklistedPart;
   const Volatility::Change change =
       volatility.on_read(transition, limits_[route_of(record)], has_room);
   if (change == Volatility::Change::blacklisted) blacklisted.add();
   if (change == Volatility::Change::released) blacklisted.subtract();
+  touch(place, volatility, now);
+}
+
+Volatility ActivityTable::aged(const ActivityRecord& record, std::uint32_t now) {
+  Volatility volatility = Volatility::unpack(record.volatility.load(kRelaxed));
+  const std::uint32_t seconds = elapsed(record, now);
+  if (volatility.blacklisted() && !volatility.blacklists(seconds)) {
+    volatility.release();
+    parts_.head->blacklisted.subtract();
+  }
+  volatility.age(seconds);
+  return volatility;
+}
+
+void ActivityTable::touch(const Place& place, const Volatility& volatility, std::uint32_t now) {
+  ActivityRecord& record = *place.record;
+  const std::uint32_t last = std::max(now, record.last_seconds.load(kRelaxed));
   record.volatility.store(volatility.packed(), kRelaxed);
-  record.last_seconds.store(now, kRelaxed);
-  *place.way = used(*place.way, now);
+  record.last_seconds.store(last, kRelaxed);
+  *place.way = used(*place.way, last);
 }
 
 void ActivityTable::sweep(std::uint32_t now) {

@@ -10,7 +10,8 @@
 //
 // In shared memory of a fixed size, for its worker to write and the master to read; survives its
 // worker, at whatever instruction that was killed. Nothing allocates. Deterministic: time comes in,
-// in seconds of the machine's steady clock.
+// in seconds of the machine's steady clock: when a read came, or when something came of it. So it
+// may go back somewhat from call to call; no record's does.
 #pragma once
 
 #include <optional>
@@ -74,6 +75,10 @@ class ActivityTable {
   [[nodiscard]] Place place_to_take(std::size_t set, std::uint32_t now, bool must);
   void replace(const Place& place, const Request& request, std::uint32_t now);
   void on_read(const Place& place, bool transition, std::uint32_t now);
+  // As of now: too old to be blacklisted still, it is released. To be stored by touch().
+  [[nodiscard]] Volatility aged(const ActivityRecord& record, std::uint32_t now);
+  // It was used, and never earlier than it was before.
+  static void touch(const Place& place, const Volatility& volatility, std::uint32_t now);
 
   ActivityParts parts_;
   std::vector<VolatilityLimits> limits_;

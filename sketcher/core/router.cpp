@@ -2,52 +2,10 @@
 
 #include <algorithm>
 
+#include "sketcher/core/path_readings.hpp"
+
 namespace prophecy::sketcher {
 namespace {
-
-bool is_plain(std::string_view path) {
-  return path.find('%') == std::string_view::npos && path.find("//") == std::string_view::npos &&
-         path.find("/.") == std::string_view::npos;
-}
-
-int digit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
-
-std::string percent_decoded(std::string_view path) {
-  std::string decoded;
-  for (std::size_t i = 0; i < path.size(); ++i) {
-    const int high = path[i] == '%' && i + 2 < path.size() ? digit(path[i + 1]) : -1;
-    const int low = high >= 0 ? digit(path[i + 2]) : -1;
-    if (low < 0) {
-      decoded.push_back(path[i]);
-    } else {
-      decoded.push_back(static_cast<char>(16 * high + low));
-      i += 2;
-    }
-  }
-  return decoded;
-}
-
-// Without empty segments, "." and ".." (RFC 3986, 5.2.4).
-std::string without_dots(std::string_view path) {
-  std::string result;
-  while (!path.empty()) {
-    path.remove_prefix(1);  // the slash
-    const std::size_t end = std::min(path.find('/'), path.size());
-    const std::string_view segment = path.substr(0, end);
-    path.remove_prefix(end);
-    if (segment == "..") {
-      result.erase(std::min(result.rfind('/'), result.size()));
-    } else if (!segment.empty() && segment != ".") {
-      result.append(1, '/').append(segment);
-    }
-  }
-  return result.empty() ? "/" : result;
-}
 
 std::string_view without_port(std::string_view authority) {
   const std::size_t colon = authority.rfind(':');
@@ -69,7 +27,7 @@ bool is_host_pattern(std::string_view text) {
 }
 
 bool is_path_prefix(std::string_view text) {
-  return text.starts_with('/') && text.size() <= 1024 && is_plain(text) &&
+  return text.starts_with('/') && text.size() <= 1024 && is_plain_path(text) &&
          std::all_of(text.begin(), text.end(),
                      [](char c) { return c > ' ' && c < '\x7f' && c != '?' && c != '#'; });
 }
@@ -117,7 +75,7 @@ Router::Choice Router::choose(std::string_view authority, std::string_view targe
   bool host_known = false;
   const std::string_view path = target.substr(0, target.find('?'));
   const Prefix* found = find(authority, target == "*" ? "/" : path, host_known);
-  if (has_prefixes_ && !is_plain(path)) return choose_of_readings(authority, path, found);
+  if (has_prefixes_ && !is_plain_path(path)) return choose_of_readings(authority, path, found);
   if (found != nullptr) return {found->route, Miss::unknown_path, found->mark};
   return {std::nullopt, host_known ? Miss::unknown_path : Miss::unknown_host};
 }
@@ -125,7 +83,6 @@ Router::Choice Router::choose(std::string_view authority, std::string_view targe
 Router::Choice Router::choose_of_readings(std::string_view authority, std::string_view path,
                                           const Prefix* found) const {
   bool host_known = false;
-  const std::string decoded = percent_decoded(path);
   Choice choice{std::nullopt, Miss::ambiguous_path};
   if (found != nullptr) choice = {found->route, Miss::ambiguous_path};
   const auto read_as = [&](const Prefix* reading) {
@@ -133,7 +90,7 @@ Router::Choice Router::choose_of_readings(std::string_view authority, std::strin
     return (reading == nullptr) == (found == nullptr) &&
            (reading == nullptr || reading->route == found->route);
   };
-  for (const std::string& spelled : {without_dots(decoded), without_dots(path)}) {
+  for (const std::string& spelled : readings_of_path(path)) {
     if (!read_as(find(authority, spelled, host_known))) return {std::nullopt, Miss::ambiguous_path};
   }
   static_cast<void>(read_as(found));

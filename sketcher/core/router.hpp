@@ -8,9 +8,9 @@
 // Of a route's lists, too, the longest prefix decides.
 //
 // A path may be spelled so that one origin takes it for another path than its letters say
-// (/a/../b, /%61). If the route depends on that, the request is refused: a rule about /b must not
-// be passed by another spelling of it. Such a path is blacklisted if any reading of it is, and
-// never whitelisted.
+// (/a/../b, /%61, /a/..;x/b, /a\b: path_readings.hpp). If the route depends on that, the request is
+// refused: a rule about /b must not be passed by another spelling of it. Such a path is blacklisted
+// if any reading of it is, and never whitelisted.
 //
 // Immutable once made.
 #pragma once

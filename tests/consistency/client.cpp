@@ -50,7 +50,7 @@ void SimulatedClient::start_read() {
   // As a request that is blacklisted automatically does.
   const bool avoids_fast_read = world_.random().chance(kAvoidingPercent);
   if (algorithm_.on_request(first_lookup_, avoids_fast_read) == ReadStep::ask_group)
-    return ask_judge(true);
+    return ask_judge();
   ask_origin();
 }
 
@@ -65,13 +65,13 @@ void SimulatedClient::on_origin_answer() {
   if (world_.random().chance(kOriginFailingPercent)) {
     const ReadStep step = algorithm_.on_fast_failure();
     ASSERT(step == ReadStep::ask_group);
-    return ask_judge(true);
+    return ask_judge();
   }
   const std::string answer =
       early_answer_ ? *early_answer_ : world_.service().answer_of(origin_, key_);
   const Sketch sketch = World::sketch_of(answer);
   if (algorithm_.on_fast_answer(sketch, second_lookup(sketch), false) == ReadStep::ask_group) {
-    return ask_judge(true);
+    return ask_judge();
   }
   ++world_.counted().fast;
   finish(&answer);
@@ -96,9 +96,9 @@ ReadAlgorithm::Lookup SimulatedClient::second_lookup(const Sketch& answer) const
   return entry;
 }
 
-void SimulatedClient::ask_judge(bool may_share) {
+void SimulatedClient::ask_judge(bool asks_again) {
   state_ = State::awaits_judge;
-  may_share = may_share && !is_blacklisted_;
+  bool may_share = !is_blacklisted_;
   // That is another variant.
   if (world_.variant() == Variant::vote_ignores_floor) may_share = false;
   sketch::RequestForm form;
@@ -109,7 +109,8 @@ void SimulatedClient::ask_judge(bool may_share) {
                                               .evidence = std::nullopt,
                                               .waiter = this,
                                               .counters = &world_.counters(),
-                                              .may_share = may_share});
+                                              .may_share = may_share,
+                                              .asks_again = asks_again});
   ASSERT(is_asked);
 }
 
@@ -132,7 +133,7 @@ void SimulatedClient::on_group_answer_outdated() {
   if (world_.variant() == Variant::outdated_for_late) {
     return finish(&world_.service().last_answer());
   }
-  ask_judge(false);
+  ask_judge(true);
 }
 
 void SimulatedClient::on_replicated_answer(replica_client::ReplicatedAnswer answer) {

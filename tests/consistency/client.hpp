@@ -28,7 +28,7 @@ class SimulatedClient final : private sketcher::GroupReadWaiter,
   void start_read();
   void ask_origin();
   void on_origin_answer();
-  void ask_judge(bool may_share);
+  void ask_judge(bool asks_again = false);
   void ask_ordered();
   // Before the client knows that its write has succeeded.
   void make_out_of_date();

@@ -62,6 +62,13 @@ def test_get_tells_what_is_known_of_a_request(deployment):
     assert "hits" in text and "none: the next read asks the group" in text
 
 
+def test_get_tells_of_the_kill_switch(deployment):
+    assert get(deployment, "/a")["bypass"] is False
+    ctl("bypass", "on", "--admin", deployment.sketcher.admin)
+    found = get(deployment, "/a")
+    assert (found["mode"], found["bypass"]) == ("enforce", True)
+
+
 def test_get_tells_what_a_write_has_made_out_of_date(deployment):
     ended(deployment, "/a")
     assert get(deployment, "/a")["out_of_date"] is False
@@ -137,6 +144,19 @@ def test_top_and_stats():
         assert told["activity"]["records"] >= 3
         for command in ("top", "stats"):
             assert ctl("history", command, "--admin", deployment.sketcher.admin)
+
+
+@pytest.mark.parametrize("arguments", [
+    ("history", "get", "http://localhost/\udcff"),
+    ("history", "blacklist", "http://localhost/a", "-H", "Accept: \udcff"),
+    ("history", "get", "http://localhost/a", "--client", "\udcff"),
+    ("route", "\udcff", "off"),
+    ("origin", "set", "default/1", "drain", "--reason", "\udcff"),
+])
+def test_what_is_no_utf8(deployment, arguments):
+    result = run_program("prophecyctl", *arguments, "--admin", deployment.sketcher.admin)
+    assert (result.returncode, result.stdout) == (1, "")
+    assert result.stderr == "prophecyctl: expected arguments in UTF-8\n"
 
 
 @pytest.mark.parametrize("arguments, told", [

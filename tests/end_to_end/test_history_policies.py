@@ -138,6 +138,37 @@ def test_paths_that_a_route_lists():
         assert "unverified-by-configuration" in sketcher.child.log()
 
 
+def test_of_a_list_and_a_mark_what_is_safer_decides():
+    with Deployment(content=CONTENT, start=False,
+                    sketcher_changes={"group": ALL_DRAWN}) as deployment:
+        deployment.sketcher.settings["route"] = [
+            {"name": "listed", "whitelist": ["/static"], "blacklist": ["/live"]},
+            {"name": "replicated", "path_prefix": "/changing", "reads": "replicated"}]
+        deployment.sketcher.write_configuration()
+        deployment.start()
+
+        def mark(name, path):
+            return run_program("prophecyctl", "history", name, f"http://localhost{path}", "--admin",
+                               deployment.sketcher.admin)
+
+        deployment.origins[2].write("/static/page", b"a lie")
+        assert mark("blacklist", "/static/page").returncode == 0
+        with RawConnection(deployment.sketcher.port) as client:
+            for _ in range(40):
+                assert client.get("/static/page").body == b"page"
+            assert deployment.sketcher.counters()["whitelisted"] == 0
+            assert deployment.sketcher.counters()["blacklisted"] == 40
+            assert mark("unmark", "/static/page").returncode == 0
+            assert {client.get("/static/page").body for _ in range(60)} == {b"page", b"a lie"}
+        for name, path, told in (("whitelist", "/live/page", "the route's blacklist has it"),
+                                 ("whitelist", "/changing", "do not use the history"),
+                                 ("blacklist", "/changing", "do not use the history")):
+            refused = mark(name, path)
+            assert (refused.returncode, refused.stdout) == (1, "")
+            assert told in refused.stderr
+            assert of_request(deployment, path)["entry"] is None
+
+
 def test_what_is_known_survives_a_worker():
     with Deployment(content=CONTENT) as deployment:
         sketcher = deployment.sketcher

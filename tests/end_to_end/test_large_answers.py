@@ -139,6 +139,26 @@ def test_one_block_of_a_lie_is_replaced_and_named(deployment):
     assert deployment.sketcher.counters()["replicated"] == 1
 
 
+@pytest.mark.parametrize("by", ["list", "mark"])
+def test_one_block_of_a_lie_is_named_where_the_history_is_not_asked(by):
+    group = {**VOTE["group"], "health": {"quarantine": False}}
+    route = {"blacklist": ["/large"]} if by == "list" else {}
+    with Deployment(content={"/large": BODY}, agents=False,
+                    sketcher_changes={"group": group, "route": route}) as deployment:
+        if by == "mark":
+            ctl("history", "blacklist", deployment.url + "/large", "--admin",
+                deployment.sketcher.admin)
+        place = 10 * MIB + 5
+        deployment.origins[2].write("/large", BODY[:place] + b"lie" + BODY[place + 3:])
+        for _ in range(24):
+            assert curl(deployment.url + "/large").body == BODY
+        assert deployment.sketcher.counters()["blacklisted"] == 24
+        events = [event for event in deployment.sketcher.divergences()
+                  if event["kind"] == "fast_read"]
+        assert events and {event["replica"] for event in events} == {2}
+        assert {event["differs"][0]["offset"] for event in events} == {place // BLOCK * BLOCK}
+
+
 def test_a_lie_in_the_beginning_goes_to_the_group(deployment):
     assert curl(deployment.url + "/large").body == BODY
     deployment.origins[1].write("/large", b"lie" + BODY[3:])

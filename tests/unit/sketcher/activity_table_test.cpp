@@ -187,6 +187,41 @@ TEST_CASE("A full set gives up what has no transitions, and of these what was us
   CHECK_FALSE(world.of(0));
 }
 
+TEST_CASE("What was used last stays when time goes back") {
+  World world;
+  for (std::uint64_t number = 0; number < 15; ++number)
+    world.group_read(number, kNow + 8);
+  world.group_read(15, kNow + 16);
+  // These came before, and took long.
+  for (std::uint64_t number = 100; number < 115; ++number)
+    world.group_read(number, kNow + 12);
+  CHECK(world.of(15));
+  world.hit(15, kNow);
+  world.group_read(200, kNow + 16);
+  CHECK(world.of(15));
+  CHECK(world.of(15)->last_seconds == kNow + 16);
+}
+
+TEST_CASE("What the group is asked for is in use, though nothing comes to be compared") {
+  World world;
+  for (int i = 0; i < 32; ++i)
+    world.compare(0, true);
+  for (std::uint64_t number = 1; number < 16; ++number)
+    world.group_read(number, kNow + 100);
+  REQUIRE(world.view.head().blacklisted.get() == 1);
+  constexpr std::uint32_t kLater = kNow + 3 * Volatility::kHalfLifeSeconds;
+  world.group_read(1, kLater);
+  CHECK(world.of(1)->last_seconds == kLater);
+  world.group_read(100, kLater);
+  CHECK(world.of(1));
+  // What is known of it has aged, once.
+  world.group_read(0, kLater);
+  CHECK(world.of(0)->last_seconds == kLater);
+  CHECK(world.of(0)->volatility.weight_after(0) == Approx(4).epsilon(0.01));
+  CHECK_FALSE(world.avoids(0, kLater));
+  CHECK(world.view.head().blacklisted.get() == 0);
+}
+
 TEST_CASE("A hit of an unknown request takes another's place one time in eight") {
   World world;
   for (std::uint64_t number = 0; number < 16; ++number)

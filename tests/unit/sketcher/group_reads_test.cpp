@@ -1,6 +1,7 @@
 #include "sketcher/group_reads.hpp"
 
 #include <map>
+#include <memory>
 
 #include <catch2/catch.hpp>
 
@@ -115,7 +116,8 @@ struct Client final : GroupReadWaiter {
   void on_group_failure(ReplicatedFailure) override { got.emplace_back("failed"); }
   void on_group_answer_outdated() override {
     got.emplace_back("outdated");
-    if (asks_again) ask(false);
+    is_told = true;
+    if (asks_again) ask();
   }
 
   static ReadAlgorithm read_of_unknown() {
@@ -127,6 +129,7 @@ struct Client final : GroupReadWaiter {
   World& world;
   std::vector<std::string> got;
   bool asks_again = false;
+  bool is_told = false;  // that an answer was outdated
 
  private:
   bool ask_with(ReadAlgorithm algorithm, std::optional<Evidence> evidence, bool may_share) {
@@ -135,7 +138,8 @@ struct Client final : GroupReadWaiter {
                             .evidence = std::move(evidence),
                             .waiter = this,
                             .counters = &world.counters,
-                            .may_share = may_share});
+                            .may_share = may_share,
+                            .asks_again = is_told});
   }
 };
 
@@ -245,6 +249,56 @@ TEST_CASE("A vote that was asked for before a write was answered is not recorded
     CHECK(world.table.lookup(kKey)->answer == World::sketch('A'));
   }
   CHECK(client.got == Got{"A"});
+}
+
+TEST_CASE("A late read is given what another worker has stored first, if it is the same") {
+  World world;
+  Client early(world), late(world);
+  early.ask();
+  late.ask();
+  SECTION("ordered behind it") {
+    REQUIRE(world.table.update(kKey, World::sketch('A'), 11) == UpdateOutcome::inserted);
+    world.answer(1, "A", 10);
+    CHECK(late.got == Got{"A"});
+  }
+  SECTION("but a write was answered since") {
+    REQUIRE(world.table.update(kKey, World::sketch('A'), 11) == UpdateOutcome::inserted);
+    world.raise_floor(11);
+    world.answer(1, "A", 10);
+    CHECK(late.got == Got{"outdated"});
+  }
+  SECTION("but an operator has marked it") {
+    REQUIRE(world.table.set_mark(kKey, Mark::whitelisted) == ChangeOutcome::done);
+    world.answer(1, "A", 10);
+    CHECK(late.got == Got{"outdated"});
+  }
+  CHECK(early.got == Got{"A"});
+}
+
+TEST_CASE("Those whose answer is outdated share one more call, and get what it brings") {
+  World world;
+  std::vector<std::unique_ptr<Client>> clients;
+  for (int i = 0; i < 5; ++i) {
+    clients.push_back(std::make_unique<Client>(world));
+    clients.back()->asks_again = true;
+    clients.back()->ask();
+  }
+  REQUIRE(world.calls.size() == 1);
+  REQUIRE(world.table.update(kKey, World::sketch('B'), 11) == UpdateOutcome::inserted);
+  world.answer(1, "A", 10);
+  CHECK(clients[0]->got == Got{"A"});
+  REQUIRE(world.calls.size() == 1);
+  Client later(world);
+  later.ask();
+  CHECK(world.calls.size() == 1);
+  // Another worker's is newer again. Theirs was begun after they came; `later` came behind it.
+  REQUIRE(world.table.update(kKey, World::sketch('D'), 13) == UpdateOutcome::replaced);
+  world.answer(2, "C", 12);
+  for (int i = 1; i < 5; ++i)
+    CHECK(clients[i]->got == Got{"outdated", "C"});
+  CHECK(later.got == Got{"outdated"});
+  CHECK(world.calls.empty());
+  CHECK(world.counters.coalesced.get() == 5);  // each once
 }
 
 TEST_CASE("A late read is not given an answer older than what the history holds") {
@@ -391,6 +445,26 @@ TEST_CASE("What the history held is compared with the group's answer once for al
   fourth.ask();  // the history held nothing
   world.answer(3, "C", 12);
   CHECK(world.compared.size() == 2);
+}
+
+TEST_CASE("What the history held is compared also if who began has left") {
+  World world;
+  Client first(world), late(world);
+  first.ask_about('X', 'A');
+  late.ask_about('X', 'A');
+  world.reads.leave(first);
+  SECTION("a transition") {
+    world.answer(1, "B", 10);
+    CHECK(world.compared == std::vector<bool>{true});
+    CHECK(world.counters.transitions.get() == 1);
+  }
+  SECTION("none") {
+    world.answer(1, "A", 10);
+    CHECK(world.compared == std::vector<bool>{false});
+    CHECK(world.divergences.empty());  // its evidence is gone
+  }
+  CHECK(first.got.empty());
+  CHECK(late.got.size() == 1);
 }
 
 TEST_CASE("The last refuted answers of each replica are remembered, and no more") {

@@ -2,6 +2,8 @@
 
 #include <catch2/catch.hpp>
 
+#include "sketcher/core/path_readings.hpp"
+
 namespace prophecy::sketcher {
 namespace {
 
@@ -69,18 +71,39 @@ TEST_CASE("A path that another reader would route elsewhere is refused") {
   const Router router({{{}, "/"}, {{}, "/admin"}});
   for (const char* target :
        {"/%61dmin", "/x/../admin", "/x/%2e%2e/admin", "//admin", "/./admin", "/x/..%2fadmin",
-        "/admin/../x", "/admin/%2e%2e/x", "/admin%2fx", "/../admin/x", "/x/%2E./admin?q"}) {
+        "/admin/../x", "/admin/%2e%2e/x", "/admin%2fx", "/../admin/x", "/x/%2E./admin?q",
+        // Segments that end at a semicolon.
+        "/x/..;/admin", "/x/..;a=b/admin", "/x/..%3b/admin", "/x/%2e.;/admin", "/admin;",
+        "/admin;a/x", "/;/admin", "/.;a/admin", "/admin%3bx", "/admin/..;/x", "/;a\\b/admin",
+        // Backslashes that are slashes.
+        "/x\\..\\admin", "/x\\..\\..\\admin", "/\\admin", "/admin\\x", "/x/..%5cadmin",
+        "/x%5C..%5cadmin", "/x\\..;a\\admin", "/a;b\\..\\admin", "/x%5c..%3ba%5cadmin",
+        "/x/;%2f..%2f../admin"}) {
     INFO(target);
     CHECK(router.choose("h", target).miss == Miss::ambiguous_path);
     CHECK_FALSE(route_of(router, "h", target));
   }
   // No reader takes these for another route's.
-  for (const char* target : {"/x/../y", "/%7Euser", "/x%2fy", "//x", "/admins", "/a%", "/a%zz",
-                             "/x?/../admin", "/.well-known/x", "/x/..."}) {
+  for (const char* target :
+       {"/x/../y", "/%7Euser", "/x%2fy", "//x", "/admins", "/a%", "/a%zz", "/x?/../admin",
+        "/.well-known/x", "/x/...", "/x;jsessionid=1", "/x;a/admin", "/x/admin;a", "/x\\admin",
+        "/x?;\\..\\admin", "/x;/y;b=c/"}) {
     INFO(target);
     CHECK(route_of(router, "h", target) == 0u);
   }
-  CHECK(route_of(router, "h", "/admin/a/../b") == 1u);
+  for (const char* target :
+       {"/admin/a/../b", "/admin/a;jsessionid=1", "/admin/a\\b", "/admin/a;/../b"}) {
+    INFO(target);
+    CHECK(route_of(router, "h", target) == 1u);
+  }
+}
+
+TEST_CASE("A path of all that can be read in different ways has few readings") {
+  std::string path;
+  for (int i = 0; i < 500; ++i)
+    path += "/a;b\\..%5c;%2f.%3b%25";
+  CHECK(readings_of_path(path).size() <= 32);
+  CHECK(readings_of_path("/a%62/") == std::vector<std::string>{"/a%62", "/ab"});
 }
 
 TEST_CASE("Of a route's lists, and of its own path, the longest prefix decides") {
@@ -108,14 +131,16 @@ TEST_CASE("Of a route's lists, and of its own path, the longest prefix decides")
 TEST_CASE("A path that can be read in two ways is never whitelisted, blacklisted if a reading is") {
   const Router router({{{}, "/", {"/static"}, {"/live"}}});
   const auto mark_of = [&](std::string_view target) { return router.choose("h", target).mark; };
-  for (const char* target : {"/static/%61", "/static/./a", "/static//a", "/x/../static/a",
-                             "/%73tatic/a", "/static/..", "/static/%2e%2e/a"}) {
+  for (const char* target :
+       {"/static/%61", "/static/./a", "/static//a", "/x/../static/a", "/%73tatic/a", "/static/..",
+        "/static/%2e%2e/a", "/static/..;/a", "/static/a;b", "/static/\\..\\..\\a"}) {
     INFO(target);
     CHECK(mark_of(target) == Mark::none);
     CHECK(route_of(router, "h", target) == 0u);
   }
   for (const char* target : {"/live/%61", "/%6cive", "/x/../live/a", "/live/../x", "//live",
-                             "/static/../live", "/static/%2e%2e/live", "/live/../static/a"}) {
+                             "/static/../live", "/static/%2e%2e/live", "/live/../static/a",
+                             "/x/..;/live", "/live;a", "/live/..;/x", "/x\\..\\live", "/live\\x"}) {
     INFO(target);
     CHECK(mark_of(target) == Mark::blacklisted);
     CHECK(route_of(router, "h", target) == 0u);
@@ -129,7 +154,8 @@ TEST_CASE("Patterns that a configuration may hold") {
     CHECK_FALSE(is_host_pattern(host));
   for (const char* path : {"/", "/a", "/a/", "/a-b.c"})
     CHECK(is_path_prefix(path));
-  for (const char* path : {"", "a", "/a?b", "/a#b", "//", "/a%20", "/../a", "/./a", "/a b"})
+  for (const char* path :
+       {"", "a", "/a?b", "/a#b", "//", "/a%20", "/../a", "/./a", "/a b", "/a;b", "/a\\b"})
     CHECK_FALSE(is_path_prefix(path));
 }
 
