@@ -13,6 +13,7 @@ from harness import Deployment
 from harness.build import instrumented, patience
 from harness.http_client import RawConnection, curl
 from harness.processes import read_memory, wait_until
+from harness.replicas import ctl
 
 KIB = 1 << 10
 MIB = 1 << 20
@@ -146,7 +147,7 @@ def test_one_block_of_a_lie_is_named_where_the_history_is_not_asked(by):
     with Deployment(content={"/large": BODY}, agents=False,
                     sketcher_changes={"group": group, "route": route}) as deployment:
         if by == "mark":
-            ctl("history", "blacklist", deployment.url + "/large", "--admin",
+            ctl("history", "blacklist", deployment.url + "/large", "-H", "Accept: */*", "--admin",
                 deployment.sketcher.admin)
         place = 10 * MIB + 5
         deployment.origins[2].write("/large", BODY[:place] + b"lie" + BODY[place + 3:])
