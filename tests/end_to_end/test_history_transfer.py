@@ -109,8 +109,8 @@ def test_what_a_sketcher_knew_before_is_never_older_than_what_the_other_one_has_
         read_all(first)
         # Of this one the export knows nothing any more.
         url = "http://site.example/page-1.html"
-        assert run_program("prophecyctl", "history", "forget", url, "--admin",
-                           first.admin).returncode == 0
+        assert run_program("prophecyctl", "history", "forget", url, "-H", "Accept: */*",
+                           "--admin", first.admin).returncode == 0
         file = deployment.folder / "history.export"
         assert transfer("export", first, file).returncode == 0
         report = ctl_json("history", "import", "--admin", second.admin, file, "--json")
@@ -122,16 +122,16 @@ def test_what_a_sketcher_knew_before_is_never_older_than_what_the_other_one_has_
 
 def entry_of(sketcher, path):
     answer = ctl_json("history", "get", "--admin", sketcher.admin, "http://site.example" + path,
-                      "--json")
-    return (answer[0] if isinstance(answer, list) else answer)["entry"]
+                      "-H", "Accept: */*", "--json")
+    return answer[0]["entry"]
 
 
 def test_marks_and_the_age_of_an_export_are_an_operators_matter():
     with two_that_vote() as (deployment, first, second):
         read_all(first)
         url = "http://site.example/page-1.html"
-        assert run_program("prophecyctl", "history", "whitelist", url, "--admin",
-                           first.admin).returncode == 0
+        assert run_program("prophecyctl", "history", "whitelist", url, "-H", "Accept: */*",
+                           "--admin", first.admin).returncode == 0
         file = deployment.folder / "history.export"
         made_at = ctl_json("history", "export", "--admin", first.admin, file, "--json")["made_at"]
         refused = transfer("import", second, file, "--made-after", str(made_at))
