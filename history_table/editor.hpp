@@ -73,8 +73,8 @@ class Editor {
   }
 
   // Takes another table's entry where this one has never had an answer for the key: then nobody
-  // whom it serves has seen a newer one. Evicts nothing. A mark is taken in the place of an answer,
-  // too.
+  // whom it serves has seen a newer one. Where it has one, that is confirmed, or neither counts.
+  // Evicts nothing. A mark is taken in the place of an answer, too.
   SeedOutcome seed(const StoredEntry& entry) {
     BucketChange<Steps> change(region_, writer_, steps_);
     const bool locked = change.lock(region_.place_of(entry.tag), Patience::endless);
@@ -114,7 +114,8 @@ class Editor {
   SeedOutcome seed(BucketChange<Steps>& change, const StoredEntry& entry) {
     const bool is_mark = mark_of(entry.state) != Mark::none;
     auto at = change.find(entry.tag);
-    if (at && (!is_mark || mark_of(change.state(*at)) != Mark::none)) return SeedOutcome::known;
+    if (at && mark_of(change.state(*at)) != Mark::none) return SeedOutcome::known;
+    if (at && !is_mark) return merge(change, *at, entry);
     if (!is_mark && change.floor() != 0) return SeedOutcome::forgotten;
     if (is_limited(entry.state) && limited_entries(region_) >= region_.limited_max()) {
       return SeedOutcome::full;
@@ -125,6 +126,16 @@ class Editor {
     change.raise_floor(at->held, sigma_of(change.state(*at)));
     change.write(*at, entry.tag, entry.answer, entry.state);
     return SeedOutcome::taken;
+  }
+
+  // Two histories that do not know of each other have an answer for one key.
+  SeedOutcome merge(BucketChange<Steps>& change, Place at, const StoredEntry& entry) {
+    const Word state = change.state(at);
+    const Room room = is_limited(state) ? Room::limited : Room::any;
+    const Sigma newest = std::max(sigma_of(state), sigma_of(entry.state));
+    const bool agrees = change.answer(at) == entry.answer;
+    change.write(at, entry.tag, agrees ? entry.answer : Sketch{}, make_state(newest, room));
+    return agrees ? SeedOutcome::known : SeedOutcome::contradicted;
   }
 
   UpdateOutcome update_slot(BucketChange<Steps>& change, Place at, const Tag& tag,

@@ -54,9 +54,10 @@ enum class ChangeOutcome : std::uint8_t {
 // What becomes of an entry that another table brings.
 enum class SeedOutcome : std::uint8_t {
   taken,
-  known,      // the key has an entry: unchanged
-  forgotten,  // or may have had one
-  full,       // no room without an eviction, or for one of limited room
+  known,         // the key has the same answer, which counts from now on; or a mark, which stays
+  contradicted,  // it has another one, or none: which is the newer is not known, it has none now
+  forgotten,     // it may have had an answer
+  full,          // no room without an eviction, or for one of limited room
 };
 
 struct HistoryTableStats {

@@ -24,7 +24,8 @@ std::optional<Error> mistake_in(std::size_t bytes) {
 
 static_assert(HistoryTable::kBytesMin >=
               table::KeptFile::kHeaderBytes + HistoryTable::kCompanionBytes +
-                  HistoryTable::kFloorBytesMin + table::Region::kBytesMin);
+                  HistoryTable::kImportedBytes + HistoryTable::kFloorBytesMin +
+                  table::Region::kBytesMin);
 
 Result<HistoryTable> HistoryTable::create(std::size_t bytes, std::uint64_t bucket_seed,
                                           std::size_t block_store_bytes, double limited_share,
@@ -67,8 +68,9 @@ HistoryTable::HistoryTable(table::Memory memory, std::size_t header_bytes,
       floor_seed_(bucket_seed),
       groups_(groups),
       floor_slots_(WriteFloors::slots_for(memory_.size(), groups)),
-      region_(begin_ + kCompanionBytes + floor_bytes(),
-              memory_.size() - header_bytes - kCompanionBytes - floor_bytes(), bucket_seed),
+      region_(begin_ + kCompanionBytes + kImportedBytes + floor_bytes(),
+              memory_.size() - header_bytes - kCompanionBytes - kImportedBytes - floor_bytes(),
+              bucket_seed),
       blocks_(std::move(blocks)) {
   region_.set_limited_share(limited_share);
 }
@@ -87,8 +89,25 @@ std::size_t HistoryTable::floor_bytes() const {
 
 WriteFloors HistoryTable::floors(std::uint32_t group) const {
   ASSERT(group < groups_);
-  auto* const words = reinterpret_cast<WriteFloors::Word*>(begin_ + kCompanionBytes);
-  return WriteFloors({words + group * floor_slots_, floor_slots_}, floor_seed_);
+  auto* const words =
+      reinterpret_cast<WriteFloors::Word*>(begin_ + kCompanionBytes + kImportedBytes);
+  return WriteFloors({words + group * floor_slots_, floor_slots_}, floor_seed_, imported_words());
+}
+
+WriteFloors::Word* HistoryTable::imported_words() const {
+  return reinterpret_cast<WriteFloors::Word*>(begin_ + kCompanionBytes);
+}
+
+HistoryTable::Imported HistoryTable::imported() const {
+  WriteFloors::Word* const words = imported_words();
+  return {std::atomic_ref(words[0]).load(), std::atomic_ref(words[1]).load()};
+}
+
+void HistoryTable::begin_import(const Imported& range) {
+  ASSERT(range.behind <= range.last);
+  // The end first: what lies between is never taken for what was agreed on here.
+  raise_word(imported_words()[1], range.last);
+  raise_word(imported_words()[0], range.behind);
 }
 
 void HistoryTable::attach(WriterSlot slot) {

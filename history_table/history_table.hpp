@@ -47,6 +47,8 @@ class HistoryTable {
   static constexpr std::size_t kCompanionBytes = 4096;
   // Of the smallest table, for the write floors of all groups.
   static constexpr std::size_t kFloorBytesMin = kBytesMin / 16;
+  // Of what imports leave behind: a cache line.
+  static constexpr std::size_t kImportedBytes = 64;
 
   // Maps an empty table of at most `bytes`, shared with children forked later. `bucket_seed`
   // should be unpredictable to clients. Of its memory, each of `groups` has write floors.
@@ -77,6 +79,15 @@ class HistoryTable {
   void set_floor_seed(std::uint64_t seed) { floor_seed_ = seed; }
   // What writes to this group have made out of date. Kept with the entries likewise.
   [[nodiscard]] WriteFloors floors(std::uint32_t group) const;
+  // Where the entries of the last import begin and end: nothing up to the first counts for a read,
+  // in any group; all behind the second was agreed on here. Kept likewise.
+  struct Imported {
+    Sigma behind = 0;
+    Sigma last = 0;
+  };
+  [[nodiscard]] Imported imported() const;
+  // Neither ever falls.
+  void begin_import(const Imported& range);
   // The bytes that it has, and how many of them lie in huge pages.
   [[nodiscard]] std::size_t bytes() const { return memory_.size(); }
   [[nodiscard]] std::size_t huge_bytes() const { return memory_.huge_bytes(); }
@@ -135,9 +146,11 @@ class HistoryTable {
   HistoryTable(table::Memory memory, std::size_t header_bytes, std::uint64_t bucket_seed,
                BlockStore blocks, double limited_share, std::uint32_t groups);
   [[nodiscard]] std::size_t floor_bytes() const;
+  [[nodiscard]] WriteFloors::Word* imported_words() const;
 
   table::Memory memory_;
-  std::byte* begin_;  // of the companion; then the write floors, then the entries
+  // Of the companion; then come what imports leave behind, the write floors, the entries.
+  std::byte* begin_;
   std::uint64_t floor_seed_;
   std::uint32_t groups_;
   std::size_t floor_slots_;  // of each group

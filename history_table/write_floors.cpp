@@ -16,13 +16,21 @@ constexpr std::size_t kShareOfTable = 16;  // one part in so many, at most
 
 }  // namespace
 
+void raise_word(std::uint64_t& word, Sigma sigma) {
+  const std::atomic_ref shared(word);
+  std::uint64_t held = shared.load(std::memory_order_seq_cst);
+  while (held < sigma && !shared.compare_exchange_weak(held, sigma, std::memory_order_seq_cst)) {
+  }
+}
+
 std::size_t WriteFloors::slots_for(std::size_t table_bytes, std::size_t groups) {
   ASSERT(groups > 0);
   const std::size_t room = table_bytes / kShareOfTable / groups / sizeof(Word);
   return std::clamp(std::bit_floor(room), kSlotsMin, kSlotsMax);
 }
 
-WriteFloors::WriteFloors(std::span<Word> words, std::uint64_t seed) : words_(words), seed_(seed) {
+WriteFloors::WriteFloors(std::span<Word> words, std::uint64_t seed, Word* common)
+    : words_(words), seed_(seed), common_(common) {
   ASSERT(std::has_single_bit(words.size()) && words.size() <= kSlotsMax);
 }
 
@@ -33,10 +41,7 @@ WriteFloors::Slot WriteFloors::slot_of(std::string_view authority, std::string_v
 }
 
 void WriteFloors::raise(Slot slot, Sigma sigma) const {
-  const std::atomic_ref word(words_[slot]);
-  Word floor = word.load(std::memory_order_seq_cst);
-  while (floor < sigma && !word.compare_exchange_weak(floor, sigma, std::memory_order_seq_cst)) {
-  }
+  raise_word(words_[slot], sigma);
 }
 
 }  // namespace prophecy

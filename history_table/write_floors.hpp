@@ -4,6 +4,9 @@
 // is never given what was agreed before it, whatever header fields vary its key.
 // docs/consistency.md has the argument.
 //
+// Beside these, all groups have one in common: below it nothing counts, whatever its URI. An import
+// raises it (docs/history-table.md).
+//
 // A fixed array of words in shared memory, kept or lost together with the entries. URIs share
 // words: that costs a replicated read now and then, and never a wrong answer. A word never falls.
 //
@@ -12,6 +15,7 @@
 // needs it, and a load costs nothing for it on x86-64.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -22,6 +26,9 @@
 #include "history_table/history_entry.hpp"
 
 namespace prophecy {
+
+// To the sigma, unless it is there or beyond; safe beside others who do so.
+void raise_word(std::uint64_t& word, Sigma sigma);
 
 class WriteFloors {
  public:
@@ -35,13 +42,19 @@ class WriteFloors {
   [[nodiscard]] static std::size_t slots_for(std::size_t table_bytes, std::size_t groups);
 
   // `words` are all zero at first, or what an object with the same seed has left. Their number is a
-  // power of two. No client knows the seed: it could have its writes meet others' URIs.
-  WriteFloors(std::span<Word> words, std::uint64_t seed);
+  // power of two. No client knows the seed: it could have its writes meet others' URIs. `common` is
+  // the floor of all; none has the same effect as one that is never raised.
+  WriteFloors(std::span<Word> words, std::uint64_t seed, Word* common = nullptr);
 
   // Of a URI, in the forms of the request's key.
   [[nodiscard]] Slot slot_of(std::string_view authority, std::string_view target) const;
-  [[nodiscard]] Sigma at(Slot slot) const {
+  [[nodiscard]] Sigma at(Slot slot) const { return std::max(common(), written_at(slot)); }
+  // Without the one in common: 0 where nothing was written.
+  [[nodiscard]] Sigma written_at(Slot slot) const {
     return std::atomic_ref(words_[slot]).load(std::memory_order_seq_cst);
+  }
+  [[nodiscard]] Sigma common() const {
+    return common_ ? std::atomic_ref(*common_).load(std::memory_order_seq_cst) : 0;
   }
   // Has the memory brought.
   void prefetch(Slot slot) const { __builtin_prefetch(&words_[slot]); }
@@ -74,6 +87,7 @@ class WriteFloors {
  private:
   std::span<Word> words_;
   std::uint64_t seed_;
+  Word* common_;
 };
 
 }  // namespace prophecy

@@ -21,7 +21,7 @@ class SigmaCounter {
   [[nodiscard]] bool skip_to(Sigma target, Sigma expected_max) {
     Sigma last = newest();
     while (last <= expected_max) {
-      if (last_.compare_exchange_weak(last, target, std::memory_order_relaxed)) return true;
+      if (last_.compare_exchange_weak(last, target, std::memory_order_seq_cst)) return true;
     }
     return false;
   }

@@ -1,5 +1,7 @@
 #include "sketcher/history_admin.hpp"
 
+#include <algorithm>
+
 #include <nlohmann/json.hpp>
 
 namespace prophecy::sketcher {
@@ -82,8 +84,12 @@ void HistoryAdmin::start() {
 }
 
 void HistoryAdmin::sample() {
-  for (std::uint32_t group = 0; group < clocks_.size(); ++group)
-    clocks_[group].sample(milliseconds_of(now()), shared_.group(group).numbers->order.newest());
+  for (std::uint32_t group = 0; group < clocks_.size(); ++group) {
+    // Of a group without an order, the latter says nothing before an answer is placed.
+    const GroupNumbers& numbers = *shared_.group(group).numbers;
+    clocks_[group].sample(milliseconds_of(now()),
+                          std::max(numbers.order.newest(), numbers.votes.newest()));
+  }
   timer_.expires_after(kSampleInterval);
   timer_.async_wait([this](const boost::system::error_code& error) {
     if (!error) sample();

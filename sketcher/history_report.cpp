@@ -105,15 +105,20 @@ void add_json(Json& json, const Activity& activity, std::uint32_t now) {
   json["last_seconds_ago"] = now - std::min(now, sum.last_seconds);
 }
 
-Json entry_json(const HistoryEntry& entry, const SigmaClock& clock, TimePoint now) {
+Json entry_json(const HistoryEntry& entry, const HistoryTable::Imported& imported,
+                const SigmaClock& clock, TimePoint now) {
   Json json{{"mark", to_string(entry.mark)}};
   if (entry.mark != Mark::none) return json;
   json["answer"] = entry.answer == kNoSketch ? Json() : Json(to_hex(entry.answer));
   json["sigma"] = entry.sigma;
+  json["imported"] = entry.sigma > imported.behind && entry.sigma <= imported.last;
   const auto age = clock.age_of(entry.sigma, milliseconds_of(now));
   json["at_least_seconds_old"] = age ? seconds_of(age->at_least_ms) : 0.0;
+  // Numbers of an import tell when it came, and not when another sketcher's group agreed. Of those
+  // before, nobody knows which had been imported.
+  const bool is_own = entry.sigma > imported.last;
   json["at_most_seconds_old"] =
-      age && age->at_most_ms ? Json(seconds_of(*age->at_most_ms)) : Json();
+      is_own && age && age->at_most_ms ? Json(seconds_of(*age->at_most_ms)) : Json();
   return json;
 }
 
@@ -174,7 +179,8 @@ Json request_json(const HistorySources& sources, const DescribedRequest& request
   const Sketch key = sources.installation.groups[group].sketch.of(request.form);
   json["key"] = to_hex(key);
   const auto entry = sources.table.lookup(key);
-  json["entry"] = entry ? entry_json(*entry, sources.clocks[group], now) : Json();
+  json["entry"] =
+      entry ? entry_json(*entry, sources.table.imported(), sources.clocks[group], now) : Json();
   const WriteFloors floors = sources.table.floors(group);
   json["out_of_date"] =
       entry && !floors.admit(entry, floors.slot_of(request.form.authority, request.form.target));

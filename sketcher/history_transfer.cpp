@@ -11,6 +11,9 @@ namespace {
 
 // Buckets between two looks whether anybody waits for it.
 constexpr std::uint64_t kBucketsAtOnce = 4096;
+// What an import numbers at most: else those that two sketchers make of each other's exports would
+// double the numbers each time, and use them up.
+constexpr Sigma kImportedMax = Sigma{1} << 40;
 // A writer that was scheduled away has gone on by then.
 constexpr int kLooksMax = 1000;
 // What a group may number while the others are told to begin anew.
@@ -43,6 +46,9 @@ void count(ImportReport& report, SeedOutcome outcome) {
     case SeedOutcome::known:
       ++report.known;
       break;
+    case SeedOutcome::contradicted:
+      ++report.contradicted;
+      break;
     case SeedOutcome::forgotten:
       ++report.forgotten;
       break;
@@ -74,29 +80,57 @@ table::Identity identity_of(const Installation& installation) {
   return identity;
 }
 
+// `behind` counts nothing any more: what lies behind it is numbered from there.
 Result<> write_floors(table::ExportWriter& writer, const Installation& installation,
-                      const HistoryTable& table) {
+                      const HistoryTable& table, Sigma behind) {
   for (std::uint32_t group = 0; group < installation.settings.groups.size(); ++group) {
     const WriteFloors floors = table.floors(group);
     for (WriteFloors::Slot slot = 0; slot < floors.words().size(); ++slot) {
-      const Sigma sigma = floors.at(slot);
-      if (sigma == 0) continue;
-      if (auto added = writer.add(table::StoredFloor{group, slot, sigma}); !added) return added;
+      const Sigma sigma = floors.written_at(slot);
+      if (sigma <= behind) continue;
+      if (auto added = writer.add(table::StoredFloor{group, slot, sigma - behind}); !added) {
+        return added;
+      }
     }
   }
   return {};
 }
 
-// `top` is beyond all that is imported.
+// Was it written to, nobody knows what an import knows of that. `top` is beyond all of it.
 void cover_what_was_written_here(const Installation& installation, const HistoryTable& table,
                                  Sigma top) {
   for (std::uint32_t group = 0; group < installation.settings.groups.size(); ++group) {
     const WriteFloors floors = table.floors(group);
     for (WriteFloors::Slot slot = 0; slot < floors.words().size(); ++slot) {
-      if (floors.at(slot) != 0) floors.raise(slot, top);
+      if (floors.written_at(slot) != 0) floors.raise(slot, top);
     }
   }
 }
+
+// Puts an export's numbers behind all that was numbered here. Where they lie too far apart, some
+// become the same: floors are rounded up and entries down, so that none counts that did not.
+class Renumbering {
+ public:
+  explicit Renumbering(Sigma newest) : newest_(newest) {
+    while (floor(newest_) > kImportedMax)
+      ++shift_;
+  }
+  void put_behind(Sigma before) { before_ = before; }
+
+  // How many numbers that takes.
+  [[nodiscard]] Sigma count() const { return floor(newest_) - before_; }
+  [[nodiscard]] Sigma floor(Sigma sigma) const {
+    return before_ + (sigma >> shift_) + Sigma{(sigma & ((Sigma{1} << shift_) - 1)) != 0};
+  }
+  [[nodiscard]] Sigma entry(Sigma sigma) const {
+    return before_ + std::max(sigma >> shift_, Sigma{1});
+  }
+
+ private:
+  Sigma newest_;
+  unsigned shift_ = 0;
+  Sigma before_ = 0;
+};
 
 // A table of another size has fewer or more slots. A URI's number in the one is its number in the
 // other, but for the upper bits.
@@ -119,6 +153,7 @@ Result<ExportReport> export_history(int fd, const Installation& installation,
   if (auto begun = writer.begin({identity_of(installation), made_at, slots}); !begun) {
     return begun.error();
   }
+  const Sigma behind = table.imported().behind;
   ExportReport report;
   for (std::uint64_t bucket = 0; bucket < table.bucket_count(); ++bucket) {
     if (bucket % kBucketsAtOnce == 0 && !is_wanted()) return unwanted();
@@ -128,20 +163,27 @@ Result<ExportReport> export_history(int fd, const Installation& installation,
       continue;
     }
     for (std::size_t i = 0; i < found->count; ++i) {
-      const table::StoredEntry& entry = found->entries[i];
+      table::StoredEntry entry = found->entries[i];
       if (!is_of_use(entry)) continue;
+      if (table::mark_of(entry.state) == Mark::none) {
+        if (table::sigma_of(entry.state) <= behind) continue;
+        entry.state -= behind << 2;
+      }
       if (auto added = writer.add(entry); !added) return added.error();
     }
   }
   // Last, so that they cover what was out of date when its entry was read.
-  if (auto written = write_floors(writer, installation, table); !written) return written.error();
+  if (auto written = write_floors(writer, installation, table, behind); !written) {
+    return written.error();
+  }
   auto totals = writer.finish();
   if (!totals) return totals.error();
   report.totals = *totals;
   return report;
 }
 
-Result<ImportReport> import_history(int fd, const Installation& installation, HistoryTable& table,
+Result<ImportReport> import_history(int fd, const ImportOptions& options,
+                                    const Installation& installation, HistoryTable& table,
                                     const SharedState& shared, const IsWanted& is_wanted) {
   if (const auto size = size_of(fd); !size) return size.error();
   std::vector<table::StoredFloor> floors;
@@ -155,12 +197,23 @@ Result<ImportReport> import_history(int fd, const Installation& installation, Hi
     return true;
   });
   if (!totals) return totals.error();
+  if (options.made_after && header->made_at <= *options.made_after) {
+    return Error{ErrorKind::invalid, "the export is refused: it was made at " +
+                                         std::to_string(header->made_at) + ", not after " +
+                                         std::to_string(*options.made_after)};
+  }
+  if (options.on_checked) options.on_checked(header->made_at, totals->entries);
 
-  const auto before = make_room_for_numbers(installation.settings, shared, totals->newest);
+  Renumbering renumbering(totals->newest);
+  const auto before =
+      make_room_for_numbers(installation.settings, table, shared, renumbering.count());
   if (!before) return before.error();
-  cover_what_was_written_here(installation, table, *before + totals->newest);
-  for (const table::StoredFloor& floor : floors)
-    raise_all(table.floors(floor.group), floor.slot, header->floor_slots, *before + floor.sigma);
+  cover_what_was_written_here(installation, table, *before + renumbering.count());
+  renumbering.put_behind(*before);
+  for (const table::StoredFloor& floor : floors) {
+    raise_all(table.floors(floor.group), floor.slot, header->floor_slots,
+              renumbering.floor(floor.sigma));
+  }
 
   ImportReport report{.made_at = header->made_at, .entries = totals->entries};
   // Once more: what was right may have been changed since, even into another export.
@@ -173,7 +226,13 @@ Result<ImportReport> import_history(int fd, const Installation& installation, Hi
       if (number == macs.size() || block.mac() != macs[number]) return false;
       ++number;
       for (table::StoredEntry entry : block.entries()) {
-        if (table::mark_of(entry.state) == Mark::none) entry.state += *before << 2;
+        if (table::mark_of(entry.state) != Mark::none) {
+          ++report.marks;
+          if (!options.takes_marks) continue;
+        } else {
+          const Sigma sigma = table::sigma_of(entry.state);
+          entry.state += (renumbering.entry(sigma) - sigma) << 2;
+        }
         count(report, table.seed(entry));
       }
       return true;
@@ -185,20 +244,34 @@ Result<ImportReport> import_history(int fd, const Installation& installation, Hi
                                       " entries had been taken already"};
 }
 
-Result<Sigma> make_room_for_numbers(const Settings& settings, const SharedState& shared,
-                                    Sigma count) {
-  for (int attempt = 0; attempt < kNumberingAttemptsMax; ++attempt) {
-    Sigma before = 0;
-    for (std::uint32_t i = 0; i < settings.groups.size(); ++i) {
+Result<Sigma> make_room_for_numbers(const Settings& settings, HistoryTable& table,
+                                    const SharedState& shared, Sigma count) {
+  const auto groups = static_cast<std::uint32_t>(settings.groups.size());
+  const auto newest = [&] {
+    Sigma found = 0;
+    for (std::uint32_t i = 0; i < groups; ++i) {
       const GroupNumbers& numbers = *shared.group(i).numbers;
-      before = std::max({before, numbers.order.newest(), numbers.votes.newest()});
+      found = std::max({found, numbers.order.newest(), numbers.votes.newest()});
     }
-    before += kNumbersMeanwhile;
-    if (before > kSigmaMax / 4 || count > kSigmaMax / 4) {
-      return Error{ErrorKind::limit, "the groups' numbers are used up"};
-    }
+    return found;
+  };
+  const auto is_used_up = [&](Sigma before) {
+    return before > kSigmaMax / 4 || count > kSigmaMax / 4;
+  };
+  const Error used_up{ErrorKind::limit, "the groups' numbers are used up"};
+  if (is_used_up(newest())) return used_up;
+  // What is under way from now on is doubtful, so none of it is numbered beyond `before` below,
+  // however far apart the group's own numbers are.
+  for (std::uint32_t i = 0; i < groups; ++i) {
+    if (settings.groups[i].kind == GroupKind::pbft) shared.group(i).numbers->order.begin_beyond(0);
+  }
+  for (int attempt = 0; attempt < kNumberingAttemptsMax; ++attempt) {
+    const Sigma before = newest() + kNumbersMeanwhile;
+    if (is_used_up(before)) return used_up;
+    // Before any vote has a new number: one that was asked for before finds this, and is void.
+    table.begin_import({before, before + count});
     bool is_made = true;
-    for (std::uint32_t i = 0; i < settings.groups.size(); ++i) {
+    for (std::uint32_t i = 0; i < groups; ++i) {
       GroupNumbers& numbers = *shared.group(i).numbers;
       if (settings.groups[i].kind == GroupKind::pbft) {
         numbers.order.begin_beyond(before + count);

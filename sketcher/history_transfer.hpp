@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 
 #include "base/error.hpp"
 #include "history_table/history_table.hpp"
@@ -27,25 +28,37 @@ struct ExportReport {
                                                   const HistoryTable& table, std::uint64_t made_at,
                                                   const IsWanted& is_wanted);
 
+struct ImportOptions {
+  bool takes_marks = false;
+  // Seconds since 1970: refuses what is not younger.
+  std::optional<std::uint64_t> made_after = std::nullopt;
+  // The file is right, and nothing is changed yet.
+  std::function<void(std::uint64_t made_at, std::uint64_t entries)> on_checked = nullptr;
+};
+
 struct ImportReport {
   std::uint64_t made_at = 0;
   std::uint64_t entries = 0;  // in the file
+  std::uint64_t marks = 0;    // of these
   // What became of them; SeedOutcome.
   std::uint64_t taken = 0;
   std::uint64_t known = 0;
+  std::uint64_t contradicted = 0;
   std::uint64_t forgotten = 0;
   std::uint64_t full = 0;
 };
 
 // Nothing is changed before all of the file was seen to be right. Requires that the table is
 // attached to a slot of its own.
-[[nodiscard]] Result<ImportReport> import_history(int fd, const Installation& installation,
+[[nodiscard]] Result<ImportReport> import_history(int fd, const ImportOptions& options,
+                                                  const Installation& installation,
                                                   HistoryTable& table, const SharedState& shared,
                                                   const IsWanted& is_wanted);
 
 // Begins every group's numbering anew, so that there is room for `count` numbers behind all that
-// was numbered before and before all that will be: they begin behind the result.
-[[nodiscard]] Result<Sigma> make_room_for_numbers(const Settings& settings,
+// was numbered before and before all that will be: they begin behind the result. What was numbered
+// before is out of date.
+[[nodiscard]] Result<Sigma> make_room_for_numbers(const Settings& settings, HistoryTable& table,
                                                   const SharedState& shared, Sigma count);
 
 }  // namespace prophecy::sketcher

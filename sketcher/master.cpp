@@ -330,6 +330,8 @@ void Master::stop() {
     if (error) return;
     log_.error("workers-killed", {{"reason", "they did not stop in time"}});
     signal_workers(SIGKILL);
+    transfer_.abandon();  // killed long since
+    finish_when_all_stopped();
   });
   finish_when_all_stopped();
 }
@@ -400,8 +402,15 @@ std::string Master::on_admin_files(std::string_view line, std::vector<UniqueFd> 
   if ((!is_export && command != "history-import") || files.size() != 2) {
     return refusal(R"(expected two files with "history-export" or "history-import" alone)");
   }
-  const auto started = transfer_.start(is_export ? Transfer::export_ : Transfer::import_,
-                                       std::move(files[0]), std::move(files[1]));
+  TransferRequest transfer{.kind = is_export ? Transfer::export_ : Transfer::import_};
+  if (request.contains("marks")) transfer.takes_marks = request["marks"] == true;
+  if (request.contains("made_after")) {
+    if (!request["made_after"].is_number_unsigned()) {
+      return refusal(R"(expected "made_after" to be seconds since 1970)");
+    }
+    transfer.made_after = request["made_after"].get<std::uint64_t>();
+  }
+  const auto started = transfer_.start(transfer, std::move(files[0]), std::move(files[1]));
   return started ? "{}" : refusal(started.error().message);
 }
 

@@ -18,8 +18,12 @@ using Json = nlohmann::ordered_json;
 
 static_assert(kTransferWriter <= kWriterSlotMax);
 
-// The master's handlers are none for a child, and what a file cannot take is an error.
+// The master's handlers are none for a child, nor is what it may have blocked; and what a file
+// cannot take is an error.
 void set_signals() {
+  sigset_t none;
+  ::sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
   for (const int signal : {SIGTERM, SIGINT, SIGCHLD})
     ::signal(signal, SIG_DFL);
   for (const int signal : {SIGHUP, SIGPIPE, SIGXFSZ})
@@ -44,19 +48,30 @@ Json json_of(const ExportReport& report, std::uint64_t made_at) {
 }
 
 Json json_of(const ImportReport& report) {
-  return {{"made_at", report.made_at}, {"entries", report.entries},     {"taken", report.taken},
-          {"known", report.known},     {"forgotten", report.forgotten}, {"full", report.full}};
+  return {{"made_at", report.made_at},     {"entries", report.entries},
+          {"marks", report.marks},         {"taken", report.taken},
+          {"known", report.known},         {"contradicted", report.contradicted},
+          {"forgotten", report.forgotten}, {"full", report.full}};
+}
+
+std::string as_text(const Json& json) {
+  return json.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
+}
+
+bool write_line(int channel, const Json& json) {
+  const std::string line = as_text(json) + '\n';
+  return ::write(channel, line.data(), line.size()) == static_cast<ssize_t>(line.size());
 }
 
 }  // namespace
 
-Result<> TransferProcess::start(Transfer kind, UniqueFd file, UniqueFd report) {
+Result<> TransferProcess::start(const TransferRequest& request, UniqueFd file, UniqueFd report) {
   if (stopping_) return Error{ErrorKind::unavailable, "the sketcher is stopping"};
   if (is_running()) {
     return Error{ErrorKind::unavailable, "another export or import of the history is under way"};
   }
   auto child = start_child({file.get(), report.get()},
-                           [&](const UniqueFd&) { return run(kind, file, report); });
+                           [&](const UniqueFd&) { return run(request, file, report); });
   if (!child) return child.error();
   pid_ = child->pid;
   timer_.expires_after(kTransferTimeMax);
@@ -84,8 +99,17 @@ void TransferProcess::stop() {
   if (is_running()) ::kill(pid_, SIGKILL);
 }
 
+void TransferProcess::abandon() {
+  if (!is_running()) return;
+  log_.error("history-transfer-abandoned", {{"reason", "it was killed, and has not ended"}});
+  pid_ = -1;
+  table_.declare_dead(kTransferWriter);
+}
+
 // In the child.
-int TransferProcess::run(Transfer kind, const UniqueFd& file, const UniqueFd& report) {
+int TransferProcess::run(const TransferRequest& request, const UniqueFd& file,
+                         const UniqueFd& report) {
+  const bool exports = request.kind == Transfer::export_;
   set_signals();
   log_.rename("transfer");
   const IsWanted is_wanted = [&] { return is_read(report.get()); };
@@ -93,19 +117,22 @@ int TransferProcess::run(Transfer kind, const UniqueFd& file, const UniqueFd& re
   const auto take = [&](const auto& done, auto... more) {
     answer = done ? json_of(*done, more...) : Json{{"error", done.error().message}};
   };
-  if (kind == Transfer::export_) {
+  if (exports) {
     const std::uint64_t now = seconds_since_1970();
     take(export_history(file.get(), installation_, table_, now, is_wanted), now);
   } else {
     table_.attach(kTransferWriter);
-    take(import_history(file.get(), installation_, table_, shared_, is_wanted));
+    ImportOptions options{.takes_marks = request.takes_marks, .made_after = request.made_after};
+    // How old it is, for somebody who may still stop it.
+    options.on_checked = [&](std::uint64_t made_at, std::uint64_t entries) {
+      (void)write_line(report.get(),
+                       {{"about_to_import", {{"made_at", made_at}, {"entries", entries}}}});
+    };
+    take(import_history(file.get(), options, installation_, table_, shared_, is_wanted));
   }
-  const std::string line =
-      answer.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace) + '\n';
-  log_.info(kind == Transfer::export_ ? "history-export-ended" : "history-import-ended",
-            {{"report", std::string_view(line).substr(0, line.size() - 1)}});
-  const bool told =
-      ::write(report.get(), line.data(), line.size()) == static_cast<ssize_t>(line.size());
+  log_.info(exports ? "history-export-ended" : "history-import-ended",
+            {{"report", std::string_view(as_text(answer))}});
+  const bool told = write_line(report.get(), answer);
   return told && !answer.contains("error") ? 0 : 1;
 }
 

@@ -2,8 +2,10 @@
 
 #include <array>
 #include <cerrno>
+#include <ctime>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include <fcntl.h>
@@ -27,13 +29,17 @@ struct Options {
   std::string socket;
   std::string file;
   bool force = false;
+  bool marks = false;
+  std::optional<std::uint64_t> made_after;
   bool json = false;
 };
 
 constexpr std::size_t kReportBytesMax = 4096;
 
-// Until the other end is closed, which the sketcher sees to: it bounds the time.
-Result<std::string> read_report(int channel) {
+// Until the other end is closed, which the sketcher sees to: it bounds the time. Of an import, one
+// line comes as soon as the file was seen to be right, before anything is changed: it is shown. The
+// other one is the result.
+Result<std::string> read_report(const Options& options, int channel) {
   std::string report;
   char chunk[512];
   for (;;) {
@@ -45,22 +51,37 @@ Result<std::string> read_report(int channel) {
     if (report.size() > kReportBytesMax) {
       return Error{ErrorKind::protocol, "the sketcher's report has no end"};
     }
+    const std::size_t end = report.find('\n');
+    if (end == std::string::npos) continue;
+    const Json line = Json::parse(report.substr(0, end), nullptr, false);
+    if (!line.is_object() || !line.contains("about_to_import")) continue;
+    report.erase(0, end + 1);
+    const Json& what = line["about_to_import"];
+    if (auto right = expect_members(what, "about_to_import",
+                                    {{"made_at", Shape::number}, {"entries", Shape::number}});
+        !right) {
+      return right.error();
+    }
+    std::cerr << fmt::format("prophecyctl: {}: {} entries, made at {} ({} seconds ago)\n",
+                             options.file, what["entries"].get<std::uint64_t>(),
+                             what["made_at"].get<std::uint64_t>(),
+                             ::time(nullptr) - what["made_at"].get<std::int64_t>());
   }
 }
 
 // Has the sketcher do it with the file, and fills in its report.
-Result<> transfer(const Options& options, const char* command, int file, Json& report) {
+Result<> transfer(const Options& options, const Json& request, int file, Json& report) {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return io_error("cannot make a pipe");
   const UniqueFd reading(ends[0]);
   UniqueFd writing(ends[1]);
   const std::array<int, 2> files{file, writing.get()};
   Json answer;
-  if (auto asked = ask(options.socket, {{"command", command}}, answer, files); !asked) {
+  if (auto asked = ask(options.socket, request, answer, files); !asked) {
     return asked;
   }
   writing.reset();
-  auto line = read_report(reading.get());
+  auto line = read_report(options, reading.get());
   if (!line) return line.error();
   if (line->empty()) {
     return Error{ErrorKind::unavailable,
@@ -94,7 +115,9 @@ Result<> export_to(const Options& options, Json& report) {
   }
   auto file = NewFile::create(options.file);
   if (!file) return file.error();
-  if (auto done = transfer(options, "history-export", file->fd(), report); !done) return done;
+  if (auto done = transfer(options, {{"command", "history-export"}}, file->fd(), report); !done) {
+    return done;
+  }
   return file->keep(options.force);
 }
 
@@ -102,7 +125,9 @@ Result<> import_from(const Options& options, Json& report) {
   // A pipe would make it wait.
   const UniqueFd file(::open(options.file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!file) return io_error(options.file);
-  return transfer(options, "history-import", file.get(), report);
+  Json request{{"command", "history-import"}, {"marks", options.marks}};
+  if (options.made_after) request["made_after"] = *options.made_after;
+  return transfer(options, request, file.get(), report);
 }
 
 CLI::App* add(CLI::App& history, const char* name, const char* what,
@@ -129,8 +154,13 @@ void add_history_transfer_commands(CLI::App& history, std::function<int()>& acti
   add(history, "export", "Writes the history to a file that seeds another sketcher", exporting,
       export_to, action)
       ->add_flag("--force", exporting->force, "Replace the file if it exists");
-  add(history, "import", "Seeds the history from another sketcher's export",
-      std::make_shared<Options>(), import_from, action);
+  auto importing = std::make_shared<Options>();
+  CLI::App* import = add(history, "import", "Seeds the history from another sketcher's export",
+                         importing, import_from, action);
+  import->add_flag("--marks", importing->marks,
+                   "Take what it has whitelisted and blacklisted, too");
+  import->add_option("--made-after", importing->made_after,
+                     "Refuse an export that was not made after this (seconds since 1970)");
 }
 
 }  // namespace prophecy::tools

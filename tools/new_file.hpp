@@ -22,11 +22,14 @@ class NewFile {
   [[nodiscard]] Result<> keep(bool replaces);
 
  private:
-  NewFile(std::filesystem::path path, std::filesystem::path part, UniqueFd fd)
-      : path_(std::move(path)), part_(std::move(part)), fd_(std::move(fd)) {}
+  NewFile(std::filesystem::path path, std::filesystem::path part, bool is_named, UniqueFd fd)
+      : path_(std::move(path)), part_(std::move(part)), is_named_(is_named), fd_(std::move(fd)) {}
 
   std::filesystem::path path_;
-  std::filesystem::path part_;  // empty once it is kept
+  // Its name until it is kept: from the beginning only where the file system has no files without
+  // one, which a killed program leaves nothing of.
+  std::filesystem::path part_;
+  bool is_named_;
   UniqueFd fd_;
 };
 

@@ -90,13 +90,67 @@ def test_a_new_sketcher_reads_fast_at_once_and_is_never_behind_what_it_says_itse
         wait_until(lambda: get(second, "/page-0.html") == b"changed", 20, "the page")
         bodies = [get(second, "/page-0.html") for _ in range(20)]
         assert bodies == [b"changed"] * 20
-        # Once more: it is known by now.
+        # Once more: it is known by now, but for what has changed since.
         again = ctl_json("history", "import", "--admin", second.admin, file, "--json")
-        assert (again["taken"], again["known"]) == (0, len(PAGES))
+        assert (again["taken"], again["known"], again["contradicted"]) == (0, len(PAGES) - 1, 1)
         assert get(second, "/page-0.html") == b"changed"
 
 
-def test_a_sketcher_that_has_served_keeps_what_it_knows_better():
+def test_what_a_sketcher_knew_before_is_never_older_than_what_the_other_one_has_delivered():
+    former = {"/page-0.html": b"former 0", "/page-1.html": b"former 1"}
+    with two_that_vote() as (deployment, first, second):
+        for path, content in former.items():
+            for origin in deployment.origins:
+                origin.write(path, content)
+            assert get(second, path) == content
+        for path in former:
+            for origin in deployment.origins[:3]:  # the fourth one stays behind
+                origin.write(path, PAGES[path])
+        read_all(first)
+        # Of this one the export knows nothing any more.
+        url = "http://site.example/page-1.html"
+        assert run_program("prophecyctl", "history", "forget", url, "-H", "Accept: */*",
+                           "--admin", first.admin).returncode == 0
+        file = deployment.folder / "history.export"
+        assert transfer("export", first, file).returncode == 0
+        report = ctl_json("history", "import", "--admin", second.admin, file, "--json")
+        assert report["contradicted"] == 1
+        for path in former:
+            bodies = [get(second, path) for _ in range(20)]
+            assert bodies == [PAGES[path].encode()] * 20
+
+
+def entry_of(sketcher, path):
+    answer = ctl_json("history", "get", "--admin", sketcher.admin, "http://site.example" + path,
+                      "-H", "Accept: */*", "--json")
+    return answer[0]["entry"]
+
+
+def test_marks_and_the_age_of_an_export_are_an_operators_matter():
+    with two_that_vote() as (deployment, first, second):
+        read_all(first)
+        url = "http://site.example/page-1.html"
+        assert run_program("prophecyctl", "history", "whitelist", url, "-H", "Accept: */*",
+                           "--admin", first.admin).returncode == 0
+        file = deployment.folder / "history.export"
+        made_at = ctl_json("history", "export", "--admin", first.admin, file, "--json")["made_at"]
+        refused = transfer("import", second, file, "--made-after", str(made_at))
+        assert refused.returncode == 1
+        assert "the export is refused: it was made at" in refused.stderr
+        assert second.status()["history"]["entries"] == 0
+        done = transfer("import", second, file, "--made-after", str(made_at - 1))
+        assert done.returncode == 0, done.stderr
+        assert f"{len(PAGES)} entries, made at {made_at} (" in done.stderr
+        assert "marks           1\n" in done.stdout
+        assert entry_of(second, "/page-1.html") is None
+        entry = entry_of(second, "/page-2.html")
+        assert entry["imported"] is True
+        assert entry["at_most_seconds_old"] is None
+        assert transfer("import", second, file, "--marks").returncode == 0
+        assert entry_of(second, "/page-1.html")["mark"] == "whitelisted"
+
+
+def test_a_sketcher_that_has_served_knows_only_what_the_import_confirms():
     with two_that_vote() as (deployment, first, second):
         read_all(first)
         file = deployment.folder / "history.export"
@@ -105,7 +159,7 @@ def test_a_sketcher_that_has_served_keeps_what_it_knows_better():
             origin.write("/page-0.html", b"changed")
         assert get(second, "/page-0.html") == b"changed"
         report = ctl_json("history", "import", "--admin", second.admin, file, "--json")
-        assert report["known"] == 1
+        assert report["contradicted"] == 1
         assert report["taken"] == len(PAGES) - 1
         for origin in deployment.origins[:2]:  # two that are behind
             origin.write("/page-0.html", PAGES["/page-0.html"])
@@ -252,7 +306,10 @@ def test_an_importer_that_is_killed_leaves_a_table_that_serves_and_can_be_seeded
                 assert get(second, path) == content.encode()
         assert killed > 0
         assert transfer("import", second, file).returncode == 0
-        assert read_all(second) == (len(PAGES), 0)
+        # One that was killed under the lock of a bucket leaves an entry forgotten there.
+        fast, replicated = read_all(second)
+        assert replicated <= killed
+        assert fast + replicated == len(PAGES)
 
 
 def test_there_is_one_transfer_at_a_time_and_it_holds_nobody_up(tmp_path):

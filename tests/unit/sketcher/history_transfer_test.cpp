@@ -70,12 +70,20 @@ UniqueFd export_of(const SmallSketcher& sketcher) {
   return file;
 }
 
-ImportReport import_into(SmallSketcher& sketcher, const UniqueFd& file) {
-  const auto done =
-      import_history(file.get(), sketcher.installation, sketcher.table, sketcher.shared, kAlways);
+Result<ImportReport> try_to_import(SmallSketcher& sketcher, const UniqueFd& file,
+                                   const ImportOptions& options = {},
+                                   const IsWanted& is_wanted = kAlways) {
+  return import_history(file.get(), options, sketcher.installation, sketcher.table, sketcher.shared,
+                        is_wanted);
+}
+
+ImportReport import_into(SmallSketcher& sketcher, const UniqueFd& file,
+                         const ImportOptions& options = {}) {
+  const auto done = try_to_import(sketcher, file, options);
   REQUIRE(done.has_value());
   CHECK(done->made_at == 77);
-  CHECK(done->entries == done->taken + done->known + done->forgotten + done->full);
+  CHECK(done->entries == done->taken + done->known + done->contradicted + done->forgotten +
+                             done->full + (options.takes_marks ? 0 : done->marks));
   return *done;
 }
 
@@ -100,7 +108,8 @@ TEST_CASE("A new sketcher knows what the other one knew, and takes newer answers
   CHECK(to.answer(110) == sketch_number(8));
 }
 
-TEST_CASE("A sketcher that has served keeps what it knows, and what it has forgotten stays so") {
+TEST_CASE(
+    "Of what a sketcher knows, an import leaves what it confirms; forgotten stays forgotten") {
   SmallSketcher from(1);
   for (std::uint64_t key = 0; key < 10; ++key)
     from.read(key, 1000 + key, 5000 + key);
@@ -110,9 +119,9 @@ TEST_CASE("A sketcher that has served keeps what it knows, and what it has forgo
   to.read(1, 2001, 4);
   REQUIRE(to.table.erase(sketch_number(1)) == ChangeOutcome::done);
   const ImportReport report = import_into(to, file);
-  CHECK(report.known == 1);
+  CHECK(report.contradicted == 1);
   CHECK(report.forgotten >= 1);
-  CHECK(to.answer(0) == sketch_number(2000));
+  CHECK(to.answer(0) == Sketch{});
   CHECK_FALSE(to.answer(1));
   // What was agreed under the old numbers, and was on its way, does not go in front of it.
   CHECK(import_into(to, file).taken == 0);
@@ -176,6 +185,143 @@ TEST_CASE("What was out of date is so where it is imported, and what was written
   CHECK_FALSE(counts(to, 2, "/written-now"));
 }
 
+TEST_CASE("What a sketcher knew before an import counts only as far as the import confirms it") {
+  SmallSketcher from(1);
+  from.read(0, 1000, 5000);
+  from.read(1, 1001, 5001);
+  from.read(2, 0, 5002);
+  REQUIRE(from.table.erase(sketch_number(2)) == ChangeOutcome::done);
+  SmallSketcher to(2);
+  to.read(0, 1000, 10);
+  to.read(1, 2001, 11);  // older than what clients have of the other one
+  to.read(2, 2002, 12);
+  to.vote(3, 2003);
+  const ImportReport report = import_into(to, export_of(from));
+  CHECK(report.known == 1);
+  CHECK(report.contradicted == 1);
+  CHECK(counts(to, 0, "/any"));
+  CHECK(to.answer(1) == Sketch{});
+  CHECK_FALSE(counts(to, 2, "/any"));
+  CHECK_FALSE(counts(to, 3, "/any"));
+  // What it agrees on from now on does. And what does not count is in no export of its own.
+  to.read(2, 3002, 13);
+  CHECK(counts(to, 2, "/any"));
+  SmallSketcher third(3);
+  CHECK(import_into(third, export_of(to)).taken == 2);
+  CHECK(third.answer(0) == sketch_number(1000));
+  CHECK(third.answer(2) == sketch_number(3002));
+}
+
+TEST_CASE("What the group numbers while an import begins counts no more, however far it jumps") {
+  SmallSketcher from(1);
+  from.read(0, 1000, 5000);
+  SmallSketcher to(2);
+  SigmaOrder& order = to.numbers(0).order;
+  const auto submitted = order.submit();
+  import_into(to, export_of(from));
+  CHECK(order.place(submitted, Sigma{1} << 50).doubtful);
+  // A vote that was asked for before the import finds its floor, whatever it is about.
+  CHECK(to.table.floors(1).at(0) > 1);
+}
+
+TEST_CASE("Marks are an operator's word here, and imported only where he says so") {
+  SmallSketcher from(1);
+  from.read(0, 1000, 5000);
+  REQUIRE(from.table.set_mark(sketch_number(1), Mark::whitelisted) == ChangeOutcome::done);
+  const UniqueFd file = export_of(from);
+  SmallSketcher to(2);
+  const ImportReport without = import_into(to, file);
+  CHECK(without.marks == 1);
+  CHECK(without.taken == 1);
+  CHECK_FALSE(to.table.lookup(sketch_number(1)));
+  CHECK(import_into(to, file, {.takes_marks = true}).taken == 1);
+  CHECK(to.table.lookup(sketch_number(1))->mark == Mark::whitelisted);
+}
+
+TEST_CASE("An export that is too old is refused, and one that is not is named before it is taken") {
+  SmallSketcher from(1);
+  from.read(0, 1000, 5000);
+  const UniqueFd file = export_of(from);
+  SmallSketcher to(2);
+  ImportOptions options{.made_after = 77};
+  const auto refused = try_to_import(to, file, options);
+  REQUIRE_FALSE(refused.has_value());
+  CHECK(refused.error().message == "the export is refused: it was made at 77, not after 77");
+  CHECK(to.table.stats().entries == 0);
+  CHECK(to.numbers(0).order.newest() == 0);
+  options.made_after = 76;
+  bool was_asked = false;
+  options.on_checked = [&](std::uint64_t made_at, std::uint64_t entries) {
+    was_asked = true;
+    CHECK(made_at == 77);
+    CHECK(entries == 1);
+    CHECK(to.table.stats().entries == 0);
+    CHECK(to.numbers(0).order.newest() == 0);
+  };
+  CHECK(import_into(to, file, options).taken == 1);
+  CHECK(was_asked);
+}
+
+// The content of the one becomes that of the other.
+void overwrite(const UniqueFd& file, const UniqueFd& other, off_t from = 0) {
+  const off_t size = ::lseek(other.get(), 0, SEEK_END);
+  Bytes content(static_cast<std::size_t>(size - from));
+  REQUIRE(::pread(other.get(), content.data(), content.size(), from) == size - from);
+  REQUIRE(::pwrite(file.get(), content.data(), content.size(), from) == size - from);
+  REQUIRE(::ftruncate(file.get(), size) == 0);
+}
+
+TEST_CASE("An export that is replaced between the looks at it is noticed") {
+  constexpr std::uint64_t kEntries = 6000;  // more than a block has
+  constexpr std::size_t kBytes = 16 * HistoryTable::kBytesMin;
+  SmallSketcher from(1, kBytes);
+  SmallSketcher other(1, kBytes);
+  for (std::uint64_t key = 0; key < kEntries; ++key) {
+    from.read(key, 1000 + key, 5000 + key);
+    other.read(key, 9000 + key, 5000 + key);
+  }
+  const UniqueFd file = export_of(from);
+  const UniqueFd another = export_of(other);
+  SmallSketcher to(2, kBytes);
+  ImportOptions options;
+  SECTION("by another one that is right as well") {
+    options.on_checked = [&](std::uint64_t, std::uint64_t) { overwrite(file, another); };
+    const auto done = try_to_import(to, file, options);
+    REQUIRE_FALSE(done.has_value());
+    CHECK(done.error().message ==
+          "the export was changed meanwhile; 0 entries had been taken already");
+    CHECK(to.table.stats().entries == 0);
+  }
+  SECTION("in its second block") {
+    options.on_checked = [&](std::uint64_t, std::uint64_t) { overwrite(file, another, 200'000); };
+    const auto done = try_to_import(to, file, options);
+    REQUIRE_FALSE(done.has_value());
+    CHECK(done.error().message ==
+          "the export is refused: it is damaged, or was changed; 4096 entries had been taken "
+          "already");
+    CHECK(to.table.stats().entries == 4096);
+  }
+}
+
+TEST_CASE("Two sketchers seed each other as often as they like") {
+  SmallSketcher one(1);
+  SmallSketcher other(2);
+  const Sigma group_at = Sigma{1} << 44;  // after years
+  SmallSketcher* from = &one;
+  SmallSketcher* to = &other;
+  for (std::uint64_t round = 0; round < 200; ++round) {
+    from->read(round % 50, round, group_at + round);
+    const ImportReport report = import_into(*to, export_of(*from));
+    CHECK(report.forgotten + report.full == 0);
+    CHECK(to->answer(round % 50) == (round < 50 ? sketch_number(round) : Sketch{}));
+    to->read(round % 50, round, group_at + round);
+    CHECK(counts(*to, round % 50, "/any"));
+    std::swap(from, to);
+  }
+  CHECK(one.numbers(0).order.newest() < kSigmaMax / 1024);
+  CHECK(other.numbers(0).order.newest() < kSigmaMax / 1024);
+}
+
 TEST_CASE("An import of what is not right changes nothing") {
   SmallSketcher from(1);
   for (std::uint64_t key = 0; key < 10; ++key)
@@ -183,7 +329,7 @@ TEST_CASE("An import of what is not right changes nothing") {
   const UniqueFd file = export_of(from);
   SmallSketcher to(2);
   const auto refusal = [&] {
-    const auto done = import_history(file.get(), to.installation, to.table, to.shared, kAlways);
+    const auto done = try_to_import(to, file);
     REQUIRE_FALSE(done.has_value());
     CHECK(to.table.stats().entries == 0);
     CHECK(to.numbers(0).order.newest() == 0);
@@ -204,14 +350,13 @@ TEST_CASE("An import of what is not right changes nothing") {
   }
   SECTION("numbers without room behind them") {
     to.numbers(0).order.begin_beyond(kSigmaMax / 4);
-    const auto done = import_history(file.get(), to.installation, to.table, to.shared, kAlways);
+    const auto done = try_to_import(to, file);
     REQUIRE_FALSE(done.has_value());
     CHECK(done.error().message == "the groups' numbers are used up");
     CHECK(to.table.stats().entries == 0);
   }
   SECTION("nobody waits for it") {
-    const auto done =
-        import_history(file.get(), to.installation, to.table, to.shared, [] { return false; });
+    const auto done = try_to_import(to, file, {}, [] { return false; });
     CHECK(done.error().message == "nobody waits for it any more");
     CHECK(to.table.stats().entries == 0);
   }
