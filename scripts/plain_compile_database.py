@@ -1,5 +1,7 @@
 """Prints a compile database for clang-tidy: the build's own, without what only GCC understands.
 
+Precompiled headers are GCC's as well. So each source is seen with what it includes by itself.
+
 usage: plain_compile_database.py compile_commands.json
 """
 
@@ -12,6 +14,10 @@ def plain(command):
     words = shlex.split(command)
     if words[0].endswith("ccache"):
         words = words[1:]
+    if "-include" in words:
+        position = words.index("-include")
+        del words[position:position + 2]
+        words = [word for word in words if word not in ("-fpch-preprocess", "-Winvalid-pch")]
     return shlex.join([*words, "-Wno-unknown-warning-option"])
 
 
