@@ -36,6 +36,8 @@ class ByteStream {
   [[nodiscard]] IoResult write(std::string_view first, std::string_view second = {}) {
     return tls_ ? tls_->write(first, second) : socket_.send(first, second);
   }
+  // Written, and still with the kernel.
+  [[nodiscard]] std::size_t queued_bytes() const { return socket_.queued_bytes(); }
   // The peer learns that nothing more follows.
   void end() {
     if (tls_) tls_->end();
