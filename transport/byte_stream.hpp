@@ -43,6 +43,17 @@ class ByteStream {
     if (tls_) tls_->end();
     socket_.shutdown_send();
   }
+  // Likewise, but inside TLS no sooner than the peer takes its word for it: false, not yet.
+  [[nodiscard]] bool try_to_end() {
+    if (tls_ && !tls_->end()) return false;
+    socket_.shutdown_send();
+    return true;
+  }
+  // Likewise, but inside TLS the peer can see that more was to follow.
+  void cut_off() {
+    if (tls_) tls_->give_up();
+    socket_.shutdown_send();
+  }
   void close() { socket_.close(); }
 
  private:
