@@ -33,6 +33,11 @@ class TimeoutEntry {
     disarm();
     on_timeout();
   }
+  // Likewise, to make room for others. REQUIRES: armed.
+  void give_way() {
+    disarm();
+    on_give_way();
+  }
   // What its end would free, for whoever has to choose whose time is over sooner.
   [[nodiscard]] virtual std::size_t held_bytes() const { return 0; }
 
@@ -40,6 +45,8 @@ class TimeoutEntry {
   virtual ~TimeoutEntry() { disarm(); }
   // The entry is disarmed already. May destroy the entry.
   virtual void on_timeout() = 0;
+  // Of one that may go on when its time is over. Likewise.
+  virtual void on_give_way() { on_timeout(); }
 
  private:
   friend class TimeoutQueue;

@@ -77,9 +77,11 @@ class ResponseParser {
 
   // Clears the response and starts on the answer to a request of this kind (the answer to HEAD
   // has no body). Interim answers (1xx but 101) are skipped; 101 is a failure, unless it was
-  // asked for: then it ends with its head, and what follows belongs to another protocol. In pieces:
-  // the caller takes the body out as it comes, and there is no limit to all of it.
-  void reset(bool answers_head, bool may_switch = false, bool in_pieces = false);
+  // asked for: then it ends with its head, and what follows belongs to another protocol.
+  void reset(bool answers_head, bool may_switch = false);
+  // Likewise, and the caller takes the body out as it comes: there is no limit to one of a declared
+  // length, and this one to any other.
+  void reset_in_pieces(bool answers_head, std::size_t undeclared_bytes_max);
   [[nodiscard]] ParseProgress feed(std::string_view input);
   // Of a body of declared length: how many bytes are still to come. They may be read straight into
   // the response instead of being fed: behind what its body holds, no more than these, and told

@@ -29,10 +29,10 @@ struct ResponseParser::Impl {
       : response(into),
         limits(message_limits),
         head({nullptr, nullptr, &into.fields}, message_limits) {
-    reset(false);
+    reset(false, false);
   }
 
-  void reset(bool to_head, bool to_switch = false, bool to_pieces = false) {
+  void reset(bool to_head, bool to_switch) {
     response.clear();
     head.start();
     failure = {};
@@ -40,7 +40,7 @@ struct ResponseParser::Impl {
     interim_answers = 0;
     answers_head = to_head;
     may_switch = to_switch;
-    in_pieces = to_pieces;
+    declared_bytes_max = undeclared_bytes_max = limits.body_bytes_max;
   }
 
   ParseProgress feed(std::string_view input);
@@ -63,7 +63,9 @@ struct ResponseParser::Impl {
   std::size_t interim_answers = 0;
   bool answers_head = false;
   bool may_switch = false;
-  bool in_pieces = false;
+  // Of the body.
+  std::uint64_t declared_bytes_max = 0;
+  std::size_t undeclared_bytes_max = 0;
 };
 
 ParseProgress ResponseParser::Impl::feed(std::string_view input) {
@@ -128,13 +130,14 @@ ParseState ResponseParser::Impl::on_final_head() {
                           !(response.status == 204 && announced);
     body.start(BodyFraming::none, 0, 0);
   } else {
-    if (framing.length > limits.body_bytes_max && !in_pieces) {
+    if (framing.length > declared_bytes_max) {
       fail("body too large");
       failure.body_too_large = true;
       return ParseState::failed;
     }
     response.body.reserve(static_cast<std::size_t>(std::min(framing.length, kBodyReserveMax)));
-    body.start(framing.kind, framing.length, in_pieces ? SIZE_MAX : limits.body_bytes_max);
+    const bool is_declared = framing.kind == BodyFraming::length;
+    body.start(framing.kind, framing.length, is_declared ? SIZE_MAX : undeclared_bytes_max);
   }
   state = State::body;
   return ParseState::head_done;
@@ -158,8 +161,13 @@ ResponseParser::ResponseParser(Response& into, const MessageLimits& limits)
 ResponseParser::~ResponseParser() = default;
 ResponseParser::ResponseParser(ResponseParser&&) noexcept = default;
 
-void ResponseParser::reset(bool answers_head, bool may_switch, bool in_pieces) {
-  impl_->reset(answers_head, may_switch, in_pieces);
+void ResponseParser::reset(bool answers_head, bool may_switch) {
+  impl_->reset(answers_head, may_switch);
+}
+void ResponseParser::reset_in_pieces(bool answers_head, std::size_t undeclared_bytes_max) {
+  impl_->reset(answers_head, false);
+  impl_->declared_bytes_max = UINT64_MAX;
+  impl_->undeclared_bytes_max = undeclared_bytes_max;
 }
 ParseProgress ResponseParser::feed(std::string_view input) {
   return impl_->feed(input);

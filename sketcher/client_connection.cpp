@@ -93,7 +93,10 @@ void ClientConnection::begin() {
 }
 
 void ClientConnection::on_ready(std::uint32_t events) {
-  if (events == 0) called_again_ = false;
+  if (events == 0) {
+    called_again_ = false;
+    former_.reset();
+  }
   stream_.note(events);
   switch (state_) {
     case State::announcing:
@@ -182,6 +185,7 @@ void ClientConnection::become(std::unique_ptr<Session> session, std::string_view
   ASSERT(state_ == State::serving && !former_);
   former_ = std::move(session_);
   session_ = std::move(session);
+  call_again();  // first: the start may be the end
   session_->start(read);
 }
 

@@ -109,7 +109,7 @@ class ClientConnection final : private SessionHost,
   bool called_again_ = false;  // in the next turn, whatever else happens
   std::string first_bytes_;    // too few to choose by
   std::unique_ptr<Session> session_;
-  std::unique_ptr<Session> former_;  // its code may be on the stack
+  std::unique_ptr<Session> former_;  // to the next turn: its code may be on the stack
 };
 
 }  // namespace prophecy::sketcher

@@ -23,17 +23,14 @@ void Exchange::start_passing(http::OriginExchange& exchange, http::Response& res
     exchange.cancel();
     return end_for_nobody();
   }
-  // Every body is sent on with its length: without one it has to be whole before it is.
+  // Every body is sent on with its length. (One that comes without is held until it is whole.)
   std::uint64_t length = 0;
   const auto declared = response.fields.find("content-length");
-  const bool known = declared && http::parse_decimal(*declared, length) && response.body.empty();
   sketch::AnswerForm form;
-  const bool usable = known && group().answer_canonicalizer().canonicalize(response, false, form) ==
-                                   sketch::AnswerFault::none;
-  if (!usable) {
-    exchange.cancel();
-    return on_fast_failure(known ? ExchangeEnd::malformed : ExchangeEnd::too_large);
-  }
+  const bool usable = declared && http::parse_decimal(*declared, length) &&
+                      group().answer_canonicalizer().canonicalize(response, false, form) ==
+                          sketch::AnswerFault::none;
+  if (!usable) return fast_.reject(exchange, response);
   form.blocks = {.length = length, .block_bytes = PassedAnswer::kPieceBytes, .digests = {}};
   // From here on each piece has a time of its own.
   timeout_.disarm();

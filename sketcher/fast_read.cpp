@@ -88,6 +88,12 @@ void FastRead::on_exchange_progress(http::OriginExchange& exchange, http::Respon
   handler_.on_fast_read_progress(exchange, response);
 }
 
+void FastRead::reject(http::OriginExchange& exchange, http::Response& response) {
+  exchange.cancel();
+  in_pieces_ = false;
+  on_exchange_end(exchange, ExchangeEnd::malformed, response);
+}
+
 void FastRead::decide(Ask& winner, Ask& other) {
   disarm();
   if (hedged_) {

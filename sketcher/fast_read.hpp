@@ -19,7 +19,8 @@ class FastReadHandler {
   // was asked failed. The response is valid during the call.
   virtual void on_fast_read_end(NodeId replica, http::ExchangeEnd end,
                                 http::Response& response) = 0;
-  // Of an answer in pieces, as OriginHandler has it. From here on no other origin is asked.
+  // Of an answer in pieces, as OriginHandler has it. From here on no other origin is asked, unless
+  // it is rejected.
   virtual void on_fast_read_progress(http::OriginExchange& exchange, http::Response& response) = 0;
 
  protected:
@@ -36,6 +37,9 @@ class FastRead final : private http::OriginHandler, private TimeoutEntry {
   // All that is handed by reference stays as it is until the end.
   void start(WorkerGroup& group, RequestCounters& counters, const sketch::RequestForm& form,
              Failing failing, bool hedged, replica_client::AnswerPieces pieces);
+  // In on_fast_read_progress(): what has come is no answer that could be handed on, and its origin
+  // is to blame.
+  void reject(http::OriginExchange& exchange, http::Response& response);
   // After on_fast_read_end(), if nothing has been said of it to anybody. False: none is left.
   [[nodiscard]] bool ask_another();
   // The handler is not called any more.

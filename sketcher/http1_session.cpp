@@ -301,7 +301,7 @@ void Http1Session::flush() {
     untaken_.set(output_begin_ < output_.size() ? output_.capacity() : 0);
     const bool enough = progress_.moved(result.size);
     if (enough || !armed()) context_.timeouts.send.arm(*this, SessionContext::now());
-    if (result.status == IoStatus::blocked) return;
+    if (result.status == IoStatus::blocked) return queue_.begin(host_.stream().queued_bytes());
   }
   release_output();
   if (state_ == State::flushing) return flushed();
@@ -341,14 +341,27 @@ void Http1Session::look_for_client() {
   context_.timeouts.presence.arm(*this, SessionContext::now());
 }
 
+bool Http1Session::writing() const {
+  return state_ == State::sending || state_ == State::flushing;
+}
+
+void Http1Session::cut_off() {
+  context_.worker.counters.timeouts.add();
+  close();
+}
+
+void Http1Session::on_give_way() {
+  writing() ? cut_off() : on_timeout();
+}
+
 void Http1Session::on_timeout() {
   switch (state_) {
     case State::exchanging:
       return look_for_client();
     case State::sending:
     case State::flushing:
-      context_.worker.counters.timeouts.add();
-      return close();
+      if (!queue_.went_on(host_.stream().queued_bytes())) return cut_off();
+      return context_.timeouts.send.arm(*this, SessionContext::now());
     case State::head:
       if (parser_.idle()) return close();
       break;

@@ -18,6 +18,7 @@
 #include "http/parser.hpp"
 #include "sketcher/answer_writer.hpp"
 #include "sketcher/core/least_progress.hpp"
+#include "sketcher/core/queue_progress.hpp"
 #include "sketcher/exchange.hpp"
 #include "sketcher/session.hpp"
 
@@ -49,6 +50,7 @@ class Http1Session final : public Session,
   bool on_large_bytes(std::string& storage, std::size_t begin, std::size_t size) override;
   void on_large_end(bool whole) override;
   void on_timeout() override;
+  void on_give_way() override;
   [[nodiscard]] std::size_t held_bytes() const override {
     return reading() ? arriving_.bytes() : untaken_.bytes();
   }
@@ -63,6 +65,8 @@ class Http1Session final : public Session,
   void on_request();
   void become_tunnel();
   void look_for_client();
+  [[nodiscard]] bool writing() const;
+  void cut_off();
   void refuse(std::uint16_t status, std::string_view reason);
   void on_body_refused() override;
   void count_arriving();
@@ -84,6 +88,7 @@ class Http1Session final : public Session,
   bool draining_ = false;
   bool taking_ = false;     // take_input() is on the stack
   LeastProgress progress_;  // of the body, or of the answer
+  QueueProgress queue_;     // of the answer, while the stream takes nothing
 
   http::Request request_;
   http::RequestParser parser_;

@@ -118,6 +118,7 @@ class Http2Session::Stream final : public http::Http2Stream,
   }
   void on_body_refused() override { session_.refuse_body(*this); }
   void on_timeout() override { session_.on_stream_timeout(*this); }
+  void on_give_way() override { session_.end_late(*this); }
   [[nodiscard]] std::size_t held_bytes() const override {
     return received() ? answer_bytes() : request_bytes();
   }
@@ -423,6 +424,14 @@ void Http2Session::send(Stream& stream, const Answer& answer) {
 
 void Http2Session::on_stream_timeout(Stream& stream) {
   if (over_) return;
+  // What it waits for is the connection, which has a time of its own.
+  const bool is_held_up = wait_ == Waiting::room && connection_.has_window(stream);
+  if (stream.received() && is_held_up) return stream.wait_in(context_.timeouts.send, 0);
+  end_late(stream);
+}
+
+void Http2Session::end_late(Stream& stream) {
+  if (over_) return;
   context_.worker.counters.timeouts.add();
   if (stream.received()) {
     connection_.break_off(stream);
@@ -457,11 +466,18 @@ void Http2Session::wait_for(Waiting what) {
     case Waiting::next_request:
       return context_.timeouts.idle.arm(*this, SessionContext::now());
     case Waiting::room:
+      queue_.begin(host_.stream().queued_bytes());
       return context_.timeouts.send.arm(*this, SessionContext::now());
   }
 }
 
 void Http2Session::on_timeout() {
+  const bool goes_on = wait_ == Waiting::room && queue_.went_on(host_.stream().queued_bytes());
+  if (goes_on) return context_.timeouts.send.arm(*this, SessionContext::now());
+  on_give_way();
+}
+
+void Http2Session::on_give_way() {
   if (wait_ == Waiting::fields || wait_ == Waiting::room) {
     context_.worker.counters.timeouts.add();
     return close();

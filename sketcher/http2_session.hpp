@@ -20,6 +20,7 @@
 #include "http/http2/server_connection.hpp"
 #include "sketcher/answer.hpp"
 #include "sketcher/core/least_progress.hpp"
+#include "sketcher/core/queue_progress.hpp"
 #include "sketcher/exchange.hpp"
 #include "sketcher/session.hpp"
 
@@ -49,6 +50,7 @@ class Http2Session final : public Session, private http::Http2Handler, private T
   void on_drained(http::Http2Stream& stream) override;
   void on_stream_closed(http::Http2Stream& stream) override;
   void on_timeout() override;
+  void on_give_way() override;
   [[nodiscard]] std::size_t held_bytes() const override;
 
   void read();
@@ -71,6 +73,7 @@ class Http2Session final : public Session, private http::Http2Handler, private T
   // Asks for the next blocks of those that have sent theirs. False: there are none.
   bool go_on_with_blocks();
   void on_stream_timeout(Stream& stream);
+  void end_late(Stream& stream);
   void recycle(Stream& stream);
   void refuse_body(Stream& stream);
   void wait_for(Waiting what);
@@ -93,6 +96,7 @@ class Http2Session final : public Session, private http::Http2Handler, private T
   HeldBytes::Share untaken_;   // of output_, and of answers that are not in it yet
   HeldBytes::Share arriving_;  // of requests that are not whole, or wait
   LeastProgress progress_;     // of what the socket takes
+  QueueProgress queue_;        // while it takes nothing
   Waiting wait_ = Waiting::nothing;
   std::uint64_t wait_began_ = 0;  // how many streams had been opened
   bool asked_before_ = false;     // for a request, on this connection

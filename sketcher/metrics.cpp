@@ -21,8 +21,9 @@ void add_worker(Exposition& out, const WorkerProcess& worker, const WorkerCounte
             static_cast<double>(counters.connections.get()));
   out.gauge("prophecy_tunnels", "Open tunnels.", {{"worker", index}},
             static_cast<double>(counters.tunnels.get()));
-  out.gauge("prophecy_untaken_bytes", "Held of answers that clients have not taken.",
-            {{"worker", index}}, static_cast<double>(counters.untaken_bytes.get()));
+  out.gauge("prophecy_untaken_bytes",
+            "Held of answers that clients have not taken, and in tunnels.", {{"worker", index}},
+            static_cast<double>(counters.untaken_bytes.get()));
   out.gauge("prophecy_arriving_bytes", "Held of requests that are not whole, or wait.",
             {{"worker", index}}, static_cast<double>(counters.arriving_bytes.get()));
   out.counter("prophecy_clients_shed_total", "Clients that were too slow for the room there was.",

@@ -27,8 +27,9 @@ struct ConnectionTimeouts {
   TimeoutQueue linger;
   TimeoutQueue presence;  // between two looks for a client that has left
   TimeoutQueue tunnel_connect;
-  TimeoutQueue tunnel_answer;  // until the origin has answered
-  TimeoutQueue tunnel;         // without a byte in either direction
+  TimeoutQueue tunnel_answer;       // until the origin has answered
+  TimeoutQueue tunnel;              // without a byte in either direction
+  TimeoutQueue tunnel_half_closed;  // likewise, once one side has ended its sending
 };
 
 // What all sessions of a worker share.

@@ -19,32 +19,11 @@ namespace asio = boost::asio;
 using transport::ByteStream;
 using transport::IoResult;
 using transport::IoStatus;
-using transport::ReadySocket;
 
 namespace {
 
 constexpr std::size_t kReadBytes = 16 << 10;
-// Beyond so many reads of one direction, other connections have their turn.
-constexpr int kReadsMax = 16;
-
-IoResult receive(ByteStream& from, char* into, std::size_t size) {
-  return from.read(into, size);
-}
-IoResult receive(ReadySocket& from, char* into, std::size_t size) {
-  return from.receive(into, size);
-}
-IoResult send(ByteStream& to, std::string_view bytes) {
-  return to.write(bytes);
-}
-IoResult send(ReadySocket& to, std::string_view bytes) {
-  return to.send(bytes, {});
-}
-void end_sending(ByteStream& to) {
-  to.end();
-}
-void end_sending(ReadySocket& to) {
-  to.shutdown_send();
-}
+constexpr std::size_t kLingerBytesMax = 1 << 20;
 
 // Whether the field of a 101 concerns the client, and not this connection to the origin.
 bool is_passed_on(const sketch::Profile& profile, std::string_view name) {
@@ -57,7 +36,8 @@ TunnelSession::TunnelSession(SessionContext& context, SessionHost& host, TunnelR
     : context_(context),
       host_(host),
       request_(std::move(request)),
-      parser_(response_, context.worker.settings.limits.answer) {
+      parser_(response_, context.worker.settings.limits.answer),
+      held_(context.worker.untaken) {
   parser_.reset(false, true);
 }
 
@@ -66,7 +46,8 @@ TunnelSession::~TunnelSession() {
 }
 
 void TunnelSession::start(std::string_view read) {
-  to_origin_.pending.assign(read);
+  to_origin_.hold(std::string(read));
+  count_held();
   connect_to_another();
 }
 
@@ -108,24 +89,28 @@ bool TunnelSession::connect(const Endpoint& origin) {
   const int connected =
       ::connect(fd.get(), endpoint.data(), static_cast<socklen_t>(endpoint.size()));
   if (connected != 0 && errno != EINPROGRESS) return false;
-  origin_ = ReadySocket(std::move(fd));
+  origin_.emplace(std::move(fd));
   ++request_.group->tunnels[replica_];
   state_ = State::connecting;
   transport::ReadinessHandler& handler = *this;
-  if (!host_.readiness().add(origin_.descriptor(), handler)) return false;
+  if (!host_.readiness().add(origin_->descriptor(), handler)) return false;
   context_.timeouts.tunnel_connect.arm(*this, SessionContext::now());
   return true;
 }
 
 void TunnelSession::on_ready(std::uint32_t events) {
-  origin_.note(events);
+  origin_->note(events);
   switch (state_) {
     case State::connecting:
       return (events & (EPOLLOUT | EPOLLERR | EPOLLHUP)) != 0 ? on_connected() : void();
     case State::asking:
       return ask();
     case State::open:
+    case State::client_broken:
+    case State::origin_broken:
       return pump();
+    case State::lingering:
+      return discard();
     case State::answering:
     case State::over:
       return;
@@ -139,9 +124,12 @@ void TunnelSession::on_ready() {
     case State::asking:
       return host_.stream().broken() ? end() : void();
     case State::open:
+    case State::client_broken:
+    case State::origin_broken:
       return pump();
     case State::answering:
       return flush_answer();
+    case State::lingering:
     case State::over:
       return;
   }
@@ -150,7 +138,7 @@ void TunnelSession::on_ready() {
 void TunnelSession::on_connected() {
   int error = 0;
   socklen_t size = sizeof error;
-  ::getsockopt(origin_.descriptor(), SOL_SOCKET, SO_ERROR, &error, &size);
+  ::getsockopt(origin_->descriptor(), SOL_SOCKET, SO_ERROR, &error, &size);
   if (error != 0) {
     count(http::ExchangeEnd::not_sent);
     return connect_to_another();
@@ -162,7 +150,7 @@ void TunnelSession::on_connected() {
 
 void TunnelSession::ask() {
   while (asked_ < request_.wire.size()) {
-    const IoResult result = send(origin_, std::string_view(request_.wire).substr(asked_));
+    const IoResult result = origin_->write(std::string_view(request_.wire).substr(asked_));
     if (result.status == IoStatus::failed) {
       count(http::ExchangeEnd::broken);
       return fail(502, "origin-answer-unusable");
@@ -176,7 +164,7 @@ void TunnelSession::ask() {
 void TunnelSession::take_answer() {
   std::array<char, kReadBytes> input;
   for (;;) {
-    const IoResult result = origin_.receive(input.data(), input.size());
+    const IoResult result = origin_->read(input.data(), input.size());
     if (result.status == IoStatus::blocked) return;
     http::ParseProgress progress;
     std::string_view bytes;
@@ -192,8 +180,7 @@ void TunnelSession::take_answer() {
     }
     if (progress.state == http::ParseState::head_done && response_.status == 101) {
       count(http::ExchangeEnd::answered);
-      to_client_.pending.assign(bytes);  // the new protocol's
-      return switch_over();
+      return switch_over(bytes);
     }
     if (progress.state == http::ParseState::head_done) progress = parser_.feed(bytes);
     if (progress.state == http::ParseState::failed) {
@@ -207,7 +194,7 @@ void TunnelSession::take_answer() {
   }
 }
 
-void TunnelSession::switch_over() {
+void TunnelSession::switch_over(std::string_view read) {
   const auto protocol = response_.fields.find("upgrade");
   if (!protocol || !http::equal_ignoring_case(*protocol, request_.upgrade)) {
     return fail(502, "origin-answer-unusable");
@@ -224,7 +211,10 @@ void TunnelSession::switch_over() {
   http::append_field(head, "connection", "upgrade");
   http::append_field(head, "upgrade", *protocol);
   http::end_head(head);
-  to_client_.pending.insert(0, head);
+  to_client_.hold(std::string(head).append(read));
+  // It may last for long.
+  std::string().swap(request_.wire);
+  response_.fields.clear_and_shrink(0);
   state_ = State::open;
   opened_ = SessionContext::now();
   request_.counters->tunnels_opened.add();
@@ -255,70 +245,133 @@ void TunnelSession::fail(std::uint16_t status, std::string_view reason) {
 
 void TunnelSession::send_answer(const Answer& answer) {
   state_ = State::answering;
-  to_client_ = {};
-  append_head(to_client_.pending, answer, {.keep_alive = false});
-  to_client_.pending.append(answer.body());
+  std::string text;
+  append_head(text, answer, {.keep_alive = false});
+  to_client_.hold(std::move(text.append(answer.body())));
+  std::string().swap(response_.body);  // nobody's any more
   context_.timeouts.send.arm(*this, SessionContext::now());
   flush_answer();
 }
 
 void TunnelSession::flush_answer() {
-  while (to_client_.begin < to_client_.pending.size()) {
-    const IoResult result =
-        send(host_.stream(), std::string_view(to_client_.pending).substr(to_client_.begin));
-    if (result.status == IoStatus::failed) return end();
-    if (result.status == IoStatus::blocked) return;
-    to_client_.begin += result.size;
-    if (progress_.moved(result.size)) context_.timeouts.send.arm(*this, SessionContext::now());
-  }
+  const IoResult result = to_client_.deliver(host_.stream());
+  if (result.status == IoStatus::failed) return end();
+  count_held();
+  if (progress_.moved(result.size)) context_.timeouts.send.arm(*this, SessionContext::now());
+  if (result.status == IoStatus::blocked) return queue_.begin(host_.stream().queued_bytes());
   state_ = State::over;
   disarm();
   host_.finish();
 }
 
 void TunnelSession::pump() {
-  context_.timeouts.tunnel.arm(*this, SessionContext::now());
-  RequestCounters& counters = *request_.counters;
-  pump(to_origin_, host_.stream(), origin_, counters.tunnel_bytes_in);
-  pump(to_client_, origin_, host_.stream(), counters.tunnel_bytes_out);
-  if (to_origin_.over && to_client_.over) end();
+  look_for_resets();
+  run_to_origin();
+  run_to_client();
+  count_held();
+  switch (state_) {
+    case State::open:
+      if (to_origin_.over() && to_client_.over()) return end();
+      if (to_origin_.flows() && to_client_.flows()) {
+        return context_.timeouts.tunnel.arm(*this, SessionContext::now());
+      }
+      return context_.timeouts.tunnel_half_closed.arm(*this, SessionContext::now());
+    case State::client_broken:
+      return to_origin_.over() ? part_from_origin() : queue_.begin(origin_->queued_bytes());
+    case State::origin_broken:
+      return to_client_.over() ? part_from_client() : queue_.begin(host_.stream().queued_bytes());
+    default:
+      UNREACHABLE();
+  }
 }
 
-// A direction that is broken is over; what comes in the other one still gets through.
-template <class From, class To>
-void TunnelSession::pump(Direction& direction, From& from, To& to, Counter& bytes) {
-  std::array<char, kReadBytes> input;
-  for (int reads = 0;;) {
-    while (direction.begin < direction.pending.size()) {
-      const IoResult result = send(to, std::string_view(direction.pending).substr(direction.begin));
-      if (result.status == IoStatus::failed) return direction.break_off();
-      if (result.status == IoStatus::blocked) return;
-      direction.begin += result.size;
-    }
-    direction.pending.clear();
-    direction.begin = 0;
-    if (direction.over) return;
-    if (direction.ended) {
-      direction.over = true;
-      return end_sending(to);
-    }
-    if (reads++ == kReadsMax) {
-      return host_.call_again();
-    }
-    const IoResult read = receive(from, input.data(), input.size());
-    if (read.status == IoStatus::failed) return direction.break_off();
-    if (read.status == IoStatus::blocked) return;
-    if (read.status == IoStatus::ended) {
-      direction.ended = true;
-      continue;
-    }
-    bytes.add(read.size);
-    (&direction == &to_origin_ ? bytes_in_ : bytes_out_) += read.size;
-    // As a rule all of it is taken at once, and nothing is kept.
-    const IoResult written = send(to, {input.data(), read.size});
-    if (written.status == IoStatus::failed) return direction.break_off();
-    direction.pending.assign(input.data() + written.size, read.size - written.size);
+// Of a side that is not read, be it that it has ended or that the other one takes nothing. (Where
+// nothing more is sent to it, its own end looks like a reset.)
+void TunnelSession::look_for_resets() {
+  if (!to_client_.over() && host_.stream().broken()) on_broken(Side::client);
+  if (!to_origin_.over() && origin_->broken()) on_broken(Side::origin);
+}
+
+void TunnelSession::run_to_origin() {
+  const TunnelDirection::Run run = to_origin_.run(host_.stream(), *origin_);
+  bytes_in_ += run.read_bytes;
+  request_.counters->tunnel_bytes_in.add(run.read_bytes);
+  if (run.outcome == TunnelDirection::Outcome::ended) tell_end(to_origin_, *origin_);
+  on_run(run, Side::client, Side::origin);
+}
+
+void TunnelSession::run_to_client() {
+  const TunnelDirection::Run run = to_client_.run(*origin_, host_.stream());
+  bytes_out_ += run.read_bytes;
+  request_.counters->tunnel_bytes_out.add(run.read_bytes);
+  if (run.outcome == TunnelDirection::Outcome::ended) tell_end(to_client_, host_.stream());
+  on_run(run, Side::origin, Side::client);
+}
+
+void TunnelSession::on_run(const TunnelDirection::Run& run, Side from, Side to) {
+  if (state_ != State::open && progress_.moved(run.delivered_bytes)) {
+    context_.timeouts.send.arm(*this, SessionContext::now());
   }
+  switch (run.outcome) {
+    case TunnelDirection::Outcome::waits:
+    case TunnelDirection::Outcome::ended:
+      return;
+    case TunnelDirection::Outcome::has_more:
+      return host_.call_again();
+    case TunnelDirection::Outcome::sender_broken:
+      return on_broken(from);
+    case TunnelDirection::Outcome::receiver_broken:
+      return on_broken(to);
+  }
+}
+
+// What comes from a side that is broken may look whole without being so.
+void TunnelSession::tell_end(TunnelDirection& direction, ByteStream& to) {
+  if (state_ != State::open || to.try_to_end()) direction.finish();
+}
+
+void TunnelSession::on_broken(Side side) {
+  if (state_ != State::open) return;  // the other one goes the same way
+  if (side == Side::client) {
+    state_ = State::client_broken;
+    to_client_.finish();
+  } else {
+    state_ = State::origin_broken;
+    to_origin_.finish();
+  }
+  progress_.restart();
+  context_.timeouts.send.arm(*this, SessionContext::now());
+  host_.call_again();  // no event tells of what it has sent before
+}
+
+void TunnelSession::part_from_client() {
+  report_end();
+  close_origin();
+  state_ = State::over;
+  disarm();
+  host_.stream().cut_off();
+  host_.finish();
+}
+
+void TunnelSession::part_from_origin() {
+  state_ = State::lingering;
+  origin_->end();
+  context_.timeouts.linger.arm(*this, SessionContext::now());
+  discard();
+}
+
+void TunnelSession::discard() {
+  std::array<char, kReadBytes> input;
+  for (;;) {
+    const IoResult result = origin_->read(input.data(), input.size());
+    if (result.status == IoStatus::blocked) return;
+    discarded_ += result.size;
+    if (result.status != IoStatus::done || discarded_ > kLingerBytesMax) return end();
+  }
+}
+
+void TunnelSession::count_held() {
+  held_.set(to_origin_.held_bytes() + to_client_.held_bytes());
 }
 
 void TunnelSession::on_timeout() {
@@ -330,19 +383,34 @@ void TunnelSession::on_timeout() {
       count(http::ExchangeEnd::timed_out);
       return fail(504, "origin-too-slow");
     case State::open:
+      return on_give_way();
+    case State::client_broken:
+      return on_send_timeout(*origin_);
+    case State::origin_broken:
     case State::answering:
-      context_.worker.counters.timeouts.add();
+      return on_send_timeout(host_.stream());
+    case State::lingering:
       return end();
     case State::over:
       return;
   }
 }
 
+void TunnelSession::on_send_timeout(const ByteStream& to) {
+  if (!queue_.went_on(to.queued_bytes())) return on_give_way();
+  context_.timeouts.send.arm(*this, SessionContext::now());
+}
+
+void TunnelSession::on_give_way() {
+  context_.worker.counters.timeouts.add();
+  end();
+}
+
 void TunnelSession::close_origin() {
-  if (origin_.descriptor() < 0) return;
+  if (!origin_) return;
   transport::ReadinessHandler& handler = *this;
   host_.readiness().forget(handler);
-  origin_.close();
+  origin_.reset();
   --request_.group->tunnels[replica_];
 }
 
@@ -350,24 +418,39 @@ void TunnelSession::end() {
   host_.close();  // comes back as abandon()
 }
 
+void TunnelSession::report_end() {
+  context_.worker.counters.tunnels.subtract();
+  const auto lived = SessionContext::now() - opened_;
+  const GroupContext& group = request_.group->context;
+  context_.worker.log.info(
+      "tunnel-closed", {{"route", context_.worker.settings.routes[request_.route].name},
+                        {"client", host_.client().address},
+                        {"origin", to_string(group.settings().origins[replica_].address)},
+                        {"protocol", request_.upgrade},
+                        {"bytes_in", bytes_in_},
+                        {"bytes_out", bytes_out_},
+                        {"milliseconds", std::chrono::duration_cast<milliseconds>(lived).count()}});
+}
+
 void TunnelSession::abandon() {
-  if (state_ == State::connecting || state_ == State::asking) request_.counters->abandoned.add();
-  if (state_ == State::open) {
-    context_.worker.counters.tunnels.subtract();
-    const auto lived = SessionContext::now() - opened_;
-    const GroupContext& group = request_.group->context;
-    context_.worker.log.info(
-        "tunnel-closed",
-        {{"route", context_.worker.settings.routes[request_.route].name},
-         {"client", host_.client().address},
-         {"origin", to_string(group.settings().origins[replica_].address)},
-         {"protocol", request_.upgrade},
-         {"bytes_in", bytes_in_},
-         {"bytes_out", bytes_out_},
-         {"milliseconds", std::chrono::duration_cast<milliseconds>(lived).count()}});
+  switch (state_) {
+    case State::connecting:
+    case State::asking:
+      request_.counters->abandoned.add();
+      break;
+    case State::open:
+    case State::client_broken:
+    case State::origin_broken:
+    case State::lingering:
+      report_end();
+      break;
+    case State::answering:
+    case State::over:
+      break;
   }
   state_ = State::over;
   disarm();
+  held_.set(0);
   close_origin();
 }
 

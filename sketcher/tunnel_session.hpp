@@ -2,25 +2,42 @@
 // request goes to one origin, and once that has switched, bytes pass both ways as they are. Nothing
 // is verified here; all of it is counted, and logged at its end. States:
 //
-//   connecting --> asking --> open --> over
+//   connecting --> asking --> open --------------------> over    both sides have ended, in order
+//                    |         |
+//                    |         +--> client_broken --> lingering --> over
+//                    |         +--> origin_broken --> over
 //                    |
 //                    +--> answering --> over      the origin did not switch: its answer, the end
 //
 // An origin that cannot be reached, or has all the tunnels that it may have, is replaced by another
-// before anything was sent. Each direction
-// holds what the other side does not take, and is read no further until that has gone.
+// before anything was sent.
+//
+// A side that ends its sending in order may still be sent to. One that is broken (reset, or ended
+// inside TLS without saying so) is not: what it has said goes to the other side, which has the time
+// `send` for it, and then that one's connection ends, too. It ends with a FIN, not with a reset,
+// which would take with it what has not arrived yet; inside TLS without a close_notify, so that it
+// can be seen that more was to come. `lingering`: what the origin still says is discarded for a
+// moment, since to close before it is read would be a reset as well. (A client's connection does
+// so itself.)
+//
+// Held in memory: of either direction 16 KiB, or what came behind the request (64 KiB) or with the
+// origin's head; of an answer that is no switch, all. It counts among what clients leave untaken.
 #pragma once
 
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "http/parser.hpp"
 #include "sketcher/answer.hpp"
 #include "sketcher/core/least_progress.hpp"
+#include "sketcher/core/queue_progress.hpp"
 #include "sketcher/group_context.hpp"
 #include "sketcher/session.hpp"
+#include "sketcher/tunnel_direction.hpp"
 #include "sketcher/tunnel_request.hpp"
+#include "transport/byte_stream.hpp"
 #include "transport/readiness_loop.hpp"
 
 namespace prophecy::sketcher {
@@ -40,24 +57,23 @@ class TunnelSession final : public Session,
   void abandon() override;
 
  private:
-  enum class State : std::uint8_t { connecting, asking, open, answering, over };
-
-  // Bytes from one side that the other one has not taken yet.
-  struct Direction {
-    std::string pending;
-    std::size_t begin = 0;
-    bool ended = false;  // by the side that they come from
-    bool over = false;   // and the other side knows; or one of the two is broken
-
-    void break_off() {
-      pending.clear();
-      begin = 0;
-      over = true;
-    }
+  enum class State : std::uint8_t {
+    connecting,
+    asking,
+    open,
+    client_broken,
+    origin_broken,
+    lingering,
+    answering,
+    over,
   };
+  enum class Side : std::uint8_t { client, origin };
 
   void on_ready(std::uint32_t events) override;  // the origin's socket
   void on_timeout() override;
+  void on_give_way() override;
+  void on_send_timeout(const transport::ByteStream& to);
+  [[nodiscard]] std::size_t held_bytes() const override { return held_.bytes(); }
 
   // How an origin has done, for its health as for a fast read's.
   void count(http::ExchangeEnd end);
@@ -66,16 +82,25 @@ class TunnelSession final : public Session,
   void on_connected();
   void ask();
   void take_answer();
-  void on_head();
-  void switch_over();
+  // `read` is what has come behind the origin's head.
+  void switch_over(std::string_view read);
   void deliver_answer();
   void fail(std::uint16_t status, std::string_view reason);
   void send_answer(const Answer& answer);
   void flush_answer();
   // Both directions, as far as they go.
   void pump();
-  template <class From, class To>
-  void pump(Direction& direction, From& from, To& to, Counter& bytes);
+  void look_for_resets();
+  void run_to_origin();
+  void run_to_client();
+  void on_run(const TunnelDirection::Run& run, Side from, Side to);
+  void tell_end(TunnelDirection& direction, transport::ByteStream& to);
+  void on_broken(Side side);
+  void part_from_client();
+  void part_from_origin();
+  void discard();
+  void count_held();
+  void report_end();
   void close_origin();
   void end();
 
@@ -86,13 +111,16 @@ class TunnelSession final : public Session,
   std::uint64_t tried_ = 0;  // replicas, one bit each
   std::uint32_t full_ = 0;   // of these, those that had too many tunnels
   NodeId replica_ = 0;
-  transport::ReadySocket origin_{UniqueFd()};
+  std::optional<transport::ByteStream> origin_;
   std::size_t asked_ = 0;  // bytes of the request that the origin has taken
   http::Response response_;
   http::ResponseParser parser_;
-  Direction to_origin_;
-  Direction to_client_;
-  LeastProgress progress_;      // of an answer that is no switch
+  TunnelDirection to_origin_;
+  TunnelDirection to_client_;   // or an answer that is no switch
+  HeldBytes::Share held_;       // of both
+  LeastProgress progress_;      // of an answer that is no switch, or of the last bytes
+  QueueProgress queue_;         // likewise, while they are not taken
+  std::size_t discarded_ = 0;   // bytes read while lingering
   std::uint64_t bytes_in_ = 0;  // from the client
   std::uint64_t bytes_out_ = 0;
   TimePoint opened_;

@@ -127,15 +127,18 @@ Worker::Worker(const Installation& installation, WorkerSetup setup, HistoryTable
                            .presence = TimeoutQueue(kPresence),
                            .tunnel_connect = TimeoutQueue(settings_.timeouts.connect),
                            .tunnel_answer = TimeoutQueue(settings_.timeouts.answer),
-                           .tunnel = TimeoutQueue(settings_.timeouts.tunnel)},
+                           .tunnel = TimeoutQueue(settings_.timeouts.tunnel),
+                           .tunnel_half_closed = TimeoutQueue(
+                               std::min(settings_.timeouts.idle, settings_.timeouts.tunnel))},
       read_timeouts_(settings_.timeouts.total),
       ticker_(loop_, kTick,
               {&connection_timeouts_.handshake, &connection_timeouts_.header,
                &connection_timeouts_.body, &connection_timeouts_.idle, &connection_timeouts_.send,
                &connection_timeouts_.linger, &connection_timeouts_.presence,
                &connection_timeouts_.tunnel_connect, &connection_timeouts_.tunnel_answer,
-               &connection_timeouts_.tunnel, &origin_timeouts_.connect, &origin_timeouts_.answer,
-               &origin_timeouts_.idle, &read_timeouts_, &untaken_timeouts_}),
+               &connection_timeouts_.tunnel, &connection_timeouts_.tunnel_half_closed,
+               &origin_timeouts_.connect, &origin_timeouts_.answer, &origin_timeouts_.idle,
+               &read_timeouts_, &untaken_timeouts_}),
       hedge_timers_(loop_),
       untaken_(settings_.limits.untaken_bytes_max, shared.worker(setup.index).untaken_bytes,
                [this] { asio::post(loop_, [this] { shed_answers(); }); }),
@@ -239,8 +242,9 @@ void Worker::tidy_up() {
 
 void Worker::shed_answers() {
   untaken_.rearm();
-  context_.counters.shed.add(shed({&connection_timeouts_.send}, SessionContext::now(),
-                                  [this] { return untaken_.has_spare(); }));
+  context_.counters.shed.add(shed({&connection_timeouts_.send, &connection_timeouts_.tunnel,
+                                   &connection_timeouts_.tunnel_half_closed},
+                                  SessionContext::now(), [this] { return untaken_.has_spare(); }));
 }
 
 void Worker::shed_requests() {

@@ -36,9 +36,22 @@ class ByteStream {
   [[nodiscard]] IoResult write(std::string_view first, std::string_view second = {}) {
     return tls_ ? tls_->write(first, second) : socket_.send(first, second);
   }
+  // Written, and still with the kernel.
+  [[nodiscard]] std::size_t queued_bytes() const { return socket_.queued_bytes(); }
   // The peer learns that nothing more follows.
   void end() {
     if (tls_) tls_->end();
+    socket_.shutdown_send();
+  }
+  // Likewise, but inside TLS no sooner than the peer takes its word for it: false, not yet.
+  [[nodiscard]] bool try_to_end() {
+    if (tls_ && !tls_->end()) return false;
+    socket_.shutdown_send();
+    return true;
+  }
+  // Likewise, but inside TLS the peer can see that more was to follow.
+  void cut_off() {
+    if (tls_) tls_->give_up();
     socket_.shutdown_send();
   }
   void close() { socket_.close(); }

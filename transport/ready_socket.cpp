@@ -2,7 +2,9 @@
 
 #include <cerrno>
 
+#include <linux/sockios.h>
 #include <sys/epoll.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 namespace prophecy::transport {
@@ -59,6 +61,11 @@ IoResult ReadySocket::send(std::span<const iovec> pieces) {
     }
   }
   return {};
+}
+
+std::size_t ReadySocket::queued_bytes() const {
+  int bytes = 0;
+  return ::ioctl(fd_.get(), SIOCOUTQ, &bytes) == 0 ? static_cast<std::size_t>(bytes) : 0;
 }
 
 void ReadySocket::shutdown_send() {

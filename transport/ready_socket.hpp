@@ -42,6 +42,8 @@ class ReadySocket {
   // All pieces with one call.
   [[nodiscard]] IoResult send(std::span<const iovec> pieces);
   [[nodiscard]] IoResult send(std::string_view first, std::string_view second);
+  // Of all that was sent: what the peer's system has not acknowledged.
+  [[nodiscard]] std::size_t queued_bytes() const;
   void shutdown_send();
   void close() { fd_.reset(); }
 

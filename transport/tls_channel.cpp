@@ -166,10 +166,11 @@ IoResult TlsChannel::write(std::string_view first, std::string_view second) {
   return {IoStatus::done, total};
 }
 
-void TlsChannel::end() {
-  if (broken_ || !established_) return;
+bool TlsChannel::end() {
+  if (broken_ || !established_) return true;
   ERR_clear_error();
-  SSL_shutdown(ssl_.get());
+  const int result = SSL_shutdown(ssl_.get());
+  return result >= 0 || SSL_get_error(ssl_.get(), result) != SSL_ERROR_WANT_WRITE;
 }
 
 bool TlsChannel::speaks_http2() const {

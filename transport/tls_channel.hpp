@@ -47,8 +47,10 @@ class TlsChannel {
   [[nodiscard]] IoResult read(char* into, std::size_t size);
   // See ByteStream::write().
   [[nodiscard]] IoResult write(std::string_view first, std::string_view second);
-  // Tells the peer that nothing follows, if it takes that now.
-  void end();
+  // Tells the peer that nothing follows. False: it does not take that now, and may be told again.
+  bool end();
+  // The peer is told nothing more, not even that.
+  void give_up() { broken_ = true; }
 
   [[nodiscard]] bool speaks_http2() const;  // by ALPN
   [[nodiscard]] bool resumed() const;

@@ -314,7 +314,9 @@ void OriginConnection::resume() {
 }
 
 void OriginConnection::reset_parser() {
-  parser_.reset(carried_.front().answers_head, false, carried_.front().piece_bytes > 0);
+  const Carried& first = carried_.front();
+  if (first.piece_bytes == 0) return parser_.reset(first.answers_head);
+  parser_.reset_in_pieces(first.answers_head, first.whole_bytes > 0 ? first.whole_bytes : SIZE_MAX);
 }
 
 std::span<char> OriginConnection::read_buffer() {
@@ -404,9 +406,8 @@ void OriginConnection::make_room() {
 
 void OriginConnection::report_progress() {
   Carried& first = carried_.front();
-  if (first.piece_bytes == 0 || response_.body.size() < first.piece_bytes) return;
-  if (response_.body.size() <= first.whole_bytes) return;
-  first.whole_bytes = 0;
+  if (first.piece_bytes == 0 || first.whole_bytes > 0) return;
+  if (response_.body.size() < first.piece_bytes) return;
   if (first.exchange != nullptr)
     first.exchange->handler_->on_exchange_progress(*first.exchange, response_);
   if (state_ == State::busy && !carried_.empty()) make_room();

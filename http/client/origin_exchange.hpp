@@ -77,8 +77,8 @@ struct ExchangeRequest {
   // Not 0: the body comes in pieces of so many bytes, and has no limit but its handler's. Not
   // pipelined.
   std::size_t piece_bytes = 0;
-  // With pieces: a body of at most so many bytes comes whole for all that, without any progress; of
-  // one whose length is not declared, the first piece comes when it is more.
+  // With pieces: a body of at most so many bytes comes whole for all that, without any progress;
+  // one whose length is not declared has to, or is too large.
   std::size_t whole_bytes = 0;
 };
 

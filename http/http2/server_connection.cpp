@@ -469,6 +469,11 @@ bool Http2ServerConnection::answer(Http2Stream& stream, const Http2Head& head,
   return true;
 }
 
+bool Http2ServerConnection::has_window(const Http2Stream& stream) const {
+  return nghttp2_session_get_remote_window_size(session_) > 0 &&
+         nghttp2_session_get_stream_remote_window_size(session_, stream.id_) > 0;
+}
+
 void Http2ServerConnection::count_unsent(Http2Stream& stream, std::size_t bytes) {
   unsent_bytes_ -= stream.counted_bytes_;
   unsent_bytes_ += bytes;

@@ -128,6 +128,8 @@ class Http2ServerConnection {
   [[nodiscard]] bool in_header_block() const { return in_header_block_ != nullptr; }
   [[nodiscard]] std::size_t streams() const { return streams_; }
   [[nodiscard]] std::uint64_t streams_opened() const { return streams_opened_; }
+  // The client's windows let the stream send.
+  [[nodiscard]] bool has_window(const Http2Stream& stream) const;
   // Of answers, by all streams.
   [[nodiscard]] std::size_t unsent_bytes() const { return unsent_bytes_; }
   // What requests take in memory that are not whole.

@@ -44,7 +44,7 @@ std::size_t shed(std::initializer_list<TimeoutQueue*> queues, TimePoint now, Eno
     if (enough()) break;
     // The end of another may have been its own.
     if (!candidate.entry->armed()) continue;
-    candidate.entry->expire();
+    candidate.entry->give_way();
     ++shed;
   }
   return shed;

@@ -1,5 +1,6 @@
 """Large answers on routes that are off: passed on as they come from one origin, in little memory."""
 
+import contextlib
 import random
 import socket
 import struct
@@ -93,25 +94,61 @@ def test_who_takes_requests_back_at_once_holds_no_origin_connection(deployment):
     assert large(deployment)["begun"] == 1
 
 
-def test_without_a_length_they_are_held_and_bounded(deployment):
-    def chunked(head):
-        size = 3 * MIB if b"/much" in head else 200 * KIB
-        yield b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
-        for at in range(0, size, 50000):
-            piece = BODY[at:min(at + 50000, size)]
-            yield b"%x\r\n%b\r\n" % (len(piece), piece)
-        yield b"0\r\n\r\n"
+@contextlib.contextmanager
+def scripted(deployment, answer):
+    """Other origins in place of the deployment's own."""
     for origin in deployment.origins:
         origin.stop()
-    servers = [ScriptedOrigin(origin.port, chunked) for origin in deployment.origins]
+    servers = [ScriptedOrigin(origin.port, answer) for origin in deployment.origins]
     try:
-        answer = curl(deployment.url + "/some")
-        assert (answer.status, answer.body) == (200, BODY[:200 * KIB])
-        answer = curl(deployment.url + "/much")
-        assert (answer.status, answer.field("prophecy-reason")) == (502, "answer-too-large")
+        yield
     finally:
         for server in servers:
             server.close()
+
+
+def failures(deployment, kind):
+    return sum(origin["fast_failures"][kind] for origin in deployment.sketcher.status()["origins"])
+
+
+@pytest.mark.parametrize("framing", ["chunked", "until-close"])
+def test_without_a_length_they_are_held_and_bounded(deployment, framing):
+    """To the byte, and whoever sends more is blamed."""
+    def answer(head):
+        body = BODY[:int(head.split(b" ")[1].removeprefix(b"/"))]
+        if framing == "until-close":
+            yield b"HTTP/1.1 200 OK\r\n\r\n" + body
+            raise OSError  # ends the connection
+        yield b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+        for at in range(0, len(body), 50000):
+            piece = body[at:at + 50000]
+            yield b"%x\r\n%b\r\n" % (len(piece), piece)
+        yield b"0\r\n\r\n"
+
+    with scripted(deployment, answer):
+        for size in (200 * KIB, MIB):
+            answer = curl(f"{deployment.url}/{size}")
+            assert (answer.status, answer.body) == (200, BODY[:size])
+        for blamed, size in enumerate((MIB + 1, 3 * MIB), 1):
+            answer = curl(f"{deployment.url}/{size}")
+            assert (answer.status, answer.field("prophecy-reason")) == (502, "answer-too-large")
+            assert failures(deployment, "too-large") == blamed
+
+
+def test_one_that_cannot_be_handed_on_is_had_from_another_origin(deployment):
+    """As a small one is; here the head alone tells."""
+    asked = []
+
+    def answer(_):
+        asked.append(None)
+        odd = b"Connection: set-cookie\r\n" if len(asked) == 1 else b""
+        yield b"HTTP/1.1 200 OK\r\n%bContent-Length: %d\r\n\r\n" % (odd, len(BODY))
+        yield BODY
+
+    with scripted(deployment, answer):
+        answer = curl(deployment.url + "/some")
+        assert (answer.status, answer.body) == (200, BODY)
+    assert (len(asked), failures(deployment, "malformed")) == (2, 1)
 
 
 @pytest.mark.skipif(instrumented(), reason="a sanitizer's memory is not the program's own")

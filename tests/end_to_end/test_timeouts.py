@@ -12,9 +12,9 @@ import pytest
 from harness import Deployment
 from harness.build import patience
 from harness.certificates import Authority
-from harness.http2_client import (ACK, DATA, END_HEADERS, HEADERS, NO_ERROR, SETTINGS,
-                                  WINDOW_UPDATE, Http2Client, frame, request_fields,
-                                  status_of)
+from harness.http2_client import (ACK, DATA, END_HEADERS, END_STREAM, HEADERS, NO_ERROR, PREFACE,
+                                  SETTINGS, WIDE, WINDOW_UPDATE, Http2Client, frame,
+                                  request_fields, status_of)
 from harness.http_client import RawConnection, curl
 from harness.ports import PortReservation
 from harness.processes import wait_until
@@ -22,6 +22,7 @@ from harness.processes import wait_until
 MIB = 1 << 20
 PAGE = b"page\n"
 LARGE = os.urandom(12 * MIB)  # more than sockets take
+SOME = 5 * MIB
 TIME_S = 1.0
 CONNECT_S = 0.5
 # What it may be early, by a clock's step, and late, on a busy machine.
@@ -37,7 +38,7 @@ def _deployment(tmp_path_factory):
     times = {"header": "1s", "send": "1s", "body": "1s", "idle": "30s",
              "connect": f"{int(CONNECT_S * 1000)}ms"}
     with contextlib.closing(PortReservation(1)) as ports, \
-            Deployment(agents=False, start=False, content={"/index.html": PAGE, "/large": LARGE},
+            Deployment(agents=False, start=False, content={"/index.html": PAGE, "/large": LARGE, "/some": LARGE[:SOME]},
                        sketcher_changes={"group": VOTE, "timeouts": times}) as deployment:
         [deployment.tls_port] = ports.ports
         deployment.authority = authority.certificate
@@ -144,6 +145,42 @@ def test_a_client_that_takes_some_of_it_now_and_then(deployment):
                 time.sleep(0.25)
         assert time.monotonic() - begun > 2 * TIME_S
     assert received.partition(b"\r\n\r\n")[2] == LARGE
+    assert timeouts(deployment) == before
+
+
+def body_of(answer, version):
+    if version == "http1":
+        return answer.partition(b"\r\n\r\n")[2]
+    body = b""
+    while answer:
+        size = int.from_bytes(answer[:3], "big")
+        if answer[3] == DATA:
+            body += answer[9:9 + size]
+        answer = answer[9 + size:]
+    return body
+
+
+@pytest.mark.parametrize("version", ["http1", "http2"])
+def test_a_client_that_reads_slowly_all_along(deployment, version):
+    """A socket with much to send says that it has room again when a third of that has gone: later than a
+    client has time to take something."""
+    before = timeouts(deployment)
+    wide_open = frame(WINDOW_UPDATE, 0, 0, (1 << 30).to_bytes(4, "big"))
+    asking = {"http1": REQUEST.replace(b"/large", b"/some"),
+              "http2": PREFACE + frame(SETTINGS, 0, 0, WIDE) + wide_open + frame(
+                  HEADERS, END_STREAM | END_HEADERS, 1, request_fields("/some"))}[version]
+    received = bytearray()
+    with socket.socket() as connection:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 64 << 10)
+        connection.settimeout(20 * patience())
+        connection.connect(("127.0.0.1", deployment.sketcher.port))
+        connection.sendall(asking)
+        while LARGE[SOME - 16:SOME] not in received[-64 << 10:]:
+            piece = connection.recv(32 << 10)
+            assert piece, len(received)
+            received += piece
+            time.sleep(0.08)
+    assert body_of(bytes(received), version) == LARGE[:SOME]
     assert timeouts(deployment) == before
 
 

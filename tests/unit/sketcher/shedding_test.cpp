@@ -71,6 +71,27 @@ TEST_CASE("who holds nothing stays, whatever is held by others that cannot be sh
   CHECK(idle.armed());
 }
 
+TEST_CASE("who would go on when its time is over gives way for all that") {
+  struct Going final : TimeoutEntry {
+    void on_timeout() override { queue->arm(*this, kStart + seconds(20)); }
+    void on_give_way() override { share->set(0); }
+    std::size_t held_bytes() const override { return share->bytes(); }
+    TimeoutQueue* queue = nullptr;
+    HeldBytes::Share* share = nullptr;
+  };
+  World world;
+  HeldBytes::Share share(world.held);
+  share.set(900);
+  Going going;
+  going.queue = &world.some;
+  going.share = &share;
+  world.some.arm(going, kStart);
+  world.some.expire(kStart + seconds(10));
+  CHECK(going.armed());
+  CHECK(world.make_room(kStart + seconds(11)) == 1);
+  CHECK(world.gauge.get() == 0);
+}
+
 TEST_CASE("the end of one may be another's as well") {
   World world;
   Client second(world, 2, world.some, 400, kStart);

@@ -54,6 +54,15 @@ TEST_CASE("An end behind the last bytes is seen") {
   CHECK(pair.ours->receive(pair.buffer, 64).status == IoStatus::ended);
 }
 
+TEST_CASE("What the peer has not taken is with the kernel") {
+  Pair pair;
+  CHECK(pair.ours->queued_bytes() == 0);
+  REQUIRE(pair.ours->send("hello", {}).size == 5);
+  CHECK(pair.ours->queued_bytes() >= 5);  // (of such a pair, the kernel's own storage counts)
+  REQUIRE(::recv(pair.theirs.get(), pair.buffer, 64, 0) == 5);
+  CHECK(pair.ours->queued_bytes() == 0);
+}
+
 TEST_CASE("Two pieces leave one behind the other, and a full socket takes no more") {
   Pair pair;
   CHECK(pair.ours->send("head ", "body").size == 9);
