@@ -156,6 +156,7 @@ void Http2Session::on_ready() {
   flushing_ = true;
   read();
   flush();
+  wait_for_fields();
   count_held();
   flushing_ = false;
   // No event tells of what was left unread while there was no room for its answers.
@@ -203,14 +204,7 @@ void Http2Session::count_held() {
 }
 
 std::size_t Http2Session::held_bytes() const {
-  switch (wait_) {
-    case Waiting::fields:
-      return arriving_.bytes();
-    case Waiting::room:
-      return untaken_.bytes();
-    default:
-      return 0;
-  }
+  return wait_ == Waiting::room ? untaken_.bytes() : 0;
 }
 
 void Http2Session::flush_later() {
@@ -437,22 +431,27 @@ void Http2Session::on_stream_timeout(Stream& stream) {
 }
 
 Http2Session::Waiting Http2Session::next_wait() const {
-  if (connection_.in_header_block()) return Waiting::fields;
   if (connection_.streams() > 0) return Waiting::nothing;
   return asked_before_ ? Waiting::next_request : Waiting::first_request;
 }
 
 // The time that one thing may take is not begun anew by others that happen meanwhile.
+void Http2Session::wait_for_fields() {
+  if (over_) return;
+  if (!connection_.in_header_block()) return fields_timeout_.disarm();
+  const std::uint64_t request = connection_.streams_opened();
+  if (fields_timeout_.armed() && fields_timeout_.request == request) return;
+  fields_timeout_.request = request;
+  context_.timeouts.header.arm(fields_timeout_, SessionContext::now());
+}
+
 void Http2Session::wait_for(Waiting what) {
-  const std::uint64_t opened = connection_.streams_opened();
-  if (what == wait_ && (what != Waiting::fields || opened == wait_began_)) return;
+  if (what == wait_) return;
   wait_ = what;
-  wait_began_ = opened;
   switch (what) {
     case Waiting::nothing:
       return disarm();
     case Waiting::first_request:
-    case Waiting::fields:
       return context_.timeouts.header.arm(*this, SessionContext::now());
     case Waiting::next_request:
       return context_.timeouts.idle.arm(*this, SessionContext::now());
@@ -462,10 +461,7 @@ void Http2Session::wait_for(Waiting what) {
 }
 
 void Http2Session::on_timeout() {
-  if (wait_ == Waiting::fields || wait_ == Waiting::room) {
-    context_.worker.counters.timeouts.add();
-    return close();
-  }
+  if (wait_ == Waiting::room) return give_up();
   wait_ = Waiting::nothing;
   connection_.shut_down();
   flush_later();
@@ -475,6 +471,11 @@ void Http2Session::drain() {
   if (over_) return;
   connection_.shut_down();
   flush_later();
+}
+
+void Http2Session::give_up() {
+  context_.worker.counters.timeouts.add();
+  close();
 }
 
 void Http2Session::finish() {
@@ -494,6 +495,7 @@ void Http2Session::close() {
 void Http2Session::abandon() {
   over_ = true;
   disarm();
+  fields_timeout_.disarm();
   for (const auto& stream : streams_)
     stream->abandon();
 }

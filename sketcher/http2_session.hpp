@@ -38,7 +38,15 @@ class Http2Session final : public Session, private http::Http2Handler, private T
  private:
   class Stream;
   // What the connection's own time-out is about.
-  enum class Waiting : std::uint8_t { nothing, first_request, next_request, fields, room };
+  enum class Waiting : std::uint8_t { nothing, first_request, next_request, room };
+  // Of a request's fields, whatever the connection waits for meanwhile.
+  struct FieldsTimeout final : TimeoutEntry {
+    explicit FieldsTimeout(Http2Session& of) : session(of) {}
+    void on_timeout() override { session.give_up(); }
+    [[nodiscard]] std::size_t held_bytes() const override { return session.arriving_.bytes(); }
+    Http2Session& session;
+    std::uint64_t request = 0;  // how many streams had been opened with it
+  };
 
   http::Http2Stream& on_stream_opened() override;
   void on_progress(http::Http2Stream& stream, std::size_t bytes) override;
@@ -73,8 +81,11 @@ class Http2Session final : public Session, private http::Http2Handler, private T
   void on_stream_timeout(Stream& stream);
   void recycle(Stream& stream);
   void refuse_body(Stream& stream);
+  void wait_for_fields();
   void wait_for(Waiting what);
   [[nodiscard]] Waiting next_wait() const;
+  // Of a client that is too slow.
+  void give_up();
   void finish();
   void close();
 
@@ -94,11 +105,11 @@ class Http2Session final : public Session, private http::Http2Handler, private T
   HeldBytes::Share arriving_;  // of requests that are not whole, or wait
   LeastProgress progress_;     // of what the socket takes
   Waiting wait_ = Waiting::nothing;
-  std::uint64_t wait_began_ = 0;  // how many streams had been opened
-  bool asked_before_ = false;     // for a request, on this connection
-  bool unread_ = false;           // the stream may have more
-  bool flushing_ = false;         // at the latest at the end of this turn
-  bool over_ = false;             // finished or closed
+  FieldsTimeout fields_timeout_{*this};
+  bool asked_before_ = false;  // for a request, on this connection
+  bool unread_ = false;        // the stream may have more
+  bool flushing_ = false;      // at the latest at the end of this turn
+  bool over_ = false;          // finished or closed
 };
 
 }  // namespace prophecy::sketcher

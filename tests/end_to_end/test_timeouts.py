@@ -5,6 +5,7 @@ import contextlib
 import os
 import socket
 import ssl
+import struct
 import time
 
 import pytest
@@ -12,8 +13,8 @@ import pytest
 from harness import Deployment
 from harness.build import patience
 from harness.certificates import Authority
-from harness.http2_client import (ACK, DATA, END_HEADERS, HEADERS, NO_ERROR, SETTINGS,
-                                  WINDOW_UPDATE, Http2Client, frame, request_fields,
+from harness.http2_client import (ACK, DATA, END_HEADERS, END_STREAM, HEADERS, NO_ERROR, SETTINGS,
+                                  WIDE, WINDOW_UPDATE, Http2Client, frame, request_fields,
                                   status_of)
 from harness.http_client import RawConnection, curl
 from harness.ports import PortReservation
@@ -190,6 +191,33 @@ def test_an_origin_that_does_not_take_the_connection(deployment):
     finally:
         victim.start()
     assert deployment.sketcher.counters()["failed"] == 0
+
+
+def test_fields_over_http2_that_stop_coming_while_answers_are_taken(deployment):
+    """They have their time, whatever the client takes meanwhile of what the socket is full of."""
+    before = timeouts(deployment)
+    with Http2Client(deployment.sketcher.port, WIDE) as client:
+        client.send(frame(WINDOW_UPDATE, 0, 0, struct.pack(">I", 1 << 30)))
+
+        def take(size):
+            while size > 0:
+                got = client.read_frame()
+                if got is None:
+                    return False
+                size -= len(got[3])
+            return True
+
+        for _ in range(6):
+            client.request("/large")
+        assert take(MIB)
+        begun = time.monotonic()
+        client.send(frame(HEADERS, END_STREAM, client.next_stream, request_fields()))
+        while take(MIB):
+            assert time.monotonic() - begun < TIME_S + LATE_S * patience(), "they are waited for"
+            time.sleep(0.25)
+        assert time.monotonic() - begun > TIME_S - EARLY_S
+    assert timeouts(deployment) > before
+    assert curl(deployment.url + "/").body == PAGE
 
 
 def test_a_body_over_http2_that_stops_coming_leaves_no_file(deployment):
