@@ -99,19 +99,19 @@ void Http1Session::take_input() {
 void Http1Session::become_tunnel() {
   auto tunnel = std::make_unique<TunnelSession>(context_, host_, std::move(*tunnel_));
   tunnel_.reset();
-  host_.become(std::move(tunnel), std::string_view(unparsed_).substr(unparsed_begin_));
+  const std::string unparsed = std::exchange(unparsed_, {});
+  host_.become(std::move(tunnel), std::string_view(unparsed).substr(unparsed_begin_));
 }
 
 void Http1Session::count_arriving() {
+  if (state_ == State::finished) return arriving_.set(0);
   // Requests that wait for others of their client have no right to the last of the room: it may ask
   // again.
-  if (!unparsed_.empty() && state_ != State::finished && context_.worker.arriving.half_used()) {
+  if (!unparsed_.empty() && keep_alive_ && context_.worker.arriving.half_used()) {
     context_.worker.count_refusal("too-much-arriving");
-    unparsed_.clear();
-    shrink(unparsed_);
-    unparsed_begin_ = 0;
     keep_alive_ = false;
   }
+  if (!reading() && !keep_alive_) drop_unparsed();
   std::size_t bytes = unparsed_.empty() ? 0 : unparsed_.capacity();
   if (reading() && !parser_.idle()) bytes += request_.held_bytes() + parser_.held_bytes();
   arriving_.set(bytes);
@@ -120,7 +120,10 @@ void Http1Session::count_arriving() {
 void Http1Session::take_unparsed() {
   if (unparsed_.empty()) return;
   unparsed_begin_ += parse(std::string_view(unparsed_).substr(unparsed_begin_));
-  if (unparsed_begin_ < unparsed_.size()) return;
+  if (unparsed_begin_ == unparsed_.size()) drop_unparsed();
+}
+
+void Http1Session::drop_unparsed() {
   unparsed_.clear();
   shrink(unparsed_);
   unparsed_begin_ = 0;
@@ -323,7 +326,6 @@ void Http1Session::release_output() {
 void Http1Session::flushed() {
   if (!keep_alive_ || draining_) {
     state_ = State::finished;
-    disarm();
     return host_.finish();
   }
   parser_.reset();
@@ -365,20 +367,19 @@ void Http1Session::drain() {
   keep_alive_ = false;
   if (state_ != State::head || !parser_.idle() || !unparsed_.empty()) return;
   state_ = State::finished;
-  disarm();
   host_.finish();
 }
 
 void Http1Session::close() {
   state_ = State::finished;
-  untaken_.set(0);
-  arriving_.set(0);
   host_.close();
 }
 
 void Http1Session::abandon() {
   state_ = State::finished;
   disarm();
+  untaken_.set(0);
+  arriving_.set(0);
   intake_.drop();
   exchange_.abandon();
 }

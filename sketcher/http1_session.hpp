@@ -57,6 +57,7 @@ class Http1Session final : public Session,
   // Takes requests until nothing is left to read or an answer has to be awaited.
   void take_input();
   void take_unparsed();
+  void drop_unparsed();
   // Yields how many bytes were parsed: all, unless a request is whole.
   [[nodiscard]] std::size_t parse(std::string_view input);
   void on_head();

@@ -480,15 +480,12 @@ void Http2Session::give_up() {
 
 void Http2Session::finish() {
   over_ = true;
-  disarm();
   context_.worker.counters.http2.ends[static_cast<std::size_t>(connection_.end())].add();
   host_.finish();
 }
 
 void Http2Session::close() {
   over_ = true;
-  untaken_.set(0);
-  arriving_.set(0);
   host_.close();
 }
 
@@ -496,6 +493,8 @@ void Http2Session::abandon() {
   over_ = true;
   disarm();
   fields_timeout_.disarm();
+  untaken_.set(0);
+  arriving_.set(0);
   for (const auto& stream : streams_)
     stream->abandon();
 }

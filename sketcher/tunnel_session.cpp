@@ -272,7 +272,6 @@ void TunnelSession::flush_answer() {
     if (progress_.moved(result.size)) context_.timeouts.send.arm(*this, SessionContext::now());
   }
   state_ = State::over;
-  disarm();
   host_.finish();
 }
 

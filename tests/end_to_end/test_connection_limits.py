@@ -2,6 +2,7 @@
 
 import random
 import resource
+import struct
 import subprocess
 import threading
 import time
@@ -11,7 +12,8 @@ import pytest
 
 from harness import Deployment
 from harness.build import instrumented
-from harness.http2_client import ACK, DATA, FRAME_BYTES_MAX, SETTINGS, Http2Client, frame
+from harness.http2_client import (ACK, DATA, FRAME_BYTES_MAX, HEADERS, SETTINGS, Http2Client,
+                                  frame)
 from harness.http_client import RawConnection, curl
 from harness.ports import PortReservation
 from harness.processes import wait_until
@@ -212,6 +214,60 @@ def test_requests_that_do_not_become_whole_hold_so_much_memory_and_no_more(versi
             for connection in slow:
                 connection.close()
         wait_until(lambda: worker(deployment)["arriving_bytes"] == 0, 10, "nothing to be held")
+
+
+SHUT = struct.pack(">HI", 4, 0)  # SETTINGS: streams' windows are
+
+
+def while_it_lingers(deployment, end_connection):
+    """What the worker tells while a connection that it has ended is still open."""
+    for _ in range(20):
+        wait_until(lambda: worker(deployment)["connections"] == 0, 10, "no connection")
+        connection = end_connection(deployment)
+        try:
+            told = worker(deployment)
+        finally:
+            connection.close()
+        if told["connections"] == 1:
+            return told
+    pytest.fail("it is never seen")
+
+
+def end_http1(deployment):
+    connection = RawConnection(deployment.sketcher.port)
+    connection.send(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\nno request\r\n" + 40_000 * b"x")
+    assert connection.answer().status == 200
+    assert connection.answer().status == 501
+    assert connection.ended()
+    return connection
+
+
+def end_http2(deployment):
+    """Of two requests, one does not become whole, and the other's answer is not taken."""
+    before = ended_by_violation(deployment)
+    client = Http2Client(deployment.sketcher.port, SHUT)
+    client.request("/", end=False, method="PUT")
+    client.send(frame(DATA, 0, 1, FRAME_BYTES_MAX * b"x"))
+    assert client.wait_for(HEADERS, client.request("/"))
+    assert worker(deployment)["arriving_bytes"] > FRAME_BYTES_MAX
+    assert worker(deployment)["untaken_bytes"] > 0
+    client.send(frame(DATA, 0, 0, b"not of a stream"))
+    wait_until(lambda: ended_by_violation(deployment) > before, 10, "the end")
+    return client
+
+
+def ended_by_violation(deployment):
+    return deployment.sketcher.status()["transport"]["http2"]["ends"]["violation"]
+
+
+@pytest.mark.parametrize("end_connection", [end_http1, end_http2])
+def test_a_connection_that_lingers_holds_nothing(end_connection):
+    group = VOTE["group"] | {"writes": "all"}
+    with Deployment(content={"/index.html": PAGE}, agents=False,
+                    sketcher_changes={"group": group}) as deployment:
+        assert curl(deployment.url + "/").body == PAGE
+        told = while_it_lingers(deployment, end_connection)
+        assert (told["arriving_bytes"], told["untaken_bytes"]) == (0, 0)
 
 
 def test_pipelined_requests_that_wait_have_no_right_to_the_last_of_the_room():
