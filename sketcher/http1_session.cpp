@@ -228,7 +228,9 @@ void Http1Session::on_large_begin(const sketch::AnswerForm& form,
   progress_.restart();
   state_ = State::sending;
   const AnswerContext context = answer_context();
-  if (write(Answer(form, sketch, context), nullptr) && !output_.empty()) flush();
+  const bool is_open = write(Answer(form, sketch, context), nullptr);
+  let_go_of_request();
+  if (is_open && !output_.empty()) flush();
 }
 
 bool Http1Session::on_large_bytes(std::string& storage, std::size_t begin, std::size_t size) {
@@ -264,7 +266,16 @@ void Http1Session::send(const Answer& answer, std::string* storage) {
   progress_.restart();
   if (!write(answer, storage)) return;
   if (output_.empty()) return flushed();
+  let_go_of_request();
   flush();
+}
+
+void Http1Session::let_go_of_request() {
+  request_.fields.clear_and_shrink(0);
+  std::string().swap(request_.body);
+  if (!exchange_.is_idle()) return;
+  std::string().swap(request_.target);
+  exchange_.shrink(0);
 }
 
 bool Http1Session::write(const Answer& answer, std::string* storage) {
@@ -300,8 +311,10 @@ void Http1Session::flush() {
     const IoResult result = host_.stream().write(std::string_view(output_).substr(output_begin_));
     if (result.status == IoStatus::failed) return close();
     output_begin_ += result.size;
-    // All that is held, be most of it taken.
-    untaken_.set(output_begin_ < output_.size() ? output_.capacity() : 0);
+    // All that is held, be most of it taken, and what is left of the request.
+    untaken_.set(output_begin_ < output_.size()
+                     ? output_.capacity() + request_.held_bytes() + exchange_.request_bytes()
+                     : 0);
     const bool enough = progress_.moved(result.size);
     if (enough || !armed()) context_.timeouts.send.arm(*this, SessionContext::now());
     if (result.status == IoStatus::blocked) return;

@@ -75,13 +75,26 @@ class Http2Session::Stream final : public http::Http2Stream,
   }
   void shrink() {
     intake_.drop();
-    release();
+    release(kKeptBytesMax);
     exchange_.shrink();
+  }
+  // Its answer is handed over, and the client may take its time for that.
+  void let_go_of_request() {
+    release_fields(0);
+    if (exchange_.is_idle()) {
+      release(0);
+      exchange_.shrink(0);
+    } else {
+      kept_bytes = request_bytes() + exchange_.request_bytes();
+      session_.kept_bytes_ += kept_bytes;
+    }
   }
   // An answer in blocks goes on, or begins.
   void go_on() { exchange_.on_writable(); }
   // What its answer in blocks may hold.
   std::size_t block_bytes = 0;
+  // What is left of its request, to ask origins for the rest of that.
+  std::size_t kept_bytes = 0;
   void error(std::uint16_t status, std::string_view reason) {
     const AnswerContext context = answer_context();
     session_.send(*this, Answer(status, reason, context));
@@ -119,7 +132,7 @@ class Http2Session::Stream final : public http::Http2Stream,
   void on_body_refused() override { session_.refuse_body(*this); }
   void on_timeout() override { session_.on_stream_timeout(*this); }
   [[nodiscard]] std::size_t held_bytes() const override {
-    return received() ? answer_bytes() : request_bytes();
+    return received() ? answer_bytes() + kept_bytes : request_bytes();
   }
 
   [[nodiscard]] AnswerContext answer_context() const {
@@ -199,7 +212,7 @@ void Http2Session::read() {
 
 void Http2Session::count_held() {
   if (over_) return;
-  untaken_.set(connection_.unsent_bytes() + output_.size() - output_begin_);
+  untaken_.set(connection_.unsent_bytes() + output_.size() - output_begin_ + kept_bytes_);
   arriving_.set(connection_.arriving_bytes() + waiting_bytes_);
 }
 
@@ -294,6 +307,7 @@ void Http2Session::give_back_blocks(Stream& stream) {
   std::erase(drained_, &stream);
   const std::size_t block_bytes = std::exchange(stream.block_bytes, 0);
   if (std::erase(waiting_for_blocks_, &stream) == 0) block_bytes_ -= block_bytes;
+  kept_bytes_ -= std::exchange(stream.kept_bytes, 0);
 }
 
 http::Http2Stream& Http2Session::on_stream_opened() {
@@ -385,6 +399,7 @@ void Http2Session::begin(Stream& stream, const Answer& answer) {
   if (over_) return;
   http::Http2Head head(answer.status());
   connection_.begin(stream, add_fields(head, answer), answer.size());
+  stream.let_go_of_request();
   flush_later();
 }
 
@@ -412,6 +427,7 @@ void Http2Session::send(Stream& stream, const Answer& answer) {
   } else if (stream.unsent() > 0) {
     stream.wait_in(context_.timeouts.send, 0);
   }
+  if (stream.open()) stream.let_go_of_request();
   flush_later();
 }
 

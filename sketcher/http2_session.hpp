@@ -5,6 +5,9 @@
 // request back does not stop a fast read: that ends soon enough, and to give it up would cost a
 // connection to the origin.
 //
+// Once an answer is handed over, be it sent or not, nothing is left of its request. (An answer in
+// blocks keeps what asks origins for the rest, which counts as held of the answer.)
+//
 // Of an answer in blocks a stream holds one that is sent and one that is read; when its windows are
 // shut, nothing is read from the origin. There is room for so many of them on one connection;
 // others wait for their beginning until one has ended.
@@ -101,9 +104,10 @@ class Http2Session final : public Session, private http::Http2Handler, private T
   std::size_t block_bytes_ = 0;             // that the answers in blocks may hold
   std::string output_;
   std::size_t output_begin_ = 0;
-  HeldBytes::Share untaken_;   // of output_, and of answers that are not in it yet
-  HeldBytes::Share arriving_;  // of requests that are not whole, or wait
-  LeastProgress progress_;     // of what the socket takes
+  std::size_t kept_bytes_ = 0;  // of the requests of answers in blocks
+  HeldBytes::Share untaken_;    // of output_, of answers that are not in it yet, and kept_bytes_
+  HeldBytes::Share arriving_;   // of requests that are not whole, or wait
+  LeastProgress progress_;      // of what the socket takes
   Waiting wait_ = Waiting::nothing;
   FieldsTimeout fields_timeout_{*this};
   bool asked_before_ = false;  // for a request, on this connection

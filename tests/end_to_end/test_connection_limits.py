@@ -219,6 +219,29 @@ def test_requests_that_do_not_become_whole_hold_so_much_memory_and_no_more(versi
 SHUT = struct.pack(">HI", 4, 0)  # SETTINGS: streams' windows are
 
 
+@pytest.mark.skipif(instrumented(), reason="a sanitizer's memory is not the program's own")
+def test_of_a_request_over_http2_nothing_is_left_once_it_is_answered():
+    """2000 of 28 KB, whose answers wait for windows that do not open."""
+    fields = [(f"x-{number}", 7000 * "x") for number in range(4)]
+    with Deployment(content={"/index.html": PAGE}, agents=False,
+                    sketcher_changes=VOTE) as deployment:
+        assert curl(deployment.url + "/").body == PAGE
+        before = memory_of(deployment)
+        clients = []
+        try:
+            for _ in range(20):
+                clients.append(Http2Client(deployment.sketcher.port, SHUT))
+                for _ in range(100):
+                    clients[-1].request("/", more=fields)
+                for _ in range(100):
+                    assert clients[-1].wait_for(HEADERS)
+            grown = memory_of(deployment) - before
+            assert grown < 32 * MIB, grown
+        finally:
+            for client in clients:
+                client.close()
+
+
 def while_it_lingers(deployment, end_connection):
     """What the worker tells while a connection that it has ended is still open."""
     for _ in range(20):
