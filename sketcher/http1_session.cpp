@@ -33,7 +33,8 @@ Http1Session::Http1Session(SessionContext& context, SessionHost& host)
       intake_(context.worker.spool, *this),
       exchange_(context.worker, *this),
       untaken_(context.worker.untaken),
-      arriving_(context.worker.arriving) {}
+      arriving_(context.worker.arriving),
+      asking_(context.worker.asking) {}
 
 Http1Session::~Http1Session() = default;
 
@@ -178,7 +179,9 @@ void Http1Session::on_request() {
   state_ = State::exchanging;
   keep_alive_ = request_.keep_alive && !draining_;
   exchange_.start(request_, host_.client());
-  if (state_ == State::exchanging && host_.stream().broken()) look_for_client();
+  if (state_ != State::exchanging) return;
+  asking_.set(request_.held_bytes() + exchange_.request_bytes());
+  if (host_.stream().broken()) look_for_client();
 }
 
 AnswerContext Http1Session::answer_context() const {
@@ -225,6 +228,7 @@ void Http1Session::on_large_begin(const sketch::AnswerForm& form,
                                   const std::optional<Sketch>& sketch) {
   ASSERT(state_ == State::exchanging);
   disarm();
+  asking_.set(0);
   progress_.restart();
   state_ = State::sending;
   const AnswerContext context = answer_context();
@@ -263,6 +267,7 @@ void Http1Session::send(const Answer& answer, std::string* storage) {
   ASSERT(state_ == State::exchanging);
   state_ = State::flushing;
   disarm();
+  asking_.set(0);
   progress_.restart();
   if (!write(answer, storage)) return;
   if (output_.empty()) return flushed();
@@ -393,6 +398,7 @@ void Http1Session::abandon() {
   disarm();
   untaken_.set(0);
   arriving_.set(0);
+  asking_.set(0);
   intake_.drop();
   exchange_.abandon();
 }

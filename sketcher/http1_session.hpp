@@ -100,6 +100,7 @@ class Http1Session final : public Session,
   std::size_t output_begin_ = 0;
   HeldBytes::Share untaken_;   // of output_, and what is left of the request meanwhile
   HeldBytes::Share arriving_;  // of a request that is not whole, and of unparsed_
+  HeldBytes::Share asking_;    // of a request whose answer is awaited
 };
 
 }  // namespace prophecy::sketcher

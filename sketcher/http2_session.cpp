@@ -39,7 +39,10 @@ class Http2Session::Stream final : public http::Http2Stream,
 
   [[nodiscard]] BodyIntake& intake() { return intake_; }
 
-  void start(const ClientInfo& client) { exchange_.start(request, client); }
+  void start(const ClientInfo& client) {
+    exchange_.start(request, client);
+    if (!exchange_.is_idle()) count_asking(request_bytes() + exchange_.request_bytes());
+  }
   // It has its time for so many bytes, and not for each.
   void wait_in(TimeoutQueue& queue, std::size_t moved_bytes) {
     const bool enough = progress_.moved(moved_bytes);
@@ -74,12 +77,14 @@ class Http2Session::Stream final : public http::Http2Stream,
     exchange_.abandon();
   }
   void shrink() {
+    count_asking(0);
     intake_.drop();
     release(kKeptBytesMax);
     exchange_.shrink();
   }
   // Its answer is handed over, and the client may take its time for that.
   void let_go_of_request() {
+    count_asking(0);
     release_fields(0);
     if (exchange_.is_idle()) {
       release(0);
@@ -135,6 +140,11 @@ class Http2Session::Stream final : public http::Http2Stream,
     return received() ? answer_bytes() + kept_bytes : request_bytes();
   }
 
+  void count_asking(std::size_t bytes) {
+    HeldBytes::Share& all = session_.asking_;
+    all.set(all.bytes() - std::exchange(asking_bytes_, bytes) + bytes);
+  }
+
   [[nodiscard]] AnswerContext answer_context() const {
     return {.answers_head = request.method == "HEAD",
             .conditions = http::is_read_method(request.method) ? &request.fields : nullptr,
@@ -146,6 +156,7 @@ class Http2Session::Stream final : public http::Http2Stream,
   BodyIntake intake_;
   Exchange exchange_;
   LeastProgress progress_;
+  std::size_t asking_bytes_ = 0;
   bool orphaned_ = false;
 };
 
@@ -154,7 +165,8 @@ Http2Session::Http2Session(SessionContext& context, SessionHost& host)
       host_(host),
       connection_(*this, context.http2, host.client().scheme()),
       untaken_(context.worker.untaken),
-      arriving_(context.worker.arriving) {}
+      arriving_(context.worker.arriving),
+      asking_(context.worker.asking) {}
 
 Http2Session::~Http2Session() = default;
 
@@ -260,10 +272,15 @@ bool Http2Session::write_output() {
   return false;
 }
 
-void Http2Session::start_waiting() {
+bool Http2Session::may_start() const {
   // Blocks have a bound of their own.
-  const std::size_t unsent_max = kUnsentForStartMax + block_bytes_;
-  while (!waiting_.empty() && connection_.unsent_bytes() <= unsent_max) {
+  if (connection_.unsent_bytes() > kUnsentForStartMax + block_bytes_) return false;
+  // One at a time may all connections have.
+  return asking_.bytes() == 0 || !context_.worker.asking.too_many();
+}
+
+void Http2Session::start_waiting() {
+  while (!waiting_.empty() && may_start()) {
     Stream& stream = *waiting_.front();
     waiting_.pop_front();
     waiting_bytes_ -= stream.request_bytes();
@@ -382,6 +399,7 @@ void Http2Session::on_stream_closed(http::Http2Stream& stream) {
 void Http2Session::recycle(Stream& stream) {
   stream.shrink();
   unused_.push_back(&stream);
+  if (!waiting_.empty()) flush_later();
 }
 
 namespace {
@@ -511,6 +529,7 @@ void Http2Session::abandon() {
   fields_timeout_.disarm();
   untaken_.set(0);
   arriving_.set(0);
+  asking_.set(0);
   for (const auto& stream : streams_)
     stream->abandon();
 }

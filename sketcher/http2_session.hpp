@@ -1,7 +1,8 @@
 // HTTP/2 on one connection: the streams of http/http2/ with an exchange each, and their time-outs.
 //
-// A stream: its request arrives; it waits while the client leaves much of earlier answers untaken;
-// the exchange runs; its answer is sent as the client's windows allow. A client that takes a
+// A stream: its request arrives; it waits while the client leaves much of earlier answers untaken,
+// or, with others of its connection under way, while all connections' requests that are so hold too
+// much; the exchange runs; its answer is sent as the client's windows allow. A client that takes a
 // request back does not stop a fast read: that ends soon enough, and to give it up would cost a
 // connection to the origin.
 //
@@ -70,6 +71,7 @@ class Http2Session final : public Session, private http::Http2Handler, private T
   void count_held();
   // False when the stream takes no more for now, or is gone.
   [[nodiscard]] bool write_output();
+  [[nodiscard]] bool may_start() const;
   void start_waiting();
   void send(Stream& stream, const Answer& answer);
   // Of an answer in blocks: as AnswerSink has it.
@@ -107,6 +109,7 @@ class Http2Session final : public Session, private http::Http2Handler, private T
   std::size_t kept_bytes_ = 0;  // of the requests of answers in blocks
   HeldBytes::Share untaken_;    // of output_, of answers that are not in it yet, and kept_bytes_
   HeldBytes::Share arriving_;   // of requests that are not whole, or wait
+  HeldBytes::Share asking_;     // of those whose exchanges run
   LeastProgress progress_;      // of what the socket takes
   Waiting wait_ = Waiting::nothing;
   FieldsTimeout fields_timeout_{*this};

@@ -1,19 +1,19 @@
 """Limits for connections, and for what they hold in all: who is over them harms nobody else."""
 
+import contextlib
 import random
 import resource
 import struct
 import subprocess
 import threading
 import time
-from contextlib import closing
 
 import pytest
 
 from harness import Deployment
 from harness.build import instrumented
-from harness.http2_client import (ACK, DATA, FRAME_BYTES_MAX, HEADERS, SETTINGS, Http2Client,
-                                  frame)
+from harness.http2_client import (ACK, DATA, FRAME_BYTES_MAX, HEADERS, NO_TABLE, SETTINGS,
+                                  Http2Client, frame)
 from harness.http_client import RawConnection, curl
 from harness.ports import PortReservation
 from harness.processes import wait_until
@@ -27,7 +27,7 @@ VOTE = {"group": {"kind": "vote", "file": None, "client_id": None, "key_file": N
 
 @pytest.fixture(scope="module", name="deployment")
 def _deployment():
-    with closing(PortReservation(1)) as reservation:
+    with contextlib.closing(PortReservation(1)) as reservation:
         [metrics] = reservation.ports
         changes = {"limits": {"connections_per_address_max": LIMIT},
                    "sketcher": {"metrics": f"127.0.0.1:{metrics}"}}
@@ -214,6 +214,41 @@ def test_requests_that_do_not_become_whole_hold_so_much_memory_and_no_more(versi
             for connection in slow:
                 connection.close()
         wait_until(lambda: worker(deployment)["arriving_bytes"] == 0, 10, "nothing to be held")
+
+
+def test_requests_whose_answers_are_awaited_hold_so_much_and_then_wait():
+    """500 of 28 KB on five connections, for what no origin answers; who has none of them is served."""
+    may_answer = threading.Event()
+
+    def answer(head):
+        if b" /slow" in head:
+            may_answer.wait()
+        return [b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 5\r\n\r\npage\n"]
+
+    fields = [(f"x-{number}", 7000 * "x") for number in range(4)]
+    changes = {"limits": {"arriving": "10MiB"}, "route": [{"name": "off", "mode": "off"}], **VOTE}
+    with Deployment(agents=False, start=False, sketcher_changes=changes) as deployment:
+        servers = [ScriptedOrigin(origin.port, answer) for origin in deployment.origins]
+        try:
+            deployment.sketcher.start()
+            with contextlib.ExitStack() as stack:
+                clients = [stack.enter_context(Http2Client(deployment.sketcher.port, NO_TABLE))
+                           for _ in range(5)]
+                asked = [[client.request("/slow", more=fields) for _ in range(100)]
+                         for client in clients]
+                wait_until(lambda: worker(deployment)["asking_bytes"] > 10 * MIB, 20, "the bound")
+                other = stack.enter_context(Http2Client(deployment.sketcher.port))
+                assert other.body(other.request("/")) == PAGE
+                assert worker(deployment)["asking_bytes"] < 11 * MIB
+                may_answer.set()
+                for client, streams in zip(clients, asked, strict=True):
+                    assert all(status for status, _ in client.answers(streams).values())
+            wait_until(lambda: worker(deployment)["asking_bytes"] == 0, 10, "nothing to be held")
+        finally:
+            may_answer.set()
+            deployment.sketcher.stop()
+            for server in servers:
+                server.close()
 
 
 SHUT = struct.pack(">HI", 4, 0)  # SETTINGS: streams' windows are
