@@ -54,6 +54,14 @@ void RequestForm::clear() {
   large_body.reset();
 }
 
+void RequestForm::shrink(std::size_t bytes_max) {
+  if (key.capacity() > bytes_max) Bytes().swap(key);
+  for (std::string* text : {&authority, &target, &client, &wire}) {
+    if (text->capacity() > bytes_max) std::string().swap(*text);
+  }
+  large_body.reset();
+}
+
 RequestCanonicalizer::RequestCanonicalizer(Forwarding forwarding)
     : forwarding_(std::move(forwarding)) {}
 

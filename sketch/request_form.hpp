@@ -44,6 +44,13 @@ struct RequestForm {
   ByteSourcePtr large_body;  // behind the wire, in place of a body in it
 
   void clear();  // keeps the storage
+  // Nobody looks at it any more: gives back what is beyond so much for each of its texts.
+  void shrink(std::size_t bytes_max);
+  // What it takes in memory, be it used or not.
+  [[nodiscard]] std::size_t held_bytes() const {
+    return key.capacity() + authority.capacity() + target.capacity() + client.capacity() +
+           wire.capacity();
+  }
 };
 
 // Why a request is refused, and with which status (400, 421, 501, 508).

@@ -108,7 +108,7 @@ void ClientConnection::on_ready(std::uint32_t events) {
     case State::serving:
       return session_->on_ready();
     case State::lingering:
-      return discard();
+      return linger();
     case State::closed:
       return;
   }
@@ -194,6 +194,17 @@ void ClientConnection::finish() {
   state_ = State::lingering;
   stream_.end();
   context_.timeouts.linger.arm(*this, SessionContext::now());
+  if (session_) {
+    session_->abandon();
+    call_again();
+  }
+  discard();
+}
+
+// None of its code is on the stack any more.
+void ClientConnection::linger() {
+  session_.reset();
+  former_.reset();
   discard();
 }
 
@@ -233,9 +244,10 @@ void ClientConnection::drain() {
 
 void ClientConnection::close() {
   if (state_ == State::closed) return;
+  const bool is_served = state_ == State::serving;
   state_ = State::closed;
   disarm();
-  if (session_) session_->abandon();
+  if (is_served) session_->abandon();
   readiness_.forget(*this);
   stream_.close();
   owner_.on_connection_closed(*this);

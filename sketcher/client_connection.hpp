@@ -8,8 +8,8 @@
 // it, and until then the client has no address. `handshake`: on a listener with TLS. `choosing`:
 // the first bytes tell HTTP/1.x from HTTP/2 where ALPN has not; without any, there is no session to
 // hold memory. `lingering`: we end the connection; what still arrives is discarded, so that our
-// last answer is not lost. Any state may go straight to `closed`: the client has left, or was too
-// slow.
+// last answer is not lost, and the session is gone. Any state may go straight to `closed`: the
+// client has left, or was too slow.
 //
 // Single-threaded. Its owner destroys it after it has told that it is closed, and not before the
 // caller of whatever closed it has returned.
@@ -93,6 +93,7 @@ class ClientConnection final : private SessionHost,
   void choose();
   void serve_http2(std::string_view read);
   void serve(std::unique_ptr<Session> session, std::string_view read);
+  void linger();
   void discard();
 
   transport::ByteStream stream_;

@@ -96,6 +96,7 @@ struct alignas(64) WorkerCounters {
   Counter tunnels;
   Counter untaken_bytes;   // of answers
   Counter arriving_bytes;  // of requests that are not whole, or wait for their turn
+  Counter asking_bytes;    // of requests that an origin or the group is asked for
 
   Counter connections_accepted;
   Counter connections_refused;  // their address had all that it may have

@@ -16,8 +16,6 @@ using replica_client::ReplicatedFailure;
 using replica_client::ReplicatedKind;
 
 namespace {
-constexpr std::size_t kKeptBytesMax = 4096;
-
 std::uint16_t status_of(ReplicatedFailure failure) {
   switch (failure) {
     case ReplicatedFailure::too_few_replicas:
@@ -257,7 +255,9 @@ void Exchange::ask_ordered(ReplicatedKind kind) {
   submitted_ = group().order().submit();
   replicated_call_ = group().group().replicated(kind, form_.wire, form_.large_body, *this);
   // The group has a copy. A read is small, and an origin may be asked for it yet.
-  if (!form_.is_read) shrink();
+  if (form_.is_read) return;
+  if (form_.wire.capacity() > kKeptBytesMax) std::string().swap(form_.wire);
+  form_.large_body.reset();
 }
 
 void Exchange::on_fast_read_end(NodeId replica, ExchangeEnd end, http::Response& response) {
@@ -464,12 +464,6 @@ void Exchange::finish() {
   timeout_.disarm();
   algorithm_.reset();
   evidence_.reset();
-}
-
-void Exchange::shrink() {
-  if (form_.wire.capacity() > kKeptBytesMax) std::string().swap(form_.wire);
-  if (form_.key.capacity() > kKeptBytesMax) Bytes().swap(form_.key);
-  form_.large_body.reset();
 }
 
 }  // namespace prophecy::sketcher

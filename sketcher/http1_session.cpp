@@ -33,7 +33,8 @@ Http1Session::Http1Session(SessionContext& context, SessionHost& host)
       intake_(context.worker.spool, *this),
       exchange_(context.worker, *this),
       untaken_(context.worker.untaken),
-      arriving_(context.worker.arriving) {}
+      arriving_(context.worker.arriving),
+      asking_(context.worker.asking) {}
 
 Http1Session::~Http1Session() = default;
 
@@ -99,19 +100,19 @@ void Http1Session::take_input() {
 void Http1Session::become_tunnel() {
   auto tunnel = std::make_unique<TunnelSession>(context_, host_, std::move(*tunnel_));
   tunnel_.reset();
-  host_.become(std::move(tunnel), std::string_view(unparsed_).substr(unparsed_begin_));
+  const std::string unparsed = std::exchange(unparsed_, {});
+  host_.become(std::move(tunnel), std::string_view(unparsed).substr(unparsed_begin_));
 }
 
 void Http1Session::count_arriving() {
+  if (state_ == State::finished) return arriving_.set(0);
   // Requests that wait for others of their client have no right to the last of the room: it may ask
   // again.
-  if (!unparsed_.empty() && state_ != State::finished && context_.worker.arriving.half_used()) {
+  if (!unparsed_.empty() && keep_alive_ && context_.worker.arriving.half_used()) {
     context_.worker.count_refusal("too-much-arriving");
-    unparsed_.clear();
-    shrink(unparsed_);
-    unparsed_begin_ = 0;
     keep_alive_ = false;
   }
+  if (!reading() && !keep_alive_) drop_unparsed();
   std::size_t bytes = unparsed_.empty() ? 0 : unparsed_.capacity();
   if (reading() && !parser_.idle()) bytes += request_.held_bytes() + parser_.held_bytes();
   arriving_.set(bytes);
@@ -120,7 +121,10 @@ void Http1Session::count_arriving() {
 void Http1Session::take_unparsed() {
   if (unparsed_.empty()) return;
   unparsed_begin_ += parse(std::string_view(unparsed_).substr(unparsed_begin_));
-  if (unparsed_begin_ < unparsed_.size()) return;
+  if (unparsed_begin_ == unparsed_.size()) drop_unparsed();
+}
+
+void Http1Session::drop_unparsed() {
   unparsed_.clear();
   shrink(unparsed_);
   unparsed_begin_ = 0;
@@ -175,7 +179,9 @@ void Http1Session::on_request() {
   state_ = State::exchanging;
   keep_alive_ = request_.keep_alive && !draining_;
   exchange_.start(request_, host_.client());
-  if (state_ == State::exchanging && host_.stream().broken()) look_for_client();
+  if (state_ != State::exchanging) return;
+  asking_.set(request_.held_bytes() + exchange_.request_bytes());
+  if (host_.stream().broken()) look_for_client();
 }
 
 AnswerContext Http1Session::answer_context() const {
@@ -222,10 +228,13 @@ void Http1Session::on_large_begin(const sketch::AnswerForm& form,
                                   const std::optional<Sketch>& sketch) {
   ASSERT(state_ == State::exchanging);
   disarm();
+  asking_.set(0);
   progress_.restart();
   state_ = State::sending;
   const AnswerContext context = answer_context();
-  if (write(Answer(form, sketch, context), nullptr) && !output_.empty()) flush();
+  const bool is_open = write(Answer(form, sketch, context), nullptr);
+  let_go_of_request();
+  if (is_open && !output_.empty()) flush();
 }
 
 bool Http1Session::on_large_bytes(std::string& storage, std::size_t begin, std::size_t size) {
@@ -258,10 +267,20 @@ void Http1Session::send(const Answer& answer, std::string* storage) {
   ASSERT(state_ == State::exchanging);
   state_ = State::flushing;
   disarm();
+  asking_.set(0);
   progress_.restart();
   if (!write(answer, storage)) return;
   if (output_.empty()) return flushed();
+  let_go_of_request();
   flush();
+}
+
+void Http1Session::let_go_of_request() {
+  request_.fields.clear_and_shrink(0);
+  std::string().swap(request_.body);
+  if (!exchange_.is_idle()) return;
+  std::string().swap(request_.target);
+  exchange_.shrink(0);
 }
 
 bool Http1Session::write(const Answer& answer, std::string* storage) {
@@ -297,8 +316,10 @@ void Http1Session::flush() {
     const IoResult result = host_.stream().write(std::string_view(output_).substr(output_begin_));
     if (result.status == IoStatus::failed) return close();
     output_begin_ += result.size;
-    // All that is held, be most of it taken.
-    untaken_.set(output_begin_ < output_.size() ? output_.capacity() : 0);
+    // All that is held, be most of it taken, and what is left of the request.
+    untaken_.set(output_begin_ < output_.size()
+                     ? output_.capacity() + request_.held_bytes() + exchange_.request_bytes()
+                     : 0);
     const bool enough = progress_.moved(result.size);
     if (enough || !armed()) context_.timeouts.send.arm(*this, SessionContext::now());
     if (result.status == IoStatus::blocked) return queue_.begin(host_.stream().queued_bytes());
@@ -323,7 +344,6 @@ void Http1Session::release_output() {
 void Http1Session::flushed() {
   if (!keep_alive_ || draining_) {
     state_ = State::finished;
-    disarm();
     return host_.finish();
   }
   parser_.reset();
@@ -378,20 +398,20 @@ void Http1Session::drain() {
   keep_alive_ = false;
   if (state_ != State::head || !parser_.idle() || !unparsed_.empty()) return;
   state_ = State::finished;
-  disarm();
   host_.finish();
 }
 
 void Http1Session::close() {
   state_ = State::finished;
-  untaken_.set(0);
-  arriving_.set(0);
   host_.close();
 }
 
 void Http1Session::abandon() {
   state_ = State::finished;
   disarm();
+  untaken_.set(0);
+  arriving_.set(0);
+  asking_.set(0);
   intake_.drop();
   exchange_.abandon();
 }

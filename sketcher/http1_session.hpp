@@ -59,6 +59,7 @@ class Http1Session final : public Session,
   // Takes requests until nothing is left to read or an answer has to be awaited.
   void take_input();
   void take_unparsed();
+  void drop_unparsed();
   // Yields how many bytes were parsed: all, unless a request is whole.
   [[nodiscard]] std::size_t parse(std::string_view input);
   void on_head();
@@ -76,6 +77,9 @@ class Http1Session final : public Session,
   // As much as the stream takes now; the rest goes to output_, or stays in `storage`, which becomes
   // that. False: the connection is closed.
   [[nodiscard]] bool write(const Answer& answer, std::string* storage);
+  // Its answer is handed over, and the client may take its time for that. What asks origins for the
+  // rest of an answer in blocks is kept.
+  void let_go_of_request();
   void release_output();
   void flush();
   void flushed();
@@ -99,8 +103,9 @@ class Http1Session final : public Session,
   std::optional<TunnelRequest> tunnel_;  // what the connection is to become
   std::string output_;                   // what the stream did not take at once
   std::size_t output_begin_ = 0;
-  HeldBytes::Share untaken_;   // of output_
+  HeldBytes::Share untaken_;   // of output_, and what is left of the request meanwhile
   HeldBytes::Share arriving_;  // of a request that is not whole, and of unparsed_
+  HeldBytes::Share asking_;    // of a request whose answer is awaited
 };
 
 }  // namespace prophecy::sketcher

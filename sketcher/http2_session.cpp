@@ -39,7 +39,10 @@ class Http2Session::Stream final : public http::Http2Stream,
 
   [[nodiscard]] BodyIntake& intake() { return intake_; }
 
-  void start(const ClientInfo& client) { exchange_.start(request, client); }
+  void start(const ClientInfo& client) {
+    exchange_.start(request, client);
+    if (!exchange_.is_idle()) count_asking(request_bytes() + exchange_.request_bytes());
+  }
   // It has its time for so many bytes, and not for each.
   void wait_in(TimeoutQueue& queue, std::size_t moved_bytes) {
     const bool enough = progress_.moved(moved_bytes);
@@ -74,14 +77,29 @@ class Http2Session::Stream final : public http::Http2Stream,
     exchange_.abandon();
   }
   void shrink() {
+    count_asking(0);
     intake_.drop();
-    release();
+    release(kKeptBytesMax);
     exchange_.shrink();
+  }
+  // Its answer is handed over, and the client may take its time for that.
+  void let_go_of_request() {
+    count_asking(0);
+    release_fields(0);
+    if (exchange_.is_idle()) {
+      release(0);
+      exchange_.shrink(0);
+    } else {
+      kept_bytes = request_bytes() + exchange_.request_bytes();
+      session_.kept_bytes_ += kept_bytes;
+    }
   }
   // An answer in blocks goes on, or begins.
   void go_on() { exchange_.on_writable(); }
   // What its answer in blocks may hold.
   std::size_t block_bytes = 0;
+  // What is left of its request, to ask origins for the rest of that.
+  std::size_t kept_bytes = 0;
   void error(std::uint16_t status, std::string_view reason) {
     const AnswerContext context = answer_context();
     session_.send(*this, Answer(status, reason, context));
@@ -120,7 +138,12 @@ class Http2Session::Stream final : public http::Http2Stream,
   void on_timeout() override { session_.on_stream_timeout(*this); }
   void on_give_way() override { session_.end_late(*this); }
   [[nodiscard]] std::size_t held_bytes() const override {
-    return received() ? answer_bytes() : request_bytes();
+    return received() ? answer_bytes() + kept_bytes : request_bytes();
+  }
+
+  void count_asking(std::size_t bytes) {
+    HeldBytes::Share& all = session_.asking_;
+    all.set(all.bytes() - std::exchange(asking_bytes_, bytes) + bytes);
   }
 
   [[nodiscard]] AnswerContext answer_context() const {
@@ -134,6 +157,7 @@ class Http2Session::Stream final : public http::Http2Stream,
   BodyIntake intake_;
   Exchange exchange_;
   LeastProgress progress_;
+  std::size_t asking_bytes_ = 0;
   bool orphaned_ = false;
 };
 
@@ -142,7 +166,8 @@ Http2Session::Http2Session(SessionContext& context, SessionHost& host)
       host_(host),
       connection_(*this, context.http2, host.client().scheme()),
       untaken_(context.worker.untaken),
-      arriving_(context.worker.arriving) {}
+      arriving_(context.worker.arriving),
+      asking_(context.worker.asking) {}
 
 Http2Session::~Http2Session() = default;
 
@@ -157,6 +182,7 @@ void Http2Session::on_ready() {
   flushing_ = true;
   read();
   flush();
+  wait_for_fields();
   count_held();
   flushing_ = false;
   // No event tells of what was left unread while there was no room for its answers.
@@ -199,19 +225,12 @@ void Http2Session::read() {
 
 void Http2Session::count_held() {
   if (over_) return;
-  untaken_.set(connection_.unsent_bytes() + output_.size() - output_begin_);
+  untaken_.set(connection_.unsent_bytes() + output_.size() - output_begin_ + kept_bytes_);
   arriving_.set(connection_.arriving_bytes() + waiting_bytes_);
 }
 
 std::size_t Http2Session::held_bytes() const {
-  switch (wait_) {
-    case Waiting::fields:
-      return arriving_.bytes();
-    case Waiting::room:
-      return untaken_.bytes();
-    default:
-      return 0;
-  }
+  return wait_ == Waiting::room ? untaken_.bytes() : 0;
 }
 
 void Http2Session::flush_later() {
@@ -254,10 +273,15 @@ bool Http2Session::write_output() {
   return false;
 }
 
-void Http2Session::start_waiting() {
+bool Http2Session::may_start() const {
   // Blocks have a bound of their own.
-  const std::size_t unsent_max = kUnsentForStartMax + block_bytes_;
-  while (!waiting_.empty() && connection_.unsent_bytes() <= unsent_max) {
+  if (connection_.unsent_bytes() > kUnsentForStartMax + block_bytes_) return false;
+  // One at a time may all connections have.
+  return asking_.bytes() == 0 || !context_.worker.asking.too_many();
+}
+
+void Http2Session::start_waiting() {
+  while (!waiting_.empty() && may_start()) {
     Stream& stream = *waiting_.front();
     waiting_.pop_front();
     waiting_bytes_ -= stream.request_bytes();
@@ -301,6 +325,7 @@ void Http2Session::give_back_blocks(Stream& stream) {
   std::erase(drained_, &stream);
   const std::size_t block_bytes = std::exchange(stream.block_bytes, 0);
   if (std::erase(waiting_for_blocks_, &stream) == 0) block_bytes_ -= block_bytes;
+  kept_bytes_ -= std::exchange(stream.kept_bytes, 0);
 }
 
 http::Http2Stream& Http2Session::on_stream_opened() {
@@ -375,6 +400,7 @@ void Http2Session::on_stream_closed(http::Http2Stream& stream) {
 void Http2Session::recycle(Stream& stream) {
   stream.shrink();
   unused_.push_back(&stream);
+  if (!waiting_.empty()) flush_later();
 }
 
 namespace {
@@ -392,6 +418,7 @@ void Http2Session::begin(Stream& stream, const Answer& answer) {
   if (over_) return;
   http::Http2Head head(answer.status());
   connection_.begin(stream, add_fields(head, answer), answer.size());
+  stream.let_go_of_request();
   flush_later();
 }
 
@@ -419,6 +446,7 @@ void Http2Session::send(Stream& stream, const Answer& answer) {
   } else if (stream.unsent() > 0) {
     stream.wait_in(context_.timeouts.send, 0);
   }
+  if (stream.open()) stream.let_go_of_request();
   flush_later();
 }
 
@@ -446,22 +474,27 @@ void Http2Session::end_late(Stream& stream) {
 }
 
 Http2Session::Waiting Http2Session::next_wait() const {
-  if (connection_.in_header_block()) return Waiting::fields;
   if (connection_.streams() > 0) return Waiting::nothing;
   return asked_before_ ? Waiting::next_request : Waiting::first_request;
 }
 
 // The time that one thing may take is not begun anew by others that happen meanwhile.
+void Http2Session::wait_for_fields() {
+  if (over_) return;
+  if (!connection_.in_header_block()) return fields_timeout_.disarm();
+  const std::uint64_t request = connection_.streams_opened();
+  if (fields_timeout_.armed() && fields_timeout_.request == request) return;
+  fields_timeout_.request = request;
+  context_.timeouts.header.arm(fields_timeout_, SessionContext::now());
+}
+
 void Http2Session::wait_for(Waiting what) {
-  const std::uint64_t opened = connection_.streams_opened();
-  if (what == wait_ && (what != Waiting::fields || opened == wait_began_)) return;
+  if (what == wait_) return;
   wait_ = what;
-  wait_began_ = opened;
   switch (what) {
     case Waiting::nothing:
       return disarm();
     case Waiting::first_request:
-    case Waiting::fields:
       return context_.timeouts.header.arm(*this, SessionContext::now());
     case Waiting::next_request:
       return context_.timeouts.idle.arm(*this, SessionContext::now());
@@ -478,10 +511,7 @@ void Http2Session::on_timeout() {
 }
 
 void Http2Session::on_give_way() {
-  if (wait_ == Waiting::fields || wait_ == Waiting::room) {
-    context_.worker.counters.timeouts.add();
-    return close();
-  }
+  if (wait_ == Waiting::room) return give_up();
   wait_ = Waiting::nothing;
   connection_.shut_down();
   flush_later();
@@ -493,23 +523,29 @@ void Http2Session::drain() {
   flush_later();
 }
 
+void Http2Session::give_up() {
+  context_.worker.counters.timeouts.add();
+  close();
+}
+
 void Http2Session::finish() {
   over_ = true;
-  disarm();
   context_.worker.counters.http2.ends[static_cast<std::size_t>(connection_.end())].add();
   host_.finish();
 }
 
 void Http2Session::close() {
   over_ = true;
-  untaken_.set(0);
-  arriving_.set(0);
   host_.close();
 }
 
 void Http2Session::abandon() {
   over_ = true;
   disarm();
+  fields_timeout_.disarm();
+  untaken_.set(0);
+  arriving_.set(0);
+  asking_.set(0);
   for (const auto& stream : streams_)
     stream->abandon();
 }

@@ -1,9 +1,13 @@
 // HTTP/2 on one connection: the streams of http/http2/ with an exchange each, and their time-outs.
 //
-// A stream: its request arrives; it waits while the client leaves much of earlier answers untaken;
-// the exchange runs; its answer is sent as the client's windows allow. A client that takes a
+// A stream: its request arrives; it waits while the client leaves much of earlier answers untaken,
+// or, with others of its connection under way, while all connections' requests that are so hold too
+// much; the exchange runs; its answer is sent as the client's windows allow. A client that takes a
 // request back does not stop a fast read: that ends soon enough, and to give it up would cost a
 // connection to the origin.
+//
+// Once an answer is handed over, be it sent or not, nothing is left of its request. (An answer in
+// blocks keeps what asks origins for the rest, which counts as held of the answer.)
 //
 // Of an answer in blocks a stream holds one that is sent and one that is read; when its windows are
 // shut, nothing is read from the origin. There is room for so many of them on one connection;
@@ -39,7 +43,15 @@ class Http2Session final : public Session, private http::Http2Handler, private T
  private:
   class Stream;
   // What the connection's own time-out is about.
-  enum class Waiting : std::uint8_t { nothing, first_request, next_request, fields, room };
+  enum class Waiting : std::uint8_t { nothing, first_request, next_request, room };
+  // Of a request's fields, whatever the connection waits for meanwhile.
+  struct FieldsTimeout final : TimeoutEntry {
+    explicit FieldsTimeout(Http2Session& of) : session(of) {}
+    void on_timeout() override { session.give_up(); }
+    [[nodiscard]] std::size_t held_bytes() const override { return session.arriving_.bytes(); }
+    Http2Session& session;
+    std::uint64_t request = 0;  // how many streams had been opened with it
+  };
 
   http::Http2Stream& on_stream_opened() override;
   void on_progress(http::Http2Stream& stream, std::size_t bytes) override;
@@ -61,6 +73,7 @@ class Http2Session final : public Session, private http::Http2Handler, private T
   void count_held();
   // False when the stream takes no more for now, or is gone.
   [[nodiscard]] bool write_output();
+  [[nodiscard]] bool may_start() const;
   void start_waiting();
   void send(Stream& stream, const Answer& answer);
   // Of an answer in blocks: as AnswerSink has it.
@@ -76,8 +89,11 @@ class Http2Session final : public Session, private http::Http2Handler, private T
   void end_late(Stream& stream);
   void recycle(Stream& stream);
   void refuse_body(Stream& stream);
+  void wait_for_fields();
   void wait_for(Waiting what);
   [[nodiscard]] Waiting next_wait() const;
+  // Of a client that is too slow.
+  void give_up();
   void finish();
   void close();
 
@@ -93,16 +109,18 @@ class Http2Session final : public Session, private http::Http2Handler, private T
   std::size_t block_bytes_ = 0;             // that the answers in blocks may hold
   std::string output_;
   std::size_t output_begin_ = 0;
-  HeldBytes::Share untaken_;   // of output_, and of answers that are not in it yet
-  HeldBytes::Share arriving_;  // of requests that are not whole, or wait
-  LeastProgress progress_;     // of what the socket takes
-  QueueProgress queue_;        // while it takes nothing
+  std::size_t kept_bytes_ = 0;  // of the requests of answers in blocks
+  HeldBytes::Share untaken_;    // of output_, of answers that are not in it yet, and kept_bytes_
+  HeldBytes::Share arriving_;   // of requests that are not whole, or wait
+  HeldBytes::Share asking_;     // of those whose exchanges run
+  LeastProgress progress_;      // of what the socket takes
+  QueueProgress queue_;         // while it takes nothing
   Waiting wait_ = Waiting::nothing;
-  std::uint64_t wait_began_ = 0;  // how many streams had been opened
-  bool asked_before_ = false;     // for a request, on this connection
-  bool unread_ = false;           // the stream may have more
-  bool flushing_ = false;         // at the latest at the end of this turn
-  bool over_ = false;             // finished or closed
+  FieldsTimeout fields_timeout_{*this};
+  bool asked_before_ = false;  // for a request, on this connection
+  bool unread_ = false;        // the stream may have more
+  bool flushing_ = false;      // at the latest at the end of this turn
+  bool over_ = false;          // finished or closed
 };
 
 }  // namespace prophecy::sketcher

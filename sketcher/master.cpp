@@ -270,6 +270,7 @@ void Master::on_worker_ended(std::uint32_t index, int wait_status) {
   shared_.worker(index).tunnels.set(0);
   shared_.worker(index).untaken_bytes.set(0);
   shared_.worker(index).arriving_bytes.set(0);
+  shared_.worker(index).asking_bytes.set(0);
   shared_.worker(index).spool.bytes.set(0);
   shared_.worker(index).spool.files.set(0);
   static_cast<void>(take_events(index));  // what it reported last

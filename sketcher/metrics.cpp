@@ -26,6 +26,8 @@ void add_worker(Exposition& out, const WorkerProcess& worker, const WorkerCounte
             static_cast<double>(counters.untaken_bytes.get()));
   out.gauge("prophecy_arriving_bytes", "Held of requests that are not whole, or wait.",
             {{"worker", index}}, static_cast<double>(counters.arriving_bytes.get()));
+  out.gauge("prophecy_asking_bytes", "Held of requests whose answers are awaited.",
+            {{"worker", index}}, static_cast<double>(counters.asking_bytes.get()));
   out.counter("prophecy_clients_shed_total", "Clients that were too slow for the room there was.",
               {{"worker", index}}, counters.shed.get());
   out.counter("prophecy_requests_shed_total",

@@ -57,9 +57,9 @@ class SessionHost {
   // Another session goes on with the stream. `read` was read and is its.
   virtual void become(std::unique_ptr<Session> session, std::string_view read) = 0;
   // All that was to be said is written. What still arrives is discarded for a while, so that it is
-  // not lost by a reset.
+  // not lost by a reset; the session is abandoned first.
   virtual void finish() = 0;
-  // At once. No call here destroys the session before its caller has returned.
+  // At once, likewise. No call here destroys the session before its caller has returned.
   virtual void close() = 0;
 
  protected:
@@ -76,7 +76,8 @@ class Session {
   virtual void on_ready() = 0;
   // The worker stops: no request after those that have begun.
   virtual void drain() = 0;
-  // The connection is closed: the last call. Whatever is under way is given up.
+  // The connection is finished or closed: the last call, also out of one of the session's to its
+  // host. Whatever is under way is given up, and counts as held no more.
   virtual void abandon() = 0;
 };
 

@@ -153,6 +153,7 @@ Json workers_json(const StatusSources& sources) {
                        {"tunnels", counters.tunnels.get()},
                        {"untaken_bytes", counters.untaken_bytes.get()},
                        {"arriving_bytes", counters.arriving_bytes.get()},
+                       {"asking_bytes", counters.asking_bytes.get()},
                        {"shed", counters.shed.get()},
                        {"shed_requests", counters.shed_requests.get()},
                        {"accepted", counters.connections_accepted.get()},

@@ -260,7 +260,6 @@ void TunnelSession::flush_answer() {
   if (progress_.moved(result.size)) context_.timeouts.send.arm(*this, SessionContext::now());
   if (result.status == IoStatus::blocked) return queue_.begin(host_.stream().queued_bytes());
   state_ = State::over;
-  disarm();
   host_.finish();
 }
 

@@ -97,6 +97,7 @@ class Worker final : private ConnectionOwner {
   } tidy_timer_{*this};
   HeldBytes untaken_;
   HeldBytes arriving_;
+  HeldBytes asking_;
   ActivityTable activity_;
   DivergenceReporter divergences_;
   WorkerContext context_;
@@ -144,6 +145,8 @@ Worker::Worker(const Installation& installation, WorkerSetup setup, HistoryTable
                [this] { asio::post(loop_, [this] { shed_answers(); }); }),
       arriving_(settings_.limits.arriving_bytes_max, shared.worker(setup.index).arriving_bytes,
                 [this] { asio::post(loop_, [this] { shed_requests(); }); }),
+      // Nobody's fault, as a rule, and each has its end: there is nothing to be shed.
+      asking_(settings_.limits.arriving_bytes_max, shared.worker(setup.index).asking_bytes, [] {}),
       activity_(shared.activity(setup.index), volatility_limits(settings_.routes)),
       divergences_(std::move(setup.event_channel), setup.index, shared.worker(setup.index)),
       context_{.settings = settings_,
@@ -163,6 +166,7 @@ Worker::Worker(const Installation& installation, WorkerSetup setup, HistoryTable
                .bodies = bodies_,
                .untaken = untaken_,
                .arriving = arriving_,
+               .asking = asking_,
                .activity = activity_,
                .spool = {.settings = settings_.spool,
                          .space = SpoolSpace(shared, shared.worker(setup.index).spool,

@@ -66,6 +66,7 @@ struct WorkerContext {
   http::BodyPool& bodies;
   HeldBytes& untaken;   // of answers
   HeldBytes& arriving;  // of requests that are not whole, or wait for their turn
+  HeldBytes& asking;    // of requests that an origin or the group is asked for
   ActivityTable& activity;
   Spool spool;
   sketch::RequestCanonicalizer request_canonicalizer;

@@ -1,8 +1,8 @@
 // Bounds on what a client of HTTP/2 makes us do that is no request: frames that carry nothing
-// (SETTINGS, PING, PRIORITY, WINDOW_UPDATE, empty DATA, CONTINUATION, unknown ones), and requests
-// that it takes back ("rapid reset") or makes us break off. Each kind has a budget, which time
-// refills, and work that is done for the client as well: who downloads a lot may send a lot of
-// WINDOW_UPDATEs.
+// (SETTINGS, PING, PRIORITY, WINDOW_UPDATE, CONTINUATION, unknown ones, DATA that is empty or
+// padding alone), and requests that it takes back ("rapid reset") or makes us break off. Each kind
+// has a budget, which time refills, and work that is done for the client as well: who downloads a
+// lot may send a lot of WINDOW_UPDATEs.
 //
 // Deterministic: time is an argument.
 #pragma once

@@ -13,7 +13,6 @@ constexpr std::int32_t kStreamWindowBytes = 256 << 10;
 constexpr std::int32_t kConnectionWindowBytes = 1 << 20;
 // Fields that are decoded for one request although it is refused already.
 constexpr std::size_t kFieldBytesFactor = 4;
-constexpr std::size_t kKeptBytesMax = 4 << 10;
 // More of them than streams can be open, so that none is forgotten while its frames may be coming.
 constexpr std::size_t kClosedStreamsMax = 256;
 
@@ -87,16 +86,21 @@ void Http2Stream::begin(std::int32_t id) {
 }
 
 void Http2Stream::close() {
+  id_ = 0;
   unsent_ = {};
   std::string().swap(kept_);
 }
 
-void Http2Stream::release() {
-  builder_.shrink(kKeptBytesMax);
-  if (request.target.capacity() > kKeptBytesMax) std::string().swap(request.target);
-  request.fields.clear_and_shrink(kKeptBytesMax);
-  if (request.body.capacity() > kKeptBytesMax) std::string().swap(request.body);
+void Http2Stream::release_fields(std::size_t bytes_max) {
+  builder_.shrink(bytes_max);
+  request.fields.clear_and_shrink(bytes_max);
+  if (request.body.capacity() > bytes_max) std::string().swap(request.body);
   request.large_body.reset();
+}
+
+void Http2Stream::release(std::size_t bytes_max) {
+  release_fields(bytes_max);
+  if (request.target.capacity() > bytes_max) std::string().swap(request.target);
 }
 
 // nghttp2's callbacks, as calls of the connection's own.

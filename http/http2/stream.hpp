@@ -19,6 +19,8 @@ class Http2Stream {
 
   Request request;
 
+  // The last call for it has not come.
+  [[nodiscard]] bool open() const { return id_ != 0; }
   // The request is whole, or refused.
   [[nodiscard]] bool received() const { return received_; }
   // Bytes of the answer's body that are here and could not be sent yet.
@@ -32,8 +34,11 @@ class Http2Stream {
  protected:
   ~Http2Stream() = default;
 
-  // Nobody looks at the request any more: gives back storage that a large one needed.
-  void release();
+  // Nobody looks at the request's fields and body any more: gives back what is beyond so much for
+  // each of its texts.
+  void release_fields(std::size_t bytes_max);
+  // Nor at the rest of it.
+  void release(std::size_t bytes_max);
 
  private:
   friend class Http2ServerConnection;
@@ -41,7 +46,7 @@ class Http2Stream {
   void begin(std::int32_t id);
   void close();
 
-  std::int32_t id_ = 0;
+  std::int32_t id_ = 0;  // 0: closed
   RequestBuilder builder_;
   std::uint64_t body_bytes_ = 0;  // that have come
   std::size_t held_bytes_ = 0;    // of these, in memory while the request is not whole

@@ -1,17 +1,19 @@
 """Limits for connections, and for what they hold in all: who is over them harms nobody else."""
 
+import contextlib
 import random
 import resource
+import struct
 import subprocess
 import threading
 import time
-from contextlib import closing
 
 import pytest
 
 from harness import Deployment
 from harness.build import instrumented
-from harness.http2_client import ACK, DATA, FRAME_BYTES_MAX, SETTINGS, Http2Client, frame
+from harness.http2_client import (ACK, DATA, FRAME_BYTES_MAX, HEADERS, NO_TABLE, SETTINGS,
+                                  Http2Client, frame)
 from harness.http_client import RawConnection, curl
 from harness.ports import PortReservation
 from harness.processes import wait_until
@@ -25,7 +27,7 @@ VOTE = {"group": {"kind": "vote", "file": None, "client_id": None, "key_file": N
 
 @pytest.fixture(scope="module", name="deployment")
 def _deployment():
-    with closing(PortReservation(1)) as reservation:
+    with contextlib.closing(PortReservation(1)) as reservation:
         [metrics] = reservation.ports
         changes = {"limits": {"connections_per_address_max": LIMIT},
                    "sketcher": {"metrics": f"127.0.0.1:{metrics}"}}
@@ -212,6 +214,118 @@ def test_requests_that_do_not_become_whole_hold_so_much_memory_and_no_more(versi
             for connection in slow:
                 connection.close()
         wait_until(lambda: worker(deployment)["arriving_bytes"] == 0, 10, "nothing to be held")
+
+
+def test_requests_whose_answers_are_awaited_hold_so_much_and_then_wait():
+    """500 of 28 KB on five connections, for what no origin answers; who has none of them is served."""
+    may_answer = threading.Event()
+
+    def answer(head):
+        if b" /slow" in head:
+            may_answer.wait()
+        return [b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 5\r\n\r\npage\n"]
+
+    fields = [(f"x-{number}", 7000 * "x") for number in range(4)]
+    changes = {"limits": {"arriving": "10MiB"}, "route": [{"name": "off", "mode": "off"}], **VOTE}
+    with Deployment(agents=False, start=False, sketcher_changes=changes) as deployment:
+        servers = [ScriptedOrigin(origin.port, answer) for origin in deployment.origins]
+        try:
+            deployment.sketcher.start()
+            with contextlib.ExitStack() as stack:
+                clients = [stack.enter_context(Http2Client(deployment.sketcher.port, NO_TABLE))
+                           for _ in range(5)]
+                asked = [[client.request("/slow", more=fields) for _ in range(100)]
+                         for client in clients]
+                wait_until(lambda: worker(deployment)["asking_bytes"] > 10 * MIB, 20, "the bound")
+                other = stack.enter_context(Http2Client(deployment.sketcher.port))
+                assert other.body(other.request("/")) == PAGE
+                assert worker(deployment)["asking_bytes"] < 11 * MIB
+                may_answer.set()
+                for client, streams in zip(clients, asked, strict=True):
+                    assert all(status for status, _ in client.answers(streams).values())
+            wait_until(lambda: worker(deployment)["asking_bytes"] == 0, 10, "nothing to be held")
+        finally:
+            may_answer.set()
+            deployment.sketcher.stop()
+            for server in servers:
+                server.close()
+
+
+SHUT = struct.pack(">HI", 4, 0)  # SETTINGS: streams' windows are
+
+
+@pytest.mark.skipif(instrumented(), reason="a sanitizer's memory is not the program's own")
+def test_of_a_request_over_http2_nothing_is_left_once_it_is_answered():
+    """2000 of 28 KB, whose answers wait for windows that do not open."""
+    fields = [(f"x-{number}", 7000 * "x") for number in range(4)]
+    with Deployment(content={"/index.html": PAGE}, agents=False,
+                    sketcher_changes=VOTE) as deployment:
+        assert curl(deployment.url + "/").body == PAGE
+        before = memory_of(deployment)
+        clients = []
+        try:
+            for _ in range(20):
+                clients.append(Http2Client(deployment.sketcher.port, SHUT))
+                for _ in range(100):
+                    clients[-1].request("/", more=fields)
+                for _ in range(100):
+                    assert clients[-1].wait_for(HEADERS)
+            grown = memory_of(deployment) - before
+            assert grown < 32 * MIB, grown
+        finally:
+            for client in clients:
+                client.close()
+
+
+def while_it_lingers(deployment, end_connection):
+    """What the worker tells while a connection that it has ended is still open."""
+    for _ in range(20):
+        wait_until(lambda: worker(deployment)["connections"] == 0, 10, "no connection")
+        connection = end_connection(deployment)
+        try:
+            told = worker(deployment)
+        finally:
+            connection.close()
+        if told["connections"] == 1:
+            return told
+    pytest.fail("it is never seen")
+
+
+def end_http1(deployment):
+    connection = RawConnection(deployment.sketcher.port)
+    connection.send(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\nno request\r\n" + 40_000 * b"x")
+    assert connection.answer().status == 200
+    assert connection.answer().status == 501
+    assert connection.ended()
+    return connection
+
+
+def end_http2(deployment):
+    """Of two requests, one does not become whole, and the other's answer is not taken."""
+    before = ended_by_violation(deployment)
+    client = Http2Client(deployment.sketcher.port, SHUT)
+    client.request("/", end=False, method="PUT")
+    client.send(frame(DATA, 0, 1, FRAME_BYTES_MAX * b"x"))
+    assert client.wait_for(HEADERS, client.request("/"))
+    assert worker(deployment)["arriving_bytes"] > FRAME_BYTES_MAX
+    assert worker(deployment)["untaken_bytes"] > 0
+    client.send(frame(DATA, 0, 0, b"not of a stream"))
+    wait_until(lambda: ended_by_violation(deployment) > before, 10, "the end")
+    return client
+
+
+def ended_by_violation(deployment):
+    return deployment.sketcher.status()["transport"]["http2"]["ends"]["violation"]
+
+
+@pytest.mark.parametrize("end_connection", [end_http1, end_http2])
+def test_a_connection_that_lingers_holds_nothing(end_connection):
+    group = VOTE["group"] | {"writes": "all"}
+    with Deployment(content={"/index.html": PAGE}, agents=False,
+                    sketcher_changes={"group": group}) as deployment:
+        assert curl(deployment.url + "/").body == PAGE
+        told = while_it_lingers(deployment, end_connection)
+        assert (told["arriving_bytes"], told["untaken_bytes"]) == (0, 0)
 
 
 def test_pipelined_requests_that_wait_have_no_right_to_the_last_of_the_room():

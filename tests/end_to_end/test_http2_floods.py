@@ -8,7 +8,7 @@ import pytest
 
 from harness import Deployment
 from harness.http2_client import (CONTINUATION, DATA, END_HEADERS, END_STREAM, ENHANCE_YOUR_CALM,
-                                  HEADERS, NO_ERROR, PRIORITY, PROTOCOL_ERROR, RST_STREAM,
+                                  HEADERS, NO_ERROR, PADDED, PRIORITY, PROTOCOL_ERROR, RST_STREAM,
                                   WINDOW_UPDATE, Http2Client, field, frame, request_fields)
 from harness.http_client import curl
 from harness.processes import wait_until
@@ -61,6 +61,8 @@ def counted(deployment, before, *reasons):
     "windows-of-a-stream": window(1, 1),
     "priorities": frame(PRIORITY, 0, 1, b"\0\0\0\0\x10"),
     "priorities-of-idle-streams": frame(PRIORITY, 0, 99, b"\0\0\0\0\x10"),
+    "padding": frame(DATA, PADDED, 1, b"\0"),
+    "more-padding": frame(DATA, PADDED, 1, b"\x14" + bytes(20)),
     "priority-updates": frame(PRIORITY_UPDATE, 0, 0, b"\0\0\0\1u=1"),
 }.items(), ids=lambda item: item[0])
 def test_frames_that_carry_nothing(deployment, client, useless):

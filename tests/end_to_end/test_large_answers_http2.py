@@ -92,6 +92,31 @@ def test_answers_are_those_of_http1(deployment):
     assert large(deployment)["broken"] == 0
 
 
+def test_what_asks_for_the_rest_counts_as_untaken(deployment):
+    """Of a request whose answer goes out as its windows allow: 28 KB that origins are asked with."""
+    assert curl(deployment.url + "/large", H2).body == BODY
+    names = ("accept", "accept-language", "authorization", "cookie")
+
+    def untaken():
+        [worker] = deployment.sketcher.status()["workers"]
+        return worker["untaken_bytes"]
+
+    def held_for(more):
+        wait_until(lambda: untaken() == 0, 10, "nothing to be held")
+        with Http2Client(deployment.sketcher.port) as client:
+            stream = client.request("/large", more=more)
+            assert client.wait_for(DATA, stream)
+            seen = [0, 0]
+            def settled():
+                seen[:] = [seen[1], untaken()]
+                return seen[0] == seen[1] >= BLOCK
+            wait_until(settled, 20, "a block that is not taken")
+            return seen[1]
+
+    small, with_fields = (held_for(more) for more in ([], [(name, 7000 * "x") for name in names]))
+    assert with_fields - small > 2 * 28_000
+
+
 def test_many_at_once_on_one_connection(deployment):
     """More than the connection has room for: the others begin when these have ended."""
     with Http2Client(deployment.sketcher.port, WIDE) as client:

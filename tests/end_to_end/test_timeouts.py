@@ -5,6 +5,7 @@ import contextlib
 import os
 import socket
 import ssl
+import struct
 import time
 
 import pytest
@@ -227,6 +228,33 @@ def test_an_origin_that_does_not_take_the_connection(deployment):
     finally:
         victim.start()
     assert deployment.sketcher.counters()["failed"] == 0
+
+
+def test_fields_over_http2_that_stop_coming_while_answers_are_taken(deployment):
+    """They have their time, whatever the client takes meanwhile of what the socket is full of."""
+    before = timeouts(deployment)
+    with Http2Client(deployment.sketcher.port, WIDE) as client:
+        client.send(frame(WINDOW_UPDATE, 0, 0, struct.pack(">I", 1 << 30)))
+
+        def take(size):
+            while size > 0:
+                got = client.read_frame()
+                if got is None:
+                    return False
+                size -= len(got[3])
+            return True
+
+        for _ in range(6):
+            client.request("/large")
+        assert take(MIB)
+        begun = time.monotonic()
+        client.send(frame(HEADERS, END_STREAM, client.next_stream, request_fields()))
+        while take(MIB):
+            assert time.monotonic() - begun < TIME_S + LATE_S * patience(), "they are waited for"
+            time.sleep(0.25)
+        assert time.monotonic() - begun > TIME_S - EARLY_S
+    assert timeouts(deployment) > before
+    assert curl(deployment.url + "/").body == PAGE
 
 
 def test_a_body_over_http2_that_stops_coming_leaves_no_file(deployment):

@@ -124,4 +124,25 @@ TEST_CASE("DATA and unknown frames are found however the bytes are cut") {
   }
 }
 
+TEST_CASE("DATA with nothing but padding is idle, unless it ends the body") {
+  const std::string input = std::string(kHttp2Preface) + frame(1, 0, 8, 1) + std::string(1, 0) +
+                            frame(4, 0, 8, 3) + "\x03xyz" + frame(4, 0, 8, 5) +
+                            "\x02"
+                            "ayz" +
+                            frame(3, 0, 9, 7) + "\x02yz" + frame(0, 0, 8, 9) + frame(2, 0, 8, 11) +
+                            "\x05x" + frame(1, 0, 0, 13) + "a";
+  for (std::size_t piece_size = 1; piece_size <= input.size(); ++piece_size) {
+    FrameFinder finder;
+    std::string found;
+    for (std::size_t position = 0; position < input.size();) {
+      const std::string_view piece = std::string_view(input).substr(position, piece_size);
+      const auto frame_found = finder.find(piece);
+      position += frame_found ? frame_found->header_end : piece.size();
+      if (!frame_found) continue;
+      found += std::to_string(frame_found->stream_id) + (frame_found->is_idle ? "e " : " ");
+    }
+    CHECK(found == "1e 3e 5 7 9e 11e 13 ");
+  }
+}
+
 }  // namespace prophecy::http
