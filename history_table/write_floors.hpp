@@ -68,6 +68,11 @@ class WriteFloors {
     return counts ? entry : std::nullopt;
   }
 
+  // Of an entry that does not count: it is a write's doing, and not that of an import alone.
+  [[nodiscard]] bool was_written_since(const HistoryEntry& entry, Slot slot) const {
+    return entry.sigma <= written_at(slot) && entry.sigma > common();
+  }
+
   // Before the write is answered.
   void raise(Slot slot, Sigma sigma) const;
 

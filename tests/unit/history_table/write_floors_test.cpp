@@ -63,6 +63,21 @@ TEST_CASE("marks are the operator's word, and stay above every floor") {
   }
 }
 
+TEST_CASE("what a write has made out of date is told from what an import has") {
+  std::array<WriteFloors::Word, kSlots> words{};
+  WriteFloors::Word common = 0;
+  const WriteFloors floors(words, 7, &common);
+  const HistoryEntry entry{.answer = {1}, .sigma = 10};
+  CHECK_FALSE(floors.was_written_since(entry, 0));
+  floors.raise(0, 9);
+  CHECK_FALSE(floors.was_written_since(entry, 0));
+  floors.raise(0, 10);
+  CHECK(floors.was_written_since(entry, 0));
+  CHECK_FALSE(floors.was_written_since(entry, 1));
+  raise_word(common, 10);
+  CHECK_FALSE(floors.was_written_since(entry, 0));
+}
+
 TEST_CASE("a floor never falls") {
   const Words words;
   words.floors.raise(3, 20);
