@@ -24,6 +24,7 @@ std::uint16_t status_of(ReplicatedFailure failure) {
     case ReplicatedFailure::overloaded:
       return 503;
     case ReplicatedFailure::no_agreement:
+    case ReplicatedFailure::uncertain_write:
       return 502;
     case ReplicatedFailure::writes_refused:
       return 405;
@@ -403,6 +404,10 @@ void Exchange::on_replicated_failure(ReplicatedFailure failure) {
   replicated_call_ = 0;
   // It may have been carried out for all that.
   if (!form_.is_read) group_->reads.on_write();
+  if (failure == ReplicatedFailure::uncertain_write && route_->write_invalidation) {
+    counters_->invalidations.add();
+    group().make_out_of_date(form_.authority, form_.target);
+  }
   on_group_failure(failure);
 }
 
