@@ -94,6 +94,13 @@ WriteFloors HistoryTable::floors(std::uint32_t group) const {
   return WriteFloors({words + group * floor_slots_, floor_slots_}, floor_seed_, imported_words());
 }
 
+double HistoryTable::floors_raised() const {
+  double sum = 0;
+  for (std::uint32_t group = 0; group < groups_; ++group)
+    sum += floors(group).share_raised();
+  return sum / groups_;
+}
+
 WriteFloors::Word* HistoryTable::imported_words() const {
   return reinterpret_cast<WriteFloors::Word*>(begin_ + kCompanionBytes);
 }

@@ -79,6 +79,10 @@ class HistoryTable {
   void set_floor_seed(std::uint64_t seed) { floor_seed_ = seed; }
   // What writes to this group have made out of date. Kept with the entries likewise.
   [[nodiscard]] WriteFloors floors(std::uint32_t group) const;
+  // For each group.
+  [[nodiscard]] std::size_t floor_slots() const { return floor_slots_; }
+  // How many of 1 were ever raised, on the average of the groups.
+  [[nodiscard]] double floors_raised() const;
   // Where the entries of the last import begin and end: nothing up to the first counts for a read,
   // in any group; all behind the second was agreed on here. Kept likewise.
   struct Imported {

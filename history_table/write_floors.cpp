@@ -12,7 +12,13 @@
 namespace prophecy {
 namespace {
 
-constexpr std::size_t kShareOfTable = 16;  // one part in so many, at most
+// One part in so many: of a large table, and of a small one up to so many words for each group.
+constexpr std::size_t kShareOfLarge = 64;
+constexpr std::size_t kShareOfSmall = 16;
+constexpr std::size_t kSlotsOfSmallMax = 1 << 16;
+// How many words of a group are looked at to tell what share of them was raised. URIs are spread by
+// a hash: any part is like the whole.
+constexpr std::size_t kSampleMax = 1 << 21;
 
 }  // namespace
 
@@ -25,7 +31,9 @@ void raise_word(std::uint64_t& word, Sigma sigma) {
 
 std::size_t WriteFloors::slots_for(std::size_t table_bytes, std::size_t groups) {
   ASSERT(groups > 0);
-  const std::size_t room = table_bytes / kShareOfTable / groups / sizeof(Word);
+  const std::size_t words = table_bytes / groups / sizeof(Word);
+  const std::size_t room =
+      std::max(words / kShareOfLarge, std::min(words / kShareOfSmall, kSlotsOfSmallMax));
   return std::clamp(std::bit_floor(room), kSlotsMin, kSlotsMax);
 }
 
@@ -42,6 +50,14 @@ WriteFloors::Slot WriteFloors::slot_of(std::string_view authority, std::string_v
 
 void WriteFloors::raise(Slot slot, Sigma sigma) const {
   raise_word(words_[slot], sigma);
+}
+
+double WriteFloors::share_raised() const {
+  const std::size_t sample = std::min(words_.size(), kSampleMax);
+  std::size_t raised = 0;
+  for (Slot slot = 0; slot < sample; ++slot)
+    raised += written_at(slot) != 0 ? 1 : 0;
+  return static_cast<double>(raised) / static_cast<double>(sample);
 }
 
 }  // namespace prophecy

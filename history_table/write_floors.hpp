@@ -34,11 +34,12 @@ class WriteFloors {
  public:
   using Word = std::uint64_t;
   using Slot = std::uint32_t;
-  static constexpr std::size_t kSlotsMin = 8;  // a cache line
-  static constexpr std::size_t kSlotsMax = 1 << 16;
+  static constexpr std::size_t kSlotsMin = 8;                     // a cache line
+  static constexpr std::size_t kSlotsMax = std::size_t{1} << 31;  // a Slot tells them apart
 
   // How many words each of some groups has in a table of that size: a power of two, and together a
-  // sixteenth of it at most, unless it is very small.
+  // 64th of it at most; of a small one, a sixteenth, up to 65,536 words for each group. The number
+  // decides how many entries a write makes out of date beside those of its own URI.
   [[nodiscard]] static std::size_t slots_for(std::size_t table_bytes, std::size_t groups);
 
   // `words` are all zero at first, or what an object with the same seed has left. Their number is a
@@ -68,6 +69,11 @@ class WriteFloors {
     return counts ? entry : std::nullopt;
   }
 
+  // Of an entry that does not count: it is a write's doing, and not that of an import alone.
+  [[nodiscard]] bool was_written_since(const HistoryEntry& entry, Slot slot) const {
+    return entry.sigma <= written_at(slot) && entry.sigma > common();
+  }
+
   // Before the write is answered.
   void raise(Slot slot, Sigma sigma) const;
 
@@ -80,6 +86,9 @@ class WriteFloors {
     raise(slot, next());
     raise(slot, next());
   }
+
+  // How many of 1 were ever raised; of very many, by a sample.
+  [[nodiscard]] double share_raised() const;
 
   // All of them, to be copied. Others are merged by raising each word to theirs.
   [[nodiscard]] std::span<Word> words() const { return words_; }

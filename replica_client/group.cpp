@@ -12,6 +12,8 @@ std::string_view to_string(ReplicatedFailure failure) {
       return "overloaded";
     case ReplicatedFailure::writes_refused:
       return "writes-refused";
+    case ReplicatedFailure::uncertain_write:
+      return "uncertain-write";
   }
   return "";
 }

@@ -31,8 +31,9 @@ enum class ReplicatedFailure : std::uint8_t {
   no_agreement,      // the answers of the group's members do not agree
   overloaded,        // too many calls wait
   writes_refused,    // the group has no order to put a write into
+  uncertain_write,   // too few of its members have carried a write out alike, for all that is known
 };
-constexpr std::size_t kReplicatedFailureCount = 4;
+constexpr std::size_t kReplicatedFailureCount = 5;
 [[nodiscard]] std::string_view to_string(ReplicatedFailure failure);
 
 struct ReplicatedAnswer {

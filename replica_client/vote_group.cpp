@@ -1,7 +1,9 @@
 #include "replica_client/vote_group.hpp"
 
+#include <algorithm>
 #include <array>
 #include <bit>
+#include <optional>
 #include <utility>
 
 #include <boost/asio/post.hpp>
@@ -104,6 +106,7 @@ class VoteGroup::Ballot {
     sketch::AnswerCollector collector;
     http::OriginExchange exchange;
     std::uint16_t status = 0;
+    std::optional<http::ExchangeEnd> ended;
   };
 
   // A large vote has the time of an answer for each block, but only as long as it may decide what
@@ -154,6 +157,7 @@ class VoteGroup::Ballot {
 
   void on_answer(Vote& vote, http::ExchangeEnd end, http::Response& response) {
     const NodeId origin = vote.origin;
+    vote.ended = end;
     sketch::AnswerForm form;
     const bool usable = end == http::ExchangeEnd::answered && make_form(vote, response, form);
     const bool formless = end == http::ExchangeEnd::answered && !usable;
@@ -186,6 +190,7 @@ class VoteGroup::Ballot {
     group_.on_decided(*this);
     if (handler_ == nullptr) return;
     ReplicatedHandler& handler = *std::exchange(handler_, nullptr);
+    if (is_uncertain()) return handler.on_replicated_failure(ReplicatedFailure::uncertain_write);
     switch (tally_.state()) {
       case VoteTally::State::agreed:
         return handler.on_replicated_answer(take_answer());
@@ -197,6 +202,17 @@ class VoteGroup::Ballot {
         break;
     }
     UNREACHABLE();
+  }
+
+  // A write that reached an origin, and that more than f have not answered as the others have.
+  // Requires that all have voted, if it is one.
+  [[nodiscard]] bool is_uncertain() const {
+    if (is_safe_) return false;
+    const bool is_certain = tally_.state() == VoteTally::State::agreed &&
+                            tally_.agreeing() + group_.faults_ >= group_.size();
+    return !is_certain && std::any_of(votes_.begin(), votes_.end(), [](const auto& vote) {
+      return !http::is_unsent(*vote->ended);
+    });
   }
 
   ReplicatedAnswer take_answer() {

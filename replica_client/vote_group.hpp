@@ -5,7 +5,9 @@
 //
 // Without an order of the group's, a write may come to two origins in two orders. So it is refused,
 // unless the group is declared to take writes: then each goes to all origins, and its client waits
-// until all have answered it or will not, so that at least its own writes stay in their order.
+// until all have answered it or will not, so that at least its own writes stay in their order. It
+// has succeeded if n - f have answered it alike: f+1 say what is right, but with no more than
+// these, the others could still agree on what was there before.
 //
 // Single-threaded, on the loop that it is given.
 #pragma once

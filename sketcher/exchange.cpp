@@ -22,6 +22,7 @@ std::uint16_t status_of(ReplicatedFailure failure) {
     case ReplicatedFailure::overloaded:
       return 503;
     case ReplicatedFailure::no_agreement:
+    case ReplicatedFailure::uncertain_write:
       return 502;
     case ReplicatedFailure::writes_refused:
       return 405;
@@ -170,7 +171,7 @@ void Exchange::start_delay_once_read() {
   group().floors().prefetch(slot_);
   key_ = group().sketch().of(form_);
   algorithm_.emplace();
-  is_out_of_date_ = false;
+  out_of_date_ = OutOfDate::no;
   const auto entry = look_up();
   is_blacklisted_ = entry.has_value() && entry->mark == Mark::blacklisted;
   if (mode_ == RouteMode::enforce && is_blacklisted_) counters_->blacklisted.add();
@@ -194,9 +195,13 @@ ReadAlgorithm::Lookup Exchange::look_up() {
   const auto entry = context_.table.lookup(key_);
   if (listed_ == Mark::whitelisted)
     return entry && entry->mark == Mark::blacklisted ? entry : listed;
-  const auto admitted = group().floors().admit(entry, slot_);
-  const bool is_out_of_date = entry && !admitted;
-  if (is_out_of_date && !std::exchange(is_out_of_date_, true)) counters_->out_of_date.add();
+  const WriteFloors& floors = group().floors();
+  const auto admitted = floors.admit(entry, slot_);
+  if (entry && !admitted && out_of_date_ == OutOfDate::no) {
+    const bool was_written = floors.was_written_since(*entry, slot_);
+    out_of_date_ = was_written ? OutOfDate::by_write : OutOfDate::by_import;
+    counters_->out_of_date.add();
+  }
   return admitted;
 }
 
@@ -222,17 +227,18 @@ void Exchange::ask_one(replica_client::AnswerPieces pieces) {
 }
 
 bool Exchange::is_within_budget(bool may_share) {
-  if (budget_ == nullptr || (may_share && group_->reads.would_share(key_))) return true;
+  if (budget_ == nullptr || out_of_date_ == OutOfDate::by_write) return true;
+  if (may_share && group_->reads.would_share(key_)) return true;
   return budget_->take(form_.client, std::chrono::steady_clock::now());
 }
 
-void Exchange::ask_judge(bool may_share, bool asks_again) {
+void Exchange::ask_judge(bool may_share) {
   may_share = may_share && !is_blacklisted_;
   if (!is_within_budget(may_share)) {
     counters_->over_budget.add();
     return fail(503, "slow-path-budget");
   }
-  ask_judge_within_budget(may_share, asks_again);
+  ask_judge_within_budget(may_share);
 }
 
 void Exchange::ask_judge_within_budget(bool may_share, bool asks_again) {
@@ -398,6 +404,10 @@ void Exchange::on_replicated_failure(ReplicatedFailure failure) {
   replicated_call_ = 0;
   // It may have been carried out for all that.
   if (!form_.is_read) group_->reads.on_write();
+  if (failure == ReplicatedFailure::uncertain_write && route_->write_invalidation) {
+    counters_->invalidations.add();
+    group().make_out_of_date(form_.authority, form_.target);
+  }
   on_group_failure(failure);
 }
 
@@ -414,8 +424,9 @@ void Exchange::on_group_failure(ReplicatedFailure failure) {
   fail(status_of(failure), to_string(failure));
 }
 
+// All that ask again share one call: one at most for each that was within the budget.
 void Exchange::on_group_answer_outdated() {
-  ask_judge(true, true);
+  ask_judge_within_budget(true, true);
 }
 
 bool Exchange::is_forced() {

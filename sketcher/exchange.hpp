@@ -131,10 +131,11 @@ class Exchange final : private FastReadHandler,
   void on_read_timeout();
   void stop();
   void finish();
-  // Whether the route's budget has room for a call to the group.
+  // Whether the route's budget has room for a call to the group. What a write has made out of date
+  // takes none of it: a client's writes would use up what others' reads need.
   [[nodiscard]] bool is_within_budget(bool may_share);
   // Through the reads that the group has under way.
-  void ask_judge(bool may_share, bool asks_again = false);
+  void ask_judge(bool may_share);
   void ask_judge_within_budget(bool may_share, bool asks_again = false);
   void ask_ordered(replica_client::ReplicatedKind kind);
   void keep_as_evidence(const sketch::AnswerForm& form, const std::optional<Sketch>& sketch,
@@ -175,7 +176,9 @@ class Exchange final : private FastReadHandler,
   sketch::RequestForm form_;
   Sketch key_{};
   WriteFloors::Slot slot_ = 0;
-  bool is_out_of_date_ = false;             // a look-up of this read has found what is
+  // What made the entry that a look-up of this read has found out of date.
+  enum class OutOfDate : std::uint8_t { no, by_import, by_write };
+  OutOfDate out_of_date_ = OutOfDate::no;
   std::optional<ReadAlgorithm> algorithm_;  // of a delay-once read
   Mark listed_ = Mark::none;                // by the route's lists
   bool is_blacklisted_ = false;             // by a list or a mark

@@ -203,6 +203,7 @@ void Exchange::ask_group_again() {
   if (large_rounds_ >= kLargeRoundsMax) return fail(503, "too-few-replicas");
   if (!algorithm_) return ask_ordered(ReplicatedKind::ordered);
   algorithm_.emplace();
+  out_of_date_ = OutOfDate::no;  // what a write has done has been made up for
   const ReadStep step = algorithm_->on_request(std::nullopt);
   ASSERT(step == ReadStep::ask_group);
   ask_judge(false);

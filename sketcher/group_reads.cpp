@@ -37,6 +37,12 @@ class GroupReads::Read final : private replica_client::ReplicatedHandler {
         floor_(floor_now()),
         writes_(owner.writes_) {}
 
+  ~Read() {
+    if (call_ != 0) owner_.group_.group().cancel_replicated(call_);
+  }
+  Read(const Read&) = delete;
+  Read& operator=(const Read&) = delete;
+
   void begin(const sketch::RequestForm& form, std::string_view method, Asker asker) {
     if (asker.evidence) {
       method_ = method;
@@ -72,7 +78,9 @@ class GroupReads::Read final : private replica_client::ReplicatedHandler {
     }
     const bool wanted = std::any_of(askers_.begin(), askers_.end(),
                                     [](const Held& asker) { return !asker.has_left; });
-    if (call_ == 0 || wanted) return;
+    // What is out of date is to be brought up: whoever leaves, and comes again, would have the
+    // group asked without end, at no charge to a budget (Exchange).
+    if (call_ == 0 || wanted || is_out_of_date()) return;
     owner_.group_.group().cancel_replicated(std::exchange(call_, 0));
     owner_.remove(*this);
   }
@@ -126,6 +134,10 @@ class GroupReads::Read final : private replica_client::ReplicatedHandler {
 
   void on_replicated_failure(ReplicatedFailure failure) override {
     call_ = 0;
+    // Nor does it come up: who asks next is charged as for what nobody knows. (Busy: another call
+    // has an answer.)
+    const bool was_asked = failure != ReplicatedFailure::overloaded;
+    if (was_asked && is_out_of_date()) (void)owner_.table_.erase(key_);
     owner_.remove(*this);
     for (std::size_t i = 0; i < askers_.size(); ++i) {
       GroupReadWaiter* waiter = std::exchange(askers_[i].waiter, nullptr);
@@ -133,6 +145,12 @@ class GroupReads::Read final : private replica_client::ReplicatedHandler {
       owner_.waiting_.erase(waiter);
       waiter->on_group_failure(failure);
     }
+  }
+
+  // The history holds an entry, and it does not count.
+  [[nodiscard]] bool is_out_of_date() const {
+    const auto entry = owner_.table_.lookup(key_);
+    return entry && !owner_.group_.floors().admit(entry, slot_);
   }
 
   [[nodiscard]] Sigma floor_now() const { return owner_.group_.floors().at(slot_); }

@@ -115,7 +115,8 @@ class GroupReads {
            Asker asker);
   // An equal read is under way that this one would share.
   [[nodiscard]] bool would_share(const Sketch& key) { return find_joinable(key) != nullptr; }
-  // Its client has left.
+  // Its client has left. What nobody waits for any more is cancelled, unless it brings up what is
+  // out of date.
   void leave(GroupReadWaiter& waiter);
   // A write has been answered: later reads share nothing that is under way.
   void on_write() { ++writes_; }

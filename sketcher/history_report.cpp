@@ -30,6 +30,8 @@ Json table_json(const HistoryTable& table) {
           {"recoveries", stats.recoveries},
           {"not_found", stats.limited},
           {"not_found_max", stats.limited_max},
+          {"floors", table.floor_slots()},
+          {"floors_raised", table.floors_raised()},
           {"bytes", table.bytes()},
           {"bytes_in_huge_pages", table.huge_bytes()}};
 }

@@ -80,6 +80,23 @@ table::Identity identity_of(const Installation& installation) {
   return identity;
 }
 
+// Once more: what was right may have been changed since, even into another export, whose blocks do
+// not have these MACs.
+Result<> read_again(int fd, const Installation& installation,
+                    const std::vector<table::TransferMac>& macs, const IsWanted& is_wanted,
+                    const std::function<void(const table::ExportReader& block)>& use) {
+  table::ExportReader reader(fd, installation.transfer_key);
+  if (const auto begun = reader.begin(identity_of(installation)); !begun) return begun.error();
+  std::size_t number = 0;
+  const auto read = for_each_block(reader, is_wanted, [&](const table::ExportReader& block) {
+    if (number == macs.size() || block.mac() != macs[number]) return false;
+    ++number;
+    use(block);
+    return true;
+  });
+  return read ? Result<>() : read.error();
+}
+
 // `behind` counts nothing any more: what lies behind it is numbered from there.
 Result<> write_floors(table::ExportWriter& writer, const Installation& installation,
                       const HistoryTable& table, Sigma behind) {
@@ -186,13 +203,13 @@ Result<ImportReport> import_history(int fd, const ImportOptions& options,
                                     const Installation& installation, HistoryTable& table,
                                     const SharedState& shared, const IsWanted& is_wanted) {
   if (const auto size = size_of(fd); !size) return size.error();
-  std::vector<table::StoredFloor> floors;
+  bool has_floors = false;
   std::vector<table::TransferMac> macs;  // of the blocks
   table::ExportReader first(fd, installation.transfer_key);
   const auto header = first.begin(identity_of(installation));
   if (!header) return header.error();
   const auto totals = for_each_block(first, is_wanted, [&](const table::ExportReader& block) {
-    floors.insert(floors.end(), block.floors().begin(), block.floors().end());
+    has_floors = has_floors || !block.floors().empty();
     macs.push_back(block.mac());
     return true;
   });
@@ -210,21 +227,19 @@ Result<ImportReport> import_history(int fd, const ImportOptions& options,
   if (!before) return before.error();
   cover_what_was_written_here(installation, table, *before + renumbering.count());
   renumbering.put_behind(*before);
-  for (const table::StoredFloor& floor : floors) {
-    raise_all(table.floors(floor.group), floor.slot, header->floor_slots,
-              renumbering.floor(floor.sigma));
-  }
 
   ImportReport report{.made_at = header->made_at, .entries = totals->entries};
-  // Once more: what was right may have been changed since, even into another export.
-  table::ExportReader second(fd, installation.transfer_key);
+  // Before any entry, though they lie behind all: there may be too many to be held.
   Result<> done;
-  if (const auto again = second.begin(identity_of(installation)); !again) done = again.error();
+  if (has_floors) {
+    done = read_again(fd, installation, macs, is_wanted, [&](const table::ExportReader& block) {
+      for (const table::StoredFloor& floor : block.floors())
+        raise_all(table.floors(floor.group), floor.slot, header->floor_slots,
+                  renumbering.floor(floor.sigma));
+    });
+  }
   if (done) {
-    std::size_t number = 0;
-    const auto read = for_each_block(second, is_wanted, [&](const table::ExportReader& block) {
-      if (number == macs.size() || block.mac() != macs[number]) return false;
-      ++number;
+    done = read_again(fd, installation, macs, is_wanted, [&](const table::ExportReader& block) {
       for (table::StoredEntry entry : block.entries()) {
         if (table::mark_of(entry.state) != Mark::none) {
           ++report.marks;
@@ -235,13 +250,14 @@ Result<ImportReport> import_history(int fd, const ImportOptions& options,
         }
         count(report, table.seed(entry));
       }
-      return true;
     });
-    if (!read) done = read.error();
   }
-  if (done) return report;
-  return Error{done.error().kind, done.error().message + "; " + std::to_string(report.taken) +
-                                      " entries had been taken already"};
+  if (!done) {
+    return Error{done.error().kind, done.error().message + "; " + std::to_string(report.taken) +
+                                        " entries had been taken already"};
+  }
+  report.floors_raised = table.floors_raised();
+  return report;
 }
 
 Result<Sigma> make_room_for_numbers(const Settings& settings, HistoryTable& table,

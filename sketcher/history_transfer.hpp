@@ -46,6 +46,7 @@ struct ImportReport {
   std::uint64_t contradicted = 0;
   std::uint64_t forgotten = 0;
   std::uint64_t full = 0;
+  double floors_raised = 0;  // of all write floors, how many of 1
 };
 
 // Nothing is changed before all of the file was seen to be right. Requires that the table is

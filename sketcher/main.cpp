@@ -34,9 +34,9 @@ int main(int argc, char** argv) {
   auto installation = prophecy::sketcher::load_installation(config);
   if (!installation) return fail(installation.error(), kUsageFailure);
   if (check) {
-    for (const std::string& warning :
-         prophecy::sketcher::warnings_about(installation->settings.routes))
-      std::cout << config << ": warning: " << warning << '\n';
+    const auto& settings = installation->settings;
+    for (const auto& warning : prophecy::sketcher::warnings_about(settings.routes, settings.groups))
+      std::cout << config << ": warning: " << warning.text << '\n';
     std::cout << config << ": in order\n";
     return 0;
   }

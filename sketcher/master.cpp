@@ -506,14 +506,18 @@ void allow_descriptors(const Settings& settings, Logger& log) {
   }
 }
 
+void warn_of_routes(const Settings& settings, Logger& log) {
+  for (const RouteWarning& warning : warnings_about(settings.routes, settings.groups))
+    log.warning(warning.event, {{"problem", warning.text}});
+}
+
 }  // namespace
 
 Result<int> run_master(const Installation& installation, Logger& log) {
   allow_descriptors(installation.settings, log);
   auto table = make_table(installation, log);
   if (!table) return table.error();
-  for (const std::string& warning : warnings_about(installation.settings.routes))
-    log.warning("unverified-by-configuration", {{"problem", warning}});
+  warn_of_routes(installation.settings, log);
   auto shared = map_shared_state(installation, *table);
   if (!shared) return shared.error();
   std::vector<Listener> listeners;

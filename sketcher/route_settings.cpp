@@ -139,6 +139,13 @@ RouteSettings read_route(ConfigSection& section, const std::vector<RouteSettings
   return route;
 }
 
+std::string listed(const std::vector<std::string>& paths) {
+  std::string text;
+  for (const std::string& path : paths)
+    text += " " + path;
+  return text;
+}
+
 }  // namespace
 
 std::string_view to_string(RouteMode mode) {
@@ -194,14 +201,25 @@ Router make_router(const std::vector<RouteSettings>& routes) {
   return Router(patterns);
 }
 
-std::vector<std::string> warnings_about(const std::vector<RouteSettings>& routes) {
-  std::vector<std::string> warnings;
+std::vector<RouteWarning> warnings_about(const std::vector<RouteSettings>& routes,
+                                         const std::vector<GroupSettings>& groups) {
+  std::vector<RouteWarning> warnings;
   for (const RouteSettings& route : routes) {
-    if (route.pattern.whitelist.empty()) continue;
-    std::string line = "route \"" + route.name + "\": one origin's answers are not verified under";
-    for (const std::string& path : route.pattern.whitelist)
-      line += " " + path;
-    warnings.push_back(std::move(line));
+    const RoutePattern& pattern = route.pattern;
+    const std::string name = "route \"" + route.name + "\": ";
+    if (!pattern.whitelist.empty()) {
+      warnings.push_back(
+          {"unverified-by-configuration",
+           name + "one origin's answers are not verified under" + listed(pattern.whitelist)});
+    }
+    if (groups[route.group].kind != GroupKind::vote) continue;
+    const bool all = route.reads == Reads::replicated;
+    if (!all && pattern.blacklist.empty()) continue;
+    warnings.push_back(
+        {"unordered-by-configuration",
+         name + "votes have no order: reads are not linearizable while content changes at one " +
+             "origin after the other, under" +
+             (all ? " " + pattern.path_prefix : listed(pattern.blacklist))});
   }
   return warnings;
 }

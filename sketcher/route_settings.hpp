@@ -32,7 +32,7 @@ constexpr std::size_t kRouteModeCount = 4;
 // How reads are answered where they are enforced. The paper's evaluation compares the three.
 enum class Reads : std::uint8_t {
   delay_once,  // Algorithm 1; delay-once consistency
-  replicated,  // every read ordered; linearizable
+  replicated,  // every read ordered; linearizable where the group has an order
   read_only,   // by PBFT's read-only optimisation; linearizable
 };
 [[nodiscard]] std::string_view to_string(Reads reads);
@@ -56,7 +56,12 @@ struct RouteSettings {
                                                      std::vector<GroupSettings>& groups);
 
 [[nodiscard]] Router make_router(const std::vector<RouteSettings>& routes);
-// What operators ought to know of routes that are in order: one line each.
-[[nodiscard]] std::vector<std::string> warnings_about(const std::vector<RouteSettings>& routes);
+// What operators ought to know of a route that is in order.
+struct RouteWarning {
+  std::string_view event;  // as the log names it
+  std::string text;        // one line
+};
+[[nodiscard]] std::vector<RouteWarning> warnings_about(const std::vector<RouteSettings>& routes,
+                                                       const std::vector<GroupSettings>& groups);
 
 }  // namespace prophecy::sketcher

@@ -48,10 +48,15 @@ Json json_of(const ExportReport& report, std::uint64_t made_at) {
 }
 
 Json json_of(const ImportReport& report) {
-  return {{"made_at", report.made_at},     {"entries", report.entries},
-          {"marks", report.marks},         {"taken", report.taken},
-          {"known", report.known},         {"contradicted", report.contradicted},
-          {"forgotten", report.forgotten}, {"full", report.full}};
+  return {{"made_at", report.made_at},
+          {"entries", report.entries},
+          {"marks", report.marks},
+          {"taken", report.taken},
+          {"known", report.known},
+          {"contradicted", report.contradicted},
+          {"forgotten", report.forgotten},
+          {"full", report.full},
+          {"floors_raised", report.floors_raised}};
 }
 
 std::string as_text(const Json& json) {

@@ -14,8 +14,7 @@ VoteTally::VoteTally(std::uint32_t origins, std::uint32_t faults)
 void VoteTally::on_vote(NodeId origin, const Sha256::Digest& answer) {
   note_voted(origin);
   votes_[origin] = answer;
-  const auto equal = std::count(votes_.begin(), votes_.end(), answer);
-  if (!agreed_ && equal >= static_cast<std::ptrdiff_t>(needed_)) agreed_ = answer;
+  if (!agreed_ && equal_to(answer) >= needed_) agreed_ = answer;
   decide();
 }
 
@@ -43,12 +42,16 @@ void VoteTally::decide() {
   }
 }
 
+std::uint32_t VoteTally::equal_to(const Sha256::Digest& answer) const {
+  return static_cast<std::uint32_t>(std::count(votes_.begin(), votes_.end(), answer));
+}
+
 std::uint32_t VoteTally::most_equal() const {
-  std::ptrdiff_t most = 0;
+  std::uint32_t most = 0;
   for (const auto& vote : votes_) {
-    if (vote) most = std::max(most, std::count(votes_.begin(), votes_.end(), vote));
+    if (vote) most = std::max(most, equal_to(*vote));
   }
-  return static_cast<std::uint32_t>(most);
+  return most;
 }
 
 std::uint64_t VoteTally::refuted() const {

@@ -32,6 +32,8 @@ class VoteTally {
   // Requires agreed.
   [[nodiscard]] const Sha256::Digest& agreed() const { return *agreed_; }
   [[nodiscard]] bool all_voted() const { return left_ == 0; }
+  // How many gave the agreed answer. Requires agreed.
+  [[nodiscard]] std::uint32_t agreeing() const { return equal_to(*agreed_); }
   // Bits of those whose answer is another one than the agreed. Requires agreed.
   [[nodiscard]] std::uint64_t refuted() const;
   [[nodiscard]] const std::optional<Sha256::Digest>& vote(NodeId origin) const {
@@ -41,6 +43,7 @@ class VoteTally {
  private:
   void note_voted(NodeId origin);
   void decide();
+  [[nodiscard]] std::uint32_t equal_to(const Sha256::Digest& answer) const;
   [[nodiscard]] std::uint32_t most_equal() const;
 
   std::uint32_t needed_;

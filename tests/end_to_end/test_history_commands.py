@@ -5,7 +5,7 @@ import time
 import pytest
 
 from harness import Deployment
-from harness.http_client import RawConnection
+from harness.http_client import RawConnection, curl
 from harness.programs import run_program
 from harness.replicas import ctl, ctl_json
 
@@ -142,6 +142,9 @@ def test_top_and_stats():
         assert told["table"]["entries"] == 3
         assert told["table"]["load"] == pytest.approx(3 / told["table"]["capacity"])
         assert told["activity"]["records"] >= 3
+        assert (told["table"]["floors"], told["table"]["floors_raised"]) == (1 << 16, 0)
+        assert curl(deployment.url + "/a", "-X", "PUT", "--data-binary", "x").status == 204
+        assert history(deployment, "stats")["table"]["floors_raised"] == 1 / (1 << 16)
         for command in ("top", "stats"):
             assert ctl("history", command, "--admin", deployment.sketcher.admin)
 

@@ -93,6 +93,7 @@ def test_a_new_sketcher_reads_fast_at_once_and_is_never_behind_what_it_says_itse
         # Once more: it is known by now, but for what has changed since.
         again = ctl_json("history", "import", "--admin", second.admin, file, "--json")
         assert (again["taken"], again["known"], again["contradicted"]) == (0, len(PAGES) - 1, 1)
+        assert again["floors_raised"] == 0  # nothing was written
         assert get(second, "/page-0.html") == b"changed"
 
 

@@ -174,6 +174,36 @@ def test_writes_to_a_group_that_is_declared_to_take_them():
         assert [curl(deployment.url + "/").body for _ in range(10)] == [b"new"] * 10
 
 
+def put(deployment, content):
+    return curl(deployment.url + "/index.html", "-X", "PUT", "--data-binary", content)
+
+
+def test_a_write_that_more_than_f_origins_miss_is_no_success():
+    with vote_deployment({"writes": "all"}) as deployment:
+        assert curl(deployment.url + "/index.html").body == PAGE
+        deployment.origins[0].kill()
+        # In maintenance or not, an origin counts: it has to be brought up to date in either case.
+        ctl("origin", "set", "--admin", deployment.sketcher.admin, "default/0", "maint")
+        assert put(deployment, "one missed this").status == 204
+        assert curl(deployment.url + "/index.html").body == b"one missed this"
+        deployment.origins[1].kill()
+        answer = put(deployment, "two missed this")
+        assert (answer.status, answer.field("prophecy-reason")) == (502, "uncertain-write")
+        # It may have taken effect: what was agreed before counts no more.
+        assert curl(deployment.url + "/index.html").body == b"two missed this"
+        found = deployment.sketcher.status()
+        assert found["history"]["invalidations"] == 2
+        assert found["history"]["out_of_date"] == 2
+        assert found["replicated_failures"]["uncertain-write"] == 1
+        # Reads and OPTIONS need f+1 as ever.
+        assert curl(deployment.url + "/index.html", "-X", "OPTIONS").status == 200
+        for origin in deployment.origins[2:]:
+            origin.kill()
+        answer = put(deployment, "nobody has seen this")
+        assert (answer.status, answer.field("prophecy-reason")) == (503, "too-few-replicas")
+        assert deployment.sketcher.status()["history"]["invalidations"] == 2
+
+
 def test_the_secret_is_all_that_has_to_be_made(tmp_path):
     result = run_program("prophecyctl", "keygen", "--directory", tmp_path / "keys")
     assert result.returncode == 0, result.stderr

@@ -6,7 +6,7 @@ import subprocess
 import pytest
 
 from harness import Deployment
-from harness.http_client import curl
+from harness.http_client import RawConnection, curl
 from harness.programs import program
 from harness.replicas import ctl
 
@@ -137,6 +137,27 @@ def test_votes_on_what_was_written_come_after_it():
             assert read(deployment, page) == NEW
         assert history(deployment)["out_of_date"] == COUNT
         assert read_all(deployment) == {NEW}
+
+
+def test_somebody_elses_writes_use_up_no_budget_of_readers():
+    """In a small table many URIs share a floor: what others write makes pages out of date that they never
+    named. The group answers each of these reads, whatever the budget says; the first brings its page up."""
+    pages = [f"/page-{number}" for number in range(90)]
+    budget = {"slow_path_share": 0.0, "slow_path_per_second": 0}
+    with deployment_with(group=VOTE, agents=False, pages=pages, route=budget,
+                         table={"size": "64KiB"}) as deployment:
+        reader, writer = (RawConnection(deployment.sketcher.port) for _ in range(2))
+        assert {reader.get(page).body for page in pages} == {OLD}  # what may come at once, nearly
+        for number in range(5):
+            for other in range(120):
+                assert writer.ask("PUT", f"/other-{number}-{other}", b"x").status in (201, 204)
+            assert {reader.get(page).status for page in pages} == {200}
+        found = history(deployment)
+        assert found["out_of_date"] > 20
+        assert deployment.sketcher.counters()["over_budget"] == 0
+        # What nobody has read before is charged all the same, and refused in the end.
+        statuses = [reader.get(f"/unknown-{number}").status for number in range(20)]
+        assert statuses[-1] == 503
 
 
 def test_a_list_of_blocks_is_out_of_date_as_well():

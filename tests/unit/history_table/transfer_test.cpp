@@ -431,7 +431,6 @@ TEST_CASE("an export with impossible parts is refused, whoever has signed it") {
   CHECK(refusal(header, {{1, 7, 5}, {0, 7, 6}}) == damaged);
   CHECK(refusal({kIdentity, 1, 0}, {}) == damaged);
   CHECK(refusal({kIdentity, 1, 12}, {}) == damaged);
-  CHECK(refusal({kIdentity, 1, 2 * WriteFloors::kSlotsMax}, {}) == damaged);
 }
 
 TEST_CASE("a full disk, a limit and a file that cannot be read are errors") {

@@ -5,6 +5,7 @@
 #include <set>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include <catch2/catch.hpp>
 
@@ -63,11 +64,43 @@ TEST_CASE("marks are the operator's word, and stay above every floor") {
   }
 }
 
+TEST_CASE("what a write has made out of date is told from what an import has") {
+  std::array<WriteFloors::Word, kSlots> words{};
+  WriteFloors::Word common = 0;
+  const WriteFloors floors(words, 7, &common);
+  const HistoryEntry entry{.answer = {1}, .sigma = 10};
+  CHECK_FALSE(floors.was_written_since(entry, 0));
+  floors.raise(0, 9);
+  CHECK_FALSE(floors.was_written_since(entry, 0));
+  floors.raise(0, 10);
+  CHECK(floors.was_written_since(entry, 0));
+  CHECK_FALSE(floors.was_written_since(entry, 1));
+  raise_word(common, 10);
+  CHECK_FALSE(floors.was_written_since(entry, 0));
+}
+
 TEST_CASE("a floor never falls") {
   const Words words;
   words.floors.raise(3, 20);
   words.floors.raise(3, 19);
   CHECK(words.floors.at(3) == 20);
+}
+
+TEST_CASE("a write makes as many unrelated entries out of date as the table is small") {
+  constexpr std::size_t kBytes = std::size_t{1} << 30;
+  const std::size_t slots = WriteFloors::slots_for(kBytes, 1);
+  std::vector<WriteFloors::Word> words(slots);
+  const WriteFloors floors(words, 7);
+  CHECK(floors.share_raised() == 0);
+  constexpr int kWrites = 200'000;
+  for (int i = 0; i < kWrites; ++i)
+    floors.raise(floors.slot_of("a", path_number(i)), 10);
+  // docs/history-table.md has this number.
+  CHECK(floors.share_raised() == Approx(0.091).margin(0.002));
+  int out_of_date = 0;
+  for (int i = 0; i < 20'000; ++i)
+    out_of_date += floors.at(floors.slot_of("a", path_number(kWrites + i))) != 0 ? 1 : 0;
+  CHECK(out_of_date / 20'000.0 == Approx(0.091).margin(0.01));
 }
 
 TEST_CASE("URIs are spread by authority and target, under a seed") {
@@ -90,9 +123,14 @@ TEST_CASE("URIs are spread by authority and target, under a seed") {
   CHECK(moved > 980);
 }
 
-TEST_CASE("floors take a sixteenth of a table at most, and half a mebibyte for a group") {
-  CHECK(WriteFloors::slots_for(std::size_t{64} << 20, 1) == WriteFloors::kSlotsMax);
-  CHECK(WriteFloors::slots_for(std::size_t{8} << 20, 1) == WriteFloors::kSlotsMax);
+TEST_CASE("floors take a 64th of a table at most, of a small one a sixteenth") {
+  constexpr std::size_t kMiB = std::size_t{1} << 20;
+  CHECK(WriteFloors::slots_for(1024 * kMiB, 1) == 1 << 21);
+  CHECK(WriteFloors::slots_for(1024 * kMiB, 3) == 1 << 19);
+  CHECK(WriteFloors::slots_for(1024 * 1024 * kMiB, 1) == WriteFloors::kSlotsMax);
+  CHECK(WriteFloors::slots_for(64 * kMiB, 1) == 1 << 17);
+  CHECK(WriteFloors::slots_for(32 * kMiB, 1) == 1 << 16);
+  CHECK(WriteFloors::slots_for(8 * kMiB, 1) == 1 << 16);
   CHECK(WriteFloors::slots_for(std::size_t{8} << 20, 3) == 16384);
   CHECK(WriteFloors::slots_for(HistoryTable::kBytesMin, 1) == 512);
   CHECK(WriteFloors::slots_for(HistoryTable::kBytesMin, 64) == WriteFloors::kSlotsMin);
@@ -110,7 +148,9 @@ TEST_CASE("the groups of a table have floors of their own, beside its entries") 
     for (WriteFloors::Slot slot = 0; slot < floors.words().size(); ++slot)
       floors.raise(slot, group + 1);
   }
+  CHECK(slots == 3 * table->floor_slots());
   CHECK(slots * sizeof(WriteFloors::Word) <= HistoryTable::kFloorBytesMin);
+  CHECK(table->floors_raised() == 1);
   for (std::uint32_t group = 0; group < 3; ++group) {
     for (const WriteFloors::Word floor : table->floors(group).words())
       REQUIRE(floor == group + 1);

@@ -49,6 +49,18 @@ TEST_CASE("More than f equal answers that come late change no agreement") {
   CHECK(tally.refuted() == 0b1100);
 }
 
+TEST_CASE("It counts on who gave the agreed answer, late ones too") {
+  VoteTally tally(5, 1);
+  tally.on_vote(0, answer("a"));
+  tally.on_vote(1, answer("b"));
+  tally.on_vote(2, answer("a"));
+  REQUIRE(tally.state() == State::agreed);
+  CHECK(tally.agreeing() == 2);
+  tally.on_no_vote(3);
+  tally.on_vote(4, answer("a"));
+  CHECK(tally.agreeing() == 3);
+}
+
 TEST_CASE("Origins that do not answer leave enough, or the request starves") {
   VoteTally tally(3, 1);
   tally.on_no_vote(0);

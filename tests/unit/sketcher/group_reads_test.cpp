@@ -31,10 +31,10 @@ class World final : private replica_client::ReplicaGroup, private GroupReadHost 
     loop.restart();
     loop.poll();
   }
-  void fail(std::uint64_t call) {
+  void fail(std::uint64_t call, ReplicatedFailure why = ReplicatedFailure::too_few_replicas) {
     ReplicatedHandler& handler = *calls.at(call);
     calls.erase(call);
-    handler.on_replicated_failure(ReplicatedFailure::too_few_replicas);
+    handler.on_replicated_failure(why);
     loop.restart();
     loop.poll();
   }
@@ -249,6 +249,34 @@ TEST_CASE("A vote that was asked for before a write was answered is not recorded
     CHECK(world.table.lookup(kKey)->answer == World::sketch('A'));
   }
   CHECK(client.got == Got{"A"});
+}
+
+TEST_CASE("What is out of date is brought up though nobody waits, or forgotten") {
+  World world;
+  REQUIRE(world.table.update(kKey, World::sketch('A'), 10) == UpdateOutcome::inserted);
+  const bool is_out_of_date = GENERATE(true, false);
+  if (is_out_of_date) world.raise_floor(10);
+  auto client = std::make_unique<Client>(world);
+  client->ask();
+  SECTION("its client leaves") {
+    client.reset();
+    CHECK(world.calls.empty() != is_out_of_date);
+    if (!is_out_of_date) return;
+    Client other(world);
+    other.ask();
+    CHECK(world.calls.size() == 1);
+    world.answer(1, "B", 11);
+    CHECK(other.got == Got{"B"});
+    CHECK(world.table.lookup(kKey)->answer == World::sketch('B'));
+  }
+  SECTION("the group does not answer") {
+    world.fail(1);
+    CHECK(world.table.lookup(kKey).has_value() != is_out_of_date);
+  }
+  SECTION("the group was not asked") {
+    world.fail(1, ReplicatedFailure::overloaded);
+    CHECK(world.table.lookup(kKey).has_value());
+  }
 }
 
 TEST_CASE("A late read is given what another worker has stored first, if it is the same") {

@@ -241,9 +241,35 @@ TEST_CASE("Routes list paths, and blacklist automatically unless told otherwise"
   CHECK(settings->routes[0].volatility.from == Approx(2.0 / 3));  // three origins
   CHECK(settings->routes[1].volatility.from == Approx(0.9));
   CHECK(settings->routes[2].volatility.from > 1);
-  const auto warnings = warnings_about(settings->routes);
-  REQUIRE(warnings.size() == 1);
-  CHECK(warnings[0] == "route \"a\": one origin's answers are not verified under /css");
+  const auto warnings = warnings_about(settings->routes, settings->groups);
+  REQUIRE(warnings.size() == 2);
+  CHECK(warnings[0].event == "unverified-by-configuration");
+  CHECK(warnings[0].text == "route \"a\": one origin's answers are not verified under /css");
+  CHECK(warnings[1].event == "unordered-by-configuration");
+  CHECK(warnings[1].text ==
+        "route \"a\": votes have no order: reads are not linearizable while content changes at one "
+        "origin after the other, under /live /css/live");
+}
+
+TEST_CASE("What is asked of a group without an order is not linearizable, and a warning says so") {
+  const auto warnings_with = [](const std::string& route) {
+    const TemporaryFile file(std::string(kTwoGroups) + route);
+    const auto settings = load_settings(file.path());
+    REQUIRE(settings.has_value());
+    std::vector<std::string> texts;
+    for (const RouteWarning& warning : warnings_about(settings->routes, settings->groups))
+      texts.push_back(warning.text);
+    return texts;
+  };
+  const auto replicated = warnings_with(
+      "[[route]]\nname = \"a\"\ngroup = \"static\"\npath_prefix = \"/a\"\n"
+      "reads = \"replicated\"\nblacklist = [\"/a/live\"]\n");
+  REQUIRE(replicated.size() == 1);
+  CHECK(replicated[0].ends_with(" under /a"));
+  CHECK(warnings_with("[[route]]\nname = \"a\"\ngroup = \"static\"\n").empty());
+  CHECK(warnings_with("[[route]]\nname = \"a\"\ngroup = \"ordered\"\nreads = \"replicated\"\n"
+                      "blacklist = [\"/live\"]\n")
+            .empty());
 }
 
 TEST_CASE("Mistakes in routes and groups") {
