@@ -21,7 +21,8 @@ class Editor {
   Editor(const Region& region, WriterSlot writer, Steps& steps)
       : region_(region), writer_(writer), steps_(steps) {}
 
-  // An entry newer than `asked` with another answer leaves open which is the newer of the two.
+  // An entry newer than `asked` with another answer leaves open which is the newer of the two. So
+  // does one without an answer, even if this is none either: what was not sketched may differ.
   UpdateOutcome update(const Sketch& key, const Sketch& answer, Sigma sigma,
                        Sigma asked = kSigmaMax, Room room = Room::any) {
     ASSERT(sigma > 0 && sigma <= kSigmaMax);
@@ -146,7 +147,8 @@ class Editor {
       change.raise_floor(at.held, sigma);
       return UpdateOutcome::marked;
     }
-    if (sigma_of(state) > asked && change.answer(at) != answer) {
+    const bool is_same = change.answer(at) == answer && answer != Sketch{};
+    if (sigma_of(state) > asked && !is_same) {
       const Sigma newest = std::max(sigma, sigma_of(state));
       change.write(at, tag, Sketch{}, make_state(newest, room));
       return UpdateOutcome::unordered;

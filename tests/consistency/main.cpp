@@ -134,14 +134,20 @@ void print(const Tally& tally, std::size_t stale) {
   std::cout << tally.fast << " fast reads, " << stale << " certainly stale; " << tally.replicated
             << " replicated, " << tally.coalesced << " of them shared, " << tally.outdated
             << " asked again; " << tally.out_of_date << " look-ups of what was out of date; "
-            << tally.evictions << " evictions, " << tally.group_restarts
-            << " restarts of the group\n";
+            << tally.unsketchable << " answers without a sketch, " << tally.evictions
+            << " evictions, " << tally.group_restarts << " restarts of the group\n";
 }
 
 bool has_met_all(const Tally& tally, std::size_t stale) {
-  const std::array<std::uint64_t, 8> counts = {
-      stale,          tally.fast,        tally.replicated, tally.coalesced,
-      tally.outdated, tally.out_of_date, tally.evictions,  tally.group_restarts};
+  const std::array<std::uint64_t, 9> counts = {stale,
+                                               tally.fast,
+                                               tally.replicated,
+                                               tally.coalesced,
+                                               tally.outdated,
+                                               tally.out_of_date,
+                                               tally.unsketchable,
+                                               tally.evictions,
+                                               tally.group_restarts};
   return std::find(counts.begin(), counts.end(), 0U) == counts.end();
 }
 

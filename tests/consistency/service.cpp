@@ -8,6 +8,9 @@ namespace prophecy::consistency {
 namespace {
 
 constexpr std::uint64_t kFailingPercent = 3;
+constexpr std::uint64_t kUnsketchablePercent = 4;  // of the answers to reads
+constexpr std::uint64_t kSlowPercent = 10;         // of calls, where it is busy
+constexpr std::uint64_t kSlowStepPercent = 5;      // of their turns; else they wait
 
 std::vector<std::string> words_of(std::string_view text) {
   std::istringstream in{std::string(text)};
@@ -33,6 +36,7 @@ std::uint64_t Service::submit(std::string_view request,
   call.request = words_of(request);
   call.handler = &handler;
   call.asked = sigma_;
+  call.is_slow = settings_.is_busy && random_.chance(kSlowPercent);
   if (settings_.variant == Variant::votes_numbered_early) call.sigma = next_sigma();
   calls_.emplace(++last_call_, std::move(call));
   return last_call_;
@@ -50,6 +54,7 @@ void Service::advance() {
   const auto chosen =
       std::next(calls_.begin(), static_cast<std::ptrdiff_t>(random_.below(calls_.size())));
   Call& call = chosen->second;
+  if (call.is_slow && !random_.chance(kSlowStepPercent)) return;
   if (call.handler != nullptr && random_.chance(kFailingPercent)) return fail(chosen->first);
   const bool is_early = settings_.variant == Variant::write_answered_early && call.is_write() &&
                         call.handler != nullptr && !call.is_executed;
@@ -59,7 +64,7 @@ void Service::advance() {
 }
 
 void Service::execute(Call& call) {
-  const Key key = std::stoul(call.request[1]);
+  const Key key = call.key();
   if (call.is_write()) write(key, call.request[2]);
   call.answer = current(key);
   if (!settings_.votes) call.sigma = next_sigma();
@@ -80,8 +85,9 @@ void Service::answer(std::uint64_t number) {
   const bool numbered_early = settings_.variant == Variant::votes_numbered_early;
   answer.sigma = numbered_late && !numbered_early ? next_sigma() : call.sigma;
   if (settings_.votes && !numbered_early) answer.asked = call.asked;
-  answer.form.status = 200;
+  answer.form.status = !call.is_write() && random_.chance(kUnsketchablePercent) ? 503 : 200;
   last_answer_ = call.answer;
+  last_key_ = call.key();
   answer.form.body = last_answer_;
   cancel(number);
   handler.on_replicated_answer(std::move(answer));

@@ -3,7 +3,7 @@
 //
 // A call is submitted, executed at one instant in an order of the group's own, and answered later.
 // A call that fails may be executed for all that. A group without an order (votes) has no place to
-// give: its answer is of any instant while it is asked.
+// give: its answer is of any instant while it is asked. Now and then an answer may not be sketched.
 #pragma once
 
 #include <array>
@@ -24,6 +24,8 @@ struct ServiceSettings {
   Variant variant = Variant::correct;
   std::size_t keys = 1;
   bool votes = false;
+  bool is_busy =
+      false;  // others' requests crowd entries out of the history, and slow some calls down
 };
 
 class Service {
@@ -40,8 +42,9 @@ class Service {
   void advance();
   // All agents are restarted: they count anew, and calls that are under way fail.
   void restart_group();
-  // The answer that was given last, while its handler is called.
+  // The answer that was given last, and its key, while its handler is called.
   [[nodiscard]] const std::string& last_answer() const { return last_answer_; }
+  [[nodiscard]] Key last_key() const { return last_key_; }
 
   // ---- The registers.
   void write(Key key, const std::string& value);
@@ -59,12 +62,14 @@ class Service {
   struct Call {
     std::vector<std::string> request;
     replica_client::ReplicatedHandler* handler = nullptr;
+    bool is_slow = false;  // others overtake it
     bool is_executed = false;
     Sigma sigma = 0;
     Sigma asked = 0;
     std::string answer;
 
     [[nodiscard]] bool is_write() const { return request[0] == "write"; }
+    [[nodiscard]] Key key() const { return std::stoul(request[1]); }
   };
 
   void execute(Call& call);
@@ -79,6 +84,7 @@ class Service {
   std::uint64_t last_call_ = 0;
   Sigma sigma_ = 0;
   std::string last_answer_;
+  Key last_key_ = 0;
 };
 
 }  // namespace prophecy::consistency

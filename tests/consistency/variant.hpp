@@ -21,13 +21,15 @@ enum class Variant : std::uint8_t {
   floor_at_first_only,   // what is out of date by the second look-up validates
   join_ignores_floor,    // reads share what was begun before another worker's write was answered
   vote_ignores_floor,    // a vote is recorded though it was asked for before a write was answered
+  unsketchable_ignored,  // what was agreed before an answer without a sketch goes on to validate
+  evicted_unnoticed,     // what is evicted leaves no floor in its buckets
 };
 
 struct VariantName {
   Variant variant;
   std::string_view name;
 };
-constexpr std::array<VariantName, 12> kVariantNames{{
+constexpr std::array<VariantName, 14> kVariantNames{{
     {Variant::correct, "correct"},
     {Variant::one_lookup, "one-lookup"},
     {Variant::update_ignores_sigma, "update-ignores-sigma"},
@@ -40,6 +42,8 @@ constexpr std::array<VariantName, 12> kVariantNames{{
     {Variant::floor_at_first_only, "floor-at-first-only"},
     {Variant::join_ignores_floor, "join-ignores-floor"},
     {Variant::vote_ignores_floor, "vote-ignores-floor"},
+    {Variant::unsketchable_ignored, "unsketchable-ignored"},
+    {Variant::evicted_unnoticed, "evicted-unnoticed"},
 }};
 
 constexpr std::optional<Variant> parse_variant(std::string_view name) {

@@ -36,6 +36,7 @@ class SimulatedWorker final : private replica_client::ReplicaGroup,
   sketcher::SigmaOrder& order() override { return world_.order(); }
   [[nodiscard]] const WriteFloors& floors() const override { return floors_; }
   [[nodiscard]] std::optional<Sketch> sketch_of(const sketch::AnswerForm& form) const override {
+    if (!sketch::has_sketchable_status(form)) return unsketchable();
     const Sketch sketch = World::sketch_of(form.body);
     world_.former().insert(sketch);
     return sketch;
@@ -43,6 +44,13 @@ class SimulatedWorker final : private replica_client::ReplicaGroup,
   void report(sketcher::Divergence&) override {}
   void on_vindicated(NodeId) override {}
   void on_compared(const Sketch&, bool) override {}
+
+  // None; or, for a variant, what the history holds of it.
+  [[nodiscard]] std::optional<Sketch> unsketchable() const {
+    if (world_.variant() != Variant::unsketchable_ignored) return std::nullopt;
+    const auto entry = world_.table().lookup(world_.sketch_of(world_.service().last_key()));
+    return entry ? std::optional(entry->answer) : std::nullopt;
+  }
 
   [[nodiscard]] static bool shows_floors(Variant variant) {
     return variant != Variant::join_ignores_floor && variant != Variant::vote_ignores_floor;

@@ -4,6 +4,7 @@
 
 #include "base/assert.hpp"
 #include "consistency/client.hpp"
+#include "consistency/crowd.hpp"
 #include "consistency/worker.hpp"
 
 namespace prophecy::consistency {
@@ -12,9 +13,7 @@ namespace {
 constexpr std::size_t kSteps = 500;
 constexpr std::size_t kClients = 5;
 constexpr std::size_t kWorkers = 2;
-constexpr std::uint64_t kCrowdedPercent = 25;  // of runs: entries are evicted
-constexpr std::size_t kEntriesInCrowd = 1200;  // the table has room for fewer
-constexpr std::size_t kEntriesAtOnce = 100;
+constexpr std::uint64_t kBusyPercent = 20;  // of runs: entries are evicted
 
 ServiceSettings draw_settings(Variant variant, simulation::Random& random) {
   ServiceSettings settings;
@@ -23,6 +22,7 @@ ServiceSettings draw_settings(Variant variant, simulation::Random& random) {
   settings.votes = variant == Variant::votes_numbered_early ||
                    variant == Variant::vote_ignores_floor ||
                    (variant == Variant::correct && random.chance(30));
+  settings.is_busy = random.chance(kBusyPercent);
   return settings;
 }
 
@@ -40,6 +40,7 @@ Tally& Tally::operator+=(const Tally& other) {
   coalesced += other.coalesced;
   outdated += other.outdated;
   out_of_date += other.out_of_date;
+  unsketchable += other.unsketchable;
   evictions += other.evictions;
   group_restarts += other.group_restarts;
   return *this;
@@ -49,6 +50,7 @@ World::World(std::uint64_t seed, Variant variant)
     : random_(seed),
       settings_(draw_settings(variant, random_)),
       service_(settings_, random_),
+      table_seed_(seed),
       table_(make_table(seed)) {
   for (Key key = 0; key < settings_.keys; ++key)
     histories_.emplace_back(service_.current(key));
@@ -56,7 +58,9 @@ World::World(std::uint64_t seed, Variant variant)
     workers_.push_back(std::make_unique<SimulatedWorker>(*this));
   for (std::size_t i = 0; i < kClients; ++i)
     clients_.push_back(std::make_unique<SimulatedClient>(*this));
-  if (random_.chance(kCrowdedPercent)) fill_table(kEntriesInCrowd);
+  if (!settings_.is_busy) return;
+  crowd_ = std::make_unique<Crowd>(table_, seed, [this] { return place_other(); });
+  crowd_->fill();
 }
 
 World::~World() = default;
@@ -85,17 +89,18 @@ void World::clean_up() {
 
 void World::step() {
   const std::uint64_t draw = random_.below(200);
-  if (draw < 95) return clients_[random_.below(clients_.size())]->advance();
-  if (draw < 170) return service_.advance();
-  if (draw < 190) return service_.advance_origin();
-  if (draw < 194) return write_past_the_sketcher();
+  if (draw < 93) return clients_[random_.below(clients_.size())]->advance();
+  if (draw < 168) return service_.advance();
+  if (draw < 188) return service_.advance_origin();
+  if (draw < 192) return write_past_the_sketcher();
+  if (draw < 194) return crowd_out(sketch_of(any_key()));
   do_something_rare();
 }
 
 void World::do_something_rare() {
   const Sketch key = sketch_of(any_key());
   ChangeOutcome outcome = ChangeOutcome::done;
-  switch (random_.below(12)) {
+  switch (random_.below(10)) {
     case 0:
     case 1:
       outcome = table_.erase(key);
@@ -110,8 +115,10 @@ void World::do_something_rare() {
       if (!settings_.votes) service_.restart_group();
       break;
     case 5:
-    case 6:
-      return fill_table(kEntriesAtOnce);
+    case 6:  // and thought better of it
+      outcome = table_.set_mark(key, Mark::blacklisted);
+      ASSERT(outcome == ChangeOutcome::done);
+      [[fallthrough]];
     default:
       outcome = table_.set_mark(key, Mark::none);
       break;
@@ -119,15 +126,22 @@ void World::do_something_rare() {
   ASSERT(outcome == ChangeOutcome::done);
 }
 
-// Other requests of the same group.
-void World::fill_table(std::size_t entries) {
-  for (std::size_t i = 0; i < entries; ++i) {
-    const auto submitted = order_.submit();
-    const auto placed = order_.place(submitted, service_.next_sigma());
-    tally_.group_restarts += placed.restarted ? 1 : 0;
-    const std::string name = "other" + std::to_string(++others_);
-    static_cast<void>(table_.update(sketch_of(name), sketch_of(name), placed.sigma));
-  }
+// The answer to another request of the same group.
+Sigma World::place_other() {
+  const auto placed = order_.place(order_.submit(), service_.next_sigma());
+  tally_.group_restarts += placed.restarted ? 1 : 0;
+  return placed.sigma;
+}
+
+void World::crowd_out(const Sketch& key) {
+  if (!crowd_ || !crowd_->evict(key)) return;
+  ++tally_.evictions;
+  if (variant() == Variant::evicted_unnoticed) forget_table();
+}
+
+// All entries, and what their buckets know of others.
+void World::forget_table() {
+  former_tables_.push_back(std::exchange(table_, make_table(table_seed_)));
 }
 
 void World::write_past_the_sketcher() {
@@ -150,7 +164,7 @@ Tally World::tally() const {
   Tally tally = tally_;
   tally.coalesced = counters_.coalesced.get();
   tally.group_restarts += counters_.group_restarts.get();
-  tally.evictions = table_.stats().evictions;
+  tally.unsketchable = counters_.unsketchable.get();
   return tally;
 }
 

@@ -23,6 +23,7 @@
 
 namespace prophecy::consistency {
 
+class Crowd;
 class SimulatedClient;
 class SimulatedWorker;
 
@@ -30,10 +31,11 @@ class SimulatedWorker;
 struct Tally {
   std::uint64_t fast = 0;  // reads that were answered by one origin
   std::uint64_t replicated = 0;
-  std::uint64_t coalesced = 0;    // of these
-  std::uint64_t outdated = 0;     // asked again: the answer that they had joined was too old
-  std::uint64_t out_of_date = 0;  // look-ups that found what a write had made so
-  std::uint64_t evictions = 0;
+  std::uint64_t coalesced = 0;       // of these
+  std::uint64_t outdated = 0;        // asked again: the answer that they had joined was too old
+  std::uint64_t out_of_date = 0;     // look-ups that found what a write had made so
+  std::uint64_t unsketchable = 0;    // answers of the group
+  std::uint64_t evictions = 0;       // of entries that clients ask for
   std::uint64_t group_restarts = 0;  // that the sketcher noticed
 
   Tally& operator+=(const Tally& other);
@@ -53,7 +55,7 @@ class World {
   [[nodiscard]] simulation::Random& random() { return random_; }
   [[nodiscard]] Service& service() { return service_; }
   [[nodiscard]] HistoryTable& table() { return table_; }
-  [[nodiscard]] WriteFloors floors() const { return table_.floors(0); }
+  [[nodiscard]] WriteFloors floors() const { return floors_; }
   // The URI of a key.
   [[nodiscard]] static std::string target_of(Key key) { return "/" + std::to_string(key); }
   [[nodiscard]] WriteFloors::Slot slot_of(Key key) const {
@@ -82,14 +84,20 @@ class World {
   void step();
   void clean_up();
   void do_something_rare();
-  void fill_table(std::size_t entries);
+  [[nodiscard]] Sigma place_other();
+  void crowd_out(const Sketch& key);
+  void forget_table();
   void write_past_the_sketcher();
   void replace_worker();
 
   simulation::Random random_;
   ServiceSettings settings_;
   Service service_;
+  const std::uint64_t table_seed_;
   HistoryTable table_;
+  std::unique_ptr<Crowd> crowd_;  // in some runs
+  WriteFloors floors_ = table_.floors(0);
+  std::vector<HistoryTable> former_tables_;  // of a variant; `floors_` lie in the first one
   sketcher::SigmaOrder order_;
   sketcher::RequestCounters counters_{};
   boost::asio::io_context loop_;
@@ -100,7 +108,6 @@ class World {
   std::vector<std::unique_ptr<SimulatedClient>> clients_;
   Instant now_ = 0;
   std::uint64_t values_ = 0;
-  std::uint64_t others_ = 0;
 };
 
 }  // namespace prophecy::consistency

@@ -15,10 +15,10 @@ def answer_page(_request):
 class World:
     """A sketcher in front of origins that keep what they are sent, and take writes."""
 
-    def __init__(self, deployment):
+    def __init__(self, deployment, answer):
         self.deployment = deployment
         self.port = deployment.sketcher.port
-        self.origins = [RecordingOrigin(origin.port, answer_page) for origin in deployment.origins]
+        self.origins = [RecordingOrigin(origin.port, answer) for origin in deployment.origins]
         deployment.sketcher.start()
 
     def close(self):
@@ -42,13 +42,13 @@ class World:
 
 
 @contextmanager
-def recording_world(limits):
-    """With these [limits]."""
+def recording_world(limits, answer=answer_page):
+    """With these [limits], and origins that all answer so."""
     with Deployment(agents=False, start=False, sketcher_changes={
             "group": {"kind": "vote", "faults": 1, "writes": "all", "file": None,
                       "client_id": None, "key_file": None},
             "limits": limits}) as deployment:
-        world = World(deployment)
+        world = World(deployment, answer)
         try:
             yield world
         finally:

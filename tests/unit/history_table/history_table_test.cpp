@@ -41,6 +41,10 @@ TEST_CASE("Of two answers whose order is not known, neither is kept") {
   // One that was overtaken on its way to the table.
   CHECK(table.update_unordered(key_number(1), answer_for(1, 6), 5, 6) == UpdateOutcome::unordered);
   CHECK(table.lookup(key_number(1)) == HistoryEntry{Sketch{}, 9, Mark::none});
+  // None twice is not the same answer twice.
+  CHECK(table.update_unordered(key_number(1), Sketch{}, 5, 10) == UpdateOutcome::unordered);
+  CHECK(table.update_unordered(key_number(1), Sketch{}, 10, 11) == UpdateOutcome::replaced);
+  CHECK(table.lookup(key_number(1)) == HistoryEntry{Sketch{}, 11, Mark::none});
 }
 
 TEST_CASE("a new table is empty and as large as its memory allows") {

@@ -13,19 +13,22 @@ using replica_client::ReplicatedFailure;
 using replica_client::ReplicatedHandler;
 using replica_client::ReplicatedKind;
 
+// What a Vary has that names a field outside the key, here.
+constexpr std::string_view kVarying = "varies";
+
 // A group that answers when it is told to. The sketch of an answer is its body's first byte.
 class World final : private replica_client::ReplicaGroup, private GroupReadHost {
  public:
   World() : reads(loop, static_cast<GroupReadHost&>(*this), table) { table.attach(0); }
 
   void answer(std::uint64_t call, const std::string& body, Sigma sigma,
-              std::optional<Sigma> asked = std::nullopt) {
+              std::optional<Sigma> asked = std::nullopt, std::uint16_t status = 200) {
     ReplicatedHandler& handler = *calls.at(call);
     calls.erase(call);
     ReplicatedAnswer answer;
     answer.sigma = sigma;
     answer.asked = asked;
-    answer.form.status = 200;
+    answer.form.status = status;
     answer.form.body = body;
     handler.on_replicated_answer(std::move(answer));
     loop.restart();
@@ -68,6 +71,7 @@ class World final : private replica_client::ReplicaGroup, private GroupReadHost 
   [[nodiscard]] const WriteFloors& floors() const override { return floors_; }
   [[nodiscard]] std::optional<Sketch> sketch_of(const sketch::AnswerForm& form) const override {
     if (meanwhile) meanwhile();
+    if (!sketch::has_sketchable_status(form) || form.body == kVarying) return std::nullopt;
     return sketch(form.body[0]);
   }
   void report(Divergence& divergence) override { divergences.push_back(divergence); }
@@ -279,6 +283,38 @@ TEST_CASE("What is out of date is brought up though nobody waits, or forgotten")
   }
 }
 
+TEST_CASE("What was agreed before an answer that may not be sketched does not count any more") {
+  World world;
+  REQUIRE(world.table.update(kKey, World::sketch('A'), 9) == UpdateOutcome::inserted);
+  const bool varies = GENERATE(false, true);
+  const std::string body = varies ? std::string(kVarying) : "unavailable";
+  const std::uint16_t status = varies ? 200 : 503;
+  Client client(world), late(world);
+  client.ask_about('B', 'A');
+  late.ask();
+  SECTION("in the group's order") {
+    world.answer(1, body, 10, std::nullopt, status);
+    CHECK(late.got == Got{body});
+  }
+  SECTION("as votes were asked for") {
+    world.answer(1, body, 10, 9, status);
+    CHECK(late.got == Got{body});
+  }
+  SECTION("but it counts if that was the older one") {
+    world.answer(1, body, 8, std::nullopt, status);
+    CHECK(late.got == Got{"outdated"});
+    CHECK(world.table.lookup(kKey)->answer == World::sketch('A'));
+    return;
+  }
+  CHECK(client.got == Got{body});
+  const auto entry = world.table.lookup(kKey);
+  REQUIRE(entry);
+  CHECK(entry->answer == kNoSketch);
+  CHECK(entry->sigma == 10);
+  CHECK(world.counters.unsketchable.get() == 1);
+  CHECK(world.counters.varies_unkeyed.get() == (varies ? 1 : 0));
+}
+
 TEST_CASE("A late read is given what another worker has stored first, if it is the same") {
   World world;
   Client early(world), late(world);
@@ -351,11 +387,18 @@ TEST_CASE("Nor one of which nobody knows whether it is older") {
   Client early(world), late(world);
   early.ask();
   late.ask();
-  // Votes on the same: another worker's overlapped this one, differed, and was answered first.
-  REQUIRE(world.table.update_unordered(kKey, World::sketch('B'), 10, 11) ==
-          UpdateOutcome::inserted);
-  world.answer(1, "A", 12, 10);
-  CHECK(early.got == Got{"A"});
+  // Votes on the same: another worker's overlapped this one, and was answered first.
+  SECTION("with another answer") {
+    REQUIRE(world.table.update_unordered(kKey, World::sketch('B'), 10, 11) ==
+            UpdateOutcome::inserted);
+    world.answer(1, "A", 12, 10);
+    CHECK(early.got == Got{"A"});
+  }
+  SECTION("neither may be sketched: they may differ") {
+    REQUIRE(world.table.update_unordered(kKey, kNoSketch, 10, 11) == UpdateOutcome::inserted);
+    world.answer(1, std::string(kVarying), 12, 10);
+    CHECK(early.got == Got{std::string(kVarying)});
+  }
   CHECK(late.got == Got{"outdated"});
 }
 
