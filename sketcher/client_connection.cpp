@@ -193,6 +193,7 @@ void ClientConnection::finish() {
   if (state_ == State::closed) return;
   state_ = State::lingering;
   stream_.end();
+  queue_.begin(stream_.queued_bytes());
   context_.timeouts.linger.arm(*this, SessionContext::now());
   if (session_) {
     session_->abandon();
@@ -224,6 +225,10 @@ void ClientConnection::on_timeout() {
     context_.worker.counters.timeouts.add();
   }
   if (state_ == State::handshake) return refuse_handshake("TLS: handshake too slow");
+  // A close would take back what is on its way as soon as the client says something more.
+  if (state_ == State::lingering && queue_.went_on(stream_.queued_bytes())) {
+    return context_.timeouts.linger.arm(*this, SessionContext::now());
+  }
   close();
 }
 

@@ -8,8 +8,8 @@
 // it, and until then the client has no address. `handshake`: on a listener with TLS. `choosing`:
 // the first bytes tell HTTP/1.x from HTTP/2 where ALPN has not; without any, there is no session to
 // hold memory. `lingering`: we end the connection; what still arrives is discarded, so that our
-// last answer is not lost, and the session is gone. Any state may go straight to `closed`: the
-// client has left, or was too slow.
+// last answer is not lost, for a second and for as long as the client takes it; the session is
+// gone. Any state may go straight to `closed`: the client has left, or was too slow.
 //
 // Single-threaded. Its owner destroys it after it has told that it is closed, and not before the
 // caller of whatever closed it has returned.
@@ -20,6 +20,7 @@
 #include <string>
 #include <utility>
 
+#include "sketcher/core/queue_progress.hpp"
 #include "sketcher/forwarding_settings.hpp"
 #include "sketcher/proxy_intake.hpp"
 #include "sketcher/session.hpp"
@@ -107,6 +108,7 @@ class ClientConnection final : private SessionHost,
   std::size_t position_ = 0;
   State state_ = State::choosing;
   std::size_t discarded_ = 0;  // bytes read while lingering
+  QueueProgress queue_;        // likewise: what the client takes of our last answer
   bool called_again_ = false;  // in the next turn, whatever else happens
   std::string first_bytes_;    // too few to choose by
   std::unique_ptr<Session> session_;

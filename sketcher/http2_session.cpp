@@ -19,6 +19,8 @@ constexpr std::size_t kOutputBytesMax = 256 << 10;
 constexpr std::size_t kKeptBytesMax = 4 << 10;
 // With so much of earlier answers not taken, no further exchange starts.
 constexpr std::size_t kUnsentForStartMax = 1 << 20;
+// So much of requests whose answers are awaited may every connection have, or one of them.
+constexpr std::size_t kAskingBytesAlways = 16 << 10;
 constexpr std::size_t kUnusedStreamsMax = 16;
 // Of all answers in blocks on one connection: those beyond it wait for others to end.
 constexpr std::size_t kBlockBytesMax = 8 << 20;
@@ -46,6 +48,7 @@ class Http2Session::Stream final : public http::Http2Stream,
   // It has its time for so many bytes, and not for each.
   void wait_in(TimeoutQueue& queue, std::size_t moved_bytes) {
     const bool enough = progress_.moved(moved_bytes);
+    if (moved_bytes > 0 || !armed()) queue_.begin(SIZE_MAX);
     if (enough || !armed()) queue.arm(*this, SessionContext::now());
   }
   // Likewise for its request, which has an end to its time. False: that is reached.
@@ -56,6 +59,12 @@ class Http2Session::Stream final : public http::Http2Stream,
     if (!armed()) intake_.begin(now);
     session_.context_.timeouts.body.arm(*this, now);
     return intake_.has_time(now);
+  }
+  void go_on_waiting_in(TimeoutQueue& queue) { queue.arm(*this, SessionContext::now()); }
+  // Since the last look, or its own last progress: the kernel holds some of what is in front of it,
+  // and less than it did.
+  [[nodiscard]] bool queue_goes_on(std::size_t queued_bytes) {
+    return queue_.went_on(queued_bytes) && queued_bytes > 0;
   }
   void stop_waiting() {
     disarm();
@@ -75,6 +84,7 @@ class Http2Session::Stream final : public http::Http2Stream,
     disarm();
     intake_.drop();
     exchange_.abandon();
+    asking_bytes_ = 0;  // the session's share is given back as a whole
   }
   void shrink() {
     count_asking(0);
@@ -157,6 +167,7 @@ class Http2Session::Stream final : public http::Http2Stream,
   BodyIntake intake_;
   Exchange exchange_;
   LeastProgress progress_;
+  QueueProgress queue_;
   std::size_t asking_bytes_ = 0;
   bool orphaned_ = false;
 };
@@ -273,11 +284,13 @@ bool Http2Session::write_output() {
   return false;
 }
 
-bool Http2Session::may_start() const {
+bool Http2Session::may_start() {
   // Blocks have a bound of their own.
   if (connection_.unsent_bytes() > kUnsentForStartMax + block_bytes_) return false;
-  // One at a time may all connections have.
-  return asking_.bytes() == 0 || !context_.worker.asking.too_many();
+  if (asking_.bytes() < kAskingBytesAlways || !context_.worker.asking.too_many()) return true;
+  // Others may make the room, and this connection hears nothing of it.
+  context_.timeouts.presence.arm(asking_timeout_, SessionContext::now());
+  return false;
 }
 
 void Http2Session::start_waiting() {
@@ -452,10 +465,12 @@ void Http2Session::send(Stream& stream, const Answer& answer) {
 
 void Http2Session::on_stream_timeout(Stream& stream) {
   if (over_) return;
-  // What it waits for is the connection, which has a time of its own.
-  const bool is_held_up = wait_ == Waiting::room && connection_.has_window(stream);
-  if (stream.received() && is_held_up) return stream.wait_in(context_.timeouts.send, 0);
-  end_late(stream);
+  // What it waits for is the connection, which has a time of its own, or the client, which has to
+  // read what the kernel holds before it opens a window.
+  const bool is_held_up = (wait_ == Waiting::room && connection_.has_window(stream)) ||
+                          stream.queue_goes_on(host_.stream().queued_bytes());
+  if (!stream.received() || !is_held_up) return end_late(stream);
+  stream.go_on_waiting_in(context_.timeouts.send);
 }
 
 void Http2Session::end_late(Stream& stream) {
@@ -543,6 +558,7 @@ void Http2Session::abandon() {
   over_ = true;
   disarm();
   fields_timeout_.disarm();
+  asking_timeout_.disarm();
   untaken_.set(0);
   arriving_.set(0);
   asking_.set(0);

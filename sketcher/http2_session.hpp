@@ -48,9 +48,18 @@ class Http2Session final : public Session, private http::Http2Handler, private T
   struct FieldsTimeout final : TimeoutEntry {
     explicit FieldsTimeout(Http2Session& of) : session(of) {}
     void on_timeout() override { session.give_up(); }
-    [[nodiscard]] std::size_t held_bytes() const override { return session.arriving_.bytes(); }
+    [[nodiscard]] std::size_t held_bytes() const override {
+      return session.connection_.arriving_bytes();
+    }
     Http2Session& session;
     std::uint64_t request = 0;  // how many streams had been opened with it
+  };
+
+  // Between two looks whether all connections together have room for one more request of this one.
+  struct AskingTimeout final : TimeoutEntry {
+    explicit AskingTimeout(Http2Session& of) : session(of) {}
+    void on_timeout() override { session.flush_later(); }
+    Http2Session& session;
   };
 
   http::Http2Stream& on_stream_opened() override;
@@ -73,7 +82,7 @@ class Http2Session final : public Session, private http::Http2Handler, private T
   void count_held();
   // False when the stream takes no more for now, or is gone.
   [[nodiscard]] bool write_output();
-  [[nodiscard]] bool may_start() const;
+  [[nodiscard]] bool may_start();
   void start_waiting();
   void send(Stream& stream, const Answer& answer);
   // Of an answer in blocks: as AnswerSink has it.
@@ -117,6 +126,7 @@ class Http2Session final : public Session, private http::Http2Handler, private T
   QueueProgress queue_;         // while it takes nothing
   Waiting wait_ = Waiting::nothing;
   FieldsTimeout fields_timeout_{*this};
+  AskingTimeout asking_timeout_{*this};
   bool asked_before_ = false;  // for a request, on this connection
   bool unread_ = false;        // the stream may have more
   bool flushing_ = false;      // at the latest at the end of this turn

@@ -355,6 +355,7 @@ void TunnelSession::part_from_client() {
 void TunnelSession::part_from_origin() {
   state_ = State::lingering;
   origin_->end();
+  queue_.begin(origin_->queued_bytes());
   context_.timeouts.linger.arm(*this, SessionContext::now());
   discard();
 }
@@ -389,7 +390,8 @@ void TunnelSession::on_timeout() {
     case State::answering:
       return on_send_timeout(host_.stream());
     case State::lingering:
-      return end();
+      if (!queue_.went_on(origin_->queued_bytes())) return end();
+      return context_.timeouts.linger.arm(*this, SessionContext::now());
     case State::over:
       return;
   }

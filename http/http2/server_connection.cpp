@@ -531,6 +531,7 @@ void Http2ServerConnection::reset(Http2Stream& stream, std::uint32_t error) {
   stream.broken_off_ = true;
   count_unsent(stream, 0);
   stream.unsent_ = {};
+  std::string().swap(stream.kept_);  // the stream's end may have to wait for the socket
   stop_receiving(stream);
   nghttp2_submit_rst_stream(session_, NGHTTP2_FLAG_NONE, stream.id_, error);
 }
