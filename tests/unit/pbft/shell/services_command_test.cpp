@@ -138,7 +138,8 @@ TEST_CASE("A program that does not take its whole input has not restored it") {
 
 TEST_CASE("No program is started for a state that is not whole") {
   Program other(kDump);
-  other.write(std::string(3 * kContentBytesMax, 'x') + "tail");
+  std::string content(3 * kContentBytesMax, 'x');
+  other.write(content.append("tail"));
   const Digest root = *other.snapshot();
   other.parts.parts.erase(sha256(encode_content(as_bytes("tail"))));
   Program there(kDump);
