@@ -34,7 +34,7 @@ class SigmaOrder {
     bool restarted = false;  // this answer has shown it first
   };
 
-  [[nodiscard]] Submitted submit() const;
+  [[nodiscard]] Submitted submit();
   [[nodiscard]] Placed place(const Submitted& submitted, Sigma sigma);
   // At least that of each answer placed so far; what is submitted from now on is placed beyond it.
   [[nodiscard]] Sigma newest() const;
@@ -47,7 +47,11 @@ class SigmaOrder {
   }
 
  private:
-  std::atomic<Sigma> base_{0};
+  // The base, once a move that was begun is done.
+  [[nodiscard]] Sigma settled_base();
+  void raise_newest(Sigma sigma);
+
+  std::atomic<Sigma> base_{0};    // with a bit while it moves
   std::atomic<Sigma> newest_{0};  // of any answer to an ordered request, with its base
 };
 

@@ -1,5 +1,8 @@
 #include "sketcher/core/sigma_order.hpp"
 
+#include <atomic>
+#include <thread>
+
 #include <catch2/catch.hpp>
 
 #include "replica_client/sigma_counter.hpp"
@@ -71,6 +74,39 @@ TEST_CASE("Numbers begin beyond what they are told to, and what was under way is
   CHECK_FALSE(next.doubtful);
   CHECK_FALSE(next.restarted);
   CHECK(next.sigma == base + 91);
+}
+
+// What is placed while the base moves may lie beyond what the new base begins with.
+TEST_CASE(
+    "What was placed by a base, and is not doubtful, lies below all that the next one places") {
+  constexpr int kPlaces = 300'000;
+  constexpr int kMovesMin = 20;  // however busy the machine is
+  SigmaOrder order;
+  std::atomic<bool> stop{false};
+  std::thread mover([&] {
+    while (!stop)
+      order.begin_beyond(0);
+  });
+  Sigma base = 0;
+  Sigma greatest = 0;  // of those by this base that are not doubtful
+  int moves = 0;
+  int overtaken = 0;
+  for (int i = 0; i < kPlaces || moves < kMovesMin; ++i) {
+    const auto submitted = order.submit();
+    // In the numbers of the group, which goes on behind what was delivered.
+    const Sigma delivered = std::max(submitted.base, submitted.newest) - submitted.base;
+    const auto placed = order.place(submitted, delivered + 5);
+    if (placed.base != base) {
+      ++moves;
+      overtaken += greatest > placed.base ? 1 : 0;
+      base = placed.base;
+      greatest = 0;
+    }
+    if (!placed.doubtful) greatest = std::max(greatest, placed.sigma);
+  }
+  stop = true;
+  mover.join();
+  CHECK(overtaken == 0);
 }
 
 TEST_CASE("A counter skips numbers only while few were drawn") {
