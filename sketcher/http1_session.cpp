@@ -312,6 +312,8 @@ bool Http1Session::write(const Answer& answer, std::string* storage) {
 }
 
 void Http1Session::flush() {
+  const std::size_t begin = output_begin_;
+  const bool wait_begins = !armed();
   while (output_begin_ < output_.size()) {
     const IoResult result = host_.stream().write(std::string_view(output_).substr(output_begin_));
     if (result.status == IoStatus::failed) return close();
@@ -322,7 +324,10 @@ void Http1Session::flush() {
                      : 0);
     const bool enough = progress_.moved(result.size);
     if (enough || !armed()) context_.timeouts.send.arm(*this, SessionContext::now());
-    if (result.status == IoStatus::blocked) return queue_.begin(host_.stream().queued_bytes());
+    if (result.status == IoStatus::blocked) {
+      if (wait_begins || output_begin_ > begin) queue_.begin(host_.stream().queued_bytes());
+      return;
+    }
   }
   release_output();
   if (state_ == State::flushing) return flushed();

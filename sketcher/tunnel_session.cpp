@@ -258,7 +258,10 @@ void TunnelSession::flush_answer() {
   if (result.status == IoStatus::failed) return end();
   count_held();
   if (progress_.moved(result.size)) context_.timeouts.send.arm(*this, SessionContext::now());
-  if (result.status == IoStatus::blocked) return queue_.begin(host_.stream().queued_bytes());
+  if (result.status == IoStatus::blocked) {
+    if (result.size > 0) queue_.begin(host_.stream().queued_bytes());
+    return;
+  }
   state_ = State::over;
   host_.finish();
 }
@@ -276,9 +279,9 @@ void TunnelSession::pump() {
       }
       return context_.timeouts.tunnel_half_closed.arm(*this, SessionContext::now());
     case State::client_broken:
-      return to_origin_.over() ? part_from_origin() : queue_.begin(origin_->queued_bytes());
+      return to_origin_.over() ? part_from_origin() : void();
     case State::origin_broken:
-      return to_client_.over() ? part_from_client() : queue_.begin(host_.stream().queued_bytes());
+      return to_client_.over() ? part_from_client() : void();
     default:
       UNREACHABLE();
   }
@@ -308,8 +311,11 @@ void TunnelSession::run_to_client() {
 }
 
 void TunnelSession::on_run(const TunnelDirection::Run& run, Side from, Side to) {
-  if (state_ != State::open && progress_.moved(run.delivered_bytes)) {
-    context_.timeouts.send.arm(*this, SessionContext::now());
+  if (state_ != State::open && run.delivered_bytes > 0) {
+    queue_.begin(stream_of(to).queued_bytes());
+    if (progress_.moved(run.delivered_bytes)) {
+      context_.timeouts.send.arm(*this, SessionContext::now());
+    }
   }
   switch (run.outcome) {
     case TunnelDirection::Outcome::waits:
@@ -339,6 +345,7 @@ void TunnelSession::on_broken(Side side) {
     to_origin_.finish();
   }
   progress_.restart();
+  queue_.begin(stream_of(side == Side::client ? Side::origin : Side::client).queued_bytes());
   context_.timeouts.send.arm(*this, SessionContext::now());
   host_.call_again();  // no event tells of what it has sent before
 }

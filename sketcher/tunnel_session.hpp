@@ -96,6 +96,9 @@ class TunnelSession final : public Session,
   void on_run(const TunnelDirection::Run& run, Side from, Side to);
   void tell_end(TunnelDirection& direction, transport::ByteStream& to);
   void on_broken(Side side);
+  [[nodiscard]] transport::ByteStream& stream_of(Side side) {
+    return side == Side::client ? host_.stream() : *origin_;
+  }
   void part_from_client();
   void part_from_origin();
   void discard();

@@ -11,7 +11,7 @@ namespace prophecy::sketcher {
 
 class QueueProgress {
  public:
-  // What the kernel holds as the wait begins.
+  // What the kernel holds as the wait begins, and after each time that it has taken more.
   void begin(std::size_t queued_bytes) { queued_bytes_ = queued_bytes; }
   // What it holds when the time is over. True: enough has gone since the last look for the time to
   // begin anew.

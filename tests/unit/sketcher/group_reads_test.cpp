@@ -538,29 +538,6 @@ TEST_CASE("What the history held is compared also if who began has left") {
   CHECK(late.got.size() == 1);
 }
 
-TEST_CASE("The last refuted answers of each replica are remembered, and no more") {
-  RefutedAnswers refuted(4);
-  const auto answer = [](std::size_t number) {
-    Sketch sketch{};
-    sketch[0] = static_cast<std::uint8_t>(number);
-    sketch[1] = static_cast<std::uint8_t>(1 + (number >> 8));
-    return sketch;
-  };
-  refuted.add(kKey, answer(5), 1);
-  refuted.add(kKey, answer(7), 1);
-  // One that makes up answers pushes out its own.
-  for (std::size_t i = 0; i < RefutedAnswers::kKept + 7; ++i) {
-    refuted.add(kKey, answer(i), 3);
-    refuted.add(kKey, answer(i), 3);
-  }
-  CHECK(refuted.take(kKey, answer(5)) == 0b0010);
-  CHECK(refuted.take(kKey, answer(6)) == 0);
-  CHECK(refuted.take(kKey, answer(7)) == 0b1010);
-  CHECK(refuted.take(kKey, answer(7)) == 0);
-  CHECK(refuted.take(World::sketch('o'), answer(8)) == 0);
-  CHECK(refuted.take(kKey, answer(8)) == 0b1000);
-}
-
 TEST_CASE("Reads without a waiter are done, and bounded") {
   World world;
   REQUIRE(ask_unwaited(world, kKey));
