@@ -5,6 +5,7 @@ import os
 import re
 import signal
 import subprocess
+import threading
 import time
 from contextlib import closing
 from pathlib import Path
@@ -148,17 +149,28 @@ def test_who_asks_for_new_keys_all_the_time_is_cut_off(tls, count, is_cut_off):
     """A line of s_client that begins with k is a KeyUpdate, which costs us more than its sender."""
     command = ["openssl", "s_client", "-tls1_3", "-connect", f"127.0.0.1:{tls.ports.ports[0]}",
                "-servername", "www.example.org"]
+    said = bytearray()
+
+    def listen(output):
+        while piece := output.read(1 << 12):
+            said.extend(piece)
+
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, bufsize=0) as client:
+        listener = threading.Thread(target=listen, args=[client.stdout])
+        listener.start()
         try:
-            for _ in range(count):
+            for number in range(count):
                 client.stdin.write(b"k\n")
-                time.sleep(0.02)  # it looks at the first letter of what it reads at a time
+                # It looks at the first letter of what it reads at a time.
+                wait_until(lambda sent=number: said.count(b"KEYUPDATE") > sent
+                           or not listener.is_alive(), 10, "new keys")
             client.stdin.write(b"GET / HTTP/1.1\r\nHost: www.example.org\r\n"
                                b"Connection: close\r\n\r\n")
         except BrokenPipeError:
             pass
-        text = client.stdout.read().decode(errors="replace")
+        listener.join()
+    text = said.decode(errors="replace")
     assert ("HTTP/1.1 200" not in text) == is_cut_off
     assert text.count("KEYUPDATE") > (32 if is_cut_off else 1)
     assert "Cipher is TLS_AES" in tls.s_client("-tls1_3")
