@@ -15,7 +15,6 @@ using transport::TlsChannel;
 namespace {
 
 constexpr std::size_t kFirstReadBytes = 16 << 10;
-constexpr std::size_t kLingerBytesMax = 1 << 20;
 
 }  // namespace
 
@@ -193,7 +192,7 @@ void ClientConnection::finish() {
   if (state_ == State::closed) return;
   state_ = State::lingering;
   stream_.end();
-  queue_.begin(stream_.queued_bytes());
+  linger_.begin(stream_.socket());
   context_.timeouts.linger.arm(*this, SessionContext::now());
   if (session_) {
     session_->abandon();
@@ -209,15 +208,8 @@ void ClientConnection::linger() {
   discard();
 }
 
-// What arrives is not even deciphered.
 void ClientConnection::discard() {
-  std::array<char, kFirstReadBytes> input;
-  for (;;) {
-    const IoResult result = stream_.socket().receive(input.data(), input.size());
-    if (result.status == IoStatus::blocked) return;
-    discarded_ += result.size;
-    if (result.status != IoStatus::done || discarded_ > kLingerBytesMax) return close();
-  }
+  if (!linger_.discard(stream_.socket())) close();
 }
 
 void ClientConnection::on_timeout() {
@@ -225,8 +217,7 @@ void ClientConnection::on_timeout() {
     context_.worker.counters.timeouts.add();
   }
   if (state_ == State::handshake) return refuse_handshake("TLS: handshake too slow");
-  // A close would take back what is on its way as soon as the client says something more.
-  if (state_ == State::lingering && queue_.went_on(stream_.queued_bytes())) {
+  if (state_ == State::lingering && linger_.goes_on(stream_.socket())) {
     return context_.timeouts.linger.arm(*this, SessionContext::now());
   }
   close();

@@ -20,8 +20,8 @@
 #include <string>
 #include <utility>
 
-#include "sketcher/core/queue_progress.hpp"
 #include "sketcher/forwarding_settings.hpp"
+#include "sketcher/linger.hpp"
 #include "sketcher/proxy_intake.hpp"
 #include "sketcher/session.hpp"
 #include "transport/readiness_loop.hpp"
@@ -107,8 +107,7 @@ class ClientConnection final : private SessionHost,
   ConnectionOwner& owner_;
   std::size_t position_ = 0;
   State state_ = State::choosing;
-  std::size_t discarded_ = 0;  // bytes read while lingering
-  QueueProgress queue_;        // likewise: what the client takes of our last answer
+  Linger linger_;
   bool called_again_ = false;  // in the next turn, whatever else happens
   std::string first_bytes_;    // too few to choose by
   std::unique_ptr<Session> session_;

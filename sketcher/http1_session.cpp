@@ -366,17 +366,14 @@ void Http1Session::look_for_client() {
   context_.timeouts.presence.arm(*this, SessionContext::now());
 }
 
-bool Http1Session::writing() const {
-  return state_ == State::sending || state_ == State::flushing;
-}
-
 void Http1Session::cut_off() {
   context_.worker.counters.timeouts.add();
   close();
 }
 
 void Http1Session::on_give_way() {
-  writing() ? cut_off() : on_timeout();
+  const bool writing = state_ == State::sending || state_ == State::flushing;
+  writing ? cut_off() : on_timeout();
 }
 
 void Http1Session::on_timeout() {

@@ -66,7 +66,6 @@ class Http1Session final : public Session,
   void on_request();
   void become_tunnel();
   void look_for_client();
-  [[nodiscard]] bool writing() const;
   void cut_off();
   void refuse(std::uint16_t status, std::string_view reason);
   void on_body_refused() override;

@@ -284,17 +284,17 @@ bool Http2Session::write_output() {
   return false;
 }
 
-bool Http2Session::may_start() {
-  // Blocks have a bound of their own.
-  if (connection_.unsent_bytes() > kUnsentForStartMax + block_bytes_) return false;
-  if (asking_.bytes() < kAskingBytesAlways || !context_.worker.asking.too_many()) return true;
-  // Others may make the room, and this connection hears nothing of it.
-  context_.timeouts.presence.arm(asking_timeout_, SessionContext::now());
-  return false;
+bool Http2Session::has_room_to_ask() const {
+  return asking_.bytes() < kAskingBytesAlways || !context_.worker.asking.too_many();
 }
 
 void Http2Session::start_waiting() {
-  while (!waiting_.empty() && may_start()) {
+  // Blocks have a bound of their own.
+  while (!waiting_.empty() && connection_.unsent_bytes() <= kUnsentForStartMax + block_bytes_) {
+    if (!has_room_to_ask()) {
+      // Others may make it, and this connection hears nothing of that.
+      return context_.timeouts.presence.arm(asking_timeout_, SessionContext::now());
+    }
     Stream& stream = *waiting_.front();
     waiting_.pop_front();
     waiting_bytes_ -= stream.request_bytes();

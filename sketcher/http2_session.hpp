@@ -82,7 +82,8 @@ class Http2Session final : public Session, private http::Http2Handler, private T
   void count_held();
   // False when the stream takes no more for now, or is gone.
   [[nodiscard]] bool write_output();
-  [[nodiscard]] bool may_start();
+  // All connections together have some for one more request of this one.
+  [[nodiscard]] bool has_room_to_ask() const;
   void start_waiting();
   void send(Stream& stream, const Answer& answer);
   // Of an answer in blocks: as AnswerSink has it.

@@ -23,7 +23,6 @@ using transport::IoStatus;
 namespace {
 
 constexpr std::size_t kReadBytes = 16 << 10;
-constexpr std::size_t kLingerBytesMax = 1 << 20;
 
 // Whether the field of a 101 concerns the client, and not this connection to the origin.
 bool is_passed_on(const sketch::Profile& profile, std::string_view name) {
@@ -362,19 +361,13 @@ void TunnelSession::part_from_client() {
 void TunnelSession::part_from_origin() {
   state_ = State::lingering;
   origin_->end();
-  queue_.begin(origin_->queued_bytes());
+  linger_.begin(origin_->socket());
   context_.timeouts.linger.arm(*this, SessionContext::now());
   discard();
 }
 
 void TunnelSession::discard() {
-  std::array<char, kReadBytes> input;
-  for (;;) {
-    const IoResult result = origin_->read(input.data(), input.size());
-    if (result.status == IoStatus::blocked) return;
-    discarded_ += result.size;
-    if (result.status != IoStatus::done || discarded_ > kLingerBytesMax) return end();
-  }
+  if (!linger_.discard(origin_->socket())) end();
 }
 
 void TunnelSession::count_held() {
@@ -397,7 +390,7 @@ void TunnelSession::on_timeout() {
     case State::answering:
       return on_send_timeout(host_.stream());
     case State::lingering:
-      if (!queue_.went_on(origin_->queued_bytes())) return end();
+      if (!linger_.goes_on(origin_->socket())) return end();
       return context_.timeouts.linger.arm(*this, SessionContext::now());
     case State::over:
       return;

@@ -34,6 +34,7 @@
 #include "sketcher/core/least_progress.hpp"
 #include "sketcher/core/queue_progress.hpp"
 #include "sketcher/group_context.hpp"
+#include "sketcher/linger.hpp"
 #include "sketcher/session.hpp"
 #include "sketcher/tunnel_direction.hpp"
 #include "sketcher/tunnel_request.hpp"
@@ -123,7 +124,7 @@ class TunnelSession final : public Session,
   HeldBytes::Share held_;       // of both
   LeastProgress progress_;      // of an answer that is no switch, or of the last bytes
   QueueProgress queue_;         // likewise, while they are not taken
-  std::size_t discarded_ = 0;   // bytes read while lingering
+  Linger linger_;               // of the origin's connection
   std::uint64_t bytes_in_ = 0;  // from the client
   std::uint64_t bytes_out_ = 0;
   TimePoint opened_;

@@ -9,7 +9,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "support.hpp"
+#include "scenarios.hpp"
 
 namespace prophecy::table {
 namespace {
@@ -23,42 +23,16 @@ constexpr std::uint64_t kMovingStepsMax = 40;
 
 using Entries = std::vector<std::optional<HistoryEntry>>;  // by key
 
-struct DrawnChange {
-  enum class Kind : std::uint8_t { update, set_mark, erase, seed };
-
-  Kind kind = Kind::update;
+struct DrawnChange : OneChange {
   WriterSlot writer = 0;
-  std::uint64_t key = 0;
-  Sigma sigma = 0;
-  Mark mark = Mark::none;
-  Room room = Room::any;
-
-  template <class Steps>
-  void make(const Region& region, Steps& steps) const {
-    Hand<Steps> hand(region, writer, steps);
-    switch (kind) {
-      case Kind::update:
-        hand.update(key, sigma, room);
-        break;
-      case Kind::set_mark:
-        (void)hand.set_mark(key, mark);
-        break;
-      case Kind::erase:
-        (void)hand.erase(key);
-        break;
-      case Kind::seed:
-        hand.seed(key, sigma);
-        break;
-    }
-  }
 
   // What it may make of an entry, apart from none.
   [[nodiscard]] bool may_leave(const HistoryEntry& entry) const {
-    if (kind == Kind::set_mark) return mark != Mark::none && entry == marked_entry(mark);
-    if (kind == Kind::erase) return false;
+    if (action == Action::set_mark) return mark != Mark::none && entry == marked_entry(mark);
+    if (action == Action::erase) return false;
     if (entry == entry_for(key, sigma)) return true;
     // Two histories that contradict each other.
-    return kind == Kind::seed && entry.answer == Sketch{} && entry.sigma >= sigma;
+    return action == Action::seed && entry.answer == Sketch{} && entry.sigma >= sigma;
   }
 };
 
@@ -112,13 +86,12 @@ class Life {
   }
 
   DrawnChange draw_change() {
-    using Kind = DrawnChange::Kind;
     DrawnChange change;
     const std::uint64_t kind = draw(16);
-    change.kind = kind < 10   ? Kind::update
-                  : kind < 12 ? Kind::seed
-                  : kind < 14 ? Kind::set_mark
-                              : Kind::erase;
+    change.action = kind < 10   ? Action::update
+                    : kind < 12 ? Action::seed
+                    : kind < 14 ? Action::set_mark
+                                : Action::erase;
     change.writer = static_cast<WriterSlot>(1 + draw(kWriters));
     change.key = draw(keys_);
     // Mostly ahead, sometimes late.
@@ -137,8 +110,8 @@ class Life {
   }
 
   void make(const DrawnChange& change) {
-    if (!is_abandoned([&](StopAfter& stop) { change.make(region_, stop); })) {
-      if (change.kind == DrawnChange::Kind::update) has_been(change.key, change.sigma);
+    if (!is_abandoned([&](StopAfter& stop) { change.make(region_, change.writer, stop); })) {
+      if (change.action == Action::update) has_been(change.key, change.sigma);
     }
   }
 

@@ -29,6 +29,33 @@ inline std::optional<HistoryEntry> at(const Contents& contents, std::uint64_t ke
 
 enum class Action { update, set_mark, erase, seed };
 
+struct OneChange {
+  Action action = Action::update;
+  std::uint64_t key = 0;
+  Sigma sigma = 0;
+  Mark mark = Mark::none;
+  Room room = Room::any;
+
+  template <class Steps>
+  void make(const Region& region, WriterSlot writer, Steps& steps) const {
+    Hand<Steps> hand(region, writer, steps);
+    switch (action) {
+      case Action::update:
+        hand.update(key, sigma, room);
+        break;
+      case Action::set_mark:
+        (void)hand.set_mark(key, mark);
+        break;
+      case Action::erase:
+        (void)hand.erase(key);
+        break;
+      case Action::seed:
+        hand.seed(key, sigma);
+        break;
+    }
+  }
+};
+
 struct Scenario {
   std::string name;
   std::vector<std::pair<std::uint64_t, Sigma>> answers;  // key, sigma
@@ -73,21 +100,7 @@ struct Scenario {
 
   template <class Steps>
   void change(const Region& region, WriterSlot writer, Steps& steps) const {
-    Hand<Steps> hand(region, writer, steps);
-    switch (action) {
-      case Action::update:
-        hand.update(key, sigma, room);
-        break;
-      case Action::set_mark:
-        (void)hand.set_mark(key, mark);
-        break;
-      case Action::erase:
-        (void)hand.erase(key);
-        break;
-      case Action::seed:
-        hand.seed(key, sigma);
-        break;
-    }
+    OneChange{action, key, sigma, mark, room}.make(region, writer, steps);
   }
 
   [[nodiscard]] Contents after() const {
