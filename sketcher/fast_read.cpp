@@ -102,7 +102,11 @@ void FastRead::decide(Ask& winner, Ask& other) {
     if (other.exchange.active()) group_->hedges.on_latency(other.replica, time - other.since);
     if (&winner == &second_) counters_->hedges_won.add();
   }
-  other.exchange.cancel();
+  if (other.exchange.active()) {
+    other.exchange.cancel();
+    // It was only slower, and is asked again should the winner's answer be refused.
+    tried_ &= ~replica_client::bit_of(other.replica);
+  }
 }
 
 // Too large is no fault of its own: the others' are so as well.

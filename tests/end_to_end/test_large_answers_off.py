@@ -5,6 +5,7 @@ import random
 import socket
 import struct
 import subprocess
+import time
 
 import pytest
 
@@ -149,6 +150,32 @@ def test_one_that_cannot_be_handed_on_is_had_from_another_origin(deployment):
         answer = curl(deployment.url + "/some")
         assert (answer.status, answer.body) == (200, BODY)
     assert (len(asked), failures(deployment, "malformed")) == (2, 1)
+
+
+def test_who_is_quicker_and_refused_does_not_take_the_slower_along():
+    asked = []
+
+    def answer(head):
+        if b" /some " in head:
+            asked.append(None)
+        if len(asked) == 1:
+            time.sleep(patience())
+        odd = b"Connection: set-cookie\r\n" if len(asked) == 2 else b""
+        yield b"HTTP/1.1 200 OK\r\n%bContent-Length: %d\r\n\r\n" % (odd, len(BODY))
+        yield BODY
+
+    changes = {**CHANGES, "route": [{"mode": "off", "hedge": True}]}
+    with Deployment(content={"/small": b"small"}, agents=False,
+                    sketcher_changes=changes) as deployment:
+        with RawConnection(deployment.sketcher.port) as connection:
+            for _ in range(400):  # from which the delay of a hedge is known
+                assert connection.get("/small").body == b"small"
+        before = deployment.sketcher.counters()["hedges_won"]
+        with scripted(deployment, answer):
+            read = curl(deployment.url + "/some")
+            assert (read.status, read.body) == (200, BODY)
+        assert (len(asked), failures(deployment, "malformed")) == (3, 1)
+        assert deployment.sketcher.counters()["hedges_won"] == before + 1
 
 
 @pytest.mark.skipif(instrumented(), reason="a sanitizer's memory is not the program's own")
