@@ -13,6 +13,11 @@ static_assert(kRouteModeCount == 4);
 constexpr std::size_t kListedPathsMax = 1024;  // of a list
 constexpr float kVolatilityMin = 0.1F;
 constexpr std::uint64_t kSlowPathRateMax = 1'000'000;
+// is_path_prefix()
+const std::string kPathRule =
+    "of at most 1024 visible letters of ASCII, without \"?\", \"#\", \"%\", \";\", \"\\\", and "
+    "without "
+    "\"//\" and segments \".\" and \"..\"";
 const std::vector<std::string> kReads = {"delay-once", "replicated", "read-only"};
 
 std::uint32_t read_group_name(ConfigSection& section, const std::vector<GroupSettings>& groups) {
@@ -39,8 +44,7 @@ void read_pattern(ConfigSection& section, RoutePattern& pattern) {
   }
   pattern.path_prefix = section.text("path_prefix", "/");
   if (!is_path_prefix(pattern.path_prefix)) {
-    section.mistake("path_prefix",
-                    "expected a path from / on, without query, \"%\", \"//\", \"/./\", \"/../\"");
+    section.mistake("path_prefix", "expected a path from / on, " + kPathRule);
   }
 }
 
@@ -50,10 +54,8 @@ std::vector<std::string> read_paths(ConfigSection& section, const char* key,
   std::vector<std::string> paths = section.texts(key, std::vector<std::string>{});
   for (const std::string& path : paths) {
     if (!is_path_prefix(path) || !takes(pattern.path_prefix, path)) {
-      section.mistake(key,
-                      "expected paths in the route's path_prefix, without query, \"%\", \"//\", "
-                      "\"/./\", \"/../\"; not \"" +
-                          path + "\"");
+      section.mistake(key, "expected paths in the route's path_prefix, " + kPathRule + "; not \"" +
+                               path + "\"");
     }
     if (std::count(paths.begin(), paths.end(), path) > 1)
       section.mistake(key, "expected each path once, and \"" + path + "\" is there again");

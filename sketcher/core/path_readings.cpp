@@ -61,11 +61,22 @@ std::string without_dots(std::string_view path) {
   return result.empty() ? "/" : result;
 }
 
+// Segments "." or "..".
+bool has_dot_segments(std::string_view path) {
+  for (std::size_t at = path.find("/."); at != std::string_view::npos;
+       at = path.find("/.", at + 1)) {
+    std::string_view rest = path.substr(at + 2);
+    if (rest.starts_with('.')) rest.remove_prefix(1);
+    if (rest.empty() || rest.starts_with('/')) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 bool is_plain_path(std::string_view path) {
   return path.find_first_of("%\\;") == std::string_view::npos &&
-         path.find("//") == std::string_view::npos && path.find("/.") == std::string_view::npos;
+         path.find("//") == std::string_view::npos && !has_dot_segments(path);
 }
 
 std::vector<std::string> readings_of_path(std::string_view path) {

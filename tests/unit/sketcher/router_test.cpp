@@ -119,6 +119,7 @@ TEST_CASE("Of a route's lists, and of its own path, the longest prefix decides")
   CHECK(mark_of("/static/counter") == Mark::blacklisted);
   CHECK(mark_of("/static/counter/1") == Mark::blacklisted);
   CHECK(mark_of("/static/counters") == Mark::whitelisted);
+  CHECK(mark_of("/static/.a/..b") == Mark::whitelisted);
   CHECK(mark_of("/live/x") == Mark::blacklisted);
   CHECK(mark_of("/live/not/me") == Mark::whitelisted);
   CHECK(mark_of("*") == Mark::none);
@@ -152,10 +153,10 @@ TEST_CASE("Patterns that a configuration may hold") {
     CHECK(is_host_pattern(host));
   for (const char* host : {"", "*", "*.", "a b", "A", ".a", "a/b", "*a.b", "a.*"})
     CHECK_FALSE(is_host_pattern(host));
-  for (const char* path : {"/", "/a", "/a/", "/a-b.c"})
+  for (const char* path : {"/", "/a", "/a/", "/a-b.c", "/.well-known/acme", "/a/...", "/a/..b/.c"})
     CHECK(is_path_prefix(path));
-  for (const char* path :
-       {"", "a", "/a?b", "/a#b", "//", "/a%20", "/../a", "/./a", "/a b", "/a;b", "/a\\b"})
+  for (const char* path : {"", "a", "/a?b", "/a#b", "//", "/a%20", "/../a", "/./a", "/a/..", "/a/.",
+                           "/.a/../b", "/a b", "/a;b", "/a\\b"})
     CHECK_FALSE(is_path_prefix(path));
 }
 
