@@ -295,8 +295,8 @@ void OriginConnection::read() {
   for (int reads = 0; state_ != State::closed && !paused_; ++reads) {
     if (stream_.tls() == nullptr && !stream_.socket().readable()) break;
     if (reads == kReadsMax) {
-      pool_.readiness_.call_again(*this);
-      break;
+      reading_ = false;
+      return pool_.readiness_.call_again(*this);
     }
     const std::span<char> room = read_buffer();
     const IoResult result = stream_.read(room.data(), room.size());
@@ -305,6 +305,7 @@ void OriginConnection::read() {
     on_read(result.status, result.size);
   }
   reading_ = false;
+  if (state_ == State::answered) on_nothing_behind_answer();
 }
 
 void OriginConnection::resume() {
@@ -337,6 +338,7 @@ void OriginConnection::on_read(IoStatus status, std::size_t size) {
   switch (state_) {
     case State::closed:
       return;
+    case State::answered:
     case State::idle:  // hung up on, or bytes that nobody asked for
       return close();
     case State::busy:
@@ -448,6 +450,10 @@ void OriginConnection::on_answered(bool reusable) {
     reset_parser();
     return pool_.serve_queue();
   }
+  state_ = State::answered;
+}
+
+void OriginConnection::on_nothing_behind_answer() {
   state_ = State::idle;
   pool_.timeouts_.idle.arm(*this, std::chrono::steady_clock::now());
   pool_.on_connection_idle(*this);

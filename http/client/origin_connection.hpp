@@ -1,9 +1,12 @@
 // One connection of an OriginPool. It carries one exchange at a time or, where the pool's settings
 // and the exchanges allow it, several behind each other (pipelining). States:
 //
-//   connecting --> busy <--> idle         (a TLS handshake is part of connecting)
-//        \          |         /
-//         +----> closed <----+      (destroyed when no operation is pending any more)
+//   connecting --> busy --> answered --> idle --> busy    (a TLS handshake is part of connecting)
+//        \          |          |          /
+//         +------> closed <----+---------+     (destroyed when no operation is pending any more)
+//
+// Answered: it is not idle before all that the origin has sent so far was read. Bytes behind the
+// answer would be taken for the answer to whoever is sent next.
 //
 // The loop tells when there is something to read, so that an origin that hangs up on an idle
 // connection is noticed at once and not by the next request.
@@ -49,7 +52,7 @@ class OriginConnection final : private TimeoutEntry, private transport::Readines
 
  private:
   friend class OriginPool;
-  enum class State : std::uint8_t { connecting, busy, idle, closed };
+  enum class State : std::uint8_t { connecting, busy, answered, idle, closed };
   struct Carried {
     OriginExchange* exchange;  // null: cancelled, its answer is skipped
     std::string_view wire;     // meaningless once it is sent
@@ -96,6 +99,7 @@ class OriginConnection final : private TimeoutEntry, private transport::Readines
   void on_answer_complete();
   void on_end_of_stream(bool orderly);
   void on_answered(bool reusable);
+  void on_nothing_behind_answer();
   // Closes, and ends the first exchange. The others are put back.
   void fail(ExchangeEnd end);
   void close();

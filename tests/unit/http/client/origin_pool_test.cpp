@@ -251,6 +251,23 @@ TEST_CASE("An answer that is none ends the exchange and the connection") {
   CHECK(world.ask() == "well again");
 }
 
+TEST_CASE("Bytes behind an answer are nobody's, though the answer ends where a read does") {
+  const std::string body(1000, 'x');
+  // One read takes 8 KiB, and a body that does not end in it is read to its end, and no further.
+  const std::size_t head_bytes = GENERATE(std::size_t{8192 - 1000}, std::size_t{7500});
+  std::string large = "HTTP/1.1 200 OK\r\nContent-Length: 1000\r\nPad: ";
+  large.append(head_bytes - large.size() - 4, 'p').append("\r\n\r\n").append(body);
+  World world({Step{large + answer("planted").answer, false}, answer("asked for")}, 1);
+  Call first(world.pool), waits(world.pool);
+  first.start();
+  waits.start();
+  CHECK(world.run(first) == Ends{ExchangeEnd::answered});
+  CHECK(world.run(waits) == Ends{ExchangeEnd::answered});
+  CHECK(first.bodies == std::vector<std::string>{body});
+  CHECK(waits.bodies == std::vector<std::string>{"asked for"});
+  CHECK(world.origin.accepted == 2);
+}
+
 TEST_CASE("A body that ends with the connection is whole only if that ends well") {
   const std::string answer_bytes = "HTTP/1.1 200 OK\r\n\r\nthe body";
   const bool reset = GENERATE(false, true);
