@@ -19,16 +19,16 @@ std::string_view to_string(ReplicatedFailure failure) {
 }
 
 void start_fast_read(http::OriginPool& origin, http::OriginExchange& exchange,
-                     std::string_view wire, bool is_head, AnswerPieces pieces) {
+                     std::string_view wire, const FastForm& form) {
   http::ExchangeRequest request;
   request.wire = wire;
-  request.answers_head = is_head;
+  request.answers_head = form.is_head;
   request.repeat_when_stale = true;
   // What an origin adds to the answer to HEAD by mistake would be taken for the next answer.
   // And nobody else is to wait for what comes in pieces, as slowly as its reader wants.
-  request.pipelined = !is_head && pieces.bytes == 0;
-  request.piece_bytes = pieces.bytes;
-  request.whole_bytes = pieces.whole_bytes;
+  request.pipelined = form.is_verified && !form.is_head && form.piece_bytes == 0;
+  request.piece_bytes = form.piece_bytes;
+  request.whole_bytes = form.whole_bytes;
   origin.start(exchange, request);
 }
 

@@ -77,10 +77,16 @@ class RefutationHandler {
   ~RefutationHandler() = default;
 };
 
-// Not 0: the answer to a fast read comes in pieces of so many bytes, unless it has at most
-// `whole_bytes` (http::ExchangeRequest).
-struct AnswerPieces {
-  std::size_t bytes = 0;
+// How an origin is asked in a fast read.
+struct FastForm {
+  bool is_head = false;
+  // The answer is compared with the history before anybody gets it. Only then may its connection be
+  // shared with other reads (pipelining): an origin that adds an answer, or leaves one out, moves
+  // those behind it to the wrong requests.
+  bool is_verified = false;
+  // Not 0: the answer comes in pieces of so many bytes, unless it has at most `whole_bytes`
+  // (http::ExchangeRequest).
+  std::size_t piece_bytes = 0;
   std::size_t whole_bytes = 0;
 };
 
@@ -96,7 +102,7 @@ class ReplicaGroup {
   // Requests are the text of one HTTP/1.1 request. This one stays as it is until the exchange has
   // ended.
   virtual void fast(http::OriginExchange& exchange, NodeId replica, std::string_view wire,
-                    bool is_head, AnswerPieces pieces) = 0;
+                    const FastForm& form) = 0;
 
   // `wire` is copied. It has the whole request, or all but a body that is too large for memory:
   // null, or what belongs behind it. The id is never 0; it serves to cancel.
@@ -107,6 +113,6 @@ class ReplicaGroup {
 
 // How every kind of group asks one origin.
 void start_fast_read(http::OriginPool& origin, http::OriginExchange& exchange,
-                     std::string_view wire, bool is_head, AnswerPieces pieces);
+                     std::string_view wire, const FastForm& form);
 
 }  // namespace prophecy::replica_client

@@ -41,8 +41,8 @@ class PbftGroup final : public ReplicaGroup {
 
   [[nodiscard]] std::uint32_t size() const override;
   [[nodiscard]] std::uint32_t faults() const override;
-  void fast(http::OriginExchange& exchange, NodeId replica, std::string_view wire, bool is_head,
-            AnswerPieces pieces) override;
+  void fast(http::OriginExchange& exchange, NodeId replica, std::string_view wire,
+            const FastForm& form) override;
   std::uint64_t replicated(ReplicatedKind kind, std::string_view wire, const ByteSourcePtr& body,
                            ReplicatedHandler& handler) override;
   void cancel_replicated(std::uint64_t id) override;

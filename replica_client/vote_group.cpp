@@ -282,8 +282,8 @@ std::uint32_t VoteGroup::size() const {
 }
 
 void VoteGroup::fast(http::OriginExchange& exchange, NodeId replica, std::string_view wire,
-                     bool is_head, AnswerPieces pieces) {
-  start_fast_read(*origins_[replica], exchange, wire, is_head, pieces);
+                     const FastForm& form) {
+  start_fast_read(*origins_[replica], exchange, wire, form);
 }
 
 std::uint64_t VoteGroup::replicated(ReplicatedKind /*kind*/, std::string_view wire,

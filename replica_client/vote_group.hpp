@@ -50,8 +50,8 @@ class VoteGroup final : public ReplicaGroup {
   void start() override {}
   [[nodiscard]] std::uint32_t size() const override;
   [[nodiscard]] std::uint32_t faults() const override { return faults_; }
-  void fast(http::OriginExchange& exchange, NodeId replica, std::string_view wire, bool is_head,
-            AnswerPieces pieces) override;
+  void fast(http::OriginExchange& exchange, NodeId replica, std::string_view wire,
+            const FastForm& form) override;
   std::uint64_t replicated(ReplicatedKind kind, std::string_view wire, const ByteSourcePtr& body,
                            ReplicatedHandler& handler) override;
   void cancel_replicated(std::uint64_t id) override;

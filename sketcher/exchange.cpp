@@ -149,8 +149,8 @@ void Exchange::start_read(const RouteSettings& route) {
   began_seconds_ = activity_seconds(now);
   context_.read_timeouts.arm(timeout_, now);
   if (mode_ == RouteMode::off || mode_ == RouteMode::tunnel) {
-    if (form_.is_head) return ask_one();
-    return ask_one({.bytes = PassedAnswer::kPieceBytes,
+    if (form_.is_head) return ask_one({.is_head = true});
+    return ask_one({.piece_bytes = PassedAnswer::kPieceBytes,
                     .whole_bytes = context_.settings.limits.answer.body_bytes_max});
   }
   if (mode_ == RouteMode::observe || listed_ != Mark::none) return start_delay_once_read();
@@ -186,7 +186,7 @@ void Exchange::start_delay_once_read() {
   // There is no observing it: what has not been verified of it is not at hand to be delivered.
   const bool remembered = step == ReadStep::ask_one && entry->mark == Mark::none;
   if (remembered && start_remembered(entry->answer)) return;
-  ask_one();
+  ask_one({.is_head = form_.is_head, .is_verified = remembered && mode_ == RouteMode::enforce});
 }
 
 ReadAlgorithm::Lookup Exchange::look_up() {
@@ -220,10 +220,11 @@ ActivityTable::Request Exchange::activity() const {
           .target = form_.target};
 }
 
-void Exchange::ask_one(replica_client::AnswerPieces pieces) {
+void Exchange::ask_one(const replica_client::FastForm& asked) {
   state_ = State::fast;
+  may_be_unverified_ = !asked.is_verified;
   const auto failing = algorithm_ ? FastRead::Failing::to_group : FastRead::Failing::to_another;
-  fast_.start(*group_, *counters_, form_, failing, hedged_, pieces);
+  fast_.start(*group_, *counters_, form_, failing, hedged_, asked);
 }
 
 bool Exchange::is_within_budget(bool may_share) {
@@ -306,6 +307,8 @@ void Exchange::on_fast_answer(http::Response& response) {
   }
   const ReadStep step = algorithm_->on_fast_answer(sketch, look_up(), is_forced());
   if (step == ReadStep::deliver_unverified) {
+    // Whitelisted since it was asked for: it may be another request's, and is asked for again.
+    if (!may_be_unverified_) return start_delay_once_read();
     counters_->answered_unverified.add();
     counters_->whitelisted.add();
     return answer(form, sketch, &response.body);

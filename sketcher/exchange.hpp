@@ -124,7 +124,7 @@ class Exchange final : private FastReadHandler,
   void deliver_observed(const sketch::AnswerForm& form, const std::optional<Sketch>& sketch,
                         http::Response& response);
   void on_fast_failure(http::ExchangeEnd end);
-  void ask_one(replica_client::AnswerPieces pieces = {});
+  void ask_one(const replica_client::FastForm& asked);
   void end_for_nobody();
   void start_passing(http::OriginExchange& exchange, http::Response& response);
   // All the time for this read is over.
@@ -188,7 +188,8 @@ class Exchange final : private FastReadHandler,
   std::uint64_t replicated_call_ = 0;
   SigmaOrder::Submitted submitted_;
   bool hedged_ = false;
-  NodeId replica_ = 0;  // that gave the fast answer
+  bool may_be_unverified_ = false;  // the fast answer: no other read shares its connection
+  NodeId replica_ = 0;              // that gave the fast answer
   std::optional<Evidence> evidence_;
   struct ReadTimeout final : TimeoutEntry {
     explicit ReadTimeout(Exchange& of) : exchange(of) {}

@@ -20,13 +20,13 @@ FastRead::FastRead(WorkerContext& context, FastReadHandler& handler)
     : context_(context), handler_(handler), first_(*this), second_(*this) {}
 
 void FastRead::start(WorkerGroup& group, RequestCounters& counters, const sketch::RequestForm& form,
-                     Failing failing, bool hedged, replica_client::AnswerPieces pieces) {
+                     Failing failing, bool hedged, const replica_client::FastForm& asked) {
   group_ = &group;
   counters_ = &counters;
   form_ = &form;
   failing_ = failing;
   hedged_ = hedged;
-  pieces_ = pieces;
+  asked_ = asked;
   in_pieces_ = false;
   tried_ = 0;
   // Before it is asked, which may end it.
@@ -58,7 +58,7 @@ void FastRead::ask(Ask& ask, NodeId replica) {
   ask.replica = replica;
   if (hedged_) ask.since = now();
   tried_ |= replica_client::bit_of(replica);
-  group_->context.group().fast(ask.exchange, replica, form_->wire, form_->is_head, pieces_);
+  group_->context.group().fast(ask.exchange, replica, form_->wire, asked_);
 }
 
 void FastRead::on_timeout() {

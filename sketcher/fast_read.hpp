@@ -36,7 +36,7 @@ class FastRead final : private http::OriginHandler, private TimeoutEntry {
 
   // All that is handed by reference stays as it is until the end.
   void start(WorkerGroup& group, RequestCounters& counters, const sketch::RequestForm& form,
-             Failing failing, bool hedged, replica_client::AnswerPieces pieces);
+             Failing failing, bool hedged, const replica_client::FastForm& asked);
   // In on_fast_read_progress(): what has come is no answer that could be handed on, and its origin
   // is to blame.
   void reject(http::OriginExchange& exchange, http::Response& response);
@@ -75,7 +75,7 @@ class FastRead final : private http::OriginHandler, private TimeoutEntry {
   const sketch::RequestForm* form_ = nullptr;
   Failing failing_ = Failing::to_group;
   bool hedged_ = false;
-  replica_client::AnswerPieces pieces_;
+  replica_client::FastForm asked_;
   bool in_pieces_ = false;  // one has come
   GroupContext::ReplicaSet tried_ = 0;
   Ask first_;

@@ -76,8 +76,8 @@ void LargeAnswer::ask(NodeId replica) {
     fmt::format_to(std::back_inserter(ranged_wire_), "range: bytes={}-{}\r\n\r\n", fetch_begin(),
                    fetch_end() - 1);
   }
-  group_->group().fast(exchange_, replica, ranged_ ? ranged_wire_ : wire_, false,
-                       {.bytes = form_.blocks.block_bytes});
+  group_->group().fast(exchange_, replica, ranged_ ? ranged_wire_ : wire_,
+                       {.piece_bytes = form_.blocks.block_bytes});
 }
 
 void LargeAnswer::on_exchange_progress(http::OriginExchange& /*exchange*/,

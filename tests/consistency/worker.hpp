@@ -23,8 +23,8 @@ class SimulatedWorker final : private replica_client::ReplicaGroup,
   [[nodiscard]] std::uint32_t size() const override { return Service::kOrigins; }
   [[nodiscard]] std::uint32_t faults() const override { return 1; }
   // Origins are asked by the clients' own means.
-  void fast(http::OriginExchange&, NodeId, std::string_view, bool,
-            replica_client::AnswerPieces) override {}
+  void fast(http::OriginExchange&, NodeId, std::string_view,
+            const replica_client::FastForm&) override {}
   std::uint64_t replicated(replica_client::ReplicatedKind, std::string_view wire,
                            const ByteSourcePtr&,
                            replica_client::ReplicatedHandler& handler) override {

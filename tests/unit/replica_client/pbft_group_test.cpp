@@ -78,7 +78,7 @@ TEST_CASE("A fast read goes to the replica's own origin, and to nobody else") {
   CHECK(world.group->faults() == 1);
   for (NodeId id = 0; id < 4; ++id) {
     FastCall call;
-    world.group->fast(call.exchange, id, kGet, false, {});
+    world.group->fast(call.exchange, id, kGet, {});
     REQUIRE(run_until(world.io, [&] { return !call.exchange.active(); }));
     CHECK(call.end == http::ExchangeEnd::answered);
     CHECK(call.body == "origin " + std::to_string(id));
@@ -92,7 +92,7 @@ TEST_CASE("A fast read survives a kept-alive connection that its origin closes u
   ScriptedOrigin& origin = *world.origins[2];
   for (int i = 0; i < 2; ++i) {
     FastCall call;
-    world.group->fast(call.exchange, 2, kGet, false, {});
+    world.group->fast(call.exchange, 2, kGet, {});
     // The request may have been written already when the origin hangs up.
     if (i == 1) origin.close_all();
     REQUIRE(run_until(world.io, [&] { return !call.exchange.active(); }));

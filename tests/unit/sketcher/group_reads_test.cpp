@@ -57,8 +57,8 @@ class World final : private replica_client::ReplicaGroup, private GroupReadHost 
   void start() override {}
   [[nodiscard]] std::uint32_t size() const override { return 4; }
   [[nodiscard]] std::uint32_t faults() const override { return 1; }
-  void fast(http::OriginExchange&, NodeId, std::string_view, bool,
-            replica_client::AnswerPieces) override {}
+  void fast(http::OriginExchange&, NodeId, std::string_view,
+            const replica_client::FastForm&) override {}
   std::uint64_t replicated(ReplicatedKind, std::string_view, const ByteSourcePtr&,
                            ReplicatedHandler& handler) override {
     calls[++last_call_] = &handler;
