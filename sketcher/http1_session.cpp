@@ -46,8 +46,11 @@ void Http1Session::start(std::string_view read) {
 
 void Http1Session::on_ready() {
   switch (state_) {
-    case State::head:
     case State::body:
+      // "100 Continue", which the client waits for.
+      if (!output_.empty()) output_.erase(0, host_.stream().write(output_).size);
+      return take_input();
+    case State::head:
       return take_input();
     case State::exchanging:
       if (host_.stream().broken()) look_for_client();
@@ -166,8 +169,8 @@ void Http1Session::on_head() {
   intake_.begin(now);
   context_.timeouts.body.arm(*this, now);
   if (!parser_.expects_continue()) return;
-  // Some twenty bytes on a stream that is otherwise quiet: what it does not take now goes out in
-  // front of the answer.
+  // What the stream does not take now goes out as soon as it does, at the latest in front of the
+  // answer.
   constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
   const IoResult result = host_.stream().write(kContinue);
   output_.append(kContinue.substr(result.size));

@@ -48,8 +48,9 @@ class Http2Session::Stream final : public http::Http2Stream,
   // It has its time for so many bytes, and not for each.
   void wait_in(TimeoutQueue& queue, std::size_t moved_bytes) {
     const bool enough = progress_.moved(moved_bytes);
-    if (moved_bytes > 0 || !armed()) queue_.begin(SIZE_MAX);
-    if (enough || !armed()) queue.arm(*this, SessionContext::now());
+    if (!enough && armed()) return;
+    queue_.begin(SIZE_MAX);
+    queue.arm(*this, SessionContext::now());
   }
   // Likewise for its request, which has an end to its time. False: that is reached.
   [[nodiscard]] bool wait_for_body(std::size_t moved_bytes) {
@@ -100,15 +101,20 @@ class Http2Session::Stream final : public http::Http2Stream,
       release(0);
       exchange_.shrink(0);
     } else {
-      kept_bytes = request_bytes() + exchange_.request_bytes();
-      session_.kept_bytes_ += kept_bytes;
+      keep_request();
     }
+  }
+  // Until other answers in blocks have ended, which the client may take its time for as well.
+  void wait_for_blocks() {
+    count_asking(0);
+    keep_request();
+    wait_in(session_.context_.timeouts.send, 0);
   }
   // An answer in blocks goes on, or begins.
   void go_on() { exchange_.on_writable(); }
   // What its answer in blocks may hold.
   std::size_t block_bytes = 0;
-  // What is left of its request, to ask origins for the rest of that.
+  // What is left of its request, to ask origins for that, or for the rest of it.
   std::size_t kept_bytes = 0;
   void error(std::uint16_t status, std::string_view reason) {
     const AnswerContext context = answer_context();
@@ -116,6 +122,10 @@ class Http2Session::Stream final : public http::Http2Stream,
   }
 
  private:
+  void keep_request() {
+    const std::size_t bytes = request_bytes() + exchange_.request_bytes();
+    session_.kept_bytes_ += bytes - std::exchange(kept_bytes, bytes);
+  }
   void on_answer(const sketch::AnswerForm& form, const std::optional<Sketch>& sketch,
                  std::string* /*storage*/) override {
     if (std::exchange(orphaned_, false)) return session_.recycle(*this);
@@ -314,6 +324,7 @@ bool Http2Session::go_on_with_blocks() {
     Stream& stream = *waiting_for_blocks_.front();
     waiting_for_blocks_.pop_front();
     block_bytes_ += stream.block_bytes;
+    stream.stop_waiting();  // it is an origin that is waited for
     stream.go_on();
   }
   return any;
@@ -331,6 +342,8 @@ bool Http2Session::may_take_blocks(Stream& stream, std::uint32_t bytes_of_each) 
     return true;
   }
   waiting_for_blocks_.push_back(&stream);
+  stream.wait_for_blocks();
+  flush_later();  // counts what is held
   return false;
 }
 
@@ -465,9 +478,12 @@ void Http2Session::send(Stream& stream, const Answer& answer) {
 
 void Http2Session::on_stream_timeout(Stream& stream) {
   if (over_) return;
-  // What it waits for is the connection, which has a time of its own, or the client, which has to
-  // read what the kernel holds before it opens a window.
-  const bool is_held_up = (wait_ == Waiting::room && connection_.has_window(stream)) ||
+  // What it waits for is another stream or the connection, which have a time of their own, or the
+  // client, which has to read what the kernel holds before it opens a window.
+  const bool waits_for_blocks = std::find(waiting_for_blocks_.begin(), waiting_for_blocks_.end(),
+                                          &stream) != waiting_for_blocks_.end();
+  const bool is_held_up = waits_for_blocks ||
+                          (wait_ == Waiting::room && connection_.has_window(stream)) ||
                           stream.queue_goes_on(host_.stream().queued_bytes());
   if (!stream.received() || !is_held_up) return end_late(stream);
   stream.go_on_waiting_in(context_.timeouts.send);

@@ -164,7 +164,7 @@ void TunnelSession::take_answer() {
   std::array<char, kReadBytes> input;
   for (;;) {
     const IoResult result = origin_->read(input.data(), input.size());
-    if (result.status == IoStatus::blocked) return;
+    if (result.status == IoStatus::blocked) return count_held();
     http::ParseProgress progress;
     std::string_view bytes;
     if (result.status == IoStatus::done) {
@@ -249,6 +249,8 @@ void TunnelSession::send_answer(const Answer& answer) {
   to_client_.hold(std::move(text.append(answer.body())));
   std::string().swap(response_.body);  // nobody's any more
   context_.timeouts.send.arm(*this, SessionContext::now());
+  // It may still hold an answer before this one.
+  queue_.begin(host_.stream().queued_bytes());
   flush_answer();
 }
 
@@ -371,7 +373,7 @@ void TunnelSession::discard() {
 }
 
 void TunnelSession::count_held() {
-  held_.set(to_origin_.held_bytes() + to_client_.held_bytes());
+  held_.set(to_origin_.held_bytes() + to_client_.held_bytes() + response_.body.size());
 }
 
 void TunnelSession::on_timeout() {

@@ -246,9 +246,10 @@ void Worker::tidy_up() {
 
 void Worker::shed_answers() {
   untaken_.rearm();
-  context_.counters.shed.add(shed({&connection_timeouts_.send, &connection_timeouts_.tunnel,
-                                   &connection_timeouts_.tunnel_half_closed},
-                                  SessionContext::now(), [this] { return untaken_.has_spare(); }));
+  context_.counters.shed.add(
+      shed({&connection_timeouts_.send, &connection_timeouts_.tunnel,
+            &connection_timeouts_.tunnel_half_closed, &connection_timeouts_.tunnel_answer},
+           SessionContext::now(), [this] { return untaken_.has_spare(); }));
 }
 
 void Worker::shed_requests() {

@@ -188,6 +188,25 @@ def test_one_that_is_taken_back_makes_room(deployment):
         read_whole(client, streams[25:])
 
 
+def test_those_that_wait_for_room_count_as_untaken_and_have_their_turn():
+    fields = [(name, 7000 * "x") for name in ("accept", "accept-language", "authorization", "cookie")]
+    changes = {**VOTE, "timeouts": {"send": "2s"}}
+    with Deployment(content={"/large": BODY}, agents=False,
+                    sketcher_changes=changes) as deployment:
+        assert curl(deployment.url + "/large", H2).body == BODY
+
+        def held():
+            [worker] = deployment.sketcher.status()["workers"]
+            return worker["asking_bytes"], worker["untaken_bytes"]
+
+        with Http2Client(deployment.sketcher.port) as client:
+            streams = [client.request("/large", more=fields) for _ in range(24)]
+            wait_until(lambda: held()[0] == 0 and held()[1] > len(streams) * 28_000, 10,
+                       "all of them to wait for the client")
+            # It takes nothing, so those that began end one by one, and these do instead.
+            wait_until(lambda: large(deployment)["begun"] == 1 + len(streams), 30, "their turn")
+
+
 @pytest.mark.skipif(instrumented(), reason="a sanitizer's memory is not the program's own")
 def test_windows_that_are_shut_hold_little_memory(deployment):
     assert curl(deployment.url + "/large", H2).body == BODY

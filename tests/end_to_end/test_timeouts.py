@@ -190,6 +190,22 @@ def test_a_client_that_reads_slowly_all_along(deployment, version):
     assert timeouts(deployment) == before
 
 
+def test_windows_that_open_by_a_byte_are_no_progress(deployment):
+    """While the kernel holds the same bytes for a client all along."""
+    before = timeouts(deployment)
+    more = b"".join(frame(WINDOW_UPDATE, 0, stream, struct.pack(">I", 1)) for stream in (0, 1))
+    with socket.socket() as connection:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 << 10)
+        connection.connect(("127.0.0.1", deployment.sketcher.port))
+        connection.sendall(PREFACE + frame(SETTINGS, 0, 0, b"") + frame(
+            HEADERS, END_STREAM | END_HEADERS, 1, request_fields("/large")))
+
+        def opened():
+            connection.sendall(more)
+            return timeouts(deployment) == before + 1
+        wait_until(opened, 10, "the end of the client's time")
+
+
 @contextlib.contextmanager
 def swallowing(port):
     """In place of an origin: a listener with a full queue, whose system drops what knocks."""
