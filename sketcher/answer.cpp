@@ -33,6 +33,10 @@ bool stays_in_not_modified(std::string_view name) {
 
 }  // namespace
 
+const http::FieldList* conditions_of(const http::Request& request) {
+  return http::is_read_method(request.method) ? &request.fields : nullptr;
+}
+
 Answer::Answer(const sketch::AnswerForm& form, const std::optional<sketch::Sketch>& sketch,
                const AnswerContext& context)
     : context_(context),

@@ -29,6 +29,9 @@ struct AnswerContext {
   std::string_view via = "1.1 prophecy";
 };
 
+// For AnswerContext::conditions, wherever an answer to this request is made.
+[[nodiscard]] const http::FieldList* conditions_of(const http::Request& request);
+
 class Answer {
  public:
   // With a sketch, the 200 that answers a GET carries it as its strong ETag.

@@ -31,8 +31,8 @@ std::uint16_t status_of(ReplicatedFailure failure) {
 }
 
 // Safe, as reads are, but nothing that the history remembers (RFC 9110, 9.3.7).
-bool changes_nothing(const http::Request& request, const sketch::RequestForm& form) {
-  return request.method == "OPTIONS" && form.large_body == nullptr;
+bool changes_nothing(const http::Request& request) {
+  return request.method == "OPTIONS";
 }
 
 // Of an origin whom nobody else stands in for.
@@ -85,7 +85,9 @@ void Exchange::start(http::Request& request, const ClientInfo& client) {
   if (request.body.capacity() > kKeptBytesMax) std::string().swap(request.body);
   request.large_body.reset();
   const bool is_off = mode_ == RouteMode::off || mode_ == RouteMode::tunnel;
-  if (!form_.is_read && !(is_off && changes_nothing(request, form_))) {
+  // One origin is asked with what is in memory alone.
+  const bool is_for_one = is_off && changes_nothing(request) && form_.large_body == nullptr;
+  if (!form_.is_read && !is_for_one) {
     counters_->writes.add();
     return ask_ordered(ReplicatedKind::ordered);
   }
@@ -395,7 +397,7 @@ void Exchange::on_replicated_answer(ReplicatedAnswer replicated) {
 
 // Before its client can know.
 void Exchange::on_write_answered(const sketch::AnswerForm& form) {
-  group_->reads.on_write();
+  if (!changes_nothing(*request_)) group_->reads.on_write();
   if (!route_->write_invalidation || !invalidates(request_->method, form.status)) return;
   counters_->invalidations.add();
   invalidate(context_, group(),
@@ -405,8 +407,10 @@ void Exchange::on_write_answered(const sketch::AnswerForm& form) {
 void Exchange::on_replicated_failure(ReplicatedFailure failure) {
   ASSERT(state_ == State::ordered);
   replicated_call_ = 0;
-  // It may have been carried out for all that.
-  if (!form_.is_read) group_->reads.on_write();
+  // It may have been carried out for all that, if it has left.
+  const bool has_left =
+      failure != ReplicatedFailure::writes_refused && failure != ReplicatedFailure::overloaded;
+  if (!form_.is_read && has_left && !changes_nothing(*request_)) group_->reads.on_write();
   if (failure == ReplicatedFailure::uncertain_write && route_->write_invalidation) {
     counters_->invalidations.add();
     group().make_out_of_date(form_.authority, form_.target);

@@ -61,7 +61,7 @@ void Exchange::on_passed_end(bool whole) {
 // What the client wants of a body that follows its head.
 Exchange::Part Exchange::part_of(const sketch::AnswerForm& form,
                                  const std::optional<Sketch>& sketch) const {
-  const AnswerContext asked{.conditions = &request_->fields, .date = {}, .via = {}};
+  const AnswerContext asked{.conditions = conditions_of(*request_), .date = {}, .via = {}};
   const Answer selected(form, sketch, asked);
   return {selected.first(), selected.size()};
 }

@@ -189,7 +189,7 @@ void Http1Session::on_request() {
 
 AnswerContext Http1Session::answer_context() const {
   return {.answers_head = request_.method == "HEAD",
-          .conditions = http::is_read_method(request_.method) ? &request_.fields : nullptr,
+          .conditions = conditions_of(request_),
           .date = context_.date.now(),
           .via = context_.worker.settings.forwarding.via};
 }

@@ -168,7 +168,7 @@ class Http2Session::Stream final : public http::Http2Stream,
 
   [[nodiscard]] AnswerContext answer_context() const {
     return {.answers_head = request.method == "HEAD",
-            .conditions = http::is_read_method(request.method) ? &request.fields : nullptr,
+            .conditions = conditions_of(request),
             .date = session_.context_.date.now(),
             .via = session_.context_.worker.settings.forwarding.via};
   }

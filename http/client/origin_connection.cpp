@@ -183,6 +183,7 @@ void OriginConnection::send(OriginExchange& exchange) {
   ASSERT(state_ == State::idle || (state_ == State::busy && !carried_.empty()));
   carried_.emplace_back(exchange);
   exchange.connection_ = this;
+  was_shared_ |= carried_.size() > 1;
   if (state_ == State::idle) {
     disarm();
     state_ = State::busy;
@@ -214,6 +215,10 @@ bool OriginConnection::may_share() const {
          carried_.size() < pool_.settings_.pipeline_max && carried_.back().pipelined &&
          carried_.front().exchange != nullptr && !is_outdated() &&
          std::chrono::steady_clock::now() - first_since_ < kFirstAnswerMax;
+}
+
+bool OriginConnection::may_take(const OriginExchange& exchange) const {
+  return !is_outdated() && (!was_shared_ || exchange.request_.pipelined);
 }
 
 bool OriginConnection::has_sent(const OriginExchange& exchange) const {

@@ -40,6 +40,10 @@ class OriginConnection final : private TimeoutEntry, private transport::Readines
   void stop();
   // Busy, and another exchange may be sent behind those that it carries.
   [[nodiscard]] bool may_share() const;
+  // Idle, and this one may be sent. An origin that has answered too much, or too little, when
+  // exchanges shared a connection may yet send what belongs to one of them: whoever is sent there
+  // next has to be able to tell, as those that share one are.
+  [[nodiscard]] bool may_take(const OriginExchange& exchange) const;
   // Let in by what has been read anew since (TlsClient::reload()): it is to carry nothing more.
   [[nodiscard]] bool is_outdated() const;
   // How many answers are to come.
@@ -118,6 +122,7 @@ class OriginConnection final : private TimeoutEntry, private transport::Readines
   State state_ = State::connecting;
   std::uint64_t tls_generation_ = 0;
   bool reused_ = false;           // an exchange has been answered on it
+  bool was_shared_ = false;       // it has carried several at once
   bool answer_begun_ = false;     // a byte of the first exchange's answer is there
   bool flush_pending_ = false;    // the pool calls flush() at the end of the turn
   bool write_blocked_ = false;    // the socket takes nothing more for now

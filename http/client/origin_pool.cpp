@@ -75,9 +75,12 @@ void OriginPool::place(OriginExchange& exchange) {
   }
   while (!idle_.empty() && idle_.back()->is_outdated())
     idle_.back()->close();
-  if (!exchange.request_.fresh_connection && !idle_.empty()) {
-    OriginConnection& connection = *idle_.back();
-    idle_.pop_back();
+  const auto idle = std::find_if(idle_.rbegin(), idle_.rend(), [&](const OriginConnection* one) {
+    return one->may_take(exchange);
+  });
+  if (!exchange.request_.fresh_connection && idle != idle_.rend()) {
+    OriginConnection& connection = **idle;
+    idle_.erase(std::next(idle).base());
     return connection.send(exchange);
   }
   // A fresh connection may take the place of an idle one.

@@ -152,6 +152,19 @@ def test_one_that_cannot_be_handed_on_is_had_from_another_origin(deployment):
     assert (len(asked), failures(deployment, "malformed")) == (2, 1)
 
 
+@pytest.mark.parametrize("version", VERSIONS)
+def test_what_is_no_read_is_answered_whole(deployment, version):
+    """An origin that takes OPTIONS for GET: ranges and conditions are of reads alone."""
+    def answer(_):
+        yield b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(BODY)
+        yield BODY
+
+    with scripted(deployment, answer):
+        for condition in ("Range: bytes=0-9", "Range: bytes=999999999-", "If-None-Match: *"):
+            answer = curl(deployment.url + "/some", version, "-X", "OPTIONS", "-H", condition)
+            assert (answer.status, answer.body) == (200, BODY)
+
+
 def test_who_is_quicker_and_refused_does_not_take_the_slower_along():
     asked = []
 

@@ -67,6 +67,20 @@ TEST_CASE("Pipelined exchanges share the last connection and are answered in the
   CHECK(world.ask() == "d");
 }
 
+TEST_CASE(
+    "A connection that was shared is for nobody who could not tell that an answer is another's") {
+  // The second answer to come would be the one to /1.
+  Shared world({kOpen, Step{answer("a").answer + answer("added").answer, false}, kSilence,
+                answer("asked for")},
+               2);
+  world.start_all();
+  world.run_all();
+  CHECK(world.body(0) == "a");
+  CHECK(world.body(1) == "added");
+  CHECK(world.ask() == "asked for");
+  CHECK(world.origin.accepted == 2);
+}
+
 TEST_CASE("Answers may come in one piece, and cut anywhere") {
   const std::string all = answer("a").answer + answer("b").answer;
   for (std::size_t cut = 0; cut <= all.size(); ++cut) {
