@@ -49,7 +49,7 @@ WriteFloors::Slot WriteFloors::slot_of(std::string_view authority, std::string_v
 }
 
 void WriteFloors::raise(Slot slot, Sigma sigma) const {
-  raise_word(words_[slot], sigma);
+  raise_word(words_[slot], std::max(sigma, Sigma{1}));
 }
 
 double WriteFloors::share_raised() const {

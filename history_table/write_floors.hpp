@@ -74,7 +74,8 @@ class WriteFloors {
     return entry.sigma <= written_at(slot) && entry.sigma > common();
   }
 
-  // Before the write is answered.
+  // Before the write is answered. To 1 at least, which is no ordered answer's number: an import
+  // tells by its floor what was written to, though the group may have answered nothing before.
   void raise(Slot slot, Sigma sigma) const;
 
   // The same where answers have no place in an order, but numbers that `next` draws as they come.

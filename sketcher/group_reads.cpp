@@ -67,30 +67,34 @@ class GroupReads::Read final : private replica_client::ReplicatedHandler {
   }
   [[nodiscard]] std::uint64_t number() const { return number_; }
   [[nodiscard]] const Sketch& key() const { return key_; }
+  [[nodiscard]] std::size_t askers() const { return askers_.size(); }
   [[nodiscard]] bool is_unwaited() const { return is_unwaited_; }
 
-  void leave(const GroupReadWaiter& waiter) {
-    for (Held& asker : askers_) {
-      if (asker.waiter != &waiter) continue;
-      asker.waiter = nullptr;
+  // The asker at this place of askers().
+  void leave(std::size_t place) {
+    Asker& asker = askers_[place];
+    asker.waiter = nullptr;
+    if (call_ == 0) return;  // the others are being told
+    if (place == 0) {
+      first_has_left_ = true;
       asker.evidence.reset();
-      asker.has_left = true;
+    } else {
+      // Many may come and go while the group is slow: nothing is kept of them.
+      if (place + 1 < askers_.size()) {
+        asker = std::move(askers_.back());
+        owner_.waiting_.at(asker.waiter).asker = place;
+      }
+      askers_.pop_back();
     }
-    const bool wanted = std::any_of(askers_.begin(), askers_.end(),
-                                    [](const Held& asker) { return !asker.has_left; });
+    const bool wanted = !first_has_left_ || askers_.size() > 1;
     // What is out of date is to be brought up: whoever leaves, and comes again, would have the
     // group asked without end, at no charge to a budget (Exchange).
-    if (call_ == 0 || wanted || is_out_of_date()) return;
+    if (wanted || is_out_of_date()) return;
     owner_.group_.group().cancel_replicated(std::exchange(call_, 0));
     owner_.remove(*this);
   }
 
  private:
-  struct Held : Asker {
-    explicit Held(Asker asker) : Asker(std::move(asker)) {}
-    bool has_left = false;
-  };
-
   void on_replicated_answer(ReplicatedAnswer answer) override {
     call_ = 0;
     GroupReadHost& group = owner_.group_;
@@ -125,7 +129,7 @@ class GroupReads::Read final : private replica_client::ReplicatedHandler {
   // What the answer says of the history, and of the origin that was asked first. Of the former also
   // if the client has left; but then nothing is known of the latter any more.
   void judge(const ReplicatedAnswer& answer, const std::optional<Sketch>& sketch) {
-    Held& first = askers_.front();
+    Asker& first = askers_.front();
     const Verdict verdict = first.algorithm.on_replicated_answer(sketch);
     if (verdict.transition) first.counters->transitions.add();
     if (verdict.compared) owner_.group_.on_compared(key_, verdict.transition);
@@ -225,8 +229,9 @@ class GroupReads::Read final : private replica_client::ReplicatedHandler {
   Sigma floor_;             // of that, when this was begun
   std::uint64_t writes_;    // the owner's, likewise
   SigmaOrder::Submitted submitted_;
-  std::uint64_t call_ = 0;    // 0 once it has ended
-  std::vector<Held> askers_;  // the first one began it
+  std::uint64_t call_ = 0;     // 0 once it has ended
+  std::vector<Asker> askers_;  // the first one began it
+  bool first_has_left_ = false;
   bool is_unwaited_ = false;  // of the first one
   bool may_share_ = true;
   std::string method_, target_, authority_;  // for evidence
@@ -266,7 +271,7 @@ bool GroupReads::ask(const Sketch& key, const sketch::RequestForm& form, std::st
     asker.counters->coalesced.add();
     return true;
   }
-  if (waiter != nullptr) waiting_.emplace(waiter, read->number());
+  if (waiter != nullptr) waiting_.emplace(waiter, Place{read->number(), read->askers()});
   if (joins) {
     read->join(std::move(asker));
   } else {
@@ -278,9 +283,9 @@ bool GroupReads::ask(const Sketch& key, const sketch::RequestForm& form, std::st
 void GroupReads::leave(GroupReadWaiter& waiter) {
   const auto waiting = waiting_.find(&waiter);
   if (waiting == waiting_.end()) return;
-  Read& read = *reads_.at(waiting->second);
+  const Place place = waiting->second;
   waiting_.erase(waiting);
-  read.leave(waiter);
+  reads_.at(place.read)->leave(place.asker);
 }
 
 GroupReads::Read* GroupReads::find_joinable(const Sketch& key) {

@@ -127,6 +127,10 @@ class GroupReads {
 
  private:
   class Read;
+  struct Place {
+    std::uint64_t read;  // its number
+    std::size_t asker;   // of those that share it
+  };
   struct KeyHash {
     // s(q) is keyed: no client chooses it.
     std::size_t operator()(const Sketch& key) const;
@@ -144,7 +148,7 @@ class GroupReads {
   std::uint64_t writes_ = 0;
   std::unordered_map<std::uint64_t, std::unique_ptr<Read>> reads_;  // by number
   std::unordered_map<Sketch, std::uint64_t, KeyHash> joinable_;     // the newest of each key
-  std::unordered_map<GroupReadWaiter*, std::uint64_t> waiting_;     // the read of each
+  std::unordered_map<GroupReadWaiter*, Place> waiting_;
   std::uint64_t last_number_ = 0;
   std::size_t unwaited_ = 0;
 };

@@ -3,6 +3,13 @@
 #include <cstring>
 
 namespace prophecy::transport {
+namespace {
+
+// A rotation takes well under a microsecond; whose process is stopped in the midst of one costs
+// others a session that is not resumed.
+constexpr int kTriesMax = 1000;
+
+}  // namespace
 
 void TicketKeys::rotate(const TicketKey& fresh) {
   const std::uint64_t sequence = sequence_.load(std::memory_order_relaxed);
@@ -18,7 +25,7 @@ void TicketKeys::rotate(const TicketKey& fresh) {
 }
 
 std::optional<TicketKey> TicketKeys::read(std::uint64_t age) const {
-  for (;;) {
+  for (int tries = 0; tries < kTriesMax; ++tries) {
     const std::uint64_t sequence = sequence_.load(std::memory_order_acquire);
     if (sequence % 2 != 0) continue;  // some words are being stored
     const std::uint64_t rotations = sequence / 2;
@@ -32,6 +39,7 @@ std::optional<TicketKey> TicketKeys::read(std::uint64_t age) const {
     std::atomic_thread_fence(std::memory_order_acquire);
     if (sequence_.load(std::memory_order_relaxed) == sequence) return key;
   }
+  return std::nullopt;
 }
 
 }  // namespace prophecy::transport

@@ -32,7 +32,7 @@ class TicketKeys {
  public:
   // `fresh` is random.
   void rotate(const TicketKey& fresh);
-  // None before the first rotation.
+  // None before the first rotation, nor when one takes very long.
   [[nodiscard]] std::optional<TicketKey> current() const { return read(0); }
   [[nodiscard]] std::optional<TicketKey> previous() const { return read(1); }
 

@@ -1,5 +1,6 @@
 #include "sketcher/group_reads.hpp"
 
+#include <deque>
 #include <map>
 #include <memory>
 
@@ -420,6 +421,26 @@ TEST_CASE("Who leaves is not called, and the last one ends the call") {
   world.answer(2, "A", 10);
   CHECK(first.got.empty());
   CHECK(second.got == Got{"A"});
+}
+
+TEST_CASE("Those who share a call leave it in any order") {
+  World world;
+  std::deque<Client> clients;
+  std::vector<bool> stays(6, true);
+  for (std::size_t i = 0; i < stays.size(); ++i)
+    clients.emplace_back(world).ask();
+  const std::vector<std::size_t> leaving =
+      GENERATE(as<std::vector<std::size_t>>(), std::vector<std::size_t>{1, 5},
+               std::vector<std::size_t>{5, 1}, std::vector<std::size_t>{2, 0, 3},
+               std::vector<std::size_t>{0, 5, 4, 3, 2});
+  for (const std::size_t client : leaving) {
+    world.reads.leave(clients[client]);
+    stays[client] = false;
+  }
+  REQUIRE(world.calls.size() == 1);
+  world.answer(1, "A", 10);
+  for (std::size_t i = 0; i < stays.size(); ++i)
+    CHECK(clients[i].got == (stays[i] ? Got{"A"} : Got{}));
 }
 
 TEST_CASE("A waiter that makes another one leave") {

@@ -170,7 +170,8 @@ TEST_CASE("What was out of date is so where it is imported, and what was written
   make_out_of_date(from, "/written-there");
   from.read(1, 1001, 5001);
   from.read(2, 1002, 5002);
-  to.read(3, 1003, 10);
+  // By an answer's Location the write may be the first that its group hears of.
+  if (GENERATE(true, false)) to.read(3, 1003, 10);
   make_out_of_date(to, "/written-here");
   // As many as the sketcher with fewer of them has for its URI.
   const double raised = import_into(to, export_of(from)).floors_raised;
