@@ -26,6 +26,10 @@ static_assert(HistoryTable::kBytesMin >=
               table::KeptFile::kHeaderBytes + HistoryTable::kCompanionBytes +
                   HistoryTable::kImportedBytes + HistoryTable::kFloorBytesMin +
                   table::Region::kBytesMin);
+static_assert((table::KeptFile::kHeaderBytes + HistoryTable::kCompanionBytes +
+               HistoryTable::kImportedBytes) %
+                  table::Region::kAlignment ==
+              0);
 
 Result<HistoryTable> HistoryTable::create(std::size_t bytes, std::uint64_t bucket_seed,
                                           std::size_t block_store_bytes, double limited_share,
@@ -84,7 +88,9 @@ std::span<std::byte, HistoryTable::kCompanionBytes> HistoryTable::companion() co
 }
 
 std::size_t HistoryTable::floor_bytes() const {
-  return groups_ * floor_slots_ * sizeof(WriteFloors::Word);
+  const std::size_t bytes = groups_ * floor_slots_ * sizeof(WriteFloors::Word);
+  return (bytes + table::Region::kAlignment - 1) / table::Region::kAlignment *
+         table::Region::kAlignment;
 }
 
 WriteFloors HistoryTable::floors(std::uint32_t group) const {

@@ -47,8 +47,8 @@ class HistoryTable {
   static constexpr std::size_t kCompanionBytes = 4096;
   // Of the smallest table, for the write floors of all groups.
   static constexpr std::size_t kFloorBytesMin = kBytesMin / 16;
-  // Of what imports leave behind: a cache line.
-  static constexpr std::size_t kImportedBytes = 64;
+  // Of what imports leave behind; as much as what follows is aligned to.
+  static constexpr std::size_t kImportedBytes = 128;
 
   // Maps an empty table of at most `bytes`, shared with children forked later. `bucket_seed`
   // should be unpredictable to clients. Of its memory, each of `groups` has write floors.

@@ -16,7 +16,7 @@ Region::Region(std::byte* memory, std::size_t bytes, std::uint64_t seed)
       buckets_(reinterpret_cast<Bucket*>(memory + kRecordsSize)),
       bucket_count_((bytes - kRecordsSize) / sizeof(Bucket)) {
   ASSERT(bytes >= kBytesMin);
-  ASSERT(reinterpret_cast<std::uintptr_t>(memory) % alignof(Bucket) == 0);
+  ASSERT(reinterpret_cast<std::uintptr_t>(memory) % kAlignment == 0);
 }
 
 void Region::set_limited_share(double share) {

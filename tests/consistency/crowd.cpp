@@ -12,8 +12,9 @@ namespace {
 constexpr std::size_t kEntries = 900;       // the table has room for fewer
 constexpr std::size_t kNeighboursMax = 60;  // two buckets, several times over
 
-constexpr std::size_t kRecordBuckets =
-    table::kWriterRecords * sizeof(table::WriterRecord) / sizeof(table::Bucket) + 1;
+std::size_t region_bytes(std::size_t buckets) {
+  return table::kWriterRecords * sizeof(table::WriterRecord) + buckets * sizeof(table::Bucket);
+}
 
 bool may_meet(const table::KeyPlace& one, const table::KeyPlace& other) {
   return one.first == other.first || one.first == other.second || one.second == other.first ||
@@ -24,10 +25,8 @@ bool may_meet(const table::KeyPlace& one, const table::KeyPlace& other) {
 
 Crowd::Crowd(HistoryTable& table, std::uint64_t seed, std::function<Sigma()> next_sigma)
     : table_(table),
-      memory_(kRecordBuckets + table.bucket_count()),
-      region_(reinterpret_cast<std::byte*>(memory_.data()),
-              table::kWriterRecords * sizeof(table::WriterRecord) +
-                  table.bucket_count() * sizeof(table::Bucket),
+      memory_(region_bytes(table.bucket_count()) / sizeof(table::WriterRecord) + 1),
+      region_(reinterpret_cast<std::byte*>(memory_.data()), region_bytes(table.bucket_count()),
               seed),
       next_sigma_(std::move(next_sigma)) {}
 

@@ -27,8 +27,8 @@ class Crowd {
   [[nodiscard]] bool holds(const table::KeyPlace& place) const;
 
   HistoryTable& table_;
-  // As many buckets as the table has, and empty: says where keys lie.
-  std::vector<table::Bucket> memory_;
+  // For as many buckets as the table has, and empty: says where keys lie.
+  std::vector<table::WriterRecord> memory_;
   table::Region region_;
   std::function<Sigma()> next_sigma_;
   std::uint64_t requests_ = 0;

@@ -70,7 +70,7 @@ class SmallRegion : public Region {
   using Memory = std::unique_ptr<std::byte, Free>;
 
   SmallRegion(std::size_t buckets, std::size_t bytes, std::uint64_t seed)
-      : SmallRegion(Memory(static_cast<std::byte*>(std::aligned_alloc(alignof(Bucket), bytes))),
+      : SmallRegion(Memory(static_cast<std::byte*>(std::aligned_alloc(Region::kAlignment, bytes))),
                     bytes, seed) {
     ASSERT(bucket_count() == buckets);
   }
