@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <optional>
@@ -64,22 +63,16 @@ class SmallRegion : public Region {
   }
 
  private:
-  struct Free {
-    void operator()(std::byte* memory) const { std::free(memory); }
-  };
-  using Memory = std::unique_ptr<std::byte, Free>;
+  using Memory = std::unique_ptr<WriterRecord[]>;  // aligned as a region is
 
   SmallRegion(std::size_t buckets, std::size_t bytes, std::uint64_t seed)
-      : SmallRegion(Memory(static_cast<std::byte*>(std::aligned_alloc(Region::kAlignment, bytes))),
-                    bytes, seed) {
+      : SmallRegion(std::make_unique<WriterRecord[]>(bytes / sizeof(WriterRecord) + 1), bytes,
+                    seed) {
     ASSERT(bucket_count() == buckets);
   }
   SmallRegion(Memory memory, std::size_t bytes, std::uint64_t seed)
-      : Region(zeroed(memory.get(), bytes), bytes, seed), memory_(std::move(memory)) {}
-  static std::byte* zeroed(std::byte* memory, std::size_t bytes) {
-    std::memset(memory, 0, bytes);
-    return memory;
-  }
+      : Region(reinterpret_cast<std::byte*>(memory.get()), bytes, seed),
+        memory_(std::move(memory)) {}
 
   Memory memory_;
 };
