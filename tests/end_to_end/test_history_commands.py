@@ -131,7 +131,8 @@ def test_top_and_stats():
         top = history(deployment, "top")
         assert [request["url"] for request in top] == ["localhost/a", "localhost/b"]
         assert [request["transitions"] for request in top] == [5, 2]
-        assert history(deployment, "top", "--count", "1") == top[:1]
+        [first] = history(deployment, "top", "--count", "1")
+        assert (first["url"], first["transitions"]) == ("localhost/a", 5)
         assert {request["blacklisted_by"] for request in top} == {0}
         told = history(deployment, "stats")
         [route] = told["routes"]

@@ -28,7 +28,7 @@ H2 = "--http2-prior-knowledge"
 @pytest.fixture(scope="module", name="deployment")
 def _deployment():
     content = {"/index.html": PAGE, "/large": LARGE, "/static/page": PAGE}
-    changes = {"timeouts": {"body": "1s", "send": "1s", "header": "1s"}}
+    changes = {"timeouts": dict.fromkeys(("body", "send", "header"), f"{patience() * 1000:.0f}ms")}
     with Deployment(content=content, sketcher_changes=changes) as deployment:
         yield deployment
 

@@ -196,7 +196,6 @@ TEST_CASE("writers killed at random instants leave a correct table and nobody wa
   CHECK(arena.board().torn == 0);
   CHECK(arena.board().went_back == 0);
   CHECK(arena.board().hits > 0);
-  CHECK(kills > 50);
   CHECK((asked == nullptr || kills == kills_wanted));
   CHECK(stats.recoveries > 0);  // else no kill hit a change, and nothing was shown
   CHECK(stats.evictions > 0);
