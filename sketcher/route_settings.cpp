@@ -15,9 +15,8 @@ constexpr float kVolatilityMin = 0.1F;
 constexpr std::uint64_t kSlowPathRateMax = 1'000'000;
 // is_path_prefix()
 const std::string kPathRule =
-    "of at most 1024 visible letters of ASCII, without \"?\", \"#\", \"%\", \";\", \"\\\", and "
-    "without "
-    "\"//\" and segments \".\" and \"..\"";
+    R"(of at most 1024 visible letters of ASCII, without "?", "#", "%", ";", "\" and "//", )"
+    R"(and without segments "." and "..")";
 const std::vector<std::string> kReads = {"delay-once", "replicated", "read-only"};
 
 std::uint32_t read_group_name(ConfigSection& section, const std::vector<GroupSettings>& groups) {
