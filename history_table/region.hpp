@@ -14,10 +14,9 @@ namespace prophecy::table {
 class Region {
  public:
   static constexpr std::size_t kBytesMin = kWriterRecords * sizeof(WriterRecord) + sizeof(Bucket);
-
   static constexpr std::size_t kAlignment = alignof(WriterRecord);
 
-  // `memory` is aligned, and is all zero (no entries, nothing locked), or what a region
+  // `memory` is aligned to that, and is all zero (no entries, nothing locked), or what a region
   // of the same size and seed has left. Requires kBytesMin.
   Region(std::byte* memory, std::size_t bytes, std::uint64_t seed);
 
