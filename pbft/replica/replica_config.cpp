@@ -43,6 +43,9 @@ void read_replica(ConfigSection section, ReplicaConfig& config) {
                                                  kKeyRefreshMax, config.key_refresh_interval);
   config.core.agreed_time_tolerance =
       section.duration("agreed_time_tolerance", milliseconds(100), kTimeToleranceMax, seconds(5));
+  config.core.view_change_timeout =
+      section.duration("view_change_timeout", milliseconds(100),
+                       config.core.view_change_timeout_max, config.core.view_change_timeout);
   config.core.tentative_execution =
       section.choice("execute_when", {"committed", "prepared"}, 0) == 1;
 }

@@ -72,6 +72,16 @@ def test_killed_primary_under_load():
             assert agent.status()["primary"] == view % 4 != 0
 
 
+def test_the_primary_is_given_the_time_that_is_configured():
+    with Deployment(agent_changes={"replica": {"view_change_timeout": "2s"}}) as deployment:
+        assert put(deployment, "/before", "x").status == 201
+        deployment.agents[0].kill()
+        started = time.monotonic()
+        assert put(deployment, "/after", "x").status == 201
+        assert time.monotonic() - started >= 2
+        assert all(agent.status()["view"] >= 1 for agent in deployment.agents[1:])
+
+
 def test_hanging_primary_comes_back():
     with Deployment() as deployment:
         assert put(deployment, "/file", "one").status == 201

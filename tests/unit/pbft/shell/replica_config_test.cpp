@@ -98,6 +98,20 @@ TEST_CASE("How far clocks may differ is bounded") {
   CHECK_FALSE(tolerance("25h").has_value());
 }
 
+TEST_CASE("How long a primary may take is bounded by what the time may grow to") {
+  const auto timeout = [](const std::string& value) {
+    return parse_replica_config(
+        kReplica + "view_change_timeout = \"" + value + "\"\n[service]\nkind = \"null\"\n", "r");
+  };
+  const auto config = timeout("30s");
+  REQUIRE(config.has_value());
+  CHECK(config->core.view_change_timeout == seconds(30));
+  CHECK(check(config->core).has_value());
+  CHECK(check(timeout("100ms")->core).has_value());
+  CHECK_FALSE(timeout("99ms").has_value());
+  CHECK_FALSE(timeout("31s").has_value());
+}
+
 TEST_CASE("Only what can be restored is executed before it is agreed on") {
   const auto ahead = [](const std::string& service) {
     return parse_replica_config(
