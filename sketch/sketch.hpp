@@ -1,29 +1,31 @@
-// s(): the 160-bit digest of a canonical form (paper, section 3.1). HMAC with the installation's
-// secret, over a domain tag, the profile's id, the group's name and the form, so that neither an
-// origin nor a client can compute a sketch, a changed profile matches no old one, and what one
+// s(): the 160-bit digest of a canonical form (paper, section 3.1). Keyed with the installation's
+// secret, and over a domain tag, the profile's id, the group's name and the form, so that neither
+// an origin nor a client can compute a sketch, a changed profile matches no old one, and what one
 // group answered says nothing of another.
 #pragma once
 
 #include <cstdint>
 #include <variant>
 
-#include "base/digest.hpp"
 #include "base/error.hpp"
 #include "sketch/answer_form.hpp"
+#include "sketch/keyed_digests.hpp"
 #include "sketch/profile.hpp"
 #include "sketch/request_form.hpp"
 #include "sketch/sketch_value.hpp"
 
 namespace prophecy::sketch {
 
+// Kept tables and exports hold the number: none is given twice.
 enum class DigestKind : std::uint8_t {
   sha1,    // HMAC-SHA-1
   sha256,  // HMAC-SHA-256, its first 160 bits
+  gmac,    // AES-256-GMAC, encrypted
 };
 
 constexpr std::size_t kSecretSize = 32;
 
-// Immutable once made; may be shared by threads. Computes without allocating.
+// Computes without allocating. For one thread at a time.
 class SketchFunction {
  public:
   // `secret` has kSecretSize bytes. The profile is needed only here.
@@ -34,20 +36,11 @@ class SketchFunction {
   [[nodiscard]] Sketch of(const AnswerForm& answer) const;
 
  private:
-  // Keyed, with all that comes before the message already taken in; each starts from a copy.
-  template <class Hash>
-  struct Prepared {
-    Hmac<Hash> request;
-    Hmac<Hash> answer;
-    Hmac<Hash> blocks;  // of an answer in blocks
-  };
-  using Either = std::variant<Prepared<Sha1>, Prepared<Sha256>>;
+  using Digest = std::variant<HmacDigest<Sha1>, HmacDigest<Sha256>, GmacDigest>;
 
-  template <class Hash>
-  [[nodiscard]] static Prepared<Hash> prepare(ByteView secret, const Profile& profile,
-                                              std::string_view group);
+  [[nodiscard]] static Digest make(DigestKind kind, ByteView secret, const SketchScope& scope);
 
-  Either prepared_;
+  Digest digest_;
 };
 
 }  // namespace prophecy::sketch

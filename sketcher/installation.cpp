@@ -86,7 +86,7 @@ Result<Installation> load_installation(const std::filesystem::path& config) {
     const std::uint32_t first_field = fields;
     fields += static_cast<std::uint32_t>(profile.rule_count());
     installation.groups.push_back(
-        {std::move(memberships[i]), std::move(profile), sketch, first_field, {}, {}});
+        {std::move(memberships[i]), std::move(profile), std::move(sketch), first_field, {}, {}});
     auto loaded = load_tls(group, installation.groups.back());
     if (!loaded) return loaded.error();
   }

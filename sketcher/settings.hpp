@@ -46,7 +46,7 @@ struct Settings {
   std::vector<GroupSettings> groups;
   std::vector<RouteSettings> routes;
   std::filesystem::path sketch_key_file;
-  sketch::DigestKind digest = sketch::DigestKind::sha1;
+  sketch::DigestKind digest = sketch::DigestKind::gmac;
   std::size_t table_bytes = 0;
   std::optional<std::filesystem::path> table_file;  // that the table outlives the processes in
   std::size_t block_store_bytes = 0;

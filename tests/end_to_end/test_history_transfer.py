@@ -201,7 +201,7 @@ def test_what_is_not_right_is_refused_with_one_line_and_changes_nothing(tmp_path
         os.mkfifo(tmp_path / "pipe")
         assert refusal(path=tmp_path / "pipe").endswith("not a regular file")
         for change, reason in [({"sketch": {"digest": "sha256"}}, "another digest"),
-                               ({"sketch": {"digest": "sha1"}, "group": {"name": "renamed"}},
+                               ({"sketch": {"digest": "gmac"}, "group": {"name": "renamed"}},
                                 "other groups")]:
             change_of(second, change)
             read_all(second, known)

@@ -69,7 +69,7 @@ struct Worker {
   RequestCanonicalizer request_canonicalizer;
   AnswerCanonicalizer answer_canonicalizer{profile};
   RequestForm request_form;
-  SketchFunction function{DigestKind::sha1, Bytes(kSecretSize, 1), profile, "default"};
+  SketchFunction function{DigestKind::gmac, Bytes(kSecretSize, 1), profile, "default"};
   Sketch request_sketch{};
   Sketch answer_sketch{};
 };

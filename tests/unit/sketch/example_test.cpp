@@ -45,6 +45,9 @@ TEST_CASE("the worked example") {
   const Bytes secret = example_secret();
   const SketchFunction sha1(DigestKind::sha1, secret, profile, "default");
   const SketchFunction sha256(DigestKind::sha256, secret, profile, "default");
+  const SketchFunction gmac(DigestKind::gmac, secret, profile, "default");
+  CHECK(hex(gmac.of(request.form)) == "b5f225b9f98f82cf31424c36c64033a3ad3656f5");
+  CHECK(hex(gmac.of(answer.form)) == "64a87a0899e104111badbef2ae376bf0f8992e74");
   CHECK(hex(sha1.of(request.form)) == "d7829602614c89d1225acc448273094dae9fda38");
   CHECK(hex(sha1.of(answer.form)) == "007378f53dee83f16aad08b0dec4b86e8f3ac71a");
   CHECK(hex(sha256.of(request.form)) == "890c48f855268d55b1abff352e07014610b995a3");

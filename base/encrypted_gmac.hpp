@@ -1,0 +1,46 @@
+// A keyed digest for processors that multiply without carry, several times as fast there as a hash
+// function: AES-256-GMAC (NIST SP 800-38D) under one nonce, and its tag encrypted.
+//
+// GMAC whose nonce is repeated is a universal hash and nothing more: two tags in the open give its
+// key away. So no tag leaves this class but through AES under another key, and what comes out is
+// that of a pseudorandom function (hash-then-encrypt; Wegman and Carter, 1981): of q messages of at
+// most m blocks of 16 bytes, somebody who sees all digests and chooses all messages finds two of
+// the same digest with a probability below 2 q^2 m / 2^128, and guesses one with m / 2^128 a try.
+//
+// Allocates when it is made, and never again. For one thread at a time.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+
+#include <openssl/evp.h>
+
+#include "base/bytes.hpp"
+
+namespace prophecy {
+
+class EncryptedGmac {
+ public:
+  static constexpr std::size_t kKeySize = 32;
+  using Digest = std::array<std::uint8_t, 20>;
+
+  // Two keys that have nothing to do with each other, of kKeySize bytes each.
+  EncryptedGmac(ByteView hash_key, ByteView cipher_key);
+
+  // A message is start(), any number of update(), finish().
+  void start();
+  void update(ByteView bytes);
+  [[nodiscard]] Digest finish();
+
+ private:
+  struct Free {
+    void operator()(EVP_CIPHER_CTX* context) const { EVP_CIPHER_CTX_free(context); }
+  };
+  using Context = std::unique_ptr<EVP_CIPHER_CTX, Free>;
+
+  Context gmac_;
+  Context cipher_;
+};
+
+}  // namespace prophecy
