@@ -15,6 +15,7 @@
 #include <memory>
 
 #include <openssl/evp.h>
+#include <openssl/modes.h>
 
 #include "base/bytes.hpp"
 
@@ -36,11 +37,21 @@ class EncryptedGmac {
  private:
   struct Free {
     void operator()(EVP_CIPHER_CTX* context) const { EVP_CIPHER_CTX_free(context); }
+    void operator()(GCM128_CONTEXT* context) const { CRYPTO_gcm128_release(context); }
   };
-  using Context = std::unique_ptr<EVP_CIPHER_CTX, Free>;
+  using Cipher = std::unique_ptr<EVP_CIPHER_CTX, Free>;
+  using Gmac = std::unique_ptr<GCM128_CONTEXT, Free>;
+  // What AES under the hash key makes of the two blocks that a tag asks of it.
+  struct HashKey {
+    std::array<std::uint8_t, 16> of_zeros;
+    std::array<std::uint8_t, 16> of_counter;
+  };
+  static void encrypt_block(const unsigned char in[16], unsigned char out[16], const void* key);
+  [[nodiscard]] static Cipher make_cipher(ByteView key);
 
-  Context gmac_;
-  Context cipher_;
+  Cipher cipher_;
+  std::unique_ptr<HashKey> hash_key_;  // gmac_ looks into it
+  Gmac gmac_;
 };
 
 }  // namespace prophecy

@@ -38,18 +38,6 @@ void FieldList::add(std::string_view name, std::string_view value) {
   fields_.push_back(field);
 }
 
-std::string_view FieldList::name(std::size_t index) const {
-  ASSERT(index < fields_.size());
-  const Field& field = fields_[index];
-  return std::string_view(text_).substr(field.name_begin, field.value_begin - field.name_begin);
-}
-
-std::string_view FieldList::value(std::size_t index) const {
-  ASSERT(index < fields_.size());
-  const Field& field = fields_[index];
-  return std::string_view(text_).substr(field.value_begin, field.value_end - field.value_begin);
-}
-
 std::optional<std::string_view> FieldList::find(std::string_view wanted) const {
   for (std::size_t i = 0; i < size(); ++i) {
     if (name(i) == wanted) return value(i);

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/assert.hpp"
 #include "base/byte_source.hpp"
 
 namespace prophecy::http {
@@ -25,8 +26,14 @@ class FieldList {
   void add(std::string_view name, std::string_view value);
 
   [[nodiscard]] std::size_t size() const { return fields_.size(); }
-  [[nodiscard]] std::string_view name(std::size_t index) const;
-  [[nodiscard]] std::string_view value(std::size_t index) const;
+  [[nodiscard]] std::string_view name(std::size_t index) const {
+    const Field& field = at(index);
+    return {text_.data() + field.name_begin, field.value_begin - field.name_begin};
+  }
+  [[nodiscard]] std::string_view value(std::size_t index) const {
+    const Field& field = at(index);
+    return {text_.data() + field.value_begin, field.value_end - field.value_begin};
+  }
 
   // The value of the first field of that (lower-case) name.
   [[nodiscard]] std::optional<std::string_view> find(std::string_view name) const;
@@ -42,6 +49,11 @@ class FieldList {
     std::uint32_t value_begin;
     std::uint32_t value_end;
   };
+  [[nodiscard]] const Field& at(std::size_t index) const {
+    ASSERT(index < fields_.size());
+    return fields_[index];
+  }
+
   std::string text_;
   std::vector<Field> fields_;
 };

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstring>
+#include <span>
 
 namespace prophecy::http {
 namespace {
@@ -81,8 +82,8 @@ bool equal_ignoring_case(std::string_view a, std::string_view b) {
 void append_lower(std::string& out, std::string_view text) {
   const std::size_t begin = out.size();
   out.append(text);
-  for (std::size_t i = begin; i < out.size(); ++i)
-    out[i] = to_lower(out[i]);
+  for (char& c : std::span(out).subspan(begin))
+    c = to_lower(c);
 }
 
 std::string_view trim(std::string_view text) {
