@@ -51,7 +51,7 @@ EncryptedGmac::Cipher EncryptedGmac::make_cipher(ByteView key) {
 
 EncryptedGmac::EncryptedGmac(ByteView hash_key, ByteView cipher_key)
     : cipher_(make_cipher(cipher_key)),
-      hash_key_(std::make_unique<HashKey>(kZeros, kFirstCounter)) {
+      hash_key_(std::make_unique<HashKey>(HashKey{kZeros, kFirstCounter})) {
   const Cipher hash_cipher = make_cipher(hash_key);
   encrypt(hash_cipher.get(), hash_key_->of_zeros);
   encrypt(hash_cipher.get(), hash_key_->of_counter);

@@ -103,8 +103,9 @@ struct alignas(64) WorkerCounters {
   Counter timeouts;             // clients that were too slow
   Counter shed;                 // of these, those that were so for want of room for answers
   Counter shed_requests;        // likewise, for requests
-  Counter events_lost;          // divergences that did not fit into the channel to the master
-  ReasonCounters refusals;      // of requests and connections, by the text that a client gets
+  Counter events_lost;  // divergences beyond what is written, or what fits into the channel to the
+                        // master
+  ReasonCounters refusals;  // of requests and connections, by the text that a client gets
   LargeCounters large;
   SpoolCounters spool;
   TlsCounters tls;

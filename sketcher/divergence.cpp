@@ -89,7 +89,7 @@ void DivergenceReporter::report(const Divergence& divergence) {
   const std::string line = to_json(divergence, worker_);
   const bool fits = line.size() <= kEventBytesMax;
   if (!fits || ::send(channel_.get(), line.data(), line.size(), MSG_DONTWAIT | MSG_NOSIGNAL) < 0) {
-    counters_.events_lost.add();
+    withhold();
   }
 }
 

@@ -52,6 +52,8 @@ class DivergenceReporter {
  public:
   DivergenceReporter(UniqueFd channel, std::uint32_t worker, WorkerCounters& counters);
   void report(const Divergence& divergence);
+  // One that is counted and no more: it is lost as well.
+  void withhold() { counters_.events_lost.add(); }
 
  private:
   UniqueFd channel_;

@@ -10,6 +10,9 @@ namespace {
 
 constexpr Duration kLeakInterval = std::chrono::minutes(1);
 constexpr std::size_t kToldFieldBytesMax = 64;
+// As many as the master keeps, and what a log bears.
+constexpr std::uint32_t kEvidenceAtOnce = 1000;
+constexpr Duration kEvidenceInterval = milliseconds(100);
 
 std::vector<http::OriginSettings> origins_of(const GroupEnvironment& environment,
                                              const GroupSettings& settings,
@@ -74,6 +77,7 @@ GroupContext::GroupContext(const GroupEnvironment& environment, const GroupSetti
       activity_(environment.activity),
       fields_(field_counters(environment, installation)),
       leaks_(settings.origins.size()),
+      evidence_(settings.origins.size(), ReportRate(kEvidenceAtOnce, kEvidenceInterval)),
       group_(make_group(environment)),
       canonicalizer_(installation.profile, fields_) {}
 
@@ -141,6 +145,9 @@ void GroupContext::report(Divergence& divergence) {
   OriginCounters& origin_counters = counters(divergence.replica);
   origin_counters.divergences.add();
   if (divergence.answer_status >= 500) origin_counters.server_errors.add();
+  if (!evidence_[divergence.replica].take(std::chrono::steady_clock::now())) {
+    return divergences_.withhold();
+  }
   divergences_.report(divergence);
 }
 

@@ -15,6 +15,7 @@
 #include "replica_client/group.hpp"
 #include "sketch/sketch.hpp"
 #include "sketcher/core/activity_table.hpp"
+#include "sketcher/core/report_rate.hpp"
 #include "sketcher/group_reads.hpp"
 #include "sketcher/installation.hpp"
 #include "sketcher/shared_state.hpp"
@@ -57,6 +58,8 @@ class GroupContext final : public GroupReadHost, private replica_client::Refutat
   [[nodiscard]] std::optional<NodeId> draw(SecureRandom& random, ReplicaSet tried) const;
   // Likewise, but only among those whose health allows it.
   [[nodiscard]] std::optional<NodeId> draw_healthy(SecureRandom& random, ReplicaSet tried) const;
+  // Counts it; evidence is written of kEvidenceAtOnce of an origin, then of one in
+  // kEvidenceInterval.
   void report(Divergence& divergence) override;
   void on_vindicated(NodeId replica) override { counters(replica).vindications.add(); }
   void on_compared(const Sketch& key, bool transition) override;
@@ -88,7 +91,8 @@ class GroupContext final : public GroupReadHost, private replica_client::Refutat
     std::uint64_t untold = 0;
     TimePoint told_again{};  // not before
   };
-  std::vector<Leaks> leaks_;  // by replica
+  std::vector<Leaks> leaks_;          // by replica
+  std::vector<ReportRate> evidence_;  // by replica
   std::unique_ptr<replica_client::ReplicaGroup> group_;
   sketch::AnswerCanonicalizer canonicalizer_;
 };

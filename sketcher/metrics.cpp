@@ -54,7 +54,7 @@ void add_worker(Exposition& out, const WorkerProcess& worker, const WorkerCounte
   out.counter("prophecy_slow_bodies_total",
               "Bodies that gave way for want of room in files, or took too long.",
               {{"worker", index}}, counters.spool.too_slow.get());
-  out.counter("prophecy_events_lost_total", "Divergences of which the evidence was lost.",
+  out.counter("prophecy_events_lost_total", "Divergences of which no event was written.",
               {{"worker", index}}, counters.events_lost.get());
   add_transport(out, index, counters);
   std::map<std::string, std::uint64_t> refusals;

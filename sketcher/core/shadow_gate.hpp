@@ -11,6 +11,7 @@
 
 #include "base/assert.hpp"
 #include "base/clock.hpp"
+#include "sketcher/core/report_rate.hpp"
 
 namespace prophecy::sketcher {
 
@@ -46,25 +47,14 @@ class ShadowGate {
     }
   }
 
-  [[nodiscard]] bool may_report(TimePoint now) {
-    if (reports_ > 0 && now - last_report_ >= kReportInterval) {
-      const auto earned = static_cast<std::uint32_t>(
-          std::min<std::int64_t>((now - last_report_) / kReportInterval, kReportsSaved));
-      reports_ -= std::min(reports_, earned);
-      last_report_ = now;
-    }
-    if (reports_ >= kReportsSaved) return false;
-    if (reports_++ == 0) last_report_ = now;
-    return true;
-  }
+  [[nodiscard]] bool may_report(TimePoint now) { return reports_.take(now); }
 
  private:
   std::size_t copies_max_;
   std::size_t copies_ = 0;  // under way
   Duration pause_{};        // the last one; zero once it has answered
   TimePoint pause_end_{};
-  std::uint32_t reports_ = 0;  // written, less those that time has made up for
-  TimePoint last_report_{};    // since when time makes up for them
+  ReportRate reports_{kReportsSaved, kReportInterval};
 };
 
 }  // namespace prophecy::sketcher

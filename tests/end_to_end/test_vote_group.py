@@ -11,6 +11,7 @@ from harness.processes import wait_until
 from harness.programs import program, run_program
 from harness.replicas import ctl
 from harness.scripted_origin import ScriptedOrigin
+from harness.sketcher import json_lines
 
 PAGE = b"<p>The page.</p>\n"
 VOTE = {"group": {"kind": "vote", "faults": 1, "file": None, "client_id": None, "key_file": None}}
@@ -41,6 +42,26 @@ def test_one_that_lies_is_outvoted_and_named():
         assert events and {event["replica"] for event in events} == {2}
         kinds = {event["kind"] for event in events}
         assert kinds == {"vote", "fast_read"}
+
+
+def test_all_lies_of_one_are_counted_but_not_all_written_down():
+    with vote_deployment({"health": {"quarantine": False}}) as deployment:
+        deployment.origins[2].write("/index.html", b"a lie")
+        connection = RawConnection(deployment.sketcher.port)
+
+        def lies():
+            for _ in range(100):
+                assert connection.get("/").body == PAGE
+            return deployment.sketcher.status()["origins"][2]["divergences"]
+
+        started = time.monotonic()
+        wait_until(lambda: lies() > 1300, 120, "lies")
+        status = deployment.sketcher.status()
+        counted = status["origins"][2]["divergences"]
+        # Those at once, and one in 100 ms, of each worker.
+        written = len(json_lines(deployment.sketcher.divergence_log))
+        assert 1000 <= written <= 1000 + (time.monotonic() - started) * 10 + 1
+        assert status["divergences_lost"] == counted - written > 0
 
 
 def test_a_page_that_changes_behind_the_sketcher_is_voted_on_anew():
