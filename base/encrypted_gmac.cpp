@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include <openssl/crypto.h>
+
 #include "base/assert.hpp"
 
 namespace prophecy {
@@ -16,7 +18,8 @@ constexpr std::array<std::uint8_t, 12> kNonce{};
 constexpr Block kZeros{};
 constexpr Block kFirstCounter{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1};
 
-// Only a size or a state that we did not have can fail.
+// What can fail is a size or a state that we did not have; and at the beginning, an OpenSSL that
+// was configured to have no AES, with which nothing here works.
 void require(bool done) {
   ASSERT(done);
 }
@@ -29,6 +32,11 @@ void encrypt(EVP_CIPHER_CTX* cipher, std::span<std::uint8_t> blocks) {
 }
 
 }  // namespace
+
+EncryptedGmac::HashKey::~HashKey() {
+  OPENSSL_cleanse(of_zeros.data(), of_zeros.size());
+  OPENSSL_cleanse(of_counter.data(), of_counter.size());
+}
 
 // OpenSSL's EVP interface to GCM spends more on a short message than its hash does. The calls below
 // it run the same code, and ask us for AES: always of the same two blocks, so these are kept.
@@ -50,9 +58,10 @@ EncryptedGmac::Cipher EncryptedGmac::make_cipher(ByteView key) {
 }
 
 EncryptedGmac::EncryptedGmac(ByteView hash_key, ByteView cipher_key)
-    : cipher_(make_cipher(cipher_key)),
-      hash_key_(std::make_unique<HashKey>(HashKey{kZeros, kFirstCounter})) {
+    : cipher_(make_cipher(cipher_key)), hash_key_(std::make_unique<HashKey>()) {
   const Cipher hash_cipher = make_cipher(hash_key);
+  hash_key_->of_zeros = kZeros;
+  hash_key_->of_counter = kFirstCounter;
   encrypt(hash_cipher.get(), hash_key_->of_zeros);
   encrypt(hash_cipher.get(), hash_key_->of_counter);
   gmac_.reset(CRYPTO_gcm128_new(hash_key_.get(), &encrypt_block));
@@ -61,16 +70,20 @@ EncryptedGmac::EncryptedGmac(ByteView hash_key, ByteView cipher_key)
 
 void EncryptedGmac::start() {
   CRYPTO_gcm128_setiv(gmac_.get(), kNonce.data(), kNonce.size());
+  open_ = true;
 }
 
 void EncryptedGmac::update(ByteView bytes) {
+  ASSERT(open_);
   require(CRYPTO_gcm128_aad(gmac_.get(), bytes.data(), bytes.size()) == 0);
 }
 
-// The tag has 128 bits: what is beyond comes from a second block. That one is no other message's
-// first, but with the probability that two tags differ by what was chosen before: as low as that of
-// two equal ones.
+// The tag has 128 bits: what is beyond comes from a second block. For that to be another message's
+// first block, their tags would have to differ in just that bit, which is as improbable as two
+// equal tags.
 EncryptedGmac::Digest EncryptedGmac::finish() {
+  ASSERT(open_);
+  open_ = false;
   std::array<std::uint8_t, 2 * sizeof(Block)> blocks;
   CRYPTO_gcm128_tag(gmac_.get(), blocks.data(), sizeof(Block));
   std::copy_n(blocks.begin(), sizeof(Block), blocks.begin() + sizeof(Block));

@@ -3,9 +3,11 @@
 //
 // GMAC whose nonce is repeated is a universal hash and nothing more: two tags in the open give its
 // key away. So no tag leaves this class but through AES under another key, and what comes out is
-// that of a pseudorandom function (hash-then-encrypt; Wegman and Carter, 1981): of q messages of at
-// most m blocks of 16 bytes, somebody who sees all digests and chooses all messages finds two of
-// the same digest with a probability below 2 q^2 m / 2^128, and guesses one with m / 2^128 a try.
+// that of a pseudorandom function (hash-then-encrypt; Wegman and Carter, 1981), as far as AES is a
+// random permutation. Let messages have at most m blocks of 16 bytes, that of their length
+// included. Who chooses q of them and sees all digests finds two that are equal with a probability
+// below 2 q^2 m / 2^128, and guesses the digest of another with m / 2^128 a try. Two equal ones
+// give the hash key away, and with it as many more as somebody wants.
 //
 // Allocates when it is made, and never again. For one thread at a time.
 #pragma once
@@ -29,7 +31,7 @@ class EncryptedGmac {
   // Two keys that have nothing to do with each other, of kKeySize bytes each.
   EncryptedGmac(ByteView hash_key, ByteView cipher_key);
 
-  // A message is start(), any number of update(), finish().
+  // A message is start(), any number of update(), finish(). Another start() forgets what came.
   void start();
   void update(ByteView bytes);
   [[nodiscard]] Digest finish();
@@ -43,15 +45,18 @@ class EncryptedGmac {
   using Gmac = std::unique_ptr<GCM128_CONTEXT, Free>;
   // What AES under the hash key makes of the two blocks that a tag asks of it.
   struct HashKey {
+    ~HashKey();
     std::array<std::uint8_t, 16> of_zeros;
     std::array<std::uint8_t, 16> of_counter;
   };
   static void encrypt_block(const unsigned char in[16], unsigned char out[16], const void* key);
+
   [[nodiscard]] static Cipher make_cipher(ByteView key);
 
   Cipher cipher_;
   std::unique_ptr<HashKey> hash_key_;  // gmac_ looks into it
   Gmac gmac_;
+  bool open_ = false;  // between start() and finish()
 };
 
 }  // namespace prophecy

@@ -1,5 +1,7 @@
 #include "sketch/keyed_digests.hpp"
 
+#include <openssl/crypto.h>
+
 namespace prophecy::sketch {
 namespace {
 
@@ -22,9 +24,19 @@ Hmac<Hash> begin_hmac(ByteView secret, std::string_view domain, const SketchScop
   return hmac;
 }
 
-Sha256::Digest make_key(ByteView secret, std::string_view domain, const SketchScope& scope) {
-  return begin_hmac<Sha256>(secret, domain, scope).finish();
-}
+class GmacKey {
+ public:
+  GmacKey(ByteView secret, std::string_view domain, const SketchScope& scope)
+      : bytes_(begin_hmac<Sha256>(secret, domain, scope).finish()) {}
+  GmacKey(const GmacKey&) = delete;
+  GmacKey& operator=(const GmacKey&) = delete;
+  ~GmacKey() { OPENSSL_cleanse(bytes_.data(), bytes_.size()); }
+  [[nodiscard]] ByteView bytes() const { return bytes_; }
+
+ private:
+  Sha256::Digest bytes_;
+  static_assert(sizeof(bytes_) == EncryptedGmac::kKeySize);
+};
 
 }  // namespace
 
@@ -38,9 +50,8 @@ template class HmacDigest<Sha1>;
 template class HmacDigest<Sha256>;
 
 GmacDigest::GmacDigest(ByteView secret, const SketchScope& scope)
-    : gmac_(make_key(secret, kHashKeyDomain, scope), make_key(secret, kCipherKeyDomain, scope)) {
-  static_assert(Sha256::Digest().size() == EncryptedGmac::kKeySize);
-}
+    : gmac_(GmacKey(secret, kHashKeyDomain, scope).bytes(),
+            GmacKey(secret, kCipherKeyDomain, scope).bytes()) {}
 
 GmacDigest::Message GmacDigest::begin(Domain domain) const {
   Message message(gmac_);

@@ -17,7 +17,7 @@ enum class Domain : std::uint8_t { request, answer, blocks };
 
 // Whose sketches: no two have any in common.
 struct SketchScope {
-  ByteView profile;  // its id
+  const Sha256::Digest& profile;  // its id
   std::string_view group;
 };
 

@@ -95,7 +95,9 @@ Result<Settings> load_settings(const std::filesystem::path& path) {
   settings.routes = read_routes(root, settings.groups);
   ConfigSection sketch = root.section("sketch");
   settings.sketch_key_file = sketch.path("key_file");
-  settings.digest = static_cast<sketch::DigestKind>(sketch.choice("digest", {"sha1", "sha256", "gmac"}, 2));
+  // In the order of DigestKind.
+  settings.digest = static_cast<sketch::DigestKind>(sketch.choice(
+      "digest", {"sha1", "sha256", "gmac"}, static_cast<std::size_t>(settings.digest)));
   ConfigSection table = root.section("table");
   settings.table_bytes = table.bytes("size", HistoryTable::kBytesMin, 1024 * kGiB, 64 * kMiB);
   if (table.has("file")) settings.table_file = table.path("file");

@@ -99,7 +99,8 @@ TEST_CASE("nothing but a 200 is in blocks") {
 TEST_CASE("forms in blocks are sketched, encoded and compared by all they say") {
   const Profile profile = small_profile();
   const Bytes secret(kSecretSize, 7);
-  const SketchFunction sketch(DigestKind::sha1, secret, profile, "g");
+  const DigestKind kind = GENERATE(DigestKind::sha1, DigestKind::sha256, DigestKind::gmac);
+  const SketchFunction sketch(kind, secret, profile, "g");
   std::string body(kWhole + 1, 'x');
   const Collected one = collect(profile, body, kBlock, true);
   body[2 * kBlock + 5] = 'y';

@@ -52,6 +52,13 @@ TEST_CASE("the worked example") {
   CHECK(hex(sha1.of(answer.form)) == "007378f53dee83f16aad08b0dec4b86e8f3ac71a");
   CHECK(hex(sha256.of(request.form)) == "890c48f855268d55b1abff352e07014610b995a3");
   CHECK(hex(sha256.of(answer.form)) == "4e86428c27a5d370c02613fd2b98ce96f0786d65");
+
+  // The same answer, had it been too large to be held whole.
+  const auto digest = prophecy::sha256(as_bytes("hi\n"));
+  const AnswerForm blocks{answer.form.status, answer.form.head, {}, {3, 4096, digest}};
+  REQUIRE(blocks.in_blocks());
+  CHECK(hex(gmac.of(blocks)) == "1e2b6238ac992a54ee852960edcf4017458f92a4");
+  CHECK(hex(sha1.of(blocks)) == "1220c43fb2b2fa428173899237eef4af4488e339");
 }
 
 }  // namespace prophecy::sketch

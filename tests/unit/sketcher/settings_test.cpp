@@ -66,6 +66,21 @@ TEST_CASE("The smallest configuration takes the defaults") {
   CHECK_FALSE(settings->metrics.has_value());
 }
 
+TEST_CASE("The digest of sketches is chosen by name") {
+  const std::string minimal = kMinimal;
+  const std::size_t at = minimal.find("[[listener]]");
+  const auto digest_of = [&](const std::string& line) {
+    const TemporaryFile file(minimal.substr(0, at) + line + minimal.substr(at));
+    const auto settings = load_settings(file.path());
+    REQUIRE(settings.has_value());
+    return settings->digest;
+  };
+  CHECK(digest_of("") == sketch::DigestKind::gmac);
+  CHECK(digest_of("digest = \"gmac\"\n") == sketch::DigestKind::gmac);
+  CHECK(digest_of("digest = \"sha1\"\n") == sketch::DigestKind::sha1);
+  CHECK(digest_of("digest = \"sha256\"\n") == sketch::DigestKind::sha256);
+}
+
 TEST_CASE("One address may have at most all connections, and does unless told otherwise") {
   const auto limit = [](const std::string& lines) {
     const TemporaryFile file(std::string(kMinimal) + "[limits]\n" + lines);
