@@ -1,13 +1,17 @@
 #include "base/log.hpp"
 
+#include <cerrno>
 #include <chrono>
+#include <utility>
 
+#include <fcntl.h>
 #include <fmt/chrono.h>
 #include <nlohmann/json.hpp>
-#include <spdlog/sinks/stdout_sinks.h>
-#include <spdlog/spdlog.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
-#include "base/assert.hpp"
+#include "base/unique_fd.hpp"
 
 namespace prophecy {
 namespace {
@@ -72,24 +76,72 @@ std::string json_line(LogLevel level, std::string_view component, std::string_vi
 
 }  // namespace
 
-struct Logger::Sink {
-  spdlog::sinks::stderr_sink_st out;
+// Standard error, which never has the program wait for whoever reads it: a line for which a pipe or
+// a socket has no room is lost, and counted. Not so at a file or a terminal.
+class Logger::Sink {
+ public:
+  Sink() {
+    struct stat status {};
+    if (::fstat(STDERR_FILENO, &status) != 0) return;
+    is_socket_ = S_ISSOCK(status.st_mode);
+    // Opened anew: O_NONBLOCK belongs to what others have inherited as well.
+    if (S_ISFIFO(status.st_mode)) {
+      pipe_.reset(::open("/proc/self/fd/2", O_WRONLY | O_NONBLOCK | O_CLOEXEC));
+    }
+  }
+
+  // Lines that were lost since it was last asked, which begins anew.
+  [[nodiscard]] std::uint64_t take_lost() { return std::exchange(lost_, 0); }
+  // Up to PIPE_BUF bytes go out whole, or not at all.
+  bool put(std::string line) {
+    if (is_cut_) line.insert(line.begin(), '\n');
+    line += '\n';
+    std::string_view rest = line;
+    while (!rest.empty()) {
+      const ssize_t size = write_some(rest);
+      if (size < 0 && errno == EINTR) continue;
+      if (size <= 0) break;
+      is_cut_ = true;
+      rest.remove_prefix(static_cast<std::size_t>(size));
+    }
+    if (rest.empty()) is_cut_ = false;
+    return rest.empty();
+  }
+  void lose(std::uint64_t lines) { lost_ += lines; }
+
+ private:
+  [[nodiscard]] ssize_t write_some(std::string_view text) const {
+    if (is_socket_) {
+      return ::send(STDERR_FILENO, text.data(), text.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+    }
+    return ::write(pipe_ ? pipe_.get() : STDERR_FILENO, text.data(), text.size());
+  }
+
+  bool is_socket_ = false;
+  UniqueFd pipe_;
+  std::uint64_t lost_ = 0;
+  bool is_cut_ = false;  // the last line has no end yet
 };
 
 Logger::Logger(std::string component, LogSettings settings)
-    : sink_(std::make_unique<Sink>()), component_(std::move(component)), settings_(settings) {
-  sink_->out.set_pattern("%v");
-}
+    : sink_(std::make_unique<Sink>()), component_(std::move(component)), settings_(settings) {}
 
 Logger::~Logger() = default;
 
+std::string Logger::make_line(LogLevel level, std::string_view event,
+                              std::initializer_list<LogField> fields) const {
+  return settings_.format == LogFormat::json ? json_line(level, component_, event, fields)
+                                             : text_line(level, component_, event, fields);
+}
+
 void Logger::write(LogLevel level, std::string_view event, std::initializer_list<LogField> fields) {
   if (!enabled(level)) return;
-  const std::string line = settings_.format == LogFormat::json
-                               ? json_line(level, component_, event, fields)
-                               : text_line(level, component_, event, fields);
-  sink_->out.log(spdlog::details::log_msg("", spdlog::level::info, line));
-  sink_->out.flush();
+  if (const std::uint64_t lost = sink_->take_lost(); lost > 0) {
+    if (!sink_->put(make_line(LogLevel::warning, "log-lines-lost", {{"lines", lost}}))) {
+      return sink_->lose(lost + 1);
+    }
+  }
+  if (!sink_->put(make_line(level, event, fields))) sink_->lose(1);
 }
 
 void Logger::debug(std::string_view event, std::initializer_list<LogField> fields) {

@@ -1,5 +1,7 @@
 // Structured log lines: an event name and named values, as text for people or JSON for machines,
-// on standard error. A Logger is made by main() and handed down by reference.
+// on standard error. A Logger is made by main() and handed down by reference. Nobody waits for
+// whoever reads standard error: lines that do not fit into its pipe are lost, and how many is
+// written before the next one that fits ("log-lines-lost").
 #pragma once
 
 #include <concepts>
@@ -57,7 +59,10 @@ class Logger {
  private:
   void write(LogLevel level, std::string_view event, std::initializer_list<LogField> fields);
 
-  struct Sink;
+  [[nodiscard]] std::string make_line(LogLevel level, std::string_view event,
+                                      std::initializer_list<LogField> fields) const;
+
+  class Sink;
   std::unique_ptr<Sink> sink_;
   std::string component_;
   LogSettings settings_;

@@ -60,8 +60,11 @@ bool normalize_authority(std::string_view authority, std::string_view scheme, st
   const bool has_port = colon != std::string_view::npos;
   unsigned port = 0;
   if (has_port && !parse_port(authority.substr(colon + 1), port)) return false;
-  const std::string_view host = authority.substr(0, colon);
+  std::string_view host = authority.substr(0, colon);
   if (!is_host(host)) return false;
+  // The root's dot says nothing, and origins leave it out where they choose a site: with it, a
+  // request would be of another route than the site that answers it.
+  if (host.back() == '.') host.remove_suffix(1);
 
   append_lower(out, host);
   const unsigned default_port = scheme == "https" ? 443 : 80;

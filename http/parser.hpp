@@ -55,6 +55,8 @@ class RequestParser {
   void reset();
   [[nodiscard]] ParseProgress feed(std::string_view input);
   [[nodiscard]] const ParseFailure& failure() const;
+  // From head_done on: a body follows, though it may turn out to be empty if it is chunked.
+  [[nodiscard]] bool has_body() const;
   // From head_done on: the client waits for "100 Continue" before it sends the body.
   [[nodiscard]] bool expects_continue() const;
   // From head_done on: how many bytes are to come of a body of declared length; 0 for any other.

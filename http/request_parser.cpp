@@ -32,7 +32,7 @@ struct RequestParser::Impl {
     failure = {};
     state = State::empty_lines;
     empty_lines = 0;
-    expects_continue = false;
+    has_body = expects_continue = false;
   }
 
   ParseProgress feed(std::string_view input);
@@ -53,6 +53,7 @@ struct RequestParser::Impl {
   ParseFailure failure;
   State state = State::empty_lines;
   std::size_t empty_lines = 0;
+  bool has_body = false;
   bool expects_continue = false;
 };
 
@@ -123,7 +124,7 @@ ParseState RequestParser::Impl::on_head() {
   if (framing.length > limits.body_bytes_max) return fail({413, "body too large"});
   request.keep_alive = asks_to_keep_alive(request.fields, request.version_minor);
   // HTTP/1.0 knows no interim answers; and who sends no body waits for nothing.
-  const bool has_body = framing.kind == BodyFraming::chunked || framing.length > 0;
+  has_body = framing.kind == BodyFraming::chunked || framing.length > 0;
   expects_continue = has_body && request.version_minor >= 1 && request.fields.count("expect") > 0;
   request.body.reserve(static_cast<std::size_t>(std::min(framing.length, kBodyReserveMax)));
   body.start(framing.kind, framing.length, limits.body_bytes_max);
@@ -151,6 +152,9 @@ ParseProgress RequestParser::feed(std::string_view input) {
 }
 const ParseFailure& RequestParser::failure() const {
   return impl_->failure;
+}
+bool RequestParser::has_body() const {
+  return impl_->has_body;
 }
 bool RequestParser::expects_continue() const {
   return impl_->expects_continue;

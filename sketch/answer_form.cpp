@@ -7,18 +7,6 @@
 #include "sketch/origin_authorities.hpp"
 
 namespace prophecy::sketch {
-namespace {
-
-// True when Cache-Control says by itself how long the answer stays fresh.
-bool has_max_age(const http::FieldList& fields) {
-  for (std::size_t i = 0; i < fields.size(); ++i) {
-    if (fields.name(i) == "cache-control" && http::max_age(fields.value(i))) return true;
-  }
-  return false;
-}
-
-}  // namespace
-
 AnswerCanonicalizer::AnswerCanonicalizer(const Profile& profile, FieldCounters counters)
     : profile_(profile), counters_(counters) {}
 
@@ -64,6 +52,8 @@ void AnswerCanonicalizer::write_head(const http::Response& response) {
   head_.clear();
   Writer writer(head_);
   writer.integer(response.status);
+  // Cache-Control, which comes before Expires, says by itself how long the answer stays fresh.
+  bool has_max_age = false;
   for (std::size_t i = 0; i < covered_.size();) {
     const std::string_view name = fields.name(covered_[i]);
     joined_.assign(fields.value(covered_[i]));
@@ -77,8 +67,9 @@ void AnswerCanonicalizer::write_head(const http::Response& response) {
     for (; name != "set-cookie" && i < covered_.size() && fields.name(covered_[i]) == name; ++i) {
       append_list_part(joined_, ", ", fields.value(covered_[i]));
     }
+    if (name == "cache-control") has_max_age = http::max_age(joined_).has_value();
     // Off by a second between two origins, and says what max-age says already.
-    if (name == "expires" && has_max_age(fields)) joined_.clear();
+    if (name == "expires" && has_max_age) joined_.clear();
     writer.sized(as_bytes(name));
     writer.sized(as_bytes(joined_));
   }

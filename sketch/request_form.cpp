@@ -71,7 +71,7 @@ std::optional<Refusal> RequestCanonicalizer::locate(const http::Request& request
   form.clear();
   form.is_read = http::is_read_method(request.method);
   form.is_head = request.method == "HEAD";
-  if (form.is_read && request.body_size() > 0) return Refusal{400, "a read with a body"};
+  if (form.is_read && request.body_size() > 0) return kReadWithBody;
   // It would echo cookies and credentials to whoever made the browser ask.
   if (request.method == "TRACE") return Refusal{501, "TRACE is not supported"};
   return take_target(request, context, form);

@@ -58,6 +58,7 @@ struct Refusal {
   std::uint16_t status;
   std::string_view reason;  // static text
 };
+constexpr Refusal kReadWithBody{400, "a read with a body"};
 
 // Fills `form` from a parsed request, in two steps: where it goes decides by which profile it is
 // read. One object a worker, for its scratch space; not thread-safe.

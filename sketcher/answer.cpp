@@ -123,12 +123,12 @@ void Answer::set_length(std::uint64_t length) {
   if (has_body) fmt::format_to(std::back_inserter(length_), "{}", length);
 }
 
-std::string_view Answer::expires(http::HttpDateText& storage) const {
+std::string_view Answer::expires() const {
   const auto now = http::parse_http_date(context_.date);
   const auto age = http::max_age(field_of(*form_, "cache-control"));
   if (!now || !age) return {};
-  storage = http::http_date_text(*now + std::chrono::seconds(*age));
-  return {storage.data(), storage.size()};
+  expires_ = http::http_date_text(*now + std::chrono::seconds(*age));
+  return {expires_.data(), expires_.size()};
 }
 
 bool Answer::is_delivered(std::string_view name) const {

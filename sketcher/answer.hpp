@@ -3,7 +3,8 @@
 // a 200 depend on, and the part of it that it asks for, are seen to here.
 //
 // Views into the form, the sketch's request and `date`, which all have to outlive it. Not movable:
-// some views are into the object itself.
+// some views are into the object itself. What it hands out as a field stays as long as it does: a
+// protocol may keep the view, and write it down later.
 #pragma once
 
 #include <array>
@@ -67,9 +68,8 @@ class Answer {
   void set_body(std::string_view body);
   void set_length(std::uint64_t length);
   [[nodiscard]] std::string_view tag() const { return {tag_.data(), tagged_ ? tag_.size() : 0}; }
-  // In place of one that was taken out beside max-age: the date and max-age. In `storage`, or
-  // empty.
-  [[nodiscard]] std::string_view expires(http::HttpDateText& storage) const;
+  // In place of one that was taken out beside max-age: the date and max-age.
+  [[nodiscard]] std::string_view expires() const;
   // Of the form.
   [[nodiscard]] bool is_delivered(std::string_view name) const;
 
@@ -83,6 +83,7 @@ class Answer {
   bool selectable_ = false;  // a 200 that answers a read
   bool tagged_ = false;
   std::array<char, 2 * kTagBytes + 2> tag_;
+  mutable http::HttpDateText expires_;                // once it was asked for
   fmt::basic_memory_buffer<char, 24> length_;         // empty: there is no body
   fmt::basic_memory_buffer<char, 64> content_range_;  // empty: none
   fmt::basic_memory_buffer<char, 128> text_;          // our own body
@@ -99,8 +100,7 @@ void Answer::for_each_field(Take take) const {
     std::string_view value;
     while (fields.next(name, value)) {
       if (name == "expires" && value.empty()) {
-        http::HttpDateText storage;
-        take(name, expires(storage));
+        take(name, expires());
       } else if (is_delivered(name)) {
         take(name, value);
       }

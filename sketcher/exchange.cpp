@@ -35,6 +35,12 @@ bool changes_nothing(const http::Request& request) {
   return request.method == "OPTIONS";
 }
 
+sketch::RequestContext known_of(const ClientInfo& client) {
+  return {.scheme = client.scheme(),
+          .client_address = client.address,
+          .trusted_peers = client.trusted_peers};
+}
+
 // Of an origin whom nobody else stands in for.
 std::uint16_t status_of(ExchangeEnd end) {
   switch (end) {
@@ -66,19 +72,10 @@ Exchange::~Exchange() {
 }
 
 void Exchange::start(http::Request& request, const ClientInfo& client) {
-  ASSERT(state_ == State::idle);
-  request_ = &request;
-  counters_ = &context_.requests.back();
-  scheme_ = client.scheme();
-  const sketch::RequestContext known{.scheme = client.scheme(),
-                                     .client_address = client.address,
-                                     .trusted_peers = client.trusted_peers};
-  const RouteSettings* route = find_route(known);
-  if (route == nullptr) return;
-  if (route->needs_client_certificate && !client.client_certificate_verified) {
-    return refuse(403, "client-certificate-required");
-  }
-  if (mode_ == RouteMode::tunnel && asks_for_tunnel()) return start_tunnel(*route, known);
+  if (const auto refusal = admit(request, client)) return refuse(refusal->status, refusal->reason);
+  const RouteSettings& route = *route_;
+  const sketch::RequestContext known = known_of(client);
+  if (mode_ == RouteMode::tunnel && asks_for_tunnel()) return start_tunnel(route, known);
   const auto refusal = context_.request_canonicalizer.canonicalize(
       request, known, group().profile(), form_, group().fields());
   if (refusal) return refuse(refusal->status, refusal->reason);
@@ -92,20 +89,37 @@ void Exchange::start(http::Request& request, const ClientInfo& client) {
     return ask_ordered(ReplicatedKind::ordered);
   }
   counters_->reads.add();
-  start_read(*route);
+  start_read(route);
 }
 
-const RouteSettings* Exchange::find_route(const sketch::RequestContext& known) {
-  if (const auto refusal = context_.request_canonicalizer.locate(*request_, known, form_)) {
-    refuse(refusal->status, refusal->reason);
-    return nullptr;
+std::optional<sketch::Refusal> Exchange::refuse_by_head(const http::Request& request,
+                                                        const ClientInfo& client,
+                                                        std::uint64_t body_bytes) {
+  auto refusal = admit(request, client);
+  if (!refusal && form_.is_read && body_bytes > 0) refusal = sketch::kReadWithBody;
+  if (refusal) {
+    count_refusal(refusal->reason);
+    return refusal;
+  }
+  if (form_.is_read || changes_nothing(request) || !group().refuses_writes()) return std::nullopt;
+  constexpr auto kFailure = ReplicatedFailure::writes_refused;
+  counters_->writes.add();
+  counters_->failed.add();
+  counters_->replicated_failures[static_cast<std::size_t>(kFailure)].add();
+  return sketch::Refusal{status_of(kFailure), to_string(kFailure)};
+}
+
+std::optional<sketch::Refusal> Exchange::admit(const http::Request& request,
+                                               const ClientInfo& client) {
+  ASSERT(state_ == State::idle);
+  request_ = &request;
+  counters_ = &context_.requests.back();
+  scheme_ = client.scheme();
+  if (auto refusal = context_.request_canonicalizer.locate(request, known_of(client), form_)) {
+    return refusal;
   }
   const Router::Choice choice = context_.router.choose(form_.authority, form_.target);
-  if (!choice.route) {
-    const sketch::Refusal refusal = refusal_of(choice.miss);
-    refuse(refusal.status, refusal.reason);
-    return nullptr;
-  }
+  if (!choice.route) return refusal_of(choice.miss);
   const RouteSettings& route = context_.settings.routes[*choice.route];
   route_ = &route;
   listed_ = choice.mark;
@@ -114,13 +128,20 @@ const RouteSettings* Exchange::find_route(const sketch::RequestContext& known) {
   budget_ = context_.budgets[*choice.route].get();
   mode_ = context_.shared.route(*choice.route).mode();
   if (context_.shared.bypass() && mode_ != RouteMode::tunnel) mode_ = RouteMode::off;
-  return &route;
+  if (route.needs_client_certificate && !client.client_certificate_verified) {
+    return sketch::Refusal{403, "client-certificate-required"};
+  }
+  return std::nullopt;
 }
 
 void Exchange::refuse(std::uint16_t status, std::string_view reason) {
+  count_refusal(reason);
+  sink_.on_error(status, reason);
+}
+
+void Exchange::count_refusal(std::string_view reason) {
   counters_->refused.add();
   context_.counters.refusals.add(reason);
-  sink_.on_error(status, reason);
 }
 
 bool Exchange::asks_for_tunnel() const {

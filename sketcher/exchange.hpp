@@ -72,6 +72,12 @@ class Exchange final : private FastReadHandler,
   // request has to stay as it is until then, but for its body: a large one is let go, since what
   // goes on is its canonical form.
   void start(http::Request& request, const ClientInfo& client);
+  // Of a request whose body is still to come, of `body_bytes` or, with 0, of a size that is not
+  // known: whether its head alone is reason enough to refuse it, so that nobody has to send, nor to
+  // keep, what nobody will read. It is counted then, and over.
+  [[nodiscard]] std::optional<sketch::Refusal> refuse_by_head(const http::Request& request,
+                                                              const ClientInfo& client,
+                                                              std::uint64_t body_bytes);
   // The client has left.
   void abandon();
   // The sink takes more of an answer in blocks.
@@ -107,8 +113,10 @@ class Exchange final : private FastReadHandler,
   void on_large_divergence(NodeId replica, std::uint64_t offset) override;
   void on_large_end(LargeEnd end) override;
 
-  // The route that takes the request; null after a refusal.
-  [[nodiscard]] const RouteSettings* find_route(const sketch::RequestContext& known);
+  // Finds the route, unless there is none that takes the request of this client.
+  [[nodiscard]] std::optional<sketch::Refusal> admit(const http::Request& request,
+                                                     const ClientInfo& client);
+  void count_refusal(std::string_view reason);
   void refuse(std::uint16_t status, std::string_view reason);
   [[nodiscard]] bool asks_for_tunnel() const;
   void start_tunnel(const RouteSettings& route, sketch::RequestContext known);

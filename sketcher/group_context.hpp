@@ -51,6 +51,10 @@ class GroupContext final : public GroupReadHost, private replica_client::Refutat
   void make_out_of_date(std::string_view authority, std::string_view target);
   [[nodiscard]] replica_client::ReplicaGroup& group() override { return *group_; }
   [[nodiscard]] sketch::AnswerCanonicalizer& answer_canonicalizer() { return canonicalizer_; }
+  // All but those that change nothing.
+  [[nodiscard]] bool refuses_writes() const {
+    return settings_.kind == GroupKind::vote && !settings_.takes_writes;
+  }
   [[nodiscard]] OriginCounters& counters(NodeId replica) { return origins_[replica]; }
   using ReplicaSet = replica_client::ReplicaSet;
   // Whom to ask for a fast read: uniformly among those whose health allows it, then among the

@@ -163,6 +163,11 @@ std::size_t Http1Session::parse(std::string_view input) {
 }
 
 void Http1Session::on_head() {
+  if (parser_.has_body()) {
+    const auto refusal =
+        exchange_.refuse_by_head(request_, host_.client(), parser_.plain_bytes_left());
+    if (refusal) return refuse(refusal->status, refusal->reason);
+  }
   state_ = State::body;
   progress_.restart();
   const TimePoint now = SessionContext::now();

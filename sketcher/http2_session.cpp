@@ -67,6 +67,10 @@ class Http2Session::Stream final : public http::Http2Stream,
   [[nodiscard]] bool queue_goes_on(std::size_t queued_bytes) {
     return queue_.went_on(queued_bytes) && queued_bytes > 0;
   }
+  // Of how many bytes the body is, HTTP/2 need not say.
+  [[nodiscard]] std::optional<sketch::Refusal> refuse_by_head(const ClientInfo& client) {
+    return exchange_.refuse_by_head(request, client, 0);
+  }
   void stop_waiting() {
     disarm();
     progress_.restart();
@@ -112,6 +116,8 @@ class Http2Session::Stream final : public http::Http2Stream,
   }
   // An answer in blocks goes on, or begins.
   void go_on() { exchange_.on_writable(); }
+  // What its head was refused for, while its body still comes.
+  std::optional<sketch::Refusal> refusal;
   // What its answer in blocks may hold.
   std::size_t block_bytes = 0;
   // What is left of its request, to ask origins for that, or for the rest of it.
@@ -367,9 +373,25 @@ http::Http2Stream& Http2Session::on_stream_opened() {
 
 void Http2Session::on_progress(http::Http2Stream& stream, std::size_t bytes) {
   auto& arriving = static_cast<Stream&>(stream);
+  if (bytes == 0 && is_refused_by_head(arriving)) return;
+  if (arriving.refusal) {
+    arriving.request.body.clear();
+    if (!arriving.wait_for_body(bytes)) refuse_body(arriving);
+    return;
+  }
   if (!arriving.intake().take(arriving.request.body) || !arriving.wait_for_body(bytes)) {
     refuse_body(arriving);
   }
+}
+
+// Who waits to be asked for the body is told at once. Others send it anyway, and some of them take
+// an answer in the midst of that for none: it is dropped as it comes, and then answered.
+bool Http2Session::is_refused_by_head(Stream& stream) {
+  stream.refusal = stream.refuse_by_head(host_.client());
+  if (!stream.refusal || stream.request.fields.count("expect") == 0) return false;
+  connection_.stop_receiving(stream);
+  stream.error(stream.refusal->status, stream.refusal->reason);
+  return true;
 }
 
 void Http2Session::refuse_body(Stream& stream) {
@@ -383,6 +405,10 @@ void Http2Session::refuse_body(Stream& stream) {
 
 void Http2Session::on_request(http::Http2Stream& stream) {
   auto& whole = static_cast<Stream&>(stream);
+  if (const auto refusal = std::exchange(whole.refusal, std::nullopt)) {
+    whole.stop_waiting();
+    return whole.error(refusal->status, refusal->reason);
+  }
   if (!whole.intake().finish(whole.request)) return refuse_body(whole);
   whole.stop_waiting();
   waiting_.push_back(&whole);

@@ -98,6 +98,8 @@ class Http2Session final : public Session, private http::Http2Handler, private T
   void on_stream_timeout(Stream& stream);
   void end_late(Stream& stream);
   void recycle(Stream& stream);
+  // True: and answered.
+  [[nodiscard]] bool is_refused_by_head(Stream& stream);
   void refuse_body(Stream& stream);
   void wait_for_fields();
   void wait_for(Waiting what);

@@ -231,14 +231,16 @@ void TunnelSession::deliver_answer() {
     return fail(502, "origin-answer-unusable");
   }
   request_.counters->answered_unverified.add();
-  const AnswerContext context{.date = context_.date.now()};
+  const AnswerContext context{.date = context_.date.now(),
+                              .via = context_.worker.settings.forwarding.via};
   send_answer(Answer(form, std::nullopt, context));
 }
 
 void TunnelSession::fail(std::uint16_t status, std::string_view reason) {
   close_origin();
   request_.counters->failed.add();
-  const AnswerContext context{.date = context_.date.now()};
+  const AnswerContext context{.date = context_.date.now(),
+                              .via = context_.worker.settings.forwarding.via};
   send_answer(Answer(status, reason, context));
 }
 

@@ -398,13 +398,14 @@ void Http2ServerConnection::on_head(Http2Stream& stream, bool ends) {
   stream.request_ended_ = ends;
   if (!stream.builder_.failure().reason.empty()) return refuse(stream, stream.builder_.failure());
   if (ends) return on_whole(stream);
-  if (stream.builder_.expects_continue()) {
-    const Http2Head head(100);
-    nghttp2_submit_headers(session_, NGHTTP2_FLAG_NONE, stream.id_, nullptr, head.fields_.data(),
-                           head.fields_.size(), nullptr);
-  }
   count_held(stream);
+  const std::int32_t id = stream.id_;
   handler_.on_progress(stream, 0);
+  const bool is_awaited = stream.id_ == id && !stream.received_;
+  if (!is_awaited || !stream.builder_.expects_continue()) return;
+  const Http2Head head(100);
+  nghttp2_submit_headers(session_, NGHTTP2_FLAG_NONE, id, nullptr, head.fields_.data(),
+                         head.fields_.size(), nullptr);
 }
 
 int Http2ServerConnection::on_data(Http2Stream* stream, std::string_view data) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "pbft/core/context.hpp"
+#include "pbft/core/new_view_choice.hpp"
 #include "pbft/wire/decode.hpp"
 #include "pbft/wire/limits.hpp"
 #include "pbft/wire/view_change.hpp"
@@ -56,12 +57,30 @@ bool is_batch(ByteView content, const Digest& batch, std::uint32_t replicas) {
   return message && batch_digest(*message) == batch;
 }
 
+// That it was entered, and not only asked for: nothing has been voted on in any other.
+bool has_entered_view(const Remembered& all, std::uint32_t replicas) {
+  if (all.changing_view || all.view == 0) return !all.changing_view;
+  const auto messages = entered_with(all, replicas);
+  return !messages.empty() &&
+         choose(messages, QuorumRule::standard((replicas - 1) / 3)).has_value();
+}
+
 }  // namespace
+
+std::vector<ViewChangeMessage> entered_with(const Remembered& all, std::uint32_t replicas) {
+  if (all.new_view == nullptr) return {};
+  const auto message = decode_new_view(*all.new_view, replicas);
+  if (!message || message->view != all.view) return {};
+  std::vector<ViewChangeMessage> messages;
+  for (const ByteView one : message->view_changes) {
+    if (auto asked = decode_view_change(one, replicas)) messages.push_back(std::move(*asked));
+  }
+  return messages;
+}
 
 bool is_plausible(const Remembered& all, std::uint32_t replicas) {
   if (all.view > kViewMax || (all.changing_view && all.view == 0)) return false;
-  // In a view that is only asked for nothing is voted on.
-  const std::uint64_t view_end = all.changing_view ? all.view : all.view + 1;
+  const std::uint64_t view_end = has_entered_view(all, replicas) ? all.view + 1 : all.view;
   const auto stable = proven_by(views_of(all.certificate), replicas);
   if (!stable) return false;
   if (all.base && all.base->sequence > *stable) return false;

@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "base/assert.hpp"
+#include "pbft/core/journal_check.hpp"
 #include "pbft/wire/decode.hpp"
 #include "pbft/wire/limits.hpp"
 
@@ -389,17 +390,7 @@ void ViewChanger::resume(const Remembered& remembered, ReplicaActions& out) {
   }
   if (context_.view == 0) return;
   // It was verified before it was written.
-  std::vector<ViewChangeMessage> messages;
-  const auto message = remembered.new_view != nullptr
-                           ? decode_new_view(*remembered.new_view, context_.quorum.replicas)
-                           : std::nullopt;
-  if (message && message->view == context_.view) {
-    for (const ByteView one : message->view_changes) {
-      if (auto asked = decode_view_change(one, context_.quorum.replicas)) {
-        messages.push_back(std::move(*asked));
-      }
-    }
-  }
+  const auto messages = entered_with(remembered, context_.quorum.replicas);
   const auto choice = messages.empty() ? std::nullopt : choose(messages, context_.quorum);
   if (!choice) {
     // Its peers have it.

@@ -22,7 +22,10 @@ bool is_host_char(char c) {
 
 bool is_host_pattern(std::string_view text) {
   if (text.starts_with("*.")) text.remove_prefix(2);
-  return !text.empty() && text.size() <= 255 && text.front() != '.' &&
+  if (text.empty() || text.size() > 255) return false;
+  // Requests are looked up without the root's dot.
+  const std::string_view name = text.substr(0, text.find(':'));
+  return text.front() != '.' && !name.ends_with('.') &&
          std::all_of(text.begin(), text.end(), is_host_char);
 }
 

@@ -7,6 +7,8 @@ import shutil
 import signal
 import struct
 import subprocess
+from datetime import timedelta
+from email.utils import parsedate_to_datetime
 
 import pytest
 
@@ -56,6 +58,20 @@ def same_by_both(deployment, path, *options):
                       if name.lower() not in ("date", "connection"))
     assert fields(one) == fields(two)
     return two
+
+
+def test_what_the_sketcher_writes_itself_is_whole_as_well():
+    freshness = ('Header set Cache-Control "max-age=60"\n'
+                 'Header set Expires "Thu, 01 Dec 2033 16:00:00 GMT"\n')
+    with Deployment(content={"/index.html": PAGE, "/large": LARGE},
+                    apache_additions=dict.fromkeys(range(4), freshness),
+                    canonical={"whole_answer": "64KiB"}) as deployment:
+        for path, options in [("/", []), ("/", ["--head"]), ("/", ["--range", "1-3"]),
+                              ("/large", []), ("/large", ["--range", "1-3"])] * 3:
+            answer = curl(deployment.url + path, H2, *options)
+            date, expires = (parsedate_to_datetime(answer.field(name))
+                             for name in ("date", "expires"))
+            assert expires - date == timedelta(seconds=60)
 
 
 def test_answers_are_those_of_http1(deployment):

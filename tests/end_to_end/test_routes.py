@@ -215,3 +215,15 @@ def test_one_client_cannot_use_up_the_slow_path():
         assert statuses[:20] == [404] * 20 and 503 in statuses[20:]
         other = curl(deployment.url + "/another", "--interface", "127.0.0.2")
         assert other.status == 404
+
+
+def test_the_root_that_a_name_may_end_in_chooses_no_other_route():
+    routes = [{"name": "secret", "hosts": ["secret.test"], "client_certificate": "required"},
+              {"name": "any", "mode": "off"}]
+    with Deployment(content={"/index.html": PAGE}, sketcher_changes={"route": routes}) as one:
+        for host in ("secret.test", "secret.test.", "SECRET.test.:80", "secret.test.:1234"):
+            for version in ("--http1.1", "--http2-prior-knowledge"):
+                answer = curl(one.url + "/", version, "-H", f"Host: {host}")
+                assert (answer.status, answer.field("prophecy-reason")) == (
+                    403, "client-certificate-required"), host
+        assert get(one, "/", "other.test.").body == PAGE

@@ -174,17 +174,25 @@ def test_tunnels_to_one_origin_are_bounded():
                 server.close()
 
 
-def scripted(answer):
+def scripted(answer, **settings):
     """A sketcher in front of origins that answer requests to upgrade so."""
     deployment = Deployment(agents=False, start=False, sketcher_changes={
-        **VOTE, **ROUTES, "timeouts": {"answer": "1s", "tunnel": "1s"}})
+        **VOTE, **ROUTES, "timeouts": {"answer": "1s", "tunnel": "1s"}, **settings})
     deployment.servers = [ScriptedOrigin(origin.port, answer) for origin in deployment.origins]
     return deployment
 
 
-def ask_scripted(answer, request=UPGRADE):
+def test_refusals_say_via_whom_they_came():
+    def refuse(_):
+        yield b"HTTP/1.1 426 Upgrade Required\r\nContent-Length: 3\r\n\r\nno\n"
+
+    answer, _, _ = ask_scripted(refuse, forwarding={"pseudonym": "edge"})
+    assert answer.field("via") == "1.1 edge"
+
+
+def ask_scripted(answer, request=UPGRADE, **settings):
     """The sketcher's answer to the client, and what came behind it."""
-    with scripted(answer) as deployment:
+    with scripted(answer, **settings) as deployment:
         try:
             deployment.sketcher.start()
             client = RawConnection(deployment.sketcher.port)

@@ -24,7 +24,9 @@ TEST_CASE("authorities have one form") {
   CHECK(normal("[::1]:80") == "[::1]");
   CHECK(normal("[::1]:81") == "[::1]:81");
   CHECK(normal("my_host-1.local~") == "my_host-1.local~");
-  CHECK(normal("a.b.") == "a.b.");
+  CHECK(normal("A.b.") == "a.b");
+  CHECK(normal("a.b.:81") == "a.b:81");
+  CHECK(normal("127.0.0.1.") == "127.0.0.1");
   CHECK(normal("[::FFFF:1.2.3.4]:81") == "[::ffff:1.2.3.4]:81");
 }
 

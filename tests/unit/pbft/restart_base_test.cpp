@@ -110,25 +110,32 @@ TEST_CASE("Of the batches at one number that views have brought the newest are o
   ReplicaActions out;
   std::vector<Proposal> proposals;
   std::size_t most = 0;
-  for (std::uint64_t view = 0; view < kViews; ++view) {
+  const auto write = [&] {
+    for (const DurableWrite& one : out.writes) {
+      if (one.value == nullptr) {
+        disk.erase(one.key);
+      } else {
+        disk[one.key] = *one.value;
+      }
+    }
     out.clear();
+  };
+  for (std::uint64_t view = 0; view < kViews; ++view) {
     const Proposal& proposal =
         proposals.emplace_back(pre_prepare(1, {request(view + 1)}, view, primary_of(view, 4)));
     journal.view(view, false, out);
     journal.proposed(1, proposal.batch, view, proposal.frame, out);
     if (view == 3) journal.prepared(1, {view, proposal.batch}, out);
-    for (const DurableWrite& write : out.writes) {
-      if (write.value == nullptr) {
-        disk.erase(write.key);
-      } else {
-        disk[write.key] = *write.value;
-      }
-    }
+    write();
     most = std::max(most, disk.size());
   }
   CHECK(most == 2 * kProposalsMax + 2);
   CHECK(journal.bytes() == kProposalsMax * proposals[0].frame->size());
 
+  // Votes in a view that it has not entered are none of a replica's.
+  CHECK_FALSE(read_journal({disk.begin(), disk.end()}, kReplicas));
+  journal.view(kViews, true, out);
+  write();
   const auto remembered = read_journal({disk.begin(), disk.end()}, kReplicas);
   REQUIRE(remembered);
   CHECK(remembered->proposed.size() == kProposalsMax);

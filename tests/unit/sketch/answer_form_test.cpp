@@ -56,6 +56,13 @@ TEST_CASE("Expires beside max-age is the sketcher's to write") {
         "[cache-control=s-maxage=3][expires=e]");
   CHECK(fields_of("Cache-Control: x=\"max-age=1, max-age=2\"\r\nExpires: e\r\n") ==
         "[cache-control=x=\"max-age=1, max-age=2\"][expires=e]");
+  // What several say is what they say together.
+  CHECK(fields_of("Cache-Control: max-age=1x\r\nCache-Control: max-age=10\r\nExpires: e\r\n") ==
+        "[cache-control=max-age=1x, max-age=10][expires=e]");
+  CHECK(fields_of("Cache-Control: private=\"x\r\nCache-Control: max-age=10\r\nExpires: e\r\n") ==
+        "[cache-control=private=\"x, max-age=10][expires=e]");
+  CHECK(fields_of("Cache-Control: no-transform\r\nExpires: e\r\nCache-Control: max-age=10\r\n") ==
+        "[cache-control=no-transform, max-age=10][expires=]");
 }
 
 TEST_CASE("the length in an answer to HEAD is covered") {

@@ -151,7 +151,8 @@ TEST_CASE("A path that can be read in two ways is never whitelisted, blacklisted
 TEST_CASE("Patterns that a configuration may hold") {
   for (const char* host : {"a", "a.b", "*.a.b", "a:80", "[::1]:80", "192.0.2.1"})
     CHECK(is_host_pattern(host));
-  for (const char* host : {"", "*", "*.", "a b", "A", ".a", "a/b", "*a.b", "a.*"})
+  for (const char* host :
+       {"", "*", "*.", "a b", "A", ".a", "a/b", "*a.b", "a.*", "a.", "*.a.b.", "a.:80"})
     CHECK_FALSE(is_host_pattern(host));
   for (const char* path : {"/", "/a", "/a/", "/a-b.c", "/.well-known/acme", "/a/...", "/a/..b/.c"})
     CHECK(is_path_prefix(path));

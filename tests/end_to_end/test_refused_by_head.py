@@ -1,0 +1,85 @@
+"""Requests whose head alone is reason to refuse them: nobody is asked for the body, and none is kept."""
+
+import socket
+
+import pytest
+
+from harness import Deployment
+from harness.http2_client import HEADERS, Http2Client, status_of
+from harness.http_client import RawConnection, curl
+
+VOTE = {"kind": "vote", "faults": 1, "file": None, "client_id": None, "key_file": None}
+ROUTES = [{"name": "secret", "hosts": ["secret.test"], "client_certificate": "required"},
+          {"name": "known", "hosts": ["known.test"]}]
+BODY = b"Expect: 100-continue\r\nContent-Length: 5000000\r\n\r\n"
+REFUSED = [("unknown host", b"POST / HTTP/1.1\r\nHost: nobody.test\r\n", 421),
+           ("no certificate", b"POST / HTTP/1.1\r\nHost: secret.test\r\n", 403),
+           ("writes refused", b"POST / HTTP/1.1\r\nHost: known.test\r\n", 405),
+           ("TRACE", b"TRACE / HTTP/1.1\r\nHost: known.test\r\n", 501),
+           ("a read with a body", b"GET / HTTP/1.1\r\nHost: known.test\r\n", 400),
+           ("no authority", b"POST / HTTP/1.1\r\nHost: a b\r\n", 400)]
+
+
+@pytest.fixture(name="deployment", scope="module")
+def _deployment():
+    with Deployment(agents=False, content={"/index.html": b"x"},
+                    sketcher_changes={"group": VOTE, "route": ROUTES}) as deployment:
+        yield deployment
+
+
+@pytest.mark.parametrize("what,head,status", REFUSED, ids=[each[0] for each in REFUSED])
+def test_nobody_is_asked_for_the_body(deployment, what, head, status):
+    before = deployment.sketcher.status()
+    connection = RawConnection(deployment.sketcher.port)
+    connection.send(head + BODY)
+    assert connection.answer().status == status, what
+    assert connection.ended()
+    after = deployment.sketcher.status()
+    counted = "failed" if status == 405 else "refused"
+    assert after["requests"][counted] == before["requests"][counted] + 1
+    if status == 405:
+        assert after["requests"]["writes"] == before["requests"]["writes"] + 1
+        name = "writes-refused"
+        assert after["replicated_failures"][name] == before["replicated_failures"][name] + 1
+
+
+def test_what_is_sent_all_the_same_is_not_kept(deployment):
+    with socket.create_connection(("127.0.0.1", deployment.sketcher.port), 10) as connection:
+        connection.sendall(b"POST / HTTP/1.1\r\nHost: known.test\r\nContent-Length: 5000000\r\n\r\n")
+        assert connection.recv(100).startswith(b"HTTP/1.1 405 ")
+        try:
+            connection.sendall(b"x" * 900_000)
+        except OSError:
+            pass  # it has closed: also good
+        assert deployment.sketcher.status()["spool"]["bytes"] == 0
+
+
+@pytest.mark.parametrize("expects", [True, False])
+def test_curl_hears_of_it(deployment, expects):
+    body = deployment.folder / "body"
+    body.write_bytes(b"x" * 3_000_000)
+    for host, status in (("nobody.test", 421), ("secret.test", 403), ("known.test", 405)):
+        answer = curl(deployment.url + "/", "-H", f"Host: {host}", "--data-binary", f"@{body}",
+                      "-H", "Expect: 100-continue" if expects else "Expect:")
+        assert answer.status == status
+
+
+def test_over_http2(deployment):
+    body = deployment.folder / "body"
+    body.write_bytes(b"x" * 3_000_000)
+    before = deployment.sketcher.counters()
+    for host, status in (("nobody.test", 421), ("secret.test", 403), ("known.test", 405)):
+        answer = curl(deployment.url + "/", "--http2-prior-knowledge", "-H", f"Host: {host}",
+                      "--data-binary", f"@{body}")
+        assert answer.status == status
+        assert deployment.sketcher.status()["spool"]["bytes"] == 0
+    after = deployment.sketcher.counters()
+    assert after["refused"] - before["refused"] == 2
+    assert after["failed"] - before["failed"] == 1
+    with Http2Client(deployment.sketcher.port) as client:
+        # Without a byte of the body.
+        stream = client.request(end=False, method="POST", authority="known.test",
+                                more=[("expect", "100-continue"), ("content-length", "5000")])
+        assert status_of(client.wait_for(HEADERS, stream)[3]) == 405
+    answer = curl(deployment.url + "/", "--http2-prior-knowledge", "-H", "Host: known.test")
+    assert (answer.status, answer.body) == (200, b"x")
