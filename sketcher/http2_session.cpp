@@ -4,6 +4,7 @@
 #include <array>
 
 #include "base/assert.hpp"
+#include "sketcher/http2_session_stream.hpp"
 
 namespace prophecy::sketcher {
 
@@ -16,7 +17,6 @@ constexpr std::size_t kReadBytes = 64 << 10;
 constexpr int kReadsMax = 4;
 // Gathered at most before some of it is written.
 constexpr std::size_t kOutputBytesMax = 256 << 10;
-constexpr std::size_t kKeptBytesMax = 4 << 10;
 // With so much of earlier answers not taken, no further exchange starts.
 constexpr std::size_t kUnsentForStartMax = 1 << 20;
 // So much of requests whose answers are awaited may every connection have, or one of them.
@@ -28,165 +28,6 @@ constexpr std::size_t kBlockBytesMax = 8 << 20;
 constexpr std::size_t kBlocksHeld = 2;
 
 }  // namespace
-
-class Http2Session::Stream final : public http::Http2Stream,
-                                   private AnswerSink,
-                                   private BodyOwner,
-                                   private TimeoutEntry {
- public:
-  explicit Stream(Http2Session& session)
-      : session_(session),
-        intake_(session.context_.worker.spool, *this),
-        exchange_(session.context_.worker, *this) {}
-
-  [[nodiscard]] BodyIntake& intake() { return intake_; }
-
-  void start(const ClientInfo& client) {
-    exchange_.start(request, client);
-    if (!exchange_.is_idle()) count_asking(request_bytes() + exchange_.request_bytes());
-  }
-  // It has its time for so many bytes, and not for each.
-  void wait_in(TimeoutQueue& queue, std::size_t moved_bytes) {
-    const bool enough = progress_.moved(moved_bytes);
-    if (!enough && armed()) return;
-    queue_.begin(SIZE_MAX);
-    queue.arm(*this, SessionContext::now());
-  }
-  // Likewise for its request, which has an end to its time. False: that is reached.
-  [[nodiscard]] bool wait_for_body(std::size_t moved_bytes) {
-    const bool enough = progress_.moved(moved_bytes);
-    if (!enough && armed()) return true;
-    const TimePoint now = SessionContext::now();
-    if (!armed()) intake_.begin(now);
-    session_.context_.timeouts.body.arm(*this, now);
-    return intake_.has_time(now);
-  }
-  void go_on_waiting_in(TimeoutQueue& queue) { queue.arm(*this, SessionContext::now()); }
-  // Since the last look, or its own last progress: the kernel holds some of what is in front of it,
-  // and less than it did.
-  [[nodiscard]] bool queue_goes_on(std::size_t queued_bytes) {
-    return queue_.went_on(queued_bytes) && queued_bytes > 0;
-  }
-  // Of how many bytes the body is, HTTP/2 need not say.
-  [[nodiscard]] std::optional<sketch::Refusal> refuse_by_head(const ClientInfo& client) {
-    return exchange_.refuse_by_head(request, client, 0);
-  }
-  void stop_waiting() {
-    disarm();
-    progress_.restart();
-  }
-  // False when the exchange runs on, for nobody.
-  [[nodiscard]] bool leave() {
-    stop_waiting();
-    if (exchange_.reads_fast()) {
-      orphaned_ = true;
-      return false;
-    }
-    exchange_.abandon();
-    return true;
-  }
-  void abandon() {
-    disarm();
-    intake_.drop();
-    exchange_.abandon();
-    asking_bytes_ = 0;  // the session's share is given back as a whole
-  }
-  void shrink() {
-    count_asking(0);
-    intake_.drop();
-    release(kKeptBytesMax);
-    exchange_.shrink();
-  }
-  // Its answer is handed over, and the client may take its time for that.
-  void let_go_of_request() {
-    count_asking(0);
-    release_fields(0);
-    if (exchange_.is_idle()) {
-      release(0);
-      exchange_.shrink(0);
-    } else {
-      keep_request();
-    }
-  }
-  // Until other answers in blocks have ended, which the client may take its time for as well.
-  void wait_for_blocks() {
-    count_asking(0);
-    keep_request();
-    wait_in(session_.context_.timeouts.send, 0);
-  }
-  // An answer in blocks goes on, or begins.
-  void go_on() { exchange_.on_writable(); }
-  // What its head was refused for, while its body still comes.
-  std::optional<sketch::Refusal> refusal;
-  // What its answer in blocks may hold.
-  std::size_t block_bytes = 0;
-  // What is left of its request, to ask origins for that, or for the rest of it.
-  std::size_t kept_bytes = 0;
-  void error(std::uint16_t status, std::string_view reason) {
-    const AnswerContext context = answer_context();
-    session_.send(*this, Answer(status, reason, context));
-  }
-
- private:
-  void keep_request() {
-    const std::size_t bytes = request_bytes() + exchange_.request_bytes();
-    session_.kept_bytes_ += bytes - std::exchange(kept_bytes, bytes);
-  }
-  void on_answer(const sketch::AnswerForm& form, const std::optional<Sketch>& sketch,
-                 std::string* /*storage*/) override {
-    if (std::exchange(orphaned_, false)) return session_.recycle(*this);
-    const AnswerContext context = answer_context();
-    session_.send(*this, Answer(form, sketch, context));
-  }
-  [[nodiscard]] bool has_left() const override { return orphaned_; }
-  void on_error(std::uint16_t status, std::string_view reason) override {
-    if (std::exchange(orphaned_, false)) return session_.recycle(*this);
-    error(status, reason);
-  }
-  // HTTP/2 knows no Upgrade: such a field makes a request malformed.
-  void on_tunnel(TunnelRequest /*tunnel*/) override { on_error(501, "no tunnel in HTTP/2"); }
-  bool may_take_blocks(std::uint32_t bytes_of_each) override {
-    return session_.may_take_blocks(*this, bytes_of_each);
-  }
-  void on_large_begin(const sketch::AnswerForm& form,
-                      const std::optional<Sketch>& sketch) override {
-    const AnswerContext context = answer_context();
-    session_.begin(*this, Answer(form, sketch, context));
-  }
-  bool on_large_bytes(std::string& storage, std::size_t begin, std::size_t size) override {
-    session_.append(*this, storage, begin, size);
-    return false;
-  }
-  void on_large_end(bool whole) override {
-    if (!whole) session_.cut_off(*this);
-  }
-  void on_body_refused() override { session_.refuse_body(*this); }
-  void on_timeout() override { session_.on_stream_timeout(*this); }
-  void on_give_way() override { session_.end_late(*this); }
-  [[nodiscard]] std::size_t held_bytes() const override {
-    return received() ? answer_bytes() + kept_bytes : request_bytes();
-  }
-
-  void count_asking(std::size_t bytes) {
-    HeldBytes::Share& all = session_.asking_;
-    all.set(all.bytes() - std::exchange(asking_bytes_, bytes) + bytes);
-  }
-
-  [[nodiscard]] AnswerContext answer_context() const {
-    return {.answers_head = request.method == "HEAD",
-            .conditions = conditions_of(request),
-            .date = session_.context_.date.now(),
-            .via = session_.context_.worker.settings.forwarding.via};
-  }
-
-  Http2Session& session_;
-  BodyIntake intake_;
-  Exchange exchange_;
-  LeastProgress progress_;
-  QueueProgress queue_;
-  std::size_t asking_bytes_ = 0;
-  bool orphaned_ = false;
-};
 
 Http2Session::Http2Session(SessionContext& context, SessionHost& host)
     : context_(context),
@@ -281,7 +122,7 @@ void Http2Session::flush() {
     start_waiting();
   } while (go_on_with_blocks() || !output_.empty());
   if (connection_.streams() == 0) {
-    if (output_.capacity() > kKeptBytesMax) std::string().swap(output_);
+    if (output_.capacity() > Stream::kKeptBytesMax) std::string().swap(output_);
   }
   wait_for(next_wait());
 }
