@@ -69,7 +69,7 @@ int stats(const Options& options) {
     if (!values.is_object()) continue;
     std::cout << part << '\n';
     for (const auto& [name, value] : values.items())
-      std::cout << fmt::format("  {:<24}{}\n", name, scalar_text(value));
+      std::cout << fmt::format("  {:<28}{}\n", name, scalar_text(value));
   }
   print_table("routes", answer["routes"]);
   return 0;
