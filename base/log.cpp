@@ -84,7 +84,8 @@ class Logger::Sink {
     struct stat status {};
     if (::fstat(STDERR_FILENO, &status) != 0) return;
     is_socket_ = S_ISSOCK(status.st_mode);
-    // Opened anew: O_NONBLOCK belongs to what others have inherited as well.
+    // Opened anew: O_NONBLOCK belongs to what others have inherited as well. Where that may not be,
+    // as of a pipe that another user has made, it waits after all.
     if (S_ISFIFO(status.st_mode)) {
       pipe_.reset(::open("/proc/self/fd/2", O_WRONLY | O_NONBLOCK | O_CLOEXEC));
     }
