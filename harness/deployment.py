@@ -67,6 +67,14 @@ class Deployment:
             if hasattr(self, part):
                 getattr(self, part).stop()
 
+    def read_until_divergence(self, read):
+        """Calls `read` until some origin is found out, which is asked when it is drawn; and yields the events."""
+        for _ in range(100):
+            read()
+            if events := self.sketcher.divergences():
+                return events
+        raise HarnessError("no divergence in 100 reads")
+
     def wait_for_write(self, path, content, origins=None):
         """Until these origins (all, by default) hold the bytes; None: until the file is gone.
 

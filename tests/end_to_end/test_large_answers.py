@@ -126,14 +126,16 @@ def test_a_kept_alive_connection_goes_on_behind_it(deployment):
         assert connection.answer().body == b"small"
 
 
+def read_large(deployment):
+    assert curl(deployment.url + "/large").body == BODY
+
+
 def test_one_block_of_a_lie_is_replaced_and_named(deployment):
     assert curl(deployment.url + "/large").body == BODY
     place = 10 * MIB + 5
     deployment.origins[2].write("/large", BODY[:place] + b"lie" + BODY[place + 3:])
-    for _ in range(24):
-        assert curl(deployment.url + "/large").body == BODY
-    events = deployment.sketcher.divergences()
-    assert events and {event["replica"] for event in events} == {2}
+    events = deployment.read_until_divergence(lambda: read_large(deployment))
+    assert {event["replica"] for event in events} == {2}
     offset = place // BLOCK * BLOCK
     assert [{"part": "body", "offset": offset}] in [event["differs"] for event in events]
     assert large(deployment)["switched"] > 0
@@ -163,9 +165,7 @@ def test_one_block_of_a_lie_is_named_where_the_history_is_not_asked(by):
 def test_a_lie_in_the_beginning_goes_to_the_group(deployment):
     assert curl(deployment.url + "/large").body == BODY
     deployment.origins[1].write("/large", b"lie" + BODY[3:])
-    for _ in range(24):
-        assert curl(deployment.url + "/large").body == BODY
-    events = deployment.sketcher.divergences()
+    events = deployment.read_until_divergence(lambda: read_large(deployment))
     assert {event["replica"] for event in events} == {1}
     assert [{"part": "body", "offset": 0}] in [event["differs"] for event in events]
 
@@ -173,9 +173,8 @@ def test_a_lie_in_the_beginning_goes_to_the_group(deployment):
 def test_another_length_goes_to_the_group(deployment):
     assert curl(deployment.url + "/large").body == BODY
     deployment.origins[1].write("/large", BODY + b"more")
-    for _ in range(16):
-        assert curl(deployment.url + "/large").body == BODY
-    assert {event["replica"] for event in deployment.sketcher.divergences()} == {1}
+    events = deployment.read_until_divergence(lambda: read_large(deployment))
+    assert {event["replica"] for event in events} == {1}
 
 
 def test_an_origin_dies_on_the_way(deployment):

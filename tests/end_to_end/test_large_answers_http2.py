@@ -144,9 +144,11 @@ def test_one_block_of_a_lie_is_replaced(deployment):
     assert curl(deployment.url + "/large", H2).body == BODY
     place = 10 * MIB + 5
     deployment.origins[2].write("/large", BODY[:place] + b"lie" + BODY[place + 3:])
-    for _ in range(24):
+    def read():
         assert curl(deployment.url + "/large", H2).body == BODY
-    assert {event["replica"] for event in deployment.sketcher.divergences()} == {2}
+
+    events = deployment.read_until_divergence(read)
+    assert {event["replica"] for event in events} == {2}
     assert large(deployment)["switched"] > 0
 
 
