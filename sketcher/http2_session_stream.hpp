@@ -77,6 +77,7 @@ class Http2Session::Stream final : public http::Http2Stream,
     asking_bytes_ = 0;  // the session's share is given back as a whole
   }
   void shrink() {
+    refusal.reset();
     count_asking(0);
     intake_.drop();
     release(kKeptBytesMax);

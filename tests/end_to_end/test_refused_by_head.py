@@ -5,7 +5,8 @@ import socket
 import pytest
 
 from harness import Deployment
-from harness.http2_client import HEADERS, Http2Client, status_of
+from harness.http2_client import (CANCEL, HEADERS, NO_ERROR, RST_STREAM, Http2Client, frame,
+                                  status_of)
 from harness.http_client import RawConnection, curl
 
 VOTE = {"kind": "vote", "faults": 1, "file": None, "client_id": None, "key_file": None}
@@ -81,5 +82,11 @@ def test_over_http2(deployment):
         stream = client.request(end=False, method="POST", authority="known.test",
                                 more=[("expect", "100-continue"), ("content-length", "5000")])
         assert status_of(client.wait_for(HEADERS, stream)[3]) == 405
+        assert client.reset_code(stream) == NO_ERROR
+        # Nor is what takes the stream's place refused for it; be it that its client left meanwhile.
+        assert client.body(client.request(authority="known.test")) == b"x"
+        stream = client.request(end=False, method="POST", authority="known.test")
+        client.send(frame(RST_STREAM, 0, stream, CANCEL.to_bytes(4, "big")))
+        assert client.body(client.request(authority="known.test")) == b"x"
     answer = curl(deployment.url + "/", "--http2-prior-knowledge", "-H", "Host: known.test")
     assert (answer.status, answer.body) == (200, b"x")
