@@ -104,8 +104,10 @@ class Apache:
 
     def read(self, path):
         """The bytes of a file in the folder; None when there is none."""
-        file = self.htdocs / path.lstrip("/")
-        return file.read_bytes() if file.is_file() else None
+        try:  # asked and opened in one: a DELETE may come between the two
+            return (self.htdocs / path.lstrip("/")).read_bytes()
+        except FileNotFoundError:
+            return None
 
     def remove(self, path):
         """Takes a file out of the folder, if there is one."""

@@ -93,4 +93,5 @@ def json_lines(path):
     path = Path(path)
     if not path.exists():
         return []
-    return [json.loads(line) for line in path.read_text().splitlines()]
+    whole = path.read_text().rpartition("\n")[0]  # without a line that is being written
+    return [json.loads(line) for line in whole.splitlines()]
