@@ -69,6 +69,12 @@ class RequestCanonicalizer {
   // here and below, the rest of `form` is not to be used.
   [[nodiscard]] std::optional<Refusal> locate(const http::Request& request,
                                               const RequestContext& context, RequestForm& form);
+  // Whether canonicalize() would refuse its fields. Requires the same, but no body yet.
+  [[nodiscard]] std::optional<Refusal> refuse_fields(const http::Request& request,
+                                                     const Profile& profile,
+                                                     const RequestForm& form) {
+    return take_fields(request, profile, form.is_read, {});
+  }
   // All that is left. Requires that the same request was located. `counters` are of the profile.
   [[nodiscard]] std::optional<Refusal> canonicalize(const http::Request& request,
                                                     const RequestContext& context,

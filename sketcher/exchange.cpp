@@ -97,6 +97,9 @@ std::optional<sketch::Refusal> Exchange::refuse_by_head(const http::Request& req
                                                         std::uint64_t body_bytes) {
   auto refusal = admit(request, client);
   if (!refusal && form_.is_read && body_bytes > 0) refusal = sketch::kReadWithBody;
+  if (!refusal) {
+    refusal = context_.request_canonicalizer.refuse_fields(request, group().profile(), form_);
+  }
   if (refusal) {
     count_refusal(refusal->reason);
     return refusal;

@@ -18,7 +18,9 @@ REFUSED = [("unknown host", b"POST / HTTP/1.1\r\nHost: nobody.test\r\n", 421),
            ("writes refused", b"POST / HTTP/1.1\r\nHost: known.test\r\n", 405),
            ("TRACE", b"TRACE / HTTP/1.1\r\nHost: known.test\r\n", 501),
            ("a read with a body", b"GET / HTTP/1.1\r\nHost: known.test\r\n", 400),
-           ("no authority", b"POST / HTTP/1.1\r\nHost: a b\r\n", 400)]
+           ("no authority", b"POST / HTTP/1.1\r\nHost: a b\r\n", 400),
+           ("a loop", b"PUT / HTTP/1.1\r\nHost: known.test\r\nVia: 1.1 prophecy\r\n", 508),
+           ("an entity tag", b'PUT / HTTP/1.1\r\nHost: known.test\r\nIf-Match: "1"\r\n', 501)]
 
 
 @pytest.fixture(name="deployment", scope="module")
