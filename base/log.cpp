@@ -84,11 +84,7 @@ class Logger::Sink {
     struct stat status {};
     if (::fstat(STDERR_FILENO, &status) != 0) return;
     is_socket_ = S_ISSOCK(status.st_mode);
-    // Opened anew: O_NONBLOCK belongs to what others have inherited as well. Where that may not be,
-    // as of a pipe that another user has made, it waits after all.
-    if (S_ISFIFO(status.st_mode)) {
-      pipe_.reset(::open("/proc/self/fd/2", O_WRONLY | O_NONBLOCK | O_CLOEXEC));
-    }
+    if (S_ISFIFO(status.st_mode)) open_pipe_anew();
   }
 
   // Lines that were lost since it was last asked, which begins anew.
@@ -111,15 +107,22 @@ class Logger::Sink {
   void lose(std::uint64_t lines) { lost_ += lines; }
 
  private:
+  // O_NONBLOCK belongs to what others have inherited as well: so standard error becomes another
+  // opening of the pipe, this process's and its children's. (A descriptor of its own would be
+  // closed in a fork, and be something else's by the next line.) Where that may not be, as of a
+  // pipe that another user has made, it waits after all.
+  static void open_pipe_anew() {
+    const UniqueFd pipe(::open("/proc/self/fd/2", O_WRONLY | O_NONBLOCK | O_CLOEXEC));
+    if (pipe) ::dup2(pipe.get(), STDERR_FILENO);
+  }
   [[nodiscard]] ssize_t write_some(std::string_view text) const {
     if (is_socket_) {
       return ::send(STDERR_FILENO, text.data(), text.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
     }
-    return ::write(pipe_ ? pipe_.get() : STDERR_FILENO, text.data(), text.size());
+    return ::write(STDERR_FILENO, text.data(), text.size());
   }
 
   bool is_socket_ = false;
-  UniqueFd pipe_;
   std::uint64_t lost_ = 0;
   bool is_cut_ = false;  // the last line has no end yet
 };
@@ -160,6 +163,7 @@ void Logger::error(std::string_view event, std::initializer_list<LogField> field
 
 void Logger::rename(std::string component) {
   component_ = std::move(component);
+  static_cast<void>(sink_->take_lost());  // which the parent tells of
 }
 
 LogSettings read_log_settings(ConfigSection section) {

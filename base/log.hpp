@@ -1,7 +1,8 @@
 // Structured log lines: an event name and named values, as text for people or JSON for machines,
 // on standard error. A Logger is made by main() and handed down by reference. Nobody waits for
 // whoever reads standard error: lines that do not fit into its pipe are lost, and how many is
-// written before the next one that fits ("log-lines-lost").
+// written before the next one that fits ("log-lines-lost"). A pipe whose reader has gone raises
+// SIGPIPE: main() has that ignored.
 #pragma once
 
 #include <concepts>

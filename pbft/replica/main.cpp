@@ -1,4 +1,5 @@
 // prophecy-replica: one member of a replica group, beside its origin.
+#include <csignal>
 #include <functional>
 #include <iostream>
 #include <string>
@@ -22,6 +23,7 @@ int complain(const prophecy::Error& error, int status) {
 int run(const prophecy::pbft::ReplicaIdentity& identity) {
   using namespace prophecy;
   const pbft::ReplicaConfig& config = identity.config;
+  std::signal(SIGPIPE, SIG_IGN);  // of who reads the log, and may leave
   Logger log("replica-" + std::to_string(config.id), config.log);
   boost::asio::io_context io(1);  // this thread only
   auto node = pbft::ReplicaNode::create(io, identity, log);

@@ -4,6 +4,7 @@
 
 #include <catch2/catch.hpp>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/unique_fd.hpp"
@@ -72,6 +73,52 @@ TEST_CASE("Nobody waits for who reads the log: what does not fit is lost, and co
   CHECK(lines_of(rest, "log-lines-lost") == 1);
   CHECK(lines_of(rest, " later\n") == 1);
   CHECK(lines_of(rest, " last\n") == 1);
+}
+
+TEST_CASE("A fork that closes what is not its own writes to the log, and to nothing else") {
+  const bool sockets = GENERATE(false, true);
+  Reader reader(sockets);
+  Logger log("parent", {LogLevel::info, LogFormat::text});
+  const pid_t child = ::fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    ::close_range(STDERR_FILENO + 1, ~0U, 0);
+    std::array<int, 2> others{};  // take the numbers of what was closed
+    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, others.data()) != 0) ::_exit(2);
+    log.rename("child");
+    log.info("an-event");
+    char byte = 0;
+    const bool elsewhere = ::read(others[0], &byte, 1) >= 0 || ::read(others[1], &byte, 1) >= 0;
+    ::_exit(elsewhere ? 1 : 0);
+  }
+  int status = -1;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  CHECK(status == 0);
+  log.info("an-event");
+  const std::string text = reader.read();
+  CHECK(lines_of(text, " child an-event\n") == 1);
+  CHECK(lines_of(text, " parent an-event\n") == 1);
+}
+
+TEST_CASE("A fork does not tell of lines that its parent has lost") {
+  Reader reader(false);
+  Logger log("parent", {LogLevel::info, LogFormat::text});
+  for (std::size_t i = 0; i < 5000; ++i)
+    log.info("an-event", {{"value", std::string(100, 'x')}});
+  static_cast<void>(reader.read());
+  const pid_t child = ::fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    log.rename("child");
+    log.info("an-event");
+    ::_exit(0);
+  }
+  int status = -1;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  log.info("an-event");
+  const std::string text = reader.read();
+  CHECK(lines_of(text, " child log-lines-lost ") == 0);
+  CHECK(lines_of(text, " parent log-lines-lost ") == 1);
 }
 
 }  // namespace prophecy
