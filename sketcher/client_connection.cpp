@@ -209,7 +209,14 @@ void ClientConnection::linger() {
 }
 
 void ClientConnection::discard() {
-  if (!linger_.discard(stream_.socket())) close();
+  switch (linger_.discard(stream_.socket())) {
+    case Linger::Heard::all:
+      return;
+    case Linger::Heard::some:
+      return call_again();
+    case Linger::Heard::end:
+      return close();
+  }
 }
 
 void ClientConnection::on_timeout() {

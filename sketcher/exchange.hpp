@@ -72,9 +72,9 @@ class Exchange final : private FastReadHandler,
   // request has to stay as it is until then, but for its body: a large one is let go, since what
   // goes on is its canonical form.
   void start(http::Request& request, const ClientInfo& client);
-  // Of a request whose body is still to come, of `body_bytes` or, with 0, of a size that is not
-  // known: whether its head alone is reason enough to refuse it, so that nobody has to send, nor to
-  // keep, what nobody will read. It is counted then, and over.
+  // Of a request whose body is still to come, or to go on, of at least `body_bytes`: whether what
+  // is known of it is reason enough to refuse it, so that nobody has to keep what nobody will read,
+  // nor to send it if he waits to be asked. It is counted then, and over.
   [[nodiscard]] std::optional<sketch::Refusal> refuse_by_head(const http::Request& request,
                                                               const ClientInfo& client,
                                                               std::uint64_t body_bytes);

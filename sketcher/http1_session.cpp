@@ -145,14 +145,13 @@ std::size_t Http1Session::parse(std::string_view input) {
     switch (progress.state) {
       case http::ParseState::need_more:
         ASSERT(parsed == input.size());
-        if (state_ == State::body && !intake_.take(request_.body)) on_body_refused();
+        if (state_ == State::body && !take_body()) on_body_refused();
         return parsed;
       case http::ParseState::head_done:
         on_head();
         break;
       case http::ParseState::failed:
-        context_.worker.count_refusal(parser_.failure().reason);
-        refuse(parser_.failure().status, parser_.failure().reason);
+        give_up(parser_.failure().status, parser_.failure().reason);
         break;
       case http::ParseState::complete:
         on_request();
@@ -163,10 +162,12 @@ std::size_t Http1Session::parse(std::string_view input) {
 }
 
 void Http1Session::on_head() {
+  refusal_.reset();
   if (parser_.has_body()) {
-    const auto refusal =
-        exchange_.refuse_by_head(request_, host_.client(), parser_.plain_bytes_left());
-    if (refusal) return refuse(refusal->status, refusal->reason);
+    refusal_ = exchange_.refuse_by_head(request_, host_.client(), parser_.plain_bytes_left());
+    // Who waits to be asked for the body is told at once. Others send it anyway, and some of them
+    // look at no answer before they have: it is dropped as it comes.
+    if (refusal_ && parser_.expects_continue()) return refuse(refusal_->status, refusal_->reason);
   }
   state_ = State::body;
   progress_.restart();
@@ -181,7 +182,18 @@ void Http1Session::on_head() {
   output_.append(kContinue.substr(result.size));
 }
 
+bool Http1Session::take_body() {
+  // A body of chunks might have been empty, as a read's has to be.
+  if (!refusal_ && !request_.body.empty() && http::is_read_method(request_.method)) {
+    refusal_ = exchange_.refuse_by_head(request_, host_.client(), request_.body.size());
+  }
+  if (!refusal_) return intake_.take(request_.body);
+  request_.body.clear();
+  return true;
+}
+
 void Http1Session::on_request() {
+  if (refusal_) return refuse(refusal_->status, refusal_->reason);
   if (!intake_.take(request_.body) || !intake_.finish(request_)) return on_body_refused();
   disarm();
   state_ = State::exchanging;
@@ -218,9 +230,14 @@ void Http1Session::on_tunnel(TunnelRequest tunnel) {
 }
 
 void Http1Session::on_body_refused() {
-  context_.worker.count_refusal(intake_.failure().reason);
   if (intake_.failure().status == 408) context_.worker.counters.timeouts.add();
-  refuse(intake_.failure().status, intake_.failure().reason);
+  give_up(intake_.failure().status, intake_.failure().reason);
+}
+
+void Http1Session::give_up(std::uint16_t status, std::string_view reason) {
+  if (refusal_) return refuse(refusal_->status, refusal_->reason);
+  context_.worker.count_refusal(reason);
+  refuse(status, reason);
 }
 
 void Http1Session::refuse(std::uint16_t status, std::string_view reason) {
@@ -399,8 +416,7 @@ void Http1Session::on_timeout() {
       break;
   }
   context_.worker.counters.timeouts.add();
-  context_.worker.count_refusal("request-timeout");
-  refuse(408, "request-timeout");
+  give_up(408, "request-timeout");
 }
 
 void Http1Session::drain() {

@@ -67,6 +67,10 @@ class Http1Session final : public Session,
   void become_tunnel();
   void look_for_client();
   void cut_off();
+  // What has come of a body. False: as of BodyIntake::take().
+  [[nodiscard]] bool take_body();
+  // The request goes no further: counts it, unless its head has been refused.
+  void give_up(std::uint16_t status, std::string_view reason);
   void refuse(std::uint16_t status, std::string_view reason);
   void on_body_refused() override;
   void count_arriving();
@@ -96,6 +100,8 @@ class Http1Session final : public Session,
   http::Request request_;
   http::RequestParser parser_;
   BodyIntake intake_;
+  // What its head, or that there is a body, is refused for, while the body still comes.
+  std::optional<sketch::Refusal> refusal_;
   Exchange exchange_;
   std::string unparsed_;  // read, and behind the request that is being answered
   std::size_t unparsed_begin_ = 0;

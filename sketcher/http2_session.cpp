@@ -215,6 +215,10 @@ http::Http2Stream& Http2Session::on_stream_opened() {
 void Http2Session::on_progress(http::Http2Stream& stream, std::size_t bytes) {
   auto& arriving = static_cast<Stream&>(stream);
   if (bytes == 0 && is_refused_by_head(arriving)) return;
+  // Of a body that was not declared, these may be the first.
+  if (bytes > 0 && !arriving.refusal && http::is_read_method(stream.request.method)) {
+    arriving.look_for_refusal(host_.client(), bytes);
+  }
   if (arriving.refusal) {
     arriving.request.body.clear();
     if (!arriving.wait_for_body(bytes)) refuse_body(arriving);
@@ -228,7 +232,7 @@ void Http2Session::on_progress(http::Http2Stream& stream, std::size_t bytes) {
 // Who waits to be asked for the body is told at once. Others send it anyway, and some of them take
 // an answer in the midst of that for none: it is dropped as it comes, and then answered.
 bool Http2Session::is_refused_by_head(Stream& stream) {
-  stream.refusal = stream.refuse_by_head(host_.client());
+  stream.look_for_refusal(host_.client(), stream.declared_bytes());
   if (!stream.refusal || stream.request.fields.count("expect") == 0) return false;
   connection_.stop_receiving(stream);
   stream.error(stream.refusal->status, stream.refusal->reason);
@@ -237,11 +241,18 @@ bool Http2Session::is_refused_by_head(Stream& stream) {
 
 void Http2Session::refuse_body(Stream& stream) {
   const http::ParseFailure& failure = stream.intake().failure();
-  context_.worker.count_refusal(failure.reason);
   if (failure.status == 408) context_.worker.counters.timeouts.add();
   stream.stop_waiting();
   connection_.stop_receiving(stream);
-  stream.error(failure.status, failure.reason);
+  refuse(stream, failure.status, failure.reason);
+}
+
+void Http2Session::refuse(Stream& stream, std::uint16_t status, std::string_view reason) {
+  if (const auto earlier = std::exchange(stream.refusal, std::nullopt)) {
+    return stream.error(earlier->status, earlier->reason);
+  }
+  context_.worker.count_refusal(reason);
+  stream.error(status, reason);
 }
 
 void Http2Session::on_request(http::Http2Stream& stream) {
@@ -267,10 +278,10 @@ void Http2Session::on_request(http::Http2Stream& stream) {
 }
 
 void Http2Session::on_refused(http::Http2Stream& stream, const http::ParseFailure& failure) {
-  context_.worker.count_refusal(failure.reason);
-  static_cast<Stream&>(stream).intake().drop();
-  static_cast<Stream&>(stream).stop_waiting();
-  static_cast<Stream&>(stream).error(failure.status, failure.reason);
+  auto& refused = static_cast<Stream&>(stream);
+  refused.intake().drop();
+  refused.stop_waiting();
+  refuse(refused, failure.status, failure.reason);
 }
 
 void Http2Session::on_sent(http::Http2Stream& stream, std::size_t bytes) {
@@ -364,11 +375,10 @@ void Http2Session::end_late(Stream& stream) {
     count_held();
     return flush_later();
   }
-  context_.worker.count_refusal("request-timeout");
   stream.intake().drop();
   connection_.stop_receiving(stream);
   count_held();
-  stream.error(408, "request-timeout");
+  refuse(stream, 408, "request-timeout");
 }
 
 Http2Session::Waiting Http2Session::next_wait() const {

@@ -101,6 +101,8 @@ class Http2Session final : public Session, private http::Http2Handler, private T
   // True: and answered.
   [[nodiscard]] bool is_refused_by_head(Stream& stream);
   void refuse_body(Stream& stream);
+  // Counts it as well, unless its head has been refused: then that is the answer.
+  void refuse(Stream& stream, std::uint16_t status, std::string_view reason);
   void wait_for_fields();
   void wait_for(Waiting what);
   [[nodiscard]] Waiting next_wait() const;

@@ -52,9 +52,9 @@ class Http2Session::Stream final : public http::Http2Stream,
   [[nodiscard]] bool queue_goes_on(std::size_t queued_bytes) {
     return queue_.went_on(queued_bytes) && queued_bytes > 0;
   }
-  // Of how many bytes the body is, HTTP/2 need not say.
-  [[nodiscard]] std::optional<sketch::Refusal> refuse_by_head(const ClientInfo& client) {
-    return exchange_.refuse_by_head(request, client, 0);
+  // Of its body, so many bytes are known of.
+  void look_for_refusal(const ClientInfo& client, std::uint64_t body_bytes) {
+    refusal = exchange_.refuse_by_head(request, client, body_bytes);
   }
   void stop_waiting() {
     disarm();
@@ -102,7 +102,7 @@ class Http2Session::Stream final : public http::Http2Stream,
   }
   // An answer in blocks goes on, or begins.
   void go_on() { exchange_.on_writable(); }
-  // What its head was refused for, while its body still comes.
+  // What its head, or that there is a body, is refused for, while the body still comes.
   std::optional<sketch::Refusal> refusal;
   // What its answer in blocks may hold.
   std::size_t block_bytes = 0;

@@ -129,6 +129,7 @@ void TunnelSession::on_ready() {
     case State::answering:
       return flush_answer();
     case State::lingering:
+      return discard();
     case State::over:
       return;
   }
@@ -371,7 +372,14 @@ void TunnelSession::part_from_origin() {
 }
 
 void TunnelSession::discard() {
-  if (!linger_.discard(origin_->socket())) end();
+  switch (linger_.discard(origin_->socket())) {
+    case Linger::Heard::all:
+      return;
+    case Linger::Heard::some:
+      return host_.call_again();
+    case Linger::Heard::end:
+      return end();
+  }
 }
 
 void TunnelSession::count_held() {

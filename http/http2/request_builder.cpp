@@ -21,6 +21,7 @@ void RequestBuilder::start(Request& into) {
   field_bytes_ = 0;
   header_bytes_ = 0;
   has_authority_ = false;
+  body_bytes_ = 0;
   expects_continue_ = false;
 }
 
@@ -104,6 +105,7 @@ void RequestBuilder::finish(std::string_view scheme, const MessageLimits& limits
     return refuse(framing.failure.status, framing.failure.reason);
   }
   if (framing.length > limits.body_bytes_max) return refuse(413, "body too large");
+  body_bytes_ = framing.length;
   expects_continue_ = request_->fields.count("expect") > 0;
 }
 

@@ -37,6 +37,8 @@ class RequestBuilder {
   [[nodiscard]] const ParseFailure& failure() const { return failure_; }
   // After finish(), without a failure: the client waits for "100 Continue".
   [[nodiscard]] bool expects_continue() const { return expects_continue_; }
+  // The same: of how many bytes Content-Length says that the body is.
+  [[nodiscard]] std::uint64_t body_bytes() const { return body_bytes_; }
   // Of all fields so far, refused ones too.
   [[nodiscard]] std::size_t field_bytes() const { return field_bytes_; }
 
@@ -53,6 +55,7 @@ class RequestBuilder {
   std::size_t field_bytes_ = 0;
   std::size_t header_bytes_ = 0;  // of those that HTTP/1 has as well
   bool has_authority_ = false;
+  std::uint64_t body_bytes_ = 0;
   bool expects_continue_ = false;
 };
 

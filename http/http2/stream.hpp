@@ -23,6 +23,8 @@ class Http2Stream {
   [[nodiscard]] bool open() const { return id_ != 0; }
   // The request is whole, or refused.
   [[nodiscard]] bool received() const { return received_; }
+  // Of the request's body, by its Content-Length; 0 when it has none.
+  [[nodiscard]] std::uint64_t declared_bytes() const { return builder_.body_bytes(); }
   // Bytes of the answer's body that are here and could not be sent yet.
   [[nodiscard]] std::size_t unsent() const { return unsent_.size(); }
   // What its request, or what is unsent of its answer, takes in memory.
