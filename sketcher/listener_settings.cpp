@@ -44,6 +44,13 @@ TlsServerSettings read_tls(ConfigSection section, const ListenerSettings& listen
   return tls;
 }
 
+// The start tells of an address that another program has.
+bool is_taken(const Endpoint& address, const std::vector<ListenerSettings>& listeners) {
+  return address.port != 0 &&
+         std::any_of(listeners.begin(), listeners.end(),
+                     [&](const ListenerSettings& other) { return other.address == address; });
+}
+
 }  // namespace
 
 std::vector<ListenerSettings> read_listeners(ConfigSection root) {
@@ -51,6 +58,9 @@ std::vector<ListenerSettings> read_listeners(ConfigSection root) {
   for (ConfigSection& section : root.sections("listener")) {
     ListenerSettings listener;
     listener.address = section.endpoint("address");
+    if (is_taken(listener.address, listeners)) {
+      section.mistake("address", "another [[listener]] has it");
+    }
     read_protocols(section, listener);
     if (section.has("tls")) listener.tls = read_tls(section.section("tls"), listener);
     listener.peers = read_peer_settings(section);

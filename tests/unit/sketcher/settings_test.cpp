@@ -110,6 +110,20 @@ TEST_CASE("Every mistake is told with its line, and what was expected") {
         std::string::npos);
 }
 
+TEST_CASE("No two listeners have one address") {
+  const auto with_listener = [](const std::string& first, const std::string& second) {
+    std::string text = kMinimal;
+    const std::string listener = "[[listener]]\naddress = \"";
+    const std::size_t at = text.find(listener) + listener.size();
+    text.replace(at, text.find('"', at) - at, first);
+    return mistakes_of(text + listener + second + "\"\n");
+  };
+  CHECK(with_listener("[::1]:8080", "[0:0::1]:8080").find("15: listener.address: another") !=
+        std::string::npos);
+  CHECK(with_listener("127.0.0.1:8080", "127.0.0.1:8081").empty());
+  CHECK(with_listener("127.0.0.1:0", "127.0.0.1:0").empty());  // two free ports
+}
+
 TEST_CASE("What is missing is told as well") {
   const std::string mistakes = mistakes_of("[[group]]\n[[route]]\nmode = \"fast\"\n");
   CHECK(mistakes.find(":3: route.mode: expected one of \"enforce\", \"observe\", \"off\"") !=
