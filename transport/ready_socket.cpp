@@ -1,5 +1,7 @@
 #include "transport/ready_socket.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 
 #include <linux/sockios.h>
@@ -8,6 +10,31 @@
 #include <sys/socket.h>
 
 namespace prophecy::transport {
+namespace {
+
+// A copy of so little costs less than what the kernel does for a second piece.
+constexpr std::size_t kCopiedBytesMax = 2048;
+
+ssize_t send_bytes(int fd, const void* bytes, std::size_t size) {
+  return ::send(fd, bytes, size, MSG_NOSIGNAL);
+}
+
+ssize_t send_pieces(int fd, std::span<const iovec> pieces, std::size_t size) {
+  if (pieces.size() == 1) return send_bytes(fd, pieces[0].iov_base, size);
+  if (size <= kCopiedBytesMax) {
+    std::array<char, kCopiedBytesMax> bytes;
+    char* end = bytes.data();
+    for (const iovec& piece : pieces)
+      end = std::copy_n(static_cast<const char*>(piece.iov_base), piece.iov_len, end);
+    return send_bytes(fd, bytes.data(), size);
+  }
+  msghdr message{};
+  message.msg_iov = const_cast<iovec*>(pieces.data());
+  message.msg_iovlen = pieces.size();
+  return ::sendmsg(fd, &message, MSG_NOSIGNAL);
+}
+
+}  // namespace
 
 void ReadySocket::note(std::uint32_t events) {
   if ((events & (EPOLLHUP | EPOLLERR)) != 0) broken_ = true;
@@ -42,15 +69,12 @@ IoResult ReadySocket::send(std::string_view first, std::string_view second) {
 }
 
 IoResult ReadySocket::send(std::span<const iovec> pieces) {
-  msghdr message{};
-  message.msg_iov = const_cast<iovec*>(pieces.data());
-  message.msg_iovlen = pieces.size();
+  std::size_t offered = 0;
+  for (const iovec& piece : pieces)
+    offered += piece.iov_len;
   while (writable_) {
-    const ssize_t sent = ::sendmsg(fd_.get(), &message, MSG_NOSIGNAL);
+    const ssize_t sent = send_pieces(fd_.get(), pieces, offered);
     if (sent >= 0) {
-      std::size_t offered = 0;
-      for (const iovec& piece : pieces)
-        offered += piece.iov_len;
       if (static_cast<std::size_t>(sent) < offered) writable_ = false;
       return {IoStatus::done, static_cast<std::size_t>(sent)};
     }

@@ -63,11 +63,19 @@ TEST_CASE("What the peer has not taken is with the kernel") {
   CHECK(pair.ours->queued_bytes() == 0);
 }
 
-TEST_CASE("Two pieces leave one behind the other, and a full socket takes no more") {
+TEST_CASE("Two pieces leave one behind the other, be they small or large") {
   Pair pair;
-  CHECK(pair.ours->send("head ", "body").size == 9);
-  CHECK(::recv(pair.theirs.get(), pair.buffer, 64, 0) == 9);
-  CHECK(std::string_view(pair.buffer, 9) == "head body");
+  for (const std::size_t size : {0, 4, 2043, 2044, 100'000}) {  // with the head: to 2 KiB, and more
+    const std::string body(size, 'b');
+    CHECK(pair.ours->send("head ", body).size == 5 + size);
+    std::string got(6 + size, '.');
+    CHECK(::recv(pair.theirs.get(), got.data(), got.size(), 0) == static_cast<ssize_t>(5 + size));
+    CHECK(got == "head " + body + ".");
+  }
+}
+
+TEST_CASE("A full socket takes no more") {
+  Pair pair;
   const std::string large(1 << 20, 'x');
   while (pair.ours->writable())
     static_cast<void>(pair.ours->send(large, {}));
