@@ -29,10 +29,10 @@ enum class GroupKind : std::uint8_t {
 struct GroupSettings {
   std::string name;
   GroupKind kind = GroupKind::pbft;
-  std::vector<OriginAddress> origins;  // one for each replica, at the place of its id
   std::uint32_t first_origin = 0;      // the number of the first among the origins of all groups
+  std::uint32_t first_shadow = 0;      // likewise
+  std::vector<OriginAddress> origins;  // one for each replica, at the place of its id
   std::vector<ShadowSettings> shadows;
-  std::uint32_t first_shadow = 0;  // likewise
   HealthSettings health;
   // Of kind vote:
   std::uint32_t faults = 1;  // f; at least 2f+1 origins
@@ -40,8 +40,8 @@ struct GroupSettings {
   sketch::Profile profile;
   // Of kind pbft:
   std::filesystem::path file;
-  NodeId client_id = kFirstClientId;
   std::filesystem::path key_file;
+  NodeId client_id = kFirstClientId;
   std::uint32_t sessions = 64;
   Duration deadline{};
   Duration key_refresh_interval{};
