@@ -98,7 +98,10 @@ def is_member(agent):
 
 
 def wait_for_member(agent, timeout_s=60):
-    wait_until(lambda: is_member(agent), timeout_s, f"replica {agent.number} to be a member")
+    try:
+        wait_until(lambda: is_member(agent), timeout_s, f"replica {agent.number} to be a member")
+    except HarnessError as error:
+        raise HarnessError(f"{error}: {agent.status()}\n{agent.child.log()[-4000:]}") from None
 
 
 def test_every_replica_is_killed_in_turn():
