@@ -336,5 +336,6 @@ def test_there_is_one_transfer_at_a_time_and_it_holds_nobody_up(tmp_path):
         assert get(second, "/page-1.html") == PAGES["/page-1.html"].encode()
         second.stop()  # which ends the importer
         _, problem = waiting.communicate(timeout=20)
-        assert waiting.returncode == 1
-        assert "it was ended before it was done" in problem
+        was_cut_off = "it was ended before it was done" in problem
+        # Stopped in its last moment, it had done it all.
+        assert (waiting.returncode, was_cut_off) in [(1, True), (0, False)]
