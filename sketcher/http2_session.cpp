@@ -235,8 +235,7 @@ bool Http2Session::is_refused_by_head(Stream& stream) {
   stream.look_for_refusal(host_.client(), stream.declared_bytes());
   if (!stream.refusal || stream.request.fields.count("expect") == 0) return false;
   connection_.stop_receiving(stream);
-  stream.error(stream.refusal->status, stream.refusal->reason);
-  return true;
+  return stream.answer_refusal();
 }
 
 void Http2Session::refuse_body(Stream& stream) {
@@ -248,21 +247,16 @@ void Http2Session::refuse_body(Stream& stream) {
 }
 
 void Http2Session::refuse(Stream& stream, std::uint16_t status, std::string_view reason) {
-  if (const auto earlier = std::exchange(stream.refusal, std::nullopt)) {
-    return stream.error(earlier->status, earlier->reason);
-  }
+  if (stream.answer_refusal()) return;
   context_.worker.count_refusal(reason);
   stream.error(status, reason);
 }
 
 void Http2Session::on_request(http::Http2Stream& stream) {
   auto& whole = static_cast<Stream&>(stream);
-  if (const auto refusal = std::exchange(whole.refusal, std::nullopt)) {
-    whole.stop_waiting();
-    return whole.error(refusal->status, refusal->reason);
-  }
-  if (!whole.intake().finish(whole.request)) return refuse_body(whole);
   whole.stop_waiting();
+  if (whole.answer_refusal()) return;
+  if (!whole.intake().finish(whole.request)) return refuse_body(whole);
   waiting_.push_back(&whole);
   waiting_bytes_ += whole.request_bytes();
   start_waiting();

@@ -56,6 +56,12 @@ class Http2Session::Stream final : public http::Http2Stream,
   void look_for_refusal(const ClientInfo& client, std::uint64_t body_bytes) {
     refusal = exchange_.refuse_by_head(request, client, body_bytes);
   }
+  // False: it was not refused.
+  [[nodiscard]] bool answer_refusal() {
+    const auto what = std::exchange(refusal, std::nullopt);
+    if (what) error(what->status, what->reason);
+    return what.has_value();
+  }
   void stop_waiting() {
     disarm();
     progress_.restart();
