@@ -33,8 +33,6 @@ void HeadParser::start() {
   bytes_before_input_ = 0;
   field_bytes_ = 0;
   protocol_.clear();
-  name_.clear();
-  value_.clear();
   version_seen_ = false;
   version_known_ = false;
   complete_ = false;
@@ -135,35 +133,34 @@ int HeadParser::on_reason_phrase(std::string_view piece) {
 }
 
 int HeadParser::on_name(std::string_view piece) {
-  if (name_.empty() && sink_.fields->size() >= limits_.header_count_max) {
+  if (sink_.fields->open_name().empty() && sink_.fields->size() >= limits_.header_count_max) {
     return fail(431, "too many fields");
   }
   field_bytes_ += piece.size();
   if (field_bytes_ > limits_.header_bytes_max) return fail(431, "fields too large");
-  name_.append(piece);
+  sink_.fields->extend_name(piece);
   return 0;
 }
 
 int HeadParser::on_value(std::string_view piece) {
   field_bytes_ += piece.size();
   if (field_bytes_ > limits_.header_bytes_max) return fail(431, "fields too large");
-  value_.append(piece);
+  sink_.fields->extend_value(piece);
   return 0;
 }
 
 int HeadParser::on_field_complete() {
-  if (!is_token(name_)) return fail(400, "invalid field name");
-  if (!is_field_value(value_)) return fail(400, "invalid character in a field value");
-  sink_.fields->add(name_, value_);
-  name_.clear();
-  value_.clear();
+  FieldList& fields = *sink_.fields;
+  if (!is_token(fields.open_name())) return fail(400, "invalid field name");
+  if (!is_field_value(fields.open_value())) return fail(400, "invalid character in a field value");
+  fields.end_field();
   return 0;
 }
 
 int HeadParser::on_head_complete() {
   complete_ = true;
   if (!version_seen_) fail(505, "HTTP version not supported");
-  if (!name_.empty()) fail(400, "incomplete field");
+  if (!sink_.fields->open_name().empty()) fail(400, "incomplete field");
   return HPE_PAUSED;
 }
 

@@ -34,9 +34,6 @@ class HeadParser {
   [[nodiscard]] ParseProgress feed(std::string_view input);
   [[nodiscard]] const ParseFailure& failure() const { return failure_; }
 
-  // Of a head that is not whole, beside what the sinks have.
-  [[nodiscard]] std::size_t held_bytes() const { return name_.capacity() + value_.capacity(); }
-
   // After head_done.
   [[nodiscard]] std::uint8_t version_minor() const { return parser_.http_minor; }
   [[nodiscard]] std::uint16_t status() const { return parser_.status_code; }
@@ -64,8 +61,6 @@ class HeadParser {
   std::size_t bytes_before_input_ = 0;  // of this head, in earlier pieces
   std::size_t field_bytes_ = 0;         // names and values so far
   std::string protocol_;
-  std::string name_;
-  std::string value_;
   bool version_seen_ = false;   // its first byte
   bool version_known_ = false;  // whole, and one of ours
   bool complete_ = false;

@@ -19,6 +19,7 @@ void empty_body(std::string& body) {
 void FieldList::clear() {
   text_.clear();
   fields_.clear();
+  open_ = {};
 }
 
 void FieldList::clear_and_shrink(std::size_t bytes_max) {
@@ -28,14 +29,31 @@ void FieldList::clear_and_shrink(std::size_t bytes_max) {
 }
 
 void FieldList::add(std::string_view name, std::string_view value) {
-  ASSERT(text_.size() + name.size() + value.size() <= UINT32_MAX);
-  Field field;
-  field.name_begin = static_cast<std::uint32_t>(text_.size());
-  append_lower(text_, name);
-  field.value_begin = static_cast<std::uint32_t>(text_.size());
-  text_.append(trim(value));
-  field.value_end = static_cast<std::uint32_t>(text_.size());
-  fields_.push_back(field);
+  extend_name(name);
+  extend_value(value);
+  end_field();
+}
+
+void FieldList::extend_name(std::string_view piece) {
+  ASSERT(open_value().empty());
+  append_lower(text_, piece);
+  open_.value_begin = offset();
+}
+
+void FieldList::extend_value(std::string_view piece) {
+  text_.append(open_value().empty() ? trim_front(piece) : piece);
+}
+
+void FieldList::end_field() {
+  text_.resize(open_.value_begin + trim(open_value()).size());
+  open_.value_end = offset();
+  fields_.push_back(open_);
+  open_ = {offset(), offset(), offset()};
+}
+
+std::uint32_t FieldList::offset() const {
+  ASSERT(text_.size() <= UINT32_MAX);
+  return static_cast<std::uint32_t>(text_.size());
 }
 
 std::optional<std::string_view> FieldList::find(std::string_view wanted) const {

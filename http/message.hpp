@@ -24,6 +24,17 @@ class FieldList {
   void clear_and_shrink(std::size_t bytes_max);
 
   void add(std::string_view name, std::string_view value);
+  // The same in the pieces that a parser meets: those of the name, those of the value, and its end.
+  // Before its end, a field is seen as the open one alone.
+  void extend_name(std::string_view piece);
+  void extend_value(std::string_view piece);
+  void end_field();
+  [[nodiscard]] std::string_view open_name() const {
+    return {text_.data() + open_.name_begin, open_.value_begin - open_.name_begin};
+  }
+  [[nodiscard]] std::string_view open_value() const {
+    return std::string_view(text_).substr(open_.value_begin);
+  }
 
   [[nodiscard]] std::size_t size() const { return fields_.size(); }
   [[nodiscard]] std::string_view name(std::size_t index) const {
@@ -45,17 +56,19 @@ class FieldList {
 
  private:
   struct Field {
-    std::uint32_t name_begin;
-    std::uint32_t value_begin;
-    std::uint32_t value_end;
+    std::uint32_t name_begin = 0;
+    std::uint32_t value_begin = 0;
+    std::uint32_t value_end = 0;  // not set while it is open
   };
   [[nodiscard]] const Field& at(std::size_t index) const {
     ASSERT(index < fields_.size());
     return fields_[index];
   }
+  [[nodiscard]] std::uint32_t offset() const;  // of what comes next
 
   std::string text_;
   std::vector<Field> fields_;
+  Field open_;
 };
 
 struct Request {

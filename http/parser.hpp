@@ -61,8 +61,6 @@ class RequestParser {
   [[nodiscard]] bool expects_continue() const;
   // From head_done on: how many bytes are to come of a body of declared length; 0 for any other.
   [[nodiscard]] std::uint64_t plain_bytes_left() const;
-  // What it holds beside the request: a field that is not whole.
-  [[nodiscard]] std::size_t held_bytes() const;
   // True between messages: nothing of the next one has been consumed, but for empty lines.
   [[nodiscard]] bool idle() const;
 

@@ -162,9 +162,6 @@ bool RequestParser::expects_continue() const {
 std::uint64_t RequestParser::plain_bytes_left() const {
   return impl_->body.plain_bytes_left();
 }
-std::size_t RequestParser::held_bytes() const {
-  return impl_->head.held_bytes();
-}
 bool RequestParser::idle() const {
   return impl_->state == Impl::State::empty_lines;
 }

@@ -1,5 +1,6 @@
 #include "http/text.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <span>
@@ -31,8 +32,25 @@ bool has_no_control(std::string_view text) {
   return true;
 }
 
+// Eight bytes at once.
+constexpr std::size_t kWordBytes = sizeof(std::uint64_t);
+
+std::uint64_t word_at(const char* place) {
+  std::uint64_t word;
+  std::memcpy(&word, place, sizeof word);
+  return word;
+}
+
 constexpr std::uint64_t in_each_byte(unsigned char byte) {
   return byte * std::uint64_t{0x0101010101010101};
+}
+
+// The highest bits of the bytes tell which are capital letters; lower case has 0x20 set.
+constexpr std::uint64_t lower_case(std::uint64_t word) {
+  const std::uint64_t ascii = word & in_each_byte(0x7f);
+  const std::uint64_t from_a = ascii + in_each_byte(0x80 - 'A');
+  const std::uint64_t beyond_z = ascii + in_each_byte(0x80 - 'Z' - 1);
+  return word | ((from_a & ~beyond_z & ~word & in_each_byte(0x80)) >> 2);
 }
 
 // Whether a byte of the eight is below 0x20, as tab is, or is 0x7f.
@@ -61,14 +79,17 @@ bool is_token(std::string_view text) {
 }
 
 bool is_field_value(std::string_view text) {
-  // Of each field of each message, so by words; only one that may have a control byte is looked at
-  // closely.
-  for (; text.size() >= sizeof(std::uint64_t); text.remove_prefix(sizeof(std::uint64_t))) {
-    std::uint64_t word;
-    std::memcpy(&word, text.data(), sizeof word);
-    if (may_have_control(word) && !has_no_control(text.substr(0, sizeof word))) return false;
+  // Of each field of each message, so by words, the last of which may lie over the one before; only
+  // one that may have a control byte is looked at closely.
+  if (text.size() < kWordBytes) return has_no_control(text);
+  for (std::size_t at = 0; at < text.size(); at += kWordBytes) {
+    const std::size_t place = std::min(at, text.size() - kWordBytes);
+    if (may_have_control(word_at(text.data() + place)) &&
+        !has_no_control(text.substr(place, kWordBytes))) {
+      return false;
+    }
   }
-  return has_no_control(text);
+  return true;
 }
 
 bool equal_ignoring_case(std::string_view a, std::string_view b) {
@@ -82,13 +103,28 @@ bool equal_ignoring_case(std::string_view a, std::string_view b) {
 void append_lower(std::string& out, std::string_view text) {
   const std::size_t begin = out.size();
   out.append(text);
-  for (char& c : std::span(out).subspan(begin))
-    c = to_lower(c);
+  const std::span<char> added = std::span(out).subspan(begin);
+  if (added.size() < kWordBytes) {
+    for (char& c : added)
+      c = to_lower(c);
+    return;
+  }
+  // The last word may lie over the one before: lower case stays as it is.
+  for (std::size_t at = 0; at < added.size(); at += kWordBytes) {
+    char* const place = added.data() + std::min(at, added.size() - kWordBytes);
+    const std::uint64_t word = lower_case(word_at(place));
+    std::memcpy(place, &word, sizeof word);
+  }
+}
+
+std::string_view trim_front(std::string_view text) {
+  while (!text.empty() && is_blank(text.front()))
+    text.remove_prefix(1);
+  return text;
 }
 
 std::string_view trim(std::string_view text) {
-  while (!text.empty() && is_blank(text.front()))
-    text.remove_prefix(1);
+  text = trim_front(text);
   while (!text.empty() && is_blank(text.back()))
     text.remove_suffix(1);
   return text;

@@ -21,7 +21,8 @@ namespace prophecy::http {
 [[nodiscard]] bool equal_ignoring_case(std::string_view a, std::string_view b);
 void append_lower(std::string& out, std::string_view text);
 
-// Without spaces and tabs at both ends.
+// Without spaces and tabs at its beginning, or at both ends.
+[[nodiscard]] std::string_view trim_front(std::string_view text);
 [[nodiscard]] std::string_view trim(std::string_view text);
 
 // Takes the next non-empty element off a comma-separated list; false at its end. Commas inside

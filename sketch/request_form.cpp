@@ -121,9 +121,7 @@ std::optional<Refusal> RequestCanonicalizer::take_target(const http::Request& re
   const http::TargetParts parts = http::split_target(request.target);
   const auto host = request.fields.find("host");
   if (!host) return Refusal{400, "Host is missing"};
-  if (!http::normalize_authority(*host, context.scheme, host_)) {
-    return Refusal{400, "Host is not a valid authority"};
-  }
+  if (!take_host(*host, context.scheme)) return Refusal{400, "Host is not a valid authority"};
   if (parts.scheme.empty()) {
     form.authority.assign(host_);
   } else {
@@ -142,6 +140,16 @@ std::optional<Refusal> RequestCanonicalizer::take_target(const http::Request& re
     form.target.append(parts.path);
   }
   return std::nullopt;
+}
+
+// Most requests are for the authority of the one before.
+bool RequestCanonicalizer::take_host(std::string_view host, std::string_view scheme) {
+  if (host == host_field_ && scheme == host_scheme_) return true;
+  host_scheme_.clear();
+  if (!http::normalize_authority(host, scheme, host_)) return false;
+  host_field_.assign(host);
+  host_scheme_.assign(scheme);
+  return true;
 }
 
 std::optional<Refusal> RequestCanonicalizer::take_fields(const http::Request& request,

@@ -85,6 +85,8 @@ class RequestCanonicalizer {
   [[nodiscard]] std::optional<Refusal> take_target(const http::Request& request,
                                                    const RequestContext& context,
                                                    RequestForm& form);
+  // Sets host_; false: it is not an authority.
+  [[nodiscard]] bool take_host(std::string_view host, std::string_view scheme);
   [[nodiscard]] std::optional<Refusal> take_fields(const http::Request& request,
                                                    const Profile& profile, bool is_read,
                                                    const FieldCounters& counters);
@@ -96,7 +98,10 @@ class RequestCanonicalizer {
 
   Forwarding forwarding_;
   NominatedNames nominated_;
-  std::string host_;  // the Host field in its one form
+  // The Host field in its one form, and what it was made of; of nothing where there is no scheme.
+  std::string host_;
+  std::string host_field_;
+  std::string host_scheme_;
   std::string joined_;
   std::vector<std::size_t> keyed_;      // positions in the request's fields, sorted by name
   std::vector<std::size_t> forwarded_;  // the same

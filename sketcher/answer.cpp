@@ -120,7 +120,9 @@ void Answer::set_body(std::string_view body) {
 
 void Answer::set_length(std::uint64_t length) {
   const bool has_body = !context_.answers_head && !has_no_content(status_);
-  if (has_body) fmt::format_to(std::back_inserter(length_), "{}", length);
+  if (!has_body) return;
+  const fmt::format_int digits(length);
+  length_.append(digits.data(), digits.data() + digits.size());
 }
 
 std::string_view Answer::expires() const {

@@ -117,7 +117,7 @@ void Http1Session::count_arriving() {
   }
   if (!reading() && !keep_alive_) drop_unparsed();
   std::size_t bytes = unparsed_.empty() ? 0 : unparsed_.capacity();
-  if (reading() && !parser_.idle()) bytes += request_.held_bytes() + parser_.held_bytes();
+  if (reading() && !parser_.idle()) bytes += request_.held_bytes();
   arriving_.set(bytes);
 }
 

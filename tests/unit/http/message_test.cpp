@@ -27,6 +27,35 @@ TEST_CASE("fields keep their order, lower their names and trim their values") {
   CHECK(fields.size() == 0);
 }
 
+TEST_CASE("a field in pieces is the field as a whole, and is not counted before its end") {
+  FieldList fields;
+  fields.add("a", "1");
+  fields.extend_name("X-");
+  CHECK(fields.open_name() == "x-");
+  fields.extend_name("One");
+  for (const char* piece : {"", " \t", " b ", "\t", "C \t", " "})
+    fields.extend_value(piece);
+  CHECK(fields.size() == 1);
+  CHECK(fields.open_name() == "x-one");
+  CHECK(fields.open_value() == "b \tC \t ");
+  fields.end_field();
+  CHECK(fields.open_name().empty());
+  CHECK(fields.open_value().empty());
+  fields.add("b", " 2 ");
+  REQUIRE(fields.size() == 3);
+  CHECK(fields.name(1) == "x-one");
+  CHECK(fields.value(1) == "b \tC");
+  CHECK(fields.value(2) == "2");
+
+  fields.extend_name("open");
+  fields.extend_value("c");
+  fields.clear();
+  CHECK(fields.open_name().empty());
+  fields.add("d", "3");
+  CHECK(fields.name(0) == "d");
+  CHECK(fields.value(0) == "3");
+}
+
 TEST_CASE("a cleared message gives a large body's memory back, and keeps a small one's") {
   Request request;
   request.body.assign(1000, 'b');
@@ -90,6 +119,23 @@ TEST_CASE("each byte is allowed in a field's value, or not, wherever it stands")
         CAPTURE(byte);
         CAPTURE(place);
         CHECK(is_field_value(value) == allowed);
+      }
+    }
+  }
+}
+
+TEST_CASE("capital letters become small ones, and nothing else changes, wherever it stands") {
+  for (int byte = 0; byte < 256; ++byte) {
+    const char lower = static_cast<char>(byte >= 'A' && byte <= 'Z' ? byte + 0x20 : byte);
+    for (std::size_t size = 1; size <= 20; ++size) {
+      for (std::size_t place = 0; place < size; ++place) {
+        std::string text(size, 'Q');
+        std::string expected = "AB" + std::string(size, 'q');
+        text[place] = static_cast<char>(byte);
+        expected[2 + place] = lower;
+        std::string out = "AB";
+        append_lower(out, text);
+        if (out != expected) FAIL("byte " << byte << " at " << place << " of " << size);
       }
     }
   }

@@ -143,6 +143,27 @@ TEST_CASE("targets in absolute form") {
   CHECK(refused("GET / HTTP/1.1\r\nHost:\r\n\r\n") == 400);
 }
 
+TEST_CASE("an authority is the request's own, whatever came before it") {
+  RequestCanonicalizer canonicalizer;
+  const auto authority = [&](const std::string& host, std::string_view scheme) {
+    RequestForm form;
+    const auto refusal = canonicalizer.locate(
+        parse_request("GET / HTTP/1.1\r\nHost: " + host + "\r\n\r\n"), {scheme, "192.0.2.7"}, form);
+    return refusal ? std::string("refused") : form.authority;
+  };
+  for (int round = 0; round < 2; ++round) {
+    CHECK(authority("A.b:443", "http") == "a.b:443");
+    CHECK(authority("A.b:443", "https") == "a.b");
+    CHECK(authority("A.b:443", "https") == "a.b");
+    CHECK(authority("a.b", "https") == "a.b");
+    CHECK(authority("", "https") == "refused");
+    CHECK(authority("a..b", "https") == "refused");
+    CHECK(authority("a..b", "https") == "refused");
+    CHECK(authority("", "https") == "refused");
+    CHECK(authority("c", "http") == "c");
+  }
+}
+
 TEST_CASE("requests that are refused") {
   CHECK(refused("GET /x HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\r\nx") == 400);
   CHECK(refused("HEAD /x HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
