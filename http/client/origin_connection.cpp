@@ -1,6 +1,7 @@
 #include "http/client/origin_connection.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <utility>
 
@@ -27,10 +28,12 @@ constexpr std::size_t kBodyPieceBytes = 64 << 10;
 constexpr int kWritesMax = 16;
 // An origin that takes them in no less than its time for an answer holds a write up for as long.
 constexpr std::uint64_t kExtendingBytes = 8 << 20;
+// One read of anything else: on the stack, and in the cache likewise.
+constexpr std::size_t kReadBytes = 8 << 10;
 // One read of a body. It stays in the processor's cache until it is looked at.
 constexpr std::size_t kBodyReadBytes = 64 << 10;
 // Storage of such a size is worth keeping for the next one.
-constexpr std::size_t kPooledBodyBytesMin = 128 << 10;
+constexpr std::size_t kPooledBodyBytesMin = 16 << 10;
 // Beyond so many reads, others have their turn.
 constexpr int kReadsMax = 8;
 // Behind an answer that takes longer, no further request is put.
@@ -72,8 +75,7 @@ ExchangeEnd failed_by(transport::PeerFault fault) {
 OriginConnection::OriginConnection(OriginPool& pool)
     : pool_(pool),
       stream_(open_socket(pool.address_)),
-      connect_error_(stream_.descriptor() < 0 ? errno : 0),
-      parser_(response_, pool.settings_.answer_limits) {}
+      connect_error_(stream_.descriptor() < 0 ? errno : 0) {}
 
 OriginConnection::Carried::Carried(OriginExchange& of)
     : exchange(&of),
@@ -155,7 +157,6 @@ void OriginConnection::on_established() {
   disarm();
   state_ = State::busy;
   first_since_ = std::chrono::steady_clock::now();
-  reset_parser();
   write();
 }
 
@@ -188,8 +189,6 @@ void OriginConnection::send(OriginExchange& exchange) {
     disarm();
     state_ = State::busy;
     first_since_ = std::chrono::steady_clock::now();
-    answer_begun_ = false;
-    reset_parser();
   }
   if (flush_pending_ || write_blocked_) return;
   if (pool_.settings_.pipeline_max == 1 || !exchange.request_.pipelined) return write();
@@ -297,17 +296,18 @@ IoStatus OriginConnection::write_some() {
 
 void OriginConnection::read() {
   reading_ = true;
+  std::array<char, kReadBytes> input;
   for (int reads = 0; state_ != State::closed && !paused_; ++reads) {
     if (stream_.tls() == nullptr && !stream_.socket().readable()) break;
     if (reads == kReadsMax) {
       reading_ = false;
       return pool_.readiness_.call_again(*this);
     }
-    const std::span<char> room = read_buffer();
+    const std::span<char> room = read_buffer(input);
     const IoResult result = stream_.read(room.data(), room.size());
-    if (reads_body_) response_.body.resize(body_bytes_ + result.size);
+    if (reads_body_) reader_->response.body.resize(body_bytes_ + result.size);
     if (result.status == IoStatus::blocked) break;
-    on_read(result.status, result.size);
+    on_read(result.status, {room.data(), result.size});
   }
   reading_ = false;
   if (state_ == State::answered) on_nothing_behind_answer();
@@ -319,17 +319,20 @@ void OriginConnection::resume() {
   if (!reading_) pool_.readiness_.call_again(*this);
 }
 
-void OriginConnection::reset_parser() {
+void OriginConnection::begin_answer() {
+  reader_ = pool_.readers_.take();
   const Carried& first = carried_.front();
-  if (first.piece_bytes == 0) return parser_.reset(first.answers_head);
-  parser_.reset_in_pieces(first.answers_head, first.whole_bytes > 0 ? first.whole_bytes : SIZE_MAX);
+  if (first.piece_bytes == 0) return reader_->parser.reset(first.answers_head);
+  reader_->parser.reset_in_pieces(first.answers_head,
+                                  first.whole_bytes > 0 ? first.whole_bytes : SIZE_MAX);
 }
 
-std::span<char> OriginConnection::read_buffer() {
-  const std::uint64_t left = state_ == State::busy ? parser_.plain_bytes_left() : 0;
+std::span<char> OriginConnection::read_buffer(std::span<char> input) {
+  const std::uint64_t left =
+      state_ == State::busy && reader_ ? reader_->parser.plain_bytes_left() : 0;
   reads_body_ = left > 0;
-  if (!reads_body_) return input_;
-  std::string& body = response_.body;
+  if (!reads_body_) return input;
+  std::string& body = reader_->response.body;
   body_bytes_ = body.size();
   std::size_t room = kBodyReadBytes;
   // No further than to the end of the piece, so that it can be taken out as it is.
@@ -339,7 +342,7 @@ std::span<char> OriginConnection::read_buffer() {
   return std::span(body).subspan(body_bytes_);
 }
 
-void OriginConnection::on_read(IoStatus status, std::size_t size) {
+void OriginConnection::on_read(IoStatus status, std::string_view bytes) {
   switch (state_) {
     case State::closed:
       return;
@@ -348,7 +351,7 @@ void OriginConnection::on_read(IoStatus status, std::size_t size) {
       return close();
     case State::busy:
       if (status != IoStatus::done) return on_end_of_stream(status == IoStatus::ended);
-      return reads_body_ ? on_body_bytes(size) : on_bytes({input_.data(), size});
+      return reads_body_ ? on_body_bytes(bytes.size()) : on_bytes(bytes);
     case State::connecting:
       UNREACHABLE();
   }
@@ -358,8 +361,8 @@ void OriginConnection::on_bytes(std::string_view input) {
   // Every answer ends with a handler, which may close this connection or add to it.
   while (state_ == State::busy) {
     if (carried_.front().sent == 0) return fail(ExchangeEnd::malformed);  // not asked yet
-    answer_begun_ |= !input.empty();
-    const ParseProgress progress = parser_.feed(input);
+    if (!reader_) begin_answer();
+    const ParseProgress progress = reader_->parser.feed(input);
     input.remove_prefix(progress.consumed);
     switch (progress.state) {
       case ParseState::head_done:
@@ -368,8 +371,8 @@ void OriginConnection::on_bytes(std::string_view input) {
       case ParseState::need_more:
         return report_progress();
       case ParseState::failed:
-        return fail(parser_.failure().body_too_large ? ExchangeEnd::too_large
-                                                     : ExchangeEnd::malformed);
+        return fail(reader_->parser.failure().body_too_large ? ExchangeEnd::too_large
+                                                             : ExchangeEnd::malformed);
       case ParseState::complete:
         // Bytes behind the answer that nobody has asked for would be taken for a later one's.
         if (!input.empty() && (carried_.size() == 1 || carried_[1].sent == 0)) {
@@ -382,18 +385,18 @@ void OriginConnection::on_bytes(std::string_view input) {
 }
 
 void OriginConnection::on_body_bytes(std::size_t size) {
-  if (parser_.on_plain_bytes(size) == ParseState::complete) return on_answer_complete();
+  if (reader_->parser.on_plain_bytes(size) == ParseState::complete) return on_answer_complete();
   report_progress();
 }
 
 void OriginConnection::on_head() {
   Carried& first = carried_.front();
-  const std::uint64_t left = parser_.plain_bytes_left();
+  const std::uint64_t left = reader_->parser.plain_bytes_left();
   if (left > 0 && left <= first.whole_bytes) first.piece_bytes = first.whole_bytes = 0;
   if (first.piece_bytes > 0) {
     if (left > first.whole_bytes) first.whole_bytes = 0;
     if (first.whole_bytes == 0 && first.exchange != nullptr)
-      first.exchange->handler_->on_exchange_progress(*first.exchange, response_);
+      first.exchange->handler_->on_exchange_progress(*first.exchange, reader_->response);
     if (state_ == State::busy && !carried_.empty()) make_room();
     return;
   }
@@ -401,11 +404,11 @@ void OriginConnection::on_head() {
 }
 
 void OriginConnection::make_room() {
-  std::uint64_t size = parser_.plain_bytes_left();
+  std::uint64_t size = reader_->parser.plain_bytes_left();
   if (const std::size_t piece = carried_.front().piece_bytes; piece > 0) {
     size = std::min<std::uint64_t>(size, piece);
   }
-  std::string& body = response_.body;
+  std::string& body = reader_->response.body;
   if (size < kPooledBodyBytesMin || !body.empty() || body.capacity() >= size) return;
   pool_.bodies_.take(body, size);
   body.reserve(size);
@@ -414,9 +417,9 @@ void OriginConnection::make_room() {
 void OriginConnection::report_progress() {
   Carried& first = carried_.front();
   if (first.piece_bytes == 0 || first.whole_bytes > 0) return;
-  if (response_.body.size() < first.piece_bytes) return;
+  if (reader_->response.body.size() < first.piece_bytes) return;
   if (first.exchange != nullptr)
-    first.exchange->handler_->on_exchange_progress(*first.exchange, response_);
+    first.exchange->handler_->on_exchange_progress(*first.exchange, reader_->response);
   if (state_ == State::busy && !carried_.empty()) make_room();
 }
 
@@ -424,21 +427,24 @@ void OriginConnection::on_answer_complete() {
   // An answer before the request was through: the rest must not follow.
   // What an origin sends behind the answer to HEAD by mistake, such as a body, would be taken for
   // the next answer, at all origins alike.
-  on_answered(response_.keep_alive && carried_.front().is_sent() && !carried_.front().answers_head);
+  on_answered(reader_->response.keep_alive && carried_.front().is_sent() &&
+              !carried_.front().answers_head);
 }
 
 void OriginConnection::on_end_of_stream(bool orderly) {
-  if (!answer_begun_) return fail(reused_ ? ExchangeEnd::stale : ExchangeEnd::broken);
+  if (!reader_) return fail(reused_ ? ExchangeEnd::stale : ExchangeEnd::broken);
   // Some bodies end with the connection, if that ends well; any other is cut short. An origin that
   // closes with requests unread resets the connection, which can cost the end of what it sent.
   const bool alone = carried_.size() == 1;
-  if (orderly && alone && parser_.finish().state == ParseState::complete) return on_answered(false);
+  if (orderly && alone && reader_->parser.finish().state == ParseState::complete)
+    return on_answered(false);
   fail(ExchangeEnd::broken);
 }
 
 void OriginConnection::on_answered(bool reusable) {
   OriginExchange* exchange = carried_.front().exchange;
   carried_.erase(carried_.begin());
+  std::unique_ptr<AnswerReader> reader = std::move(reader_);
   if (exchange != nullptr) exchange->connection_ = nullptr;
   reused_ = true;
   paused_ = false;
@@ -446,13 +452,11 @@ void OriginConnection::on_answered(bool reusable) {
   // that nobody waits for any more are not worth waiting for.
   const bool unwanted = !carried_.empty() && !is_wanted();
   if (!reusable || unwanted) close_and_put_back(true);
-  if (exchange != nullptr) pool_.end(*exchange, ExchangeEnd::answered, response_);
-  if (response_.body.capacity() > kPooledBodyBytesMin) pool_.bodies_.give_back(response_.body);
+  if (exchange != nullptr) pool_.end(*exchange, ExchangeEnd::answered, reader->response);
+  give_back(std::move(reader));
   if (state_ == State::closed) return;
-  answer_begun_ = false;
   if (!carried_.empty()) {
     first_since_ = std::chrono::steady_clock::now();
-    reset_parser();
     return pool_.serve_queue();
   }
   state_ = State::answered;
@@ -468,8 +472,17 @@ void OriginConnection::fail(ExchangeEnd end) {
   OriginExchange* exchange = carried_.front().exchange;
   carried_.erase(carried_.begin());
   if (exchange != nullptr) exchange->connection_ = nullptr;
+  const std::unique_ptr<AnswerReader> reader = std::move(reader_);
   close_and_put_back(false);
-  if (exchange != nullptr) pool_.end(*exchange, end, response_);
+  if (exchange != nullptr) {
+    pool_.end(*exchange, end, reader ? reader->response : pool_.no_response_);
+  }
+}
+
+void OriginConnection::give_back(std::unique_ptr<AnswerReader> reader) {
+  std::string& body = reader->response.body;
+  if (body.capacity() > kPooledBodyBytesMin) pool_.bodies_.give_back(body);
+  pool_.readers_.give_back(std::move(reader));
 }
 
 void OriginConnection::leave(OriginExchange& exchange) {
@@ -479,10 +492,7 @@ void OriginConnection::leave(OriginExchange& exchange) {
   const bool in_record = stream_.tls() != nullptr && write_blocked_;
   const bool cut_short = (found->sent > 0 || in_record) && !found->is_sent();
   if (!is_wanted() || cut_short) return close_and_put_back(false);
-  if (found->sent > 0) return;
-  const bool was_first = found == carried_.begin();
-  carried_.erase(found);
-  if (was_first) reset_parser();
+  if (found->sent == 0) carried_.erase(found);
 }
 
 bool OriginConnection::is_wanted() const {

@@ -12,8 +12,9 @@
 // connection is noticed at once and not by the next request.
 #pragma once
 
-#include <array>
+#include <memory>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "http/client/origin_pool.hpp"
@@ -89,9 +90,10 @@ class OriginConnection final : private TimeoutEntry, private transport::Readines
   // A piece of it.
   [[nodiscard]] transport::IoStatus write_body(Carried& one);
   void read();
-  // Where the next bytes belong: in the body itself, once only plain bytes of it are to come.
-  [[nodiscard]] std::span<char> read_buffer();
-  void on_read(transport::IoStatus status, std::size_t size);
+  // Where the next bytes belong: in the body itself, once only plain bytes of it are to come; else
+  // in `input`.
+  [[nodiscard]] std::span<char> read_buffer(std::span<char> input);
+  void on_read(transport::IoStatus status, std::string_view bytes);
   void on_bytes(std::string_view input);
   void on_body_bytes(std::size_t size);
   void on_head();
@@ -99,11 +101,13 @@ class OriginConnection final : private TimeoutEntry, private transport::Readines
   void make_room();
   // Tells the handler of an exchange in pieces, who may close this connection.
   void report_progress();
-  void reset_parser();
+  // The first byte of the first exchange's answer is there.
+  void begin_answer();
   void on_answer_complete();
   void on_end_of_stream(bool orderly);
   void on_answered(bool reusable);
   void on_nothing_behind_answer();
+  void give_back(std::unique_ptr<AnswerReader> reader);
   // Closes, and ends the first exchange. The others are put back.
   void fail(ExchangeEnd end);
   void close();
@@ -123,7 +127,6 @@ class OriginConnection final : private TimeoutEntry, private transport::Readines
   std::uint64_t tls_generation_ = 0;
   bool reused_ = false;           // an exchange has been answered on it
   bool was_shared_ = false;       // it has carried several at once
-  bool answer_begun_ = false;     // a byte of the first exchange's answer is there
   bool flush_pending_ = false;    // the pool calls flush() at the end of the turn
   bool write_blocked_ = false;    // the socket takes nothing more for now
   std::uint8_t pending_ = 0;      // posted calls under way
@@ -133,9 +136,7 @@ class OriginConnection final : private TimeoutEntry, private transport::Readines
   bool paused_ = false;
   bool reads_body_ = false;  // the read under way goes into the body, behind body_bytes_
   std::size_t body_bytes_ = 0;
-  Response response_;
-  ResponseParser parser_;
-  std::array<char, 8192> input_;
+  std::unique_ptr<AnswerReader> reader_;  // of the first exchange's answer, once it has begun
 };
 
 }  // namespace prophecy::http

@@ -48,8 +48,8 @@ constexpr bool is_unsent(ExchangeEnd end) {
 class OriginHandler {
  public:
   // Called exactly once for each start(), possibly before that returns. `response` belongs to the
-  // connection, is valid during the call, and is meaningful for `answered` only: what is kept of it
-  // has to be moved out. May start the exchange again.
+  // pool, is valid during the call, and is meaningful for `answered` only: what is kept of it has
+  // to be moved out. May start the exchange again.
   virtual void on_exchange_end(OriginExchange& exchange, ExchangeEnd end, Response& response) = 0;
   // Of an exchange in pieces: its head is complete, or its body has grown to a piece or more. The
   // handler takes out of response.body what it wants no more kept there; the rest of the body, if

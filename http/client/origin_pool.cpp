@@ -28,7 +28,8 @@ OriginPool::OriginPool(asio::io_context& loop, OriginSettings settings, OriginTi
       timeouts_(timeouts),
       address_(asio::ip::make_address(settings_.address.address), settings_.address.port),
       own_bodies_(kSpareBodyBytesMax),
-      bodies_(settings_.bodies != nullptr ? *settings_.bodies : own_bodies_) {}
+      bodies_(settings_.bodies != nullptr ? *settings_.bodies : own_bodies_),
+      readers_(settings_.answer_limits) {}
 
 OriginPool::~OriginPool() = default;
 

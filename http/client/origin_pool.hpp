@@ -15,6 +15,7 @@
 #include <boost/asio/ip/tcp.hpp>
 
 #include "base/endpoint.hpp"
+#include "http/client/answer_readers.hpp"
 #include "http/client/body_pool.hpp"
 #include "http/client/origin_exchange.hpp"
 #include "http/parser.hpp"
@@ -108,6 +109,7 @@ class OriginPool {
   std::vector<OriginConnection*> to_flush_;
   BodyPool own_bodies_;
   BodyPool& bodies_;
+  AnswerReaders readers_;
   std::string piece_;     // of a request's body, for the length of one write
   Response no_response_;  // for exchanges that end without one
 };

@@ -46,6 +46,11 @@ class ScriptedOrigin {
     connections_.clear();
   }
 
+  // More of an answer, on the connection that was accepted as this one, of those that are open.
+  void send(std::size_t connection, std::string_view text) {
+    boost::asio::write(connections_.at(connection)->socket, boost::asio::buffer(text));
+  }
+
   std::vector<std::string> requests;
   std::size_t accepted = 0;
   bool awaits_bodies = false;  // of a declared length; else a request is what came with its head

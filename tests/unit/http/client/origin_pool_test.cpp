@@ -24,6 +24,26 @@ TEST_CASE("An answer that says close ends its connection, and a later exchange o
   CHECK(world.origin.accepted == 2);
 }
 
+TEST_CASE("Answers that come bit by bit on several connections are not mixed up") {
+  const std::string all = answer("aaaa", "X-A: 1\r\n").answer;
+  for (std::size_t cut = 1; cut < all.size(); ++cut) {
+    CAPTURE(cut);
+    World world({{all.substr(0, cut), false}, answer("bbb"), answer("cc")});
+    Call slow(world.pool), fast(world.pool);
+    slow.start();
+    world.run_until_busy();
+    world.settle();
+    fast.start();
+    CHECK(world.run(fast) == Ends{ExchangeEnd::answered});
+    CHECK(fast.bodies == std::vector<std::string>{"bbb"});
+    world.origin.send(0, all.substr(cut));
+    CHECK(world.run(slow) == Ends{ExchangeEnd::answered});
+    CHECK(slow.bodies == std::vector<std::string>{"aaaa"});
+    CHECK(world.ask() == "cc");
+    CHECK(world.origin.accepted == 2);
+  }
+}
+
 TEST_CASE("A handler may start its exchange again") {
   World world({answer("x")});
   Call call(world.pool);
