@@ -5,8 +5,8 @@
 namespace prophecy::http {
 namespace {
 
-constexpr std::size_t kSpareMax = 64;
-constexpr std::size_t kKeptBytesMax = 16 << 10;  // of the fields, and of the body
+constexpr std::size_t kSpareMax = 16;
+constexpr std::size_t kFieldBytesMax = 16 << 10;
 
 }  // namespace
 
@@ -20,8 +20,8 @@ std::unique_ptr<AnswerReader> AnswerReaders::take() {
 void AnswerReaders::give_back(std::unique_ptr<AnswerReader> reader) {
   if (spare_.size() == kSpareMax) return;
   Response& response = reader->response;
-  response.fields.clear_and_shrink(kKeptBytesMax);
-  if (response.body.capacity() > kKeptBytesMax) std::string().swap(response.body);
+  response.fields.clear_and_shrink(kFieldBytesMax);
+  if (response.body.capacity() > kBodyBytesMax) std::string().swap(response.body);
   spare_.push_back(std::move(reader));
 }
 

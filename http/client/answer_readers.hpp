@@ -17,6 +17,8 @@ namespace prophecy::http {
 
 struct AnswerReader {
   explicit AnswerReader(const MessageLimits& limits) : parser(response, limits) {}
+  AnswerReader(const AnswerReader&) = delete;
+  AnswerReader& operator=(const AnswerReader&) = delete;
 
   Response response;
   ResponseParser parser;
@@ -24,12 +26,15 @@ struct AnswerReader {
 
 class AnswerReaders {
  public:
+  // A spare reader keeps the storage of a body up to this.
+  static constexpr std::size_t kBodyBytesMax = 128 << 10;
+
   // The limits must outlive all readers.
   explicit AnswerReaders(const MessageLimits& limits) : limits_(limits) {}
 
   // Its parser is to be reset.
   [[nodiscard]] std::unique_ptr<AnswerReader> take();
-  // A body that is worth keeping was taken out.
+  // Storage of a body beyond that is to be taken out by whoever has use for it.
   void give_back(std::unique_ptr<AnswerReader> reader);
 
  private:

@@ -32,8 +32,8 @@ constexpr std::uint64_t kExtendingBytes = 8 << 20;
 constexpr std::size_t kReadBytes = 8 << 10;
 // One read of a body. It stays in the processor's cache until it is looked at.
 constexpr std::size_t kBodyReadBytes = 64 << 10;
-// Storage of such a size is worth keeping for the next one.
-constexpr std::size_t kPooledBodyBytesMin = 16 << 10;
+// What its reader would not keep for the next answer.
+constexpr std::size_t kPooledBodyBytesMin = AnswerReaders::kBodyBytesMax;
 // Beyond so many reads, others have their turn.
 constexpr int kReadsMax = 8;
 // Behind an answer that takes longer, no further request is put.

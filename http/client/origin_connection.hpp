@@ -136,7 +136,9 @@ class OriginConnection final : private TimeoutEntry, private transport::Readines
   bool paused_ = false;
   bool reads_body_ = false;  // the read under way goes into the body, behind body_bytes_
   std::size_t body_bytes_ = 0;
-  std::unique_ptr<AnswerReader> reader_;  // of the first exchange's answer, once it has begun
+  // Of the first exchange's answer, once that has begun. A handler that cancels its exchange may go
+  // on looking at the response, so a connection that is closed under it keeps the reader.
+  std::unique_ptr<AnswerReader> reader_;
 };
 
 }  // namespace prophecy::http

@@ -160,6 +160,7 @@ TEST_CASE("an authority is the request's own, whatever came before it") {
     CHECK(authority("a..b", "https") == "refused");
     CHECK(authority("a..b", "https") == "refused");
     CHECK(authority("", "https") == "refused");
+    CHECK(authority("a.b", "https") == "a.b");
     CHECK(authority("c", "http") == "c");
   }
 }
