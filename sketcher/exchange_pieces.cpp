@@ -8,7 +8,6 @@
 
 namespace prophecy::sketcher {
 
-using http::ExchangeEnd;
 using replica_client::ReplicatedKind;
 
 namespace {

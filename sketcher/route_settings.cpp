@@ -53,8 +53,11 @@ std::vector<std::string> read_paths(ConfigSection& section, const char* key,
   std::vector<std::string> paths = section.texts(key, std::vector<std::string>{});
   for (const std::string& path : paths) {
     if (!is_path_prefix(path) || !takes(pattern.path_prefix, path)) {
-      section.mistake(key, "expected paths in the route's path_prefix, " + kPathRule + "; not \"" +
-                               path + "\"");
+      section.mistake(key, std::string("expected paths in the route's path_prefix, ")
+                               .append(kPathRule)
+                               .append("; not \"")
+                               .append(path)
+                               .append("\""));
     }
     if (std::count(paths.begin(), paths.end(), path) > 1)
       section.mistake(key, "expected each path once, and \"" + path + "\" is there again");
@@ -197,6 +200,7 @@ std::vector<RouteSettings> read_routes(ConfigSection root, std::vector<GroupSett
 
 Router make_router(const std::vector<RouteSettings>& routes) {
   std::vector<RoutePattern> patterns;
+  patterns.reserve(routes.size());
   for (const RouteSettings& route : routes)
     patterns.push_back(route.pattern);
   return Router(patterns);

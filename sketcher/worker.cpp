@@ -34,6 +34,7 @@ constexpr Duration kPresence = milliseconds(200);
 
 std::vector<VolatilityLimits> volatility_limits(const std::vector<RouteSettings>& routes) {
   std::vector<VolatilityLimits> limits;
+  limits.reserve(routes.size());
   for (const RouteSettings& route : routes)
     limits.push_back(route.volatility);
   return limits;

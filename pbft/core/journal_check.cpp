@@ -37,6 +37,7 @@ std::optional<std::uint64_t> proven_by(const Frames& frames, std::uint32_t repli
 
 std::vector<ByteView> views_of(const std::vector<Frame>& frames) {
   std::vector<ByteView> views;
+  views.reserve(frames.size());
   for (const Frame& frame : frames)
     views.emplace_back(*frame);
   return views;

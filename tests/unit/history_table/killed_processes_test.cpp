@@ -179,7 +179,7 @@ class Arena {
 
 TEST_CASE("writers killed at random instants leave a correct table and nobody waiting") {
   const char* const asked = std::getenv("PROPHECY_TABLE_KILLS");
-  const int kills_wanted = asked != nullptr ? std::atoi(asked) : kKillsWanted;
+  const int kills_wanted = asked != nullptr ? std::stoi(asked) : kKillsWanted;
   Arena arena;
   const auto end = asked != nullptr ? Clock::time_point::max() : Clock::now() + kTimeMax;
   int kills = 0;

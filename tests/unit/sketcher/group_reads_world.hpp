@@ -113,7 +113,8 @@ struct Client final : GroupReadWaiter {
     evidence.status = 200;
     evidence.body.assign(1, answered);
     evidence.sketch = World::sketch(answered);
-    REQUIRE(ask_with(algorithm, std::move(evidence), true));
+    const bool asked = ask_with(algorithm, std::move(evidence), true);
+    REQUIRE(asked);
   }
 
   void on_group_answer(const sketch::AnswerForm& form, const std::optional<Sketch>&) override {

@@ -25,8 +25,7 @@ struct SmallSketcher {
   explicit SmallSketcher(std::uint64_t seed, std::size_t bytes = HistoryTable::kBytesMin)
       : table(std::move(*HistoryTable::create(bytes, seed, BlockStore::kBytesMin,
                                               HistoryTable::kLimitedShare, 2))),
-        shared(std::move(
-            *SharedState::map({.workers = 1, .groups = 2, .routes = 1}, table.companion()))) {
+        shared(*SharedState::map({.workers = 1, .groups = 2, .routes = 1}, table.companion())) {
     table.attach(3);
     table.set_floor_seed(99);
     installation.settings.groups.resize(2);

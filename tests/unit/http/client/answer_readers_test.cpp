@@ -47,6 +47,7 @@ TEST_CASE("spare readers are bounded, and hold little each") {
   CHECK(large->response.fields.held_bytes() < 1000);
 
   std::vector<std::unique_ptr<AnswerReader>> many;
+  many.reserve(200);
   for (int i = 0; i < 200; ++i)
     many.push_back(used(readers, 10, 500));
   for (auto& reader : many)
