@@ -6,11 +6,16 @@ import shutil
 import time
 from contextlib import contextmanager
 
+import pytest
+
 from harness import Deployment
 from harness.http_client import curl
 from harness.processes import HarnessError, wait_until
 from harness.programs import run_program
 from harness.writers import Writers
+
+# Whoever has forgotten what it said votes again behind a checkpoint that is far away on a slow machine.
+pytestmark = pytest.mark.time_limit(300)
 
 CONTENT = {"/index.html": "the page\n", "/static/a.txt": "a" * 100_000}
 
@@ -99,7 +104,7 @@ def is_member(agent):
             and status["recovery"]["state"] == "none")
 
 
-def wait_for_member(agent, timeout_s=60):
+def wait_for_member(agent, timeout_s=120):
     try:
         wait_until(lambda: is_member(agent), timeout_s, f"replica {agent.number} to be a member")
     except HarnessError as error:
