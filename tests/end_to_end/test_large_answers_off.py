@@ -183,12 +183,13 @@ def test_who_is_quicker_and_refused_does_not_take_the_slower_along():
         with RawConnection(deployment.sketcher.port) as connection:
             for _ in range(400):  # from which the delay of a hedge is known
                 assert connection.get("/small").body == b"small"
-        before = deployment.sketcher.counters()["hedges_won"]
+        before = deployment.sketcher.counters()["hedged"]
         with scripted(deployment, answer):
             read = curl(deployment.url + "/some")
             assert (read.status, read.body) == (200, BODY)
         assert (len(asked), failures(deployment, "malformed")) == (3, 1)
-        assert deployment.sketcher.counters()["hedges_won"] == before + 1
+        # Whichever of the two it reached first: on a slow machine, the one that was asked second.
+        assert deployment.sketcher.counters()["hedged"] == before + 1
 
 
 @pytest.mark.skipif(instrumented(), reason="a sanitizer's memory is not the program's own")
