@@ -30,6 +30,9 @@ Header always set Strict-Transport-Security "max-age=63072000"
 """
 # What Debian's openssl lacks, GOST's ciphers, of which the listener has none by its configuration.
 NOT_HERE = ("engine_problem",)
+# A check is given up when one of its connections ends too soon, as it happens now and then with any
+# server (nginx too) on a busy machine.
+TESTSSL_ATTEMPTS = 3
 TESTSSL_BAD = ("LOW", "MEDIUM", "HIGH", "CRITICAL", "FATAL")
 
 
@@ -47,10 +50,17 @@ def run_sslyze(port, authority):
 def run_testssl(port, folder):
     """[what it holds against the server], without what it says of the test's own certificate; and
     [checks that could not be made], which prove nothing."""
-    report = folder / "testssl.json"
+    for attempt in range(TESTSSL_ATTEMPTS):
+        found, not_made = scan_with_testssl(port, folder / f"testssl-{attempt}.json")
+        if found or not not_made:
+            break
+    return found, not_made
+
+
+def scan_with_testssl(port, report):
     _, output = run([debian_program("testssl"), "--quiet", "--warnings", "off", "--color", "0",
                      "--nodns", "none", "--ip", "127.0.0.1", "--jsonfile", report,
-                     f"localhost:{port}"], 500)
+                     f"localhost:{port}"], 240)
     assert report.exists(), output[-4000:]
     items = json.loads(report.read_text())
     assert len(items) > 100, output[-4000:]
@@ -72,7 +82,7 @@ def nginx(folder, certificate, ciphers=CIPHERS):
                                              ciphers=ciphers))
 
 
-@pytest.mark.time_limit(600)
+@pytest.mark.time_limit(1000)
 def test_nothing_is_found_at_a_listener(tmp_path, tell):
     certificate = make_certificate(tmp_path)
     tls = {"certificates": [{"chain": str(certificate.chain), "key": str(certificate.key)}]}
@@ -84,7 +94,7 @@ def test_nothing_is_found_at_a_listener(tmp_path, tell):
         judge(run_sslyze(port, certificate.authority), *run_testssl(port, tmp_path), tell)
 
 
-@pytest.mark.time_limit(600)
+@pytest.mark.time_limit(1000)
 def test_a_good_server_passes(tmp_path, tell):
     certificate = make_certificate(tmp_path)
     with nginx(tmp_path, certificate) as server:
