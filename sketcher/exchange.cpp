@@ -314,6 +314,8 @@ void Exchange::on_fast_answer(http::Response& response) {
   const bool usable =
       canonicalizer.canonicalize(response, form_.is_head, form) == sketch::AnswerFault::none;
   if (!canonicalizer.leaked().empty()) group().on_leak(replica_, canonicalizer.leaked());
+  const bool is_judged = algorithm_ && algorithm_->awaits_fast_answer();
+  fast_.count_answer(replica_, usable || is_judged);
   if (!algorithm_) {  // off
     if (!usable) return fast_.ask_another() ? void() : on_fast_failure(ExchangeEnd::malformed);
     counters_->answered_unverified.add();

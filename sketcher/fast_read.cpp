@@ -49,7 +49,7 @@ void FastRead::cancel() {
 
 void FastRead::give_up() {
   for (const Ask* ask : {&first_, &second_}) {
-    if (ask->exchange.active()) count(*ask, ask->exchange.end_without_time());
+    if (ask->exchange.active()) count(ask->replica, ask->exchange.end_without_time());
   }
   cancel();
 }
@@ -72,8 +72,12 @@ void FastRead::on_exchange_end(http::OriginExchange& exchange, ExchangeEnd end,
                                http::Response& response) {
   Ask& ended = &exchange == &first_.exchange ? first_ : second_;
   Ask& other = &exchange == &first_.exchange ? second_ : first_;
-  count(ended, end);
-  if (end == ExchangeEnd::answered && !in_pieces_) decide(ended, other);
+  const bool is_whole = end == ExchangeEnd::answered && !in_pieces_;
+  if (is_whole) {
+    decide(ended, other);
+  } else {
+    count(ended.replica, end);
+  }
   if (other.exchange.active()) return;  // it may answer yet
   disarm();
   const bool over = in_pieces_ || end == ExchangeEnd::answered || !is_replaced(end);
@@ -124,8 +128,12 @@ bool FastRead::ask_another() {
   return true;
 }
 
-void FastRead::count(const Ask& ask, ExchangeEnd end) {
-  group_->context.counters(ask.replica).exchanges[static_cast<std::size_t>(end)].add();
+void FastRead::count_answer(NodeId replica, bool usable) {
+  count(replica, usable ? ExchangeEnd::answered : ExchangeEnd::malformed);
+}
+
+void FastRead::count(NodeId replica, ExchangeEnd end) {
+  group_->context.counters(replica).exchanges[static_cast<std::size_t>(end)].add();
 }
 
 }  // namespace prophecy::sketcher

@@ -40,6 +40,9 @@ class FastRead final : private http::OriginHandler, private TimeoutEntry {
   // In on_fast_read_progress(): what has come is no answer that could be handed on, and its origin
   // is to blame.
   void reject(http::OriginExchange& exchange, http::Response& response);
+  // In on_fast_read_end(), of a whole answer: whether its origin is to blame, as in reject(). (Of
+  // what agreement is to judge, it says so.)
+  void count_answer(NodeId replica, bool usable);
   // After on_fast_read_end(), if nothing has been said of it to anybody. False: none is left.
   [[nodiscard]] bool ask_another();
   // The handler is not called any more.
@@ -63,7 +66,7 @@ class FastRead final : private http::OriginHandler, private TimeoutEntry {
   void on_timeout() override;
   void ask(Ask& ask, NodeId replica);
   void arm_hedge();
-  void count(const Ask& ask, http::ExchangeEnd end);
+  void count(NodeId replica, http::ExchangeEnd end);
   // The first to answer has it.
   void decide(Ask& winner, Ask& other);
   [[nodiscard]] bool is_replaced(http::ExchangeEnd end) const;

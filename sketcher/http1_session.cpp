@@ -14,8 +14,9 @@ namespace {
 
 // On the stack while it is filled and parsed: no connection holds one.
 constexpr std::size_t kReadBytes = 64 << 10;
-// Beyond so many reads, other connections have their turn.
+// Beyond so many reads, or requests that are answered at once, other connections have their turn.
 constexpr int kReadsMax = 16;
+constexpr int kRequestsMax = 32;
 constexpr std::size_t kKeptBytesMax = 2 << 10;
 // Less than that is copied when the stream does not take it.
 constexpr std::size_t kSwappedBytesMin = 128 << 10;
@@ -68,10 +69,11 @@ void Http1Session::on_ready() {
 void Http1Session::take_input() {
   if (taking_) return;
   taking_ = true;
+  requests_ = 0;
   if (reading()) take_unparsed();
   std::array<char, kReadBytes> input;
   for (int reads = 0; reading(); ++reads) {
-    if (reads == kReadsMax) {
+    if (reads == kReadsMax || requests_ >= kRequestsMax) {
       host_.call_again();
       break;
     }
@@ -111,7 +113,7 @@ void Http1Session::count_arriving() {
   if (state_ == State::finished) return arriving_.set(0);
   // Requests that wait for others of their client have no right to the last of the room: it may ask
   // again.
-  if (!unparsed_.empty() && keep_alive_ && context_.worker.arriving.half_used()) {
+  if (!unparsed_.empty() && !reading() && keep_alive_ && context_.worker.arriving.half_used()) {
     context_.worker.count_refusal("too-much-arriving");
     keep_alive_ = false;
   }
@@ -137,7 +139,7 @@ std::size_t Http1Session::parse(std::string_view input) {
   std::size_t parsed = 0;
   while (reading()) {
     if (state_ == State::head && parser_.idle()) {
-      if (parsed == input.size()) return parsed;
+      if (parsed == input.size() || requests_ >= kRequestsMax) return parsed;
       context_.timeouts.header.arm(*this, SessionContext::now());
     }
     const http::ParseProgress progress = parser_.feed(input.substr(parsed));
@@ -193,6 +195,7 @@ bool Http1Session::take_body() {
 }
 
 void Http1Session::on_request() {
+  ++requests_;
   if (refusal_) return refuse(refusal_->status, refusal_->reason);
   if (!intake_.take(request_.body) || !intake_.finish(request_)) return on_body_refused();
   disarm();
@@ -379,6 +382,7 @@ void Http1Session::flushed() {
   parser_.reset();
   exchange_.shrink();
   request_.fields.clear_and_shrink(kKeptBytesMax);
+  shrink(request_.target);
   shrink(request_.body);
   state_ = State::head;
   context_.timeouts.idle.arm(*this, SessionContext::now());

@@ -60,7 +60,7 @@ class Http1Session final : public Session,
   void take_input();
   void take_unparsed();
   void drop_unparsed();
-  // Yields how many bytes were parsed: all, unless a request is whole.
+  // Yields how many bytes were parsed: all, unless a request is whole, or its turn is over.
   [[nodiscard]] std::size_t parse(std::string_view input);
   void on_head();
   void on_request();
@@ -94,6 +94,7 @@ class Http1Session final : public Session,
   bool keep_alive_ = true;
   bool draining_ = false;
   bool taking_ = false;     // take_input() is on the stack
+  int requests_ = 0;        // of this turn
   LeastProgress progress_;  // of the body, or of the answer
   QueueProgress queue_;     // of the answer, while the stream takes nothing
 

@@ -21,7 +21,8 @@ constexpr std::size_t kOutputBytesMax = 256 << 10;
 constexpr std::size_t kUnsentForStartMax = 1 << 20;
 // So much of requests whose answers are awaited may every connection have, or one of them.
 constexpr std::size_t kAskingBytesAlways = 16 << 10;
-constexpr std::size_t kUnusedStreamsMax = 16;
+// Of a worker, between the requests of all connections.
+constexpr std::size_t kSpareStreamsMax = 32;
 // Of all answers in blocks on one connection: those beyond it wait for others to end.
 constexpr std::size_t kBlockBytesMax = 8 << 20;
 // One that is read, and one that is sent.
@@ -46,12 +47,12 @@ void Http2Session::start(std::string_view read) {
 
 void Http2Session::on_ready() {
   if (over_) return;
-  drop_unused();
   flushing_ = true;
   read();
   flush();
   wait_for_fields();
   count_held();
+  give_back_unused();
   flushing_ = false;
   // No event tells of what was left unread while there was no room for its answers.
   if (unread_ && !over_ && has_room()) {
@@ -65,12 +66,14 @@ bool Http2Session::has_room() const {
 }
 
 // Not where they become unused: their code may be on the stack.
-void Http2Session::drop_unused() {
-  for (; unused_.size() > kUnusedStreamsMax; unused_.pop_back()) {
+void Http2Session::give_back_unused() {
+  auto& spare = context_.spare_streams;
+  for (; !unused_.empty(); unused_.pop_back()) {
     const auto found = std::find_if(streams_.begin(), streams_.end(), [&](const auto& stream) {
       return stream.get() == unused_.back();
     });
     std::swap(*found, streams_.back());
+    if (spare.size() < kSpareStreamsMax) spare.push_back(std::move(streams_.back()));
     streams_.pop_back();
   }
 }
@@ -203,13 +206,20 @@ void Http2Session::give_back_blocks(Stream& stream) {
 
 http::Http2Stream& Http2Session::on_stream_opened() {
   asked_before_ = true;
-  if (unused_.empty()) {
-    streams_.push_back(std::make_unique<Stream>(*this));
-    return *streams_.back();
+  if (!unused_.empty()) {
+    Stream& stream = *unused_.back();
+    unused_.pop_back();
+    return stream;
   }
-  Stream& stream = *unused_.back();
-  unused_.pop_back();
-  return stream;
+  auto& spare = context_.spare_streams;
+  if (spare.empty()) {
+    streams_.push_back(std::make_unique<Stream>(context_.worker));
+  } else {
+    streams_.emplace_back(static_cast<Stream*>(spare.back().release()));
+    spare.pop_back();
+  }
+  streams_.back()->lend_to(*this);
+  return *streams_.back();
 }
 
 void Http2Session::on_progress(http::Http2Stream& stream, std::size_t bytes) {
@@ -298,7 +308,7 @@ void Http2Session::on_stream_closed(http::Http2Stream& stream) {
 void Http2Session::recycle(Stream& stream) {
   stream.shrink();
   unused_.push_back(&stream);
-  if (!waiting_.empty()) flush_later();
+  flush_later();
 }
 
 namespace {

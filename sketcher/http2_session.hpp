@@ -76,7 +76,7 @@ class Http2Session final : public Session, private http::Http2Handler, private T
 
   void read();
   [[nodiscard]] bool has_room() const;
-  void drop_unused();
+  void give_back_unused();
   void flush();
   void flush_later();
   void count_held();
@@ -114,13 +114,13 @@ class Http2Session final : public Session, private http::Http2Handler, private T
   SessionContext& context_;
   SessionHost& host_;
   http::Http2ServerConnection connection_;
-  std::vector<std::unique_ptr<Stream>> streams_;  // all, in use or not
-  std::vector<Stream*> unused_;
-  std::deque<Stream*> waiting_;             // whole requests that have not started
-  std::size_t waiting_bytes_ = 0;           // that they take in memory
-  std::vector<Stream*> drained_;            // all that came of their answers is sent
-  std::deque<Stream*> waiting_for_blocks_;  // until others have ended
-  std::size_t block_bytes_ = 0;             // that the answers in blocks may hold
+  std::vector<std::unique_ptr<Stream>> streams_;  // lent to this session
+  std::vector<Stream*> unused_;                   // of these, until the end of the turn
+  std::deque<Stream*> waiting_;                   // whole requests that have not started
+  std::size_t waiting_bytes_ = 0;                 // that they take in memory
+  std::vector<Stream*> drained_;                  // all that came of their answers is sent
+  std::deque<Stream*> waiting_for_blocks_;        // until others have ended
+  std::size_t block_bytes_ = 0;                   // that the answers in blocks may hold
   std::string output_;
   std::size_t output_begin_ = 0;
   std::size_t kept_bytes_ = 0;  // of the requests of answers in blocks

@@ -1,6 +1,6 @@
 // One request of an HTTP/2 session, and its answer: the stream, what comes of its body, the
-// exchange, and how long the client may take. The session's own; kept for other requests when it
-// has ended.
+// exchange, and how long the client may take. Lent to a session for one request after another, as
+// long as that has any under way: a connection that waits holds none.
 //
 // Single-threaded, on the worker's loop.
 #pragma once
@@ -19,10 +19,10 @@ class Http2Session::Stream final : public http::Http2Stream,
   // Storage of one that waits for the next request.
   static constexpr std::size_t kKeptBytesMax = 4 << 10;
 
-  explicit Stream(Http2Session& session)
-      : session_(session),
-        intake_(session.context_.worker.spool, *this),
-        exchange_(session.context_.worker, *this) {}
+  explicit Stream(WorkerContext& worker) : intake_(worker.spool, *this), exchange_(worker, *this) {}
+
+  // None is under way.
+  void lend_to(Http2Session& session) { session_ = &session; }
 
   [[nodiscard]] BodyIntake& intake() { return intake_; }
 
@@ -43,7 +43,7 @@ class Http2Session::Stream final : public http::Http2Stream,
     if (!enough && armed()) return true;
     const TimePoint now = SessionContext::now();
     if (!armed()) intake_.begin(now);
-    session_.context_.timeouts.body.arm(*this, now);
+    session_->context_.timeouts.body.arm(*this, now);
     return intake_.has_time(now);
   }
   void go_on_waiting_in(TimeoutQueue& queue) { queue.arm(*this, SessionContext::now()); }
@@ -87,7 +87,7 @@ class Http2Session::Stream final : public http::Http2Stream,
     count_asking(0);
     intake_.drop();
     release(kKeptBytesMax);
-    exchange_.shrink();
+    exchange_.shrink(kKeptBytesMax);
   }
   // Its answer is handed over, and the client may take its time for that.
   void let_go_of_request() {
@@ -104,7 +104,7 @@ class Http2Session::Stream final : public http::Http2Stream,
   void wait_for_blocks() {
     count_asking(0);
     keep_request();
-    wait_in(session_.context_.timeouts.send, 0);
+    wait_in(session_->context_.timeouts.send, 0);
   }
   // An answer in blocks goes on, or begins.
   void go_on() { exchange_.on_writable(); }
@@ -116,62 +116,62 @@ class Http2Session::Stream final : public http::Http2Stream,
   std::size_t kept_bytes = 0;
   void error(std::uint16_t status, std::string_view reason) {
     const AnswerContext context = answer_context();
-    session_.send(*this, Answer(status, reason, context));
+    session_->send(*this, Answer(status, reason, context));
   }
 
  private:
   void keep_request() {
     const std::size_t bytes = request_bytes() + exchange_.request_bytes();
-    session_.kept_bytes_ += bytes - std::exchange(kept_bytes, bytes);
+    session_->kept_bytes_ += bytes - std::exchange(kept_bytes, bytes);
   }
   void on_answer(const sketch::AnswerForm& form, const std::optional<Sketch>& sketch,
                  std::string* /*storage*/) override {
-    if (std::exchange(orphaned_, false)) return session_.recycle(*this);
+    if (std::exchange(orphaned_, false)) return session_->recycle(*this);
     const AnswerContext context = answer_context();
-    session_.send(*this, Answer(form, sketch, context));
+    session_->send(*this, Answer(form, sketch, context));
   }
   [[nodiscard]] bool has_left() const override { return orphaned_; }
   void on_error(std::uint16_t status, std::string_view reason) override {
-    if (std::exchange(orphaned_, false)) return session_.recycle(*this);
+    if (std::exchange(orphaned_, false)) return session_->recycle(*this);
     error(status, reason);
   }
   // HTTP/2 knows no Upgrade: such a field makes a request malformed.
   void on_tunnel(TunnelRequest /*tunnel*/) override { on_error(501, "no tunnel in HTTP/2"); }
   bool may_take_blocks(std::uint32_t bytes_of_each) override {
-    return session_.may_take_blocks(*this, bytes_of_each);
+    return session_->may_take_blocks(*this, bytes_of_each);
   }
   void on_large_begin(const sketch::AnswerForm& form,
                       const std::optional<Sketch>& sketch) override {
     const AnswerContext context = answer_context();
-    session_.begin(*this, Answer(form, sketch, context));
+    session_->begin(*this, Answer(form, sketch, context));
   }
   bool on_large_bytes(std::string& storage, std::size_t begin, std::size_t size) override {
-    session_.append(*this, storage, begin, size);
+    session_->append(*this, storage, begin, size);
     return false;
   }
   void on_large_end(bool whole) override {
-    if (!whole) session_.cut_off(*this);
+    if (!whole) session_->cut_off(*this);
   }
-  void on_body_refused() override { session_.refuse_body(*this); }
-  void on_timeout() override { session_.on_stream_timeout(*this); }
-  void on_give_way() override { session_.end_late(*this); }
+  void on_body_refused() override { session_->refuse_body(*this); }
+  void on_timeout() override { session_->on_stream_timeout(*this); }
+  void on_give_way() override { session_->end_late(*this); }
   [[nodiscard]] std::size_t held_bytes() const override {
     return received() ? answer_bytes() + kept_bytes : request_bytes();
   }
 
   void count_asking(std::size_t bytes) {
-    HeldBytes::Share& all = session_.asking_;
+    HeldBytes::Share& all = session_->asking_;
     all.set(all.bytes() - std::exchange(asking_bytes_, bytes) + bytes);
   }
 
   [[nodiscard]] AnswerContext answer_context() const {
     return {.answers_head = request.method == "HEAD",
             .conditions = conditions_of(request),
-            .date = session_.context_.date.now(),
-            .via = session_.context_.worker.settings.forwarding.via};
+            .date = session_->context_.date.now(),
+            .via = session_->context_.worker.settings.forwarding.via};
   }
 
-  Http2Session& session_;
+  Http2Session* session_ = nullptr;
   BodyIntake intake_;
   Exchange exchange_;
   LeastProgress progress_;

@@ -281,6 +281,7 @@ void LargeAnswer::release() {
   disarm();
   std::string().swap(body_);
   std::string().swap(block_bytes_);
+  std::string().swap(ranged_wire_);
   list_.reset();
 }
 

@@ -72,6 +72,8 @@ class LargeAnswer final : private http::OriginHandler, private TimeoutEntry {
   // The client takes more.
   void on_writable();
   void abandon();
+  // Of the request for a range.
+  [[nodiscard]] std::size_t request_bytes() const { return ranged_wire_.capacity(); }
 
  private:
   // What the head of an origin's answer is worth.

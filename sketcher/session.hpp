@@ -7,6 +7,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/timeout_queue.hpp"
 #include "http/http2/server_connection.hpp"
@@ -39,6 +40,8 @@ struct SessionContext {
   DateCache& date;
   http::Http2Limits http2;
   std::string scratch;  // for whoever serialises something; its content belongs to nobody
+  // What Http2Sessions take their streams from, the last used one at the back.
+  std::vector<std::unique_ptr<http::Http2Stream>> spare_streams{};
 
   [[nodiscard]] static TimePoint now() { return std::chrono::steady_clock::now(); }
 };

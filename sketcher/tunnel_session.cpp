@@ -179,26 +179,25 @@ void TunnelSession::take_answer() {
       return fail(502, "origin-answer-unusable");
     }
     if (progress.state == http::ParseState::head_done && response_.status == 101) {
-      count(http::ExchangeEnd::answered);
       return switch_over(bytes);
     }
     if (progress.state == http::ParseState::head_done) progress = parser_.feed(bytes);
-    if (progress.state == http::ParseState::failed) {
-      count(http::ExchangeEnd::malformed);
-      return fail(502, "origin-answer-unusable");
-    }
-    if (progress.state == http::ParseState::complete) {
-      count(http::ExchangeEnd::answered);
-      return deliver_answer();
-    }
+    if (progress.state == http::ParseState::failed) return fail_malformed();
+    if (progress.state == http::ParseState::complete) return deliver_answer();
   }
+}
+
+void TunnelSession::fail_malformed() {
+  count(http::ExchangeEnd::malformed);
+  fail(502, "origin-answer-unusable");
 }
 
 void TunnelSession::switch_over(std::string_view read) {
   const auto protocol = response_.fields.find("upgrade");
   if (!protocol || !http::equal_ignoring_case(*protocol, request_.upgrade)) {
-    return fail(502, "origin-answer-unusable");
+    return fail_malformed();
   }
+  count(http::ExchangeEnd::answered);
   std::string& head = context_.scratch;
   head.clear();
   http::append_status_line(head, 101);
@@ -229,8 +228,9 @@ void TunnelSession::deliver_answer() {
   GroupContext& group = request_.group->context;
   if (group.answer_canonicalizer().canonicalize(response_, false, form) !=
       sketch::AnswerFault::none) {
-    return fail(502, "origin-answer-unusable");
+    return fail_malformed();
   }
+  count(http::ExchangeEnd::answered);
   request_.counters->answered_unverified.add();
   const AnswerContext context{.date = context_.date.now(),
                               .via = context_.worker.settings.forwarding.via};

@@ -87,6 +87,8 @@ class TunnelSession final : public Session,
   void switch_over(std::string_view read);
   void deliver_answer();
   void fail(std::uint16_t status, std::string_view reason);
+  // What the origin has answered is no use.
+  void fail_malformed();
   void send_answer(const Answer& answer);
   void flush_answer();
   // Both directions, as far as they go.

@@ -14,6 +14,7 @@ namespace prophecy::http {
 class Http2Stream {
  public:
   Http2Stream() = default;
+  virtual ~Http2Stream() = default;
   Http2Stream(const Http2Stream&) = delete;
   Http2Stream& operator=(const Http2Stream&) = delete;
 
@@ -34,8 +35,6 @@ class Http2Stream {
   [[nodiscard]] std::size_t answer_bytes() const { return counted_bytes_; }
 
  protected:
-  ~Http2Stream() = default;
-
   // Nobody looks at the request's fields and body any more: gives back what is beyond so much for
   // each of its texts.
   void release_fields(std::size_t bytes_max);

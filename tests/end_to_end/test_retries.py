@@ -54,11 +54,10 @@ def test_a_hung_origin_costs_time_and_no_error():
                 origin.resume()
 
 
-@pytest.mark.parametrize("end,answer", [
-    ("malformed", b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\npage\n"),
-    ("answered", b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: set-cookie\r\n"
-                 b"Set-Cookie: a=b\r\n\r\npage\n")])
-def test_nonsense_is_replaced_by_another_answer(end, answer):
+@pytest.mark.parametrize("answer", [
+    b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\npage\n",
+    b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: set-cookie\r\nSet-Cookie: a=b\r\n\r\npage\n"])
+def test_nonsense_is_replaced_by_another_answer(answer):
     """No HTTP, or HTTP that may not be passed on."""
     with Deployment(agents=False, start=False, sketcher_changes=changes()) as deployment:
         servers = [ScriptedOrigin(origin.port, lambda head, number=number:
@@ -70,8 +69,8 @@ def test_nonsense_is_replaced_by_another_answer(end, answer):
                 result = curl(deployment.url + "/")
                 assert (result.status, result.body) == (200, PAGE)
                 assert result.field("set-cookie") is None
-            if end == "malformed":
-                assert fast_failures(deployment, end)[1] > 0
+            malformed = fast_failures(deployment, "malformed")
+            assert malformed[1] > 0 and sum(malformed) == malformed[1]
             assert deployment.sketcher.counters()["unverified"] == 24
         finally:
             deployment.sketcher.stop()
