@@ -22,7 +22,7 @@ constexpr std::size_t kUnsentForStartMax = 1 << 20;
 // So much of requests whose answers are awaited may every connection have, or one of them.
 constexpr std::size_t kAskingBytesAlways = 16 << 10;
 // Of a worker, between the requests of all connections.
-constexpr std::size_t kSpareStreamsMax = 32;
+constexpr std::size_t kSpareStreamsMax = 128;
 // Of all answers in blocks on one connection: those beyond it wait for others to end.
 constexpr std::size_t kBlockBytesMax = 8 << 20;
 // One that is read, and one that is sent.
