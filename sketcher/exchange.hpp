@@ -89,7 +89,7 @@ class Exchange final : private FastReadHandler,
   [[nodiscard]] bool is_idle() const { return state_ == State::idle; }
   // It has answered, or was abandoned: gives back what is beyond so much for each text of the
   // request.
-  void shrink(std::size_t bytes_max = kKeptBytesMax) { form_.shrink(bytes_max); }
+  void shrink(std::size_t bytes_max) { form_.shrink(bytes_max); }
   // What it has made of the request takes in memory.
   [[nodiscard]] std::size_t request_bytes() const {
     return form_.held_bytes() + (large_ ? large_->answer.request_bytes() : 0);
@@ -97,7 +97,7 @@ class Exchange final : private FastReadHandler,
 
  private:
   enum class State : std::uint8_t { idle, fast, passing, judged, ordered, large };
-  static constexpr std::size_t kKeptBytesMax = 1 << 10;
+  static constexpr std::size_t kKeptBytesMax = 4 << 10;
 
   void on_fast_read_end(NodeId replica, http::ExchangeEnd end, http::Response& response) override;
   void on_fast_read_progress(http::OriginExchange& exchange, http::Response& response) override;

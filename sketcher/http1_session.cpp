@@ -380,7 +380,7 @@ void Http1Session::flushed() {
     return host_.finish();
   }
   parser_.reset();
-  exchange_.shrink();
+  exchange_.shrink(kKeptBytesMax);
   request_.fields.clear_and_shrink(kKeptBytesMax);
   shrink(request_.target);
   shrink(request_.body);

@@ -65,23 +65,23 @@ def test_pipelined_requests_take_turns_with_those_of_others(deployment):
     assert any(is_answered_in_between() for _ in range(20))
 
 
-def ask_one(port, fields):
+def ask_one(port, path, fields=b""):
     connection = RawConnection(port)
-    connection.send(b"GET %b HTTP/1.1\r\nHost: localhost\r\n%b\r\n" % fields)
+    connection.send(b"GET %b HTTP/1.1\r\nHost: localhost\r\n%b\r\n" % (path, fields))
     assert connection.answer().status in (200, 206)
     return connection
 
 
 def ask_for_something_long(port):
     """A target, and a cookie, that are as long as they may be; then something short."""
-    connection = ask_one(port, (b"/small?" + b"x" * 8000, b""))
+    connection = ask_one(port, b"/small?" + b"x" * 8000)
     connection.send(b"GET /small HTTP/1.1\r\nHost: localhost\r\nCookie: %b\r\n\r\n" % (b"x" * 3700))
     assert connection.answer().status == 200
     return connection
 
 
 def ask_for_a_part(port):
-    return ask_one(port, (b"/large", b"Accept: %b\r\nRange: bytes=0-0\r\n" % (b"x," * 4000)))
+    return ask_one(port, b"/large", b"Accept: %b\r\nRange: bytes=0-0\r\n" % (b"x," * 4000))
 
 
 def ask_many_at_a_time(port):
