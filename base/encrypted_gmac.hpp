@@ -9,6 +9,10 @@
 // below 2 q^2 m / 2^128, and guesses the digest of another with m / 2^128 a try. Two equal ones
 // give the hash key away, and with it as many more as somebody wants.
 //
+// So the digest has 160 bits, and the strength of a tag of 128. Whoever gets hold of the keys makes
+// other messages of any digest, at no cost. It uses OpenSSL's low-level CRYPTO_gcm128_*, which is
+// not documented and not part of its FIPS provider.
+//
 // Allocates when it is made, and never again. For one thread at a time.
 #pragma once
 

@@ -1,5 +1,6 @@
 #include "base/file.hpp"
 
+#include <algorithm>
 #include <cerrno>
 
 #include <fcntl.h>
@@ -7,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/unique_fd.hpp"
+#include "base/wipe.hpp"
 
 namespace prophecy {
 namespace {
@@ -31,7 +33,10 @@ Result<std::string> read_all(int fd, const std::filesystem::path& path, std::siz
     return Error{ErrorKind::invalid, path.string() + ": not a regular file"};
   }
   std::string content;
+  // Growing would leave what it has behind, and it may be a secret.
+  content.reserve(std::min(size_max, static_cast<std::size_t>(status.st_size)) + 1);
   char chunk[4096];
+  const WipeAtEnd wipe({reinterpret_cast<std::uint8_t*>(chunk), sizeof chunk});
   for (;;) {
     const ssize_t size = ::read(fd, chunk, sizeof chunk);
     if (size < 0 && errno == EINTR) continue;
@@ -77,6 +82,19 @@ Result<> create_file(const std::filesystem::path& path, std::string_view content
   const UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
   if (!fd) return io_error(path.string());
   return write_all(fd.get(), path, content);
+}
+
+Result<> replace_file(const std::filesystem::path& path, std::string_view content,
+                      FileSecrecy secrecy) {
+  const std::filesystem::path fresh = path.string() + ".new";
+  // What a crash has left.
+  if (::unlink(fresh.c_str()) != 0 && errno != ENOENT) return io_error(fresh.string());
+  if (auto created = create_file(fresh, content, secrecy); !created) return created;
+  if (::rename(fresh.c_str(), path.c_str()) != 0) return io_error(path.string());
+  const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
+  const UniqueFd fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!fd || ::fsync(fd.get()) != 0) return io_error(folder.string());
+  return {};
 }
 
 }  // namespace prophecy

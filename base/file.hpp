@@ -14,7 +14,7 @@ namespace prophecy {
                                             std::size_t size_max);
 
 // As read_file, for a key: refuses a file that its group or others may read or write, or that
-// belongs to neither the effective user nor root.
+// belongs to neither the effective user nor root. The caller wipes the content (base/wipe.hpp).
 [[nodiscard]] Result<std::string> read_secret_file(const std::filesystem::path& path,
                                                    std::size_t size_max);
 
@@ -23,5 +23,10 @@ enum class FileSecrecy : std::uint8_t { open, secret };  // mode 0644, mode 0600
 // Creates the file with its content, durably; fails when it exists.
 [[nodiscard]] Result<> create_file(const std::filesystem::path& path, std::string_view content,
                                    FileSecrecy secrecy);
+
+// Puts a file with this content in the place of what has the name, if anything has: after a crash
+// there is either the one or the other, whole. Writes beside it first, at the name with ".new".
+[[nodiscard]] Result<> replace_file(const std::filesystem::path& path, std::string_view content,
+                                    FileSecrecy secrecy);
 
 }  // namespace prophecy

@@ -38,6 +38,17 @@ bool IpAddress::is_v4() const {
   return std::equal(kMapped.begin(), kMapped.end(), bytes_.begin());
 }
 
+IpAddress IpAddress::network(unsigned ipv6_prefix_bits) const {
+  IpAddress network = *this;
+  if (is_v4()) return network;
+  for (std::size_t i = 0; i < bytes_.size(); ++i) {
+    const unsigned kept =
+        std::clamp<int>(static_cast<int>(ipv6_prefix_bits) - static_cast<int>(8 * i), 0, 8);
+    network.bytes_[i] &= static_cast<std::uint8_t>(0xff00U >> kept);
+  }
+  return network;
+}
+
 void IpAddress::append_to(std::string& out) const {
   char text[INET6_ADDRSTRLEN] = "";
   if (is_v4()) {

@@ -27,6 +27,10 @@ class IpAddress {
   // In network order; of an IPv4 address the last four are its own.
   [[nodiscard]] const std::array<std::uint8_t, 16>& bytes() const { return bytes_; }
 
+  // The network that an IPv6 address lies in, by its first bits (at most 128); an IPv4 address is
+  // its own. Budgets of clients go by it: whoever has one IPv6 address has a whole network of them.
+  [[nodiscard]] IpAddress network(unsigned ipv6_prefix_bits) const;
+
   // In its usual spelling, an IPv4 address always as one.
   void append_to(std::string& out) const;
   [[nodiscard]] std::string to_string() const;

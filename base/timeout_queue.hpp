@@ -38,6 +38,14 @@ class TimeoutEntry {
     disarm();
     on_give_way();
   }
+  // Likewise, for its place alone. REQUIRES: armed and is_idle().
+  void give_place() {
+    disarm();
+    on_give_place();
+  }
+  // It has waited for so long now: whether that is only for its peer to begin something, and its
+  // end costs nobody an answer.
+  [[nodiscard]] virtual bool is_idle(Duration /*waited*/) const { return false; }
   // What its end would free, for whoever has to choose whose time is over sooner.
   [[nodiscard]] virtual std::size_t held_bytes() const { return 0; }
 
@@ -47,6 +55,8 @@ class TimeoutEntry {
   virtual void on_timeout() = 0;
   // Of one that may go on when its time is over. Likewise.
   virtual void on_give_way() { on_timeout(); }
+  // Of one that is_idle(). Likewise.
+  virtual void on_give_place() { on_timeout(); }
 
  private:
   friend class TimeoutQueue;
@@ -100,8 +110,17 @@ class TimeoutQueue {
   // were.)
   template <class Visit>
   void for_each(Visit visit) const {
-    for (TimeoutEntry* entry = head_.next_; entry != &head_; entry = entry->next_)
-      visit(*entry, entry->deadline_ - length_);
+    for_each_while([&visit](TimeoutEntry& entry, TimePoint armed) {
+      visit(entry, armed);
+      return true;
+    });
+  }
+  // Likewise, until `visit` yields false.
+  template <class Visit>
+  void for_each_while(Visit visit) const {
+    for (TimeoutEntry* entry = head_.next_; entry != &head_; entry = entry->next_) {
+      if (!visit(*entry, entry->deadline_ - length_)) return;
+    }
   }
 
  private:

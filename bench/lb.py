@@ -1,10 +1,12 @@
 """The sketcher as a load balancer: one worker, beside one worker of nginx and one thread of HAProxy
-in front of the same four Apaches. What a request costs each of them in processor time, how long it
+in front of the same four Apaches. Over plain HTTP/1.1 a second sketcher, whose digest is gmac, stands beside the
+first one with sha1, the default. What a request costs each of them in processor time, how long it
 takes, and what a kept-alive connection holds.
 
 They are measured in turn, in rounds, so that whatever else the machine does strikes all alike. The
 origins and the load share its cores: throughput is as much theirs as the proxy's."""
 
+import shutil
 import statistics
 
 from bench.cost import cpu_seconds, process_memory_bytes
@@ -17,11 +19,14 @@ from harness import Deployment, HarnessError
 from harness.certificates import Authority
 from harness.http_client import RawConnection
 from harness.ports import PortReservation
+from harness.sketcher import Sketcher
 
 CONTENT = {"/1k": b"x" * 1024, "/64k": b"x" * (64 << 10), "/1m": b"x" * (1 << 20)}
 CONNECTIONS = 100
 H2_STREAMS = 5  # requests at a time on each of fewer connections
 PEERS = ("nginx", "haproxy")
+GMAC = "sketcher-gmac"
+SKETCHERS = ("sketcher", GMAC)
 IDLE_CONNECTIONS = 10000
 SECONDS = 6  # of a run that is not a quick one
 # Enough threads from the beginning that Apache closes no connection to get one free: neither peer
@@ -40,13 +45,13 @@ def run(options):
         return [Figure("all", "skipped", "", {"reason": f"{' and '.join(missing)} not installed"})]
     # Before the proxies start, which inherit it. HAProxy reckons with two files a client.
     connections_max = (allow_open_files(2 * IDLE_CONNECTIONS + 5000) - 200) // 2
+    changes = {"sketcher": {"workers": 1}, "timeouts": {"idle": "10m"},
+               "limits": {"connections_max": 20000}}
     deployment = Deployment(content=CONTENT, apache_additions=dict.fromkeys(range(4), APACHE),
-                            sketcher_changes={"sketcher": {"workers": 1},
-                                              "timeouts": {"idle": "10m"},
-                                              "limits": {"connections_max": 20000}}, start=False)
+                            sketcher_changes=changes, start=False, clients=2)
     certificate = Authority(deployment.folder / "authority").issue("bench", ["localhost"])
-    ports = PortReservation(2 * len(PEERS) + 1)
-    tls_port = ports.ports[-1]
+    ports = PortReservation(2 * len(PEERS) + 2)
+    tls_port, gmac_port = ports.ports[-2:]
     deployment.sketcher.settings["listener"].append(
         {"address": f"127.0.0.1:{tls_port}", "tls": {"certificates": [certificate]}})
     deployment.sketcher.write_configuration()
@@ -54,25 +59,40 @@ def run(options):
     with deployment:
         origins = [origin.port for origin in deployment.origins]
         proxies = [Proxy("sketcher", deployment.sketcher.child, deployment.sketcher.port, tls_port)]
+        gmac = gmac_sketcher(deployment, gmac_port, changes)
         peers = [make(deployment.folder, ports.ports[2 * number:2 * number + 2], origins,
                       connections_max, certificate)
                  for number, make in enumerate((nginx, haproxy))]
         try:
+            gmac.start()
             for peer in peers:
                 peer.start()
                 proxies.append(Proxy(peer.name, peer.child, peer.port, peer.tls_port))
             # First of all: what a proxy has held for a load once, it would not have to get now.
             figures = idle_connections(options, proxies, connections_max)
+            both = [*proxies, Proxy(GMAC, gmac.child, gmac.port, None)]
             for path in CONTENT:
-                figures += requests(options, proxies, "http/1.1", path)
+                figures += requests(options, both, "http/1.1", path)
             for protocol in ("https/1.1", "h2"):
                 for path in ("/1k", "/64k"):
                     figures += requests(options, proxies, protocol, path)
             return figures
         finally:
-            for peer in peers:
-                peer.stop()
+            for program in (gmac, *peers):
+                program.stop()
             ports.close()
+
+
+def gmac_sketcher(deployment, port, changes):
+    """A second sketcher of the same group, with a history of its own."""
+    folder = deployment.folder / GMAC
+    folder.mkdir()
+    for name in ("group.toml", "client-1025.key", "sketch.key"):
+        shutil.copy(deployment.folder / name, folder)
+    origins = [origin.port for origin in deployment.origins]
+    return Sketcher(folder, port, origins, {
+        **changes, "sketch": {"digest": "gmac"},
+        "group": {"client_id": 1025, "key_file": "client-1025.key"}})
 
 
 class Proxy:
@@ -124,7 +144,7 @@ def requests(options, proxies, protocol, path):
 
 
 def request_figures(runs, common):
-    """A figure for each proxy, and the sketcher's cost and slowness over the better peer's."""
+    """A figure for each proxy, and each sketcher's cost and slowness over the better peer's."""
     median = {name: {key: round(statistics.median(each[key] for each in results), 1)
                      for key in results[0]} for name, results in runs.items()}
     figures = [Figure("cpu time", values.pop("cpu_us"), "us/request",
@@ -133,8 +153,9 @@ def request_figures(runs, common):
                for name, values in ((name, dict(values)) for name, values in median.items())]
     for key, title in (("cpu_us", "cpu time ratio"), ("p99_us", "p99 ratio")):
         best = min(PEERS, key=lambda peer: median[peer][key])  # pylint: disable=cell-var-from-loop
-        figures.append(Figure(title, median["sketcher"][key] / median[best][key], "times",
-                              {"over": best, **common}))
+        figures += [Figure(title, median[name][key] / median[best][key], "times",
+                           {"proxy": name, "over": best, **common})
+                    for name in SKETCHERS if name in median]
     return figures
 
 

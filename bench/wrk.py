@@ -25,11 +25,20 @@ done = function(summary, latency, requests)
                          latency:percentile(99), latency:percentile(99.9)))
 end
 """
+# URLs that differ in their query, one after the other.
+QUERIES = """
+local number = 0
+request = function()
+  number = number %% %d + 1
+  return wrk.format(nil, wrk.path .. "?" .. number)
+end
+"""
 
 
-def run_wrk(url, seconds, connections=100):
+def run_wrk(url, seconds, connections=100, urls=1):
+    """Reads the URL, or, with more than one, so many of them with a query each."""
     with tempfile.NamedTemporaryFile("w", suffix=".lua") as script:
-        script.write(REPORT)
+        script.write(REPORT + (QUERIES % urls if urls > 1 else ""))
         script.flush()
         result = subprocess.run(["wrk", "--threads", "1", "--connections", str(connections),
                                  "--duration", f"{seconds}s", "--timeout", "20s",

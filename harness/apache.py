@@ -65,6 +65,11 @@ def _modules_folder():
     raise HarnessError("Apache's modules are not installed: the Debian package is apache2-bin")
 
 
+def load_module(name):
+    """The line for `additions` that loads one more module."""
+    return f"LoadModule {name}_module {_modules_folder()}/mod_{name}.so\n"
+
+
 class Apache:
     """One origin. `additions` is text for the end of its configuration."""
 

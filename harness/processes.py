@@ -34,6 +34,12 @@ def wait_until(condition, timeout_s, what, interval_s=0.02):
         time.sleep(interval_s)
 
 
+def readable_proc():
+    """Settings of a program whose /proc/PID a test or a benchmark looks into: of one that may not leave a
+    core file, it is for root alone."""
+    return {} if os.geteuid() == 0 else {"core_dumps": True}
+
+
 class Child:
     """One started program with its output in a file."""
 

@@ -5,7 +5,7 @@ import signal
 from pathlib import Path
 
 from harness.http_client import curl
-from harness.processes import Child, HarnessError, wait_until
+from harness.processes import Child, HarnessError, readable_proc, wait_until
 from harness.programs import program, run_program
 from harness.toml_writer import merged, to_toml
 
@@ -46,6 +46,7 @@ class Agent:
         self.configuration.write_text(to_toml(merged({
             "replica": {
                 "id": number,
+                **readable_proc(),
                 "group": "group.toml",
                 "key_file": f"replica-{number}.key",
                 "admin": self.admin.name,

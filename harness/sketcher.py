@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from harness.ports import accepts_connections
-from harness.processes import Child, HarnessError
+from harness.processes import Child, HarnessError, readable_proc
 from harness.programs import program
 from harness.replicas import ctl, ctl_json
 from harness.toml_writer import merged, to_toml
@@ -23,6 +23,7 @@ class Sketcher:
         self.settings = merged({
             "sketcher": {
                 "workers": 1,
+                **readable_proc(),
                 "admin": self.admin.name,
                 "divergence_log": self.divergence_log.name,
             },
@@ -36,6 +37,9 @@ class Sketcher:
             "sketch": {"key_file": "sketch.key"},
             "table": {"size": "8MiB"},
         }, changes or {})
+        for route in self.settings.get("route", []):
+            # All clients of a test or a benchmark are at one address.
+            route.setdefault("slow_path_per_client_second", 0)
         self.write_configuration()
 
     def write_configuration(self):

@@ -45,6 +45,11 @@ void* map_aligned(std::size_t bytes, int flags, int fd) {
   return address;
 }
 
+// A core file of a table is large, takes long, and has what its entries' owners read.
+void keep_out_of_core_dumps(void* address, std::size_t bytes) {
+  static_cast<void>(::madvise(address, bytes, MADV_DONTDUMP));
+}
+
 Error mapping_error(std::size_t bytes) {
   return io_error("cannot map " + std::to_string(bytes) + " bytes for the history table");
 }
@@ -66,12 +71,14 @@ Result<Memory> Memory::anonymous(std::size_t bytes) {
     void* const huge = ::mmap(nullptr, whole_pages(bytes), kAccess,
                               kShared | MAP_HUGETLB | (21 << MAP_HUGE_SHIFT), -1, 0);
     if (huge != MAP_FAILED) {
+      keep_out_of_core_dumps(huge, whole_pages(bytes));
       Memory memory(huge, bytes, whole_pages(bytes));
       if (memory.populate()) return memory;
     }
   }
   void* const address = map_aligned(bytes, kShared, -1);
   if (address == MAP_FAILED) return mapping_error(bytes);
+  keep_out_of_core_dumps(address, bytes);
   Memory memory(address, bytes, bytes);
   if (auto populated = memory.populate(); !populated) return populated.error();
   return memory;
@@ -80,6 +87,7 @@ Result<Memory> Memory::anonymous(std::size_t bytes) {
 Result<Memory> Memory::of_file(int fd, std::size_t bytes) {
   void* const address = map_aligned(bytes, MAP_SHARED, fd);
   if (address == MAP_FAILED) return mapping_error(bytes);
+  keep_out_of_core_dumps(address, bytes);
   return Memory(address, bytes, bytes);
 }
 

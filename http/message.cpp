@@ -101,6 +101,10 @@ bool nominates(const FieldList& fields, std::string_view name) {
   return false;
 }
 
+bool is_safe_method(std::string_view method) {
+  return is_read_method(method) || method == "OPTIONS" || method == "TRACE";
+}
+
 bool is_read_method(std::string_view method) {
   return method == "GET" || method == "HEAD";
 }

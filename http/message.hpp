@@ -109,7 +109,9 @@ constexpr std::size_t kKeptBodyBytesMax = 256 << 10;
 // Whether the message's Connection fields name this one, in lower case, as of this connection only.
 [[nodiscard]] bool nominates(const FieldList& fields, std::string_view name);
 
-// Safe methods (RFC 9110, 9.2.1) that the history serves: GET and HEAD. All others are writes.
+// Safe methods (RFC 9110, 9.2.1): GET, HEAD, OPTIONS and TRACE. They ask for no change.
+[[nodiscard]] bool is_safe_method(std::string_view method);
+// Safe methods that the history serves: GET and HEAD.
 [[nodiscard]] bool is_read_method(std::string_view method);
 // Methods that may be repeated without changing the result (RFC 9110, 9.2.2; RFC 4918).
 [[nodiscard]] bool is_idempotent_method(std::string_view method);

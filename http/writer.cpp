@@ -1,5 +1,6 @@
 #include "http/writer.hpp"
 
+#include <algorithm>
 #include <charconv>
 
 namespace prophecy::http {
@@ -94,7 +95,15 @@ void append_status_line(std::string& out, std::uint16_t status) {
 }
 
 void append_field(std::string& out, std::string_view name, std::string_view value) {
-  out.append(name).append(": ").append(value).append("\r\n");
+  // The text grows once, since this runs for each field of each message.
+  const std::size_t begin = out.size();
+  out.append(name.size() + value.size() + 4, '\0');
+  char* place = std::copy(name.begin(), name.end(), out.data() + begin);
+  *place++ = ':';
+  *place++ = ' ';
+  place = std::copy(value.begin(), value.end(), place);
+  *place++ = '\r';
+  *place++ = '\n';
 }
 
 void append_content_length(std::string& out, std::uint64_t length) {

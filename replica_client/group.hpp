@@ -10,40 +10,14 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string_view>
 
 #include "base/ids.hpp"
-#include "history_table/history_table.hpp"
 #include "http/client/origin_exchange.hpp"
 #include "http/client/origin_pool.hpp"
-#include "sketch/answer_form.hpp"
+#include "replica_client/core/call.hpp"
 
 namespace prophecy::replica_client {
-
-enum class ReplicatedKind : std::uint8_t {
-  ordered,
-  read_only,  // PBFT's read-only optimisation: no sigma
-};
-
-enum class ReplicatedFailure : std::uint8_t {
-  too_few_replicas,  // no quorum answered before the deadline, or can answer at all
-  no_agreement,      // the answers of the group's members do not agree
-  overloaded,        // too many calls wait
-  writes_refused,    // the group has no order to put a write into
-  uncertain_write,   // too few of its members have carried a write out alike, for all that is known
-};
-constexpr std::size_t kReplicatedFailureCount = 5;
-[[nodiscard]] std::string_view to_string(ReplicatedFailure failure);
-
-struct ReplicatedAnswer {
-  sketch::AnswerForm form;  // into `storage`
-  Bytes storage;
-  Sigma sigma = 0;  // 0: by the read-only optimisation, without a place in the order
-  // Of a group without an order: the newest number when it was asked. sigma is drawn when it is
-  // answered, and says no more than when that was.
-  std::optional<Sigma> asked;
-};
 
 class ReplicatedHandler {
  public:
@@ -54,19 +28,13 @@ class ReplicatedHandler {
   ~ReplicatedHandler() = default;
 };
 
-// A replica's vote on a replicated request that the agreed answer refutes. It may become known
-// after the request has been answered.
-struct Refutation {
-  NodeId replica = 0;
-  std::string_view request_head;  // the beginning of the request's wire form; may be empty
-  ByteView vote_digest;           // of the results
-  ByteView agreed_digest;
-  std::uint16_t vote_status = 0;  // where it is known
-};
-
 class RefutationHandler {
  public:
   virtual void on_refuted(const Refutation& refutation) = 0;
+  // At least n - f members, and 2f+1, have given the agreed answer of this call: f+1 correct ones
+  // have.
+  // At most once for each call; it may become known after the call has been answered, or never.
+  virtual void on_strong_agreement(std::uint64_t /*call*/) {}
   // In a group without agents: how an origin's vote has ended. What has no canonical form counts
   // as malformed.
   virtual void on_vote(NodeId /*replica*/, http::ExchangeEnd /*end*/) {}
@@ -75,19 +43,6 @@ class RefutationHandler {
 
  protected:
   ~RefutationHandler() = default;
-};
-
-// How an origin is asked in a fast read.
-struct FastForm {
-  bool is_head = false;
-  // The answer is compared with the history before anybody gets it. Only then may its connection be
-  // shared with other reads (pipelining): an origin that adds an answer, or leaves one out, moves
-  // those behind it to the wrong requests.
-  bool is_verified = false;
-  // Not 0: the answer comes in pieces of so many bytes, unless it has at most `whole_bytes`
-  // (http::ExchangeRequest).
-  std::size_t piece_bytes = 0;
-  std::size_t whole_bytes = 0;
 };
 
 class ReplicaGroup {
@@ -99,15 +54,14 @@ class ReplicaGroup {
   [[nodiscard]] virtual std::uint32_t size() const = 0;
   [[nodiscard]] virtual std::uint32_t faults() const = 0;
 
-  // Requests are the text of one HTTP/1.1 request. This one stays as it is until the exchange has
-  // ended.
+  // `wire` is the text of one HTTP/1.1 request. It stays as it is until the exchange has ended.
   virtual void fast(http::OriginExchange& exchange, NodeId replica, std::string_view wire,
                     const FastForm& form) = 0;
 
-  // `wire` is copied. It has the whole request, or all but a body that is too large for memory:
-  // null, or what belongs behind it. The id is never 0; it serves to cancel.
-  virtual std::uint64_t replicated(ReplicatedKind kind, std::string_view wire,
-                                   const ByteSourcePtr& body, ReplicatedHandler& handler) = 0;
+  // Returns the call's id, which is never 0 and never used again: it serves to cancel, and names
+  // the call in refutations.
+  virtual std::uint64_t replicated(const ReplicatedRequest& request,
+                                   ReplicatedHandler& handler) = 0;
   virtual void cancel_replicated(std::uint64_t id) = 0;
 };
 

@@ -1,20 +1,25 @@
 #include "replica_client/pbft_group.hpp"
 
+#include <algorithm>
+#include <utility>
+
 #include <boost/asio/post.hpp>
 
 #include "base/assert.hpp"
+#include "canonical/answer_form.hpp"
 #include "pbft/transport/key_event_log.hpp"
 #include "pbft/wire/body.hpp"
 #include "pbft/wire/frame_header.hpp"
 #include "pbft/wire/limits.hpp"
-#include "sketch/answer_form.hpp"
 
 namespace prophecy::replica_client {
 namespace {
 
-constexpr std::size_t kNoteBytesMax = 1024;
 // What replicas and origins have to take of a large body, or its client is told that it failed.
 constexpr std::uint64_t kBodyBytesPerSecondMin = 4 << 20;
+
+// A call of the first moments is submitted again after so long.
+constexpr Duration kRepeatPause = milliseconds(200);
 
 TimePoint now() {
   return std::chrono::steady_clock::now();
@@ -53,7 +58,8 @@ PbftGroup::PbftGroup(boost::asio::io_context& loop, const PbftGroupSettings& set
       timer_(loop, [this] { on_timer(); }),
       key_timer_(loop, [this] { on_key_timer(); }),
       refutations_(refutations),
-      log_(log) {
+      log_(log),
+      repeat_timer_(loop) {
   for (const http::OriginSettings& origin : settings.origins) {
     origins_.push_back(std::make_unique<http::OriginPool>(loop, origin, timeouts));
   }
@@ -62,6 +68,7 @@ PbftGroup::PbftGroup(boost::asio::io_context& loop, const PbftGroupSettings& set
 PbftGroup::~PbftGroup() = default;
 
 void PbftGroup::start() {
+  started_ = now();
   key_exchange_.start(now());
   follow_keys();
   transport_.start();
@@ -103,19 +110,22 @@ void PbftGroup::fast(http::OriginExchange& exchange, NodeId replica, std::string
   start_fast_read(*origins_[replica], exchange, wire, form);
 }
 
-std::uint64_t PbftGroup::replicated(ReplicatedKind kind, std::string_view wire,
-                                    const ByteSourcePtr& body, ReplicatedHandler& handler) {
+std::uint64_t PbftGroup::replicated(const ReplicatedRequest& request, ReplicatedHandler& handler) {
   const pbft::CallKind call_kind =
-      kind == ReplicatedKind::ordered ? pbft::CallKind::ordered : pbft::CallKind::read_only;
+      request.kind == ReplicatedKind::ordered ? pbft::CallKind::ordered : pbft::CallKind::read_only;
   const TimePoint time = now();
   const pbft::CallId call =
-      body == nullptr
-          ? client_.submit(as_bytes(wire), call_kind, time + deadline_, time, actions_)
-          : client_.submit(tree_of(wire, body), time + deadline_for(*body), time, actions_);
-  calls_.emplace(call, Call{kind, &handler});
+      request.body == nullptr
+          ? client_.submit(as_bytes(request.wire), call_kind, time + deadline_, time, actions_)
+          : client_.submit(tree_of(request.wire, request.body), time + deadline_for(*request.body),
+                           time, actions_);
+  Call& entry = calls_.emplace(call, Call{call, request.kind, &handler, nullptr}).first->second;
+  if (request.is_safe() && request.body == nullptr && is_starting()) {
+    entry.repeat = std::make_unique<Repeat>(Repeat{std::string(request.wire), time + deadline_});
+  }
   Note& note = notes_[call % kNotes];
-  note.call = call;
-  note.head.assign(wire.substr(0, kNoteBytesMax));
+  note.call = note.id = call;
+  note.request.assign(request);
   send_frames();
   // An overloaded call has ended already; its handler hears of it once the caller knows the id.
   if (!actions_.completions.empty() && !performing_) {
@@ -132,8 +142,53 @@ Duration PbftGroup::deadline_for(const ByteSource& body) const {
 }
 
 void PbftGroup::cancel_replicated(std::uint64_t id) {
-  if (calls_.erase(id) == 0) return;
-  client_.cancel(id, now(), actions_);
+  if (std::erase_if(to_repeat_, [&](const Call& call) { return call.id == id; }) > 0) return;
+  auto found = calls_.find(id);
+  if (found == calls_.end() || found->second.id != id) {  // one that was submitted again, or none
+    found = std::find_if(calls_.begin(), calls_.end(),
+                         [&](const auto& entry) { return entry.second.id == id; });
+  }
+  if (found == calls_.end()) return;
+  const pbft::CallId call = found->first;
+  calls_.erase(found);
+  client_.cancel(call, now(), actions_);
+  perform();
+}
+
+bool PbftGroup::is_starting() const {
+  return !has_agreed_ && now() - started_ < deadline_;
+}
+
+bool PbftGroup::repeat_later(Call& call) {
+  if (call.repeat == nullptr || has_agreed_ || now() + kRepeatPause >= call.repeat->deadline) {
+    return false;
+  }
+  to_repeat_.push_back(std::move(call));
+  if (to_repeat_.size() > 1) return true;
+  repeat_timer_.expires_after(kRepeatPause);
+  repeat_timer_.async_wait([this](const boost::system::error_code& error) {
+    if (!error) repeat_all();
+  });
+  return true;
+}
+
+void PbftGroup::repeat_all() {
+  const TimePoint time = now();
+  for (Call& call : std::exchange(to_repeat_, {})) {
+    const pbft::CallKind kind =
+        call.kind == ReplicatedKind::ordered ? pbft::CallKind::ordered : pbft::CallKind::read_only;
+    const pbft::CallId again =
+        client_.submit(as_bytes(call.repeat->wire), kind, call.repeat->deadline, time, actions_);
+    // The first submission has accused nobody: nothing was agreed on.
+    const Note& first = notes_[call.id % kNotes];
+    if (first.call == call.id) {
+      Note& note = notes_[again % kNotes];
+      note.request = RequestNote(first.request);
+      note.call = again;
+      note.id = call.id;
+    }
+    calls_.emplace(again, std::move(call));
+  }
   perform();
 }
 
@@ -168,12 +223,18 @@ void PbftGroup::send_frames() {
 void PbftGroup::perform() {
   if (performing_) return;
   performing_ = true;
-  while (!actions_.sends.empty() || !actions_.completions.empty() || !actions_.refuted.empty()) {
+  while (!actions_.sends.empty() || !actions_.completions.empty() || !actions_.refuted.empty() ||
+         !actions_.strong.empty()) {
     pbft::ClientActions round;
     send_frames();
     std::swap(round, actions_);
     for (const pbft::Refuted& refuted : round.refuted)
       report(refuted);
+    for (const pbft::StrongAgreement& strong : round.strong) {
+      // A call that was submitted again has the id of its first submission.
+      const Note& note = notes_[strong.call % kNotes];
+      refutations_.on_strong_agreement(note.call == strong.call ? note.id : strong.call);
+    }
     for (pbft::Completion& completion : round.completions)
       finish(completion);
   }
@@ -184,23 +245,27 @@ void PbftGroup::perform() {
 void PbftGroup::finish(pbft::Completion& completion) {
   const auto found = calls_.find(completion.call);
   if (found == calls_.end()) return;
-  const Call call = found->second;
+  Call call = std::move(found->second);
   ReplicatedHandler& handler = *call.handler;
   calls_.erase(found);
   switch (completion.outcome) {
-    case pbft::CallOutcome::timed_out:
     case pbft::CallOutcome::unavailable:
+      if (repeat_later(call)) return;
+      [[fallthrough]];
+    case pbft::CallOutcome::timed_out:
       return handler.on_replicated_failure(ReplicatedFailure::too_few_replicas);
     case pbft::CallOutcome::no_agreement:
       return handler.on_replicated_failure(ReplicatedFailure::no_agreement);
     case pbft::CallOutcome::overloaded:
       return handler.on_replicated_failure(ReplicatedFailure::overloaded);
     case pbft::CallOutcome::agreed:
+      has_agreed_ = true;
       break;
   }
   ReplicatedAnswer answer;
   answer.storage = std::move(completion.result);
   answer.sigma = completion.sigma;
+  answer.digest = completion.digest;
   const auto form = sketch::decode(answer.storage);
   // f+1 replicas agreed on what is no answer, or on no place for it: more than f are broken.
   const bool ordered = call.kind == ReplicatedKind::ordered || completion.fell_back;
@@ -212,12 +277,17 @@ void PbftGroup::finish(pbft::Completion& completion) {
 }
 
 void PbftGroup::report(const pbft::Refuted& refuted) {
+  Refutation refutation;
+  refutation.replica = refuted.replica;
+  refutation.call = refuted.call;
   const Note& note = notes_[refuted.call % kNotes];
-  refutations_.on_refuted(
-      {.replica = refuted.replica,
-       .request_head = note.call == refuted.call ? note.head : std::string_view(),
-       .vote_digest = refuted.refuted_digest,
-       .agreed_digest = refuted.agreed_digest});
+  if (note.call == refuted.call) {
+    refutation.call = note.id;
+    note.request.name_in(refutation);
+  }
+  refutation.vote_digest = refuted.refuted_digest;
+  refutation.agreed_digest = refuted.agreed_digest;
+  refutations_.on_refuted(refutation);
 }
 
 }  // namespace prophecy::replica_client

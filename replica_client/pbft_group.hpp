@@ -1,6 +1,9 @@
 // A group of kind pbft: fast reads go straight to an origin's HTTP port, replicated requests
 // through PBFT, of which this process is a client with many sessions.
 //
+// Until the group has agreed on something for the first time, a read that it cannot answer yet
+// waits for it, up to the read's deadline: all programs may have been started at once.
+//
 // Single-threaded, on the loop that it is given.
 #pragma once
 
@@ -10,15 +13,17 @@
 #include <vector>
 
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
 
 #include "base/log.hpp"
 #include "http/client/origin_pool.hpp"
-#include "pbft/core/client.hpp"
+#include "pbft/client/client.hpp"
 #include "pbft/core/key_exchange.hpp"
 #include "pbft/transport/client_transport.hpp"
 #include "pbft/transport/core_timer.hpp"
 #include "pbft/transport/system_entropy.hpp"
 #include "replica_client/group.hpp"
+#include "replica_client/request_note.hpp"
 
 namespace prophecy::replica_client {
 
@@ -43,11 +48,23 @@ class PbftGroup final : public ReplicaGroup {
   [[nodiscard]] std::uint32_t faults() const override;
   void fast(http::OriginExchange& exchange, NodeId replica, std::string_view wire,
             const FastForm& form) override;
-  std::uint64_t replicated(ReplicatedKind kind, std::string_view wire, const ByteSourcePtr& body,
-                           ReplicatedHandler& handler) override;
+  std::uint64_t replicated(const ReplicatedRequest& request, ReplicatedHandler& handler) override;
   void cancel_replicated(std::uint64_t id) override;
 
  private:
+  // A safe call of the first moments, to be submitted again when the group says that it cannot
+  // answer: its replicas and their origins may be starting, too.
+  struct Repeat {
+    std::string wire;
+    TimePoint deadline;
+  };
+  struct Call {
+    std::uint64_t id = 0;  // that the caller knows: of its first submission
+    ReplicatedKind kind = ReplicatedKind::ordered;
+    ReplicatedHandler* handler = nullptr;
+    std::unique_ptr<Repeat> repeat;  // null: it ends as it does
+  };
+
   [[nodiscard]] Duration deadline_for(const ByteSource& body) const;
   void on_frame(NodeId replica, ByteView frame);
   void on_state(NodeId replica, bool connected);
@@ -58,16 +75,17 @@ class PbftGroup final : public ReplicaGroup {
   // Carries out what the client's core asks for.
   void perform();
   void finish(pbft::Completion& completion);
+  [[nodiscard]] bool is_starting() const;
+  // False: it is not to be submitted again.
+  [[nodiscard]] bool repeat_later(Call& call);
+  void repeat_all();
   void report(const pbft::Refuted& refuted);
 
-  struct Call {
-    ReplicatedKind kind = ReplicatedKind::ordered;
-    ReplicatedHandler* handler = nullptr;
-  };
-  // The beginnings of recent requests, for evidence that comes late.
+  // Of recent requests, for evidence that comes late.
   struct Note {
     pbft::CallId call = 0;
-    std::string head;
+    std::uint64_t id = 0;
+    RequestNote request;
   };
   static constexpr std::size_t kNotes = 1024;
 
@@ -86,6 +104,10 @@ class PbftGroup final : public ReplicaGroup {
   pbft::ClientActions actions_;
   bool performing_ = false;
   std::unordered_map<pbft::CallId, Call> calls_;
+  bool has_agreed_ = false;  // on anything yet
+  TimePoint started_{};
+  std::vector<Call> to_repeat_;
+  boost::asio::steady_timer repeat_timer_;
   std::array<Note, kNotes> notes_;
 };
 

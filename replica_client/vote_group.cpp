@@ -10,13 +10,15 @@
 #include <boost/asio/steady_timer.hpp>
 
 #include "base/assert.hpp"
+#include "replica_client/request_note.hpp"
 
 namespace prophecy::replica_client {
 namespace {
 
-constexpr std::size_t kNotedHeadBytesMax = 1024;
 // Decided reads that wait for late votes. An origin that hangs would pile them up.
 constexpr std::size_t kDecidedMax = 256;
+// A vote that must wait for its origin's budget is looked at again after so long.
+constexpr Duration kBudgetPause = milliseconds(20);
 // A write with a body in a file has a second more for so much of it, as in a group with agents.
 constexpr std::uint64_t kBodyBytesPerSecondMin = 4 << 20;
 
@@ -31,33 +33,25 @@ Sha256::Digest digest_of(const sketch::AnswerForm& form) {
   return hash.finish();
 }
 
-std::string_view method_of(std::string_view wire) {
-  return wire.substr(0, wire.find(' '));
-}
-
-// Changes nothing (RFC 9110, 9.2.1), though OPTIONS is no read: its answer is not remembered.
-bool is_safe(std::string_view method) {
-  return http::is_read_method(method) || method == "OPTIONS";
-}
-
 }  // namespace
 
 // One request at all origins, until the last of them has answered, or will not.
 class VoteGroup::Ballot {
  public:
-  Ballot(VoteGroup& group, std::uint64_t id, std::string_view wire, ByteSourcePtr body,
+  Ballot(VoteGroup& group, std::uint64_t id, const ReplicatedRequest& request,
          ReplicatedHandler& handler)
       : group_(group),
         id_(id),
-        wire_(wire),
-        body_(std::move(body)),
-        is_read_(http::is_read_method(method_of(wire))),
-        is_safe_(is_safe(method_of(wire))),
-        is_head_(method_of(wire) == "HEAD"),
+        wire_(request.wire),
+        body_(request.body),
+        is_read_(request.is_read()),
+        is_safe_(request.is_safe()),
+        is_head_(request.is_head()),
         asked_(group.sigmas_.newest()),
         handler_(&handler),
         age_timer_(group.loop_),
         tally_(group.size(), group.faults_) {
+    note_.assign(request);
     for (NodeId origin = 0; origin < group.size(); ++origin)
       votes_.push_back(std::make_unique<Vote>(*this, origin));
   }
@@ -79,6 +73,13 @@ class VoteGroup::Ballot {
 
   // Its client has left. The votes are still compared.
   void forget_handler() { handler_ = nullptr; }
+  // Its origin's budget has bytes again.
+  void resume(NodeId origin) {
+    Vote& vote = *votes_[origin];
+    if (!std::exchange(vote.is_paused, false) || !vote.exchange.active()) return;
+    if (has_time()) return vote.exchange.resume();
+    cut_off(vote);
+  }
   [[nodiscard]] std::uint64_t id() const { return id_; }
 
  private:
@@ -90,12 +91,11 @@ class VoteGroup::Ballot {
           exchange(*this) {}
     void on_exchange_progress(http::OriginExchange& /*exchange*/,
                               http::Response& response) override {
-      if (collector.on_progress(response) && !ballot.is_too_long(*this)) {
-        if (collector.bytes_let_go() > 0 && ballot.has_time()) exchange.extend();
-        return;
+      if (!collector.on_progress(response) || ballot.is_too_long(*this)) {
+        exchange.cancel();
+        return ballot.on_answer(*this, http::ExchangeEnd::too_large, response);
       }
-      exchange.cancel();
-      ballot.on_answer(*this, http::ExchangeEnd::too_large, response);
+      ballot.on_bytes(*this, collector.bytes_let_go() + response.body.size());
     }
     void on_exchange_end(http::OriginExchange& /*exchange*/, http::ExchangeEnd end,
                          http::Response& response) override {
@@ -105,6 +105,8 @@ class VoteGroup::Ballot {
     NodeId origin;
     sketch::AnswerCollector collector;
     http::OriginExchange exchange;
+    std::uint64_t bytes = 0;  // of the body, so far
+    bool is_paused = false;   // until its origin's budget has bytes
     std::uint16_t status = 0;
     std::optional<http::ExchangeEnd> ended;
   };
@@ -127,20 +129,51 @@ class VoteGroup::Ballot {
   }
 
   void on_too_old() {
-    http::Response none;
     for (const auto& vote : votes_) {
-      if (!vote->exchange.active()) continue;
-      const http::ExchangeEnd end = vote->exchange.end_without_time();
-      vote->exchange.cancel();
-      on_answer(*vote, end, none);
+      if (vote->exchange.active()) cut_off(*vote);
     }
   }
 
-  // A vote that is longer than what is agreed on already need not be read to its end, if it has
-  // one.
+  void cut_off(Vote& vote) {
+    http::Response none;
+    const http::ExchangeEnd end = vote.exchange.end_without_time();
+    vote.exchange.cancel();
+    on_answer(vote, end, none);
+  }
+
+  // The vote's body has grown to so many bytes. All of them are hashed here: an origin that sends
+  // more than its budget has to wait.
+  void on_bytes(Vote& vote, std::uint64_t bytes) {
+    if (vote.is_paused) return;  // what had been read already; it is counted with what follows
+    ByteBudget& budget = group_.budgets_[vote.origin];
+    const TimePoint now = std::chrono::steady_clock::now();
+    budget.take(bytes - std::exchange(vote.bytes, bytes), now);
+    if (!budget.has_some(now)) return wait_for_budget(vote);
+    if (vote.collector.bytes_let_go() > 0 && has_time()) vote.exchange.extend();
+  }
+
+  void wait_for_budget(Vote& vote) {
+    if (!has_time()) return cut_off(vote);
+    vote.is_paused = true;
+    vote.exchange.pause();
+    group_.resume_later(id_, vote.origin);
+  }
+
+  // A vote that can be equal to no other one need not be read to its end, if it has one: it is
+  // longer than what is agreed on already; or there will be no agreement; or it is longer than all
+  // others, which are whole.
   [[nodiscard]] bool is_too_long(const Vote& vote) const {
-    return tally_.state() == VoteTally::State::agreed &&
-           vote.collector.bytes_let_go() > agreed_bytes_;
+    const std::uint64_t bytes = vote.collector.bytes_let_go();
+    switch (tally_.state()) {
+      case VoteTally::State::agreed:
+        return bytes > agreed_bytes_;
+      case VoteTally::State::open:
+        return tally_.left() == 1 && group_.faults_ > 0 && bytes > longest_bytes_;
+      case VoteTally::State::disputed:
+      case VoteTally::State::starved:
+        return bytes > longest_bytes_;
+    }
+    UNREACHABLE();
   }
 
   // What any other is answered than a read can be read only once: it is whole, or has no form.
@@ -169,6 +202,7 @@ class VoteGroup::Ballot {
     const bool was_open = tally_.state() == VoteTally::State::open;
     if (usable) {
       votes_[origin]->status = form.status;
+      longest_bytes_ = std::max(longest_bytes_, form.body_bytes());
       tally_.on_vote(origin, digest_of(form));
     } else {
       tally_.on_no_vote(origin);
@@ -179,6 +213,7 @@ class VoteGroup::Ballot {
         agreed_bytes_ = form.body_bytes();
       }
       report_refuted();
+      report_strong_agreement();
     }
     if (tally_.state() != VoteTally::State::open && (is_safe_ || tally_.all_voted())) decide();
     if (tally_.all_voted()) group_.on_ended(*this);
@@ -223,24 +258,36 @@ class VoteGroup::Ballot {
     answer.form = *form;
     answer.asked = asked_;
     answer.sigma = group_.sigmas_.next();
+    answer.digest = tally_.agreed();
     return answer;
+  }
+
+  void report_strong_agreement() {
+    // In a group of fewer than 3f+1, n - f may be f faulty ones and one that is correct.
+    const std::uint32_t needed = std::max(group_.size() - group_.faults_, 2 * group_.faults_ + 1);
+    if (is_strong_ || tally_.agreeing() < needed) return;
+    is_strong_ = true;
+    group_.refutations_.on_strong_agreement(id_);
   }
 
   void report_refuted() {
     for (std::uint64_t left = tally_.refuted() & ~reported_; left != 0; left &= left - 1) {
       const auto origin = static_cast<NodeId>(std::countr_zero(left));
       reported_ |= std::uint64_t{1} << origin;
-      group_.refutations_.on_refuted(
-          {.replica = origin,
-           .request_head = std::string_view(wire_).substr(0, kNotedHeadBytesMax),
-           .vote_digest = *tally_.vote(origin),
-           .agreed_digest = tally_.agreed(),
-           .vote_status = votes_[origin]->status});
+      Refutation refutation;
+      refutation.replica = origin;
+      refutation.call = id_;
+      note_.name_in(refutation);
+      refutation.vote_digest = *tally_.vote(origin);
+      refutation.agreed_digest = tally_.agreed();
+      refutation.vote_status = votes_[origin]->status;
+      group_.refutations_.on_refuted(refutation);
     }
   }
 
   VoteGroup& group_;
   std::uint64_t id_;
+  RequestNote note_;
   std::string wire_;
   ByteSourcePtr body_;  // null, or behind the wire
   bool is_read_;
@@ -251,8 +298,10 @@ class VoteGroup::Ballot {
   TimePoint begun_{};
   boost::asio::steady_timer age_timer_;
   VoteTally tally_;
-  Bytes answer_;                    // once agreed, until it is taken
-  std::uint64_t agreed_bytes_ = 0;  // of the agreed answer's body
+  Bytes answer_;                     // once agreed, until it is taken
+  std::uint64_t agreed_bytes_ = 0;   // of the agreed answer's body
+  std::uint64_t longest_bytes_ = 0;  // of all whole votes' bodies
+  bool is_strong_ = false;           // on_strong_agreement() was called
   bool is_decided_ = false;
   std::uint64_t reported_ = 0;  // bits of the origins
   std::vector<std::unique_ptr<Vote>> votes_;
@@ -269,8 +318,10 @@ VoteGroup::VoteGroup(boost::asio::io_context& loop, const VoteGroupSettings& set
       profile_(profile),
       answer_bytes_max_(settings.origins.front().answer_limits.body_bytes_max),
       canonicalizer_(profile, settings.fields),
+      resume_timer_(loop),
       sigmas_(sigmas),
       refutations_(refutations) {
+  budgets_.assign(settings.origins.size(), ByteBudget(settings.vote_bytes_per_second));
   for (const http::OriginSettings& origin : settings.origins)
     origins_.push_back(std::make_unique<http::OriginPool>(loop, origin, timeouts));
 }
@@ -286,16 +337,15 @@ void VoteGroup::fast(http::OriginExchange& exchange, NodeId replica, std::string
   start_fast_read(*origins_[replica], exchange, wire, form);
 }
 
-std::uint64_t VoteGroup::replicated(ReplicatedKind /*kind*/, std::string_view wire,
-                                    const ByteSourcePtr& body, ReplicatedHandler& handler) {
+std::uint64_t VoteGroup::replicated(const ReplicatedRequest& request, ReplicatedHandler& handler) {
   const std::uint64_t id = ++last_id_;
-  if (!takes_writes_ && !is_safe(method_of(wire))) {
+  if (!takes_writes_ && !request.is_safe()) {
     refuse(id, ReplicatedFailure::writes_refused, handler);
   } else if (undecided_ >= ballots_max_) {
     refuse(id, ReplicatedFailure::overloaded, handler);
   } else {
     ++undecided_;
-    ballots_.emplace(id, std::make_unique<Ballot>(*this, id, wire, body, handler));
+    ballots_.emplace(id, std::make_unique<Ballot>(*this, id, request, handler));
     // An exchange that cannot be begun ends at once: its handler is to know the id by then.
     boost::asio::post(loop_, [this, id] {
       if (const auto found = ballots_.find(id); found != ballots_.end()) found->second->begin();
@@ -319,6 +369,31 @@ void VoteGroup::cancel_replicated(std::uint64_t id) {
   refused_.erase(id);
   if (const auto found = ballots_.find(id); found != ballots_.end())
     found->second->forget_handler();
+}
+
+void VoteGroup::resume_later(std::uint64_t ballot, NodeId origin) {
+  paused_.push_back({ballot, origin});
+  if (paused_.size() == 1) arm_resume();
+}
+
+void VoteGroup::arm_resume() {
+  resume_timer_.expires_after(kBudgetPause);
+  resume_timer_.async_wait([this](const boost::system::error_code& error) {
+    if (!error) resume_paused();
+  });
+}
+
+// Each goes on with at least what has come meanwhile, and may have to wait again.
+void VoteGroup::resume_paused() {
+  const TimePoint now = std::chrono::steady_clock::now();
+  for (const Paused& paused : std::exchange(paused_, {})) {
+    if (!budgets_[paused.origin].has_some(now)) {
+      paused_.push_back(paused);
+    } else if (const auto found = ballots_.find(paused.ballot); found != ballots_.end()) {
+      found->second->resume(paused.origin);
+    }
+  }
+  if (!paused_.empty()) arm_resume();
 }
 
 // One of its exchanges is on the stack, here and below.

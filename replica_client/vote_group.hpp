@@ -20,12 +20,14 @@
 #include <vector>
 
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
 
+#include "canonical/answer_collector.hpp"
 #include "http/client/origin_pool.hpp"
+#include "replica_client/core/byte_budget.hpp"
 #include "replica_client/core/vote_tally.hpp"
 #include "replica_client/group.hpp"
 #include "replica_client/sigma_counter.hpp"
-#include "sketch/answer_collector.hpp"
 
 namespace prophecy::replica_client {
 
@@ -36,6 +38,8 @@ struct VoteGroupSettings {
   // Of a ballot: beyond it a vote on a read has only what it is answered in, and one on a write
   // with a body in a file, which has a second more for each 4 MiB of it, ends.
   Duration age_max = seconds(30);
+  // Of votes on reads, that one origin may make this process hash.
+  std::uint64_t vote_bytes_per_second = std::uint64_t{128} << 20;
   std::vector<http::OriginSettings> origins;
   sketch::FieldCounters fields{};
 };
@@ -52,14 +56,16 @@ class VoteGroup final : public ReplicaGroup {
   [[nodiscard]] std::uint32_t faults() const override { return faults_; }
   void fast(http::OriginExchange& exchange, NodeId replica, std::string_view wire,
             const FastForm& form) override;
-  std::uint64_t replicated(ReplicatedKind kind, std::string_view wire, const ByteSourcePtr& body,
-                           ReplicatedHandler& handler) override;
+  std::uint64_t replicated(const ReplicatedRequest& request, ReplicatedHandler& handler) override;
   void cancel_replicated(std::uint64_t id) override;
 
  private:
   class Ballot;
   using Ballots = std::unordered_map<std::uint64_t, std::unique_ptr<Ballot>>;
 
+  void resume_later(std::uint64_t ballot, NodeId origin);
+  void arm_resume();
+  void resume_paused();
   void refuse(std::uint64_t id, ReplicatedFailure failure, ReplicatedHandler& handler);
   // It goes on for the sake of late votes.
   void on_decided(Ballot& ballot);
@@ -75,6 +81,13 @@ class VoteGroup final : public ReplicaGroup {
   std::size_t answer_bytes_max_;  // of one that is held
   sketch::AnswerCanonicalizer canonicalizer_;
   std::vector<std::unique_ptr<http::OriginPool>> origins_;
+  std::vector<ByteBudget> budgets_;  // by origin
+  struct Paused {
+    std::uint64_t ballot;
+    NodeId origin;
+  };
+  std::vector<Paused> paused_;
+  boost::asio::steady_timer resume_timer_;
   SigmaCounter& sigmas_;
   RefutationHandler& refutations_;
   std::uint64_t last_id_ = 0;

@@ -106,13 +106,18 @@ def count_catch_cases(text, succeeded):
     return count
 
 
+def nothing(names):
+    """No test was found: as wished, or a folder of tests is lost."""
+    return Count() if names else Count(failed=1)
+
+
 def run_meson(names):
     listing = subprocess.run(["/usr/bin/meson", "introspect", "--tests", build_folder()],
                              capture_output=True, text=True, check=True)
     tests = [test["name"] for test in json.loads(listing.stdout)]
     tests = [name for name in tests if wanted(name, names)]
     if not tests:
-        return Count()
+        return nothing(names)
     # A log of our own: another run in the same folder writes its own as well.
     log_name = f"testlog-{os.getpid()}"
     status = run_timed(["/usr/bin/meson", "test", "-C", str(build_folder()), "--no-rebuild",
@@ -152,8 +157,9 @@ def run_pytest(tests, names, *options):
                 failed = int(suite.get("failures")) + int(suite.get("errors"))
                 skipped = int(suite.get("skipped"))
                 count.add(Count(int(suite.get("tests")) - failed - skipped, failed, skipped))
-    nothing_chosen = status == 5
-    if status != 0 and not nothing_chosen and count.failed == 0:
+    if status == 5:
+        return nothing(names)
+    if status != 0 and count.failed == 0:
         count.failed += 1
     return count
 

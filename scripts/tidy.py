@@ -8,21 +8,63 @@ import subprocess
 import sys
 from pathlib import Path
 
-# Each floor may include from itself and from those before it.
-FLOORS = ["base", "transport", "http", "sketch", "history_table", "pbft", "replica_client", "sketcher",
-          "tools"]
-# The same within pbft/; those of one line do not include each other.
-PBFT_FLOORS = [
-    ["auth"],
-    ["wire"],
-    ["core"],
-    ["transport", "services", "storage", "group_file"],
-    ["replica"],
+# Every folder of sources, from the ground up. A file includes from its own folder and from those on
+# lines before it; folders of one line do not include each other. So no two folders form a circle.
+FLOORS = [
+    "base",
+    "base/io",
+    "transport",
+    "http",
+    "http/http2",
+    "http/client http/metrics",
+    "canonical",
+    "sketch",
+    "history_table",
+    "history_table/transfer",
+    "pbft/auth",
+    "pbft/wire",
+    "pbft/core/state",
+    "pbft/core/bodies",
+    "pbft/core/ordering",
+    "pbft/core/execution",
+    "pbft/core/views",
+    "pbft/core/recovery",
+    "pbft/core pbft/client",
+    "pbft/services/state",
+    "pbft/transport pbft/services pbft/storage pbft/group",
+    "pbft/replica",
+    "replica_client/core/health replica_client/core/hedge",
+    "replica_client/core",
+    "replica_client",
+    "sketcher/core/admission",
+    "sketcher/core/policy",
+    "sketcher/counters",
+    "sketcher/core/read",
+    "sketcher/config",
+    "sketcher/installation",
+    "sketcher/shared",
+    "sketcher/spool",
+    "sketcher/group",
+    "sketcher/answer",
+    "sketcher/reads",
+    "sketcher/client/session",
+    "sketcher/client/http",
+    "sketcher/client/tunnel",
+    "sketcher/client",
+    "sketcher/health",
+    "sketcher/history",
+    "sketcher/worker",
+    "sketcher/report",
+    "sketcher/master",
+    "tools bench/load",
 ]
+LEVELS = {folder: level for level, line in enumerate(FLOORS) for folder in line.split()}
+# Sources beside the floors: they may include from all of them.
+BESIDE = ("tests/", "precompiled/")
 
 # Deterministic objects: handed messages and the time, they hand back what to do.
-CORES = ["http", "sketch", "pbft/auth", "pbft/wire", "pbft/core",
-         "replica_client/core", "sketcher/core"]
+CORES = ["http", "canonical", "sketch", "pbft/auth", "pbft/wire", "pbft/core",
+         "pbft/client", "replica_client/core", "sketcher/core"]
 # Beside a core for what they know; only shells and programs use them.
 NOT_CORE = (
     "sketch/secret_file.cpp",  # reads a file
@@ -32,7 +74,7 @@ NOT_CORE = (
 )
 CORE_BANS = [
     (r"#include\s*<boost/asio", "includes Asio"),
-    (r'#include\s*"base/(admin_socket|signal_source|timeout_ticker|random|log|file|unique_fd|resident_memory)\.hpp"',
+    (r'#include\s*"base/(io/\w+|random|log|file|unique_fd|unnamed_file|resident_memory)\.hpp"',
      "includes I/O or randomness"),
     (r'#include\s*"(transport|http/(client|metrics))/', "includes connections"),
     (r"#include\s*<(sys/(socket|epoll|time|mman|un|uio|wait)|netinet/|arpa/|netdb|unistd|poll|fcntl"
@@ -43,6 +85,7 @@ CORE_BANS = [
 ]
 
 LINES_MAX = 600
+FILES_MAX = 40  # of sources, in a folder
 SOURCES = {".cpp", ".hpp", ".h", ".c"}
 TEXTS = SOURCES | {".py", ".sh", ".toml", ".md", ".build", ".txt", ".1", ".8", ".yml", ".wrap", ""}
 
@@ -76,52 +119,53 @@ def texts(root):
     return [name for name in files(root) if Path(name).suffix in TEXTS]
 
 
+def folder_of(name):
+    return name.rpartition("/")[0]
+
+
 def no_floor_includes_upward(root):
     breaches = []
     for name in sources(root):
-        own = name.split("/")[0]
-        if own not in FLOORS:
+        own = folder_of(name)
+        if name.startswith(BESIDE):
+            continue
+        if own not in LEVELS:
+            breaches.append(f"{name}:1: {own or '.'} is not on the list of floors")
             continue
         for number, line in enumerate(lines_of(root, name), 1):
             found = re.match(r'\s*#\s*include\s*"([^"]+)"', line)
-            if not found:
+            other = folder_of(found[1]) if found else own
+            if other == own:
                 continue
-            other = found[1].split("/")[0]
-            if other not in FLOORS:
-                breaches.append(f"{name}:{number}: the include does not start with a floor's name")
-            elif FLOORS.index(other) > FLOORS.index(own):
-                breaches.append(f"{name}:{number}: {own} includes from {other}, a floor above it")
-    return breaches
-
-
-def pbft_floor(name):
-    """The index of a file's floor within pbft/, and the floor's name; None outside of it."""
-    parts = name.split("/")
-    if parts[0] != "pbft" or len(parts) < 2:
-        return None
-    floor = parts[1].split(".")[0]
-    for index, floors in enumerate(PBFT_FLOORS):
-        if floor in floors:
-            return index, floor
-    return len(PBFT_FLOORS), floor
-
-
-def no_floor_of_pbft_includes_upward(root):
-    breaches = []
-    for name in sources(root):
-        own = pbft_floor(name)
-        if own is None:
-            continue
-        if own[0] == len(PBFT_FLOORS):
-            breaches.append(f"{name}:1: pbft/ has no floor {own[1]}")
-            continue
-        for number, line in enumerate(lines_of(root, name), 1):
-            found = re.match(r'\s*#\s*include\s*"([^"]+)"', line)
-            other = pbft_floor(found[1]) if found else None
-            if other is not None and other != own and other[0] >= own[0]:
-                breaches.append(f"{name}:{number}: pbft/{own[1]} includes from pbft/{other[1]}, "
+            if other not in LEVELS:
+                breaches.append(f"{name}:{number}: the include does not begin with a floor")
+            elif LEVELS[other] >= LEVELS[own]:
+                breaches.append(f"{name}:{number}: {own} includes from {other}, "
                                 "which is not below it")
     return breaches
+
+
+def folders_are_small(root):
+    held = {}
+    for name in sources(root) + [name for name in files(root) if name.endswith(".py")]:
+        held.setdefault(folder_of(name), []).append(name)
+    return [f"{names[0]}:1: {folder} holds {len(names)} files, more than {FILES_MAX}"
+            for folder, names in held.items() if len(names) > FILES_MAX]
+
+
+def the_drawing_shows_the_floors(root):
+    """In docs/architecture.md, from the top down: "pbft/core/ | pbft/client/   what they are"."""
+    page = "docs/architecture.md"
+    if page not in files(root):
+        return []
+    text = "\n".join(lines_of(root, page))
+    drawing = re.search(r"^## Floors\n.*?^```\n(.*?)^```", text, re.S | re.M)
+    drawn = re.findall(r"^((?:[\w/]+/ \| )*[\w/]+/)(?: |$)", drawing[1] if drawing else "", re.M)
+    drawn = [line.replace("/ | ", " ").rstrip("/") for line in drawn]
+    if drawn == FLOORS[::-1]:
+        return []
+    odd = ", ".join(sorted(set(drawn) ^ set(FLOORS))) or "their order"
+    return [f"{page}:1: the drawing of the floors differs from FLOORS in scripts/tidy.py: {odd}"]
 
 
 def cores_do_no_io(root):
@@ -181,7 +225,8 @@ def readme_is_filled_in(root):
             for number, line in enumerate(lines_of(root, "README.md"), 1) if "BENCH_" in line]
 
 
-RULES = [no_floor_includes_upward, no_floor_of_pbft_includes_upward, cores_do_no_io,
+RULES = [no_floor_includes_upward, folders_are_small, the_drawing_shows_the_floors,
+         cores_do_no_io,
          files_are_short, white_space_is_plain, headers_say_what_they_are,
          subprojects_hold_no_sources, readme_is_filled_in]
 

@@ -15,7 +15,7 @@ namespace prophecy::sketch {
 
 using Secret = std::array<std::uint8_t, kSecretSize>;
 
-// The error names the file.
+// The error names the file. The caller wipes the secret.
 [[nodiscard]] Result<Secret> load_sketch_secret(const std::filesystem::path& path);
 // The file's whole text.
 [[nodiscard]] std::string sketch_secret_text(const Secret& secret);

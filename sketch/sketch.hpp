@@ -1,26 +1,26 @@
-// s(): the 160-bit digest of a canonical form (paper, section 3.1). Keyed with the installation's
-// secret, and over a domain tag, the profile's id, the group's name and the form, so that neither
-// an origin nor a client can compute a sketch, a changed profile matches no old one, and what one
-// group answered says nothing of another.
+// s(): the digest of a canonical form, of 160 bits (paper, section 3.1). Keyed with the
+// installation's secret, and over a domain tag, the profile's id, the group's name and the form, so
+// that neither an origin nor a client can compute a sketch, a changed profile matches no old one,
+// and what one group answered says nothing of another.
 #pragma once
 
 #include <cstdint>
 #include <variant>
 
 #include "base/error.hpp"
-#include "sketch/answer_form.hpp"
+#include "canonical/answer_form.hpp"
+#include "canonical/profile.hpp"
+#include "canonical/request_form.hpp"
 #include "sketch/keyed_digests.hpp"
-#include "sketch/profile.hpp"
-#include "sketch/request_form.hpp"
 #include "sketch/sketch_value.hpp"
 
 namespace prophecy::sketch {
 
 // Kept tables and exports hold the number: none is given twice.
 enum class DigestKind : std::uint8_t {
-  sha1,    // HMAC-SHA-1
+  sha1,    // HMAC-SHA-1, the default
   sha256,  // HMAC-SHA-256, its first 160 bits
-  gmac,    // AES-256-GMAC, encrypted
+  gmac,    // AES-256-GMAC, encrypted: 160 bits with the strength of 128
 };
 
 constexpr std::size_t kSecretSize = 32;

@@ -9,8 +9,8 @@
 #include "base/bytes.hpp"
 #include "base/config.hpp"
 #include "base/digest.hpp"
+#include "canonical/origin_authorities.hpp"
 #include "http/http_date.hpp"
-#include "sketch/origin_authorities.hpp"
 
 namespace prophecy::tools {
 namespace {

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "base/ids.hpp"
-#include "sketch/answer_form.hpp"
+#include "canonical/answer_form.hpp"
 
 namespace prophecy::tools {
 

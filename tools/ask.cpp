@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/admin_socket.hpp"
+#include "base/io/admin_socket.hpp"
 
 namespace prophecy::tools {
 namespace {

@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/admin_socket.hpp"
+#include "base/io/admin_socket.hpp"
 #include "tools/answer_shape.hpp"
 #include "tools/ask.hpp"
 #include "tools/new_file.hpp"

@@ -7,7 +7,8 @@
 
 #include "base/file.hpp"
 #include "base/random.hpp"
-#include "pbft/group_file.hpp"
+#include "base/wipe.hpp"
+#include "pbft/group/group_file.hpp"
 #include "sketch/secret_file.hpp"
 
 namespace prophecy::tools {
@@ -38,6 +39,7 @@ Result<std::string> add_member(const std::string& file_name, std::vector<NewFile
 
 NewFile make_sketch_secret() {
   sketch::Secret secret{};
+  const WipeAtEnd wipe(secret);
   SecureRandom().fill(secret);
   return {"sketch.key", sketch::sketch_secret_text(secret), FileSecrecy::secret};
 }

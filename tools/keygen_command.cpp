@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/io/core_dumps.hpp"
 #include "tools/keygen.hpp"
 
 namespace prophecy::tools {
@@ -19,6 +20,10 @@ struct Options {
 };
 
 int run(const Options& options) {
+  if (auto forbidden = forbid_core_dumps(); !forbidden) {
+    std::cerr << "prophecyctl: " << forbidden.error().message << '\n';
+    return 1;
+  }
   KeygenRequest request{options.directory, options.faults, {}, options.clients};
   for (const std::string& text : options.addresses) {
     const auto address = parse_endpoint(text);

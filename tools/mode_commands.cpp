@@ -1,5 +1,6 @@
 #include "tools/mode_commands.hpp"
 
+#include <iostream>
 #include <memory>
 #include <string>
 
@@ -16,6 +17,39 @@ struct Options {
   std::string value;
 };
 
+// What every switch ends with. It has taken effect, whether it is remembered or not.
+int switch_over(const Options& options, const nlohmann::ordered_json& request) {
+  nlohmann::ordered_json answer;
+  if (auto asked = ask(options.socket, request, answer); !asked) {
+    std::cerr << "prophecyctl: " << asked.error().message << '\n';
+    return 1;
+  }
+  const bool is_remembered = answer.contains("remembered") && answer["remembered"] == true;
+  if (is_remembered) {
+    std::cout << "It is remembered, and holds after a restart of the sketcher as well.\n";
+    return 0;
+  }
+  const bool is_explained = answer.contains("problem") && answer["problem"].is_string();
+  std::cerr << "prophecyctl: it holds now, but is not remembered, and ends with the sketcher"
+            << (is_explained ? ": " + answer["problem"].get<std::string>() : "") << '\n';
+  return 0;
+}
+
+int set_route_mode(const Options& options) {
+  return switch_over(
+      options, {{"command", "set-route-mode"}, {"route", options.route}, {"mode", options.value}});
+}
+
+int set_bypass(const Options& options) {
+  const bool on = options.value == "on";
+  const int status = switch_over(options, {{"command", "set-bypass"}, {"on", on}});
+  if (status == 0 && on) {
+    std::cout << "Reads are answered by one origin, and nothing is verified. Writes still go "
+                 "through the group.\n";
+  }
+  return status;
+}
+
 }  // namespace
 
 void add_route_command(CLI::App& app, std::function<int()>& action) {
@@ -26,13 +60,8 @@ void add_route_command(CLI::App& app, std::function<int()>& action) {
   command->add_option("mode", options->value, "enforce, observe, off or tunnel")
       ->required()
       ->check(CLI::IsMember({"enforce", "observe", "off", "tunnel"}));
-  command->callback([options, &action] {
-    action = [options] {
-      return tell(
-          options->socket,
-          {{"command", "set-route-mode"}, {"route", options->route}, {"mode", options->value}});
-    };
-  });
+  command->callback(
+      [options, &action] { action = [options] { return set_route_mode(*options); }; });
 }
 
 void add_bypass_command(CLI::App& app, std::function<int()>& action) {
@@ -43,11 +72,7 @@ void add_bypass_command(CLI::App& app, std::function<int()>& action) {
   command->add_option("state", options->value, "on or off")
       ->required()
       ->check(CLI::IsMember({"on", "off"}));
-  command->callback([options, &action] {
-    action = [options] {
-      return tell(options->socket, {{"command", "set-bypass"}, {"on", options->value == "on"}});
-    };
-  });
+  command->callback([options, &action] { action = [options] { return set_bypass(*options); }; });
 }
 
 }  // namespace prophecy::tools

@@ -5,10 +5,10 @@
 
 #include <boost/asio/io_context.hpp>
 
-#include "base/timeout_ticker.hpp"
+#include "base/io/timeout_ticker.hpp"
 #include "http/client/origin_pool.hpp"
-#include "sketcher/described_request.hpp"
-#include "sketcher/origin_settings.hpp"
+#include "sketcher/installation/described_request.hpp"
+#include "sketcher/installation/origin_settings.hpp"
 
 namespace prophecy::tools {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/clock.hpp"
-#include "sketcher/installation.hpp"
+#include "sketcher/installation/installation.hpp"
 #include "tools/answer_survey.hpp"
 
 namespace prophecy::tools {

@@ -25,6 +25,8 @@ class ByteStream {
 
   void note(std::uint32_t events) { socket_.note(events); }
   [[nodiscard]] bool broken() const { return socket_.broken(); }
+  // False: read() would find nothing.
+  [[nodiscard]] bool may_have_input() const { return tls_ != nullptr || socket_.readable(); }
   [[nodiscard]] int descriptor() const { return socket_.descriptor(); }
   [[nodiscard]] ReadySocket& socket() { return socket_; }
 
@@ -55,6 +57,7 @@ class ByteStream {
     socket_.shutdown_send();
   }
   void close() { socket_.close(); }
+  void abort() { socket_.abort(); }
 
  private:
   ReadySocket socket_;

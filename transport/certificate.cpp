@@ -9,6 +9,7 @@
 #include <openssl/x509v3.h>
 
 #include "base/file.hpp"
+#include "base/wipe.hpp"
 
 namespace prophecy::transport {
 namespace {
@@ -119,8 +120,9 @@ Result<std::vector<X509Ptr>> load_certificates(const std::filesystem::path& path
 }
 
 Result<KeyPtr> load_key(const std::filesystem::path& path) {
-  const auto text = read_secret_file(path, kFileBytesMax);
+  auto text = read_secret_file(path, kFileBytesMax);
   if (!text) return text.error();
+  const WipeAtEnd wipe(*text);
   KeyPtr key(PEM_read_bio_PrivateKey(reader_of(*text).get(), nullptr, no_pass_phrase, nullptr));
   if (!key) return wrong(path, "no private key in PEM without a pass phrase");
   return key;

@@ -92,6 +92,12 @@ std::size_t ReadySocket::queued_bytes() const {
   return ::ioctl(fd_.get(), SIOCOUTQ, &bytes) == 0 ? static_cast<std::size_t>(bytes) : 0;
 }
 
+void ReadySocket::abort() {
+  constexpr linger kAtOnce{.l_onoff = 1, .l_linger = 0};
+  ::setsockopt(fd_.get(), SOL_SOCKET, SO_LINGER, &kAtOnce, sizeof kAtOnce);
+  close();
+}
+
 void ReadySocket::shutdown_send() {
   ::shutdown(fd_.get(), SHUT_WR);
 }

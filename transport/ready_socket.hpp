@@ -46,6 +46,9 @@ class ReadySocket {
   [[nodiscard]] std::size_t queued_bytes() const;
   void shutdown_send();
   void close() { fd_.reset(); }
+  // Closes with a reset, which leaves no TIME_WAIT behind: the local port is free at once. What was
+  // written and has not arrived may be lost.
+  void abort();
 
   [[nodiscard]] int descriptor() const { return fd_.get(); }
 

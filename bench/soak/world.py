@@ -10,13 +10,12 @@ from harness import Deployment
 from harness.build import ROOT, patience
 from harness.certificates import Authority
 from harness.folders import make_folder, remove_folder
+from harness.health import ALWAYS_DRAWN
 from harness.ports import PortReservation, accepts_connections
 from harness.processes import Child
 
 WORKERS = 2
 SESSIONS = 16  # few, so that the last answers to them are soon all there
-# The replica with the faults is to be drawn again and again, whatever it does.
-HEALTH = {"quarantine": False}
 # Clients on a busy machine may be slow, and keep connections that they do not use for long.
 TIMES = {"header": "60s", "idle": "10m"}
 # Clients that vanish without a word leave their tunnels to this.
@@ -55,7 +54,7 @@ class World:
             sketcher_changes={"sketcher": {"workers": WORKERS},
                               "timeouts": {**TIMES, "tunnel": f"{TUNNEL_S * patience()}s"},
                               "group": {"sessions": SESSIONS, "name": "default",
-                                        "health": HEALTH}}))
+                                        "health": ALWAYS_DRAWN}}))
         self._configure(deployment.sketcher, authority.issue("localhost", ["localhost"]))
         self.relay = Relay(deployment)
         self._stack.callback(self.relay.stop)
@@ -70,7 +69,7 @@ class World:
         [group] = sketcher.settings["group"]
         vote = {"kind": "vote", "faults": 1}
         sketcher.settings["group"] += [
-            {**vote, "name": "votes", "origin": group["origin"], "health": HEALTH,
+            {**vote, "name": "votes", "origin": group["origin"], "health": ALWAYS_DRAWN,
              "canonical": {"whole_answer": f"{WHOLE_ANSWER_BYTES}B"}},
             {**vote, "name": "echo", "origin": [
                 {"replica": number, "address": f"127.0.0.1:{port}"}
@@ -78,7 +77,8 @@ class World:
         sketcher.settings["route"] = [
             {"name": "rest", "group": "default"},
             {"name": "votes", "path_prefix": VOTES, "group": "votes"},
-            {"name": "echo", "path_prefix": "/echo", "group": "echo", "mode": "tunnel"}]
+            {"name": "echo", "path_prefix": "/echo", "group": "echo", "mode": "tunnel",
+             "upgrades": ["echo"]}]
         sketcher.settings["listener"].append({"address": f"127.0.0.1:{self.tls_port}",
                                               "tls": {"certificates": [certificate]}})
         sketcher.write_configuration()

@@ -75,7 +75,8 @@ ExchangeEnd failed_by(transport::PeerFault fault) {
 OriginConnection::OriginConnection(OriginPool& pool)
     : pool_(pool),
       stream_(open_socket(pool.address_)),
-      connect_error_(stream_.descriptor() < 0 ? errno : 0) {}
+      connect_error_(stream_.descriptor() < 0 ? errno : 0),
+      held_(pool.settings_.coming, *this) {}
 
 OriginConnection::Carried::Carried(OriginExchange& of)
     : exchange(&of),
@@ -85,6 +86,7 @@ OriginConnection::Carried::Carried(OriginExchange& of)
       sent(0),
       size(wire.size() + (body != nullptr ? body->size() - body_begin : 0)),
       answers_head(of.request_.answers_head),
+      verified(of.request_.verified),
       pipelined(of.request_.pipelined),
       piece_bytes(of.request_.piece_bytes),
       whole_bytes(of.request_.whole_bytes) {}
@@ -127,8 +129,23 @@ void OriginConnection::on_ready(std::uint32_t events) {
     }
     if (state_ == State::connecting) return;
   }
+  if (std::exchange(gives_way_, false) && state_ == State::busy && held_.bytes() > 0) {
+    return fail(ExchangeEnd::shed);
+  }
   if (write_blocked_) write();
   read();
+}
+
+void OriginConnection::give_way() {
+  gives_way_ = true;
+  pool_.readiness_.call_again(*this);
+}
+
+// What a spare reader may keep is not worth a look at the clock.
+void OriginConnection::note_held() {
+  const std::size_t bytes = reader_->response.body.capacity();
+  if (bytes <= kPooledBodyBytesMin) return note_none_held();
+  if (bytes != held_.bytes()) held_.set(bytes, std::chrono::steady_clock::now());
 }
 
 void OriginConnection::on_connected(int error) {
@@ -184,7 +201,7 @@ void OriginConnection::send(OriginExchange& exchange) {
   ASSERT(state_ == State::idle || (state_ == State::busy && !carried_.empty()));
   carried_.emplace_back(exchange);
   exchange.connection_ = this;
-  was_shared_ |= carried_.size() > 1;
+  is_doubtful_ |= carried_.size() > 1;
   if (state_ == State::idle) {
     disarm();
     state_ = State::busy;
@@ -217,7 +234,7 @@ bool OriginConnection::may_share() const {
 }
 
 bool OriginConnection::may_take(const OriginExchange& exchange) const {
-  return !is_outdated() && (!was_shared_ || exchange.request_.pipelined);
+  return !is_outdated() && (!is_doubtful_ || exchange.request_.verified);
 }
 
 bool OriginConnection::has_sent(const OriginExchange& exchange) const {
@@ -412,23 +429,29 @@ void OriginConnection::make_room() {
   if (size < kPooledBodyBytesMin || !body.empty() || body.capacity() >= size) return;
   pool_.bodies_.take(body, size);
   body.reserve(size);
+  note_held();
 }
 
 void OriginConnection::report_progress() {
   Carried& first = carried_.front();
+  note_held();
   if (first.piece_bytes == 0 || first.whole_bytes > 0) return;
   if (reader_->response.body.size() < first.piece_bytes) return;
   if (first.exchange != nullptr)
     first.exchange->handler_->on_exchange_progress(*first.exchange, reader_->response);
-  if (state_ == State::busy && !carried_.empty()) make_room();
+  if (state_ != State::busy || carried_.empty()) return;
+  // The handler has taken it out, or keeps it there for what is to come.
+  if (reader_->response.body.empty()) note_none_held();
+  make_room();
 }
 
 void OriginConnection::on_answer_complete() {
-  // An answer before the request was through: the rest must not follow.
-  // What an origin sends behind the answer to HEAD by mistake, such as a body, would be taken for
-  // the next answer, at all origins alike.
-  on_answered(reader_->response.keep_alive && carried_.front().is_sent() &&
-              !carried_.front().answers_head);
+  const Carried& first = carried_.front();
+  is_doubtful_ |= first.answers_head;
+  // An answer before the request was through: the rest must not follow. Behind an unverified HEAD
+  // usually comes one more that could not follow it here.
+  on_answered(reader_->response.keep_alive && first.is_sent() &&
+              (!first.answers_head || first.verified));
 }
 
 void OriginConnection::on_end_of_stream(bool orderly) {
@@ -443,6 +466,8 @@ void OriginConnection::on_end_of_stream(bool orderly) {
 
 void OriginConnection::on_answered(bool reusable) {
   OriginExchange* exchange = carried_.front().exchange;
+  // What is behind it is verified, since it was pipelined.
+  const Closing closing = carried_.front().is_sent() ? Closing::abort : Closing::orderly;
   carried_.erase(carried_.begin());
   std::unique_ptr<AnswerReader> reader = std::move(reader_);
   if (exchange != nullptr) exchange->connection_ = nullptr;
@@ -451,8 +476,9 @@ void OriginConnection::on_answered(bool reusable) {
   // The connection cannot carry another exchange before the handler has seen the response. Answers
   // that nobody waits for any more are not worth waiting for.
   const bool unwanted = !carried_.empty() && !is_wanted();
-  if (!reusable || unwanted) close_and_put_back(true);
+  if (!reusable || unwanted) close_and_put_back(true, closing);
   if (exchange != nullptr) pool_.end(*exchange, ExchangeEnd::answered, reader->response);
+  note_none_held();
   give_back(std::move(reader));
   if (state_ == State::closed) return;
   if (!carried_.empty()) {
@@ -491,7 +517,11 @@ void OriginConnection::leave(OriginExchange& exchange) {
   // A record of it may be on its way although none of it counts as sent.
   const bool in_record = stream_.tls() != nullptr && write_blocked_;
   const bool cut_short = (found->sent > 0 || in_record) && !found->is_sent();
-  if (!is_wanted() || cut_short) return close_and_put_back(false);
+  if (!is_wanted() || cut_short) {
+    const bool may_abort = std::all_of(carried_.begin(), carried_.end(),
+                                       [](const Carried& one) { return one.verified; });
+    return close_and_put_back(false, may_abort ? Closing::abort : Closing::orderly);
+  }
   if (found->sent == 0) carried_.erase(found);
 }
 
@@ -523,22 +553,23 @@ void OriginConnection::on_timeout() {
   close();  // idle for long enough
 }
 
-void OriginConnection::close_and_put_back(bool untouched) {
+void OriginConnection::close_and_put_back(bool untouched, Closing closing) {
   // From the back to the front of the pool's queue, which keeps their order.
   for (; !carried_.empty(); carried_.pop_back()) {
     if (OriginExchange* exchange = carried_.back().exchange) {
       pool_.put_back(*exchange, untouched || carried_.back().sent == 0);
     }
   }
-  close();
+  close(closing);
 }
 
-void OriginConnection::close() {
+void OriginConnection::close(Closing closing) {
   if (state_ == State::closed) return;
   state_ = State::closed;
   disarm();
   pool_.readiness_.forget(*this);
-  stream_.close();
+  note_none_held();
+  closing == Closing::abort ? stream_.abort() : stream_.close();
   // Whoever closes is in the middle of this object's code.
   ++pending_;
   asio::post(pool_.loop_, [this] {

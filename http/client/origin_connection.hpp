@@ -23,7 +23,9 @@
 
 namespace prophecy::http {
 
-class OriginConnection final : private TimeoutEntry, private transport::ReadinessHandler {
+class OriginConnection final : private TimeoutEntry,
+                               private transport::ReadinessHandler,
+                               private ComingAnswers::Holder {
  public:
   explicit OriginConnection(OriginPool& pool);
 
@@ -41,10 +43,14 @@ class OriginConnection final : private TimeoutEntry, private transport::Readines
   void stop();
   // Busy, and another exchange may be sent behind those that it carries.
   [[nodiscard]] bool may_share() const;
-  // Idle, and this one may be sent. An origin that has answered too much, or too little, when
-  // exchanges shared a connection may yet send what belongs to one of them: whoever is sent there
-  // next has to be able to tell, as those that share one are.
+  // Idle, and this one may be sent.
   [[nodiscard]] bool may_take(const OriginExchange& exchange) const;
+  // An answer to an earlier request may still come: an origin may have answered too much or too
+  // little while exchanges shared the connection, or may send a body behind the answer to HEAD,
+  // at all origins alike. Only verified exchanges may follow: they do not deliver another's answer.
+  [[nodiscard]] bool is_doubtful() const { return is_doubtful_; }
+  // Closes an idle connection, and leaves its local port free.
+  void displace() { close(Closing::abort); }
   // Let in by what has been read anew since (TlsClient::reload()): it is to carry nothing more.
   [[nodiscard]] bool is_outdated() const;
   // How many answers are to come.
@@ -66,6 +72,7 @@ class OriginConnection final : private TimeoutEntry, private transport::Readines
     std::uint64_t sent;        // bytes of both
     std::uint64_t size;        // of both
     bool answers_head;
+    bool verified;
     bool pipelined;
     std::size_t piece_bytes;
     std::size_t whole_bytes;  // 0 once it comes in pieces
@@ -76,6 +83,13 @@ class OriginConnection final : private TimeoutEntry, private transport::Readines
 
   void on_timeout() override;
   void on_ready(std::uint32_t events) override;
+  void give_way() override;
+  // Says how much the answer holds that is being read.
+  void note_held();
+  void note_none_held() {
+    held_.set(0, {});
+    gives_way_ = false;
+  }
   // An errno, or 0: the loop will tell how it went on.
   [[nodiscard]] int start_connecting();
   void on_connected(int error);
@@ -110,10 +124,13 @@ class OriginConnection final : private TimeoutEntry, private transport::Readines
   void give_back(std::unique_ptr<AnswerReader> reader);
   // Closes, and ends the first exchange. The others are put back.
   void fail(ExchangeEnd end);
-  void close();
+  // By abort(), the local port is free at once, and what the origin has not received is lost. Only
+  // for what has been answered, or nobody wants to take effect.
+  enum class Closing : std::uint8_t { orderly, abort };
+  void close(Closing closing = Closing::orderly);
   // Closes with exchanges on it, all of which are put back. `untouched`: the origin has said that
   // it does nothing about them.
-  void close_and_put_back(bool untouched);
+  void close_and_put_back(bool untouched, Closing closing = Closing::orderly);
   // Somebody waits for an answer on it.
   [[nodiscard]] bool is_wanted() const;
   [[nodiscard]] std::vector<Carried>::iterator find(const OriginExchange& exchange);
@@ -125,8 +142,8 @@ class OriginConnection final : private TimeoutEntry, private transport::Readines
   int connect_error_;
   State state_ = State::connecting;
   std::uint64_t tls_generation_ = 0;
-  bool reused_ = false;           // an exchange has been answered on it
-  bool was_shared_ = false;       // it has carried several at once
+  bool reused_ = false;  // an exchange has been answered on it
+  bool is_doubtful_ = false;
   bool flush_pending_ = false;    // the pool calls flush() at the end of the turn
   bool write_blocked_ = false;    // the socket takes nothing more for now
   std::uint8_t pending_ = 0;      // posted calls under way
@@ -139,6 +156,8 @@ class OriginConnection final : private TimeoutEntry, private transport::Readines
   // Of the first exchange's answer, once that has begun. A handler that cancels its exchange may go
   // on looking at the response, so a connection that is closed under it keeps the reader.
   std::unique_ptr<AnswerReader> reader_;
+  ComingAnswers::Share held_;
+  bool gives_way_ = false;  // what it reads is to be let go
 };
 
 }  // namespace prophecy::http

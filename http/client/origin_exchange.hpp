@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "base/timeout_queue.hpp"
+#include "http/exchange_end.hpp"
 #include "http/message.hpp"
 
 namespace prophecy::http {
@@ -17,33 +18,6 @@ namespace prophecy::http {
 class OriginPool;
 class OriginConnection;
 class OriginExchange;
-
-enum class ExchangeEnd : std::uint8_t {
-  answered,    // the response is whole and well-formed
-  not_sent,    // no byte of the request has left: the origin cannot have seen it
-  stale,       // a kept-alive connection was closed before any byte of the answer
-  broken,      // closed within the exchange
-  timed_out,   // no whole answer within the answer time
-  malformed,   // the answer is not HTTP, or more than was asked for
-  too_large,   // the answer is beyond a limit
-  overloaded,  // our own load: too many wait for a connection, or this did all its time; not sent
-  // The TLS handshake has failed, and nothing was sent:
-  untrusted,   // no authority that we believe has signed the origin's certificate
-  expired,     // the certificate, or one above it; or it is not valid yet
-  wrong_name,  // it is somebody else's
-  tls_failed,  // something else is wrong
-};
-constexpr std::size_t kExchangeEndCount = 12;
-[[nodiscard]] std::string_view to_string(ExchangeEnd end);
-
-constexpr bool is_tls_failure(ExchangeEnd end) {
-  return end == ExchangeEnd::untrusted || end == ExchangeEnd::expired ||
-         end == ExchangeEnd::wrong_name || end == ExchangeEnd::tls_failed;
-}
-// The origin cannot have seen the request.
-constexpr bool is_unsent(ExchangeEnd end) {
-  return end == ExchangeEnd::not_sent || end == ExchangeEnd::overloaded || is_tls_failure(end);
-}
 
 class OriginHandler {
  public:
@@ -71,8 +45,13 @@ struct ExchangeRequest {
   bool fresh_connection = false;  // never on a kept-alive one, which may be closed under it
   // When it ends stale, it is sent once more on a fresh connection. For what may be repeated.
   bool repeat_when_stale = false;
+  // The handler compares the answer with what is known of the right one, and repeats the request
+  // elsewhere if it differs. Such a request changes nothing, and may go on a connection on which an
+  // answer to another request could be lying.
+  bool verified = false;
   // May be sent behind others whose answers are not there yet, where the pool's settings allow
-  // that. Whatever goes wrong with those in front makes it stale: it has to be repeatable.
+  // that. Whatever goes wrong with those in front makes it stale: it has to be repeatable, and
+  // verified.
   bool pipelined = false;
   // Not 0: the body comes in pieces of so many bytes, and has no limit but its handler's. Not
   // pipelined.

@@ -35,8 +35,8 @@ OriginPool::~OriginPool() = default;
 
 void OriginPool::start(OriginExchange& exchange, const ExchangeRequest& request) {
   ASSERT(!exchange.active());
-  ASSERT(!request.pipelined ||
-         (request.repeat_when_stale && request.piece_bytes == 0 && request.body == nullptr));
+  ASSERT(!request.pipelined || (request.repeat_when_stale && request.verified &&
+                                request.piece_bytes == 0 && request.body == nullptr));
   exchange.request_ = request;
   exchange.pool_ = this;
   timeouts_.answer.arm(exchange, std::chrono::steady_clock::now());
@@ -76,16 +76,23 @@ void OriginPool::place(OriginExchange& exchange) {
   }
   while (!idle_.empty() && idle_.back()->is_outdated())
     idle_.back()->close();
-  const auto idle = std::find_if(idle_.rbegin(), idle_.rend(), [&](const OriginConnection* one) {
-    return one->may_take(exchange);
-  });
+  const auto may_take = [&](const OriginConnection* one) { return one->may_take(exchange); };
+  auto idle = idle_.rend();
+  // HEAD makes a connection doubtful: those that are so already come first, and the others are left
+  // for whoever needs one.
+  if (exchange.request_.answers_head && exchange.request_.verified) {
+    idle = std::find_if(idle_.rbegin(), idle_.rend(), [&](const OriginConnection* one) {
+      return one->is_doubtful() && may_take(one);
+    });
+  }
+  if (idle == idle_.rend()) idle = std::find_if(idle_.rbegin(), idle_.rend(), may_take);
   if (!exchange.request_.fresh_connection && idle != idle_.rend()) {
     OriginConnection& connection = **idle;
     idle_.erase(std::next(idle).base());
     return connection.send(exchange);
   }
   // A fresh connection may take the place of an idle one.
-  if (open_ >= settings_.connections_max && !idle_.empty()) idle_.front()->close();
+  if (open_ >= settings_.connections_max && !idle_.empty()) idle_.front()->displace();
   if (open_ < settings_.connections_max) {
     ++open_;
     connections_.push_back(std::make_unique<OriginConnection>(*this));
@@ -207,36 +214,6 @@ void OriginExchange::on_timeout() {
 ExchangeEnd OriginExchange::end_without_time() const {
   if (connection_ == nullptr) return ExchangeEnd::overloaded;  // in the queue
   return connection_->has_sent(*this) ? ExchangeEnd::timed_out : ExchangeEnd::not_sent;
-}
-
-std::string_view to_string(ExchangeEnd end) {
-  switch (end) {
-    case ExchangeEnd::answered:
-      return "answered";
-    case ExchangeEnd::not_sent:
-      return "not-sent";
-    case ExchangeEnd::stale:
-      return "stale";
-    case ExchangeEnd::broken:
-      return "broken";
-    case ExchangeEnd::timed_out:
-      return "timed-out";
-    case ExchangeEnd::malformed:
-      return "malformed";
-    case ExchangeEnd::too_large:
-      return "too-large";
-    case ExchangeEnd::overloaded:
-      return "overloaded";
-    case ExchangeEnd::untrusted:
-      return "untrusted-certificate";
-    case ExchangeEnd::expired:
-      return "expired-certificate";
-    case ExchangeEnd::wrong_name:
-      return "wrong-name";
-    case ExchangeEnd::tls_failed:
-      return "tls-failed";
-  }
-  return "";
 }
 
 }  // namespace prophecy::http

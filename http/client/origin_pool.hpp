@@ -17,6 +17,7 @@
 #include "base/endpoint.hpp"
 #include "http/client/answer_readers.hpp"
 #include "http/client/body_pool.hpp"
+#include "http/client/coming_answers.hpp"
 #include "http/client/origin_exchange.hpp"
 #include "http/parser.hpp"
 #include "transport/readiness_loop.hpp"
@@ -38,6 +39,7 @@ struct OriginSettings {
   ProxyAnnouncement send_proxy = ProxyAnnouncement::none;
   transport::TlsClient* tls = nullptr;  // null: plain; else outlives the pool
   MessageLimits answer_limits;
+  ComingAnswers* coming = nullptr;  // shared likewise, and outlives the pool; null: without a bound
   BodyPool* bodies = nullptr;  // shared with others, and outlives the pool; null: one of its own
 };
 

@@ -172,7 +172,7 @@ void Intake::enqueue(const RequestMessage& request, ByteView frame, const Digest
 
 void Intake::pass_on(ByteView frame, ReplicaActions& out) {
   ++context_.counters.requests_forwarded;
-  out.sends.push_back({context_.primary(), 0, encode_forward(frame, context_.keys)});
+  out.sends.push_back({context_.primary(), 0, encode_forward(frame, context_.keys), true});
 }
 
 void Intake::on_new_view(ReplicaActions& out) {

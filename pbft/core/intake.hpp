@@ -3,12 +3,12 @@
 // their bodies are here.
 #pragma once
 
-#include "pbft/core/client_table.hpp"
-#include "pbft/core/context.hpp"
-#include "pbft/core/execution.hpp"
-#include "pbft/core/held_requests.hpp"
-#include "pbft/core/patience.hpp"
-#include "pbft/core/request_queue.hpp"
+#include "pbft/core/execution/execution.hpp"
+#include "pbft/core/ordering/held_requests.hpp"
+#include "pbft/core/ordering/patience.hpp"
+#include "pbft/core/ordering/request_queue.hpp"
+#include "pbft/core/state/client_table.hpp"
+#include "pbft/core/state/context.hpp"
 
 namespace prophecy::pbft {
 

@@ -16,7 +16,7 @@
 
 #include "base/clock.hpp"
 #include "pbft/auth/entropy.hpp"
-#include "pbft/core/actions.hpp"
+#include "pbft/core/state/actions.hpp"
 #include "pbft/wire/key_messages.hpp"
 
 namespace prophecy::pbft {

@@ -11,13 +11,13 @@
 #include <memory>
 
 #include "pbft/auth/key_ring.hpp"
-#include "pbft/core/actions.hpp"
-#include "pbft/core/counters.hpp"
-#include "pbft/core/input_source.hpp"
-#include "pbft/core/journal.hpp"
-#include "pbft/core/part_store.hpp"
-#include "pbft/core/quorum.hpp"
-#include "pbft/core/settings.hpp"
+#include "pbft/core/state/actions.hpp"
+#include "pbft/core/state/counters.hpp"
+#include "pbft/core/state/input_source.hpp"
+#include "pbft/core/state/journal.hpp"
+#include "pbft/core/state/part_store.hpp"
+#include "pbft/core/state/quorum.hpp"
+#include "pbft/core/state/settings.hpp"
 
 namespace prophecy::pbft {
 

@@ -8,7 +8,7 @@
 #include <functional>
 
 #include "base/bytes.hpp"
-#include "pbft/core/actions.hpp"
+#include "pbft/core/state/actions.hpp"
 
 namespace prophecy::pbft {
 

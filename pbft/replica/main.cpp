@@ -8,6 +8,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
 
+#include "base/io/core_dumps.hpp"
 #include "pbft/replica/replica_node.hpp"
 
 namespace {
@@ -24,6 +25,7 @@ int run(const prophecy::pbft::ReplicaIdentity& identity) {
   using namespace prophecy;
   const pbft::ReplicaConfig& config = identity.config;
   std::signal(SIGPIPE, SIG_IGN);  // of who reads the log, and may leave
+  if (config.core_dumps) allow_core_dumps();
   Logger log("replica-" + std::to_string(config.id), config.log);
   boost::asio::io_context io(1);  // this thread only
   auto node = pbft::ReplicaNode::create(io, identity, log);
@@ -75,6 +77,10 @@ int main(int argc, char** argv) {
     return app.exit(error) == 0 ? 0 : kExitUsage;
   }
 
+  // Before the first key is read.
+  if (auto forbidden = prophecy::forbid_core_dumps(); !forbidden) {
+    return complain(forbidden.error(), kExitFailure);
+  }
   const auto identity = prophecy::pbft::load_replica_identity(config);
   if (!identity) return complain(identity.error(), kExitUsage);
   if (init_only) return init(*identity);

@@ -1,5 +1,6 @@
 #include "pbft/replica/outbox.hpp"
 
+#include <algorithm>
 #include <iterator>
 #include <utility>
 
@@ -26,10 +27,19 @@ void Outbox::move_behind(Released& from, Released& out) {
   out.flush_parts = std::exchange(from.flush_parts, false) || out.flush_parts;
 }
 
+void Outbox::release_free(std::vector<Outgoing>& sends) {
+  const auto kept = std::stable_partition(sends.begin(), sends.end(),
+                                          [](const Outgoing& each) { return !each.is_free; });
+  released_.sends.insert(released_.sends.end(), std::make_move_iterator(kept),
+                         std::make_move_iterator(sends.end()));
+  sends.erase(kept, sends.end());
+}
+
 void Outbox::put(ReplicaActions& actions) {
   const bool writes = !actions.writes.empty();
   if (writes) held_.emplace_back();
   Released& place = held_.empty() ? released_ : held_.back();
+  if (!held_.empty()) release_free(actions.sends);
   move_all_behind(actions.sends, place.sends);
   move_all_behind(actions.executions, place.executions);
   place.flush_parts = std::exchange(actions.flush_parts, false) || place.flush_parts;

@@ -1,12 +1,13 @@
 // Keeps a replica's word: what its core wants sent and executed waits until everything that the
-// core wrote down before, and with it, is on the disk (pbft/core/actions.hpp).
+// core wrote down before, and with it, is on the disk (pbft/core/state/actions.hpp).
 //
 //   put(actions) --- nothing to write, nothing waits ---------------------> take()
 //        |                                                                   ^
 //        +--- commit, held ---> the disk has it, and all before it ----------+
 //
-// What has no writes of its own joins what was put before it. After a commit that failed nothing is
-// released any more.
+// Actions without writes join those that were put before them. Free frames overtake both, so a disk
+// that stalls does not pile up the parts that peers fetch meanwhile. After a commit that failed
+// nothing is released any more.
 //
 // Single-threaded; opens nothing itself.
 #pragma once
@@ -16,7 +17,7 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "pbft/core/actions.hpp"
+#include "pbft/core/state/actions.hpp"
 
 namespace prophecy::pbft {
 
@@ -44,6 +45,8 @@ class Outbox {
   [[nodiscard]] std::size_t commits_pending() const { return held_.size(); }
 
  private:
+  // Takes the frames out of `sends` that need not wait.
+  void release_free(std::vector<Outgoing>& sends);
   static void move_behind(Released& from, Released& out);
   void on_committed(const Result<>& outcome);
 

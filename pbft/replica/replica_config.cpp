@@ -36,6 +36,7 @@ void read_replica(ConfigSection section, ReplicaConfig& config) {
   config.id = static_cast<NodeId>(section.number("id", 0, kReplicasMax - 1));
   config.group_file = section.path("group");
   config.key_file = section.path("key_file");
+  config.core_dumps = section.flag("core_dumps", false);
   if (section.has("listen")) config.listen = section.endpoint("listen");
   if (section.has("admin")) config.admin = section.path("admin");
   if (section.has("metrics")) config.metrics = section.endpoint("metrics");
@@ -134,6 +135,38 @@ void read_service(ConfigSection section, ServiceConfig& service) {
   }
 }
 
+// Equal to `folder`, or below it; links are followed, as far as the paths exist.
+bool is_within(const std::filesystem::path& path, const std::filesystem::path& folder) {
+  std::error_code ignored;
+  const auto whole = std::filesystem::weakly_canonical(path, ignored);
+  const auto above = std::filesystem::weakly_canonical(folder, ignored);
+  return std::mismatch(above.begin(), above.end(), whole.begin(), whole.end()).first == above.end();
+}
+
+// A restore removes what is no part of the state, and a snapshot reads all that is.
+void check_apart(ConfigSection service, const ReplicaConfig& config) {
+  const std::filesystem::path& state = config.service.state.folder.folder;
+  if (config.service.state.kind != StateKind::directory || state.empty()) return;
+  if (is_within("/", state)) {
+    return service.mistake("state_folder", "expected a folder of the origin's own, and not /");
+  }
+  const auto check = [&](std::string_view what, const std::filesystem::path& own) {
+    if (!own.empty() && is_within(own, state)) {
+      service.mistake("state_folder", "expected a folder without this replica's " +
+                                          std::string(what) + ", " + own.string());
+    }
+  };
+  check("group file", config.group_file);
+  check("key file", config.key_file);
+  if (config.admin) check("admin socket", *config.admin);
+  if (!config.storage) return;
+  check("storage", config.storage->folder);
+  if (!config.storage->folder.empty() && is_within(state, config.storage->folder)) {
+    service.mistake("state_folder", "expected a folder outside of this replica's storage, " +
+                                        config.storage->folder.string());
+  }
+}
+
 StoreSettings read_storage(ConfigSection section) {
   StoreSettings storage;
   storage.folder = section.path("folder");
@@ -167,6 +200,7 @@ Result<ReplicaConfig> read(Result<ConfigFile> file) {
         "service.state \"directory\" or \"command\"");
   }
   if (root.has("storage")) config.storage = read_storage(root.section("storage"));
+  check_apart(root.section("service"), config);
   read_bodies(root.section("replica"), config);
   if (auto checked = file->finish(); !checked) return checked.error();
   return config;

@@ -9,8 +9,8 @@
 #include "base/endpoint.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
-#include "pbft/core/settings.hpp"
-#include "pbft/group_file.hpp"
+#include "pbft/core/state/settings.hpp"
+#include "pbft/group/group_file.hpp"
 #include "pbft/services/http_service.hpp"
 #include "pbft/storage/store_settings.hpp"
 #include "transport/tls_client.hpp"
@@ -36,6 +36,7 @@ struct ReplicaConfig {
   std::optional<Endpoint> listen;  // default: the address in the group file
   std::optional<std::filesystem::path> admin;
   std::optional<Endpoint> metrics;
+  bool core_dumps = false;
   LogSettings log;
   ServiceConfig service;
   std::optional<StoreSettings> storage;  // without it nothing outlasts the process

@@ -21,7 +21,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 
-#include "base/admin_socket.hpp"
+#include "base/io/admin_socket.hpp"
 #include "base/log.hpp"
 #include "http/metrics/metrics_server.hpp"
 #include "pbft/core/key_exchange.hpp"

@@ -4,10 +4,10 @@
 
 #include <optional>
 
-#include "pbft/core/counters.hpp"
 #include "pbft/core/key_exchange.hpp"
-#include "pbft/core/settings.hpp"
-#include "pbft/group_file.hpp"
+#include "pbft/core/state/counters.hpp"
+#include "pbft/core/state/settings.hpp"
+#include "pbft/group/group_file.hpp"
 #include "pbft/replica/replica_storage.hpp"
 #include "pbft/services/executor.hpp"
 #include "pbft/services/service.hpp"

@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "pbft/core/context.hpp"
+#include "pbft/core/state/context.hpp"
 #include "pbft/replica/suspicion.hpp"
 
 namespace prophecy::pbft {

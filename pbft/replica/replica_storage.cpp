@@ -6,7 +6,7 @@
 #include <boost/asio/post.hpp>
 
 #include "base/assert.hpp"
-#include "pbft/core/journal.hpp"
+#include "pbft/core/state/journal.hpp"
 
 namespace prophecy::pbft {
 namespace {

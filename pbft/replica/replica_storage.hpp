@@ -14,8 +14,8 @@
 #include <boost/asio/io_context.hpp>
 
 #include "base/log.hpp"
-#include "pbft/core/memory_part_store.hpp"
 #include "pbft/core/replica.hpp"
+#include "pbft/core/state/memory_part_store.hpp"
 #include "pbft/replica/replica_config.hpp"
 #include "pbft/storage/file_part_store.hpp"
 #include "pbft/storage/store.hpp"

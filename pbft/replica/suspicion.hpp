@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "pbft/core/counters.hpp"
-#include "pbft/core/settings.hpp"
+#include "pbft/core/state/counters.hpp"
+#include "pbft/core/state/settings.hpp"
 
 namespace prophecy::pbft {
 

@@ -4,7 +4,7 @@
 #include <chrono>
 
 #include "base/random.hpp"
-#include "pbft/core/input_source.hpp"
+#include "pbft/core/state/input_source.hpp"
 
 namespace prophecy::pbft {
 

@@ -84,6 +84,7 @@ struct HttpService::Job {
   bool is_read = false;
   bool is_idempotent = false;
   bool is_given_up = false;      // not to be sent again
+  bool is_too_large = false;     // the answer to a write
   std::uint32_t times_sent = 0;  // at least in part
   TimePoint begun = std::chrono::steady_clock::now();
 };
@@ -145,7 +146,8 @@ void HttpService::execute(const Execution& execution, Done done) {
   job.request.body = job.whole.get();
   job.request.body_begin = head.value_or(0);
   job.request.answers_head = request_.method == "HEAD";
-  if (job.is_read && !job.request.answers_head) job.request.piece_bytes = profile_.block_bytes();
+  // What is too large of an answer to a write is let go as it comes.
+  if (!job.request.answers_head) job.request.piece_bytes = profile_.block_bytes();
   // A kept-alive connection that breaks under a write leaves it open whether it was carried out.
   job.request.fresh_connection = !job.is_read;
   // Not pipelined: the agents of a group pair requests alike, and an origin's mistake about the end
@@ -236,6 +238,7 @@ void HttpService::stop() {
 
 void HttpService::on_exchange_progress(OriginExchange& exchange, http::Response& response) {
   Job& job = *jobs_.at(&exchange);
+  if (!job.is_read) return take_piece(job, response);
   // Writes wait for reads, and nobody waits for this one any more.
   const bool is_too_late =
       job.is_given_up || std::chrono::steady_clock::now() - job.begun > kLargeAnswerMax;
@@ -246,6 +249,14 @@ void HttpService::on_exchange_progress(OriginExchange& exchange, http::Response&
   }
   exchange.cancel();
   refuse_answer(job);
+}
+
+// The answer to a write is taken to its end, however large: an origin that cannot send it all might
+// end a handler in the middle. The time for it does not begin anew.
+void HttpService::take_piece(Job& job, http::Response& response) {
+  job.is_too_large =
+      job.is_too_large || response.body.size() > settings_.origin.answer_limits.body_bytes_max;
+  if (job.is_too_large) std::string().swap(response.body);
 }
 
 void HttpService::on_exchange_end(OriginExchange& exchange, ExchangeEnd end,
@@ -272,6 +283,7 @@ void HttpService::count(ExchangeEnd end) {
       return;
     case ExchangeEnd::not_sent:
     case ExchangeEnd::overloaded:
+    case ExchangeEnd::shed:
       ++counters_.origin_refused;
       return;
     case ExchangeEnd::broken:
@@ -295,14 +307,16 @@ void HttpService::count(ExchangeEnd end) {
 
 void HttpService::handle_answer(Job& job, http::Response& response) {
   const bool answers_head = job.request.answers_head;
+  if (!job.is_read) take_piece(job, response);
   sketch::AnswerForm form;
   const sketch::AnswerFault fault =
       job.is_read ? job.collector.finish(canonicalizer_, response, answers_head, form)
                   : canonicalizer_.canonicalize(response, answers_head, form);
   Bytes result;
   if (fault == sketch::AnswerFault::none) result = sketch::encode(form);
-  if (fault != sketch::AnswerFault::none || result.size() > settings_.result_bytes_max)
-    return refuse_answer(job);
+  const bool is_usable = fault == sketch::AnswerFault::none && !job.is_too_large &&
+                         result.size() <= settings_.result_bytes_max;
+  if (!is_usable) return refuse_answer(job);
   ++counters_.executed;
   if (!job.is_read && job.times_sent > 1) return finish(job, ExecutionStatus::unavailable, {});
   finish(job, ExecutionStatus::done, std::move(result));
@@ -310,8 +324,11 @@ void HttpService::handle_answer(Job& job, http::Response& response) {
 
 void HttpService::refuse_answer(Job& job) {
   ++counters_.origin_malformed;
-  if (job.is_read) return finish(job, ExecutionStatus::unavailable, {});
-  finish_uncertain(job);
+  const bool is_known = !job.is_read && job.times_sent == 1;
+  if (!is_known) return finish(job, ExecutionStatus::unavailable, {});
+  ++counters_.executed;
+  finish(job, ExecutionStatus::done,
+         made_answer(502, "The origin's answer to this request is too large or not admissible.\n"));
 }
 
 void HttpService::handle_failed_write(Job& job, ExchangeEnd end) {
@@ -320,8 +337,10 @@ void HttpService::handle_failed_write(Job& job, ExchangeEnd end) {
     repeat_later(job);
     return;
   }
-  const bool may_repeat =
-      job.is_idempotent && end != ExchangeEnd::malformed && end != ExchangeEnd::too_large;
+  const bool has_broken = end == ExchangeEnd::broken || end == ExchangeEnd::stale;
+  // Without a way to restore its state, an origin that has missed a write is wrong for good.
+  const bool may_follow = has_broken || (end == ExchangeEnd::timed_out && !state_);
+  const bool may_repeat = job.is_idempotent && may_follow;
   if (!may_repeat || job.times_sent > kRepeatsMax) {
     finish_uncertain(job);
     return;

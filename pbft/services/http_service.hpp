@@ -11,13 +11,19 @@
 //   write   nothing of it has been sent  tried again for ever. Meanwhile this replica stands
 //                                        still and counts as crashed: it must not skip a write.
 //                                        Where the state can be restored: lost, see below
-//   write   sent, idempotent             repeated, kRepeatsMax times. What is answered then may be
-//                                        the answer to the second of two (204 for 201, 404 for
+//   write   the connection has broken,   repeated, kRepeatsMax times. What is answered then may be
+//           idempotent                   the answer to the second of two (204 for 201, 404 for
 //                                        204): the state is right, and the result unavailable
-//   write   sent, otherwise; or an       a 502 whose body names this replica. It equals nobody
-//           answer that is none          else's result: this replica does not know its own state
+//   write   a whole answer that is too   a 502, the same at all replicas: the write was carried out
+//           large or cannot be agreed on
+//   write   otherwise: no answer in      a 502 whose body names this replica. It equals nobody
+//           time, no HTTP; or broken     else's result: this replica does not know its own state
 //                                        and can only ever be outvoted, not believed. Where the
 //                                        state can be restored: lost
+//
+// Where the state can be restored, a write that timed out is never sent again: its first copy may
+// be carried out at any time, also behind writes that came later. Where it cannot, an idempotent
+// one is repeated all the same: a replica that has missed a write is wrong for good.
 //
 // A request that is too large for memory has to declare its length. Its body is read out of the
 // store as the origin takes it; the time for the answer begins anew with each 8 MiB.
@@ -44,13 +50,13 @@
 #include <boost/asio/steady_timer.hpp>
 
 #include "base/ids.hpp"
-#include "base/timeout_ticker.hpp"
+#include "base/io/timeout_ticker.hpp"
+#include "canonical/answer_collector.hpp"
+#include "canonical/profile.hpp"
 #include "http/client/origin_pool.hpp"
 #include "pbft/services/service.hpp"
-#include "pbft/services/state/state_keeper.hpp"
 #include "pbft/services/state/state_settings.hpp"
-#include "sketch/answer_collector.hpp"
-#include "sketch/profile.hpp"
+#include "pbft/services/state_keeper.hpp"
 
 namespace prophecy::pbft {
 
@@ -107,6 +113,7 @@ class HttpService final : public Service, private http::OriginHandler {
   void send(Job& job);
   void count(http::ExchangeEnd end);
   void handle_answer(Job& job, http::Response& response);
+  void take_piece(Job& job, http::Response& response);
   void refuse_answer(Job& job);
   void handle_failed_write(Job& job, http::ExchangeEnd end);
   void repeat(Job& job);

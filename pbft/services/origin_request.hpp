@@ -11,7 +11,7 @@
 #include <string>
 #include <string_view>
 
-#include "pbft/core/actions.hpp"
+#include "pbft/core/state/actions.hpp"
 
 namespace prophecy::pbft {
 

@@ -13,8 +13,8 @@
 
 #include "base/bytes.hpp"
 #include "base/error.hpp"
-#include "pbft/core/actions.hpp"
-#include "pbft/core/part_store.hpp"
+#include "pbft/core/state/actions.hpp"
+#include "pbft/core/state/part_store.hpp"
 
 namespace prophecy::pbft {
 

@@ -36,8 +36,8 @@
 
 #include "base/error.hpp"
 #include "base/unique_fd.hpp"
-#include "pbft/core/part_references.hpp"
-#include "pbft/core/part_store.hpp"
+#include "pbft/core/state/part_references.hpp"
+#include "pbft/core/state/part_store.hpp"
 #include "pbft/storage/store_settings.hpp"
 
 namespace prophecy::pbft {

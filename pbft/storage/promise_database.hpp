@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "pbft/core/actions.hpp"
+#include "pbft/core/state/actions.hpp"
 #include "pbft/storage/store_settings.hpp"
 #include "pbft/storage/write_marks.hpp"
 

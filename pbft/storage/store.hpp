@@ -1,5 +1,5 @@
-// What a replica must not forget: its promises (pbft/core/actions.hpp), as keys and values that
-// outlast a crash. Kept by RocksDB, which is an implementation matter.
+// What a replica must not forget: its promises (pbft/core/state/actions.hpp), as keys and values
+// that outlast a crash. Kept by RocksDB, which is an implementation matter.
 //
 // Commits are asynchronous, keep their order, and share writes: one thread of the store takes all
 // that has been handed in since its last write, makes one write of it, and hands the completions to
@@ -24,7 +24,7 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
-#include "pbft/core/actions.hpp"
+#include "pbft/core/state/actions.hpp"
 #include "pbft/storage/store_folder.hpp"
 #include "pbft/storage/store_settings.hpp"
 

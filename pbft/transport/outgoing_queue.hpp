@@ -11,7 +11,7 @@
 
 #include <boost/asio/buffer.hpp>
 
-#include "pbft/core/actions.hpp"
+#include "pbft/core/state/actions.hpp"
 
 namespace prophecy::pbft {
 

@@ -32,6 +32,8 @@ class VoteTally {
   // Requires agreed.
   [[nodiscard]] const Sha256::Digest& agreed() const { return *agreed_; }
   [[nodiscard]] bool all_voted() const { return left_ == 0; }
+  // How many have not voted yet.
+  [[nodiscard]] std::uint32_t left() const { return left_; }
   // How many gave the agreed answer. Requires agreed.
   [[nodiscard]] std::uint32_t agreeing() const { return equal_to(*agreed_); }
   // Bits of those whose answer is another one than the agreed. Requires agreed.

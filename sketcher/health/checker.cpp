@@ -8,11 +8,11 @@
 #include <boost/asio/io_context.hpp>
 #include <sys/socket.h>
 
-#include "base/signal_source.hpp"
-#include "base/timeout_ticker.hpp"
+#include "base/io/signal_source.hpp"
+#include "base/io/timeout_ticker.hpp"
 #include "sketcher/health/check_report.hpp"
 #include "sketcher/health/origin_check.hpp"
-#include "sketcher/origin_settings.hpp"
+#include "sketcher/installation/origin_settings.hpp"
 
 namespace prophecy::sketcher {
 namespace {

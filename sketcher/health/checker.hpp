@@ -5,8 +5,8 @@
 
 #include "base/log.hpp"
 #include "base/unique_fd.hpp"
-#include "sketcher/installation.hpp"
-#include "sketcher/shared_state.hpp"
+#include "sketcher/installation/installation.hpp"
+#include "sketcher/shared/shared_state.hpp"
 
 namespace prophecy::sketcher {
 

@@ -1,12 +1,13 @@
 #include "sketcher/health/checker_process.hpp"
 
 #include <csignal>
+#include <utility>
 
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "sketcher/child_process.hpp"
 #include "sketcher/health/checker.hpp"
+#include "sketcher/shared/child_process.hpp"
 
 namespace prophecy::sketcher {
 namespace {
@@ -27,7 +28,7 @@ CheckerProcess::CheckerProcess(boost::asio::io_context& loop, const Installation
 
 Result<> CheckerProcess::start() {
   if (!has_checks(installation_.settings)) return {};
-  auto child = start_child({}, [this](UniqueFd channel) {
+  auto child = start_child(installation_.settings, {}, [this](UniqueFd channel) {
     log_.rename("checker");
     run_checker(installation_, shared_, std::move(channel), log_);
     return 0;
@@ -46,6 +47,9 @@ void CheckerProcess::on_child_ended(int pid, int wait_status) {
   if (pid != pid_) return;
   pid_ = -1;
   if (stopping_) return;
+  if (std::exchange(renewing_, false)) {
+    if (auto started = start(); started) return;
+  }
   log_.error("checker-died", {{"signal", WIFSIGNALED(wait_status) ? WTERMSIG(wait_status) : 0},
                               {"status", WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : 0}});
   replace();
@@ -69,7 +73,10 @@ void CheckerProcess::stop() {
 }
 
 void CheckerProcess::reload() {
-  if (pid_ > 0) ::kill(pid_, SIGHUP);
+  if (pid_ <= 0) return;
+  // The files may be root's alone: a new process has what the master has read.
+  renewing_ = installation_.settings.account.has_value();
+  ::kill(pid_, renewing_ ? SIGTERM : SIGHUP);
 }
 
 void CheckerProcess::wait_for_reports() {

@@ -12,8 +12,8 @@
 
 #include "base/log.hpp"
 #include "sketcher/health/check_report.hpp"
-#include "sketcher/installation.hpp"
-#include "sketcher/shared_state.hpp"
+#include "sketcher/installation/installation.hpp"
+#include "sketcher/shared/shared_state.hpp"
 
 namespace prophecy::sketcher {
 
@@ -45,6 +45,7 @@ class CheckerProcess {
   OnReport on_report_;
   int pid_ = -1;
   bool stopping_ = false;
+  bool renewing_ = false;
   boost::asio::posix::stream_descriptor channel_;
   boost::asio::steady_timer pause_;
 };

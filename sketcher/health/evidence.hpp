@@ -8,7 +8,7 @@
 #include <cstdint>
 
 #include "replica_client/core/health/origin_health.hpp"
-#include "sketcher/totals.hpp"
+#include "sketcher/shared/totals.hpp"
 
 namespace prophecy::sketcher {
 

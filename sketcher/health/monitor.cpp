@@ -28,6 +28,7 @@ replica_client::HealthRules rules_of(const GroupSettings& group,
   replica_client::HealthRules rules = group.health.rules;
   // Fewer would not always have a correct one among them.
   rules.drawable_min = std::max(rules.drawable_min, faults + 1);
+  rules.faults = faults;
   return rules;
 }
 

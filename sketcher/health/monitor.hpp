@@ -15,8 +15,8 @@
 #include "replica_client/core/health/group_health.hpp"
 #include "sketcher/health/check_report.hpp"
 #include "sketcher/health/evidence.hpp"
-#include "sketcher/installation.hpp"
-#include "sketcher/shared_state.hpp"
+#include "sketcher/installation/installation.hpp"
+#include "sketcher/shared/shared_state.hpp"
 
 namespace prophecy::sketcher {
 

@@ -40,6 +40,7 @@ CheckOutcome outcome_of(ExchangeEnd end) {
     case ExchangeEnd::malformed:
       return CheckOutcome::malformed;
     case ExchangeEnd::too_large:
+    case ExchangeEnd::shed:
       return CheckOutcome::too_large;
     case ExchangeEnd::untrusted:
       return CheckOutcome::untrusted;

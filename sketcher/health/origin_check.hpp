@@ -12,7 +12,7 @@
 
 #include "base/random.hpp"
 #include "http/client/origin_pool.hpp"
-#include "sketcher/health/settings.hpp"
+#include "sketcher/config/health_settings.hpp"
 
 namespace prophecy::sketcher {
 

@@ -2,7 +2,7 @@
 
 #include <cerrno>
 
-#include "sketcher/spool/unnamed_file.hpp"
+#include "base/unnamed_file.hpp"
 
 namespace prophecy::sketcher {
 

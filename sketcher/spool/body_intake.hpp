@@ -12,8 +12,8 @@
 #include <string>
 
 #include "http/parser.hpp"
+#include "sketcher/config/spool_settings.hpp"
 #include "sketcher/spool/slow_bodies.hpp"
-#include "sketcher/spool/spool_settings.hpp"
 #include "sketcher/spool/spool_space.hpp"
 #include "sketcher/spool/spooled_body.hpp"
 

@@ -1,6 +1,6 @@
 #include "sketcher/spool/spool_space.hpp"
 
-#include "sketcher/spool/spool_settings.hpp"
+#include "sketcher/config/spool_settings.hpp"
 
 namespace prophecy::sketcher {
 

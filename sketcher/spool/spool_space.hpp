@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "sketcher/shared_state.hpp"
+#include "sketcher/shared/shared_state.hpp"
 
 namespace prophecy::sketcher {
 

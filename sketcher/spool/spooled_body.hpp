@@ -13,7 +13,7 @@
 
 #include "base/byte_source.hpp"
 #include "base/unique_fd.hpp"
-#include "sketcher/counters.hpp"
+#include "sketcher/counters/counters.hpp"
 
 namespace prophecy::sketcher {
 

@@ -1,182 +1,245 @@
 #include "consistency/client.hpp"
 
 #include "base/assert.hpp"
+#include "consistency/world.hpp"
 
 namespace prophecy::consistency {
 
-using sketcher::ReadAlgorithm;
-using sketcher::ReadStep;
+using sketcher::ReadAction;
+using sketcher::ReadMachine;
+using ActionKind = sketcher::ReadAction::Kind;
 
 namespace {
 
 constexpr std::uint64_t kLeavingPercent = 1;
-constexpr std::uint64_t kOriginFailingPercent = 4;
-constexpr std::uint64_t kAvoidingPercent = 4;
-
-std::string read_of(Key key) {
-  return "read " + std::to_string(key);
-}
-
-std::string write_of(Key key, const std::string& value) {
-  return "write " + std::to_string(key) + " " + value;
-}
+constexpr std::uint64_t kAccompliceLeavingPercent = 8;
+constexpr std::uint64_t kDeadlinePermille = 4;
+constexpr std::string_view kHost = "site";
 
 }  // namespace
 
-void SimulatedClient::advance() {
-  if (state_ != State::idle && world_.random().chance(kLeavingPercent)) return leave();
-  if (state_ == State::idle) return start();
-  if (state_ == State::awaits_origin) return on_origin_answer();
-}
+SimulatedClient::SimulatedClient(World& world, std::string agent, std::string address)
+    : world_(world),
+      address_(std::move(address)),
+      agent_(std::move(agent)),
+      streams_{OriginStream(world.service().origins(), world.random()),
+               OriginStream(world.service().origins(), world.random())},
+      taker_(world.random()) {}
 
-void SimulatedClient::start() {
-  worker_ = &world_.any_worker();
-  key_ = world_.any_key();
-  const std::uint64_t draw = world_.random().below(100);
-  kind_ = draw < 7 ? Kind::publish : draw < 11 ? Kind::audit : Kind::read;
-  // A group without an order has no place for an audit.
-  if (kind_ == Kind::read || (kind_ == Kind::audit && world_.has_votes())) return start_read();
-  if (kind_ == Kind::publish) value_ = world_.new_value();
-  operation_ = world_.begin(key_, kind_, kind_ == Kind::publish ? &value_ : nullptr);
-  ask_ordered();
-}
-
-void SimulatedClient::start_read() {
-  kind_ = Kind::read;
-  operation_ = world_.begin(key_, kind_, nullptr);
-  algorithm_ = {};
-  first_lookup_ = look_up();
-  is_blacklisted_ = first_lookup_ && first_lookup_->mark == Mark::blacklisted;
-  // As a request that is blacklisted automatically does.
-  const bool avoids_fast_read = world_.random().chance(kAvoidingPercent);
-  if (algorithm_.on_request(first_lookup_, avoids_fast_read) == ReadStep::ask_group)
-    return ask_judge();
-  ask_origin();
-}
-
-void SimulatedClient::ask_origin() {
-  state_ = State::awaits_origin;
-  origin_ = world_.random().below(Service::kOrigins);
-  early_answer_.reset();
-  if (world_.random().chance(50)) early_answer_ = world_.service().answer_of(origin_, key_);
-}
-
-void SimulatedClient::on_origin_answer() {
-  if (world_.random().chance(kOriginFailingPercent)) {
-    const ReadStep step = algorithm_.on_fast_failure();
-    ASSERT(step == ReadStep::ask_group);
-    return ask_judge();
+void SimulatedClient::advance(Phase phase) {
+  if (is_idle()) return phase == Phase::calm ? void() : start(phase);
+  simulation::Random& random = world_.random();
+  if (phase == Phase::free) {
+    const bool conspires = agent_ == kAccomplice;
+    if (random.chance(conspires ? kAccompliceLeavingPercent : kLeavingPercent)) return leave();
+    if (is_deadline_armed_ && random.below(1000) < kDeadlinePermille) return on_deadline();
   }
-  const std::string answer =
-      early_answer_ ? *early_answer_ : world_.service().answer_of(origin_, key_);
-  const Sketch sketch = World::sketch_of(answer);
-  if (algorithm_.on_fast_answer(sketch, second_lookup(sketch), false) == ReadStep::ask_group) {
-    return ask_judge();
+  if (is_hedge_armed_ && random.chance(30)) {
+    is_hedge_armed_ = false;
+    machine_->on_hedge_time(world_.now());
+    return perform();
   }
-  ++world_.counted().fast;
-  finish(&answer);
+  if (advance_body()) return perform();
+  const auto slot = static_cast<std::uint8_t>(random.below(streams_.size()));
+  if (streams_[slot].is_active()) return on_origin(slot);
 }
 
-ReadAlgorithm::Lookup SimulatedClient::look_up() const {
-  const auto entry = world_.table().lookup(world_.sketch_of(key_));
-  const auto admitted = world_.floors().admit(entry, world_.slot_of(key_));
-  world_.counted().out_of_date += entry && !admitted ? 1 : 0;
-  return admitted;
-}
-
-ReadAlgorithm::Lookup SimulatedClient::second_lookup(const Sketch& answer) const {
-  if (world_.variant() == Variant::one_lookup) return first_lookup_;
-  if (world_.variant() == Variant::floor_at_first_only) {
-    return world_.table().lookup(world_.sketch_of(key_));
+bool SimulatedClient::advance_body() {
+  if (taker_.is_untaken_armed() && world_.random().chance(20)) {
+    taker_.arm_untaken(false);
+    machine_->on_untaken_time();
+    return true;
   }
-  auto entry = look_up();
-  if (world_.variant() == Variant::any_former && entry && world_.former().contains(answer)) {
-    entry->answer = answer;
+  if (machine_->state() != ReadMachine::State::relaying || !taker_.becomes_ready()) return false;
+  machine_->on_writable(world_.now());
+  return true;
+}
+
+Wanted SimulatedClient::next_wanted() {
+  // The accomplice asks for what others are asking for.
+  if (agent_ == kAccomplice) {
+    world_.counted().add(Met::accomplice_reads);
+    if (const Wanted* const other = world_.last_wanted(); other && other->kind == Kind::read) {
+      return *other;
+    }
   }
-  return entry;
+  return Wanted::draw(world_.settings(), world_.random());
 }
 
-void SimulatedClient::ask_judge(bool asks_again) {
-  state_ = State::awaits_judge;
-  bool may_share = !is_blacklisted_;
-  // That is another variant.
-  if (world_.variant() == Variant::vote_ignores_floor) may_share = false;
-  sketch::RequestForm form;
-  form.target = World::target_of(key_);
-  form.wire = read_of(key_);
-  const bool is_asked = worker_->reads().ask(world_.sketch_of(key_), form, "GET",
-                                             {.algorithm = algorithm_,
-                                              .evidence = std::nullopt,
-                                              .waiter = this,
-                                              .counters = &world_.counters(),
-                                              .may_share = may_share,
-                                              .asks_again = asks_again});
-  ASSERT(is_asked);
-}
-
-void SimulatedClient::ask_ordered() {
-  state_ = State::awaits_order;
-  submitted_ = world_.order().submit();
-  call_ = world_.service().submit(kind_ == Kind::publish ? write_of(key_, value_) : read_of(key_),
-                                  *this);
-}
-
-void SimulatedClient::on_group_answer(const sketch::AnswerForm& form,
-                                      const std::optional<Sketch>&) {
-  ++world_.counted().replicated;
-  const std::string value(form.body);
-  finish(&value);
-}
-
-void SimulatedClient::on_group_answer_outdated() {
-  ++world_.counted().outdated;
-  if (world_.variant() == Variant::outdated_for_late) {
-    return finish(&world_.service().last_answer());
+void SimulatedClient::start(Phase phase) {
+  SimulatedWorker& worker = world_.any_worker();
+  if (worker_ != &worker || !machine_) {
+    worker_ = &worker;
+    sketcher::SharedReadWaiter& waiter = *this;
+    machine_ = std::make_unique<ReadMachine>(worker.reads(), waiter);
   }
-  ask_judge(true);
-}
-
-void SimulatedClient::on_replicated_answer(replica_client::ReplicatedAnswer answer) {
-  call_ = 0;
-  static_cast<void>(world_.order().place(submitted_, answer.sigma));
-  if (kind_ == Kind::publish) {
-    worker_->reads().on_write();
-    make_out_of_date();
-    return finish(&value_);
+  asks_ = calls_ = 0;
+  is_agreed_ = false;
+  is_tried_ = phase == Phase::trial;
+  taker_.reset();
+  wanted_ = is_tried_ ? world_.trial_wanted() : next_wanted();
+  world_.note_wanted(wanted_);
+  if (wanted_.is_recorded()) {
+    const bool writes = wanted_.kind == Kind::publish;
+    if (writes) value_ = world_.new_value();
+    operation_ = world_.recorder().begin(wanted_.key, wanted_.is_head, wanted_.kind,
+                                         writes ? &value_ : nullptr, world_.instant());
   }
-  const std::string value(answer.form.body);
-  finish(&value);
+  start_machine(wanted_);
 }
 
-void SimulatedClient::on_replicated_failure(replica_client::ReplicatedFailure) {
-  call_ = 0;
-  if (kind_ == Kind::publish) worker_->reads().on_write();
-  finish(nullptr);
+void SimulatedClient::start_machine(const Wanted& wanted) {
+  http::Request request;
+  request.fields.add("host", kHost);
+  request.fields.add("user-agent", agent_);
+  request.method = wanted.method();
+  request.target = wanted.target;
+  if (wanted.kind == Kind::publish) request.body = value_;
+  const sketch::RequestContext context{.client_address = address_};
+  sketch::RequestCanonicalizer& canonicalizer = worker_->canonicalizer();
+  auto refusal = canonicalizer.locate(request, context, form_);
+  ASSERT(!refusal);
+  refusal = canonicalizer.canonicalize(request, context, world_.profile(), form_);
+  ASSERT(!refusal);
+  if (world_.settings().variant.world == BrokenWorld::shared_key) world_.share_key(form_);
+  machine_->start({.form = &form_,
+                   .method = wanted.method(),
+                   .scheme = "http",
+                   .mode = wanted.mode,
+                   .reads = wanted.reads,
+                   .listed = wanted.listed,
+                   .may_hedge = true,
+                   .counters = &world_.counters(),
+                   .budget = worker_->budget()},
+                  worker_->core(), world_.now());
+  perform();
 }
 
-void SimulatedClient::make_out_of_date() {
-  if (world_.variant() == Variant::no_floors) return;
-  const WriteFloors::Slot slot = world_.slot_of(key_);
-  if (world_.has_votes()) {
-    world_.floors().raise_unordered(slot, [this] { return world_.service().next_sigma(); });
+void SimulatedClient::perform() {
+  for (;;) {
+    worker_->perform(wanted_.is_recorded());
+    if (machine_->actions().empty()) return;
+    carry_out(machine_->actions().take());
+  }
+}
+
+void SimulatedClient::carry_out(const ReadAction& action) {
+  OriginStream& stream = streams_[action.slot];
+  switch (action.kind) {
+    case ActionKind::ask_origin:
+      return ask_origin(action);
+    case ActionKind::cancel_origin:
+      return stream.cancel();
+    case ActionKind::extend_origin:
+      return stream.extend();
+    case ActionKind::pause_origin:
+      return stream.pause();
+    case ActionKind::resume_origin:
+      return stream.resume();
+    case ActionKind::ask_group:
+      call_ = world_.service().submit(form_.wire, *this);
+      return;
+    case ActionKind::cancel_group:
+      return world_.service().cancel(std::exchange(call_, 0));
+    case ActionKind::arm_hedge:
+    case ActionKind::disarm_hedge:
+      is_hedge_armed_ = action.kind == ActionKind::arm_hedge;
+      return;
+    case ActionKind::arm_deadline:
+    case ActionKind::disarm_deadline:
+      is_deadline_armed_ = action.kind == ActionKind::arm_deadline;
+      return;
+    case ActionKind::arm_untaken:
+    case ActionKind::disarm_untaken:
+      return taker_.arm_untaken(action.kind == ActionKind::arm_untaken);
+    case ActionKind::deliver:
+      return deliver(action.whole);
+    case ActionKind::refuse:
+      return refuse();
+    case ActionKind::ask_client:
+      return machine_->on_client(taker_.view(machine_->answer().blocks.length, !is_tried_),
+                                 world_.now());
+    case ActionKind::begin_body:
+      taker_.begin();
+      // What the group has agreed on for this read was accepted when it came.
+      if (wanted_.is_recorded() && !is_agreed_) {
+        world_.recorder().accept(operation_, world_.instant());
+      }
+      return machine_->on_begun(world_.now());
+    case ActionKind::send_body: {
+      const std::string_view storage = *action.storage;
+      return machine_->on_sent(taker_.take(storage.substr(action.begin, action.size)),
+                               world_.now());
+    }
+    case ActionKind::end_body:
+      return end_body(action.whole);
+  }
+  UNREACHABLE();
+}
+
+void SimulatedClient::ask_origin(const ReadAction& action) {
+  ++asks_;
+  const RunSettings& settings = world_.settings();
+  if (settings.has_blocks) {
+    world_.cost().check("origin-asks-per-block", asks_, settings.origins * kLargeBlocks);
   } else {
-    world_.floors().raise(slot, world_.order().newest());
+    world_.cost().check("origin-asks-per-read", asks_, settings.faults);
   }
+  streams_[action.slot].start(action.replica, machine_->wire(), machine_->asked());
 }
 
-void SimulatedClient::finish(const std::string* value) {
-  state_ = State::idle;
-  world_.end(key_, operation_, value);
+void SimulatedClient::on_origin(std::uint8_t slot) {
+  OriginStream& stream = streams_[slot];
+  const auto event = stream.advance(world_.failing_percent());
+  const std::size_t untaken = taker_.note_brought(stream.brought());
+  world_.cost().check("bytes-while-untaken", untaken);
+  switch (event) {
+    case OriginStream::Event::none:
+      return;
+    case OriginStream::Event::progress:
+      machine_->on_origin_progress(slot, stream.response(), world_.now());
+      break;
+    case OriginStream::Event::answered:
+      machine_->on_origin_answer(slot, stream.response(), world_.now());
+      break;
+    case OriginStream::Event::failed:
+      machine_->on_origin_failure(slot, stream.end(), world_.now());
+      break;
+  }
+  perform();
+}
+
+void SimulatedClient::on_deadline() {
+  is_deadline_armed_ = false;
+  world_.counted().add(Met::deadlines);
+  is_late_ = true;
+  machine_->on_deadline({http::ExchangeEnd::timed_out, http::ExchangeEnd::not_sent});
+  perform();
+  is_late_ = false;
+  end_with_calls();
 }
 
 void SimulatedClient::leave() {
-  if (state_ == State::awaits_judge) worker_->reads().leave(*this);
-  if (state_ == State::awaits_order) world_.service().cancel(std::exchange(call_, 0));
-  state_ = State::idle;
+  if (is_idle()) return;
+  machine_->abandon();
+  perform();
+  end_with_calls();
+}
+
+void SimulatedClient::end_with_calls() {
+  if (wanted_.is_recorded() && wanted_.kind == Kind::read) worker_->end_with_calls(operation_);
+}
+
+std::string SimulatedClient::describe() const {
+  return agent_ + ": " + std::string(wanted_.method()) + " " + wanted_.target + " in state " +
+         std::to_string(static_cast<int>(machine_->state()));
 }
 
 void SimulatedClient::on_worker_killed(const SimulatedWorker& worker) {
-  if (worker_ == &worker) leave();
+  if (worker_ != &worker) return;
+  leave();
+  machine_.reset();
+  worker_ = nullptr;
 }
 
 }  // namespace prophecy::consistency

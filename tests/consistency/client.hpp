@@ -1,66 +1,81 @@
-// One client, and what the sketcher does for it: a request at a time, step by step, in the order in
-// which sketcher/exchange.cpp takes these steps. The variants differ from it here.
+// `SimulatedClient` is one client and the shell of the real ReadMachine that serves it: it carries
+// out the machine's actions against the simulated service, and records what the client got.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "consistency/origins/origin_stream.hpp"
+#include "consistency/taker.hpp"
+#include "consistency/wanted.hpp"
 #include "consistency/worker.hpp"
+#include "sketcher/core/read/read_machine.hpp"
 
 namespace prophecy::consistency {
 
-class SimulatedClient final : private sketcher::GroupReadWaiter,
-                              private replica_client::ReplicatedHandler {
+class SimulatedClient final : private sketcher::SharedReadWaiter, private CallHandler {
  public:
-  explicit SimulatedClient(World& world) : world_(world) {}
+  // In a trial no client leaves, nothing but liars fails, and each answer has to be one.
+  enum class Phase : std::uint8_t { free, calm, trial };
+
+  SimulatedClient(World& world, std::string agent, std::string address);
   ~SimulatedClient() { leave(); }
   SimulatedClient(const SimulatedClient&) = delete;
   SimulatedClient& operator=(const SimulatedClient&) = delete;
 
-  // The next thing that it does of itself, if there is one.
-  void advance();
+  // The next thing that happens at this client, if there is one. Unless the phase is free, no
+  // client leaves, and each origin that is waited for answers or times out; when it is calm, nobody
+  // begins anything.
+  void advance(Phase phase);
   void on_worker_killed(const SimulatedWorker& worker);
+  [[nodiscard]] bool is_idle() const { return !machine_ || machine_->is_idle(); }
+  // What it waits for, for people.
+  [[nodiscard]] std::string describe() const;
 
  private:
-  enum class State : std::uint8_t { idle, awaits_origin, awaits_judge, awaits_order };
-
-  void start();
-  void start_read();
-  void ask_origin();
-  void on_origin_answer();
-  void ask_judge(bool asks_again = false);
-  void ask_ordered();
-  // Before the client knows that its write has succeeded.
-  void make_out_of_date();
+  void start(Phase phase);
+  [[nodiscard]] Wanted next_wanted();
+  void start_machine(const Wanted& wanted);
+  void perform();
+  void carry_out(const sketcher::ReadAction& action);
+  void ask_origin(const sketcher::ReadAction& action);
+  [[nodiscard]] bool advance_body();
+  void on_origin(std::uint8_t slot);
+  void on_deadline();
   void leave();
+  void end_with_calls();
+  void deliver(bool is_verified);
+  void end_body(bool is_whole);
+  void check(std::string_view text, std::string_view cookie);
+  void refuse();
   // None: an error.
   void finish(const std::string* value);
 
-  void on_group_answer(const sketch::AnswerForm& form, const std::optional<Sketch>&) override;
-  void on_group_failure(replica_client::ReplicatedFailure) override { finish(nullptr); }
-  void on_group_answer_outdated() override;
-  void on_replicated_answer(replica_client::ReplicatedAnswer answer) override;
-  void on_replicated_failure(replica_client::ReplicatedFailure failure) override;
-
-  // What the table holds for this read.
-  [[nodiscard]] sketcher::ReadAlgorithm::Lookup look_up() const;
-  [[nodiscard]] sketcher::ReadAlgorithm::Lookup second_lookup(const Sketch& answer) const;
+  void on_shared_result(const sketcher::SharedResult& result) override;
+  void on_call_answer(replica_client::ReplicatedAnswer answer) override;
+  void on_call_failure(replica_client::ReplicatedFailure failure) override;
 
   World& world_;
-  State state_ = State::idle;
+  std::string address_;
+  std::string agent_;
   SimulatedWorker* worker_ = nullptr;
-  Kind kind_ = Kind::read;
-  Key key_ = 0;
-  std::size_t operation_ = 0;  // its number
-  std::string value_;          // that it writes
-
-  sketcher::ReadAlgorithm algorithm_;
-  sketcher::ReadAlgorithm::Lookup first_lookup_;
-  bool is_blacklisted_ = false;
-  std::size_t origin_ = 0;
-  std::optional<std::string> early_answer_;  // made when the origin was asked
+  std::unique_ptr<sketcher::ReadMachine> machine_;  // of that worker
+  sketch::RequestForm form_;
+  Wanted wanted_;
+  bool is_tried_ = false;  // it began in a trial
+  OperationId operation_;
+  std::string value_;  // that it writes
+  std::array<OriginStream, sketcher::OriginAsks::kSlots> streams_;
+  Taker taker_;
+  bool is_hedge_armed_ = false;
+  bool is_deadline_armed_ = false;
+  bool is_late_ = false;    // its time is over just now
+  bool is_agreed_ = false;  // the group has answered
   std::uint64_t call_ = 0;
-  sketcher::SigmaOrder::Submitted submitted_;
+  std::size_t asks_ = 0;   // of origins, for this request
+  std::size_t calls_ = 0;  // of its own or of the worker's, for this request
 };
 
 }  // namespace prophecy::consistency

@@ -1,4 +1,5 @@
-// Ways to break the sketcher, or the group behind it, that the checker has to find.
+// Ways to break the read path, or the world around it, that an oracle of the simulation has to
+// find.
 #pragma once
 
 #include <array>
@@ -6,49 +7,79 @@
 #include <optional>
 #include <string_view>
 
+#include "sketcher/core/read/mutation.hpp"
+
 namespace prophecy::consistency {
 
-enum class Variant : std::uint8_t {
-  correct,
-  one_lookup,            // a fast answer is compared with what the table held when it was asked for
-  update_ignores_sigma,  // the answer that comes last is taken for the newest
-  shared_key,            // all keys have one entry
-  any_former,            // what the table ever held validates
-  outdated_for_late,     // a read that has joined another one gets its answer, newer ones or not
-  votes_numbered_early,  // a vote's number says when it was asked for
-  write_answered_early,  // a group acknowledges writes that are not ordered yet
-  no_floors,             // a write makes nothing out of date
-  floor_at_first_only,   // what is out of date by the second look-up validates
-  join_ignores_floor,    // reads share what was begun before another worker's write was answered
-  vote_ignores_floor,    // a vote is recorded though it was asked for before a write was answered
-  unsketchable_ignored,  // what was agreed before an answer without a sketch goes on to validate
-  evicted_unnoticed,     // what is evicted leaves no floor in its buckets
+// Broken worlds; broken code is a sketcher::Mutation.
+enum class BrokenWorld : std::uint8_t {
+  none,
+  update_ignores_sigma,  // the answer that comes last has the greatest number
+  shared_key,            // all registers have one entry
+  votes_numbered_early,  // a vote's number says when the group was asked
+  write_answered_early,  // the group acknowledges writes that are not ordered yet
+  evicted_unnoticed,     // an evicted entry leaves no floor in its bucket
+  cookies_remembered,    // answers that set a cookie may be remembered
 };
 
-struct VariantName {
-  Variant variant;
+// The names of the oracles: what each finds begins with it.
+constexpr std::string_view kDelayOnce = "delay-once";
+constexpr std::string_view kAttribution = "attribution";
+constexpr std::string_view kAccusation = "accusation";
+constexpr std::string_view kCost = "cost";
+constexpr std::string_view kService = "service";
+
+struct Variant {
   std::string_view name;
+  std::string_view oracle{};  // that has to find it
+  sketcher::Mutation mutation = sketcher::Mutation::none;
+  BrokenWorld world = BrokenWorld::none;
 };
-constexpr std::array<VariantName, 14> kVariantNames{{
-    {Variant::correct, "correct"},
-    {Variant::one_lookup, "one-lookup"},
-    {Variant::update_ignores_sigma, "update-ignores-sigma"},
-    {Variant::shared_key, "shared-key"},
-    {Variant::any_former, "any-former"},
-    {Variant::outdated_for_late, "outdated-for-late"},
-    {Variant::votes_numbered_early, "votes-numbered-early"},
-    {Variant::write_answered_early, "write-answered-early"},
-    {Variant::no_floors, "no-floors"},
-    {Variant::floor_at_first_only, "floor-at-first-only"},
-    {Variant::join_ignores_floor, "join-ignores-floor"},
-    {Variant::vote_ignores_floor, "vote-ignores-floor"},
-    {Variant::unsketchable_ignored, "unsketchable-ignored"},
-    {Variant::evicted_unnoticed, "evicted-unnoticed"},
+
+inline constexpr std::array<Variant, 35> kVariants{{
+    {"correct"},
+    {"one-lookup", kDelayOnce, sketcher::Mutation::one_lookup},
+    {"any-former", kDelayOnce, sketcher::Mutation::any_former},
+    {"outdated-for-late", kDelayOnce, sketcher::Mutation::outdated_for_late},
+    {"no-floors", kDelayOnce, sketcher::Mutation::no_floors},
+    {"floor-at-first-only", kDelayOnce, sketcher::Mutation::floor_at_first_only},
+    {"join-ignores-floor", kDelayOnce, sketcher::Mutation::join_ignores_floor},
+    {"vote-ignores-floor", kDelayOnce, sketcher::Mutation::vote_ignores_floor},
+    {"unsketchable-ignored", kDelayOnce, sketcher::Mutation::unsketchable_ignored},
+    {"update-ignores-sigma", kDelayOnce, sketcher::Mutation::none,
+     BrokenWorld::update_ignores_sigma},
+    {"shared-key", kDelayOnce, sketcher::Mutation::none, BrokenWorld::shared_key},
+    {"votes-numbered-early", kDelayOnce, sketcher::Mutation::none,
+     BrokenWorld::votes_numbered_early},
+    {"write-answered-early", kDelayOnce, sketcher::Mutation::none,
+     BrokenWorld::write_answered_early},
+    {"evicted-unnoticed", kDelayOnce, sketcher::Mutation::none, BrokenWorld::evicted_unnoticed},
+    {"private-for-late", kAttribution, sketcher::Mutation::private_for_late},
+    {"real-to-group", kAttribution, sketcher::Mutation::real_to_group},
+    {"block-unchecked", kAttribution, sketcher::Mutation::block_unchecked},
+    {"unverified-tagged", kAttribution, sketcher::Mutation::unverified_tagged},
+    {"cookies-remembered", kAttribution, sketcher::Mutation::none, BrokenWorld::cookies_remembered},
+    {"weak-accuses", kAccusation, sketcher::Mutation::weak_accuses},
+    {"noise-accuses", kAccusation, sketcher::Mutation::noise_accuses},
+    {"exceptions-accuse", kAccusation, sketcher::Mutation::exceptions_accuse},
+    {"busy-accuses", kAccusation, sketcher::Mutation::busy_accuses},
+    {"never-accuses", kAccusation, sketcher::Mutation::never_accuses},
+    {"blocks-not-confirmed", kAccusation, sketcher::Mutation::blocks_not_confirmed},
+    {"hedges-unpaid", kCost, sketcher::Mutation::hedges_unpaid},
+    {"asks-without-bound", kCost, sketcher::Mutation::asks_without_bound},
+    {"budget-ignored", kCost, sketcher::Mutation::budget_ignored},
+    {"confirms-without-bound", kCost, sketcher::Mutation::confirms_without_bound},
+    {"unwaited-without-bound", kCost, sketcher::Mutation::unwaited_without_bound},
+    {"pause-forgotten", kCost, sketcher::Mutation::pause_forgotten},
+    {"no-failover", kService, sketcher::Mutation::no_failover},
+    {"no-switch", kService, sketcher::Mutation::no_switch},
+    {"result-lost", kService, sketcher::Mutation::result_lost},
+    {"hedge-lost", kService, sketcher::Mutation::hedge_lost},
 }};
 
-constexpr std::optional<Variant> parse_variant(std::string_view name) {
-  for (const VariantName& known : kVariantNames) {
-    if (known.name == name) return known.variant;
+[[nodiscard]] inline std::optional<Variant> parse_variant(std::string_view name) {
+  for (const Variant& variant : kVariants) {
+    if (variant.name == name) return variant;
   }
   return std::nullopt;
 }

@@ -3,28 +3,18 @@
 #include <algorithm>
 
 #include "base/assert.hpp"
-#include "consistency/client.hpp"
 #include "consistency/crowd.hpp"
-#include "consistency/worker.hpp"
 
 namespace prophecy::consistency {
 namespace {
 
 constexpr std::size_t kSteps = 500;
+constexpr std::size_t kLongSteps = 5000;
+constexpr std::size_t kFloodedSteps = 8000;
 constexpr std::size_t kClients = 5;
-constexpr std::size_t kWorkers = 2;
-constexpr std::uint64_t kBusyPercent = 20;  // of runs: entries are evicted
-
-ServiceSettings draw_settings(Variant variant, simulation::Random& random) {
-  ServiceSettings settings;
-  settings.variant = variant;
-  settings.keys = variant == Variant::shared_key ? 2 : random.between(1, 2);
-  settings.votes = variant == Variant::votes_numbered_early ||
-                   variant == Variant::vote_ignores_floor ||
-                   (variant == Variant::correct && random.chance(30));
-  settings.is_busy = random.chance(kBusyPercent);
-  return settings;
-}
+constexpr std::uint64_t kFailingPercent = 4;
+constexpr std::uint64_t kOutagePercent = 60;
+constexpr std::int64_t kJumpMsMax = 24LL * 3600 * 1000;
 
 HistoryTable make_table(std::uint64_t seed) {
   HistoryTable table = std::move(*HistoryTable::create(HistoryTable::kBytesMin, seed));
@@ -32,73 +22,133 @@ HistoryTable make_table(std::uint64_t seed) {
   return table;
 }
 
-}  // namespace
-
-Tally& Tally::operator+=(const Tally& other) {
-  fast += other.fast;
-  replicated += other.replicated;
-  coalesced += other.coalesced;
-  outdated += other.outdated;
-  out_of_date += other.out_of_date;
-  unsketchable += other.unsketchable;
-  evictions += other.evictions;
-  group_restarts += other.group_restarts;
-  return *this;
+sketch::Profile make_profile(const RunSettings& settings) {
+  const bool remembers_cookies = settings.variant.world == BrokenWorld::cookies_remembered;
+  if (!remembers_cookies && !settings.has_blocks) return {};
+  std::string text;
+  if (remembers_cookies) text += "remember_set_cookie = true\n";
+  if (settings.has_blocks) text += "whole_answer = \"1KiB\"\nanswer_block = \"4KiB\"\n";
+  auto file = ConfigFile::parse(text, "profile");
+  ASSERT(file.has_value());
+  return sketch::Profile::from_config(file->root());
 }
 
-World::World(std::uint64_t seed, Variant variant)
+}  // namespace
+
+World::World(std::uint64_t seed, const Variant& variant, const Bounds& bounds)
     : random_(seed),
-      settings_(draw_settings(variant, random_)),
-      service_(settings_, random_),
+      settings_(RunSettings::draw(variant, random_)),
+      attribution_(breach_),
+      accusation_(settings_, breach_, tally_),
+      cost_(bounds, breach_),
+      profile_(make_profile(settings_)),
+      sketch_(sketch::DigestKind::sha1, as_bytes("0123456789abcdef0123456789abcdef"), profile_,
+              "group"),
+      service_(
+          settings_, profile_, random_,
+          [this](const replica_client::Refutation& vote) {
+            const bool is_known =
+                std::any_of(workers_.begin(), workers_.end(),
+                            [&](const auto& worker) { return worker->on_refuted(vote); });
+            if (!is_known) workers_.front()->on_other_refuted(vote);
+          },
+          [this](std::uint64_t call) {
+            for (const auto& worker : workers_)
+              worker->on_strong_agreement(call);
+          },
+          [this](const std::string& value) { recorder_.note_executed(value, instant_); }),
+      recorder_(settings_, service_.origins().states()),
       table_seed_(seed),
-      table_(make_table(seed)) {
-  for (Key key = 0; key < settings_.keys; ++key)
-    histories_.emplace_back(service_.current(key));
+      table_(make_table(seed)),
+      failing_percent_(kFailingPercent) {
+#ifdef PROPHECY_MUTATIONS
+  sketcher::active_mutation = variant.mutation;
+  sketcher::former_answers.clear();
+#endif
+  for (std::size_t i = 0; i < kClients; ++i)
+    addresses_.push_back("10.0.0." + std::to_string(settings_.has_few_addresses ? 1 : i + 1));
   for (std::size_t i = 0; i < kWorkers; ++i)
     workers_.push_back(std::make_unique<SimulatedWorker>(*this));
-  for (std::size_t i = 0; i < kClients; ++i)
-    clients_.push_back(std::make_unique<SimulatedClient>(*this));
+  for (std::size_t i = 0; i < kClients; ++i) {
+    const bool conspires = settings_.has_accomplice && i == 0;
+    const std::string agent = conspires ? std::string(kAccomplice) : "agent-" + std::to_string(i);
+    clients_.push_back(std::make_unique<SimulatedClient>(*this, agent, addresses_[i]));
+  }
+  check_sizes();
+  if (settings_.is_flooded) service_.hang();
   if (!settings_.is_busy) return;
   crowd_ = std::make_unique<Crowd>(table_, seed, [this] { return place_other(); });
   crowd_->fill();
 }
 
-World::~World() = default;
-
-Histories World::run() {
-  for (std::size_t i = 0; i < kSteps; ++i) {
-    ++now_;
-    step();
-    clean_up();
-  }
-  Histories histories;
-  for (Key key = 0; key < settings_.keys; ++key) {
-    std::erase_if(histories_[key].operations, [](const Operation& operation) {
-      return operation.kind == Kind::audit && operation.answered == kNever;
-    });
-    histories.emplace("key-" + std::to_string(key), histories_[key]);
-  }
-  return histories;
+World::~World() {
+  clients_.clear();
+  workers_.clear();
 }
 
-// Reads that have ended are destroyed on the loop.
-void World::clean_up() {
-  loop_.restart();
-  loop_.poll();
+Histories World::run() {
+  const std::size_t steps = settings_.is_flooded ? kFloodedSteps
+                            : settings_.is_long  ? kLongSteps
+                                                 : kSteps;
+  for (std::size_t i = 0; i < steps && !violation(); ++i) {
+    pass_time();
+    step();
+  }
+  if (!violation()) calm_down();
+  if (!violation() && settings_.is_tried && !settings_.is_flooded) hold_trial();
+  count_all();
+  return recorder_.take();
+}
+
+void World::pass_time() {
+  ++instant_;
+  if (!is_clock_still_) ++clock_ms_;
+  if (settings_.has_clock_steps && trial_ == Trial::none && random_.chance(1)) {
+    tally_.add(Met::clock_steps);
+    is_clock_still_ = random_.chance(50);
+    if (!is_clock_still_) {
+      clock_ms_ += static_cast<std::int64_t>(random_.below(random_.chance(50) ? 2000 : kJumpMsMax));
+    }
+  }
+  if (!settings_.has_outages || failing_percent_ == 0 || !random_.chance(1)) return;
+  tally_.add(Met::outages);
+  failing_percent_ = failing_percent_ == kOutagePercent ? kFailingPercent : kOutagePercent;
 }
 
 void World::step() {
+  using Phase = SimulatedClient::Phase;
   const std::uint64_t draw = random_.below(200);
-  if (draw < 93) return clients_[random_.below(clients_.size())]->advance();
-  if (draw < 168) return service_.advance();
-  if (draw < 188) return service_.advance_origin();
+  if (draw < 93) return clients_[random_.below(clients_.size())]->advance(Phase::free);
+  if (draw < 160) return service_.advance();
+  if (draw < 168) return any_worker().advance();
+  if (draw < 188) return service_.origins().advance();
   if (draw < 192) return write_past_the_sketcher();
-  if (draw < 194) return crowd_out(sketch_of(any_key()));
+  if (draw < 194) return crowd_out(key_of(random_.below(settings_.keys), false));
   do_something_rare();
 }
 
+bool World::is_quiet() const {
+  return std::all_of(clients_.begin(), clients_.end(),
+                     [](const auto& client) { return client->is_idle(); });
+}
+
+void World::calm_down() {
+  service_.calm_down();
+  failing_percent_ = 0;
+  const std::size_t events_max = cost_.bound("events-to-an-end");
+  for (std::size_t i = 0; i < events_max; ++i) {
+    pass_time();
+    if (is_quiet() || violation()) return;
+    clients_[random_.below(clients_.size())]->advance(SimulatedClient::Phase::calm);
+    service_.advance();
+    any_worker().advance();
+  }
+  note_endless();
+}
+
 void World::do_something_rare() {
-  const Sketch key = sketch_of(any_key());
+  const Sketch key =
+      key_of(random_.below(settings_.keys), settings_.has_heads && random_.chance(50));
   ChangeOutcome outcome = ChangeOutcome::done;
   switch (random_.below(10)) {
     case 0:
@@ -109,10 +159,11 @@ void World::do_something_rare() {
       outcome = table_.set_mark(key, Mark::blacklisted);
       break;
     case 3:
-      return replace_worker();
+      // (What floods the others goes on.)
+      return settings_.is_flooded ? void() : replace_worker();
     case 4:
       // One without an order never begins anew.
-      if (!settings_.votes) service_.restart_group();
+      if (!settings_.has_votes && !settings_.is_flooded) service_.restart_group();
       break;
     case 5:
     case 6:  // and thought better of it
@@ -128,15 +179,16 @@ void World::do_something_rare() {
 
 // The answer to another request of the same group.
 Sigma World::place_other() {
-  const auto placed = order_.place(order_.submit(), service_.next_sigma());
-  tally_.group_restarts += placed.restarted ? 1 : 0;
+  const Sigma next = settings_.has_votes ? service_.votes().next() : service_.next_sigma();
+  const auto placed = order_.place(order_.submit(), next);
+  tally_.add(Met::group_restarts, placed.restarted ? 1 : 0);
   return placed.sigma;
 }
 
 void World::crowd_out(const Sketch& key) {
   if (!crowd_ || !crowd_->evict(key)) return;
-  ++tally_.evictions;
-  if (variant() == Variant::evicted_unnoticed) forget_table();
+  tally_.add(Met::evictions);
+  if (settings_.variant.world == BrokenWorld::evicted_unnoticed) forget_table();
 }
 
 // All entries, and what their buckets know of others.
@@ -145,62 +197,44 @@ void World::forget_table() {
 }
 
 void World::write_past_the_sketcher() {
-  const Key key = any_key();
+  if (!settings_.has_lag()) return;
+  const Key key = random_.below(settings_.keys);
   const std::string value = new_value();
-  const std::size_t operation = begin(key, Kind::write, &value);
-  service_.write(key, value);
-  end(key, operation, &value);
+  const OperationId id = recorder_.begin(key, false, Kind::write, &value, instant_);
+  service_.origins().write(key, value);
+  recorder_.end(id, &value, instant_);
 }
 
 void World::replace_worker() {
   auto& worker = workers_[random_.below(workers_.size())];
   for (const auto& client : clients_)
     client->on_worker_killed(*worker);
-  clean_up();
   worker = std::make_unique<SimulatedWorker>(*this);
-}
-
-Tally World::tally() const {
-  Tally tally = tally_;
-  tally.coalesced = counters_.coalesced.get();
-  tally.group_restarts += counters_.group_restarts.get();
-  tally.unsketchable = counters_.unsketchable.get();
-  return tally;
+  ++workers_born_;
+  tally_.add(Met::workers_replaced);
 }
 
 SimulatedWorker& World::any_worker() {
   return *workers_[random_.below(workers_.size())];
 }
 
-Sketch World::sketch_of(Key key) const {
-  const bool is_shared = settings_.variant == Variant::shared_key;
-  return sketch_of("key-" + std::to_string(is_shared ? 0 : key));
+void World::share_key(sketch::RequestForm& form) {
+  if (form.is_read && form.target.size() == 2) form.key.assign({1, 2, 3});
 }
 
-Sketch World::sketch_of(std::string_view value) {
-  Sketch sketch{};
-  ASSERT(value.size() < sketch.size());
-  std::copy(value.begin(), value.end(), sketch.begin());
-  return sketch;
-}
-
-std::size_t World::begin(Key key, Kind kind, const std::string* value) {
-  Operation operation;
-  operation.kind = kind;
-  operation.invoked = now_;
-  if (value != nullptr) operation.value = histories_[key].number_of(*value);
-  histories_[key].operations.push_back(operation);
-  return histories_[key].operations.size() - 1;
-}
-
-void World::end(Key key, std::size_t number, const std::string* value) {
-  Operation& operation = histories_[key].operations[number];
-  if (value != nullptr) {
-    operation.value = histories_[key].number_of(*value);
-    operation.acceptable = now_;
-  }
-  // Whether a failed write is carried out is not known; a failed read is over.
-  if (value != nullptr || operation.kind == Kind::read) operation.answered = now_;
+Sketch World::key_of(Key key, bool is_head) {
+  sketch::RequestForm form;
+  http::Request request;
+  request.method = is_head ? "HEAD" : "GET";
+  request.target = "/" + std::to_string(key);
+  request.fields.add("host", "site");
+  sketch::RequestCanonicalizer canonicalizer;
+  auto refusal = canonicalizer.locate(request, {}, form);
+  ASSERT(!refusal);
+  refusal = canonicalizer.canonicalize(request, {}, profile_, form);
+  ASSERT(!refusal);
+  if (settings_.variant.world == BrokenWorld::shared_key) share_key(form);
+  return sketch_.of(form);
 }
 
 }  // namespace prophecy::consistency

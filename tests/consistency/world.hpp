@@ -1,89 +1,112 @@
-// The real Algorithm 1 in a simulated run: sketcher/core/read_algorithm, sketcher/group_reads, the
-// history table and the order of sigmas, as a worker's exchange uses them, in front of a simulated
+// `World` drives the real read path under one seeded scheduler: sketcher/core/read/, the history
+// table and the order of sigmas, as the workers of a sketcher use them, in front of a simulated
 // service. A seed decides what happens next, instant by instant. Clients of several workers read,
-// write, audit and leave; others write past the sketcher; origins lag and lie; entries are evicted,
-// forgotten and blacklisted; calls fail, the group's agents are all restarted, workers are
-// replaced. What clients saw is recorded.
+// write, audit and leave; others write past the sketcher; origins lag, differ, fail and lie;
+// entries are evicted, forgotten and blacklisted; calls fail, the group's agents are all restarted,
+// workers are replaced, the clock stands still or jumps ahead. At the end everything calms down,
+// and each read has to end; in some runs the liars are tried then (trial.hpp).
+//
+// Oracles: histories of registers are recorded, to be decided by delay_once.hpp. Attribution,
+// accusation, cost and service are checked as the run goes; the first breach is violation().
+// docs/reads.md says what the oracles cannot see.
 #pragma once
 
 #include <cstdint>
 #include <memory>
-#include <set>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include <boost/asio/io_context.hpp>
-
+#include "consistency/bounds.hpp"
+#include "consistency/client.hpp"
 #include "consistency/history.hpp"
+#include "consistency/oracles/accusation.hpp"
+#include "consistency/oracles/attribution.hpp"
+#include "consistency/oracles/cost.hpp"
+#include "consistency/oracles/recorder.hpp"
+#include "consistency/oracles/tally.hpp"
 #include "consistency/service.hpp"
+#include "consistency/settings.hpp"
 #include "history_table/history_table.hpp"
-#include "simulation/random.hpp"
-#include "sketcher/core/sigma_order.hpp"
-#include "sketcher/counters.hpp"
+#include "sketch/sketch.hpp"
+#include "sketcher/core/read/sigma_order.hpp"
+#include "sketcher/counters/counters.hpp"
 
 namespace prophecy::consistency {
 
 class Crowd;
-class SimulatedClient;
-class SimulatedWorker;
-
-// What happened in runs, so that a test can see that it did.
-struct Tally {
-  std::uint64_t fast = 0;  // reads that were answered by one origin
-  std::uint64_t replicated = 0;
-  std::uint64_t coalesced = 0;       // of these
-  std::uint64_t outdated = 0;        // asked again: the answer that they had joined was too old
-  std::uint64_t out_of_date = 0;     // look-ups that found what a write had made so
-  std::uint64_t unsketchable = 0;    // answers of the group
-  std::uint64_t evictions = 0;       // of entries that clients ask for
-  std::uint64_t group_restarts = 0;  // that the sketcher noticed
-
-  Tally& operator+=(const Tally& other);
-};
 
 class World {
  public:
-  World(std::uint64_t seed, Variant variant);
+  World(std::uint64_t seed, const Variant& variant, const Bounds& bounds);
   ~World();
   World(const World&) = delete;
   World& operator=(const World&) = delete;
 
   [[nodiscard]] Histories run();
-  [[nodiscard]] Tally tally() const;
+  // After the run.
+  [[nodiscard]] const Tally& tally() const { return tally_; }
+  [[nodiscard]] const std::optional<std::string>& violation() const { return breach_.first(); }
 
   // ---- For clients and workers.
   [[nodiscard]] simulation::Random& random() { return random_; }
+  [[nodiscard]] const RunSettings& settings() const { return settings_; }
+  [[nodiscard]] const sketch::Profile& profile() const { return profile_; }
+  [[nodiscard]] const sketch::SketchFunction& sketch_function() const { return sketch_; }
   [[nodiscard]] Service& service() { return service_; }
   [[nodiscard]] HistoryTable& table() { return table_; }
   [[nodiscard]] WriteFloors floors() const { return floors_; }
-  // The URI of a key.
-  [[nodiscard]] static std::string target_of(Key key) { return "/" + std::to_string(key); }
-  [[nodiscard]] WriteFloors::Slot slot_of(Key key) const {
-    return floors().slot_of("", target_of(key));
-  }
   [[nodiscard]] sketcher::SigmaOrder& order() { return order_; }
-  [[nodiscard]] boost::asio::io_context& loop() { return loop_; }
   [[nodiscard]] sketcher::RequestCounters& counters() { return counters_; }
-  [[nodiscard]] Variant variant() const { return settings_.variant; }
-  [[nodiscard]] bool has_votes() const { return settings_.votes; }
-  // s(q) and s(r). Values differ among keys.
-  [[nodiscard]] Sketch sketch_of(Key key) const;
-  [[nodiscard]] static Sketch sketch_of(std::string_view value);
-  // What the table has ever been told of, for Variant::any_former.
-  [[nodiscard]] std::set<Sketch>& former() { return former_; }
-  [[nodiscard]] Tally& counted() { return tally_; }
+  [[nodiscard]] sketcher::LargeCounters& large() { return large_; }
+  [[nodiscard]] const std::vector<std::string>& addresses() const { return addresses_; }
+  // The order of what happens; and the time that the cores are told.
+  [[nodiscard]] Instant instant() const { return instant_; }
+  [[nodiscard]] TimePoint now() const { return TimePoint{} + milliseconds(clock_ms_); }
+  // Of the events of an exchange with an origin, those by which it fails.
+  [[nodiscard]] std::uint64_t failing_percent() const { return failing_percent_; }
   [[nodiscard]] SimulatedWorker& any_worker();
-  [[nodiscard]] Key any_key() { return random_.below(settings_.keys); }
   [[nodiscard]] std::string new_value() { return "w" + std::to_string(++values_); }
+  void note_wanted(const Wanted& wanted);
+  [[nodiscard]] const Wanted* last_wanted() const {
+    return last_wanted_ ? &*last_wanted_ : nullptr;
+  }
+  [[nodiscard]] Wanted trial_wanted();
+  // For BrokenWorld::shared_key.
+  static void share_key(sketch::RequestForm& form);
 
-  // The number of an operation that begins now, and its end. Without a value it is left open.
-  [[nodiscard]] std::size_t begin(Key key, Kind kind, const std::string* value);
-  void end(Key key, std::size_t operation, const std::string* value);
+  // ---- Oracles.
+  [[nodiscard]] Recorder& recorder() { return recorder_; }
+  [[nodiscard]] Attribution& attribution() { return attribution_; }
+  [[nodiscard]] Accusation& accusation() { return accusation_; }
+  [[nodiscard]] Cost& cost() { return cost_; }
+  [[nodiscard]] Tally& counted() { return tally_; }
+  // A read of no client's: what it returns is not recorded. Nothing, if it is of no register.
+  [[nodiscard]] std::optional<OperationId> begin_own_read(std::string_view wire);
+  // Of all workers that there have been.
+  void check_hedges();
+  // Service: a read has failed though nothing fails.
+  void note_unserved(std::string_view why);
 
  private:
+  static constexpr std::size_t kWorkers = 2;
+  enum class Trial : std::uint8_t { none, of_service, of_liars };
+
+  void pass_time();
   void step();
-  void clean_up();
   void do_something_rare();
+  // Nothing fails any more: each read that is under way ends.
+  void calm_down();
+  void note_endless();
+  [[nodiscard]] bool is_quiet() const;
+  // trial.cpp
+  void hold_trial();
+  void serve(std::size_t reads);
+  [[nodiscard]] bool name_liars(std::size_t reads);
+  void run_trial_read();
+  void check_sizes();
+  void count_all();
+  [[nodiscard]] Sketch key_of(Key key, bool is_head);
   [[nodiscard]] Sigma place_other();
   void crowd_out(const Sketch& key);
   void forget_table();
@@ -91,8 +114,16 @@ class World {
   void replace_worker();
 
   simulation::Random random_;
-  ServiceSettings settings_;
+  RunSettings settings_;
+  Breach breach_;
+  Tally tally_;
+  Attribution attribution_;
+  Accusation accusation_;
+  Cost cost_;
+  sketch::Profile profile_;
+  sketch::SketchFunction sketch_;
   Service service_;
+  Recorder recorder_;
   const std::uint64_t table_seed_;
   HistoryTable table_;
   std::unique_ptr<Crowd> crowd_;  // in some runs
@@ -100,14 +131,18 @@ class World {
   std::vector<HistoryTable> former_tables_;  // of a variant; `floors_` lie in the first one
   sketcher::SigmaOrder order_;
   sketcher::RequestCounters counters_{};
-  boost::asio::io_context loop_;
-  Tally tally_;
-  std::set<Sketch> former_;
-  std::vector<History> histories_;  // by key
+  sketcher::LargeCounters large_{};
+  std::vector<std::string> addresses_;
   std::vector<std::unique_ptr<SimulatedWorker>> workers_;
   std::vector<std::unique_ptr<SimulatedClient>> clients_;
-  Instant now_ = 0;
+  std::optional<Wanted> last_wanted_;
+  Trial trial_ = Trial::none;
+  Instant instant_ = 0;
+  std::int64_t clock_ms_ = 1'000'000;
+  bool is_clock_still_ = false;
+  std::uint64_t failing_percent_ = 0;
   std::uint64_t values_ = 0;
+  std::size_t workers_born_ = kWorkers;
 };
 
 }  // namespace prophecy::consistency

@@ -2,7 +2,7 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "sketch/answer_form.hpp"
+#include "canonical/answer_form.hpp"
 
 using namespace prophecy;
 

@@ -6,9 +6,9 @@
 #include <string_view>
 
 #include "open_keys.hpp"
-#include "pbft/core/journal.hpp"
-#include "pbft/core/memory_part_store.hpp"
 #include "pbft/core/replica.hpp"
+#include "pbft/core/state/journal.hpp"
+#include "pbft/core/state/memory_part_store.hpp"
 #include "script.hpp"
 
 namespace {

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "open_keys.hpp"
-#include "pbft/core/memory_part_store.hpp"
 #include "pbft/core/replica.hpp"
+#include "pbft/core/state/memory_part_store.hpp"
 #include "script.hpp"
 
 namespace {

@@ -4,8 +4,8 @@
 #include <cstdlib>
 
 #include "open_keys.hpp"
-#include "pbft/core/memory_part_store.hpp"
-#include "pbft/core/session_tree.hpp"
+#include "pbft/core/execution/session_tree.hpp"
+#include "pbft/core/state/memory_part_store.hpp"
 #include "pbft/wire/limits.hpp"
 #include "pbft/wire/part.hpp"
 #include "script.hpp"

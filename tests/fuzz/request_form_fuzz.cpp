@@ -6,8 +6,8 @@
 #include <string>
 
 #include "base/codec.hpp"
+#include "canonical/request_form.hpp"
 #include "feed_twice.hpp"
-#include "sketch/request_form.hpp"
 
 using namespace prophecy;
 using http::require;
@@ -53,7 +53,8 @@ constexpr std::array kMethods = {"GET", "HEAD"};
 struct Made {
   bool usable = false;
   Bytes key;
-  std::string seen;  // by an origin, without the visible exceptions
+  std::string seen;   // by an origin, without the visible exceptions
+  std::string group;  // the text for the group
 };
 
 std::string without_exceptions(std::string_view wire, const sketch::Profile& profile) {
@@ -76,7 +77,7 @@ Made make(const std::string& text) {
   const std::size_t consumed = http::feed_pieces(parser, text, text.size(), state);
   Made made;
   if (state != http::ParseState::complete || consumed != text.size()) return made;
-  const sketch::RequestContext context{"http", "192.0.2.1"};
+  const sketch::RequestContext context{"http", "203.0.113.7"};
   sketch::RequestForm form;
   if (canonicalizer.locate(request, context, form)) return made;
   if (canonicalizer.canonicalize(request, context, profile, form)) return made;
@@ -84,6 +85,8 @@ Made make(const std::string& text) {
   made.usable = true;
   made.key = form.key;
   made.seen = without_exceptions(form.wire, profile);
+  form.append_group_wire(made.group);
+  require(made.seen == without_exceptions(made.group, profile));
   return made;
 }
 
@@ -111,6 +114,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const Made first = make(one + "\r\n");
   const Made second = make(other + "\r\n");
   if (!first.usable || !second.usable) return 0;
-  require((as_text(first.key) == as_text(second.key)) == (first.seen == second.seen));
+  const bool same_key = as_text(first.key) == as_text(second.key);
+  require(same_key == (first.seen == second.seen));
+  require(same_key == (first.group == second.group));
   return 0;
 }

@@ -1,7 +1,7 @@
 // A client's bytes: parsed whole and in pieces alike, and if they are a request, its wire text
 // parses again to a canonical form that is its own.
+#include "canonical/request_form.hpp"
 #include "feed_twice.hpp"
-#include "sketch/request_form.hpp"
 
 using namespace prophecy;
 using http::require;

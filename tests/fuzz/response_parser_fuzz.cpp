@@ -1,7 +1,7 @@
 // An origin's bytes: parsed whole and in pieces alike, and if they are an answer with a canonical
 // form, that form survives the way over the wire.
+#include "canonical/answer_form.hpp"
 #include "feed_twice.hpp"
-#include "sketch/answer_form.hpp"
 
 using namespace prophecy;
 using http::require;

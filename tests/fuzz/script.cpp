@@ -4,7 +4,7 @@
 #include <array>
 
 #include "open_keys.hpp"
-#include "pbft/core/new_view_choice.hpp"
+#include "pbft/core/state/new_view_choice.hpp"
 #include "pbft/wire/body.hpp"
 #include "pbft/wire/decode.hpp"
 #include "pbft/wire/limits.hpp"

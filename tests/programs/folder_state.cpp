@@ -13,8 +13,8 @@
 
 #include <boost/asio/io_context.hpp>
 
-#include "pbft/core/memory_part_store.hpp"
-#include "pbft/services/state/state_keeper.hpp"
+#include "pbft/core/state/memory_part_store.hpp"
+#include "pbft/services/state_keeper.hpp"
 
 namespace {
 

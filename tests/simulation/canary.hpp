@@ -6,7 +6,7 @@
 #include <optional>
 #include <string_view>
 
-#include "pbft/core/quorum.hpp"
+#include "pbft/core/state/quorum.hpp"
 
 namespace prophecy::simulation {
 

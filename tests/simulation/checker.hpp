@@ -21,10 +21,10 @@
 #include <string>
 #include <vector>
 
-#include "pbft/core/actions.hpp"
-#include "pbft/core/client.hpp"
-#include "pbft/core/counters.hpp"
-#include "simulation/register_service.hpp"
+#include "pbft/client/client.hpp"
+#include "pbft/core/state/actions.hpp"
+#include "pbft/core/state/counters.hpp"
+#include "simulation/hosts/register_service.hpp"
 #include "simulation/scenario.hpp"
 
 namespace prophecy::simulation {

@@ -6,11 +6,11 @@
 #include <catch2/catch.hpp>
 
 #include "simulation/group_keys.hpp"
+#include "simulation/hosts/node_clock.hpp"
 #include "simulation/lies.hpp"
-#include "simulation/node_clock.hpp"
+#include "simulation/program/shrink.hpp"
 #include "simulation/random.hpp"
 #include "simulation/scenario.hpp"
-#include "simulation/shrink.hpp"
 
 namespace prophecy::simulation {
 namespace {

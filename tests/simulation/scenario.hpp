@@ -13,7 +13,7 @@
 
 #include "base/clock.hpp"
 #include "base/ids.hpp"
-#include "pbft/core/settings.hpp"
+#include "pbft/core/state/settings.hpp"
 #include "simulation/canary.hpp"
 #include "simulation/ingredient.hpp"
 

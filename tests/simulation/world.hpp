@@ -8,17 +8,17 @@
 #include <string>
 #include <vector>
 
-#include "simulation/bad_client.hpp"
 #include "simulation/checker.hpp"
-#include "simulation/client_host.hpp"
 #include "simulation/coverage.hpp"
 #include "simulation/group_keys.hpp"
-#include "simulation/key_host.hpp"
-#include "simulation/network.hpp"
-#include "simulation/replica_host.hpp"
+#include "simulation/hosts/bad_client.hpp"
+#include "simulation/hosts/client_host.hpp"
+#include "simulation/hosts/key_host.hpp"
+#include "simulation/hosts/network.hpp"
+#include "simulation/hosts/replica_host.hpp"
+#include "simulation/hosts/scheduler.hpp"
+#include "simulation/hosts/trace.hpp"
 #include "simulation/scenario.hpp"
-#include "simulation/scheduler.hpp"
-#include "simulation/trace.hpp"
 
 namespace prophecy::simulation {
 

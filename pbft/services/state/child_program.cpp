@@ -149,8 +149,10 @@ Result<bool> ChildProgram::wait(int fd, short events) {
 }
 
 void ChildProgram::take_errors() {
+  // So many at once: a program that says more than is read must not hide its deadline.
+  constexpr int kReadsMax = 16;
   char room[4096];
-  while (errors_) {
+  for (int reads = 0; errors_ && reads < kReadsMax; ++reads) {
     const ssize_t size = ::read(errors_.get(), room, sizeof room);
     if (size < 0) return;  // nothing more yet
     if (size == 0) return errors_.reset();

@@ -39,6 +39,22 @@ Result<UniqueFd> open_folder_at(int folder, const std::string& name, const std::
   return opened(::openat(folder, name.c_str(), kFolderFlags | O_NOFOLLOW), path);
 }
 
+Result<UniqueFd> open_own_folder_at(int folder, const std::string& name, const std::string& path) {
+  // First its place alone, which needs no right to read it. The mode is changed there, since
+  // another folder, or a link, may take the name at any time.
+  const auto place =
+      opened(::openat(folder, name.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), path);
+  if (!place) return place.error();
+  struct stat status {};
+  if (::fstat(place->get(), &status) != 0) return io_error(path);
+  const std::string by_descriptor = "/proc/self/fd/" + std::to_string(place->get());
+  if ((status.st_mode & S_IRWXU) != S_IRWXU &&
+      ::chmod(by_descriptor.c_str(), (status.st_mode & 07777) | S_IRWXU) != 0) {
+    return io_error(path);
+  }
+  return open_folder_at(place->get(), ".", path);
+}
+
 Result<UniqueFd> open_file_at(int folder, const std::string& name, const std::string& path) {
   return opened(
       ::openat(folder, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY),
@@ -112,6 +128,14 @@ Result<> write_all(int file, ByteView bytes, const std::string& path) {
   return {};
 }
 
+Result<> check_file_system(int folder, const struct stat& status, const std::string& path) {
+  struct stat above {};
+  if (::fstat(folder, &above) != 0) return io_error(path);
+  if (above.st_dev == status.st_dev) return {};
+  return Error{ErrorKind::invalid,
+               path + ": another file system is mounted there (state_exclude leaves it out)"};
+}
+
 Result<> remove_at(int folder, const std::string& name, const std::string& path,
                    std::size_t depth) {
   struct stat status {};
@@ -123,7 +147,8 @@ Result<> remove_at(int folder, const std::string& name, const std::string& path,
     return Error{ErrorKind::limit, path + ": too deep to be removed"};
   }
   if (is_folder) {
-    auto inside = open_folder_at(folder, name, path);
+    if (auto checked = check_file_system(folder, status, path); !checked) return checked;
+    auto inside = open_own_folder_at(folder, name, path);
     if (!inside) return inside.error();
     auto emptied = for_each_name(inside->get(), path, [&](const std::string& below) {
       return remove_at(inside->get(), below, path_below(path, below), depth + 1);

@@ -21,6 +21,9 @@ namespace prophecy::pbft {
 [[nodiscard]] Result<UniqueFd> open_state_folder(const std::string& path);
 [[nodiscard]] Result<UniqueFd> open_folder_at(int folder, const std::string& name,
                                               const std::string& path);
+// A folder that its owner may read, write and search: where its mode says otherwise, it is changed.
+[[nodiscard]] Result<UniqueFd> open_own_folder_at(int folder, const std::string& name,
+                                                  const std::string& path);
 [[nodiscard]] Result<UniqueFd> open_file_at(int folder, const std::string& name,
                                             const std::string& path);
 
@@ -40,7 +43,11 @@ namespace prophecy::pbft {
 [[nodiscard]] Result<std::size_t> read_some(int file, std::span<std::uint8_t> room,
                                             const std::string& path);
 [[nodiscard]] Result<> write_all(int file, ByteView bytes, const std::string& path);
-// With everything below it, whatever it is, down to twice the depth that a state may have.
+// ErrorKind::invalid when another file system is mounted at the folder `status`, below `folder`.
+[[nodiscard]] Result<> check_file_system(int folder, const struct stat& status,
+                                         const std::string& path);
+// With everything below it, whatever it is and whatever its modes are, down to twice the depth that
+// a state may have. Another file system that is mounted there stays as it is, and is an error.
 [[nodiscard]] Result<> remove_at(int folder, const std::string& name, const std::string& path,
                                  std::size_t depth = 0);
 

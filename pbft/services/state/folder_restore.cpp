@@ -7,13 +7,15 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "base/random.hpp"
+#include "pbft/services/state/folder_owner.hpp"
 #include "pbft/services/state/folder_scan.hpp"
 
 namespace prophecy::pbft {
 
 namespace {
 
-constexpr int kTemporaryNamesMax = 1000;
+constexpr int kTemporaryNamesMax = 10;
 
 bool contains(const std::vector<FolderEntry>& entries, const std::string& name) {
   const auto found = std::lower_bound(
@@ -22,18 +24,18 @@ bool contains(const std::vector<FolderEntry>& entries, const std::string& name) 
   return found != entries.end() && found->name == name;
 }
 
-// Calls `make` with names that are neither in use nor part of the state, until it does not say
-// EEXIST. Yields the name.
+// Calls `make` with names that nobody can guess, until it does not say EEXIST. Yields the name.
 template <class Make>
-Result<std::string> make_temporary(const std::vector<FolderEntry>& beside, const std::string& whole,
-                                   const Make& make) {
-  for (int number = 0; number < kTemporaryNamesMax; ++number) {
-    std::string name = ".prophecy-restore-" + std::to_string(number);
-    if (contains(beside, name)) continue;
+Result<std::string> make_temporary(const std::string& whole, const Make& make) {
+  SecureRandom random;
+  for (int attempt = 0; attempt < kTemporaryNamesMax; ++attempt) {
+    std::array<std::uint8_t, 16> number{};
+    random.fill(number);
+    std::string name = ".prophecy-restore-" + to_hex(number);
     if (make(name.c_str())) return name;
     if (errno != EEXIST) break;
   }
-  return io_error(whole + ": a temporary file beside it");
+  return io_error(whole + ": a temporary file beside it cannot be made");
 }
 
 Result<> rename_over(int folder, const std::string& from, const std::string& to,
@@ -62,6 +64,9 @@ Result<bool> status_of_kind(int folder, const FolderEntry& entry, const std::str
                             mode_t kind, struct stat& status) {
   auto there = status_at(folder, entry.name, whole, status);
   if (!there || !*there) return there;
+  if (S_ISDIR(status.st_mode)) {
+    if (auto checked = check_file_system(folder, status, whole); !checked) return checked.error();
+  }
   if ((status.st_mode & S_IFMT) == kind) return true;
   if (auto removed = remove_at(folder, entry.name, whole); !removed) return removed.error();
   return false;
@@ -70,7 +75,8 @@ Result<bool> status_of_kind(int folder, const FolderEntry& entry, const std::str
 }  // namespace
 
 Result<> FolderRestore::run(int folder, const Digest& root) {
-  if (::fstat(folder, &folder_status_) != 0) return io_error(rules_.folder);
+  FolderOwner owner;
+  if (auto became = owner.become(folder, rules_.folder); !became) return became;
   if (auto checked = check(root, "", 0); !checked) return checked;
   if (auto applied = apply(folder, root, ""); !applied) return applied;
   // Once for all of it: a crash before this leaves a state that is restored again.
@@ -78,7 +84,8 @@ Result<> FolderRestore::run(int folder, const Digest& root) {
   return {};
 }
 
-Result<FolderRestore::Entries> FolderRestore::read_listing(const Digest& root) {
+Result<FolderRestore::Entries> FolderRestore::read_listing(const Digest& root,
+                                                           std::uint64_t entries_max) {
   SequenceReader reader(pipe_, root);
   Entries entries;
   for (;;) {
@@ -96,7 +103,7 @@ Result<FolderRestore::Entries> FolderRestore::read_listing(const Digest& root) {
       if (!entries.empty() && entry.name <= entries.back().name) {
         return malformed_state("names are out of order");
       }
-      if (entries.size() == rules_.files_max) break;  // check() says so
+      if (entries.size() > entries_max) return entries;  // the budget refuses the last one
       entries.push_back(std::move(entry));
     }
   }
@@ -104,7 +111,7 @@ Result<FolderRestore::Entries> FolderRestore::read_listing(const Digest& root) {
 
 Result<> FolderRestore::check(const Digest& root, const std::string& path, std::size_t depth) {
   if (auto checked = budget_.check_depth(depth, path); !checked) return checked;
-  auto entries = read_listing(root);
+  auto entries = read_listing(root, budget_.entries_left());
   if (!entries) return entries.error();
   for (const FolderEntry& entry : *entries) {
     if (auto checked = check_entry(entry, path_below(path, entry.name), depth); !checked) {
@@ -130,7 +137,7 @@ Result<> FolderRestore::check_entry(const FolderEntry& entry, const std::string&
 }
 
 Result<> FolderRestore::apply(int folder, const Digest& root, const std::string& path) {
-  const auto entries = read_listing(root);
+  const auto entries = read_listing(root, rules_.files_max);
   if (!entries) return entries.error();
   if (auto removed = remove_others(folder, *entries, path); !removed) return removed;
   for (const FolderEntry& entry : *entries) {
@@ -141,11 +148,11 @@ Result<> FolderRestore::apply(int folder, const Digest& root, const std::string&
         case EntryKind::folder:
           return apply_folder(folder, entry, below);
         case EntryKind::link:
-          return apply_link(folder, entry, below, *entries);
+          return apply_link(folder, entry, below);
         case EntryKind::file:
           break;
       }
-      return apply_file(folder, entry, below, *entries);
+      return apply_file(folder, entry, below);
     }();
     if (!applied) return applied;
   }
@@ -170,17 +177,8 @@ Result<> FolderRestore::apply_folder(int folder, const FolderEntry& entry,
   const auto there = status_of_kind(folder, entry, whole, S_IFDIR, status);
   if (!there) return there.error();
   if (!*there && ::mkdirat(folder, entry.name.c_str(), 0700) != 0) return io_error(whole);
-  auto inside = open_folder_at(folder, entry.name, whole);
+  auto inside = open_own_folder_at(folder, entry.name, whole);
   if (!inside) return inside.error();
-  if (!*there) {
-    if (auto given = give_to_owner(inside->get(), whole); !given) return given;
-  }
-  if (::fstat(inside->get(), &status) != 0) return io_error(whole);
-  if ((status.st_mode & S_IRWXU) != S_IRWXU) {
-    if (auto set = set_mode(inside->get(), (status.st_mode & 07777) | S_IRWXU, whole); !set) {
-      return set;
-    }
-  }
   if (auto applied = apply(inside->get(), entry.child, path); !applied) return applied;
   if (::fstat(inside->get(), &status) != 0) return io_error(whole);
   if ((status.st_mode & kModeBits) == entry.mode) return {};
@@ -188,8 +186,7 @@ Result<> FolderRestore::apply_folder(int folder, const FolderEntry& entry,
   return set_mode(inside->get(), (status.st_mode & 07000) | entry.mode, whole);
 }
 
-Result<> FolderRestore::apply_link(int folder, const FolderEntry& entry, const std::string& path,
-                                   const Entries& beside) {
+Result<> FolderRestore::apply_link(int folder, const FolderEntry& entry, const std::string& path) {
   const std::string whole = path_below(rules_.folder, path);
   struct stat status {};
   const auto there = status_of_kind(folder, entry, whole, S_IFLNK, status);
@@ -199,26 +196,22 @@ Result<> FolderRestore::apply_link(int folder, const FolderEntry& entry, const s
     if (!target) return target.error();
     if (*target == entry.target) return {};
   }
-  const auto temporary = make_temporary(beside, whole, [&](const char* name) {
+  const auto temporary = make_temporary(whole, [&](const char* name) {
     return ::symlinkat(entry.target.c_str(), folder, name) == 0;
   });
   if (!temporary) return temporary.error();
-  if (::geteuid() == 0 && ::fchownat(folder, temporary->c_str(), folder_status_.st_uid,
-                                     folder_status_.st_gid, AT_SYMLINK_NOFOLLOW) != 0) {
-    return io_error(whole);
-  }
   return rename_over(folder, *temporary, entry.name, whole);
 }
 
-Result<> FolderRestore::apply_file(int folder, const FolderEntry& entry, const std::string& path,
-                                   const Entries& beside) {
+Result<> FolderRestore::apply_file(int folder, const FolderEntry& entry, const std::string& path) {
   const auto kept = keep_file(folder, entry, path);
   if (!kept) return kept.error();
   if (*kept) return {};
-  return write_file(folder, entry, path, beside);
+  return write_file(folder, entry, path);
 }
 
 // True when the file that is there is the right one, or was made so without touching its content.
+// A file that cannot be read or changed is replaced.
 Result<bool> FolderRestore::keep_file(int folder, const FolderEntry& entry,
                                       const std::string& path) {
   const std::string whole = path_below(rules_.folder, path);
@@ -234,34 +227,31 @@ Result<bool> FolderRestore::keep_file(int folder, const FolderEntry& entry,
   if (content && *content == entry.child && !mode_differs && !time_differs) return true;
 
   auto file = open_file_at(folder, entry.name, whole);
-  if (!file) return file.error();
+  if (!file) return false;
   if (::fstat(file->get(), &status) != 0) return io_error(whole);
   if (!S_ISREG(status.st_mode)) return false;  // exchanged meanwhile
+  if ((mode_differs || time_differs) && status.st_nlink > 1) return false;
   const std::int64_t looked_at = wall_seconds();
   content = memory_.content(path, status, false);
   if (!content) {
     PartSink nowhere(nullptr);
-    auto read = read_content(file->get(), status, nowhere, whole);
+    auto read = read_content(file->get(), status, nowhere, pipe_, whole);
     if (!read) return read.error();
     content = *read;
   }
   if (*content != entry.child) return false;
-  if (mode_differs) {
-    if (auto set = set_mode(file->get(), entry.mode, whole); !set) return set.error();
-  }
-  if (time_differs) {
-    if (auto set = set_modified(file->get(), *entry.modified, whole); !set) return set.error();
-  }
+  // Not so where the file is somebody else's.
+  if (mode_differs && !set_mode(file->get(), entry.mode, whole)) return false;
+  if (time_differs && !set_modified(file->get(), *entry.modified, whole)) return false;
   if (::fstat(file->get(), &status) != 0) return io_error(whole);
   memory_.note(path, status, *content, looked_at);
   return true;
 }
 
-Result<> FolderRestore::write_file(int folder, const FolderEntry& entry, const std::string& path,
-                                   const Entries& beside) {
+Result<> FolderRestore::write_file(int folder, const FolderEntry& entry, const std::string& path) {
   const std::string whole = path_below(rules_.folder, path);
   UniqueFd file;
-  const auto temporary = make_temporary(beside, whole, [&](const char* name) {
+  const auto temporary = make_temporary(whole, [&](const char* name) {
     file.reset(::openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
     return static_cast<bool>(file);
   });
@@ -288,15 +278,8 @@ Result<> FolderRestore::fill_file(int file, const FolderEntry& entry, const std:
     if (auto written = write_all(file, *bytes, whole); !written) return written;
   }
   if (content.size() != entry.size) return malformed_state("content is shorter than it says");
-  if (auto given = give_to_owner(file, whole); !given) return given;
   if (auto set = set_mode(file, entry.mode, whole); !set) return set;
   if (entry.modified) return set_modified(file, *entry.modified, whole);
-  return {};
-}
-
-Result<> FolderRestore::give_to_owner(int file, const std::string& whole) {
-  if (::geteuid() != 0) return {};
-  if (::fchown(file, folder_status_.st_uid, folder_status_.st_gid) != 0) return io_error(whole);
   return {};
 }
 

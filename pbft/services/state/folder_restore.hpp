@@ -3,8 +3,8 @@
 // beside the old one and renamed; what is left over by a crash belongs to no state, and the next
 // restore removes it.
 //
-// What is made anew belongs to whom the folder itself belongs to, if this process may give files
-// away (root), else to this process's user.
+// In a process of root's, the folder's owner does all of it (FolderOwner); new files are his. Else
+// they are this process's user's.
 //
 // Blocking.
 #pragma once
@@ -28,7 +28,7 @@ class FolderRestore {
  private:
   using Entries = std::vector<FolderEntry>;
 
-  [[nodiscard]] Result<Entries> read_listing(const Digest& root);
+  [[nodiscard]] Result<Entries> read_listing(const Digest& root, std::uint64_t entries_max);
   [[nodiscard]] Result<> check(const Digest& root, const std::string& path, std::size_t depth);
   [[nodiscard]] Result<> check_entry(const FolderEntry& entry, const std::string& path,
                                      std::size_t depth);
@@ -36,22 +36,17 @@ class FolderRestore {
   [[nodiscard]] Result<> remove_others(int folder, const Entries& entries, const std::string& path);
   [[nodiscard]] Result<> apply_folder(int folder, const FolderEntry& entry,
                                       const std::string& path);
-  [[nodiscard]] Result<> apply_link(int folder, const FolderEntry& entry, const std::string& path,
-                                    const Entries& beside);
-  [[nodiscard]] Result<> apply_file(int folder, const FolderEntry& entry, const std::string& path,
-                                    const Entries& beside);
+  [[nodiscard]] Result<> apply_link(int folder, const FolderEntry& entry, const std::string& path);
+  [[nodiscard]] Result<> apply_file(int folder, const FolderEntry& entry, const std::string& path);
   [[nodiscard]] Result<bool> keep_file(int folder, const FolderEntry& entry,
                                        const std::string& path);
-  [[nodiscard]] Result<> write_file(int folder, const FolderEntry& entry, const std::string& path,
-                                    const Entries& beside);
+  [[nodiscard]] Result<> write_file(int folder, const FolderEntry& entry, const std::string& path);
   [[nodiscard]] Result<> fill_file(int file, const FolderEntry& entry, const std::string& whole);
-  [[nodiscard]] Result<> give_to_owner(int file, const std::string& whole);
 
   const FolderRules& rules_;
   PartPipe& pipe_;
   FileMemory& memory_;
   FolderBudget budget_;
-  struct stat folder_status_ {};
   std::uint64_t files_written_ = 0;
 };
 

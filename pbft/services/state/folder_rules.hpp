@@ -39,6 +39,8 @@ class FolderBudget {
     ++entries_;
     return {};
   }
+  // So many may still be taken.
+  [[nodiscard]] std::uint64_t entries_left() const { return rules_.files_max - entries_; }
   [[nodiscard]] Result<> take_bytes(std::uint64_t size) {
     if (size > rules_.bytes_max - bytes_) {
       return Error{ErrorKind::limit, rules_.folder + ": more than " +

@@ -13,6 +13,10 @@ Error changed(const std::string& path) {
           path + ": changed while it was read (does anybody but the origin write there?)"};
 }
 
+Error stopped() {
+  return {ErrorKind::unavailable, "the service was stopped"};
+}
+
 bool same_version(const struct stat& a, const struct stat& b) {
   return a.st_ino == b.st_ino && a.st_dev == b.st_dev && a.st_size == b.st_size &&
          a.st_mtim.tv_sec == b.st_mtim.tv_sec && a.st_mtim.tv_nsec == b.st_mtim.tv_nsec &&
@@ -78,11 +82,12 @@ std::uint64_t modified_seconds(const struct stat& status) {
 }
 
 Result<Digest> read_content(int file, const struct stat& status, PartSink& sink,
-                            const std::string& path) {
+                            const PartPipe& pipe, const std::string& path) {
   const auto size = static_cast<std::uint64_t>(status.st_size);
   ContentWriter writer(sink, size);
   Bytes room(kContentBytesMax);
   for (;;) {
+    if (pipe.closed()) return stopped();
     auto read = read_some(file, room, path);
     if (!read) return read.error();
     if (*read == 0) break;
@@ -116,7 +121,7 @@ Result<Digest> FolderScan::scan_folder(int folder, const std::string& path, std:
 
 Result<FolderEntry> FolderScan::scan_entry(int folder, const std::string& name,
                                            const std::string& path, std::size_t depth) {
-  if (pipe_.closed()) return Error{ErrorKind::unavailable, "the service was stopped"};
+  if (pipe_.closed()) return stopped();
   if (auto taken = budget_.take_entry(); !taken) return taken.error();
   const std::string whole = path_below(rules_.folder, path);
   struct stat status {};
@@ -130,6 +135,7 @@ Result<FolderEntry> FolderScan::scan_entry(int folder, const std::string& name,
     if (auto scanned = scan_file(folder, path, status, entry); !scanned) return scanned.error();
   } else if (S_ISDIR(status.st_mode)) {
     entry.kind = EntryKind::folder;
+    if (auto checked = check_file_system(folder, status, whole); !checked) return checked.error();
     auto inside = open_folder_at(folder, name, whole);
     if (!inside) return inside.error();
     auto root = scan_folder(inside->get(), path, depth + 1);
@@ -168,7 +174,7 @@ Result<> FolderScan::scan_file(int folder, const std::string& path, const struct
   struct stat opened {};
   if (::fstat(file->get(), &opened) != 0) return io_error(whole);
   if (!S_ISREG(opened.st_mode) || !same_version(status, opened)) return changed(whole);
-  auto content = read_content(file->get(), opened, sink_, whole);
+  auto content = read_content(file->get(), opened, sink_, pipe_, whole);
   if (!content) return content.error();
   ++files_read_;
   entry.child = *content;

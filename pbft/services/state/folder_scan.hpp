@@ -44,8 +44,9 @@ class FolderScan {
 };
 
 // The digest of an open file's content; `status` is that of the file, which may not change.
+// Ends early when `pipe` is closed.
 [[nodiscard]] Result<Digest> read_content(int file, const struct stat& status, PartSink& sink,
-                                          const std::string& path);
+                                          const PartPipe& pipe, const std::string& path);
 // Seconds of the wall clock.
 [[nodiscard]] std::int64_t wall_seconds();
 [[nodiscard]] std::uint64_t modified_seconds(const struct stat& status);

@@ -12,7 +12,7 @@
 #include <boost/asio/io_context.hpp>
 
 #include "base/error.hpp"
-#include "pbft/core/part_store.hpp"
+#include "pbft/core/state/part_store.hpp"
 
 namespace prophecy::pbft {
 

@@ -7,6 +7,11 @@ namespace {
 
 // Older failures are forgotten: on a quiet site they would add up over days.
 constexpr Duration kFailureMemory = seconds(60);
+// The share of failures is of so long about.
+constexpr Duration kShareWindow = seconds(10);
+constexpr std::uint64_t kShareRequestsMin = 5;
+// Chance makes an origin's share differ from the others'.
+constexpr double kTimesCommon = 2;
 
 }  // namespace
 
@@ -17,15 +22,34 @@ void Availability::on_check(bool passed, TimePoint now) {
   if (state_ == State::down) on_time(now);
 }
 
-void Availability::on_requests(std::uint64_t good, std::uint64_t bad, TimePoint now) {
+// Older ones weigh less and less.
+void Availability::forget_old_requests(TimePoint now) {
+  if (now - halved_at_ < kShareWindow) return;
+  halved_at_ = now;
+  requests_of_late_ /= 2;
+  failures_of_late_ /= 2;
+}
+
+std::optional<double> Availability::failure_share() const {
+  if (state_ == State::down || requests_of_late_ < kShareRequestsMin) return std::nullopt;
+  return static_cast<double>(failures_of_late_) / static_cast<double>(requests_of_late_);
+}
+
+void Availability::on_requests(std::uint64_t good, std::uint64_t bad, TimePoint now,
+                               std::uint64_t unreached, double common) {
   if (state_ == State::down) return;
+  unreached = std::min(unreached, bad);
+  const std::uint64_t failed = bad - unreached;
+  forget_old_requests(now);
+  requests_of_late_ += good + failed;
+  failures_of_late_ += failed;
   if (now - last_failure_ > kFailureMemory) failures_ = 0;
   if (bad > 0) last_failure_ = now;
-  if (good >= bad) {
-    failures_ -= std::min(failures_, good - bad);
-    return;
-  }
-  failures_ += std::min<std::uint64_t>(bad - good, rules_.failures_max);
+  const double expected = kTimesCommon * common * static_cast<double>(good + failed);
+  const double own =
+      static_cast<double>(unreached) + std::max(0.0, static_cast<double>(failed) - expected);
+  failures_ =
+      std::clamp<double>(failures_ + own - static_cast<double>(good), 0, rules_.failures_max);
   if (failures_ < rules_.failures_max) return;
   // A pause that has helped for as long as it lasted is forgotten.
   const bool on_trial = pause_ != Duration{} && now < trial_end_;
@@ -51,6 +75,7 @@ void Availability::go_down() {
 void Availability::go_up(TimePoint now) {
   state_ = State::up;
   failures_ = 0;
+  requests_of_late_ = failures_of_late_ = 0;
   if (!paused_) return;
   failures_ = rules_.failures_max - 1;
   last_failure_ = now;

@@ -8,8 +8,30 @@
 
 namespace prophecy::replica_client {
 
+namespace {
+
+// Of a state that an origin is in of itself; 0: it is not out, or an operator took it out.
+int badness(OriginState state) {
+  switch (state) {
+    case OriginState::ready:
+    case OriginState::drain:
+    case OriginState::maint:
+      return 0;
+    case OriginState::slow:
+      return 1;
+    case OriginState::quarantined:
+      return 2;
+    case OriginState::down:
+      return 3;
+  }
+  UNREACHABLE();
+}
+
+}  // namespace
+
 GroupHealth::GroupHealth(std::uint32_t size, const HealthRules& rules, TimePoint now)
     : drawable_min_(std::clamp(rules.drawable_min, 1U, size)),
+      faults_(rules.faults),
       origins_(size, OriginHealth(rules, now)),
       drawable_(all_of(size)) {
   ASSERT(size >= 1 && size <= kReplicasMax);
@@ -25,7 +47,8 @@ void GroupHealth::on_check(NodeId replica, bool passed, std::string_view detail,
 void GroupHealth::on_evidence(NodeId replica, const OriginEvidence& evidence, TimePoint now) {
   ASSERT(replica < size());
   const OriginState before = origins_[replica].state();
-  origins_[replica].on_evidence(evidence, now);
+  const auto failing = common([](const OriginHealth& origin) { return origin.failure_share(); });
+  origins_[replica].on_evidence(evidence, now, failing.value_or(0));
   follow(replica, before);
 }
 
@@ -33,6 +56,17 @@ void GroupHealth::on_time(TimePoint now) {
   for (NodeId replica = 0; replica < size(); ++replica) {
     const OriginState before = origins_[replica].state();
     origins_[replica].on_time(now);
+    follow(replica, before);
+  }
+  judge_slowness(now);
+}
+
+void GroupHealth::judge_slowness(TimePoint now) {
+  const auto others = common([](const OriginHealth& origin) { return origin.slow_share(); });
+  if (!others) return;
+  for (NodeId replica = 0; replica < size(); ++replica) {
+    const OriginState before = origins_[replica].state();
+    origins_[replica].judge_slowness(*others, now);
     follow(replica, before);
   }
 }
@@ -80,14 +114,12 @@ void GroupHealth::choose() {
   for (NodeId replica = 0; replica < size(); ++replica) {
     const OriginHealth& origin = origins_[replica];
     if (origin.state() == OriginState::ready) drawable_ |= bit_of(replica);
-    if (origin.state() == OriginState::down || origin.state() == OriginState::quarantined) {
-      out.push_back(replica);
-    }
+    if (badness(origin.state()) > 0) out.push_back(replica);
   }
   std::stable_sort(out.begin(), out.end(), [&](NodeId a, NodeId b) {
     const OriginHealth& left = origins_[a];
     const OriginHealth& right = origins_[b];
-    if (left.state() != right.state()) return left.state() == OriginState::quarantined;
+    if (left.state() != right.state()) return badness(left.state()) < badness(right.state());
     return left.since() > right.since();
   });
   const auto ready = static_cast<std::size_t>(std::popcount(drawable_));

@@ -1,15 +1,17 @@
 // The health of a whole group, and who may be drawn for a fast read: all that are ready, and never
-// fewer than `drawable_min`. When too many are out, the least bad stay in: those in quarantine,
-// which answer at least, then those that went down last. (Fewer would help a faulty origin: the
-// fewer are drawn, the more reads see its old answers.) What an operator took out stays out; that
-// is why too many may not be taken out.
+// fewer than `drawable_min`. When too many are out, the least bad stay in: slow ones, whose
+// answers are right, then those in quarantine, which answer at least, then those that went down
+// last. (Fewer would help a faulty origin: the fewer are drawn, the more reads see its old
+// answers.) What an operator took out stays out; that is why too many may not be taken out.
 //
 // It says who is DRAWN. Nothing here takes a replica out of agreement.
 //
 // Deterministic; not thread-safe. Time never goes back from call to call.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -63,8 +65,23 @@ class GroupHealth {
   // Notes what has become of a replica that was in this state.
   void follow(NodeId replica, OriginState before);
   void choose();
+  // The (f+1)-th smallest of the origins' shares; nothing when fewer are known.
+  template <class Share>
+  [[nodiscard]] std::optional<double> common(const Share& share) const {
+    std::vector<double> shares;
+    for (const OriginHealth& origin : origins_) {
+      if (const auto known = share(origin)) shares.push_back(*known);
+    }
+    if (shares.size() <= faults_) return std::nullopt;
+    const auto found = shares.begin() + faults_;
+    std::nth_element(shares.begin(), found, shares.end());
+    return *found;
+  }
+  // Takes those out that are much slower than others.
+  void judge_slowness(TimePoint now);
 
   std::uint32_t drawable_min_;
+  std::uint32_t faults_;
   std::vector<OriginHealth> origins_;
   ReplicaSet drawable_;
   ReplicaSet kept_ = 0;

@@ -23,12 +23,14 @@ std::string_view to_string(OriginState state) {
       return "down";
     case OriginState::quarantined:
       return "quarantined";
+    case OriginState::slow:
+      return "slow";
   }
   return "";
 }
 
 OriginHealth::OriginHealth(const HealthRules& rules, TimePoint now)
-    : rules_(rules), availability_(rules), standing_(rules), since_(now) {}
+    : rules_(rules), availability_(rules), standing_(rules), slowness_(rules), since_(now) {}
 
 void OriginHealth::on_check(bool passed, std::string_view detail, TimePoint now) {
   if (administration_ == Administration::maint) return;
@@ -38,12 +40,13 @@ void OriginHealth::on_check(bool passed, std::string_view detail, TimePoint now)
   follow("checks pass", now);
 }
 
-void OriginHealth::on_evidence(const OriginEvidence& evidence, TimePoint now) {
+void OriginHealth::on_evidence(const OriginEvidence& evidence, TimePoint now, double common) {
   if (administration_ == Administration::maint || evidence == OriginEvidence{}) return;
   const bool was_up = is_up();
   const auto standing_before = standing_.state();
-  availability_.on_requests(evidence.good, evidence.bad, now);
+  availability_.on_requests(evidence.good, evidence.bad, now, evidence.unreached, common);
   standing_.on_disputes(evidence.disputes, now);
+  slowness_.on_reads(evidence.reads, evidence.slow, now);
   // Behind them: the one that was overturned may be new.
   if (evidence.vindicated > 0) standing_.on_vindicated(evidence.vindicated, now);
   if (was_up && !is_up()) {
@@ -63,7 +66,22 @@ void OriginHealth::on_time(TimePoint now) {
   const bool was_up = is_up();
   availability_.on_time(now);
   standing_.on_time(now);
+  slowness_.on_time(now);
   follow(was_up ? "sit-out is over" : "pause is over", now);
+}
+
+std::optional<double> OriginHealth::slow_share() const {
+  return is_up() ? slowness_.share() : std::nullopt;
+}
+
+void OriginHealth::judge_slowness(double others, TimePoint now) {
+  if (slowness_.state() == Slowness::State::slow) return;
+  const bool on_trial = slowness_.state() == Slowness::State::trial;
+  slowness_.judge(others, now);
+  if (slowness_.state() != Slowness::State::slow) return;
+  slow_reason_ = std::string(on_trial ? "still answers" : "answers") +
+                 " much later than others, sits out for " + in_seconds(slowness_.term());
+  follow({}, now);
 }
 
 void OriginHealth::set(Administration administration, std::string reason, TimePoint now) {
@@ -74,6 +92,7 @@ void OriginHealth::set(Administration administration, std::string reason, TimePo
   // Nor does what it disputed; and who says that an origin in quarantine is ready has looked at it.
   if (administration == Administration::ready && administration_ != Administration::drain) {
     standing_ = Standing(rules_);
+    slowness_ = Slowness(rules_);
   }
   administration_ = administration;
   operators_reason_ = std::move(reason);
@@ -97,6 +116,9 @@ void OriginHealth::follow(std::string_view cause, TimePoint now) {
     case OriginState::quarantined:
       reason_ = quarantine_reason_;
       break;
+    case OriginState::slow:
+      reason_ = slow_reason_;
+      break;
     case OriginState::ready:
       reason_ = cause;
       break;
@@ -113,8 +135,9 @@ OriginState OriginHealth::current() const {
       break;
   }
   if (!is_up()) return OriginState::down;
-  const bool quarantined = standing_.state() == Standing::State::quarantined;
-  return quarantined ? OriginState::quarantined : OriginState::ready;
+  if (standing_.state() == Standing::State::quarantined) return OriginState::quarantined;
+  const bool slow = slowness_.state() == Slowness::State::slow;
+  return slow ? OriginState::slow : OriginState::ready;
 }
 
 }  // namespace prophecy::replica_client

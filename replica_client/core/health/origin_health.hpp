@@ -2,7 +2,8 @@
 // its word is worth asking for. The three are apart, since an origin that is down may be in
 // quarantine as well; the state that is shown is the first of these that holds:
 //
-//   maint, drain (the operator's)   down (Availability)   quarantined (Standing)   ready
+//   maint, drain (the operator's)   down (Availability)   quarantined (Standing)
+//   slow (Slowness)   ready
 //
 // Only what is ready is drawn for fast reads, but for the group's minimum (group_health.hpp). No
 // state takes a replica out of agreement.
@@ -11,16 +12,18 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "replica_client/core/health/availability.hpp"
+#include "replica_client/core/health/slowness.hpp"
 #include "replica_client/core/health/standing.hpp"
 
 namespace prophecy::replica_client {
 
-enum class OriginState : std::uint8_t { ready, drain, maint, down, quarantined };
-constexpr std::size_t kOriginStateCount = 5;
+enum class OriginState : std::uint8_t { ready, drain, maint, down, quarantined, slow };
+constexpr std::size_t kOriginStateCount = 6;
 [[nodiscard]] std::string_view to_string(OriginState state);
 
 // What the operator wants of an origin.
@@ -34,7 +37,10 @@ enum class Administration : std::uint8_t {
 struct OriginEvidence {
   std::uint64_t good = 0;
   std::uint64_t bad = 0;
+  std::uint64_t unreached = 0;   // of these, those that were not sent
   std::uint64_t disputes = 0;    // lost
+  std::uint64_t reads = 0;       // fast reads whose time is known, at least in part
+  std::uint64_t slow = 0;        // of these, those that were slow
   std::uint64_t vindicated = 0;  // answers that had lost one, and that the group agreed on later
   // As what most of the bad ones failed: a static token; may be empty.
   std::string_view detail{};
@@ -48,9 +54,18 @@ class OriginHealth {
 
   // `detail`: why the check failed, as a short token.
   void on_check(bool passed, std::string_view detail, TimePoint now);
-  void on_evidence(const OriginEvidence& evidence, TimePoint now);
+  // `common`: the share of requests that fail at other origins as well.
+  void on_evidence(const OriginEvidence& evidence, TimePoint now, double common = 0);
   void on_time(TimePoint now);
-  // `ready` ends a quarantine, and a probation, unless it ends a drain.
+  // The share of its requests that failed; nothing while that is not known, or it is not up.
+  [[nodiscard]] std::optional<double> failure_share() const {
+    return availability_.failure_share();
+  }
+  // The share of its fast reads that were slow; nothing while that is not known, or it is not up.
+  [[nodiscard]] std::optional<double> slow_share() const;
+  // Compares that with the share of others.
+  void judge_slowness(double others, TimePoint now);
+  // `ready` ends a quarantine, a probation and a sit-out of a slow one, unless it ends a drain.
   void set(Administration administration, std::string reason, TimePoint now);
 
   [[nodiscard]] OriginState state() const { return state_; }
@@ -72,6 +87,7 @@ class OriginHealth {
   Administration administration_ = Administration::ready;
   Availability availability_;
   Standing standing_;
+  Slowness slowness_;
   OriginState state_ = OriginState::ready;
   TimePoint since_;
   std::string reason_ = "started";
@@ -79,6 +95,7 @@ class OriginHealth {
   std::string operators_reason_;
   std::string down_reason_;
   std::string quarantine_reason_;
+  std::string slow_reason_;
 };
 
 }  // namespace prophecy::replica_client

@@ -26,6 +26,14 @@ struct HealthRules {
   Duration sit_out = seconds(30);
   Duration sit_out_max = minutes(10);
 
+  // Slowness. An origin that answers much later than the others, in so many reads of the last
+  // windows, sits out as long as one in quarantine.
+  bool slow = true;
+  std::uint32_t slow_max = 5;
+  Duration slow_window = seconds(30);
+
+  // Of the group: so many may be faulty.
+  std::uint32_t faults = 1;
   // So many origins stay in the draw, whatever happens: f+1 or more, so that one of them is
   // correct.
   std::uint32_t drawable_min = 2;

@@ -30,6 +30,9 @@ class HedgePolicy {
   static constexpr double kPart = 0.98;
   static_assert(1 - kPart < kShare);
   static constexpr Duration kDelayMin = milliseconds(1);
+  // A read that takes longer than both is slow: so many delays, and a time that somebody notices.
+  static constexpr int kSlowDelays = 4;
+  static constexpr Duration kSlowMin = milliseconds(200);
 
   // Requires faults < origins.
   HedgePolicy(std::uint32_t origins, std::uint32_t faults) : faults_(faults), latencies_(origins) {
@@ -54,6 +57,11 @@ class HedgePolicy {
     if (saved_ < 1) return false;
     saved_ -= 1;
     return true;
+  }
+  // A read that has taken so long is much slower than the group's delay. Never while that is not
+  // known.
+  [[nodiscard]] bool is_slow(Duration latency) const {
+    return delay_ && latency > kSlowMin && latency > kSlowDelays * *delay_;
   }
   // An origin has answered after this time; or has not in this time, and its answer was not waited
   // for. (Without the latter the slowest would never be counted, and the delay shrink from hedge to

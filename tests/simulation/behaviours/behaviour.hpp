@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "pbft/auth/key_ring.hpp"
-#include "pbft/core/actions.hpp"
+#include "pbft/core/state/actions.hpp"
 #include "simulation/ingredient.hpp"
 #include "simulation/random.hpp"
 

@@ -16,6 +16,20 @@ bool holds(std::string_view range, std::string_view address) {
 
 }  // namespace
 
+TEST_CASE("the network of an address of IPv6") {
+  const auto network = [](const char* text, unsigned prefix_bits) {
+    return IpAddress::parse(text)->network(prefix_bits).to_string();
+  };
+  constexpr const char* kAll = "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff";
+  CHECK(network("2001:db8:1:2:3:4:5:6", 64) == "2001:db8:1:2::");
+  CHECK(network("2001:db8:1:2:3:4:5:6", 128) == "2001:db8:1:2:3:4:5:6");
+  CHECK(network(kAll, 48) == "ffff:ffff:ffff::");
+  CHECK(network(kAll, 57) == "ffff:ffff:ffff:ff80::");
+  CHECK(network(kAll, 127) == "ffff:ffff:ffff:ffff:ffff:ffff:ffff:fffe");
+  CHECK(network(kAll, 0) == "::");
+  CHECK(network("192.0.2.255", 64) == "192.0.2.255");
+}
+
 TEST_CASE("addresses, there and back") {
   for (const char* text : {"127.0.0.1", "255.255.255.255", "0.0.0.0", "::", "::1", "2001:db8::1",
                            "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff"}) {

@@ -1,4 +1,4 @@
-#include "base/admin_socket.hpp"
+#include "base/io/admin_socket.hpp"
 
 #include <array>
 #include <cstring>

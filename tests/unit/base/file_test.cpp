@@ -66,4 +66,19 @@ TEST_CASE("secrets that others may touch are refused") {
   CHECK(read_secret_file(folder / "key", 100).has_value());
 }
 
+TEST_CASE("a file is replaced as a whole, with the mode that is asked for") {
+  const Folder folder;
+  REQUIRE(create_file(folder / "f", "former", FileSecrecy::open).has_value());
+  // What a crash has left.
+  REQUIRE(create_file(folder / "f.new", "half", FileSecrecy::open).has_value());
+  REQUIRE(replace_file(folder / "f", "latter", FileSecrecy::secret).has_value());
+  CHECK(*read_secret_file(folder / "f", 10) == "latter");
+  CHECK_FALSE(std::filesystem::exists(folder / "f.new"));
+  REQUIRE(replace_file(folder / "g", "first", FileSecrecy::secret).has_value());
+  CHECK(*read_file(folder / "g", 10) == "first");
+  std::filesystem::create_directory(folder / "h");
+  CHECK(replace_file(folder / "h", "x", FileSecrecy::secret).has_error());
+  CHECK(replace_file(folder / "absent" / "f", "x", FileSecrecy::secret).has_error());
+}
+
 }  // namespace prophecy

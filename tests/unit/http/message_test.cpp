@@ -74,6 +74,10 @@ TEST_CASE("methods") {
   CHECK_FALSE(is_read_method("get"));
   CHECK_FALSE(is_read_method("OPTIONS"));
   CHECK_FALSE(is_read_method("POST"));
+  for (const char* method : {"GET", "HEAD", "OPTIONS", "TRACE"})
+    CHECK(is_safe_method(method));
+  for (const char* method : {"get", "POST", "PUT", "PROPFIND", ""})
+    CHECK_FALSE(is_safe_method(method));
   CHECK(is_idempotent_method("PUT"));
   CHECK(is_idempotent_method("DELETE"));
   CHECK_FALSE(is_idempotent_method("POST"));

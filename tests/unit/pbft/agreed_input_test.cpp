@@ -2,7 +2,7 @@
 // proposed by the primary, checked by the others, and then the same for all.
 #include <catch2/catch.hpp>
 
-#include "pbft/core/new_view_choice.hpp"
+#include "pbft/core/state/new_view_choice.hpp"
 #include "pbft/group.hpp"
 #include "pbft/wire/view_change.hpp"
 

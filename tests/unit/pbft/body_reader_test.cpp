@@ -1,4 +1,4 @@
-#include "pbft/core/body_reader.hpp"
+#include "pbft/core/bodies/body_reader.hpp"
 
 #include <string>
 

@@ -86,6 +86,44 @@ TEST_CASE("Replies that differ in their place in the order are not equal") {
   CHECK(caller.actions.completions[0].sigma == 2 << 16);
 }
 
+TEST_CASE("A large result is kept of the replica that was asked for it, and of no other") {
+  Caller caller;
+  caller.submit();
+  const auto request = decode_request(*caller.actions.sends[0].frame, kReplicas);
+  REQUIRE(request);
+  const NodeId asked = request->replier;
+  const NodeId other = (asked + 1) % kReplicas;
+  const NodeId third = (asked + 2) % kReplicas;
+  const std::string large(10'000, 'x');
+  SECTION("from the one that was asked") {
+    caller.feed(reply(asked, 1, large));
+    caller.feed(reply(other, 1, large, 1 << 16, false));
+    REQUIRE(caller.actions.completions.size() == 1);
+    CHECK(as_text(caller.actions.completions[0].result) == large);
+  }
+  SECTION("from others, when all are asked for what a quorum has agreed on") {
+    caller.feed(reply(other, 1, large));
+    caller.feed(reply(third, 1, large));
+    CHECK(caller.actions.completions.empty());
+    caller.tick(milliseconds(150));
+    REQUIRE(caller.actions.sends.size() == kReplicas);
+    caller.feed(reply((asked + 3) % kReplicas, 1, std::string(10'000, 'y')));
+    CHECK(caller.actions.completions.empty());
+    caller.feed(reply(third, 1, large));
+    REQUIRE(caller.actions.completions.size() == 1);
+    CHECK(as_text(caller.actions.completions[0].result) == large);
+  }
+  SECTION("at once, when the one that was asked has had its time") {
+    caller.feed(reply(other, 1, large));
+    caller.tick(milliseconds(150));
+    caller.feed(reply(third, 1, large));
+    CHECK(caller.actions.completions.empty());
+    CHECK(caller.actions.sends.size() == kReplicas);
+    caller.feed(reply(other, 1, large));
+    REQUIRE(caller.actions.completions.size() == 1);
+  }
+}
+
 TEST_CASE("A reply after the call's end can still refute its replica, once") {
   Caller caller;
   const CallId call = caller.submit();

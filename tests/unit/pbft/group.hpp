@@ -11,9 +11,9 @@
 
 #include <catch2/catch.hpp>
 
-#include "pbft/core/client.hpp"
-#include "pbft/core/memory_part_store.hpp"
+#include "pbft/client/client.hpp"
 #include "pbft/core/replica.hpp"
+#include "pbft/core/state/memory_part_store.hpp"
 #include "pbft/wire/decode.hpp"
 #include "pbft/wire/encode.hpp"
 #include "pbft/wire/limits.hpp"

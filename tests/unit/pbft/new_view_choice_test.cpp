@@ -1,4 +1,4 @@
-#include "pbft/core/new_view_choice.hpp"
+#include "pbft/core/state/new_view_choice.hpp"
 
 #include <algorithm>
 #include <random>

@@ -4,14 +4,14 @@
 #include <catch2/catch.hpp>
 
 #include "base/codec.hpp"
-#include "pbft/core/checkpoints.hpp"
-#include "pbft/core/client_table.hpp"
-#include "pbft/core/log.hpp"
-#include "pbft/core/replier_choice.hpp"
-#include "pbft/core/reply_tally.hpp"
-#include "pbft/core/request_queue.hpp"
-#include "pbft/core/session_tree.hpp"
-#include "pbft/core/vote_set.hpp"
+#include "pbft/client/replier_choice.hpp"
+#include "pbft/client/reply_tally.hpp"
+#include "pbft/core/execution/session_tree.hpp"
+#include "pbft/core/ordering/request_queue.hpp"
+#include "pbft/core/state/checkpoints.hpp"
+#include "pbft/core/state/client_table.hpp"
+#include "pbft/core/state/log.hpp"
+#include "pbft/core/state/vote_set.hpp"
 #include "pbft/group.hpp"
 
 namespace prophecy::pbft::test {
@@ -302,7 +302,7 @@ TEST_CASE("A result counts when its digest is agreed, whoever sent it and wherev
   ReplyTally tally(QuorumRule::standard(1));
   const auto add = [&](NodeId replica, std::string_view result, Sigma sigma, bool full) {
     const Frame frame = reply(replica, 1, result, sigma, full);
-    return tally.add(replica, *decode_reply(*frame));
+    return tally.add(replica, *decode_reply(*frame), true);
   };
   CHECK(add(3, "x", 9 << 16, true));
   CHECK(add(0, "x", 1 << 16, false));
@@ -318,9 +318,9 @@ TEST_CASE("A result that does not match its digest is not kept") {
   ReplyTally tally(QuorumRule::standard(1));
   Bytes frame = *reply(0, 1, "good");
   frame.back() = 'D';
-  CHECK(tally.add(0, *decode_reply(frame)));
+  CHECK(tally.add(0, *decode_reply(frame), true));
   const Frame digest_only = reply(1, 1, "good", 1 << 16, false);
-  CHECK(tally.add(1, *decode_reply(*digest_only)));
+  CHECK(tally.add(1, *decode_reply(*digest_only), true));
   REQUIRE(tally.agreed(2) != nullptr);
   CHECK_FALSE(tally.take_result(*tally.agreed(2)).has_value());
 }

@@ -3,7 +3,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "pbft/core/context.hpp"
+#include "pbft/core/state/context.hpp"
 #include "pbft/every_batch.hpp"
 #include "pbft/wire/view_change.hpp"
 

@@ -1,5 +1,5 @@
 // What a replica says after a loss of its memory, and how a group begins that has none.
-#include "pbft/core/rejoin.hpp"
+#include "pbft/core/recovery/rejoin.hpp"
 
 #include <catch2/catch.hpp>
 

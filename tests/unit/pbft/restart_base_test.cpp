@@ -1,6 +1,6 @@
 // What is on a replica's disk stays bounded, also when no newer state to begin from can be put
 // there.
-#include "pbft/core/restart_base.hpp"
+#include "pbft/core/recovery/restart_base.hpp"
 
 #include <algorithm>
 #include <set>

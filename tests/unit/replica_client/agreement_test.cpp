@@ -19,7 +19,7 @@ using prophecy::test::Vote;
 
 namespace {
 
-const std::string kGet = "GET /a HTTP/1.1\r\nhost: x\r\n\r\n";
+const std::string kWire = "GET /a HTTP/1.1\r\nhost: x\r\n\r\n";
 const Vote kUnavailable{"", 1 << 16, pbft::ReplyStatus::unavailable};
 
 // An agent's result: the encoded form of a 200 without fields.
@@ -44,7 +44,8 @@ ScriptedAgent::Script by_order(const std::string& unordered, const Vote& ordered
 
 struct Accusation {
   NodeId replica = 0;
-  std::string request_head;
+  std::uint64_t call = 0;
+  std::string request;
   Bytes vote_digest;
   Bytes agreed_digest;
 };
@@ -58,27 +59,45 @@ struct Call final : ReplicatedHandler {
     ++ends;
     failure = given;
   }
+  std::uint64_t id = 0;
   int ends = 0;
   std::optional<ReplicatedAnswer> answer;
   std::optional<ReplicatedFailure> failure;
 };
 
 struct World final : RefutationHandler {
-  World() {
+  explicit World(bool agents_are_late = false, Duration deadline = seconds(10)) {
     PbftGroupSettings settings;
     settings.client.session_count = 1;
+    settings.replicated_deadline = deadline;
     for (NodeId id = 0; id < 4; ++id) {
       agents[id] = std::make_unique<ScriptedAgent>(io, id);
       settings.agents.push_back(agents[id]->address());
       settings.origins.emplace_back().address = {"127.0.0.1", 1};
     }
     group.emplace(io, settings, pbft::test::ring(kFirstClientId), timeouts, *this, log);
+    // Their ports are known, and nobody listens there.
+    if (agents_are_late) stop_agents();
     group->start();
     run_for(io, milliseconds(20));
   }
+  void stop_agents() {
+    for (const auto& agent : agents)
+      ports.push_back(agent->address().port);
+    for (auto& agent : agents)
+      agent.reset();
+  }
+  void start_agents(const ScriptedAgent::Script& script) {
+    for (NodeId id = 0; id < 4; ++id) {
+      agents[id] = std::make_unique<ScriptedAgent>(io, id, ports[id]);
+      agents[id]->vote(script);
+    }
+  }
   void on_refuted(const Refutation& refutation) override {
     accusations.push_back(
-        {refutation.replica, std::string(refutation.request_head),
+        {refutation.replica, refutation.call,
+         std::string(refutation.method) + " " + std::string(refutation.authority) + " " +
+             std::string(refutation.target),
          Bytes(refutation.vote_digest.begin(), refutation.vote_digest.end()),
          Bytes(refutation.agreed_digest.begin(), refutation.agreed_digest.end())});
   }
@@ -87,9 +106,14 @@ struct World final : RefutationHandler {
     for (NodeId id = 0; id < 4; ++id)
       agents[id]->vote(scripts[id]);
   }
+  [[nodiscard]] std::uint64_t ask(Call& call, ReplicatedKind kind,
+                                  const std::string& target = "/a") {
+    return group->replicated(
+        {.method = "GET", .authority = "x", .target = target, .wire = kWire, .kind = kind}, call);
+  }
   // The primary alone gets an ordered request at first; the others see it with the retransmission.
-  void run(Call& call, ReplicatedKind kind, const std::string& wire = kGet) {
-    (void)group->replicated(kind, wire, nullptr, call);
+  void run(Call& call, ReplicatedKind kind) {
+    call.id = ask(call, kind);
     REQUIRE(run_until(io, [&] { return call.ends == 1; }));
   }
 
@@ -98,6 +122,7 @@ struct World final : RefutationHandler {
   http::OriginTimeouts timeouts{TimeoutQueue(seconds(1)), TimeoutQueue(seconds(2)),
                                 TimeoutQueue(seconds(3))};
   std::array<std::unique_ptr<ScriptedAgent>, 4> agents;
+  std::vector<std::uint16_t> ports;  // of agents that come late
   std::optional<PbftGroup> group;
   std::vector<Accusation> accusations;
 };
@@ -132,8 +157,8 @@ TEST_CASE("A vote that the answer refutes is reported once, be it early or late"
   for (NodeId id = 0; id < 4; ++id)
     if ((id == 3) == late) world.agents[id]->hold();
   Call call;
-  const std::string wire = "GET /" + std::string(2000, 'a') + " HTTP/1.1\r\nhost: x\r\n\r\n";
-  (void)world.group->replicated(ReplicatedKind::ordered, wire, nullptr, call);
+  const std::string target = "/" + std::string(2000, 'a');
+  call.id = world.ask(call, ReplicatedKind::ordered, target);
   // Twice retransmitted: all have voted, and have done so more than once.
   run_for(world.io, milliseconds(500));
   CHECK(call.ends == (late ? 1 : 0));
@@ -146,9 +171,28 @@ TEST_CASE("A vote that the answer refutes is reported once, be it early or late"
   CHECK(call.answer->form.body == "the page");
   REQUIRE(world.accusations.size() == 1);
   CHECK(world.accusations[0].replica == 3);
-  CHECK(world.accusations[0].request_head == wire.substr(0, 1024));
+  CHECK(world.accusations[0].call == call.id);
+  CHECK(world.accusations[0].request == "GET x " + target.substr(0, RequestNote::kTargetBytesMax));
   CHECK(world.accusations[0].vote_digest == digest_of(page("a lie")));
   CHECK(world.accusations[0].agreed_digest == digest_of(page("the page")));
+}
+
+TEST_CASE("A late accusation names the call that the vote was on") {
+  World world;
+  const auto honest = always({page("the page")});
+  world.vote({honest, honest, honest, always({page("a lie")})});
+  world.agents[3]->hold();
+  Call first, second;
+  world.run(first, ReplicatedKind::ordered);
+  world.run(second, ReplicatedKind::ordered);
+  CHECK(first.id != second.id);
+  CHECK(world.accusations.empty());
+  world.agents[3]->let_go();
+  REQUIRE(run_until(world.io, [&] { return !world.accusations.empty(); }));
+  // The session has forgotten the call before.
+  REQUIRE(world.accusations.size() == 1);
+  CHECK(world.accusations[0].call == second.id);
+  CHECK(world.accusations[0].request == "GET x /a");
 }
 
 TEST_CASE("An agreement on what cannot be an answer is none") {
@@ -165,8 +209,13 @@ TEST_CASE("A call without a quorum says whether agents lack an answer or agreeme
   World world;
   Call call;
   SECTION("an answer") {
+    // The group has started: what it says is final.
+    const auto honest = always({page("the page")});
+    world.vote({honest, honest, honest, honest});
+    Call first;
+    world.run(first, ReplicatedKind::ordered);
     const auto down = always(kUnavailable);
-    world.vote({always({page("the page")}), down, down, down});
+    world.vote({honest, down, down, down});
     world.run(call, ReplicatedKind::ordered);
     CHECK(call.failure == ReplicatedFailure::too_few_replicas);
   }
@@ -206,7 +255,8 @@ TEST_CASE("A read that must be ordered has a place, and its ordered votes accuse
   run_for(world.io, milliseconds(50));
   REQUIRE(world.accusations.size() == 1);
   CHECK(world.accusations[0].replica == 3);
-  CHECK(world.accusations[0].request_head == kGet);
+  CHECK(world.accusations[0].call == call.id);
+  CHECK(world.accusations[0].request == "GET x /a");
 }
 
 TEST_CASE("A read that must be ordered and gets no place in the order has no answer") {
@@ -218,4 +268,63 @@ TEST_CASE("A read that must be ordered and gets no place in the order has no ans
   Call call;
   world.run(call, ReplicatedKind::read_only);
   CHECK(call.failure == ReplicatedFailure::no_agreement);
+}
+
+TEST_CASE("A call waits for agents that come up after it was made") {
+  World world(true);
+  Call call;
+  (void)world.ask(call, ReplicatedKind::ordered);
+  run_for(world.io, milliseconds(300));
+  CHECK(call.ends == 0);
+  world.start_agents(always({page("the page")}));
+  REQUIRE(run_until(world.io, [&] { return call.ends == 1; }));
+  REQUIRE(call.answer.has_value());
+  CHECK(call.answer->form.body == "the page");
+}
+
+TEST_CASE("A read waits for agents whose origins come up after it was made") {
+  World world;
+  bool up = false;
+  const auto starting = [&](const pbft::RequestMessage&) {
+    return up ? Vote{page("the page")} : kUnavailable;
+  };
+  world.vote({starting, starting, starting, starting});
+  Call call, cancelled;
+  (void)world.ask(call, ReplicatedKind::ordered);
+  run_for(world.io, milliseconds(300));
+  CHECK(call.ends == 0);
+  world.group->cancel_replicated(world.ask(cancelled, ReplicatedKind::ordered));
+  run_for(world.io, milliseconds(300));
+  up = true;
+  REQUIRE(run_until(world.io, [&] { return call.ends == 1; }));
+  REQUIRE(call.answer.has_value());
+  CHECK(call.answer->form.body == "the page");
+  run_for(world.io, milliseconds(50));
+  CHECK(call.ends == 1);
+  CHECK(cancelled.ends == 0);
+}
+
+TEST_CASE("A read that was submitted again is cancelled by the id that its caller knows") {
+  World world;
+  const auto down = always(kUnavailable);
+  world.vote({down, down, down, down});
+  Call call;
+  const std::uint64_t id = world.ask(call, ReplicatedKind::ordered);
+  run_for(world.io, milliseconds(500));
+  world.group->cancel_replicated(id);
+  const auto honest = always({page("the page")});
+  world.vote({honest, honest, honest, honest});
+  Call next;
+  world.run(next, ReplicatedKind::ordered);
+  CHECK(next.answer.has_value());
+  CHECK(call.ends == 0);
+}
+
+TEST_CASE("A read waits for the group's start no longer than up to its deadline") {
+  World world(false, milliseconds(500));
+  const auto down = always(kUnavailable);
+  world.vote({down, down, down, down});
+  Call call;
+  world.run(call, ReplicatedKind::ordered);
+  CHECK(call.failure == ReplicatedFailure::too_few_replicas);
 }

@@ -64,6 +64,58 @@ GroupHealth group_of(std::uint32_t size, std::uint32_t minimum) {
 
 }  // namespace
 
+TEST_CASE("What fails at all origins alike takes none of them out") {
+  constexpr std::uint32_t kSize = 4;
+  HealthRules rules;
+  rules.faults = 1;
+  rules.failures_max = 10;
+  GroupHealth group(kSize, rules, TimePoint{});
+  // A client whose requests each correct origin refuses; origin 3 answers them.
+  const bool is_worse = GENERATE(false, true);
+  for (int step = 0; step < 300; ++step) {
+    const TimePoint now = TimePoint{} + milliseconds(200) * step;
+    for (NodeId replica = 0; replica < 3; ++replica)
+      group.on_evidence(replica, {.good = 1, .bad = 2}, now);
+    const bool fails_alone = is_worse && step > 100;
+    group.on_evidence(3, fails_alone ? OriginEvidence{.bad = 3} : OriginEvidence{.good = 3}, now);
+  }
+  CHECK(group.drawable() == all_of(kSize));  // even three in three is not twice as many
+}
+
+TEST_CASE(
+    "An origin that fails where the others do not goes out, though some requests fail everywhere") {
+  HealthRules rules;
+  rules.faults = 1;
+  rules.failures_max = 10;
+  GroupHealth group(4, rules, TimePoint{});
+  for (int step = 0; step < 300; ++step) {
+    const TimePoint now = TimePoint{} + milliseconds(200) * step;
+    for (NodeId replica = 0; replica < 4; ++replica) {
+      const bool is_broken = replica == 2 && step > 100;
+      group.on_evidence(replica,
+                        is_broken ? OriginEvidence{.bad = 10} : OriginEvidence{.good = 9, .bad = 1},
+                        now);
+    }
+    if (step <= 100) CHECK(group.drawable() == all_of(4));
+  }
+  CHECK(group.drawable() == (all_of(4) & ~bit_of(2)));
+}
+
+TEST_CASE("Origins that cannot be reached go out, however many they are") {
+  HealthRules rules;
+  rules.faults = 1;
+  rules.failures_max = 10;
+  rules.drawable_min = 1;
+  GroupHealth group(4, rules, TimePoint{});
+  for (int step = 0; step < 20; ++step) {
+    const TimePoint now = TimePoint{} + milliseconds(200) * step;
+    for (NodeId replica = 0; replica < 3; ++replica)
+      group.on_evidence(replica, {.bad = 2, .unreached = 2}, now);
+    group.on_evidence(3, {.good = 2}, now);
+  }
+  CHECK(group.drawable() == bit_of(3));
+}
+
 TEST_CASE("Whatever happens, the minimum stays in the draw, and nobody is out without a reason") {
   const unsigned seed = GENERATE(range(1U, 60U));
   INFO("seed " << seed);

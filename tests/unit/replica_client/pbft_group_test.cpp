@@ -21,6 +21,10 @@ using prophecy::test::Step;
 namespace {
 
 const std::string kGet = "GET /a HTTP/1.1\r\nhost: x\r\n\r\n";
+ReplicatedRequest read_of(ReplicatedKind kind = ReplicatedKind::ordered) {
+  return {.method = "GET", .authority = "x", .target = "/a", .wire = kGet, .kind = kind};
+}
+
 using Failures = std::vector<ReplicatedFailure>;
 
 struct FastCall final : http::OriginHandler {
@@ -106,9 +110,9 @@ TEST_CASE("Without agents a call fails at its deadline, and its handler may star
   World world(milliseconds(50));
   Call call;
   call.then = [&] {
-    if (call.failures.size() < 2) (void)world.group->replicated(kind, kGet, nullptr, call);
+    if (call.failures.size() < 2) (void)world.group->replicated(read_of(kind), call);
   };
-  CHECK(world.group->replicated(kind, kGet, nullptr, call) != 0);
+  CHECK(world.group->replicated(read_of(kind), call) != 0);
   CHECK(call.failures.empty());
   REQUIRE(run_until(world.io, [&] { return call.failures.size() == 2; }));
   CHECK(call.failures == Failures(2, ReplicatedFailure::too_few_replicas));
@@ -117,13 +121,11 @@ TEST_CASE("Without agents a call fails at its deadline, and its handler may star
 TEST_CASE("A cancelled call hears nothing, and makes room in the queue") {
   World world(milliseconds(50));
   Call running, queued, next;
-  const std::uint64_t first =
-      world.group->replicated(ReplicatedKind::ordered, kGet, nullptr, running);
-  const std::uint64_t second =
-      world.group->replicated(ReplicatedKind::ordered, kGet, nullptr, queued);
+  const std::uint64_t first = world.group->replicated(read_of(), running);
+  const std::uint64_t second = world.group->replicated(read_of(), queued);
   CHECK(first != second);
   world.group->cancel_replicated(second);
-  (void)world.group->replicated(ReplicatedKind::ordered, kGet, nullptr, next);
+  (void)world.group->replicated(read_of(), next);
   CHECK(next.failures.empty());
   world.group->cancel_replicated(first);
   world.group->cancel_replicated(first);  // as if it had just ended
@@ -137,9 +139,9 @@ TEST_CASE("A cancelled call hears nothing, and makes room in the queue") {
 TEST_CASE("What cannot be carried fails at once, but not before the caller knows its id") {
   World world;
   Call running, queued, beyond;
-  (void)world.group->replicated(ReplicatedKind::ordered, kGet, nullptr, running);
-  (void)world.group->replicated(ReplicatedKind::ordered, kGet, nullptr, queued);
-  (void)world.group->replicated(ReplicatedKind::ordered, kGet, nullptr, beyond);
+  (void)world.group->replicated(read_of(), running);
+  (void)world.group->replicated(read_of(), queued);
+  (void)world.group->replicated(read_of(), beyond);
   CHECK(beyond.failures.empty());
   world.io.poll();
   CHECK(beyond.failures == Failures{ReplicatedFailure::overloaded});

@@ -26,8 +26,9 @@ class ScriptedAgent {
  public:
   using Script = std::function<Vote(const pbft::RequestMessage& request)>;
 
-  ScriptedAgent(boost::asio::io_context& io, NodeId id)
-      : id_(id), acceptor_(io, {boost::asio::ip::address_v4::loopback(), 0}), socket_(io) {
+  // At this port of the loopback address, or at any that is free.
+  ScriptedAgent(boost::asio::io_context& io, NodeId id, std::uint16_t port = 0)
+      : id_(id), acceptor_(io, {boost::asio::ip::address_v4::loopback(), port}), socket_(io) {
     acceptor_.async_accept(socket_, [this](const boost::system::error_code& error) {
       if (!error) read();
     });

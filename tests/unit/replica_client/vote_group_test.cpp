@@ -20,7 +20,15 @@ using prophecy::test::Step;
 
 namespace {
 
-const std::string kPut = "PUT /a HTTP/1.1\r\nhost: x\r\nContent-Length: 100\r\n\r\n";
+const std::string kPutWire = "PUT /a HTTP/1.1\r\nhost: x\r\nContent-Length: 100\r\n\r\n";
+
+ReplicatedRequest put_of(ByteSourcePtr body) {
+  return {
+      .method = "PUT", .authority = "x", .target = "/a", .wire = kPutWire, .body = std::move(body)};
+}
+
+constexpr std::uint64_t kVoteBytesPerSecond = 1 << 20;
+const std::string kPiece = "10000\r\n" + std::string(0x10000, 'x') + "\r\n";
 
 struct Zeros final : ByteSource {
   [[nodiscard]] std::uint64_t size() const override { return 100; }
@@ -33,8 +41,23 @@ struct Zeros final : ByteSource {
 struct Call final : ReplicatedHandler {
   void on_replicated_answer(ReplicatedAnswer) override { answered = true; }
   void on_replicated_failure(ReplicatedFailure why) override { failure = why; }
+  std::uint64_t id = 0;
   bool answered = false;
   std::optional<ReplicatedFailure> failure;
+};
+
+struct FastCall final : http::OriginHandler {
+  void on_exchange_end(http::OriginExchange&, http::ExchangeEnd how, http::Response&) override {
+    end = how;
+  }
+  http::ExchangeEnd end{};
+  http::OriginExchange exchange{*this};
+};
+
+struct Refuted {
+  NodeId replica = 0;
+  std::uint64_t call = 0;
+  std::string request;
 };
 
 struct World final : RefutationHandler {
@@ -46,6 +69,7 @@ struct World final : RefutationHandler {
     VoteGroupSettings settings;
     settings.takes_writes = true;
     settings.age_max = age_max;
+    settings.vote_bytes_per_second = kVoteBytesPerSecond;
     for (const std::optional<Step>& step : steps) {
       auto origin = std::make_unique<ScriptedOrigin>(io, std::deque{step.value_or(Step{})});
       origin->awaits_bodies = true;
@@ -54,7 +78,11 @@ struct World final : RefutationHandler {
     }
     group.emplace(io, settings, profile, timeouts, sigmas, *this);
   }
-  void on_refuted(const Refutation& refutation) override { refuted.push_back(refutation.replica); }
+  void on_refuted(const Refutation& refutation) override {
+    refuted.push_back({refutation.replica, refutation.call,
+                       std::string(refutation.method) + " " + std::string(refutation.authority) +
+                           " " + std::string(refutation.target)});
+  }
   void on_vote(NodeId, http::ExchangeEnd end) override { ends.push_back(end); }
 
   boost::asio::io_context io{1};
@@ -64,7 +92,7 @@ struct World final : RefutationHandler {
                                 TimeoutQueue(seconds(3))};
   std::vector<std::unique_ptr<ScriptedOrigin>> origins;
   std::vector<http::ExchangeEnd> ends;
-  std::vector<NodeId> refuted;
+  std::vector<Refuted> refuted;
   std::optional<VoteGroup> group;
 };
 
@@ -75,7 +103,7 @@ TEST_CASE("A write with a body in a file ends, whatever its origins do") {
   Call call;
   auto body = std::make_shared<const Zeros>();
   const std::weak_ptr<const Zeros> held = body;
-  world.group->replicated(ReplicatedKind::ordered, kPut, std::move(body), call);
+  world.group->replicated(put_of(std::move(body)), call);
   REQUIRE(run_until(world.io, [&] { return call.failure.has_value(); }));
   CHECK(call.failure == ReplicatedFailure::uncertain_write);
   CHECK(world.refuted.empty());
@@ -88,7 +116,7 @@ TEST_CASE("A write with a body in a file ends, whatever its origins do") {
 TEST_CASE("Before that its origins have the time of an answer") {
   World world(seconds(100));
   Call call;
-  world.group->replicated(ReplicatedKind::ordered, kPut, std::make_shared<const Zeros>(), call);
+  world.group->replicated(put_of(std::make_shared<const Zeros>()), call);
   run_for(world.io, milliseconds(200));
   CHECK_FALSE(call.failure.has_value());
   CHECK_FALSE(call.answered);
@@ -96,12 +124,11 @@ TEST_CASE("Before that its origins have the time of an answer") {
 
 namespace {
 
-const std::string kDelete = "DELETE /a HTTP/1.1\r\nhost: x\r\n\r\n";
-
 // How a request to such origins ends: "answered", or why not.
-std::string end_of(World& world, const std::string& wire) {
-  Call call;
-  world.group->replicated(ReplicatedKind::ordered, wire, nullptr, call);
+std::string end_of(World& world, Call& call, const std::string& method) {
+  const std::string wire = method + " /a HTTP/1.1\r\nhost: x\r\n\r\n";
+  call.id = world.group->replicated(
+      {.method = method, .authority = "x", .target = "/a", .wire = wire}, call);
   REQUIRE(run_until(world.io, [&] { return call.answered || call.failure; }));
   return call.answered ? "answered" : std::string(to_string(*call.failure));
 }
@@ -112,31 +139,101 @@ TEST_CASE("A write has succeeded when all but f origins have answered it alike")
   const Step done = answer("done");
   const Step other = answer("other");
   const Step closes{"", true};
-  const auto end = [](const std::vector<std::optional<Step>>& steps, const std::string& wire) {
+  const auto end = [](const std::vector<std::optional<Step>>& steps, const std::string& method) {
     World world(seconds(100), steps);
-    return end_of(world, wire);
+    Call call;
+    return end_of(world, call, method);
   };
-  CHECK(end({done, done, done, done}, kDelete) == "answered");
-  CHECK(end({done, std::nullopt, done, done}, kDelete) == "answered");
-  CHECK(end({done, done, closes, done}, kDelete) == "answered");
-  CHECK(end({other, done, done, done}, kDelete) == "answered");
-  CHECK(end({done, done, std::nullopt, std::nullopt}, kDelete) == "uncertain-write");
-  CHECK(end({done, other, done, std::nullopt}, kDelete) == "uncertain-write");
-  CHECK(end({done, done, other, other}, kDelete) == "uncertain-write");
-  CHECK(end({done, closes, closes, closes}, kDelete) == "uncertain-write");
-  CHECK(end({closes, std::nullopt, std::nullopt, std::nullopt}, kDelete) == "uncertain-write");
+  CHECK(end({done, done, done, done}, "DELETE") == "answered");
+  CHECK(end({done, std::nullopt, done, done}, "DELETE") == "answered");
+  CHECK(end({done, done, closes, done}, "DELETE") == "answered");
+  CHECK(end({other, done, done, done}, "DELETE") == "answered");
+  CHECK(end({done, done, std::nullopt, std::nullopt}, "DELETE") == "uncertain-write");
+  CHECK(end({done, other, done, std::nullopt}, "DELETE") == "uncertain-write");
+  CHECK(end({done, done, other, other}, "DELETE") == "uncertain-write");
+  CHECK(end({done, closes, closes, closes}, "DELETE") == "uncertain-write");
+  CHECK(end({closes, std::nullopt, std::nullopt, std::nullopt}, "DELETE") == "uncertain-write");
   // Nobody has seen it.
   const std::vector<std::optional<Step>> none(4);
-  CHECK(end(none, kDelete) == "too-few-replicas");
+  CHECK(end(none, "DELETE") == "too-few-replicas");
   // What changes nothing takes f+1.
   for (const std::string method : {"GET", "OPTIONS"}) {
-    const std::string safe = method + " /a HTTP/1.1\r\nhost: x\r\n\r\n";
-    CHECK(end({done, done, std::nullopt, std::nullopt}, safe) == "answered");
+    CHECK(end({done, done, std::nullopt, std::nullopt}, method) == "answered");
   }
 }
 
 TEST_CASE("Who contradicts f+1 on a write is named, though the write is uncertain") {
   World world(seconds(100), {answer("done"), answer("done"), answer("lie"), std::nullopt});
-  CHECK(end_of(world, kDelete) == "uncertain-write");
-  CHECK(world.refuted == std::vector<NodeId>{2});
+  Call call;
+  CHECK(end_of(world, call, "DELETE") == "uncertain-write");
+  REQUIRE(world.refuted.size() == 1);
+  CHECK(world.refuted[0].replica == 2);
+  CHECK(world.refuted[0].call == call.id);
+  CHECK(world.refuted[0].request == "DELETE x /a");
+}
+
+TEST_CASE("A hundred HEADs that the history verifies take one connection to their origin") {
+  World world(seconds(100), {Step{"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n"}});
+  for (int i = 0; i < 100; ++i) {
+    FastCall call;
+    world.group->fast(call.exchange, 0, "HEAD /a HTTP/1.1\r\nhost: x\r\n\r\n",
+                      {.is_head = true, .is_verified = true});
+    REQUIRE(run_until(world.io, [&] { return !call.exchange.active(); }));
+    CHECK(call.end == http::ExchangeEnd::answered);
+  }
+  CHECK(world.origins[0]->accepted == 1);
+}
+
+namespace {
+
+// Its body goes on for as long as the test sends pieces.
+const Step kStream{"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"};
+
+// A read that so many origins have answered, and the last one has got.
+struct OpenRead {
+  OpenRead(World& world, std::size_t votes) {
+    world.group->replicated({.method = "GET",
+                             .authority = "x",
+                             .target = "/a",
+                             .wire = "GET /a HTTP/1.1\r\nhost: x\r\n\r\n"},
+                            call);
+    REQUIRE(run_until(world.io, [&] { return world.ends.size() == votes; }));
+    REQUIRE(run_until(world.io, [&] { return world.origins.back()->requests.size() == 1; }));
+  }
+  Call call;
+};
+
+}  // namespace
+
+TEST_CASE("A vote whose declared length is beyond every list of blocks is refused at its head") {
+  const Step endless{"HTTP/1.1 200 OK\r\nContent-Length: 100000000000000000\r\n\r\n"};
+  World world(seconds(100), {answer("a"), answer("b"), answer("c"), endless});
+  Call call;
+  CHECK(end_of(world, call, "GET") == "no-agreement");
+}
+
+TEST_CASE("A vote that has become longer than all others, which are whole, is read no further") {
+  World world(seconds(100), {answer("a"), answer("b"), answer("c"), kStream});
+  OpenRead read(world, 3);
+  int pieces = 0;
+  while (!read.call.failure && pieces < 64) {  // 4 MiB
+    world.origins[3]->send(0, kPiece);
+    ++pieces;
+    run_for(world.io, milliseconds(1));
+  }
+  CHECK(read.call.failure == ReplicatedFailure::no_agreement);
+}
+
+TEST_CASE("The votes of one origin are read no quicker than its budget allows") {
+  World world(seconds(100), {answer("a"), answer("b"), Step{}, kStream});
+  OpenRead read(world, 2);
+  const TimePoint begun = std::chrono::steady_clock::now();
+  constexpr int kPieces = 24;  // for half a second more than what is there at first
+  for (int i = 0; i < kPieces; ++i) {
+    world.origins[3]->send(0, kPiece);
+    world.io.poll();
+  }
+  world.origins[3]->send(0, "0\r\n\r\n");
+  REQUIRE(run_until(world.io, [&] { return world.ends.size() == 3; }));
+  CHECK(std::chrono::steady_clock::now() - begun > milliseconds(200));
 }

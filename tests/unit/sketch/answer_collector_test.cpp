@@ -1,4 +1,4 @@
-#include "sketch/answer_collector.hpp"
+#include "canonical/answer_collector.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,4 +1,4 @@
-#include "sketch/answer_form.hpp"
+#include "canonical/answer_form.hpp"
 
 #include "forms.hpp"
 

@@ -1,4 +1,4 @@
-#include "sketch/block_list.hpp"
+#include "canonical/block_list.hpp"
 
 #include <random>
 

@@ -1,5 +1,5 @@
 // The worked example of docs/canonical-form.md. Whoever changes these bytes changes the format:
-// the version in sketch/profile.cpp and the page change with them.
+// the version in canonical/profile.cpp and the page change with them.
 #include "forms.hpp"
 #include "sketch/sketch.hpp"
 

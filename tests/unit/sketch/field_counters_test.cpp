@@ -1,4 +1,4 @@
-#include "sketch/field_counters.hpp"
+#include "canonical/field_counters.hpp"
 
 #include <algorithm>
 #include <map>

@@ -6,9 +6,9 @@
 
 #include <catch2/catch.hpp>
 
+#include "canonical/answer_form.hpp"
+#include "canonical/request_form.hpp"
 #include "http/parser.hpp"
-#include "sketch/answer_form.hpp"
-#include "sketch/request_form.hpp"
 
 namespace prophecy::sketch {
 

@@ -1,4 +1,4 @@
-#include "sketch/forwarding.hpp"
+#include "canonical/forwarding.hpp"
 
 #include "forms.hpp"
 

@@ -1,5 +1,5 @@
 // CANONICAL rows "Location, Content-Location with a replica's own authority" and "Last-Modified".
-#include "sketch/origin_authorities.hpp"
+#include "canonical/origin_authorities.hpp"
 
 #include "forms.hpp"
 

@@ -1,10 +1,10 @@
-#include "sketch/profile.hpp"
+#include "canonical/profile.hpp"
 
 #include <algorithm>
 
 #include <catch2/catch.hpp>
 
-#include "sketch/name_table.hpp"
+#include "canonical/name_table.hpp"
 
 namespace prophecy::sketch {
 namespace {

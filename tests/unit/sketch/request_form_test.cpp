@@ -1,4 +1,4 @@
-#include "sketch/request_form.hpp"
+#include "canonical/request_form.hpp"
 
 #include "forms.hpp"
 

@@ -1,4 +1,4 @@
-#include "sketcher/core/activity_table.hpp"
+#include "sketcher/core/policy/activity_table.hpp"
 
 #include <atomic>
 #include <random>
@@ -6,7 +6,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "sketcher/core/activity_view.hpp"
+#include "sketcher/core/policy/activity_view.hpp"
 
 namespace prophecy::sketcher {
 namespace {

@@ -1,4 +1,4 @@
-#include "sketcher/answer_writer.hpp"
+#include "sketcher/answer/answer_writer.hpp"
 
 #include <initializer_list>
 #include <string>

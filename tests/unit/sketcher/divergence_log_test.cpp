@@ -1,17 +1,41 @@
-#include "sketcher/divergence_log.hpp"
+#include "sketcher/shared/divergence_log.hpp"
 
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
-#include "sketcher/divergence.hpp"
+#include "sketcher/shared/divergence.hpp"
 
 namespace prophecy::sketcher {
+namespace {
+
+constexpr TimePoint kStart = TimePoint{} + seconds(1000);
+
+// At a pace that is never too fast.
+class Clock {
+ public:
+  TimePoint next() { return now_ += kReportInterval; }
+
+ private:
+  TimePoint now_ = kStart;
+};
+
+std::string event_of(NodeId replica, DivergenceKind kind = DivergenceKind::fast_read,
+                     std::uint32_t worker = 0) {
+  Divergence divergence;
+  divergence.group = "default";
+  divergence.replica = replica;
+  divergence.kind = kind;
+  return to_json(divergence, worker);
+}
+
+}  // namespace
 
 TEST_CASE("Events are numbered, kept up to a bound, and read from any number on") {
   Logger log("test", {LogLevel::error, LogFormat::text});
   DivergenceLog events(log);
+  Clock clock;
   for (std::size_t i = 0; i < DivergenceLog::kKept + 10; ++i)
-    events.add(R"({"n":1})");
+    events.add(R"({"n":1})", clock.next());
   const auto all = nlohmann::json::parse(events.since(0));
   CHECK(all["next"] == DivergenceLog::kKept + 10);
   CHECK(all["events"].size() == DivergenceLog::kKept);
@@ -29,11 +53,12 @@ TEST_CASE("Events of shadows accuse nobody, and make room for those that do") {
   divergence.kind = DivergenceKind::shadow;
   // What a client sends cannot pass for the mark.
   divergence.target = R"(/{"role":"shadow",)";
-  events.add(R"({"n":1})");
+  Clock clock;
+  events.add(R"({"n":1})", clock.next());
   for (std::size_t i = 0; i < DivergenceLog::kKept + 10; ++i)
-    events.add(to_json(divergence, 0));
+    events.add(to_json(divergence, 0), clock.next());
   divergence.kind = DivergenceKind::vote;
-  events.add(to_json(divergence, 0));
+  events.add(to_json(divergence, 0), clock.next());
   CHECK(events.count() == 2);
   const auto all = nlohmann::json::parse(events.since(0));
   CHECK(all["events"].size() == DivergenceLog::kKept);
@@ -48,9 +73,34 @@ TEST_CASE("Events of shadows accuse nobody, and make room for those that do") {
 TEST_CASE("What is no object is no event") {
   Logger log("test", {LogLevel::error, LogFormat::text});
   DivergenceLog events(log);
-  events.add("");
-  events.add("x");
+  events.add("", kStart);
+  events.add("x", kStart);
+  events.add("{", kStart);
+  events.add("[1]", kStart);
   CHECK(events.count() == 0);
+  CHECK(events.withheld() == 0);
+}
+
+TEST_CASE("All workers together have one rate for each origin") {
+  Logger log("test", {LogLevel::error, LogFormat::text});
+  DivergenceLog events(log);
+  TimePoint now = kStart;
+  for (std::uint32_t i = 0; i < 3 * kReportsAtOnce; ++i)
+    events.add(event_of(2, DivergenceKind::fast_read, i % 16), now);
+  CHECK(events.count() == kReportsAtOnce);
+  CHECK(events.withheld() == 2 * kReportsAtOnce);
+  // Ten seconds of 16 workers, each with its own bound of ten a second.
+  for (int i = 0; i < 100; ++i) {
+    now += kReportInterval;
+    for (std::uint32_t worker = 0; worker < 16; ++worker)
+      events.add(event_of(2, DivergenceKind::vote, worker), now);
+  }
+  CHECK(events.count() == kReportsAtOnce + 100);
+  // Another origin and a shadow of the same number are not what it lies about.
+  events.add(event_of(1), now);
+  events.add(event_of(2, DivergenceKind::shadow), now);
+  CHECK(events.count() == kReportsAtOnce + 101);
+  CHECK(nlohmann::json::parse(events.since(0))["next"] == kReportsAtOnce + 102);
 }
 
 TEST_CASE("A divergence is one bounded line of JSON, whatever the client sent") {

@@ -13,7 +13,7 @@
 #include <catch2/catch.hpp>
 #include <openssl/rand.h>
 
-#include "sketcher/worker_context.hpp"
+#include "sketcher/reads/worker_context.hpp"
 
 namespace prophecy::sketcher {
 namespace {
@@ -41,10 +41,9 @@ namespace {
 using replica_client::ReplicaSet;
 
 // All that a worker draws replicas with.
-static_assert(std::is_same_v<decltype(WorkerContext::random), SecureRandom>);
-using Draw = std::optional<NodeId> (GroupContext::*)(SecureRandom&, ReplicaSet) const;
-static_assert(std::is_same_v<decltype(&GroupContext::draw), Draw>);
-static_assert(std::is_same_v<decltype(&GroupContext::draw_healthy), Draw>);
+static_assert(std::is_same_v<decltype(RandomDice::random), SecureRandom>);
+static_assert(std::is_same_v<decltype(WorkerContext::dice), RandomDice&>);
+static_assert(std::is_same_v<decltype(GroupEnvironment::dice), Dice&>);
 
 constexpr int kDraws = 100000;
 

@@ -1,4 +1,4 @@
-#include "sketcher/forwarding_settings.hpp"
+#include "sketcher/config/forwarding_settings.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -21,7 +21,8 @@ std::string problems_of(const std::string& text) {
 TEST_CASE("who may speak for others, and what origins are told") {
   auto file = ConfigFile::parse(
       "[listener]\ntrusted_peers = [\"10.0.0.0/8\"]\nproxy_protocol = \"required\"\n"
-      "[forwarding]\nstyle = \"forwarded\"\npseudonym = \"edge-1\"\n",
+      "[forwarding]\nstyle = \"forwarded\"\npseudonym = \"edge-1\"\n"
+      "group_client_address = \"2001:DB8::1\"\n",
       "f");
   REQUIRE(file.has_value());
   ConfigSection listener = file->root().section("listener");
@@ -33,6 +34,7 @@ TEST_CASE("who may speak for others, and what origins are told") {
   CHECK(forwarding.style == sketch::ForwardingStyle::forwarded);
   CHECK(forwarding.via == "1.1 edge-1");
   CHECK(forwarding.pseudonym() == "edge-1");
+  CHECK(forwarding.group_client.to_string() == "2001:db8::1");
 }
 
 TEST_CASE("by default nobody is trusted") {
@@ -45,6 +47,7 @@ TEST_CASE("by default nobody is trusted") {
   CHECK(peers.trusted_peers.empty());
   CHECK(forwarding.style == sketch::ForwardingStyle::x_forwarded);
   CHECK(forwarding.via == "1.1 prophecy");
+  CHECK(forwarding.group_client.to_string() == "192.0.2.1");
 }
 
 TEST_CASE("forwarding that makes no sense") {
@@ -55,6 +58,11 @@ TEST_CASE("forwarding that makes no sense") {
         std::string::npos);
   CHECK(problems_of("[listener]\ntrusted_peers = [\"10.0.0.1/8\"]\n").find("trusted_peers") !=
         std::string::npos);
+  for (const char* address : {"", "10.0.0", "10.0.0.1/8", "10.0.0.1:80", "[::1]", "unknown"}) {
+    INFO(address);
+    CHECK(problems_of("[forwarding]\ngroup_client_address = \"" + std::string(address) + "\"\n")
+              .find("expected an IP address") != std::string::npos);
+  }
   for (const char* pseudonym : {"", "a b", "a,b", "a(b)", "\\r\\n"}) {
     INFO(pseudonym);
     CHECK(problems_of("[forwarding]\npseudonym = \"" + std::string(pseudonym) + "\"\n")

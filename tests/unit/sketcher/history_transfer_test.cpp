@@ -1,5 +1,5 @@
 // Exports and imports of a sketcher's history: what an import promises whom it serves.
-#include "sketcher/history_transfer.hpp"
+#include "sketcher/history/history_transfer.hpp"
 
 #include <numeric>
 
@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/unique_fd.hpp"
-#include "sketcher/table_identity.hpp"
+#include "sketcher/installation/table_identity.hpp"
 
 namespace prophecy::sketcher {
 namespace {

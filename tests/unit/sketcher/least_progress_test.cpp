@@ -1,8 +1,8 @@
-#include "sketcher/core/least_progress.hpp"
+#include "sketcher/core/admission/least_progress.hpp"
 
 #include <catch2/catch.hpp>
 
-#include "sketcher/core/queue_progress.hpp"
+#include "sketcher/core/admission/queue_progress.hpp"
 
 namespace prophecy::sketcher {
 

@@ -1,4 +1,4 @@
-#include "sketcher/proxy_intake.hpp"
+#include "sketcher/client/proxy_intake.hpp"
 
 #include <array>
 

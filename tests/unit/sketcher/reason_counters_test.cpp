@@ -1,4 +1,4 @@
-#include "sketcher/reason_counters.hpp"
+#include "sketcher/counters/reason_counters.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,4 +1,4 @@
-#include "sketcher/core/report_rate.hpp"
+#include "sketcher/core/policy/report_rate.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,8 +1,10 @@
-#include "sketcher/core/router.hpp"
+#include "sketcher/core/policy/router.hpp"
+
+#include <algorithm>
 
 #include <catch2/catch.hpp>
 
-#include "sketcher/core/path_readings.hpp"
+#include "sketcher/core/policy/path_readings.hpp"
 
 namespace prophecy::sketcher {
 namespace {
@@ -78,7 +80,10 @@ TEST_CASE("A path that another reader would route elsewhere is refused") {
         // Backslashes that are slashes.
         "/x\\..\\admin", "/x\\..\\..\\admin", "/\\admin", "/admin\\x", "/x/..%5cadmin",
         "/x%5C..%5cadmin", "/x\\..;a\\admin", "/a;b\\..\\admin", "/x%5c..%3ba%5cadmin",
-        "/x/;%2f..%2f../admin"}) {
+        "/x/;%2f..%2f../admin",
+        // Encoded twice.
+        "/%2561dmin", "/x/%252e%252e/admin", "/x/..%252fadmin", "/admin%252Fx",
+        "/x%255c..%255cadmin", "/x/..%253ba/admin", "/%25%36%31dmin", "/admin/%25%32%65./x"}) {
     INFO(target);
     CHECK(router.choose("h", target).miss == Miss::ambiguous_path);
     CHECK_FALSE(route_of(router, "h", target));
@@ -87,7 +92,7 @@ TEST_CASE("A path that another reader would route elsewhere is refused") {
   for (const char* target :
        {"/x/../y", "/%7Euser", "/x%2fy", "//x", "/admins", "/a%", "/a%zz", "/x?/../admin",
         "/.well-known/x", "/x/...", "/x;jsessionid=1", "/x;a/admin", "/x/admin;a", "/x\\admin",
-        "/x?;\\..\\admin", "/x;/y;b=c/"}) {
+        "/x?;\\..\\admin", "/x;/y;b=c/", "/100%25", "/a%2520b", "/x%252fadmin"}) {
     INFO(target);
     CHECK(route_of(router, "h", target) == 0u);
   }
@@ -99,11 +104,45 @@ TEST_CASE("A path that another reader would route elsewhere is refused") {
 }
 
 TEST_CASE("A path of all that can be read in different ways has few readings") {
+  const std::string tangle = "/a;b\\..%5c;%2f.%3b%25%255c%2561%253b";
   std::string path;
-  for (int i = 0; i < 500; ++i)
-    path += "/a;b\\..%5c;%2f.%3b%25";
-  CHECK(readings_of_path(path).size() <= 32);
-  CHECK(readings_of_path("/a%62/") == std::vector<std::string>{"/a%62", "/ab"});
+  std::size_t most = 0;
+  bool refused = false;
+  for (int i = 0; i < 500; ++i) {
+    path += tangle;
+    const auto readings = readings_of_path(path);
+    REQUIRE((!refused || !readings));  // a longer one is not read again
+    refused = !readings;
+    if (!readings) continue;
+    std::size_t bytes = 0;
+    for (const std::string& reading : *readings)
+      bytes += reading.size();
+    CHECK(bytes <= kReadingsBytesMax);
+    most = std::max(most, readings->size());
+  }
+  CHECK(refused);
+  CHECK(most > 8);
+  CHECK(most <= kReadingsMax);
+  using Readings = std::vector<std::string>;
+  CHECK(readings_of_path("/a%62/") == Readings{"/a%62", "/ab"});
+  CHECK(readings_of_path("/a%2562") == Readings{"/a%2562", "/a%62", "/ab"});
+  CHECK(readings_of_path("/100%") == Readings{"/100%"});
+}
+
+TEST_CASE("A long path is refused where it can be read in many ways, and only there") {
+  std::string encoded;
+  while (encoded.size() < (8 << 10))
+    encoded += "/%e4%bd%a0%e5%a5%bd";
+  std::string tangled(4 << 10, 'a');
+  tangled.append(";\\%5c%3b%25").insert(0, "/");
+  const Router router({{{}, "/"}, {{}, "/admin"}});
+  CHECK(route_of(router, "h", encoded) == 0u);
+  CHECK(route_of(router, "h", "/admin" + encoded) == 1u);
+  CHECK(route_of(router, "h", "/" + std::string(64 << 10, 'a')) == 0u);
+  CHECK_FALSE(route_of(router, "h", tangled));
+  CHECK(router.choose("h", tangled).miss == Miss::long_path);
+  const Router whole(std::vector{RoutePattern{}});
+  CHECK(route_of(whole, "h", tangled) == 0u);
 }
 
 TEST_CASE("Of a route's lists, and of its own path, the longest prefix decides") {

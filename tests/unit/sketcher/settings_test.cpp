@@ -1,4 +1,4 @@
-#include "sketcher/settings.hpp"
+#include "sketcher/config/settings.hpp"
 
 #include <filesystem>
 #include <fstream>
@@ -75,7 +75,7 @@ TEST_CASE("The digest of sketches is chosen by name") {
     REQUIRE(settings.has_value());
     return settings->digest;
   };
-  CHECK(digest_of("") == sketch::DigestKind::gmac);
+  CHECK(digest_of("") == sketch::DigestKind::sha1);
   CHECK(digest_of("digest = \"gmac\"\n") == sketch::DigestKind::gmac);
   CHECK(digest_of("digest = \"sha1\"\n") == sketch::DigestKind::sha1);
   CHECK(digest_of("digest = \"sha256\"\n") == sketch::DigestKind::sha256);
@@ -330,6 +330,11 @@ TEST_CASE("Mistakes in routes and groups") {
            Case{"[[route]]\nname = \"a\"\ngroup = \"static\"\nwhitelist = [\"/b/c\"]\n"
                 "[[route]]\nname = \"b\"\ngroup = \"static\"\npath_prefix = \"/b\"\n",
                 "route.whitelist: expected no path that route \"b\" takes, such as \"/b/c\""},
+           Case{"[[route]]\ngroup = \"static\"\ndropped_request_headers = [\"cookie\", \"host\"]\n",
+                "route.dropped_request_headers: expected fields that a request can do without; "
+                "\"host\" is handled by the sketcher"},
+           Case{"[[route]]\ngroup = \"static\"\ndropped_request_headers = [\"a b\"]\n",
+                "route.dropped_request_headers: expected names of header fields"},
            Case{"[[route]]\ngroup = \"static\"\nautomatic_blacklist_from = 0.05\n",
                 "route.automatic_blacklist_from: expected a share from 0.1 to 1.0"},
        }) {
@@ -397,6 +402,54 @@ TEST_CASE("Mistakes about shadows") {
   for (std::size_t i = 0; i < kShadowsMax; ++i)
     many += "[[group.shadow]]\n" + address;
   CHECK(mistakes(many).find("group.shadow: expected at most 8") != std::string::npos);
+}
+
+TEST_CASE(
+    "a client of IPv6 is a /64, and asks the group 50 times a second, unless told otherwise") {
+  const auto settings_of = [](const std::string& more) {
+    const TemporaryFile file(std::string(kMinimal) + more);
+    auto settings = load_settings(file.path());
+    REQUIRE(settings.has_value());
+    return std::move(*settings);
+  };
+  CHECK(settings_of("").limits.ipv6_prefix_bits == 64);
+  CHECK(settings_of("[limits]\nipv6_prefix = 56\n").limits.ipv6_prefix_bits == 56);
+  for (const std::string wrong : {"47", "129"}) {
+    CHECK_THAT(mistakes_of(std::string(kMinimal) + "[limits]\nipv6_prefix = " + wrong + "\n"),
+               Catch::Contains("limits.ipv6_prefix: expected a whole number from 48 to 128"));
+  }
+  CHECK(settings_of("").routes[0].slow_path.per_client_second == 50);
+  CHECK(settings_of("[[route]]\n").routes[0].slow_path.per_client_second == 50);
+  const Settings off = settings_of("[[route]]\nslow_path_per_client_second = 0\n");
+  CHECK_FALSE(off.routes[0].slow_path.any());
+}
+
+TEST_CASE("a route names the protocols of its tunnels, and none that carries requests") {
+  const std::string route = std::string(kMinimal) + "[[route]]\n";
+  const auto upgrades_of = [](const std::string& content) {
+    const TemporaryFile file(content);
+    const auto settings = load_settings(file.path());
+    REQUIRE(settings.has_value());
+    return settings->routes[0].upgrades;
+  };
+  CHECK(upgrades_of(kMinimal) == std::vector<std::string>{"websocket"});
+  CHECK(upgrades_of(route) == std::vector<std::string>{"websocket"});
+  CHECK(upgrades_of(route + "upgrades = []\n").empty());
+  CHECK(upgrades_of(route + "upgrades = [\"chat/2\", \"echo\"]\n") ==
+        std::vector<std::string>{"chat/2", "echo"});
+  for (const std::string protocol : {"h2c", "HTTP/2.0", "TLS/1.0", "HTTP2-Settings"}) {
+    CHECK_THAT(mistakes_of(route + "upgrades = [\"echo\", \"" + protocol + "\"]\n"),
+               Catch::Contains("route.upgrades: expected no \"" + protocol +
+                               "\": requests inside it would reach any path of an origin"));
+  }
+  for (const std::string protocol : {"", "a b", "echo/", "a,b"}) {
+    CHECK_THAT(mistakes_of(route + "upgrades = [\"" + protocol + "\"]\n"),
+               Catch::Contains("route.upgrades: expected names of protocols"));
+  }
+  std::string many = "upgrades = [";
+  for (int i = 0; i < 17; ++i)
+    many += "\"p" + std::to_string(i) + "\", ";
+  CHECK_THAT(mistakes_of(route + many + "]\n"), Catch::Contains("expected at most 16 protocols"));
 }
 
 }  // namespace prophecy::sketcher

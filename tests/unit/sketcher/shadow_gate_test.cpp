@@ -1,4 +1,4 @@
-#include "sketcher/core/shadow_gate.hpp"
+#include "sketcher/core/policy/shadow_gate.hpp"
 
 #include <catch2/catch.hpp>
 

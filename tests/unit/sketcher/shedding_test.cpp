@@ -1,8 +1,8 @@
-#include "sketcher/core/shedding.hpp"
+#include "sketcher/core/admission/shedding.hpp"
 
 #include <catch2/catch.hpp>
 
-#include "sketcher/held_bytes.hpp"
+#include "sketcher/core/admission/held_bytes.hpp"
 
 namespace prophecy::sketcher {
 namespace {

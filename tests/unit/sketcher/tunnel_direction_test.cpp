@@ -1,4 +1,4 @@
-#include "sketcher/tunnel_direction.hpp"
+#include "sketcher/client/tunnel/tunnel_direction.hpp"
 
 #include <memory>
 

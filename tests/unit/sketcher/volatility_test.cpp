@@ -1,11 +1,11 @@
-#include "sketcher/core/volatility.hpp"
+#include "sketcher/core/policy/volatility.hpp"
 
 #include <cmath>
 #include <random>
 
 #include <catch2/catch.hpp>
 
-#include "sketcher/core/avoidance_credit.hpp"
+#include "sketcher/core/policy/avoidance_credit.hpp"
 
 namespace prophecy::sketcher {
 namespace {

@@ -53,6 +53,7 @@ class ScriptedOrigin {
 
   std::vector<std::string> requests;
   std::size_t accepted = 0;
+  std::size_t resets = 0;      // connections that the peer has ended with a reset
   bool awaits_bodies = false;  // of a declared length; else a request is what came with its head
 
  private:
@@ -78,6 +79,7 @@ class ScriptedOrigin {
     connection->socket.async_read_some(
         boost::asio::buffer(connection->chunk),
         [this, connection](const boost::system::error_code& error, std::size_t size) {
+          if (error == boost::asio::error::connection_reset) ++resets;
           if (error) return;
           connection->input.append(connection->chunk, size);
           while (connection->socket.is_open() && has_request(*connection))

@@ -5,7 +5,7 @@
 #include <catch2/catch.hpp>
 #include <sys/stat.h>
 
-#include "pbft/group_file.hpp"
+#include "pbft/group/group_file.hpp"
 #include "sketch/secret_file.hpp"
 #include "support/temporary_folder.hpp"
 

@@ -1,4 +1,4 @@
-#include "tools/latency_histogram.hpp"
+#include "bench/load/latency_histogram.hpp"
 
 #include <algorithm>
 #include <random>

@@ -37,7 +37,8 @@ class Call final : http::OriginHandler {
   }
   void start_pipelined(const std::string& target) {
     wire_ = "GET " + target + " HTTP/1.1\r\nhost: x\r\n\r\n";
-    pool_.start(exchange, {.wire = wire_, .repeat_when_stale = true, .pipelined = true});
+    pool_.start(exchange,
+                {.wire = wire_, .repeat_when_stale = true, .verified = true, .pipelined = true});
   }
 
   OriginExchange exchange{*this};

@@ -1,4 +1,4 @@
-#include "pbft/group_file.hpp"
+#include "pbft/group/group_file.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -5,7 +5,7 @@
 #include <map>
 #include <set>
 
-#include "pbft/core/part_store.hpp"
+#include "pbft/core/state/part_store.hpp"
 
 namespace prophecy::pbft::test {
 

@@ -88,6 +88,27 @@ TEST_CASE("What was promised first is on the disk first, and what comes behind i
   CHECK(desk.outcomes == std::vector<bool>{true, true});
 }
 
+TEST_CASE("A frame that promises nothing waits for no disk") {
+  Desk desk;
+  desk.put(1, 1);
+  ReplicaActions actions;
+  actions.sends.push_back({2, 0, nullptr, true});
+  actions.sends.push_back({3, 0, nullptr});
+  actions.sends.push_back({4, 0, nullptr, true});
+  desk.outbox.put(actions);
+  CHECK(desk.taken() == Nodes{2, 4});
+  ReplicaActions own;
+  own.writes.push_back({{1}, nullptr});
+  own.sends.push_back({5, 0, nullptr, true});
+  own.sends.push_back({6, 0, nullptr});
+  desk.outbox.put(own);
+  CHECK(desk.taken() == Nodes{5});
+  desk.complete();
+  CHECK(desk.taken() == Nodes{1, 3});
+  desk.complete();
+  CHECK(desk.taken() == Nodes{6});
+}
+
 TEST_CASE("Executions and flushes wait as messages do") {
   Desk desk;
   ReplicaActions actions;

@@ -172,6 +172,37 @@ TEST_CASE("What the state of an origin is") {
   CHECK(state.command.timeout == seconds(5));
 }
 
+TEST_CASE("The state of an origin lies apart from the replica's own files") {
+  using Catch::Contains;
+  TemporaryFolder folder;
+  const std::string place = folder.path().string();
+  std::filesystem::create_directories(folder.path() / "site");
+  std::filesystem::create_directory_symlink(folder.path() / "site", folder.path() / "link");
+  const auto said = [&](const std::string& state, const std::string& replica,
+                        const std::string& storage) {
+    const std::string text = "[replica]\nid = 0\n" + replica +
+                             "[service]\nkind = \"http\"\norigin = \"127.0.0.1:80\"\n"
+                             "state = \"directory\"\nstate_folder = \"" +
+                             state + "\"\n" + storage;
+    const auto config = parse_replica_config(text, "r");
+    return config ? std::string() : config.error().message;
+  };
+  const auto files = [&](const std::string& group, const std::string& key) {
+    return "group = \"" + group + "\"\nkey_file = \"" + key + "\"\n";
+  };
+  const std::string apart = files(place + "/group.toml", place + "/key");
+  CHECK(said(place + "/site", apart, "[storage]\nfolder = \"" + place + "/store\"\n").empty());
+  CHECK_THAT(said("/", apart, ""), Contains("not /"));
+  CHECK_THAT(said(place, files("/g", place + "/key"), ""), Contains("key file, " + place + "/key"));
+  CHECK_THAT(said(place, files(place + "/below/g", "/k"), ""), Contains("group file"));
+  CHECK_THAT(said(place + "/site", apart, "[storage]\nfolder = \"" + place + "/link/store\"\n"),
+             Contains("this replica's storage"));
+  CHECK_THAT(said(place + "/site", apart, "[storage]\nfolder = \"" + place + "\"\n"),
+             Contains("outside of this replica's storage"));
+  CHECK_THAT(said(place, files("/g", "/k") + "admin = \"" + place + "/admin\"\n", ""),
+             Contains("admin socket"));
+}
+
 TEST_CASE("Mistakes about the state of an origin") {
   using Catch::Contains;
   const auto mistakes = [](const std::string& keys) {

@@ -9,9 +9,9 @@
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
-#include "pbft/core/client.hpp"
+#include "canonical/answer_form.hpp"
+#include "pbft/client/client.hpp"
 #include "pbft/transport/client_transport.hpp"
-#include "sketch/answer_form.hpp"
 #include "support.hpp"
 #include "support/scripted_origin.hpp"
 #include "tools/keygen.hpp"

@@ -489,6 +489,86 @@ TEST_CASE("A client's file may have the name of our temporary ones") {
   CHECK(there.read(".prophecy-restore-0") == "a client's");
 }
 
+TEST_CASE("Names of temporary files cannot be used up") {
+  Place here;
+  for (int number = 0; number < 1000; ++number)
+    here.write(".prophecy-restore-" + std::to_string(number), "a client's");
+  here.write("z", "z");
+  MapPartStore parts;
+  const Digest root = *here.snapshot(parts);
+  Place there;
+  CHECK(there.restore_error(parts, root).empty());
+  CHECK(there.read("z") == "z");
+}
+
+TEST_CASE("A restore repairs what nobody may read, write or search") {
+  if (::geteuid() != 0) {
+    WARN("not run: only root can give the folder to another user");
+    return;
+  }
+  constexpr uid_t kOwner = 65534;
+  Place here;
+  here.write("page", "right");
+  here.write("sub/page", "right");
+  MapPartStore parts;
+  const Digest root = *here.snapshot(parts);
+  Place there;
+  there.write("page", "wrong");  // as long as the right one
+  there.write("sub/page", "wrong");
+  there.write("more/deep/file", "goes");
+  for (const char* path : {"", "page", "sub", "sub/page", "more", "more/deep", "more/deep/file"})
+    REQUIRE(::chown((there.folder.path() / path).c_str(), kOwner, kOwner) == 0);
+  REQUIRE(::chmod((there.folder.path() / "page").c_str(), 0) == 0);
+  REQUIRE(::chmod((there.folder.path() / "sub").c_str(), 0) == 0);
+  REQUIRE(::chmod((there.folder.path() / "more/deep").c_str(), 0555) == 0);
+  REQUIRE(::chmod((there.folder.path() / "more").c_str(), 0) == 0);
+  CHECK(there.restore_error(parts, root).empty());
+  CHECK(there.read("page") == "right");
+  CHECK(there.read("sub/page") == "right");
+  CHECK_FALSE(fs::exists(there.folder.path() / "more"));
+  // By the owner, who gave nothing away: another user's file that lies there was no way out.
+  struct stat status {};
+  REQUIRE(::stat((there.folder.path() / "sub/page").c_str(), &status) == 0);
+  CHECK(status.st_uid == kOwner);
+  CHECK(status.st_gid == kOwner);
+}
+
+TEST_CASE("A restore as root has its folder's owner's rights alone") {
+  if (::geteuid() != 0) {
+    WARN("not run: only root can give the folder to another user");
+    return;
+  }
+  constexpr uid_t kOwner = 65534;
+  Place here;
+  here.write("locked/page", "right");
+  MapPartStore parts;
+  const Digest root = *here.snapshot(parts);
+  Place there;
+  there.write("locked/page", "wrong");
+  REQUIRE(::chown(there.folder.path().c_str(), kOwner, kOwner) == 0);
+  REQUIRE(::chmod((there.folder.path() / "locked").c_str(), 0755) == 0);  // root's
+  CHECK_THAT(there.restore_error(parts, root), Catch::Contains("ermission denied"));
+  CHECK(there.read("locked/page") == "wrong");
+  // The rights of the thread, and of this one, are as they were.
+  REQUIRE(::chown((there.folder.path() / "locked").c_str(), kOwner, kOwner) == 0);
+  CHECK(there.restore_error(parts, root).empty());
+  CHECK(there.read("locked/page") == "right");
+}
+
+TEST_CASE("Another file system below the folder is no part of a state") {
+  REQUIRE(fs::exists("/proc/self"));
+  boost::asio::io_context io{1};
+  // Of all that lies in /, but the mount point.
+  FolderSettings settings;
+  settings.folder = "/";
+  settings.exclude = {"[!p]*", "p[!r]*"};
+  StateKeeper keeper(io, std::make_unique<FolderState>(settings));
+  MapPartStore parts;
+  const auto root = take_snapshot(io, keeper, parts);
+  REQUIRE_FALSE(root.has_value());
+  CHECK_THAT(root.error().message, Catch::Contains("/proc: another file system"));
+}
+
 TEST_CASE("Stopping in the middle of a snapshot ends it without an answer") {
   Place place;
   for (int i = 0; i < 200; ++i)

@@ -488,6 +488,43 @@ TEST_CASE("A write that may not have taken effect is lost where the state can be
   CHECK(world.service.counters().uncertain_writes == 1);
 }
 
+TEST_CASE("A whole answer to a write that cannot be agreed on is the same 502 everywhere") {
+  Loop loop;
+  TemporaryFolder folder;
+  const bool keeps_state = GENERATE(false, true);
+  const std::string large(3'000'000, 'x');  // in several pieces; the limit is 1,000 bytes
+  const std::vector<Step> unusable = {
+      answer(large),
+      {"HTTP/1.1 200 OK\r\nconnection: set-cookie\r\ncontent-length: 1\r\n\r\nx", false}};
+  const Step& step = unusable[GENERATE(0u, 1u)];
+  ScriptedOrigin origin(loop.io, {step, step, answer("next")});
+  std::vector<std::unique_ptr<World>> worlds;
+  for (NodeId replica = 2; replica < 4; ++replica) {
+    worlds.push_back(keeps_state ? std::make_unique<World>(origin.address(), folder.path())
+                                 : std::make_unique<World>(origin.address(), replica));
+  }
+  const Outcome one = worlds[0]->run(GENERATE(kPost, kPut));
+  const Outcome other = worlds[1]->run(kPost);
+  CHECK(one.status == ExecutionStatus::done);
+  CHECK(one.form().status == 502);
+  CHECK(one.result == other.result);
+  CHECK(origin.requests.size() == 2);  // each once
+  CHECK(worlds[0]->service.counters().uncertain_writes == 0);
+  CHECK(worlds[0]->run(kPost).form().body == "next");
+}
+
+TEST_CASE("A write that timed out is never sent again where the state can be restored") {
+  Loop loop;
+  TemporaryFolder folder;
+  const bool keeps_state = GENERATE(false, true);
+  ScriptedOrigin origin(loop.io, {kSilence, answer("again")});
+  World with_state(origin.address(), folder.path());
+  World without(origin.address(), 2);
+  const Outcome outcome = (keeps_state ? with_state : without).run(kPut);
+  CHECK(outcome.status == (keeps_state ? ExecutionStatus::lost : ExecutionStatus::unavailable));
+  CHECK(origin.requests.size() == (keeps_state ? 1 : 2));
+}
+
 TEST_CASE("An origin without a state of the group's is trusted whatever happens to it") {
   Loop loop;
   Absence absence(loop);

@@ -4,7 +4,7 @@
 #include <catch2/catch.hpp>
 
 #include "map_part_store.hpp"
-#include "pbft/services/state/state_keeper.hpp"
+#include "pbft/services/state_keeper.hpp"
 #include "support.hpp"
 
 namespace prophecy::pbft::test {

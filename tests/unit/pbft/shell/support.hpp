@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "base/codec.hpp"
-#include "pbft/core/actions.hpp"
+#include "pbft/core/state/actions.hpp"
 #include "pbft/wire/limits.hpp"
 #include "support/event_loop.hpp"
 #include "support/temporary_folder.hpp"

@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "pbft/core/memory_part_store.hpp"
+#include "pbft/core/state/memory_part_store.hpp"
 #include "pbft/storage/file_part_store.hpp"
 #include "support/event_loop.hpp"
 #include "support/temporary_folder.hpp"

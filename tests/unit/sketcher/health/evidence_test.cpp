@@ -29,10 +29,31 @@ TEST_CASE("Evidence is what has been counted since it was read last") {
   votes(totals, ExchangeEnd::not_sent) = 1;
   totals.divergences = 3;
   CHECK(reader.read(totals) ==
-        OriginEvidence{.good = 15, .bad = 3, .disputes = 3, .detail = "timed-out"});
+        OriginEvidence{.good = 15,
+                       .bad = 3,
+                       .unreached = 1,
+                       .disputes = 3,
+                       .reads = 12,
+                       .slow = 2,
+                       .detail = "timed-out"});
   CHECK(reader.read(totals) == OriginEvidence{});
   fast(totals, ExchangeEnd::answered) += 1;
-  CHECK(reader.read(totals) == OriginEvidence{.good = 1, .bad = 0, .disputes = 0});
+  CHECK(reader.read(totals) == OriginEvidence{.good = 1, .bad = 0, .disputes = 0, .reads = 1});
+}
+
+TEST_CASE(
+    "A read is slow that took long, or ran into its time-out; one that was overtaken counts") {
+  EvidenceReader reader;
+  OriginTotals totals;
+  fast(totals, ExchangeEnd::answered) = 10;
+  fast(totals, ExchangeEnd::timed_out) = 2;
+  totals.slow = 3;
+  totals.overtaken = 4;
+  const OriginEvidence evidence = reader.read(totals);
+  CHECK(evidence.reads == 16);
+  CHECK(evidence.slow == 5);
+  // Being overtaken alone says nothing: it took no longer than somebody else.
+  CHECK(evidence.bad == 2);
 }
 
 TEST_CASE("Our own limits are not held against an origin") {
@@ -47,10 +68,9 @@ TEST_CASE("An error that the others do not have is a failure, neither a success 
   EvidenceReader reader;
   OriginTotals totals;
   fast(totals, ExchangeEnd::answered) = 10;
-  totals.divergences = 4;
-  totals.server_errors = 4;
+  totals.error_answers = 4;
   CHECK(reader.read(totals) ==
-        OriginEvidence{.good = 6, .bad = 4, .disputes = 0, .detail = "server-errors"});
+        OriginEvidence{.good = 6, .bad = 4, .disputes = 0, .reads = 10, .detail = "error-answers"});
 }
 
 TEST_CASE("Most of what failed since the last reading says as what") {
@@ -80,14 +100,14 @@ TEST_CASE("Between two steps of a worker's counting nothing is counted twice, or
   for (int i = 0; i < 100; ++i) {
     fast(totals, ExchangeEnd::answered) += 1;
     take();
-    totals.divergences += 1;
+    totals.error_answers += 1;
     take();
-    totals.server_errors += 1;
+    totals.divergences += 1;
     take();
   }
   // At most the one that is under way.
   CHECK(sum.good <= 1);
-  CHECK(sum.disputes <= 1);
+  CHECK(sum.disputes == 100);
   CHECK(sum.bad == 100);
 }
 

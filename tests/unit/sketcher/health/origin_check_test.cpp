@@ -2,7 +2,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "base/timeout_ticker.hpp"
+#include "base/io/timeout_ticker.hpp"
 #include "support/event_loop.hpp"
 #include "support/scripted_origin.hpp"
 

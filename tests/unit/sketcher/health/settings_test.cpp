@@ -1,8 +1,7 @@
-#include "sketcher/health/settings.hpp"
-
 #include <catch2/catch.hpp>
 
 #include "base/config.hpp"
+#include "sketcher/config/health_settings.hpp"
 
 namespace prophecy::sketcher {
 namespace {

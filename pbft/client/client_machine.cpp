@@ -1,0 +1,228 @@
+#include "pbft/client/client_machine.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/assert.hpp"
+#include "pbft/wire/decode.hpp"
+#include "pbft/wire/encode.hpp"
+#include "pbft/wire/limits.hpp"
+
+namespace prophecy::pbft {
+
+Client::Machine::Machine(const ClientSettings& settings, const KeyRing& keys,
+                         const QuorumRule& quorum)
+    : settings_(settings),
+      keys_(keys),
+      quorum_(quorum),
+      replier_(quorum.replicas),
+      views_(quorum.replicas, 0),
+      served_(quorum.replicas) {
+  sessions_.reserve(settings_.session_count);
+  for (std::uint32_t index = 0; index < settings_.session_count; ++index) {
+    sessions_.emplace_back(quorum).timestamp = settings_.first_timestamp - 1;
+    free_.push_back(index);
+  }
+}
+
+std::uint32_t Client::Machine::quorum_of(const Session& session) const {
+  const bool large = session.kind == CallKind::read_only || settings_.linearizable_reads;
+  return large ? quorum_.committed : quorum_.weak;
+}
+
+CallId Client::Machine::submit(ByteView operation, CallKind kind, TimePoint deadline, TimePoint now,
+                               ClientActions& out) {
+  if (operation.size() > settings_.inline_bytes_max) {
+    auto bytes = std::make_shared<const Bytes>(operation.begin(), operation.end());
+    auto body = std::make_shared<const BodyTree>(std::move(bytes), settings_.body_leaf_bytes);
+    // Reads are ordered, too: a body is fetched for what is ordered only.
+    return begin({0, CallKind::ordered, deadline, {}, std::move(body), kind == CallKind::read_only},
+                 now, out);
+  }
+  return begin({0, kind, deadline, begin_request(operation, quorum_.replicas), nullptr, false}, now,
+               out);
+}
+
+CallId Client::Machine::submit(std::shared_ptr<const BodyTree> operation, TimePoint deadline,
+                               TimePoint now, ClientActions& out) {
+  return begin({0, CallKind::ordered, deadline, {}, std::move(operation), false}, now, out);
+}
+
+CallId Client::Machine::begin(Waiting waiting, TimePoint now, ClientActions& out) {
+  const CallId call = waiting.call = ++last_call_;
+  ++counters_.calls;
+  if (free_.empty() && waiting_.size() >= settings_.queue_max) {
+    ++counters_.overloaded;
+    out.completions.push_back({call, CallOutcome::overloaded, {}, 0, false});
+    return call;
+  }
+  if (waiting.body != nullptr) {
+    waiting.begun = begin_request(waiting.body->name(), quorum_.replicas);
+  }
+  if (free_.empty()) {
+    arm(waiting.deadline);
+    waiting_.push_back(std::move(waiting));
+    return call;
+  }
+  const std::uint32_t index = free_.front();
+  free_.pop_front();
+  start(index, std::move(waiting), now, out);
+  return call;
+}
+
+void Client::Machine::start(std::uint32_t index, Waiting waiting, TimePoint now,
+                            ClientActions& out) {
+  Session& session = sessions_[index];
+  ASSERT(session.call == 0);
+  ++in_flight_;
+  session.call = waiting.call;
+  session.kind = waiting.kind;
+  session.fell_back = waiting.fell_back;
+  session.body = std::move(waiting.body);
+  session.deadline = waiting.deadline;
+  arm(session.deadline);
+  send(session, index, std::move(waiting.begun), now, out);
+}
+
+void Client::Machine::send(Session& session, std::uint32_t index, Bytes begun, TimePoint now,
+                           ClientActions& out) {
+  ++session.timestamp;
+  session.tally.clear();
+  session.asked_for_result = false;
+  session.is_signed = false;
+  session.replier = replier_.next();
+  session.backoff = settings_.retransmit_after;
+  session.retransmit_at = now + session.backoff;
+  arm(session.retransmit_at);
+  const bool read_only = session.kind == CallKind::read_only;
+  session.frame = finish_request(std::move(begun), settings_.first_session + index,
+                                 session.timestamp, read_only, session.replier, keys_);
+  session.key_generation = keys_.generation();
+  // By digest: all replicas begin to fetch the body, so that none keeps the others waiting.
+  if (read_only || session.body != nullptr) {
+    send_to_all(session, out);
+  } else {
+    out.sends.push_back({primary_of(view_, quorum_.replicas), 0, session.frame});
+  }
+}
+
+void Client::Machine::send_to_all(const Session& session, ClientActions& out) const {
+  for (NodeId to = 0; to < quorum_.replicas; ++to)
+    out.sends.push_back({to, 0, session.frame});
+}
+
+void Client::Machine::retransmit(Session& session, TimePoint now, ClientActions& out) {
+  ++counters_.retransmissions;
+  session.backoff = std::min(session.backoff * 2, settings_.retransmit_after_max);
+  session.retransmit_at = now + session.backoff;
+  arm(session.retransmit_at);
+  if (session.key_generation != keys_.generation()) {
+    const auto request = decode_request(*session.frame, quorum_.replicas);
+    ASSERT(request.has_value());
+    session.frame = renew_request(*request, keys_);
+    session.key_generation = keys_.generation();
+  }
+  // Backups hold a request against their primary only when its signature shows them that the
+  // primary, too, must find it authentic.
+  if (session.kind == CallKind::ordered && !session.is_signed) {
+    session.frame = sign_request(*session.frame, keys_);
+    session.is_signed = true;
+  }
+  send_to_all(session, out);
+}
+
+void Client::Machine::fall_back(Session& session, std::uint32_t index, TimePoint now,
+                                ClientActions& out) {
+  ++counters_.fell_back;
+  session.kind = CallKind::ordered;
+  session.fell_back = true;
+  const auto request = decode_request(*session.frame, quorum_.replicas);
+  ASSERT(request.has_value());
+  send(session, index, begin_request(request->operation, quorum_.replicas), now, out);
+}
+
+void Client::Machine::cancel(CallId call, TimePoint now, ClientActions& out) {
+  const auto waiting = std::find_if(waiting_.begin(), waiting_.end(),
+                                    [&](const Waiting& w) { return w.call == call; });
+  if (waiting != waiting_.end()) {
+    waiting_.erase(waiting);
+    return;
+  }
+  const auto session = std::find_if(sessions_.begin(), sessions_.end(),
+                                    [&](const Session& s) { return s.call == call; });
+  if (call == 0 || session == sessions_.end()) return;
+  free_session(*session, static_cast<std::uint32_t>(session - sessions_.begin()), now, out);
+}
+
+void Client::Machine::on_connected(NodeId replica, ClientActions& out) const {
+  ASSERT(is_replica(replica, quorum_.replicas));
+  out.sends.push_back(
+      {replica, 0, encode_hello(settings_.first_session, settings_.session_count, replica, keys_)});
+}
+
+void Client::Machine::fail(Session& session, std::uint32_t index, CallOutcome outcome,
+                           TimePoint now, ClientActions& out) {
+  ++(outcome == CallOutcome::timed_out ? counters_.timed_out : counters_.no_agreement);
+  out.completions.push_back({session.call, outcome, {}, 0, session.fell_back});
+  free_session(session, index, now, out);
+}
+
+void Client::Machine::free_session(Session& session, std::uint32_t index, TimePoint now,
+                                   ClientActions& out) {
+  session.call = 0;
+  session.frame.reset();
+  session.body.reset();
+  session.tally.clear();
+  --in_flight_;
+  drop_expired(now, out);
+  if (waiting_.empty()) {
+    free_.push_back(index);
+    return;
+  }
+  Waiting next = std::move(waiting_.front());
+  waiting_.pop_front();
+  start(index, std::move(next), now, out);
+}
+
+void Client::Machine::drop_expired(TimePoint now, ClientActions& out) {
+  while (!waiting_.empty() && waiting_.front().deadline <= now) {
+    ++counters_.timed_out;
+    out.completions.push_back({waiting_.front().call, CallOutcome::timed_out, {}, 0, false});
+    waiting_.pop_front();
+  }
+}
+
+void Client::Machine::on_tick(TimePoint now, ClientActions& out) {
+  if (now < next_timer_) return;
+  std::erase_if(waiting_, [&](const Waiting& waiting) {
+    if (waiting.deadline > now) return false;
+    ++counters_.timed_out;
+    out.completions.push_back({waiting.call, CallOutcome::timed_out, {}, 0, false});
+    return true;
+  });
+  for (std::uint32_t index = 0; index < sessions_.size(); ++index) {
+    Session& session = sessions_[index];
+    if (session.call == 0) continue;
+    if (session.deadline <= now) {
+      fail(session, index, CallOutcome::timed_out, now, out);
+    } else if (session.retransmit_at <= now) {
+      const bool quorum = session.tally.agreed(quorum_of(session)) != nullptr;
+      if (quorum) replier_.let_down(session.replier);
+      // A read that has no quorum by now is ordered. One that lacks only the result asks again.
+      if (session.kind == CallKind::read_only && (!quorum || session.asked_for_result)) {
+        fall_back(session, index, now, out);
+      } else {
+        session.asked_for_result = quorum;
+        retransmit(session, now, out);
+      }
+    }
+  }
+  next_timer_ = TimePoint::max();
+  for (const Session& session : sessions_) {
+    if (session.call != 0) arm(std::min(session.deadline, session.retransmit_at));
+  }
+  for (const Waiting& waiting : waiting_)
+    arm(waiting.deadline);
+}
+
+}  // namespace prophecy::pbft

@@ -1,0 +1,122 @@
+// The inside of a Client: its sessions and the calls that wait for one.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "pbft/client/client.hpp"
+#include "pbft/client/replier_choice.hpp"
+#include "pbft/client/reply_tally.hpp"
+#include "pbft/wire/body.hpp"
+
+namespace prophecy::pbft {
+
+class Client::Machine {
+ public:
+  Machine(const ClientSettings& settings, const KeyRing& keys, const QuorumRule& quorum);
+
+  CallId submit(ByteView operation, CallKind kind, TimePoint deadline, TimePoint now,
+                ClientActions& out);
+  CallId submit(std::shared_ptr<const BodyTree> operation, TimePoint deadline, TimePoint now,
+                ClientActions& out);
+  void cancel(CallId call, TimePoint now, ClientActions& out);
+  void on_connected(NodeId replica, ClientActions& out) const;
+  void on_frame(ByteView frame, TimePoint now, ClientActions& out);
+  void on_tick(TimePoint now, ClientActions& out);
+
+  [[nodiscard]] TimePoint next_timer() const { return next_timer_; }
+  [[nodiscard]] const ClientCounters& counters() const { return counters_; }
+  [[nodiscard]] std::uint32_t in_flight() const { return in_flight_; }
+  [[nodiscard]] std::size_t queued() const { return waiting_.size(); }
+
+ private:
+  struct Waiting {
+    CallId call = 0;
+    CallKind kind = CallKind::ordered;
+    TimePoint deadline;
+    Bytes begun;                           // of the request's frame
+    std::shared_ptr<const BodyTree> body;  // of a large operation
+    bool fell_back = false;
+  };
+  // What a replica was handed of bodies.
+  struct Served {
+    std::uint64_t bytes = 0;  // since
+    TimePoint since;
+  };
+  // An agreed ordered call, for replies that come after it.
+  struct Settled {
+    CallId call = 0;
+    std::uint64_t timestamp = 0;  // 0: none
+    Sigma sigma = 0;
+    Digest digest{};
+    std::optional<std::uint64_t> view;  // in which a correct replica had prepared it
+    std::uint64_t refuted = 0;          // replicas already told of, one bit each
+    std::uint64_t agreeing = 0;         // replicas that gave it, one bit each
+    bool is_strong = false;             // n - f of them have
+  };
+  struct Session {
+    explicit Session(const QuorumRule& rule) : tally(rule) {}
+    std::uint64_t timestamp = 0;
+    // Of the call in flight; 0: the session is free.
+    CallId call = 0;
+    CallKind kind = CallKind::ordered;  // read_only becomes ordered when it falls back
+    bool fell_back = false;
+    bool asked_for_result = false;  // a quorum was there, and nobody had sent the result
+    NodeId replier = 0;
+    TimePoint deadline;
+    TimePoint retransmit_at;
+    Duration backoff{};
+    Frame frame;  // with a signature once it has been retransmitted
+    std::shared_ptr<const BodyTree> body;
+    bool is_signed = false;
+    std::uint64_t key_generation = 0;  // of the MACs in the frame
+    ReplyTally tally;
+    Settled settled;
+  };
+
+  CallId begin(Waiting waiting, TimePoint now, ClientActions& out);
+  void start(std::uint32_t index, Waiting waiting, TimePoint now, ClientActions& out);
+  void send(Session& session, std::uint32_t index, Bytes begun, TimePoint now, ClientActions& out);
+  void send_to_all(const Session& session, ClientActions& out) const;
+  void retransmit(Session& session, TimePoint now, ClientActions& out);
+  void fall_back(Session& session, std::uint32_t index, TimePoint now, ClientActions& out);
+  void evaluate(Session& session, std::uint32_t index, TimePoint now, ClientActions& out);
+  void agree(Session& session, std::uint32_t index, const ReplyTally::Reply& reply, Bytes result,
+             TimePoint now, ClientActions& out);
+  // Requires that the vote is done.
+  // This replica has given the agreed result.
+  void count_agreeing(Settled& settled, NodeId replica, ClientActions& out);
+  void compare(Settled& settled, NodeId replica, const ReplyTally::Reply& reply,
+               ClientActions& out);
+  void on_late_reply(Session& session, const ReplyMessage& reply, ClientActions& out);
+  void fail(Session& session, std::uint32_t index, CallOutcome outcome, TimePoint now,
+            ClientActions& out);
+  void free_session(Session& session, std::uint32_t index, TimePoint now, ClientActions& out);
+  void drop_expired(TimePoint now, ClientActions& out);
+  // The result itself, if it is large, from this replica.
+  [[nodiscard]] bool wants_result(const Session& session, const ReplyMessage& reply) const;
+  void on_fetch_parts(ByteView frame, TimePoint now, ClientActions& out);
+  [[nodiscard]] std::optional<Bytes> find_part(const Digest& digest) const;
+  void learn_view(NodeId replica, std::uint64_t view);
+  void arm(TimePoint at) { next_timer_ = std::min(next_timer_, at); }
+  void drop(DropReason reason) { ++counters_.dropped[static_cast<std::size_t>(reason)]; }
+  [[nodiscard]] std::uint32_t quorum_of(const Session& session) const;
+
+  const ClientSettings settings_;
+  const KeyRing& keys_;
+  const QuorumRule quorum_;
+  ClientCounters counters_;
+  std::vector<Session> sessions_;
+  std::deque<std::uint32_t> free_;  // the longest free first: late replies are still useful
+  std::deque<Waiting> waiting_;
+  ReplierChoice replier_;
+  std::vector<std::uint64_t> views_;  // newest that each replica named
+  std::uint64_t view_ = 0;
+  std::vector<Served> served_;  // by replica
+  CallId last_call_ = 0;
+  std::uint32_t in_flight_ = 0;
+  TimePoint next_timer_ = TimePoint::max();  // at or before the earliest event
+};
+
+}  // namespace prophecy::pbft

@@ -1,0 +1,347 @@
+#include "pbft/core/bodies/bodies.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/assert.hpp"
+#include "pbft/core/bodies/body_reader.hpp"
+#include "pbft/wire/decode.hpp"
+#include "pbft/wire/recovery.hpp"
+
+namespace prophecy::pbft {
+namespace {
+
+constexpr std::size_t kOnTheirWayMax = 32;  // parts of one body
+constexpr std::size_t kAskedAtOnceMax = 8;  // in one frame: they come back to back
+// Without any part coming, until another source is asked. Doubles: a slow network is not to be
+// filled with repetitions.
+constexpr Duration kPatienceMin = milliseconds(200);
+constexpr Duration kPatienceMax = milliseconds(3200);
+// Of one body.
+constexpr std::size_t kClientSourcesMax = 4;
+// The leaves of a larger body do not wait in memory for its end.
+constexpr std::uint64_t kInMemoryBytesMax = std::uint64_t{4} << 20;
+
+}  // namespace
+
+Body::~Body() {
+  owner_.forget(*this);
+}
+
+std::uint64_t bytes_of(const std::vector<BodyHandle>& bodies) {
+  std::uint64_t bytes = 0;
+  for (const BodyHandle& body : bodies)
+    bytes += body->name().size;
+  return bytes;
+}
+
+bool all_whole(const std::vector<BodyHandle>& bodies) {
+  return std::all_of(bodies.begin(), bodies.end(),
+                     [](const BodyHandle& body) { return body->state() == Body::State::whole; });
+}
+
+BodyHandle Bodies::want(const BodyName& name, const BodySource& source) {
+  std::weak_ptr<Body>& known = known_[name];
+  BodyHandle body = known.lock();
+  if (body == nullptr) {
+    known = body = std::make_shared<Body>(*this, name);
+    begin(*body);
+  }
+  ask_also(*body, source);
+  changed_ = true;
+  return body;
+}
+
+std::vector<BodyHandle> Bodies::of_batch(const PrePrepareMessage& message) {
+  std::vector<BodyHandle> bodies;
+  for (const RequestMessage& request : message.requests) {
+    if (request.body) bodies.push_back(want(*request.body, {request.client, request.session}));
+  }
+  return bodies;
+}
+
+std::vector<BodyHandle> Bodies::of_batch(const Frame& content) {
+  if (content == nullptr) return {};
+  const auto message = decode_pre_prepare(*content, context_.quorum.replicas);
+  ASSERT(message.has_value());
+  return of_batch(*message);
+}
+
+void Bodies::ask_also(Body& body, const BodySource& source) {
+  if (std::find(body.sources_.begin(), body.sources_.end(), source) != body.sources_.end()) return;
+  const auto clients = std::count_if(body.sources_.begin(), body.sources_.end(),
+                                     [](const BodySource& s) { return is_client(s.node); });
+  if (is_client(source.node) && clients >= static_cast<std::ptrdiff_t>(kClientSourcesMax)) return;
+  body.sources_.push_back(source);
+}
+
+void Bodies::ask_replicas(Body& body) {
+  if (body.state_ != Body::State::missing) return;
+  for (std::uint32_t i = 0; i < context_.quorum.replicas; ++i) {
+    const NodeId replica = (context_.primary() + i) % context_.quorum.replicas;
+    if (replica != context_.self) ask_also(body, {replica, 0});
+  }
+  changed_ = true;
+}
+
+void Bodies::begin(Body& body) {
+  reset(body);
+  body.progressed_at_ = context_.now;
+  missing_.push_back(&body);
+  changed_ = true;
+  look_here(body);
+}
+
+// To where nothing of it has been looked for.
+void Bodies::reset(Body& body) {
+  body.state_ = Body::State::missing;
+  body.root_.clear();
+  body.nodes_.clear();
+  body.wanted_nodes_.clear();
+  body.leaves_ = 0;
+  body.bytes_here_ = 0;
+  body.to_ask_.clear();
+  body.asked_.clear();
+  body.patience_ = kPatienceMin;
+  body.stalled_at_ = TimePoint::max();
+  body.ask_from_ = TimePoint::min();
+  body.wanted_ = {{body.name_.root, 1}};
+}
+
+// Nothing is kept by it here that was not checked when it was read.
+void Bodies::look_here(Body& body) {
+  if (const auto root = parts_.read(body.name_.root)) return on_root(body, *root);
+  body.to_ask_.push_back(body.name_.root);
+}
+
+void Bodies::on_root(Body& body, ByteView part) {
+  auto children = decode_body_root(part, body.name_.size);
+  if (!children) return break_off(body);
+  body.root_.assign(part.begin(), part.end());
+  body.wanted_.clear();
+  if (!has_body_nodes(body.name_.size)) return on_leaves(body, *children, 1);
+  for (const Digest& node : *children)
+    ++body.wanted_nodes_[node];
+  for (const Digest& node : *children) {
+    if (!body.wanted_nodes_.contains(node)) continue;
+    if (const auto here = parts_.read(node)) {
+      on_node(body, node, *here, true);
+      if (body.state_ != Body::State::missing) return;
+    } else if (std::find(body.to_ask_.begin(), body.to_ask_.end(), node) == body.to_ask_.end()) {
+      body.to_ask_.push_back(node);
+    }
+  }
+}
+
+void Bodies::on_node(Body& body, const Digest& digest, ByteView part, bool is_kept) {
+  const auto leaves = decode_body_node(part);
+  const auto wanted = body.wanted_nodes_.find(digest);
+  ASSERT(wanted != body.wanted_nodes_.end());
+  const std::uint32_t times = wanted->second;
+  if (!leaves) return break_off(body);
+  if (!is_kept) body.nodes_.emplace(digest, Bytes(part.begin(), part.end()));
+  body.wanted_nodes_.erase(wanted);
+  on_leaves(body, *leaves, times);
+}
+
+// All are counted before any is looked for: the body is whole when none is wanted any more.
+void Bodies::on_leaves(Body& body, const std::vector<Digest>& leaves, std::uint32_t times) {
+  body.leaves_ += leaves.size() * times;
+  if (body.leaves_ > body_leaves_max(body.name_.size)) return break_off(body);
+  std::vector<Digest> fresh;
+  for (const Digest& leaf : leaves) {
+    const auto [wanted, is_new] = body.wanted_.try_emplace(leaf, 0);
+    wanted->second += times;
+    if (is_new) fresh.push_back(leaf);
+  }
+  for (const Digest& leaf : fresh) {
+    const auto here = parts_.read(leaf);
+    if (!here) {
+      body.to_ask_.push_back(leaf);
+      continue;
+    }
+    on_leaf(body, leaf, *here, true);
+    if (body.state_ != Body::State::missing) return;
+  }
+}
+
+void Bodies::on_leaf(Body& body, const Digest& digest, ByteView part, bool is_kept) {
+  const auto bytes = decode_body_leaf(part);
+  const auto wanted = body.wanted_.find(digest);
+  ASSERT(wanted != body.wanted_.end());
+  const std::uint64_t size = bytes ? bytes->size() * wanted->second : 0;
+  if (!bytes || size > body.name_.size - body.bytes_here_) return break_off(body);
+  if (!is_kept) {
+    // It is asked for again, in the hope of room on the disk.
+    const bool is_much = body.name_.size > kInMemoryBytesMax;
+    if (!(is_much ? parts_.keep_written(digest, part) : parts_.keep(digest, part))) return;
+    body.kept_.push_back(digest);
+  }
+  body.bytes_here_ += size;
+  body.wanted_.erase(wanted);
+  if (body.wanted_.empty() && body.wanted_nodes_.empty()) finish(body);
+}
+
+void Bodies::finish(Body& body) {
+  if (body.bytes_here_ != body.name_.size) return break_off(body);
+  for (const auto& [digest, node] : body.nodes_) {
+    if (parts_.keep(digest, node)) body.kept_.push_back(digest);
+  }
+  if (parts_.keep(body.name_.root, body.root_)) body.kept_.push_back(body.name_.root);
+  if (parts_.pin_durably(body.name_.root)) return settle(body, Body::State::whole);
+  // The disk is full, or something else that shared parts with it has just gone.
+  const std::vector<Digest> kept = std::exchange(body.kept_, {});
+  for (const Digest& digest : kept)
+    parts_.discard(digest);
+  reset(body);
+  body.to_ask_.push_back(body.name_.root);
+  body.ask_from_ = context_.now + kPatienceMax;
+}
+
+void Bodies::break_off(Body& body) {
+  settle(body, Body::State::broken);
+}
+
+void Bodies::settle(Body& body, Body::State state) {
+  if (state == Body::State::broken) release_parts(body);
+  body.state_ = state;
+  body.kept_.clear();
+  body.root_.clear();
+  body.nodes_.clear();
+  body.wanted_.clear();
+  body.wanted_nodes_.clear();
+  body.to_ask_.clear();
+  body.asked_.clear();
+  std::erase(missing_, &body);
+  settled_ = true;
+  if (state == Body::State::whole) ++context_.counters.bodies_fetched;
+}
+
+void Bodies::release_parts(Body& body) {
+  if (body.state_ == Body::State::whole) {
+    parts_.unpin(body.name_.root);
+    return;
+  }
+  for (const Digest& digest : body.kept_)
+    parts_.discard(digest);
+  body.kept_.clear();
+}
+
+void Bodies::forget(Body& body) {
+  if (closed_) return;
+  release_parts(body);
+  std::erase(missing_, &body);
+  const auto known = known_.find(body.name_);
+  if (known != known_.end() && known->second.expired()) known_.erase(known);
+}
+
+bool Bodies::on_part(const Digest& digest, ByteView part) {
+  bool used = false;
+  // Those that are settled by it leave the list.
+  const std::vector<Body*> missing = missing_;
+  for (Body* body : missing) {
+    const bool is_node = body->wanted_nodes_.contains(digest);
+    if (!is_node && !body->wanted_.contains(digest)) continue;
+    used = true;
+    body->asked_.erase(digest);
+    std::erase(body->to_ask_, digest);
+    const TimePoint progressed_at = body->progressed_at_;
+    const Duration patience = body->patience_;
+    // One that the disk has refused as a whole has no more time than it had.
+    if (body->ask_from_ == TimePoint::min()) body->progressed_at_ = context_.now;
+    body->patience_ = kPatienceMin;
+    body->stalled_at_ = context_.now + body->patience_;
+    if (digest == body->name_.root && body->root_.empty()) {
+      on_root(*body, part);
+    } else if (is_node) {
+      on_node(*body, digest, part, false);
+    } else {
+      on_leaf(*body, digest, part, false);
+    }
+    if (body->state_ == Body::State::missing && body->wanted_.contains(digest)) {
+      // It could not be kept: that is no progress, however often it comes.
+      body->asked_.insert(digest);
+      body->progressed_at_ = progressed_at;
+      body->patience_ = patience;
+      body->stalled_at_ = context_.now + patience;
+    }
+  }
+  changed_ = changed_ || used;
+  return used;
+}
+
+void Bodies::advance(ReplicaActions& out) {
+  if (!std::exchange(changed_, false) && context_.now < next_timer_) return;
+  next_timer_ = TimePoint::max();
+  for (Body* body : missing_) {
+    ask(*body, out);
+    next_timer_ = std::min(next_timer_, body->stalled_at_);
+    if (body->ask_from_ > context_.now) next_timer_ = std::min(next_timer_, body->ask_from_);
+  }
+}
+
+void Bodies::ask(Body& body, ReplicaActions& out) {
+  if (body.sources_.empty()) return;
+  if (body.stalled_at_ <= context_.now) {
+    for (const Digest& digest : body.asked_)
+      body.to_ask_.push_front(digest);
+    body.asked_.clear();
+    ++body.source_;
+    body.patience_ = std::min(2 * body.patience_, kPatienceMax);
+    body.stalled_at_ = TimePoint::max();
+  }
+  if (body.to_ask_.empty() || body.asked_.size() >= kOnTheirWayMax ||
+      context_.now < body.ask_from_) {
+    return;
+  }
+  const BodySource& source = body.sources_[body.source_ % body.sources_.size()];
+  while (!body.to_ask_.empty() && body.asked_.size() < kOnTheirWayMax) {
+    std::vector<Digest> parts;
+    while (!body.to_ask_.empty() && parts.size() < kAskedAtOnceMax &&
+           body.asked_.size() < kOnTheirWayMax) {
+      parts.push_back(body.to_ask_.front());
+      body.asked_.insert(body.to_ask_.front());
+      body.to_ask_.pop_front();
+    }
+    Frame frame = is_client(source.node)
+                      ? encode_fetch_parts_of(source.node, source.session, parts, context_.keys)
+                      : encode_fetch_parts(0, parts, context_.keys);
+    out.sends.push_back({source.node, source.session, std::move(frame), true});
+  }
+  if (body.stalled_at_ == TimePoint::max()) body.stalled_at_ = context_.now + body.patience_;
+}
+
+std::optional<std::vector<Digest>> Bodies::leaves_of(const BodyName& name) const {
+  const auto root = parts_.read(name.root);
+  auto leaves = root ? decode_body_root(*root, name.size) : std::nullopt;
+  if (!leaves || !has_body_nodes(name.size)) return leaves;
+  std::vector<Digest> all;
+  for (const Digest& node : *leaves) {
+    const auto part = parts_.read(node);
+    const auto below = part ? decode_body_node(*part) : std::nullopt;
+    if (!below) return std::nullopt;
+    all.insert(all.end(), below->begin(), below->end());
+  }
+  return all;
+}
+
+std::optional<BodyOperation> Bodies::open(const BodyHandle& body) {
+  ASSERT(body->state_ == Body::State::whole);
+  const std::uint64_t size = body->name().size;
+  if (auto leaves = leaves_of(body->name())) {
+    const bool is_here = std::all_of(leaves->begin(), leaves->end(),
+                                     [this](const Digest& leaf) { return parts_.holds(leaf); });
+    ByteSourcePtr whole = std::make_shared<const BodyReader>(parts_, std::move(*leaves), size);
+    std::string front(std::min<std::uint64_t>(size, context_.settings.operation_front_bytes), '\0');
+    if (is_here && whole->read(0, front)) {
+      if (front.size() == size) whole = nullptr;
+      return BodyOperation{std::make_shared<const Bytes>(to_bytes(front)), std::move(whole)};
+    }
+  }
+  parts_.unpin(body->name_.root);
+  begin(*body);
+  ask_replicas(*body);
+  return std::nullopt;
+}
+
+}  // namespace prophecy::pbft

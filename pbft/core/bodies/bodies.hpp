@@ -1,0 +1,147 @@
+// The bodies of requests that are ordered by digest (pbft/wire/body.hpp): fetched part by part from
+// the client, or from replicas that have them, and kept in the part store, whole ones pinned, so
+// that they are on the disk before anything is said about them.
+//
+// A body is here for as long as somebody holds a handle of it: a request that waits, the primary's
+// queue, a batch in the log. With the last handle its parts go. What a body is follows from its
+// name alone, so one that is broken (no tree of bytes, or of another size) is so at every replica.
+//
+//   missing --- all parts are here ---> whole --- the disk has lost a part ---> missing
+//      +------- its name is a lie ----> broken
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "base/byte_source.hpp"
+#include "pbft/core/state/body_handle.hpp"
+#include "pbft/core/state/context.hpp"
+#include "pbft/core/state/part_store.hpp"
+#include "pbft/wire/body.hpp"
+
+namespace prophecy::pbft {
+
+// Who may have a body: a client, on one of its sessions, or a replica.
+struct BodySource {
+  NodeId node = 0;
+  std::uint32_t session = 0;
+
+  friend bool operator==(const BodySource&, const BodySource&) = default;
+};
+
+// What is executed of a body: its beginning, and, where that is not all, the whole.
+struct BodyOperation {
+  std::shared_ptr<const Bytes> front;
+  ByteSourcePtr whole;
+};
+
+class Bodies;
+
+class Body {
+ public:
+  enum class State : std::uint8_t { missing, whole, broken };
+
+  // For Bodies only; others have handles.
+  Body(Bodies& owner, const BodyName& name) : owner_(owner), name_(name) {}
+  ~Body();
+  Body(const Body&) = delete;
+  Body& operator=(const Body&) = delete;
+
+  [[nodiscard]] const BodyName& name() const { return name_; }
+  [[nodiscard]] State state() const { return state_; }
+  // When a part of it was last kept, or it was first asked for.
+  [[nodiscard]] TimePoint progressed_at() const { return progressed_at_; }
+
+ private:
+  friend class Bodies;
+
+  Bodies& owner_;
+  BodyName name_;
+  State state_ = State::missing;
+  std::vector<BodySource> sources_;
+  std::size_t source_ = 0;  // the one that is asked; the next when it does not deliver
+  TimePoint progressed_at_{};
+
+  // While it is missing:
+  Bytes root_;                     // empty until it has come
+  std::map<Digest, Bytes> nodes_;  // that have come: children are kept before them
+  // Parts that are not here, and how often each occurs: the root or leaves, and nodes.
+  std::map<Digest, std::uint32_t> wanted_;
+  std::map<Digest, std::uint32_t> wanted_nodes_;
+  std::uint64_t leaves_ = 0;  // that nodes, or the root, have named
+  std::uint64_t bytes_here_ = 0;
+  std::vector<Digest> kept_;  // by this body's fetch
+  std::deque<Digest> to_ask_;
+  std::set<Digest> asked_;
+  TimePoint stalled_at_{};  // if nothing has come by then
+  Duration patience_{};
+  TimePoint ask_from_ = TimePoint::min();  // a pause, after the disk was full
+};
+
+class Bodies {
+ public:
+  Bodies(Context& context, PartStore& parts) : context_(context), parts_(parts) {}
+
+  // Begins to fetch what is not here.
+  [[nodiscard]] BodyHandle want(const BodyName& name, const BodySource& source);
+  // Those of a batch, in the order of its requests by digest.
+  [[nodiscard]] std::vector<BodyHandle> of_batch(const PrePrepareMessage& message);
+  // Requires a pre-prepare's frame, or null for the empty batch.
+  [[nodiscard]] std::vector<BodyHandle> of_batch(const Frame& content);
+  static void ask_also(Body& body, const BodySource& source);
+  // A batch names it, so that others that prepare the batch have it; the primary comes first.
+  void ask_replicas(Body& body);
+
+  // The replica ends: what is kept now stays on the disk, whoever has handles.
+  void close() { closed_ = true; }
+
+  // True when a body lacked this part.
+  bool on_part(const Digest& digest, ByteView part);
+  // Asks for what is missing. After every event.
+  void advance(ReplicaActions& out);
+  [[nodiscard]] TimePoint next_timer() const { return next_timer_; }
+  // True once after a body has become whole, or broken.
+  [[nodiscard]] bool take_settled() { return std::exchange(settled_, false); }
+
+  // The operation that a whole body is. Nothing when the disk has lost some of it: it is fetched
+  // again. Its source may be read for as long as the handle is held.
+  [[nodiscard]] std::optional<BodyOperation> open(const BodyHandle& body);
+  [[nodiscard]] std::uint64_t missing() const { return missing_.size(); }
+
+ private:
+  friend class Body;
+
+  void begin(Body& body);
+  static void reset(Body& body);
+  void look_here(Body& body);
+  void on_root(Body& body, ByteView part);
+  void on_node(Body& body, const Digest& digest, ByteView part, bool is_kept);
+  void on_leaves(Body& body, const std::vector<Digest>& leaves, std::uint32_t times);
+  void on_leaf(Body& body, const Digest& digest, ByteView part, bool is_kept);
+  [[nodiscard]] std::optional<std::vector<Digest>> leaves_of(const BodyName& name) const;
+  void finish(Body& body);
+  void break_off(Body& body);
+  void settle(Body& body, Body::State state);
+  void release_parts(Body& body);
+  void ask(Body& body, ReplicaActions& out);
+  void forget(Body& body);
+
+  Context& context_;
+  PartStore& parts_;
+  std::map<BodyName, std::weak_ptr<Body>> known_;
+  std::vector<Body*> missing_;
+  bool closed_ = false;
+  bool settled_ = false;
+  bool changed_ = false;  // there may be something to ask for
+  TimePoint next_timer_ = TimePoint::max();
+};
+
+[[nodiscard]] bool all_whole(const std::vector<BodyHandle>& bodies);
+
+}  // namespace prophecy::pbft

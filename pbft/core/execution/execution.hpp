@@ -1,0 +1,181 @@
+// From agreed batches, and reads outside the order, to executions and replies, and from there to
+// checkpoints and back.
+//
+// Batches are handed out in their order, each request at most once. Results may come back in any
+// order; batches count as executed in sequence. At a checkpoint everything before it is finished
+// first, so that there is one state to speak of:
+//
+//   running --- a checkpoint is due ---> draining --- all have finished ---> snapshotting
+//      ^                                                                          |
+//      +------------------------------ the service's state is kept ---------------+
+//
+//   running, draining --- another state is to take its place ---> quiescing --- all have
+//   finished ---> restoring --- the service has it ---> running
+//
+// With tentative_execution (OSDI 1999, section 5.1), the batch behind the last ordered one is
+// executed once it is prepared, and answered with tentative replies. It is not ordered by that:
+//
+//   nothing ahead --- prepared, executed ---> ahead --- the same batch is committed ---> nothing
+//   ahead
+//                                               |
+//                                               +--- another one is, or the next view knows nothing
+//                                               of it ---> contradicted --- the state of the own
+//                                               last checkpoint is restored ---> nothing ahead
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+
+#include "pbft/core/bodies/bodies.hpp"
+#include "pbft/core/execution/history.hpp"
+#include "pbft/core/execution/session_tree.hpp"
+#include "pbft/core/execution/snapshots.hpp"
+#include "pbft/core/state/checkpoints.hpp"
+#include "pbft/core/state/client_table.hpp"
+#include "pbft/core/state/context.hpp"
+#include "pbft/core/state/log.hpp"
+
+namespace prophecy::pbft {
+
+class ExecutionStage {
+ public:
+  enum class State : std::uint8_t { running, draining, snapshotting, quiescing, restoring };
+
+  ExecutionStage(Context& context, Log& log, ClientTable& clients, Checkpoints& checkpoints,
+                 Snapshots& snapshots, PartStore& parts, Bodies& bodies);
+
+  // Requires the slot behind the last ordered one. Hands its batch out when that may be done, or
+  // takes note that what was executed ahead is committed; false when there is nothing to do yet.
+  [[nodiscard]] bool take(Slot& slot, ReplicaActions& out);
+  // What was executed ahead has to be in the view that was entered, or it is undone.
+  void on_new_view();
+  // A read outside the order. Requires an authenticated request; its frame is copied.
+  void read(const RequestMessage& request, ByteView frame, ReplicaActions& out);
+  // Answers the session's last ordered request from the cache. Requires that there is a reply.
+  void repeat_reply(const Session& session, ReplicaActions& out);
+
+  void on_executed(std::uint64_t id, ExecutionStatus status, Bytes result, ReplicaActions& out);
+  // Counts executed batches, and goes on to a snapshot or to what is to be restored; true when
+  // there was something.
+  bool advance(ReplicaActions& out);
+  // Zero: the service could not tell its state.
+  void on_snapshot(const Digest& service, ReplicaActions& out);
+
+  // The state at sequence number 0 is a checkpoint, too, that everybody has by itself.
+  [[nodiscard]] bool may_begin_at_zero() const;
+  void begin_at_zero(ReplicaActions& out);
+  // Goes back, or on, to a checkpoint whose parts are here, as soon as nothing is under way.
+  void begin_restore(const CheckpointClaim& claim);
+  // The service has the state; false: it could not be had, and is asked for again later.
+  bool on_restored(bool done);
+
+  [[nodiscard]] State state() const { return state_; }
+  // Null when there is none.
+  [[nodiscard]] const CheckpointClaim* to_restore() const {
+    return to_restore_ ? &*to_restore_ : nullptr;
+  }
+  [[nodiscard]] std::uint64_t in_flight() const { return in_flight_; }
+  // A write may have been lost on the way to the service, or one too many has reached it: nothing
+  // is voted on until it is restored.
+  [[nodiscard]] bool is_unreliable() const { return unreliable_ || is_contradicted(); }
+  // The latter alone: the service itself is well, and can be restored at once.
+  [[nodiscard]] bool is_merely_contradicted() const { return !unreliable_ && is_contradicted(); }
+  // The session's last request was executed ahead, in vain: it is as new as it was.
+  [[nodiscard]] bool is_undone(const Session& session) const {
+    return session.is_ahead && is_contradicted();
+  }
+  // What it waits for is its service, which is in a good state and has something to do.
+  [[nodiscard]] bool is_service_at_work() const {
+    return !is_unreliable() && !to_restore_ &&
+           (ordered_in_flight_ > 0 || state_ == State::snapshotting);
+  }
+  void on_service_lost();
+
+ private:
+  struct Pending {
+    bool finished = false;
+    bool read = false;
+    NodeId client = 0;
+    std::uint32_t session = 0;
+    std::uint64_t timestamp = 0;
+    NodeId replier = 0;
+    Sigma sigma = 0;
+    std::uint64_t restores = 0;  // before it, of a read
+    std::uint64_t collected_bytes = 0;
+    BodyHandle body;  // of one by digest: it is read while it is executed
+  };
+  // The batch behind the last ordered one, when it was handed out before it was committed.
+  struct Ahead {
+    std::uint64_t sequence = 0;
+    Digest batch{};
+    bool is_contradicted = false;
+    std::vector<Session*> sessions;  // whose requests it holds
+  };
+  // A read that finished while a batch was ahead, which it may have seen.
+  struct HeldRead {
+    Pending pending;
+    Digest digest{};
+    Bytes result;
+    std::uint64_t ahead = 0;  // sequence number
+  };
+
+  [[nodiscard]] bool may_run_ahead(const Slot& slot) const;
+  // True when the operations are here that the batch names by their digests, and there is room for
+  // them in memory.
+  [[nodiscard]] bool collect(Slot& slot);
+  // Requires collect().
+  void hand_out(Slot& slot, ReplicaActions& out);
+  void count_as_ordered(const Slot& slot);
+  [[nodiscard]] bool is_contradicted() const {
+    return ahead_.has_value() && ahead_->is_contradicted;
+  }
+  void contradict();
+  void leave_ahead();
+  void answer_held_reads(ReplicaActions& out);
+  std::uint64_t start(const Pending& pending);
+  void finish_ordered(const Pending& pending, ReplyStatus status, const Digest& digest,
+                      Bytes result, ReplicaActions& out);
+  void finish_read(const Pending& pending, ReplyStatus status, const Digest& digest, Bytes result,
+                   ReplicaActions& out);
+  void answer_read(const Pending& pending, ReplyStatus status, const Digest& digest,
+                   const Bytes& result, ReplicaActions& out);
+  void send_reply(const Pending& pending, ReplyStatus status, const Digest& digest, ByteView result,
+                  bool full, ReplicaActions& out);
+  // The view in which the batch is prepared that was executed ahead, while that is the last word.
+  [[nodiscard]] std::optional<std::uint64_t> tentative_view() const;
+  void take_checkpoint(const Digest& service, ReplicaActions& out);
+  [[nodiscard]] bool load(const CheckpointClaim& claim);
+  void note_requests(Slot& slot) const;
+
+  Context& context_;
+  Log& log_;
+  ClientTable& clients_;
+  Checkpoints& checkpoints_;
+  Snapshots& snapshots_;
+  PartStore& parts_;
+  Bodies& bodies_;
+  SessionTree sessions_;
+  History history_;
+  State state_ = State::running;
+  std::optional<CheckpointClaim> to_restore_;
+  std::optional<Ahead> ahead_;
+  std::uint64_t ahead_from_ = 0;     // nothing is executed ahead up to it: such was undone
+  std::deque<HeldRead> held_reads_;  // in the order in which they finished
+  std::uint64_t held_read_bytes_ = 0;
+  bool unreliable_ = false;
+  bool lost_while_restoring_ = false;
+  // Whose requests were executed is known. Not so when a checkpoint's table could not be read.
+  bool has_sessions_ = true;
+  std::uint64_t restores_ = 0;
+  std::deque<Pending> pending_;  // ids first_id_, first_id_+1, ...
+  std::uint64_t first_id_ = 1;
+  std::uint64_t in_flight_ = 0;
+  std::uint64_t ordered_in_flight_ = 0;
+  std::uint32_t reads_in_flight_ = 0;
+  // The operations by digest of the batch that is handed out next; null where one is not executed.
+  std::vector<BodyOperation> collected_;
+  std::uint64_t collected_in_flight_ = 0;
+};
+
+}  // namespace prophecy::pbft

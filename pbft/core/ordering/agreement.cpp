@@ -1,0 +1,500 @@
+#include "pbft/core/ordering/agreement.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/assert.hpp"
+#include "pbft/core/state/new_view_choice.hpp"
+#include "pbft/wire/decode.hpp"
+#include "pbft/wire/encode.hpp"
+#include "pbft/wire/limits.hpp"
+
+namespace prophecy::pbft {
+
+namespace {
+
+// In each status interval, of contents that are awaited.
+constexpr std::uint64_t kContentsBytesMax = 2 * kFrameBytesMax;
+
+std::uint64_t nanoseconds_of(Duration duration) {
+  return static_cast<std::uint64_t>(
+      std::chrono::duration_cast<std::chrono::nanoseconds>(duration).count());
+}
+
+// Of those that it names by their digests.
+std::uint64_t bodies_bytes(const PrePrepareMessage& message) {
+  std::uint64_t bytes = 0;
+  for (const RequestMessage& request : message.requests)
+    bytes += request.body ? request.body->size : 0;
+  return bytes;
+}
+
+}  // namespace
+
+Agreement::BatchDigests Agreement::digests_of(const PrePrepareMessage& message) {
+  BatchDigests digests;
+  digests.requests.reserve(message.requests.size());
+  Sha256 chain;
+  for (const RequestMessage& request : message.requests) {
+    chain.update(digests.requests.emplace_back(sha256(request.content)));
+  }
+  append_to_batch(chain, message.input);
+  digests.batch = chain.finish();
+  return digests;
+}
+
+std::uint64_t Agreement::high_water_mark() const {
+  return std::min({checkpoints_.stable_sequence() + context_.settings.window,
+                   log_.first_retained() + log_.capacity() - 1, context_.restart_reach});
+}
+
+// A number that is ordered may have to be agreed on again in a new view, for the others' sake.
+std::uint64_t Agreement::settled() const {
+  const std::uint64_t ordered = context_.progress.last_ordered;
+  if (views_entered_then_ != context_.counters.views_entered) {
+    views_entered_then_ = context_.counters.views_entered;
+    settled_ = 0;
+  }
+  settled_ = std::max(settled_, std::min(checkpoints_.stable_sequence(), ordered));
+  // It may have gone back to an earlier state.
+  settled_ = std::min(settled_, ordered);
+  for (; settled_ < ordered; ++settled_) {
+    const Slot* slot = log_.find(settled_ + 1);
+    if (slot == nullptr || slot->phase != SlotPhase::committed) break;
+  }
+  return settled_;
+}
+
+std::uint64_t Agreement::agreed() const {
+  std::uint64_t agreed = settled();
+  for (const Slot* slot = log_.find(agreed + 1);
+       slot != nullptr && slot->phase == SlotPhase::committed; slot = log_.find(agreed + 1)) {
+    ++agreed;
+  }
+  return agreed;
+}
+
+void Agreement::note_agreed() {
+  const std::uint64_t ordered = context_.progress.last_ordered;
+  const Slot* slot = log_.find(ordered + 1);
+  if (slot == nullptr || slot->phase != SlotPhase::committed) {
+    noted_ = ordered;
+    return;
+  }
+  // In a new view some may have to be committed again; nothing else will be there.
+  for (noted_ = std::max(noted_, ordered); (slot = log_.find(noted_ + 1)) != nullptr; ++noted_) {
+    if (slot->phase != SlotPhase::committed) return;
+    for (const BatchRequest& request : slot->requests) {
+      Session& session = clients_.session(request.client, request.session);
+      session.agreed_timestamp = std::max(session.agreed_timestamp, request.timestamp);
+    }
+  }
+}
+
+bool Agreement::may_propose(bool full) const {
+  const Progress& progress = context_.progress;
+  const ReplicaSettings& settings = context_.settings;
+  const std::uint32_t in_flight_max =
+      full ? settings.batches_in_flight_max : settings.partial_batches_in_flight_max;
+  return context_.is_primary() && context_.state == ReplicaState::normal &&
+         progress.last_proposed >= progress.last_ordered &&
+         progress.last_proposed - progress.last_ordered < in_flight_max &&
+         progress.last_proposed < high_water_mark() &&
+         context_.may_vote(progress.last_proposed + 1) &&
+         log_.view_bytes() < context_.settings.log_bytes_max && !context_.is_record_full();
+}
+
+void Agreement::propose(RequestQueue::Batch batch, ReplicaActions& out) {
+  ASSERT(may_propose(true));
+  const std::uint64_t sequence = ++context_.progress.last_proposed;
+  const AgreedInput input{context_.inputs.wall_time(), context_.inputs.fresh_seed()};
+  auto [frame, digest] = batch.builder.finish(context_.view, sequence, input, context_.keys);
+  context_.send_to_peers(frame, out);
+  ++context_.counters.batches_proposed;
+  Slot& slot = log_.open(sequence);
+  note_proposal(slot, digest, frame, batch.bodies, out);
+  slot.batch = digest;
+  slot.requests = std::move(batch.requests);
+  slot.input = input;
+  log_.set_pre_prepare(slot, std::move(frame), std::move(batch.bodies));
+  pre_prepare(slot, out);
+}
+
+bool Agreement::admits(const PrePrepareMessage& head) {
+  const auto refuse = [&](DropReason reason) {
+    context_.drop(reason);
+    return false;
+  };
+  if (head.view != context_.view || context_.state != ReplicaState::normal) {
+    return refuse(DropReason::wrong_view);
+  }
+  if (head.primary != context_.primary() || context_.is_primary()) {
+    return refuse(DropReason::unknown_sender);
+  }
+  if (head.sequence <= context_.progress.last_ordered || head.sequence < log_.first_retained()) {
+    return refuse(DropReason::duplicate);
+  }
+  if (head.sequence <= context_.chosen_until) return refuse(DropReason::conflicting);
+  if (head.sequence > high_water_mark()) return refuse(DropReason::outside_water_marks);
+  // Counted anew in each view: what a faulty primary leaves behind is in no other one's way.
+  if (log_.view_bytes() >= 2 * context_.settings.log_bytes_max) {
+    return refuse(DropReason::queue_full);
+  }
+  return true;
+}
+
+bool Agreement::on_pre_prepare(ByteView frame, ReplicaActions& out) {
+  const auto head = decode_pre_prepare_head(frame);
+  if (!head) {
+    context_.drop(DropReason::malformed);
+    return false;
+  }
+  if (Slot* slot = log_.find(head->sequence); slot != nullptr && may_take_up(*slot)) {
+    return on_content(*slot, frame, out);
+  }
+  if (!admits(*head)) return false;
+  auto copy = std::make_shared<const Bytes>(frame.begin(), frame.end());
+  const auto message = decode_pre_prepare(*copy, context_.quorum.replicas);
+  if (!message) {
+    context_.drop(DropReason::malformed);
+    return false;
+  }
+  const BatchDigests digests = digests_of(*message);
+  if (!context_.keys.verify_authenticator(message->primary, content_digest(*message, digests.batch),
+                                          message->authenticator)) {
+    context_.drop(context_.mac_failure(message->primary));
+    return false;
+  }
+  Slot& slot = log_.open(message->sequence);
+  if (slot.phase != SlotPhase::empty) {
+    context_.drop(slot.batch == digests.batch ? DropReason::duplicate : DropReason::conflicting);
+    return true;
+  }
+  const auto refuse = [&](DropReason reason) {
+    context_.refused_until = std::max(context_.refused_until, message->sequence);
+    context_.drop(reason);
+    return true;
+  };
+  if (bodies_bytes(*message) > context_.settings.body_bytes_max + kBatchBytesMax) {
+    return refuse(DropReason::queue_full);
+  }
+  if (!is_timely(*message)) return refuse(DropReason::time_refused);
+  if (!vouched_for(*message, digests)) return refuse(DropReason::bad_mac);
+  slot.batch = digests.batch;
+  slot.phase = SlotPhase::awaited;
+  take_up(slot, std::move(copy), &*message, out);
+  return true;
+}
+
+// Who sends it does not matter: the digest does. Nor is its time looked at: the others have agreed
+// on it, or 2f+1 replicas may have, and this one's clock is no reason to contradict them.
+bool Agreement::on_content(Slot& slot, ByteView frame, ReplicaActions& out) {
+  // Nobody has to prove anything to have so much hashed, so that it is bounded.
+  if (context_.now - contents_since_ >= context_.settings.status_interval) {
+    contents_since_ = context_.now;
+    contents_bytes_ = 0;
+  }
+  if (contents_bytes_ > kContentsBytesMax) {
+    context_.drop(DropReason::rate_limited);
+    return false;
+  }
+  contents_bytes_ += frame.size();
+  auto copy = std::make_shared<const Bytes>(frame.begin(), frame.end());
+  const auto message = decode_pre_prepare(*copy, context_.quorum.replicas);
+  if (!message) {
+    context_.drop(DropReason::malformed);
+    return false;
+  }
+  if (digests_of(*message).batch != slot.batch) {
+    context_.drop(DropReason::conflicting);
+    return false;
+  }
+  ++context_.counters.contents_fetched;
+  take_up(slot, std::move(copy), &*message, out);
+  return false;
+}
+
+void Agreement::adopt(std::uint64_t sequence, const Digest& batch, ReplicaActions& out) {
+  Slot& slot = log_.open(sequence);
+  ASSERT(slot.phase == SlotPhase::empty);
+  slot.phase = SlotPhase::awaited;
+  slot.batch = batch;
+  // Its new-view message stands for the batch as a pre-prepare would, whether it has the content or
+  // not: others prepare upon it, and the next view has to find as many that vouch for it.
+  if (context_.is_primary()) note_proposal(slot, batch, nullptr, {}, out);
+  if (Frame content = log_.content_of(slot, batch); content || batch == empty_batch()) {
+    take_up(slot, std::move(content), out);
+  }
+}
+
+// Who has left the view must not prepare what it had settled on.
+bool Agreement::may_take_up(const Slot& slot) const {
+  return slot.phase == SlotPhase::certified ||
+         (slot.phase == SlotPhase::awaited && slot.pre_prepare == nullptr &&
+          context_.state == ReplicaState::normal);
+}
+
+bool Agreement::may_prepare_with(const std::vector<BodyHandle>& bodies) const {
+  return all_whole(bodies) || context_.quorum.bodies == 0;
+}
+
+void Agreement::take_up(Slot& slot, Frame content, ReplicaActions& out) {
+  if (content == nullptr) return take_up(slot, nullptr, nullptr, out);
+  const auto message = decode_pre_prepare(*content, context_.quorum.replicas);
+  ASSERT(message.has_value());
+  take_up(slot, std::move(content), &*message, out);
+}
+
+void Agreement::take_up(Slot& slot, Frame content, const PrePrepareMessage* message,
+                        ReplicaActions& out) {
+  ASSERT(may_take_up(slot));
+  slot.requests.clear();
+  slot.input = {};
+  std::vector<BodyHandle> bodies;
+  if (message != nullptr) {
+    if (slot.execution == SlotExecution::none) {
+      slot.requests = batch_requests(*message, *content);
+      slot.input = message->input;
+    }
+    bodies = bodies_.of_batch(*message);
+  }
+  if (!all_whole(bodies)) {
+    for (const BodyHandle& body : bodies)
+      bodies_.ask_replicas(*body);
+  }
+  if (slot.phase == SlotPhase::certified) {
+    // Its bodies are needed when it is executed.
+    log_.note_proposal(slot, slot.batch, context_.view, content, bodies);
+    // Nothing else of it is written before it is executed.
+    context_.journal.decided(slot.sequence, slot.batch, content, out);
+    log_.set_pre_prepare(slot, std::move(content), std::move(bodies));
+    slot.phase = SlotPhase::committed;
+    return;
+  }
+  log_.set_pre_prepare(slot, std::move(content), std::move(bodies));
+  if (may_prepare_with(slot.bodies)) {
+    note_proposal(slot, slot.batch, slot.pre_prepare, slot.bodies, out);
+    pre_prepare(slot, out);
+  } else {
+    awaiting_bodies_.insert(slot.sequence);
+  }
+}
+
+void Agreement::on_bodies(ReplicaActions& out) {
+  for (auto at = awaiting_bodies_.begin(); at != awaiting_bodies_.end();) {
+    Slot* slot = log_.reaches(*at) ? log_.find(*at) : nullptr;
+    const bool is_awaiting =
+        slot != nullptr && slot->phase == SlotPhase::awaited && slot->pre_prepare != nullptr;
+    if (is_awaiting && (context_.state != ReplicaState::normal || !all_whole(slot->bodies))) {
+      ++at;
+      continue;
+    }
+    at = awaiting_bodies_.erase(at);
+    if (!is_awaiting) continue;
+    note_proposal(*slot, slot->batch, slot->pre_prepare, slot->bodies, out);
+    pre_prepare(*slot, out);
+  }
+}
+
+// Of those that it may not vote on it vouches for nothing either.
+void Agreement::note_proposal(Slot& slot, const Digest& batch, const Frame& content,
+                              const std::vector<BodyHandle>& bodies, ReplicaActions& out) {
+  log_.note_proposal(slot, batch, context_.view, content, bodies);
+  if (context_.may_vote(slot.sequence)) {
+    context_.journal.proposed(slot.sequence, batch, context_.view, content, out);
+  }
+}
+
+void Agreement::pre_prepare(Slot& slot, ReplicaActions& out) {
+  ASSERT(context_.state == ReplicaState::normal);
+  slot.phase = SlotPhase::pre_prepared;
+  if (!context_.is_primary() && context_.may_vote(slot.sequence)) {
+    slot.own_prepare =
+        encode_vote(MessageType::prepare, context_.view, slot.sequence, slot.batch, context_.keys);
+    slot.prepares.record(context_.self, slot.batch);
+    context_.send_to_peers(slot.own_prepare, out);
+  }
+  advance(slot, out);
+}
+
+void Agreement::on_membership(ReplicaActions& out) {
+  if (context_.state != ReplicaState::normal) return;
+  for (std::uint64_t sequence = log_.first_retained(); sequence <= log_.highest_known();
+       ++sequence) {
+    Slot* slot = log_.find(sequence);
+    if (slot == nullptr || slot->own_commit != nullptr ||
+        (slot->phase != SlotPhase::pre_prepared && slot->phase != SlotPhase::prepared)) {
+      continue;
+    }
+    note_proposal(*slot, slot->batch, slot->pre_prepare, slot->bodies, out);
+    pre_prepare(*slot, out);
+  }
+}
+
+bool Agreement::is_timely(const PrePrepareMessage& message) {
+  const std::uint64_t own = context_.inputs.wall_time();
+  const std::uint64_t proposed = message.input.time;
+  const std::uint64_t apart = proposed > own ? proposed - own : own - proposed;
+  if (apart <= nanoseconds_of(context_.settings.agreed_time_tolerance)) return true;
+  context_.counters.last_time_refused = {message.primary, proposed, own};
+  return false;
+}
+
+bool Agreement::vouched_for(const PrePrepareMessage& message, const BatchDigests& digests) {
+  bool all_authentic = true;
+  for (std::size_t i = 0; i < message.requests.size(); ++i) {
+    const RequestMessage& request = message.requests[i];
+    if (request.read_only || !context_.keys.knows(request.client)) return false;
+    if (context_.keys.verify_authenticator(request.client, digests.requests[i],
+                                           request.authenticator, request.session)) {
+      continue;
+    }
+    if (!request.signature.empty() &&
+        context_.keys.verify_signature(request.client, digests.requests[i], request.signature)) {
+      continue;
+    }
+    // The part for this replica may be damaged, but the client may have sent the request itself.
+    const Session& session = clients_.session(request.client, request.session);
+    if (session.known_timestamp == request.timestamp &&
+        session.known_digest == digests.requests[i]) {
+      continue;
+    }
+    all_authentic = false;
+    // Not of a client whose process has not told its key yet: no MAC of it can be right.
+    if (context_.keys.has_key(request.client, request.session)) {
+      clients_.demand_signatures(request.client, context_.now);
+    }
+  }
+  if (all_authentic) return true;
+  // Of f+1 replicas that stand for the batch, one is correct and has seen valid MACs, so clients
+  // cannot be spoken for. The primary stands for it by proposing it.
+  const Slot* slot = log_.find(message.sequence);
+  return slot != nullptr && 1 + slot->prepares.count(digests.batch) >= context_.quorum.weak;
+}
+
+bool Agreement::on_vote(MessageType type, ByteView frame, ReplicaActions& out) {
+  const auto refuse = [&](DropReason reason) {
+    context_.drop(reason);
+    return false;
+  };
+  const auto vote = decode_vote(frame, type, context_.quorum.replicas);
+  if (!vote) return refuse(DropReason::malformed);
+  const bool prepare = type == MessageType::prepare;
+  if (vote->view != context_.view || context_.state != ReplicaState::normal) {
+    return refuse(DropReason::wrong_view);
+  }
+  if (!is_replica(vote->replica, context_.quorum.replicas) || vote->replica == context_.self ||
+      (prepare && vote->replica == context_.primary())) {
+    return refuse(DropReason::unknown_sender);
+  }
+  if (vote->sequence > high_water_mark()) return refuse(DropReason::outside_water_marks);
+  // Votes beyond a quorum are the normal end of every batch. They are not worth a MAC.
+  if (vote->sequence <= checkpoints_.stable_sequence() || vote->sequence < log_.first_retained()) {
+    return false;
+  }
+  Slot& slot = log_.open(vote->sequence);
+  if (slot.phase >= SlotPhase::committed || slot.phase == SlotPhase::certified ||
+      (prepare && slot.phase >= SlotPhase::prepared)) {
+    return false;
+  }
+  if (!context_.is_authentic(vote->replica, vote->content, vote->authenticator)) return false;
+  VoteSet& votes = prepare ? slot.prepares : slot.commits;
+  switch (votes.record(vote->replica, vote->batch)) {
+    case VoteSet::Outcome::added:
+      advance(slot, out);
+      break;
+    case VoteSet::Outcome::duplicate:
+      context_.drop(DropReason::duplicate);
+      break;
+    case VoteSet::Outcome::conflicting:
+      context_.drop(DropReason::conflicting);
+      break;
+  }
+  return true;
+}
+
+bool Agreement::on_decision(ByteView frame, ReplicaActions& out) {
+  const auto refuse = [&](DropReason reason) {
+    context_.drop(reason);
+    return false;
+  };
+  const auto decision = decode_vote(frame, MessageType::decision, context_.quorum.replicas);
+  if (!decision) return refuse(DropReason::malformed);
+  if (!context_.is_peer(decision->replica)) return false;
+  const std::uint64_t sequence = decision->sequence;
+  if (sequence <= settled()) return false;  // not needed any more
+  if (!log_.reaches(sequence)) return refuse(DropReason::outside_water_marks);
+  if (!context_.is_authentic(decision->replica, decision->content, decision->authenticator))
+    return false;
+  Slot& slot = log_.open(sequence);
+  if (slot.decisions.record(decision->replica, decision->batch) == VoteSet::Outcome::conflicting) {
+    context_.drop(DropReason::conflicting);
+  } else if (slot.decisions.count(decision->batch) >= context_.quorum.weak) {
+    certify(slot, decision->batch, out);
+  }
+  return true;
+}
+
+void Agreement::certify(Slot& slot, const Digest& batch, ReplicaActions& out) {
+  if (slot.phase >= SlotPhase::committed || slot.phase == SlotPhase::certified) return;
+  Frame content = log_.content_of(slot, batch);
+  if (content == nullptr && slot.phase == SlotPhase::awaited && slot.batch == batch) {
+    content = slot.pre_prepare;
+  }
+  log_.set_pre_prepare(slot, nullptr, {});
+  slot.phase = SlotPhase::certified;
+  slot.batch = batch;
+  if (content != nullptr || batch == empty_batch()) take_up(slot, std::move(content), out);
+}
+
+// As before the crash: what was executed is committed, and what was pre-prepared in this view is so
+// again, with the same votes.
+void Agreement::resume(const Remembered& remembered, ReplicaActions& out) {
+  for (const auto& [sequence, batch] : remembered.decided) {
+    if (!log_.reaches(sequence)) continue;
+    Slot& slot = log_.open(sequence);
+    if (slot.phase >= SlotPhase::committed) continue;
+    const Frame content = content_of(remembered, sequence, batch);
+    log_.note_proposal(slot, batch, 0, content, bodies_.of_batch(content));
+    certify(slot, batch, out);
+  }
+  for (const Remembered::Proposed& proposed : remembered.proposed) {
+    if (proposed.view != context_.view || context_.state != ReplicaState::normal ||
+        !log_.reaches(proposed.sequence)) {
+      continue;
+    }
+    Slot& slot = log_.open(proposed.sequence);
+    Frame content = content_of(remembered, proposed.sequence, proposed.batch);
+    if (slot.phase == SlotPhase::empty && (content != nullptr || proposed.batch == empty_batch())) {
+      slot.batch = proposed.batch;
+      slot.phase = SlotPhase::awaited;
+      take_up(slot, std::move(content), out);
+    }
+    if (context_.is_primary()) {
+      context_.progress.last_proposed =
+          std::max(context_.progress.last_proposed, proposed.sequence);
+    }
+  }
+}
+
+void Agreement::advance(Slot& slot, ReplicaActions& out) {
+  ASSERT(context_.state == ReplicaState::normal);
+  if (slot.phase == SlotPhase::pre_prepared &&
+      slot.prepares.count(slot.batch) >= context_.quorum.prepared) {
+    slot.phase = SlotPhase::prepared;
+    if (context_.may_vote(slot.sequence)) {
+      slot.prepared = PreparedRecord{context_.view, slot.batch};
+      context_.journal.prepared(slot.sequence, *slot.prepared, out);
+      slot.own_commit =
+          encode_vote(MessageType::commit, context_.view, slot.sequence, slot.batch, context_.keys);
+      slot.commits.record(context_.self, slot.batch);
+      context_.send_to_peers(slot.own_commit, out);
+    }
+  }
+  if (slot.phase == SlotPhase::prepared &&
+      slot.commits.count(slot.batch) >= context_.quorum.committed) {
+    slot.phase = SlotPhase::committed;
+  }
+}
+
+}  // namespace prophecy::pbft

@@ -1,0 +1,98 @@
+// The three phases of the normal case: pre-prepare, prepare, commit.
+#pragma once
+
+#include <cstdint>
+#include <set>
+
+#include "pbft/core/bodies/bodies.hpp"
+#include "pbft/core/ordering/request_queue.hpp"
+#include "pbft/core/state/checkpoints.hpp"
+#include "pbft/core/state/client_table.hpp"
+#include "pbft/core/state/context.hpp"
+#include "pbft/core/state/log.hpp"
+
+namespace prophecy::pbft {
+
+class Agreement {
+ public:
+  Agreement(Context& context, Log& log, ClientTable& clients, const Checkpoints& checkpoints,
+            Bodies& bodies)
+      : context_(context),
+        log_(log),
+        clients_(clients),
+        checkpoints_(checkpoints),
+        bodies_(bodies) {}
+
+  // True when the primary may propose one more batch now, `full` or one that could still grow.
+  [[nodiscard]] bool may_propose(bool full) const;
+  // Requires may_propose(true). The batch may be without requests.
+  void propose(RequestQueue::Batch batch, ReplicaActions& out);
+
+  // Each is true when the frame was authentic.
+  bool on_pre_prepare(ByteView frame, ReplicaActions& out);
+  bool on_vote(MessageType type, ByteView frame, ReplicaActions& out);
+  // What another replica has committed. f+1 of them, and it is: one is correct. So a replica gets
+  // on that has missed the votes, or has left the view in which they were cast.
+  bool on_decision(ByteView frame, ReplicaActions& out);
+  // Bodies have come: batches that waited for nothing else are prepared.
+  void on_bodies(ReplicaActions& out);
+
+  // The new view has settled on this batch. Requires a number within the log, and that this view's
+  // agreement on it has not begun.
+  void adopt(std::uint64_t sequence, const Digest& batch, ReplicaActions& out);
+  // What the journal remembers of the current view. Requires the log's proposals to be there.
+  void resume(const Remembered& remembered, ReplicaActions& out);
+  // It may vote now, on what was proposed before as well.
+  void on_membership(ReplicaActions& out);
+  // Up to it everything is ordered, and agreed on in the current view or stable.
+  [[nodiscard]] std::uint64_t settled() const;
+  // Likewise, or committed: what is left to do there is this replica's own.
+  [[nodiscard]] std::uint64_t agreed() const;
+  // Requests that are committed, and wait for their execution, wait for no primary. To be called
+  // once all that can be is handed out.
+  void note_agreed();
+  // The highest sequence number that is taken up now.
+  [[nodiscard]] std::uint64_t high_water_mark() const;
+
+ private:
+  struct BatchDigests {
+    std::vector<Digest> requests;
+    Digest batch{};
+  };
+
+  [[nodiscard]] static BatchDigests digests_of(const PrePrepareMessage& message);
+  [[nodiscard]] bool admits(const PrePrepareMessage& head);
+  // True when the time is near this replica's own.
+  [[nodiscard]] bool is_timely(const PrePrepareMessage& message);
+  // True when every request comes from its client, as far as this replica can know.
+  [[nodiscard]] bool vouched_for(const PrePrepareMessage& message, const BatchDigests& digests);
+  [[nodiscard]] bool may_prepare_with(const std::vector<BodyHandle>& bodies) const;
+  bool on_content(Slot& slot, ByteView frame, ReplicaActions& out);
+  void note_proposal(Slot& slot, const Digest& batch, const Frame& content,
+                     const std::vector<BodyHandle>& bodies, ReplicaActions& out);
+  void certify(Slot& slot, const Digest& batch, ReplicaActions& out);
+  // Its batch is known, and the content is not here.
+  [[nodiscard]] bool may_take_up(const Slot& slot) const;
+  // The content of an awaited batch is here. Nothing is said about it before its bodies are.
+  void take_up(Slot& slot, Frame content, ReplicaActions& out);
+  // Likewise; `message` is the content decoded, null for the empty batch.
+  void take_up(Slot& slot, Frame content, const PrePrepareMessage* message, ReplicaActions& out);
+  // Requires the slot's batch, requests and content.
+  void pre_prepare(Slot& slot, ReplicaActions& out);
+  void advance(Slot& slot, ReplicaActions& out);
+
+  Context& context_;
+  Log& log_;
+  ClientTable& clients_;
+  const Checkpoints& checkpoints_;
+  Bodies& bodies_;
+  std::set<std::uint64_t> awaiting_bodies_;  // numbers; some may have been given up
+  TimePoint contents_since_{};
+  std::uint64_t contents_bytes_ = 0;  // hashed since then
+  std::uint64_t noted_ = 0;           // by note_agreed(), up to it
+  // settled() rises within a view.
+  mutable std::uint64_t settled_ = 0;
+  mutable std::uint64_t views_entered_then_ = 0;
+};
+
+}  // namespace prophecy::pbft

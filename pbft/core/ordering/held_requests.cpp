@@ -1,0 +1,149 @@
+#include "pbft/core/ordering/held_requests.hpp"
+
+#include <algorithm>
+
+namespace prophecy::pbft {
+namespace {
+
+// Without any part of its body.
+constexpr Duration kGivenUpAfter = seconds(5);
+
+bool is_backed(const HeldRequest& request) {
+  return request.is_signed && request.holders != 0;
+}
+
+}  // namespace
+
+bool HeldRequests::is_large(std::uint64_t bytes) const {
+  return bytes > context_.settings.queue_bytes_max / 2;
+}
+
+bool HeldRequests::fits(NodeId client, std::uint64_t bytes) {
+  if (bytes > context_.settings.body_bytes_max) return false;
+  const OfClient& held = of_client_[client];
+  if (is_large(bytes)) return held.large == 0;
+  return held.bytes == 0 ||
+         (!is_large(held.bytes + bytes) && bytes_ + bytes <= context_.settings.queue_bytes_max);
+}
+
+void HeldRequests::count(NodeId client, std::uint64_t bytes) {
+  if (is_large(bytes)) {
+    ++of_client_[client].large;
+  } else {
+    bytes_ += bytes;
+    of_client_[client].bytes += bytes;
+  }
+}
+
+void HeldRequests::drop(NodeId client, std::optional<HeldRequest>& request) {
+  if (!request) return;
+  const std::uint64_t bytes = request->body->name().size;
+  if (is_large(bytes)) {
+    --of_client_[client].large;
+  } else {
+    bytes_ -= bytes;
+    of_client_[client].bytes -= bytes;
+  }
+  request.reset();
+}
+
+// The same request again.
+void HeldRequests::join(HeldRequest& held, const RequestMessage& request, ByteView frame,
+                        std::optional<NodeId> forwarder) {
+  if (forwarder) {
+    held.holders |= std::uint64_t{1} << *forwarder;
+    Bodies::ask_also(*held.body, {*forwarder, 0});
+  }
+  if (request.signature.empty()) return;
+  held.passed_on_in.reset();  // the client asks again: the primary may not know
+  if (held.is_signed) return;
+  held.is_signed = true;
+  held.frame = std::make_shared<const Bytes>(frame.begin(), frame.end());
+}
+
+HeldRequests::Outcome HeldRequests::hold(const RequestMessage& request, ByteView frame,
+                                         const Digest& digest, std::optional<NodeId> forwarder) {
+  const Key key(request.client, request.session);
+  OfSession& session = sessions_[key];
+  for (std::optional<HeldRequest>* held : {&session.whole, &session.coming}) {
+    if (!*held || (*held)->timestamp != request.timestamp) continue;
+    if ((*held)->digest != digest) return Outcome::conflicting;
+    join(**held, request, frame, forwarder);
+    return Outcome::held;
+  }
+  if (session.whole && request.timestamp < session.whole->timestamp) return Outcome::stale;
+  HeldRequest fresh;
+  fresh.timestamp = request.timestamp;
+  fresh.digest = digest;
+  fresh.held_since = context_.now;
+  fresh.is_signed = !request.signature.empty();
+  if (forwarder) fresh.holders = std::uint64_t{1} << *forwarder;
+  if (session.coming) {
+    const auto rank = [](const HeldRequest& one) {
+      return std::pair(is_backed(one), one.timestamp);
+    };
+    if (rank(fresh) < rank(*session.coming)) return Outcome::stale;
+    drop(request.client, session.coming);
+  }
+  if (!fits(request.client, request.body->size)) return Outcome::no_room;
+  fresh.frame = std::make_shared<const Bytes>(frame.begin(), frame.end());
+  fresh.body = bodies_.want(*request.body, {request.client, request.session});
+  if (forwarder) Bodies::ask_also(*fresh.body, {*forwarder, 0});
+  count(request.client, request.body->size);
+  session.coming = std::move(fresh);
+  settle(key, session);
+  return Outcome::held;
+}
+
+void HeldRequests::settle(const Key& key, OfSession& session) {
+  const std::uint64_t ordered = clients_.session(key.first, key.second).ordered_timestamp();
+  for (std::optional<HeldRequest>* held : {&session.whole, &session.coming}) {
+    if (*held && (*held)->timestamp <= ordered) drop(key.first, *held);
+  }
+  if (!session.coming) return;
+  switch (session.coming->body->state()) {
+    case Body::State::missing:
+      if (context_.now - session.coming->body->progressed_at() < kGivenUpAfter) return;
+      ++context_.counters.bodies_given_up;
+      return drop(key.first, session.coming);
+    case Body::State::broken:
+      ++context_.counters.bodies_given_up;
+      return drop(key.first, session.coming);
+    case Body::State::whole:
+      break;
+  }
+  if (session.whole && session.whole->timestamp > session.coming->timestamp) {
+    return drop(key.first, session.coming);
+  }
+  drop(key.first, session.whole);
+  session.whole = std::move(session.coming);
+  session.coming.reset();
+  session.whole->whole_since = context_.now;
+}
+
+std::vector<HeldRequest*> HeldRequests::whole() {
+  std::vector<HeldRequest*> found;
+  ordered_then_ = context_.progress.last_ordered;
+  for (auto at = sessions_.begin(); at != sessions_.end();) {
+    OfSession& session = at->second;
+    settle(at->first, session);
+    // The disk may have lost it since.
+    if (session.whole && session.whole->body->state() == Body::State::whole) {
+      found.push_back(&*session.whole);
+    }
+    at = session.whole || session.coming ? std::next(at) : sessions_.erase(at);
+  }
+  return found;
+}
+
+TimePoint HeldRequests::next_timer() const {
+  TimePoint next = TimePoint::max();
+  for (const auto& [key, session] : sessions_) {
+    if (session.coming) {
+      next = std::min(next, session.coming->body->progressed_at() + kGivenUpAfter);
+    }
+  }
+  return next;
+}
+
+}  // namespace prophecy::pbft

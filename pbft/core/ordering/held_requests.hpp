@@ -1,0 +1,89 @@
+// Requests by digest as their clients sent them, until they are ordered: they keep their bodies
+// here, whether these are still to come or wait to be named by a batch.
+//
+// Two for each session: one whose body is here, and a newer one whose body is coming, so that a
+// client cannot put a request out of the way with an announcement that it never makes good. Of two
+// that are coming the one that a replica has forwarded with the client's signature goes first (it
+// says that it has the body), then the newer one. What does not come is dropped after a while.
+// Bounded in the bytes that are announced, half of them for one client; one of each client always
+// finds room. What is larger than that half is not counted with the others: of such bodies, which
+// lie on the disk, each client has one, and neither keeps the other from finding room.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "pbft/core/bodies/bodies.hpp"
+#include "pbft/core/state/client_table.hpp"
+#include "pbft/core/state/settings.hpp"
+
+namespace prophecy::pbft {
+
+struct HeldRequest {
+  std::uint64_t timestamp = 0;
+  Digest digest{};
+  Frame frame;
+  bool is_signed = false;
+  BodyHandle body;
+  std::uint64_t holders = 0;  // replicas that say that they have the body, one bit each
+  TimePoint held_since;
+  // Since its body is here:
+  std::optional<TimePoint> whole_since;
+  std::optional<std::uint64_t> passed_on_in;  // the view in which its primary was told
+};
+
+class HeldRequests {
+ public:
+  using Key = std::pair<NodeId, std::uint32_t>;  // client and session
+
+  HeldRequests(Context& context, Bodies& bodies, ClientTable& clients)
+      : context_(context), bodies_(bodies), clients_(clients) {}
+
+  enum class Outcome : std::uint8_t { held, stale, conflicting, no_room };
+  // Requires an authentic request by digest, newer than what its session has had ordered.
+  // `forwarder` is the replica that sent it on its client's behalf.
+  Outcome hold(const RequestMessage& request, ByteView frame, const Digest& digest,
+               std::optional<NodeId> forwarder);
+  // Drops what is ordered or does not come. Yields those whose bodies are here, until the next
+  // call.
+  [[nodiscard]] std::vector<HeldRequest*> whole();
+  // When the next one is given up.
+  [[nodiscard]] TimePoint next_timer() const;
+
+  // Something was ordered since it was last looked at.
+  [[nodiscard]] bool may_let_go() const {
+    return !sessions_.empty() && context_.progress.last_ordered != ordered_then_;
+  }
+
+ private:
+  struct OfSession {
+    std::optional<HeldRequest> whole;
+    std::optional<HeldRequest> coming;
+  };
+
+  struct OfClient {
+    std::uint64_t bytes = 0;  // without a large one's
+    std::uint32_t large = 0;
+  };
+
+  [[nodiscard]] bool is_large(std::uint64_t bytes) const;
+  bool fits(NodeId client, std::uint64_t bytes);
+  void count(NodeId client, std::uint64_t bytes);
+  void drop(NodeId client, std::optional<HeldRequest>& request);
+  void join(HeldRequest& held, const RequestMessage& request, ByteView frame,
+            std::optional<NodeId> forwarder);
+  void settle(const Key& key, OfSession& session);
+
+  Context& context_;
+  Bodies& bodies_;
+  ClientTable& clients_;
+  std::map<Key, OfSession> sessions_;
+  std::map<NodeId, OfClient> of_client_;
+  std::uint64_t bytes_ = 0;
+  std::uint64_t ordered_then_ = 0;
+};
+
+}  // namespace prophecy::pbft

@@ -1,0 +1,247 @@
+#include "pbft/core/recovery/recovery.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "pbft/wire/part.hpp"
+#include "pbft/wire/recovery.hpp"
+
+namespace prophecy::pbft {
+namespace {
+
+constexpr Duration kPauseAtFirst = milliseconds(500);
+constexpr Duration kPauseMax = minutes(1);
+constexpr Duration kBeginAgainAfter = seconds(1);
+// What one peer may fetch in each such time.
+constexpr Duration kServingTime = milliseconds(50);
+constexpr std::uint64_t kPartCostMin = 16 * 1024;
+constexpr std::uint64_t kServedBytesMax = std::uint64_t{4} << 20;
+
+}  // namespace
+
+Recovery::Recovery(Context& context, Log& log, const Checkpoints& checkpoints,
+                   ExecutionStage& execution, Snapshots& snapshots, PartStore& parts)
+    : context_(context),
+      log_(log),
+      checkpoints_(checkpoints),
+      execution_(execution),
+      snapshots_(snapshots),
+      parts_(parts),
+      fetch_(context, parts),
+      base_(context, snapshots),
+      peers_(context.quorum.replicas) {}
+
+// Counted once for each checkpoint, when the own claim and the others' are both there.
+void Recovery::note_divergences(ReplicaActions& out) {
+  const std::uint64_t sequence = checkpoints_.stable_sequence();
+  const CheckpointClaim* own = checkpoints_.own_at(sequence);
+  const CheckpointClaim stable = checkpoints_.stable();
+  if (own == nullptr || sequence == stable_noted_ || stable.service == Digest{}) return;
+  stable_noted_ = sequence;
+  if (stable.replies != Digest{} && own->replies != stable.replies) {
+    ++context_.counters.reply_divergences;
+  }
+  if (own->service != stable.service) {
+    ++context_.counters.state_divergences;
+    // Nothing is said on its behalf any more, and nothing begins from it.
+    service_ = is_back() ? Service::astray_and_back : Service::astray;
+    execution_.on_service_lost();
+    snapshots_.disown_from(sequence);
+    if (base() >= sequence) base_.give_up(out);
+  } else if (execution_.state() == ExecutionStage::State::running) {
+    pause_ = Duration::zero();
+  }
+}
+
+// Others have a checkpoint that this replica does not come to, for longer than retransmission
+// takes.
+bool Recovery::is_stuck() const {
+  return lagging_since_ && context_.now - *lagging_since_ >= patience();
+}
+
+Duration Recovery::patience() const {
+  return std::max<Duration>(10 * context_.settings.status_interval, milliseconds(200));
+}
+
+void Recovery::note_lag() {
+  const std::uint64_t ordered = context_.progress.last_ordered;
+  if (checkpoints_.stable_sequence() <= ordered) {
+    lagging_since_.reset();
+  } else if (!lagging_since_ || ordered != ordered_then_) {
+    lagging_since_ = context_.now;
+  }
+  ordered_then_ = ordered;
+}
+
+std::optional<CheckpointClaim> Recovery::wanted(bool beyond_help) {
+  const CheckpointClaim stable = checkpoints_.stable();
+  const Progress& progress = context_.progress;
+  if (stable.service == Digest{}) return std::nullopt;
+  const bool behind = stable.sequence > progress.last_ordered &&
+                      (beyond_help || is_stuck() || !log_.reaches(stable.sequence + 1) ||
+                       stable.sequence - progress.last_ordered >
+                           std::max<std::uint64_t>(context_.settings.retained_batches, 1));
+  if (behind || execution_.is_unreliable()) return stable;
+  return std::nullopt;
+}
+
+void Recovery::on_service_back() {
+  service_ = is_astray() ? Service::astray_and_back : Service::back;
+}
+
+bool Recovery::take_replaced() {
+  if (state_ != State::replaced) return false;
+  state_ = State::nothing;
+  return true;
+}
+
+void Recovery::pause() {
+  pause_ = std::clamp(pause_ * 2, kPauseAtFirst, kPauseMax);
+  not_before_ = context_.now + pause_;
+}
+
+void Recovery::advance(bool beyond_help, ReplicaActions& out) {
+  note_divergences(out);
+  note_lag();
+  bound_record(out);
+  trim();
+  const auto state = execution_.state();
+  if (state == ExecutionStage::State::quiescing || state == ExecutionStage::State::restoring ||
+      context_.now < not_before_ || context_.is_asking()) {
+    return;
+  }
+  if (execution_.is_unreliable() && (is_back() || execution_.is_merely_contradicted()) &&
+      restore_own()) {
+    return;
+  }
+  // The service could not be asked at the beginning.
+  if (!base_.has() && !base_.is_flushing() && execution_.may_begin_at_zero() &&
+      (!execution_.is_unreliable() || is_back())) {
+    service_ = is_astray() ? Service::astray : Service::as_it_was;
+    not_before_ = context_.now + kBeginAgainAfter;
+    return execution_.begin_at_zero(out);
+  }
+  const auto target = wanted(beyond_help);
+  if (!target) return fetch_.stop();
+  fetch_group(*target, out);
+}
+
+void Recovery::bound_record(ReplicaActions& out) {
+  const std::uint64_t stable = checkpoints_.stable_sequence();
+  const std::uint64_t reach = base_.sequence() + log_.capacity();
+  const bool is_short = base_.has() && reach < stable + context_.settings.window;
+  const std::uint64_t bytes = context_.journal.bytes();
+  const std::uint64_t share = context_.settings.log_bytes_max;
+  base_.advance(std::min(stable, context_.progress.last_executed), is_short || bytes > share, out);
+  // The primary waits for the disk as well, and proposes nothing meanwhile. So it is this replica's
+  // disk alone that is too slow, or no disk at all: the others have what a restart would need.
+  const bool is_refused = base_.is_refused();
+  const std::uint64_t bytes_max = (is_refused ? 1 : 2) * Journal::kFullAt * share;
+  if ((is_short && is_refused) || bytes > bytes_max) context_.journal.let_go(stable, out);
+  context_.restart_reach = base_.has() && !is_refused ? reach : UINT64_MAX;
+}
+
+bool Recovery::restore_own() {
+  const CheckpointClaim* own = snapshots_.newest_whole_up_to(context_.progress.last_executed);
+  if (own == nullptr || log_.first_retained() > own->sequence + 1) return false;
+  service_ = is_astray() ? Service::astray : Service::as_it_was;
+  state_ = State::own;
+  fetch_.stop();
+  execution_.begin_restore(*own);
+  return true;
+}
+
+void Recovery::fetch_group(const CheckpointClaim& target, ReplicaActions& out) {
+  switch (fetch_.state()) {
+    case StateFetch::State::idle:
+      fetch_.begin(target, checkpoints_.holders(), trust_, out);
+      break;
+    case StateFetch::State::failed:
+      // They may have gone on to a newer checkpoint. What was fetched is not fetched again.
+      fetch_.stop();
+      return pause();
+    case StateFetch::State::fetching:
+    case StateFetch::State::complete:
+      break;
+  }
+  if (fetch_.state() != StateFetch::State::complete) return;
+  const CheckpointClaim whole = fetch_.target();
+  fetch_.stop();
+  if (!snapshots_.add(whole)) {
+    not_before_ = context_.now + kPauseAtFirst;
+    return;
+  }
+  state_ = State::group;
+  execution_.begin_restore(whole);
+}
+
+void Recovery::on_restored(bool done) {
+  const bool was_astray = is_astray();
+  const bool was_own = state_ == State::own;
+  state_ = State::nothing;
+  if (was_astray) service_ = is_back() ? Service::back : Service::as_it_was;
+  if (execution_.on_restored(done)) {
+    state_ = State::replaced;
+    service_ = Service::as_it_was;
+    trust_ = StateFetch::Trust::pins;
+  }
+  if (!done) trust_ = StateFetch::Trust::bytes;
+  // A service that goes wrong again and again is not restored as often.
+  if (!done || was_astray) {
+    pause();
+    if (was_own && !done) service_ = Service::back;
+  }
+}
+
+void Recovery::trim() {
+  const auto sequence_of = [](const CheckpointClaim* claim) {
+    return claim != nullptr ? claim->sequence : 0;
+  };
+  // The newest of its own is what it goes back to when its service fails, however far it lags.
+  const std::array kept{
+      base_.sequence(), base_.before(), sequence_of(execution_.to_restore()), base_.flushing(),
+      sequence_of(snapshots_.newest_whole_up_to(context_.progress.last_executed))};
+  snapshots_.trim(checkpoints_.stable_sequence(), kept, context_.now);
+}
+
+void Recovery::on_tick(ReplicaActions& out) {
+  fetch_.on_tick(out);
+}
+
+TimePoint Recovery::next_timer() const {
+  TimePoint next = fetch_.next_timer();
+  if (context_.now < not_before_) next = std::min(next, not_before_);
+  if (lagging_since_ && !is_stuck()) next = std::min(next, *lagging_since_ + patience());
+  return next;
+}
+
+bool Recovery::on_fetch_parts(ByteView frame, ReplicaActions& out) {
+  const auto refuse = [&](DropReason reason) {
+    context_.drop(reason);
+    return false;
+  };
+  const auto message = decode_fetch_parts(frame, context_.quorum.replicas);
+  if (!message) return refuse(DropReason::malformed);
+  if (!context_.is_peer(message->replica)) return false;
+  if (!context_.is_authentic(message->replica, message->content, message->authenticator))
+    return false;
+  snapshots_.touch(message->sequence, context_.now);
+  Peer& peer = peers_[message->replica];
+  if (context_.now - peer.since >= kServingTime) peer = {0, context_.now};
+  for (const Digest& digest : message->parts) {
+    if (peer.bytes >= kServedBytesMax) {
+      context_.drop(DropReason::rate_limited);
+      break;
+    }
+    const auto part = parts_.read(digest);
+    if (!part) continue;
+    // Each is a file to open, however small.
+    peer.bytes += std::max<std::uint64_t>(part->size(), kPartCostMin);
+    ++context_.counters.parts_served;
+    out.sends.push_back({message->replica, 0, encode_part_message(*part, context_.keys), true});
+  }
+  return true;
+}
+
+}  // namespace prophecy::pbft

@@ -1,0 +1,120 @@
+// When this replica's state is to be replaced by a checkpoint's, and how it comes by it:
+//
+//   - it lags, and what it lacks is no longer retained by enough peers, or is so much that the
+//   state
+//     is nearer;
+//   - its own state at a stable checkpoint is not the one that f+1 others have signed: its service
+//     went astray, which the others' answers mask, but which is to be repaired before it is one of
+//     too many;
+//   - its service may have lost a write (its origin was down, or was restarted), or has executed
+//     ahead what the group then did not agree on: then it goes back to its own last checkpoint, and
+//     executes what came behind it once more.
+//
+//   nothing --- the service is back, and an own checkpoint is here -----> own ----+
+//      ^    --- the group's is wanted, and all its parts are here ------> group --+
+//      |                                                                          | it is restored
+//      +--- once the replica has gone on with it <--- replaced <------------------+
+//      +--- it failed: the same again, not too soon <-----------------------------+
+//
+// What is known of the service meanwhile (is it reliable at all? the execution stage knows) stands
+// beside that: it may come back, or be found astray, in each of these states.
+//
+// Also keeps the checkpoint that a restart begins from up to date on the disk (restart_base.hpp).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+#include "pbft/core/execution/execution.hpp"
+#include "pbft/core/execution/snapshots.hpp"
+#include "pbft/core/recovery/restart_base.hpp"
+#include "pbft/core/recovery/state_fetch.hpp"
+#include "pbft/core/state/checkpoints.hpp"
+#include "pbft/core/state/context.hpp"
+#include "pbft/core/state/log.hpp"
+
+namespace prophecy::pbft {
+
+class Recovery {
+ public:
+  Recovery(Context& context, Log& log, const Checkpoints& checkpoints, ExecutionStage& execution,
+           Snapshots& snapshots, PartStore& parts);
+
+  // After every event. `beyond_help`: retransmission cannot bring what comes next.
+  void advance(bool beyond_help, ReplicaActions& out);
+  void on_tick(ReplicaActions& out);
+  [[nodiscard]] TimePoint next_timer() const;
+
+  bool on_fetch_parts(ByteView frame, ReplicaActions& out);
+  void on_part(const Digest& digest, ByteView part, ReplicaActions& out) {
+    fetch_.on_part(digest, part, out);
+  }
+  void on_restored(bool done);
+  void on_parts_flushed(bool done, ReplicaActions& out) { base_.on_parts_flushed(done, out); }
+  // The service can be relied on again once it has been restored.
+  void on_service_back();
+
+  // The checkpoint that a restart begins from; begun without one, the first comes at once.
+  void resume_from(const CheckpointClaim& base) { base_.resume_from(base); }
+  [[nodiscard]] bool has_base() const { return base_.has(); }
+  [[nodiscard]] std::uint64_t base() const { return base_.sequence(); }
+  // True once after the state was replaced.
+  [[nodiscard]] bool take_replaced();
+  [[nodiscard]] const StateFetch& fetch() const { return fetch_; }
+
+ private:
+  enum class State : std::uint8_t { nothing, own, group, replaced };
+  enum class Service : std::uint8_t {
+    as_it_was,
+    back,    // it has been away, and may be restored
+    astray,  // its state was found to be wrong, and is not repaired yet
+    astray_and_back,
+  };
+  struct Peer {
+    std::uint64_t bytes = 0;  // handed over since
+    TimePoint since;
+  };
+
+  // A checkpoint to restore; true when one was begun.
+  [[nodiscard]] bool is_back() const {
+    return service_ == Service::back || service_ == Service::astray_and_back;
+  }
+  [[nodiscard]] bool is_astray() const {
+    return service_ == Service::astray || service_ == Service::astray_and_back;
+  }
+  // True when a restore was begun.
+  bool restore_own();
+  void fetch_group(const CheckpointClaim& target, ReplicaActions& out);
+  [[nodiscard]] std::optional<CheckpointClaim> wanted(bool beyond_help);
+  void note_divergences(ReplicaActions& out);
+  void note_lag();
+  [[nodiscard]] bool is_stuck() const;
+  [[nodiscard]] Duration patience() const;
+  // Nothing is tried for a while, for longer each time.
+  void pause();
+  // The record on the disk, from the base on, is to fit into the log of a restart.
+  void bound_record(ReplicaActions& out);
+  void trim();
+
+  Context& context_;
+  Log& log_;
+  const Checkpoints& checkpoints_;
+  ExecutionStage& execution_;
+  Snapshots& snapshots_;
+  PartStore& parts_;
+  StateFetch fetch_;
+  RestartBase base_;
+  std::vector<Peer> peers_;
+  State state_ = State::nothing;
+  Service service_ = Service::as_it_was;
+  // Of the next fetch: after a restore that failed the disk may have lost parts.
+  StateFetch::Trust trust_ = StateFetch::Trust::pins;
+  TimePoint not_before_{};  // an attempt failed, or did not help
+  Duration pause_{};
+  std::optional<TimePoint> lagging_since_;
+  std::uint64_t ordered_then_ = 0;
+  std::uint64_t stable_noted_ = 0;
+};
+
+}  // namespace prophecy::pbft

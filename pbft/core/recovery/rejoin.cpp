@@ -1,0 +1,197 @@
+#include "pbft/core/recovery/rejoin.hpp"
+
+#include <algorithm>
+
+#include "base/assert.hpp"
+#include "pbft/wire/limits.hpp"
+
+namespace prophecy::pbft {
+namespace {
+
+constexpr Duration kAskEvery = milliseconds(100);
+// So long the others of a group that may be new are waited for: those that have come together first
+// may be at work already, and should not be, for who comes then is taken for one that has lost its
+// memory. More than f of them, and nobody could vote.
+constexpr Duration kNewGroupWithin = seconds(2);
+// A peer that loses its memory more often than that is playing: each time costs a write.
+constexpr Duration kRebornEvery = seconds(1);
+
+}  // namespace
+
+void Rejoin::begin(ReplicaActions& out) {
+  ASSERT(context_.membership.incarnation > 0);
+  context_.membership.silent_until = Context::kAsking;
+  context_.membership.state_lost = true;
+  context_.journal.membership(context_.membership, out);
+  ask(out);
+}
+
+void Rejoin::ask(ReplicaActions& out) {
+  context_.send_to_peers(encode_rejoin(context_.membership.incarnation, context_.keys), out);
+  next_tick_ = context_.now + kAskEvery;
+}
+
+void Rejoin::on_tick(ReplicaActions& out) {
+  if (!is_asking() || context_.now < next_tick_) return;
+  raise_incarnation(out);
+  ask(out);
+  decide(out);
+}
+
+bool Rejoin::on_rejoin(ByteView frame, ReplicaActions& out) {
+  const auto refuse = [&](DropReason reason) {
+    context_.drop(reason);
+    return false;
+  };
+  const auto message = decode_rejoin(frame);
+  if (!message) return refuse(DropReason::malformed);
+  if (!context_.is_peer(message->replica)) return false;
+  if (!context_.keys.verify_signature(message->replica, sha256(message->content),
+                                      message->signature)) {
+    return refuse(DropReason::bad_signature);
+  }
+  Peer& peer = peers_[message->replica];
+  Rebirth& known = context_.rebirths[message->replica];
+  if (message->incarnation > known.incarnation) {
+    if (peer.reborn_at && context_.now - *peer.reborn_at < kRebornEvery) {
+      context_.drop(DropReason::rate_limited);
+      return true;
+    }
+    peer.reborn_at = context_.now;
+    known = {message->incarnation, context_.view};
+    context_.journal.rebirth(message->replica, known, out);
+    view_changer_.forget(message->replica);
+    retransmission_.forget(message->replica);
+    // Who has forgotten what it proposed can propose nothing for a while.
+    if (message->replica == context_.primary() && context_.journal.has_promised()) {
+      view_changer_.give_up(ViewChangeCause::primary_rejoins, out);
+    }
+  }
+  if (!context_.journal.has_promised()) peer.fresh_for = known.incarnation;
+  // Whoever asks too remembers nothing that would bind it, unless it is new.
+  if (!is_asking() || !context_.journal.has_promised()) {
+    answer(message->replica, message->incarnation, out);
+  }
+  return true;
+}
+
+void Rejoin::answer(NodeId peer, std::uint64_t asked_as, ReplicaActions& out) const {
+  PledgeMessage pledge;
+  pledge.to = peer;
+  pledge.incarnation = context_.rebirths[peer].incarnation;
+  // A life that begins with its clock set back was not heard of when this replica was fresh.
+  pledge.fresh = peers_[peer].fresh_for == asked_as && pledge.incarnation == asked_as;
+  pledge.view = context_.view;
+  // And no less than before a restart, or a step back.
+  pledge.checkpoint =
+      std::max({checkpoints_.last_own(), checkpoints_.stable_sequence(), context_.reads_from});
+  out.sends.push_back({peer, 0, encode_pledge(pledge, context_.keys)});
+}
+
+bool Rejoin::on_pledge(ByteView frame, ReplicaActions& out) {
+  const auto refuse = [&](DropReason reason) {
+    context_.drop(reason);
+    return false;
+  };
+  const auto message = decode_pledge(frame, context_.quorum.replicas);
+  if (!message) return refuse(DropReason::malformed);
+  if (!context_.is_peer(message->replica)) return false;
+  if (!context_.is_authentic(message->replica, message->content, message->authenticator))
+    return false;
+  if (!is_asking() || message->to != context_.self) return true;  // answered before
+  peers_[message->replica].pledge =
+      Pledge{message->incarnation, message->fresh, message->view, message->checkpoint};
+  decide(out);
+  return true;
+}
+
+// Of f values at least one is a correct replica's, for this one is itself one of the f.
+std::uint64_t Rejoin::vouched(std::uint64_t Pledge::*field) const {
+  std::vector<std::uint64_t> values;
+  for (const Peer& peer : peers_) {
+    if (peer.pledge) values.push_back((*peer.pledge).*field);
+  }
+  std::sort(values.rbegin(), values.rend());
+  const std::size_t faults = context_.quorum.weak - 1;
+  return values.size() >= faults ? values[faults - 1] : 0;
+}
+
+// The clock that it was made from may have been set back. Then all have to be asked anew. But those
+// of a new group are not to be talked into it by one of them.
+void Rejoin::raise_incarnation(ReplicaActions& out) {
+  const std::uint64_t known = vouched(&Pledge::incarnation);
+  std::uint64_t& incarnation = context_.membership.incarnation;
+  const bool soon = raised_at_ && context_.now - *raised_at_ < kRebornEvery;
+  if (known <= incarnation || known == UINT64_MAX || soon || heard().fresh >= needed()) return;
+  raised_at_ = context_.now;
+  incarnation = known + 1;
+  context_.journal.membership(context_.membership, out);
+}
+
+Rejoin::Heard Rejoin::heard() const {
+  Heard heard;
+  // Nobody can have a checkpoint beyond what a certificate proves, but for a window.
+  const std::uint64_t proven = checkpoints_.stable_sequence() + context_.settings.window;
+  for (NodeId id = 0; id < peers_.size(); ++id) {
+    const auto& [pledge, fresh_for, reborn_at] = peers_[id];
+    if (fresh_for == context_.rebirths[id].incarnation) ++heard.told;
+    if (!pledge || pledge->incarnation != context_.membership.incarnation ||
+        pledge->checkpoint > proven) {
+      continue;
+    }
+    ++heard.pledged;
+    if (pledge->fresh) ++heard.fresh;
+    heard.checkpoint = std::max(heard.checkpoint, pledge->checkpoint);
+  }
+  return heard;
+}
+
+void Rejoin::decide(ReplicaActions& out) {
+  const Heard heard = this->heard();
+  const std::uint32_t others = context_.quorum.replicas - 1;
+  if (heard.pledged < needed()) return;
+  // From when they have come together: so all begin at about the same time.
+  if (!enough_since_) enough_since_ = context_.now;
+  const bool may_wait = context_.now - *enough_since_ < kNewGroupWithin;
+  if (heard.fresh >= needed()) {
+    if (may_wait && (heard.pledged < others || heard.told < others)) return;
+    begin_new_group(out);
+  } else {
+    if (may_wait && heard.fresh + (others - heard.pledged) >= needed()) return;
+    fall_silent(heard.checkpoint, out);
+  }
+  next_tick_ = TimePoint::max();
+  context_.journal.membership(context_.membership, out);
+}
+
+void Rejoin::begin_new_group(ReplicaActions& out) {
+  context_.membership.silent_until = 0;
+  context_.membership.state_lost = false;
+  new_group_ = true;
+  view_changer_.end_silence(out);
+}
+
+void Rejoin::fall_silent(std::uint64_t checkpoint, ReplicaActions& out) {
+  const std::uint64_t view = vouched(&Pledge::view);
+  context_.membership.silent_until = std::min(checkpoint + context_.settings.window, kSequenceMax);
+  // Nor has it been fresh, as it turns out.
+  for (Peer& peer : peers_)
+    peer.fresh_for.reset();
+  context_.reads_from = context_.membership.silent_until;
+  // What it asked for in its earlier life does not count with itself either.
+  context_.rebirths[context_.self] = {context_.membership.incarnation, view};
+  context_.journal.rebirth(context_.self, context_.rebirths[context_.self], out);
+  view_changer_.resume_in(view, out);
+}
+
+void Rejoin::advance(ReplicaActions& out) {
+  const std::uint64_t until = context_.membership.silent_until;
+  // A certificate may have come that a pledge waited for.
+  if (is_asking()) return decide(out);
+  if (until == 0 || checkpoints_.stable_sequence() < until) return;
+  context_.membership.silent_until = 0;
+  context_.journal.membership(context_.membership, out);
+  view_changer_.end_silence(out);
+}
+
+}  // namespace prophecy::pbft

@@ -1,0 +1,50 @@
+#include "pbft/core/recovery/restart_base.hpp"
+
+#include <utility>
+
+namespace prophecy::pbft {
+namespace {
+
+constexpr Duration kFlushEvery = seconds(1);
+
+}  // namespace
+
+void RestartBase::give_up(ReplicaActions& out) {
+  base_.reset();
+  context_.membership.state_lost = true;
+  context_.journal.membership(context_.membership, out);
+  context_.journal.no_base(out);
+}
+
+// The journal may forget what is up to it only once the disk has all its parts.
+void RestartBase::advance(std::uint64_t proven, bool is_urgent, ReplicaActions& out) {
+  if (is_flushing()) return;
+  const CheckpointClaim* newest = snapshots_.newest_up_to(proven);
+  if (newest == nullptr || (base_ && newest->sequence <= *base_)) return;
+  if (!base_ && newest->service == Digest{}) return;
+  // The log keeps what is behind the base, and is not to fill up with it.
+  const std::uint64_t behind = newest->sequence - base_.value_or(0);
+  const bool is_far =
+      is_urgent || behind >= (context_.settings.window + context_.settings.retained_batches) / 4;
+  const bool soon = context_.now - flushed_at_ < kFlushEvery;
+  if (soon && (state_ == State::refused || (base_ && !is_far))) return;
+  flushed_at_ = context_.now;
+  state_ = is_refused() ? State::flushing_again : State::flushing;
+  flushing_ = *newest;
+  out.flush_parts = true;
+}
+
+void RestartBase::on_parts_flushed(bool done, ReplicaActions& out) {
+  state_ = done ? State::resting : State::refused;
+  const auto flushed = std::exchange(flushing_, std::nullopt);
+  if (!flushed || !done || snapshots_.find(flushed->sequence) == nullptr) return;
+  before_ = base_.value_or(0);
+  base_ = flushed->sequence;
+  if (context_.membership.state_lost) {
+    context_.membership.state_lost = false;
+    context_.journal.membership(context_.membership, out);
+  }
+  context_.journal.base(*flushed, out);
+}
+
+}  // namespace prophecy::pbft

@@ -1,0 +1,199 @@
+#include "pbft/core/state/checkpoints.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/assert.hpp"
+
+namespace prophecy::pbft {
+
+namespace {
+
+// The same history, with a statement where there was none, and no other where there was one.
+bool adds_to(const CheckpointClaim& known, const CheckpointClaim& claim) {
+  const auto agrees = [&](Digest CheckpointClaim::*root) {
+    return known.*root == Digest{} || known.*root == claim.*root;
+  };
+  return known.order == claim.order && known != claim && agrees(&CheckpointClaim::replies) &&
+         agrees(&CheckpointClaim::service);
+}
+
+}  // namespace
+
+Checkpoints::Checkpoints(const QuorumRule& quorum) : quorum_(quorum), claims_(quorum.replicas) {}
+
+const Checkpoints::SignedClaim* Checkpoints::find(const std::vector<SignedClaim>& claims,
+                                                  std::uint64_t sequence) {
+  const auto found = std::find_if(claims.begin(), claims.end(), [&](const SignedClaim& c) {
+    return c.claim.sequence == sequence;
+  });
+  return found == claims.end() ? nullptr : &*found;
+}
+
+std::vector<Checkpoints::SignedClaim> Checkpoints::equal_to(const CheckpointClaim& claim) const {
+  std::vector<SignedClaim> equal;
+  for (const auto& of_replica : claims_) {
+    const SignedClaim* other = find(of_replica, claim.sequence);
+    if (other != nullptr && other->claim.order == claim.order) equal.push_back(*other);
+  }
+  return equal;
+}
+
+bool Checkpoints::is_vouched_for(NodeId replica, const CheckpointClaim& claim) const {
+  const std::vector<SignedClaim> equal = equal_to(claim);
+  const auto others = std::count_if(equal.begin(), equal.end(), [&](const SignedClaim& other) {
+    return other.replica != replica;
+  });
+  return others >= static_cast<std::ptrdiff_t>(quorum_.weak);
+}
+
+bool Checkpoints::wants(NodeId replica, const CheckpointClaim& claim) const {
+  const SignedClaim* known = find(claims_[replica], claim.sequence);
+  return known == nullptr || known->claim.order != claim.order || adds_to(known->claim, claim);
+}
+
+// Of too many the lowest goes, which later ones serve as well: but not for what may be made up.
+bool Checkpoints::keep(SignedClaim claim, bool is_vouched_for) {
+  auto& claims = claims_[claim.replica];
+  std::erase_if(claims, [&](const SignedClaim& other) {
+    return other.claim.sequence == claim.claim.sequence;
+  });
+  const auto place = std::find_if(claims.begin(), claims.end(), [&](const SignedClaim& other) {
+    return other.claim.sequence > claim.claim.sequence;
+  });
+  const bool is_lowest = place == claims.begin();
+  if (claims.size() == kClaimsKept && is_lowest && !is_vouched_for) return false;
+  claims.insert(place, std::move(claim));
+  if (claims.size() > kClaimsKept) claims.erase(is_lowest ? claims.end() - 1 : claims.begin());
+  return true;
+}
+
+Checkpoints::Outcome Checkpoints::record(NodeId replica, const CheckpointClaim& claim,
+                                         Frame frame) {
+  if (claim.sequence < stable_sequence_ || claim.sequence == 0) return Outcome::old;
+  const SignedClaim* known = find(claims_[replica], claim.sequence);
+  const bool vouched_for = is_vouched_for(replica, claim);
+  if (known != nullptr && known->claim.order != claim.order && !vouched_for) {
+    return Outcome::conflicting;
+  }
+  if (!wants(replica, claim)) return Outcome::duplicate;
+  if (!keep({replica, claim, std::move(frame)}, vouched_for)) return Outcome::old;
+
+  if (claim.sequence == stable_sequence_) {
+    stable_.reset();
+    return Outcome::added;
+  }
+  std::vector<SignedClaim> equal = equal_to(claim);
+  if (equal.size() < quorum_.stable) return Outcome::added;
+  adopt(std::move(equal));
+  return Outcome::stable;
+}
+
+void Checkpoints::adopt(std::vector<SignedClaim> certificate) {
+  ASSERT(!certificate.empty());
+  const std::uint64_t sequence = certificate.front().claim.sequence;
+  if (sequence <= stable_sequence_) return;
+  stable_sequence_ = sequence;
+  certificate_ = std::move(certificate);
+  stable_.reset();
+  for (auto& of_replica : claims_) {
+    std::erase_if(of_replica, [&](const SignedClaim& c) { return c.claim.sequence < sequence; });
+  }
+}
+
+void Checkpoints::keep_own(const CheckpointClaim& claim, Frame frame) {
+  ASSERT(claim.sequence > last_own());
+  own_.push_back({0, claim, std::move(frame)});
+  if (own_.size() > kClaimsKept) own_.pop_front();
+}
+
+void Checkpoints::forget_own_above(std::uint64_t sequence) {
+  while (last_own() > sequence)
+    own_.pop_back();
+}
+
+const CheckpointClaim* Checkpoints::own_at(std::uint64_t sequence) const {
+  for (const SignedClaim& own : own_) {
+    if (own.claim.sequence == sequence) return &own.claim;
+  }
+  return nullptr;
+}
+
+std::vector<Checkpoints::SignedClaim> Checkpoints::evidence() const {
+  std::vector<SignedClaim> all = certificate_;
+  for (const auto& of_replica : claims_) {
+    const SignedClaim* claim = find(of_replica, stable_sequence_);
+    if (claim == nullptr || claim->claim.order != certificate_.front().claim.order) continue;
+    const auto known = std::find_if(all.begin(), all.end(), [&](const SignedClaim& other) {
+      return other.replica == claim->replica;
+    });
+    if (known == all.end()) {
+      all.push_back(*claim);
+    } else if (adds_to(known->claim, claim->claim)) {
+      *known = *claim;
+    }
+  }
+  return all;
+}
+
+// Of several that are certified (honest origins may differ), the one with the most claims.
+Digest Checkpoints::certified(Digest CheckpointClaim::*root) const {
+  const std::vector<SignedClaim> all = evidence();
+  Digest best{};
+  std::ptrdiff_t most = 0;
+  for (const SignedClaim& candidate : all) {
+    const Digest& digest = candidate.claim.*root;
+    const auto equal = std::count_if(all.begin(), all.end(),
+                                     [&](const SignedClaim& c) { return c.claim.*root == digest; });
+    if (digest != Digest{} && equal > most) {
+      best = digest;
+      most = equal;
+    }
+  }
+  return most >= static_cast<std::ptrdiff_t>(quorum_.weak) ? best : Digest{};
+}
+
+CheckpointClaim Checkpoints::stable() const {
+  if (stable_sequence_ == 0) return {};
+  if (!stable_) {
+    stable_ =
+        CheckpointClaim{stable_sequence_, certificate_.front().claim.order,
+                        certified(&CheckpointClaim::replies), certified(&CheckpointClaim::service)};
+  }
+  return *stable_;
+}
+
+bool Checkpoints::wants_evidence() const {
+  const CheckpointClaim claim = stable();
+  return claim.sequence > 0 && (claim.replies == Digest{} || claim.service == Digest{});
+}
+
+std::uint64_t Checkpoints::holders() const {
+  const CheckpointClaim wanted = stable();
+  std::uint64_t bits = 0;
+  for (const SignedClaim& of : evidence()) {
+    const bool has_replies = wanted.replies != Digest{} && of.claim.replies == wanted.replies;
+    if (of.claim.service == wanted.service || has_replies) {
+      bits |= std::uint64_t{1} << of.replica;
+    }
+  }
+  return bits;
+}
+
+bool Checkpoints::diverged() const {
+  const CheckpointClaim* own = own_at(stable_sequence_);
+  return own != nullptr && own->order != certificate_.front().claim.order;
+}
+
+void Checkpoints::frames_above(std::uint64_t sequence, std::vector<Frame>& out) const {
+  // Those who signed it may not be there any more to say so again.
+  if (stable_sequence_ > sequence) {
+    for (const SignedClaim& claim : certificate_)
+      out.push_back(claim.frame);
+  }
+  for (const SignedClaim& own : own_) {
+    if (own.claim.sequence > std::max(sequence, stable_sequence_)) out.push_back(own.frame);
+  }
+}
+
+}  // namespace prophecy::pbft

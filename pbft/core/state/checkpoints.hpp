@@ -1,0 +1,115 @@
+// Which batches are proven to be executed by a quorum, so that the log may forget them; and which
+// state belongs to them, so that a replica that lacks it can have it from others.
+//
+// A replica states, after every interval, three digests, each the root of a tree of parts. `order`
+// covers all batches so far and what was executed for whom: 2f+1 equal ones make the checkpoint
+// stable. `replies` and `service` cover what the service answered and what became of its state.
+// They do not make a checkpoint: answers and files of unmodified origins may differ honestly, and
+// must not be able to stop the group. f+1 equal ones *certify* such a root: one is a correct
+// replica's. With them a replica is repaired that lags, or whose service went astray.
+//
+// A correct replica states one order at a number, but maybe not one state: what it executes once
+// more, after a crash or on a service that had failed, may end otherwise, and about a service that
+// fails it makes no statement. So only another order accuses it.
+//
+// Claims are signed. Those that made a checkpoint stable are its certificate: they prove it to a
+// replica that was not there.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <vector>
+
+#include "pbft/core/state/actions.hpp"
+#include "pbft/core/state/quorum.hpp"
+#include "pbft/wire/frame.hpp"
+#include "pbft/wire/messages.hpp"
+
+namespace prophecy::pbft {
+
+struct CheckpointClaim {
+  std::uint64_t sequence = 0;
+  Digest order{};
+  Digest replies{};  // zero: no statement; likewise
+  Digest service{};
+
+  friend bool operator==(const CheckpointClaim&, const CheckpointClaim&) = default;
+};
+
+class Checkpoints {
+ public:
+  enum class Outcome : std::uint8_t { added, stable, duplicate, conflicting, old };
+
+  struct SignedClaim {
+    NodeId replica = 0;
+    CheckpointClaim claim;
+    Frame frame;
+  };
+
+  explicit Checkpoints(const QuorumRule& quorum);
+
+  // A claim whose signature was verified, with the frame that makes it; this replica's own too.
+  Outcome record(NodeId replica, const CheckpointClaim& claim, Frame frame);
+  // A checkpoint that others have proven: 2f+1 claims with equal order, whose signatures were
+  // verified. Ignored unless it is newer than the stable one.
+  void adopt(std::vector<SignedClaim> certificate);
+  // Keeps the own claim's frame for peers that lack it. Requires that it is the newest.
+  void keep_own(const CheckpointClaim& claim, Frame frame);
+  // This replica goes back to an earlier state, and will take later checkpoints again.
+  void forget_own_above(std::uint64_t sequence);
+
+  // The last stable one; sequence 0 at the start. Its replies and service are those that are
+  // certified, zero where none are.
+  [[nodiscard]] CheckpointClaim stable() const;
+  [[nodiscard]] std::uint64_t stable_sequence() const { return stable_sequence_; }
+  // The 2f+1 claims that made it stable, in the order of their replicas' ids; empty at sequence 0.
+  // All state the same order, which is what they prove; the rest may differ.
+  [[nodiscard]] const std::vector<SignedClaim>& certificate() const { return certificate_; }
+  // More claims about the stable checkpoint are of use: some root is not certified.
+  [[nodiscard]] bool wants_evidence() const;
+  // Those that claim one of the stable checkpoint's certified roots, one bit each.
+  [[nodiscard]] std::uint64_t holders() const;
+  // False when this replica's frame says nothing new. What it said first is what counts, but that
+  // it may make a statement where it made none; and that it may also vouch for what f+1 others say:
+  // whoever claims one order here and another there is faulty, and yet a part of certificates that
+  // correct replicas have.
+  [[nodiscard]] bool wants(NodeId replica, const CheckpointClaim& claim) const;
+  // Null when this replica has made no claim there.
+  [[nodiscard]] const CheckpointClaim* own_at(std::uint64_t sequence) const;
+  // True when the own claim at the stable sequence number exists and has another order.
+  [[nodiscard]] bool diverged() const;
+  // The last own claim, 0 before the first.
+  [[nodiscard]] std::uint64_t last_own() const {
+    return own_.empty() ? 0 : own_.back().claim.sequence;
+  }
+  // Appends what a peer lacks whose last stable checkpoint is at `sequence`: the certificate of a
+  // later one, and the own claims behind that.
+  void frames_above(std::uint64_t sequence, std::vector<Frame>& out) const;
+
+ private:
+  // So many claims of one replica are remembered. Correct replicas cannot be further apart than
+  // the window, and of the checkpoints within it a later one serves as well.
+  static constexpr std::size_t kClaimsKept = 16;
+
+  [[nodiscard]] static const SignedClaim* find(const std::vector<SignedClaim>& claims,
+                                               std::uint64_t sequence);
+  bool keep(SignedClaim claim, bool is_vouched_for);
+  // f+1 others state this order there.
+  [[nodiscard]] bool is_vouched_for(NodeId replica, const CheckpointClaim& claim) const;
+  // All that state this order at this sequence number.
+  [[nodiscard]] std::vector<SignedClaim> equal_to(const CheckpointClaim& claim) const;
+  // About the stable checkpoint, in the certificate or after it.
+  [[nodiscard]] std::vector<SignedClaim> evidence() const;
+  [[nodiscard]] Digest certified(Digest CheckpointClaim::*root) const;
+
+  QuorumRule quorum_;
+  std::vector<std::vector<SignedClaim>> claims_;  // by replica, rising
+  std::deque<SignedClaim> own_;                   // rising
+  std::uint64_t stable_sequence_ = 0;
+  std::vector<SignedClaim> certificate_;
+  // What the evidence certifies, kept until there is more of it.
+  mutable std::optional<CheckpointClaim> stable_;
+};
+
+}  // namespace prophecy::pbft

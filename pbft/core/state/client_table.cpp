@@ -1,0 +1,135 @@
+#include "pbft/core/state/client_table.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/assert.hpp"
+#include "pbft/wire/limits.hpp"
+
+namespace prophecy::pbft {
+namespace {
+
+constexpr Duration kDemandAtFirst = seconds(10);
+constexpr Duration kDemandMax = minutes(10);
+
+}  // namespace
+
+Session& ClientTable::session(NodeId client, std::uint32_t session) {
+  ASSERT(session < kSessionsMax);
+  auto& sessions = clients_[client].sessions;
+  if (sessions.size() <= session) sessions.resize(session + 1);
+  auto& entry = sessions[session];
+  if (!entry) {
+    entry = std::make_unique<Session>();
+    entry->client = client;
+    entry->number = session;
+  }
+  return *entry;
+}
+
+const Session* ClientTable::find(NodeId client, std::uint32_t session) const {
+  const auto found = clients_.find(client);
+  if (found == clients_.end() || found->second.sessions.size() <= session) return nullptr;
+  return found->second.sessions[session].get();
+}
+
+void ClientTable::note_change(const Session& session) {
+  Client& client = clients_[session.client];
+  const std::uint64_t block = std::uint64_t{1} << (session.number / kSessionsPerBlock);
+  client.changed |= block;
+  client.used |= block;
+}
+
+std::vector<ClientTable::Blocks> ClientTable::take_changes() {
+  std::vector<Blocks> blocks;
+  for (auto& [id, client] : clients_) {
+    if (client.used == 0) continue;
+    blocks.push_back({id, client.changed, client.used});
+    client.changed = 0;
+  }
+  return blocks;
+}
+
+void ClientTable::reset() {
+  for (auto& [id, client] : clients_) {
+    client.changed = 0;
+    client.used = 0;
+    for (const auto& session : client.sessions) {
+      if (!session) continue;
+      forget_result(*session);
+      session->last_timestamp = 0;
+      session->replied = false;
+    }
+  }
+}
+
+void ClientTable::restore(NodeId client, std::uint32_t session, std::uint64_t timestamp) {
+  Session& entry = this->session(client, session);
+  entry.last_timestamp = timestamp;
+  note_change(entry);
+}
+
+void ClientTable::set_reply(Session& session, ReplyStatus status, Sigma sigma,
+                            const Digest& digest) {
+  session.replied = true;
+  session.status = status;
+  session.sigma = sigma;
+  session.digest = digest;
+  note_change(session);
+}
+
+void ClientTable::begin(Session& session, std::uint64_t timestamp) {
+  ASSERT(timestamp > session.last_timestamp);
+  forget_result(session);
+  session.last_timestamp = timestamp;
+  session.replied = false;
+  note_change(session);
+}
+
+std::uint64_t ClientTable::keep_result(Session& session, Bytes result) {
+  forget_result(session);
+  result_bytes_ += result.size();
+  session.result = std::move(result);
+  session.has_result = true;
+  note_change(session);
+  session.older = newest_;
+  (newest_ != nullptr ? newest_->newer : oldest_) = &session;
+  newest_ = &session;
+  std::uint64_t forgotten = 0;
+  for (; result_bytes_ > result_bytes_max_; ++forgotten)
+    forget_result(*oldest_);
+  return forgotten;
+}
+
+void ClientTable::demand_signatures(NodeId client, TimePoint now) {
+  Demand& demand = demands_[client];
+  if (now < demand.until) return;
+  demand.length = std::clamp(demand.length * 2, kDemandAtFirst, kDemandMax);
+  demand.until = now + demand.length;
+}
+
+bool ClientTable::demands_signature(NodeId client, TimePoint now) const {
+  const auto demand = demands_.find(client);
+  return demand != demands_.end() && now < demand->second.until;
+}
+
+void ClientTable::forget_queued() {
+  for (auto& [id, client] : clients_) {
+    for (const auto& session : client.sessions) {
+      if (session) session->queued_timestamp = 0;
+    }
+  }
+}
+
+void ClientTable::forget_result(Session& session) {
+  if (!session.has_result) return;
+  result_bytes_ -= session.result.size();
+  session.result = Bytes();
+  session.has_result = false;
+  (session.older != nullptr ? session.older->newer : oldest_) = session.newer;
+  (session.newer != nullptr ? session.newer->older : newest_) = session.older;
+  session.older = nullptr;
+  session.newer = nullptr;
+}
+
+}  // namespace prophecy::pbft

@@ -1,0 +1,120 @@
+// What a replica remembers of each client's sessions: the last request, so that none is executed
+// twice, and its reply, so that a retransmission is answered without executing.
+//
+// last_timestamp, and with it the decision whether an ordered request is executed, depends on the
+// agreed order alone and so is the same at all correct replicas. Results are bounded in bytes:
+// beyond it the oldest are forgotten and their digest is kept. All correct replicas forget the
+// same ones; a client that still waits for one then runs into its deadline, and nothing else.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "base/ids.hpp"
+#include "pbft/core/state/actions.hpp"
+#include "pbft/wire/messages.hpp"
+
+namespace prophecy::pbft {
+
+struct Session {
+  NodeId client = 0;
+  std::uint32_t number = 0;
+  // The newest ordered request that was handed out for execution.
+  std::uint64_t last_timestamp = 0;
+  bool is_ahead = false;  // that one is executed ahead, and not ordered yet
+  [[nodiscard]] std::uint64_t ordered_timestamp() const {
+    return is_ahead ? last_timestamp - 1 : last_timestamp;
+  }
+  bool replied = false;  // what follows is known
+  ReplyStatus status = ReplyStatus::done;
+  Sigma sigma = 0;
+  Digest digest{};
+  bool has_result = false;
+  Bytes result;
+
+  std::uint64_t agreed_timestamp = 0;      // newest that is committed and may wait for execution
+  std::uint64_t queued_timestamp = 0;      // newest in the primary's queue
+  std::uint64_t full_reply_timestamp = 0;  // retransmitted: every replica sends the result
+  std::uint64_t known_timestamp = 0;       // newest request that came with a valid MAC ...
+  Digest known_digest{};                   // ... and its digest
+
+  // The newest read outside the order.
+  std::uint64_t read_timestamp = 0;
+  bool read_in_flight = false;
+  bool read_full_reply = false;
+
+  // Neighbours in the list of kept results, by age.
+  Session* older = nullptr;
+  Session* newer = nullptr;
+};
+
+class ClientTable {
+ public:
+  explicit ClientTable(std::uint64_t result_bytes_max) : result_bytes_max_(result_bytes_max) {}
+
+  // Creates what is not there. Requires a session below kSessionsMax of a member of the group;
+  // both together bound the table. The reference stays valid.
+  Session& session(NodeId client, std::uint32_t session);
+
+  // A new request takes the session over: forgets the reply of the one before.
+  void begin(Session& session, std::uint64_t timestamp);
+  // The reply to the session's last request.
+  void set_reply(Session& session, ReplyStatus status, Sigma sigma, const Digest& digest);
+  // Yields how many older results were forgotten for this one.
+  std::uint64_t keep_result(Session& session, Bytes result);
+
+  // For checkpoints (core/execution/session_tree.hpp): sessions in blocks of 64, of which one bit
+  // each tells that it has changed since it was last asked for, or that it was ever used.
+  struct Blocks {
+    NodeId client = 0;
+    std::uint64_t changed = 0;
+    std::uint64_t used = 0;
+  };
+  // By rising clients, those that have ever had something ordered.
+  [[nodiscard]] std::vector<Blocks> take_changes();
+  // Null when the session has never been used.
+  [[nodiscard]] const Session* find(NodeId client, std::uint32_t session) const;
+  // Forgets what was executed, for whom, and the replies: a checkpoint's state takes its place.
+  void reset();
+  // What a checkpoint says of a session. Requires that reset() came before.
+  void restore(NodeId client, std::uint32_t session, std::uint64_t timestamp);
+
+  // Somebody has sent a request under this client's name whose MAC is right for the primary and
+  // wrong here: the client, or the primary. A batch with such a request is agreed on by nobody, and
+  // costs a view. For a while, then longer each time, this replica proposes only what is signed.
+  void demand_signatures(NodeId client, TimePoint now);
+  [[nodiscard]] bool demands_signature(NodeId client, TimePoint now) const;
+
+  // The primary's queue is no more.
+  void forget_queued();
+
+  [[nodiscard]] std::uint64_t result_bytes() const { return result_bytes_; }
+
+ private:
+  struct Demand {
+    TimePoint until;
+    Duration length{};
+  };
+
+  struct Client {
+    std::vector<std::unique_ptr<Session>> sessions;
+    std::uint64_t changed = 0;
+    std::uint64_t used = 0;
+  };
+
+  void note_change(const Session& session);
+  void forget_result(Session& session);
+
+  std::uint64_t result_bytes_max_;
+  std::uint64_t result_bytes_ = 0;
+  std::map<NodeId, Client> clients_;
+  std::unordered_map<NodeId, Demand> demands_;
+  Session* oldest_ = nullptr;
+  Session* newest_ = nullptr;
+};
+
+}  // namespace prophecy::pbft

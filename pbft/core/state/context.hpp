@@ -1,0 +1,107 @@
+// What all parts of one replica share: who it is, what it may, and what it counts. Owned by the
+// replica's machine, which outlives the parts.
+#pragma once
+
+#include <optional>
+
+#include "pbft/auth/key_ring.hpp"
+#include "pbft/core/state/actions.hpp"
+#include "pbft/core/state/counters.hpp"
+#include "pbft/core/state/input_source.hpp"
+#include "pbft/core/state/journal.hpp"
+#include "pbft/core/state/quorum.hpp"
+#include "pbft/core/state/settings.hpp"
+
+namespace prophecy::pbft {
+
+// How far this replica is; each number is at most the one above, but for last_proposed, which only
+// a primary has.
+struct Progress {
+  std::uint64_t last_proposed = 0;
+  std::uint64_t last_ordered = 0;   // all up to it are committed and handed out for execution
+  std::uint64_t last_executed = 0;  // all up to it are executed
+  // Of the last batch that was handed out: a part of the replicated state, as it bounds the next.
+  std::uint64_t agreed_time = 0;
+};
+
+struct Context {
+  const ReplicaSettings settings;
+  const KeyRing& keys;
+  const QuorumRule quorum;
+  const NodeId self;
+  InputSource& inputs;
+  TimePoint now{};  // of the event that is being handled
+  std::uint64_t view = 0;
+  ReplicaState state = ReplicaState::normal;
+  Progress progress{};
+  ReplicaCounters counters{};
+  Journal journal{false};
+  Membership membership{};
+  std::vector<Rebirth> rebirths{};  // by replica
+
+  // It has executed as much before, as far as it knows, and may have told clients of it: in an
+  // earlier state it answers no reads outside the order, or one could miss a confirmed write.
+  std::uint64_t reads_from = 0;
+  // Up to it the current view has settled on batches when it began; no others are proposed there.
+  std::uint64_t chosen_until = 0;
+  // A restart could hold the record up to here, from the checkpoint on that it would begin from.
+  std::uint64_t restart_reach = UINT64_MAX;
+  [[nodiscard]] bool is_record_full() const {
+    return journal.bytes() >= Journal::kFullAt * settings.log_bytes_max;
+  }
+  // Its service has something ordered to execute, or its state to tell, and has not answered yet:
+  // it will. Not while it is restored, or waits to be: for that others, and a primary, may be
+  // needed.
+  bool is_service_at_work = false;
+  // Up to it the primary of this view has proposed what this replica refused: its time was wrong,
+  // or a client's MAC. If nobody else takes it either, the primary cannot go on.
+  std::uint64_t refused_until = 0;
+  // A peer that has lost its memory waits for a stable checkpoint there before it votes again.
+  std::uint64_t awaited_by_silent = 0;
+
+  // In membership.silent_until: the bound is not known yet.
+  static constexpr std::uint64_t kAsking = UINT64_MAX;
+  [[nodiscard]] bool is_asking() const { return membership.silent_until == kAsking; }
+  // Its memory of what it said reaches this far, or nothing was said there.
+  [[nodiscard]] bool may_vote(std::uint64_t sequence) const {
+    return sequence > membership.silent_until;
+  }
+  [[nodiscard]] bool is_silent() const { return membership.silent_until > 0; }
+  std::optional<DropReason> last_drop{};  // of the frame that is being handled
+
+  [[nodiscard]] NodeId primary() const { return primary_of(view, quorum.replicas); }
+  [[nodiscard]] bool is_primary() const { return primary() == self; }
+
+  // It still follows the protocol, if only to get to the next view.
+  [[nodiscard]] bool takes_part() const { return state != ReplicaState::diverged; }
+
+  // Why a MAC of this member was not taken.
+  [[nodiscard]] DropReason mac_failure(NodeId from, std::uint32_t session = 0) const {
+    return keys.has_key(from, session) ? DropReason::bad_mac : DropReason::no_session_key;
+  }
+
+  // Two filters of most messages between replicas; each counts what it refuses.
+  [[nodiscard]] bool is_peer(NodeId from) {
+    const bool peer = is_replica(from, quorum.replicas) && from != self;
+    if (!peer) drop(DropReason::unknown_sender);
+    return peer;
+  }
+  [[nodiscard]] bool is_authentic(NodeId from, ByteView content, ByteView authenticator) {
+    const bool authentic = keys.verify_authenticator(from, sha256(content), authenticator);
+    if (!authentic) drop(mac_failure(from));
+    return authentic;
+  }
+
+  void drop(DropReason reason) {
+    ++counters.dropped[static_cast<std::size_t>(reason)];
+    last_drop = reason;
+  }
+
+  void send_to_peers(const Frame& frame, ReplicaActions& out) const {
+    for (NodeId to = 0; to < quorum.replicas; ++to) {
+      if (to != self) out.sends.push_back({to, 0, frame});
+    }
+  }
+};
+
+}  // namespace prophecy::pbft

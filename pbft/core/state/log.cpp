@@ -1,0 +1,208 @@
+#include "pbft/core/state/log.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include "base/assert.hpp"
+#include "pbft/wire/limits.hpp"
+
+namespace prophecy::pbft {
+
+namespace {
+
+std::uint64_t bytes_with(const Frame& content, const std::vector<BodyHandle>& bodies) {
+  return content != nullptr ? content->size() + bytes_of(bodies) : 0;
+}
+
+}  // namespace
+
+std::vector<BatchRequest> batch_requests(const PrePrepareMessage& message, const Bytes& frame) {
+  std::vector<BatchRequest> requests;
+  requests.reserve(message.requests.size());
+  for (const RequestMessage& request : message.requests) {
+    requests.push_back({request.client, request.session, request.timestamp, request.replier,
+                        static_cast<std::uint32_t>(request.operation.data() - frame.data()),
+                        operation_bytes(request), 0, request.body.has_value()});
+  }
+  return requests;
+}
+
+Log::Log(std::uint64_t span, std::uint32_t replicas)
+    : slots_(std::bit_ceil(span), Slot(replicas)), mask_(slots_.size() - 1) {}
+
+Slot* Log::find(std::uint64_t sequence) {
+  Slot& slot = slots_[sequence & mask_];
+  return sequence != 0 && slot.sequence == sequence ? &slot : nullptr;
+}
+
+const Slot* Log::find(std::uint64_t sequence) const {
+  const Slot& slot = slots_[sequence & mask_];
+  return sequence != 0 && slot.sequence == sequence ? &slot : nullptr;
+}
+
+Slot& Log::open(std::uint64_t sequence) {
+  ASSERT(reaches(sequence));
+  Slot& slot = slots_[sequence & mask_];
+  ASSERT(slot.sequence == 0 || slot.sequence == sequence);
+  slot.sequence = sequence;
+  return slot;
+}
+
+void Log::note_proposal(Slot& slot, const Digest& batch, std::uint64_t view, Frame content,
+                        std::vector<BodyHandle> bodies) {
+  auto known = std::find_if(slot.proposals.begin(), slot.proposals.end(),
+                            [&](const Proposal& p) { return p.batch == batch; });
+  if (known == slot.proposals.end()) {
+    if (slot.proposals.size() == kProposalsMax) forget_oldest_proposal(slot);
+    slot.proposals.push_back({batch, view, nullptr, {}});
+    known = std::prev(slot.proposals.end());
+  }
+  if (view > known->view) {
+    known->view = view;
+    std::rotate(known, known + 1, slot.proposals.end());
+    known = std::prev(slot.proposals.end());
+  }
+  if (known->content == nullptr && content != nullptr) {
+    bytes_ += bytes_with(content, bodies);
+    ++batches_;
+    known->content = std::move(content);
+    known->bodies = std::move(bodies);
+  }
+  highest_known_ = std::max(highest_known_, slot.sequence);
+  highest_proposed_ = std::max(highest_proposed_, slot.sequence);
+}
+
+void Log::set_pre_prepare(Slot& slot, Frame content, std::vector<BodyHandle> bodies) {
+  if (slot.sequence > stable_) {
+    view_bytes_ += bytes_with(content, bodies);
+    view_bytes_ -= bytes_with(slot.pre_prepare, slot.bodies);
+  }
+  slot.pre_prepare = std::move(content);
+  slot.bodies = std::move(bodies);
+}
+
+void Log::note_stable(std::uint64_t stable) {
+  if (stable <= stable_) return;
+  const std::uint64_t last = std::min(stable, first_retained_ + capacity() - 1);
+  for (std::uint64_t sequence = std::max(stable_ + 1, first_retained_); sequence <= last;
+       ++sequence) {
+    const Slot* slot = find(sequence);
+    if (slot != nullptr) view_bytes_ -= bytes_with(slot->pre_prepare, slot->bodies);
+  }
+  stable_ = stable;
+}
+
+Frame Log::content_of(const Slot& slot, const Digest& batch) {
+  const auto known = std::find_if(slot.proposals.begin(), slot.proposals.end(),
+                                  [&](const Proposal& p) { return p.batch == batch; });
+  return known != slot.proposals.end() ? known->content : nullptr;
+}
+
+// What is prepared here is not forgotten: others may depend on this replica for it.
+void Log::forget_oldest_proposal(Slot& slot) {
+  const auto is_kept = [&](const Proposal& p) {
+    return slot.prepared.has_value() && slot.prepared->batch == p.batch;
+  };
+  const auto oldest = std::min_element(
+      slot.proposals.begin(), slot.proposals.end(), [&](const Proposal& a, const Proposal& b) {
+        return std::pair(is_kept(a), a.view) < std::pair(is_kept(b), b.view);
+      });
+  forget_content(*oldest);
+  slot.proposals.erase(oldest);
+}
+
+void Log::forget_content(Proposal& proposal) {
+  if (proposal.content == nullptr) return;
+  bytes_ -= bytes_with(proposal.content, proposal.bodies);
+  --batches_;
+  proposal.content.reset();
+  proposal.bodies.clear();
+}
+
+void Log::enter_view(std::uint64_t stable, std::uint64_t highest_proposed) {
+  for (Slot& slot : slots_) {
+    if (slot.sequence == 0) continue;
+    const bool settled = slot.phase == SlotPhase::committed || slot.phase == SlotPhase::certified;
+    if (settled && slot.sequence <= stable) continue;
+    slot.phase = SlotPhase::empty;
+    set_pre_prepare(slot, nullptr, {});
+    slot.own_prepare.reset();
+    slot.own_commit.reset();
+    slot.prepares.clear();
+    slot.commits.clear();
+    if (slot.execution == SlotExecution::none) slot.requests.clear();
+  }
+  highest_proposed_ = highest_proposed;
+}
+
+void Log::release_below(std::uint64_t sequence) {
+  // A restart, or a transfer of state, may pass over any number of them.
+  const std::uint64_t last = std::min(sequence, first_retained_ + capacity());
+  for (; first_retained_ < last; ++first_retained_) {
+    if (Slot* slot = find(first_retained_)) reset(*slot);
+  }
+  first_retained_ = std::max(first_retained_, sequence);
+}
+
+Log::Forgotten Log::shed(std::uint64_t view, std::uint64_t bytes_max) {
+  Forgotten forgotten;
+  while (bytes_ > bytes_max) {
+    Proposal* oldest = nullptr;
+    std::uint64_t sequence = 0;
+    for (Slot& slot : slots_) {
+      for (Proposal& proposal : slot.proposals) {
+        const bool prepared = slot.prepared && slot.prepared->batch == proposal.batch;
+        const bool wanted = slot.sequence <= stable_ || prepared || proposal.view >= view ||
+                            slot.execution != SlotExecution::none || proposal.content == nullptr;
+        if (wanted || (oldest != nullptr && proposal.view >= oldest->view)) continue;
+        oldest = &proposal;
+        sequence = slot.sequence;
+      }
+    }
+    if (oldest == nullptr) break;
+    forgotten.emplace_back(sequence, oldest->batch);
+    forget_content(*oldest);
+  }
+  return forgotten;
+}
+
+void Log::forget_unexecuted(std::uint64_t last) {
+  for (Slot& slot : slots_) {
+    if (slot.sequence == 0 || slot.sequence > last || slot.execution != SlotExecution::none) {
+      continue;
+    }
+    const std::uint64_t sequence = slot.sequence;
+    reset(slot);
+    slot.sequence = sequence;
+  }
+}
+
+void Log::forget_execution(Slot& slot) {
+  slot.execution = SlotExecution::none;
+  slot.requests.clear();
+  slot.operation_bytes = 0;
+  slot.results_missing = 0;
+}
+
+void Log::reset(Slot& slot) {
+  set_pre_prepare(slot, nullptr, {});
+  for (Proposal& proposal : slot.proposals)
+    forget_content(proposal);
+  slot.proposals.clear();
+  slot.prepared.reset();
+  slot.decisions.clear();
+  slot.sequence = 0;
+  slot.phase = SlotPhase::empty;
+  slot.execution = SlotExecution::none;
+  slot.requests.clear();
+  slot.input = {};
+  slot.own_prepare.reset();
+  slot.own_commit.reset();
+  slot.prepares.clear();
+  slot.commits.clear();
+  slot.operation_bytes = 0;
+  slot.results_missing = 0;
+}
+
+}  // namespace prophecy::pbft

@@ -1,0 +1,229 @@
+#include "pbft/core/views/retransmission.hpp"
+
+#include <algorithm>
+
+#include "pbft/wire/decode.hpp"
+#include "pbft/wire/encode.hpp"
+#include "pbft/wire/limits.hpp"
+
+namespace prophecy::pbft {
+namespace {
+
+// What one Status may cause to be sent.
+constexpr std::size_t kFramesServedMax = 256;
+constexpr std::size_t kBytesServedMax = std::size_t{2} << 20;
+// So long after it was helped through its silence a peer is not helped through another one.
+constexpr Duration kCarryingPause = seconds(2);
+
+}  // namespace
+
+Retransmission::Retransmission(Context& context, Log& log, const Checkpoints& checkpoints,
+                               const Agreement& agreement, ViewChanger& view_changer,
+                               Standings& standings)
+    : context_(context),
+      log_(log),
+      checkpoints_(checkpoints),
+      agreement_(agreement),
+      view_changer_(view_changer),
+      standings_(standings),
+      peers_(context.quorum.replicas) {}
+
+bool Retransmission::lagging() const {
+  return std::any_of(peers_.begin(), peers_.end(), [&](const Peer& peer) {
+    return peer.highest_seen > context_.progress.last_ordered;
+  });
+}
+
+bool Retransmission::outstanding() const {
+  return context_.state == ReplicaState::changing_view ||
+         log_.highest_proposed() > agreement_.settled() || lagging() ||
+         checkpoints_.last_own() > checkpoints_.stable_sequence() ||
+         checkpoints_.stable_sequence() > context_.progress.last_ordered;
+}
+
+void Retransmission::arm(TimePoint now) {
+  if (!started_ || !outstanding()) return;
+  next_tick_ = std::min(next_tick_, now + context_.settings.status_interval);
+}
+
+void Retransmission::on_tick(TimePoint now, ReplicaActions& out) {
+  if (now < next_tick_) return;
+  const bool first = !started_;
+  started_ = true;
+  const std::uint64_t stable = checkpoints_.stable_sequence();
+  const bool stuck = ordered_then_ == context_.progress.last_ordered && stable_then_ == stable &&
+                     settled_then_ == agreement_.settled();
+  const bool wanted = outstanding() && (stuck || lagging());
+  if (first || wanted || now >= heartbeat_at_) {
+    send_status(out);
+    heartbeat_at_ = now + context_.settings.heartbeat_interval;
+  }
+  ordered_then_ = context_.progress.last_ordered;
+  stable_then_ = stable;
+  settled_then_ = agreement_.settled();
+  next_tick_ = outstanding() ? now + context_.settings.status_interval : heartbeat_at_;
+}
+
+void Retransmission::send_status(ReplicaActions& out) {
+  std::vector<std::uint8_t> slots;
+  const std::uint64_t first = agreement_.settled() + 1;
+  const std::uint64_t end = std::min(log_.highest_proposed() + 1, first + kStatusSlotsMax);
+  for (std::uint64_t sequence = first; sequence < end; ++sequence) {
+    const Slot* slot = log_.find(sequence);
+    const SlotPhase phase = slot != nullptr ? slot->phase : SlotPhase::empty;
+    std::uint8_t bits = 0;
+    const bool certified = phase == SlotPhase::certified;
+    if (phase >= SlotPhase::pre_prepared) bits |= kHasPrePrepare;
+    if (certified || phase >= SlotPhase::prepared) bits |= kHasPrepared;
+    if (certified || phase >= SlotPhase::committed) bits |= kHasCommitted;
+    slots.push_back(bits);
+  }
+  StatusMessage status;
+  status.view = context_.view;
+  status.changing_view = context_.state == ReplicaState::changing_view;
+  status.first_retained = log_.first_retained();
+  status.last_ordered = context_.progress.last_ordered;
+  status.last_stable = checkpoints_.stable_sequence();
+  status.counter = context_.membership.boot << 32 | ++counter_;
+  status.silent_until = std::min(context_.membership.silent_until, kSequenceMax);
+  status.settled = agreement_.settled();
+  status.slots = slots;
+  context_.send_to_peers(encode_status(status, context_.keys), out);
+  ++context_.counters.status_sent;
+}
+
+bool Retransmission::on_status(ByteView frame, TimePoint now, ReplicaActions& out) {
+  const auto status = decode_status(frame, context_.quorum.replicas);
+  if (!status) {
+    context_.drop(DropReason::malformed);
+    return false;
+  }
+  if (!context_.is_peer(status->replica)) return false;
+  if (!context_.is_authentic(status->replica, status->content, status->authenticator)) return false;
+  Peer& peer = peers_[status->replica];
+  // Late, or repeated by somebody: it would be served in place of a newer one. But a peer that has
+  // gone too far with its counter, and has nothing greater to say, is not to be deaf for ever.
+  if (status->counter <= peer.counter &&
+      now - peer.counted_at < 2 * context_.settings.heartbeat_interval) {
+    context_.drop(DropReason::duplicate);
+    return true;
+  }
+  peer.counter = status->counter;
+  peer.counted_at = now;
+  standings_.on_status(*status);
+  learn(*status);
+  if (peer.times_served > 0 && now - peer.served_at < context_.settings.status_interval / 2) {
+    context_.drop(DropReason::rate_limited);
+    return true;
+  }
+  peer.served_at = now;
+  ++peer.times_served;
+  serve(*status, out);
+  return true;
+}
+
+void Retransmission::learn(const StatusMessage& status) {
+  Peer& peer = peers_[status.replica];
+  peer.first_retained = status.first_retained;
+  peer.last_ordered = status.last_ordered;
+  std::uint64_t highest = status.last_ordered;
+  for (std::size_t i = 0; i < status.slots.size(); ++i) {
+    if (status.slots[i] != 0) highest = std::max(highest, status.settled + 1 + i);
+  }
+  // The latest claim, not the greatest: one lie is not to be believed for ever.
+  peer.highest_seen = highest;
+
+  // A bound that was reached, or given up, is not asked for again for a while: it is work for all.
+  // No replica that follows the protocol can need more than two windows; one that does not know its
+  // bound yet says more.
+  const std::uint64_t stable = checkpoints_.stable_sequence();
+  if (status.silent_until <= stable ||
+      status.silent_until > stable + 2 * context_.settings.window) {
+    peer.silent_until = 0;
+  } else if (status.silent_until != peer.silent_until &&
+             (peer.carried_at == TimePoint::min() ||
+              context_.now - peer.carried_at >= kCarryingPause)) {
+    peer.carried_at = context_.now;
+    peer.silent_until = status.silent_until;
+  }
+}
+
+// But not when it was helped last.
+void Retransmission::forget(NodeId peer) {
+  Peer fresh;
+  fresh.carried_at = peers_[peer].carried_at;
+  peers_[peer] = fresh;
+}
+
+// Each replica sends its own votes only, so f+1 that no longer have a batch leave too few. One of
+// them is correct; nobody can be talked into this by the faulty.
+bool Retransmission::is_beyond_help() const {
+  const auto without = std::count_if(peers_.begin(), peers_.end(), [&](const Peer& p) {
+    return p.first_retained > context_.progress.last_ordered + 1;
+  });
+  return without >= static_cast<std::ptrdiff_t>(context_.quorum.weak);
+}
+
+std::uint64_t Retransmission::awaited_by_silent() const {
+  std::uint64_t awaited = 0;
+  for (const Peer& peer : peers_)
+    awaited = std::max(awaited, peer.silent_until);
+  return awaited;
+}
+
+// With MACs of today if it is this primary's own, since it has to be believed; of another's only
+// the content is worth anything.
+Frame Retransmission::own_proposal(const Slot& slot) const {
+  if (slot.pre_prepare == nullptr) return nullptr;
+  const auto head = decode_pre_prepare_head(*slot.pre_prepare);
+  if (!head || head->primary != context_.self) return slot.pre_prepare;
+  return renew_pre_prepare(*slot.pre_prepare, slot.batch, context_.keys);
+}
+
+void Retransmission::serve(const StatusMessage& status, ReplicaActions& out) {
+  std::vector<Frame> frames;
+  std::size_t bytes = 0;
+  const auto add = [&](const Frame& frame) {
+    if (frame == nullptr) return;
+    bytes += frame->size();
+    frames.push_back(frame);
+  };
+  view_changer_.serve(status.replica, status.view, status.changing_view, out);
+  checkpoints_.frames_above(status.last_stable, frames);
+  const Peer& peer = peers_[status.replica];
+  for (std::uint64_t sequence = std::max(status.settled + 1, log_.first_retained());
+       sequence <= log_.highest_known(); ++sequence) {
+    if (frames.size() >= kFramesServedMax || bytes >= kBytesServedMax) break;
+    const Slot* slot = log_.find(sequence);
+    if (slot == nullptr) continue;
+    const std::uint64_t place = sequence - status.settled - 1;
+    const std::uint8_t has = place < status.slots.size() ? status.slots[place] : 0;
+    // The primary sends its proposal; the others take turns, in case it does not want to.
+    const bool my_turn = context_.is_primary() ||
+                         (sequence + peer.times_served) % context_.quorum.replicas == context_.self;
+    if ((has & kHasPrePrepare) == 0 && my_turn) {
+      // What is ordered is kept, whatever became of its number in later views.
+      const bool ordered = sequence <= context_.progress.last_ordered;
+      add(ordered ? Log::content_of(*slot, slot->batch) : own_proposal(*slot));
+    }
+    // What was passed over by a transfer of state may have been another batch than is known here,
+    // and what was executed ahead is not decided yet.
+    const bool decided =
+        sequence <= context_.progress.last_ordered && slot->execution != SlotExecution::none;
+    if (decided && (has & kHasCommitted) == 0) {
+      add(encode_vote(MessageType::decision, 0, sequence, slot->batch, context_.keys));
+    }
+    // MACs are made anew: session keys may have changed since.
+    if ((has & kHasPrepared) == 0 && slot->own_prepare) {
+      add(renew_vote(*slot->own_prepare, context_.keys));
+    }
+    if ((has & kHasCommitted) == 0 && slot->own_commit) {
+      add(renew_vote(*slot->own_commit, context_.keys));
+    }
+  }
+  for (Frame& frame : frames)
+    out.sends.push_back({status.replica, 0, std::move(frame)});
+  context_.counters.frames_repeated += frames.size();
+}
+
+}  // namespace prophecy::pbft

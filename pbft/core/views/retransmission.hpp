@@ -1,0 +1,74 @@
+// Nothing stalls for ever under loss: a replica that gets no further tells its peers what it has,
+// and each peer sends what it lacks. Slowly, it does so always, because one that has lost every
+// message about a batch does not know that there is one.
+//
+// Also the place where a replica finds out that retransmission can no longer help it.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "pbft/core/state/checkpoints.hpp"
+#include "pbft/core/state/context.hpp"
+#include "pbft/core/state/log.hpp"
+#include "pbft/core/views/standings.hpp"
+#include "pbft/core/views/view_changer.hpp"
+
+namespace prophecy::pbft {
+
+class Retransmission {
+ public:
+  Retransmission(Context& context, Log& log, const Checkpoints& checkpoints,
+                 const Agreement& agreement, ViewChanger& view_changer, Standings& standings);
+
+  // True when the frame was authentic.
+  bool on_status(ByteView frame, TimePoint now, ReplicaActions& out);
+  void on_tick(TimePoint now, ReplicaActions& out);
+  // To be called after every event: something that is missing wants an earlier tick.
+  void arm(TimePoint now);
+  [[nodiscard]] TimePoint next_timer() const { return next_tick_; }
+  // What comes next for this replica is retained by too few peers.
+  [[nodiscard]] bool is_beyond_help() const;
+  // Up to it some peer that has lost its memory waits for a checkpoint before it votes again.
+  [[nodiscard]] std::uint64_t awaited_by_silent() const;
+  // The peer has lost its memory, and counts anew.
+  void forget(NodeId peer);
+
+ private:
+  struct Peer {
+    std::uint64_t counter = 0;  // of its last Status
+    TimePoint counted_at{};
+    std::uint64_t silent_until = 0;
+    TimePoint carried_at = TimePoint::min();
+    std::uint64_t first_retained = 1;
+    std::uint64_t last_ordered = 0;
+    std::uint64_t highest_seen = 0;  // of which it has anything
+    TimePoint served_at = TimePoint::min();
+    std::uint32_t times_served = 0;
+  };
+
+  [[nodiscard]] bool lagging() const;
+  [[nodiscard]] bool outstanding() const;
+  void learn(const StatusMessage& status);
+  void serve(const StatusMessage& status, ReplicaActions& out);
+  [[nodiscard]] Frame own_proposal(const Slot& slot) const;
+  void send_status(ReplicaActions& out);
+
+  Context& context_;
+  Log& log_;
+  const Checkpoints& checkpoints_;
+  const Agreement& agreement_;
+  ViewChanger& view_changer_;
+  Standings& standings_;
+  std::vector<Peer> peers_;
+  std::uint64_t counter_ = 0;
+  bool started_ = false;
+  TimePoint next_tick_ = TimePoint::min();  // the first tick is due at once
+  TimePoint heartbeat_at_{};
+  // Progress at the last tick.
+  std::uint64_t ordered_then_ = 0;
+  std::uint64_t stable_then_ = 0;
+  std::uint64_t settled_then_ = 0;
+};
+
+}  // namespace prophecy::pbft

@@ -1,0 +1,458 @@
+#include "pbft/core/views/view_changer.hpp"
+
+#include <algorithm>
+#include <bit>
+
+#include "base/assert.hpp"
+#include "pbft/core/state/journal_check.hpp"
+#include "pbft/wire/decode.hpp"
+#include "pbft/wire/limits.hpp"
+
+namespace prophecy::pbft {
+namespace {
+
+constexpr Duration kCarriedEvery = seconds(10);
+constexpr Duration kShownEvery = milliseconds(200);
+
+}  // namespace
+
+ViewChanger::ViewChanger(Context& context, Log& log, Checkpoints& checkpoints, Agreement& agreement,
+                         Patience& patience)
+    : context_(context),
+      log_(log),
+      checkpoints_(checkpoints),
+      agreement_(agreement),
+      patience_(patience),
+      asked_(context.quorum.replicas),
+      refused_at_(context.quorum.replicas) {}
+
+Duration ViewChanger::patience_length() const {
+  const Duration longest = context_.settings.view_change_timeout_max;
+  Duration length = context_.settings.view_change_timeout;
+  for (std::uint32_t i = 0; i < futile_views_ && length < longest; ++i)
+    length *= 2;
+  return std::min(length, longest);
+}
+
+bool ViewChanger::is_held_up() const {
+  const std::uint64_t settled = agreement_.settled();
+  return settled >= agreement_.high_water_mark() ||
+         (settled >= log_.highest_proposed() &&
+          (log_.view_bytes() >= context_.settings.log_bytes_max || context_.is_record_full()));
+}
+
+bool ViewChanger::has_no_room() const {
+  return context_.is_service_at_work && agreement_.agreed() - context_.progress.last_ordered >=
+                                            context_.settings.partial_batches_in_flight_max;
+}
+
+void ViewChanger::arm(TimePoint now) {
+  next_tick_ = TimePoint::max();
+  if (context_.is_silent()) return;  // it may ask for nothing
+  if (context_.state == ReplicaState::changing_view) {
+    if (give_up_at_) next_tick_ = *give_up_at_;
+    return;
+  }
+  if (context_.state != ReplicaState::normal) return;
+  if (futile_views_ > 0 && context_.progress.last_ordered > ordered_at_entry_) futile_views_ = 0;
+  // What was proposed has to be settled in time, too. Those that have executed it in an older view
+  // wait for no request any more, while others may need their votes in a new one. For that, a
+  // primary gives itself up as well.
+  // But what is agreed on and waits for this replica's own service waits for nobody else. (When its
+  // service does nothing, something is missing, for which another primary may be needed.)
+  const std::uint64_t settled =
+      context_.is_service_at_work ? agreement_.agreed() : agreement_.settled();
+  // Nor does anybody wait for the batches that carry a peer to the checkpoint that it needs.
+  // Seldom: a peer may tell this replica that it waits, and not the primary.
+  const bool carrying = context_.awaited_by_silent > checkpoints_.stable_sequence() &&
+                        (!carried_at_ || now - *carried_at_ >= kCarriedEvery);
+  // What was refused here may be what its primary is stuck with, after a restart of the whole
+  // group.
+  const std::uint64_t proposed = std::max(log_.highest_proposed(), context_.refused_until);
+  if (proposed <= settled && !carrying) {
+    unsettled_since_.reset();
+  } else if (!unsettled_since_ || settled != settled_then_) {
+    unsettled_since_ = now;
+  }
+  settled_then_ = settled;
+  if (unsettled_since_) next_tick_ = *unsettled_since_ + patience_length();
+  if (context_.is_primary()) return;
+  arm_for_requests(now);
+}
+
+void ViewChanger::arm_for_requests(TimePoint now) {
+  const std::uint64_t ordered = context_.progress.last_ordered;
+  if (is_held_up()) patience_.restart(now, ordered);
+  if (excused_since_) patience_.excuse(now - *excused_since_, now, ordered);
+  const bool excused = has_no_room();
+  excused_since_ = excused ? std::optional(now) : std::nullopt;
+  const auto since = patience_.waiting_since();
+  if (!since || (excused && !patience_.is_passed_over(ordered))) return;
+  next_tick_ = std::min(next_tick_, *since + patience_length());
+}
+
+void ViewChanger::on_tick(TimePoint now, ReplicaActions& out) {
+  if (now < next_tick_ || context_.is_silent()) return;
+  const ViewChangeCause cause = cause_of_tick();
+  const bool carrying_only =
+      context_.state == ReplicaState::normal &&
+      std::max(log_.highest_proposed(), context_.refused_until) <= settled_then_ &&
+      cause == ViewChangeCause::nothing_settled;
+  if (carrying_only) carried_at_ = now;
+  const bool futile = context_.state == ReplicaState::changing_view ||
+                      (new_view_ != nullptr && context_.progress.last_ordered == ordered_at_entry_);
+  if (futile && !carrying_only) ++futile_views_;
+  ask_for(context_.view + 1, cause, now, out);
+}
+
+ViewChangeCause ViewChanger::cause_of_tick() const {
+  if (context_.state == ReplicaState::changing_view) return ViewChangeCause::no_new_view;
+  const bool unsettled = unsettled_since_ && next_tick_ == *unsettled_since_ + patience_length();
+  return unsettled ? ViewChangeCause::nothing_settled : ViewChangeCause::request_waited;
+}
+
+void ViewChanger::ask_for(std::uint64_t view, ViewChangeCause cause, TimePoint now,
+                          ReplicaActions& out) {
+  cause_ = cause;
+  ASSERT(view > context_.view && !context_.is_silent());
+  ++context_.counters.view_changes_started;
+  ++context_.counters.view_changes_by_cause[static_cast<std::size_t>(cause)];
+  context_.view = view;
+  context_.state = ReplicaState::changing_view;
+  new_view_.reset();
+  give_up_at_.reset();
+  context_.journal.view(view, true, out);
+  say_so(out);
+  join_others(now, out);
+  begin_as_primary(now, out);
+}
+
+void ViewChanger::say_so(ReplicaActions& out) {
+  Asked& own = asked_[context_.self];
+  own.view = context_.view;
+  own.frame = make_view_change(context_.view);
+  context_.send_to_peers(own.frame, out);
+}
+
+Frame ViewChanger::make_view_change(std::uint64_t view) const {
+  ViewChangeMessage message;
+  message.incarnation = context_.membership.incarnation;
+  message.view = view;
+  message.stable = checkpoints_.stable_sequence();
+  for (const Checkpoints::SignedClaim& claim : checkpoints_.certificate())
+    message.certificate.emplace_back(*claim.frame);
+  // Nothing is voted on beyond the window; what is known there is what others have decided.
+  const std::uint64_t last =
+      std::min(log_.highest_known(), message.stable + context_.settings.window);
+  std::size_t proposals = 0;
+  for (std::uint64_t sequence = message.stable + 1; sequence <= last; ++sequence) {
+    if (const Slot* slot = log_.find(sequence)) proposals += slot->proposals.size();
+  }
+  const bool crowded = proposals > kProposalsPerNumber * context_.settings.window;
+  for (std::uint64_t sequence = message.stable + 1; sequence <= last; ++sequence) {
+    const Slot* slot = log_.find(sequence);
+    if (slot == nullptr) continue;
+    if (slot->prepared) {
+      message.prepared.push_back({sequence, slot->prepared->view, slot->prepared->batch});
+    }
+    // Of so many that the message would not fit, the prepared one and the newest.
+    const std::size_t kept = crowded ? kProposalsPerNumber - 1 : slot->proposals.size();
+    for (std::size_t i = 0; i < slot->proposals.size(); ++i) {
+      const Proposal& proposal = slot->proposals[i];
+      const bool prepared = slot->prepared && slot->prepared->batch == proposal.batch;
+      if (i + kept < slot->proposals.size() && !prepared) continue;
+      // What others have decided meanwhile has been pre-prepared in no view before this one.
+      const std::uint64_t known_view = std::min(proposal.view, view - 1);
+      message.pre_prepared.push_back({sequence, known_view, proposal.batch});
+    }
+  }
+  return encode_view_change(message, context_.keys);
+}
+
+bool ViewChanger::is_certified(const ViewChangeMessage& message) const {
+  if (message.stable == 0) return true;
+  std::uint64_t signers = 0;
+  std::optional<Digest> order;
+  for (const ByteView frame : message.certificate) {
+    const auto claim = decode_checkpoint(frame);
+    if (!claim || claim->sequence != message.stable ||
+        !is_replica(claim->replica, context_.quorum.replicas) ||
+        (signers >> claim->replica & 1) != 0 || claim->order != order.value_or(claim->order) ||
+        !context_.keys.verify_signature(claim->replica, sha256(claim->content), claim->signature)) {
+      return false;
+    }
+    order = claim->order;
+    signers |= std::uint64_t{1} << claim->replica;
+  }
+  return static_cast<std::uint32_t>(std::popcount(signers)) >= context_.quorum.certificate;
+}
+
+// This replica's own among them.
+bool ViewChanger::is_of_earlier_life(const ViewChangeMessage& message) const {
+  const Rebirth& rebirth = context_.rebirths[message.replica];
+  return message.incarnation < rebirth.incarnation && message.view > rebirth.view;
+}
+
+std::optional<ViewChangeMessage> ViewChanger::verified(ByteView frame) {
+  auto message = decode_view_change(frame, context_.quorum.replicas);
+  if (!message || !is_replica(message->replica, context_.quorum.replicas)) return std::nullopt;
+  const auto is_within = [&](const std::vector<BatchRecord>& records) {
+    return records.empty() || records.back().sequence - message->stable <= context_.settings.window;
+  };
+  if (!is_within(message->prepared) || !is_within(message->pre_prepared)) return std::nullopt;
+  if (is_of_earlier_life(*message)) return std::nullopt;
+  // The same frame need not be verified again within a new-view message.
+  const Frame& known = asked_[message->replica].frame;
+  if (known != nullptr && std::equal(known->begin(), known->end(), frame.begin(), frame.end())) {
+    return message;
+  }
+  if (!context_.keys.verify_signature(message->replica, sha256(message->content),
+                                      message->signature)) {
+    return std::nullopt;
+  }
+  if (!is_certified(*message)) return std::nullopt;
+  return message;
+}
+
+bool ViewChanger::on_view_change(ByteView frame, TimePoint now, ReplicaActions& out) {
+  const auto message = decode_view_change(frame, context_.quorum.replicas);
+  if (!message) {
+    context_.drop(DropReason::malformed);
+    return false;
+  }
+  if (!context_.is_peer(message->replica)) return false;
+  Asked& asked = asked_[message->replica];
+  if (message->view <= asked.view || message->view < context_.view) {
+    context_.drop(message->view == asked.view ? DropReason::duplicate : DropReason::wrong_view);
+    return false;
+  }
+  // Each costs as many signatures as its certificate has. It is sent again if it matters.
+  if (asked.checked_at && now - *asked.checked_at < context_.settings.status_interval / 2) {
+    context_.drop(DropReason::rate_limited);
+    return false;
+  }
+  asked.checked_at = now;
+  if (!verified(frame)) {
+    context_.drop(DropReason::bad_signature);
+    return false;
+  }
+  // A peer may have lost its memory without this replica hearing of it.
+  Rebirth& rebirth = context_.rebirths[message->replica];
+  if (message->incarnation > rebirth.incarnation) rebirth = {message->incarnation, context_.view};
+  asked.view = message->view;
+  asked.frame = std::make_shared<const Bytes>(frame.begin(), frame.end());
+  join_others(now, out);
+  begin_as_primary(now, out);
+  return true;
+}
+
+// Those that are further have asked for it before; their messages may be lost.
+std::uint32_t ViewChanger::asking_for(std::uint64_t view) const {
+  return static_cast<std::uint32_t>(std::count_if(
+      asked_.begin(), asked_.end(), [&](const Asked& asked) { return asked.view >= view; }));
+}
+
+// f+1 that are ahead: one of them is correct. The smallest of their views, so as to skip none.
+void ViewChanger::join_others(TimePoint now, ReplicaActions& out) {
+  std::uint32_t ahead = 0;
+  std::uint64_t smallest = UINT64_MAX;
+  for (const Asked& asked : asked_) {
+    if (asked.view <= context_.view) continue;
+    ++ahead;
+    smallest = std::min(smallest, asked.view);
+  }
+  if (ahead >= context_.quorum.weak && !context_.is_silent())
+    return ask_for(smallest, ViewChangeCause::others_asked, now, out);
+  if (context_.state == ReplicaState::changing_view && !give_up_at_ &&
+      asking_for(context_.view) >= context_.quorum.view_change) {
+    give_up_at_ = now + patience_length();
+  }
+}
+
+void ViewChanger::begin_as_primary(TimePoint now, ReplicaActions& out) {
+  if (context_.state != ReplicaState::changing_view || !context_.is_primary() ||
+      context_.is_silent()) {
+    return;
+  }
+  std::vector<ByteView> frames;
+  std::vector<ViewChangeMessage> messages;
+  for (const Asked& asked : asked_) {
+    if (asked.view != context_.view) continue;
+    frames.emplace_back(*asked.frame);
+    messages.push_back(*decode_view_change(*asked.frame, context_.quorum.replicas));
+  }
+  if (messages.size() < context_.quorum.view_change) return;
+  const auto choice = choose(messages, context_.quorum);
+  if (!choice) return;
+  new_view_ = encode_new_view(context_.view, frames, context_.keys);
+  context_.send_to_peers(new_view_, out);
+  enter(context_.view, messages, *choice, now, out);
+}
+
+bool ViewChanger::on_new_view(ByteView frame, TimePoint now, ReplicaActions& out) {
+  const auto refuse = [&](DropReason reason) {
+    context_.drop(reason);
+    return false;
+  };
+  const auto message = decode_new_view(frame, context_.quorum.replicas);
+  if (!message) return refuse(DropReason::malformed);
+  const bool wanted =
+      message->view > context_.view ||
+      (message->view == context_.view && context_.state == ReplicaState::changing_view);
+  if (!wanted) return refuse(DropReason::wrong_view);
+  if (message->primary != primary_of(message->view, context_.quorum.replicas) ||
+      message->primary == context_.self) {
+    return refuse(DropReason::unknown_sender);
+  }
+  if (!context_.keys.verify_signature(message->primary, sha256(message->content),
+                                      message->signature)) {
+    return refuse(DropReason::bad_signature);
+  }
+  // From here on it is its primary's doing.
+  const auto refuse_proven = [&](DropReason reason) {
+    context_.drop(reason);
+    return true;
+  };
+  // Each costs as many signatures as there are messages in it.
+  auto& refused_at = refused_at_[message->primary];
+  if (refused_at && now - *refused_at < context_.settings.status_interval) {
+    return refuse_proven(DropReason::rate_limited);
+  }
+  // Kept, because the messages in it view into it.
+  auto copy = std::make_shared<const Bytes>(frame.begin(), frame.end());
+  const auto kept = decode_new_view(*copy, context_.quorum.replicas);
+  const std::vector<ViewChangeMessage> messages = verified_all(*kept);
+  const auto choice = messages.size() >= context_.quorum.view_change
+                          ? choose(messages, context_.quorum)
+                          : std::nullopt;
+  if (!choice) {
+    refused_at = now;
+    // Its primary need not have heard that somebody has begun another life.
+    return refuse_proven(has_earlier_life(*kept) ? DropReason::wrong_view : DropReason::malformed);
+  }
+  new_view_ = copy;
+  enter(kept->view, messages, *choice, now, out);
+  return true;
+}
+
+std::vector<ViewChangeMessage> ViewChanger::verified_all(const NewViewMessage& message) {
+  std::vector<ViewChangeMessage> messages;
+  std::uint64_t senders = 0;
+  for (const ByteView one : message.view_changes) {
+    auto view_change = verified(one);
+    if (!view_change || view_change->view != message.view ||
+        (senders >> view_change->replica & 1) != 0) {
+      return {};
+    }
+    senders |= std::uint64_t{1} << view_change->replica;
+    messages.push_back(std::move(*view_change));
+  }
+  return messages;
+}
+
+bool ViewChanger::has_earlier_life(const NewViewMessage& message) const {
+  return std::any_of(message.view_changes.begin(), message.view_changes.end(), [&](ByteView one) {
+    const auto asked = decode_view_change(one, context_.quorum.replicas);
+    return asked && is_replica(asked->replica, context_.quorum.replicas) &&
+           is_of_earlier_life(*asked);
+  });
+}
+
+void ViewChanger::give_up(ViewChangeCause cause, ReplicaActions& out) {
+  if (context_.state == ReplicaState::normal && !context_.is_silent()) {
+    ask_for(context_.view + 1, cause, context_.now, out);
+  }
+}
+
+void ViewChanger::end_silence(ReplicaActions& out) {
+  // What it has waited for meanwhile is nothing to blame the primary for.
+  patience_.restart(context_.now, context_.progress.last_ordered);
+  if (context_.state == ReplicaState::changing_view) say_so(out);
+  join_others(context_.now, out);
+  begin_as_primary(context_.now, out);
+}
+
+void ViewChanger::resume_in(std::uint64_t view, ReplicaActions& out) {
+  if (view > context_.view) {
+    context_.view = view;
+    context_.state = ReplicaState::changing_view;
+  }
+  context_.journal.view(context_.view, context_.state == ReplicaState::changing_view, out);
+}
+
+void ViewChanger::resume(const Remembered& remembered, ReplicaActions& out) {
+  context_.view = remembered.view;
+  if (remembered.changing_view) {
+    context_.state = ReplicaState::changing_view;
+    // It says what the one before the crash said: nothing has been voted on since.
+    if (!context_.is_silent()) say_so(out);
+    return;
+  }
+  if (context_.view == 0) return;
+  // It was verified before it was written.
+  const auto messages = entered_with(remembered, context_.quorum.replicas);
+  const auto choice = messages.empty() ? std::nullopt : choose(messages, context_.quorum);
+  if (!choice) {
+    // Its peers have it.
+    context_.state = ReplicaState::changing_view;
+    return;
+  }
+  new_view_ = remembered.new_view;
+  enter(context_.view, messages, *choice, context_.now, out);
+}
+
+void ViewChanger::enter(std::uint64_t view, const std::vector<ViewChangeMessage>& messages,
+                        const NewViewChoice& choice, TimePoint now, ReplicaActions& out) {
+  ++context_.counters.views_entered;
+  context_.view = view;
+  context_.state = ReplicaState::normal;
+  give_up_at_.reset();
+  entered_ = true;
+  unsettled_since_.reset();
+  excused_since_.reset();
+  ordered_at_entry_ = context_.progress.last_ordered;
+  context_.journal.view(view, false, out);
+  context_.journal.new_view(new_view_, out);
+  const auto newest = std::find_if(
+      messages.begin(), messages.end(),
+      [&](const ViewChangeMessage& message) { return message.stable == choice.stable; });
+  std::vector<Checkpoints::SignedClaim> certificate;
+  for (const ByteView frame : newest->certificate) {
+    const auto claim = decode_checkpoint(frame);
+    certificate.push_back({claim->replica,
+                           {claim->sequence, claim->order, claim->replies, claim->service},
+                           std::make_shared<const Bytes>(frame.begin(), frame.end())});
+  }
+  if (!certificate.empty()) checkpoints_.adopt(std::move(certificate));
+  const std::uint64_t highest = choice.stable + choice.batches.size();
+  log_.note_stable(checkpoints_.stable_sequence());
+  log_.enter_view(choice.stable, highest);
+  context_.chosen_until = highest;
+  context_.refused_until = 0;
+  for (const auto& [sequence, batch] : log_.shed(view, 2 * context_.settings.log_bytes_max))
+    context_.journal.forget_content(sequence, batch, out);
+  context_.progress.last_proposed = highest;
+  for (std::size_t i = 0; i < choice.batches.size(); ++i) {
+    const std::uint64_t sequence = choice.stable + 1 + i;
+    const bool within =
+        sequence >= log_.first_retained() && sequence - log_.first_retained() < log_.capacity();
+    if (within) agreement_.adopt(sequence, choice.batches[i], out);
+  }
+  patience_.restart(now, context_.progress.last_ordered);
+}
+
+void ViewChanger::serve(NodeId peer, std::uint64_t view, bool changing, ReplicaActions& out) {
+  if (view > context_.view || (view == context_.view && !changing)) return;
+  Asked& asked = asked_[peer];
+  const Frame& own = asked_[context_.self].frame;
+  if (context_.state == ReplicaState::normal && new_view_ != nullptr) {
+    // It may be large, and whoever says that it is in an old view need not be.
+    if (asked.shown_at && context_.now - *asked.shown_at < kShownEvery) return;
+    asked.shown_at = context_.now;
+    out.sends.push_back({peer, 0, new_view_});
+  } else if (context_.state == ReplicaState::changing_view && own != nullptr) {
+    out.sends.push_back({peer, 0, own});
+  }
+}
+
+}  // namespace prophecy::pbft

@@ -1,0 +1,116 @@
+// When this replica gives a primary up, and how the group comes to the next view (TOCS 2002,
+// section 4.5; OSDI 1999, sections 4.4 and 4.5.2). States:
+//
+//   normal in v --- a request or a proposal waits too long;
+//                   or f+1 ask for views above v ---------------> changing to v'
+//   changing to v' --- 2f+1 ask for v', and no new view in time -> changing to v'+1
+//   changing to v', or normal in an older view
+//              --- a valid new-view message --------------------> normal in v'
+//
+// What keeps nothing from being ordered blames nobody: what is agreed on, and waits for this
+// replica's own service; and a request for which there is no room while that lasts.
+//
+// The messages are signed, so that they convince replicas to which others show them. Time-outs
+// double with every view that brought nothing, so that some view lasts long enough.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "pbft/core/ordering/agreement.hpp"
+#include "pbft/core/ordering/patience.hpp"
+#include "pbft/core/state/checkpoints.hpp"
+#include "pbft/core/state/context.hpp"
+#include "pbft/core/state/log.hpp"
+#include "pbft/core/state/new_view_choice.hpp"
+#include "pbft/wire/view_change.hpp"
+
+namespace prophecy::pbft {
+
+class ViewChanger {
+ public:
+  ViewChanger(Context& context, Log& log, Checkpoints& checkpoints, Agreement& agreement,
+              Patience& patience);
+
+  // True when the frame was authentic. `entered` tells that a new view has begun.
+  bool on_view_change(ByteView frame, TimePoint now, ReplicaActions& out);
+  bool on_new_view(ByteView frame, TimePoint now, ReplicaActions& out);
+  void on_tick(TimePoint now, ReplicaActions& out);
+  // To be called after every event: a request that waits wants a tick.
+  void arm(TimePoint now);
+  [[nodiscard]] TimePoint next_timer() const { return next_tick_; }
+  // True once after a view was entered.
+  [[nodiscard]] bool take_entered() { return std::exchange(entered_, false); }
+  // This replica asks for the next view at once.
+  void give_up(ViewChangeCause cause, ReplicaActions& out);
+  // The peer has lost its memory: what it has asked for does not count.
+  void forget(NodeId peer) { asked_[peer] = {}; }
+  // It may speak again: what it could not say.
+  void end_silence(ReplicaActions& out);
+  // Where this replica has lost its own memory, and the group is in this view or on its way to it.
+  void resume_in(std::uint64_t view, ReplicaActions& out);
+  // As the journal says. Requires the proposals of the log to be there.
+  void resume(const Remembered& remembered, ReplicaActions& out);
+  // Of the last view that this replica has asked for.
+  [[nodiscard]] ViewChangeCause cause() const { return cause_; }
+  // For a peer that says that it is in this view, or asks for it: what may bring it here.
+  void serve(NodeId peer, std::uint64_t view, bool changing, ReplicaActions& out);
+
+ private:
+  struct Asked {
+    std::uint64_t view = 0;  // 0: nothing
+    Frame frame;
+    std::optional<TimePoint> checked_at;  // a message of it, for its signatures
+    std::optional<TimePoint> shown_at;    // to it, the message by which the view began
+  };
+
+  void ask_for(std::uint64_t view, ViewChangeCause cause, TimePoint now, ReplicaActions& out);
+  // Its view-change message for the current view.
+  void say_so(ReplicaActions& out);
+  [[nodiscard]] ViewChangeCause cause_of_tick() const;
+  [[nodiscard]] Frame make_view_change(std::uint64_t view) const;
+  // The message, if it may be believed. Its sender's signature is checked as well.
+  // From before its sender lost its memory, as this replica has heard.
+  [[nodiscard]] bool is_of_earlier_life(const ViewChangeMessage& message) const;
+  [[nodiscard]] bool has_earlier_life(const NewViewMessage& message) const;
+  [[nodiscard]] std::optional<ViewChangeMessage> verified(ByteView frame);
+  // Those in a new-view message, if it may be believed.
+  [[nodiscard]] std::vector<ViewChangeMessage> verified_all(const NewViewMessage& message);
+  [[nodiscard]] bool is_certified(const ViewChangeMessage& message) const;
+  void join_others(TimePoint now, ReplicaActions& out);
+  void begin_as_primary(TimePoint now, ReplicaActions& out);
+  void enter(std::uint64_t view, const std::vector<ViewChangeMessage>& messages,
+             const NewViewChoice& choice, TimePoint now, ReplicaActions& out);
+  // Or for a later one.
+  [[nodiscard]] std::uint32_t asking_for(std::uint64_t view) const;
+  // The log is full, or soon will be, for want of checkpoints, for which no primary is needed.
+  [[nodiscard]] bool is_held_up() const;
+  // As many batches as it has in flight are agreed on, and wait for this replica's service. The
+  // primary's has as much to do, or it is too slow.
+  [[nodiscard]] bool has_no_room() const;
+  void arm_for_requests(TimePoint now);
+  [[nodiscard]] Duration patience_length() const;
+
+  Context& context_;
+  Log& log_;
+  Checkpoints& checkpoints_;
+  Agreement& agreement_;
+  Patience& patience_;
+  std::vector<Asked> asked_;                          // by replica, its newest
+  std::vector<std::optional<TimePoint>> refused_at_;  // by replica, its last bad new view
+  Frame new_view_;  // by which the current view began; null in view 0
+  std::uint32_t futile_views_ = 0;
+  ViewChangeCause cause_ = ViewChangeCause::none;
+  std::uint64_t ordered_at_entry_ = 0;
+  // Since when nothing more has been settled, while something is proposed.
+  std::optional<TimePoint> unsettled_since_;
+  std::uint64_t settled_then_ = 0;
+  std::optional<TimePoint> excused_since_;  // for requests that are not ordered, has_no_room()
+  std::optional<TimePoint> carried_at_;     // when it gave a primary up for a silent peer's sake
+  std::optional<TimePoint> give_up_at_;     // while changing, once 2f+1 ask for the view
+  bool entered_ = false;
+  TimePoint next_tick_ = TimePoint::max();
+};
+
+}  // namespace prophecy::pbft

@@ -1,0 +1,173 @@
+#include "pbft/group/group_file.hpp"
+
+#include <algorithm>
+#include <optional>
+
+#include "base/file.hpp"
+#include "base/wipe.hpp"
+
+namespace prophecy::pbft {
+
+namespace {
+
+constexpr std::size_t kKeyFileBytesMax = 4096;
+
+PublicKeys read_public_keys(ConfigSection& section) {
+  PublicKeys keys;
+  const auto exchange = parse_public_key(section.text("public_key"));
+  if (exchange) {
+    keys.exchange = *exchange;
+  } else if (section.has("public_key")) {
+    section.mistake("public_key", exchange.error().message);
+  }
+  // That it is missing is told once for all, see check_signing_keys().
+  const auto signing = parse_public_signing_key(section.text("public_signing_key", ""));
+  if (signing) {
+    keys.signing = *signing;
+  } else if (section.has("public_signing_key")) {
+    section.mistake("public_signing_key", signing.error().message);
+  }
+  return keys;
+}
+
+void read_group(ConfigSection section, GroupFile& group) {
+  const std::string id = section.text("id");
+  if (section.has("id") && !from_hex(id, group.id)) {
+    section.mistake("id", "expected 32 hexadecimal digits");
+  }
+  group.faults = static_cast<std::uint32_t>(section.number("faults", 1, kFaultsMax));
+}
+
+void read_replicas(ConfigSection root, GroupFile& group) {
+  const std::size_t expected = 3 * std::size_t{group.faults} + 1;
+  auto sections = root.sections("replica");
+  if (sections.size() != expected) {
+    root.mistake("replica", "expected " + std::to_string(expected) +
+                                " tables [[replica]], 3 * faults + 1, got " +
+                                std::to_string(sections.size()));
+  }
+  group.replicas.resize(expected);
+  std::vector<bool> seen(expected, false);
+  std::vector<Endpoint> addresses;
+  for (ConfigSection& section : sections) {
+    const auto id = static_cast<NodeId>(section.number("id", 0, expected - 1));
+    const GroupReplica replica{section.endpoint("address"), read_public_keys(section)};
+    if (seen[id]) section.mistake("id", "a replica of that id stands above");
+    if (std::find(addresses.begin(), addresses.end(), replica.address) != addresses.end()) {
+      section.mistake("address", "another replica has that address");
+    }
+    if (replica.address.port == 0) section.mistake("address", "expected a port, got 0");
+    seen[id] = true;
+    addresses.push_back(replica.address);
+    group.replicas[id] = replica;
+  }
+}
+
+void read_clients(ConfigSection root, GroupFile& group) {
+  auto sections = root.sections("client");
+  if (sections.size() > kGroupClientsMax) {
+    root.mistake("client", "expected at most " + std::to_string(kGroupClientsMax) + " clients");
+  }
+  for (ConfigSection& section : sections) {
+    const auto id = static_cast<NodeId>(section.number("id", kFirstClientId, kLastClientId));
+    if (group.has_client(id)) section.mistake("id", "a client of that id stands above");
+    group.clients.push_back({id, read_public_keys(section)});
+  }
+  std::sort(group.clients.begin(), group.clients.end(),
+            [](const GroupClient& a, const GroupClient& b) { return a.id < b.id; });
+}
+
+// A file that was made before there were signing keys lacks every one.
+void check_signing_keys(ConfigSection root) {
+  for (const char* kind : {"replica", "client"}) {
+    for (ConfigSection& section : root.sections(kind)) {
+      if (section.has("public_signing_key")) continue;
+      section.mistake("public_signing_key",
+                      "missing; if the file was made before there were signing keys, make the "
+                      "group's keys anew with prophecyctl keygen");
+      return;
+    }
+  }
+}
+
+// One key for two members would make them one: each could speak for the other.
+void check_distinct_keys(ConfigSection root, const GroupFile& group) {
+  std::vector<Member> members = group.members();
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      const PublicKeys& one = members[i].public_keys;
+      const PublicKeys& other = members[j].public_keys;
+      const std::string both = "members " + std::to_string(members[j].id) + " and " +
+                               std::to_string(members[i].id) + " have the same public ";
+      if (one.exchange == other.exchange) root.mistake("replica", both + "key");
+      if (one.signing == other.signing) root.mistake("replica", both + "signing key");
+    }
+  }
+}
+
+Result<GroupFile> read(Result<ConfigFile> file) {
+  if (!file) return file.error();
+  ConfigSection root = file->root();
+  GroupFile group;
+  read_group(root.section("group"), group);
+  read_replicas(root, group);
+  read_clients(root, group);
+  group.profile = sketch::Profile::from_config(root.section("canonical"));
+  // Missing keys are reported as such, not as equal ones.
+  if (auto syntax = file->finish(); !syntax) return syntax.error();
+  check_signing_keys(root);
+  if (auto present = file->finish(); !present) return present.error();
+  check_distinct_keys(root, group);
+  if (auto keys = file->finish(); !keys) return keys.error();
+  return group;
+}
+
+}  // namespace
+
+std::vector<Endpoint> GroupFile::addresses() const {
+  std::vector<Endpoint> result;
+  for (const GroupReplica& replica : replicas)
+    result.push_back(replica.address);
+  return result;
+}
+
+std::vector<Member> GroupFile::members() const {
+  std::vector<Member> result;
+  for (NodeId replica = 0; replica < replicas.size(); ++replica) {
+    result.push_back({replica, replicas[replica].public_keys});
+  }
+  for (const GroupClient& client : clients)
+    result.push_back({client.id, client.public_keys});
+  return result;
+}
+
+bool GroupFile::has_client(NodeId wanted) const {
+  return std::any_of(clients.begin(), clients.end(),
+                     [&](const GroupClient& client) { return client.id == wanted; });
+}
+
+Result<GroupFile> load_group_file(const std::filesystem::path& path) {
+  return read(ConfigFile::load(path));
+}
+
+Result<GroupFile> parse_group_file(std::string_view text, std::string name) {
+  return read(ConfigFile::parse(text, std::move(name)));
+}
+
+Result<KeyRing> load_key_ring(const GroupFile& group, NodeId self,
+                              const std::filesystem::path& key_file) {
+  auto text = read_secret_file(key_file, kKeyFileBytesMax);
+  if (!text) return text.error();
+  const WipeAtEnd wipe(*text);
+  const auto at_file = [&](const Error& error) {
+    return Error{error.kind, key_file.string() + ": " + error.message};
+  };
+  const auto private_keys = parse_private_keys(*text);
+  if (!private_keys) return at_file(private_keys.error());
+  const std::vector<Member> members = group.members();
+  auto keys = KeyRing::derive(self, *private_keys, group.id, members);
+  if (!keys) return at_file(keys.error());
+  return keys;
+}
+
+}  // namespace prophecy::pbft

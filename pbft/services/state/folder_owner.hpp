@@ -1,0 +1,33 @@
+// `FolderOwner` lets the calling thread work on files as the owner of a folder, while it lives.
+//
+// An agent that runs as root restores the folder of an origin that nobody trusts: a link or a file
+// that the origin exchanges at the right moment must not be opened, changed or given away with
+// root's rights. What is made anew belongs to the folder's owner without being given away.
+//
+// Does nothing in a process that is not root's, and for a folder of root's. Made and destroyed on
+// one thread; other threads keep their rights.
+#pragma once
+
+#include <string>
+
+#include <sys/types.h>
+
+#include "base/error.hpp"
+
+namespace prophecy::pbft {
+
+class FolderOwner {
+ public:
+  FolderOwner() = default;
+  FolderOwner(const FolderOwner&) = delete;
+  FolderOwner& operator=(const FolderOwner&) = delete;
+  ~FolderOwner();
+
+  // Once. `path` is for the error.
+  [[nodiscard]] Result<> become(int folder, const std::string& path);
+
+ private:
+  bool is_other_ = false;
+};
+
+}  // namespace prophecy::pbft

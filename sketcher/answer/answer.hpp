@@ -1,0 +1,124 @@
+// What a client is answered, before a protocol writes it down: status, fields, body. Made of a
+// verified form, or by ourselves; no byte of an origin's is passed through. What the request makes
+// a 200 depend on, and the part of it that it asks for, are seen to here.
+//
+// Views into the form, the sketch's request and `date`, which all have to outlive it. Not movable:
+// some views are into the object itself. What it hands out as a field stays as long as it does: a
+// protocol may keep the view, and write it down later.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "canonical/answer_form.hpp"
+#include "http/http_date.hpp"
+#include "http/message.hpp"
+#include "sketch/sketch_value.hpp"
+
+namespace prophecy::sketcher {
+
+// What of the request the answer depends on.
+struct AnswerContext {
+  bool answers_head = false;
+  const http::FieldList* conditions = nullptr;  // the request's fields; null: it is no read
+  std::string_view date;                        // IMF-fixdate
+  std::string_view via = "1.1 prophecy";
+};
+
+// For AnswerContext::conditions, wherever an answer to this request is made.
+[[nodiscard]] const http::FieldList* conditions_of(const http::Request& request);
+
+class Answer {
+ public:
+  // With a sketch, the 200 that answers a GET carries it as its strong ETag.
+  Answer(const sketch::AnswerForm& form, const std::optional<sketch::Sketch>& sketch,
+         const AnswerContext& context);
+  // An answer of our own, with `reason` in the field prophecy-reason and in the body.
+  Answer(std::uint16_t status, std::string_view reason, const AnswerContext& context);
+  Answer(const Answer&) = delete;
+  Answer& operator=(const Answer&) = delete;
+
+  [[nodiscard]] std::uint16_t status() const { return status_; }
+  [[nodiscard]] std::string_view body() const { return body_; }
+  // And not in this object, as one of our own.
+  [[nodiscard]] bool body_is_in(const std::string& storage) const {
+    return form_ != nullptr && form_->body.data() == storage.data();
+  }
+  // Of an answer in blocks, whose body() is empty: what of the form's body has to follow the head.
+  [[nodiscard]] std::uint64_t first() const { return first_; }
+  [[nodiscard]] std::uint64_t size() const { return size_; }
+
+  // take(name, value) for each field in order; names are in lower case. Nothing of the protocol's:
+  // what a connection is told is its session's to add.
+  template <class Take>
+  void for_each_field(Take take) const;
+
+ private:
+  // Half of the sketch is enough to tell representations apart, and keeps the other half secret.
+  static constexpr std::size_t kTagBytes = 10;
+
+  void select_from(const http::FieldList& conditions);
+  void become_own(std::uint16_t status, std::string_view reason);
+  void set_tag(const sketch::Sketch& sketch);
+  void set_body(std::string_view body);
+  void set_length(std::uint64_t length);
+  [[nodiscard]] std::string_view tag() const { return {tag_.data(), tagged_ ? tag_.size() : 0}; }
+  // In place of one that was taken out beside max-age: the date and max-age.
+  [[nodiscard]] std::string_view expires() const;
+  // Of the form.
+  [[nodiscard]] bool is_delivered(std::string_view name) const;
+
+  const AnswerContext& context_;
+  const sketch::AnswerForm* form_ = nullptr;  // null: our own
+  std::uint16_t status_ = 0;
+  std::string_view reason_;
+  std::string_view body_;
+  std::uint64_t first_ = 0;
+  std::uint64_t size_ = 0;
+  bool selectable_ = false;  // a 200 that answers a read
+  bool tagged_ = false;
+  std::array<char, 2 * kTagBytes + 2> tag_;
+  mutable http::HttpDateText expires_;                // once it was asked for
+  fmt::basic_memory_buffer<char, 24> length_;         // empty: there is no body
+  fmt::basic_memory_buffer<char, 64> content_range_;  // empty: none
+  fmt::basic_memory_buffer<char, 128> text_;          // our own body
+};
+
+template <class Take>
+void Answer::for_each_field(Take take) const {
+  const auto text = [](const auto& buffer) {
+    return std::string_view(buffer.data(), buffer.size());
+  };
+  if (form_ != nullptr) {
+    sketch::AnswerFields fields(*form_);
+    std::string_view name;
+    std::string_view value;
+    while (fields.next(name, value)) {
+      if (name == "expires" && value.empty()) {
+        take(name, expires());
+      } else if (is_delivered(name)) {
+        take(name, value);
+      }
+    }
+    if (tagged_) take("etag", tag());
+    if (selectable_ && status_ != 304) take("accept-ranges", "bytes");
+  } else {
+    take("content-type", "text/plain");
+    take("cache-control", "no-store");
+    take("prophecy-reason", reason_);
+    if (status_ == 503) take("retry-after", "1");
+    if (status_ == 405) take("allow", "GET, HEAD, OPTIONS");
+  }
+  if (content_range_.size() > 0) take("content-range", text(content_range_));
+  if (length_.size() > 0) take("content-length", text(length_));
+  take("date", context_.date);
+  take("server", "prophecy");
+  take("via", context_.via);
+}
+
+}  // namespace prophecy::sketcher

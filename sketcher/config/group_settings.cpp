@@ -1,0 +1,177 @@
+#include "sketcher/config/group_settings.hpp"
+
+#include <algorithm>
+
+#include "pbft/core/key_exchange.hpp"
+#include "pbft/wire/limits.hpp"
+#include "sketcher/config/setting_bounds.hpp"
+#include "sketcher/config/setting_name.hpp"
+#include "transport/tls_client_settings.hpp"
+
+namespace prophecy::sketcher {
+namespace {
+
+constexpr std::uint32_t kVoteFaultsMax = (kReplicasMax - 1) / 2;
+
+// What an address on this machine may also be written as.
+Endpoint plain(Endpoint endpoint) {
+  constexpr std::string_view kMapped = "::ffff:";
+  if (endpoint.address.starts_with(kMapped)) endpoint.address.erase(0, kMapped.size());
+  if (endpoint.address == "0.0.0.0") endpoint.address = "127.0.0.1";
+  if (endpoint.address == "::") endpoint.address = "::1";
+  return endpoint;
+}
+
+bool is_loopback(const Endpoint& endpoint) {
+  return endpoint.address.starts_with("127.") || endpoint.address == "::1";
+}
+
+bool is_any_address(const Endpoint& endpoint) {
+  return endpoint.address == "0.0.0.0" || endpoint.address == "::";
+}
+
+// Whether a connection to `target` would come out at the listener. What other addresses the machine
+// has is not asked: a configuration may be checked elsewhere.
+bool reaches(const Endpoint& target, const Endpoint& listener) {
+  const bool target_is_v6 = target.address.find(':') != std::string::npos;
+  const bool listener_is_v6 = listener.address.find(':') != std::string::npos;
+  if (target.port != listener.port || target.port == 0 || target_is_v6 != listener_is_v6) {
+    return false;
+  }
+  return target.address == listener.address || (is_any_address(listener) && is_loopback(target)) ||
+         (is_any_address(target) && is_loopback(listener));
+}
+
+// Two replicas of one origin would be one vote counted twice, and a sketcher in front of itself a
+// loop.
+void check_origin_address(ConfigSection& origin, const Endpoint& address,
+                          const std::vector<OriginAddress>& others, std::span<const Endpoint> own) {
+  const auto same = std::find_if(others.begin(), others.end(), [&](const OriginAddress& other) {
+    return plain(other.address) == plain(address);
+  });
+  if (same != others.end()) {
+    origin.mistake("address", "expected an address of its own, got that of replica " +
+                                  std::to_string(same->replica));
+  }
+  const bool loops = std::any_of(own.begin(), own.end(), [&](const Endpoint& listener) {
+    return reaches(plain(address), listener);
+  });
+  if (loops) {
+    origin.mistake("address", "expected an origin's address, got one where this sketcher listens");
+  }
+}
+
+// Beside these others of its group.
+OriginAddress read_origin(ConfigSection& section, const std::vector<OriginAddress>& others,
+                          std::span<const Endpoint> own) {
+  OriginAddress origin;
+  origin.address = section.endpoint("address");
+  if (!origin.address.address.empty()) {
+    check_origin_address(section, origin.address, others, own);
+  }
+  if (section.has("tls")) {
+    origin.tls = transport::read_tls_client(section.section("tls"));
+  }
+  return origin;
+}
+
+void read_shadows(ConfigSection& section, GroupSettings& group, std::span<const Endpoint> own) {
+  for (ConfigSection& each : section.sections("shadow")) {
+    group.shadows.push_back(read_shadow(each));
+    group.shadows.back().origin = read_origin(each, group.origins, own);
+    group.shadows.back().origin.replica = static_cast<NodeId>(group.shadows.size() - 1);
+  }
+  if (group.shadows.size() > kShadowsMax) {
+    section.mistake("shadow", "expected at most " + std::to_string(kShadowsMax) + " of them");
+  }
+}
+
+void read_origins(ConfigSection& section, GroupSettings& group, std::span<const Endpoint> own) {
+  for (ConfigSection& origin : section.sections("origin")) {
+    OriginAddress address = read_origin(origin, group.origins, own);
+    address.replica = static_cast<NodeId>(origin.number("replica", 0, kReplicasMax - 1));
+    group.origins.push_back(std::move(address));
+  }
+  std::sort(group.origins.begin(), group.origins.end(),
+            [](const auto& a, const auto& b) { return a.replica < b.replica; });
+  for (std::size_t i = 0; i < group.origins.size(); ++i) {
+    if (group.origins[i].replica == i) continue;
+    section.mistake("origin",
+                    "expected one [[group.origin]] for each replica from 0 on, and no two for one");
+    break;
+  }
+  if (group.origins.empty()) section.mistake("origin", "missing; expected one for each replica");
+  const std::size_t votes_needed = 2 * std::size_t{group.faults} + 1;
+  if (group.kind == GroupKind::vote && group.origins.size() < votes_needed) {
+    section.mistake("origin", "expected at least " + std::to_string(votes_needed) +
+                                  " of them, 2 * faults + 1, got " +
+                                  std::to_string(group.origins.size()));
+  }
+}
+
+// What the group file says of another one.
+void read_vote_group(ConfigSection& section, GroupSettings& group) {
+  group.faults = static_cast<std::uint32_t>(section.number("faults", 1, kVoteFaultsMax, 1));
+  group.takes_writes = section.choice("writes", {"refuse", "all"}, 0) == 1;
+  group.profile = sketch::Profile::from_config(section.section("canonical"));
+}
+
+void read_pbft_group(ConfigSection& section, GroupSettings& group, std::uint32_t workers) {
+  group.file = section.path("file");
+  group.client_id = static_cast<NodeId>(
+      section.number("client_id", kFirstClientId, kLastClientId, kFirstClientId));
+  group.key_file = section.path("key_file");
+  group.sessions = static_cast<std::uint32_t>(section.number("sessions", 1, 1024, 64));
+  if (workers * group.sessions > pbft::kSessionsMax) {
+    section.mistake("sessions", "expected workers * sessions to be at most " +
+                                    std::to_string(pbft::kSessionsMax));
+  }
+  group.deadline = section.duration("deadline", kDurationMin, kDurationMax, seconds(10));
+  group.key_refresh_interval = section.duration("key_refresh_interval", pbft::kKeyRefreshMin,
+                                                pbft::kKeyRefreshMax, seconds(600));
+  group.tentative_execution = section.choice("execute_when", {"committed", "prepared"}, 0) == 1;
+}
+
+}  // namespace
+
+bool may_be_tunnelled(const GroupSettings& group) {
+  return group.send_proxy == http::ProxyAnnouncement::none &&
+         std::none_of(group.origins.begin(), group.origins.end(),
+                      [](const OriginAddress& origin) { return origin.tls.has_value(); });
+}
+
+std::vector<GroupSettings> read_groups(ConfigSection root, std::uint32_t workers,
+                                       std::span<const Endpoint> own) {
+  std::vector<GroupSettings> groups;
+  std::vector<ConfigSection> sections = root.sections("group");
+  std::uint32_t origins = 0;
+  std::uint32_t shadows = 0;
+  for (ConfigSection& section : sections) {
+    GroupSettings group;
+    group.name = read_setting_name(section, groups, sections.size() == 1);
+    group.kind = static_cast<GroupKind>(section.choice("kind", {"pbft", "vote"}, 0));
+    group.queue_max = section.number("queue_max", 1, 1'000'000, 1024);
+    group.send_proxy =
+        static_cast<http::ProxyAnnouncement>(section.choice("send_proxy", {"off", "v1", "v2"}, 0));
+    if (group.kind == GroupKind::vote) {
+      read_vote_group(section, group);
+    } else {
+      read_pbft_group(section, group, workers);
+    }
+    read_origins(section, group, own);
+    read_shadows(section, group, own);
+    group.health = read_health(section.section("health"));
+    group.first_origin = origins;
+    origins += static_cast<std::uint32_t>(group.origins.size());
+    group.first_shadow = shadows;
+    shadows += static_cast<std::uint32_t>(group.shadows.size());
+    groups.push_back(std::move(group));
+  }
+  if (groups.empty()) root.mistake("group", "missing; expected at least one [[group]]");
+  if (groups.size() > kGroupsMax) {
+    root.mistake("group", "expected at most " + std::to_string(kGroupsMax) + " of them");
+  }
+  return groups;
+}
+
+}  // namespace prophecy::sketcher

@@ -1,0 +1,77 @@
+// The sketcher's configuration, read once by the master before anything is started.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <vector>
+
+#include "base/account.hpp"
+#include "base/clock.hpp"
+#include "base/config.hpp"
+#include "base/endpoint.hpp"
+#include "base/error.hpp"
+#include "base/log.hpp"
+#include "http/parser.hpp"
+#include "sketch/sketch.hpp"
+#include "sketcher/config/forwarding_settings.hpp"
+#include "sketcher/config/group_settings.hpp"
+#include "sketcher/config/listener_settings.hpp"
+#include "sketcher/config/route_settings.hpp"
+#include "sketcher/config/spool_settings.hpp"
+
+namespace prophecy::sketcher {
+
+// The bound of `workers`.
+constexpr std::size_t kWorkersMax = 64;
+
+struct LimitSettings {
+  std::size_t connections_max = 0;
+  std::size_t connections_per_address_max = 0;
+  unsigned ipv6_prefix_bits = 0;  // of the network that is one client
+  http::MessageLimits request;
+  http::MessageLimits answer;
+  // By all clients of a worker.
+  std::size_t untaken_bytes_max = 0;   // of answers
+  std::size_t coming_bytes_max = 0;    // of answers that are read from origins
+  std::size_t arriving_bytes_max = 0;  // of requests
+};
+
+struct TimeoutSettings {
+  Duration header{}, body{}, idle{}, send{}, connect{}, answer{}, total{}, drain{}, tunnel{},
+      origin_idle{}, body_total{};
+};
+
+struct Settings {
+  std::uint32_t workers = 1;
+  std::vector<ListenerSettings> listeners;
+  std::filesystem::path admin_socket;
+  std::filesystem::path state_file;  // of what operators switch
+  std::optional<Endpoint> metrics;
+  std::optional<std::filesystem::path> divergence_log;
+  std::uint64_t divergence_log_bytes_max = 0;
+  std::optional<Account> account;  // that children of a master run by root go on as
+  bool core_dumps = false;
+  LogSettings log;
+  sketch::Forwarding forwarding;
+  std::vector<GroupSettings> groups;
+  std::vector<RouteSettings> routes;
+  std::filesystem::path sketch_key_file;
+  sketch::DigestKind digest = sketch::DigestKind::sha1;
+  std::size_t table_bytes = 0;
+  std::optional<std::filesystem::path> table_file;  // that the table outlives the processes in
+  std::size_t block_store_bytes = 0;
+  double not_found_share = 0;      // of the table
+  std::size_t activity_bytes = 0;  // of all workers
+  LimitSettings limits;
+  SpoolSettings spool;
+  TimeoutSettings timeouts;
+  std::size_t origin_connections_max = 0;
+  std::size_t origin_pipeline_max = 0;
+  std::size_t origin_tunnels_max = 0;  // beside these connections
+  double fail_fast_reads = 0;          // [test]
+};
+
+// The error lists every mistake, one a line, with file and line.
+[[nodiscard]] Result<Settings> load_settings(const std::filesystem::path& path);
+
+}  // namespace prophecy::sketcher

@@ -1,0 +1,54 @@
+// prophecy-sketcher: the trusted reverse proxy.
+#include <csignal>
+#include <iostream>
+
+#include <CLI/CLI.hpp>
+
+#include "base/io/core_dumps.hpp"
+#include "sketcher/master/master.hpp"
+
+namespace {
+
+constexpr int kRunTimeFailure = 1;
+constexpr int kUsageFailure = 2;
+
+int fail(const prophecy::Error& error, int status) {
+  std::cerr << "prophecy-sketcher: " << error.message << '\n';
+  return status;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app{"Trusted reverse proxy in front of a group of replicated origins."};
+  std::string config;
+  bool check = false;
+  app.add_option("--config", config, "Configuration file (TOML)")->required();
+  app.add_flag("--check", check, "Check the configuration and the keys, and stop");
+  app.set_version_flag("--version", "prophecy-sketcher " PROPHECY_VERSION);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : kUsageFailure;
+  }
+
+  // Before the first key is read.
+  if (auto forbidden = prophecy::forbid_core_dumps(); !forbidden) {
+    return fail(forbidden.error(), kRunTimeFailure);
+  }
+  auto installation = prophecy::sketcher::load_installation(config);
+  if (!installation) return fail(installation.error(), kUsageFailure);
+  if (check) {
+    const auto& settings = installation->settings;
+    for (const auto& warning : prophecy::sketcher::warnings_about(settings.routes, settings.groups))
+      std::cout << config << ": warning: " << warning.text << '\n';
+    std::cout << config << ": in order\n";
+    return 0;
+  }
+  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error of its write
+  if (installation->settings.core_dumps) prophecy::allow_core_dumps();
+  prophecy::Logger log("master", installation->settings.log);
+  const auto status = prophecy::sketcher::run_master(*installation, log);
+  return status ? *status : fail(status.error(), kRunTimeFailure);
+}

@@ -1,0 +1,328 @@
+#include "sketcher/reads/exchange.hpp"
+
+#include <utility>
+
+#include "base/assert.hpp"
+#include "http/text.hpp"
+#include "sketcher/answer/answer.hpp"
+#include "sketcher/core/policy/upgrade.hpp"
+#include "sketcher/installation/described_request.hpp"
+
+namespace prophecy::sketcher {
+
+using http::ExchangeEnd;
+using replica_client::ReplicatedAnswer;
+using replica_client::ReplicatedFailure;
+using Kind = ReadAction::Kind;
+
+namespace {
+
+// Safe, as reads are, but nothing that the history remembers (RFC 9110, 9.3.7).
+bool is_options(const http::Request& request) {
+  return request.method == "OPTIONS";
+}
+
+}  // namespace
+
+Exchange::Exchange(WorkerContext& context, AnswerSink& sink)
+    : context_(context),
+      sink_(sink),
+      machine_(*context.reads, *this),
+      origins_{OriginSlot(*this), OriginSlot(*this)},
+      deadline_(*this, &Exchange::on_deadline),
+      hedge_(*this, &Exchange::on_hedge_time),
+      untaken_(*this, &Exchange::on_untaken_time) {}
+
+Exchange::~Exchange() {
+  abandon();
+}
+
+void Exchange::start(http::Request& request, const ClientInfo& client, TimePoint now) {
+  now_ = now;
+  if (!std::exchange(is_admitted_, false)) {
+    if (const auto refusal = admit(request, client)) return refuse(*refusal);
+  } else if (form_.is_read && request.body_size() > 0) {
+    return refuse(sketch::kReadWithBody);  // it was not known when the head was there
+  }
+  request_ = &request;
+  sketch::RequestCanonicalizer::complete(request, form_);
+  if (!upgrade_.empty()) return start_tunnel();
+  if (request.body.capacity() > kKeptBytesMax) std::string().swap(request.body);
+  request.large_body.reset();
+  start_machine();
+}
+
+void Exchange::start_machine() {
+  const RouteSettings& route = context_.settings.routes[route_];
+  machine_.start({.form = &form_,
+                  .method = request_->method,
+                  .scheme = scheme_,
+                  .is_options = is_options(*request_),
+                  .mode = mode_,
+                  .reads = route.reads,
+                  .listed = listed_,
+                  .may_hedge = route.hedge,
+                  .has_invalidation = route.write_invalidation,
+                  .route = route_,
+                  .counters = counters_,
+                  .budget = context_.budgets[route_].get()},
+                 group().core(), now_);
+  perform();
+}
+
+std::optional<sketch::Refusal> Exchange::refuse_by_head(const http::Request& request,
+                                                        const ClientInfo& client,
+                                                        std::uint64_t body_bytes) {
+  std::optional<sketch::Refusal> refusal;
+  if (!is_admitted_) refusal = admit(request, client);
+  if (!refusal && form_.is_read && body_bytes > 0) refusal = sketch::kReadWithBody;
+  is_admitted_ = !refusal;
+  if (refusal) {
+    count_refusal(refusal->reason);
+    return refusal;
+  }
+  if (form_.is_read || is_options(request) || !group().refuses_writes()) return std::nullopt;
+  constexpr auto kFailure = ReplicatedFailure::writes_refused;
+  is_admitted_ = false;
+  counters_->writes.add();
+  counters_->failed.add();
+  counters_->replicated_failures[static_cast<std::size_t>(kFailure)].add();
+  return sketch::Refusal{status_of(kFailure), to_string(kFailure)};
+}
+
+std::optional<sketch::Refusal> Exchange::admit(const http::Request& request,
+                                               const ClientInfo& client) {
+  ASSERT(machine_.is_idle());
+  counters_ = &context_.requests.back();
+  scheme_ = client.scheme();
+  sketch::RequestCanonicalizer& canonicalizer = context_.request_canonicalizer;
+  sketch::RequestContext known{
+      .scheme = scheme_, .client_address = client.address, .trusted_peers = client.trusted_peers};
+  if (auto refusal = canonicalizer.locate(request, known, form_)) return refusal;
+  if (auto refusal = find_route(client)) return refusal;
+  const RouteSettings& route = context_.settings.routes[route_];
+  if (!route.dropped.empty()) known.dropped = &route.dropped;
+  upgrade_.clear();
+  if (mode_ == RouteMode::tunnel) upgrade_ = requested_upgrade(request, route.upgrades);
+  known.upgrade = upgrade_;
+  return canonicalizer.take_head(request, known, group().profile(), form_,
+                                 group().core().group.fields());
+}
+
+std::optional<sketch::Refusal> Exchange::find_route(const ClientInfo& client) {
+  const Router::Choice choice = context_.router.choose(form_.authority, form_.target);
+  if (!choice.route) return refusal_of(choice.miss);
+  route_ = static_cast<std::uint32_t>(*choice.route);
+  const RouteSettings& route = context_.settings.routes[route_];
+  listed_ = choice.mark;
+  group_ = context_.groups[route.group].get();
+  counters_ = &context_.requests[route_];
+  mode_ = context_.shared.route(route_).mode();
+  if (context_.shared.bypass() && mode_ != RouteMode::tunnel) mode_ = RouteMode::off;
+  if (route.needs_client_certificate && !client.client_certificate_verified) {
+    return sketch::Refusal{403, "client-certificate-required"};
+  }
+  return std::nullopt;
+}
+
+void Exchange::refuse(const sketch::Refusal& refusal) {
+  count_refusal(refusal.reason);
+  sink_.on_error(refusal.status, refusal.reason);
+}
+
+void Exchange::count_refusal(std::string_view reason) {
+  counters_->refused.add();
+  context_.counters.refusals.add(reason);
+}
+
+void Exchange::start_tunnel() {
+  counters_->reads.add();
+  TunnelRequest tunnel;
+  tunnel.wire = form_.wire;
+  tunnel.upgrade = upgrade_;
+  tunnel.route = route_;
+  tunnel.group = group_;
+  tunnel.counters = counters_;
+  sink_.on_tunnel(std::move(tunnel));
+}
+
+// An action may bring about events, which add actions and come back here: the innermost round
+// carries them out, in their order.
+void Exchange::perform() {
+  for (;;) {
+    group().calls().perform();
+    if (machine_.actions().empty()) return;
+    carry_out(machine_.actions().take());
+  }
+}
+
+void Exchange::carry_out(const ReadAction& action) {
+  http::OriginExchange& origin = origins_[action.slot].exchange;
+  switch (action.kind) {
+    case Kind::ask_origin:
+      return group().group().fast(origin, action.replica, machine_.wire(), machine_.asked());
+    case Kind::cancel_origin:
+      return origin.cancel();
+    case Kind::extend_origin:
+      return origin.active() ? origin.extend() : void();
+    case Kind::pause_origin:
+      return origin.active() ? origin.pause() : void();
+    case Kind::resume_origin:
+      return origin.active() ? origin.resume() : void();
+    case Kind::ask_group:
+      return ask_group();
+    case Kind::cancel_group:
+      return group().group().cancel_replicated(std::exchange(call_, 0));
+    case Kind::arm_deadline:
+      return context_.read_timeouts.arm(deadline_, now_);
+    case Kind::disarm_deadline:
+      return deadline_.disarm();
+    case Kind::arm_hedge:
+      return context_.hedge_timers.arm(hedge_, now_, action.delay);
+    case Kind::disarm_hedge:
+      return hedge_.disarm();
+    case Kind::arm_untaken:
+      return context_.untaken_timeouts.arm(untaken_, now_);
+    case Kind::disarm_untaken:
+      return untaken_.disarm();
+    case Kind::deliver:
+      return deliver(action);
+    case Kind::refuse:
+      return sink_.on_error(machine_.refusal().status, machine_.refusal().reason);
+    case Kind::ask_client:
+      return ask_client(action.size);
+    case Kind::begin_body: {
+      const std::uint32_t serial = machine_.serial();
+      sink_.on_large_begin(sketch::AnswerForm(machine_.answer()),
+                           std::optional<Sketch>(machine_.answer_sketch()));
+      return machine_.serial() == serial ? machine_.on_begun(now_) : void();
+    }
+    case Kind::send_body:
+      return send_body(action);
+    case Kind::end_body:
+      return sink_.on_large_end(action.whole);
+  }
+  UNREACHABLE();
+}
+
+void Exchange::ask_group() {
+  call_ = group().group().replicated({.method = request_->method,
+                                      .authority = form_.authority,
+                                      .target = form_.target,
+                                      .wire = form_.wire,
+                                      .body = form_.large_body,
+                                      .kind = machine_.call_kind()},
+                                     *this);
+  // The group has a copy. A read is small, and an origin may be asked for it yet.
+  if (form_.is_read) return;
+  if (form_.wire.capacity() > kKeptBytesMax) std::string().swap(form_.wire);
+  form_.large_body.reset();
+}
+
+void Exchange::ask_client(std::size_t block_bytes) {
+  if (sink_.has_left()) return machine_.on_client({.has_left = true}, now_);
+  const AnswerContext asked{.conditions = conditions_of(*request_), .date = {}, .via = {}};
+  const Answer selected(machine_.answer(), machine_.answer_sketch(), asked);
+  const bool may_begin = sink_.may_take_blocks(static_cast<std::uint32_t>(block_bytes));
+  machine_.on_client({.may_begin = may_begin, .first = selected.first(), .size = selected.size()},
+                     now_);
+}
+
+// The sink may start the next request, which uses the same machine.
+void Exchange::deliver(const ReadAction& action) {
+  const sketch::AnswerForm form = machine_.answer();
+  const std::optional<Sketch> sketch = machine_.answer_sketch();
+  const bool is_verified = action.whole;
+  if (is_verified && sketch && group_->shadows != nullptr) {
+    group_->shadows->on_read({.request = form_,
+                              .method = request_->method,
+                              .key = machine_.key(),
+                              .answer = form,
+                              .sketch = *sketch,
+                              .by_group = action.storage == nullptr},
+                             context_.dice.random);
+  }
+  sink_.on_answer(form, sketch, action.storage);
+}
+
+void Exchange::send_body(const ReadAction& action) {
+  const std::uint32_t serial = machine_.serial();
+  const bool writable = sink_.on_large_bytes(*action.storage, action.begin, action.size);
+  if (machine_.serial() == serial) machine_.on_sent(writable, now_);
+}
+
+void Exchange::OriginSlot::on_exchange_end(http::OriginExchange& /*exchange*/, ExchangeEnd end,
+                                           http::Response& response) {
+  owner.now_ = std::chrono::steady_clock::now();
+  if (end == ExchangeEnd::answered) {
+    owner.machine_.on_origin_answer(slot(), response, owner.now_);
+  } else {
+    owner.machine_.on_origin_failure(slot(), end, owner.now_);
+  }
+  owner.perform();
+}
+
+void Exchange::OriginSlot::on_exchange_progress(http::OriginExchange& /*exchange*/,
+                                                http::Response& response) {
+  owner.now_ = std::chrono::steady_clock::now();
+  owner.machine_.on_origin_progress(slot(), response, owner.now_);
+  owner.perform();
+}
+
+void Exchange::on_shared_result(const SharedResult& result) {
+  now_ = std::chrono::steady_clock::now();
+  machine_.on_shared_result(result, now_);
+  perform();
+}
+
+void Exchange::on_replicated_answer(ReplicatedAnswer answer) {
+  call_ = 0;
+  const Bytes storage = std::move(answer.storage);  // the answer is handed on before this returns
+  now_ = std::chrono::steady_clock::now();
+  machine_.on_group_answer(std::move(answer), now_);
+  perform();
+}
+
+void Exchange::on_replicated_failure(ReplicatedFailure failure) {
+  call_ = 0;
+  machine_.on_group_failure(failure);
+  perform();
+}
+
+void Exchange::on_deadline() {
+  ReadMachine::Ends ends{};
+  for (std::size_t slot = 0; slot < ends.size(); ++slot) {
+    const http::OriginExchange& exchange = origins_[slot].exchange;
+    if (exchange.active()) ends[slot] = exchange.end_without_time();
+  }
+  now_ = std::chrono::steady_clock::now();
+  machine_.on_deadline(ends);
+  perform();
+}
+
+void Exchange::on_hedge_time() {
+  now_ = std::chrono::steady_clock::now();
+  machine_.on_hedge_time(now_);
+  perform();
+}
+
+void Exchange::on_untaken_time() {
+  machine_.on_untaken_time();
+  perform();
+}
+
+void Exchange::on_writable() {
+  if (machine_.is_idle()) return;
+  now_ = std::chrono::steady_clock::now();
+  machine_.on_writable(now_);
+  perform();
+}
+
+void Exchange::abandon() {
+  is_admitted_ = false;
+  if (machine_.is_idle()) return;
+  machine_.abandon();
+  perform();
+}
+
+}  // namespace prophecy::sketcher

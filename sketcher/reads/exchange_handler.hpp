@@ -1,0 +1,44 @@
+// `ExchangeHandlers` lets exchanges handle the requests of sessions.
+#pragma once
+
+#include "sketcher/reads/request_handler.hpp"
+
+namespace prophecy::sketcher {
+
+class ExchangeHandler final : public RequestHandler {
+ public:
+  ExchangeHandler(WorkerContext& context, AnswerSink& sink) : exchange_(context, sink) {}
+
+  void start(http::Request& request, const ClientInfo& client, TimePoint now) override {
+    exchange_.start(request, client, now);
+  }
+  [[nodiscard]] std::optional<sketch::Refusal> refuse_by_head(const http::Request& request,
+                                                              const ClientInfo& client,
+                                                              std::uint64_t body_bytes) override {
+    return exchange_.refuse_by_head(request, client, body_bytes);
+  }
+  void abandon() override { exchange_.abandon(); }
+  void on_writable() override { exchange_.on_writable(); }
+  [[nodiscard]] bool reads_fast() const override { return exchange_.reads_fast(); }
+  [[nodiscard]] bool asks_group() const override { return exchange_.asks_group(); }
+  [[nodiscard]] bool is_idle() const override { return exchange_.is_idle(); }
+  void shrink(std::size_t bytes_max) override { exchange_.shrink(bytes_max); }
+  [[nodiscard]] std::size_t request_bytes() const override { return exchange_.request_bytes(); }
+
+ private:
+  Exchange exchange_;
+};
+
+class ExchangeHandlers final : public RequestHandlers {
+ public:
+  explicit ExchangeHandlers(WorkerContext& context) : context_(context) {}
+
+  [[nodiscard]] std::unique_ptr<RequestHandler> make(AnswerSink& sink) override {
+    return std::make_unique<ExchangeHandler>(context_, sink);
+  }
+
+ private:
+  WorkerContext& context_;
+};
+
+}  // namespace prophecy::sketcher

@@ -1,0 +1,30 @@
+// What the master tells operators, as JSON for prophecyctl and as Prometheus text.
+#pragma once
+
+#include <string>
+
+#include "sketcher/health/monitor.hpp"
+#include "sketcher/installation/installation.hpp"
+#include "sketcher/shared/divergence_log.hpp"
+#include "sketcher/shared/shared_state.hpp"
+#include "sketcher/worker/listeners.hpp"
+#include "sketcher/worker/worker_process.hpp"
+
+namespace prophecy::sketcher {
+
+// Views of what the master owns.
+struct StatusSources {
+  const Installation& installation;
+  const std::vector<Listener>& listeners;
+  const std::vector<WorkerProcess>& workers;
+  const SharedState& shared;
+  const HistoryTable& table;
+  const DivergenceLog& divergences;
+  const HealthMonitor& health;
+  TimePoint started;
+};
+
+[[nodiscard]] std::string status_json(const StatusSources& sources, TimePoint now);
+[[nodiscard]] std::string prometheus_text(const StatusSources& sources);
+
+}  // namespace prophecy::sketcher

@@ -1,0 +1,406 @@
+#include "sketcher/worker/worker.hpp"
+
+#include <algorithm>
+#include <csignal>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <malloc.h>
+
+#include "base/io/signal_source.hpp"
+#include "base/io/timeout_ticker.hpp"
+#include "sketcher/answer/date.hpp"
+#include "sketcher/client/acceptor.hpp"
+#include "sketcher/client/client_connection.hpp"
+#include "sketcher/client/connection_set.hpp"
+#include "sketcher/core/admission/address_limit.hpp"
+#include "sketcher/core/admission/places.hpp"
+#include "sketcher/core/admission/shedding.hpp"
+#include "sketcher/reads/exchange_handler.hpp"
+#include "sketcher/reads/worker_context.hpp"
+
+namespace prophecy::sketcher {
+namespace {
+
+namespace asio = boost::asio;
+
+// How often deadlines are looked at: the coarseness of every time-out here.
+constexpr Duration kTick = milliseconds(100);
+constexpr Duration kLinger = seconds(1);
+// So long does an origin wait for a client that takes nothing of a large answer.
+constexpr Duration kUntaken = seconds(1);
+constexpr std::size_t kSpareBodyBytesMax = 64 << 20;
+// The group answers sooner, as a rule.
+constexpr Duration kPresence = milliseconds(200);
+
+std::vector<VolatilityLimits> volatility_limits(const std::vector<RouteSettings>& routes) {
+  std::vector<VolatilityLimits> limits;
+  limits.reserve(routes.size());
+  for (const RouteSettings& route : routes)
+    limits.push_back(route.volatility);
+  return limits;
+}
+
+bool orders_requests(const std::vector<GroupSettings>& groups) {
+  return std::any_of(groups.begin(), groups.end(),
+                     [](const GroupSettings& group) { return group.kind == GroupKind::pbft; });
+}
+
+// Of bodies that are not in files.
+constexpr std::size_t kBodiesInMemory = 128;
+
+http::Http2Limits http2_limits(const LimitSettings& limits, const SpoolSettings& spool) {
+  return {.request = limits.request,
+          .bodies_bytes_max =
+              std::min(2 * limits.request.body_bytes_max, kBodiesInMemory * spool.from_bytes),
+          .unsent_bytes_max = 4 * limits.answer.body_bytes_max};
+}
+
+class Worker final : private ConnectionOwner {
+ public:
+  Worker(const Installation& installation, WorkerSetup setup, HistoryTable& table,
+         const SharedState& shared, Logger& log);
+  int run();
+
+ private:
+  void make_groups(const WorkerSetup& setup);
+  void on_connection_closed(ClientConnection& connection) override;
+  bool on_address_known(const IpAddress& address) override;
+  void on_accepted(const ListenerTraits& listener, UniqueFd socket, const IpAddress& peer);
+  // Once a second: storage that nothing has needed since, requests that nobody reads any more,
+  // bodies in files that give way to others.
+  void tidy_up();
+  // Clients of which too much is held, for being slow.
+  void shed_answers();
+  void shed_requests();
+  // Idle clients, when there are few places left.
+  void shed_connections();
+  void on_signal(int signal);
+  void drain();
+  void finish_drain();
+
+  const Installation& installation_;
+  const Settings& settings_;
+  Logger& log_;
+  asio::io_context loop_{1};
+  SignalSource signals_;
+  asio::steady_timer drain_timer_;
+  bool draining_ = false;
+  http::OriginTimeouts origin_timeouts_;
+  ConnectionTimeouts connection_timeouts_;
+  TimeoutQueue read_timeouts_;
+  TimeoutQueue untaken_timeouts_{kUntaken};
+  TimeoutQueue places_timeouts_{Places::kRetry};
+  TimeoutTicker ticker_;
+  DateCache date_;
+  HedgeTimers hedge_timers_;
+  http::BodyPool bodies_{kSpareBodyBytesMax};
+  struct TidyTimer final : TimeoutEntry {
+    explicit TidyTimer(Worker& of) : worker(of) {}
+    void on_timeout() override { worker.tidy_up(); }
+    Worker& worker;
+  } tidy_timer_{*this};
+  struct PlacesTimer final : TimeoutEntry {
+    explicit PlacesTimer(Worker& of) : worker(of) {}
+    void on_timeout() override { worker.shed_connections(); }
+    Worker& worker;
+  } places_timer_{*this};
+  http::ComingAnswers coming_;
+  HeldBytes untaken_;
+  HeldBytes arriving_;
+  HeldBytes asking_;
+  ActivityTable activity_;
+  DivergenceReporter divergences_;
+  RandomDice dice_;
+  WorkerContext context_;
+  ExchangeHandlers handlers_;
+  SessionContext session_context_;
+  std::vector<ListenerTraits> listeners_;
+  std::vector<std::unique_ptr<Acceptor>> acceptors_;
+  ConnectionSet connections_;
+  Places places_;
+  std::vector<std::unique_ptr<ClientConnection>> closed_;  // destroyed in a turn of their own
+  AddressLimit addresses_;
+};
+
+Worker::Worker(const Installation& installation, WorkerSetup setup, HistoryTable& table,
+               const SharedState& shared, Logger& log)
+    : installation_(installation),
+      settings_(installation.settings),
+      log_(log),
+      signals_(loop_, {SIGTERM, SIGINT, SIGHUP}, [this](int signal) { on_signal(signal); }),
+      drain_timer_(loop_),
+      origin_timeouts_{.connect = TimeoutQueue(settings_.timeouts.connect),
+                       .answer = TimeoutQueue(settings_.timeouts.answer),
+                       .idle = TimeoutQueue(settings_.timeouts.origin_idle)},
+      connection_timeouts_{.handshake = TimeoutQueue(settings_.timeouts.header),
+                           .header = TimeoutQueue(settings_.timeouts.header),
+                           .body = TimeoutQueue(settings_.timeouts.body),
+                           .idle = TimeoutQueue(settings_.timeouts.idle),
+                           .send = TimeoutQueue(settings_.timeouts.send),
+                           .linger = TimeoutQueue(kLinger),
+                           .presence = TimeoutQueue(kPresence),
+                           .tunnel_connect = TimeoutQueue(settings_.timeouts.connect),
+                           .tunnel_answer = TimeoutQueue(settings_.timeouts.answer),
+                           .tunnel = TimeoutQueue(settings_.timeouts.tunnel),
+                           .tunnel_half_closed = TimeoutQueue(
+                               std::min(settings_.timeouts.idle, settings_.timeouts.tunnel))},
+      read_timeouts_(settings_.timeouts.total),
+      ticker_(loop_, kTick,
+              {&connection_timeouts_.handshake, &connection_timeouts_.header,
+               &connection_timeouts_.body, &connection_timeouts_.idle, &connection_timeouts_.send,
+               &connection_timeouts_.linger, &connection_timeouts_.presence,
+               &connection_timeouts_.tunnel_connect, &connection_timeouts_.tunnel_answer,
+               &connection_timeouts_.tunnel, &connection_timeouts_.tunnel_half_closed,
+               &origin_timeouts_.connect, &origin_timeouts_.answer, &origin_timeouts_.idle,
+               &read_timeouts_, &untaken_timeouts_, &places_timeouts_}),
+      hedge_timers_(loop_),
+      coming_(settings_.limits.coming_bytes_max, shared.worker(setup.index).coming_bytes,
+              shared.worker(setup.index).shed_answers),
+      untaken_(settings_.limits.untaken_bytes_max, shared.worker(setup.index).untaken_bytes,
+               [this] { asio::post(loop_, [this] { shed_answers(); }); }),
+      arriving_(settings_.limits.arriving_bytes_max, shared.worker(setup.index).arriving_bytes,
+                [this] { asio::post(loop_, [this] { shed_requests(); }); }),
+      // Nobody's fault, as a rule, and each has its end: there is nothing to be shed.
+      asking_(settings_.limits.arriving_bytes_max, shared.worker(setup.index).asking_bytes, [] {}),
+      activity_(shared.activity(setup.index), volatility_limits(settings_.routes)),
+      divergences_(std::move(setup.event_channel), setup.index, shared.worker(setup.index)),
+      context_{.settings = settings_,
+               .shared = shared,
+               .log = log,
+               .table = table,
+               .router = make_router(settings_.routes),
+               .groups = {},
+               .budgets = {},
+               .counters = shared.worker(setup.index),
+               .requests = shared.requests(setup.index),
+               .dice = dice_,
+               .hedge_timers = hedge_timers_,
+               .read_timeouts = read_timeouts_,
+               .untaken_timeouts = untaken_timeouts_,
+               .bodies = bodies_,
+               .untaken = untaken_,
+               .arriving = arriving_,
+               .asking = asking_,
+               .activity = activity_,
+               .spool = {.settings = settings_.spool,
+                         .space = SpoolSpace(shared, shared.worker(setup.index).spool,
+                                             settings_.spool.bytes_max),
+                         .counters = shared.worker(setup.index).spool,
+                         .hashed = orders_requests(settings_.groups),
+                         .slow_bodies = SlowBodies(settings_.spool.bytes_per_second_min),
+                         .time_max = settings_.timeouts.body_total},
+               .request_canonicalizer = sketch::RequestCanonicalizer(settings_.forwarding)},
+      handlers_(context_),
+      session_context_{.worker = context_,
+                       .resources = {.limits = settings_.limits.request,
+                                     .via = settings_.forwarding.via,
+                                     .spool = context_.spool,
+                                     .untaken = untaken_,
+                                     .arriving = arriving_,
+                                     .asking = asking_,
+                                     .bodies = bodies_,
+                                     .counters = context_.counters,
+                                     .unrouted = context_.requests.back(),
+                                     .date = date_,
+                                     .handlers = handlers_},
+                       .timeouts = connection_timeouts_,
+                       .http2 = {.limits = http2_limits(settings_.limits, settings_.spool),
+                                 .timeouts = connection_timeouts_}},
+      connections_(settings_.limits.connections_max),
+      places_(settings_.limits.connections_max),
+      addresses_(settings_.limits.connections_per_address_max, settings_.limits.ipv6_prefix_bits) {
+  make_groups(setup);
+  for (const RouteSettings& route : settings_.routes) {
+    std::uint64_t seed = 0;
+    dice_.random.fill({reinterpret_cast<std::uint8_t*>(&seed), sizeof seed});
+    context_.budgets.push_back(route.slow_path.any()
+                                   ? std::make_unique<SlowPathBudget>(
+                                         route.slow_path, settings_.limits.ipv6_prefix_bits, seed)
+                                   : nullptr);
+  }
+  listeners_.reserve(setup.listeners.size());
+  for (std::size_t i = 0; i < setup.listeners.size(); ++i) {
+    const ListenerSettings& listener = settings_.listeners[i];
+    listeners_.push_back({.tls = installation.tls->at(i),
+                          .http1 = listener.http1,
+                          .http2 = listener.http2,
+                          .peers = &listener.peers});
+    acceptors_.push_back(std::make_unique<Acceptor>(
+        loop_, std::move(setup.listeners[i]), [this, i](UniqueFd socket, const IpAddress& peer) {
+          on_accepted(listeners_[i], std::move(socket), peer);
+        }));
+  }
+}
+
+void Worker::make_groups(const WorkerSetup& setup) {
+  const GroupEnvironment environment{.loop = loop_,
+                                     .settings = settings_,
+                                     .origin_timeouts = origin_timeouts_,
+                                     .bodies = bodies_,
+                                     .coming = coming_,
+                                     .divergences = divergences_,
+                                     .log = log_,
+                                     .shared = context_.shared,
+                                     .activity = activity_,
+                                     .dice = dice_,
+                                     .worker = setup.index,
+                                     .first_timestamp = setup.first_timestamp};
+  const std::span<OriginCounters> origins = context_.shared.origins(setup.index);
+  for (std::uint32_t i = 0; i < settings_.groups.size(); ++i) {
+    const GroupSettings& group = settings_.groups[i];
+    context_.groups.push_back(std::make_unique<WorkerGroup>(
+        environment, context_.table, group, installation_.groups[i], context_.shared.group(i),
+        context_.table.floors(i), origins.subspan(group.first_origin, group.origins.size()),
+        context_.shared.shadows(setup.index).subspan(group.first_shadow, group.shadows.size())));
+  }
+  context_.reads = std::make_unique<WorkerReads>(
+      WorkerReads{.router = context_.router,
+                  .groups_by_route = {},
+                  .large = context_.counters.large,
+                  .forced_share = settings_.fail_fast_reads,
+                  .answer_bytes_max = settings_.limits.answer.body_bytes_max,
+                  .target_bytes_max = settings_.limits.request.target_bytes_max});
+  for (const RouteSettings& route : settings_.routes)
+    context_.reads->groups_by_route.push_back(&context_.groups[route.group]->context.core());
+}
+
+int Worker::run() {
+  ticker_.start();
+  tidy_up();
+  for (const auto& group : context_.groups)
+    group->context.group().start();
+  for (auto& acceptor : acceptors_)
+    acceptor->resume();
+  loop_.run();
+  return 0;
+}
+
+void Worker::tidy_up() {
+  const TimePoint now = std::chrono::steady_clock::now();
+  bodies_.free_unused();
+  activity_.sweep(activity_seconds(now));
+  context_.spool.slow_bodies.make_room(context_.spool.space, now);
+  untaken_timeouts_.arm(tidy_timer_, now);
+}
+
+void Worker::shed_answers() {
+  untaken_.rearm();
+  context_.counters.shed.add(
+      shed({&connection_timeouts_.send, &connection_timeouts_.tunnel,
+            &connection_timeouts_.tunnel_half_closed, &connection_timeouts_.tunnel_answer},
+           SessionContext::now(), [this] { return untaken_.has_spare(); }));
+}
+
+void Worker::shed_requests() {
+  arriving_.rearm();
+  context_.counters.shed_requests.add(
+      shed({&connection_timeouts_.header, &connection_timeouts_.body}, SessionContext::now(),
+           [this] { return arriving_.has_spare(); }));
+}
+
+void Worker::shed_connections() {
+  const TimePoint now = SessionContext::now();
+  const std::size_t wanted = places_.wanted(connections_.size(), now);
+  if (wanted == 0) return;
+  const std::size_t gone = end_idle({&connection_timeouts_.idle, &connection_timeouts_.header,
+                                     &connection_timeouts_.handshake, &connection_timeouts_.linger},
+                                    now, wanted);
+  context_.counters.shed_connections.add(gone);
+  places_.on_look(wanted, gone, now);
+  if (gone < wanted) places_timeouts_.arm(places_timer_, now);
+}
+
+void Worker::on_accepted(const ListenerTraits& listener, UniqueFd socket, const IpAddress& peer) {
+  if (listener.peers->proxy_protocol) {
+    // Who comes past the load balancers could pretend to be anybody.
+    if (!contains(listener.peers->trusted_peers, peer)) {
+      context_.counters.refusals.add("PROXY header from a peer that is not trusted");
+      return context_.counters.connections_refused.add();
+    }
+  } else if (!on_address_known(peer)) {
+    return;
+  }
+  context_.counters.connections_accepted.add();
+  context_.counters.connections.add();
+  ConnectionOwner& owner = *this;
+  ClientConnection& connection = connections_.add(
+      std::make_unique<ClientConnection>(std::move(socket), peer, listener, session_context_,
+                                         transport::ReadinessLoop::of(loop_), owner));
+  connection.start();
+  shed_connections();
+  // New clients wait in the listeners' backlogs until one of the others has gone.
+  if (connections_.full()) {
+    for (auto& acceptor : acceptors_)
+      acceptor->pause();
+  }
+}
+
+bool Worker::on_address_known(const IpAddress& address) {
+  if (addresses_.take(address)) return true;
+  context_.counters.connections_refused.add();
+  return false;
+}
+
+void Worker::on_connection_closed(ClientConnection& connection) {
+  context_.counters.connections.subtract();
+  if (connection.address()) addresses_.give_back(*connection.address());
+  const bool was_full = connections_.full();
+  // Not at once: its code is on the stack.
+  if (closed_.empty()) asio::post(loop_, [this] { closed_.clear(); });
+  closed_.push_back(connections_.remove(connection));
+  if (draining_) {
+    if (connections_.empty()) finish_drain();
+  } else if (was_full) {
+    for (auto& acceptor : acceptors_)
+      acceptor->resume();
+  }
+}
+
+void Worker::on_signal(int signal) {
+  if (signal == SIGHUP) {
+    // The master has told of what is wrong with them; a worker may fail where it has not.
+    if (auto loaded = reload_certificates(installation_); !loaded) {
+      log_.error("certificates-not-reloaded", {{"problem", loaded.error().message}});
+    }
+    return;
+  }
+  if (draining_) return finish_drain();  // asked twice
+  drain();
+}
+
+void Worker::drain() {
+  log_.info("draining", {{"connections", connections_.size()}});
+  draining_ = true;
+  drain_timer_.expires_after(settings_.timeouts.drain);
+  drain_timer_.async_wait([this](const boost::system::error_code& error) {
+    if (!error) finish_drain();
+  });
+  for (auto& acceptor : acceptors_)
+    acceptor->close();
+  connections_.for_each([](ClientConnection& connection) { connection.drain(); });
+  if (connections_.empty()) finish_drain();
+}
+
+void Worker::finish_drain() {
+  if (!connections_.empty()) {
+    log_.warning("drain-incomplete", {{"connections", connections_.size()}});
+  }
+  loop_.stop();
+}
+
+// Large bodies are mapped, and go back to the system when they are freed. (By default, glibc takes
+// them from its heap once it has seen a few, where what lies above them keeps them.)
+constexpr int kMappedBytesMin = 256 << 10;
+
+}  // namespace
+
+int run_worker(const Installation& installation, WorkerSetup setup, HistoryTable& table,
+               const SharedState& shared, Logger& log) {
+  ::mallopt(M_MMAP_THRESHOLD, kMappedBytesMin);
+  Worker worker(installation, std::move(setup), table, shared, log);
+  return worker.run();
+}
+
+}  // namespace prophecy::sketcher

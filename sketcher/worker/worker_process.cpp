@@ -1,0 +1,61 @@
+#include "sketcher/worker/worker_process.hpp"
+
+#include <chrono>
+
+#include "sketcher/shared/child_process.hpp"
+#include "sketcher/worker/worker.hpp"
+
+namespace prophecy::sketcher {
+namespace {
+
+// Rises with real time, so a replacement's sessions start beyond what its predecessor used: no
+// session makes a million requests a second.
+std::uint64_t wall_clock_micros() {
+  return static_cast<std::uint64_t>(
+      std::chrono::duration_cast<microseconds>(std::chrono::system_clock::now().time_since_epoch())
+          .count());
+}
+
+int be_worker(std::uint32_t index, UniqueFd channel, const Installation& installation,
+              const std::vector<int>& listeners, HistoryTable& table, const SharedState& shared,
+              Logger& log) {
+  log.rename("worker-" + std::to_string(index));
+  const SpoolSettings& spool = installation.settings.spool;
+  if (installation.settings.account &&
+      installation.settings.limits.request.body_bytes_max > spool.from_bytes) {
+    if (auto checked = check(spool); !checked) {
+      log.error("spool-folder-not-usable", {{"problem", checked.error().message}});
+    }
+  }
+  table.attach(static_cast<WriterSlot>(index + 1));
+  shared.worker(index).connections.set(0);
+  shared.worker(index).tunnels.set(0);
+  shared.worker(index).spool.bytes.set(0);
+  shared.worker(index).spool.files.set(0);
+  WorkerSetup setup;
+  setup.index = index;
+  for (const int fd : listeners)
+    setup.listeners.emplace_back(fd);
+  setup.event_channel = std::move(channel);
+  setup.first_timestamp = wall_clock_micros();
+  return run_worker(installation, std::move(setup), table, shared, log);
+}
+
+}  // namespace
+
+Result<> start_worker(WorkerProcess& process, const Installation& installation,
+                      const std::vector<int>& listeners, HistoryTable& table,
+                      const SharedState& shared, Logger& log) {
+  auto child = start_child(installation.settings, listeners, [&](UniqueFd channel) {
+    return be_worker(process.index, std::move(channel), installation, listeners, table, shared,
+                     log);
+  });
+  if (!child) return child.error();
+  process.events = std::move(child->channel);
+  process.pid = child->pid;
+  process.state = WorkerState::running;
+  process.started = std::chrono::steady_clock::now();
+  return {};
+}
+
+}  // namespace prophecy::sketcher

@@ -1,0 +1,38 @@
+// One worker as the master sees it: a process, and the channel on which its events come in. When
+// a process dies, another takes its place: the same listeners, counters and index.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "base/unique_fd.hpp"
+#include "history_table/history_table.hpp"
+#include "sketcher/installation/installation.hpp"
+#include "sketcher/shared/shared_state.hpp"
+
+namespace prophecy::sketcher {
+
+enum class WorkerState : std::uint8_t {
+  running,
+  waiting,  // died, and waits for its replacement
+  stopped,  // ended as it was told
+};
+
+struct WorkerProcess {
+  std::uint32_t index = 0;
+  WorkerState state = WorkerState::waiting;
+  int pid = -1;
+  std::uint64_t restarts = 0;
+  TimePoint started;
+  UniqueFd events;  // the master's end
+};
+
+// Forks. In the child, runs the worker and never returns. `listeners` are the sockets of this
+// worker; all other descriptors that the master has open are closed in the child.
+[[nodiscard]] Result<> start_worker(WorkerProcess& process, const Installation& installation,
+                                    const std::vector<int>& listeners, HistoryTable& table,
+                                    const SharedState& shared, Logger& log);
+
+}  // namespace prophecy::sketcher

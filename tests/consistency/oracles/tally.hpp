@@ -1,0 +1,104 @@
+// `Tally` counts what happened in runs, so that a test can see that everything did.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+namespace prophecy::consistency {
+
+enum class Met : std::uint8_t {
+  fast,
+  replicated,
+  coalesced,
+  outdated,
+  is_anothers,
+  out_of_date,
+  unsketchable,
+  evictions,
+  group_restarts,
+  confirmations,
+  liars_named,
+  noise,
+  hedged,
+  hedges_won,
+  blocks_begun,
+  blocks_completed,
+  blocks_broken,
+  blocks_switched,
+  blocks_refuted,
+  blocks_let_go,
+  heads,
+  observed,
+  unverified,
+  listed,
+  over_budget,
+  confirmations_spent,
+  overloads,
+  unwaited_full,
+  deadlines,
+  clock_steps,
+  outages,
+  workers_replaced,
+  accomplice_reads,
+  trials,
+  kCount,
+};
+
+inline constexpr std::array<std::string_view, static_cast<std::size_t>(Met::kCount)> kMetNames{
+    "fast reads",
+    "replicated reads",
+    "shared by a read that came later",
+    "asked again for an outdated answer",
+    "asked alone for another one's answer",
+    "look-ups of what was out of date",
+    "answers without a sketch",
+    "evictions",
+    "restarts of the group",
+    "confirming reads",
+    "accusations of a liar",
+    "differences that are noise",
+    "hedged reads",
+    "hedges that won",
+    "bodies in blocks or pieces that began",
+    "bodies that were completed",
+    "bodies that were cut off",
+    "bodies that another origin went on with",
+    "blocks that were refuted",
+    "connections let go for a slow client",
+    "reads by HEAD",
+    "reads of observed routes",
+    "answers without verification",
+    "reads on a list of the configuration",
+    "reads beyond their budget",
+    "confirmations beyond their budget",
+    "calls that the group had no room for",
+    "reads without a waiter that found no room",
+    "reads whose time was over",
+    "steps of the clock",
+    "outages",
+    "workers replaced",
+    "reads of the accomplice",
+    "trials of liars",
+};
+
+class Tally {
+ public:
+  void add(Met met, std::uint64_t count = 1) { at(met) += count; }
+  Tally& operator+=(const Tally& other) {
+    for (std::size_t i = 0; i < counts_.size(); ++i)
+      counts_[i] += other.counts_[i];
+    return *this;
+  }
+  [[nodiscard]] const auto& counts() const { return counts_; }
+  [[nodiscard]] bool has_met_all() const {
+    return std::find(counts_.begin(), counts_.end(), 0U) == counts_.end();
+  }
+
+ private:
+  std::uint64_t& at(Met met) { return counts_[static_cast<std::size_t>(met)]; }
+  std::array<std::uint64_t, static_cast<std::size_t>(Met::kCount)> counts_{};
+};
+
+}  // namespace prophecy::consistency

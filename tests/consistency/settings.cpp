@@ -1,0 +1,105 @@
+#include "consistency/settings.hpp"
+
+#include <algorithm>
+
+namespace prophecy::consistency {
+namespace {
+
+// Shares of the runs.
+constexpr std::uint64_t kBusyPercent = 20;
+constexpr std::uint64_t kNoisyPercent = 40;
+constexpr std::uint64_t kVotesPercent = 35;
+constexpr std::uint64_t kThreeVotesPercent = 30;  // of those with votes
+constexpr std::uint64_t kSevenPercent = 8;
+constexpr std::uint64_t kHedgesPercent = 25;
+constexpr std::uint64_t kBlocksPercent = 20;
+constexpr std::uint64_t kHeadsPercent = 15;
+constexpr std::uint64_t kModesPercent = 25;
+constexpr std::uint64_t kListedPercent = 8;
+constexpr std::uint64_t kBudgetPercent = 10;
+constexpr std::uint64_t kFewCallsPercent = 10;
+constexpr std::uint64_t kSlowConfirmationsPercent = 6;
+constexpr std::uint64_t kOutagesPercent = 10;
+constexpr std::uint64_t kClockStepsPercent = 15;
+constexpr std::uint64_t kFewAddressesPercent = 25;
+constexpr std::uint64_t kAccomplicePercent = 15;
+constexpr std::uint64_t kTriedPercent = 25;
+constexpr std::uint64_t kLongPermille = 8;
+constexpr std::uint64_t kFloodedPermille = 4;
+
+}  // namespace
+
+std::size_t RunSettings::strong() const {
+  return std::max(origins - faults, 2 * faults + 1);
+}
+
+std::string RunSettings::describe() const {
+  std::string text = std::to_string(origins) + " origins, " + std::to_string(keys) + " keys";
+  const auto add = [&](bool has, const char* name) {
+    if (has) text += std::string(", ") + name;
+  };
+  add(has_votes, "votes");
+  add(is_busy, "busy");
+  add(is_noisy, "noise");
+  add(has_hedges, "hedges");
+  add(has_blocks, "blocks");
+  add(has_heads, "HEAD");
+  add(has_modes, "modes");
+  add(has_budget, "budget");
+  add(has_few_calls, "few calls");
+  add(has_slow_confirmations, "slow confirmations");
+  add(has_outages, "outages");
+  add(has_clock_steps, "clock steps");
+  add(has_few_addresses, "one address");
+  add(has_accomplice, "accomplice");
+  add(is_tried, "trial");
+  add(is_long, "long");
+  add(is_flooded, "flood");
+  add(std::count(listed.begin(), listed.end(), Mark::none) <
+          static_cast<std::ptrdiff_t>(listed.size()),
+      "lists");
+  return text;
+}
+
+RunSettings RunSettings::draw(const Variant& variant, simulation::Random& random) {
+  using sketcher::Mutation;
+  RunSettings settings;
+  settings.variant = variant;
+  settings.keys =
+      variant.world == BrokenWorld::shared_key ? 2 : static_cast<std::size_t>(random.between(1, 2));
+  settings.has_votes = random.chance(kVotesPercent) ||
+                       variant.world == BrokenWorld::votes_numbered_early ||
+                       variant.mutation == Mutation::vote_ignores_floor;
+  if (settings.has_votes && random.chance(kThreeVotesPercent)) settings.origins = 3;
+  if (random.chance(kSevenPercent)) {
+    settings.origins = 7;
+    settings.faults = 2;
+  }
+  settings.is_busy = random.chance(kBusyPercent) || variant.world == BrokenWorld::evicted_unnoticed;
+  settings.is_noisy = random.chance(kNoisyPercent);
+  settings.has_hedges = random.chance(kHedgesPercent);
+  settings.has_blocks = random.chance(kBlocksPercent);
+  settings.has_heads = random.chance(kHeadsPercent);
+  settings.has_modes = random.chance(kModesPercent);
+  settings.has_budget = random.chance(kBudgetPercent);
+  settings.has_few_calls = random.chance(kFewCallsPercent);
+  settings.has_slow_confirmations = random.chance(kSlowConfirmationsPercent);
+  settings.has_outages = random.chance(kOutagesPercent);
+  settings.has_clock_steps = random.chance(kClockStepsPercent);
+  settings.has_few_addresses = random.chance(kFewAddressesPercent);
+  settings.has_accomplice = random.chance(kAccomplicePercent);
+  settings.is_tried = random.chance(kTriedPercent);
+  const std::uint64_t draw = random.below(1000);
+  settings.is_flooded = draw < kFloodedPermille;
+  settings.is_long = !settings.is_flooded && draw < kFloodedPermille + kLongPermille;
+  settings.has_modes = settings.has_modes || settings.is_flooded;
+  for (Key key = 0; key < settings.keys; ++key) {
+    const bool is_listed = random.chance(kListedPercent);
+    settings.listed.push_back(!is_listed          ? Mark::none
+                              : random.chance(50) ? Mark::blacklisted
+                                                  : Mark::whitelisted);
+  }
+  return settings;
+}
+
+}  // namespace prophecy::consistency

@@ -1,0 +1,154 @@
+"""The newcomer's script and the rules of the tree, where they must say no."""
+
+import subprocess
+import sys
+
+import pytest
+
+from harness.build import ROOT, build_folder
+from harness.toml_writer import merged, to_toml
+
+sys.path.insert(0, str(ROOT / "scripts"))
+import test as runner  # noqa: E402  (scripts/test.py)
+import tidy  # noqa: E402
+
+
+def write(path, text):
+    path.parent.mkdir(parents=True)
+    path.write_text(text)
+    return path
+
+
+@pytest.mark.parametrize("rule, name, text", [
+    (tidy.no_floor_includes_upward, "http/a.hpp", '#include "sketcher/worker/worker.hpp"\n'),
+    (tidy.no_floor_includes_upward, "http/a.hpp", '#include "message.hpp"\n'),
+    (tidy.no_floor_includes_upward, "http/a.hpp", '#include "http/client/origin_pool.hpp"\n'),
+    (tidy.no_floor_includes_upward, "pbft/wire/a.hpp", '#include "pbft/core/state/log.hpp"\n'),
+    (tidy.no_floor_includes_upward, "pbft/core/views/a.hpp",
+     '#include "pbft/core/recovery/rejoin.hpp"\n'),
+    (tidy.no_floor_includes_upward, "pbft/services/a.hpp",
+     '#include "pbft/transport/socket.hpp"\n'),
+    (tidy.no_floor_includes_upward, "pbft/core/a.hpp", '#include "pbft/group/group_file.hpp"\n'),
+    (tidy.no_floor_includes_upward, "pbft/transport/a.hpp", '#include "pbft/other/a.hpp"\n'),
+    (tidy.no_floor_includes_upward, "sketcher/config/a.hpp",
+     '#include "sketcher/shared/shared_state.hpp"\n'),
+    (tidy.cores_do_no_io, "pbft/core/a.cpp", "#include <boost/asio/io_context.hpp>\n"),
+    (tidy.cores_do_no_io, "pbft/core/a.cpp", "#include <sys/socket.h>\n"),
+    (tidy.cores_do_no_io, "sketch/a.cpp", "auto now = std::chrono::steady_clock::now();\n"),
+    (tidy.cores_do_no_io, "sketch/a.cpp", "#include <random>\n"),
+    (tidy.files_are_short, "base/a.cpp", "int a;\n" * 601),
+    (tidy.white_space_is_plain, "base/a.cpp", "\tint a;\n"),
+    (tidy.white_space_is_plain, "base/a.cpp", "int a; \n"),
+    (tidy.headers_say_what_they_are, "base/a.hpp", "#pragma once\n"),
+    (tidy.headers_say_what_they_are, "base/a.hpp", "// What it is.\n"),
+])
+def test_rules_find_breaches(tmp_path, rule, name, text):
+    file = write(tmp_path / name, text)
+    assert len(rule(tmp_path)) == 1
+    file.write_text('// What it is.\n#pragma once\n#include "base/error.hpp"\n#include <string>\n')
+    assert rule(tmp_path) == []
+
+
+@pytest.mark.parametrize("name, text", [
+    ("pbft/replica/a.hpp", '#include "pbft/services/service.hpp"\n'),
+    ("pbft/transport/a.hpp",
+     '#include "pbft/core/state/log.hpp"\n#include "pbft/transport/b.hpp"\n'),
+    ("pbft/group/a.cpp", '#include "pbft/group/group_file.hpp"\n#include "pbft/auth/keys.hpp"\n'),
+    ("replica_client/a.hpp", '#include "pbft/replica/replica_node.hpp"\n'),
+    ("tests/unit/a.cpp", '#include "support/a.hpp"\n'),
+])
+def test_floors_include_downward(tmp_path, name, text):
+    write(tmp_path / name, text)
+    assert tidy.no_floor_includes_upward(tmp_path) == []
+
+
+@pytest.mark.parametrize("name", ["pbft/other/a.cpp", "pbft/stray.cpp", "sketcher/stray.cpp",
+                                  "stray.cpp"])
+def test_no_source_is_without_a_floor(tmp_path, name):
+    (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / name).write_text("int a;\n")
+    [breach] = tidy.no_floor_includes_upward(tmp_path)
+    assert breach.endswith("is not on the list of floors")
+
+
+@pytest.mark.parametrize("suffix", [".cpp", ".py"])
+def test_folder_holds_forty_files_and_no_more(tmp_path, suffix):
+    write(tmp_path / "base" / f"a0{suffix}", "")
+    for number in range(1, 40):
+        (tmp_path / "base" / f"a{number}{suffix}").write_text("")
+    assert tidy.folders_are_small(tmp_path) == []
+    (tmp_path / "base" / f"a40{suffix}").write_text("")
+    assert len(tidy.folders_are_small(tmp_path)) == 1
+
+
+def test_drawing_shows_the_floors(tmp_path):
+    lines = [line.replace(" ", "/ | ") + "/  words" for line in tidy.FLOORS[::-1]]
+
+    def drawing(lines):
+        return "## Floors\n\nWords.\n\n```\n" + "\n".join(lines) + "\n```\n"
+    page = write(tmp_path / "docs/architecture.md", drawing(lines))
+    assert tidy.the_drawing_shows_the_floors(tmp_path) == []
+    for wrong in (lines[1:], lines[::-1], [*lines, "stray/"]):
+        page.write_text(drawing(wrong))
+        assert len(tidy.the_drawing_shows_the_floors(tmp_path)) == 1
+
+
+@pytest.mark.parametrize("name, allowed", [
+    ("subprojects/thing.wrap", True),
+    ("subprojects/packagefiles/thing/meson.build", True),
+    ("subprojects/thing-1.0/thing.c", False),
+    ("subprojects/thing-1.0/meson.build", False),
+    ("subprojects/packagefiles/meson.build", False),
+    ("subprojects/packagefiles/thing/thing.c", False),
+    ("subprojects/packagefiles/thing/deeper/meson.build", False),
+    ("subprojects/thing.wrap.orig", False),
+])
+def test_subprojects_hold_only_how_to_get_and_build_them(tmp_path, name, allowed):
+    write(tmp_path / name, "text\n")
+    assert len(tidy.subprojects_hold_no_sources(tmp_path)) == (0 if allowed else 1)
+
+
+@pytest.mark.parametrize("text, succeeded, expected", [
+    ("All tests passed (12 assertions in 3 test cases)\n", True, (3, 0)),
+    ("All tests passed (1 assertion in 1 test case)\n", True, (1, 0)),
+    ("test cases:  5 |  4 passed | 1 failed\nassertions: 9 | 8 passed | 1 failed\n", False, (4, 1)),
+    ("test cases: 2 | 2 failed\n", False, (0, 2)),
+    ("All tests passed (12 assertions in 3 test cases)\n", False, (3, 1)),
+    ("", True, (1, 0)),
+    ("", False, (0, 1)),
+])
+def test_counting_of_cases(text, succeeded, expected):
+    count = runner.count_catch_cases(text, succeeded)
+    assert (count.passed, count.failed) == expected
+
+
+def test_configuration_writer():
+    document = merged({"a": {"x": 1, "y": "z"}, "b": [{"k": True}, {"k": False}]},
+                      {"a": {"x": None, "n": ["p", "q"]}})
+    assert to_toml(document) == ('[a]\ny = "z"\nn = ["p", "q"]\n\n[[b]]\nk = true\n'
+                                 '[[b]]\nk = false\n')
+    nested = to_toml({"a": [{"x": 1, "b": [{"y": 2}, {"y": 3}], "c": {"z": 4}}]})
+    assert nested == "[[a]]\nx = 1\n[[a.b]]\ny = 2\n[[a.b]]\ny = 3\n[a.c]\nz = 4\n"
+    over_each = merged({"b": [{"k": 1}, {"k": 2}]}, {"b": {"n": 3}})
+    assert over_each == {"b": [{"k": 1, "n": 3}, {"k": 2, "n": 3}]}
+
+
+def test_script_explains_itself():
+    result = subprocess.run([ROOT / "run", "help"], capture_output=True, text=True, check=False)
+    assert result.returncode == 0
+    for command in ("demo", "test", "bench", "build", "check"):
+        assert f"\n  {command} " in result.stdout
+
+
+def test_programs_are_built_without_tests():
+    commands = subprocess.run(["/usr/bin/ninja", "-C", build_folder(), "-t", "commands", "programs"],
+                              capture_output=True, text=True, check=True).stdout
+    for name in ("prophecy-sketcher", "prophecy-replica", "prophecyctl", "prophecy-bench"):
+        assert f"/{name} " in commands
+    assert "tests/" not in commands
+
+
+def test_script_refuses_what_it_does_not_know():
+    result = subprocess.run([ROOT / "run", "fly"], capture_output=True, text=True, check=False)
+    assert result.returncode == 1
+    assert "unknown command: fly" in result.stderr

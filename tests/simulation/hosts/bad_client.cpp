@@ -1,0 +1,174 @@
+#include "simulation/hosts/bad_client.hpp"
+
+#include <utility>
+
+#include "pbft/wire/encode.hpp"
+#include "pbft/wire/recovery.hpp"
+#include "simulation/hosts/register_service.hpp"
+
+namespace prophecy::simulation {
+namespace {
+
+constexpr std::uint64_t kAll = UINT64_MAX;
+constexpr int kFloodAtOnce = 8;
+constexpr std::size_t kBodiesMax = 20;
+
+}  // namespace
+
+BadClient::BadClient(const Scenario& scenario, const Ingredient& ingredient,
+                     const pbft::KeyRing& keys, Scheduler& scheduler, Send send)
+    : ingredient_(ingredient),
+      keys_(keys),
+      random_(scenario.seed, kPurposeIngredient + ingredient.number),
+      scheduler_(scheduler),
+      send_(std::move(send)),
+      session_(ingredient.number % 4),
+      served_(random_.next()) {}
+
+void BadClient::start() {
+  scheduler_.at(ingredient_.from, [this] { act_and_go_on(); });
+}
+
+void BadClient::act_and_go_on() {
+  if (!ingredient_.is_active(scheduler_.now())) return;
+  act();
+  scheduler_.after(milliseconds(random_.between(5, 60)), [this] { act_and_go_on(); });
+}
+
+void BadClient::act() {
+  switch (ingredient_.bad_client) {
+    case BadClientKind::selective_macs:
+      return send_selective_macs();
+    case BadClientKind::two_operations:
+      return send_two_operations();
+    case BadClientKind::jumping_timestamps:
+      return send_jumping_timestamps();
+    case BadClientKind::flooding:
+      return send_flood();
+    case BadClientKind::garbage:
+      return send_garbage();
+    case BadClientKind::missing_bodies:
+    case BadClientKind::withheld_bodies:
+    case BadClientKind::false_bodies:
+      return send_name_of_body();
+    case BadClientKind::count_:
+      return;
+  }
+}
+
+Bytes BadClient::next_operation() {
+  Operation operation;
+  operation.append = random_.chance(70);
+  operation.key = static_cast<std::uint8_t>(random_.below(3));
+  operation.id = (std::uint64_t{keys_.self()} << 32) | (std::uint64_t{ingredient_.number} << 16) |
+                 ++operations_;
+  return encode(operation);
+}
+
+pbft::Frame BadClient::request(ByteView operation, std::uint64_t timestamp) {
+  const auto replier = static_cast<NodeId>(random_.below(keys_.replicas()));
+  return pbft::finish_request(pbft::begin_request(operation, keys_.replicas()), session_, timestamp,
+                              random_.chance(10), replier, keys_);
+}
+
+void BadClient::send_to(std::uint64_t replicas, const pbft::Frame& frame) {
+  for (NodeId to = 0; to < keys_.replicas(); ++to) {
+    if (contains(replicas, to)) send_(keys_.self(), {to, 0, frame}, {});
+  }
+}
+
+void BadClient::send_selective_macs() {
+  const std::size_t macs = keys_.replicas() * pbft::kTagSize;
+  Bytes bytes = *request(next_operation(), ++timestamp_);
+  const std::size_t macs_at = bytes.size() - macs;
+  const std::uint64_t victims = random_.next();
+  for (NodeId replica = 0; replica < keys_.replicas(); ++replica) {
+    if (contains(victims, replica)) bytes[macs_at + replica * pbft::kTagSize] ^= 0x55;
+  }
+  auto frame = std::make_shared<const Bytes>(std::move(bytes));
+  // To some with a signature, which is right or not.
+  const std::uint64_t with_signature = random_.chance(50) ? random_.next() : 0;
+  Bytes with = *pbft::sign_request(*frame, keys_);
+  if (random_.chance(50)) with.back() ^= 0x55;
+  send_to(with_signature, std::make_shared<const Bytes>(std::move(with)));
+  send_to(~with_signature, frame);
+}
+
+void BadClient::send_two_operations() {
+  ++timestamp_;
+  const std::uint64_t first = random_.next();
+  send_to(first, request(next_operation(), timestamp_));
+  send_to(~first, request(next_operation(), timestamp_));
+}
+
+void BadClient::send_jumping_timestamps() {
+  switch (random_.below(4)) {
+    case 0:
+      timestamp_ += std::uint64_t{1} << random_.below(60);
+      break;
+    case 1:
+      timestamp_ -= std::min(timestamp_, std::uint64_t{1} << random_.below(60));
+      break;
+    default:
+      ++timestamp_;
+      break;
+  }
+  send_to(random_.chance(50) ? kAll : random_.next(), request(next_operation(), timestamp_));
+}
+
+void BadClient::send_flood() {
+  if (last_ == nullptr || random_.chance(30)) last_ = request(next_operation(), ++timestamp_);
+  for (int i = 0; i < kFloodAtOnce; ++i)
+    send_to(random_.next(), last_);
+}
+
+void BadClient::send_garbage() {
+  Bytes operation(random_.below(60));
+  for (std::uint8_t& byte : operation)
+    byte = static_cast<std::uint8_t>(random_.next());
+  const pbft::Frame frame = request(operation, ++timestamp_);
+  if (random_.chance(50)) return send_to(kAll, frame);
+  Bytes bytes = *frame;
+  bytes[random_.below(bytes.size())] ^= static_cast<std::uint8_t>(random_.between(1, 255));
+  bytes.resize(random_.chance(30) ? random_.below(bytes.size()) : bytes.size());
+  send_to(kAll, std::make_shared<const Bytes>(std::move(bytes)));
+}
+
+void BadClient::send_name_of_body() {
+  Operation operation = *decode_operation(next_operation());
+  operation.padding = static_cast<std::uint16_t>(random_.between(1, kSimulatedPaddingMax));
+  auto body = std::make_shared<const Bytes>(encode(operation));
+  bodies_.emplace_back(std::move(body), random_.between(10, kSimulatedLeafBytes));
+  if (bodies_.size() > kBodiesMax) bodies_.erase(bodies_.begin());
+  pbft::BodyName name = bodies_.back().name();
+  if (ingredient_.bad_client == BadClientKind::false_bodies) {
+    const std::uint64_t other = random_.chance(50) ? random_.between(1, 5000) : name.size + 1;
+    // Or a leaf in place of the root.
+    if (random_.chance(30)) name.root = sha256(pbft::encode_part({}, encode(operation)));
+    name.size = random_.chance(20) ? pbft::kOperationBytesMax : other;
+  }
+  const auto replier = static_cast<NodeId>(random_.below(keys_.replicas()));
+  pbft::Frame frame = pbft::finish_request(pbft::begin_request(name, keys_.replicas()), session_,
+                                           ++timestamp_, false, replier, keys_);
+  if (random_.chance(50)) frame = pbft::sign_request(*frame, keys_);
+  send_to(random_.chance(50) ? kAll : random_.next(), frame);
+  if (random_.chance(30)) served_ = random_.next();
+}
+
+void BadClient::on_frame(ByteView frame) {
+  const auto asked = pbft::decode_fetch_parts(frame);
+  if (!asked || ingredient_.bad_client == BadClientKind::missing_bodies) return;
+  const bool withholds = ingredient_.bad_client == BadClientKind::withheld_bodies;
+  if (withholds && !contains(served_, asked->replica)) return;
+  for (const pbft::Digest& digest : asked->parts) {
+    if (withholds && random_.chance(20)) continue;
+    for (const pbft::BodyTree& body : bodies_) {
+      const auto part = body.part(digest);
+      if (!part) continue;
+      send_(keys_.self(), {asked->replica, 0, pbft::encode_part_message(*part, keys_)}, {});
+      break;
+    }
+  }
+}
+
+}  // namespace prophecy::simulation

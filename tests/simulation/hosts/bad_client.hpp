@@ -1,0 +1,56 @@
+// A client that does not follow the protocol, with valid keys. It wants no answers; correct clients
+// have to be served beside it all the same.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "pbft/auth/key_ring.hpp"
+#include "pbft/core/state/actions.hpp"
+#include "pbft/wire/body.hpp"
+#include "simulation/hosts/scheduler.hpp"
+#include "simulation/random.hpp"
+#include "simulation/scenario.hpp"
+
+namespace prophecy::simulation {
+
+class BadClient {
+ public:
+  using Send = std::function<void(NodeId from, const pbft::Outgoing& outgoing, Duration delay)>;
+
+  // For an ingredient of that kind.
+  BadClient(const Scenario& scenario, const Ingredient& ingredient, const pbft::KeyRing& keys,
+            Scheduler& scheduler, Send send);
+
+  void start();
+  // Somebody asks for parts of a body.
+  void on_frame(ByteView frame);
+  [[nodiscard]] NodeId id() const { return keys_.self(); }
+
+ private:
+  void act_and_go_on();
+  void act();
+  [[nodiscard]] Bytes next_operation();
+  [[nodiscard]] pbft::Frame request(ByteView operation, std::uint64_t timestamp);
+  void send_to(std::uint64_t replicas, const pbft::Frame& frame);
+  void send_selective_macs();
+  void send_two_operations();
+  void send_jumping_timestamps();
+  void send_flood();
+  void send_garbage();
+  void send_name_of_body();
+
+  const Ingredient ingredient_;
+  const pbft::KeyRing& keys_;
+  Random random_;
+  Scheduler& scheduler_;
+  Send send_;
+  std::uint32_t session_;
+  std::uint64_t timestamp_ = 0;
+  std::uint64_t operations_ = 0;
+  pbft::Frame last_;  // request
+  std::vector<pbft::BodyTree> bodies_;
+  std::uint64_t served_ = 0;  // replicas that get bodies
+};
+
+}  // namespace prophecy::simulation

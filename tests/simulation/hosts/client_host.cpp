@@ -1,0 +1,129 @@
+#include "simulation/hosts/client_host.hpp"
+
+#include <utility>
+
+namespace prophecy::simulation {
+namespace {
+
+pbft::ClientSettings settings_of(const Scenario& scenario) {
+  pbft::ClientSettings settings;
+  settings.faults = scenario.faults;
+  settings.session_count = scenario.sessions;
+  settings.retransmit_after = milliseconds(60);
+  settings.retransmit_after_max = milliseconds(400);
+  settings.inline_bytes_max = kSimulatedInlineBytes;
+  settings.body_leaf_bytes = kSimulatedLeafBytes;
+  settings.linearizable_reads = scenario.linearizable_reads;
+  settings.tentative_execution = scenario.replica.tentative_execution;
+  return settings;
+}
+
+}  // namespace
+
+ClientHost::ClientHost(const Scenario& scenario, const pbft::KeyRing& keys, Scheduler& scheduler,
+                       Checker& checker, Send send)
+    : scenario_(scenario),
+      self_(keys.self()),
+      scheduler_(scheduler),
+      checker_(checker),
+      send_(std::move(send)),
+      clock_(clock_of(scenario, keys.self())),
+      client_(settings_of(scenario), keys, client_rule(scenario.canary, scenario.faults)) {}
+
+void ClientHost::start() {
+  for (const Ingredient& ingredient : scenario_.ingredients) {
+    if (ingredient.kind == IngredientKind::calls && ingredient.node == self_) plan(ingredient);
+  }
+}
+
+void ClientHost::plan(const Ingredient& calls) {
+  Random random(scenario_.seed, kPurposeIngredient + calls.number);
+  const auto length = std::chrono::duration_cast<microseconds>(calls.until - calls.from).count();
+  for (std::uint32_t i = 0; i < calls.count; ++i) {
+    const TimePoint time =
+        calls.from + microseconds(random.below(static_cast<std::uint64_t>(length)));
+    Call call;
+    call.client = self_;
+    call.operation.append = random.chance(scenario_.append_percent);
+    call.operation.key = static_cast<std::uint8_t>(random.below(3));
+    call.operation.id =
+        (std::uint64_t{self_} << 32) | (std::uint64_t{calls.number} << 16) | (i + 1);
+    const bool large = random.chance(scenario_.percent_of(IngredientKind::large_results, time));
+    const std::uint64_t size = random.below(2000);
+    if (large) call.operation.result_size = static_cast<std::uint16_t>(size);
+    const bool by_digest =
+        random.chance(scenario_.percent_of(IngredientKind::large_operations, time));
+    const std::uint64_t padding = random.between(1, kSimulatedPaddingMax);
+    if (by_digest) call.operation.padding = static_cast<std::uint16_t>(padding);
+    const bool read_only = random.chance(scenario_.read_only_percent);
+    if (read_only && !call.operation.append) call.kind = pbft::CallKind::read_only;
+    call.impatient = random.chance(scenario_.percent_of(IngredientKind::impatience, time));
+    const Duration patience = milliseconds(random.below(200));
+    const bool cancels = random.chance(50);
+    const Duration cancelled_after = milliseconds(random.below(100));
+    ++planned_;
+    scheduler_.at(time, [this, call, patience, cancels, cancelled_after] {
+      submit(call, call.impatient ? patience : Duration(seconds(600)),
+             call.impatient && cancels ? cancelled_after : Duration::max());
+    });
+  }
+}
+
+void ClientHost::submit(Call call, Duration patience, Duration cancelled_after) {
+  ++submitted_;
+  call.submitted = scheduler_.now();
+  checker_.on_submitted(call);
+  pbft::ClientActions actions;
+  call.id = client_.submit(encode(call.operation), call.kind, now() + patience, now(), actions);
+  open_.emplace(call.id, call);
+  if (cancelled_after != Duration::max()) {
+    scheduler_.after(cancelled_after, [this, id = call.id] {
+      if (open_.erase(id) == 0) return;
+      pbft::ClientActions cancelled;
+      client_.cancel(id, now(), cancelled);
+      carry_out(cancelled);
+    });
+  }
+  carry_out(actions);
+}
+
+void ClientHost::on_frame(ByteView frame) {
+  pbft::ClientActions actions;
+  client_.on_frame(frame, now(), actions);
+  carry_out(actions);
+}
+
+void ClientHost::carry_out(pbft::ClientActions& actions) {
+  for (const pbft::Completion& completion : actions.completions) {
+    const auto call = open_.find(completion.call);
+    if (call == open_.end()) {
+      checker_.fail("client " + std::to_string(self_) + " completes call " +
+                    std::to_string(completion.call) + ", which is not open");
+      continue;
+    }
+    checker_.on_completed(call->second, completion);
+    open_.erase(call);
+  }
+  for (const pbft::Refuted& refuted : actions.refuted)
+    checker_.on_refuted(refuted.replica);
+  for (const pbft::Outgoing& outgoing : actions.sends)
+    send_(self_, outgoing, {});
+  arm();
+}
+
+void ClientHost::arm() {
+  const TimePoint shown = client_.next_timer();
+  if (shown == TimePoint::max()) return;
+  const TimePoint wanted = clock_.when_it_shows(shown);
+  if (wanted >= armed_for_) return;
+  armed_for_ = std::max(wanted, scheduler_.now());
+  scheduler_.at(armed_for_, [this, time = armed_for_] {
+    if (armed_for_ != time) return;
+    armed_for_ = TimePoint::max();
+    pbft::ClientActions actions;
+    client_.on_tick(now(), actions);
+    carry_out(actions);
+  });
+}
+
+}  // namespace prophecy::simulation

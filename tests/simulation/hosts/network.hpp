@@ -1,0 +1,42 @@
+// The network between the nodes of a run: loses, delays, repeats, reorders and damages frames and
+// is cut in parts, as the scenario says, until it has healed.
+#pragma once
+
+#include <functional>
+
+#include "pbft/core/state/actions.hpp"
+#include "simulation/hosts/scheduler.hpp"
+#include "simulation/hosts/trace.hpp"
+#include "simulation/random.hpp"
+#include "simulation/scenario.hpp"
+
+namespace prophecy::simulation {
+
+class Network {
+ public:
+  using Deliver = std::function<void(NodeId to, const pbft::Frame& frame)>;
+
+  Network(const Scenario& scenario, Scheduler& scheduler, const Trace& trace, Deliver deliver);
+
+  // `delay` is the sender's doing, and comes on top of the network's.
+  void send(NodeId from, const pbft::Outgoing& outgoing, Duration delay);
+  [[nodiscard]] std::uint64_t frames() const { return frames_; }
+
+ private:
+  [[nodiscard]] bool separated(NodeId a, NodeId b) const;
+  [[nodiscard]] bool strikes(IngredientKind kind);
+  void deliver_later(NodeId to, const pbft::Frame& frame, Duration delay);
+  void tell(NodeId from, const pbft::Outgoing& outgoing, const char* what) const;
+
+  const Scenario& scenario_;
+  Scheduler& scheduler_;
+  Random random_;
+  const Trace& trace_;
+  Deliver deliver_;
+  std::vector<Ingredient> partitions_;
+  std::vector<Ingredient> shares_;
+  Duration longest_lateness_{};
+  std::uint64_t frames_ = 0;
+};
+
+}  // namespace prophecy::simulation

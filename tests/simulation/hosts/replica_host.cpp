@@ -1,0 +1,359 @@
+#include "simulation/hosts/replica_host.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/assert.hpp"
+#include "pbft/wire/frame_header.hpp"
+#include "simulation/hosts/defects.hpp"
+
+namespace prophecy::simulation {
+namespace {
+
+constexpr std::uint64_t kWallClockAtStart = 1'000'000;
+constexpr std::uint64_t kEpoch = 1'800'000'000'000'000'000;
+
+// What a correct group may agree on, before any of its clocks: it was near one of them.
+constexpr std::uint64_t kTimeAheadMax = 5'000'000'000 + 2 * 700'000'000;
+// After its time a slow service has ended what it began by then.
+constexpr Duration kSlowServiceLonger = seconds(3);
+
+// Less than is tolerated. (What a node's own clock shows may be off by much more: it only
+// measures.)
+Duration clock_skew(NodeId replica) {
+  return milliseconds(700) * (replica % 3);
+}
+
+pbft::ReplicaSettings settings_of(const Scenario& scenario, NodeId node) {
+  pbft::ReplicaSettings settings = scenario.replica;
+  settings.tentative_execution &= contains(scenario.ahead, node);
+  return settings;
+}
+
+// One that is to be read is.
+pbft::Execution in_memory(const pbft::Execution& execution) {
+  if (!execution.whole) return execution;
+  pbft::Execution all = execution;
+  std::string text(execution.whole->size(), '\0');
+  // Its parts cannot have gone meanwhile: whoever executes it holds them.
+  ASSERT(execution.whole->read(0, text));
+  all.storage = std::make_shared<const Bytes>(to_bytes(text));
+  all.operation = *all.storage;
+  return all;
+}
+
+}  // namespace
+
+std::uint64_t SimulatedInputs::wall_time() {
+  const Duration since_start = (scheduler_.now() - TimePoint{}) + skew_;
+  return kEpoch + static_cast<std::uint64_t>(
+                      std::chrono::duration_cast<std::chrono::nanoseconds>(since_start).count());
+}
+
+pbft::Seed SimulatedInputs::fresh_seed() {
+  pbft::Seed seed;
+  for (auto& byte : seed)
+    byte = static_cast<std::uint8_t>(random_.next());
+  return seed;
+}
+
+ReplicaHost::Process::Process(const Scenario& scenario, const pbft::KeyRing& keys,
+                              pbft::PartStore& parts, pbft::InputSource& inputs)
+    : replica(settings_of(scenario, keys.self()), keys, parts, inputs,
+              replica_rule(scenario.canary, scenario.faults)) {}
+
+ReplicaHost::ReplicaHost(const Scenario& scenario, const pbft::KeyRing& keys, Scheduler& scheduler,
+                         Checker& checker, Lies& lies, Send send)
+    : scenario_(scenario),
+      keys_(keys),
+      self_(keys.self()),
+      scheduler_(scheduler),
+      random_(scenario.seed, kPurposeNode + keys.self()),
+      checker_(checker),
+      lies_(lies),
+      send_(std::move(send)),
+      clock_(clock_of(scenario, keys.self())),
+      inputs_(clock_skew(keys.self()), scheduler, random_),
+      misconduct_(scenario, keys, lies) {
+  for (const Ingredient& ingredient : scenario.ingredients) {
+    const bool reads = ingredient.kind == IngredientKind::read_failures;
+    if (reads && contains(ingredient.nodes, self_)) fails_reads_ = true;
+  }
+}
+
+void ReplicaHost::start() {
+  process_ = std::make_shared<Process>(scenario_, keys_, disk_.parts(), inputs_);
+  pbft::ReplicaStart start;
+  start.records = disk_.records();
+  const bool is_defect = scenario_.canary == Canary::forgets_at_once;
+  if (disk_.is_lost() && !is_defect) start.memory = pbft::ReplicaStart::Memory::lost;
+  const auto ms = std::chrono::duration_cast<milliseconds>(now().time_since_epoch()).count();
+  start.wall_clock = kWallClockAtStart + static_cast<std::uint64_t>(ms);
+  last_commit_ = scheduler_.now();
+  free_at_ = {};
+  with_core([&](pbft::ReplicaActions& actions) {
+    if (!process_->replica.start(start, now(), actions)) checker_.fail("a journal is not readable");
+  });
+}
+
+void ReplicaHost::crash(bool power_loss) {
+  if (crashed()) return;
+  disk_.crash(random_, power_loss);
+  process_.reset();
+}
+
+void ReplicaHost::restart() {
+  if (!crashed()) return;
+  ++restarts_;
+  start();
+}
+
+void ReplicaHost::lose_disk() {
+  disk_.lose_everything();
+  status_.silent_until = UINT64_MAX;  // until it has started
+}
+
+void ReplicaHost::lose_service(bool told) {
+  service_.restore(RegisterService().state());
+  if (told && !crashed()) {
+    with_core([&](pbft::ReplicaActions& actions) {
+      process_->replica.on_service_state(true, now(), actions);
+    });
+  }
+}
+
+void ReplicaHost::service_is_back() {
+  if (crashed()) return;
+  with_core([&](pbft::ReplicaActions& actions) {
+    process_->replica.on_service_state(false, now(), actions);
+  });
+}
+
+void ReplicaHost::later(Duration delay, std::function<void()> what) {
+  scheduler_.after(delay, [process = Handle(process_), what = std::move(what)] {
+    if (!process.expired()) what();
+  });
+}
+
+bool ReplicaHost::hears(const pbft::Frame& frame) {
+  return !crashed() && misconduct_.receive(frame, scheduler_.now());
+}
+
+void ReplicaHost::on_frame(const pbft::Frame& frame) {
+  if (!hears(frame)) return;
+  with_core([&](pbft::ReplicaActions& actions) {
+    const bool authentic = process_->replica.on_frame(*frame, now(), actions);
+    if (const auto lie = lies_.kind_of(frame)) count_lie(*lie, frame, authentic);
+    if (scenario_.canary != Canary::votes_in_left_view) return;
+    for (const pbft::Frame& vote : votes_in_left_view(*frame, process_->replica.status(), keys_)) {
+      for (NodeId to = 0; to < keys_.replicas(); ++to)
+        actions.sends.push_back({to, 0, vote});
+    }
+  });
+}
+
+// As status_ and counters_ still are: before the frame.
+void ReplicaHost::count_lie(BehaviourKind kind, const pbft::Frame& frame, bool authentic) {
+  const auto header = pbft::peek_header(*frame);
+  if (!misconduct_.is_none() || !header) return;
+  bool has_reached = authentic;
+  if (header->type == pbft::MessageType::pledge) {
+    has_reached = authentic && status_.silent_until == UINT64_MAX;  // it asks
+  } else if (header->type == pbft::MessageType::part) {
+    has_reached = status_.parts_missing + status_.bodies_missing > 0;
+  } else if (header->type == pbft::MessageType::forward) {
+    has_reached = process_->replica.counters().dropped == counters_.dropped;
+  }
+  if (has_reached) lies_.count(kind);
+}
+
+void ReplicaHost::with_core(const std::function<void(pbft::ReplicaActions&)>& event) {
+  pbft::ReplicaActions actions;
+  event(actions);
+  status_ = process_->replica.status();
+  counters_ = process_->replica.counters();
+  checker_.on_status(self_, status_);
+  carry_out(actions);
+  arm();
+}
+
+void ReplicaHost::carry_out(pbft::ReplicaActions& actions) {
+  if (scenario_.canary == Canary::no_durable_vote) {
+    std::erase_if(actions.writes, [](const pbft::DurableWrite& write) {
+      return write.key.front() == 'p' || write.key.front() == 'q';
+    });
+  }
+  if (scenario_.canary == Canary::no_durable_content) {
+    std::erase_if(actions.writes,
+                  [](const pbft::DurableWrite& write) { return write.key.front() == 'c'; });
+  }
+  if (scenario_.canary == Canary::erases_nothing) {
+    std::erase_if(actions.writes,
+                  [](const pbft::DurableWrite& write) { return write.value == nullptr; });
+  }
+  answer(actions);
+  if (actions.writes.empty() && process_->commits_pending == 0) return perform(actions);
+  const bool writes = !actions.writes.empty();
+  if (writes) {
+    Duration delay = microseconds(random_.between(50, 2000));
+    if (random_.chance(3)) delay += milliseconds(random_.below(40));
+    last_commit_ = std::max(last_commit_, scheduler_.now() + delay);
+    disk_.hand_in(actions.writes);
+  }
+  ++process_->commits_pending;
+  later(last_commit_ - scheduler_.now(), [this, writes, actions = std::move(actions)] {
+    --process_->commits_pending;
+    if (writes) disk_.pending_lasts();
+    perform(actions);
+  });
+}
+
+void ReplicaHost::perform(const pbft::ReplicaActions& actions) {
+  for (const pbft::Outgoing& outgoing : actions.sends)
+    send(outgoing);
+  std::vector<pbft::Execution> executions = actions.executions;
+  if (scenario_.canary == Canary::no_session_check) {
+    executions = with_repeated(executions, keys_.replicas());
+  }
+  for (const pbft::Execution& execution : executions)
+    run(execution);
+  if (actions.flush_parts) {
+    later(microseconds(random_.between(10, 5000)), [this] {
+      // Without a first state a replica executes nothing, and waits for its disk.
+      const bool done = !befalls(IngredientKind::refusing_disk) || !disk_.has_state();
+      if (done) disk_.flush_parts();
+      checker_.on_record(self_, disk_.recorded_numbers());
+      with_core([&](pbft::ReplicaActions& more) {
+        process_->replica.on_parts_flushed(done, now(), more);
+      });
+    });
+  }
+}
+
+// Snapshots and restores come when nothing is executed, so they may overtake what waits for the
+// disk: nothing of it touches the service.
+void ReplicaHost::answer(const pbft::ReplicaActions& actions) {
+  const auto delay = [&] { return microseconds(random_.between(10, 5000)); };
+  if (actions.snapshot) {
+    later(delay(), [this] {
+      const pbft::Digest root = service_.keep_state(disk_.parts());
+      with_core(
+          [&](pbft::ReplicaActions& more) { process_->replica.on_snapshot(root, now(), more); });
+    });
+  }
+  if (actions.restore) {
+    later(delay(), [this, restore = *actions.restore] {
+      const bool done = service_.restore_from(disk_.parts(), restore.service);
+      with_core([&](pbft::ReplicaActions& more) {
+        const std::uint64_t before = process_->replica.counters().states_restored;
+        process_->replica.on_restored(done, now(), more);
+        const bool is_taken = process_->replica.counters().states_restored > before;
+        // When it has been lost once more meanwhile, the replica stays where it was; and one that
+        // has just been started goes on from the beginning, for the sake of the order.
+        if (is_taken) checker_.on_restored(self_, restore.sequence);
+        if (!is_taken && process_->replica.status().last_executed == 0) {
+          checker_.on_restored(self_, 0);
+        }
+      });
+    });
+  }
+}
+
+void ReplicaHost::send(const pbft::Outgoing& outgoing) {
+  if (crashed()) return;
+  if (misconduct_.is_none()) return send_(self_, outgoing, {});
+  for (const Sending& sending : misconduct_.send(outgoing, scheduler_.now()))
+    send_(self_, sending.what, sending.delay);
+}
+
+// The service takes an operation of the order in at once, and answers later. A read outside the
+// order happens whenever it happens.
+void ReplicaHost::run(const pbft::Execution& handed_out) {
+  const pbft::Execution execution = in_memory(handed_out);
+  checker_.on_handed_out(self_, execution);
+  if (!execution.read_only && execution.input.time > inputs_.wall_time() + kTimeAheadMax) {
+    checker_.fail("replica " + std::to_string(self_) + " executes at a time that is far ahead");
+  }
+  const auto operation = decode_operation(execution.operation);
+  Duration delay = microseconds(random_.between(10, 3000));
+  if (random_.chance(3)) delay += milliseconds(random_.below(60));
+  const bool reads = operation && !operation->append;
+  const bool fails = reads && fails_reads_ && random_.chance(50);
+  const auto status = fails ? pbft::ExecutionStatus::unavailable : pbft::ExecutionStatus::done;
+  if (execution.read_only) {
+    // Whatever a faulty client calls a read changes nothing.
+    later(delay, [this, reads, status, execution] {
+      finish(execution.id, status, reads ? service_.execute(execution.operation) : Bytes{});
+    });
+    return;
+  }
+  if (scenario_.canary == Canary::double_execution && self_ == 1 && operation &&
+      operation->id % 5 == 0) {
+    checker_.on_handed_out(self_, execution);
+  }
+  delay = in_turn(delay, operation ? operation->id : 0);
+  Bytes result = execute(execution.operation);
+  if (execution.id == 0) return;  // repeated by a defect, see with_repeated()
+  later(delay, [this, id = execution.id, status, result = std::move(result)] {
+    finish(id, status, result);
+  });
+}
+
+// The same operations take long everywhere.
+Duration ReplicaHost::in_turn(Duration delay, std::uint64_t operation) {
+  const Ingredient* slow = befalls(IngredientKind::slow_service);
+  const bool is_long =
+      slow != nullptr && Random(scenario_.seed, kPurposeMachines + operation).chance(slow->percent);
+  if (is_long) {
+    free_at_ = std::min(std::max(free_at_, scheduler_.now()) + slow->offset,
+                        slow->until + kSlowServiceLonger);
+  }
+  return std::max(delay, free_at_ + delay - scheduler_.now());
+}
+
+const Ingredient* ReplicaHost::befalls(IngredientKind kind) const {
+  for (const Ingredient& ingredient : scenario_.ingredients) {
+    if (ingredient.kind == kind && ingredient.is_active(scheduler_.now()) &&
+        contains(ingredient.nodes, self_)) {
+      return &ingredient;
+    }
+  }
+  return nullptr;
+}
+
+Bytes ReplicaHost::execute(ByteView encoded) {
+  const auto operation = decode_operation(encoded);
+  const bool bad_node = self_ == 1 || self_ == 2;  // f+1 of four
+  if (scenario_.canary == Canary::lost_write && bad_node && operation && operation->append &&
+      operation->id % 3 == 0) {
+    RegisterService confirmed_but_forgotten = service_;
+    return confirmed_but_forgotten.execute(encoded);
+  }
+  Bytes result = service_.execute(encoded);
+  if (scenario_.canary == Canary::wrong_result && bad_node && operation && operation->id % 5 == 0) {
+    result[10] ^= 1;
+  }
+  return result;
+}
+
+void ReplicaHost::finish(std::uint64_t id, pbft::ExecutionStatus status, Bytes result) {
+  with_core([&](pbft::ReplicaActions& actions) {
+    process_->replica.on_executed(id, status, std::move(result), now(), actions);
+  });
+}
+
+void ReplicaHost::arm() {
+  const TimePoint shown = process_->replica.next_timer();
+  if (shown == TimePoint::max()) return;
+  const TimePoint wanted = clock_.when_it_shows(shown);
+  TimePoint& armed_for = process_->armed_for;
+  if (wanted >= armed_for) return;
+  armed_for = std::max(wanted, scheduler_.now());
+  later(armed_for - scheduler_.now(), [this, time = armed_for] {
+    if (process_->armed_for != time) return;
+    process_->armed_for = TimePoint::max();
+    with_core([&](pbft::ReplicaActions& actions) { process_->replica.on_tick(now(), actions); });
+  });
+}
+
+}  // namespace prophecy::simulation

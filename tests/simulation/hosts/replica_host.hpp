@@ -1,0 +1,114 @@
+// One replica of a run: the real protocol core, a register service that takes its time, a disk, a
+// clock of its own, and what the scenario does to them.
+//
+// What the core wants sent and executed waits until what it has written lasts, as in the real
+// shell.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "pbft/core/replica.hpp"
+#include "simulation/checker.hpp"
+#include "simulation/hosts/disk.hpp"
+#include "simulation/hosts/node_clock.hpp"
+#include "simulation/hosts/register_service.hpp"
+#include "simulation/hosts/scheduler.hpp"
+#include "simulation/misconduct.hpp"
+#include "simulation/random.hpp"
+
+namespace prophecy::simulation {
+
+// Clocks that differ, and random seeds.
+class SimulatedInputs final : public pbft::InputSource {
+ public:
+  SimulatedInputs(Duration skew, const Scheduler& scheduler, Random& random)
+      : skew_(skew), scheduler_(scheduler), random_(random) {}
+  std::uint64_t wall_time() override;
+  pbft::Seed fresh_seed() override;
+
+ private:
+  Duration skew_;
+  const Scheduler& scheduler_;
+  Random& random_;
+};
+
+class ReplicaHost {
+ public:
+  using Send = std::function<void(NodeId from, const pbft::Outgoing& outgoing, Duration delay)>;
+
+  ReplicaHost(const Scenario& scenario, const pbft::KeyRing& keys, Scheduler& scheduler,
+              Checker& checker, Lies& lies, Send send);
+
+  void start();
+  // For good, or until restart().
+  void crash(bool power_loss = false);
+  void restart();
+  void lose_disk();
+  // The service is something else from now on. Told: the core knows that it cannot be relied on.
+  void lose_service(bool told);
+  void service_is_back();
+  [[nodiscard]] bool crashed() const { return process_ == nullptr; }
+  void on_frame(const pbft::Frame& frame);
+  // What is no matter of the core's: true when this replica is there, and gets to see it.
+  [[nodiscard]] bool hears(const pbft::Frame& frame);
+  // As it would send it, unless it is down.
+  void send(const pbft::Outgoing& outgoing);
+  // As of the crash, if it is down.
+  [[nodiscard]] const pbft::ReplicaStatus& status() const { return status_; }
+  [[nodiscard]] const pbft::ReplicaCounters& counters() const { return counters_; }
+  [[nodiscard]] Bytes service_state() const { return service_.state(); }
+  [[nodiscard]] std::uint64_t restarts() const { return restarts_; }
+
+ private:
+  // What is gone with a crash.
+  struct Process {
+    Process(const Scenario& scenario, const pbft::KeyRing& keys, pbft::PartStore& parts,
+            pbft::InputSource& inputs);
+    pbft::Replica replica;
+    std::uint64_t commits_pending = 0;
+    TimePoint armed_for = TimePoint::max();  // of the scheduler
+  };
+  using Handle = std::weak_ptr<Process>;
+
+  [[nodiscard]] TimePoint now() const { return clock_.shown_at(scheduler_.now()); }
+  // Later, unless the process has ended by then.
+  void later(Duration delay, std::function<void()> what);
+  // Hands an event to the core, and does what it asks for.
+  void with_core(const std::function<void(pbft::ReplicaActions&)>& event);
+  void carry_out(pbft::ReplicaActions& actions);
+  void perform(const pbft::ReplicaActions& actions);
+  void answer(const pbft::ReplicaActions& actions);
+  void count_lie(BehaviourKind kind, const pbft::Frame& frame, bool authentic);
+  void run(const pbft::Execution& execution);
+  // When the service comes to answer an operation of the order.
+  Duration in_turn(Duration delay, std::uint64_t operation);
+  // Null when none of this kind does now.
+  [[nodiscard]] const Ingredient* befalls(IngredientKind kind) const;
+  Bytes execute(ByteView operation);
+  void finish(std::uint64_t id, pbft::ExecutionStatus status, Bytes result);
+  void arm();
+
+  const Scenario& scenario_;
+  const pbft::KeyRing& keys_;
+  NodeId self_;
+  Scheduler& scheduler_;
+  Random random_;
+  Checker& checker_;
+  Lies& lies_;
+  Send send_;
+  NodeClock clock_;
+  SimulatedInputs inputs_;
+  Disk disk_;
+  RegisterService service_;
+  Misconduct misconduct_;
+  bool fails_reads_ = false;
+  std::uint64_t restarts_ = 0;
+  TimePoint last_commit_{};
+  TimePoint free_at_{};  // its service, of what takes it long
+  std::shared_ptr<Process> process_;
+  pbft::ReplicaStatus status_;
+  pbft::ReplicaCounters counters_;
+};
+
+}  // namespace prophecy::simulation

@@ -1,0 +1,116 @@
+// prophecy-sim; see help_text().
+#include <iomanip>
+#include <iostream>
+#include <string>
+
+#include "simulation/program/many_runs.hpp"
+#include "simulation/program/one_run.hpp"
+#include "simulation/program/options.hpp"
+#include "simulation/program/shrink.hpp"
+
+namespace {
+
+using namespace prophecy::simulation;
+
+constexpr std::uint32_t kShrinkTriesMax = 2000;
+
+enum ExitStatus { kHeld = 0, kViolated = 1, kUsage = 2 };
+
+std::string list_of(const Numbers& numbers) {
+  std::string text;
+  for (const std::uint32_t number : numbers)
+    text += (text.empty() ? "" : ",") + std::to_string(number);
+  return text;
+}
+
+// What repeats a run, as far as the options are not the run's own.
+std::string command_of(const Options& options, std::uint64_t seed) {
+  std::string command = "prophecy-sim --seed " + std::to_string(seed);
+  if (options.canary != Canary::none)
+    command += " --canary " + std::string(to_string(options.canary));
+  return command;
+}
+
+void print_rate(const ManyRuns& runs, std::uint64_t seeds, std::uint32_t jobs) {
+  const double rate = static_cast<double>(seeds) / std::max(runs.elapsed_s, 0.001);
+  std::cout << seeds << " seeds in " << std::fixed << std::setprecision(1) << runs.elapsed_s
+            << " s, " << rate << " seeds a second with " << jobs << " at a time\n";
+}
+
+int run_many_seeds(const Options& options) {
+  const ManyRuns runs = run_many(options);
+  if (!runs.failed) {
+    print_rate(runs, options.seeds, options.jobs);
+    std::cout << describe(runs.coverage);
+    if (options.canary == Canary::none) return kHeld;
+    std::cout << "canary " << to_string(options.canary) << " was not found in " << options.seeds
+              << " seeds\n";
+    return kViolated;
+  }
+  const std::uint64_t seed = *runs.failed;
+  std::cout << "seed " << seed << ": " << run_apart(options.scenario(seed), false) << "\n"
+            << describe(options.scenario(seed)) << "repeat with: " << command_of(options, seed)
+            << " --trace\nreduce with: " << command_of(options, seed) << " --shrink\n";
+  if (options.canary == Canary::none) return kViolated;
+  std::cout << "canary " << to_string(options.canary) << " was found after "
+            << seed - options.first + 1 << " seeds\n";
+  return kHeld;
+}
+
+int run_one_seed(const Options& options) {
+  const Scenario scenario = options.scenario(options.first);
+  std::cout << describe(scenario);
+  const std::string violation = run_apart(scenario, options.trace);
+  std::cout << "seed " << options.first << ": "
+            << (violation.empty() ? "all checks held" : violation) << "\n";
+  return violation.empty() ? kHeld : kViolated;
+}
+
+int shrink_seed(const Options& options) {
+  const Scenario whole = options.scenario(options.first);
+  Numbers all;
+  for (const Ingredient& ingredient : whole.ingredients)
+    all.push_back(ingredient.number);
+  std::uint64_t runs = 0;
+  const auto fails = [&](const Numbers& numbers) {
+    ++runs;
+    Scenario scenario = whole;
+    scenario.leave_only(numbers);
+    return !run_apart(scenario, false).empty();
+  };
+  if (!fails(all)) {
+    std::cout << "seed " << options.first << ": all checks held, there is nothing to reduce\n";
+    return kViolated;
+  }
+  const Numbers needed = shrink(all, fails, kShrinkTriesMax);
+  Scenario scenario = whole;
+  scenario.leave_only(needed);
+  std::cout << "seed " << options.first << ": " << run_apart(scenario, false) << "\n"
+            << needed.size() << " of " << all.size() << " ingredients are needed (" << runs
+            << " runs):\n"
+            << describe(scenario) << "repeat with: " << command_of(options, options.first)
+            << " --only " << list_of(needed) << " --trace\n";
+  return kHeld;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const auto options = parse_options({argv + 1, argv + argc});
+  if (!options) {
+    std::cerr << help_text();
+    return kUsage;
+  }
+  switch (options->task) {
+    case Task::help:
+      std::cout << help_text();
+      return kHeld;
+    case Task::many_seeds:
+      return run_many_seeds(*options);
+    case Task::one_seed:
+      return run_one_seed(*options);
+    case Task::shrink:
+      return shrink_seed(*options);
+  }
+  return kUsage;
+}

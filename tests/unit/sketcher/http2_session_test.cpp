@@ -1,0 +1,120 @@
+// HTTP/2 on one connection, in virtual time: what a session does with a client that is slow, or
+// takes nothing. The client's side is nghttp2's.
+#include <catch2/catch.hpp>
+
+#include "http2_session_world.hpp"
+#include "sketcher/core/admission/shedding.hpp"
+
+namespace prophecy::sketcher {
+
+using namespace session_test;
+
+TEST_CASE("HTTP/2: requests are handed over with the time, and answered in any order") {
+  Http2World world;
+  const std::int32_t first = world.peer.get("/1");
+  world.begin();
+  Handler& one = world.handler();
+  const std::int32_t second = world.peer.get("/2");
+  world.now += seconds(3);
+  world.exchange();
+  Handler& two = world.handler();
+  CHECK(one.asked == std::vector<std::string>{"GET /1 "});
+  CHECK(two.asked == std::vector<std::string>{"GET /2 "});
+  CHECK(two.started.back() - one.started.back() == seconds(3));
+  two.answer("b");
+  one.answer("a");
+  world.exchange();
+  CHECK(world.peer.answers[first].body == "a");
+  CHECK(world.peer.answers[second].body == "b");
+  CHECK(world.counters.asking_bytes.get() == 0);
+}
+
+TEST_CASE("HTTP/2: a client without a request has its time, and is told goodbye") {
+  Http2World world;
+  const bool served = GENERATE(false, true);
+  if (served) world.peer.get("/");
+  world.begin();
+  if (served) world.handler().answer("a");
+  world.exchange();
+  world.wait((served ? seconds(60) : seconds(10)) - kMoment);
+  CHECK_FALSE(world.peer.goodbye);
+  world.wait(kMoment);
+  CHECK(world.peer.goodbye);
+  CHECK(world.client.finished);
+  CHECK(world.timeouts() == 0);
+}
+
+TEST_CASE("HTTP/2: a body that does not come is answered 408, and the connection goes on") {
+  Http2World world;
+  const std::int32_t stream = world.peer.put("/");
+  world.begin();
+  world.wait(seconds(20) - kMoment);
+  CHECK(world.peer.answers[stream].status.empty());
+  world.wait(kMoment);
+  CHECK(world.peer.answers[stream].status == "408");
+  CHECK(world.timeouts() == 1);
+  CHECK(world.counters.arriving_bytes.get() == 0);
+  const std::int32_t next = world.peer.get("/next");
+  world.exchange();
+  world.handler().answer("a");
+  world.exchange();
+  CHECK(world.peer.answers[next].body == "a");
+}
+
+TEST_CASE("HTTP/2: a stream whose window stays shut is broken off, others go on") {
+  Http2World world(true);
+  const std::int32_t stuck = world.peer.get("/1");
+  world.begin();
+  world.handler().answer("aaaa");
+  world.exchange();
+  CHECK(world.counters.untaken_bytes.get() > 0);
+  world.wait(seconds(30) - kMoment);
+  CHECK_FALSE(world.peer.answers[stuck].over);
+  const std::int32_t other = world.peer.get("/2");
+  world.exchange();
+  world.handler().answer("bb");
+  world.peer.open_windows(other, 10);
+  world.exchange();
+  CHECK(world.peer.answers[other].body == "bb");
+  world.wait(kMoment);
+  CHECK(world.peer.answers[stuck].over);
+  CHECK(world.peer.answers[stuck].error != NGHTTP2_NO_ERROR);
+  CHECK(world.timeouts() == 1);
+  CHECK(world.counters.untaken_bytes.get() == 0);
+  CHECK_FALSE(world.client.over());
+}
+
+TEST_CASE("HTTP/2: a client that takes nothing of what the socket holds is cut off") {
+  Http2World world(false, 10'000);
+  world.peer.get("/");
+  world.begin();
+  world.handler().answer(std::string(1 << 20, 'x'));
+  CHECK(world.client.turn());
+  SECTION("when its time is over") {
+    world.advance(seconds(30) - kMoment);
+    CHECK_FALSE(world.client.over());
+    world.advance(kMoment);
+  }
+  SECTION("sooner, when room is needed") {
+    CHECK(shed({&world.timeouts_of.send}, world.now, [] { return false; }) >= 1);
+  }
+  CHECK(world.client.closed);
+  CHECK(world.timeouts() >= 1);
+  CHECK(world.counters.untaken_bytes.get() == 0);
+}
+
+TEST_CASE("HTTP/2: drained, it answers what it has, and takes no more") {
+  Http2World world;
+  const std::int32_t stream = world.peer.get("/");
+  world.begin();
+  world.client.drain();
+  world.exchange();
+  CHECK(world.peer.goodbye);
+  CHECK_FALSE(world.client.over());
+  world.handler().answer("a");
+  world.exchange();
+  CHECK(world.peer.answers[stream].body == "a");
+  CHECK(world.client.finished);
+}
+
+}  // namespace prophecy::sketcher

@@ -1,0 +1,105 @@
+#include "sketcher/core/admission/places.hpp"
+
+#include <catch2/catch.hpp>
+
+namespace prophecy::sketcher {
+namespace {
+
+const TimePoint kStart = TimePoint(std::chrono::hours(1));
+
+struct World {
+  TimeoutQueue idle{seconds(60)};
+  TimeoutQueue header{seconds(10)};
+  std::vector<int> ended;
+
+  std::size_t end(TimePoint now, std::size_t wanted) {
+    return end_idle({&idle, &header}, now, wanted);
+  }
+};
+
+struct Client final : TimeoutEntry {
+  Client(World& of, int n, TimeoutQueue& queue, TimePoint armed, Duration from = Duration::zero())
+      : world(of), number(n), idle_from(from) {
+    queue.arm(*this, armed);
+  }
+  bool is_idle(Duration waited) const override { return !busy && waited >= idle_from; }
+  void on_timeout() override { FAIL("its time is not over"); }
+  void on_give_place() override {
+    world.ended.push_back(number);
+    if (other != nullptr) other->disarm();
+  }
+  World& world;
+  int number;
+  Duration idle_from;
+  bool busy = false;
+  Client* other = nullptr;
+};
+
+}  // namespace
+
+TEST_CASE("nobody goes up to seven eighths of the places") {
+  STATIC_REQUIRE(Places::free_use(10'000) == 8750);
+  STATIC_REQUIRE(Places::free_use(8) == 7);
+  STATIC_REQUIRE(Places::free_use(2) == 1);
+  STATIC_REQUIRE(Places::free_use(1) == 1);
+  const Places places(10'000);
+  CHECK(places.wanted(8750, kStart) == 0);
+  CHECK(places.wanted(8751, kStart) == 1 + 156);
+  CHECK(places.wanted(10'000, kStart) == 1250 + 156);
+  CHECK(Places(8).wanted(8, kStart) == 1);
+  CHECK(Places(1).wanted(1, kStart) == 0);
+}
+
+TEST_CASE("when too few could go, the next look is later") {
+  Places places(8);
+  places.on_look(1, 1, kStart);
+  CHECK(places.wanted(8, kStart) == 1);
+  places.on_look(1, 0, kStart);
+  CHECK(places.wanted(8, kStart + Places::kRetry - milliseconds(1)) == 0);
+  CHECK(places.wanted(8, kStart + Places::kRetry) == 1);
+}
+
+TEST_CASE("the longest idle go first, whatever they wait for") {
+  World world;
+  Client second(world, 2, world.idle, kStart + seconds(2));
+  Client fourth(world, 4, world.idle, kStart + seconds(4));
+  Client first(world, 1, world.header, kStart + seconds(1));
+  Client third(world, 3, world.header, kStart + seconds(3));
+  CHECK(world.end(kStart + seconds(5), 3) == 3);
+  CHECK(world.ended == std::vector<int>{1, 2, 3});
+  CHECK(fourth.armed());
+}
+
+TEST_CASE("who is busy stays, and so does who has only just come") {
+  World world;
+  Client busy(world, 1, world.idle, kStart);
+  busy.busy = true;
+  Client stalled(world, 2, world.header, kStart, seconds(1));
+  Client fresh(world, 3, world.header, kStart + milliseconds(500), seconds(1));
+  CHECK(world.end(kStart + seconds(1), 3) == 1);
+  CHECK(world.ended == std::vector<int>{2});
+  CHECK(busy.armed());
+  CHECK(fresh.armed());
+}
+
+TEST_CASE("no more go than are wanted, though a busy one waits in front of them") {
+  World world;
+  Client busy(world, 1, world.idle, kStart);
+  busy.busy = true;
+  Client idle(world, 2, world.idle, kStart + seconds(1));
+  Client later(world, 3, world.idle, kStart + seconds(2));
+  CHECK(world.end(kStart + seconds(9), 1) == 1);
+  CHECK(world.ended == std::vector<int>{2});
+}
+
+TEST_CASE("whose end was another's does not count") {
+  World world;
+  Client first(world, 1, world.idle, kStart);
+  Client second(world, 2, world.idle, kStart + seconds(1));
+  Client third(world, 3, world.idle, kStart + seconds(2));
+  first.other = &second;
+  CHECK(world.end(kStart + seconds(9), 3) == 2);
+  CHECK(world.ended == std::vector<int>{1, 3});
+}
+
+}  // namespace prophecy::sketcher
