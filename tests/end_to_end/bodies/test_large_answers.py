@@ -3,7 +3,6 @@
 import hashlib
 import os
 import random
-import socket
 import subprocess
 import time
 
@@ -261,20 +260,14 @@ def test_slow_clients_hold_little_memory(deployment):
     try:
         before = sum(read_memory(worker, "VmRSS") for worker in workers)
         for _ in range(20):
-            connection = socket.create_connection(("127.0.0.1", deployment.sketcher.port), 60)
-            connection.sendall(b"GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n")
-            connections.append(connection)
+            connections.append(RawConnection(deployment.sketcher.port, 60))
+            connections[-1].send(b"GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n")
         wait_until(lambda: large(deployment)["begun"] == 21, 20, "the beginnings of the answers")
         time.sleep(1)
         after = sum(read_memory(worker, "VmRSS") for worker in workers)
         assert after - before < 20 * 2 * MIB
         for connection in connections[:3]:
-            answer = bytearray()
-            while not answer.endswith(BODY[-1000:]):
-                piece = connection.recv(MIB)
-                assert piece
-                answer += piece
-            assert answer.endswith(BODY)
+            assert connection.answer().body == BODY
     finally:
         for connection in connections:
             connection.close()

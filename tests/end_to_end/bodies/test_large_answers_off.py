@@ -2,7 +2,6 @@
 
 import contextlib
 import random
-import socket
 import struct
 import subprocess
 import time
@@ -199,17 +198,12 @@ def test_slow_clients_hold_little_memory(deployment):
     connections = []
     try:
         for _ in range(20):
-            connections.append(socket.create_connection(("127.0.0.1", deployment.sketcher.port), 60))
-            connections[-1].sendall(b"GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            connections.append(RawConnection(deployment.sketcher.port, 60))
+            connections[-1].send(b"GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n")
         wait_until(lambda: large(deployment)["begun"] == 20, 20, "the beginnings of the answers")
         assert read_memory(worker, "VmHWM") - before < 20 * MIB
         for connection in connections[:2]:
-            answer = bytearray()
-            while not answer.endswith(BODY[-1000:]):
-                piece = connection.recv(MIB)
-                assert piece
-                answer += piece
-            assert answer.endswith(BODY)
+            assert connection.answer().body == BODY
     finally:
         for connection in connections:
             connection.close()
