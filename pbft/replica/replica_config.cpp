@@ -112,6 +112,7 @@ void read_state_command(ConfigSection& section, CommandSettings& settings) {
   settings.timeout =
       section.duration("state_timeout", milliseconds(100), seconds(3600), settings.timeout);
   settings.bytes_max = section.bytes("state_bytes_max", 1, kStateBytesMax, settings.bytes_max);
+  settings.verify = section.flag("state_verify", settings.verify);
 }
 
 void read_state(ConfigSection& section, StateSettings& state) {
@@ -199,7 +200,10 @@ Result<ReplicaConfig> read(Result<ConfigFile> file) {
         "expected \"committed\", or an origin whose state can be restored: "
         "service.state \"directory\" or \"command\"");
   }
-  if (root.has("storage")) config.storage = read_storage(root.section("storage"));
+  if (root.has("storage")) {
+    config.storage = read_storage(root.section("storage"));
+    config.service.state.command.lock = config.storage->folder / "state_load.lock";
+  }
   check_apart(root.section("service"), config);
   read_bodies(root.section("replica"), config);
   if (auto checked = file->finish(); !checked) return checked.error();

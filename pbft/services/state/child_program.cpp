@@ -31,7 +31,7 @@ Result<Pipe> make_pipe() {
   return Pipe{UniqueFd(ends[0]), UniqueFd(ends[1])};
 }
 
-// What a child starts with: its three descriptors, no others, default signals, its own group.
+// What a child starts with: the descriptors it is given, no others, default signals, its own group.
 class SpawnSettings {
  public:
   SpawnSettings() {
@@ -54,20 +54,36 @@ class SpawnSettings {
   SpawnSettings(const SpawnSettings&) = delete;
   SpawnSettings& operator=(const SpawnSettings&) = delete;
 
-  void give(int fd, int as) { ::posix_spawn_file_actions_adddup2(&files_, fd, as); }
+  void give(int fd, int as) {
+    ::posix_spawn_file_actions_adddup2(&files_, fd, as);
+    first_closed_ = std::max(first_closed_, as + 1);
+  }
   void give_nothing(int as, int flags) {
     ::posix_spawn_file_actions_addopen(&files_, as, "/dev/null", flags, 0);
   }
-  [[nodiscard]] int spawn(pid_t& process, const std::vector<std::string>& command) {
-    ::posix_spawn_file_actions_addclosefrom_np(&files_, STDERR_FILENO + 1);
-    std::vector<char*> arguments;
-    for (const std::string& argument : command)
-      arguments.push_back(const_cast<char*>(argument.c_str()));
+  [[nodiscard]] int spawn(pid_t& process, const std::vector<std::string>& command,
+                          const std::vector<std::string>& variables) {
+    ::posix_spawn_file_actions_addclosefrom_np(&files_, first_closed_);
+    std::vector<char*> arguments = pointers_to(command);
     arguments.push_back(nullptr);
-    return ::posix_spawn(&process, arguments[0], &files_, &attributes_, arguments.data(), environ);
+    // The first of two variables of one name counts.
+    std::vector<char*> environment = pointers_to(variables);
+    for (char** variable = environ; *variable != nullptr; ++variable)
+      environment.push_back(*variable);
+    environment.push_back(nullptr);
+    return ::posix_spawn(&process, arguments[0], &files_, &attributes_, arguments.data(),
+                         environment.data());
   }
 
  private:
+  static std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
+    std::vector<char*> pointers;
+    for (const std::string& text : texts)
+      pointers.push_back(const_cast<char*>(text.c_str()));
+    return pointers;
+  }
+
+  int first_closed_ = STDERR_FILENO + 1;
   posix_spawn_file_actions_t files_;
   posix_spawnattr_t attributes_;
 };
@@ -78,13 +94,13 @@ void set_nonblocking(int fd) {
 
 }  // namespace
 
-Result<ChildProgram> ChildProgram::start(const std::vector<std::string>& command,
-                                         Direction direction, TimePoint deadline) {
+Result<ChildProgram> ChildProgram::start(const Start& start) {
+  const std::string& name = start.command.front();
   auto data = make_pipe();
   if (!data) return data.error();
   auto errors = make_pipe();
   if (!errors) return errors.error();
-  const bool is_output = direction == Direction::output;
+  const bool is_output = start.direction == Direction::output;
   UniqueFd ours = std::move(is_output ? data->reading : data->writing);
   const UniqueFd theirs = std::move(is_output ? data->writing : data->reading);
   SpawnSettings settings;
@@ -92,18 +108,19 @@ Result<ChildProgram> ChildProgram::start(const std::vector<std::string>& command
   settings.give(theirs.get(), is_output ? STDOUT_FILENO : STDIN_FILENO);
   if (!is_output) settings.give_nothing(STDOUT_FILENO, O_WRONLY);
   settings.give(errors->writing.get(), STDERR_FILENO);
+  if (start.lock >= 0) settings.give(start.lock, STDERR_FILENO + 1);
   pid_t process = 0;
-  if (const int error = settings.spawn(process, command); error != 0) {
-    return Error{ErrorKind::io, command.front() + ": " + std::strerror(error)};
+  if (const int error = settings.spawn(process, start.command, start.variables); error != 0) {
+    return Error{ErrorKind::io, name + ": " + std::strerror(error)};
   }
   set_nonblocking(ours.get());
   set_nonblocking(errors->reading.get());
   // The header of glibc 2.36 that declares pidfd_open() is not fit for C++.
   UniqueFd handle(static_cast<int>(::syscall(SYS_pidfd_open, process, 0)));
   const bool has_handle = static_cast<bool>(handle);
-  ChildProgram child(command.front(), process, std::move(handle), std::move(ours),
-                     std::move(errors->reading), deadline);
-  if (!has_handle) return io_error(command.front());
+  ChildProgram child(name, process, std::move(handle), std::move(ours), std::move(errors->reading),
+                     start.deadline);
+  if (!has_handle) return io_error(name);
   return child;
 }
 

@@ -1,6 +1,6 @@
 // A program that is run for its output, or fed with input: with no other descriptors than its
-// three, in a process group of its own, which is killed when it takes too long or is not wanted any
-// more.
+// three and a lock, in a process group of its own, which is killed when it takes too long or is not
+// wanted any more.
 //
 // Blocking. For a thread that has all signals blocked: an input that the program does not read
 // would raise SIGPIPE.
@@ -22,9 +22,16 @@ class ChildProgram {
  public:
   enum class Direction : std::uint8_t { output, input };
 
-  // `command`: the program's path, and its arguments.
-  [[nodiscard]] static Result<ChildProgram> start(const std::vector<std::string>& command,
-                                                  Direction direction, TimePoint deadline);
+  struct Start {
+    const std::vector<std::string>& command;  // the program's path, and its arguments
+    Direction direction = Direction::output;
+    TimePoint deadline;
+    std::vector<std::string> variables{};  // NAME=VALUE, besides those of this process
+    // A descriptor that it inherits as its fourth, so that a lock on it is held for as long as the
+    // program and what it has started run, also without this process. -1: none.
+    int lock = -1;
+  };
+  [[nodiscard]] static Result<ChildProgram> start(const Start& start);
   ChildProgram(ChildProgram&&) noexcept;
   ChildProgram& operator=(ChildProgram&&) = delete;
   // Kills what still runs.

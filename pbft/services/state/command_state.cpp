@@ -1,5 +1,12 @@
 #include "pbft/services/state/command_state.hpp"
 
+#include <cerrno>
+#include <thread>
+
+#include <fcntl.h>
+#include <sys/file.h>
+
+#include "base/unique_fd.hpp"
 #include "pbft/services/state/child_program.hpp"
 #include "pbft/services/state/part_sequence.hpp"
 
@@ -37,24 +44,66 @@ Result<bool> feed(PartPipe& parts, ChildProgram& program, ByteView bytes) {
   return true;
 }
 
-// The whole sequence is there and within bounds, before a program is started that empties a state
-// first and then finds half of one.
-Result<> check_content(PartPipe& parts, const Digest& root, std::uint64_t bytes_max) {
+// The size of the sequence, of which all is there and within bounds: looked at before a program is
+// started that empties a state first and then finds half of one.
+Result<std::uint64_t> check_content(PartPipe& parts, const Digest& root, std::uint64_t bytes_max) {
   ContentReader content(parts, root, bytes_max);
   for (;;) {
     const auto bytes = content.next();
     if (!bytes) return bytes.error();
-    if (bytes->empty()) return {};
+    if (bytes->empty()) return content.size();
   }
 }
+
+// Held by one `state_load` at a time, and by what it has started.
+class LoadLock {
+ public:
+  // Waits for one that an agent before this one has left behind. Without a path, locks nothing.
+  [[nodiscard]] static Result<LoadLock> take(PartPipe& parts, const CommandSettings& settings) {
+    LoadLock lock;
+    if (settings.lock.empty()) return lock;
+    lock.file_.reset(::open(settings.lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+    if (!lock.file_) return io_error(settings.lock.string());
+    const TimePoint deadline = deadline_of(settings);
+    while (::flock(lock.file_.get(), LOCK_EX | LOCK_NB) != 0) {
+      if (errno != EWOULDBLOCK && errno != EINTR) return io_error(settings.lock.string());
+      if (parts.closed()) return stopped();
+      if (std::chrono::steady_clock::now() >= deadline) {
+        return Error{ErrorKind::unavailable, settings.lock.string() +
+                                                 ": locked: a state_load that an earlier agent has "
+                                                 "started, or what that one has, still runs"};
+      }
+      std::this_thread::sleep_for(ChildProgram::kWaitMax);
+    }
+    return lock;
+  }
+  // Also for what the program has left running, which has inherited the lock.
+  ~LoadLock() {
+    if (file_) ::flock(file_.get(), LOCK_UN);
+  }
+  LoadLock(LoadLock&&) = default;
+  LoadLock& operator=(LoadLock&&) = delete;
+
+  [[nodiscard]] int fd() const { return file_.get(); }
+
+ private:
+  LoadLock() = default;
+
+  UniqueFd file_;
+};
 
 }  // namespace
 
 Result<Digest> CommandState::snapshot(PartPipe& parts) {
-  auto program =
-      ChildProgram::start(settings_.dump, ChildProgram::Direction::output, deadline_of(settings_));
+  return dump(parts, &parts);
+}
+
+Result<Digest> CommandState::dump(PartPipe& parts, PartPipe* to) {
+  auto program = ChildProgram::start({.command = settings_.dump,
+                                      .direction = ChildProgram::Direction::output,
+                                      .deadline = deadline_of(settings_)});
   if (!program) return program.error();
-  PartSink sink(&parts);
+  PartSink sink(to);
   ContentWriter content(sink, settings_.bytes_max);
   Bytes room(64 * 1024);
   for (;;) {
@@ -71,15 +120,33 @@ Result<Digest> CommandState::snapshot(PartPipe& parts) {
   }
   if (auto ended = wait_for_end(parts, *program); !ended) return ended.error();
   auto root = content.finish();
-  if (!root) return root;
-  if (auto flushed = parts.flush(); !flushed) return flushed.error();
+  if (!root || to == nullptr) return root;
+  if (auto flushed = to->flush(); !flushed) return flushed.error();
   return root;
 }
 
 Result<> CommandState::restore(PartPipe& parts, const Digest& root) {
-  if (auto checked = check_content(parts, root, settings_.bytes_max); !checked) return checked;
-  auto program =
-      ChildProgram::start(settings_.load, ChildProgram::Direction::input, deadline_of(settings_));
+  const auto size = check_content(parts, root, settings_.bytes_max);
+  if (!size) return size.error();
+  if (auto loaded = load(parts, root, *size); !loaded) return loaded;
+  if (!settings_.verify) return {};
+  const auto present = dump(parts, nullptr);
+  if (!present) return present.error();
+  if (*present == root) return {};
+  return Error{ErrorKind::unavailable,
+               settings_.dump.front() + ": the state behind " + settings_.load.front() +
+                   " is another one than that which it was given"};
+}
+
+Result<> CommandState::load(PartPipe& parts, const Digest& root, std::uint64_t size) {
+  const auto lock = LoadLock::take(parts, settings_);
+  if (!lock) return lock.error();
+  auto program = ChildProgram::start({.command = settings_.load,
+                                      .direction = ChildProgram::Direction::input,
+                                      .deadline = deadline_of(settings_),
+                                      .variables = {"STATE_BYTES=" + std::to_string(size),
+                                                    "STATE_ROOT=" + to_hex(root)},
+                                      .lock = lock->fd()});
   if (!program) return program.error();
   ContentReader content(parts, root, settings_.bytes_max);
   bool reads = true;

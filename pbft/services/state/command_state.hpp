@@ -1,6 +1,10 @@
 // The state of an origin that a program can write to its standard output, and another one can read
 // from its standard input (docs/origin-state.md). The output has to be the same wherever the state
 // is: no times, no order of a hash table, no names of machines.
+//
+// The end of an agent looks to the reading program like the end of its input. It is told how much
+// there is (STATE_BYTES), holds a lock for as long as it runs, and its work is compared with what
+// it was given.
 #pragma once
 
 #include "pbft/services/state/service_state.hpp"
@@ -16,6 +20,10 @@ class CommandState final : public ServiceState {
   [[nodiscard]] Result<> restore(PartPipe& parts, const Digest& root) override;
 
  private:
+  // Into `to`; null: only its root is wanted.
+  [[nodiscard]] Result<Digest> dump(PartPipe& parts, PartPipe* to);
+  [[nodiscard]] Result<> load(PartPipe& parts, const Digest& root, std::uint64_t size);
+
   CommandSettings settings_;
 };
 

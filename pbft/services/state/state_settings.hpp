@@ -30,6 +30,10 @@ struct CommandSettings {
   std::vector<std::string> load{};
   Duration timeout = seconds(60);
   std::uint64_t bytes_max = std::uint64_t{4} << 30;
+  bool verify = true;  // the state is dumped once more after it was loaded, and compared
+  // Held while `load` runs, by it as well: one that outlives this process must not load its state
+  // beside or after the next one. Empty: none.
+  std::filesystem::path lock{};
 };
 
 struct StateSettings {

@@ -2,7 +2,10 @@
 #include <iterator>
 
 #include <catch2/catch.hpp>
+#include <fcntl.h>
+#include <sys/file.h>
 
+#include "base/unique_fd.hpp"
 #include "pbft/services/state/command_state.hpp"
 #include "pbft/services/state/state_parts.hpp"
 #include "state_runs.hpp"
@@ -134,6 +137,60 @@ TEST_CASE("A program that does not take its whole input has not restored it") {
   CHECK_THAT(lazy.restore_error(other.parts, root), Catch::Contains("whole input"));
   Program bad(kDump, "cat > \"$0\"; echo no >&2; exit 1");
   CHECK_THAT(bad.restore_error(other.parts, root), Catch::Contains("status 1; it said: no"));
+}
+
+TEST_CASE("What was loaded is dumped once more and compared") {
+  Program other(kDump);
+  other.write("the whole state");
+  const Digest root = *other.snapshot();
+  const std::string half = "head -c 5 > \"$0\"; cat > /dev/null";
+  CHECK_THAT(Program(kDump, half).restore_error(other.parts, root), Catch::Contains("another one"));
+  // Where the dump is too dear for that.
+  Program trusting(kDump);
+  trusting.start({.dump = {"/bin/false"},
+                  .load = {"/bin/sh", "-c", half, trusting.file()},
+                  .verify = false});
+  CHECK(trusting.restore_error(other.parts, root).empty());
+}
+
+TEST_CASE("A program that loads can tell the end of its input from the end of its agent") {
+  Program other(kDump);
+  other.write(std::string(300'000, 'x'));
+  const Digest root = *other.snapshot();
+  Program careful(kDump,
+                  "cat > \"$0.new\"; test $(wc -c < \"$0.new\") = $STATE_BYTES || exit 1; "
+                  "echo $STATE_ROOT > \"$0.root\"; mv \"$0.new\" \"$0\"");
+  CHECK(careful.restore_error(other.parts, root).empty());
+  std::string told;
+  std::ifstream(careful.file() + ".root") >> told;
+  CHECK(told == to_hex(root));
+}
+
+TEST_CASE("No two programs load a state at a time, whoever has started them") {
+  Program other(kDump);
+  other.write("state");
+  const Digest root = *other.snapshot();
+  Program program(kDump);
+  const std::string lock = (program.folder.path() / "lock").string();
+  CommandSettings settings{.dump = {"/bin/sh", "-c", kDump, program.file()},
+                           .load = {"/bin/sh", "-c",
+                                    "readlink /proc/$$/fd/3 > \"$0.lock\"; sleep 60 & "
+                                    "cat > \"$0\"",
+                                    program.file()},
+                           .timeout = milliseconds(300),
+                           .lock = lock};
+  program.start(settings);
+  const UniqueFd held(::open(lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  REQUIRE(::flock(held.get(), LOCK_EX | LOCK_NB) == 0);
+  CHECK_THAT(program.restore_error(other.parts, root), Catch::Contains("locked"));
+  REQUIRE(::flock(held.get(), LOCK_UN) == 0);
+  // What a program leaves running does not keep the next one out.
+  for (int times = 0; times < 2; ++times)
+    CHECK(program.restore_error(other.parts, root).empty());
+  CHECK(program.read() == "state");
+  std::string inherited;
+  std::ifstream(program.file() + ".lock") >> inherited;
+  CHECK(inherited == lock);
 }
 
 TEST_CASE("No program is started for a state that is not whole") {
