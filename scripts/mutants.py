@@ -1,8 +1,8 @@
 """Finds the places of a C++ source where one small change makes a mutant.
 
 A mutant changes one line: it turns a comparison, changes a constant, negates a condition or removes
-a statement. Comments, texts, lines of the preprocessor, assertions and calls of the log are left
-alone. The source is expected in the layout of clang-format: binary operators stand between spaces.
+a statement. Comments, texts, lines of the preprocessor, assertions, calls of the log and the switches
+for the simulator's own mutations (`is_mutated`) are left alone. The source is expected in the layout of clang-format: binary operators stand between spaces.
 """
 
 import re
@@ -15,6 +15,7 @@ LEXICAL = re.compile(r"""(?P<kept>\b\d[\w'.]*)
     |//[^\n]*|/\*.*?\*/
     |R"(?P<mark>[^(\s]*)\(.*?\)(?P=mark)"|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])+'""", re.S | re.X)
 PREPROCESSOR = re.compile(r"^[ ]*\#(?:[^\n]*\\\n)*[^\n]*", re.M)
+SWITCH = re.compile(r"^.*\bis_mutated\(.*$", re.M)
 LEFT_ALONE = re.compile(r"\b(?:static_assert|ASSERT\w*|log_?\.(?:debug|info|warning|error))\s*(?=\()")
 COMPARISON = re.compile(r"(?<= )(?:==|!=|<=|>=|<|>)(?=[ \n])")
 CONSTANT = re.compile(r"(?<![\w.'])(?:true|false|\d[\w'.]*)")
@@ -65,6 +66,7 @@ def code_of(source):
     """The source with spaces in place of whatever is left alone, so that places stay the same."""
     code = LEXICAL.sub(lambda found: found[0] if found["kept"] else blank(found[0]), source)
     code = PREPROCESSOR.sub(lambda found: blank(found[0]), code)
+    code = SWITCH.sub(lambda found: blank(found[0]), code)
     place = 0
     while found := LEFT_ALONE.search(code, place):
         place = closing(code, found.end()) + 1

@@ -66,6 +66,7 @@ class Replica::Machine {
   enum class Proposals : std::uint8_t { now, later };
   void pump(Proposals proposals, TimePoint now, ReplicaActions& out);
   void release();
+  [[nodiscard]] RecoveryState recovery_state() const;
   [[nodiscard]] ReplicaStatus status() const;
 
   Context context;
@@ -364,6 +365,12 @@ void Replica::Machine::release() {
   if (execution.in_flight() == 0) shorten(stable, 2 * context.settings.log_bytes_max);
 }
 
+RecoveryState Replica::Machine::recovery_state() const {
+  if (execution.state() == ExecutionStage::State::restoring) return RecoveryState::restoring;
+  if (recovery.fetch().state() == StateFetch::State::fetching) return RecoveryState::fetching;
+  return execution.is_unreliable() ? RecoveryState::service_lost : RecoveryState::none;
+}
+
 ReplicaStatus Replica::Machine::status() const {
   ReplicaStatus status;
   status.state = context.state;
@@ -376,11 +383,7 @@ ReplicaStatus Replica::Machine::status() const {
   status.last_stable = checkpoints.stable_sequence();
   status.silent_until = context.membership.silent_until;
   status.base = recovery.base();
-  status.recovery = execution.state() == ExecutionStage::State::restoring ? RecoveryState::restoring
-                    : recovery.fetch().state() == StateFetch::State::fetching
-                        ? RecoveryState::fetching
-                    : execution.is_unreliable() ? RecoveryState::service_lost
-                                                : RecoveryState::none;
+  status.recovery = recovery_state();
   status.parts_missing = recovery.fetch().parts_missing();
   status.bodies_missing = bodies.missing();
   status.log_batches = log.batches();
@@ -498,6 +501,11 @@ const ReplicaCounters& Replica::counters() const {
 ReplicaState Replica::state() const {
   return machine_->context.state;
 }
+
+RecoveryState Replica::recovery() const {
+  return machine_->recovery_state();
+}
+
 std::uint64_t Replica::view() const {
   return machine_->context.view;
 }

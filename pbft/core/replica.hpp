@@ -73,6 +73,7 @@ class Replica {
   [[nodiscard]] const ReplicaCounters& counters() const;
   // For a look after every event; the whole status is for people.
   [[nodiscard]] ReplicaState state() const;
+  [[nodiscard]] RecoveryState recovery() const;
   [[nodiscard]] std::uint64_t view() const;
   [[nodiscard]] ReplicaStatus status() const;
 

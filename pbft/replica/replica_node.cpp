@@ -209,6 +209,7 @@ void ReplicaNode::settle() {
   settling_ = false;
   timer_.arm(core_.next_timer());
   watch_state();
+  watch_recovery();
 }
 
 // Snapshots and restores are asked for when nothing is executed, nor waits to be, so they have
@@ -353,6 +354,24 @@ void ReplicaNode::watch_state() {
       return log_.error("diverged", {{"last_executed", status.last_executed},
                                      {"last_stable", status.last_stable}});
   }
+}
+
+// At most once a second: a service that is lost again and again changes its state much more often.
+void ReplicaNode::watch_recovery() {
+  const RecoveryState state = core_.recovery();
+  if (state == last_recovery_) return;
+  const TimePoint now = std::chrono::steady_clock::now();
+  if (now < recovery_told_ + seconds(1)) return;
+  recovery_told_ = now;
+  last_recovery_ = state;
+  const ReplicaStatus status = core_.status();
+  const std::initializer_list<LogField> fields = {{"state", to_string(state)},
+                                                  {"last_executed", status.last_executed},
+                                                  {"last_stable", status.last_stable},
+                                                  {"base", status.base},
+                                                  {"parts_missing", status.parts_missing}};
+  if (state == RecoveryState::service_lost) return log_.warning("recovery", fields);
+  log_.info("recovery", fields);
 }
 
 // Whose clock is wrong nobody can tell from two of them: both are named.

@@ -88,6 +88,7 @@ class ReplicaNode final : private ReplicaTransport::Handler {
   void send(Outgoing& outgoing);
   void pass(Outgoing outgoing);
   void watch_state();
+  void watch_recovery();
   [[nodiscard]] ReplicaParts parts() const;
   void report_drops();
   void report_clock();
@@ -119,6 +120,8 @@ class ReplicaNode final : private ReplicaTransport::Handler {
   TimePoint started_at_{};
   ReplicaState last_state_ = ReplicaState::normal;
   std::uint64_t last_view_ = 0;
+  RecoveryState last_recovery_ = RecoveryState::none;
+  TimePoint recovery_told_{};
   DropCounters reported_drops_{};
   std::uint64_t reported_times_refused_ = 0;
   boost::asio::steady_timer report_timer_;

@@ -62,7 +62,8 @@ class LoadLock {
   [[nodiscard]] static Result<LoadLock> take(PartPipe& parts, const CommandSettings& settings) {
     LoadLock lock;
     if (settings.lock.empty()) return lock;
-    lock.file_.reset(::open(settings.lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+    lock.file_.reset(
+        ::open(settings.lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
     if (!lock.file_) return io_error(settings.lock.string());
     const TimePoint deadline = deadline_of(settings);
     while (::flock(lock.file_.get(), LOCK_EX | LOCK_NB) != 0) {
@@ -133,20 +134,20 @@ Result<> CommandState::restore(PartPipe& parts, const Digest& root) {
   const auto present = dump(parts, nullptr);
   if (!present) return present.error();
   if (*present == root) return {};
-  return Error{ErrorKind::unavailable,
-               settings_.dump.front() + ": the state behind " + settings_.load.front() +
-                   " is another one than that which it was given"};
+  return Error{ErrorKind::unavailable, settings_.dump.front() + ": the state behind " +
+                                           settings_.load.front() +
+                                           " is another one than that which it was given"};
 }
 
 Result<> CommandState::load(PartPipe& parts, const Digest& root, std::uint64_t size) {
   const auto lock = LoadLock::take(parts, settings_);
   if (!lock) return lock.error();
-  auto program = ChildProgram::start({.command = settings_.load,
-                                      .direction = ChildProgram::Direction::input,
-                                      .deadline = deadline_of(settings_),
-                                      .variables = {"STATE_BYTES=" + std::to_string(size),
-                                                    "STATE_ROOT=" + to_hex(root)},
-                                      .lock = lock->fd()});
+  auto program = ChildProgram::start(
+      {.command = settings_.load,
+       .direction = ChildProgram::Direction::input,
+       .deadline = deadline_of(settings_),
+       .variables = {"STATE_BYTES=" + std::to_string(size), "STATE_ROOT=" + to_hex(root)},
+       .lock = lock->fd()});
   if (!program) return program.error();
   ContentReader content(parts, root, settings_.bytes_max);
   bool reads = true;

@@ -173,6 +173,7 @@ def test_an_origin_whose_folder_was_wiped_is_repaired():
         writers.wait_for(40, "with the origin again")
         wait_for_member(deployment.agents[1])
         assert deployment.agents[1].status()["core"]["states_restored"] > 0
+        assert "service_lost" in deployment.agents[1].child.log()
         assert origin.read("/static/a.txt") == b"a" * 100_000
 
 

@@ -86,6 +86,17 @@ TEST_CASE("blocks: a whole answer beyond what is agreed on as a whole leads to t
   CHECK(world.accused.size() == 1);
 }
 
+TEST_CASE("blocks: reads whose answers are too large share one call") {
+  ReadWorld world;
+  Reader first(world), second(world);
+  world.remember(first.key(), world.sketch("A"));
+  first.start();
+  second.start();
+  first.fail(ExchangeEnd::too_large);
+  second.fail(ExchangeEnd::too_large);
+  CHECK(world.calls.size() == 1);
+}
+
 TEST_CASE("blocks: an answer beyond the limit of a connection refutes a small agreed one") {
   ReadWorld world;
   Reader reader(world);

@@ -81,7 +81,7 @@ TEST_CASE("Ages are right, to one percent or the interval, however long it has r
       REQUIRE(age->at_most_ms);
       REQUIRE(*age->at_most_ms >= truth);
       const auto width = static_cast<double>(*age->at_most_ms - age->at_least_ms);
-      REQUIRE(width <= std::max(2000.0, SigmaClock::kResolution * static_cast<double>(truth)));
+      REQUIRE(width <= std::max(2000.0, 0.01 * static_cast<double>(truth)));
     }
   }
 }
