@@ -1,5 +1,9 @@
 #include "http/client/coming_answers.hpp"
 
+#include <algorithm>
+
+#include "base/assert.hpp"
+
 namespace prophecy::http {
 
 void ComingAnswers::change(Share& share, std::size_t bytes, TimePoint now) {
@@ -27,13 +31,16 @@ void ComingAnswers::make_room(TimePoint now) {
     Share* most = nullptr;
     double most_held = -1;
     for (Share* share : shares_) {
-      // So that of those that have just begun, the largest goes.
-      const double age = std::chrono::duration<double>(now - share->since_).count() + 0.001;
+      // At least a millisecond, so that of those that have just begun, the largest goes.
+      const double age =
+          std::chrono::duration<double>(std::max<Duration>(now - share->since_, milliseconds(1)))
+              .count();
       const double held = static_cast<double>(share->bytes_) * age;
       if (share->gives_way_ || held <= most_held) continue;
       most = share;
       most_held = held;
     }
+    ASSERT(most != nullptr);  // the sum is of those that do not give way
     most->gives_way_ = true;
     bytes_ -= most->bytes_;
     given_way_.add();
