@@ -78,6 +78,7 @@ class SpawnSettings {
  private:
   static std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
     std::vector<char*> pointers;
+    pointers.reserve(texts.size() + 1);
     for (const std::string& text : texts)
       pointers.push_back(const_cast<char*>(text.c_str()));
     return pointers;

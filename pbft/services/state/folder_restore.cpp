@@ -143,7 +143,7 @@ Result<> FolderRestore::apply(int folder, const Digest& root, const std::string&
   for (const FolderEntry& entry : *entries) {
     if (pipe_.closed()) return Error{ErrorKind::unavailable, "the service was stopped"};
     const std::string below = path_below(path, entry.name);
-    const auto applied = [&]() -> Result<> {
+    auto applied = [&]() -> Result<> {
       switch (entry.kind) {
         case EntryKind::folder:
           return apply_folder(folder, entry, below);
@@ -216,7 +216,7 @@ Result<bool> FolderRestore::keep_file(int folder, const FolderEntry& entry,
                                       const std::string& path) {
   const std::string whole = path_below(rules_.folder, path);
   struct stat status {};
-  const auto there = status_of_kind(folder, entry, whole, S_IFREG, status);
+  auto there = status_of_kind(folder, entry, whole, S_IFREG, status);
   if (!there || !*there) return there;
   if (static_cast<std::uint64_t>(status.st_size) != entry.size) return false;
   const bool mode_differs = (status.st_mode & kModeBits) != entry.mode;
