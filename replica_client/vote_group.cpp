@@ -10,7 +10,7 @@
 #include <boost/asio/steady_timer.hpp>
 
 #include "base/assert.hpp"
-#include "replica_client/request_note.hpp"
+#include "replica_client/core/request_note.hpp"
 
 namespace prophecy::replica_client {
 namespace {

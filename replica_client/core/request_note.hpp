@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "replica_client/group.hpp"
+#include "replica_client/core/call.hpp"
 
 namespace prophecy::replica_client {
 
