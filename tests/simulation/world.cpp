@@ -46,8 +46,9 @@ void World::add_nodes() {
                                      : key_ring_of(keys(), node, scenario_.replicas());
   };
   for (NodeId node = 0; node < scenario_.replicas(); ++node) {
-    replicas_.push_back(
-        std::make_unique<ReplicaHost>(scenario_, ring(node), scheduler_, checker_, lies_, send));
+    services_.push_back(std::make_unique<HostedRegisters>(scenario_.canary, node));
+    replicas_.push_back(std::make_unique<ReplicaHost>(scenario_, ring(node), scheduler_, checker_,
+                                                      lies_, *services_.back(), send));
   }
   for (NodeId client = 0; client < scenario_.clients; ++client) {
     clients_.push_back(std::make_unique<ClientHost>(scenario_, ring(kFirstClientId + client),

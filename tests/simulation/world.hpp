@@ -13,6 +13,7 @@
 #include "simulation/group_keys.hpp"
 #include "simulation/hosts/bad_client.hpp"
 #include "simulation/hosts/client_host.hpp"
+#include "simulation/hosts/hosted_registers.hpp"
 #include "simulation/hosts/key_host.hpp"
 #include "simulation/hosts/network.hpp"
 #include "simulation/hosts/replica_host.hpp"
@@ -61,6 +62,7 @@ class World {
   Lies lies_;
   std::map<NodeId, pbft::KeyRing> changing_rings_;  // none where keys stay
   std::map<NodeId, std::unique_ptr<KeyHost>> key_hosts_;
+  std::vector<std::unique_ptr<HostedRegisters>> services_;  // by replica
   std::vector<std::unique_ptr<ReplicaHost>> replicas_;
   std::vector<std::unique_ptr<ClientHost>> clients_;
   std::vector<std::unique_ptr<BadClient>> bad_clients_;

@@ -63,7 +63,7 @@ ReplicaHost::Process::Process(const Scenario& scenario, const pbft::KeyRing& key
               replica_rule(scenario.canary, scenario.faults)) {}
 
 ReplicaHost::ReplicaHost(const Scenario& scenario, const pbft::KeyRing& keys, Scheduler& scheduler,
-                         Checker& checker, Lies& lies, Send send)
+                         Checker& checker, Lies& lies, HostedService& service, Send send)
     : scenario_(scenario),
       keys_(keys),
       self_(keys.self()),
@@ -74,6 +74,7 @@ ReplicaHost::ReplicaHost(const Scenario& scenario, const pbft::KeyRing& keys, Sc
       send_(std::move(send)),
       clock_(clock_of(scenario, keys.self())),
       inputs_(clock_skew(keys.self()), scheduler, random_),
+      service_(service),
       misconduct_(scenario, keys, lies) {
   for (const Ingredient& ingredient : scenario.ingredients) {
     const bool reads = ingredient.kind == IngredientKind::read_failures;
@@ -114,7 +115,7 @@ void ReplicaHost::lose_disk() {
 }
 
 void ReplicaHost::lose_service(bool told) {
-  service_.restore(RegisterService().state());
+  service_.lose_state();
   if (told && !crashed()) {
     with_core([&](pbft::ReplicaActions& actions) {
       process_->replica.on_service_state(true, now(), actions);
@@ -274,28 +275,24 @@ void ReplicaHost::run(const pbft::Execution& handed_out) {
   if (!execution.read_only && execution.input.time > inputs_.wall_time() + kTimeAheadMax) {
     checker_.fail("replica " + std::to_string(self_) + " executes at a time that is far ahead");
   }
-  const auto operation = decode_operation(execution.operation);
+  const auto traits = service_.traits_of(execution.operation);
   Duration delay = microseconds(random_.between(10, 3000));
   if (random_.chance(3)) delay += milliseconds(random_.below(60));
-  const bool reads = operation && !operation->append;
-  const bool fails = reads && fails_reads_ && random_.chance(50);
-  const auto status = fails ? pbft::ExecutionStatus::unavailable : pbft::ExecutionStatus::done;
+  const bool fails = traits && traits->is_read && fails_reads_ && random_.chance(50);
   if (execution.read_only) {
-    // Whatever a faulty client calls a read changes nothing.
-    later(delay, [this, reads, status, execution] {
-      finish(execution.id, status, reads ? service_.execute(execution.operation) : Bytes{});
-    });
+    later(delay,
+          [this, fails, execution] { finish(execution.id, fails, service_.execute(execution)); });
     return;
   }
-  if (scenario_.canary == Canary::double_execution && self_ == 1 && operation &&
-      operation->id % 5 == 0) {
+  if (scenario_.canary == Canary::double_execution && self_ == 1 && traits &&
+      traits->number % 5 == 0) {
     checker_.on_handed_out(self_, execution);
   }
-  delay = in_turn(delay, operation ? operation->id : 0);
-  Bytes result = execute(execution.operation);
+  delay = in_turn(delay, traits ? traits->number : 0);
+  std::optional<Bytes> result = service_.execute(execution);
   if (execution.id == 0) return;  // repeated by a defect, see with_repeated()
-  later(delay, [this, id = execution.id, status, result = std::move(result)] {
-    finish(id, status, result);
+  later(delay, [this, id = execution.id, fails, result = std::move(result)] {
+    finish(id, fails, result);
   });
 }
 
@@ -321,24 +318,12 @@ const Ingredient* ReplicaHost::befalls(IngredientKind kind) const {
   return nullptr;
 }
 
-Bytes ReplicaHost::execute(ByteView encoded) {
-  const auto operation = decode_operation(encoded);
-  const bool bad_node = self_ == 1 || self_ == 2;  // f+1 of four
-  if (scenario_.canary == Canary::lost_write && bad_node && operation && operation->append &&
-      operation->id % 3 == 0) {
-    RegisterService confirmed_but_forgotten = service_;
-    return confirmed_but_forgotten.execute(encoded);
-  }
-  Bytes result = service_.execute(encoded);
-  if (scenario_.canary == Canary::wrong_result && bad_node && operation && operation->id % 5 == 0) {
-    result[10] ^= 1;
-  }
-  return result;
-}
-
-void ReplicaHost::finish(std::uint64_t id, pbft::ExecutionStatus status, Bytes result) {
+void ReplicaHost::finish(std::uint64_t id, bool fails, std::optional<Bytes> result) {
+  const bool is_done = result && !fails;
+  const auto status = is_done ? pbft::ExecutionStatus::done : pbft::ExecutionStatus::unavailable;
   with_core([&](pbft::ReplicaActions& actions) {
-    process_->replica.on_executed(id, status, std::move(result), now(), actions);
+    process_->replica.on_executed(id, status, is_done ? std::move(*result) : Bytes{}, now(),
+                                  actions);
   });
 }
 

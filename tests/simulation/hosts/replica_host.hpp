@@ -1,5 +1,5 @@
-// One replica of a run: the real protocol core, a register service that takes its time, a disk, a
-// clock of its own, and what the scenario does to them.
+// One replica of a run: the real protocol core, a service that takes its time, a disk, a clock of
+// its own, and what the scenario does to them.
 //
 // What the core wants sent and executed waits until what it has written lasts, as in the real
 // shell.
@@ -7,12 +7,13 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 
 #include "pbft/core/replica.hpp"
 #include "simulation/checker.hpp"
 #include "simulation/hosts/disk.hpp"
+#include "simulation/hosts/hosted_service.hpp"
 #include "simulation/hosts/node_clock.hpp"
-#include "simulation/hosts/register_service.hpp"
 #include "simulation/hosts/scheduler.hpp"
 #include "simulation/misconduct.hpp"
 #include "simulation/random.hpp"
@@ -37,8 +38,9 @@ class ReplicaHost {
  public:
   using Send = std::function<void(NodeId from, const pbft::Outgoing& outgoing, Duration delay)>;
 
+  // The service is this replica's own.
   ReplicaHost(const Scenario& scenario, const pbft::KeyRing& keys, Scheduler& scheduler,
-              Checker& checker, Lies& lies, Send send);
+              Checker& checker, Lies& lies, HostedService& service, Send send);
 
   void start();
   // For good, or until restart().
@@ -85,8 +87,8 @@ class ReplicaHost {
   Duration in_turn(Duration delay, std::uint64_t operation);
   // Null when none of this kind does now.
   [[nodiscard]] const Ingredient* befalls(IngredientKind kind) const;
-  Bytes execute(ByteView operation);
-  void finish(std::uint64_t id, pbft::ExecutionStatus status, Bytes result);
+  // `fails`: the scenario has it fail, whatever its result.
+  void finish(std::uint64_t id, bool fails, std::optional<Bytes> result);
   void arm();
 
   const Scenario& scenario_;
@@ -100,7 +102,7 @@ class ReplicaHost {
   NodeClock clock_;
   SimulatedInputs inputs_;
   Disk disk_;
-  RegisterService service_;
+  HostedService& service_;
   Misconduct misconduct_;
   bool fails_reads_ = false;
   std::uint64_t restarts_ = 0;

@@ -1,0 +1,39 @@
+// `HostedService` is the service that a simulated replica executes operations on: the registers of
+// prophecy-sim, or the origin of another simulated world. It belongs to one replica, outlasts its
+// process, and takes no time of its own.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "pbft/core/state/actions.hpp"
+#include "pbft/core/state/part_store.hpp"
+
+namespace prophecy::simulation {
+
+class HostedService {
+ public:
+  // Of an operation, for what may befall it.
+  struct Traits {
+    bool is_read = false;
+    std::uint64_t number = 0;  // the same at each replica
+  };
+
+  virtual ~HostedService() = default;
+
+  // Nothing of what a correct client has not made.
+  [[nodiscard]] virtual std::optional<Traits> traits_of(ByteView operation) const = 0;
+  // The result. Nothing: the service cannot answer; an operation of the order has been executed for
+  // all that. One outside the order changes nothing, whatever it says.
+  virtual std::optional<Bytes> execute(const pbft::Execution& execution) = 0;
+
+  // As parts, whose root it yields.
+  virtual pbft::Digest keep_state(pbft::PartStore& parts) const = 0;
+  // False, and nothing is changed, when a part is missing.
+  virtual bool restore_from(const pbft::PartStore& parts, const pbft::Digest& root) = 0;
+  [[nodiscard]] virtual Bytes state() const = 0;
+  // It is as it was at the beginning.
+  virtual void lose_state() = 0;
+};
+
+}  // namespace prophecy::simulation
