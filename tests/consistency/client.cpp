@@ -137,7 +137,7 @@ void SimulatedClient::carry_out(const ReadAction& action) {
     case ActionKind::resume_origin:
       return stream.resume();
     case ActionKind::ask_group:
-      call_ = world_.service().submit(form_.wire, *this);
+      call_ = world_.service().submit(worker_->place(), form_.wire, *this);
       return;
     case ActionKind::cancel_group:
       return world_.service().cancel(std::exchange(call_, 0));

@@ -15,7 +15,7 @@
 
 namespace prophecy::consistency {
 
-class SimulatedClient final : private sketcher::SharedReadWaiter, private CallHandler {
+class SimulatedClient final : private sketcher::SharedReadWaiter, private ReplicatedHandler {
  public:
   // In a trial no client leaves, nothing but liars fails, and each answer has to be one.
   enum class Phase : std::uint8_t { free, calm, trial };
@@ -54,8 +54,8 @@ class SimulatedClient final : private sketcher::SharedReadWaiter, private CallHa
   void finish(const std::string* value);
 
   void on_shared_result(const sketcher::SharedResult& result) override;
-  void on_call_answer(replica_client::ReplicatedAnswer answer) override;
-  void on_call_failure(replica_client::ReplicatedFailure failure) override;
+  void on_replicated_answer(replica_client::ReplicatedAnswer answer) override;
+  void on_replicated_failure(replica_client::ReplicatedFailure failure) override;
 
   World& world_;
   std::string address_;

@@ -79,7 +79,7 @@ void SimulatedClient::on_shared_result(const sketcher::SharedResult& result) {
   perform();
 }
 
-void SimulatedClient::on_call_answer(replica_client::ReplicatedAnswer answer) {
+void SimulatedClient::on_replicated_answer(replica_client::ReplicatedAnswer answer) {
   call_ = 0;
   is_agreed_ = true;
   const Bytes storage = std::move(answer.storage);
@@ -87,7 +87,7 @@ void SimulatedClient::on_call_answer(replica_client::ReplicatedAnswer answer) {
   perform();
 }
 
-void SimulatedClient::on_call_failure(replica_client::ReplicatedFailure failure) {
+void SimulatedClient::on_replicated_failure(replica_client::ReplicatedFailure failure) {
   call_ = 0;
   machine_->on_group_failure(failure);
   perform();

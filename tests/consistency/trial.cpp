@@ -26,7 +26,7 @@ void World::hold_trial() {
       ASSERT(outcome == ChangeOutcome::done);
     }
   }
-  Liars& liars = service_.origins().liars();
+  Liars& liars = service_->origins().liars();
   liars.become_silent();
   trial_ = Trial::of_service;
   serve(kServed);
@@ -74,7 +74,7 @@ void World::run_trial_read() {
     pass_time();
     if (client.is_idle() && i >= 8) return;
     client.advance(Phase::calm);
-    service_.advance();
+    service_->advance();
     any_worker().advance();
   }
   note_endless();

@@ -24,8 +24,9 @@ constexpr std::size_t kReadsBefore = 200;
 
 }  // namespace
 
-SimulatedWorker::SimulatedWorker(World& world)
+SimulatedWorker::SimulatedWorker(World& world, std::size_t place)
     : world_(world),
+      place_(place),
       born_(world.now()),
       activity_(activity_memory_, {sketcher::VolatilityLimits::of_group(
                                       static_cast<std::uint32_t>(world.settings().origins))}),
@@ -38,6 +39,7 @@ SimulatedWorker::SimulatedWorker(World& world)
              .answer_bytes_max = 2 * kBlockBytes,
              .target_bytes_max = 1 << 10},
       confirmed_(world.settings().origins) {
+  world.service().begin_worker(place);
   if (world.settings().has_hedges) know_latencies();
   if (world.settings().has_budget) make_budget();
 }
@@ -132,7 +134,7 @@ void SimulatedWorker::carry_out(const sketcher::GroupAction& action, bool is_rec
       const PageRequest request = parse_page_request(action.wire);
       call->is_of_register = request.is_of_register();
       call->key = request.key;
-      call->id = world_.service().submit(action.wire, *call);
+      call->id = world_.service().submit(place_, action.wire, *call);
       numbers_[call->id] = action.number;
       calls_.emplace(action.number, std::move(call));
       return;

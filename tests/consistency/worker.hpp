@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "consistency/group/service.hpp"
 #include "consistency/oracles/recorder.hpp"
-#include "consistency/service.hpp"
 #include "sketcher/core/policy/activity_layout.hpp"
 #include "sketcher/core/policy/slow_path_budget.hpp"
 #include "sketcher/core/read/group_core.hpp"
@@ -22,11 +22,13 @@ class World;
 
 class SimulatedWorker final : private sketcher::Dice, private sketcher::OriginReports {
  public:
-  explicit SimulatedWorker(World& world);
+  // In one of the places that the sketcher has for workers.
+  SimulatedWorker(World& world, std::size_t place);
   ~SimulatedWorker();
   SimulatedWorker(const SimulatedWorker&) = delete;
   SimulatedWorker& operator=(const SimulatedWorker&) = delete;
 
+  [[nodiscard]] std::size_t place() const { return place_; }
   [[nodiscard]] sketcher::GroupCore& core() { return core_; }
   [[nodiscard]] sketcher::WorkerReads& reads() { return reads_; }
   [[nodiscard]] sketcher::SlowPathBudget* budget() { return budget_.get(); }
@@ -48,12 +50,12 @@ class SimulatedWorker final : private sketcher::Dice, private sketcher::OriginRe
   [[nodiscard]] std::size_t confirmations() const { return confirmations_.size(); }
 
  private:
-  struct Call final : CallHandler {
+  struct Call final : ReplicatedHandler {
     Call(SimulatedWorker& of, std::uint64_t of_number) : worker(of), number(of_number) {}
-    void on_call_answer(replica_client::ReplicatedAnswer answer) override {
+    void on_replicated_answer(replica_client::ReplicatedAnswer answer) override {
       worker.on_answer(number, std::move(answer));
     }
-    void on_call_failure(replica_client::ReplicatedFailure failure) override {
+    void on_replicated_failure(replica_client::ReplicatedFailure failure) override {
       worker.on_failure(number, failure);
     }
     SimulatedWorker& worker;
@@ -97,6 +99,7 @@ class SimulatedWorker final : private sketcher::Dice, private sketcher::OriginRe
   [[nodiscard]] sketcher::ReadGroupParts parts();
 
   World& world_;
+  const std::size_t place_;
   const TimePoint born_;
   alignas(64) std::array<std::byte, sketcher::ActivityParts::kBytesMin> activity_memory_{};
   sketcher::ActivityTable activity_;

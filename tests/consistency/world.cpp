@@ -4,6 +4,7 @@
 
 #include "base/assert.hpp"
 #include "consistency/crowd.hpp"
+#include "consistency/group/simulated_service.hpp"
 
 namespace prophecy::consistency {
 namespace {
@@ -44,20 +45,8 @@ World::World(std::uint64_t seed, const Variant& variant, const Bounds& bounds)
       profile_(make_profile(settings_)),
       sketch_(sketch::DigestKind::sha1, as_bytes("0123456789abcdef0123456789abcdef"), profile_,
               "group"),
-      service_(
-          settings_, profile_, random_,
-          [this](const replica_client::Refutation& vote) {
-            const bool is_known =
-                std::any_of(workers_.begin(), workers_.end(),
-                            [&](const auto& worker) { return worker->on_refuted(vote); });
-            if (!is_known) workers_.front()->on_other_refuted(vote);
-          },
-          [this](std::uint64_t call) {
-            for (const auto& worker : workers_)
-              worker->on_strong_agreement(call);
-          },
-          [this](const std::string& value) { recorder_.note_executed(value, instant_); }),
-      recorder_(settings_, service_.origins().states()),
+      service_(make_service()),
+      recorder_(settings_, service_->origins().states()),
       table_seed_(seed),
       table_(make_table(seed)),
       failing_percent_(kFailingPercent) {
@@ -68,17 +57,35 @@ World::World(std::uint64_t seed, const Variant& variant, const Bounds& bounds)
   for (std::size_t i = 0; i < kClients; ++i)
     addresses_.push_back("10.0.0." + std::to_string(settings_.has_few_addresses ? 1 : i + 1));
   for (std::size_t i = 0; i < kWorkers; ++i)
-    workers_.push_back(std::make_unique<SimulatedWorker>(*this));
+    workers_.push_back(std::make_unique<SimulatedWorker>(*this, i));
   for (std::size_t i = 0; i < kClients; ++i) {
     const bool conspires = settings_.has_accomplice && i == 0;
     const std::string agent = conspires ? std::string(kAccomplice) : "agent-" + std::to_string(i);
     clients_.push_back(std::make_unique<SimulatedClient>(*this, agent, addresses_[i]));
   }
   check_sizes();
-  if (settings_.is_flooded) service_.hang();
+  if (settings_.is_flooded) service_->hang();
   if (!settings_.is_busy) return;
   crowd_ = std::make_unique<Crowd>(table_, seed, [this] { return place_other(); });
   crowd_->fill();
+}
+
+std::unique_ptr<Service> World::make_service() {
+  Service::Listener listener;
+  listener.on_refuted = [this](const replica_client::Refutation& vote) {
+    const bool is_known = std::any_of(workers_.begin(), workers_.end(),
+                                      [&](const auto& worker) { return worker->on_refuted(vote); });
+    if (!is_known) workers_.front()->on_other_refuted(vote);
+  };
+  listener.on_strong = [this](std::uint64_t call) {
+    for (const auto& worker : workers_)
+      worker->on_strong_agreement(call);
+  };
+  listener.on_written = [this](const std::string& value) {
+    recorder_.note_executed(value, instant_);
+  };
+  listener.on_violation = [this](const std::string& what) { breach_.note("group: " + what); };
+  return std::make_unique<SimulatedService>(settings_, profile_, random_, std::move(listener));
 }
 
 World::~World() {
@@ -119,9 +126,9 @@ void World::step() {
   using Phase = SimulatedClient::Phase;
   const std::uint64_t draw = random_.below(200);
   if (draw < 93) return clients_[random_.below(clients_.size())]->advance(Phase::free);
-  if (draw < 160) return service_.advance();
+  if (draw < 160) return service_->advance();
   if (draw < 168) return any_worker().advance();
-  if (draw < 188) return service_.origins().advance();
+  if (draw < 188) return service_->origins().advance();
   if (draw < 192) return write_past_the_sketcher();
   if (draw < 194) return crowd_out(key_of(random_.below(settings_.keys), false));
   do_something_rare();
@@ -133,14 +140,14 @@ bool World::is_quiet() const {
 }
 
 void World::calm_down() {
-  service_.calm_down();
+  service_->calm_down();
   failing_percent_ = 0;
   const std::size_t events_max = cost_.bound("events-to-an-end");
   for (std::size_t i = 0; i < events_max; ++i) {
     pass_time();
     if (is_quiet() || violation()) return;
     clients_[random_.below(clients_.size())]->advance(SimulatedClient::Phase::calm);
-    service_.advance();
+    service_->advance();
     any_worker().advance();
   }
   note_endless();
@@ -163,7 +170,7 @@ void World::do_something_rare() {
       return settings_.is_flooded ? void() : replace_worker();
     case 4:
       // One without an order never begins anew.
-      if (!settings_.has_votes && !settings_.is_flooded) service_.restart_group();
+      if (!settings_.has_votes && !settings_.is_flooded) service_->restart_group();
       break;
     case 5:
     case 6:  // and thought better of it
@@ -179,8 +186,7 @@ void World::do_something_rare() {
 
 // The answer to another request of the same group.
 Sigma World::place_other() {
-  const Sigma next = settings_.has_votes ? service_.votes().next() : service_.next_sigma();
-  const auto placed = order_.place(order_.submit(), next);
+  const auto placed = order_.place(order_.submit(), service_->place_other());
   tally_.add(Met::group_restarts, placed.restarted ? 1 : 0);
   return placed.sigma;
 }
@@ -201,15 +207,16 @@ void World::write_past_the_sketcher() {
   const Key key = random_.below(settings_.keys);
   const std::string value = new_value();
   const OperationId id = recorder_.begin(key, false, Kind::write, &value, instant_);
-  service_.origins().write(key, value);
-  recorder_.end(id, &value, instant_);
+  service_->write_elsewhere(key, value, [this, id, value](bool is_done) {
+    if (is_done) recorder_.end(id, &value, instant_);
+  });
 }
 
 void World::replace_worker() {
-  auto& worker = workers_[random_.below(workers_.size())];
+  const std::size_t place = random_.below(workers_.size());
   for (const auto& client : clients_)
-    client->on_worker_killed(*worker);
-  worker = std::make_unique<SimulatedWorker>(*this);
+    client->on_worker_killed(*workers_[place]);
+  workers_[place] = std::make_unique<SimulatedWorker>(*this, place);
   ++workers_born_;
   tally_.add(Met::workers_replaced);
 }

@@ -19,13 +19,13 @@
 
 #include "consistency/bounds.hpp"
 #include "consistency/client.hpp"
+#include "consistency/group/service.hpp"
 #include "consistency/history.hpp"
 #include "consistency/oracles/accusation.hpp"
 #include "consistency/oracles/attribution.hpp"
 #include "consistency/oracles/cost.hpp"
 #include "consistency/oracles/recorder.hpp"
 #include "consistency/oracles/tally.hpp"
-#include "consistency/service.hpp"
 #include "consistency/settings.hpp"
 #include "history_table/history_table.hpp"
 #include "sketch/sketch.hpp"
@@ -53,7 +53,7 @@ class World {
   [[nodiscard]] const RunSettings& settings() const { return settings_; }
   [[nodiscard]] const sketch::Profile& profile() const { return profile_; }
   [[nodiscard]] const sketch::SketchFunction& sketch_function() const { return sketch_; }
-  [[nodiscard]] Service& service() { return service_; }
+  [[nodiscard]] Service& service() { return *service_; }
   [[nodiscard]] HistoryTable& table() { return table_; }
   [[nodiscard]] WriteFloors floors() const { return floors_; }
   [[nodiscard]] sketcher::SigmaOrder& order() { return order_; }
@@ -92,6 +92,7 @@ class World {
   static constexpr std::size_t kWorkers = 2;
   enum class Trial : std::uint8_t { none, of_service, of_liars };
 
+  [[nodiscard]] std::unique_ptr<Service> make_service();
   void pass_time();
   void step();
   void do_something_rare();
@@ -122,7 +123,7 @@ class World {
   Cost cost_;
   sketch::Profile profile_;
   sketch::SketchFunction sketch_;
-  Service service_;
+  std::unique_ptr<Service> service_;
   Recorder recorder_;
   const std::uint64_t table_seed_;
   HistoryTable table_;
