@@ -26,6 +26,8 @@ constexpr std::uint64_t kAccomplicePercent = 15;
 constexpr std::uint64_t kTriedPercent = 25;
 constexpr std::uint64_t kLongPermille = 8;
 constexpr std::uint64_t kFloodedPermille = 4;
+constexpr std::uint64_t kAgentsPermille = 25;  // of those with an order
+constexpr std::uint64_t kShortDeadlinesPercent = 20;
 
 }  // namespace
 
@@ -39,6 +41,8 @@ std::string RunSettings::describe() const {
     if (has) text += std::string(", ") + name;
   };
   add(has_votes, "votes");
+  add(has_agents, "PBFT");
+  add(has_short_deadlines, "short deadlines");
   add(is_busy, "busy");
   add(is_noisy, "noise");
   add(has_hedges, "hedges");
@@ -61,7 +65,26 @@ std::string RunSettings::describe() const {
   return text;
 }
 
-RunSettings RunSettings::draw(const Variant& variant, simulation::Random& random) {
+// From a stream of its own: no other draw depends on it.
+void RunSettings::choose_group(GroupChoice choice, simulation::Random random) {
+  simulation::Random own(random.next(), simulation::kPurposeMachines);
+  if (is_of_simulated_group(variant.world) || choice == GroupChoice::simulated) return;
+  if (is_of_real_group(variant.world) || choice == GroupChoice::pbft) {
+    has_votes = is_flooded = false;
+    origins = 4;
+    faults = 1;
+    has_agents = true;
+  } else {
+    has_agents = !has_votes && !is_flooded && faults == 1 && own.below(1000) < kAgentsPermille;
+  }
+  if (!has_agents) return;
+  has_short_deadlines = own.chance(kShortDeadlinesPercent);
+  // Else each call of a trial is answered.
+  is_tried = is_tried && !has_short_deadlines && !has_few_calls;
+}
+
+RunSettings RunSettings::draw(const Variant& variant, GroupChoice choice,
+                              simulation::Random& random) {
   using sketcher::Mutation;
   RunSettings settings;
   settings.variant = variant;
@@ -99,6 +122,7 @@ RunSettings RunSettings::draw(const Variant& variant, simulation::Random& random
                               : random.chance(50) ? Mark::blacklisted
                                                   : Mark::whitelisted);
   }
+  settings.choose_group(choice, random);
   return settings;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -13,12 +14,17 @@ namespace prophecy::consistency {
 
 using Key = std::size_t;
 
+// Whether the ordered group is a real one.
+enum class GroupChoice : std::uint8_t { by_seed, simulated, pbft };
+
 struct RunSettings {
   Variant variant = kVariants[0];
   std::size_t keys = 1;     // registers
   std::size_t origins = 4;  // the last `faults` of them lie
   std::size_t faults = 1;
-  bool has_votes = false;  // a group without an order
+  bool has_votes = false;            // a group without an order
+  bool has_agents = false;           // a real group, by PBFT
+  bool has_short_deadlines = false;  // of calls to it
   // Other requests crowd entries out of the history, and slow some calls down.
   bool is_busy = false;
   // Correct origins differ: pages that reflect the request, set cookies, name their host, and
@@ -42,7 +48,8 @@ struct RunSettings {
   bool is_flooded = false;
   std::vector<Mark> listed;  // by register: by the configuration's lists
 
-  [[nodiscard]] static RunSettings draw(const Variant& variant, simulation::Random& random);
+  [[nodiscard]] static RunSettings draw(const Variant& variant, GroupChoice choice,
+                                        simulation::Random& random);
   // Values written past the sketcher are not known to it, and origins apply writes late.
   [[nodiscard]] bool has_lag() const { return !is_noisy; }
   [[nodiscard]] std::size_t correct() const { return origins - faults; }
@@ -52,6 +59,9 @@ struct RunSettings {
   [[nodiscard]] bool can_name_liars() const { return correct() >= strong(); }
   // For people.
   [[nodiscard]] std::string describe() const;
+
+ private:
+  void choose_group(GroupChoice choice, simulation::Random random);
 };
 
 }  // namespace prophecy::consistency

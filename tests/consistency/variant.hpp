@@ -20,6 +20,9 @@ enum class BrokenWorld : std::uint8_t {
   write_answered_early,  // the group acknowledges writes that are not ordered yet
   evicted_unnoticed,     // an evicted entry leaves no floor in its bucket
   cookies_remembered,    // answers that set a cookie may be remembered
+  // Of a real group alone.
+  group_by_arrival,    // its answers are numbered as they come, not by their place in its order
+  group_strong_early,  // f+1 equal replies are taken for those of n - f
 };
 
 // The names of the oracles: what each finds begins with it.
@@ -36,7 +39,7 @@ struct Variant {
   BrokenWorld world = BrokenWorld::none;
 };
 
-inline constexpr std::array<Variant, 35> kVariants{{
+inline constexpr std::array<Variant, 37> kVariants{{
     {"correct"},
     {"one-lookup", kDelayOnce, sketcher::Mutation::one_lookup},
     {"any-former", kDelayOnce, sketcher::Mutation::any_former},
@@ -54,6 +57,7 @@ inline constexpr std::array<Variant, 35> kVariants{{
     {"write-answered-early", kDelayOnce, sketcher::Mutation::none,
      BrokenWorld::write_answered_early},
     {"evicted-unnoticed", kDelayOnce, sketcher::Mutation::none, BrokenWorld::evicted_unnoticed},
+    {"group-by-arrival", kDelayOnce, sketcher::Mutation::none, BrokenWorld::group_by_arrival},
     {"private-for-late", kAttribution, sketcher::Mutation::private_for_late},
     {"real-to-group", kAttribution, sketcher::Mutation::real_to_group},
     {"block-unchecked", kAttribution, sketcher::Mutation::block_unchecked},
@@ -65,6 +69,7 @@ inline constexpr std::array<Variant, 35> kVariants{{
     {"busy-accuses", kAccusation, sketcher::Mutation::busy_accuses},
     {"never-accuses", kAccusation, sketcher::Mutation::never_accuses},
     {"blocks-not-confirmed", kAccusation, sketcher::Mutation::blocks_not_confirmed},
+    {"group-strong-early", kAccusation, sketcher::Mutation::none, BrokenWorld::group_strong_early},
     {"hedges-unpaid", kCost, sketcher::Mutation::hedges_unpaid},
     {"asks-without-bound", kCost, sketcher::Mutation::asks_without_bound},
     {"budget-ignored", kCost, sketcher::Mutation::budget_ignored},
@@ -76,6 +81,15 @@ inline constexpr std::array<Variant, 35> kVariants{{
     {"result-lost", kService, sketcher::Mutation::result_lost},
     {"hedge-lost", kService, sketcher::Mutation::hedge_lost},
 }};
+
+// The simulated group is broken, or the real one is.
+[[nodiscard]] constexpr bool is_of_simulated_group(BrokenWorld world) {
+  return world == BrokenWorld::update_ignores_sigma || world == BrokenWorld::votes_numbered_early ||
+         world == BrokenWorld::write_answered_early;
+}
+[[nodiscard]] constexpr bool is_of_real_group(BrokenWorld world) {
+  return world == BrokenWorld::group_by_arrival || world == BrokenWorld::group_strong_early;
+}
 
 [[nodiscard]] inline std::optional<Variant> parse_variant(std::string_view name) {
   for (const Variant& variant : kVariants) {

@@ -4,6 +4,7 @@
 
 #include "base/assert.hpp"
 #include "consistency/crowd.hpp"
+#include "consistency/group/pbft_service.hpp"
 #include "consistency/group/simulated_service.hpp"
 
 namespace prophecy::consistency {
@@ -36,16 +37,16 @@ sketch::Profile make_profile(const RunSettings& settings) {
 
 }  // namespace
 
-World::World(std::uint64_t seed, const Variant& variant, const Bounds& bounds)
+World::World(std::uint64_t seed, const Variant& variant, GroupChoice group, const Bounds& bounds)
     : random_(seed),
-      settings_(RunSettings::draw(variant, random_)),
+      settings_(RunSettings::draw(variant, group, random_)),
       attribution_(breach_),
       accusation_(settings_, breach_, tally_),
       cost_(bounds, breach_),
       profile_(make_profile(settings_)),
       sketch_(sketch::DigestKind::sha1, as_bytes("0123456789abcdef0123456789abcdef"), profile_,
               "group"),
-      service_(make_service()),
+      service_(make_service(seed)),
       recorder_(settings_, service_->origins().states()),
       table_seed_(seed),
       table_(make_table(seed)),
@@ -70,7 +71,7 @@ World::World(std::uint64_t seed, const Variant& variant, const Bounds& bounds)
   crowd_->fill();
 }
 
-std::unique_ptr<Service> World::make_service() {
+std::unique_ptr<Service> World::make_service(std::uint64_t seed) {
   Service::Listener listener;
   listener.on_refuted = [this](const replica_client::Refutation& vote) {
     const bool is_known = std::any_of(workers_.begin(), workers_.end(),
@@ -85,6 +86,10 @@ std::unique_ptr<Service> World::make_service() {
     recorder_.note_executed(value, instant_);
   };
   listener.on_violation = [this](const std::string& what) { breach_.note("group: " + what); };
+  if (settings_.has_agents) {
+    return std::make_unique<PbftService>(seed, kWorkers, settings_, profile_, random_,
+                                         std::move(listener));
+  }
   return std::make_unique<SimulatedService>(settings_, profile_, random_, std::move(listener));
 }
 

@@ -38,7 +38,7 @@ class Crowd;
 
 class World {
  public:
-  World(std::uint64_t seed, const Variant& variant, const Bounds& bounds);
+  World(std::uint64_t seed, const Variant& variant, GroupChoice group, const Bounds& bounds);
   ~World();
   World(const World&) = delete;
   World& operator=(const World&) = delete;
@@ -92,7 +92,7 @@ class World {
   static constexpr std::size_t kWorkers = 2;
   enum class Trial : std::uint8_t { none, of_service, of_liars };
 
-  [[nodiscard]] std::unique_ptr<Service> make_service();
+  [[nodiscard]] std::unique_ptr<Service> make_service(std::uint64_t seed);
   void pass_time();
   void step();
   void do_something_rare();

@@ -32,7 +32,7 @@ void World::count_all() {
   tally_.add(Met::blocks_switched, large_.switched.get());
   tally_.add(Met::blocks_refuted, large_.blocks_refuted.get());
   tally_.add(Met::blocks_let_go, large_.let_go.get());
-  tally_.add(Met::overloads, service_->overloads());
+  service_->count(tally_);
   clients_.clear();
   workers_.clear();
 }

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "consistency/oracles/tally.hpp"
 #include "consistency/origins/ballot.hpp"
 #include "consistency/origins/origins.hpp"
 #include "consistency/settings.hpp"
@@ -49,8 +50,8 @@ class Service {
   virtual void restart_group() = 0;
   // A place in the group's order: that of another request, which is answered at once.
   [[nodiscard]] virtual Sigma place_other() = 0;
-  // Calls that the group had no room for.
-  [[nodiscard]] virtual std::uint64_t overloads() const = 0;
+  // What only the group knows of the run.
+  virtual void count(Tally& tally) const = 0;
   // Nothing happens until it calms down.
   void hang() { is_hanging_ = true; }
   // Nothing fails and nothing is slow any more: the rest of the run.

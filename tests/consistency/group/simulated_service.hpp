@@ -38,7 +38,7 @@ class SimulatedService final : public Service {
   [[nodiscard]] Sigma place_other() override {
     return settings().has_votes ? votes().next() : next_sigma();
   }
-  [[nodiscard]] std::uint64_t overloads() const override { return overloads_; }
+  void count(Tally& tally) const override { tally.add(Met::overloads, overloads_); }
 
  private:
   struct Call {

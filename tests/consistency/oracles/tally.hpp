@@ -43,6 +43,11 @@ enum class Met : std::uint8_t {
   workers_replaced,
   accomplice_reads,
   trials,
+  agreed_by_agents,
+  agent_restarts,
+  agent_group_restarts,
+  views_entered,
+  states_restored,
   kCount,
 };
 
@@ -81,6 +86,11 @@ inline constexpr std::array<std::string_view, static_cast<std::size_t>(Met::kCou
     "workers replaced",
     "reads of the accomplice",
     "trials of liars",
+    "answers of a real group",
+    "restarts of an agent",
+    "restarts of all agents",
+    "views that agents entered",
+    "states that agents restored",
 };
 
 class Tally {

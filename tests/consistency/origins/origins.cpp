@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "base/assert.hpp"
+
 namespace prophecy::consistency {
 namespace {
 
@@ -25,7 +27,15 @@ void Origins::write(Key key, const std::string& value) {
     applied[key] = states_[key].size() - 1;
 }
 
+void Origins::apply(std::size_t origin, Key key, const std::string& value) {
+  if (!settings_.has_lag() || is_calm_) return;
+  const auto found = std::find(states_[key].rbegin(), states_[key].rend(), value);
+  ASSERT(found != states_[key].rend());
+  applied_[origin][key] = static_cast<std::size_t>(states_[key].rend() - found) - 1;
+}
+
 void Origins::advance() {
+  if (settings_.has_agents) return;
   const Key key = random_.below(states_.size());
   std::size_t& applied = applied_[random_.below(settings_.correct())][key];
   applied += random_.below(states_[key].size() - applied);

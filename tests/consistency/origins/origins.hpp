@@ -1,5 +1,5 @@
 // `Origins` are the origins of a simulated run: their registers, and their answers to fast reads. A
-// correct one never answers an older state than before.
+// correct one never answers an older state than before, unless its agent puts it back.
 #pragma once
 
 #include <optional>
@@ -17,8 +17,11 @@ class Origins {
   Origins(const RunSettings& settings, simulation::Random& random);
 
   void write(Key key, const std::string& value);
-  // A correct origin catches up a little.
+  // A correct origin catches up a little. Not behind agents: there it has what its agent executes.
   void advance();
+  // The agent of an origin has executed the write of this value, or gone back to it. Where none
+  // lags, origins have it since write().
+  void apply(std::size_t origin, Key key, const std::string& value);
   // All have the last state of each register, and none is busy any more.
   void calm_down();
 
