@@ -13,7 +13,7 @@ namespace {
 constexpr std::uint64_t kEventsMax = 70;  // of the group, in one step of the world
 constexpr std::uint64_t kStrikePermille = 12;
 constexpr std::uint64_t kPowerLossPercent = 40;
-constexpr std::uint64_t kGroupRestartPercent = 40;
+constexpr std::uint64_t kGroupRestartPercent = 20;
 constexpr std::uint64_t kDarkMsMax = 300;
 constexpr std::uint64_t kStartingPercent = 30;
 constexpr std::uint32_t kSessions = 64;
