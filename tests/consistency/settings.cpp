@@ -78,6 +78,7 @@ void RunSettings::choose_group(GroupChoice choice, simulation::Random random) {
     has_agents = !has_votes && !is_flooded && faults == 1 && own.below(1000) < kAgentsPermille;
   }
   if (!has_agents) return;
+  is_long = false;  // its calls take long, and too many overlap to be decided
   has_short_deadlines = own.chance(kShortDeadlinesPercent);
   // Else each call of a trial is answered.
   is_tried = is_tried && !has_short_deadlines && !has_few_calls;
