@@ -28,6 +28,7 @@ constexpr std::uint64_t kLongPermille = 8;
 constexpr std::uint64_t kFloodedPermille = 4;
 constexpr std::uint64_t kAgentsPermille = 25;  // of those with an order
 constexpr std::uint64_t kShortDeadlinesPercent = 20;
+constexpr std::uint64_t kAheadPercent = 40;  // where correct origins may be in different states
 
 }  // namespace
 
@@ -43,6 +44,7 @@ std::string RunSettings::describe() const {
   add(has_votes, "votes");
   add(has_agents, "PBFT");
   add(has_short_deadlines, "short deadlines");
+  add(executes_ahead, "executes ahead");
   add(is_busy, "busy");
   add(is_noisy, "noise");
   add(has_hedges, "hedges");
@@ -80,6 +82,7 @@ void RunSettings::choose_group(GroupChoice choice, simulation::Random random) {
   if (!has_agents) return;
   is_long = false;  // its calls take long, and too many overlap to be decided
   has_short_deadlines = own.chance(kShortDeadlinesPercent);
+  executes_ahead = own.chance(kAheadPercent) && has_lag() && !is_busy;
   // Else each call of a trial is answered.
   is_tried = is_tried && !has_short_deadlines && !has_few_calls;
 }

@@ -20,9 +20,11 @@ enum class BrokenWorld : std::uint8_t {
   write_answered_early,  // the group acknowledges writes that are not ordered yet
   evicted_unnoticed,     // an evicted entry leaves no floor in its bucket
   cookies_remembered,    // answers that set a cookie may be remembered
-  // Of a real group alone.
+  // Of a real group alone, all below.
   group_by_arrival,    // its answers are numbered as they come, not by their place in its order
   group_strong_early,  // f+1 equal replies are taken for those of n - f
+  group_misnamed,      // a refuted vote is said to be of the newest call
+  group_write_lost,    // a correct origin loses writes
 };
 
 // The names of the oracles: what each finds begins with it.
@@ -31,6 +33,7 @@ constexpr std::string_view kAttribution = "attribution";
 constexpr std::string_view kAccusation = "accusation";
 constexpr std::string_view kCost = "cost";
 constexpr std::string_view kService = "service";
+constexpr std::string_view kGroup = "group";
 
 struct Variant {
   std::string_view name;
@@ -39,7 +42,7 @@ struct Variant {
   BrokenWorld world = BrokenWorld::none;
 };
 
-inline constexpr std::array<Variant, 37> kVariants{{
+inline constexpr std::array<Variant, 39> kVariants{{
     {"correct"},
     {"one-lookup", kDelayOnce, sketcher::Mutation::one_lookup},
     {"any-former", kDelayOnce, sketcher::Mutation::any_former},
@@ -80,6 +83,8 @@ inline constexpr std::array<Variant, 37> kVariants{{
     {"no-switch", kService, sketcher::Mutation::no_switch},
     {"result-lost", kService, sketcher::Mutation::result_lost},
     {"hedge-lost", kService, sketcher::Mutation::hedge_lost},
+    {"group-misnamed", kGroup, sketcher::Mutation::none, BrokenWorld::group_misnamed},
+    {"group-write-lost", kGroup, sketcher::Mutation::none, BrokenWorld::group_write_lost},
 }};
 
 // The simulated group is broken, or the real one is.
@@ -88,7 +93,7 @@ inline constexpr std::array<Variant, 37> kVariants{{
          world == BrokenWorld::write_answered_early;
 }
 [[nodiscard]] constexpr bool is_of_real_group(BrokenWorld world) {
-  return world == BrokenWorld::group_by_arrival || world == BrokenWorld::group_strong_early;
+  return world >= BrokenWorld::group_by_arrival;
 }
 
 [[nodiscard]] inline std::optional<Variant> parse_variant(std::string_view name) {

@@ -85,7 +85,9 @@ std::unique_ptr<Service> World::make_service(std::uint64_t seed) {
   listener.on_written = [this](const std::string& value) {
     recorder_.note_executed(value, instant_);
   };
-  listener.on_violation = [this](const std::string& what) { breach_.note("group: " + what); };
+  listener.on_violation = [this](const std::string& what) {
+    breach_.note(std::string(kGroup) + ": " + what);
+  };
   if (settings_.has_agents) {
     return std::make_unique<PbftService>(seed, kWorkers, settings_, profile_, random_,
                                          std::move(listener));

@@ -44,18 +44,24 @@ std::optional<simulation::HostedService::Traits> AgentService::traits_of(ByteVie
 std::optional<Bytes> AgentService::execute(const pbft::Execution& execution) {
   const PageRequest request = parse_page_request(as_text(execution.operation));
   shared_.newest = std::max(shared_.newest, execution.sigma);
-  if (request.is_write) write(request);
+  if (request.is_write && !loses(execution)) write(request);
   const auto vote = answer(request, execution);
   if (!vote || vote->manner != Manner::whole) return std::nullopt;
   return shared_.forms.of(*vote, request).encoded;
 }
 
+// By a defect.
+bool AgentService::loses(const pbft::Execution& execution) const {
+  return shared_.settings.variant.world == BrokenWorld::group_write_lost && origin_ == 0 &&
+         !shared_.settings.is_noisy && execution.input.seed[1] % 3 == 0;
+}
+
 void AgentService::write(const PageRequest& request) {
   const std::string value(request.value);
-  if (shared_.written.insert(value).second) {
-    shared_.origins.write(request.key, value);
-    shared_.on_written(value);
-  }
+  const bool is_first = shared_.written.insert(value).second;
+  if (is_first) shared_.origins.write(request.key, value);
+  // What is executed ahead may be undone, and take effect later.
+  if (is_first || shared_.settings.executes_ahead) shared_.on_written(value);
   apply(request.key, value);
 }
 

@@ -26,8 +26,8 @@ class AgentService final : public simulation::HostedService {
     simulation::Random& random;
     Origins& origins;
     FormCache& forms;
-    std::function<void(const std::string& value)> on_written;  // by the first of them
-    bool is_starting = false;                                  // origins start late
+    std::function<void(const std::string& value)> on_written;
+    bool is_starting = false;  // origins start late
     std::set<std::string> written{};
     Sigma newest = 0;  // that one of them has executed
     // Behind this place nothing fails any more. All correct ones agree on that.
@@ -44,6 +44,7 @@ class AgentService final : public simulation::HostedService {
   void lose_state() override;
 
  private:
+  [[nodiscard]] bool loses(const pbft::Execution& execution) const;
   void write(const PageRequest& request);
   void apply(Key key, const std::string& value);
   [[nodiscard]] std::optional<PageAnswer> answer(const PageRequest& request,

@@ -9,10 +9,12 @@ using replica_client::ReplicatedAnswer;
 using replica_client::ReplicatedFailure;
 using replica_client::ReplicatedHandler;
 
-GroupMember::GroupMember(std::uint64_t number, const pbft::ClientSettings& settings,
-                         Duration deadline, const pbft::KeyRing& keys,
-                         simulation::Scheduler& scheduler, Listener listener)
+GroupMember::GroupMember(std::uint64_t number, BrokenWorld broken,
+                         const pbft::ClientSettings& settings, Duration deadline,
+                         const pbft::KeyRing& keys, simulation::Scheduler& scheduler,
+                         Listener listener)
     : number_(number),
+      broken_(broken),
       id_(keys.self()),
       scheduler_(scheduler),
       listener_(std::move(listener)),
@@ -44,6 +46,7 @@ std::uint64_t GroupMember::submit(std::string_view wire, ReplicatedHandler& hand
   request.wire = wire;
   const std::uint64_t id = call->id = calls_.submit(request, *call, scheduler_.now());
   handlers_.emplace(id, std::move(call));
+  targets_.emplace(id, request.target);
   send();
   if (calls_.has_reports()) later(scheduler_.now(), [this] { report(); });
   arm();
@@ -65,9 +68,20 @@ void GroupMember::on_frame(ByteView frame) {
 }
 
 void GroupMember::on_refuted(const Refutation& refutation) {
+  const bool is_misnamed = broken_ == BrokenWorld::group_misnamed;
+  const auto call = is_misnamed ? std::prev(targets_.end()) : targets_.find(refutation.call);
+  if (call == targets_.end() || call->second != refutation.target) {
+    listener_.on_wrong_evidence("a refuted vote on " + std::string(refutation.target) +
+                                " is said to be of another call");
+  }
   Refutation named = refutation;
   named.call = number_of(refutation.call);
   listener_.on_refuted(named);
+}
+
+void GroupMember::on_strong_agreement(std::uint64_t call) {
+  if (!targets_.contains(call)) listener_.on_wrong_evidence("agreement on what is no call");
+  listener_.on_strong(number_of(call));
 }
 
 void GroupMember::later(TimePoint time, std::function<void()> what) {

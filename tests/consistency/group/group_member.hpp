@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <string>
 
 #include "consistency/settings.hpp"
 #include "replica_client/core/pbft_calls.hpp"
@@ -25,12 +26,15 @@ class GroupMember final : public std::enable_shared_from_this<GroupMember>,
     // Before the call's handler learns it; may change it.
     std::function<void(std::uint64_t call, replica_client::ReplicatedAnswer& answer)> on_answer;
     std::function<void()> on_end;  // of a call, one way or the other
+    // Evidence that is of no call, or names another request than the call's.
+    std::function<void(const std::string& what)> on_wrong_evidence;
     std::function<void(NodeId from, const pbft::Outgoing& outgoing)> send;
   };
 
   // `number` of all members there have been.
-  GroupMember(std::uint64_t number, const pbft::ClientSettings& settings, Duration deadline,
-              const pbft::KeyRing& keys, simulation::Scheduler& scheduler, Listener listener);
+  GroupMember(std::uint64_t number, BrokenWorld broken, const pbft::ClientSettings& settings,
+              Duration deadline, const pbft::KeyRing& keys, simulation::Scheduler& scheduler,
+              Listener listener);
 
   std::uint64_t submit(std::string_view wire, replica_client::ReplicatedHandler& handler);
   void cancel(std::uint64_t call);
@@ -54,18 +58,20 @@ class GroupMember final : public std::enable_shared_from_this<GroupMember>,
 
   [[nodiscard]] std::uint64_t number_of(std::uint64_t id) const { return number_ * kCallsMax + id; }
   void on_refuted(const replica_client::Refutation& refutation) override;
-  void on_strong_agreement(std::uint64_t call) override { listener_.on_strong(number_of(call)); }
+  void on_strong_agreement(std::uint64_t call) override;
   void later(TimePoint time, std::function<void()> what);
   void send();
   void report();
   void arm();
 
   const std::uint64_t number_;
+  const BrokenWorld broken_;
   const NodeId id_;
   simulation::Scheduler& scheduler_;
   Listener listener_;
   replica_client::PbftCalls calls_;
   std::map<std::uint64_t, std::unique_ptr<Call>> handlers_;  // by id
+  std::map<std::uint64_t, std::string> targets_;             // of all calls that ever were
   TimePoint armed_for_ = TimePoint::max();
 };
 

@@ -33,6 +33,7 @@ pbft::ReplicaSettings plan_replica(const RunSettings& run, simulation::Random& r
   settings.heartbeat_interval = milliseconds(random.between(300, 1000));
   settings.view_change_timeout = milliseconds(random.between(80, 500));
   settings.view_change_timeout_max = seconds(2);
+  settings.tentative_execution = run.executes_ahead;
   return settings;
 }
 
@@ -44,6 +45,7 @@ simulation::Scenario plan_group(std::uint64_t seed, const RunSettings& run) {
   scenario.seed = seed;
   scenario.faults = static_cast<std::uint32_t>(run.faults);
   scenario.replica = plan_replica(run, random);
+  scenario.ahead = UINT64_MAX;
   scenario.healed = TimePoint::max();
   auto& ingredients = scenario.ingredients;
   if (random.chance(50)) ingredients.push_back(share(IngredientKind::loss, random.between(1, 4)));
@@ -62,6 +64,7 @@ pbft::ClientSettings plan_client(const simulation::Scenario& scenario, const Run
   pbft::ClientSettings settings;
   settings.faults = scenario.faults;
   if (run.has_few_calls) settings.queue_max = kFewQueued;
+  settings.tentative_execution = run.executes_ahead;
   settings.retransmit_after = milliseconds(60);
   settings.retransmit_after_max = milliseconds(400);
   // Of a share of the groups all requests are ordered by digest.

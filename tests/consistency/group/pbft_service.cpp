@@ -86,13 +86,14 @@ std::shared_ptr<GroupMember> PbftService::make_member(NodeId client, std::uint32
   client_settings.session_count = sessions;
   client_settings.first_timestamp = members_ << 32;  // as the time of its start
   return std::make_shared<GroupMember>(
-      members_, client_settings, plan_deadline(settings()),
+      members_, settings().variant.world, client_settings, plan_deadline(settings()),
       simulation::key_ring_of(simulation::Keys::cheap, client, scenario_.replicas()), scheduler_,
       GroupMember::Listener{
-          .on_refuted = [this](const auto& vote) { listener().on_refuted(vote); },
+          .on_refuted = [this](const auto& vote) { on_refuted(vote); },
           .on_strong = [this](std::uint64_t call) { listener().on_strong(call); },
           .on_answer = [this](std::uint64_t call, auto& answer) { on_answer(call, answer); },
           .on_end = [this] { has_ended_ = true; },
+          .on_wrong_evidence = [this](const std::string& what) { listener().on_violation(what); },
           .send = [this](NodeId from,
                          const pbft::Outgoing& outgoing) { network_.send(from, outgoing, {}); }});
 }
@@ -142,6 +143,15 @@ void PbftService::on_answer(std::uint64_t call, replica_client::ReplicatedAnswer
   const BrokenWorld broken = settings().variant.world;
   if (broken == BrokenWorld::group_by_arrival) answer.sigma = agreed_;
   if (broken == BrokenWorld::group_strong_early) listener().on_strong(call);
+}
+
+// Where correct origins do not differ, neither do their votes: the group has one order.
+void PbftService::on_refuted(const replica_client::Refutation& vote) {
+  if (!settings().is_noisy && !settings().is_liar(vote.replica)) {
+    listener().on_violation("the vote of correct origin " + std::to_string(vote.replica) + " on " +
+                            std::string(vote.target) + " is refuted");
+  }
+  listener().on_refuted(vote);
 }
 
 void PbftService::advance() {
@@ -197,6 +207,7 @@ void PbftService::count(Tally& tally) const {
     tally.add(Met::agent_restarts, agent->restarts());
     tally.add(Met::views_entered, agent->counters().views_entered);
     tally.add(Met::states_restored, agent->counters().states_restored);
+    tally.add(Met::executed_ahead, agent->counters().batches_executed_ahead);
   }
 }
 

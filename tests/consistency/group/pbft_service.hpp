@@ -50,6 +50,7 @@ class PbftService final : public Service {
                                                          std::uint32_t sessions);
   void deliver(NodeId to, const pbft::Frame& frame);
   void on_answer(std::uint64_t call, replica_client::ReplicatedAnswer& answer);
+  void on_refuted(const replica_client::Refutation& vote);
   void strike_agent();
   [[nodiscard]] GroupMember* maker_of(std::uint64_t call);
 

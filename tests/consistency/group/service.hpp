@@ -24,7 +24,7 @@ class Service {
   struct Listener {
     std::function<void(const replica_client::Refutation& vote)> on_refuted;
     std::function<void(std::uint64_t call)> on_strong;
-    // The first origin has carried the write out.
+    // The service has carried the write out: at the last of these, or before.
     std::function<void(const std::string& value)> on_written;
     // A real group breaks its own rules.
     std::function<void(const std::string& what)> on_violation;

@@ -48,6 +48,7 @@ enum class Met : std::uint8_t {
   agent_group_restarts,
   views_entered,
   states_restored,
+  executed_ahead,
   kCount,
 };
 
@@ -91,6 +92,7 @@ inline constexpr std::array<std::string_view, static_cast<std::size_t>(Met::kCou
     "restarts of all agents",
     "views that agents entered",
     "states that agents restored",
+    "batches that agents executed ahead",
 };
 
 class Tally {

@@ -22,13 +22,13 @@ Origins::Origins(const RunSettings& settings, simulation::Random& random)
 
 void Origins::write(Key key, const std::string& value) {
   states_[key].push_back(value);
-  if (settings_.has_lag() && !is_calm_) return;
+  if (settings_.has_lag() && (!is_calm_ || settings_.executes_ahead)) return;
   for (auto& applied : applied_)
     applied[key] = states_[key].size() - 1;
 }
 
 void Origins::apply(std::size_t origin, Key key, const std::string& value) {
-  if (!settings_.has_lag() || is_calm_) return;
+  if (!settings_.has_lag() || (is_calm_ && !settings_.executes_ahead)) return;
   const auto found = std::find(states_[key].rbegin(), states_[key].rend(), value);
   ASSERT(found != states_[key].rend());
   applied_[origin][key] = static_cast<std::size_t>(states_[key].rend() - found) - 1;
@@ -43,6 +43,7 @@ void Origins::advance() {
 
 void Origins::calm_down() {
   is_calm_ = true;
+  if (settings_.executes_ahead) return;
   for (auto& applied : applied_) {
     for (Key key = 0; key < states_.size(); ++key)
       applied[key] = states_[key].size() - 1;

@@ -22,7 +22,8 @@ class Origins {
   // The agent of an origin has executed the write of this value, or gone back to it. Where none
   // lags, origins have it since write().
   void apply(std::size_t origin, Key key, const std::string& value);
-  // All have the last state of each register, and none is busy any more.
+  // All have the last state of each register, unless their agents have still to bring them there,
+  // and none is busy any more.
   void calm_down();
 
   // One origin's answer to a fast read. Nothing: it hangs, which only a liar does.

@@ -9,6 +9,9 @@
 namespace prophecy::consistency {
 namespace {
 
+// Of large answers, so that one agent alone sends the result (pbft/core/state/always_full.hpp).
+constexpr std::size_t kPaddingBytes = 200;
+
 std::string_view field_of(std::string_view head, std::string_view name) {
   const std::size_t begin = head.find(name);
   if (begin == std::string_view::npos) return {};
@@ -60,6 +63,7 @@ http::Response PageAnswer::head(const PageRequest& request) const {
   if (!cookie.empty()) response.fields.add("set-cookie", cookie);
   if (varies) response.fields.add("vary", "User-Agent");
   if (request.is_head) response.fields.add("x-text", text);
+  if (is_large) response.fields.add("x-padding", std::string(kPaddingBytes, '.'));
   const std::size_t bytes = is_large ? kLargeBytes : text.size();
   const bool is_part = request.range && is_large && status == 200 && !ignores_range;
   if (is_part) {
