@@ -28,6 +28,7 @@ constexpr std::uint64_t kLongPermille = 8;
 constexpr std::uint64_t kFloodedPermille = 4;
 constexpr std::uint64_t kAgentsPermille = 25;  // of those with an order
 constexpr std::uint64_t kShortDeadlinesPercent = 20;
+constexpr std::uint64_t kBadAgentPercent = 25;
 constexpr std::uint64_t kAheadPercent = 40;  // where correct origins may be in different states
 
 }  // namespace
@@ -45,6 +46,7 @@ std::string RunSettings::describe() const {
   add(has_agents, "PBFT");
   add(has_short_deadlines, "short deadlines");
   add(executes_ahead, "executes ahead");
+  add(has_bad_agent, "bad agent");
   add(is_busy, "busy");
   add(is_noisy, "noise");
   add(has_hedges, "hedges");
@@ -83,8 +85,9 @@ void RunSettings::choose_group(GroupChoice choice, simulation::Random random) {
   is_long = false;  // its calls take long, and too many overlap to be decided
   has_short_deadlines = own.chance(kShortDeadlinesPercent);
   executes_ahead = own.chance(kAheadPercent) && has_lag() && !is_busy;
-  // Else each call of a trial is answered.
-  is_tried = is_tried && !has_short_deadlines && !has_few_calls;
+  has_bad_agent = own.chance(kBadAgentPercent);
+  // Else each call of a trial is answered, and the liar votes.
+  is_tried = is_tried && !has_short_deadlines && !has_few_calls && !has_bad_agent;
 }
 
 RunSettings RunSettings::draw(const Variant& variant, GroupChoice choice,

@@ -25,6 +25,7 @@ struct RunSettings {
   bool has_votes = false;            // a group without an order
   bool has_agents = false;           // a real group, by PBFT
   bool has_short_deadlines = false;  // of calls to it
+  bool has_bad_agent = false;        // the liar's agent breaks the protocol
   // It executes what is prepared, and may have to undo it.
   bool executes_ahead = false;
   // Other requests crowd entries out of the history, and slow some calls down.

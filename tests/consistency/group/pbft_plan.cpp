@@ -19,6 +19,18 @@ Ingredient share(IngredientKind kind, std::uint64_t percent) {
   return ingredient;
 }
 
+// The liar's agent breaks the protocol, from the beginning to the end.
+Ingredient misconduct(const RunSettings& run, simulation::Random& random) {
+  using simulation::BehaviourKind;
+  // Session keys are not exchanged here.
+  constexpr auto kEnd = static_cast<std::uint64_t>(BehaviourKind::lying_keys);
+  Ingredient ingredient;
+  ingredient.kind = IngredientKind::misconduct;
+  ingredient.node = static_cast<NodeId>(run.correct());
+  ingredient.behaviour = static_cast<BehaviourKind>(random.below(kEnd));
+  return ingredient;
+}
+
 pbft::ReplicaSettings plan_replica(const RunSettings& run, simulation::Random& random) {
   pbft::ReplicaSettings settings;
   settings.faults = static_cast<std::uint32_t>(run.faults);
@@ -56,6 +68,7 @@ simulation::Scenario plan_group(std::uint64_t seed, const RunSettings& run) {
     ingredients.push_back(share(IngredientKind::lateness, random.between(1, 10)));
     ingredients.back().offset = milliseconds(random.between(5, 400));
   }
+  if (run.has_bad_agent) ingredients.push_back(misconduct(run, random));
   scenario.number_ingredients();
   return scenario;
 }

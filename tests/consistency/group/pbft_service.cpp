@@ -163,12 +163,14 @@ void PbftService::advance() {
   if (!checker_.ok()) listener().on_violation(checker_.violation());
 }
 
-// No more than one of them is down at a time.
+// No more than one of them is down at a time: the one that breaks the protocol, if there is one.
 void PbftService::strike_agent() {
   const auto down = std::find_if(agents_.begin(), agents_.end(),
                                  [](const auto& agent) { return agent->crashed(); });
   if (down != agents_.end()) return (*down)->restart();
-  agents_[random().below(agents_.size())]->crash(random().chance(kPowerLossPercent));
+  const std::size_t struck =
+      settings().has_bad_agent ? settings().correct() : random().below(agents_.size());
+  agents_[struck]->crash(random().chance(kPowerLossPercent));
 }
 
 void PbftService::restart_group() {
