@@ -26,7 +26,7 @@ constexpr std::uint64_t kAccomplicePercent = 15;
 constexpr std::uint64_t kTriedPercent = 25;
 constexpr std::uint64_t kLongPermille = 8;
 constexpr std::uint64_t kFloodedPermille = 4;
-constexpr std::uint64_t kAgentsPermille = 25;  // of those with an order
+constexpr std::uint64_t kAgentsPermille = 20;  // of those with an order
 constexpr std::uint64_t kShortDeadlinesPercent = 20;
 constexpr std::uint64_t kBadAgentPercent = 25;
 constexpr std::uint64_t kAheadPercent = 40;  // where correct origins may be in different states
@@ -75,11 +75,10 @@ void RunSettings::choose_group(GroupChoice choice, simulation::Random random) {
   if (is_of_simulated_group(variant.world) || choice == GroupChoice::simulated) return;
   if (is_of_real_group(variant.world) || choice == GroupChoice::pbft) {
     has_votes = is_flooded = false;
-    origins = 4;
-    faults = 1;
+    if (origins == 3) origins = 4;
     has_agents = true;
   } else {
-    has_agents = !has_votes && !is_flooded && faults == 1 && own.below(1000) < kAgentsPermille;
+    has_agents = !has_votes && !is_flooded && own.below(1000) < kAgentsPermille;
   }
   if (!has_agents) return;
   is_long = false;  // its calls take long, and too many overlap to be decided

@@ -10,7 +10,9 @@
 namespace prophecy::consistency {
 namespace {
 
-constexpr std::uint64_t kEventsMax = 70;  // of the group, in one step of the world
+// Of a group of four, in one step of the world. Others have as many for each pair of agents.
+constexpr std::uint64_t kEventsMax = 70;
+constexpr std::uint64_t kPairs = 16;
 constexpr std::uint64_t kStrikePermille = 12;
 constexpr std::uint64_t kPowerLossPercent = 40;
 constexpr std::uint64_t kGroupRestartPercent = 20;
@@ -158,7 +160,8 @@ void PbftService::advance() {
   if (is_hanging()) return;
   if (!is_calm() && random().below(1000) < kStrikePermille) strike_agent();
   has_ended_ = false;
-  for (std::uint64_t events = random().between(1, kEventsMax); events > 0 && !has_ended_; --events)
+  const std::uint64_t most = kEventsMax * agents_.size() * agents_.size() / kPairs;
+  for (std::uint64_t events = random().between(1, most); events > 0 && !has_ended_; --events)
     ASSERT(scheduler_.step());  // agents send heart-beats for ever
   if (!checker_.ok()) listener().on_violation(checker_.violation());
 }
