@@ -277,9 +277,8 @@ void Exchange::on_shared_result(const SharedResult& result) {
 
 void Exchange::on_replicated_answer(ReplicatedAnswer answer) {
   call_ = 0;
-  const Bytes storage = std::move(answer.storage);  // the answer is handed on before this returns
   now_ = std::chrono::steady_clock::now();
-  machine_.on_group_answer(std::move(answer), now_);
+  machine_.on_group_answer(answer);
   perform();
 }
 

@@ -82,8 +82,7 @@ void SimulatedClient::on_shared_result(const sketcher::SharedResult& result) {
 void SimulatedClient::on_replicated_answer(replica_client::ReplicatedAnswer answer) {
   call_ = 0;
   is_agreed_ = true;
-  const Bytes storage = std::move(answer.storage);
-  machine_->on_group_answer(std::move(answer), world_.now());
+  machine_->on_group_answer(answer);
   perform();
 }
 

@@ -197,7 +197,6 @@ ActivityTable::Place ActivityTable::place_to_take(std::size_t set, std::uint32_t
     const std::uint32_t way = parts_.sets[set].ways[i];
     if (way == 0) {
       worst = i;
-      worst_age = std::numeric_limits<std::uint32_t>::max();
       break;
     }
     std::uint32_t age = age_of(way, now);

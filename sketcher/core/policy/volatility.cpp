@@ -15,7 +15,7 @@ static_assert(Volatility::kWeightMax * kWeightUnits < (1U << 31));
 constexpr float kWeightMin = Volatility::kReadsMin - 0.5F;
 
 std::uint64_t rounded(double value) {
-  return static_cast<std::uint64_t>(value + 0.5);
+  return static_cast<std::uint64_t>(std::llround(value));
 }
 
 }  // namespace

@@ -62,7 +62,7 @@ bool Accusations::is_busy(NodeId replica, std::uint16_t status, bool is_settled)
 }
 
 const Accusations::Confirmation* Accusations::on_refuted_read(
-    const AccusedRead& read, Evidence evidence, const sketch::AnswerForm& agreed,
+    const AccusedRead& read, const Evidence& evidence, const sketch::AnswerForm& agreed,
     const Sketch& agreed_sketch, Sigma sigma, std::string constant_wire, RequestCounters& counters,
     TimePoint now) {
   const NodeId replica = evidence.replica;

@@ -80,7 +80,8 @@ class Accusations {
   // The group's answer has refuted `evidence`, and the history held the group's answer all the
   // while. `constant_wire` is empty when the read carried no exceptions: then the origin is accused
   // at once. Else a confirmation that the shell carries out, or null: the budget is used up.
-  [[nodiscard]] const Confirmation* on_refuted_read(const AccusedRead& read, Evidence evidence,
+  [[nodiscard]] const Confirmation* on_refuted_read(const AccusedRead& read,
+                                                    const Evidence& evidence,
                                                     const sketch::AnswerForm& agreed,
                                                     const Sketch& agreed_sketch, Sigma sigma,
                                                     std::string constant_wire,

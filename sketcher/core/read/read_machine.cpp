@@ -324,7 +324,7 @@ void ReadMachine::on_fast_failure(ExchangeEnd end, TimePoint now) {
   ask_shared(true, now);
 }
 
-void ReadMachine::on_group_answer(ReplicatedAnswer answer, TimePoint /*now*/) {
+void ReadMachine::on_group_answer(const ReplicatedAnswer& answer) {
   ASSERT(state_ == State::ordered);
   // A read-only call without enough equal votes was ordered after all.
   const bool is_ordered = answer.sigma != 0;

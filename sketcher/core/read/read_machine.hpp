@@ -72,8 +72,8 @@ class ReadMachine {
   void on_origin_failure(std::uint8_t slot, http::ExchangeEnd end, TimePoint now);
   // An answer in pieces: its head is complete, or a piece is there.
   void on_origin_progress(std::uint8_t slot, http::Response& response, TimePoint now);
-  // The request's own call.
-  void on_group_answer(replica_client::ReplicatedAnswer answer, TimePoint now);
+  // The request's own call. The answer has to last until the actions are carried out.
+  void on_group_answer(const replica_client::ReplicatedAnswer& answer);
   void on_group_failure(replica_client::ReplicatedFailure failure);
   void on_shared_result(const SharedResult& result, TimePoint now);
   void on_hedge_time(TimePoint now) { asks_.on_hedge_time(now); }

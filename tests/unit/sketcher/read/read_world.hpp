@@ -143,9 +143,8 @@ class Reader final : private SharedReadWaiter {
   }
   void group_answer_in(Bytes encoded, Sigma sigma) {
     REQUIRE(std::exchange(asks_group, false));
-    auto answer = shared_reads_test::World::answer_of(std::move(encoded), sigma);
-    const Bytes storage = std::move(answer.storage);
-    machine.on_group_answer(std::move(answer), world.now);
+    const auto answer = shared_reads_test::World::answer_of(std::move(encoded), sigma);
+    machine.on_group_answer(answer);
     perform();
   }
   void group_failure(ReplicatedFailure failure) {
