@@ -148,10 +148,10 @@ class Apache:
 
     def pause(self):
         """The origin hangs: it takes connections and answers nothing."""
-        os.killpg(self.child.pid, signal.SIGSTOP)
+        self.child.freeze()
 
     def resume(self):
-        os.killpg(self.child.pid, signal.SIGCONT)
+        self.child.thaw()
 
 
 class ApacheCluster:

@@ -67,6 +67,17 @@ class Child:
         if self.running():
             os.kill(self.pid, number)
 
+    def freeze(self):
+        """Stops the program and all its descendants. A thread that waits for the processor takes the
+        signal for its process only once it has it, and meanwhile the others go on."""
+        os.killpg(self.pid, signal.SIGSTOP)
+        wait_until(lambda: not any(_running_threads(pid) for pid in all_pids()
+                                   if _group_of(pid) == self.pid),
+                   20, f"{self.name} to stop", interval_s=0.002)
+
+    def thaw(self):
+        os.killpg(self.pid, signal.SIGCONT)
+
     def wait(self, timeout_s):
         """The exit status; negative for a signal."""
         timeout_s *= patience()
@@ -125,13 +136,23 @@ def _group_of(pid):
     return int(fields[2]) if fields and fields[0] != "Z" else None
 
 
+def _running_threads(pid):
+    """Those that are neither stopped nor at their end."""
+    try:
+        threads = os.listdir(f"/proc/{pid}/task")
+    except (FileNotFoundError, ProcessLookupError):
+        return []
+    states = [stat_fields(f"{pid}/task/{thread}") for thread in threads]
+    return [fields[0] for fields in states if fields and fields[0] not in "TtZX"]
+
+
 def is_alive(pid):
     """Not gone, nor a zombie: in a container the first process may never collect those."""
     return _group_of(pid) is not None
 
 
 def stat_fields(pid):
-    """/proc/PID/stat from the state on (proc(5)'s field 3 is element 0); None when it is gone."""
+    """/proc/PID/stat (also of PID/task/TID) from the state on (proc(5)'s field 3 is element 0); None when it is gone."""
     try:
         text = Path(f"/proc/{pid}/stat").read_text()
     except (FileNotFoundError, ProcessLookupError):

@@ -93,10 +93,10 @@ class Agent:
 
     def pause(self):
         """The agent hangs: it keeps its connections and says nothing."""
-        self.child.signal(signal.SIGSTOP)
+        self.child.freeze()
 
     def resume(self):
-        self.child.signal(signal.SIGCONT)
+        self.child.thaw()
 
     def kill(self):
         if self.child:
