@@ -19,6 +19,8 @@ namespace prophecy::pbft {
 namespace {
 
 constexpr Duration kReportInterval = seconds(10);
+// Of frames to be sent, before they are handed to the transport in the middle of a read.
+constexpr std::size_t kUnsettledBytesMax = std::size_t{4} << 20;
 
 TimePoint now() {
   return std::chrono::steady_clock::now();
@@ -144,7 +146,13 @@ void ReplicaNode::stop() {
 
 bool ReplicaNode::on_frame(ByteView frame) {
   if (gate_ != nullptr && !gate_->receive(frame)) return false;
-  return core_.take_frame(frame, now(), actions_);
+  const std::size_t before = actions_.sends.size();
+  const bool authentic = core_.take_frame(frame, now(), actions_);
+  unsettled_bytes_ += actions_.sent_bytes(before);
+  // One read may hold hundreds of frames that each cause a large answer. Only what is in a queue of
+  // the transport is bounded there.
+  if (unsettled_bytes_ >= kUnsettledBytesMax) settle();
+  return authentic;
 }
 
 void ReplicaNode::on_frames_end() {
@@ -203,6 +211,7 @@ void ReplicaNode::follow_keys() {
 void ReplicaNode::settle() {
   if (settling_ || stopped_) return;
   settling_ = true;
+  unsettled_bytes_ = 0;
   do {
     carry_out();
   } while (take_finished() || !actions_.empty());

@@ -110,6 +110,7 @@ class ReplicaNode final : private ReplicaTransport::Handler {
   std::unique_ptr<AdminServer> admin_;
   std::unique_ptr<http::MetricsServer> metrics_;
   ReplicaActions actions_;
+  std::size_t unsettled_bytes_ = 0;  // of frames in it, that a read's frames have caused so far
   Outbox outbox_;
   std::vector<Executor::Finished> finished_;
   std::vector<Executor::FinishedState> finished_states_;

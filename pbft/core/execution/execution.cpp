@@ -333,25 +333,40 @@ void ExecutionStage::answer_held_reads(ReplicaActions& out) {
   }
 }
 
-void ExecutionStage::repeat_reply(const Session& session, ReplicaActions& out) {
+void ExecutionStage::repeat_reply(Session& session, ReplicaActions& out) {
   ASSERT(session.replied);
+  if (!clients_.may_repeat(session, context_.now)) return context_.drop(DropReason::rate_limited);
   Pending pending;
   pending.client = session.client;
   pending.session = session.number;
   pending.timestamp = session.last_timestamp;
   pending.sigma = session.sigma;
+  auto reply = reply_to(pending, session.status, session.digest);
+  if (!reply) return;
+  reply->full = session.has_result && session.status == ReplyStatus::done;
+  const Session::RepeatedAs as{reply->view, reply->tentative, context_.keys.generation()};
+  Frame frame = session.kept;
+  if (!reply->full || session.repeated_as != as) {
+    reply->result = session.result();
+    frame = encode_reply(*reply, context_.keys);
+  }
+  if (reply->full) {
+    session.kept = frame;
+    session.repeated_as = as;
+  }
+  out.sends.push_back({session.client, session.number, std::move(frame)});
   ++context_.counters.replies_repeated;
-  send_reply(pending, session.status, session.digest, session.result, session.has_result, out);
+  ++context_.counters.replies_sent;
 }
 
-void ExecutionStage::send_reply(const Pending& pending, ReplyStatus status, const Digest& digest,
-                                ByteView result, bool full, ReplicaActions& out) {
-  if (!context_.takes_part()) return;
+std::optional<ReplyMessage> ExecutionStage::reply_to(const Pending& pending, ReplyStatus status,
+                                                     const Digest& digest) const {
+  if (!context_.takes_part()) return std::nullopt;
   ReplyMessage reply;
   reply.view = context_.view;
   if (pending.sigma >> 16 > context_.progress.last_ordered) {
     const auto view = tentative_view();
-    if (!view) return;
+    if (!view) return std::nullopt;
     reply.view = *view;
     reply.tentative = true;
   }
@@ -361,9 +376,16 @@ void ExecutionStage::send_reply(const Pending& pending, ReplyStatus status, cons
   reply.sigma = pending.sigma;
   reply.status = status;
   reply.result_digest = digest;
-  reply.full = full && status == ReplyStatus::done;
-  reply.result = result;
-  out.sends.push_back({pending.client, pending.session, encode_reply(reply, context_.keys)});
+  return reply;
+}
+
+void ExecutionStage::send_reply(const Pending& pending, ReplyStatus status, const Digest& digest,
+                                ByteView result, bool full, ReplicaActions& out) {
+  auto reply = reply_to(pending, status, digest);
+  if (!reply) return;
+  reply->full = full && status == ReplyStatus::done;
+  reply->result = result;
+  out.sends.push_back({pending.client, pending.session, encode_reply(*reply, context_.keys)});
   ++context_.counters.replies_sent;
 }
 

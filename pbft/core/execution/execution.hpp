@@ -52,8 +52,9 @@ class ExecutionStage {
   void on_new_view();
   // A read outside the order. Requires an authenticated request; its frame is copied.
   void read(const RequestMessage& request, ByteView frame, ReplicaActions& out);
-  // Answers the session's last ordered request from the cache. Requires that there is a reply.
-  void repeat_reply(const Session& session, ReplicaActions& out);
+  // Answers the session's last ordered request from the cache, unless that was done just now.
+  // Requires that there is a reply.
+  void repeat_reply(Session& session, ReplicaActions& out);
 
   void on_executed(std::uint64_t id, ExecutionStatus status, Bytes result, ReplicaActions& out);
   // Counts executed batches, and goes on to a snapshot or to what is to be restored; true when
@@ -142,6 +143,9 @@ class ExecutionStage {
                    const Bytes& result, ReplicaActions& out);
   void send_reply(const Pending& pending, ReplyStatus status, const Digest& digest, ByteView result,
                   bool full, ReplicaActions& out);
+  // All but the result. Nothing when no reply may be sent now.
+  [[nodiscard]] std::optional<ReplyMessage> reply_to(const Pending& pending, ReplyStatus status,
+                                                     const Digest& digest) const;
   // The view in which the batch is prepared that was executed ahead, while that is the last word.
   [[nodiscard]] std::optional<std::uint64_t> tentative_view() const;
   void take_checkpoint(const Digest& service, ReplicaActions& out);

@@ -73,12 +73,12 @@ std::optional<Digest> keep_replies_block(const ClientTable& clients, NodeId clie
     writer.raw(session->digest);
     if (!session->has_result) {
       writer.integer(static_cast<std::uint8_t>(ResultForm::missing));
-    } else if (session->result.size() <= kResultInBlockMax) {
+    } else if (session->result().size() <= kResultInBlockMax) {
       writer.integer(static_cast<std::uint8_t>(ResultForm::sized));
-      writer.sized(session->result);
+      writer.sized(session->result());
     } else {
       writer.integer(static_cast<std::uint8_t>(ResultForm::child));
-      const auto result = keep_result(session->result, parts);
+      const auto result = keep_result(session->result(), parts);
       if (!result) return std::nullopt;
       results.push_back(*result);
     }

@@ -80,6 +80,13 @@ struct ReplicaActions {
   // Replica::on_parts_flushed() answers.
   bool flush_parts = false;
 
+  // Of the frames from the `first` on, each as often as it is sent.
+  [[nodiscard]] std::size_t sent_bytes(std::size_t first = 0) const {
+    std::size_t bytes = 0;
+    for (std::size_t i = first; i < sends.size(); ++i)
+      bytes += sends[i].frame->size();
+    return bytes;
+  }
   [[nodiscard]] bool empty() const {
     return writes.empty() && sends.empty() && executions.empty() && !snapshot && !restore &&
            !flush_parts;

@@ -11,6 +11,10 @@ namespace {
 
 constexpr Duration kDemandAtFirst = seconds(10);
 constexpr Duration kDemandMax = minutes(10);
+// A client that has lost a reply asks again after 150 ms.
+constexpr Duration kRepeatedEvery = milliseconds(25);
+// Of one client's repeated replies, until the next one is refused.
+constexpr std::uint64_t kRepeatedBytesMax = std::uint64_t{16} << 20;
 
 }  // namespace
 
@@ -78,18 +82,31 @@ void ClientTable::set_reply(Session& session, ReplyStatus status, Sigma sigma,
   note_change(session);
 }
 
+bool ClientTable::may_repeat(Session& session, TimePoint now) {
+  Allowance& bytes = clients_[session.client].repeated_bytes;
+  if (!session.repetitions.is_left(1, kRepeatedEvery, now) ||
+      !bytes.is_left(kRepeatedBytesMax, kRepeatedEvery, now)) {
+    return false;
+  }
+  session.repetitions.charge(1);
+  bytes.charge(session.result_size);
+  return true;
+}
+
 void ClientTable::begin(Session& session, std::uint64_t timestamp) {
   ASSERT(timestamp > session.last_timestamp);
   forget_result(session);
   session.last_timestamp = timestamp;
   session.replied = false;
+  session.repetitions = {};
   note_change(session);
 }
 
 std::uint64_t ClientTable::keep_result(Session& session, Bytes result) {
   forget_result(session);
   result_bytes_ += result.size();
-  session.result = std::move(result);
+  session.result_size = result.size();
+  session.kept = std::make_shared<const Bytes>(std::move(result));
   session.has_result = true;
   note_change(session);
   session.older = newest_;
@@ -123,8 +140,10 @@ void ClientTable::forget_queued() {
 
 void ClientTable::forget_result(Session& session) {
   if (!session.has_result) return;
-  result_bytes_ -= session.result.size();
-  session.result = Bytes();
+  result_bytes_ -= session.result_size;
+  session.kept.reset();
+  session.result_size = 0;
+  session.repeated_as.reset();
   session.has_result = false;
   (session.older != nullptr ? session.older->newer : oldest_) = session.newer;
   (session.newer != nullptr ? session.newer->older : newest_) = session.older;

@@ -10,12 +10,14 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
 #include "base/clock.hpp"
 #include "base/ids.hpp"
 #include "pbft/core/state/actions.hpp"
+#include "pbft/core/state/allowance.hpp"
 #include "pbft/wire/messages.hpp"
 
 namespace prophecy::pbft {
@@ -34,7 +36,23 @@ struct Session {
   Sigma sigma = 0;
   Digest digest{};
   bool has_result = false;
-  Bytes result;
+  [[nodiscard]] ByteView result() const {
+    return has_result ? ByteView(*kept).last(result_size) : ByteView();
+  }
+  // The result alone, or behind the head of the reply that repeated it: that frame is sent as often
+  // as it is wanted, and is as large as the result.
+  Frame kept;
+  std::size_t result_size = 0;
+  // What the head of that frame says, and the keys that its tag was made with.
+  struct RepeatedAs {
+    std::uint64_t view = 0;
+    bool tentative = false;
+    std::uint64_t key_generation = 0;
+
+    friend bool operator==(const RepeatedAs&, const RepeatedAs&) = default;
+  };
+  std::optional<RepeatedAs> repeated_as;  // nothing: `kept` is the result alone
+  Allowance repetitions;
 
   std::uint64_t agreed_timestamp = 0;      // newest that is committed and may wait for execution
   std::uint64_t queued_timestamp = 0;      // newest in the primary's queue
@@ -59,6 +77,10 @@ class ClientTable {
   // Creates what is not there. Requires a session below kSessionsMax of a member of the group;
   // both together bound the table. The reference stays valid.
   Session& session(NodeId client, std::uint32_t session);
+
+  // True when the session's reply may be sent once more. A client may lose every reply, and its
+  // request may be repeated by anybody who has seen it: by another replica, or out of a record.
+  [[nodiscard]] bool may_repeat(Session& session, TimePoint now);
 
   // A new request takes the session over: forgets the reply of the one before.
   void begin(Session& session, std::uint64_t timestamp);
@@ -104,6 +126,7 @@ class ClientTable {
     std::vector<std::unique_ptr<Session>> sessions;
     std::uint64_t changed = 0;
     std::uint64_t used = 0;
+    Allowance repeated_bytes;
   };
 
   void note_change(const Session& session);
