@@ -29,6 +29,7 @@ FLOORS = [
     "pbft/core/execution",
     "pbft/core/views",
     "pbft/core/recovery",
+    "pbft/core/intake",
     "pbft/core pbft/client",
     "pbft/services/state",
     "pbft/transport pbft/services pbft/storage pbft/group",

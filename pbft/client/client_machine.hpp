@@ -96,6 +96,8 @@ class Client::Machine {
   void drop_expired(TimePoint now, ClientActions& out);
   // The result itself, if it is large, from this replica.
   [[nodiscard]] bool wants_result(const Session& session, const ReplyMessage& reply) const;
+  // Held for calls that are not agreed on.
+  [[nodiscard]] std::uint64_t unconfirmed_bytes() const;
   void on_fetch_parts(ByteView frame, TimePoint now, ClientActions& out);
   [[nodiscard]] std::optional<Bytes> find_part(const Digest& digest) const;
   void learn_view(NodeId replica, std::uint64_t view);

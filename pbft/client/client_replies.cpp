@@ -16,6 +16,9 @@ namespace {
 // What one replica may fetch in each such time.
 constexpr Duration kServingTime = milliseconds(50);
 constexpr std::uint64_t kServedBytesMax = std::uint64_t{8} << 20;
+// Of results that nobody else has confirmed yet, over all calls. A faulty replica that is asked for
+// results makes them as large as it likes.
+constexpr std::uint64_t kUnconfirmedBytesMax = std::uint64_t{32} << 20;
 
 }  // namespace
 
@@ -50,10 +53,18 @@ void Client::Machine::on_frame(ByteView frame, TimePoint now, ClientActions& out
 // One replica is asked for the result. All are when a quorum agrees on a digest, and nobody has
 // sent what belongs to it: any may send that, and nothing else.
 bool Client::Machine::wants_result(const Session& session, const ReplyMessage& reply) const {
-  if (reply.replica == session.replier) return true;
-  if (!session.asked_for_result) return false;
+  const bool is_replier = reply.replica == session.replier;
+  if (!is_replier && !session.asked_for_result) return false;
   const ReplyTally::Reply* agreed = session.tally.agreed(quorum_of(session));
-  return agreed != nullptr && agreed->digest == reply.result_digest;
+  if (agreed != nullptr && agreed->digest == reply.result_digest) return true;
+  return is_replier && reply.result.size() + unconfirmed_bytes() <= kUnconfirmedBytesMax;
+}
+
+std::uint64_t Client::Machine::unconfirmed_bytes() const {
+  std::uint64_t bytes = 0;
+  for (const Session& session : sessions_)
+    bytes += session.tally.result_bytes();
+  return bytes;
 }
 
 void Client::Machine::on_fetch_parts(ByteView frame, TimePoint now, ClientActions& out) {

@@ -32,7 +32,10 @@ bool ReplyTally::add(NodeId replica, const ReplyMessage& message, bool wanted) {
     reply.vote = message.status == ReplyStatus::done ? Vote::done : Vote::unavailable;
     reply.tentative = message.tentative;
     reply.view = message.view;
-    if (reply.digest != message.result_digest) reply.has_result = false;
+    if (reply.digest != message.result_digest) {
+      reply.has_result = false;
+      reply.result = Bytes();
+    }
     reply.digest = message.result_digest;
     reply.sigma = message.sigma;
   }
@@ -106,6 +109,13 @@ std::uint32_t ReplyTally::undecided() const {
 std::uint32_t ReplyTally::unavailable() const {
   return count_if(
       [](const Reply& reply) { return reply.vote == Vote::unavailable && !reply.tentative; });
+}
+
+std::uint64_t ReplyTally::result_bytes() const {
+  std::uint64_t bytes = 0;
+  for (const Reply& reply : replies_)
+    bytes += reply.has_result ? reply.result.size() : 0;
+  return bytes;
 }
 
 std::optional<Bytes> ReplyTally::take_result(const Reply& reply) {

@@ -51,6 +51,8 @@ class ReplyTally {
   // Moves the result of an agreed reply out, if any replica has sent it: even one that lies about
   // its place in the order, for it matches the digest.
   [[nodiscard]] std::optional<Bytes> take_result(const Reply& reply);
+  // Of the results that are kept.
+  [[nodiscard]] std::uint64_t result_bytes() const;
 
  private:
   template <typename Predicate>

@@ -7,7 +7,8 @@
 #include "pbft/core/bodies/bodies.hpp"
 #include "pbft/core/execution/execution.hpp"
 #include "pbft/core/execution/snapshots.hpp"
-#include "pbft/core/intake.hpp"
+#include "pbft/core/intake/front_door.hpp"
+#include "pbft/core/intake/intake.hpp"
 #include "pbft/core/ordering/agreement.hpp"
 #include "pbft/core/ordering/held_requests.hpp"
 #include "pbft/core/ordering/patience.hpp"
@@ -33,6 +34,7 @@ class Replica::Machine {
   Machine(const ReplicaSettings& settings, const KeyRing& keys, PartStore& parts,
           InputSource& inputs, const QuorumRule& quorum)
       : context{settings, keys, quorum, keys.self(), inputs},
+        front_door(context),
         bodies(context, parts),
         log(settings.window + settings.retained_batches + 1, quorum.replicas),
         clients(settings.cached_reply_bytes_max),
@@ -58,18 +60,29 @@ class Replica::Machine {
   bool start(const ReplicaStart& start, ReplicaActions& out);
   void resume(const Remembered& remembered, ReplicaActions& out);
 
-  bool dispatch(ByteView frame, TimePoint now, ReplicaActions& out);
+  enum class Proposals : std::uint8_t { now, later };
+  // An event, what follows from it, and what others are to be told, sealed.
+  template <typename Event>
+  void handle(Proposals proposals, TimePoint now, ReplicaActions& out, const Event& event) {
+    context.now = now;
+    const std::size_t first = out.sends.size();
+    event();
+    pump(proposals, now, out);
+    front_door.seal(first, out);
+  }
+  bool take(ByteView frame, TimePoint now, ReplicaActions& out);
+  bool dispatch(const FrontDoor::Admitted& admitted, TimePoint now, ReplicaActions& out);
   bool on_checkpoint(ByteView frame);
   void on_part(ByteView frame, ReplicaActions& out);
   bool on_hello(ByteView frame);
   void propose(ReplicaActions& out);
-  enum class Proposals : std::uint8_t { now, later };
   void pump(Proposals proposals, TimePoint now, ReplicaActions& out);
   void release();
   [[nodiscard]] RecoveryState recovery_state() const;
   [[nodiscard]] ReplicaStatus status() const;
 
   Context context;
+  FrontDoor front_door;
   Bodies bodies;  // outlives all handles
   Log log;
   ClientTable clients;
@@ -165,19 +178,26 @@ void Replica::Machine::resume(const Remembered& remembered, ReplicaActions& out)
   execution.begin_restore(*remembered.base);
 }
 
-bool Replica::Machine::dispatch(ByteView frame, TimePoint now, ReplicaActions& out) {
+bool Replica::Machine::take(ByteView frame, TimePoint now, ReplicaActions& out) {
+  context.last_drop.reset();
+  const std::uint64_t view = context.view;
+  const auto admitted = front_door.admit(frame);
+  const bool authentic = admitted && dispatch(*admitted, now, out);
+  const auto drop_frame = admitted ? admitted->frame : frame;
+  standings.on_frame_handled(drop_frame, authentic, now);
+  standings.on_view_left(view, now);
+  context.payments.end();
+  return authentic;
+}
+
+bool Replica::Machine::dispatch(const FrontDoor::Admitted& admitted, TimePoint now,
+                                ReplicaActions& out) {
+  const ByteView frame = admitted.frame;
   const auto refuse = [&](DropReason reason) {
     context.drop(reason);
     return false;
   };
-  ++context.counters.frames_received;
-  if (frame.size() < kHeaderSize || frame.size() > kFrameBytesMax) {
-    return refuse(DropReason::bad_length);
-  }
-  const auto header = peek_header(frame);
-  if (!header) return refuse(DropReason::malformed);
-  if (!context.takes_part()) return refuse(DropReason::not_serving);
-  switch (header->type) {
+  switch (admitted.type) {
     case MessageType::request:
       return intake.on_request(frame, now, out);
     case MessageType::forward:
@@ -187,7 +207,7 @@ bool Replica::Machine::dispatch(ByteView frame, TimePoint now, ReplicaActions& o
       return agreement.on_pre_prepare(frame, out);
     case MessageType::prepare:
     case MessageType::commit:
-      return agreement.on_vote(header->type, frame, out);
+      return agreement.on_vote(admitted.type, frame, out);
     case MessageType::decision:
       return agreement.on_decision(frame, out);
     case MessageType::view_change:
@@ -215,6 +235,8 @@ bool Replica::Machine::dispatch(ByteView frame, TimePoint now, ReplicaActions& o
     case MessageType::key_tell:
     case MessageType::key_refusal:
       return refuse(DropReason::malformed);  // the shell has another place for them
+    case MessageType::sealed:
+      break;  // opened at the door
   }
   UNREACHABLE();
 }
@@ -240,8 +262,7 @@ bool Replica::Machine::on_checkpoint(ByteView frame) {
                               message->service};
   // Not worth verifying.
   if (!checkpoints.wants(message->replica, claim)) return refuse(DropReason::duplicate);
-  if (!context.keys.verify_signature(message->replica, sha256(message->content),
-                                     message->signature)) {
+  if (!context.is_signed_by(message->replica, sha256(message->content), message->signature)) {
     return refuse(DropReason::bad_signature);
   }
   Frame copy = std::make_shared<const Bytes>(frame.begin(), frame.end());
@@ -411,38 +432,35 @@ Replica::Replica(const ReplicaSettings& settings, const KeyRing& keys, PartStore
 Replica::~Replica() = default;
 
 bool Replica::start(const ReplicaStart& start, TimePoint now, ReplicaActions& out) {
-  machine_->context.now = now;
-  const bool readable = machine_->start(start, out);
-  machine_->pump(Machine::Proposals::now, now, out);
+  bool readable = false;
+  machine_->handle(Machine::Proposals::now, now, out,
+                   [&] { readable = machine_->start(start, out); });
   return readable;
 }
 
 void Replica::on_snapshot(const Digest& service, TimePoint now, ReplicaActions& out) {
-  machine_->context.now = now;
-  machine_->execution.on_snapshot(service, out);
-  machine_->pump(Machine::Proposals::now, now, out);
+  machine_->handle(Machine::Proposals::now, now, out,
+                   [&] { machine_->execution.on_snapshot(service, out); });
 }
 
 void Replica::on_restored(bool done, TimePoint now, ReplicaActions& out) {
-  machine_->context.now = now;
-  machine_->recovery.on_restored(done);
-  machine_->pump(Machine::Proposals::now, now, out);
+  machine_->handle(Machine::Proposals::now, now, out,
+                   [&] { machine_->recovery.on_restored(done); });
 }
 
 void Replica::on_parts_flushed(bool done, TimePoint now, ReplicaActions& out) {
-  machine_->context.now = now;
-  machine_->recovery.on_parts_flushed(done, out);
-  machine_->pump(Machine::Proposals::now, now, out);
+  machine_->handle(Machine::Proposals::now, now, out,
+                   [&] { machine_->recovery.on_parts_flushed(done, out); });
 }
 
 void Replica::on_service_state(bool lost, TimePoint now, ReplicaActions& out) {
-  machine_->context.now = now;
-  if (lost) {
-    machine_->execution.on_service_lost();
-  } else {
-    machine_->recovery.on_service_back();
-  }
-  machine_->pump(Machine::Proposals::now, now, out);
+  machine_->handle(Machine::Proposals::now, now, out, [&] {
+    if (lost) {
+      machine_->execution.on_service_lost();
+    } else {
+      machine_->recovery.on_service_back();
+    }
+  });
 }
 
 bool Replica::on_frame(ByteView frame, TimePoint now, ReplicaActions& out) {
@@ -452,31 +470,25 @@ bool Replica::on_frame(ByteView frame, TimePoint now, ReplicaActions& out) {
 }
 
 bool Replica::take_frame(ByteView frame, TimePoint now, ReplicaActions& out) {
-  machine_->context.now = now;
-  const std::uint64_t view = machine_->context.view;
-  machine_->context.last_drop.reset();
-  const bool authentic = machine_->dispatch(frame, now, out);
-  machine_->standings.on_frame_handled(frame, authentic, now);
-  machine_->standings.on_view_left(view, now);
-  machine_->pump(Machine::Proposals::later, now, out);
+  bool authentic = false;
+  machine_->handle(Machine::Proposals::later, now, out,
+                   [&] { authentic = machine_->take(frame, now, out); });
   return authentic;
 }
 
 void Replica::propose_waiting(TimePoint now, ReplicaActions& out) {
-  machine_->context.now = now;
-  machine_->pump(Machine::Proposals::now, now, out);
+  machine_->handle(Machine::Proposals::now, now, out, [] {});
 }
 
 void Replica::on_executed(std::uint64_t id, ExecutionStatus status, Bytes result, TimePoint now,
                           ReplicaActions& out) {
-  machine_->context.now = now;
-  machine_->execution.on_executed(id, status, std::move(result), out);
-  machine_->pump(Machine::Proposals::now, now, out);
+  machine_->handle(Machine::Proposals::now, now, out,
+                   [&] { machine_->execution.on_executed(id, status, std::move(result), out); });
 }
 
 void Replica::on_tick(TimePoint now, ReplicaActions& out) {
-  machine_->context.now = now;
-  if (machine_->context.takes_part()) {
+  machine_->handle(Machine::Proposals::now, now, out, [&] {
+    if (!machine_->context.takes_part()) return;
     const std::uint64_t view = machine_->context.view;
     machine_->view_changer.on_tick(now, out);
     machine_->standings.on_view_left(view, now);
@@ -484,8 +496,7 @@ void Replica::on_tick(TimePoint now, ReplicaActions& out) {
     machine_->rejoin.on_tick(out);
     machine_->recovery.on_tick(out);
     machine_->intake.on_tick(out);
-  }
-  machine_->pump(Machine::Proposals::now, now, out);
+  });
 }
 
 TimePoint Replica::next_timer() const {

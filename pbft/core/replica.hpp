@@ -49,8 +49,8 @@ class Replica {
 
   // The first call. False when the records are none of a journal; then they are lost.
   [[nodiscard]] bool start(const ReplicaStart& start, TimePoint now, ReplicaActions& out);
-  // True when a MAC proved the sender named in the frame's header, whether or not the message
-  // was of use. Only then may a shell learn a route to a client from it. The frame is not kept.
+  // True when the message's MAC or signature proved its sender, whether or not the message was of
+  // use. Only then may a shell learn a route to a client from it. The frame is not kept.
   bool on_frame(ByteView frame, TimePoint now, ReplicaActions& out);
   // The same in two steps, for a shell that has many frames at a time: the requests among them are
   // proposed together. propose_waiting() must follow the last of them, before the shell waits.

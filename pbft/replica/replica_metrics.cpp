@@ -66,6 +66,8 @@ void add_held(Exposition& out, const ReplicaStatus& status) {
 void add_counters(Exposition& out, const ReplicaCounters& counters) {
   const auto count = plain_counters(out);
   count("prophecy_replica_frames_received_total", "Messages.", counters.frames_received);
+  count("prophecy_replica_signatures_checked_total", "Signatures of messages, checked.",
+        counters.signatures_checked);
   count("prophecy_replica_batches_proposed_total", "Batches proposed by this replica.",
         counters.batches_proposed);
   count("prophecy_replica_batches_executed_total", "Batches executed.", counters.batches_executed);

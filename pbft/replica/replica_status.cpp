@@ -15,6 +15,7 @@ using Json = nlohmann::ordered_json;
 
 Json core_json(const ReplicaCounters& counters) {
   return {{"frames_received", counters.frames_received},
+          {"signatures_checked", counters.signatures_checked},
           {"batches_proposed", counters.batches_proposed},
           {"batches_executed", counters.batches_executed},
           {"requests_executed", counters.requests_executed},

@@ -33,6 +33,7 @@ enum class MessageType : std::uint8_t {
   key_ask = 17,  // of the exchange of session keys, which is no business of a replica's core
   key_tell = 18,
   key_refusal = 19,
+  sealed = 20,  // another message under MACs of the replica that sends it (pbft/wire/sealed.hpp)
 };
 [[nodiscard]] std::string_view to_string(MessageType type);
 // Of the exchange of session keys.

@@ -45,6 +45,8 @@ std::string_view to_string(MessageType type) {
       return "key-tell";
     case MessageType::key_refusal:
       return "key-refusal";
+    case MessageType::sealed:
+      return "sealed";
   }
   return "unknown";
 }
@@ -57,7 +59,7 @@ std::optional<FrameHeader> peek_header(ByteView frame) {
   header.sender = reader.integer<std::uint32_t>();
   if (reader.failed() || version != kWireVersion) return std::nullopt;
   if (type < static_cast<std::uint8_t>(MessageType::request) ||
-      type > static_cast<std::uint8_t>(MessageType::key_refusal)) {
+      type > static_cast<std::uint8_t>(MessageType::sealed)) {
     return std::nullopt;
   }
   header.type = static_cast<MessageType>(type);

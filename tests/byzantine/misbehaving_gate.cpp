@@ -49,13 +49,14 @@ void MisbehavingGate::stop() {
 
 bool MisbehavingGate::receive(ByteView frame) {
   if (!behaviour_) return true;
-  return behaviour_->receive(std::make_shared<const Bytes>(frame.begin(), frame.end()));
+  return behaviour_->receive(simulation::opened(
+      std::make_shared<const Bytes>(frame.begin(), frame.end()), keys_.replicas()));
 }
 
 void MisbehavingGate::send(pbft::Outgoing honest, const Pass& pass) {
   if (!behaviour_) return pass(std::move(honest));
   std::vector<simulation::Sending> sendings;
-  behaviour_->send({.what = std::move(honest)}, sendings);
+  simulation::send_sealed(*behaviour_, keys_, {.what = std::move(honest)}, sendings);
   for (simulation::Sending& sending : sendings) {
     if (sending.what.to == keys_.self()) continue;
     if (sending.delay == Duration{}) {

@@ -7,6 +7,7 @@
 #include "pbft/wire/decode.hpp"
 #include "pbft/wire/key_messages.hpp"
 #include "pbft/wire/recovery.hpp"
+#include "pbft/wire/sealed.hpp"
 #include "pbft/wire/view_change.hpp"
 
 namespace {
@@ -44,6 +45,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (const auto m = decode_checkpoint(frame)) require_within(m->content, frame);
   if (const auto m = decode_status(frame, replicas)) require_within({m->slots}, frame);
   if (const auto m = decode_forward(frame)) require_within(m->request, frame);
+  if (const auto m = decode_sealed(frame, replicas)) require_within(m->frame, frame);
   if (const auto m = decode_hello(frame)) require_within(m->content, frame);
   if (const auto m = decode_view_change(frame, replicas)) {
     for (const ByteView claim : m->certificate)

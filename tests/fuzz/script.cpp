@@ -9,6 +9,7 @@
 #include "pbft/wire/decode.hpp"
 #include "pbft/wire/limits.hpp"
 #include "pbft/wire/recovery.hpp"
+#include "pbft/wire/sealed.hpp"
 #include "pbft/wire/view_change.hpp"
 
 namespace prophecy::pbft::fuzz {
@@ -158,6 +159,13 @@ Frame Script::fetch_parts(const KeyRing& keys) {
 }
 
 Frame Script::frame(NodeId subject) {
+  const Frame bare = bare_frame(subject);
+  if (!needs_seal(*bare, kReplicas) || below(8) == 0) return bare;
+  return encode_sealed(
+      *bare, open_ring(static_cast<NodeId>((subject + 1 + below(kReplicas - 1)) % kReplicas)));
+}
+
+Frame Script::bare_frame(NodeId subject) {
   auto peer = static_cast<NodeId>(below(kReplicas));
   if (peer == subject) peer = (peer + 1) % kReplicas;
   const KeyRing& keys = open_ring(peer);

@@ -37,6 +37,7 @@ class Script {
   Bytes part();
 
  private:
+  Frame bare_frame(NodeId subject);
   Frame status(const KeyRing& keys);
   Frame pledge(NodeId subject, const KeyRing& keys);
   Frame fetch_parts(const KeyRing& keys);

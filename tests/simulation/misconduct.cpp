@@ -5,7 +5,7 @@
 namespace prophecy::simulation {
 
 Misconduct::Misconduct(const Scenario& scenario, const pbft::KeyRing& keys, Lies& lies)
-    : lies_(lies) {
+    : keys_(keys), lies_(lies) {
   for (const Ingredient& ingredient : scenario.ingredients) {
     if (ingredient.kind != IngredientKind::misconduct || ingredient.node != keys.self()) continue;
     const Random random(scenario.seed, kPurposeIngredient + ingredient.number);
@@ -15,8 +15,10 @@ Misconduct::Misconduct(const Scenario& scenario, const pbft::KeyRing& keys, Lies
 
 bool Misconduct::receive(const pbft::Frame& frame, TimePoint now) {
   bool seen = true;
+  if (parts_.empty()) return seen;
+  const pbft::Frame message = opened(frame, keys_.replicas());
   for (const Part& part : parts_) {
-    if (part.ingredient.is_active(now)) seen = part.behaviour->receive(frame) && seen;
+    if (part.ingredient.is_active(now)) seen = part.behaviour->receive(message) && seen;
   }
   return seen;
 }
@@ -24,7 +26,7 @@ bool Misconduct::receive(const pbft::Frame& frame, TimePoint now) {
 void Misconduct::say_in_its_place(const Part& part, const Sending& honest,
                                   std::vector<Sending>& out) {
   const std::size_t before = out.size();
-  part.behaviour->send(honest, out);
+  send_sealed(*part.behaviour, keys_, honest, out);
   for (std::size_t i = before; i < out.size(); ++i) {
     if (out[i].what.frame != honest.what.frame)
       lies_.note(out[i].what.frame, part.ingredient.behaviour);

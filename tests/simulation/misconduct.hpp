@@ -30,6 +30,7 @@ class Misconduct {
   void say_in_its_place(const Part& part, const Sending& honest, std::vector<Sending>& out);
 
   std::vector<Part> parts_;
+  const pbft::KeyRing& keys_;
   Lies& lies_;
 };
 

@@ -150,7 +150,7 @@ bool Agreement::on_pre_prepare(ByteView frame, ReplicaActions& out) {
     return false;
   }
   if (Slot* slot = log_.find(head->sequence); slot != nullptr && may_take_up(*slot)) {
-    return on_content(*slot, frame, out);
+    return on_content(*slot, frame, head->primary, out);
   }
   if (!admits(*head)) return false;
   auto copy = std::make_shared<const Bytes>(frame.begin(), frame.end());
@@ -186,26 +186,33 @@ bool Agreement::on_pre_prepare(ByteView frame, ReplicaActions& out) {
   return true;
 }
 
-// Who sends it does not matter: the digest does. Nor is its time looked at: the others have agreed
-// on it, or 2f+1 replicas may have, and this one's clock is no reason to contradict them.
-bool Agreement::on_content(Slot& slot, ByteView frame, ReplicaActions& out) {
-  // Nobody has to prove anything to have so much hashed, so that it is bounded.
-  if (context_.now - contents_since_ >= context_.settings.status_interval) {
-    contents_since_ = context_.now;
-    contents_bytes_ = 0;
-  }
-  if (contents_bytes_ > kContentsBytesMax) {
+// Which replica sends it does not matter: the digest does. Nor is its time looked at: the others
+// have agreed on it, or 2f+1 replicas may have, and this one's clock is no reason to contradict
+// them. But each has its own share of what is copied and hashed, and strangers have none.
+bool Agreement::on_content(Slot& slot, ByteView frame, NodeId primary, ReplicaActions& out) {
+  const NodeId sender = context_.relay.value_or(primary);
+  if (!context_.is_peer(sender)) return false;
+  Allowance& share = contents_.at(sender);
+  if (!share.is_left(kContentsBytesMax / context_.quorum.replicas,
+                     context_.settings.status_interval, context_.now)) {
     context_.drop(DropReason::rate_limited);
     return false;
   }
-  contents_bytes_ += frame.size();
   auto copy = std::make_shared<const Bytes>(frame.begin(), frame.end());
   const auto message = decode_pre_prepare(*copy, context_.quorum.replicas);
   if (!message) {
     context_.drop(DropReason::malformed);
     return false;
   }
-  if (digests_of(*message).batch != slot.batch) {
+  const BatchDigests digests = digests_of(*message);
+  if (!context_.relay &&
+      !context_.keys.verify_authenticator(primary, content_digest(*message, digests.batch),
+                                          message->authenticator)) {
+    context_.drop(context_.mac_failure(primary));
+    return false;
+  }
+  share.charge(frame.size());
+  if (digests.batch != slot.batch) {
     context_.drop(DropReason::conflicting);
     return false;
   }
@@ -350,7 +357,7 @@ bool Agreement::vouched_for(const PrePrepareMessage& message, const BatchDigests
       continue;
     }
     if (!request.signature.empty() &&
-        context_.keys.verify_signature(request.client, digests.requests[i], request.signature)) {
+        context_.is_signed_by(request.client, digests.requests[i], request.signature)) {
       continue;
     }
     // The part for this replica may be damaged, but the client may have sent the request itself.

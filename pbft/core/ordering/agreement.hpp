@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <set>
+#include <vector>
 
 #include "pbft/core/bodies/bodies.hpp"
 #include "pbft/core/ordering/request_queue.hpp"
@@ -21,7 +22,8 @@ class Agreement {
         log_(log),
         clients_(clients),
         checkpoints_(checkpoints),
-        bodies_(bodies) {}
+        bodies_(bodies),
+        contents_(context.quorum.replicas) {}
 
   // True when the primary may propose one more batch now, `full` or one that could still grow.
   [[nodiscard]] bool may_propose(bool full) const;
@@ -67,7 +69,7 @@ class Agreement {
   // True when every request comes from its client, as far as this replica can know.
   [[nodiscard]] bool vouched_for(const PrePrepareMessage& message, const BatchDigests& digests);
   [[nodiscard]] bool may_prepare_with(const std::vector<BodyHandle>& bodies) const;
-  bool on_content(Slot& slot, ByteView frame, ReplicaActions& out);
+  bool on_content(Slot& slot, ByteView frame, NodeId primary, ReplicaActions& out);
   void note_proposal(Slot& slot, const Digest& batch, const Frame& content,
                      const std::vector<BodyHandle>& bodies, ReplicaActions& out);
   void certify(Slot& slot, const Digest& batch, ReplicaActions& out);
@@ -87,9 +89,8 @@ class Agreement {
   const Checkpoints& checkpoints_;
   Bodies& bodies_;
   std::set<std::uint64_t> awaiting_bodies_;  // numbers; some may have been given up
-  TimePoint contents_since_{};
-  std::uint64_t contents_bytes_ = 0;  // hashed since then
-  std::uint64_t noted_ = 0;           // by note_agreed(), up to it
+  std::vector<Allowance> contents_;          // bytes that each replica may have hashed
+  std::uint64_t noted_ = 0;                  // by note_agreed(), up to it
   // settled() rises within a view.
   mutable std::uint64_t settled_ = 0;
   mutable std::uint64_t views_entered_then_ = 0;

@@ -46,8 +46,7 @@ bool Rejoin::on_rejoin(ByteView frame, ReplicaActions& out) {
   const auto message = decode_rejoin(frame);
   if (!message) return refuse(DropReason::malformed);
   if (!context_.is_peer(message->replica)) return false;
-  if (!context_.keys.verify_signature(message->replica, sha256(message->content),
-                                      message->signature)) {
+  if (!context_.is_signed_by(message->replica, sha256(message->content), message->signature)) {
     return refuse(DropReason::bad_signature);
   }
   Peer& peer = peers_[message->replica];

@@ -9,6 +9,7 @@
 #include "pbft/core/state/counters.hpp"
 #include "pbft/core/state/input_source.hpp"
 #include "pbft/core/state/journal.hpp"
+#include "pbft/core/state/payments.hpp"
 #include "pbft/core/state/quorum.hpp"
 #include "pbft/core/state/settings.hpp"
 
@@ -68,6 +69,9 @@ struct Context {
   }
   [[nodiscard]] bool is_silent() const { return membership.silent_until > 0; }
   std::optional<DropReason> last_drop{};  // of the frame that is being handled
+  // The replica that has sealed it, if it came so.
+  std::optional<NodeId> relay{};
+  Payments payments{settings.faults};
 
   [[nodiscard]] NodeId primary() const { return primary_of(view, quorum.replicas); }
   [[nodiscard]] bool is_primary() const { return primary() == self; }
@@ -78,6 +82,13 @@ struct Context {
   // Why a MAC of this member was not taken.
   [[nodiscard]] DropReason mac_failure(NodeId from, std::uint32_t session = 0) const {
     return keys.has_key(from, session) ? DropReason::bad_mac : DropReason::no_session_key;
+  }
+
+  // The one way to check a signature: it is counted, and paid for.
+  [[nodiscard]] bool is_signed_by(NodeId member, const Digest& content, ByteView signature) {
+    ++counters.signatures_checked;
+    payments.charge_signature();
+    return keys.verify_signature(member, content, signature);
   }
 
   // Two filters of most messages between replicas; each counts what it refuses.

@@ -36,6 +36,8 @@ std::string_view to_string(DropReason reason) {
       return "rate_limited";
     case DropReason::signature_wanted:
       return "signature_wanted";
+    case DropReason::not_sealed:
+      return "not_sealed";
     case DropReason::not_wanted:
       return "not_wanted";
     case DropReason::count_:

@@ -29,6 +29,7 @@ enum class DropReason : std::uint8_t {
   not_serving,       // this replica has stopped voting
   rate_limited,      // a peer that asks too often
   signature_wanted,  // of a client whose MACs have been wrong for some replicas
+  not_sealed,        // of a replica, with a signature alone: it may be from anybody
   not_wanted,        // a part that was not asked for
   count_,
 };
@@ -61,6 +62,7 @@ struct TimeRefusal {
 struct ReplicaCounters {
   DropCounters dropped{};
   std::uint64_t frames_received = 0;
+  std::uint64_t signatures_checked = 0;
   std::uint64_t batches_proposed = 0;
   std::uint64_t batches_executed = 0;
   std::uint64_t batches_executed_ahead = 0;  // before they were committed; tentative execution

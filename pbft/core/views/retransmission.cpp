@@ -12,6 +12,9 @@ namespace {
 // What one Status may cause to be sent.
 constexpr std::size_t kFramesServedMax = 256;
 constexpr std::size_t kBytesServedMax = std::size_t{2} << 20;
+// A peer that has been sent so much more than what has settled there since waits twice as long for
+// the next, and so on: it loses everything, or pretends to.
+constexpr std::uint64_t kBytesUnmovedStep = std::uint64_t{256} << 10;
 // So long after it was helped through its silence a peer is not helped through another one.
 constexpr Duration kCarryingPause = seconds(2);
 
@@ -112,7 +115,8 @@ bool Retransmission::on_status(ByteView frame, TimePoint now, ReplicaActions& ou
   peer.counted_at = now;
   standings_.on_status(*status);
   learn(*status);
-  if (peer.times_served > 0 && now - peer.served_at < context_.settings.status_interval / 2) {
+  forgive(peer, status->settled);
+  if (peer.times_served > 0 && now < may_serve_at(peer)) {
     context_.drop(DropReason::rate_limited);
     return true;
   }
@@ -120,6 +124,25 @@ bool Retransmission::on_status(ByteView frame, TimePoint now, ReplicaActions& ou
   ++peer.times_served;
   serve(*status, out);
   return true;
+}
+
+TimePoint Retransmission::may_serve_at(const Peer& peer) const {
+  const auto steps = static_cast<std::int64_t>(
+      std::min<std::uint64_t>(1 + peer.bytes_unmoved / kBytesUnmovedStep, 1000));
+  return peer.served_at + std::min(steps * context_.settings.status_interval / 2,
+                                   context_.settings.heartbeat_interval);
+}
+
+// What has settled has arrived. Of one that only says so, this is forgiven once for each batch.
+void Retransmission::forgive(Peer& peer, std::uint64_t settled) const {
+  const std::uint64_t last = std::min(settled, log_.highest_known());
+  for (std::uint64_t sequence = std::max(peer.settled + 1, log_.first_retained());
+       sequence <= last && peer.bytes_unmoved > 0; ++sequence) {
+    const Slot* slot = log_.find(sequence);
+    if (slot == nullptr || slot->pre_prepare == nullptr) continue;
+    peer.bytes_unmoved -= std::min<std::uint64_t>(peer.bytes_unmoved, slot->pre_prepare->size());
+  }
+  peer.settled = std::max(peer.settled, last);
 }
 
 void Retransmission::learn(const StatusMessage& status) {
@@ -171,13 +194,13 @@ std::uint64_t Retransmission::awaited_by_silent() const {
   return awaited;
 }
 
-// With MACs of today if it is this primary's own, since it has to be believed; of another's only
-// the content is worth anything.
-Frame Retransmission::own_proposal(const Slot& slot) const {
-  if (slot.pre_prepare == nullptr) return nullptr;
-  const auto head = decode_pre_prepare_head(*slot.pre_prepare);
-  if (!head || head->primary != context_.self) return slot.pre_prepare;
-  return renew_pre_prepare(*slot.pre_prepare, slot.batch, context_.keys);
+// With MACs of today if it is this replica's own, since it has to be believed; of another's only
+// the content is worth anything, and it is sealed.
+Frame Retransmission::renewed(const Frame& pre_prepare, const Digest& batch) const {
+  if (pre_prepare == nullptr) return nullptr;
+  const auto head = decode_pre_prepare_head(*pre_prepare);
+  if (!head || head->primary != context_.self) return pre_prepare;
+  return renew_pre_prepare(*pre_prepare, batch, context_.keys);
 }
 
 void Retransmission::serve(const StatusMessage& status, ReplicaActions& out) {
@@ -204,7 +227,7 @@ void Retransmission::serve(const StatusMessage& status, ReplicaActions& out) {
     if ((has & kHasPrePrepare) == 0 && my_turn) {
       // What is ordered is kept, whatever became of its number in later views.
       const bool ordered = sequence <= context_.progress.last_ordered;
-      add(ordered ? Log::content_of(*slot, slot->batch) : own_proposal(*slot));
+      add(renewed(ordered ? Log::content_of(*slot, slot->batch) : slot->pre_prepare, slot->batch));
     }
     // What was passed over by a transfer of state may have been another batch than is known here,
     // and what was executed ahead is not decided yet.
@@ -221,6 +244,7 @@ void Retransmission::serve(const StatusMessage& status, ReplicaActions& out) {
       add(renew_vote(*slot->own_commit, context_.keys));
     }
   }
+  peers_[status.replica].bytes_unmoved += bytes;
   for (Frame& frame : frames)
     out.sends.push_back({status.replica, 0, std::move(frame)});
   context_.counters.frames_repeated += frames.size();

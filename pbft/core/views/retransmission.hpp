@@ -45,13 +45,18 @@ class Retransmission {
     std::uint64_t highest_seen = 0;  // of which it has anything
     TimePoint served_at = TimePoint::min();
     std::uint32_t times_served = 0;
+    std::uint64_t settled = 0;        // the most that it has said
+    std::uint64_t bytes_unmoved = 0;  // served, and not seen in what it says has settled
   };
 
   [[nodiscard]] bool lagging() const;
   [[nodiscard]] bool outstanding() const;
   void learn(const StatusMessage& status);
+  // Until when the peer has to wait that was served last at `served_at`.
+  [[nodiscard]] TimePoint may_serve_at(const Peer& peer) const;
+  void forgive(Peer& peer, std::uint64_t settled) const;
   void serve(const StatusMessage& status, ReplicaActions& out);
-  [[nodiscard]] Frame own_proposal(const Slot& slot) const;
+  [[nodiscard]] Frame renewed(const Frame& pre_prepare, const Digest& batch) const;
   void send_status(ReplicaActions& out);
 
   Context& context_;

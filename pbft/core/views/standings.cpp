@@ -29,6 +29,7 @@ Standings::Standings(const Context& context)
 }
 
 void Standings::on_frame_handled(ByteView frame, bool authentic, TimePoint now) {
+  if (context_.relay) return on_relayed(frame, authentic, now);
   if (!authentic && !context_.last_drop) return;  // the usual end of a vote beyond a quorum
   const auto header = peek_header(frame);
   if (!header || header->sender >= standings_.size() || header->sender == context_.self) return;
@@ -40,6 +41,21 @@ void Standings::on_frame_handled(ByteView frame, bool authentic, TimePoint now) 
   ++counters[static_cast<std::size_t>(reason)];
   if (authentic && breaks_protocol(reason)) peer.contradicted_at = now;
   if (!authentic && is_forged(reason)) peer.forged_at = now;
+}
+
+// What a replica has sealed is its own as far as it goes: it was there, and sent this. For what the
+// message says, its signer answers.
+void Standings::on_relayed(ByteView frame, bool authentic, TimePoint now) {
+  PeerStanding& relay = standings_[*context_.relay];
+  relay.heard_at = now;
+  const auto header = peek_header(frame);
+  const bool is_known = authentic && header && header->sender < standings_.size();
+  if (is_known && header->sender == context_.self) return;
+  PeerStanding& peer = is_known ? standings_[header->sender] : relay;
+  if (authentic) peer.heard_at = now;
+  if (!context_.last_drop) return;
+  ++peer.dropped[static_cast<std::size_t>(*context_.last_drop)];
+  if (authentic && breaks_protocol(*context_.last_drop)) peer.contradicted_at = now;
 }
 
 void Standings::on_status(const StatusMessage& status) {

@@ -29,6 +29,8 @@ class Standings {
   [[nodiscard]] std::vector<PeerStanding> all() const;
 
  private:
+  void on_relayed(ByteView frame, bool authentic, TimePoint now);
+
   const Context& context_;
   std::vector<PeerStanding> standings_;  // by id, this replica's own unused
   std::uint64_t view_changes_then_ = 0;

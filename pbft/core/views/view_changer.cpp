@@ -169,7 +169,7 @@ Frame ViewChanger::make_view_change(std::uint64_t view) const {
   return encode_view_change(message, context_.keys);
 }
 
-bool ViewChanger::is_certified(const ViewChangeMessage& message) const {
+bool ViewChanger::is_certified(const ViewChangeMessage& message) {
   if (message.stable == 0) return true;
   std::uint64_t signers = 0;
   std::optional<Digest> order;
@@ -178,7 +178,7 @@ bool ViewChanger::is_certified(const ViewChangeMessage& message) const {
     if (!claim || claim->sequence != message.stable ||
         !is_replica(claim->replica, context_.quorum.replicas) ||
         (signers >> claim->replica & 1) != 0 || claim->order != order.value_or(claim->order) ||
-        !context_.keys.verify_signature(claim->replica, sha256(claim->content), claim->signature)) {
+        !context_.is_signed_by(claim->replica, sha256(claim->content), claim->signature)) {
       return false;
     }
     order = claim->order;
@@ -206,8 +206,7 @@ std::optional<ViewChangeMessage> ViewChanger::verified(ByteView frame) {
   if (known != nullptr && std::equal(known->begin(), known->end(), frame.begin(), frame.end())) {
     return message;
   }
-  if (!context_.keys.verify_signature(message->replica, sha256(message->content),
-                                      message->signature)) {
+  if (!context_.is_signed_by(message->replica, sha256(message->content), message->signature)) {
     return std::nullopt;
   }
   if (!is_certified(*message)) return std::nullopt;
@@ -226,12 +225,6 @@ bool ViewChanger::on_view_change(ByteView frame, TimePoint now, ReplicaActions& 
     context_.drop(message->view == asked.view ? DropReason::duplicate : DropReason::wrong_view);
     return false;
   }
-  // Each costs as many signatures as its certificate has. It is sent again if it matters.
-  if (asked.checked_at && now - *asked.checked_at < context_.settings.status_interval / 2) {
-    context_.drop(DropReason::rate_limited);
-    return false;
-  }
-  asked.checked_at = now;
   if (!verified(frame)) {
     context_.drop(DropReason::bad_signature);
     return false;
@@ -304,8 +297,7 @@ bool ViewChanger::on_new_view(ByteView frame, TimePoint now, ReplicaActions& out
       message->primary == context_.self) {
     return refuse(DropReason::unknown_sender);
   }
-  if (!context_.keys.verify_signature(message->primary, sha256(message->content),
-                                      message->signature)) {
+  if (!context_.is_signed_by(message->primary, sha256(message->content), message->signature)) {
     return refuse(DropReason::bad_signature);
   }
   // From here on it is its primary's doing.

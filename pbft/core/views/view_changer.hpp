@@ -61,8 +61,7 @@ class ViewChanger {
   struct Asked {
     std::uint64_t view = 0;  // 0: nothing
     Frame frame;
-    std::optional<TimePoint> checked_at;  // a message of it, for its signatures
-    std::optional<TimePoint> shown_at;    // to it, the message by which the view began
+    std::optional<TimePoint> shown_at;  // to it, the message by which the view began
   };
 
   void ask_for(std::uint64_t view, ViewChangeCause cause, TimePoint now, ReplicaActions& out);
@@ -77,7 +76,7 @@ class ViewChanger {
   [[nodiscard]] std::optional<ViewChangeMessage> verified(ByteView frame);
   // Those in a new-view message, if it may be believed.
   [[nodiscard]] std::vector<ViewChangeMessage> verified_all(const NewViewMessage& message);
-  [[nodiscard]] bool is_certified(const ViewChangeMessage& message) const;
+  [[nodiscard]] bool is_certified(const ViewChangeMessage& message);
   void join_others(TimePoint now, ReplicaActions& out);
   void begin_as_primary(TimePoint now, ReplicaActions& out);
   void enter(std::uint64_t view, const std::vector<ViewChangeMessage>& messages,

@@ -1,9 +1,32 @@
 #include "simulation/behaviours/behaviour.hpp"
 
 #include "base/assert.hpp"
+#include "pbft/wire/sealed.hpp"
 #include "simulation/behaviours/families.hpp"
 
 namespace prophecy::simulation {
+
+pbft::Frame opened(const pbft::Frame& frame, std::uint32_t replicas) {
+  const auto sealed = pbft::decode_sealed(*frame, replicas);
+  return sealed ? std::make_shared<const Bytes>(sealed->frame.begin(), sealed->frame.end()) : frame;
+}
+
+void send_sealed(Behaviour& behaviour, const pbft::KeyRing& keys, const Sending& honest,
+                 std::vector<Sending>& out) {
+  Sending message = honest;
+  message.what.frame = opened(honest.what.frame, keys.replicas());
+  const std::size_t before = out.size();
+  behaviour.send(message, out);
+  for (std::size_t i = before; i < out.size(); ++i) {
+    pbft::Outgoing& outgoing = out[i].what;
+    if (outgoing.frame == message.what.frame) {
+      outgoing.frame = honest.what.frame;
+    } else if (is_replica(outgoing.to, keys.replicas()) &&
+               pbft::needs_seal(*outgoing.frame, keys.self())) {
+      outgoing.frame = pbft::encode_sealed(*outgoing.frame, keys);
+    }
+  }
+}
 
 std::uint64_t Villain::draw_replicas() {
   const std::uint64_t all = (std::uint64_t{1} << replicas()) - 1;

@@ -35,6 +35,12 @@ class Behaviour {
   }
 };
 
+// Behaviours act on messages, not on the seals that replicas put around some of them. Likewise, of
+// frames as they are on the wire: opened before, and sealed again under the villain's keys.
+void send_sealed(Behaviour& behaviour, const pbft::KeyRing& keys, const Sending& honest,
+                 std::vector<Sending>& out);
+[[nodiscard]] pbft::Frame opened(const pbft::Frame& frame, std::uint32_t replicas);
+
 // Who misbehaves, and what is drawn for it.
 struct Villain {
   const pbft::KeyRing& keys;

@@ -3,6 +3,7 @@
 #include <sstream>
 
 #include "pbft/wire/decode.hpp"
+#include "pbft/wire/sealed.hpp"
 #include "pbft/wire/view_change.hpp"
 
 namespace prophecy::simulation {
@@ -68,6 +69,14 @@ std::string pre_prepare_fields(const pbft::PrePrepareMessage& m) {
   return out.str();
 }
 
+std::string sealed_fields(ByteView frame, std::uint32_t replicas) {
+  const auto m = pbft::decode_sealed(frame, replicas);
+  const auto inner = m ? pbft::peek_header(m->frame) : std::nullopt;
+  // Not within itself again.
+  if (!inner || inner->type == pbft::MessageType::sealed) return "malformed";
+  return describe_frame(m->frame, replicas);
+}
+
 std::string fields(pbft::MessageType type, ByteView frame, std::uint32_t replicas) {
   std::string malformed = "malformed";
   switch (type) {
@@ -124,6 +133,8 @@ std::string fields(pbft::MessageType type, ByteView frame, std::uint32_t replica
       }
       return text;
     }
+    case pbft::MessageType::sealed:
+      return sealed_fields(frame, replicas);
     default:
       return "";
   }

@@ -86,6 +86,42 @@ TEST_CASE("Replies that differ in their place in the order are not equal") {
   CHECK(caller.actions.completions[0].sigma == 2 << 16);
 }
 
+TEST_CASE("Large results that nobody has confirmed are kept up to a bound, and asked for again") {
+  Caller caller;
+  constexpr std::size_t kSize = 10 << 20;
+  constexpr int kCalls = 5;
+  std::vector<Frame> asked;
+  for (int i = 0; i < kCalls; ++i) {
+    caller.submit();
+    asked.push_back(caller.actions.sends.at(0).frame);
+  }
+  const Bytes result(kSize);
+  const auto answer = [&](const Frame& frame, bool by_replier) {
+    const auto request = decode_request(*frame, kReplicas);
+    ReplyMessage message;
+    message.client = kClient;
+    message.session = request->session;
+    message.timestamp = request->timestamp;
+    message.sigma = 1 << 16;
+    message.result_digest = sha256(result);
+    message.full = by_replier;
+    message.result = result;
+    caller.feed(encode_reply(
+        message, ring(by_replier ? request->replier : (request->replier + 1) % kReplicas)));
+  };
+  for (const Frame& frame : asked)
+    answer(frame, true);
+  int agreed = 0;
+  int asked_again = 0;
+  for (const Frame& frame : asked) {
+    answer(frame, false);
+    agreed += static_cast<int>(caller.actions.completions.size());
+    if (!caller.actions.sends.empty()) ++asked_again;
+  }
+  CHECK(agreed == 3);
+  CHECK(asked_again == 2);
+}
+
 TEST_CASE("A large result is kept of the replica that was asked for it, and of no other") {
   Caller caller;
   caller.submit();

@@ -19,7 +19,8 @@ bool decodes(ByteView frame) {
          decode_hello(frame) || decode_view_change(frame, kReplicas) ||
          decode_new_view(frame, kReplicas) || decode_fetch_parts(frame, kReplicas) ||
          decode_part_message(frame) || decode_rejoin(frame) || decode_pledge(frame, kReplicas) ||
-         decode_key_ask(frame) || decode_key_tell(frame) || decode_key_refusal(frame);
+         decode_sealed(frame, kReplicas) || decode_key_ask(frame) || decode_key_tell(frame) ||
+         decode_key_refusal(frame);
 }
 
 Frame pledge() {
@@ -94,6 +95,7 @@ std::vector<Frame> one_of_each() {
           encode_part_message(encode_part(std::vector{sha256(as_bytes("a"))}, as_bytes("payload")),
                               ring(2)),
           encode_rejoin(9, ring(2)),
+          encode_sealed(*encode_rejoin(9, ring(2)), ring(1)),
           pledge()};
 }
 

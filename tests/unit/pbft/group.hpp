@@ -17,6 +17,7 @@
 #include "pbft/wire/decode.hpp"
 #include "pbft/wire/encode.hpp"
 #include "pbft/wire/limits.hpp"
+#include "pbft/wire/sealed.hpp"
 #include "tests/support/established_keys.hpp"
 
 namespace prophecy::pbft::test {
@@ -131,10 +132,24 @@ inline Frame reply(NodeId from, std::uint64_t timestamp, std::string_view result
   return encode_reply(message, ring(from));
 }
 
+// As its sender, or another one that relays it, hands it to a replica.
+inline Frame sealed_for(NodeId receiver, const Frame& frame) {
+  const auto header = peek_header(*frame);
+  if (!header || !needs_seal(*frame, header->sender)) return frame;
+  const bool is_its_own = header->sender < kReplicas && header->sender != receiver;
+  return encode_sealed(*frame, ring(is_its_own ? header->sender : (receiver + 1) % kReplicas));
+}
+
+// The message within, if it is sealed.
+inline Frame opened(const Frame& frame) {
+  const auto sealed = decode_sealed(*frame, kReplicas);
+  return sealed ? std::make_shared<const Bytes>(sealed->frame.begin(), sealed->frame.end()) : frame;
+}
+
 inline std::size_t count_sent(const std::vector<Outgoing>& sends, MessageType type) {
   return static_cast<std::size_t>(
       std::count_if(sends.begin(), sends.end(), [&](const Outgoing& outgoing) {
-        const auto header = peek_header(*outgoing.frame);
+        const auto header = peek_header(*opened(outgoing.frame));
         return header && header->type == type;
       }));
 }
@@ -146,16 +161,17 @@ inline Digest service_state(PartStore& parts, std::string_view state) {
   return sha256(part);
 }
 
-// A replica under test with the actions of its last event. Its service has a constant state, and
-// its disk is there at once.
+// A replica under test with the actions of its last event, and what it gets and sends without
+// seals. Its service has a constant state, and its disk is there at once.
 struct Subject {
   explicit Subject(NodeId self, ReplicaSettings settings = {}, const ReplicaStart& start = {})
-      : replica(settings, ring(self), parts, inputs) {
+      : node(self), replica(settings, ring(self), parts, inputs) {
     REQUIRE(replica.start(start, now, actions));
     answer();
   }
 
-  bool feed(const Frame& frame) {
+  bool feed(const Frame& frame) { return feed_as_it_is(sealed_for(node, frame)); }
+  bool feed_as_it_is(const Frame& frame) {
     actions.clear();
     const bool authentic = replica.on_frame(*frame, now, actions);
     answer();
@@ -191,6 +207,8 @@ struct Subject {
       }
     }
     actions.writes.clear();
+    for (Outgoing& outgoing : actions.sends)
+      outgoing.frame = opened(outgoing.frame);
   }
   [[nodiscard]] ReplicaStart restarted() const {
     ReplicaStart start;
@@ -211,6 +229,7 @@ struct Subject {
     return replica.counters().dropped[static_cast<std::size_t>(reason)];
   }
 
+  NodeId node;
   std::string state = "state";
   bool answers_flushes = true;
   MemoryPartStore parts;

@@ -206,7 +206,8 @@ TEST_CASE("A state that f+1 others contradict is fetched and restored, part by p
   const Digest right = service_state(theirs, "the group's state");
   backup.actions.clear();
   for (const NodeId peer : {0u, 2u})
-    backup.replica.on_frame(*checkpoint(peer, claim, right), backup.now, backup.actions);
+    backup.replica.on_frame(*sealed_for(1, checkpoint(peer, claim, right)), backup.now,
+                            backup.actions);
   CHECK(backup.replica.counters().state_divergences == 1);
   CHECK(backup.replica.status().recovery == RecoveryState::fetching);
   const Frame asks = sent_by(backup, MessageType::fetch_parts);

@@ -30,6 +30,7 @@ struct WithoutDisk : Subject {
 
   // A whole batch, up to its stable checkpoint; false when it is not taken up.
   bool execute(std::uint64_t sequence) {
+    now += milliseconds(10);
     order(sequence, {request(sequence)});
     if (actions.executions.empty()) return false;
     executed(actions.executions[0].id, "result");

@@ -41,6 +41,31 @@ TEST_CASE("A batch that gets no further brings the next status near, and says wh
   CHECK(said->slots[0] == kHasPrePrepare);
 }
 
+TEST_CASE("A peer that gets no further is served ever less often, and others are not") {
+  Subject backup(1);
+  constexpr std::uint64_t kBatches = 6;
+  for (std::uint64_t sequence = 1; sequence <= kBatches; ++sequence)
+    backup.order(sequence, {request(sequence, std::string(500'000, 'x'))});
+  const auto served = [&](NodeId peer, const auto& settled_at) {
+    std::size_t bytes = 0;
+    for (int i = 0; i < 80; ++i) {
+      backup.now += milliseconds(25);
+      backup.feed(status(peer, settled_at(i)));
+      for (const Outgoing& outgoing : backup.actions.sends)
+        bytes += outgoing.frame->size();
+    }
+    return bytes;
+  };
+  const std::size_t stuck = served(3, [](int) { return 0; });
+  CHECK(stuck > 500'000);
+  CHECK(stuck < std::size_t{8} << 20);  // in two seconds
+  // What is believed to have arrived once is not forgiven twice.
+  const std::size_t swinging = served(2, [](int i) { return i % 2 == 0 ? 0 : kBatches - 1; });
+  CHECK(swinging < std::size_t{8} << 20);
+  const std::size_t moving = served(0, [](int i) { return std::min<std::uint64_t>(i, 5); });
+  CHECK(moving > 500'000);
+}
+
 TEST_CASE("A peer gets exactly what it lacks") {
   Subject backup(1);
   const Proposal proposal = pre_prepare(1, {request(1)});

@@ -158,13 +158,15 @@ TEST_CASE("Another history at one number accuses its signer, another state does 
   CHECK(backup.feed(claim(2, 6, 8, 9)));
   CHECK(peer(backup, 2).contradicted_at == backup.now);
   CHECK(count(peer(backup, 2).dropped, DropReason::conflicting) == 1);
-  // In its name, anybody can say anything.
+  // In its name, anybody can say anything. A replica that passes it on is known.
   Bytes forged = *claim(3, 7, 8, 9);
   backup.feed(claim(3, 6, 8, 9));
   forged.back() ^= 1;
-  backup.feed(std::make_shared<const Bytes>(std::move(forged)));
+  backup.feed_as_it_is(encode_sealed(forged, ring(2)));
+  backup.feed_as_it_is(claim(3, 5, 8, 9));
   CHECK(peer(backup, 3).contradicted_at == TimePoint::min());
-  CHECK(count(peer(backup, 3).dropped_in_its_name, DropReason::bad_signature) == 1);
+  CHECK(count(peer(backup, 2).dropped, DropReason::bad_signature) == 1);
+  CHECK(count(peer(backup, 3).dropped_in_its_name, DropReason::not_sealed) == 1);
 }
 
 TEST_CASE("A primary that is given up has failed, and the cause is counted") {

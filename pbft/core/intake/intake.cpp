@@ -1,4 +1,4 @@
-#include "pbft/core/intake.hpp"
+#include "pbft/core/intake/intake.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -30,6 +30,8 @@ void Intake::on_forward(ByteView frame, TimePoint now, ReplicaActions& out) {
   }
   // Nothing is passed on twice, or two replicas that disagree on the primary would play ball.
   if (!is_leading()) return context_.drop(DropReason::wrong_view);
+  // That it has the request's body as well is its own statement.
+  if (message->replica != context_.relay) return context_.drop(DropReason::unknown_sender);
   handle(message->request, message->replica, now, out);
 }
 
@@ -45,15 +47,7 @@ bool Intake::handle(ByteView frame, std::optional<NodeId> forwarder, TimePoint n
     return false;
   }
   const Digest digest = sha256(request->content);
-  // One that is signed has to be signed well, or it would convince some replicas and not others.
-  const bool is_signed = !request->signature.empty();
-  if (is_signed ? !context_.keys.verify_signature(request->client, digest, request->signature)
-                : !context_.keys.verify_authenticator(request->client, digest,
-                                                      request->authenticator, request->session)) {
-    context_.drop(is_signed ? DropReason::bad_signature
-                            : context_.mac_failure(request->client, request->session));
-    return false;
-  }
+  if (!is_authentic(*request, digest)) return false;
   if (!request->read_only) {
     order(*request, frame, digest, forwarder, now, out);
   } else if (forwarder) {
@@ -62,6 +56,39 @@ bool Intake::handle(ByteView frame, std::optional<NodeId> forwarder, TimePoint n
     execution_.read(*request, frame, out);
   }
   return true;
+}
+
+// One that is signed has to be signed well, or it would convince some replicas and not others. But
+// its MAC is looked at first: it tells who pays for the signature. What is answered already is
+// answered again upon the MAC alone.
+bool Intake::is_authentic(const RequestMessage& request, const Digest& digest) {
+  const bool is_signed = !request.signature.empty();
+  const bool has_mac = context_.keys.verify_authenticator(request.client, digest,
+                                                          request.authenticator, request.session);
+  if (!is_signed) {
+    if (!has_mac) context_.drop(context_.mac_failure(request.client, request.session));
+    return has_mac;
+  }
+  if (has_mac && is_answered(request)) return true;
+  // A replica that has passed it on pays by itself, as the front door has seen to.
+  const bool is_paid_for = context_.relay.has_value() ||
+                           (has_mac ? context_.payments.may_cause(request.client, context_.now)
+                                    : context_.payments.may_strangers_cause(context_.now));
+  if (!is_paid_for) {
+    context_.drop(DropReason::rate_limited);
+    return false;
+  }
+  if (!context_.is_signed_by(request.client, digest, request.signature)) {
+    context_.drop(DropReason::bad_signature);
+    return false;
+  }
+  return true;
+}
+
+bool Intake::is_answered(const RequestMessage& request) const {
+  const Session* session = clients_.find(request.client, request.session);
+  return !request.read_only && session != nullptr && session->replied &&
+         session->last_timestamp == request.timestamp && !execution_.is_undone(*session);
 }
 
 void Intake::order(const RequestMessage& request, ByteView frame, const Digest& digest,

@@ -1,0 +1,171 @@
+// Who may cause work: proven senders, out of shares of their own.
+#include <catch2/catch.hpp>
+
+#include "pbft/core/state/payments.hpp"
+#include "pbft/every_batch.hpp"
+#include "pbft/wire/recovery.hpp"
+#include "pbft/wire/sealed.hpp"
+#include "pbft/wire/view_change.hpp"
+
+namespace prophecy::pbft::test {
+namespace {
+
+constexpr Duration kInterval = milliseconds(50);
+constexpr int kFlood = 500;
+
+Frame view_change(NodeId from, std::uint64_t view) {
+  ViewChangeMessage message;
+  message.view = view;
+  return encode_view_change(message, ring(from));
+}
+
+// With a signature that is none.
+Frame forged(const Frame& frame) {
+  Bytes bytes = *frame;
+  bytes.back() ^= 1;
+  return std::make_shared<const Bytes>(std::move(bytes));
+}
+
+std::uint64_t signatures(const Subject& subject) {
+  return subject.replica.counters().signatures_checked;
+}
+
+TEST_CASE("A stranger has no signature checked that only a replica may make") {
+  Subject backup(1);
+  const Digest digest{};
+  const std::vector<Frame> view_changes{view_change(0, 1), view_change(2, 1), view_change(3, 1)};
+  const std::vector<ByteView> views(3, ByteView(*view_changes[0]));
+  const Frame frame =
+      GENERATE_COPY(as<Frame>(), encode_checkpoint(128, digest, digest, digest, ring(2)),
+                    view_changes[1], encode_new_view(2, views, ring(2)), encode_rejoin(7, ring(2)),
+                    encode_forward(*retransmitted(request(1)), ring(2)));
+  CHECK_FALSE(backup.feed_as_it_is(frame));
+  CHECK(backup.dropped(DropReason::not_sealed) == 1);
+  CHECK(signatures(backup) == 0);
+}
+
+TEST_CASE("A flood in a replica's name does not keep its view change away") {
+  Subject backup(1);
+  const Frame junk = forged(view_change(2, 1));
+  for (int i = 0; i < kFlood; ++i)
+    backup.feed_as_it_is(junk);
+  CHECK(backup.feed(view_change(2, 1)));
+  // Nor does a replica that passes such on: it uses up its own allowance alone.
+  for (int i = 0; i < kFlood; ++i)
+    backup.feed_as_it_is(encode_sealed(*forged(view_change(2, 2)), ring(3)));
+  CHECK(signatures(backup) <= 1 + Payments::kOfReplica);
+  CHECK(backup.dropped(DropReason::rate_limited) >= kFlood - Payments::kOfReplica);
+  CHECK(backup.feed(view_change(2, 2)));
+  CHECK_FALSE(backup.feed(view_change(3, 1)));
+  backup.now += kInterval;
+  CHECK(backup.feed(view_change(3, 1)));
+}
+
+TEST_CASE("A seal proves the replica that made it, for one group of receivers") {
+  Subject backup(1);
+  const Frame message = view_change(2, 1);
+  const Frame sealed = encode_sealed(*message, ring(2));
+  const auto at = [&](std::size_t place) {
+    Bytes bytes = *sealed;
+    bytes.at(place) ^= 1;
+    return std::make_shared<const Bytes>(std::move(bytes));
+  };
+  CHECK_FALSE(backup.feed_as_it_is(at(sealed->size() - 3 * kTagSize)));  // its tag for this one
+  CHECK_FALSE(backup.feed_as_it_is(at(2)));                              // its sender
+  CHECK_FALSE(backup.feed_as_it_is(at(kHeaderSize + 4 + 20)));           // the message
+  CHECK_FALSE(backup.feed_as_it_is(encode_sealed(*message, ring(1))));   // this one's own
+  CHECK(signatures(backup) == 0);
+  CHECK(backup.dropped(DropReason::bad_mac) == 3);
+  CHECK(backup.feed_as_it_is(sealed));
+  // What needs no seal, and seals within seals, are nothing that a correct replica sends.
+  CHECK_FALSE(backup.feed_as_it_is(encode_sealed(*sealed, ring(2))));
+  CHECK_FALSE(backup.feed_as_it_is(encode_sealed(*request(1), ring(2))));
+  CHECK_FALSE(backup.feed_as_it_is(encode_sealed(Bytes{}, ring(2))));
+  CHECK(backup.dropped(DropReason::malformed) == 3);
+}
+
+TEST_CASE("A broadcast is sealed once, and once more sent to nobody") {
+  Subject backup(1);
+  const std::uint64_t heard = 2;
+  backup.feed(view_change(0, heard));
+  backup.actions.clear();
+  backup.replica.on_frame(*sealed_for(1, view_change(3, heard)), backup.now, backup.actions);
+  std::vector<Frame> sealed;
+  for (const Outgoing& outgoing : backup.actions.sends) {
+    if (decode_sealed(*outgoing.frame, kReplicas)) sealed.push_back(outgoing.frame);
+  }
+  REQUIRE(sealed.size() == kReplicas - 1);
+  CHECK(sealed[0] == sealed[1]);
+  CHECK(sealed[0] == sealed[2]);
+}
+
+TEST_CASE("Signed requests that no MAC proves share the strangers' allowance") {
+  Subject backup(1);
+  for (std::uint64_t i = 1; i <= kFlood; ++i)
+    backup.feed(forged(retransmitted(with_wrong_macs(request(i), {1}))));
+  CHECK(signatures(backup) == Payments::kOfStrangers);
+  CHECK(backup.dropped(DropReason::rate_limited) == kFlood - Payments::kOfStrangers);
+  // A client with a right MAC pays by itself, and so does a replica that passes one on.
+  CHECK(backup.feed(retransmitted(request(1))));
+  for (std::uint64_t i = 2; i <= kFlood; ++i)
+    backup.feed(forged(retransmitted(request(i))));
+  CHECK(signatures(backup) == Payments::kOfStrangers + Payments::kOfClient);
+  backup.now += kInterval;
+  CHECK(backup.feed(retransmitted(with_wrong_macs(request(2), {1}))));
+}
+
+TEST_CASE("A request that is answered already is answered again upon its MAC alone") {
+  Subject backup(1);
+  backup.order(1, {request(1)});
+  backup.executed(1, "result");
+  const std::uint64_t before = signatures(backup);
+  CHECK(backup.feed(retransmitted(request(1))));
+  CHECK(backup.sent(MessageType::reply) == 1);
+  CHECK(signatures(backup) == before);
+}
+
+TEST_CASE("A forwarded request counts for the replica that has sealed it") {
+  Subject primary(0);
+  const Frame forward = encode_forward(*request(1), ring(1));
+  primary.feed_as_it_is(encode_sealed(*forward, ring(2)));
+  CHECK(primary.dropped(DropReason::unknown_sender) == 1);
+  CHECK(primary.sent(MessageType::pre_prepare) == 0);
+  primary.feed(forward);
+  CHECK(primary.sent(MessageType::pre_prepare) == kReplicas - 1);
+}
+
+// Knows that a batch is committed whose content it has not got.
+struct Awaiting : Subject {
+  Awaiting() : Subject(1) {
+    for (const NodeId peer : {0u, 2u}) {
+      feed(encode_vote(MessageType::decision, 0, 1, proposal.batch, ring(peer)));
+    }
+  }
+  const Proposal proposal = pre_prepare(1, {request(1)}, 0, 3);
+};
+
+TEST_CASE("The content of a batch is taken from replicas, each within its own share") {
+  Awaiting backup;
+  // Without a seal, in a name whose MAC is wrong.
+  Bytes bare = *backup.proposal.frame;
+  for (std::size_t i = bare.size() - kReplicas * kTagSize; i < bare.size(); ++i)
+    bare[i] ^= 1;
+  const Frame unproven = std::make_shared<const Bytes>(bare);
+  for (int i = 0; i < 3; ++i)
+    backup.feed_as_it_is(unproven);
+  CHECK(backup.actions.executions.empty());
+  CHECK(backup.dropped(DropReason::bad_mac) == 3);
+  // Replica 2 sends others' contents in bulk; that is no reason to refuse replica 0.
+  const std::string large(kInlineBytesMax - 100, 'x');
+  const Frame other = encode_sealed(
+      *pre_prepare(1, {request(1, large), request(2, large), request(3, large)}, 0, 3).frame,
+      ring(2));
+  for (int i = 0; i < 20; ++i)
+    backup.feed_as_it_is(other);
+  CHECK(backup.dropped(DropReason::rate_limited) > 0);
+  backup.feed_as_it_is(encode_sealed(bare, ring(0)));
+  CHECK(backup.actions.executions.size() == 1);
+}
+
+}  // namespace
+}  // namespace prophecy::pbft::test
