@@ -1,26 +1,20 @@
 // The bounds that the cost oracle checks: the table of docs/reads.md, section "Bounds".
 #pragma once
 
-#include <map>
-#include <string>
+#include <array>
 #include <string_view>
 
-#include "base/error.hpp"
+#include "tests/support/bounds_table.hpp"
 
 namespace prophecy::consistency {
 
-class Bounds {
- public:
-  // Reads the rows "| `NAME` | NUMBER | ..." of a text.
-  [[nodiscard]] static Result<Bounds> parse(std::string_view text);
+using Bounds = test::BoundsTable;
 
-  // Requires that the table has the name; parse() has seen to it.
-  [[nodiscard]] std::size_t at(std::string_view name) const {
-    return numbers_.at(std::string(name));
-  }
-
- private:
-  std::map<std::string, std::size_t> numbers_;
-};
+constexpr std::array<std::string_view, 15> kBoundNames{
+    "hedges-saved",           "origin-asks-per-read",    "origin-asks-per-block",
+    "results-per-read",       "confirmations-under-way", "confirmations-at-once",
+    "confirmations-paid-for", "calls-per-worker",        "calls-per-charge",
+    "bytes-while-untaken",    "read-machine-bytes",      "body-relay-bytes",
+    "group-core-bytes",       "events-to-an-end",        "reads-to-a-name"};
 
 }  // namespace prophecy::consistency

@@ -169,7 +169,7 @@ void print(const Tally& tally, std::size_t stale) {
 int simulate(const Options& options) {
   const auto text = read_file(options.bounds);
   if (!text) return kUsage;
-  const auto bounds = Bounds::parse(*text);
+  const auto bounds = Bounds::parse(*text, kBoundNames);
   if (!bounds) {
     std::cerr << options.bounds << ": " << bounds.error().message << '\n';
     return kUsage;

@@ -26,7 +26,10 @@ std::string_view to_string(Canary canary) {
                                                                      "early_checkpoint",
                                                                      "no_durable_content",
                                                                      "gullible_macs",
-                                                                     "erases_nothing"};
+                                                                     "erases_nothing",
+                                                                     "repeats_replies",
+                                                                     "pays_for_strangers",
+                                                                     "limits_by_name"};
   return kNames.at(static_cast<std::size_t>(canary));
 }
 

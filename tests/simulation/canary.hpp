@@ -33,6 +33,9 @@ enum class Canary : std::uint8_t {
   no_durable_content,     // batches are not on the disk, only that they were voted on
   gullible_macs,          // any client's MAC is taken for right
   erases_nothing,         // what has become needless stays on the disk
+  repeats_replies,        // a request that comes again is answered again, however often
+  pays_for_strangers,     // signatures are checked for whoever sends them
+  limits_by_name,         // of view-change messages, before it is known who sends them
   count_,
 };
 constexpr std::size_t kCanaries = static_cast<std::size_t>(Canary::count_);

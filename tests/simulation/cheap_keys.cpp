@@ -36,19 +36,23 @@ class CheapScheme : public pbft::KeyScheme {
   [[nodiscard]] pbft::Tag tag(NodeId to, std::uint32_t /*session*/,
                               const Sha256::Digest& content) const override {
     ASSERT(knows(to));
+    ++key_work().tags;
     return tag_between(self_, to, content);
   }
   [[nodiscard]] bool verify(NodeId from, std::uint32_t /*session*/, const Sha256::Digest& content,
                             ByteView tag) const override {
+    ++key_work().tags;
     if (!knows(from) || tag.size() != pbft::kTagSize) return false;
     const pbft::Tag expected = tag_between(from, self_, content);
     return std::equal(expected.begin(), expected.end(), tag.begin());
   }
   [[nodiscard]] pbft::Signature sign(const Sha256::Digest& content) const override {
+    ++key_work().signatures_made;
     return signature_of(self_, content);
   }
   [[nodiscard]] bool verify_signature(NodeId member, const Sha256::Digest& content,
                                       ByteView signature) const override {
+    ++key_work().signatures_checked;
     if (member >= replicas_ && !is_client(member)) return false;
     if (signature.size() != pbft::kSignatureSize) return false;
     const pbft::Signature expected = signature_of(member, content);
@@ -98,6 +102,11 @@ class TrustingScheme final : public CheapScheme {
 };
 
 }  // namespace
+
+KeyWork& key_work() {
+  static KeyWork work;
+  return work;
+}
 
 pbft::KeyRing cheap_key_ring(NodeId self, std::uint32_t replicas) {
   return {self, replicas, std::make_unique<CheapScheme>(self, replicas)};

@@ -10,6 +10,14 @@
 
 namespace prophecy::simulation {
 
+// What all cheap rings of this process have done; a run has a process of its own.
+struct KeyWork {
+  std::uint64_t signatures_checked = 0;
+  std::uint64_t signatures_made = 0;
+  std::uint64_t tags = 0;  // made and checked
+};
+[[nodiscard]] KeyWork& key_work();
+
 // For a replica below `replicas` or any client.
 [[nodiscard]] pbft::KeyRing cheap_key_ring(NodeId self, std::uint32_t replicas);
 

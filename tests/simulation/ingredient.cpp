@@ -39,7 +39,7 @@ std::string_view to_string(IngredientKind kind) {
       "repetition",    "corruption",    "lateness",         "lost votes",     "partition",
       "crash",         "restart",       "power loss",       "lost disk",      "lost service",
       "wrong service", "read failures", "slow service",     "unmarked disks", "refusing disk",
-      "clock",         "misconduct",    "bad client"};
+      "clock",         "misconduct",    "bad client",       "strangers",      "many at once"};
   return name_of(kNames, kind);
 }
 
@@ -136,6 +136,14 @@ std::string describe(const Ingredient& ingredient) {
       break;
     case IngredientKind::misconduct:
       out << "replica " << ingredient.node << ": " << to_string(ingredient.behaviour);
+      break;
+    case IngredientKind::strangers:
+      out << "strangers send " << ingredient.count << " frames each "
+          << std::chrono::duration_cast<microseconds>(ingredient.offset).count() << " us";
+      break;
+    case IngredientKind::many_at_once:
+      out << "replicas " << bits(ingredient.nodes) << " read once in "
+          << std::chrono::duration_cast<microseconds>(ingredient.offset).count() << " us";
       break;
     case IngredientKind::bad_client:
       out << "faulty client " << ingredient.node << ": " << to_string(ingredient.bad_client);

@@ -35,6 +35,8 @@ enum class IngredientKind : std::uint8_t {
   clock,           // a node's clock is off and runs fast or slow
   misconduct,      // a replica does not behave as it should, see behaviours/
   bad_client,      // see bad_client.hpp
+  strangers,       // see strangers.hpp; `percent` of what they say are view changes
+  many_at_once,    // a replica reads many frames in one turn, as one does that has sockets
   count_,
 };
 constexpr std::size_t kIngredientKinds = static_cast<std::size_t>(IngredientKind::count_);
@@ -102,7 +104,9 @@ struct Ingredient {
   std::uint32_t count = 0;  // of calls
   BehaviourKind behaviour = BehaviourKind::silent;
   BadClientKind bad_client = BadClientKind::selective_macs;
-  Duration offset{};           // of a clock; of late frames, the longest; of a slow service
+  // Of a clock; of late frames, the longest; of a slow service; between what strangers say; of a
+  // turn, the longest.
+  Duration offset{};
   std::int64_t drift_ppm = 0;  // parts in a million
 
   [[nodiscard]] bool is_active(TimePoint now) const { return now >= from && now < until; }

@@ -25,7 +25,7 @@ class ProphecySim(unittest.TestCase):
         result = run("--help")
         self.assertEqual(result.returncode, 0)
         for word in ["--seeds", "--first", "--jobs", "--seed", "--trace", "--shrink", "--without",
-                     "--only", "--canary", "votes_in_left_view"]:
+                     "--only", "--canary", "votes_in_left_view", "--bounds"]:
             self.assertIn(word, result.stdout)
 
     def test_wrong_usage_is_told_apart_from_a_violation(self):
@@ -33,7 +33,8 @@ class ProphecySim(unittest.TestCase):
                           ["--jobs", "100000"], ["--nonsense"], ["--canary", "none"],
                           ["--seed", "1", "--seeds", "2"], ["--trace"], ["--shrink"],
                           ["--without", "1"], ["--seed", "1", "--only", "1", "--without", "2"],
-                          ["--seed", "1", "--only", "1,x"]]:
+                          ["--seed", "1", "--only", "1,x"],
+                          ["--bounds", "/nonexistent"], ["--bounds", "/dev/null"]]:
             with self.subTest(arguments=arguments):
                 result = run(*arguments)
                 self.assertEqual(result.returncode, 2)

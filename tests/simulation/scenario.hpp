@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -16,6 +17,7 @@
 #include "pbft/core/state/settings.hpp"
 #include "simulation/canary.hpp"
 #include "simulation/ingredient.hpp"
+#include "tests/support/bounds_table.hpp"
 
 namespace prophecy::simulation {
 
@@ -42,6 +44,7 @@ struct Scenario {
   std::uint64_t read_only_percent = 50;  // of the reads
   TimePoint healed;                      // from here on the network only delays
   std::vector<Ingredient> ingredients;
+  std::shared_ptr<const test::BoundsTable> bounds;  // of prices.hpp; null: they are not checked
 
   // Of a defect, nothing but that it is found is asked.
   [[nodiscard]] bool asks_for_liveness() const { return canary != Canary::small_quorum; }

@@ -63,6 +63,9 @@ class Planner {
   void plan_slow_services();
   void plan_refusing_disks();
   void plan_unmarked_disks();
+  void plan_strangers();
+  // For good.
+  void add_strangers(std::uint32_t count, std::uint64_t each_us, std::uint64_t percent);
   void plan_canary();
 
   Random random_;
@@ -409,6 +412,31 @@ void Planner::plan_unmarked_disks() {
   disks.offset = milliseconds(machines_.below(1500));
 }
 
+void Planner::add_strangers(std::uint32_t count, std::uint64_t each_us, std::uint64_t percent) {
+  Ingredient& strangers = add(IngredientKind::strangers);
+  strangers.count = count;
+  strangers.offset = microseconds(each_us);
+  strangers.percent = percent;
+}
+
+// Strangers that go on beside the calls of correct clients; and, at some replicas, many frames in a
+// turn.
+void Planner::plan_strangers() {
+  const std::uint64_t all = (std::uint64_t{1} << scenario_.replicas()) - 1;
+  if (machines_.chance(15)) {
+    add_strangers(static_cast<std::uint32_t>(machines_.between(1, 4)), machines_.between(500, 5000),
+                  machines_.below(50));
+    Ingredient& strangers = scenario_.ingredients.back();
+    strangers.from = at(machines_.below(500 * length_));
+    strangers.until = at(healed_at_ms_ + machines_.below(kBadClientsLongerMs));
+  }
+  if (machines_.chance(25)) {
+    Ingredient& turns = add(IngredientKind::many_at_once);
+    turns.nodes = machines_.chance(50) ? all : machines_.next() & all;
+    turns.offset = microseconds(machines_.between(100, 5000));
+  }
+}
+
 // A scene in which the defect can show: four replicas, load, and what it needs.
 void Planner::plan_canary() {
   std::erase_if(scenario_.ingredients, [](const Ingredient& ingredient) {
@@ -480,6 +508,20 @@ void Planner::plan_canary() {
       scenario_.replica.retained_batches = 0;
       scenario_.replica.batch_requests_max = 1;
       break;
+    case Canary::repeats_replies: {
+      Ingredient& client = add(IngredientKind::bad_client);
+      client.node = kFirstClientId + 3;
+      client.bad_client = BadClientKind::flooding;
+      client.until = at(healed_at_ms_);
+      break;
+    }
+    case Canary::pays_for_strangers:
+      add_strangers(16, 1000, 0);
+      break;
+    case Canary::limits_by_name:  // while a view change is needed
+      add_strangers(16, 1000, 100);
+      add(IngredientKind::crash).from = at(100);
+      break;
     case Canary::no_session_check:
     case Canary::gullible_macs:
       add_misconduct(0, BehaviourKind::ordering_junk, 0, 0);
@@ -530,6 +572,7 @@ Scenario Planner::plan() {
   plan_slow_services();
   plan_refusing_disks();
   plan_unmarked_disks();
+  plan_strangers();
   if (scenario_.canary != Canary::none) plan_canary();
   scenario_.number_ingredients();
   return std::move(scenario_);

@@ -25,7 +25,11 @@ World::World(Scenario scenario, bool trace)
       trace_(trace, scheduler_),
       checker_(scenario_),
       network_(scenario_, scheduler_, trace_,
-               [this](NodeId to, const pbft::Frame& frame) { deliver(to, frame); }) {
+               [this](NodeId to, const pbft::Frame& frame) { deliver(to, frame); }),
+      strangers_(scenario_, scheduler_,
+                 [this](NodeId from, const pbft::Outgoing& outgoing, Duration delay) {
+                   network_.send(from, outgoing, delay);
+                 }) {
   add_nodes();
   add_key_hosts();
 }
@@ -38,6 +42,7 @@ Keys World::keys() const {
 
 void World::add_nodes() {
   const auto send = [this](NodeId from, const pbft::Outgoing& outgoing, Duration delay) {
+    strangers_.overhear(outgoing.frame);
     network_.send(from, outgoing, delay);
   };
   if (scenario_.has_real_keys()) changing_rings_ = changing_key_rings(scenario_.replicas());
@@ -179,7 +184,7 @@ void World::deliver(NodeId to, const pbft::Frame& frame) {
   const auto header = pbft::peek_header(*frame);
   if (header && pbft::is_key_message(header->type)) return on_key_message(to, frame);
   if (to < replicas_.size()) {
-    replicas_[to]->on_frame(frame);
+    replicas_[to]->on_frame(frame, strangers_.sent(frame));
   } else if (to >= kFirstClientId && to - kFirstClientId < clients_.size()) {
     if (const auto lie = lies_.kind_of(frame)) lies_.count(*lie);
     clients_[to - kFirstClientId]->on_frame(*frame);
@@ -226,6 +231,7 @@ RunResult World::run() {
     client->start();
   for (const auto& client : bad_clients_)
     client->start();
+  strangers_.start();
   for (const Ingredient& ingredient : scenario_.ingredients) {
     if (trace_.is_on()) announce(ingredient);
     plan_accident(ingredient);

@@ -18,6 +18,7 @@
 #include "simulation/hosts/network.hpp"
 #include "simulation/hosts/replica_host.hpp"
 #include "simulation/hosts/scheduler.hpp"
+#include "simulation/hosts/strangers.hpp"
 #include "simulation/hosts/trace.hpp"
 #include "simulation/scenario.hpp"
 
@@ -66,6 +67,7 @@ class World {
   std::vector<std::unique_ptr<ReplicaHost>> replicas_;
   std::vector<std::unique_ptr<ClientHost>> clients_;
   std::vector<std::unique_ptr<BadClient>> bad_clients_;
+  Strangers strangers_;
   std::map<NodeId, std::uint64_t> unnoticed_at_;  // what it had executed when its state went wrong
   std::set<std::uint32_t> struck_;                // numbers of services that were lost
   std::uint64_t steps_ = 0;

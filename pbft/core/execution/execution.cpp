@@ -209,6 +209,9 @@ void ExecutionStage::read(const RequestMessage& request, ByteView frame, Replica
   const bool repeated = request.timestamp == session.read_timestamp;
   session.read_full_reply = repeated;
   if (repeated && session.read_in_flight) return context_.drop(DropReason::duplicate);
+  if (repeated && !ClientTable::may_read_again(session, context_.now)) {
+    return context_.drop(DropReason::rate_limited);
+  }
   if (reads_in_flight_ >= context_.settings.reads_in_flight_max || to_restore_) {
     return context_.drop(DropReason::queue_full);
   }

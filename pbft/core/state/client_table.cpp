@@ -93,6 +93,12 @@ bool ClientTable::may_repeat(Session& session, TimePoint now) {
   return true;
 }
 
+bool ClientTable::may_read_again(Session& session, TimePoint now) {
+  if (!session.read_repetitions.is_left(1, kRepeatedEvery, now)) return false;
+  session.read_repetitions.charge(1);
+  return true;
+}
+
 void ClientTable::begin(Session& session, std::uint64_t timestamp) {
   ASSERT(timestamp > session.last_timestamp);
   forget_result(session);

@@ -64,6 +64,7 @@ struct Session {
   std::uint64_t read_timestamp = 0;
   bool read_in_flight = false;
   bool read_full_reply = false;
+  Allowance read_repetitions;
 
   // Neighbours in the list of kept results, by age.
   Session* older = nullptr;
@@ -81,6 +82,9 @@ class ClientTable {
   // True when the session's reply may be sent once more. A client may lose every reply, and its
   // request may be repeated by anybody who has seen it: by another replica, or out of a record.
   [[nodiscard]] bool may_repeat(Session& session, TimePoint now);
+
+  // Likewise, its newest read outside the order be executed once more.
+  [[nodiscard]] static bool may_read_again(Session& session, TimePoint now);
 
   // A new request takes the session over: forgets the reply of the one before.
   void begin(Session& session, std::uint64_t timestamp);

@@ -3,6 +3,8 @@
 #include "pbft/core/state/quorum.hpp"
 #include "pbft/wire/decode.hpp"
 #include "pbft/wire/encode.hpp"
+#include "pbft/wire/recovery.hpp"
+#include "pbft/wire/sealed.hpp"
 
 namespace prophecy::simulation {
 
@@ -41,6 +43,32 @@ std::vector<pbft::Execution> with_repeated(const std::vector<pbft::Execution>& e
     }
   }
   return all;
+}
+
+void check_signature_of(ByteView frame, const pbft::KeyRing& keys) {
+  const auto claim = pbft::decode_checkpoint(frame);
+  if (claim) (void)keys.verify_signature(claim->replica, sha256(claim->content), claim->signature);
+  const auto rejoin = pbft::decode_rejoin(frame);
+  if (rejoin) {
+    (void)keys.verify_signature(rejoin->replica, sha256(rejoin->content), rejoin->signature);
+  }
+}
+
+std::optional<NodeId> named_in_view_change(ByteView frame, std::uint32_t replicas) {
+  const auto sealed = pbft::decode_sealed(frame, replicas);
+  const auto header = pbft::peek_header(sealed ? sealed->frame : frame);
+  if (!header || header->type != pbft::MessageType::view_change) return std::nullopt;
+  return header->sender;
+}
+
+void RepeatedReplies::answer_again(ByteView frame, pbft::ReplicaActions& actions) {
+  for (const pbft::Outgoing& outgoing : actions.sends) {
+    if (is_client(outgoing.to)) last_[{outgoing.to, outgoing.session}] = outgoing;
+  }
+  const auto header = pbft::peek_header(frame);
+  if (!header || header->type != pbft::MessageType::request) return;
+  const auto last = last_.find({header->sender, header->session});
+  if (last != last_.end()) actions.sends.push_back(last->second);
 }
 
 }  // namespace prophecy::simulation

@@ -2,6 +2,9 @@
 // the replica lacked a check.
 #pragma once
 
+#include <map>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "pbft/auth/key_ring.hpp"
@@ -20,5 +23,21 @@ namespace prophecy::simulation {
 // over because they were executed before included: they have the id 0.
 [[nodiscard]] std::vector<pbft::Execution> with_repeated(
     const std::vector<pbft::Execution>& executions, std::uint32_t replicas);
+
+// Checks the signature of a message that comes without a seal, as if it were worth it.
+void check_signature_of(ByteView frame, const pbft::KeyRing& keys);
+
+// The replica in whose name a view-change message is, sealed or not.
+[[nodiscard]] std::optional<NodeId> named_in_view_change(ByteView frame, std::uint32_t replicas);
+
+// Repeats the reply to a session's last request as often as the request comes.
+class RepeatedReplies {
+ public:
+  // After the replica has been given the frame.
+  void answer_again(ByteView frame, pbft::ReplicaActions& actions);
+
+ private:
+  std::map<std::pair<NodeId, std::uint32_t>, pbft::Outgoing> last_;
+};
 
 }  // namespace prophecy::simulation

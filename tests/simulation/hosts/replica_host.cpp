@@ -75,7 +75,8 @@ ReplicaHost::ReplicaHost(const Scenario& scenario, const pbft::KeyRing& keys, Sc
       clock_(clock_of(scenario, keys.self())),
       inputs_(clock_skew(keys.self()), scheduler, random_),
       service_(service),
-      misconduct_(scenario, keys, lies) {
+      misconduct_(scenario, keys, lies),
+      prices_(scenario.bounds.get(), checker, keys.self()) {
   for (const Ingredient& ingredient : scenario.ingredients) {
     const bool reads = ingredient.kind == IngredientKind::read_failures;
     if (reads && contains(ingredient.nodes, self_)) fails_reads_ = true;
@@ -100,6 +101,7 @@ void ReplicaHost::start() {
 void ReplicaHost::crash(bool power_loss) {
   if (crashed()) return;
   disk_.crash(random_, power_loss);
+  prices_.forget();
   process_.reset();
 }
 
@@ -140,17 +142,53 @@ bool ReplicaHost::hears(const pbft::Frame& frame) {
   return !crashed() && misconduct_.receive(frame, scheduler_.now());
 }
 
-void ReplicaHost::on_frame(const pbft::Frame& frame) {
-  if (!hears(frame)) return;
+void ReplicaHost::on_frame(const pbft::Frame& frame, bool is_strangers) {
+  if (!hears(frame) || is_limited_by_name(*frame)) return;
+  if (const Ingredient* turns = befalls(IngredientKind::many_at_once)) {
+    auto& arrived = process_->arrived;
+    arrived.emplace_back(frame, is_strangers);
+    if (arrived.size() > 1) return;
+    const auto longest = std::chrono::duration_cast<microseconds>(turns->offset).count();
+    return later(microseconds(random_.below(static_cast<std::uint64_t>(longest))),
+                 [this] { end_turn(); });
+  }
   with_core([&](pbft::ReplicaActions& actions) {
-    const bool authentic = process_->replica.on_frame(*frame, now(), actions);
-    if (const auto lie = lies_.kind_of(frame)) count_lie(*lie, frame, authentic);
-    if (scenario_.canary != Canary::votes_in_left_view) return;
-    for (const pbft::Frame& vote : votes_in_left_view(*frame, process_->replica.status(), keys_)) {
-      for (NodeId to = 0; to < keys_.replicas(); ++to)
-        actions.sends.push_back({to, 0, vote});
-    }
+    take(frame, is_strangers, actions);
+    process_->replica.propose_waiting(now(), actions);
   });
+}
+
+void ReplicaHost::end_turn() {
+  with_core([&](pbft::ReplicaActions& actions) {
+    for (const auto& [frame, is_strangers] : std::exchange(process_->arrived, {}))
+      take(frame, is_strangers, actions);
+    process_->replica.propose_waiting(now(), actions);
+  });
+}
+
+void ReplicaHost::take(const pbft::Frame& frame, bool is_strangers, pbft::ReplicaActions& actions) {
+  prices_.begin_step(is_strangers ? Prices::Cause::stranger : Prices::Cause::member);
+  const bool authentic = process_->replica.take_frame(*frame, now(), actions);
+  if (const auto lie = lies_.kind_of(frame)) count_lie(*lie, frame, authentic);
+  if (scenario_.canary == Canary::pays_for_strangers) check_signature_of(*frame, keys_);
+  if (scenario_.canary == Canary::repeats_replies) repeated_.answer_again(*frame, actions);
+  prices_.end_step(actions, now(), std::exchange(priced_, actions.sends.size()));
+  prices_.begin_step(Prices::Cause::member);
+  if (scenario_.canary != Canary::votes_in_left_view) return;
+  for (const pbft::Frame& vote : votes_in_left_view(*frame, process_->replica.status(), keys_)) {
+    for (NodeId to = 0; to < keys_.replicas(); ++to)
+      actions.sends.push_back({to, 0, vote});
+  }
+}
+
+bool ReplicaHost::is_limited_by_name(ByteView frame) {
+  if (scenario_.canary != Canary::limits_by_name) return false;
+  const auto name = named_in_view_change(frame, keys_.replicas());
+  if (!name) return false;
+  const auto last = limited_at_.find(*name);
+  if (last != limited_at_.end() && scheduler_.now() - last->second < seconds(1)) return true;
+  limited_at_[*name] = scheduler_.now();
+  return false;
 }
 
 // As status_ and counters_ still are: before the frame.
@@ -170,7 +208,10 @@ void ReplicaHost::count_lie(BehaviourKind kind, const pbft::Frame& frame, bool a
 
 void ReplicaHost::with_core(const std::function<void(pbft::ReplicaActions&)>& event) {
   pbft::ReplicaActions actions;
+  priced_ = 0;
+  prices_.begin_step(Prices::Cause::member);
   event(actions);
+  prices_.end_step(actions, now(), priced_);
   status_ = process_->replica.status();
   counters_ = process_->replica.counters();
   checker_.on_status(self_, status_);

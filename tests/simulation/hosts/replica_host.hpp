@@ -6,16 +6,21 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "pbft/core/replica.hpp"
 #include "simulation/checker.hpp"
+#include "simulation/hosts/defects.hpp"
 #include "simulation/hosts/disk.hpp"
 #include "simulation/hosts/hosted_service.hpp"
 #include "simulation/hosts/node_clock.hpp"
 #include "simulation/hosts/scheduler.hpp"
 #include "simulation/misconduct.hpp"
+#include "simulation/prices.hpp"
 #include "simulation/random.hpp"
 
 namespace prophecy::simulation {
@@ -51,7 +56,8 @@ class ReplicaHost {
   void lose_service(bool told);
   void service_is_back();
   [[nodiscard]] bool crashed() const { return process_ == nullptr; }
-  void on_frame(const pbft::Frame& frame);
+  // `is_strangers`: no member has sent it.
+  void on_frame(const pbft::Frame& frame, bool is_strangers = false);
   // What is no matter of the core's: true when this replica is there, and gets to see it.
   [[nodiscard]] bool hears(const pbft::Frame& frame);
   // As it would send it, unless it is down.
@@ -69,7 +75,8 @@ class ReplicaHost {
             pbft::InputSource& inputs);
     pbft::Replica replica;
     std::uint64_t commits_pending = 0;
-    TimePoint armed_for = TimePoint::max();  // of the scheduler
+    TimePoint armed_for = TimePoint::max();             // of the scheduler
+    std::vector<std::pair<pbft::Frame, bool>> arrived;  // in this turn, and whether from strangers
   };
   using Handle = std::weak_ptr<Process>;
 
@@ -78,6 +85,10 @@ class ReplicaHost {
   void later(Duration delay, std::function<void()> what);
   // Hands an event to the core, and does what it asks for.
   void with_core(const std::function<void(pbft::ReplicaActions&)>& event);
+  // One frame of a turn.
+  void take(const pbft::Frame& frame, bool is_strangers, pbft::ReplicaActions& actions);
+  void end_turn();
+  [[nodiscard]] bool is_limited_by_name(ByteView frame);
   void carry_out(pbft::ReplicaActions& actions);
   void perform(const pbft::ReplicaActions& actions);
   void answer(const pbft::ReplicaActions& actions);
@@ -104,11 +115,15 @@ class ReplicaHost {
   Disk disk_;
   HostedService& service_;
   Misconduct misconduct_;
+  Prices prices_;
   bool fails_reads_ = false;
   std::uint64_t restarts_ = 0;
   TimePoint last_commit_{};
   TimePoint free_at_{};  // its service, of what takes it long
   std::shared_ptr<Process> process_;
+  std::size_t priced_ = 0;                  // frames to be sent of this event
+  RepeatedReplies repeated_;                // a defect
+  std::map<NodeId, TimePoint> limited_at_;  // likewise
   pbft::ReplicaStatus status_;
   pbft::ReplicaCounters counters_;
 };

@@ -1,7 +1,11 @@
 #include "simulation/program/options.hpp"
 
 #include <charconv>
+#include <fstream>
+#include <sstream>
 #include <thread>
+
+#include "simulation/prices.hpp"
 
 namespace prophecy::simulation {
 namespace {
@@ -34,6 +38,15 @@ bool make_sense(const Options& options) {
   return options.task != Task::many_seeds || (!options.trace && !selects);
 }
 
+// Null when the file is not there, or has no such table.
+std::shared_ptr<const test::BoundsTable> read_bounds(const std::string& path) {
+  std::ifstream file(path);
+  std::ostringstream text;
+  text << file.rdbuf();
+  auto table = test::BoundsTable::parse(text.str(), kPriceNames);
+  return table ? std::make_shared<const test::BoundsTable>(std::move(*table)) : nullptr;
+}
+
 // Separated by commas, in lines of a bearable length.
 std::string canaries() {
   constexpr std::size_t kLineMax = 96;
@@ -54,6 +67,7 @@ std::string canaries() {
 
 Scenario Options::scenario(std::uint64_t seed) const {
   Scenario scenario = make_scenario(seed, canary);
+  scenario.bounds = table;
   scenario.leave_out(without);
   if (only) scenario.leave_only(*only);
   return scenario;
@@ -63,6 +77,7 @@ std::string help_text() {
   return R"(usage: prophecy-sim [--seeds N] [--first SEED] [--jobs N] [--canary NAME]
        prophecy-sim --seed SEED [--trace] [--shrink] [--without LIST | --only LIST]
                     [--canary NAME]
+       and with each of them [--bounds FILE]
 
 Runs whole groups of replicas with their clients in virtual time, one for each seed. A seed stands
 for a scenario: the size of the group, its settings, and a list of ingredients (calls, and faults
@@ -78,6 +93,7 @@ of the network, of replicas and of clients). The same seed is the same run, on e
   --without LIST  leaves out these ingredients, "3,5,7"
   --only LIST     leaves out all others
   --canary NAME   builds a defect in; with --seeds, it has to be found
+  --bounds FILE   checks what each step costs against the table in FILE, docs/protocol.md
   --help          this text
 
 Canaries: )" +
@@ -123,6 +139,10 @@ std::optional<Options> parse_options(const std::vector<std::string_view>& argume
       const auto canary = parse_canary(value);
       good = canary.has_value();
       options.canary = canary.value_or(Canary::none);
+    } else if (option == "--bounds") {
+      options.bounds = value;
+      options.table = read_bounds(options.bounds);
+      good = options.table != nullptr;
     } else if (option == "--without") {
       auto list = parse_list(value);
       good = list.has_value();

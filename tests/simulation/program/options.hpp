@@ -21,6 +21,8 @@ struct Options {
   std::uint32_t jobs = 1;
   bool trace = false;
   Canary canary = Canary::none;
+  std::string bounds;                              // the page that has the table; or empty
+  std::shared_ptr<const test::BoundsTable> table;  // as it was read from there
   std::vector<std::uint32_t> without;              // ingredients to leave out
   std::optional<std::vector<std::uint32_t>> only;  // or those to leave in
 
