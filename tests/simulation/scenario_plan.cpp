@@ -432,7 +432,7 @@ void Planner::plan_strangers() {
   }
   if (machines_.chance(25)) {
     Ingredient& turns = add(IngredientKind::many_at_once);
-    turns.nodes = machines_.chance(50) ? all : machines_.next() & all;
+    turns.nodes = machines_.chance(50) ? all : machines_.between(1, all);
     turns.offset = microseconds(machines_.between(100, 5000));
   }
 }

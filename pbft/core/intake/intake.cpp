@@ -59,22 +59,25 @@ bool Intake::handle(ByteView frame, std::optional<NodeId> forwarder, TimePoint n
 }
 
 // One that is signed has to be signed well, or it would convince some replicas and not others. But
-// its MAC is looked at first: it tells who pays for the signature. What is answered already is
-// answered again upon the MAC alone.
+// its MAC is looked at first: it tells who pays for the signature, unless a replica does that has
+// passed the request on. Nobody pays for the same twice: anybody may have recorded it. What is
+// answered already is answered again upon the MAC alone.
 bool Intake::is_authentic(const RequestMessage& request, const Digest& digest) {
-  const bool is_signed = !request.signature.empty();
   const bool has_mac = context_.keys.verify_authenticator(request.client, digest,
                                                           request.authenticator, request.session);
-  if (!is_signed) {
-    if (!has_mac) context_.drop(context_.mac_failure(request.client, request.session));
-    return has_mac;
+  const bool is_signed = !request.signature.empty();
+  if (!has_mac && !(is_signed && context_.relay)) {
+    context_.drop(context_.mac_failure(request.client, request.session));
+    return false;
   }
-  if (has_mac && is_answered(request)) return true;
-  // A replica that has passed it on pays by itself, as the front door has seen to.
-  const bool is_paid_for = context_.relay.has_value() ||
-                           (has_mac ? context_.payments.may_cause(request.client, context_.now)
-                                    : context_.payments.may_strangers_cause(context_.now));
-  if (!is_paid_for) {
+  if (!is_signed || (has_mac && is_answered(request))) return true;
+  Digest& known = clients_.session(request.client, request.session).known_signed;
+  Bytes both(digest.begin(), digest.end());
+  both.insert(both.end(), request.signature.begin(), request.signature.end());
+  const Digest signed_digest = sha256(both);
+  if (known == signed_digest) return true;
+  // The front door has seen to the relay's allowance.
+  if (!context_.relay && !context_.payments.may_cause(request.client, context_.now)) {
     context_.drop(DropReason::rate_limited);
     return false;
   }
@@ -82,6 +85,7 @@ bool Intake::is_authentic(const RequestMessage& request, const Digest& digest) {
     context_.drop(DropReason::bad_signature);
     return false;
   }
+  known = signed_digest;
   return true;
 }
 

@@ -46,11 +46,14 @@ bool Rejoin::on_rejoin(ByteView frame, ReplicaActions& out) {
   const auto message = decode_rejoin(frame);
   if (!message) return refuse(DropReason::malformed);
   if (!context_.is_peer(message->replica)) return false;
-  if (!context_.is_signed_by(message->replica, sha256(message->content), message->signature)) {
-    return refuse(DropReason::bad_signature);
-  }
+  if (message->replica != context_.relay) return refuse(DropReason::unknown_sender);
   Peer& peer = peers_[message->replica];
   Rebirth& known = context_.rebirths[message->replica];
+  // Its seal proves that it asks. A signature is needed for what goes on record.
+  if (message->incarnation > known.incarnation &&
+      !context_.is_signed_by(message->replica, sha256(message->content), message->signature)) {
+    return refuse(DropReason::bad_signature);
+  }
   if (message->incarnation > known.incarnation) {
     if (peer.reborn_at && context_.now - *peer.reborn_at < kRebornEvery) {
       context_.drop(DropReason::rate_limited);

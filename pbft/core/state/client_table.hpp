@@ -59,6 +59,7 @@ struct Session {
   std::uint64_t full_reply_timestamp = 0;  // retransmitted: every replica sends the result
   std::uint64_t known_timestamp = 0;       // newest request that came with a valid MAC ...
   Digest known_digest{};                   // ... and its digest
+  Digest known_signed{};  // of the last signed one whose signature was right, with its signature
 
   // The newest read outside the order.
   std::uint64_t read_timestamp = 0;

@@ -1,8 +1,8 @@
 // `Payments` decides who pays for the signatures that a frame makes this replica check.
 //
 // A signature takes some 60 us, a MAC less than one. So a signature is checked only for a sender
-// that a MAC has proven, out of an allowance of its own, or out of the small one that all strangers
-// share. No sender can use up another one's by taking its name.
+// that a MAC has proven, out of an allowance of its own. Strangers have none, and no sender can use
+// up another one's by taking its name.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,6 @@ class Payments {
   static constexpr std::uint64_t kOfReplica = 64;  // divided by f, and not below kOfReplicaMin
   static constexpr std::uint64_t kOfReplicaMin = 16;
   static constexpr std::uint64_t kOfClient = 64;
-  static constexpr std::uint64_t kOfStrangers = 16;
 
   explicit Payments(std::uint32_t faults)
       : of_replica_(kOfReplica / faults > kOfReplicaMin ? kOfReplica / faults : kOfReplicaMin) {}
@@ -31,10 +30,6 @@ class Payments {
   [[nodiscard]] bool may_cause(NodeId member, TimePoint now) {
     payer_ = &members_[member];
     return payer_->is_left(is_client(member) ? kOfClient : of_replica_, kInterval, now);
-  }
-  [[nodiscard]] bool may_strangers_cause(TimePoint now) {
-    payer_ = &strangers_;
-    return payer_->is_left(kOfStrangers, kInterval, now);
   }
   // From here on nobody pays: the next event.
   void end() { payer_ = nullptr; }
@@ -45,7 +40,6 @@ class Payments {
  private:
   std::uint64_t of_replica_;
   std::map<NodeId, Allowance> members_;
-  Allowance strangers_;
   Allowance* payer_ = nullptr;
 };
 

@@ -99,19 +99,44 @@ TEST_CASE("A broadcast is sealed once, and once more sent to nobody") {
   CHECK(sealed[0] == sealed[2]);
 }
 
-TEST_CASE("Signed requests that no MAC proves share the strangers' allowance") {
+TEST_CASE("A signed request counts where a MAC proves its client, or a replica passes it on") {
+  Subject primary(0);
+  const Frame unproven = retransmitted(with_wrong_macs(request(1), {0}));
+  for (int i = 0; i < kFlood; ++i)
+    CHECK_FALSE(primary.feed(unproven));
+  CHECK(primary.dropped(DropReason::bad_mac) == kFlood);
+  CHECK(signatures(primary) == 0);
+  primary.feed(encode_forward(*unproven, ring(2)));
+  CHECK(signatures(primary) == 1);
+  CHECK(primary.sent(MessageType::pre_prepare) == kReplicas - 1);
+}
+
+TEST_CASE("A client pays for the signatures of its requests") {
   Subject backup(1);
   for (std::uint64_t i = 1; i <= kFlood; ++i)
-    backup.feed(forged(retransmitted(with_wrong_macs(request(i), {1}))));
-  CHECK(signatures(backup) == Payments::kOfStrangers);
-  CHECK(backup.dropped(DropReason::rate_limited) == kFlood - Payments::kOfStrangers);
-  // A client with a right MAC pays by itself, and so does a replica that passes one on.
-  CHECK(backup.feed(retransmitted(request(1))));
-  for (std::uint64_t i = 2; i <= kFlood; ++i)
     backup.feed(forged(retransmitted(request(i))));
-  CHECK(signatures(backup) == Payments::kOfStrangers + Payments::kOfClient);
+  CHECK(signatures(backup) == Payments::kOfClient);
+  CHECK(backup.dropped(DropReason::rate_limited) == kFlood - Payments::kOfClient);
+  CHECK_FALSE(backup.feed(retransmitted(request(1))));
+  CHECK(backup.feed(retransmitted(request(1, "op", false, 0, 0, kClient + 1))));
   backup.now += kInterval;
-  CHECK(backup.feed(retransmitted(with_wrong_macs(request(2), {1}))));
+  CHECK(backup.feed(retransmitted(request(1))));
+}
+
+TEST_CASE("What was recorded, and is sent again by anybody, uses up nobody's allowance") {
+  Subject backup(1);
+  const Frame asked = retransmitted(request(1));
+  const Frame rejoins = encode_rejoin(7, ring(2));
+  for (int i = 0; i < kFlood; ++i) {
+    CHECK(backup.feed(asked));
+    backup.feed(rejoins);
+  }
+  CHECK(signatures(backup) == 2);
+  CHECK_FALSE(backup.feed(forged(asked)));
+  CHECK(backup.feed(retransmitted(request(2))));
+  backup.feed(encode_rejoin(8, ring(2)));
+  // Another replica cannot say so in its name, nor repeat it.
+  CHECK_FALSE(backup.feed_as_it_is(encode_sealed(*rejoins, ring(3))));
 }
 
 TEST_CASE("A request that is answered already is answered again upon its MAC alone") {

@@ -98,10 +98,10 @@ TEST_CASE("A request that may be authentic here alone is held against no primary
   CHECK(backup.replica.status().state == ReplicaState::normal);
 }
 
-TEST_CASE("A signed request needs no MACs, and is proposed as it is") {
+TEST_CASE("A signed request that a replica passes on needs no MACs, and is proposed as it is") {
   Subject primary(0);
   const Frame signed_request = retransmitted(with_wrong_macs(request(1), {0, 1, 2, 3}));
-  primary.feed(signed_request);
+  primary.feed(encode_forward(*signed_request, ring(2)));
   REQUIRE(primary.sent(MessageType::pre_prepare) == kReplicas - 1);
   Subject backup(2);
   backup.feed(primary.actions.sends[0].frame);
