@@ -17,6 +17,9 @@ constexpr Duration kCallBound = milliseconds(500);
 constexpr Duration kCatchUpTime = seconds(10);
 // No run needs nearly as many; one that does has a group that talks to itself for ever.
 constexpr std::uint64_t kStepsMax = 5'000'000;
+// Of an earlier life: so many steps, and another seed of the same kind of keys.
+constexpr std::uint64_t kEarlierSteps = 3000;
+constexpr std::uint64_t kSeedsApart = 50'000'000;
 
 }  // namespace
 
@@ -32,6 +35,28 @@ World::World(Scenario scenario, bool trace)
                  }) {
   add_nodes();
   add_key_hosts();
+  if (strangers_.are_there()) strangers_.remember(earlier_life());
+}
+
+// Of the same group, whose calls are others, on a network that loses frames.
+std::deque<pbft::Frame> World::earlier_life() const {
+  Scenario earlier = scenario_;
+  earlier.seed += kSeedsApart;
+  earlier.canary = Canary::none;
+  earlier.bounds = nullptr;
+  std::erase_if(earlier.ingredients, [](const Ingredient& ingredient) {
+    return ingredient.kind != IngredientKind::calls;
+  });
+  Ingredient loss;
+  loss.kind = IngredientKind::loss;
+  loss.percent = 20;
+  earlier.ingredients.push_back(loss);
+  World world(std::move(earlier), false);
+  world.strangers_.only_record();
+  world.begin();
+  for (std::uint64_t i = 0; i < kEarlierSteps && world.step(); ++i) {
+  }
+  return world.strangers_.recorded();
 }
 
 Keys World::keys() const {
@@ -223,7 +248,7 @@ void World::start_replicas() {
   }
 }
 
-RunResult World::run() {
+void World::begin() {
   for (const auto& [node, host] : key_hosts_)
     host->start();
   start_replicas();
@@ -232,6 +257,10 @@ RunResult World::run() {
   for (const auto& client : bad_clients_)
     client->start();
   strangers_.start();
+}
+
+RunResult World::run() {
+  begin();
   for (const Ingredient& ingredient : scenario_.ingredients) {
     if (trace_.is_on()) announce(ingredient);
     plan_accident(ingredient);

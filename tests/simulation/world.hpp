@@ -38,7 +38,11 @@ class World {
  private:
   void add_nodes();
   void add_key_hosts();
+  // What strangers have recorded in it.
+  [[nodiscard]] std::deque<pbft::Frame> earlier_life() const;
   void on_key_message(NodeId to, const pbft::Frame& frame);
+  // All nodes.
+  void begin();
   void start_replicas();
   void announce(const Ingredient& ingredient);
   void plan_accident(const Ingredient& ingredient);

@@ -143,7 +143,10 @@ bool ReplicaHost::hears(const pbft::Frame& frame) {
 }
 
 void ReplicaHost::on_frame(const pbft::Frame& frame, bool is_strangers) {
-  if (!hears(frame) || is_limited_by_name(*frame)) return;
+  // What strangers bring out of an earlier life, a faulty replica could pass on under its seal, and
+  // the signatures in it are valid (docs/protocol.md). So behaviours learn nothing from strangers.
+  if (is_strangers ? crashed() : !hears(frame)) return;
+  if (is_limited_by_name(*frame)) return;
   if (const Ingredient* turns = befalls(IngredientKind::many_at_once)) {
     auto& arrived = process_->arrived;
     arrived.emplace_back(frame, is_strangers);

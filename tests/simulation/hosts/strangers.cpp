@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "pbft/wire/decode.hpp"
 #include "pbft/wire/encode.hpp"
 #include "pbft/wire/limits.hpp"
 #include "pbft/wire/recovery.hpp"
@@ -39,12 +40,35 @@ void Strangers::start() {
 }
 
 void Strangers::overhear(const pbft::Frame& frame) {
+  if (only_records_) return record(opened(frame, scenario_.replicas()));
   if (all_.empty()) return;
   // One of a few, or the newest alone would be known. The exchange of keys has behaviours.
   const auto header = pbft::peek_header(*frame);
   if (!random_.chance(20) || (header && pbft::is_key_message(header->type))) return;
   overheard_.push_back(frame);
   if (overheard_.size() > kOverheardMax) overheard_.pop_front();
+}
+
+void Strangers::record(const pbft::Frame& frame) {
+  const auto header = pbft::peek_header(*frame);
+  const auto request = pbft::decode_request(*frame, scenario_.replicas());
+  const bool is_signed = request ? !request->signature.empty()
+                                 : header && pbft::is_only_sealed(header->type) &&
+                                       header->type != pbft::MessageType::forward;
+  if (!is_signed) return;
+  overheard_.push_back(frame);
+  if (overheard_.size() > kOverheardMax) overheard_.pop_front();
+}
+
+void Strangers::remember(const std::deque<pbft::Frame>& recorded) {
+  for (const pbft::Frame& frame : recorded) {
+    Bytes bytes = *frame;
+    if (const auto request = pbft::decode_request(*frame, scenario_.replicas())) {
+      for (std::size_t i = 0; i < request->authenticator.size(); ++i)
+        bytes[request->content.size() + i] ^= 1;
+    }
+    earlier_.push_back(std::make_shared<const Bytes>(std::move(bytes)));
+  }
 }
 
 void Strangers::act(const Ingredient& ingredient) {
@@ -56,7 +80,10 @@ void Strangers::act(const Ingredient& ingredient) {
 
 pbft::Frame Strangers::draw(const Ingredient& ingredient) {
   if (random_.chance(ingredient.percent)) return in_a_members_name(view_change());
-  if (!overheard_.empty() && random_.chance(50)) return overheard();
+  if (!overheard_.empty() && random_.chance(40)) return overheard();
+  if (!earlier_.empty() && random_.chance(40)) {
+    return std::make_shared<const Bytes>(*earlier_[random_.below(earlier_.size())]);
+  }
   const pbft::Frame frame = in_a_members_name(made_up());
   return random_.chance(30) ? in_a_members_name(pbft::encode_sealed(*frame, keys_)) : frame;
 }
@@ -130,7 +157,6 @@ void Strangers::say(NodeId to, const pbft::Frame& frame) {
     sent_.erase(newest_.front().get());
     newest_.pop_front();
   }
-  ++frames_;
   send_(kStranger, {to, 0, frame}, {});
 }
 
