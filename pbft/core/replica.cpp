@@ -52,6 +52,7 @@ class Replica::Machine {
         rejoin(context, checkpoints, view_changer, retransmission),
         recovery(context, log, checkpoints, execution, snapshots, parts) {
     context.rebirths.resize(quorum.replicas);
+    context.claimed.resize(quorum.replicas);
   }
   ~Machine() { bodies.close(); }
   Machine(const Machine&) = delete;
@@ -260,6 +261,9 @@ bool Replica::Machine::on_checkpoint(ByteView frame) {
   }
   const CheckpointClaim claim{message->sequence, message->order, message->replies,
                               message->service};
+  if (!context.may_be_stable(message->sequence, stable)) {
+    return refuse(DropReason::outside_water_marks);
+  }
   // Not worth verifying.
   if (!checkpoints.wants(message->replica, claim)) return refuse(DropReason::duplicate);
   if (!context.is_signed_by(message->replica, sha256(message->content), message->signature)) {

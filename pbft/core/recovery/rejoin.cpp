@@ -101,6 +101,7 @@ bool Rejoin::on_pledge(ByteView frame, ReplicaActions& out) {
   if (!context_.is_authentic(message->replica, message->content, message->authenticator))
     return false;
   if (!is_asking() || message->to != context_.self) return true;  // answered before
+  context_.claimed[message->replica] = message->checkpoint;
   peers_[message->replica].pledge =
       Pledge{message->incarnation, message->fresh, message->view, message->checkpoint};
   decide(out);

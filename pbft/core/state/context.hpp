@@ -2,7 +2,9 @@
 // replica's machine, which outlives the parts.
 #pragma once
 
+#include <algorithm>
 #include <optional>
+#include <vector>
 
 #include "pbft/auth/key_ring.hpp"
 #include "pbft/core/state/actions.hpp"
@@ -59,6 +61,17 @@ struct Context {
   std::uint64_t refused_until = 0;
   // A peer that has lost its memory waits for a stable checkpoint there before it votes again.
   std::uint64_t awaited_by_silent = 0;
+
+  // How far each replica has come, as its last Status or pledge said under a MAC of today.
+  std::vector<std::uint64_t> claimed{};
+  // A certificate far ahead of what is stable here is of this life of the group only if somebody
+  // correct says to have come so far: a signature does not tell when it was made.
+  [[nodiscard]] bool may_be_stable(std::uint64_t sequence, std::uint64_t own_stable) const {
+    if (sequence <= own_stable + 2 * settings.window) return true;
+    const auto there = std::count_if(claimed.begin(), claimed.end(),
+                                     [&](std::uint64_t one) { return one >= sequence; });
+    return there >= static_cast<std::ptrdiff_t>(quorum.weak);
+  }
 
   // In membership.silent_until: the bound is not known yet.
   static constexpr std::uint64_t kAsking = UINT64_MAX;

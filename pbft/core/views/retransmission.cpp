@@ -149,6 +149,7 @@ void Retransmission::learn(const StatusMessage& status) {
   Peer& peer = peers_[status.replica];
   peer.first_retained = status.first_retained;
   peer.last_ordered = status.last_ordered;
+  context_.claimed[status.replica] = std::max(status.last_ordered, status.last_stable);
   std::uint64_t highest = status.last_ordered;
   for (std::size_t i = 0; i < status.slots.size(); ++i) {
     if (status.slots[i] != 0) highest = std::max(highest, status.settled + 1 + i);

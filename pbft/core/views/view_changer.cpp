@@ -193,6 +193,11 @@ bool ViewChanger::is_of_earlier_life(const ViewChangeMessage& message) const {
   return message.incarnation < rebirth.incarnation && message.view > rebirth.view;
 }
 
+// Its certificate may be of an earlier life of the group.
+bool ViewChanger::may_be_stable(const ViewChangeMessage& message) const {
+  return context_.may_be_stable(message.stable, checkpoints_.stable_sequence());
+}
+
 std::optional<ViewChangeMessage> ViewChanger::verified(ByteView frame) {
   auto message = decode_view_change(frame, context_.quorum.replicas);
   if (!message || !is_replica(message->replica, context_.quorum.replicas)) return std::nullopt;
@@ -201,6 +206,7 @@ std::optional<ViewChangeMessage> ViewChanger::verified(ByteView frame) {
   };
   if (!is_within(message->prepared) || !is_within(message->pre_prepared)) return std::nullopt;
   if (is_of_earlier_life(*message)) return std::nullopt;
+  if (!may_be_stable(*message)) return std::nullopt;
   // The same frame need not be verified again within a new-view message.
   const Frame& known = asked_[message->replica].frame;
   if (known != nullptr && std::equal(known->begin(), known->end(), frame.begin(), frame.end())) {
@@ -223,6 +229,10 @@ bool ViewChanger::on_view_change(ByteView frame, TimePoint now, ReplicaActions& 
   Asked& asked = asked_[message->replica];
   if (message->view <= asked.view || message->view < context_.view) {
     context_.drop(message->view == asked.view ? DropReason::duplicate : DropReason::wrong_view);
+    return false;
+  }
+  if (!may_be_stable(*message)) {
+    context_.drop(DropReason::outside_water_marks);
     return false;
   }
   if (!verified(frame)) {
@@ -346,7 +356,7 @@ bool ViewChanger::has_earlier_life(const NewViewMessage& message) const {
   return std::any_of(message.view_changes.begin(), message.view_changes.end(), [&](ByteView one) {
     const auto asked = decode_view_change(one, context_.quorum.replicas);
     return asked && is_replica(asked->replica, context_.quorum.replicas) &&
-           is_of_earlier_life(*asked);
+           (is_of_earlier_life(*asked) || !may_be_stable(*asked));
   });
 }
 

@@ -72,6 +72,7 @@ class ViewChanger {
   // The message, if it may be believed. Its sender's signature is checked as well.
   // From before its sender lost its memory, as this replica has heard.
   [[nodiscard]] bool is_of_earlier_life(const ViewChangeMessage& message) const;
+  [[nodiscard]] bool may_be_stable(const ViewChangeMessage& message) const;
   [[nodiscard]] bool has_earlier_life(const NewViewMessage& message) const;
   [[nodiscard]] std::optional<ViewChangeMessage> verified(ByteView frame);
   // Those in a new-view message, if it may be believed.

@@ -159,6 +159,63 @@ TEST_CASE("A forwarded request counts for the replica that has sealed it") {
   CHECK(primary.sent(MessageType::pre_prepare) == kReplicas - 1);
 }
 
+constexpr std::uint64_t kLongAgo = 1'000'000;
+
+Frame old_claim(NodeId from) {
+  const Digest digest{7};
+  return encode_checkpoint(kLongAgo, digest, digest, digest, ring(from));
+}
+
+Frame status(NodeId from, std::uint64_t reached, std::uint64_t counter) {
+  StatusMessage message;
+  message.counter = counter;
+  message.first_retained = 1;
+  message.last_ordered = reached;
+  message.last_stable = reached;
+  message.settled = reached;
+  return encode_status(message, ring(from));
+}
+
+TEST_CASE("A certificate of an earlier life of the group is none, unless f+1 have come so far") {
+  Subject backup(1);
+  const auto show = [&] {
+    for (const NodeId signer : {0u, 2u, 3u})
+      backup.feed_as_it_is(encode_sealed(*old_claim(signer), ring(3)));
+  };
+  show();
+  backup.feed(status(3, kLongAgo, 1));
+  show();
+  CHECK(backup.replica.status().last_stable == 0);
+  CHECK(signatures(backup) == 0);
+  CHECK(backup.dropped(DropReason::outside_water_marks) == 6);
+  backup.feed(status(0, kLongAgo, 1));
+  show();
+  CHECK(backup.replica.status().last_stable == kLongAgo);
+}
+
+TEST_CASE("Nor is it within a view change, or a new view, which accuse nobody for that") {
+  Subject backup(2);
+  std::vector<Frame> claims;
+  for (const NodeId signer : {0u, 1u, 3u})
+    claims.push_back(old_claim(signer));
+  ViewChangeMessage message;
+  message.view = 1;
+  message.stable = kLongAgo;
+  for (const Frame& claim : claims)
+    message.certificate.emplace_back(*claim);
+  const Frame old = encode_view_change(message, ring(3));
+  CHECK_FALSE(backup.feed(old));
+  const std::vector<Frame> asked{view_change(0, 1), view_change(1, 1), old};
+  std::vector<ByteView> frames;
+  for (const Frame& frame : asked)
+    frames.emplace_back(*frame);
+  backup.feed(encode_new_view(1, frames, ring(1)));
+  CHECK(backup.replica.status().last_stable == 0);
+  CHECK(backup.replica.view() == 0);
+  for (const PeerStanding& standing : backup.replica.status().peers)
+    CHECK(standing.contradicted_at == TimePoint::min());
+}
+
 // Knows that a batch is committed whose content it has not got.
 struct Awaiting : Subject {
   Awaiting() : Subject(1) {
