@@ -184,8 +184,7 @@ bool Replica::Machine::take(ByteView frame, TimePoint now, ReplicaActions& out) 
   const std::uint64_t view = context.view;
   const auto admitted = front_door.admit(frame);
   const bool authentic = admitted && dispatch(*admitted, now, out);
-  const auto drop_frame = admitted ? admitted->frame : frame;
-  standings.on_frame_handled(drop_frame, authentic, now);
+  standings.on_frame_handled(admitted ? admitted->frame : frame, authentic, now);
   standings.on_view_left(view, now);
   context.payments.end();
   return authentic;

@@ -59,7 +59,11 @@ class Subject {
     } else if (step == 3 && script.below(8) == 0) {
       restart();
     } else {
-      replica_->on_frame(*script.frame(self_), now_, actions_);
+      // As one read brings them.
+      const std::uint64_t several = script.below(4);
+      for (std::uint64_t i = 0; i <= several; ++i)
+        replica_->take_frame(*script.frame(self_), now_, actions_);
+      replica_->propose_waiting(now_, actions_);
     }
     carry_out();
     require(replica_->status().log_batches <= 128);

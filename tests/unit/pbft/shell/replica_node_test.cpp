@@ -147,8 +147,10 @@ struct Caller {
     return id;
   }
   void settle() {
-    for (Outgoing& outgoing : actions.sends)
+    for (Outgoing& outgoing : actions.sends) {
+      last_sent = outgoing.frame;
       transport.send(outgoing.to, outgoing.frame);
+    }
     for (Completion& completion : actions.completions)
       done[completion.call] = completion;
     actions.clear();
@@ -162,6 +164,7 @@ struct Caller {
   ClientTransport transport;
   CoreTimer timer;
   ClientActions actions;
+  Frame last_sent;
   std::map<CallId, Completion> done;
 };
 
@@ -194,6 +197,29 @@ TEST_CASE("A group agrees on operations over real sockets") {
   REQUIRE(run_until(io, [&] { return group.status(3)["core"]["requests_executed"] == 100; }));
   CHECK(group.status(0)["primary"] == 0);
   CHECK(group.status(0)["peers"][0]["connected"] == true);
+}
+
+TEST_CASE("A socket full of one answered request brings a few answers") {
+  boost::asio::io_context io(1);
+  Group group(io, [](NodeId /*id*/) { return "kind = \"null\"\nanswer_bytes = \"1MiB\"\n"; });
+  Caller caller(group);
+  REQUIRE(run_until(io, [&] { return group.has_keys_of(4); }));
+  (void)caller.call("write", CallKind::ordered);
+  const Frame request = caller.last_sent;
+  REQUIRE(run_until(io, [&] { return caller.done.size() == 1; }));
+  REQUIRE(run_until(io, [&] { return group.status(1)["core"]["requests_executed"] == 1; }));
+  const TimePoint began = now();
+  constexpr std::uint64_t kCopies = 600;
+  for (std::uint64_t i = 0; i < kCopies; ++i)
+    caller.transport.send(1, request);
+  const auto repeated = [&]() -> std::uint64_t {
+    return group.status(1)["core"]["replies_repeated"];
+  };
+  REQUIRE(run_until(io, [&] {
+    return repeated() + group.status(1)["dropped"]["rate_limited"].get<std::uint64_t>() >= kCopies;
+  }));
+  CHECK(repeated() > 0);
+  CHECK(static_cast<std::int64_t>(repeated()) <= 2 + (now() - began) / milliseconds(25));
 }
 
 TEST_CASE("One stopped backup changes nothing, and it catches up when it is back in time") {
