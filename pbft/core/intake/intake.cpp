@@ -71,11 +71,11 @@ bool Intake::is_authentic(const RequestMessage& request, const Digest& digest) {
     return false;
   }
   if (!is_signed || (has_mac && is_answered(request))) return true;
-  Digest& known = clients_.session(request.client, request.session).known_signed;
   Bytes both(digest.begin(), digest.end());
   both.insert(both.end(), request.signature.begin(), request.signature.end());
   const Digest signed_digest = sha256(both);
-  if (known == signed_digest) return true;
+  const Session* session = clients_.find(request.client, request.session);
+  if (session != nullptr && session->known_signed == signed_digest) return true;
   // The front door has seen to the relay's allowance.
   if (!context_.relay && !context_.payments.may_cause(request.client, context_.now)) {
     context_.drop(DropReason::rate_limited);
@@ -85,7 +85,7 @@ bool Intake::is_authentic(const RequestMessage& request, const Digest& digest) {
     context_.drop(DropReason::bad_signature);
     return false;
   }
-  known = signed_digest;
+  clients_.session(request.client, request.session).known_signed = signed_digest;
   return true;
 }
 
