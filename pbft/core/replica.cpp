@@ -23,6 +23,7 @@
 #include "pbft/core/views/standings.hpp"
 #include "pbft/core/views/view_changer.hpp"
 #include "pbft/wire/decode.hpp"
+#include "pbft/wire/encode.hpp"
 #include "pbft/wire/limits.hpp"
 #include "pbft/wire/recovery.hpp"
 
@@ -36,7 +37,7 @@ class Replica::Machine {
       : context{settings, keys, quorum, keys.self(), inputs},
         front_door(context),
         bodies(context, parts),
-        log(settings.window + settings.retained_batches + 1, quorum.replicas),
+        log(settings.window + settings.retained_batches + 1, quorum.replicas, parts),
         clients(settings.cached_reply_bytes_max),
         queue(context.settings, quorum.replicas),
         checkpoints(quorum),
@@ -53,6 +54,7 @@ class Replica::Machine {
         recovery(context, log, checkpoints, execution, snapshots, parts) {
     context.rebirths.resize(quorum.replicas);
     context.claimed.resize(quorum.replicas);
+    context.rejoins.resize(quorum.replicas);
   }
   ~Machine() { bodies.close(); }
   Machine(const Machine&) = delete;
@@ -110,7 +112,9 @@ bool Replica::Machine::start(const ReplicaStart& start, ReplicaActions& out) {
     context.membership = remembered->membership;
     context.journal.resume(*remembered);
     for (const auto& [peer, rebirth] : remembered->rebirths) {
-      if (peer < context.quorum.replicas) context.rebirths[peer] = rebirth;
+      if (peer >= context.quorum.replicas) continue;
+      context.rebirths[peer] = rebirth;
+      retransmission.note_pledge(peer);
     }
   }
   Membership& membership = context.membership;
@@ -177,6 +181,12 @@ void Replica::Machine::resume(const Remembered& remembered, ReplicaActions& out)
   }
   recovery.resume_from(*remembered.base);
   execution.begin_restore(*remembered.base);
+  const CheckpointClaim& base = *remembered.base;
+  if (base.sequence == 0 || base.sequence != checkpoints.stable_sequence()) return;
+  // It is compared once more with what the others claim there: it may never have been, and no other
+  // checkpoint need come soon.
+  checkpoints.keep_own(
+      base, encode_checkpoint(base.sequence, base.order, base.replies, base.service, context.keys));
 }
 
 bool Replica::Machine::take(ByteView frame, TimePoint now, ReplicaActions& out) {
@@ -252,15 +262,11 @@ bool Replica::Machine::on_checkpoint(ByteView frame) {
   if (!is_replica(message->replica, context.quorum.replicas)) {
     return refuse(DropReason::unknown_sender);
   }
-  const std::uint64_t stable = checkpoints.stable_sequence();
-  // Late: the usual end. But what is said about the stable one may still be of use.
-  if (message->sequence < stable ||
-      (message->sequence == stable && !checkpoints.wants_evidence())) {
-    return false;
-  }
+  // Late: the usual end.
+  if (!checkpoints.concerns(message->sequence)) return false;
   const CheckpointClaim claim{message->sequence, message->order, message->replies,
                               message->service};
-  if (!context.may_be_stable(message->sequence, stable)) {
+  if (!context.may_be_stable(message->sequence, checkpoints.stable_sequence())) {
     return refuse(DropReason::outside_water_marks);
   }
   // Not worth verifying.
@@ -408,6 +414,7 @@ ReplicaStatus Replica::Machine::status() const {
   status.silent_until = context.membership.silent_until;
   status.base = recovery.base();
   status.recovery = recovery_state();
+  status.answers = !execution.is_unreliable();
   status.parts_missing = recovery.fetch().parts_missing();
   status.bodies_missing = bodies.missing();
   status.log_batches = log.batches();

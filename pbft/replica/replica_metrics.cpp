@@ -103,6 +103,8 @@ void add_counters(Exposition& out, const ReplicaCounters& counters) {
   count("prophecy_replica_state_divergences_total",
         "Checkpoints at which f+1 others had the same state and this replica had not.",
         counters.state_divergences);
+  count("prophecy_replica_states_uncertified_total",
+        "Checkpoints at which no f+1 replicas had the same state.", counters.states_uncertified);
   count("prophecy_replica_states_restored_total", "States that its own was replaced by.",
         counters.states_restored);
   count("prophecy_replica_restores_failed_total", "Restorations that failed.",

@@ -395,8 +395,17 @@ void ReplicaNode::report_clock() {
                                  {"own", format_agreed_time(last.own)}});
 }
 
+// Such a group is one loss of a state away from having none that f+1 vouch for.
+void ReplicaNode::report_states() {
+  const std::uint64_t uncertified = core_.counters().states_uncertified;
+  const std::uint64_t before = std::exchange(reported_states_uncertified_, uncertified);
+  if (before == uncertified) return;
+  log_.warning("states-differ", {{"checkpoints", uncertified - before}});
+}
+
 void ReplicaNode::report_drops() {
   report_clock();
+  report_states();
   const DropCounters& dropped = core_.counters().dropped;
   for (std::size_t reason = 0; reason < dropped.size(); ++reason) {
     const std::uint64_t fresh = dropped[reason] - reported_drops_[reason];

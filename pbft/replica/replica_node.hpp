@@ -92,6 +92,7 @@ class ReplicaNode final : private ReplicaTransport::Handler {
   [[nodiscard]] ReplicaParts parts() const;
   void report_drops();
   void report_clock();
+  void report_states();
   [[nodiscard]] std::string answer_admin(std::string_view request_line) const;
 
   const ReplicaIdentity& identity_;
@@ -125,6 +126,7 @@ class ReplicaNode final : private ReplicaTransport::Handler {
   TimePoint recovery_told_{};
   DropCounters reported_drops_{};
   std::uint64_t reported_times_refused_ = 0;
+  std::uint64_t reported_states_uncertified_ = 0;
   boost::asio::steady_timer report_timer_;
 };
 

@@ -36,6 +36,7 @@ Json core_json(const ReplicaCounters& counters) {
           {"views_entered", counters.views_entered},
           {"reply_divergences", counters.reply_divergences},
           {"state_divergences", counters.state_divergences},
+          {"states_uncertified", counters.states_uncertified},
           {"states_restored", counters.states_restored},
           {"restores_failed", counters.restores_failed},
           {"snapshots_failed", counters.snapshots_failed},

@@ -29,7 +29,10 @@ std::string_view to_string(Canary canary) {
                                                                      "erases_nothing",
                                                                      "repeats_replies",
                                                                      "pays_for_strangers",
-                                                                     "limits_by_name"};
+                                                                     "limits_by_name",
+                                                                     "any_view",
+                                                                     "slow_to_give_up",
+                                                                     "keeps_no_state"};
   return kNames.at(static_cast<std::size_t>(canary));
 }
 
@@ -53,6 +56,8 @@ pbft::QuorumRule replica_rule(Canary canary, std::uint32_t faults) {
   if (canary == Canary::prepares_without_body) rule.bodies = 0;
   if (canary == Canary::one_decision) rule.weak = 1;
   if (canary == Canary::early_checkpoint) rule.stable = 1;
+  if (canary == Canary::any_view) rule.vouching_views = 0;
+  if (canary == Canary::keeps_no_state) rule.own_state = rule.replicas + 1;
   return rule;
 }
 

@@ -36,6 +36,9 @@ enum class Canary : std::uint8_t {
   repeats_replies,        // a request that comes again is answered again, however often
   pays_for_strangers,     // signatures are checked for whoever sends them
   limits_by_name,         // of view-change messages, before it is known who sends them
+  any_view,         // condition A2 without its views: a batch vouched for in an older one will do
+  slow_to_give_up,  // a primary that does nothing is replaced after thirty times the time-out
+  keeps_no_state,   // a replica takes another's state for its own, however many have its own
   count_,
 };
 constexpr std::size_t kCanaries = static_cast<std::size_t>(Canary::count_);

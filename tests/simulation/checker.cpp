@@ -132,7 +132,8 @@ void Checker::settle_promised(const Call& call, pbft::Sigma sigma) {
   std::uint32_t correct = 0;
   for (NodeId replica = 0; replica < scenario_.replicas(); ++replica)
     correct += !contains(liars_, replica) && was_ahead_with(replica, batch) ? 1 : 0;
-  if (correct <= scenario_.faults) {
+  // Who has lied at another time may be correct now.
+  if (correct <= scenario_.faults && !scenario_.has_turns()) {
     fail("call " + name(call.operation) + " agreed at " + place(sigma) + ", which only " +
          std::to_string(correct) + " correct replicas have executed ahead");
   }
@@ -180,6 +181,20 @@ void Checker::on_completed(const Call& call, const pbft::Completion& completion)
   }
 }
 
+void Checker::on_waited(const Call& call, Duration waited) {
+  // Bodies that are not everywhere yet are not bounded by that.
+  const bool has_bodies = scenario_.percent_of(IngredientKind::large_operations, TimePoint{}) > 0;
+  if (!scenario_.network_works() || has_bodies || call.impatient ||
+      waited <= scenario_.longest_wait()) {
+    return;
+  }
+  const auto ms = [](Duration duration) {
+    return std::to_string(std::chrono::duration_cast<milliseconds>(duration).count()) + " ms";
+  };
+  fail("call " + name(call.operation) + " has waited for " + ms(waited) + ", and not for " +
+       ms(scenario_.longest_wait()) + " at most");
+}
+
 void Checker::check_ordered(const Call& call, const pbft::Completion& completion) {
   const std::string who = "call " + name(call.operation) + " agreed at " + place(completion.sigma);
   if (!order_.contains(completion.sigma)) settle_promised(call, completion.sigma);
@@ -218,8 +233,32 @@ void Checker::check_read_only(const Call& call, const pbft::Completion& completi
 }
 
 void Checker::on_refuted(NodeId replica) {
-  if (!contains(liars_, replica)) {
+  // An answer that honestly differs from the agreed one is evidence of that.
+  const bool differs = scenario_.find(IngredientKind::noisy_answers, replica) != nullptr;
+  if (!contains(liars_, replica) && !differs) {
     fail("replica " + std::to_string(replica) + " is accused, and is correct");
+  }
+}
+
+void Checker::on_state(NodeId replica, std::uint64_t sequence, const Sha256::Digest& root) {
+  states_[{replica, sequence}].insert(root);
+}
+
+void Checker::on_given_up(NodeId replica, std::uint64_t sequence, const Sha256::Digest& root) {
+  if (contains(liars_, replica) || !scenario_.network_works()) return;
+  const auto own = states_.find({replica, sequence});
+  if (own == states_.end() || own->second.contains(root)) return;
+  ++states_given_up_;
+  std::uint32_t correct = 0;  // that have it, or may have it soon
+  for (NodeId other = 0; other < scenario_.replicas(); ++other) {
+    const auto states = states_.find({other, sequence});
+    const bool has_another = states != states_.end() && !states->second.contains(root);
+    if (!has_another && other != replica && !contains(liars_, other)) ++correct;
+  }
+  if (correct <= scenario_.faults) {
+    fail("replica " + std::to_string(replica) + " gives up its own state behind batch " +
+         std::to_string(sequence) + " for one that only " + std::to_string(correct) +
+         " correct replicas have");
   }
 }
 
@@ -240,6 +279,10 @@ void Checker::on_status(NodeId replica, const pbft::ReplicaStatus& status) {
   check_bound("bytes of replies", status.cached_reply_bytes,
               settings.cached_reply_bytes_max + kFrameBytes);
   if (status.state == pbft::ReplicaState::diverged) fail(who() + " has diverged");
+  // What was executed ahead may have to be undone, and that is all.
+  if (!status.answers && scenario_.network_works() && !settings.tentative_execution) {
+    fail(who() + " does not answer, although its service is well");
+  }
   for (const pbft::PeerStanding& peer : status.peers) {
     // Who takes its group for new, because 2f others are, may have spoken to the rest.
     const bool may_forget = scenario_.find(IngredientKind::lost_disk, peer.replica) != nullptr;

@@ -10,7 +10,12 @@
 //    the places of all calls that were completed before it was submitted.
 //  - A read outside the order shows a state of the history; no older one than was completed
 //    before, where that is promised.
+//  - On a network that works, no call waits for longer than f primaries and their time-outs explain
+//    (*liveness under faults*).
 //  - No correct replica is accused, and none leaves the group without need.
+//  - A correct replica whose service is well gives its state up for none that fewer than f+1
+//  correct
+//    replicas have, and goes on answering (*repair*); on a network that works.
 //
 // A replica that lies is held to this as well, but for the accusations: its own state is that of a
 // correct one.
@@ -18,6 +23,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -53,9 +59,15 @@ class Checker {
   void on_restored(NodeId replica, std::uint64_t sequence);
   void on_submitted(Call& call);
   void on_completed(const Call& call, const pbft::Completion& completion);
+  // So long it took.
+  void on_waited(const Call& call, Duration waited);
   void on_refuted(NodeId replica);
   // Of so many batches something is on its disk: they are bounded.
   void on_record(NodeId replica, std::uint64_t numbers);
+  // The root of its service's state behind this batch.
+  void on_state(NodeId replica, std::uint64_t sequence, const Sha256::Digest& root);
+  // It takes this state in place of its own, on which it had answered until then.
+  void on_given_up(NodeId replica, std::uint64_t sequence, const Sha256::Digest& root);
   // After every step of a replica: its memory is bounded, and it has not left the group.
   void on_status(NodeId replica, const pbft::ReplicaStatus& status);
   void fail(const std::string& what);
@@ -65,6 +77,7 @@ class Checker {
   [[nodiscard]] std::uint64_t ordered_requests() const { return order_.size(); }
   // Of the service, behind everything that is ordered.
   [[nodiscard]] Bytes expected_state() const { return model_.state(); }
+  [[nodiscard]] std::uint64_t states_given_up() const { return states_given_up_; }
 
  private:
   struct Ordered {
@@ -103,11 +116,14 @@ class Checker {
   std::map<pbft::Sigma, Ordered> order_;
   std::map<NodeId, pbft::Sigma> last_of_replica_;
   std::map<NodeId, pbft::Sigma> settled_by_replica_;  // the last, or where its state begins
+  using Place = std::pair<NodeId, std::uint64_t>;
+  std::map<Place, std::set<Sha256::Digest>> states_;  // that a replica has had behind a batch
   std::map<NodeId, Batch> ahead_;
   std::map<NodeId, std::vector<Batch>> once_ahead_;
   std::map<NodeId, std::map<std::uint64_t, pbft::Sigma>> executed_by_replica_;  // by operation
   pbft::Sigma completed_sigma_ = 0;
   std::map<std::uint8_t, std::uint64_t> completed_version_;  // by register
+  std::uint64_t states_given_up_ = 0;
   std::string violation_;
 };
 

@@ -39,7 +39,8 @@ std::string_view to_string(IngredientKind kind) {
       "repetition",    "corruption",    "lateness",         "lost votes",     "partition",
       "crash",         "restart",       "power loss",       "lost disk",      "lost service",
       "wrong service", "read failures", "slow service",     "unmarked disks", "refusing disk",
-      "clock",         "misconduct",    "bad client",       "strangers",      "many at once"};
+      "clock",         "misconduct",    "bad client",       "strangers",      "many at once",
+      "noisy state",   "noisy answers", "rotten state"};
   return name_of(kNames, kind);
 }
 
@@ -69,7 +70,10 @@ std::string_view to_string(BehaviourKind kind) {
                                                                            "lying pledges",
                                                                            "lying silence",
                                                                            "lying roots",
+                                                                           "siding roots",
                                                                            "false parts",
+                                                                           "live lies",
+                                                                           "conspiring",
                                                                            "lying keys"};
   return name_of(kNames, kind);
 }
@@ -125,6 +129,17 @@ std::string describe(const Ingredient& ingredient) {
     case IngredientKind::refusing_disk:
       out << "the disks of replicas " << bits(ingredient.nodes) << " take no state";
       break;
+    case IngredientKind::noisy_state:
+      out << "at replica " << ingredient.node << " " << ingredient.percent
+          << "% of the writes leave another state";
+      break;
+    case IngredientKind::noisy_answers:
+      out << "replica " << ingredient.node << " answers " << ingredient.percent
+          << "% of the operations otherwise";
+      break;
+    case IngredientKind::rotten_state:
+      out << "the state of replica " << ingredient.node << " rots";
+      break;
     case IngredientKind::clock:
       out << "clock of node " << ingredient.node << " is ahead by "
           << std::chrono::duration_cast<milliseconds>(ingredient.offset).count()
@@ -152,6 +167,7 @@ std::string describe(const Ingredient& ingredient) {
       out << to_string(ingredient.kind) << " of " << ingredient.percent << "%";
       break;
   }
+  if (ingredient.turn > 0) out << ", in turn " << ingredient.turn << ",";
   return out.str() + interval(ingredient);
 }
 

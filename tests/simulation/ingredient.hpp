@@ -37,6 +37,9 @@ enum class IngredientKind : std::uint8_t {
   bad_client,      // see bad_client.hpp
   strangers,       // see strangers.hpp; `percent` of what they say are view changes
   many_at_once,    // a replica reads many frames in one turn, as one does that has sockets
+  noisy_state,     // a share of the writes leaves another state at one replica, which is correct
+  noisy_answers,   // a share of the operations is answered otherwise there
+  rotten_state,    // a part of the state of one replica's service changes, and nobody is told
   count_,
 };
 constexpr std::size_t kIngredientKinds = static_cast<std::size_t>(IngredientKind::count_);
@@ -71,7 +74,10 @@ enum class BehaviourKind : std::uint8_t {
   lying_pledges,        // to a replica that has lost its memory
   lying_silence,        // of a memory that it has not lost
   lying_roots,          // of a checkpoint's state, in the right history
+  siding_roots,         // the state of whichever correct replica differs from itself
   false_parts,          // of states and bodies, and questions for parts that nobody needs
+  live_lies,            // with digests, numbers and views that really occurred
+  conspiring,           // as primary: proposals for one backup alone, and later claims about them
   lying_keys,           // for MACs, where these change
   count_,
 };
@@ -108,6 +114,9 @@ struct Ingredient {
   // turn, the longest.
   Duration offset{};
   std::int64_t drift_ppm = 0;  // parts in a million
+  // 1: of the first faulty set, which loses its memory at the end and is correct from then on;
+  // 2: of the second one, not before all of the first are members again; 0: of the only one.
+  std::uint32_t turn = 0;
 
   [[nodiscard]] bool is_active(TimePoint now) const { return now >= from && now < until; }
   [[nodiscard]] bool is_lie() const {

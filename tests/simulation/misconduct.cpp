@@ -18,7 +18,7 @@ bool Misconduct::receive(const pbft::Frame& frame, TimePoint now) {
   if (parts_.empty()) return seen;
   const pbft::Frame message = opened(frame, keys_.replicas());
   for (const Part& part : parts_) {
-    if (part.ingredient.is_active(now)) seen = part.behaviour->receive(message) && seen;
+    if (is_active(part, now)) seen = part.behaviour->receive(message) && seen;
   }
   return seen;
 }
@@ -36,7 +36,7 @@ void Misconduct::say_in_its_place(const Part& part, const Sending& honest,
 std::vector<Sending> Misconduct::send(const pbft::Outgoing& honest, TimePoint now) {
   std::vector<Sending> sendings = {{honest}};
   for (const Part& part : parts_) {
-    if (!part.ingredient.is_active(now)) continue;
+    if (!is_active(part, now)) continue;
     std::vector<Sending> changed;
     for (const Sending& sending : sendings)
       say_in_its_place(part, sending, changed);

@@ -36,8 +36,10 @@ class Random {
 // ingredient's number or the node's id.
 constexpr std::uint64_t kPurposeNetwork = 1;
 constexpr std::uint64_t kPurposeMachines = 2;
+constexpr std::uint64_t kPurposeScene = 3;
 constexpr std::uint64_t kPurposeNode = 1 << 20;
 constexpr std::uint64_t kPurposeIngredient = 2 << 20;
 constexpr std::uint64_t kPurposeKeys = 3 << 20;
+constexpr std::uint64_t kPurposeNoise = 4 << 20;
 
 }  // namespace prophecy::simulation

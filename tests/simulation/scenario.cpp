@@ -4,6 +4,13 @@
 #include <sstream>
 
 namespace prophecy::simulation {
+namespace {
+
+constexpr int kWaitOfTimeOuts = 3;
+constexpr Duration kWaitAnyway = seconds(1);  // retransmissions, and checkpoints
+constexpr Duration kWaitOfQueue = milliseconds(60);
+
+}  // namespace
 
 std::uint64_t Scenario::liars() const {
   std::uint64_t liars = 0;
@@ -11,6 +18,24 @@ std::uint64_t Scenario::liars() const {
     if (ingredient.is_lie()) liars |= std::uint64_t{1} << ingredient.node;
   }
   return liars;
+}
+
+bool Scenario::network_works() const {
+  return std::all_of(ingredients.begin(), ingredients.end(), [](const Ingredient& ingredient) {
+    switch (ingredient.kind) {
+      case IngredientKind::calls:
+      case IngredientKind::large_results:
+      case IngredientKind::large_operations:
+      case IngredientKind::clock:
+      case IngredientKind::misconduct:
+      case IngredientKind::noisy_state:
+      case IngredientKind::noisy_answers:
+      case IngredientKind::rotten_state:
+        return true;
+      default:
+        return false;
+    }
+  });
 }
 
 bool Scenario::is_blameless(NodeId node) const {
@@ -66,6 +91,34 @@ const Ingredient* Scenario::find(IngredientKind kind, NodeId node) const {
         return ingredient.kind == kind && ingredient.node == node;
       });
   return found == ingredients.end() ? nullptr : &*found;
+}
+
+Duration Scenario::longest_wait() const {
+  Duration views{};
+  Duration time_out = replica.view_change_timeout;
+  for (std::uint32_t primary = 0; primary <= faults; ++primary) {
+    views += time_out;
+    time_out = std::min<Duration>(2 * time_out, replica.view_change_timeout_max);
+  }
+  return kWaitOfTimeOuts * views + kWaitAnyway + kWaitOfQueue * longest_queue();
+}
+
+bool Scenario::has_turns() const {
+  return faulty_in_turn(2) != 0;
+}
+
+std::uint64_t Scenario::faulty_in_turn(std::uint32_t turn) const {
+  std::uint64_t faulty = 0;
+  for (const Ingredient& ingredient : ingredients) {
+    if (ingredient.turn == turn) faulty |= std::uint64_t{1} << ingredient.node;
+  }
+  return faulty;
+}
+
+bool Scenario::misbehaves(BehaviourKind behaviour) const {
+  return std::any_of(ingredients.begin(), ingredients.end(), [&](const Ingredient& ingredient) {
+    return ingredient.kind == IngredientKind::misconduct && ingredient.behaviour == behaviour;
+  });
 }
 
 void Scenario::number_ingredients() {

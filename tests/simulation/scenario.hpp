@@ -51,6 +51,11 @@ struct Scenario {
 
   // Bits of replicas that lie at some time, and so count as faulty for good.
   [[nodiscard]] std::uint64_t liars() const;
+  // From the beginning: what is wrong is what replicas do, and what honestly differs.
+  [[nodiscard]] bool network_works() const;
+  // Of a call, on such a network, however f replicas misbehave: each may be primary once, and is
+  // replaced after its time-out, which doubles; and so much for each call in front.
+  [[nodiscard]] Duration longest_wait() const;
   // Nothing that it says is ever altered, by itself or on the way.
   [[nodiscard]] bool is_blameless(NodeId node) const;
   // Bits of replicas that are crashed or misbehave for ever.
@@ -59,6 +64,12 @@ struct Scenario {
   [[nodiscard]] TimePoint quiet_from() const;
   // Calls that one session has to make, if all wait for the network to heal.
   [[nodiscard]] std::uint32_t longest_queue() const;
+  // The faulty replicas are not the same all the time (Ingredient::turn).
+  [[nodiscard]] bool has_turns() const;
+  // Bits of those of this turn.
+  [[nodiscard]] std::uint64_t faulty_in_turn(std::uint32_t turn) const;
+  // Some replica does, at some time.
+  [[nodiscard]] bool misbehaves(BehaviourKind behaviour) const;
   // Of all ingredients of this kind.
   [[nodiscard]] std::uint64_t percent_of(IngredientKind kind, TimePoint now) const;
   [[nodiscard]] const Ingredient* find(IngredientKind kind, NodeId node) const;

@@ -1,8 +1,5 @@
-// How a seed becomes a scenario.
-#include <bit>
-
-#include "simulation/random.hpp"
-#include "simulation/scenario.hpp"
+#include "simulation/scenario_calm.hpp"
+#include "simulation/scenario_planner.hpp"
 
 namespace prophecy::simulation {
 namespace {
@@ -14,68 +11,8 @@ constexpr std::uint64_t kBadClientsLongerMs = 3000;
 constexpr std::uint64_t kBatchBytes = 3000 + 8 * (kSimulatedPaddingMax + 64);
 // A small one, so that results are forgotten.
 constexpr std::uint64_t kTightReplyCache = 8192;
-TimePoint at(std::uint64_t ms) {
-  return TimePoint{} + milliseconds(ms);
-}
 
-std::uint64_t bit(NodeId node) {
-  return std::uint64_t{1} << node;
-}
-
-std::uint32_t count(std::uint64_t nodes) {
-  return static_cast<std::uint32_t>(std::popcount(nodes));
-}
-
-// Draws one seed's scenario, step by step.
-class Planner {
- public:
-  Planner(std::uint64_t seed, Canary canary) : random_(seed), machines_(seed, kPurposeMachines) {
-    scenario_.seed = seed;
-    scenario_.canary = canary;
-  }
-
-  Scenario plan();
-
- private:
-  Ingredient& add(IngredientKind kind);
-  void add_share(IngredientKind kind, std::uint64_t percent);
-  void add_lateness(std::uint64_t percent, std::uint64_t longest_ms);
-  void add_misconduct(NodeId node, BehaviourKind behaviour, std::uint64_t from,
-                      std::uint64_t until);
-  // `wanted` different replicas that are not yet in `taken`.
-  std::uint64_t pick(std::uint32_t wanted, std::uint64_t taken);
-  BehaviourKind draw(BehaviourKind first, BehaviourKind end);
-  BehaviourKind draw_lie();
-
-  void plan_size();
-  void plan_settings();
-  void plan_faulty();
-  void plan_lies(std::uint64_t liars);
-  void plan_occasion(BehaviourKind behaviour, std::uint64_t from);
-  void plan_misconduct_in_turn();
-  void plan_network();
-  void plan_partitions();
-  void plan_accidents();
-  void plan_clocks();
-  void plan_load();
-  void plan_read_failures();
-  void plan_bad_clients();
-  void plan_slow_services();
-  void plan_refusing_disks();
-  void plan_unmarked_disks();
-  void plan_strangers();
-  // For good.
-  void add_strangers(std::uint32_t count, std::uint64_t each_us, std::uint64_t percent);
-  void plan_canary();
-
-  Random random_;
-  Random machines_;
-  Scenario scenario_;
-  std::uint64_t length_ = 1;  // of the time until the network has healed, in seconds
-  std::uint64_t healed_at_ms_ = 1000;
-  std::uint64_t liars_ = 0;
-  std::uint64_t crashed_ = 0;
-};
+}  // namespace
 
 Ingredient& Planner::add(IngredientKind kind) {
   Ingredient ingredient;
@@ -437,127 +374,6 @@ void Planner::plan_strangers() {
   }
 }
 
-// A scene in which the defect can show: four replicas, load, and what it needs.
-void Planner::plan_canary() {
-  std::erase_if(scenario_.ingredients, [](const Ingredient& ingredient) {
-    return ingredient.kind != IngredientKind::calls && ingredient.kind != IngredientKind::clock;
-  });
-  liars_ = 0;
-  crashed_ = 0;
-  const auto anybody = static_cast<NodeId>(random_.below(scenario_.replicas()));
-  const auto disturb = [&] {
-    add_share(IngredientKind::loss, 20);
-    add_lateness(20, 80);
-  };
-  switch (scenario_.canary) {
-    case Canary::small_quorum:
-      add_misconduct(0, BehaviourKind::equivocating, 0, 0);
-      break;
-    case Canary::reply_accepted_early:
-      add_misconduct(anybody, BehaviourKind::lying_replies, 0, 0);
-      break;
-    case Canary::small_view_change:
-      disturb();
-      add_misconduct(anybody, BehaviourKind::forged_view_changes, 0, 0);
-      add_misconduct(anybody, BehaviourKind::lying_votes, 0, 0);
-      break;
-    case Canary::ignores_pre_prepared:  // a view that does not begin, and then a lie about it
-      disturb();
-      scenario_.replica.view_change_timeout = milliseconds(60);
-      add_misconduct(1, BehaviourKind::forged_view_changes, 0, 0);
-      add_misconduct(1, BehaviourKind::forged_new_views, 0, 0);
-      break;
-    case Canary::tentative_early:  // prepared, answered, and denied in the next view
-      disturb();
-      scenario_.replica.tentative_execution = true;
-      scenario_.replica.view_change_timeout = milliseconds(60);
-      add_misconduct(anybody, BehaviourKind::forged_view_changes, 0, 0);
-      break;
-    case Canary::unproven_checkpoint:
-      disturb();
-      add_misconduct(anybody, BehaviourKind::forged_view_changes, 0, 0);
-      break;
-    case Canary::gullible_signatures:
-      add_misconduct(anybody, BehaviourKind::lying_checkpoints, 0, 0);
-      break;
-    case Canary::votes_in_left_view:
-      disturb();
-      add_misconduct(0, BehaviourKind::slow, 0, healed_at_ms_);
-      break;
-    case Canary::no_durable_vote:
-      disturb();
-      for (std::uint64_t i = 0; i < 4; ++i) {
-        Ingredient& dark = add(IngredientKind::power_loss);
-        dark.nodes = random_.next() & 15;
-        dark.from = at(50 + 200 * i + random_.below(100));
-        dark.until = dark.from + milliseconds(random_.between(5, 50));
-      }
-      break;
-    case Canary::forgets_at_once:
-      disturb();
-      for (std::uint64_t i = 0; i < 12; ++i) {
-        Ingredient& lost = add(IngredientKind::lost_disk);
-        lost.node = static_cast<NodeId>(random_.below(4));
-        lost.from = at(20 + 60 * i + random_.below(40));
-        lost.until = lost.from + milliseconds(random_.between(1, 10));
-      }
-      break;
-    case Canary::erases_nothing:
-      scenario_.replica.checkpoint_interval = 1;
-      scenario_.replica.window = 2;
-      scenario_.replica.retained_batches = 0;
-      scenario_.replica.batch_requests_max = 1;
-      break;
-    case Canary::repeats_replies: {
-      Ingredient& client = add(IngredientKind::bad_client);
-      client.node = kFirstClientId + 3;
-      client.bad_client = BadClientKind::flooding;
-      client.until = at(healed_at_ms_);
-      break;
-    }
-    case Canary::pays_for_strangers:
-      add_strangers(16, 1000, 0);
-      break;
-    case Canary::limits_by_name:  // while a view change is needed
-      add_strangers(16, 1000, 100);
-      add(IngredientKind::crash).from = at(100);
-      break;
-    case Canary::no_session_check:
-    case Canary::gullible_macs:
-      add_misconduct(0, BehaviourKind::ordering_junk, 0, 0);
-      break;
-    case Canary::prepares_without_body:  // that a primary has, and keeps for itself
-      add_misconduct(0, BehaviourKind::false_parts, 0, 0);
-      for (std::uint64_t i = 0; i < 3; ++i) {
-        Ingredient& client = add(IngredientKind::bad_client);
-        client.node = kFirstClientId + 3 + static_cast<NodeId>(random_.below(2));
-        client.bad_client = BadClientKind::withheld_bodies;
-        client.until = at(healed_at_ms_);
-      }
-      break;
-    case Canary::any_time:
-      scenario_.replica.agreed_time_tolerance = std::chrono::hours(24);
-      add_misconduct(0, BehaviourKind::false_times, 0, 0);
-      break;
-    case Canary::one_decision:
-      disturb();
-      add_misconduct(anybody, BehaviourKind::lying_votes, 0, 0);
-      break;
-    case Canary::early_checkpoint:
-      add_misconduct(anybody, BehaviourKind::lying_checkpoints, 0, 0);
-      break;
-    case Canary::no_durable_content: {
-      Ingredient& dark = add(IngredientKind::power_loss);
-      dark.nodes = 15;
-      dark.from = at(100 + random_.below(400));
-      dark.until = dark.from + milliseconds(random_.between(5, 50));
-      break;
-    }
-    default:
-      break;
-  }
-}
-
 Scenario Planner::plan() {
   plan_size();
   plan_settings();
@@ -573,12 +389,14 @@ Scenario Planner::plan() {
   plan_refusing_disks();
   plan_unmarked_disks();
   plan_strangers();
-  if (scenario_.canary != Canary::none) plan_canary();
+  if (scenario_.canary != Canary::none) {
+    plan_canary();
+  } else {
+    set_scene(scenario_);
+  }
   scenario_.number_ingredients();
   return std::move(scenario_);
 }
-
-}  // namespace
 
 Scenario make_scenario(std::uint64_t seed, Canary canary) {
   return Planner(seed, canary).plan();

@@ -15,6 +15,7 @@ constexpr Duration kLivenessBound = seconds(20);
 constexpr Duration kCallBound = milliseconds(500);
 // And so much more, when faulty clients have ended too, for every replica to have caught up.
 constexpr Duration kCatchUpTime = seconds(10);
+constexpr Duration kTurnTriedEvery = milliseconds(20);
 // No run needs nearly as many; one that does has a group that talks to itself for ever.
 constexpr std::uint64_t kStepsMax = 5'000'000;
 // Of an earlier life: so many steps, and another seed of the same kind of keys.
@@ -133,6 +134,7 @@ void World::plan_accident(const Ingredient& ingredient) {
     case IngredientKind::lost_disk:
     case IngredientKind::lost_service:
     case IngredientKind::wrong_service:
+    case IngredientKind::rotten_state:
       at(ingredient.from, &World::strike);
       if (ingredient.until != TimePoint::max()) at(ingredient.until, &World::mend);
       break;
@@ -149,13 +151,15 @@ void World::strike(const Ingredient& ingredient) {
       }
       return;
     case IngredientKind::lost_disk:
-      if (!one_more_may_be_faulty()) return;
+      if (ingredient.turn == 0 && !one_more_may_be_faulty()) return;
       replicas_[ingredient.node]->crash(true);
       replicas_[ingredient.node]->lose_disk();
       return;
     case IngredientKind::wrong_service:
       unnoticed_at_[ingredient.node] = replicas_[ingredient.node]->status().last_executed;
       return replicas_[ingredient.node]->lose_service(false);
+    case IngredientKind::rotten_state:
+      return replicas_[ingredient.node]->rot();
     case IngredientKind::lost_service:
       if (is_too_much(ingredient)) return;
       struck_.insert(ingredient.number);
@@ -163,6 +167,22 @@ void World::strike(const Ingredient& ingredient) {
     default:
       return replicas_[ingredient.node]->crash();
   }
+}
+
+void World::begin_second_turn() {
+  const std::uint64_t first = scenario_.faulty_in_turn(1);
+  for (NodeId node = 0; node < replicas_.size(); ++node) {
+    const pbft::ReplicaStatus& status = replicas_[node]->status();
+    const bool is_back = !replicas_[node]->crashed() && status.silent_until == 0 &&
+                         status.recovery == pbft::RecoveryState::none;
+    if (contains(first, node) && !is_back) {
+      scheduler_.after(kTurnTriedEvery, [this] { begin_second_turn(); });
+      return;
+    }
+  }
+  trace_.line("the second turn begins");
+  for (const auto& replica : replicas_)
+    replica->begin_second_turn();
 }
 
 void World::mend(const Ingredient& ingredient) {
@@ -261,10 +281,13 @@ void World::begin() {
 
 RunResult World::run() {
   begin();
+  TimePoint second_turn{};
   for (const Ingredient& ingredient : scenario_.ingredients) {
     if (trace_.is_on()) announce(ingredient);
     plan_accident(ingredient);
+    if (ingredient.turn == 2) second_turn = ingredient.from;
   }
+  if (scenario_.has_turns()) scheduler_.at(second_turn, [this] { begin_second_turn(); });
   const TimePoint end = scenario_.healed + kLivenessBound + kCallBound * scenario_.longest_queue();
   while (!finished() && scheduler_.now() < end && step()) {
   }
@@ -345,8 +368,22 @@ std::string World::laggard() const {
     if (status.recovery != pbft::RecoveryState::none) return who + " has not recovered";
     // What nobody noticed shows at the next checkpoint.
     const auto unnoticed = unnoticed_at_.find(node);
-    if (unnoticed != unnoticed_at_.end() && status.last_stable <= unnoticed->second) continue;
-    if (replica.service_state() != expected) return who + " is in another state";
+    const bool is_wrong = unnoticed != unnoticed_at_.end();
+    if (is_wrong && status.last_stable <= unnoticed->second) continue;
+    // Where f is greater than 1, f+1 others prove it wrong, and repair takes 2f: claims that were
+    // lost are not repeated, and the next checkpoint may never come.
+    if (is_wrong && scenario_.faults > 1) continue;
+    if (services_[node]->state_without_blemishes() != expected) {
+      return who + " is in another state";
+    }
+    // What honestly differs is repaired likewise, unless a faulty replica vouches for it.
+    const bool is_vouched_for = scenario_.misbehaves(BehaviourKind::siding_roots) ||
+                                scenario_.misbehaves(BehaviourKind::lying_roots);
+    if (status.last_stable <= replica.differed_at() || is_vouched_for ||
+        !scenario_.network_works()) {
+      continue;
+    }
+    if (services_[node]->state() != expected) return who + " has not been repaired";
   }
   return "";
 }

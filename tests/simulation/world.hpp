@@ -47,6 +47,8 @@ class World {
   void announce(const Ingredient& ingredient);
   void plan_accident(const Ingredient& ingredient);
   void strike(const Ingredient& ingredient);
+  // Once all of the first turn are correct members; until then it is tried again.
+  void begin_second_turn();
   void mend(const Ingredient& ingredient);
   [[nodiscard]] bool one_more_may_be_faulty() const;
   [[nodiscard]] bool is_too_much(const Ingredient& lost_service) const;

@@ -457,6 +457,7 @@ void ExecutionStage::take_checkpoint(const Digest& service, ReplicaActions& out)
   if (!unreliable_) claim.replies = roots->replies;
   // To what may be wrong there is no way back.
   if (!unreliable_ && !snapshots_.add(claim)) ++context_.counters.snapshots_failed;
+  hold(unreliable_ ? std::vector{roots->order, roots->replies} : std::vector<Digest>{});
   if (claim.sequence == 0) return;
   context_.journal.executed_to_checkpoint(out);
   Frame frame =
@@ -465,6 +466,14 @@ void ExecutionStage::take_checkpoint(const Digest& service, ReplicaActions& out)
   checkpoints_.keep_own(claim, frame);
   const Checkpoints::Outcome outcome = checkpoints_.record(context_.self, claim, std::move(frame));
   if (outcome == Checkpoints::Outcome::stable) ++context_.counters.checkpoints_stable;
+}
+
+// The next tree is built upon the parts of this one, which no snapshot pins; those of the one
+// before go.
+void ExecutionStage::hold(std::vector<Digest> roots) {
+  std::erase_if(roots, [&](const Digest& root) { return !parts_.pin(root); });
+  for (const Digest& before : std::exchange(held_roots_, std::move(roots)))
+    parts_.unpin(before);
 }
 
 void ExecutionStage::begin_restore(const CheckpointClaim& claim) {
@@ -493,6 +502,7 @@ bool ExecutionStage::on_restored(bool done) {
 bool ExecutionStage::load(const CheckpointClaim& claim) {
   const auto root = read_order_root(parts_, claim.order);
   sessions_.clear();
+  hold({});
   has_sessions_ = false;
   if (!root || root->sequence != claim.sequence ||
       !load_sessions(parts_, {claim.order, claim.replies}, clients_)) {

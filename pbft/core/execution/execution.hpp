@@ -26,6 +26,7 @@
 #include <cstdint>
 #include <deque>
 #include <optional>
+#include <vector>
 
 #include "pbft/core/bodies/bodies.hpp"
 #include "pbft/core/execution/history.hpp"
@@ -149,6 +150,7 @@ class ExecutionStage {
   // The view in which the batch is prepared that was executed ahead, while that is the last word.
   [[nodiscard]] std::optional<std::uint64_t> tentative_view() const;
   void take_checkpoint(const Digest& service, ReplicaActions& out);
+  void hold(std::vector<Digest> roots);
   [[nodiscard]] bool load(const CheckpointClaim& claim);
   void note_requests(Slot& slot) const;
 
@@ -160,6 +162,7 @@ class ExecutionStage {
   PartStore& parts_;
   Bodies& bodies_;
   SessionTree sessions_;
+  std::vector<Digest> held_roots_;  // of the last checkpoint, when it is no snapshot; pinned
   History history_;
   State state_ = State::running;
   std::optional<CheckpointClaim> to_restore_;

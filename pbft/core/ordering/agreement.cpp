@@ -137,7 +137,8 @@ bool Agreement::admits(const PrePrepareMessage& head) {
   if (head.sequence <= context_.chosen_until) return refuse(DropReason::conflicting);
   if (head.sequence > high_water_mark()) return refuse(DropReason::outside_water_marks);
   // Counted anew in each view: what a faulty primary leaves behind is in no other one's way.
-  if (log_.view_bytes() >= 2 * context_.settings.log_bytes_max) {
+  if (log_.view_bytes() >= 2 * context_.settings.log_bytes_max ||
+      log_.unstable_bytes(head.primary) >= context_.left_by_one_max()) {
     return refuse(DropReason::queue_full);
   }
   return true;

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <utility>
 
+#include "pbft/core/recovery/state_verdict.hpp"
 #include "pbft/wire/part.hpp"
 #include "pbft/wire/recovery.hpp"
 
@@ -13,6 +15,9 @@ namespace {
 constexpr Duration kPauseAtFirst = milliseconds(500);
 constexpr Duration kPauseMax = minutes(1);
 constexpr Duration kBeginAgainAfter = seconds(1);
+// So long claims about a checkpoint are waited for, where those that are here do not confirm this
+// replica's state.
+constexpr Duration kClaimsAwaitedFor = milliseconds(300);
 // What one peer may fetch in each such time.
 constexpr Duration kServingTime = milliseconds(50);
 constexpr std::uint64_t kPartCostMin = 16 * 1024;
@@ -20,8 +25,8 @@ constexpr std::uint64_t kServedBytesMax = std::uint64_t{4} << 20;
 
 }  // namespace
 
-Recovery::Recovery(Context& context, Log& log, const Checkpoints& checkpoints,
-                   ExecutionStage& execution, Snapshots& snapshots, PartStore& parts)
+Recovery::Recovery(Context& context, Log& log, Checkpoints& checkpoints, ExecutionStage& execution,
+                   Snapshots& snapshots, PartStore& parts)
     : context_(context),
       log_(log),
       checkpoints_(checkpoints),
@@ -32,26 +37,58 @@ Recovery::Recovery(Context& context, Log& log, const Checkpoints& checkpoints,
       base_(context, snapshots),
       peers_(context.quorum.replicas) {}
 
-// Counted once for each checkpoint, when the own claim and the others' are both there.
-void Recovery::note_divergences(ReplicaActions& out) {
-  const std::uint64_t sequence = checkpoints_.stable_sequence();
-  const CheckpointClaim* own = checkpoints_.own_at(sequence);
-  const CheckpointClaim stable = checkpoints_.stable();
-  if (own == nullptr || sequence == stable_noted_ || stable.service == Digest{}) return;
-  stable_noted_ = sequence;
-  if (stable.replies != Digest{} && own->replies != stable.replies) {
-    ++context_.counters.reply_divergences;
+// Some checkpoints pass unwatched while the claims about one are waited for. What is wrong shows at
+// the next.
+void Recovery::judge_state() {
+  const std::uint64_t stable = checkpoints_.stable_sequence();
+  if (checkpoints_.watched() == nullptr) {
+    if (stable == judged_ || checkpoints_.own_at(stable) == nullptr || checkpoints_.diverged()) {
+      return;
+    }
+    judged_ = stable;
+    checkpoints_.watch(context_.self);
+    watched_since_ = context_.now;
   }
-  if (own->service != stable.service) {
-    ++context_.counters.state_divergences;
-    // Nothing is said on its behalf any more, and nothing begins from it.
-    service_ = is_back() ? Service::astray_and_back : Service::astray;
-    execution_.on_service_lost();
-    snapshots_.disown_from(sequence);
-    if (base() >= sequence) base_.give_up(out);
-  } else if (execution_.state() == ExecutionStage::State::running) {
-    pause_ = Duration::zero();
+  const Checkpoints::Watched& claims = *checkpoints_.watched();
+  const bool is_over = context_.now - watched_since_ >= kClaimsAwaitedFor;
+  const StateVerdict verdict = state_verdict(claims, is_over, context_.quorum);
+  if (verdict == StateVerdict::open) return;
+  if (has_other_replies(claims, context_.quorum)) ++context_.counters.reply_divergences;
+  checkpoints_.end_watch();
+  switch (verdict) {
+    case StateVerdict::open:
+    case StateVerdict::unstated:
+      break;
+    case StateVerdict::right:
+      if (is_astray()) service_ = is_back() ? Service::back : Service::as_it_was;
+      if (execution_.state() == ExecutionStage::State::running) pause_ = Duration::zero();
+      break;
+    case StateVerdict::wrong:
+      // It goes on with its own state, which others mask, until it has theirs.
+      ++context_.counters.state_divergences;
+      service_ = is_back() ? Service::astray_and_back : Service::astray;
+      break;
+    case StateVerdict::outvoted:
+      ++context_.counters.state_divergences;
+      break;
+    case StateVerdict::unknown:
+      ++context_.counters.states_uncertified;
+      break;
   }
+}
+
+// What takes the place of a state that was found wrong: the certified one of the stable checkpoint,
+// once as many others claim it as it takes for that.
+std::optional<CheckpointClaim> Recovery::wanted_for_repair(const CheckpointClaim& stable) const {
+  const CheckpointClaim* own = checkpoints_.own_at(stable.sequence);
+  const std::uint64_t others =
+      checkpoints_.holders_of_service() & ~(std::uint64_t{1} << context_.self);
+  const bool is_agreed =
+      static_cast<std::uint32_t>(std::popcount(others)) >= context_.quorum.repair;
+  if (own != nullptr && own->service != stable.service && is_agreed) return stable;
+  // A newer checkpoint may not be as far yet. What is being fetched is right as well.
+  if (fetch_.state() != StateFetch::State::idle) return fetch_.target();
+  return std::nullopt;
 }
 
 // Others have a checkpoint that this replica does not come to, for longer than retransmission
@@ -77,12 +114,15 @@ void Recovery::note_lag() {
 std::optional<CheckpointClaim> Recovery::wanted(bool beyond_help) {
   const CheckpointClaim stable = checkpoints_.stable();
   const Progress& progress = context_.progress;
-  if (stable.service == Digest{}) return std::nullopt;
+  if (stable.service == Digest{}) {
+    return is_astray() ? wanted_for_repair(stable) : std::nullopt;
+  }
   const bool behind = stable.sequence > progress.last_ordered &&
                       (beyond_help || is_stuck() || !log_.reaches(stable.sequence + 1) ||
                        stable.sequence - progress.last_ordered >
                            std::max<std::uint64_t>(context_.settings.retained_batches, 1));
   if (behind || execution_.is_unreliable()) return stable;
+  if (is_astray()) return wanted_for_repair(stable);
   return std::nullopt;
 }
 
@@ -102,7 +142,7 @@ void Recovery::pause() {
 }
 
 void Recovery::advance(bool beyond_help, ReplicaActions& out) {
-  note_divergences(out);
+  judge_state();
   note_lag();
   bound_record(out);
   trim();
@@ -136,9 +176,14 @@ void Recovery::bound_record(ReplicaActions& out) {
   base_.advance(std::min(stable, context_.progress.last_executed), is_short || bytes > share, out);
   // The primary waits for the disk as well, and proposes nothing meanwhile. So it is this replica's
   // disk alone that is too slow, or no disk at all: the others have what a restart would need.
-  const bool is_refused = base_.is_refused();
-  const std::uint64_t bytes_max = (is_refused ? 1 : 2) * Journal::kFullAt * share;
-  if ((is_short && is_refused) || bytes > bytes_max) context_.journal.let_go(stable, out);
+  // Likewise when its service is away, for hours maybe, and f+1 others prove that they have a
+  // state. (Where none do, nobody may go on: what is ordered could not be executed any more.)
+  const bool is_away = execution_.is_unreliable() && checkpoints_.stable().service != Digest{};
+  const bool is_refused = base_.is_refused() || is_away;
+  const std::uint64_t bytes_max = (is_refused ? 1 : 2) * context_.record_bytes_max();
+  // Nor can a restart go on from the base where the record has gone further meanwhile.
+  const bool is_beyond = is_refused || context_.journal.last() > reach;
+  if ((is_short && is_beyond) || bytes > bytes_max) context_.journal.let_go(stable, out);
   context_.restart_reach = base_.has() && !is_refused ? reach : UINT64_MAX;
 }
 
@@ -168,6 +213,7 @@ void Recovery::fetch_group(const CheckpointClaim& target, ReplicaActions& out) {
   if (fetch_.state() != StateFetch::State::complete) return;
   const CheckpointClaim whole = fetch_.target();
   fetch_.stop();
+  if (is_astray()) disown(whole.sequence, out);
   if (!snapshots_.add(whole)) {
     not_before_ = context_.now + kPauseAtFirst;
     return;
@@ -176,10 +222,19 @@ void Recovery::fetch_group(const CheckpointClaim& target, ReplicaActions& out) {
   execution_.begin_restore(whole);
 }
 
+// Nothing begins from a state that was found wrong, now that another one is here.
+void Recovery::disown(std::uint64_t from, ReplicaActions& out) {
+  snapshots_.disown_from(from);
+  if (base_.has() && base() >= from) base_.give_up(out);
+}
+
 void Recovery::on_restored(bool done) {
   const bool was_astray = is_astray();
   const bool was_own = state_ == State::own;
+  // Its own claim is as good as before; a state of the group's needs no comparison.
+  if (state_ != State::group) judged_ = 0;
   state_ = State::nothing;
+  checkpoints_.end_watch();
   if (was_astray) service_ = is_back() ? Service::back : Service::as_it_was;
   if (execution_.on_restored(done)) {
     state_ = State::replaced;
@@ -212,6 +267,9 @@ void Recovery::on_tick(ReplicaActions& out) {
 TimePoint Recovery::next_timer() const {
   TimePoint next = fetch_.next_timer();
   if (context_.now < not_before_) next = std::min(next, not_before_);
+  if (checkpoints_.watched() != nullptr) {
+    next = std::min(next, watched_since_ + kClaimsAwaitedFor);
+  }
   if (lagging_since_ && !is_stuck()) next = std::min(next, *lagging_since_ + patience());
   return next;
 }

@@ -3,9 +3,10 @@
 //   - it lags, and what it lacks is no longer retained by enough peers, or is so much that the
 //   state
 //     is nearer;
-//   - its own state at a stable checkpoint is not the one that f+1 others have signed: its service
-//     went astray, which the others' answers mask, but which is to be repaired before it is one of
-//     too many;
+//   - its own state at a stable checkpoint is not the one that 2f others have signed, nor one that
+//     f+1 have (state_verdict.hpp): its service went astray, which the others' answers mask, but
+//     which is to be repaired before it is one of too many. Until the other state is here, and
+//     while a repair that did not help is not repeated, it goes on with its own;
 //   - its service may have lost a write (its origin was down, or was restarted), or has executed
 //     ahead what the group then did not agree on: then it goes back to its own last checkpoint, and
 //     executes what came behind it once more.
@@ -38,7 +39,7 @@ namespace prophecy::pbft {
 
 class Recovery {
  public:
-  Recovery(Context& context, Log& log, const Checkpoints& checkpoints, ExecutionStage& execution,
+  Recovery(Context& context, Log& log, Checkpoints& checkpoints, ExecutionStage& execution,
            Snapshots& snapshots, PartStore& parts);
 
   // After every event. `beyond_help`: retransmission cannot bring what comes next.
@@ -87,7 +88,10 @@ class Recovery {
   bool restore_own();
   void fetch_group(const CheckpointClaim& target, ReplicaActions& out);
   [[nodiscard]] std::optional<CheckpointClaim> wanted(bool beyond_help);
-  void note_divergences(ReplicaActions& out);
+  [[nodiscard]] std::optional<CheckpointClaim> wanted_for_repair(
+      const CheckpointClaim& stable) const;
+  void judge_state();
+  void disown(std::uint64_t from, ReplicaActions& out);
   void note_lag();
   [[nodiscard]] bool is_stuck() const;
   [[nodiscard]] Duration patience() const;
@@ -99,7 +103,7 @@ class Recovery {
 
   Context& context_;
   Log& log_;
-  const Checkpoints& checkpoints_;
+  Checkpoints& checkpoints_;
   ExecutionStage& execution_;
   Snapshots& snapshots_;
   PartStore& parts_;
@@ -114,7 +118,8 @@ class Recovery {
   Duration pause_{};
   std::optional<TimePoint> lagging_since_;
   std::uint64_t ordered_then_ = 0;
-  std::uint64_t stable_noted_ = 0;
+  std::uint64_t judged_ = 0;  // the last checkpoint at which claims were compared
+  TimePoint watched_since_{};
 };
 
 }  // namespace prophecy::pbft

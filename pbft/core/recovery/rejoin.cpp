@@ -13,8 +13,16 @@ constexpr Duration kAskEvery = milliseconds(100);
 // may be at work already, and should not be, for who comes then is taken for one that has lost its
 // memory. More than f of them, and nobody could vote.
 constexpr Duration kNewGroupWithin = seconds(2);
-// A peer that loses its memory more often than that is playing: each time costs a write.
+// A peer that loses its memory more often than that is playing: each time costs a write, and may
+// cost a view. The pause doubles, so that views last longer than it takes to spoil each of them.
 constexpr Duration kRebornEvery = seconds(1);
+constexpr Duration kRebornPauseMax = minutes(10);
+// Incarnations are milliseconds of a wall clock: none is ahead of this replica's by more than a
+// year.
+constexpr std::uint64_t kNanosecondsInOne = 1'000'000;
+constexpr std::uint64_t kAheadMax = std::uint64_t{366} * 24 * 3600 * 1000;
+// One that fell silent asks those whose pledge it lacks, so that they help it through its silence.
+constexpr Duration kAskLateEvery = seconds(1);
 
 }  // namespace
 
@@ -31,8 +39,26 @@ void Rejoin::ask(ReplicaActions& out) {
   next_tick_ = context_.now + kAskEvery;
 }
 
+void Rejoin::ask_late(ReplicaActions& out) {
+  bool all = true;
+  for (NodeId to = 0; to < peers_.size(); ++to) {
+    const auto& pledge = peers_[to].pledge;
+    if (to == context_.self || (pledge && pledge->incarnation == context_.membership.incarnation)) {
+      continue;
+    }
+    all = false;
+    out.sends.push_back({to, 0, encode_rejoin(context_.membership.incarnation, context_.keys)});
+  }
+  next_tick_ = all ? TimePoint::max() : context_.now + kAskLateEvery;
+}
+
 void Rejoin::on_tick(ReplicaActions& out) {
-  if (!is_asking() || context_.now < next_tick_) return;
+  if (context_.now < next_tick_) return;
+  if (!is_asking()) {
+    if (context_.is_silent()) return ask_late(out);
+    next_tick_ = TimePoint::max();
+    return;
+  }
   raise_incarnation(out);
   ask(out);
   decide(out);
@@ -46,24 +72,38 @@ bool Rejoin::on_rejoin(ByteView frame, ReplicaActions& out) {
   const auto message = decode_rejoin(frame);
   if (!message) return refuse(DropReason::malformed);
   if (!context_.is_peer(message->replica)) return false;
-  if (message->replica != context_.relay) return refuse(DropReason::unknown_sender);
   Peer& peer = peers_[message->replica];
   Rebirth& known = context_.rebirths[message->replica];
-  // Its seal proves that it asks. A signature is needed for what goes on record.
+  // Its own seal proves that it asks. What another one passes on is of use only where it is new.
+  const bool asks_itself = message->replica == context_.relay;
+  if (!asks_itself && message->incarnation <= known.incarnation) return true;
+  // A signature is needed for what goes on record.
   if (message->incarnation > known.incarnation &&
       !context_.is_signed_by(message->replica, sha256(message->content), message->signature)) {
     return refuse(DropReason::bad_signature);
   }
   if (message->incarnation > known.incarnation) {
-    if (peer.reborn_at && context_.now - *peer.reborn_at < kRebornEvery) {
+    // It could have no later life, not even one that begins with another disk and good intentions.
+    if (message->incarnation > context_.inputs.wall_time() / kNanosecondsInOne + kAheadMax) {
+      context_.drop(DropReason::outside_water_marks);
+      return true;
+    }
+    if (peer.reborn_at && context_.now - *peer.reborn_at < peer.pause) {
       context_.drop(DropReason::rate_limited);
       return true;
     }
+    const bool was_quiet = !peer.reborn_at || context_.now - *peer.reborn_at >= 2 * kRebornPauseMax;
+    peer.pause = was_quiet ? kRebornEvery : std::min<Duration>(2 * peer.pause, kRebornPauseMax);
     peer.reborn_at = context_.now;
     known = {message->incarnation, context_.view};
     context_.journal.rebirth(message->replica, known, out);
     view_changer_.forget(message->replica);
     retransmission_.forget(message->replica);
+    peer.answered_at.reset();
+    // All are to know of it, or one could tell a part of them, and have the rest begin views that
+    // this part rejects.
+    context_.rejoins[message->replica] = std::make_shared<const Bytes>(frame.begin(), frame.end());
+    context_.send_to_peers(context_.rejoins[message->replica], out);
     // Who has forgotten what it proposed can propose nothing for a while.
     if (message->replica == context_.primary() && context_.journal.has_promised()) {
       view_changer_.give_up(ViewChangeCause::primary_rejoins, out);
@@ -72,12 +112,15 @@ bool Rejoin::on_rejoin(ByteView frame, ReplicaActions& out) {
   if (!context_.journal.has_promised()) peer.fresh_for = known.incarnation;
   // Whoever asks too remembers nothing that would bind it, unless it is new.
   if (!is_asking() || !context_.journal.has_promised()) {
+    // It comes from all that have heard of it.
+    if (peer.answered_at && context_.now - *peer.answered_at < kAskEvery / 2) return true;
+    peer.answered_at = context_.now;
     answer(message->replica, message->incarnation, out);
   }
   return true;
 }
 
-void Rejoin::answer(NodeId peer, std::uint64_t asked_as, ReplicaActions& out) const {
+void Rejoin::answer(NodeId peer, std::uint64_t asked_as, ReplicaActions& out) {
   PledgeMessage pledge;
   pledge.to = peer;
   pledge.incarnation = context_.rebirths[peer].incarnation;
@@ -87,6 +130,7 @@ void Rejoin::answer(NodeId peer, std::uint64_t asked_as, ReplicaActions& out) co
   // And no less than before a restart, or a step back.
   pledge.checkpoint =
       std::max({checkpoints_.last_own(), checkpoints_.stable_sequence(), context_.reads_from});
+  retransmission_.note_pledge(peer);
   out.sends.push_back({peer, 0, encode_pledge(pledge, context_.keys)});
 }
 
@@ -100,7 +144,14 @@ bool Rejoin::on_pledge(ByteView frame, ReplicaActions& out) {
   if (!context_.is_peer(message->replica)) return false;
   if (!context_.is_authentic(message->replica, message->content, message->authenticator))
     return false;
-  if (!is_asking() || message->to != context_.self) return true;  // answered before
+  if (message->to != context_.self) return true;
+  if (!is_asking()) {  // decided before
+    if (context_.is_silent() && message->incarnation == context_.membership.incarnation) {
+      peers_[message->replica].pledge =
+          Pledge{message->incarnation, message->fresh, message->view, message->checkpoint};
+    }
+    return true;
+  }
   context_.claimed[message->replica] = message->checkpoint;
   peers_[message->replica].pledge =
       Pledge{message->incarnation, message->fresh, message->view, message->checkpoint};
@@ -109,10 +160,10 @@ bool Rejoin::on_pledge(ByteView frame, ReplicaActions& out) {
 }
 
 // Of f values at least one is a correct replica's, for this one is itself one of the f.
-std::uint64_t Rejoin::vouched(std::uint64_t Pledge::*field) const {
+std::uint64_t Rejoin::vouched_incarnation() const {
   std::vector<std::uint64_t> values;
   for (const Peer& peer : peers_) {
-    if (peer.pledge) values.push_back((*peer.pledge).*field);
+    if (peer.pledge) values.push_back(peer.pledge->incarnation);
   }
   std::sort(values.rbegin(), values.rend());
   const std::size_t faults = context_.quorum.weak - 1;
@@ -122,7 +173,7 @@ std::uint64_t Rejoin::vouched(std::uint64_t Pledge::*field) const {
 // The clock that it was made from may have been set back. Then all have to be asked anew. But those
 // of a new group are not to be talked into it by one of them.
 void Rejoin::raise_incarnation(ReplicaActions& out) {
-  const std::uint64_t known = vouched(&Pledge::incarnation);
+  const std::uint64_t known = vouched_incarnation();
   std::uint64_t& incarnation = context_.membership.incarnation;
   const bool soon = raised_at_ && context_.now - *raised_at_ < kRebornEvery;
   if (known <= incarnation || known == UINT64_MAX || soon || heard().fresh >= needed()) return;
@@ -131,22 +182,43 @@ void Rejoin::raise_incarnation(ReplicaActions& out) {
   context_.journal.membership(context_.membership, out);
 }
 
+// Nobody can have a checkpoint beyond what a certificate proves, but for a window.
+bool Rejoin::counts(const Peer& peer) const {
+  const std::uint64_t proven = checkpoints_.stable_sequence() + context_.settings.window;
+  return peer.pledge && peer.pledge->incarnation == context_.membership.incarnation &&
+         peer.pledge->checkpoint <= proven;
+}
+
 Rejoin::Heard Rejoin::heard() const {
   Heard heard;
-  // Nobody can have a checkpoint beyond what a certificate proves, but for a window.
-  const std::uint64_t proven = checkpoints_.stable_sequence() + context_.settings.window;
   for (NodeId id = 0; id < peers_.size(); ++id) {
-    const auto& [pledge, fresh_for, reborn_at] = peers_[id];
-    if (fresh_for == context_.rebirths[id].incarnation) ++heard.told;
-    if (!pledge || pledge->incarnation != context_.membership.incarnation ||
-        pledge->checkpoint > proven) {
-      continue;
-    }
+    const Peer& peer = peers_[id];
+    if (peer.fresh_for == context_.rebirths[id].incarnation) ++heard.told;
+    if (!counts(peer)) continue;
     ++heard.pledged;
-    if (pledge->fresh) ++heard.fresh;
-    heard.checkpoint = std::max(heard.checkpoint, pledge->checkpoint);
+    if (peer.pledge->fresh) ++heard.fresh;
+    heard.checkpoint = std::max(heard.checkpoint, peer.pledge->checkpoint);
   }
   return heard;
+}
+
+// Those that name this view, or one before it, take no view-change message of the earlier life for
+// a later one. 2f of them leave 2f that might, f of them faulty, so no view beyond it can begin
+// upon such a message; and this one is in no view before it. A greater view than that, or one that
+// only faulty replicas name, waits for more pledges: those of all correct ones suffice.
+std::optional<std::uint64_t> Rejoin::resumed_view() const {
+  std::vector<std::uint64_t> views;
+  for (const Peer& peer : peers_) {
+    if (counts(peer)) views.push_back(peer.pledge->view);
+  }
+  if (views.size() < needed()) return std::nullopt;
+  std::sort(views.begin(), views.end());
+  const std::uint64_t view = views[needed() - 1];
+  const auto as_far =
+      std::count_if(views.begin(), views.end(), [&](std::uint64_t other) { return other >= view; });
+  const std::uint32_t faults = context_.quorum.weak - 1;
+  if (as_far < static_cast<std::ptrdiff_t>(faults)) return std::nullopt;
+  return view;
 }
 
 void Rejoin::decide(ReplicaActions& out) {
@@ -161,9 +233,11 @@ void Rejoin::decide(ReplicaActions& out) {
     begin_new_group(out);
   } else {
     if (may_wait && heard.fresh + (others - heard.pledged) >= needed()) return;
-    fall_silent(heard.checkpoint, out);
+    const auto view = resumed_view();
+    if (!view) return;
+    fall_silent(heard.checkpoint, *view, out);
   }
-  next_tick_ = TimePoint::max();
+  next_tick_ = context_.is_silent() ? context_.now + kAskLateEvery : TimePoint::max();
   context_.journal.membership(context_.membership, out);
 }
 
@@ -174,8 +248,7 @@ void Rejoin::begin_new_group(ReplicaActions& out) {
   view_changer_.end_silence(out);
 }
 
-void Rejoin::fall_silent(std::uint64_t checkpoint, ReplicaActions& out) {
-  const std::uint64_t view = vouched(&Pledge::view);
+void Rejoin::fall_silent(std::uint64_t checkpoint, std::uint64_t view, ReplicaActions& out) {
   context_.membership.silent_until = std::min(checkpoint + context_.settings.window, kSequenceMax);
   // Nor has it been fresh, as it turns out.
   for (Peer& peer : peers_)

@@ -6,6 +6,8 @@
 //             of an older one, and answers with its view and its newest checkpoint. Of 2f such
 //             pledges at least f+1 are those of correct replicas (it is itself one of the f), and
 //             so one is of every quorum that the replica was ever part of.
+//             It resumes in the smallest view that 2f of the pledges are not beyond: up to f of
+//             these may turn faulty, and no view beyond it begins with a message of the old life.
 //   silent    Nothing that it said can lie beyond the newest checkpoint among them, plus the
 //   window.
 //             So it votes on nothing until a checkpoint there is stable, and asks for no view; it
@@ -71,11 +73,19 @@ class Rejoin {
     // has said since does not change that, and a pledge may have been lost.
     std::optional<std::uint64_t> fresh_for;
     std::optional<TimePoint> reborn_at;
+    Duration pause{};  // before it may have another life
+    std::optional<TimePoint> answered_at;
   };
 
   void ask(ReplicaActions& out);
-  // The f-th greatest of what the pledges say.
-  [[nodiscard]] std::uint64_t vouched(std::uint64_t Pledge::*field) const;
+  void ask_late(ReplicaActions& out);
+  // The f-th greatest that the pledges name.
+  [[nodiscard]] std::uint64_t vouched_incarnation() const;
+  // The peer has pledged for this incarnation, and names a checkpoint that there can be.
+  [[nodiscard]] bool counts(const Peer& peer) const;
+  // The view in which the new life begins, from the pledges that count; nothing when it takes more
+  // of them.
+  [[nodiscard]] std::optional<std::uint64_t> resumed_view() const;
   // Of the other replicas: how many have pledged, how many of these are fresh, how many have been
   // told that this one is, and the newest checkpoint among the pledges.
   struct Heard {
@@ -90,9 +100,9 @@ class Rejoin {
   void raise_incarnation(ReplicaActions& out);
   void decide(ReplicaActions& out);
   void begin_new_group(ReplicaActions& out);
-  void fall_silent(std::uint64_t checkpoint, ReplicaActions& out);
+  void fall_silent(std::uint64_t checkpoint, std::uint64_t view, ReplicaActions& out);
   // It has asked under this incarnation.
-  void answer(NodeId peer, std::uint64_t asked_as, ReplicaActions& out) const;
+  void answer(NodeId peer, std::uint64_t asked_as, ReplicaActions& out);
 
   Context& context_;
   const Checkpoints& checkpoints_;

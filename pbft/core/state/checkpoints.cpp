@@ -48,8 +48,30 @@ bool Checkpoints::is_vouched_for(NodeId replica, const CheckpointClaim& claim) c
 }
 
 bool Checkpoints::wants(NodeId replica, const CheckpointClaim& claim) const {
+  if (is_awaited(replica, claim)) return true;
+  if (claim.sequence < stable_sequence_) return false;
   const SignedClaim* known = find(claims_[replica], claim.sequence);
   return known == nullptr || known->claim.order != claim.order || adds_to(known->claim, claim);
+}
+
+// What is claimed of another history says nothing of this one, nor does the own claim that comes
+// back within a certificate.
+bool Checkpoints::is_awaited(NodeId replica, const CheckpointClaim& claim) const {
+  if (!watched_ || watched_->own.sequence != claim.sequence || watched_->own.order != claim.order ||
+      replica == watched_->self) {
+    return false;
+  }
+  const auto& known = watched_->others[replica];
+  return !known || adds_to(*known, claim);
+}
+
+void Checkpoints::watch(NodeId self) {
+  const CheckpointClaim* own = own_at(stable_sequence_);
+  ASSERT(own != nullptr);
+  watched_ = Watched{*own, std::vector<std::optional<CheckpointClaim>>(quorum_.replicas), self};
+  for (const SignedClaim& known : evidence()) {
+    if (known.replica != self) watched_->others[known.replica] = known.claim;
+  }
 }
 
 // Of too many the lowest goes, which later ones serve as well: but not for what may be made up.
@@ -70,6 +92,9 @@ bool Checkpoints::keep(SignedClaim claim, bool is_vouched_for) {
 
 Checkpoints::Outcome Checkpoints::record(NodeId replica, const CheckpointClaim& claim,
                                          Frame frame) {
+  const bool awaited = is_awaited(replica, claim);
+  if (awaited) watched_->others[replica] = claim;
+  if (awaited && claim.sequence < stable_sequence_) return Outcome::added;
   if (claim.sequence < stable_sequence_ || claim.sequence == 0) return Outcome::old;
   const SignedClaim* known = find(claims_[replica], claim.sequence);
   const bool vouched_for = is_vouched_for(replica, claim);
@@ -174,6 +199,17 @@ std::uint64_t Checkpoints::holders() const {
   for (const SignedClaim& of : evidence()) {
     const bool has_replies = wanted.replies != Digest{} && of.claim.replies == wanted.replies;
     if (of.claim.service == wanted.service || has_replies) {
+      bits |= std::uint64_t{1} << of.replica;
+    }
+  }
+  return bits;
+}
+
+std::uint64_t Checkpoints::holders_of_service() const {
+  const CheckpointClaim wanted = stable();
+  std::uint64_t bits = 0;
+  for (const SignedClaim& of : evidence()) {
+    if (wanted.service != Digest{} && of.claim.service == wanted.service) {
       bits |= std::uint64_t{1} << of.replica;
     }
   }

@@ -70,6 +70,26 @@ class Checkpoints {
   [[nodiscard]] bool wants_evidence() const;
   // Those that claim one of the stable checkpoint's certified roots, one bit each.
   [[nodiscard]] std::uint64_t holders() const;
+  // Those that claim its certified state of the service, one bit each.
+  [[nodiscard]] std::uint64_t holders_of_service() const;
+
+  // Claims about one checkpoint, the stable one when this begins, are collected until the end,
+  // whatever becomes stable meanwhile: so late ones are compared with the own claim as well.
+  // Requires that this replica has made a claim there.
+  struct Watched {
+    CheckpointClaim own;
+    std::vector<std::optional<CheckpointClaim>> others;  // by replica; null: none yet
+    NodeId self = 0;
+  };
+  void watch(NodeId self);
+  void end_watch() { watched_.reset(); }
+  // Null while none is watched.
+  [[nodiscard]] const Watched* watched() const { return watched_ ? &*watched_ : nullptr; }
+  // A claim there may still be of use: it is not the end of what a correct replica has to say.
+  [[nodiscard]] bool concerns(std::uint64_t sequence) const {
+    return sequence > stable_sequence_ || (sequence == stable_sequence_ && wants_evidence()) ||
+           (watched_ && watched_->own.sequence == sequence);
+  }
   // False when this replica's frame says nothing new. What it said first is what counts, but that
   // it may make a statement where it made none; and that it may also vouch for what f+1 others say:
   // whoever claims one order here and another there is faulty, and yet a part of certificates that
@@ -95,6 +115,8 @@ class Checkpoints {
   [[nodiscard]] static const SignedClaim* find(const std::vector<SignedClaim>& claims,
                                                std::uint64_t sequence);
   bool keep(SignedClaim claim, bool is_vouched_for);
+  // True when the watched checkpoint lacks it.
+  [[nodiscard]] bool is_awaited(NodeId replica, const CheckpointClaim& claim) const;
   // f+1 others state this order there.
   [[nodiscard]] bool is_vouched_for(NodeId replica, const CheckpointClaim& claim) const;
   // All that state this order at this sequence number.
@@ -110,6 +132,7 @@ class Checkpoints {
   std::vector<SignedClaim> certificate_;
   // What the evidence certifies, kept until there is more of it.
   mutable std::optional<CheckpointClaim> stable_;
+  std::optional<Watched> watched_;
 };
 
 }  // namespace prophecy::pbft

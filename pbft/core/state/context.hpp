@@ -41,6 +41,7 @@ struct Context {
   Journal journal{false};
   Membership membership{};
   std::vector<Rebirth> rebirths{};  // by replica
+  std::vector<Frame> rejoins{};     // likewise: by which it said so; null when that was not here
 
   // It has executed as much before, as far as it knows, and may have told clients of it: in an
   // earlier state it answers no reads outside the order, or one could miss a confirmed write.
@@ -49,9 +50,16 @@ struct Context {
   std::uint64_t chosen_until = 0;
   // A restart could hold the record up to here, from the checkpoint on that it would begin from.
   std::uint64_t restart_reach = UINT64_MAX;
-  [[nodiscard]] bool is_record_full() const {
-    return journal.bytes() >= Journal::kFullAt * settings.log_bytes_max;
+  // Proposals of one primary above the stable checkpoint, in all its views, are kept on the disk up
+  // to here, and beyond it rejected: what a faulty one leaves behind is in nobody else's way.
+  static constexpr std::uint64_t kLeftByOne = 4;  // times log_bytes_max
+  [[nodiscard]] std::uint64_t left_by_one_max() const {
+    return kLeftByOne * settings.log_bytes_max;
   }
+  [[nodiscard]] std::uint64_t record_bytes_max() const {
+    return Journal::kFullAt * settings.log_bytes_max + (quorum.weak - 1) * left_by_one_max();
+  }
+  [[nodiscard]] bool is_record_full() const { return journal.bytes() >= record_bytes_max(); }
   // Its service has something ordered to execute, or its state to tell, and has not answered yet:
   // it will. Not while it is restored, or waits to be: for that others, and a primary, may be
   // needed.

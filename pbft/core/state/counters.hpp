@@ -88,9 +88,11 @@ struct ReplicaCounters {
   std::uint64_t bodies_given_up = 0;  // that never came, or were not what their names said
   std::uint64_t states_restored = 0;  // of others, or its own of an earlier checkpoint
   // Checkpoints at which f+1 other replicas had the same replies, or the same state of the service,
-  // and this one had not.
+  // and this one had one that fewer than f+1 have.
   std::uint64_t reply_divergences = 0;
   std::uint64_t state_divergences = 0;
+  // Checkpoints at which no f+1 replicas claim one state: nobody could be repaired with it.
+  std::uint64_t states_uncertified = 0;
   std::uint64_t snapshots_failed = 0;
   std::uint64_t restores_failed = 0;
   TimeRefusal last_time_refused{};
@@ -142,6 +144,7 @@ struct ReplicaStatus {
   std::uint64_t base = 0;          // the checkpoint that a restart begins from
   std::uint64_t silent_until = 0;  // after a loss of memory: votes on nothing up to it; 0: votes
   RecoveryState recovery = RecoveryState::none;
+  bool answers = true;  // its service's state can be relied on, as far as it knows
   std::uint64_t parts_missing = 0;
   std::uint64_t bodies_missing = 0;  // of requests by digest
   std::uint64_t log_batches = 0;

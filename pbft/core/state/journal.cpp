@@ -232,14 +232,6 @@ void Journal::let_go(std::uint64_t stable, ReplicaActions& out) {
   if (is_kept_ && stable <= stable_) erase_up_to(stable, out);
 }
 
-void Journal::forget_content(std::uint64_t sequence, const Digest& batch, ReplicaActions& out) {
-  const auto at = written_.find(sequence);
-  if (at == written_.end() || at->second.prepared == batch || at->second.decided == batch) return;
-  for (Written& written : at->second.batches) {
-    if (written.batch == batch) erase_content(sequence, written, out);
-  }
-}
-
 void Journal::view(std::uint64_t view, bool changing, ReplicaActions& out) {
   has_promised_ = true;
   if (!is_kept_) return;

@@ -118,17 +118,20 @@ class Journal {
   // to the stable checkpoint. Requires that it was written (stable()), which says that no vote
   // there matters any more. A restart has the group's state fetched then.
   void let_go(std::uint64_t stable, ReplicaActions& out);
-  // The log has forgotten this content.
-  void forget_content(std::uint64_t sequence, const Digest& batch, ReplicaActions& out);
   // The base has turned out to be wrong.
   void no_base(ReplicaActions& out) const;
   void membership(const Membership& membership, ReplicaActions& out) const;
   void rebirth(NodeId peer, const Rebirth& rebirth, ReplicaActions& out) const;
 
-  // Of contents that it holds on the disk. At so many times `log_bytes_max` a primary proposes
-  // nothing more before a state is on the disk that takes their place.
+  // Of contents that it holds on the disk, in times `log_bytes_max`: beyond so many, and what
+  // faulty primaries may leave, a primary proposes nothing more before a state is on the disk that
+  // takes their place.
   static constexpr std::uint64_t kFullAt = 4;
   [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
+  // The highest number that has a record; 0 when none has.
+  [[nodiscard]] std::uint64_t last() const {
+    return written_.empty() ? 0 : written_.rbegin()->first;
+  }
   // Something was said that binds this replica.
   [[nodiscard]] bool has_promised() const { return has_promised_; }
 

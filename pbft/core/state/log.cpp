@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/assert.hpp"
+#include "pbft/wire/decode.hpp"
 #include "pbft/wire/limits.hpp"
 
 namespace prophecy::pbft {
@@ -13,6 +14,11 @@ namespace {
 
 std::uint64_t bytes_with(const Frame& content, const std::vector<BodyHandle>& bodies) {
   return content != nullptr ? content->size() + bytes_of(bodies) : 0;
+}
+
+NodeId proposer_of(const Bytes& content, std::uint32_t replicas) {
+  const auto head = decode_pre_prepare_head(content);
+  return head && is_replica(head->primary, replicas) ? head->primary : 0;
 }
 
 }  // namespace
@@ -28,8 +34,11 @@ std::vector<BatchRequest> batch_requests(const PrePrepareMessage& message, const
   return requests;
 }
 
-Log::Log(std::uint64_t span, std::uint32_t replicas)
-    : slots_(std::bit_ceil(span), Slot(replicas)), mask_(slots_.size() - 1) {}
+Log::Log(std::uint64_t span, std::uint32_t replicas, PartStore& parts)
+    : shelf_(parts),
+      slots_(std::bit_ceil(span), Slot(replicas)),
+      mask_(slots_.size() - 1),
+      unstable_bytes_(replicas) {}
 
 Slot* Log::find(std::uint64_t sequence) {
   Slot& slot = slots_[sequence & mask_];
@@ -55,7 +64,7 @@ void Log::note_proposal(Slot& slot, const Digest& batch, std::uint64_t view, Fra
                             [&](const Proposal& p) { return p.batch == batch; });
   if (known == slot.proposals.end()) {
     if (slot.proposals.size() == kProposalsMax) forget_oldest_proposal(slot);
-    slot.proposals.push_back({batch, view, nullptr, {}});
+    slot.proposals.push_back({batch, view, nullptr, {}, {}, 0, 0, false});
     known = std::prev(slot.proposals.end());
   }
   if (view > known->view) {
@@ -64,7 +73,14 @@ void Log::note_proposal(Slot& slot, const Digest& batch, std::uint64_t view, Fra
     known = std::prev(slot.proposals.end());
   }
   if (known->content == nullptr && content != nullptr) {
-    bytes_ += bytes_with(content, bodies);
+    if (known->shelved) shelf_.drop(*std::exchange(known->shelved, std::nullopt));
+    if (known->bytes == 0) {
+      known->bytes = bytes_with(content, bodies);
+      known->proposer = proposer_of(*content, static_cast<std::uint32_t>(unstable_bytes_.size()));
+      known->is_unstable = slot.sequence > stable_;
+      if (known->is_unstable) unstable_bytes_[known->proposer] += known->bytes;
+    }
+    bytes_ += known->bytes;
     ++batches_;
     known->content = std::move(content);
     known->bodies = std::move(bodies);
@@ -87,16 +103,20 @@ void Log::note_stable(std::uint64_t stable) {
   const std::uint64_t last = std::min(stable, first_retained_ + capacity() - 1);
   for (std::uint64_t sequence = std::max(stable_ + 1, first_retained_); sequence <= last;
        ++sequence) {
-    const Slot* slot = find(sequence);
-    if (slot != nullptr) view_bytes_ -= bytes_with(slot->pre_prepare, slot->bodies);
+    Slot* slot = find(sequence);
+    if (slot == nullptr) continue;
+    view_bytes_ -= bytes_with(slot->pre_prepare, slot->bodies);
+    for (Proposal& proposal : slot->proposals)
+      count_as_stable(proposal);
   }
   stable_ = stable;
 }
 
-Frame Log::content_of(const Slot& slot, const Digest& batch) {
+Frame Log::content_of(const Slot& slot, const Digest& batch) const {
   const auto known = std::find_if(slot.proposals.begin(), slot.proposals.end(),
                                   [&](const Proposal& p) { return p.batch == batch; });
-  return known != slot.proposals.end() ? known->content : nullptr;
+  if (known == slot.proposals.end()) return nullptr;
+  return known->shelved ? shelf_.read(*known->shelved) : known->content;
 }
 
 // What is prepared here is not forgotten: others may depend on this replica for it.
@@ -112,12 +132,25 @@ void Log::forget_oldest_proposal(Slot& slot) {
   slot.proposals.erase(oldest);
 }
 
-void Log::forget_content(Proposal& proposal) {
+void Log::leave_memory(Proposal& proposal) {
   if (proposal.content == nullptr) return;
-  bytes_ -= bytes_with(proposal.content, proposal.bodies);
+  bytes_ -= proposal.bytes;
   --batches_;
   proposal.content.reset();
+}
+
+void Log::count_as_stable(Proposal& proposal) {
+  if (std::exchange(proposal.is_unstable, false)) {
+    unstable_bytes_[proposal.proposer] -= proposal.bytes;
+  }
+}
+
+void Log::forget_content(Proposal& proposal) {
+  leave_memory(proposal);
+  if (proposal.shelved) shelf_.drop(*std::exchange(proposal.shelved, std::nullopt));
+  count_as_stable(proposal);
   proposal.bodies.clear();
+  proposal.bytes = 0;
 }
 
 void Log::enter_view(std::uint64_t stable, std::uint64_t highest_proposed) {
@@ -145,26 +178,23 @@ void Log::release_below(std::uint64_t sequence) {
   first_retained_ = std::max(first_retained_, sequence);
 }
 
-Log::Forgotten Log::shed(std::uint64_t view, std::uint64_t bytes_max) {
-  Forgotten forgotten;
+void Log::shelve(std::uint64_t view, std::uint64_t bytes_max) {
   while (bytes_ > bytes_max) {
     Proposal* oldest = nullptr;
-    std::uint64_t sequence = 0;
     for (Slot& slot : slots_) {
       for (Proposal& proposal : slot.proposals) {
-        const bool prepared = slot.prepared && slot.prepared->batch == proposal.batch;
-        const bool wanted = slot.sequence <= stable_ || prepared || proposal.view >= view ||
+        const bool agreed_on = slot.phase != SlotPhase::empty && slot.batch == proposal.batch;
+        const bool wanted = slot.sequence <= stable_ || agreed_on || proposal.view >= view ||
                             slot.execution != SlotExecution::none || proposal.content == nullptr;
         if (wanted || (oldest != nullptr && proposal.view >= oldest->view)) continue;
         oldest = &proposal;
-        sequence = slot.sequence;
       }
     }
-    if (oldest == nullptr) break;
-    forgotten.emplace_back(sequence, oldest->batch);
-    forget_content(*oldest);
+    if (oldest == nullptr) return;
+    oldest->shelved = shelf_.put(*oldest->content);
+    if (!oldest->shelved) return;  // no room: it stays where it is
+    leave_memory(*oldest);
   }
-  return forgotten;
 }
 
 void Log::forget_unexecuted(std::uint64_t last) {

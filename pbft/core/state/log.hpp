@@ -10,6 +10,7 @@
 
 #include "pbft/core/state/actions.hpp"
 #include "pbft/core/state/body_handle.hpp"
+#include "pbft/core/state/content_shelf.hpp"
 #include "pbft/core/state/vote_set.hpp"
 #include "pbft/wire/messages.hpp"
 
@@ -51,8 +52,12 @@ enum class SlotExecution : std::uint8_t { none, executing, executed };
 struct Proposal {
   Digest batch{};
   std::uint64_t view = 0;
-  Frame content;  // a pre-prepare's frame of any view; null: the empty batch, or not here
+  Frame content;  // a pre-prepare's frame of any view; null: the empty batch, or not in memory
   std::vector<BodyHandle> bodies;
+  std::optional<Digest> shelved{};  // where the content lies that is not in memory
+  std::uint64_t bytes = 0;          // of the content that has come, with the bodies that it names
+  NodeId proposer = 0;              // of the content
+  bool is_unstable = false;         // counted among its proposer's
 };
 
 // An element of the set P.
@@ -91,7 +96,7 @@ struct Slot {
 class Log {
  public:
   // Holds at least `span` sequence numbers.
-  Log(std::uint64_t span, std::uint32_t replicas);
+  Log(std::uint64_t span, std::uint32_t replicas, PartStore& parts);
 
   // Null when nothing is known of it.
   [[nodiscard]] Slot* find(std::uint64_t sequence);
@@ -106,8 +111,8 @@ class Log {
                      std::vector<BodyHandle> bodies);
   // What the current view agrees on there.
   void set_pre_prepare(Slot& slot, Frame content, std::vector<BodyHandle> bodies);
-  // Null when it is not here.
-  [[nodiscard]] static Frame content_of(const Slot& slot, const Digest& batch);
+  // Null when it is not here. May be read from the disk.
+  [[nodiscard]] Frame content_of(const Slot& slot, const Digest& batch) const;
   // Begins anew with agreement on all numbers above the stable one. What was proposed, prepared
   // and executed stays; below it, what is committed as well.
   void enter_view(std::uint64_t stable, std::uint64_t highest_proposed);
@@ -120,10 +125,9 @@ class Log {
   static void forget_execution(Slot& slot);
   // Forgets all below.
   void release_below(std::uint64_t sequence);
-  // Of batches that are prepared nowhere here, and were proposed before this view, so much content
-  // is forgotten as is beyond `bytes_max` in all. That they were proposed is not.
-  using Forgotten = std::vector<std::pair<std::uint64_t, Digest>>;
-  [[nodiscard]] Forgotten shed(std::uint64_t view, std::uint64_t bytes_max);
+  // Of batches that were proposed before this view, and are not what it agrees on, so much content
+  // is moved from memory to the disk as is beyond `bytes_max` in all.
+  void shelve(std::uint64_t view, std::uint64_t bytes_max);
 
   [[nodiscard]] std::uint64_t capacity() const { return slots_.size(); }
   [[nodiscard]] std::uint64_t first_retained() const { return first_retained_; }
@@ -132,15 +136,24 @@ class Log {
   // In any view.
   [[nodiscard]] std::uint64_t highest_known() const { return highest_known_; }
   [[nodiscard]] std::uint64_t batches() const { return batches_; }
+  // In memory, with the bodies that it names.
   [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
+  // In memory or on the shelf: what this primary has proposed above the stable checkpoint, in all
+  // its views.
+  [[nodiscard]] std::uint64_t unstable_bytes(NodeId primary) const {
+    return unstable_bytes_.at(primary);
+  }
   // Of what the current view agrees on above the stable checkpoint.
   [[nodiscard]] std::uint64_t view_bytes() const { return view_bytes_; }
 
  private:
   void reset(Slot& slot);
   void forget_oldest_proposal(Slot& slot);
+  void leave_memory(Proposal& proposal);
   void forget_content(Proposal& proposal);
+  void count_as_stable(Proposal& proposal);
 
+  ContentShelf shelf_;
   std::vector<Slot> slots_;
   std::uint64_t mask_;
   std::uint64_t first_retained_ = 1;
@@ -150,6 +163,7 @@ class Log {
   std::uint64_t bytes_ = 0;    // of it, with the bodies that it names
   std::uint64_t view_bytes_ = 0;
   std::uint64_t stable_ = 0;
+  std::vector<std::uint64_t> unstable_bytes_;  // by primary
 };
 
 }  // namespace prophecy::pbft

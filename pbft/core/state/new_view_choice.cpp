@@ -37,7 +37,8 @@ bool is_vouched_for(const Messages& messages, const BatchRecord& candidate,
             message.pre_prepared.begin(), message.pre_prepared.end(), candidate,
             [](const BatchRecord& a, const BatchRecord& b) { return a.sequence < b.sequence; });
         return std::any_of(first, last, [&](const BatchRecord& record) {
-          return record.batch == candidate.batch && record.view >= candidate.view;
+          return record.batch == candidate.batch &&
+                 (record.view >= candidate.view || quorum.vouching_views == 0);
         });
       });
   return vouching >= static_cast<std::ptrdiff_t>(quorum.vouching);

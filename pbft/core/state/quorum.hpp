@@ -19,14 +19,20 @@ struct QuorumRule {
   std::uint32_t view_change;
   std::uint32_t certificate;  // 2f+1 signed checkpoints in each, which prove the one it begins at
   std::uint32_t vouching;     // f+1 that have pre-prepared what a new view begins with
-  std::uint32_t tentative;    // 2f+1 replies that are only prepared, in one view
+  std::uint32_t vouching_views;  // 1: in the view in which it was prepared, or a newer one
+  std::uint32_t tentative;       // 2f+1 replies that are only prepared, in one view
   // 1: a replica that prepares a batch has the bodies that it names. With 2f+1 of them prepared,
   // f+1 correct ones can hand them on.
   std::uint32_t bodies;
+  std::uint32_t own_state;  // f+1 that claim a replica's own state, itself among them: it keeps it
+  std::uint32_t repair;     // 2f others that claim one state replace another of a running replica
 
   static constexpr QuorumRule standard(std::uint32_t faults) {
-    return {3 * faults + 1, 2 * faults,     2 * faults + 1, 2 * faults + 1, faults + 1,
-            2 * faults + 1, 2 * faults + 1, faults + 1,     2 * faults + 1, 1};
+    return {3 * faults + 1, 2 * faults, 2 * faults + 1,
+            2 * faults + 1, faults + 1, 2 * faults + 1,
+            2 * faults + 1, faults + 1, 1,
+            2 * faults + 1, 1,          faults + 1,
+            2 * faults};
   }
 };
 

@@ -157,19 +157,19 @@ void Retransmission::learn(const StatusMessage& status) {
   // The latest claim, not the greatest: one lie is not to be believed for ever.
   peer.highest_seen = highest;
 
-  // A bound that was reached, or given up, is not asked for again for a while: it is work for all.
-  // No replica that follows the protocol can need more than two windows; one that does not know its
-  // bound yet says more.
+  // It is work for all: so a bound counts only of those that this replica has pledged to, and the
+  // first one that they name in their incarnation. No replica that follows the protocol can need
+  // more than two windows; one that does not know its bound yet says more.
   const std::uint64_t stable = checkpoints_.stable_sequence();
-  if (status.silent_until <= stable ||
-      status.silent_until > stable + 2 * context_.settings.window) {
-    peer.silent_until = 0;
-  } else if (status.silent_until != peer.silent_until &&
-             (peer.carried_at == TimePoint::min() ||
-              context_.now - peer.carried_at >= kCarryingPause)) {
-    peer.carried_at = context_.now;
-    peer.silent_until = status.silent_until;
-  }
+  // It may be an old Status, repeated by somebody: what has begun is carried through.
+  if (status.silent_until <= stable) return;
+  const std::uint64_t at_most = stable + 2 * context_.settings.window;
+  const bool is_soon =
+      peer.carried_at != TimePoint::min() && context_.now - peer.carried_at < kCarryingPause;
+  if (!peer.has_pledge || peer.is_carried || is_soon || status.silent_until > at_most) return;
+  peer.is_carried = true;
+  peer.carried_at = context_.now;
+  peer.silent_until = status.silent_until;
 }
 
 // But not when it was helped last.
@@ -228,7 +228,7 @@ void Retransmission::serve(const StatusMessage& status, ReplicaActions& out) {
     if ((has & kHasPrePrepare) == 0 && my_turn) {
       // What is ordered is kept, whatever became of its number in later views.
       const bool ordered = sequence <= context_.progress.last_ordered;
-      add(renewed(ordered ? Log::content_of(*slot, slot->batch) : slot->pre_prepare, slot->batch));
+      add(renewed(ordered ? log_.content_of(*slot, slot->batch) : slot->pre_prepare, slot->batch));
     }
     // What was passed over by a transfer of state may have been another batch than is known here,
     // and what was executed ahead is not decided yet.

@@ -33,12 +33,17 @@ class Retransmission {
   [[nodiscard]] std::uint64_t awaited_by_silent() const;
   // The peer has lost its memory, and counts anew.
   void forget(NodeId peer);
+  // This replica has pledged to the peer, in its present incarnation: only then is the peer helped
+  // through its silence, and once.
+  void note_pledge(NodeId peer) { peers_[peer].has_pledge = true; }
 
  private:
   struct Peer {
     std::uint64_t counter = 0;  // of its last Status
     TimePoint counted_at{};
     std::uint64_t silent_until = 0;
+    bool has_pledge = false;
+    bool is_carried = false;  // or has been, in this incarnation
     TimePoint carried_at = TimePoint::min();
     std::uint64_t first_retained = 1;
     std::uint64_t last_ordered = 0;

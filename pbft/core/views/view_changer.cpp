@@ -239,9 +239,6 @@ bool ViewChanger::on_view_change(ByteView frame, TimePoint now, ReplicaActions& 
     context_.drop(DropReason::bad_signature);
     return false;
   }
-  // A peer may have lost its memory without this replica hearing of it.
-  Rebirth& rebirth = context_.rebirths[message->replica];
-  if (message->incarnation > rebirth.incarnation) rebirth = {message->incarnation, context_.view};
   asked.view = message->view;
   asked.frame = std::make_shared<const Bytes>(frame.begin(), frame.end());
   join_others(now, out);
@@ -330,7 +327,9 @@ bool ViewChanger::on_new_view(ByteView frame, TimePoint now, ReplicaActions& out
   if (!choice) {
     refused_at = now;
     // Its primary need not have heard that somebody has begun another life.
-    return refuse_proven(has_earlier_life(*kept) ? DropReason::wrong_view : DropReason::malformed);
+    if (!has_earlier_life(*kept)) return refuse_proven(DropReason::malformed);
+    show_rebirths(*kept, out);
+    return refuse_proven(DropReason::wrong_view);
   }
   new_view_ = copy;
   enter(kept->view, messages, *choice, now, out);
@@ -358,6 +357,19 @@ bool ViewChanger::has_earlier_life(const NewViewMessage& message) const {
     return asked && is_replica(asked->replica, context_.quorum.replicas) &&
            (is_of_earlier_life(*asked) || !may_be_stable(*asked));
   });
+}
+
+// Where messages are lost, some have not heard of it, and the next primary may be one of them.
+void ViewChanger::show_rebirths(const NewViewMessage& message, ReplicaActions& out) const {
+  for (const ByteView one : message.view_changes) {
+    const auto asked = decode_view_change(one, context_.quorum.replicas);
+    if (!asked || !is_replica(asked->replica, context_.quorum.replicas) ||
+        !is_of_earlier_life(*asked)) {
+      continue;
+    }
+    const Frame& rejoin = context_.rejoins[asked->replica];
+    if (rejoin != nullptr) context_.send_to_peers(rejoin, out);
+  }
 }
 
 void ViewChanger::give_up(ViewChangeCause cause, ReplicaActions& out) {
@@ -431,8 +443,6 @@ void ViewChanger::enter(std::uint64_t view, const std::vector<ViewChangeMessage>
   log_.enter_view(choice.stable, highest);
   context_.chosen_until = highest;
   context_.refused_until = 0;
-  for (const auto& [sequence, batch] : log_.shed(view, 2 * context_.settings.log_bytes_max))
-    context_.journal.forget_content(sequence, batch, out);
   context_.progress.last_proposed = highest;
   for (std::size_t i = 0; i < choice.batches.size(); ++i) {
     const std::uint64_t sequence = choice.stable + 1 + i;
@@ -440,6 +450,7 @@ void ViewChanger::enter(std::uint64_t view, const std::vector<ViewChangeMessage>
         sequence >= log_.first_retained() && sequence - log_.first_retained() < log_.capacity();
     if (within) agreement_.adopt(sequence, choice.batches[i], out);
   }
+  log_.shelve(view, 2 * context_.settings.log_bytes_max);
   patience_.restart(now, context_.progress.last_ordered);
 }
 

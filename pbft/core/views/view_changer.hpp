@@ -74,6 +74,7 @@ class ViewChanger {
   [[nodiscard]] bool is_of_earlier_life(const ViewChangeMessage& message) const;
   [[nodiscard]] bool may_be_stable(const ViewChangeMessage& message) const;
   [[nodiscard]] bool has_earlier_life(const NewViewMessage& message) const;
+  void show_rebirths(const NewViewMessage& message, ReplicaActions& out) const;
   [[nodiscard]] std::optional<ViewChangeMessage> verified(ByteView frame);
   // Those in a new-view message, if it may be believed.
   [[nodiscard]] std::vector<ViewChangeMessage> verified_all(const NewViewMessage& message);

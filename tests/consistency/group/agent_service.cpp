@@ -41,7 +41,8 @@ std::optional<simulation::HostedService::Traits> AgentService::traits_of(ByteVie
   return Traits{.is_read = !parse_page_request(as_text(operation)).is_write, .number = 0};
 }
 
-std::optional<Bytes> AgentService::execute(const pbft::Execution& execution) {
+std::optional<Bytes> AgentService::execute(const pbft::Execution& execution,
+                                           const Noise& /*noise*/) {
   const PageRequest request = parse_page_request(as_text(execution.operation));
   shared_.newest = std::max(shared_.newest, execution.sigma);
   if (request.is_write && !loses(execution)) write(request);

@@ -37,11 +37,12 @@ class AgentService final : public simulation::HostedService {
   AgentService(std::size_t origin, Shared& shared);
 
   [[nodiscard]] std::optional<Traits> traits_of(ByteView operation) const override;
-  std::optional<Bytes> execute(const pbft::Execution& execution) override;
+  std::optional<Bytes> execute(const pbft::Execution& execution, const Noise& noise) override;
   pbft::Digest keep_state(pbft::PartStore& parts) const override;
   bool restore_from(const pbft::PartStore& parts, const pbft::Digest& root) override;
   [[nodiscard]] Bytes state() const override;
   void lose_state() override;
+  bool rot(std::uint64_t /*noise*/) override { return false; }
 
  private:
   [[nodiscard]] bool loses(const pbft::Execution& execution) const;

@@ -93,8 +93,14 @@ std::unique_ptr<Behaviour> make_behaviour(BehaviourKind kind, Villain villain) {
       return make_lying_silence(villain);
     case BehaviourKind::lying_roots:
       return make_lying_roots(villain);
+    case BehaviourKind::siding_roots:
+      return make_siding_roots(villain);
     case BehaviourKind::false_parts:
       return make_false_parts(villain);
+    case BehaviourKind::live_lies:
+      return make_live_lies(villain);
+    case BehaviourKind::conspiring:
+      return make_conspiring(villain);
     case BehaviourKind::lying_keys:
       return make_lying_keys(villain);
     case BehaviourKind::count_:

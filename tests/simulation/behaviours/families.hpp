@@ -37,10 +37,14 @@ BehaviourPointer make_doubled_voices(Villain villain);
 // rejoining.cpp
 BehaviourPointer make_lying_pledges(Villain villain);
 BehaviourPointer make_lying_silence(Villain villain);
+// coherent.cpp
+BehaviourPointer make_live_lies(Villain villain);
+BehaviourPointer make_conspiring(Villain villain);
 // keys.cpp
 BehaviourPointer make_lying_keys(Villain villain);
 // state_transfer.cpp
 BehaviourPointer make_lying_roots(Villain villain);
+BehaviourPointer make_siding_roots(Villain villain);
 BehaviourPointer make_false_parts(Villain villain);
 
 }  // namespace prophecy::simulation

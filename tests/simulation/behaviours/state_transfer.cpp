@@ -2,6 +2,7 @@
 // is to fetch, and with what they hand out.
 #include <algorithm>
 #include <deque>
+#include <map>
 
 #include "pbft/wire/decode.hpp"
 #include "pbft/wire/encode.hpp"
@@ -59,6 +60,50 @@ class LyingRoots final : public Lying {
   }
 
   std::deque<pbft::Digest> roots_;
+};
+
+// Where origins differ, so that one of them has more claims than the others. It waits for a claim
+// that is not its own, and says the same; while there is none, it mostly says nothing.
+class SidingRoots final : public Lying {
+ public:
+  explicit SidingRoots(Villain villain) : Lying(villain, 100) {}
+
+  bool receive(const pbft::Frame& frame) override {
+    const auto claim = pbft::decode_checkpoint(*frame);
+    if (claim && claim->service != pbft::Digest{}) {
+      claims_[claim->sequence].push_back({claim->replies, claim->service});
+      if (claims_.size() > kRemembered) claims_.erase(claims_.begin());
+    }
+    return true;
+  }
+  void send(const Sending& honest, std::vector<Sending>& out) override {
+    const auto claim = pbft::decode_checkpoint(*honest.what.frame);
+    if (!claim || claim->replica != villain_.self()) return out.push_back(honest);
+    const pbft::Frame lie = lie_about(*honest.what.frame);
+    if (lie == nullptr && villain_.random.chance(60)) return;
+    out.push_back(honest);
+    if (lie != nullptr) out.back().what.frame = lie;
+  }
+
+ private:
+  struct Roots {
+    pbft::Digest replies;
+    pbft::Digest service;
+  };
+
+  pbft::Frame lie_about(const Bytes& frame) override {
+    const auto claim = pbft::decode_checkpoint(frame);
+    const auto others = claims_.find(claim->sequence);
+    if (others == claims_.end()) return nullptr;
+    const auto other =
+        std::find_if(others->second.begin(), others->second.end(),
+                     [&](const Roots& roots) { return roots.service != claim->service; });
+    if (other == others->second.end()) return nullptr;
+    return pbft::encode_checkpoint(claim->sequence, claim->order, other->replies, other->service,
+                                   villain_.keys);
+  }
+
+  std::map<std::uint64_t, std::vector<Roots>> claims_;
 };
 
 // Hands out what was not asked for, or nothing; asks for what it does not need; and says of bodies
@@ -145,6 +190,9 @@ class FalseParts final : public Lying {
 
 BehaviourPointer make_lying_roots(Villain villain) {
   return std::make_unique<LyingRoots>(villain);
+}
+BehaviourPointer make_siding_roots(Villain villain) {
+  return std::make_unique<SidingRoots>(villain);
 }
 BehaviourPointer make_false_parts(Villain villain) {
   return std::make_unique<FalseParts>(villain);

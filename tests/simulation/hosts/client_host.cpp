@@ -102,6 +102,7 @@ void ClientHost::carry_out(pbft::ClientActions& actions) {
       continue;
     }
     checker_.on_completed(call->second, completion);
+    checker_.on_waited(call->second, scheduler_.now() - call->second.submitted);
     open_.erase(call);
   }
   for (const pbft::Refuted& refuted : actions.refuted)

@@ -24,7 +24,8 @@ class Disk {
   void pending_lasts();  // the first that was handed in
   // What the part store holds now lasts.
   void flush_parts() { flushed_ = parts_->all(); }
-  [[nodiscard]] bool has_state() const { return !flushed_.empty(); }
+  // The journal names a state that a restart begins from.
+  [[nodiscard]] bool has_state() const { return records_.contains(Bytes{'k'}); }
 
   // The process ends, or the power. Of what was handed in and does not last yet, the first so many
   // writes are there afterwards; parts that were neither flushed nor pinned only if the machine

@@ -8,7 +8,8 @@ std::optional<HostedService::Traits> HostedRegisters::traits_of(ByteView encoded
   return Traits{.is_read = !operation->append, .number = operation->id};
 }
 
-std::optional<Bytes> HostedRegisters::execute(const pbft::Execution& execution) {
+std::optional<Bytes> HostedRegisters::execute(const pbft::Execution& execution,
+                                              const Noise& noise) {
   const auto operation = decode_operation(execution.operation);
   if (execution.read_only) {
     const bool reads = operation && !operation->append;
@@ -20,7 +21,10 @@ std::optional<Bytes> HostedRegisters::execute(const pbft::Execution& execution) 
     RegisterService confirmed_but_forgotten = registers_;
     return confirmed_but_forgotten.execute(execution.operation);
   }
-  Bytes result = registers_.execute(execution.operation);
+  Bytes result = registers_.execute(execution.operation, noise.state);
+  if (noise.answer != 0 && !result.empty()) {
+    result.push_back(static_cast<std::uint8_t>(noise.answer));
+  }
   if (canary_ == Canary::wrong_result && bad_node && operation && operation->id % 5 == 0) {
     result[10] ^= 1;
   }

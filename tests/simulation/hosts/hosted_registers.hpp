@@ -12,7 +12,7 @@ class HostedRegisters final : public HostedService {
   HostedRegisters(Canary canary, NodeId replica) : canary_(canary), replica_(replica) {}
 
   [[nodiscard]] std::optional<Traits> traits_of(ByteView operation) const override;
-  std::optional<Bytes> execute(const pbft::Execution& execution) override;
+  std::optional<Bytes> execute(const pbft::Execution& execution, const Noise& noise) override;
   pbft::Digest keep_state(pbft::PartStore& parts) const override {
     return registers_.keep_state(parts);
   }
@@ -20,7 +20,12 @@ class HostedRegisters final : public HostedService {
     return registers_.restore_from(parts, root);
   }
   [[nodiscard]] Bytes state() const override { return registers_.state(); }
+  // Without how it differs honestly.
+  [[nodiscard]] Bytes state_without_blemishes() const {
+    return registers_.state_without_blemishes();
+  }
   void lose_state() override { registers_.restore(RegisterService().state()); }
+  bool rot(std::uint64_t noise) override { return registers_.rot(noise); }
 
  private:
   const Canary canary_;

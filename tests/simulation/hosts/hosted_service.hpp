@@ -19,13 +19,20 @@ class HostedService {
     std::uint64_t number = 0;  // the same at each replica
   };
 
+  // How this replica's service honestly differs from the others' in one operation: in the state
+  // that it leaves, and in its answer. 0: not.
+  struct Noise {
+    std::uint64_t state = 0;
+    std::uint64_t answer = 0;
+  };
+
   virtual ~HostedService() = default;
 
   // Nothing of what a correct client has not made.
   [[nodiscard]] virtual std::optional<Traits> traits_of(ByteView operation) const = 0;
   // The result. Nothing: the service cannot answer; an operation of the order has been executed for
   // all that. One outside the order changes nothing, whatever it says.
-  virtual std::optional<Bytes> execute(const pbft::Execution& execution) = 0;
+  virtual std::optional<Bytes> execute(const pbft::Execution& execution, const Noise& noise) = 0;
 
   // As parts, whose root it yields.
   virtual pbft::Digest keep_state(pbft::PartStore& parts) const = 0;
@@ -34,6 +41,8 @@ class HostedService {
   [[nodiscard]] virtual Bytes state() const = 0;
   // It is as it was at the beginning.
   virtual void lose_state() = 0;
+  // Something of its state changes. False: it has none.
+  virtual bool rot(std::uint64_t noise) = 0;
 };
 
 }  // namespace prophecy::simulation

@@ -42,7 +42,7 @@ OperationResult decode_result(ByteView bytes) {
   return result;
 }
 
-Bytes RegisterService::execute(ByteView encoded) {
+Bytes RegisterService::execute(ByteView encoded, std::uint64_t blemish) {
   const auto decoded = decode_operation(encoded);
   if (!decoded) return {};
   const Operation& operation = *decoded;
@@ -55,6 +55,7 @@ Bytes RegisterService::execute(ByteView encoded) {
     chain.update(next.chain);
     chain.update(encoded);
     next.chain = chain.finish();
+    next.blemish = blemish;
     states.push_back(next);
   }
   Bytes bytes;
@@ -74,8 +75,25 @@ Bytes RegisterService::state() const {
     writer.integer(key);
     writer.integer(states.back().version);
     writer.raw(states.back().chain);
+    writer.integer(states.back().blemish);
   }
   return bytes;
+}
+
+Bytes RegisterService::state_without_blemishes() const {
+  RegisterService clean = *this;
+  for (auto& [key, states] : clean.registers_)
+    states.back().blemish = 0;
+  return clean.state();
+}
+
+bool RegisterService::rot(std::uint64_t blemish) {
+  for (auto& [key, states] : registers_) {
+    if (states.back().version == 0) continue;
+    states.back().blemish = blemish;
+    return true;
+  }
+  return false;
 }
 
 void RegisterService::restore(ByteView state) {
@@ -86,12 +104,13 @@ void RegisterService::restore(ByteView state) {
     RegisterState last;
     last.version = reader.integer<std::uint64_t>();
     reader.fixed(last.chain);
+    last.blemish = reader.integer<std::uint64_t>();
     registers_[key].push_back(last);
   }
 }
 
 pbft::Digest RegisterService::keep_state(pbft::PartStore& parts) const {
-  constexpr std::size_t kRegisterSize = 1 + 8 + sizeof(Sha256::Digest);
+  constexpr std::size_t kRegisterSize = 1 + 8 + sizeof(Sha256::Digest) + 8;
   const auto keep = [&](const std::vector<pbft::Digest>& children, ByteView payload) {
     const Bytes part = pbft::encode_part(children, payload);
     const pbft::Digest digest = sha256(part);

@@ -25,6 +25,8 @@ struct Operation {
 struct RegisterState {
   std::uint64_t version = 0;  // number of appends
   Sha256::Digest chain{};
+  // What the state holds beside that, and no result shows: zero where nothing honestly differs.
+  std::uint64_t blemish = 0;
   bool operator==(const RegisterState&) const = default;
 };
 
@@ -41,12 +43,16 @@ struct OperationResult {
 class RegisterService {
  public:
   // Applies an append; a read changes nothing, and what is no operation has an empty result.
-  Bytes execute(ByteView operation);
+  Bytes execute(ByteView operation, std::uint64_t blemish = 0);
+  // Of the first register that was written; false when there is none.
+  bool rot(std::uint64_t blemish);
   // All states that the register has had, by version.
   [[nodiscard]] const std::vector<RegisterState>& history(std::uint8_t key);
 
   // Where the registers are, without how they got there.
   [[nodiscard]] Bytes state() const;
+  // Likewise, but for what differs honestly.
+  [[nodiscard]] Bytes state_without_blemishes() const;
   void restore(ByteView state);
   // As parts: one for each register, and one above them. Yields the root.
   pbft::Digest keep_state(pbft::PartStore& parts) const;

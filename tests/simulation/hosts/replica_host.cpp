@@ -27,6 +27,9 @@ Duration clock_skew(NodeId replica) {
 pbft::ReplicaSettings settings_of(const Scenario& scenario, NodeId node) {
   pbft::ReplicaSettings settings = scenario.replica;
   settings.tentative_execution &= contains(scenario.ahead, node);
+  if (scenario.canary == Canary::slow_to_give_up) settings.view_change_timeout *= 30;
+  settings.view_change_timeout_max =
+      std::max(settings.view_change_timeout_max, settings.view_change_timeout);
   return settings;
 }
 
@@ -125,6 +128,12 @@ void ReplicaHost::lose_service(bool told) {
   }
 }
 
+void ReplicaHost::rot() {
+  if (service_.rot(Random(scenario_.seed, kPurposeNoise + self_).next() | 1)) {
+    differed_at_ = std::max(differed_at_, status_.last_executed);
+  }
+}
+
 void ReplicaHost::service_is_back() {
   if (crashed()) return;
   with_core([&](pbft::ReplicaActions& actions) {
@@ -215,9 +224,13 @@ void ReplicaHost::with_core(const std::function<void(pbft::ReplicaActions&)>& ev
   prices_.begin_step(Prices::Cause::member);
   event(actions);
   prices_.end_step(actions, now(), priced_);
+  const bool answered = status_.answers;
   status_ = process_->replica.status();
   counters_ = process_->replica.counters();
   checker_.on_status(self_, status_);
+  if (actions.restore && answered) {
+    checker_.on_given_up(self_, actions.restore->sequence, actions.restore->service);
+  }
   carry_out(actions);
   arm();
 }
@@ -282,6 +295,7 @@ void ReplicaHost::answer(const pbft::ReplicaActions& actions) {
   if (actions.snapshot) {
     later(delay(), [this] {
       const pbft::Digest root = service_.keep_state(disk_.parts());
+      checker_.on_state(self_, status_.last_executed, root);
       with_core(
           [&](pbft::ReplicaActions& more) { process_->replica.on_snapshot(root, now(), more); });
     });
@@ -324,8 +338,9 @@ void ReplicaHost::run(const pbft::Execution& handed_out) {
   if (random_.chance(3)) delay += milliseconds(random_.below(60));
   const bool fails = traits && traits->is_read && fails_reads_ && random_.chance(50);
   if (execution.read_only) {
-    later(delay,
-          [this, fails, execution] { finish(execution.id, fails, service_.execute(execution)); });
+    later(delay, [this, fails, execution] {
+      finish(execution.id, fails, service_.execute(execution, {}));
+    });
     return;
   }
   if (scenario_.canary == Canary::double_execution && self_ == 1 && traits &&
@@ -333,7 +348,8 @@ void ReplicaHost::run(const pbft::Execution& handed_out) {
     checker_.on_handed_out(self_, execution);
   }
   delay = in_turn(delay, traits ? traits->number : 0);
-  std::optional<Bytes> result = service_.execute(execution);
+  const HostedService::Noise noise = traits ? noise_in(*traits, execution) : HostedService::Noise{};
+  std::optional<Bytes> result = service_.execute(execution, noise);
   if (execution.id == 0) return;  // repeated by a defect, see with_repeated()
   later(delay, [this, id = execution.id, fails, result = std::move(result)] {
     finish(id, fails, result);
@@ -360,6 +376,22 @@ const Ingredient* ReplicaHost::befalls(IngredientKind kind) const {
     }
   }
   return nullptr;
+}
+
+std::uint64_t ReplicaHost::noise(IngredientKind kind, std::uint64_t operation) {
+  const Ingredient* noisy = befalls(kind);
+  if (noisy == nullptr) return 0;
+  Random random(scenario_.seed, kPurposeNoise + self_ + (operation << 8));
+  return random.chance(noisy->percent) ? random.next() | 1 : 0;
+}
+
+HostedService::Noise ReplicaHost::noise_in(const HostedService::Traits& traits,
+                                           const pbft::Execution& execution) {
+  HostedService::Noise noisy;
+  if (!traits.is_read) noisy.state = noise(IngredientKind::noisy_state, traits.number);
+  if (noisy.state != 0) differed_at_ = std::max(differed_at_, execution.sigma >> 16);
+  noisy.answer = noise(IngredientKind::noisy_answers, traits.number);
+  return noisy;
 }
 
 void ReplicaHost::finish(std::uint64_t id, bool fails, std::optional<Bytes> result) {

@@ -65,7 +65,11 @@ class ReplicaHost {
   // As of the crash, if it is down.
   [[nodiscard]] const pbft::ReplicaStatus& status() const { return status_; }
   [[nodiscard]] const pbft::ReplicaCounters& counters() const { return counters_; }
-  [[nodiscard]] Bytes service_state() const { return service_.state(); }
+  void begin_second_turn() { misconduct_.begin_second_turn(); }
+  // Its state changes behind everybody's back.
+  void rot();
+  // The last batch behind which its service's state may differ from the others', as nobody knows.
+  [[nodiscard]] std::uint64_t differed_at() const { return differed_at_; }
   [[nodiscard]] std::uint64_t restarts() const { return restarts_; }
 
  private:
@@ -98,6 +102,10 @@ class ReplicaHost {
   Duration in_turn(Duration delay, std::uint64_t operation);
   // Null when none of this kind does now.
   [[nodiscard]] const Ingredient* befalls(IngredientKind kind) const;
+  // How it honestly differs from other replicas; 0 where it does not.
+  [[nodiscard]] std::uint64_t noise(IngredientKind kind, std::uint64_t operation);
+  [[nodiscard]] HostedService::Noise noise_in(const HostedService::Traits& traits,
+                                              const pbft::Execution& execution);
   // `fails`: the scenario has it fail, whatever its result.
   void finish(std::uint64_t id, bool fails, std::optional<Bytes> result);
   void arm();
@@ -117,6 +125,7 @@ class ReplicaHost {
   Misconduct misconduct_;
   Prices prices_;
   bool fails_reads_ = false;
+  std::uint64_t differed_at_ = 0;
   std::uint64_t restarts_ = 0;
   TimePoint last_commit_{};
   TimePoint free_at_{};  // its service, of what takes it long

@@ -135,8 +135,12 @@ TEST_CASE("What was recorded, and is sent again by anybody, uses up nobody's all
   CHECK_FALSE(backup.feed(forged(asked)));
   CHECK(backup.feed(retransmitted(request(2))));
   backup.feed(encode_rejoin(8, ring(2)));
-  // Another replica cannot say so in its name, nor repeat it.
-  CHECK_FALSE(backup.feed_as_it_is(encode_sealed(*rejoins, ring(3))));
+  // Another replica may pass it on, which asks for nothing, and cannot say so in its name.
+  backup.now += seconds(10);
+  backup.actions.clear();
+  CHECK(backup.feed_as_it_is(encode_sealed(*rejoins, ring(3))));
+  CHECK(backup.actions.sends.empty());
+  CHECK_FALSE(backup.feed_as_it_is(encode_sealed(*forged(encode_rejoin(9, ring(2))), ring(3))));
 }
 
 TEST_CASE("A request that is answered already is answered again upon its MAC alone") {

@@ -34,7 +34,8 @@ TEST_CASE("A vote set counts each replica once, with its first word") {
 }
 
 TEST_CASE("The log accounts for what it holds and reuses its places") {
-  Log log(6, 4);
+  MemoryPartStore parts;
+  Log log(6, 4, parts);
   CHECK(log.capacity() == 8);
   for (std::uint64_t sequence = 1; sequence <= 8; ++sequence) {
     log.note_proposal(log.open(sequence), kA, 0, std::make_shared<const Bytes>(100), {});
@@ -54,15 +55,28 @@ TEST_CASE("The log accounts for what it holds and reuses its places") {
   CHECK(log.view_bytes() == 50);
   log.enter_view(4, 8);
   CHECK(log.view_bytes() == 0);
-  // Content goes before the knowledge that there was such a batch; never what is prepared.
-  log.find(5)->prepared = PreparedRecord{0, kA};
-  const Log::Forgotten forgotten = log.shed(1, 250);
-  CHECK(std::set(forgotten.begin(), forgotten.end()) ==
-        std::set<std::pair<std::uint64_t, Digest>>{{6, kA}, {7, kA}, {8, kA}});
+  // What older views have left goes to the disk, and comes back; not what this one agrees on.
+  CHECK(log.unstable_bytes(0) == 400);
+  log.open(5).phase = SlotPhase::awaited;
+  log.open(5).batch = kA;
+  log.shelve(1, 250);
   CHECK(log.bytes() == 200);  // numbers 4, which is stable, and 5
-  CHECK(log.find(6)->proposals.size() == 1);
-  CHECK(Log::content_of(*log.find(5), kA) != nullptr);
-  log.release_below(5);
+  CHECK(log.unstable_bytes(0) == 400);
+  CHECK_FALSE(parts.all().empty());
+  for (std::uint64_t sequence = 5; sequence <= 8; ++sequence) {
+    const Frame content = log.content_of(*log.find(sequence), kA);
+    REQUIRE(content != nullptr);
+    CHECK(*content == Bytes(100));
+  }
+  log.note_proposal(log.open(6), kA, 1, log.content_of(*log.find(6), kA), {});
+  CHECK(log.bytes() == 300);
+  CHECK(log.unstable_bytes(0) == 400);
+  log.note_stable(6);
+  CHECK(log.unstable_bytes(0) == 200);
+  log.release_below(9);
+  CHECK(log.bytes() == 0);
+  CHECK(log.unstable_bytes(0) == 0);
+  CHECK(parts.all().empty());
   Slot& again = log.open(11);
   CHECK(again.phase == SlotPhase::empty);
   CHECK(log.find(3) == nullptr);

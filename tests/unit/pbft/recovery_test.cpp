@@ -3,6 +3,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "pbft/core/recovery/state_verdict.hpp"
 #include "pbft/core/state/context.hpp"
 #include "pbft/every_batch.hpp"
 #include "pbft/wire/view_change.hpp"
@@ -208,6 +209,18 @@ TEST_CASE("A state that f+1 others contradict is fetched and restored, part by p
   for (const NodeId peer : {0u, 2u})
     backup.replica.on_frame(*sealed_for(1, checkpoint(peer, claim, right)), backup.now,
                             backup.actions);
+  // The claim of the last one may still come, and decide. Its own, which comes back to it, does
+  // not.
+  backup.replica.on_frame(*sealed_for(1, checkpoint(1, claim, claim.service)), backup.now,
+                          backup.actions);
+  CHECK(backup.replica.counters().state_divergences == 0);
+  if (GENERATE(false, true)) {
+    backup.replica.on_frame(*sealed_for(1, checkpoint(3, claim, sha256(as_bytes("a lie")))),
+                            backup.now, backup.actions);
+  } else {
+    backup.now += milliseconds(300);
+    backup.replica.on_tick(backup.now, backup.actions);
+  }
   CHECK(backup.replica.counters().state_divergences == 1);
   CHECK(backup.replica.status().recovery == RecoveryState::fetching);
   const Frame asks = sent_by(backup, MessageType::fetch_parts);
@@ -225,6 +238,108 @@ TEST_CASE("A state that f+1 others contradict is fetched and restored, part by p
   backup.replica.on_restored(true, backup.now, backup.actions);
   CHECK(backup.replica.status().recovery == RecoveryState::none);
   CHECK(backup.replica.counters().states_restored == 1);
+}
+
+TEST_CASE("A state that f+1 claim is not given up for another that f+1 claim") {
+  Subject backup(1, every_batch());
+  const auto claim = execute_one(backup);
+  // One has another state, as honest origins may; a faulty one says that it has the same.
+  const Digest another = sha256(as_bytes("another state"));
+  backup.feed(checkpoint(2, claim, another));
+  backup.feed(checkpoint(3, claim, another));
+  REQUIRE(backup.replica.status().last_stable == 1);
+  // A batch later, the claim comes that decides.
+  backup.order(2, {request(2)});
+  backup.executed(backup.actions.executions.at(0).id, "result");
+  CHECK(backup.sent(MessageType::reply) == 1);
+  const auto next = claim_of(backup);
+  for (const NodeId peer : {0u, 2u})
+    backup.feed(checkpoint(peer, next, next.service));
+  REQUIRE(backup.replica.status().last_stable == 2);
+  backup.feed(checkpoint(0, claim, claim.service));
+  backup.tick(seconds(1));
+  CHECK(backup.replica.counters().state_divergences == 0);
+  CHECK(backup.replica.status().recovery == RecoveryState::none);
+}
+
+TEST_CASE("A replica whose state is found wrong answers until it has another one") {
+  Subject backup(1, every_batch());
+  const auto claim = execute_one(backup);
+  MemoryPartStore theirs;
+  const Digest right = service_state(theirs, "the group's state");
+  for (const NodeId peer : {0u, 2u})
+    backup.feed(checkpoint(peer, claim, right));
+  backup.tick(milliseconds(300));
+  REQUIRE(backup.replica.status().recovery == RecoveryState::fetching);
+  backup.order(2, {request(2)});
+  backup.executed(backup.actions.executions.at(0).id, "result");
+  const Frame answer = sent_by(backup, MessageType::reply);
+  REQUIRE(answer != nullptr);
+  CHECK(decode_reply(*answer)->status == ReplyStatus::done);
+  CHECK(claim_of(backup).service != Digest{});
+  backup.feed(encode_part_message(*theirs.read(right), ring(0)));
+  CHECK(backup.replica.counters().states_restored == 1);
+}
+
+TEST_CASE(
+    "A replica that is restarted with a wrong state finds that out without a new checkpoint") {
+  Subject before(1, every_batch());
+  const auto claim = execute_one(before);
+  MemoryPartStore theirs;
+  const Digest right = service_state(theirs, "the group's state");
+  before.now += seconds(2);
+  for (const NodeId peer : {0u, 2u})
+    before.feed(checkpoint(peer, claim, right));
+  REQUIRE(before.replica.status().base == 1);
+  MemoryPartStore parts;
+  for (const auto& [digest, part] : before.parts.all())
+    REQUIRE(parts.keep(digest, part));
+  GivenInputs inputs;
+  Replica replica(every_batch(), ring(1), parts, inputs);
+  ReplicaActions actions;
+  REQUIRE(replica.start(before.restarted(), TimePoint{}, actions));
+  REQUIRE(actions.restore);
+  replica.on_restored(true, TimePoint{}, actions);
+  CHECK(replica.status().recovery == RecoveryState::none);
+  actions.clear();
+  replica.on_tick(TimePoint{} + milliseconds(300), actions);
+  CHECK(replica.counters().state_divergences == 1);
+  CHECK(replica.status().recovery == RecoveryState::fetching);
+}
+
+TEST_CASE("A checkpoint of which no f+1 have one state is counted") {
+  Subject backup(1, every_batch());
+  const auto claim = execute_one(backup);
+  backup.feed(checkpoint(0, claim, sha256(as_bytes("one"))));
+  backup.feed(checkpoint(2, claim, sha256(as_bytes("two"))));
+  CHECK(backup.replica.counters().states_uncertified == 0);
+  backup.feed(checkpoint(3, claim, sha256(as_bytes("three"))));
+  CHECK(backup.replica.counters().states_uncertified == 1);
+  CHECK(backup.replica.status().recovery == RecoveryState::none);
+}
+
+TEST_CASE("With f of 2, four others replace the state of a running replica, and three do not") {
+  const QuorumRule quorum = QuorumRule::standard(2);
+  const auto digest = [](std::uint8_t value) { return Digest{value}; };
+  Checkpoints::Watched claims{{1, digest(9), digest(9), digest(1)}, {}, 0};
+  claims.others.resize(7);
+  const auto claim = [&](NodeId peer, std::uint8_t service) {
+    claims.others[peer] = CheckpointClaim{1, digest(9), digest(9), digest(service)};
+  };
+  for (const NodeId peer : {1u, 2u, 3u})
+    claim(peer, 2);
+  claim(4, 3);
+  CHECK(state_verdict(claims, false, quorum) == StateVerdict::open);
+  CHECK(state_verdict(claims, true, quorum) == StateVerdict::outvoted);
+  claim(5, 2);
+  CHECK(state_verdict(claims, false, quorum) == StateVerdict::open);
+  CHECK(state_verdict(claims, true, quorum) == StateVerdict::wrong);
+  claim(6, 1);
+  CHECK(state_verdict(claims, false, quorum) == StateVerdict::wrong);
+  claim(4, 1);
+  CHECK(state_verdict(claims, false, quorum) == StateVerdict::right);
+  claims.own.service = {};
+  CHECK(state_verdict(claims, false, quorum) == StateVerdict::unstated);
 }
 
 TEST_CASE("One replica's word changes nobody's state") {
@@ -252,6 +367,23 @@ TEST_CASE("A replica whose service lost a write is silent, goes back, and execut
   REQUIRE(backup.actions.executions.size() == 1);
   backup.executed(backup.actions.executions[0].id, "result");
   CHECK(backup.sent(MessageType::reply) == 1);
+}
+
+TEST_CASE("Checkpoints without a state of the service leave no parts behind") {
+  Subject backup(1, every_batch());
+  execute_one_and_keep(backup);
+  backup.actions.clear();
+  backup.replica.on_service_state(true, backup.now, backup.actions);
+  const std::size_t before = backup.parts.parts();
+  for (std::uint64_t sequence = 2; sequence < 50; ++sequence) {
+    backup.order(sequence, {request(sequence)});
+    backup.executed(backup.actions.executions.at(0).id, "result");
+    const auto claim = claim_of(backup);
+    for (const NodeId peer : {0u, 2u})
+      backup.feed(checkpoint(peer, claim, sha256(as_bytes("theirs"))));
+    REQUIRE(backup.replica.status().last_stable == sequence);
+    CHECK(backup.parts.parts() <= before + 12);
+  }
 }
 
 TEST_CASE("A replica forgets nothing of its votes when its base lags behind them") {

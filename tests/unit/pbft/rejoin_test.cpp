@@ -61,6 +61,54 @@ TEST_CASE("Who has lost its memory votes only behind all that it can have said")
   CHECK(backup.sent(MessageType::view_change) == 0);
 }
 
+TEST_CASE("With f of 2, the view of a new life is one that 2f pledges are not beyond") {
+  constexpr std::uint32_t kSeven = 7;
+  static const KeyRing own = ring_of(6, kSeven);
+  ReplicaSettings settings = every_batch();
+  settings.faults = 2;
+  MemoryPartStore parts;
+  GivenInputs inputs;
+  ReplicaActions actions;
+  Replica replica(settings, own, parts, inputs);
+  REQUIRE(replica.start(without_memory(), TimePoint{}, actions));
+  const auto pledges = [&](NodeId from, std::uint64_t view) {
+    PledgeMessage message;
+    message.to = 6;
+    message.incarnation = 7000;
+    message.view = view;
+    message.checkpoint = 1;
+    const Frame frame = encode_pledge(message, ring_of(from, kSeven));
+    replica.on_frame(*frame, TimePoint{}, actions);
+  };
+  SECTION("a peer that is further refuses less of the earlier life") {
+    // View 1 was asked for in the earlier life, and peer 0 would take that for view 1. In a view
+    // before it the replica could take part in what that view would then contradict.
+    pledges(0, 1);
+    for (const NodeId peer : {1u, 2u, 3u})
+      pledges(peer, 0);
+    CHECK(replica.status().silent_until == Context::kAsking);  // 1 is nobody's word but peer 0's
+    pledges(4, 0);
+    CHECK(replica.status().silent_until == 1 + 4);
+    CHECK(replica.status().view == 0);
+  }
+  SECTION("others that are as far vouch for a view") {
+    for (const NodeId peer : {0u, 1u})
+      pledges(peer, 1);
+    for (const NodeId peer : {2u, 3u})
+      pledges(peer, 0);
+    CHECK(replica.status().silent_until == 1 + 4);
+    CHECK(replica.status().view == 1);
+  }
+  SECTION("one that lies takes nobody into a view that never was") {
+    pledges(0, kViewMax);
+    for (const NodeId peer : {1u, 2u, 3u})
+      pledges(peer, 5);
+    CHECK(replica.status().silent_until == Context::kAsking);
+    pledges(4, 5);
+    CHECK(replica.status().view == 5);
+  }
+}
+
 TEST_CASE("If 2f others have never said anything, the group is new") {
   Subject backup(1, {}, without_memory());
   backup.feed(pledge(0, 7000, 0, true));
@@ -246,6 +294,15 @@ TEST_CASE("A peer that waits for a checkpoint is carried there by batches withou
   status.counter = 1;
   status.first_retained = 1;
   status.silent_until = 4;
+  // Not for one that has asked for no pledge, or that names more than can follow from this one's.
+  primary.feed(encode_status(status, ring(2)));
+  CHECK(primary.sent(MessageType::pre_prepare) == 0);
+  primary.feed(encode_rejoin(6, ring(3)));
+  status.silent_until = 9;
+  primary.feed(encode_status(status, ring(3)));
+  CHECK(primary.sent(MessageType::pre_prepare) == 0);
+  status.silent_until = 4;
+  status.counter = 2;
   primary.feed(encode_status(status, ring(3)));
   CHECK(primary.sent(MessageType::pre_prepare) > 0);
   const auto proposal = decode_pre_prepare(*sent_by(primary, MessageType::pre_prepare), kReplicas);
@@ -253,7 +310,7 @@ TEST_CASE("A peer that waits for a checkpoint is carried there by batches withou
   CHECK(proposal->requests.empty());
 }
 
-TEST_CASE("A peer that says in between that it waits for nothing is helped again, after a while") {
+TEST_CASE("A peer is helped through its silence once in each of its lives") {
   ReplicaSettings settings = every_batch();
   settings.batches_in_flight_max = settings.partial_batches_in_flight_max = 1;
   Subject primary(0, settings);
@@ -267,6 +324,7 @@ TEST_CASE("A peer that says in between that it waits for nothing is helped again
     primary.feed(encode_status(status, ring(3)));
     return primary.sent(MessageType::pre_prepare) / (kReplicas - 1);
   };
+  primary.feed(encode_rejoin(6, ring(3)));
   REQUIRE(proposals(4) == 1);
   const auto first = decode_pre_prepare(*sent_by(primary, MessageType::pre_prepare), kReplicas);
   Sha256 chain;  // of no requests
@@ -278,9 +336,48 @@ TEST_CASE("A peer that says in between that it waits for nothing is helped again
   for (const NodeId peer : {1u, 2u})
     primary.feed(commit(peer, 1, batch));
   REQUIRE(primary.replica.status().last_executed == 1);
-  CHECK(proposals(4) == 0);
-  primary.now += seconds(2);
-  CHECK(proposals(4) == 1);
+  // No further than it named first, whatever it names now.
+  CHECK(proposals(8) == 0);
+  primary.now += seconds(20);
+  CHECK(proposals(8) == 0);
+}
+
+TEST_CASE("No life of a peer is its last: what is far ahead of all clocks is not believed") {
+  Subject backup(1);
+  const std::uint64_t now = backup.inputs.time / 1'000'000;
+  backup.feed(encode_rejoin(UINT64_MAX, ring(3)));
+  backup.feed(encode_rejoin(now + 400ULL * 24 * 3600 * 1000, ring(3)));
+  CHECK(backup.sent(MessageType::pledge) == 0);
+  backup.feed(encode_rejoin(now, ring(3)));
+  REQUIRE(backup.sent(MessageType::pledge) == 1);
+  const auto pledge = decode_pledge(*sent_by(backup, MessageType::pledge), kReplicas);
+  CHECK(pledge->incarnation == now);
+}
+
+TEST_CASE("All hear of a peer's new life, and who rejects a view for it shows why") {
+  Subject backup(1);
+  backup.feed(encode_rejoin(6, ring(3)));
+  CHECK(backup.sent(MessageType::rejoin) == kReplicas - 1);
+  backup.feed(encode_rejoin(6, ring(3)));
+  CHECK(backup.sent(MessageType::rejoin) == 0);
+  const std::vector<Frame> asked{view_change(0, 0, 2), view_change(2, 0, 2), view_change(3, 5, 2)};
+  std::vector<ByteView> frames;
+  for (const Frame& frame : asked)
+    frames.emplace_back(*frame);
+  backup.feed(encode_new_view(2, frames, ring(2)));
+  CHECK(backup.replica.status().view == 0);
+  CHECK(backup.sent(MessageType::rejoin) == kReplicas - 1);
+}
+
+TEST_CASE("A peer that loses its memory again and again is believed less and less often") {
+  Subject backup(1);
+  std::uint64_t lives = 0;
+  for (int ms = 0; ms < 100'000; ms += 100) {
+    backup.now += milliseconds(100);
+    backup.feed(encode_rejoin(6 + static_cast<std::uint64_t>(ms), ring(3)));
+    if (backup.sent(MessageType::rejoin) > 0) ++lives;
+  }
+  CHECK(lives == 7);  // after 0, 1, 3, 7, 15, 31 and 63 seconds
 }
 
 }  // namespace prophecy::pbft::test

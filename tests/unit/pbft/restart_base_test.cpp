@@ -40,7 +40,8 @@ struct WithoutDisk : Subject {
         });
     REQUIRE(claim != actions.sends.end());
     const Frame frame = claim->frame;
-    const CheckpointMessage said = *decode_checkpoint(*frame);
+    CheckpointMessage said = *decode_checkpoint(*frame);
+    if (theirs) said.service = *theirs;
     for (const NodeId other : {0u, 2u}) {
       feed(encode_checkpoint(said.sequence, said.order, said.replies, said.service, ring(other)));
       if (actions.flush_parts) asked = true;
@@ -64,6 +65,7 @@ struct WithoutDisk : Subject {
   }
 
   bool asked = false;
+  std::optional<Digest> theirs;  // the state that the others claim, if it is not this replica's
 };
 
 }  // namespace
@@ -102,6 +104,24 @@ TEST_CASE("A disk that takes no state holds nobody up, and its record stays boun
   CHECK(again.replica.status().last_stable == 500);
   again.feed(pre_prepare(501, {request(501, "another")}).frame);
   CHECK(again.sent(MessageType::prepare) == 0);
+}
+
+TEST_CASE(
+    "A service that is away costs no vote, as long as others prove that they have the state") {
+  WithoutDisk backup;
+  const bool have_it = GENERATE(true, false);
+  backup.theirs = have_it ? sha256(as_bytes("the group's state")) : Digest{};
+  REQUIRE(backup.execute(1));
+  backup.actions.clear();
+  backup.replica.on_service_state(true, backup.now, backup.actions);
+  backup.answer();
+  std::uint64_t sequence = 2;
+  while (sequence < 100 && backup.execute(sequence)) {
+    CHECK(backup.numbers_on_disk() <= kCapacity + 1);
+    ++sequence;
+  }
+  // Where nobody has it, nothing may be ordered that nobody could execute any more.
+  CHECK(sequence == (have_it ? 100 : kCapacity + 1));
 }
 
 TEST_CASE("Of the batches at one number that views have brought the newest are on the disk") {

@@ -2,7 +2,7 @@
 // about view changes, one test each.
 #include <catch2/catch.hpp>
 
-#include "pbft/group.hpp"
+#include "pbft/every_batch.hpp"
 #include "pbft/wire/view_change.hpp"
 
 namespace prophecy::pbft::test {
@@ -170,6 +170,96 @@ TEST_CASE("4.5.2: the new primary begins with 2f+1 messages, and with what they 
   primary.feed(commit(2, 1, proposal.batch, 1));
   primary.feed(commit(3, 1, proposal.batch, 1));
   CHECK(primary.actions.executions.size() == 1);
+}
+
+namespace {
+
+// Small, so that one batch of a client's large operation is more than a primary may leave behind.
+ReplicaSettings with_small_log() {
+  ReplicaSettings settings;
+  settings.checkpoint_bytes = 1000;
+  settings.log_bytes_max = 2000;
+  return settings;
+}
+
+// Proposes so much in view 0 that a backup puts what it need not have at hand on its disk.
+void flood(Subject& backup) {
+  for (std::uint64_t sequence = 2; sequence <= 5; ++sequence) {
+    backup.feed(pre_prepare(sequence, {request(sequence, std::string(1500, 'x'))}).frame);
+  }
+}
+
+StatusMessage lacking_everything(std::uint64_t view) {
+  StatusMessage status;
+  status.view = view;
+  status.counter = 1;
+  status.first_retained = 1;
+  return status;
+}
+
+}  // namespace
+
+TEST_CASE("4.5.2: a replica that vouches for a batch has its content, whatever came after it") {
+  Subject primary(1, with_small_log());
+  const Proposal proposal = pre_prepare(1, {request(1)});
+  primary.feed(proposal.frame);
+  flood(primary);
+  const BatchRecord record{1, 0, proposal.batch};
+  SECTION("when the next view begins with it") {
+    primary.feed(view_change(0, 1, {record}, {record}));
+    primary.feed(view_change(2, 1));
+    primary.feed(view_change(3, 1));
+    REQUIRE(primary.replica.status().view == 1);
+    REQUIRE(primary.replica.status().state == ReplicaState::normal);
+    primary.feed(encode_status(lacking_everything(1), ring(2)));
+  }
+  SECTION("when a later one does") {
+    const std::vector<Frame> nothing{view_change(0, 2), view_change(2, 2), view_change(3, 2)};
+    primary.feed(new_view(2, 2, nothing));
+    REQUIRE(primary.replica.status().view == 2);
+    primary.tick(milliseconds(100));
+    const std::vector<Frame> later{view_change(0, 5, {record}, {record}),
+                                   view_change(1, 5, {}, {record}), view_change(2, 5),
+                                   view_change(3, 5)};
+    for (const Frame& frame : {later[0], later[2], later[3]}) {
+      primary.now += milliseconds(100);
+      primary.feed(frame);
+    }
+    REQUIRE(primary.replica.status().view == 5);
+    REQUIRE(primary.replica.status().state == ReplicaState::normal);
+    primary.feed(encode_status(lacking_everything(5), ring(2)));
+  }
+  CHECK(primary.replica.status().log_bytes <= 2 * with_small_log().log_bytes_max);
+  const Frame content = sent_by(primary, MessageType::pre_prepare);
+  REQUIRE(content != nullptr);
+  CHECK(decode_pre_prepare(*content, kReplicas)->requests.size() == 1);
+}
+
+TEST_CASE("What a faulty primary has left behind counts against itself alone") {
+  Subject backup(1, with_small_log());
+  std::uint64_t timestamp = 100;
+  const auto proposed_by = [&](NodeId primary, std::uint64_t view) {
+    const std::size_t before = backup.dropped(DropReason::queue_full);
+    for (std::uint64_t sequence = 1; sequence <= 3; ++sequence) {
+      const Frame large = request(++timestamp, std::string(1500, 'x'));
+      backup.feed(pre_prepare(sequence, {large}, view, primary).frame);
+    }
+    return backup.dropped(DropReason::queue_full) == before;
+  };
+  const auto enter = [&](std::uint64_t view) {
+    backup.tick(seconds(1));
+    const auto from = static_cast<NodeId>(view % kReplicas);
+    backup.feed(
+        new_view(from, view, {view_change(0, view), view_change(2, view), view_change(3, view)}));
+    REQUIRE(backup.replica.status().view == view);
+  };
+  CHECK(proposed_by(0, 0));
+  enter(4);
+  CHECK_FALSE(proposed_by(0, 4));
+  enter(6);
+  CHECK(proposed_by(2, 6));
+  enter(8);
+  CHECK_FALSE(proposed_by(0, 8));
 }
 
 TEST_CASE("A new primary vouches for what it has chosen, if its content is still to come") {

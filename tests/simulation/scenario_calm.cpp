@@ -1,0 +1,171 @@
+#include "simulation/scenario_calm.hpp"
+
+#include <bit>
+
+#include "simulation/random.hpp"
+
+namespace prophecy::simulation {
+namespace {
+
+constexpr std::uint64_t kCalmPercent = 12;
+constexpr std::uint64_t kNoisyPercent = 50;  // of these
+constexpr std::uint64_t kTurnsPercent = 6;
+constexpr std::uint32_t kTurnsFaultsMax = 3;
+
+std::uint64_t bit(NodeId node) {
+  return std::uint64_t{1} << node;
+}
+
+NodeId draw_correct(const Scenario& scenario, Random& random) {
+  NodeId node = 0;
+  do {
+    node = static_cast<NodeId>(random.below(scenario.replicas()));
+  } while (contains(scenario.liars(), node));
+  return node;
+}
+
+void add_lie(Scenario& scenario, NodeId node, BehaviourKind behaviour) {
+  Ingredient lie;
+  lie.kind = IngredientKind::misconduct;
+  lie.node = node;
+  lie.behaviour = behaviour;
+  scenario.ingredients.push_back(lie);
+}
+
+BehaviourKind draw_lie(Random& random) {
+  return static_cast<BehaviourKind>(
+      random.between(static_cast<std::uint64_t>(kFirstLie),
+                     static_cast<std::uint64_t>(BehaviourKind::lying_keys) - 1));
+}
+
+// So that f lie for as long as it lasts.
+void fill_up_liars(Scenario& scenario, Random& random) {
+  while (static_cast<std::uint32_t>(std::popcount(scenario.liars())) < scenario.faults) {
+    add_lie(scenario, draw_correct(scenario, random), draw_lie(random));
+  }
+}
+
+// At one replica: where more honestly differ than 2f others agree, nobody could be repaired.
+void add_noise(Scenario& scenario, Random& random) {
+  const NodeId node = draw_correct(scenario, random);
+  const auto add = [&](IngredientKind kind) {
+    Ingredient noise;
+    noise.kind = kind;
+    noise.node = node;
+    noise.nodes = bit(node);
+    noise.from = TimePoint{} + milliseconds(random.below(500));
+    noise.until = noise.from + milliseconds(random.between(50, 800));
+    noise.percent = random.between(5, 100);
+    scenario.ingredients.push_back(noise);
+  };
+  if (random.chance(70)) add(IngredientKind::noisy_state);
+  if (random.chance(40)) add(IngredientKind::rotten_state);
+  // 2f+1 equal answers are asked for there.
+  if (!scenario.linearizable_reads && random.chance(40)) add(IngredientKind::noisy_answers);
+}
+
+// f replicas lie, lose their memory and come back; then f others do.
+void take_turns(Scenario& scenario, Random& random) {
+  std::erase_if(scenario.ingredients, [](const Ingredient& ingredient) {
+    return ingredient.kind == IngredientKind::misconduct;
+  });
+  scenario.healed = TimePoint{} + seconds(3);
+  const auto at = [](std::uint64_t ms) { return TimePoint{} + milliseconds(ms); };
+  const std::uint64_t first_ends = random.between(150, 500);
+  std::uint64_t taken = 0;
+  for (const std::uint32_t turn : {1U, 2U}) {
+    for (std::uint32_t i = 0; i < scenario.faults; ++i) {
+      NodeId node = 0;
+      do {
+        node = static_cast<NodeId>(random.below(scenario.replicas()));
+      } while (contains(taken, node));
+      taken |= bit(node);
+      for (std::uint64_t lies = random.between(1, 3); lies > 0; --lies) {
+        add_lie(scenario, node, draw_lie(random));
+        Ingredient& lie = scenario.ingredients.back();
+        lie.turn = turn;
+        if (turn == 1) lie.until = at(first_ends);
+        if (turn == 2) lie.from = at(first_ends + 200);
+      }
+      if (turn == 2) continue;
+      Ingredient lost;
+      lost.kind = IngredientKind::lost_disk;
+      lost.node = node;
+      lost.turn = turn;
+      lost.from = at(first_ends);
+      lost.until = lost.from + milliseconds(random.between(10, 200));
+      scenario.ingredients.push_back(lost);
+    }
+  }
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    Ingredient calls;
+    calls.kind = IngredientKind::calls;
+    calls.node = kFirstClientId + static_cast<NodeId>(random.below(scenario.clients));
+    calls.count = static_cast<std::uint32_t>(random.between(2, 10));
+    calls.from = at(random.between(first_ends, 2000));
+    calls.until = calls.from + milliseconds(random.between(50, 900));
+    scenario.ingredients.push_back(calls);
+  }
+  if (random.chance(50)) {
+    Ingredient loss;
+    loss.kind = IngredientKind::loss;
+    loss.percent = random.between(1, 15);
+    scenario.ingredients.push_back(loss);
+  }
+}
+
+}  // namespace
+
+void set_calm_scene(Scenario& scenario) {
+  const std::uint64_t liars = scenario.liars();
+  std::erase_if(scenario.ingredients, [&](const Ingredient& ingredient) {
+    switch (ingredient.kind) {
+      case IngredientKind::calls:
+      case IngredientKind::large_results:
+      case IngredientKind::large_operations:
+      case IngredientKind::clock:
+        return false;
+      case IngredientKind::misconduct:  // not the ones that change places
+        return !contains(liars, ingredient.node);
+      default:
+        return true;
+    }
+  });
+}
+
+void set_scene(Scenario& scenario) {
+  Random random(scenario.seed, kPurposeScene);
+  if (random.chance(kTurnsPercent) && scenario.faults <= kTurnsFaultsMax) {
+    set_calm_scene(scenario);
+    return take_turns(scenario, random);
+  }
+  if (!random.chance(kCalmPercent)) return;
+  set_calm_scene(scenario);
+  if (random.chance(60)) {
+    std::erase_if(scenario.ingredients, [](const Ingredient& ingredient) {
+      return ingredient.kind == IngredientKind::large_operations;
+    });
+  }
+  const bool is_noisy = random.chance(kNoisyPercent);
+  if (is_noisy && random.chance(50)) {
+    add_lie(scenario, draw_correct(scenario, random), BehaviourKind::siding_roots);
+    while (static_cast<std::uint32_t>(std::popcount(scenario.liars())) > scenario.faults) {
+      scenario.ingredients.pop_back();
+    }
+  }
+  fill_up_liars(scenario, random);
+  if (is_noisy) add_noise(scenario, random);
+}
+
+void set_noisy_scene(Scenario& scenario) {
+  Random random(scenario.seed, kPurposeScene);
+  set_calm_scene(scenario);
+  add_lie(scenario, draw_correct(scenario, random), BehaviourKind::siding_roots);
+  add_noise(scenario, random);
+  // Nothing but states: answers are lost with a state that is given up.
+  std::erase_if(scenario.ingredients, [](const Ingredient& ingredient) {
+    return ingredient.kind == IngredientKind::noisy_answers;
+  });
+}
+
+}  // namespace prophecy::simulation

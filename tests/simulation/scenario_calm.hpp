@@ -1,0 +1,18 @@
+// Scenes on a network that works, with machines that do: what goes wrong is what f faulty replicas
+// do from the beginning on, and what honestly differs between the others. There, more can be asked
+// of the group.
+#pragma once
+
+#include "simulation/scenario.hpp"
+
+namespace prophecy::simulation {
+
+// Makes such a scene of a share of the seeds, and of some more one in which the faulty replicas
+// change; leaves the others as they are.
+void set_scene(Scenario& scenario);
+// Nothing goes wrong yet.
+void set_calm_scene(Scenario& scenario);
+// The services of correct replicas differ, beside a replica that sides with one of them.
+void set_noisy_scene(Scenario& scenario);
+
+}  // namespace prophecy::simulation

@@ -1,0 +1,73 @@
+// How a seed becomes a scenario: `Planner` draws it, step by step.
+#pragma once
+
+#include <bit>
+
+#include "simulation/random.hpp"
+#include "simulation/scenario.hpp"
+
+namespace prophecy::simulation {
+
+inline TimePoint at(std::uint64_t ms) {
+  return TimePoint{} + milliseconds(ms);
+}
+
+inline std::uint64_t bit(NodeId node) {
+  return std::uint64_t{1} << node;
+}
+
+inline std::uint32_t count(std::uint64_t nodes) {
+  return static_cast<std::uint32_t>(std::popcount(nodes));
+}
+
+class Planner {
+ public:
+  Planner(std::uint64_t seed, Canary canary) : random_(seed), machines_(seed, kPurposeMachines) {
+    scenario_.seed = seed;
+    scenario_.canary = canary;
+  }
+
+  Scenario plan();
+
+ private:
+  Ingredient& add(IngredientKind kind);
+  void add_share(IngredientKind kind, std::uint64_t percent);
+  void add_lateness(std::uint64_t percent, std::uint64_t longest_ms);
+  void add_misconduct(NodeId node, BehaviourKind behaviour, std::uint64_t from,
+                      std::uint64_t until);
+  // `wanted` different replicas that are not yet in `taken`.
+  std::uint64_t pick(std::uint32_t wanted, std::uint64_t taken);
+  BehaviourKind draw(BehaviourKind first, BehaviourKind end);
+  BehaviourKind draw_lie();
+
+  void plan_size();
+  void plan_settings();
+  void plan_faulty();
+  void plan_lies(std::uint64_t liars);
+  void plan_occasion(BehaviourKind behaviour, std::uint64_t from);
+  void plan_misconduct_in_turn();
+  void plan_network();
+  void plan_partitions();
+  void plan_accidents();
+  void plan_clocks();
+  void plan_load();
+  void plan_read_failures();
+  void plan_bad_clients();
+  void plan_slow_services();
+  void plan_refusing_disks();
+  void plan_unmarked_disks();
+  void plan_strangers();
+  // For good.
+  void add_strangers(std::uint32_t count, std::uint64_t each_us, std::uint64_t percent);
+  void plan_canary();
+
+  Random random_;
+  Random machines_;
+  Scenario scenario_;
+  std::uint64_t length_ = 1;  // of the time until the network has healed, in seconds
+  std::uint64_t healed_at_ms_ = 1000;
+  std::uint64_t liars_ = 0;
+  std::uint64_t crashed_ = 0;
+};
+
+}  // namespace prophecy::simulation
