@@ -44,7 +44,12 @@ def test_a_hung_origin_costs_time_and_no_error():
             assert deployment.sketcher.counters()["unverified"] == 24
             # Two that hang are one more than the group is made for: then it is told.
             deployment.origins[0].pause()
-            answers = {curl(deployment.url + "/").status for _ in range(24)}
+            # One read in six draws both.
+            answers = set()
+            for _ in range(100):
+                answers.add(curl(deployment.url + "/").status)
+                if answers == {200, 504}:
+                    break
             assert answers == {200, 504}
             # A write is not repeated.
             failed = deployment.sketcher.counters()["failed"]
