@@ -53,9 +53,9 @@ class TimeoutEntry {
   virtual ~TimeoutEntry() { disarm(); }
   // The entry is disarmed already. May destroy the entry.
   virtual void on_timeout() = 0;
-  // Of one that may go on when its time is over. Likewise.
+  // Likewise, for one that may go on when its time is over.
   virtual void on_give_way() { on_timeout(); }
-  // Of one that is_idle(). Likewise.
+  // Likewise, for one that is_idle().
   virtual void on_give_place() { on_timeout(); }
 
  private:

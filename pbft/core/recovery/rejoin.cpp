@@ -75,14 +75,13 @@ bool Rejoin::on_rejoin(ByteView frame, ReplicaActions& out) {
   Peer& peer = peers_[message->replica];
   Rebirth& known = context_.rebirths[message->replica];
   // Its own seal proves that it asks. What another one passes on is of use only where it is new.
-  const bool asks_itself = message->replica == context_.relay;
-  if (!asks_itself && message->incarnation <= known.incarnation) return true;
-  // A signature is needed for what goes on record.
-  if (message->incarnation > known.incarnation &&
-      !context_.is_signed_by(message->replica, sha256(message->content), message->signature)) {
-    return refuse(DropReason::bad_signature);
-  }
-  if (message->incarnation > known.incarnation) {
+  const bool is_new = message->incarnation > known.incarnation;
+  if (message->replica != context_.relay && !is_new) return true;
+  if (is_new) {
+    // A signature is needed for what goes on record.
+    if (!context_.is_signed_by(message->replica, sha256(message->content), message->signature)) {
+      return refuse(DropReason::bad_signature);
+    }
     // It could have no later life, not even one that begins with another disk and good intentions.
     if (message->incarnation > context_.inputs.wall_time() / kNanosecondsInOne + kAheadMax) {
       context_.drop(DropReason::outside_water_marks);
