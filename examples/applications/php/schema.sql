@@ -1,0 +1,7 @@
+CREATE TABLE notes (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  author TEXT NOT NULL,
+  text TEXT NOT NULL,
+  created TEXT NOT NULL,
+  edited TEXT
+);
