@@ -1,0 +1,25 @@
+// Reads the inputs of `prophecy-measure analyze` one after the other, and counts. One thread reads
+// and expands, this one parses and sketches.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "base/error.hpp"
+#include "measurement/measurement_result.hpp"
+
+namespace prophecy::measurement {
+
+struct AnalyzeOptions {
+  std::vector<std::string> inputs;
+  std::filesystem::path temporary_folder;
+  std::string log_origin = "http://localhost";         // of the targets in access logs
+  std::uint64_t spool_bytes = std::uint64_t{1} << 30;  // for bodies; 0: bodies are not compared
+};
+
+// What is wrong with an input is in the result. An error is one of this machine.
+[[nodiscard]] Result<MeasurementResult> analyze(const AnalyzeOptions& options);
+
+}  // namespace prophecy::measurement

@@ -1,0 +1,21 @@
+// `UrlParts` names a resource as s(q) does: scheme, authority in its one form, and the target's
+// bytes as they are, without a fragment.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace prophecy::measurement {
+
+struct UrlParts {
+  std::string scheme;     // "http" or "https"
+  std::string authority;  // lower case, without the scheme's default port
+  std::string target;     // begins with "/"
+};
+
+// Of an absolute URL; nothing for other schemes and for what is no authority. A target with bytes
+// that no request line carries is kept as it is: it is a name here, and never sent.
+[[nodiscard]] std::optional<UrlParts> split_url(std::string_view url);
+
+}  // namespace prophecy::measurement

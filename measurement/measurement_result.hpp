@@ -1,0 +1,40 @@
+// `MeasurementResult` is all that an analysis found, as values: the reports write it, and nothing
+// else computes.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "measurement/analysis/dynamic_data.hpp"
+#include "measurement/analysis/transitions.hpp"
+#include "measurement/analysis/url_table.hpp"
+#include "measurement/input/damage.hpp"
+
+namespace prophecy::measurement {
+
+struct InputFigures {
+  std::string file;
+  std::string format;  // "WARC", "CDX", "access log"; "" where it is none that is known
+  std::uint64_t bytes = 0;
+  std::uint64_t records = 0;
+  std::uint64_t answers = 0;
+  std::uint64_t other_methods = 0;
+  std::uint64_t damage_count = 0;
+  std::vector<Damage> damage;  // at most kDamageListedMax of them
+  bool usable = true;
+};
+
+constexpr std::size_t kDamageListedMax = 1000;
+
+struct MeasurementResult {
+  std::vector<InputFigures> inputs;
+  UrlTable urls;
+  std::vector<UrlFigures> figures;  // of the URLs, in the order of their numbers
+  DynamicData dynamic_data;
+};
+
+// 0: whole; 3: with damage; 2: an input is unusable.
+[[nodiscard]] int exit_status(const MeasurementResult& result);
+
+}  // namespace prophecy::measurement

@@ -1,0 +1,30 @@
+#include "measurement/totals.hpp"
+
+namespace prophecy::measurement {
+namespace {
+
+void add(Pairs& sum, const Pairs& pairs) {
+  sum.pairs += pairs.pairs;
+  sum.transitions += pairs.transitions;
+}
+
+}  // namespace
+
+Totals totals_of(const MeasurementResult& result) {
+  Totals totals;
+  totals.urls = result.figures.size();
+  for (const UrlFigures& figures : result.figures) {
+    totals.answers += figures.all_answers();
+    totals.body_bytes += figures.body_bytes;
+    for (std::size_t kind = 0; kind < kAnswerKinds; ++kind)
+      totals.by_kind[kind] += figures.answers[kind];
+    add(totals.sketched, figures.sketched);
+    add(totals.strong, figures.strong);
+    add(totals.weak, figures.weak);
+  }
+  for (const InputFigures& input : result.inputs)
+    totals.damage += input.damage_count;
+  return totals;
+}
+
+}  // namespace prophecy::measurement

@@ -1,0 +1,49 @@
+// A capture's bytes: whatever they are, the reader tells the same however they are cut, and answers
+// come of it or damage, and neither a crash nor an endless loop.
+#include <algorithm>
+#include <string>
+
+#include "expect.hpp"
+#include "measurement/analysis/warc_answers.hpp"
+#include "measurement/input/archive_bytes.hpp"
+
+using namespace prophecy;
+using namespace prophecy::measurement;
+
+namespace {
+
+struct Seen : AnswerSink {
+  std::string text;
+  void on_answer(const Answer& answer) override {
+    text.append(answer.url).append(as_text(answer.sketch)).push_back('\n');
+  }
+  void on_damage(Damage damage) override {
+    // Of several things wrong with an answer, which one is named may depend on the cut.
+    text.append("!").append(std::to_string(damage.offset)).push_back('\n');
+  }
+  void on_other_method() override { text += "?\n"; }
+};
+
+std::string read(std::string_view input, std::size_t piece) {
+  static const sketch::Profile profile;
+  Seen seen;
+  KnownPayloads payloads(4);
+  WarcAnswers answers(profile, payloads, seen);
+  WarcReader reader(answers);
+  ArchiveBytes archive(reader);
+  for (; !input.empty(); input.remove_prefix(std::min(piece, input.size())))
+    archive.feed(input.substr(0, piece));
+  archive.finish();
+  reader.finish();
+  answers.finish();
+  return seen.text;
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  if (size == 0) return 0;
+  const std::string_view input(reinterpret_cast<const char*>(data) + 1, size - 1);
+  REQUIRE(read(input, input.size() + 1) == read(input, 1 + data[0] % 32));
+  return 0;
+}

@@ -1,0 +1,56 @@
+#include "measurement/analysis/line_answers.hpp"
+
+#include <catch2/catch.hpp>
+
+namespace prophecy::measurement {
+namespace {
+
+constexpr std::string_view kLine =
+    "192.0.2.1 - - [01/Jun/2025:14:30:01 +0200] \"GET /a?b HTTP/1.1\" 200 12 \"-\" \"x\"\n";
+
+struct Seen : AnswerSink {
+  std::string text;
+  void on_answer(const Answer& answer) override {
+    text.append(answer.url).append(" ").append(std::to_string(answer.time / 1'000'000));
+    text.append(answer.kind == AnswerKind::weak ? " weak;" : " transient;");
+  }
+  void on_damage(Damage damage) override { text += "!" + std::to_string(damage.offset) + ";"; }
+  void on_other_method() override { text += "other;"; }
+};
+
+std::string read(LineFormat format, std::string_view bytes) {
+  std::string first;
+  for (const std::size_t piece : {std::size_t{1}, std::size_t{7}, bytes.size() + 1}) {
+    Seen seen;
+    LineAnswers answers(format, "https://a", seen);
+    for (std::size_t begin = 0; begin < bytes.size(); begin += piece)
+      answers.on_bytes(bytes.substr(begin, piece), begin, true);
+    answers.finish();
+    if (piece == 1) first = seen.text;
+    CHECK(seen.text == first);
+  }
+  return first;
+}
+
+}  // namespace
+
+TEST_CASE("lines of a log, good and bad") {
+  const std::string good(kLine);
+  const std::string told = "GET https://a/a?b 1748781001 weak;";
+  CHECK(begins_like_log(kLine));
+  CHECK_FALSE(begins_like_log("nonsense\n"));
+  CHECK(read(LineFormat::combined_log, good + good) == told + told);
+  CHECK(read(LineFormat::combined_log, "x\n" + good) == "!0;" + told);
+  CHECK(read(LineFormat::combined_log, good.substr(0, good.size() - 9)) == "!0;");
+  CHECK(read(LineFormat::combined_log, std::string(100'000, 'x') + "\n" + good) == "!0;" + told);
+  CHECK(read(LineFormat::combined_log, "").empty());
+}
+
+TEST_CASE("lines of an index need a header that is known") {
+  const std::string line = "a 20250601123001 http://a/ text/html 200 ABCDEFGHIJ - - 1 2 f\n";
+  CHECK(read(LineFormat::cdx, " CDX N b a m s k r\n" + line) == "GET http://a/ 1748781001 weak;");
+  CHECK(read(LineFormat::cdx, " CDX a b\n" + line) == "!0;!9;");
+  CHECK(read(LineFormat::cdx, " CDX N b a m s k r\nshort\n") == "!19;");
+}
+
+}  // namespace prophecy::measurement
