@@ -2,7 +2,8 @@
 
 A mutant changes one line: it turns a comparison, changes a constant, negates a condition or removes
 a statement. Comments, texts, lines of the preprocessor, assertions, calls of the log and the switches
-for the simulator's own mutations (`is_mutated`) are left alone. The source is expected in the layout of clang-format: binary operators stand between spaces.
+for the simulator's own mutations (`is_mutated`) are left alone. The source is expected in the layout
+of clang-format: binary operators stand between spaces.
 """
 
 import re

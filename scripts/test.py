@@ -1,11 +1,12 @@
 """Runs all tests of a build and counts them: rules of the tree, unit and simulation, end-to-end.
 
-usage: test.py [--quick | --suites] [NAME...]
+usage: test.py [--quick | --suites] [--check] [--long] [NAME...]
 
---suites runs the public test suites instead, which scripts/suites has installed. Only what contains
-one of the NAMEs in its name is run. The last line is "N passed, N failed" (and ", N skipped" where
-there are such); the exit status is 0 only when something ran and nothing failed. The build folder
-comes from PROPHECY_BUILD.
+--suites runs the public test suites instead, which scripts/suites has installed. --check adds the
+checks of scripts/gates.py; --long the tests that take minutes each. With names, only tests whose names
+contain one of them run. A line each minute says how far the run is. The last line is "N passed, N
+failed" (and ", N skipped" where there are such); the exit status is 0 only when something ran and
+nothing failed. The build folder comes from PROPHECY_BUILD.
 """
 
 import argparse
@@ -16,12 +17,15 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
+import time
 import xml.etree.ElementTree
 from dataclasses import dataclass
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-import tidy  # noqa: E402  (lies beside this file)
+import gates  # noqa: E402  (lies beside this file)
+import tidy  # noqa: E402
 
 from harness.build import ROOT, build_folder, patience  # noqa: E402
 
@@ -29,6 +33,11 @@ from harness.build import ROOT, build_folder, patience  # noqa: E402
 IN_PARALLEL = ("-n", "3", "--dist", "loadfile")
 PYTEST_TIMEOUT_S = 1800
 UNIT_TIMEOUT_S = 1800
+# With --long, each of the two above.
+LONG_TIMEOUT_S = 4 * 3600
+# Of clang-tidy with --check: CI has half an hour for everything.
+CLANG_TIDY_S = 60
+PROGRESS_S = 60
 # For a build with sanitizers: what they find ends the program.
 SANITIZERS = {"UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1",
               "TSAN_OPTIONS": f"halt_on_error=1:suppressions={ROOT}/scripts/thread-sanitizer.list"}
@@ -62,6 +71,51 @@ def run_tidy(names):
     if count.passed + count.failed:
         print(f"tidy: {count.passed + count.failed} rules of the tree, {count.failed} broken")
     return count
+
+
+def run_gates():
+    """Format, ruff, commit subjects, and clang-tidy over the changed files that it has time for."""
+    breaches = [rule(ROOT) for rule in gates.RULES]
+    findings, left = gates.run_clang_tidy(ROOT, build_folder(), gates.changed_sources(ROOT),
+                                          CLANG_TIDY_S)
+    breaches.append(findings)
+    for line in [line for lines in breaches for line in lines]:
+        print(line)
+    failed = sum(bool(lines) for lines in breaches)
+    print(f"checks: {len(breaches)} of format, ruff, commit subjects and clang-tidy, {failed} failed")
+    if left:
+        print(f"clang-tidy has not read {len(left)} of the changed files; ./run check reads them all")
+    return Count(passed=len(breaches) - failed, failed=failed)
+
+
+class Progress:
+    """Prints a line each minute, while the block runs: how many of `total` are done, and an estimate
+    of the time that is left, as if all took equally long."""
+
+    def __init__(self, what, total, count_done):
+        self.what = what
+        self.total = total
+        self.count_done = count_done
+        self.over = threading.Event()
+        self.thread = threading.Thread(target=self.report, daemon=True)
+
+    def __enter__(self):
+        self.thread.start()
+
+    def __exit__(self, *_):
+        self.over.set()
+        self.thread.join()
+
+    def report(self):
+        start = time.monotonic()
+        while not self.over.wait(PROGRESS_S):
+            print(progress_line(self.what, self.count_done(), self.total,
+                                time.monotonic() - start), flush=True)
+
+
+def progress_line(what, done, total, seconds):
+    left = f", about {seconds * (total - done) / done / 60:.0f} min left" if done else ""
+    return f"\n[{seconds / 60:.0f} min] {what}: {done} of {total}{left}"
 
 
 def run_timed(command, timeout_s, environment=None):
@@ -111,21 +165,29 @@ def nothing(names):
     return Count() if names else Count(failed=1)
 
 
-def run_meson(names):
+LONG_SUITE = "long"
+
+
+def run_meson(names, long):
     listing = subprocess.run(["/usr/bin/meson", "introspect", "--tests", build_folder()],
                              capture_output=True, text=True, check=True)
-    tests = [test["name"] for test in json.loads(listing.stdout)]
+    tests = [test["name"] for test in json.loads(listing.stdout)
+             if long or not any(suite.endswith(LONG_SUITE) for suite in test["suite"])]
     tests = [name for name in tests if wanted(name, names)]
     if not tests:
         return nothing(names)
     # A log of our own: another run in the same folder writes its own as well.
     log_name = f"testlog-{os.getpid()}"
-    status = run_timed(["/usr/bin/meson", "test", "-C", str(build_folder()), "--no-rebuild",
-                        "--timeout-multiplier", str(patience()), "--print-errorlogs",
-                        "--logbase", log_name, *tests], UNIT_TIMEOUT_S)
-    count = Count()
     logs = build_folder() / "meson-logs"
-    for line in read_lines(logs / f"{log_name}.json"):
+    log = logs / f"{log_name}.json"
+    with Progress("programs of unit tests and simulations", len(tests),
+                  lambda: len(read_lines(log))):
+        status = run_timed(["/usr/bin/meson", "test", "-C", str(build_folder()), "--no-rebuild",
+                            "--timeout-multiplier", str(patience()), "--print-errorlogs",
+                            "--logbase", log_name, *tests],
+                           LONG_TIMEOUT_S if long else UNIT_TIMEOUT_S)
+    count = Count()
+    for line in read_lines(log):
         result = json.loads(line)
         if result["result"] == "SKIP":
             count.skipped += 1
@@ -143,14 +205,16 @@ def read_lines(path):
     return path.read_text().splitlines() if path.exists() else []
 
 
-def run_pytest(tests, names, *options):
+def run_pytest(tests, names, long, *options):
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.xml"
         # In an empty list of words everything is chosen.
         chosen = ["-k", " or ".join(names)] if names else []
         status = run_timed([sys.executable, "-m", "pytest", "-p", "no:cacheprovider",
-                            "--tb=short", f"--junit-xml={report}", *options, *chosen, tests],
-                           PYTEST_TIMEOUT_S, {"PYTHONPATH": str(ROOT)})
+                            "--tb=short", f"--junit-xml={report}", *options, *chosen,
+                            *(["--long"] if long else []), tests],
+                           LONG_TIMEOUT_S if long else PYTEST_TIMEOUT_S,
+                           {"PYTHONPATH": str(ROOT)})
         count = Count()
         if report.exists():
             for suite in xml.etree.ElementTree.parse(report).iter("testsuite"):
@@ -168,18 +232,24 @@ def main():
     parser = argparse.ArgumentParser(prog="./run test", description=__doc__.split("\n\n")[0])
     parser.add_argument("--quick", action="store_true", help="leave out the end-to-end tests")
     parser.add_argument("--suites", action="store_true", help="run the public suites instead")
+    parser.add_argument("--check", action="store_true",
+                        help="format, ruff, commit subjects, clang-tidy of changed files, too")
+    parser.add_argument("--long", action="store_true", help="tests that take minutes, too")
     parser.add_argument("names", nargs="*", metavar="NAME")
     options = parser.parse_args()
     total = Count()
     if options.suites:
-        total.add(run_pytest("tests/suites", options.names, "-v", "-rxs"))
+        total.add(run_pytest("tests/suites", options.names, options.long, "-v", "-rxs"))
     else:
         total.add(run_tidy(options.names))
+        if options.check:
+            total.add(run_gates())
         sys.stdout.flush()
-        total.add(run_meson(options.names))
+        total.add(run_meson(options.names, options.long))
         sys.stdout.flush()
         if not options.quick:
-            total.add(run_pytest("tests/end_to_end", options.names, "-q", *IN_PARALLEL))
+            total.add(run_pytest("tests/end_to_end", options.names, options.long, "-q",
+                                 *IN_PARALLEL))
     skipped = f", {total.skipped} skipped" if total.skipped else ""
     print(f"{total.passed} passed, {total.failed} failed{skipped}")
     sys.exit(0 if total.passed and not total.failed else 1)

@@ -12,6 +12,7 @@ from pathlib import Path
 # lines before it; folders of one line do not include each other. So no two folders form a circle.
 FLOORS = [
     "base",
+    "base/config",
     "base/io",
     "transport",
     "http",
@@ -57,7 +58,9 @@ FLOORS = [
     "sketcher/worker",
     "sketcher/report",
     "sketcher/master",
-    "tools bench/load",
+    "measurement/input",
+    "measurement/analysis",
+    "tools measurement bench/load",
 ]
 LEVELS = {folder: level for level, line in enumerate(FLOORS) for folder in line.split()}
 # Sources beside the floors: they may include from all of them.
@@ -65,7 +68,8 @@ BESIDE = ("tests/", "precompiled/")
 
 # Deterministic objects: handed messages and the time, they hand back what to do.
 CORES = ["http", "canonical", "sketch", "pbft/auth", "pbft/wire", "pbft/core",
-         "pbft/client", "replica_client/core", "sketcher/core"]
+         "pbft/client", "replica_client/core", "sketcher/core", "measurement/input",
+         "measurement/analysis"]
 # Beside a core for what they know; only shells and programs use them.
 NOT_CORE = (
     "sketch/secret_file.cpp",  # reads a file

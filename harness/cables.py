@@ -1,0 +1,77 @@
+"""Machines of their own for programs, on one switch: network namespaces whose cables can be cut.
+
+Needs root and a kernel with network namespaces, pairs of interfaces and bridges: see
+why_impossible()."""
+
+import functools
+import os
+import subprocess
+
+from harness.processes import HarnessError
+
+NETWORK = "10.213.7"
+
+
+def _run(*arguments):
+    result = subprocess.run(["ip", *map(str, arguments)], stdin=subprocess.DEVNULL,
+                            capture_output=True, text=True, check=False)
+    if result.returncode != 0:
+        raise HarnessError(f"ip {' '.join(map(str, arguments))}: {result.stderr.strip()}")
+
+
+@functools.cache
+def why_impossible():
+    """None where it is possible."""
+    if os.geteuid() != 0:
+        return "network namespaces need root"
+    try:
+        with Cables(1):
+            return None
+    except (HarnessError, FileNotFoundError) as problem:
+        return f"no network namespaces here: {problem}"
+
+
+class Cables:
+    """Context manager."""
+
+    def __init__(self, count):
+        self._switch = f"prophecy-{os.getpid()}-switch"
+        self._machines = [f"prophecy-{os.getpid()}-{number}" for number in range(count)]
+        self.hosts = [f"{NETWORK}.{number + 1}" for number in range(count)]
+
+    def __enter__(self):
+        try:
+            self._lay()
+        except BaseException:
+            self._remove()
+            raise
+        return self
+
+    def __exit__(self, *_):
+        self._remove()
+
+    def _lay(self):
+        _run("netns", "add", self._switch)
+        _run("-n", self._switch, "link", "add", "bridge", "type", "bridge")
+        _run("-n", self._switch, "link", "set", "bridge", "up")
+        for number, (machine, host) in enumerate(zip(self._machines, self.hosts)):
+            _run("netns", "add", machine)
+            _run("-n", machine, "link", "set", "lo", "up")
+            _run("-n", self._switch, "link", "add", f"port{number}", "type", "veth",
+                 "peer", "name", "cable", "netns", machine)
+            _run("-n", self._switch, "link", "set", f"port{number}", "master", "bridge", "up")
+            _run("-n", machine, "address", "add", f"{host}/24", "dev", "cable")
+            _run("-n", machine, "link", "set", "cable", "up")
+
+    def _remove(self):
+        for name in (*self._machines, self._switch):
+            subprocess.run(["ip", "netns", "delete", name], stdin=subprocess.DEVNULL,
+                           stderr=subprocess.DEVNULL, check=False)
+
+    def on(self, number):
+        """What starts a program there."""
+        return ["ip", "netns", "exec", self._machines[number]]
+
+    def cut(self, number):
+        """Nothing passes in either direction, and nobody is told."""
+        _run("-n", self._switch, "link", "set", f"port{number}", "nomaster")
