@@ -63,16 +63,4 @@ bool contains(const AddressRanges& ranges, const IpAddress& address) {
                      [&](const AddressRange& range) { return range.contains(address); });
 }
 
-AddressRanges read_address_ranges(ConfigSection& section, std::string_view key) {
-  AddressRanges ranges;
-  for (const std::string& text : section.texts(key, std::vector<std::string>{})) {
-    if (auto range = AddressRange::parse(text)) {
-      ranges.push_back(*range);
-    } else {
-      section.mistake(key, range.error().message);
-    }
-  }
-  return ranges;
-}
-
 }  // namespace prophecy

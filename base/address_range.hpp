@@ -9,7 +9,6 @@
 #include <string_view>
 #include <vector>
 
-#include "base/config.hpp"
 #include "base/error.hpp"
 #include "base/ip_address.hpp"
 
@@ -34,8 +33,5 @@ class AddressRange {
 using AddressRanges = std::vector<AddressRange>;
 
 [[nodiscard]] bool contains(const AddressRanges& ranges, const IpAddress& address);
-
-// A list of ranges; an absent one reads as empty.
-[[nodiscard]] AddressRanges read_address_ranges(ConfigSection& section, std::string_view key);
 
 }  // namespace prophecy

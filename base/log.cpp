@@ -166,12 +166,4 @@ void Logger::rename(std::string component) {
   static_cast<void>(sink_->take_lost());  // which the parent tells of
 }
 
-LogSettings read_log_settings(ConfigSection section) {
-  LogSettings settings;
-  settings.level =
-      static_cast<LogLevel>(section.choice("level", {"debug", "info", "warning", "error"}, 1));
-  settings.format = static_cast<LogFormat>(section.choice("format", {"text", "json"}, 0));
-  return settings;
-}
-
 }  // namespace prophecy

@@ -13,8 +13,6 @@
 #include <string_view>
 #include <variant>
 
-#include "base/config.hpp"
-
 namespace prophecy {
 
 enum class LogLevel : std::uint8_t { debug, info, warning, error };
@@ -68,8 +66,5 @@ class Logger {
   std::string component_;
   LogSettings settings_;
 };
-
-// Reads [log].
-[[nodiscard]] LogSettings read_log_settings(ConfigSection section);
 
 }  // namespace prophecy

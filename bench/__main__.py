@@ -24,6 +24,10 @@ def main():
                         help="so many, in pbft-memory; default: 200,000")
     parser.add_argument("--minutes", type=float, default=0, metavar="N",
                         help="so long, in soak; default: 5")
+    parser.add_argument("--attack", action="store_true",
+                        help="pbft: with a faulty replica of each kind, as primary and beside one")
+    parser.add_argument("--liar", action="store_true",
+                        help="lb: a sketcher alone, before and beside an origin that lies")
     parser.add_argument("--json", metavar="FILE", help="writes all figures there as well")
     options = parser.parse_args()
     unknown = [name for name in options.names if name not in BENCHMARKS]
@@ -37,7 +41,8 @@ def main():
     try:
         for name in options.names or [name for name in BENCHMARKS if name != "soak"]:
             print(f"\n{name}", flush=True)
-            found = BENCHMARKS[name](Options(options.quick, options.operations, options.minutes))
+            found = BENCHMARKS[name](Options(options.quick, options.operations, options.minutes,
+                                             options.attack, options.liar))
             print(table(found), flush=True)
             for figure in found:
                 figure.name = f"{name}: {figure.name}"

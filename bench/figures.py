@@ -21,6 +21,8 @@ class Options:
     quick: bool = False  # small runs that show that everything works, and little more
     operations: int = 0  # of a benchmark that runs until so many are done; 0: its own number
     minutes: float = 0  # of a benchmark that runs so long; 0: its own number
+    attack: bool = False  # pbft under attack
+    liar: bool = False  # lb with an origin that lies
 
 
 def median_figure(name, values, unit, **parameters):

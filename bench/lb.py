@@ -9,6 +9,7 @@ origins and the load share its cores: throughput is as much theirs as the proxy'
 import shutil
 import statistics
 
+from bench import lb_liar
 from bench.cost import cpu_seconds, process_memory_bytes
 from bench.fast_read import allow_open_files
 from bench.figures import Figure
@@ -41,6 +42,8 @@ MaxRequestWorkers 256
 
 
 def run(options):
+    if options.liar:
+        return lb_liar.run(options)
     if missing := missing_programs():
         return [Figure("all", "skipped", "", {"reason": f"{' and '.join(missing)} not installed"})]
     # Before the proxies start, which inherit it. HAProxy reckons with two files a client.

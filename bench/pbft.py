@@ -9,15 +9,11 @@ client's, for each operation."""
 import statistics
 from contextlib import closing
 
-from bench import etcd, loopback
-from bench.cost import resident_memory_bytes
+from bench import etcd, loopback, pbft_attack
 from bench.figures import Figure
+from bench.pbft_group import FAULTS, Group
 from bench.pbft_load import run_load
-from harness.folders import make_folder, remove_folder
-from harness.ports import PortReservation
-from harness.replicas import ReplicaGroup
 
-FAULTS = 1
 SIZES = [0, 1024]
 CLIENTS = [1, 10, 40]
 # By the name of the row: what goes over the replicas' configuration for it.
@@ -26,6 +22,8 @@ TENTATIVE = {"replica": {"execute_when": "prepared"}}
 
 
 def run(options):
+    if options.attack:
+        return pbft_attack.run(options)
     figures = [loopback.round_trip(options)]
     for sync, storage in DURABILITY.items():
         for size in SIZES:
@@ -33,41 +31,6 @@ def run(options):
     for size in SIZES:
         figures += measure_group(options, "off", {"storage": None, **TENTATIVE}, size, tentative=True)
     return figures + etcd.run(options, CLIENTS[-1], SIZES)
-
-
-class Group:
-    """Four replicas without origins."""
-
-    def __init__(self, storage, size):
-        self.folder = make_folder()
-        count = 3 * FAULTS + 1
-        self._ports = PortReservation(count)
-        try:
-            changes = {"service": {"kind": "null", "answer_bytes": f"{size}B", "origin": None},
-                       "log": {"level": "warning"}, **storage}
-            self.replicas = ReplicaGroup(self.folder, FAULTS, self._ports.ports,
-                                         self._ports.ports, changes)
-            self.replicas.start()
-        except BaseException:
-            self.close()
-            raise
-
-    @property
-    def pids(self):
-        return [replica.child.pid for replica in self.replicas]
-
-    def resident_bytes(self):
-        """Of the largest."""
-        return max(self.each_resident_bytes())
-
-    def each_resident_bytes(self):
-        return list(map(resident_memory_bytes, self.pids))
-
-    def close(self):
-        if hasattr(self, "replicas"):
-            self.replicas.stop()
-        self._ports.close()
-        remove_folder(self.folder)
 
 
 def measure_group(options, sync, changes, size, tentative=False):

@@ -9,7 +9,7 @@ import time
 from contextlib import closing
 
 from bench.figures import Figure
-from bench.pbft import Group
+from bench.pbft_group import Group
 from bench.pbft_load import load_command
 from harness.processes import HarnessError
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "base/config/config.hpp"
 #include "canonical/profile.hpp"
 
 namespace prophecy::sketch {
@@ -36,7 +37,7 @@ std::string_view why_kept(const Profile& defaults, std::string_view name) {
 
 }  // namespace
 
-DroppedFields DroppedFields::from_config(ConfigSection& section, std::string_view key) {
+DroppedFields DroppedFields::from_config(ConfigSection& section, const Key& key) {
   const Profile defaults;
   DroppedFields dropped;
   for (const std::string& name : read_field_names(section, key)) {
@@ -45,12 +46,13 @@ DroppedFields DroppedFields::from_config(ConfigSection& section, std::string_vie
     if (why.empty()) {
       dropped.names_.set(plain, 1);
     } else {
-      section.mistake(key, "expected fields that a request can do without; \"" + name + "\" " +
-                               std::string(why));
+      section.mistake(key.name, name,
+                      "expected fields that a request can do without, found \"" + name +
+                          "\", which " + std::string(why));
     }
   }
   if (dropped.names_.size() > kNamesMax) {
-    section.mistake(key, "expected at most " + std::to_string(kNamesMax) + " of them");
+    section.mistake(key.name, "expected at most " + std::to_string(kNamesMax) + " of them");
   }
   return dropped;
 }

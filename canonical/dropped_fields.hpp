@@ -9,15 +9,19 @@
 
 #include <string_view>
 
-#include "base/config.hpp"
 #include "canonical/name_table.hpp"
+
+namespace prophecy {
+class ConfigSection;
+struct Key;
+}  // namespace prophecy
 
 namespace prophecy::sketch {
 
 class DroppedFields {
  public:
   // Reads a list of names. Names that may not be dropped are noted as mistakes.
-  [[nodiscard]] static DroppedFields from_config(ConfigSection& section, std::string_view key);
+  [[nodiscard]] static DroppedFields from_config(ConfigSection& section, const Key& key);
 
   [[nodiscard]] bool empty() const { return names_.size() == 0; }
   // `name` is in lower case. To a CGI program X_A and X-A are one field, so they are one here.

@@ -1,6 +1,7 @@
 #include "canonical/profile.hpp"
 
 #include "base/codec.hpp"
+#include "base/config/config.hpp"
 #include "canonical/block_list.hpp"
 #include "canonical/default_rules.hpp"
 #include "http/http_date.hpp"
@@ -43,11 +44,11 @@ NumberedRule<Rule> find_rule(const NameTable& names, std::span<const NamedRule> 
 
 }  // namespace
 
-std::vector<std::string> read_field_names(ConfigSection& section, std::string_view key) {
+std::vector<std::string> read_field_names(ConfigSection& section, const Key& key) {
   std::vector<std::string> names;
   for (const std::string& text : section.texts(key, std::vector<std::string>{})) {
     if (!http::is_token(text) || text.size() > kNameBytesMax) {
-      section.mistake(key, "expected names of header fields, got \"" + text + "\"");
+      section.mistake(key.name, text, "expected names of header fields");
       continue;
     }
     std::string name;
@@ -73,8 +74,17 @@ Profile Profile::from_config(ConfigSection section) {
   profile.add_forwarded(section);
   profile.add_dropped(section);
   profile.read_sizes(section);
-  profile.keys_client_address_ = section.flag("key_client_address", false);
-  profile.remembers_cookies_ = section.flag("remember_set_cookie", false);
+  profile.keys_client_address_ =
+      section.flag({"key_client_address",
+                    "Whether the fields with the client's address are part of the sketch. Set it "
+                    "for origins whose answers depend on the address (access rules by address, "
+                    "pages by country); each address then has its own answers in the history."},
+                   false);
+  profile.remembers_cookies_ =
+      section.flag({"remember_set_cookie",
+                    "Whether answers that set a cookie may be remembered, and given to all "
+                    "clients. Set it only for services that set the same cookie for all clients."},
+                   false);
   profile.read_origin_authorities(section);
   profile.read_last_modified_max(section);
   profile.settle();
@@ -82,15 +92,17 @@ Profile Profile::from_config(ConfigSection section) {
 }
 
 void Profile::add_keyed(ConfigSection& section) {
-  constexpr std::string_view kKey = "keyed_headers";
+  constexpr Key kKey = {"keyed_headers",
+                        "Names of request fields that are part of the sketch, and are forwarded."};
   for (const std::string& name : read_field_names(section, kKey)) {
     const RequestRule rule = request_rule(name);
     // Caching directives may be keyed like any other field; ranges and conditions may not, since
     // their answers (206, 304, 412) are made by the sketcher from the whole.
     const bool condition = name == "range" || name.starts_with("if-");
     if (rule == RequestRule::generated || rule == RequestRule::hop_by_hop || condition) {
-      section.mistake(kKey, "expected fields that are forwarded end to end; \"" + name +
-                                "\" is handled by the sketcher");
+      section.mistake(kKey.name, name,
+                      "expected fields that are forwarded end to end, found \"" + name +
+                          "\", which the sketcher handles");
       continue;
     }
     request_rules_.set(name, static_cast<std::uint8_t>(RequestRule::keyed));
@@ -98,12 +110,17 @@ void Profile::add_keyed(ConfigSection& section) {
 }
 
 void Profile::add_forwarded(ConfigSection& section) {
-  constexpr std::string_view kKey = "forwarded_headers";
+  constexpr Key kKey = {
+      "forwarded_headers",
+      "Names of request fields that are forwarded without being part of the sketch; an answer must "
+      "not depend on them. Reads that the group answers for the history go without them, see "
+      "`group_client_address` in prophecy-sketcher(8)."};
   for (const std::string& name : read_field_names(section, kKey)) {
     const bool allowed = !knows_request_field(name) || request_rule(name) == RequestRule::forwarded;
     if (!allowed) {
-      section.mistake(kKey, "expected fields that nothing else is decided about; \"" + name +
-                                "\" may not be forwarded without being keyed");
+      section.mistake(kKey.name, name,
+                      "expected fields that nothing else is decided about, found \"" + name +
+                          "\", which may not be forwarded without being keyed");
       continue;
     }
     request_rules_.set(name, static_cast<std::uint8_t>(RequestRule::forwarded));
@@ -111,10 +128,14 @@ void Profile::add_forwarded(ConfigSection& section) {
 }
 
 void Profile::add_dropped(ConfigSection& section) {
-  constexpr std::string_view kKey = "dropped_answer_headers";
+  constexpr Key kKey = {"dropped_answer_headers",
+                        "Names of answer fields that are neither compared nor delivered; "
+                        "`prophecyctl compare` finds them."};
   for (const std::string& name : read_field_names(section, kKey)) {
     if (knows_answer_field(name) && answer_rule(name) != AnswerRule::dropped) {
-      section.mistake(kKey, "expected noise of a service; \"" + name + "\" may not be dropped");
+      section.mistake(
+          kKey.name, name,
+          "expected noise of a service, found \"" + name + "\", which may not be dropped");
       continue;
     }
     answer_rules_.set(name, static_cast<std::uint8_t>(AnswerRule::dropped));
@@ -122,35 +143,47 @@ void Profile::add_dropped(ConfigSection& section) {
 }
 
 void Profile::read_sizes(ConfigSection& section) {
-  whole_answer_bytes_ = section.bytes("whole_answer", kWholeAnswerBytesMin, kWholeAnswerBytesMax,
-                                      whole_answer_bytes_);
+  whole_answer_bytes_ =
+      section.bytes({"whole_answer",
+                     "An answer to a GET with a larger body is agreed on and verified in blocks, "
+                     "and delivered block by block with bounded memory."},
+                    kWholeAnswerBytesMin, kWholeAnswerBytesMax, whole_answer_bytes_);
   block_bytes_ = static_cast<std::uint32_t>(
-      section.bytes("answer_block", kBlockBytesMin, kBlockBytesMax, block_bytes_));
+      section.bytes({"answer_block",
+                     "The size of the blocks; each answer in transit holds about two of them, "
+                     "those on one HTTP/2 connection at most 8 MiB together."},
+                    kBlockBytesMin, kBlockBytesMax, block_bytes_));
 }
 
 void Profile::read_origin_authorities(ConfigSection& section) {
-  constexpr std::string_view kKey = "origin_authorities";
+  constexpr Key kKey = {"origin_authorities",
+                        "HOST or HOST:PORT, at most 64; in `Location` and `Content-Location`, a "
+                        "URL with one of these loses scheme and authority."};
   for (const std::string& text : section.texts(kKey, std::vector<std::string>{})) {
     auto authority = parse_origin_authority(text);
     if (authority) {
       origin_authorities_.push_back(std::move(*authority));
     } else {
-      section.mistake(kKey, "expected HOST or HOST:PORT, got \"" + text + "\"");
+      section.mistake(kKey.name, text, "expected HOST or HOST:PORT");
     }
   }
   if (origin_authorities_.size() > kOriginAuthoritiesMax) {
-    section.mistake(kKey, "expected at most " + std::to_string(kOriginAuthoritiesMax) + " of them");
+    section.mistake(kKey.name,
+                    "expected at most " + std::to_string(kOriginAuthoritiesMax) + " of them");
   }
   std::sort(origin_authorities_.begin(), origin_authorities_.end());
 }
 
 void Profile::read_last_modified_max(ConfigSection& section) {
-  constexpr std::string_view kKey = "last_modified_max";
-  if (!section.has(kKey)) return;
+  constexpr Key kKey =
+      Key{"last_modified_max",
+          "A date as HTTP writes it; a `Last-Modified` that is later becomes this one."}
+          .otherwise("none");
+  if (!section.has(kKey.name)) return;
   const std::string text = section.text(kKey);
   const auto time = http::parse_http_date(text);
   if (!time) {
-    return section.mistake(kKey, "expected a date like \"Sun, 06 Nov 1994 08:49:37 GMT\"");
+    return section.mistake(kKey.name, "expected a date like \"Sun, 06 Nov 1994 08:49:37 GMT\"");
   }
   last_modified_max_ = {*time, text};
 }

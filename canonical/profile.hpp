@@ -13,10 +13,14 @@
 #include <string_view>
 #include <vector>
 
-#include "base/config.hpp"
 #include "base/digest.hpp"
 #include "canonical/name_table.hpp"
 #include "canonical/origin_authorities.hpp"
+
+namespace prophecy {
+class ConfigSection;
+struct Key;
+}  // namespace prophecy
 
 namespace prophecy::sketch {
 
@@ -64,8 +68,7 @@ struct LastModifiedMax {
 
 // The names of fields that the configuration lists, in lower case; what is not a name is noted as a
 // mistake.
-[[nodiscard]] std::vector<std::string> read_field_names(ConfigSection& section,
-                                                        std::string_view key);
+[[nodiscard]] std::vector<std::string> read_field_names(ConfigSection& section, const Key& key);
 
 class Profile {
  public:

@@ -184,3 +184,6 @@ class ApacheCluster:
                 origin.child.signal(signal.SIGTERM)
         for origin in self.origins:
             origin.stop()
+
+    def close(self):
+        """Nothing is left beside the folder."""

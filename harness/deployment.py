@@ -26,6 +26,7 @@ class Deployment:
     agent_changes     over every agent's configuration, {"table": {"key": value}}, or a function that
                       yields them for an agent's number
     sketcher_changes  over the sketcher's configuration
+    make_origins      a function of (folder, ports) that yields other origins than Apaches, like ApacheCluster
     agents            False leaves them out: for a sketcher that needs none
     canonical         the table [canonical] of the group file
     clients           how many sketchers the group knows
@@ -35,7 +36,7 @@ class Deployment:
 
     def __init__(self, faults=1, mode="prophecy", content=None, apache_additions=None,
                  agent_changes=None, sketcher_changes=None, canonical=None, port=None,
-                 agents=True, start=True, clients=1):
+                 agents=True, start=True, clients=1, make_origins=None):
         self.count = 3 * faults + 1
         self.folder = make_folder()
         self.ports = PortReservation(2 * self.count + 1)
@@ -43,8 +44,9 @@ class Deployment:
         try:
             origin_ports = self.ports.ports[:self.count]
             agent_ports = self.ports.ports[self.count:2 * self.count]
-            self.origins = ApacheCluster(self.folder, origin_ports,
-                                         content or DEFAULT_CONTENT, apache_additions)
+            self.origins = (make_origins(self.folder, origin_ports) if make_origins else
+                            ApacheCluster(self.folder, origin_ports,
+                                          content or DEFAULT_CONTENT, apache_additions))
             self.agents = ReplicaGroup(self.folder, faults, agent_ports, origin_ports,
                                        agent_changes, canonical, agents, clients)
             self.sketcher = Sketcher(self.folder, port or self.ports.ports[-1], origin_ports,
@@ -86,9 +88,13 @@ class Deployment:
                    10, f"the write of {path} at the origins")
 
     def close(self):
-        self._stop_programs()
-        self.ports.close()
-        remove_folder(self.folder)
+        try:
+            self._stop_programs()
+        finally:
+            if hasattr(self, "origins"):
+                self.origins.close()
+            self.ports.close()
+            remove_folder(self.folder)
 
     def logs(self):
         """What all programs wrote, for the report of a failure."""

@@ -3,6 +3,8 @@
 import socket
 import struct
 
+import hpack
+
 from harness.build import patience
 
 DATA, HEADERS, PRIORITY, RST_STREAM, SETTINGS, PUSH, PING, GOAWAY, WINDOW_UPDATE, CONTINUATION = \
@@ -44,24 +46,9 @@ def request_fields(path="/", method="GET", authority="localhost", scheme="http",
 
 
 def status_of(block):
-    """The status that an answer's fields begin with: of the first answer of a connection, whose encoder
-    knows nothing but the static table yet, or of any that has no other (NO_TABLE)."""
-    if block[0] & 0xe0 == 0x20:  # the table has another size first
-        block = block[1:]
-    if block[0] & 0x80:
-        return {8: 200, 9: 204, 10: 206, 11: 304, 12: 400, 13: 404, 14: 500}[block[0] & 0x7f]
-    size = block[1] & 0x7f
-    value = block[2:2 + size]
-    if not block[1] & 0x80:
-        return int(value)
-    # Digits have five bits (0, 1, 2) or six in RFC 7541's code.
-    codes = {"00000": "0", "00001": "1", "00010": "2",
-             **{format(0b011001 + i, "06b"): str(3 + i) for i in range(7)}}
-    bits, digits = "".join(format(byte, "08b") for byte in value), ""
-    while len(bits) >= 5 and len(digits) < 3:
-        size = 5 if bits[:5] in codes else 6
-        digits, bits = digits + codes[bits[:size]], bits[size:]
-    return int(digits)
+    """The status in an answer's fields: of the first answer of a connection, or of any that refers to no
+    earlier one (NO_TABLE)."""
+    return int(dict(hpack.Decoder().decode(block))[":status"])
 
 
 class Http2Client:

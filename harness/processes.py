@@ -5,6 +5,7 @@ that we know, and asks the kernel for SIGTERM when its parent dies (`setpriv --p
 signal is tied to the thread that started the child: start children from the main thread.
 """
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -76,7 +77,8 @@ class Child:
                    20, f"{self.name} to stop", interval_s=0.002)
 
     def thaw(self):
-        os.killpg(self.pid, signal.SIGCONT)
+        with contextlib.suppress(ProcessLookupError):  # it has died: others say so
+            os.killpg(self.pid, signal.SIGCONT)
 
     def wait(self, timeout_s):
         """The exit status; negative for a signal."""
@@ -152,7 +154,8 @@ def is_alive(pid):
 
 
 def stat_fields(pid):
-    """/proc/PID/stat (also of PID/task/TID) from the state on (proc(5)'s field 3 is element 0); None when it is gone."""
+    """/proc/PID/stat (or PID/task/TID) from the state on: proc(5)'s field 3 is element 0. None when
+    it is gone."""
     try:
         text = Path(f"/proc/{pid}/stat").read_text()
     except (FileNotFoundError, ProcessLookupError):

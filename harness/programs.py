@@ -9,8 +9,8 @@ from harness.processes import HarnessError
 
 def program(name):
     """The path of a program that the build has made."""
-    for floor in ("sketcher", "pbft/replica", "tools", "bench/load", "tests/programs",
-                  "tests/byzantine", "tests/consistency"):
+    for floor in ("sketcher", "pbft/replica", "tools", "measurement", "bench/load",
+                  "tests/programs", "tests/byzantine", "tests/consistency"):
         path = build_folder() / floor / name
         if path.is_file() and os.access(path, os.X_OK):
             return path

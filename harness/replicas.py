@@ -57,6 +57,8 @@ class Agent:
         }, changes)))
         self.storage = self.folder / f"replica-{number}.store"
         self.command = ["prophecy-replica"]  # another program, with its options
+        self.wrapper = []  # what starts it, elsewhere or otherwise
+        self.environment = {}
         if changes.get("storage", {}) is not None:
             self.init_storage()
 
@@ -68,9 +70,9 @@ class Agent:
 
     def start(self):
         self.child = Child(f"replica-{self.number}",
-                           [program(self.command[0]), *self.command[1:],
+                           [*self.wrapper, program(self.command[0]), *self.command[1:],
                             "--config", self.configuration],
-                           self.folder / f"replica-{self.number}.log")
+                           self.folder / f"replica-{self.number}.log", self.environment)
         # It may have much to restore, from a disk that others are busy with.
         self.child.wait_ready(self._ready, 60)
 
@@ -113,9 +115,11 @@ class Agent:
 
 class ReplicaGroup:
     def __init__(self, folder, faults, agent_ports, origin_ports, changes=None, canonical=None,
-                 runs=True, clients=1):
+                 runs=True, clients=1, hosts=None):
         self.folder = Path(folder)
-        make_keys(self.folder, [f"127.0.0.1:{port}" for port in agent_ports], faults, clients)
+        hosts = hosts or ["127.0.0.1"] * len(agent_ports)
+        make_keys(self.folder, [f"{host}:{port}" for host, port in zip(hosts, agent_ports)],
+                  faults, clients)
         if canonical:
             with open(self.folder / "group.toml", "a", encoding="utf-8") as group:
                 group.write("\n" + to_toml({"canonical": canonical}))

@@ -7,7 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "base/bytes.hpp"
-#include "base/config.hpp"
+#include "base/config/config.hpp"
 #include "base/digest.hpp"
 #include "canonical/origin_authorities.hpp"
 #include "http/http_date.hpp"

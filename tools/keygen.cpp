@@ -21,9 +21,11 @@ struct NewFile {
   FileSecrecy secrecy;
 };
 
-std::string group_header(std::span<const std::uint8_t> id, std::uint32_t faults) {
+std::string group_header(std::span<const std::uint8_t> id, std::span<const std::uint8_t> founded,
+                         std::uint32_t faults) {
   return "# What all members of one replica group share. It holds no secret.\n\n[group]\nid = \"" +
-         to_hex(id) + "\"\nfaults = " + std::to_string(faults) + "\n";
+         to_hex(id) + "\"\nfounded = \"" + to_hex(founded) +
+         "\"\nnumber = 1\nfaults = " + std::to_string(faults) + "\n";
 }
 
 // Adds the file of the member's private keys; returns the lines of its public ones.
@@ -49,8 +51,10 @@ Result<std::vector<NewFile>> make_files(const KeygenRequest& request) {
   SecureRandom random;
   std::array<std::uint8_t, pbft::kGroupIdSize> id{};
   random.fill(id);
+  std::array<std::uint8_t, pbft::kGroupIdSize> founded{};
+  random.fill(founded);
   std::vector<NewFile> files;
-  std::string group = group_header(id, request.faults);
+  std::string group = group_header(id, founded, request.faults);
   for (std::size_t replica = 0; replica < request.replica_addresses.size(); ++replica) {
     auto keys = add_member("replica-" + std::to_string(replica) + ".key", files);
     if (!keys) return keys.error();

@@ -1,7 +1,7 @@
 // The table `tls` of an origin's configuration, the same in every program.
 #pragma once
 
-#include "base/config.hpp"
+#include "base/config/config.hpp"
 #include "transport/tls_settings.hpp"
 
 namespace prophecy::transport {

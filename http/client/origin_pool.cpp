@@ -17,6 +17,8 @@ namespace {
 // So many are busy before requests begin to share them. Those that are stuck behind a slow answer
 // are not shared.
 constexpr std::size_t kBusyBeforeSharing = 2;
+// An origin may have a process for each connection, and few of these.
+constexpr std::size_t kIdleBesideFresh = 2;
 constexpr std::size_t kSpareBodyBytesMax = 4 << 20;
 
 }  // namespace
@@ -91,8 +93,10 @@ void OriginPool::place(OriginExchange& exchange) {
     idle_.erase(std::next(idle).base());
     return connection.send(exchange);
   }
-  // A fresh connection may take the place of an idle one.
+  // A fresh connection may take the place of an idle one; and does so beyond a few, or writes would
+  // fill the pool with connections that nobody needs.
   if (open_ >= settings_.connections_max && !idle_.empty()) idle_.front()->displace();
+  if (idle_.size() >= kIdleBesideFresh) idle_.front()->close();
   if (open_ < settings_.connections_max) {
     ++open_;
     connections_.push_back(std::make_unique<OriginConnection>(*this));

@@ -9,8 +9,8 @@
 // that of a replica with which no session key is established yet.
 //
 // A signature is Ed25519, for what a member has to prove to others than the one it speaks to. It
-// is over the group's id, a purpose and the SHA-256 of the content, so that none is valid in
-// another group, or for another use of the key.
+// is over the group's id with that of its founding, a purpose and the SHA-256 of the content, so
+// that none is valid in another group, in another life of this one, or for another use of the key.
 //
 // Constant but for its session keys, which a KeyExchange changes. One thread at a time.
 #pragma once
@@ -36,9 +36,9 @@ struct Member {
 
 class KeyRing {
  public:
-  // `members` lists all replicas (ids 0 to n-1) and all clients, `self` among them. Fails with
-  // ErrorKind::unauthenticated when the private keys do not belong to the public ones listed for
-  // `self`. There are no session keys yet.
+  // `group_id` names the group and its life (GroupFile::life()); `members` lists all replicas (ids
+  // 0 to n-1) and all clients, `self` among them. Fails with ErrorKind::unauthenticated when the
+  // private keys do not belong to the public ones listed for `self`. There are no session keys yet.
   [[nodiscard]] static Result<KeyRing> derive(NodeId self, const PrivateKeys& private_keys,
                                               ByteView group_id, std::span<const Member> members);
 

@@ -9,6 +9,14 @@
 #include "pbft/wire/limits.hpp"
 
 namespace prophecy::pbft {
+namespace {
+
+// So many calls in a row that had no answer before they were signed, and new ones are signed at
+// once, for so long. Then one goes without again.
+constexpr std::uint32_t kSignedInRow = 8;
+constexpr Duration kSignsFor = seconds(10);
+
+}  // namespace
 
 Client::Machine::Machine(const ClientSettings& settings, const KeyRing& keys,
                          const QuorumRule& quorum)
@@ -86,10 +94,12 @@ void Client::Machine::start(std::uint32_t index, Waiting waiting, TimePoint now,
 
 void Client::Machine::send(Session& session, std::uint32_t index, Bytes begun, TimePoint now,
                            ClientActions& out) {
-  ++session.timestamp;
+  session.timestamp = std::max(session.timestamp, timestamp_floor_) + 1;
   session.tally.clear();
+  session.overtaken.clear();
   session.asked_for_result = false;
   session.is_signed = false;
+  session.is_signed_at_once = false;
   session.replier = replier_.next();
   session.backoff = settings_.retransmit_after;
   session.retransmit_at = now + session.backoff;
@@ -98,6 +108,10 @@ void Client::Machine::send(Session& session, std::uint32_t index, Bytes begun, T
   session.frame = finish_request(std::move(begun), settings_.first_session + index,
                                  session.timestamp, read_only, session.replier, keys_);
   session.key_generation = keys_.generation();
+  if (session.kind == CallKind::ordered && now < signs_until_) {
+    sign(session);
+    session.is_signed_at_once = true;
+  }
   // By digest: all replicas begin to fetch the body, so that none keeps the others waiting.
   if (read_only || session.body != nullptr) {
     send_to_all(session, out);
@@ -125,10 +139,22 @@ void Client::Machine::retransmit(Session& session, TimePoint now, ClientActions&
   // Backups hold a request against their primary only when its signature shows them that the
   // primary, too, must find it authentic.
   if (session.kind == CallKind::ordered && !session.is_signed) {
-    session.frame = sign_request(*session.frame, keys_);
-    session.is_signed = true;
+    sign(session);
   }
   send_to_all(session, out);
+}
+
+void Client::Machine::sign(Session& session) const {
+  session.frame = sign_request(*session.frame, keys_);
+  session.is_signed = true;
+}
+
+// Replicas may want this client's signature, because a primary has shown them requests whose MACs
+// it has damaged itself. Where calls are late for another reason, they are signed anyway.
+void Client::Machine::note_signature(const Session& session, TimePoint now) {
+  if (session.is_signed_at_once) return;
+  signed_in_row_ = session.is_signed ? std::min(signed_in_row_ + 1, kSignedInRow) : 0;
+  if (signed_in_row_ == kSignedInRow) signs_until_ = now + kSignsFor;
 }
 
 void Client::Machine::fall_back(Session& session, std::uint32_t index, TimePoint now,
@@ -136,9 +162,14 @@ void Client::Machine::fall_back(Session& session, std::uint32_t index, TimePoint
   ++counters_.fell_back;
   session.kind = CallKind::ordered;
   session.fell_back = true;
+  send(session, index, begun_again(session), now, out);
+}
+
+Bytes Client::Machine::begun_again(const Session& session) const {
+  if (session.body != nullptr) return begin_request(session.body->name(), quorum_.replicas);
   const auto request = decode_request(*session.frame, quorum_.replicas);
   ASSERT(request.has_value());
-  send(session, index, begin_request(request->operation, quorum_.replicas), now, out);
+  return begin_request(request->operation, quorum_.replicas);
 }
 
 void Client::Machine::cancel(CallId call, TimePoint now, ClientActions& out) {

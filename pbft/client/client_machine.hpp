@@ -67,11 +67,13 @@ class Client::Machine {
     TimePoint deadline;
     TimePoint retransmit_at;
     Duration backoff{};
-    Frame frame;  // with a signature once it has been retransmitted
+    Frame frame;  // with a signature once it has been retransmitted, or at once
     std::shared_ptr<const BodyTree> body;
     bool is_signed = false;
+    bool is_signed_at_once = false;
     std::uint64_t key_generation = 0;  // of the MACs in the frame
     ReplyTally tally;
+    std::vector<std::uint64_t> overtaken;  // by replica: the last timestamp that it knows; 0: none
     Settled settled;
   };
 
@@ -80,6 +82,9 @@ class Client::Machine {
   void send(Session& session, std::uint32_t index, Bytes begun, TimePoint now, ClientActions& out);
   void send_to_all(const Session& session, ClientActions& out) const;
   void retransmit(Session& session, TimePoint now, ClientActions& out);
+  void sign(Session& session) const;
+  // An ordered call has its answer.
+  void note_signature(const Session& session, TimePoint now);
   void fall_back(Session& session, std::uint32_t index, TimePoint now, ClientActions& out);
   void evaluate(Session& session, std::uint32_t index, TimePoint now, ClientActions& out);
   void agree(Session& session, std::uint32_t index, const ReplyTally::Reply& reply, Bytes result,
@@ -100,6 +105,10 @@ class Client::Machine {
   [[nodiscard]] std::uint64_t unconfirmed_bytes() const;
   void on_fetch_parts(ByteView frame, TimePoint now, ClientActions& out);
   [[nodiscard]] std::optional<Bytes> find_part(const Digest& digest) const;
+  // A replica says that the session has gone on beyond this request.
+  void on_stale(Session& session, std::uint32_t index, const ReplyMessage& reply, TimePoint now,
+                ClientActions& out);
+  [[nodiscard]] Bytes begun_again(const Session& session) const;
   void learn_view(NodeId replica, std::uint64_t view);
   void arm(TimePoint at) { next_timer_ = std::min(next_timer_, at); }
   void drop(DropReason reason) { ++counters_.dropped[static_cast<std::size_t>(reason)]; }
@@ -115,7 +124,10 @@ class Client::Machine {
   ReplierChoice replier_;
   std::vector<std::uint64_t> views_;  // newest that each replica named
   std::uint64_t view_ = 0;
-  std::vector<Served> served_;  // by replica
+  std::uint32_t signed_in_row_ = 0;           // calls that had no answer before they were signed
+  TimePoint signs_until_ = TimePoint::min();  // new requests are signed at once
+  std::vector<Served> served_;                // by replica
+  std::uint64_t timestamp_floor_ = 0;         // timestamps begin above it
   CallId last_call_ = 0;
   std::uint32_t in_flight_ = 0;
   TimePoint next_timer_ = TimePoint::max();  // at or before the earliest event

@@ -19,6 +19,11 @@ constexpr std::uint64_t kServedBytesMax = std::uint64_t{8} << 20;
 // Of results that nobody else has confirmed yet, over all calls. A faulty replica that is asked for
 // results makes them as large as it likes.
 constexpr std::uint64_t kUnconfirmedBytesMax = std::uint64_t{32} << 20;
+// What earlier processes have sent may still be on its way, under timestamps behind those that are
+// known. A reply names a timestamp alone, so none of theirs may be used again.
+constexpr std::uint64_t kTimestampsApart = std::uint64_t{1} << 20;
+// Far from where timestamps end, whatever an earlier process used.
+constexpr std::uint64_t kTimestampFloorMax = UINT64_MAX / 2;
 
 }  // namespace
 
@@ -44,10 +49,33 @@ void Client::Machine::on_frame(ByteView frame, TimePoint now, ClientActions& out
   }
   if (reply->tentative && !settings_.tentative_execution) return drop(DropReason::not_wanted);
   learn_view(reply->replica, reply->view);
+  if (reply->status == ReplyStatus::stale) return on_stale(session, index, *reply, now, out);
   if (!session.tally.add(reply->replica, *reply, wants_result(session, *reply)))
     return drop(DropReason::duplicate);
   if (reply->full && reply->replica == session.replier) replier_.delivered(session.replier);
   evaluate(session, index, now, out);
+}
+
+// f+1 say so: a correct replica has executed a later request of an earlier process of this client,
+// whose clock was ahead. All sessions go on behind what a correct one knows. This call may have
+// been executed before that request, so only one that changes nothing is sent again.
+void Client::Machine::on_stale(Session& session, std::uint32_t index, const ReplyMessage& reply,
+                               TimePoint now, ClientActions& out) {
+  drop(DropReason::stale_timestamp);
+  if (session.kind != CallKind::ordered || reply.sigma <= session.timestamp) return;
+  session.overtaken.resize(quorum_.replicas, 0);
+  session.overtaken[reply.replica] = reply.sigma;
+  std::vector<std::uint64_t> sorted = session.overtaken;
+  std::nth_element(sorted.begin(), sorted.begin() + (quorum_.weak - 1), sorted.end(),
+                   std::greater<>());
+  const std::uint64_t known = sorted[quorum_.weak - 1];
+  if (known == 0) return;
+  const std::uint64_t apart = kTimestampsApart + settings_.first_timestamp % kTimestampsApart;
+  timestamp_floor_ = std::max(timestamp_floor_, std::min(known, kTimestampFloorMax) + apart);
+  if (!session.fell_back) {
+    return fail(session, index, CallOutcome::no_agreement, now, out);
+  }
+  send(session, index, begun_again(session), now, out);
 }
 
 // One replica is asked for the result. All are when a quorum agrees on a digest, and nobody has
@@ -125,6 +153,7 @@ void Client::Machine::agree(Session& session, std::uint32_t index, const ReplyTa
   // Votes on a read outside the order accuse nobody: each is of the state that its replica was in,
   // no reply says which one that was, and a correct replica may be some writes behind the quorum.
   if (session.kind == CallKind::ordered) {
+    note_signature(session, now);
     session.settled = {session.call,
                        session.timestamp,
                        reply.sigma,

@@ -75,6 +75,7 @@ class Replica::Machine {
   }
   bool take(ByteView frame, TimePoint now, ReplicaActions& out);
   bool dispatch(const FrontDoor::Admitted& admitted, TimePoint now, ReplicaActions& out);
+  void note_heard(ByteView frame);
   bool on_checkpoint(ByteView frame);
   void on_part(ByteView frame, ReplicaActions& out);
   bool on_hello(ByteView frame);
@@ -195,9 +196,17 @@ bool Replica::Machine::take(ByteView frame, TimePoint now, ReplicaActions& out) 
   const auto admitted = front_door.admit(frame);
   const bool authentic = admitted && dispatch(*admitted, now, out);
   standings.on_frame_handled(admitted ? admitted->frame : frame, authentic, now);
+  if (authentic) note_heard(admitted->frame);
   standings.on_view_left(view, now);
   context.payments.end();
   return authentic;
+}
+
+// A sealed frame is of the peer that sealed it, whoever signed it.
+void Replica::Machine::note_heard(ByteView frame) {
+  const auto header = peek_header(frame);
+  const NodeId sender = context.relay ? *context.relay : header ? header->sender : context.self;
+  if (is_replica(sender, context.quorum.replicas)) view_changer.note_heard(sender);
 }
 
 bool Replica::Machine::dispatch(const FrontDoor::Admitted& admitted, TimePoint now,
@@ -463,6 +472,11 @@ void Replica::on_parts_flushed(bool done, TimePoint now, ReplicaActions& out) {
                    [&] { machine_->recovery.on_parts_flushed(done, out); });
 }
 
+void Replica::on_parts_durable(std::uint64_t id, bool done, TimePoint now, ReplicaActions& out) {
+  machine_->handle(Machine::Proposals::now, now, out,
+                   [&] { machine_->bodies.on_durable(id, done); });
+}
+
 void Replica::on_service_state(bool lost, TimePoint now, ReplicaActions& out) {
   machine_->handle(Machine::Proposals::now, now, out, [&] {
     if (lost) {
@@ -471,6 +485,11 @@ void Replica::on_service_state(bool lost, TimePoint now, ReplicaActions& out) {
       machine_->recovery.on_service_back();
     }
   });
+}
+
+void Replica::on_peer_gone(NodeId peer, TimePoint now, ReplicaActions& out) {
+  machine_->handle(Machine::Proposals::now, now, out,
+                   [&] { machine_->view_changer.note_gone(peer, now); });
 }
 
 bool Replica::on_frame(ByteView frame, TimePoint now, ReplicaActions& out) {

@@ -64,8 +64,13 @@ class Replica {
   void on_snapshot(const Digest& service, TimePoint now, ReplicaActions& out);
   void on_restored(bool done, TimePoint now, ReplicaActions& out);
   void on_parts_flushed(bool done, TimePoint now, ReplicaActions& out);
+  // Answers to ReplicaActions::durable_parts.
+  void on_parts_durable(std::uint64_t id, bool done, TimePoint now, ReplicaActions& out);
   // The service has lost its state, or writes (true), or can be restored again (false).
   void on_service_state(bool lost, TimePoint now, ReplicaActions& out);
+  // The connection to this peer broke, and its machine refuses another: its process has ended. A
+  // hint: see ViewChanger::note_gone().
+  void on_peer_gone(NodeId peer, TimePoint now, ReplicaActions& out);
   // Called at next_timer(); harmless at any other time.
   void on_tick(TimePoint now, ReplicaActions& out);
   [[nodiscard]] TimePoint next_timer() const;

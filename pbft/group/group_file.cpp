@@ -14,14 +14,16 @@ constexpr std::size_t kKeyFileBytesMax = 4096;
 
 PublicKeys read_public_keys(ConfigSection& section) {
   PublicKeys keys;
-  const auto exchange = parse_public_key(section.text("public_key"));
+  const auto exchange = parse_public_key(section.text({"public_key", "Its X25519 key."}));
   if (exchange) {
     keys.exchange = *exchange;
   } else if (section.has("public_key")) {
     section.mistake("public_key", exchange.error().message);
   }
   // That it is missing is told once for all, see check_signing_keys().
-  const auto signing = parse_public_signing_key(section.text("public_signing_key", ""));
+  const auto signing = parse_public_signing_key(
+      section.has("public_signing_key") ? section.text({"public_signing_key", "Its Ed25519 key."})
+                                        : std::string());
   if (signing) {
     keys.signing = *signing;
   } else if (section.has("public_signing_key")) {
@@ -31,32 +33,53 @@ PublicKeys read_public_keys(ConfigSection& section) {
 }
 
 void read_group(ConfigSection section, GroupFile& group) {
-  const std::string id = section.text("id");
+  const std::string id =
+      section.text({"id", "32 hexadecimal digits; part of every key that members share."});
   if (section.has("id") && !from_hex(id, group.id)) {
     section.mistake("id", "expected 32 hexadecimal digits");
   }
-  group.faults = static_cast<std::uint32_t>(section.number("faults", 1, kFaultsMax));
+  const std::string founded =
+      section.has("founded")
+          ? section.text({"founded",
+                          "32 random hexadecimal digits; others each time that the group begins "
+                          "anew. Part of every key that members share and of all that they sign."})
+          : std::string();
+  if (!section.has("founded")) {
+    section.mistake("founded",
+                    "expected 32 random hexadecimal digits, others each time that the group begins "
+                    "anew (prophecyctl keygen makes them), found nothing");
+  } else if (!from_hex(founded, group.founded)) {
+    section.mistake("founded", "expected 32 hexadecimal digits");
+  }
+  group.number = section.number({"number",
+                                 "Rises with each change of a member's keys or address; a replica "
+                                 "that keeps a store takes no lower one any more."},
+                                1, kGroupNumberMax, 1);
+  group.faults = static_cast<std::uint32_t>(
+      section.number({"faults", "The number f of replicas that may be faulty."}, 1, kFaultsMax));
 }
 
 void read_replicas(ConfigSection root, GroupFile& group) {
   const std::size_t expected = 3 * std::size_t{group.faults} + 1;
-  auto sections = root.sections("replica");
+  auto sections = root.sections({"replica", "3f+1 of them."});
   if (sections.size() != expected) {
     root.mistake("replica", "expected " + std::to_string(expected) +
-                                " tables [[replica]], 3 * faults + 1, got " +
+                                " tables [[replica]], 3 * faults + 1, found " +
                                 std::to_string(sections.size()));
   }
   group.replicas.resize(expected);
   std::vector<bool> seen(expected, false);
   std::vector<Endpoint> addresses;
   for (ConfigSection& section : sections) {
-    const auto id = static_cast<NodeId>(section.number("id", 0, expected - 1));
-    const GroupReplica replica{section.endpoint("address"), read_public_keys(section)};
-    if (seen[id]) section.mistake("id", "a replica of that id stands above");
+    const auto id = static_cast<NodeId>(
+        section.number(Key{"id", "Its number, from 0."}.within("0 to 3f"), 0, expected - 1));
+    const GroupReplica replica{section.endpoint({"address", "Where its agent listens."}),
+                               read_public_keys(section)};
+    if (seen[id]) section.mistake("id", "expected an id that no other replica has");
     if (std::find(addresses.begin(), addresses.end(), replica.address) != addresses.end()) {
-      section.mistake("address", "another replica has that address");
+      section.mistake("address", "expected an address that no other replica has");
     }
-    if (replica.address.port == 0) section.mistake("address", "expected a port, got 0");
+    if (replica.address.port == 0) section.mistake("address", "expected a port other than 0");
     seen[id] = true;
     addresses.push_back(replica.address);
     group.replicas[id] = replica;
@@ -64,13 +87,15 @@ void read_replicas(ConfigSection root, GroupFile& group) {
 }
 
 void read_clients(ConfigSection root, GroupFile& group) {
-  auto sections = root.sections("client");
+  auto sections = root.sections({"client", "One for each sketcher."});
   if (sections.size() > kGroupClientsMax) {
     root.mistake("client", "expected at most " + std::to_string(kGroupClientsMax) + " clients");
   }
   for (ConfigSection& section : sections) {
-    const auto id = static_cast<NodeId>(section.number("id", kFirstClientId, kLastClientId));
-    if (group.has_client(id)) section.mistake("id", "a client of that id stands above");
+    const auto id = static_cast<NodeId>(
+        section.number({"id", "Its number, `client_id` in the sketcher's configuration."},
+                       kFirstClientId, kLastClientId));
+    if (group.has_client(id)) section.mistake("id", "expected an id that no other client has");
     group.clients.push_back({id, read_public_keys(section)});
   }
   std::sort(group.clients.begin(), group.clients.end(),
@@ -83,7 +108,8 @@ void check_signing_keys(ConfigSection root) {
     for (ConfigSection& section : root.sections(kind)) {
       if (section.has("public_signing_key")) continue;
       section.mistake("public_signing_key",
-                      "missing; if the file was made before there were signing keys, make the "
+                      "expected a signing key, found nothing; if the file was made before there "
+                      "were signing keys, make the "
                       "group's keys anew with prophecyctl keygen");
       return;
     }
@@ -105,14 +131,20 @@ void check_distinct_keys(ConfigSection root, const GroupFile& group) {
   }
 }
 
+GroupFile read(ConfigSection root) {
+  GroupFile group;
+  read_group(root.section({"group", "The group as a whole."}), group);
+  read_replicas(root, group);
+  read_clients(root, group);
+  group.profile = sketch::Profile::from_config(root.section(
+      {"canonical", "Optional: additions to the canonical form of requests and answers."}));
+  return group;
+}
+
 Result<GroupFile> read(Result<ConfigFile> file) {
   if (!file) return file.error();
   ConfigSection root = file->root();
-  GroupFile group;
-  read_group(root.section("group"), group);
-  read_replicas(root, group);
-  read_clients(root, group);
-  group.profile = sketch::Profile::from_config(root.section("canonical"));
+  GroupFile group = read(root);
   // Missing keys are reported as such, not as equal ones.
   if (auto syntax = file->finish(); !syntax) return syntax.error();
   check_signing_keys(root);
@@ -141,6 +173,12 @@ std::vector<Member> GroupFile::members() const {
   return result;
 }
 
+Bytes GroupFile::life() const {
+  Bytes both(id.begin(), id.end());
+  both.insert(both.end(), founded.begin(), founded.end());
+  return both;
+}
+
 bool GroupFile::has_client(NodeId wanted) const {
   return std::any_of(clients.begin(), clients.end(),
                      [&](const GroupClient& client) { return client.id == wanted; });
@@ -154,6 +192,12 @@ Result<GroupFile> parse_group_file(std::string_view text, std::string name) {
   return read(ConfigFile::parse(text, std::move(name)));
 }
 
+std::string describe_group_file() {
+  ConfigFile file = ConfigFile::schema();
+  static_cast<void>(read(file.root()));
+  return file.describe();
+}
+
 Result<KeyRing> load_key_ring(const GroupFile& group, NodeId self,
                               const std::filesystem::path& key_file) {
   auto text = read_secret_file(key_file, kKeyFileBytesMax);
@@ -165,7 +209,7 @@ Result<KeyRing> load_key_ring(const GroupFile& group, NodeId self,
   const auto private_keys = parse_private_keys(*text);
   if (!private_keys) return at_file(private_keys.error());
   const std::vector<Member> members = group.members();
-  auto keys = KeyRing::derive(self, *private_keys, group.id, members);
+  auto keys = KeyRing::derive(self, *private_keys, group.life(), members);
   if (!keys) return at_file(keys.error());
   return keys;
 }

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/config.hpp"
+#include "base/config/config.hpp"
 #include "base/endpoint.hpp"
 #include "base/error.hpp"
 #include "base/ids.hpp"
@@ -21,6 +21,7 @@ namespace prophecy::pbft {
 
 constexpr std::size_t kGroupIdSize = 16;
 constexpr std::size_t kGroupClientsMax = 256;
+constexpr std::uint64_t kGroupNumberMax = 1'000'000'000;
 constexpr std::uint32_t kFaultsMax = (kReplicasMax - 1) / 3;
 
 struct GroupReplica {
@@ -35,6 +36,12 @@ struct GroupClient {
 
 struct GroupFile {
   std::array<std::uint8_t, kGroupIdSize> id{};
+  // Which life of the group this is. A group that begins anew, with other stores or without any,
+  // gets another one, or the signatures of its earlier life would be valid.
+  std::array<std::uint8_t, kGroupIdSize> founded{};
+  // Rises with each change of a member's keys or address; a replica that keeps a store takes no
+  // lower one any more.
+  std::uint64_t number = 1;
   std::uint32_t faults = 1;            // f; replicas.size() == 3f+1
   std::vector<GroupReplica> replicas;  // at the place of their ids
   std::vector<GroupClient> clients;    // by rising ids
@@ -43,12 +50,16 @@ struct GroupFile {
   [[nodiscard]] std::vector<Endpoint> addresses() const;  // of the replicas
   [[nodiscard]] std::vector<Member> members() const;
   [[nodiscard]] bool has_client(NodeId id) const;
+  // The id and the founding id: a part of each key that members share, and of all that they sign.
+  [[nodiscard]] Bytes life() const;
 };
 
-// The error holds every mistake, one a line, with file and line.
+// The error holds every mistake, one a line, with file, line and column.
 [[nodiscard]] Result<GroupFile> load_group_file(const std::filesystem::path& path);
 // `name` stands for the file in messages.
 [[nodiscard]] Result<GroupFile> parse_group_file(std::string_view text, std::string name);
+// Every setting there is; see ConfigFile::describe().
+[[nodiscard]] std::string describe_group_file();
 
 // The keys of one member, from the file of its private ones (mode 0600). The error names the file.
 [[nodiscard]] Result<KeyRing> load_key_ring(const GroupFile& group, NodeId self,

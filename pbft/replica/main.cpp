@@ -2,6 +2,7 @@
 #include <csignal>
 #include <functional>
 #include <iostream>
+#include <sstream>
 #include <string>
 
 #include <CLI/CLI.hpp>
@@ -17,7 +18,9 @@ constexpr int kExitFailure = 1;
 constexpr int kExitUsage = 2;
 
 int complain(const prophecy::Error& error, int status) {
-  std::cerr << "prophecy-replica: " << error.message << '\n';
+  std::istringstream lines(error.message);  // of a configuration, one a mistake
+  for (std::string line; std::getline(lines, line);)
+    std::cerr << "prophecy-replica: " << line << '\n';
   return status;
 }
 
@@ -65,18 +68,39 @@ int main(int argc, char** argv) {
   std::string config;
   bool check_only = false;
   bool init_only = false;
-  app.add_option("--config", config, "The configuration file (TOML)")->required();
+  bool dump = false;
+  bool describe = false;
+  bool describe_group = false;
+  auto* config_option = app.add_option("--config", config, "The configuration file (TOML)");
   app.add_flag("--check", check_only, "Check the configuration and the keys, and stop");
   app.add_flag(
       "--init", init_only,
       "Make the empty store of a replica that is new, and stop; refuses when there is one");
+  app.add_flag("--dump", dump, "Print the configuration in effect, with all defaults, and stop");
+  app.add_flag("--describe", describe, "Print all settings of the configuration (TOML), and stop");
+  app.add_flag("--describe-group", describe_group,
+               "Print all settings of the group file (TOML), and stop");
   app.set_version_flag("--version", "prophecy-replica " PROPHECY_VERSION);
   try {
     app.parse(argc, argv);
+    if (!describe && !describe_group && config_option->count() == 0) {
+      throw CLI::RequiredError("--config");
+    }
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : kExitUsage;
   }
 
+  if (describe || describe_group) {
+    std::cout << (describe ? prophecy::pbft::describe_replica_config()
+                           : prophecy::pbft::describe_group_file());
+    return 0;
+  }
+  if (dump) {
+    auto text = prophecy::pbft::dump_replica_config(config);
+    if (!text) return complain(text.error(), kExitUsage);
+    std::cout << *text;
+    return 0;
+  }
   // Before the first key is read.
   if (auto forbidden = prophecy::forbid_core_dumps(); !forbidden) {
     return complain(forbidden.error(), kExitFailure);

@@ -4,7 +4,7 @@
 
 #include <unistd.h>
 
-#include "base/config.hpp"
+#include "base/config/shared_settings.hpp"
 #include "pbft/core/key_exchange.hpp"
 #include "pbft/wire/limits.hpp"
 #include "transport/tls_client_settings.hpp"
@@ -33,106 +33,198 @@ constexpr std::uint64_t kBodyBytesDefault = std::uint64_t{1} << 30;
 constexpr Duration kTimeToleranceMax = std::chrono::hours(24);
 
 void read_replica(ConfigSection section, ReplicaConfig& config) {
-  config.id = static_cast<NodeId>(section.number("id", 0, kReplicasMax - 1));
-  config.group_file = section.path("group");
-  config.key_file = section.path("key_file");
-  config.core_dumps = section.flag("core_dumps", false);
-  if (section.has("listen")) config.listen = section.endpoint("listen");
-  if (section.has("admin")) config.admin = section.path("admin");
-  if (section.has("metrics")) config.metrics = section.endpoint("metrics");
-  config.key_refresh_interval = section.duration("key_refresh_interval", kKeyRefreshMin,
-                                                 kKeyRefreshMax, config.key_refresh_interval);
-  config.core.agreed_time_tolerance =
-      section.duration("agreed_time_tolerance", milliseconds(100), kTimeToleranceMax, seconds(5));
-  config.core.view_change_timeout =
-      section.duration("view_change_timeout", milliseconds(100),
-                       config.core.view_change_timeout_max, config.core.view_change_timeout);
+  config.id = static_cast<NodeId>(
+      section.number({"id", "This replica's number in the group file."}, 0, kReplicasMax - 1));
+  config.group_file = section.path({"group", "The group file."});
+  config.key_file = section.path({"key_file", "Its private keys, mode 0600."});
+  config.core_dumps = section.flag({"core_dumps",
+                                    "Whether a crash may leave a core file, and whether a debugger "
+                                    "of the same user may attach. A core file holds the keys."},
+                                   false);
+  if (section.has("listen"))
+    config.listen = section.endpoint(
+        Key{"listen", "Address to accept sketchers and other agents on."}.otherwise(
+            "its address in the group file"));
+  if (section.has("admin"))
+    config.admin =
+        section.path(Key{"admin",
+                         "Unix socket for prophecyctl(1). A stale socket is replaced; any "
+                         "other file there is an error."}
+                         .otherwise("none"));
+  if (section.has("metrics"))
+    config.metrics = section.endpoint(
+        Key{"metrics",
+            "Address that answers `GET /metrics` for Prometheus. There is no access "
+            "control: keep it on the loopback, or on a network of operators. With "
+            "port 0 the system chooses one, which `prophecyctl status` shows."}
+            .otherwise("none"));
+  config.key_refresh_interval = section.duration(
+      {"key_refresh_interval",
+       "Time between new session keys. Previous keys are accepted for as long again."},
+      kKeyRefreshMin, kKeyRefreshMax, config.key_refresh_interval);
+  config.core.agreed_time_tolerance = section.duration(
+      {"agreed_time_tolerance",
+       "Largest difference between the time in the primary's proposal and this machine's clock. "
+       "Proposals beyond it are rejected, counted as `time_refused` and logged as `clocks-differ`. "
+       "An agent whose clock differs by more than that from the others' counts as faulty: keep "
+       "clocks with NTP."},
+      milliseconds(100), kTimeToleranceMax, seconds(5));
+  config.core.view_change_timeout = section.duration(
+      {"view_change_timeout",
+       "A request that is known here and not ordered within this time makes this agent ask for "
+       "another primary. The time doubles with each view that orders nothing, up to 30 s. Set it "
+       "well above a round trip between agents plus a write to their disks, stalls included: "
+       "replacing a correct primary does no harm, but requests wait meanwhile. A silent primary, "
+       "or "
+       "one whose machine is dead, is detected no sooner than this. One whose process has ended is "
+       "replaced without it: its connections end, and its machine refuses others (logged as "
+       "`peer-gone`)."},
+      milliseconds(100), config.core.view_change_timeout_max, config.core.view_change_timeout);
   config.core.tentative_execution =
-      section.choice("execute_when", {"committed", "prepared"}, 0) == 1;
+      section.choice(
+          {"execute_when",
+           "With `prepared`, requests are executed, and answered, one message delay before they "
+           "are committed. If they then are not, which takes a failing primary, the origin is "
+           "restored to the last checkpoint, and the later batches are executed again. Choose it "
+           "only where a restored state undoes everything that an origin does."},
+          {"committed", "prepared"}, 0) == 1;
 }
 
 void read_http(ConfigSection& section, http::OriginSettings& origin, OriginTimes& times) {
-  origin.address = section.endpoint("origin");
-  origin.connections_max = section.number("connections_max", 1, 4096, 64);
-  origin.send_proxy =
-      static_cast<http::ProxyAnnouncement>(section.choice("send_proxy", {"off", "v1", "v2"}, 0));
+  origin.address = section.endpoint({"origin", "Address of the HTTP server."});
+  origin.connections_max = section.number({"connections_max", "Connections to it."}, 1, 4096, 64);
+  origin.send_proxy = static_cast<http::ProxyAnnouncement>(section.choice(
+      {"send_proxy",
+       "`\"v1\"` or `\"v2\"`: connections to it begin with a PROXY header, which names only this "
+       "agent: version 2 says LOCAL, version 1 names the two ends of the connection itself."},
+      {"off", "v1", "v2"}, 0));
   origin.queue_max = SIZE_MAX;  // the core bounds what runs at a time
-  times.connect = section.duration("connect_timeout", milliseconds(1), seconds(60), seconds(1));
-  times.answer = section.duration("answer_timeout", milliseconds(10), seconds(600), seconds(10));
-  times.idle = section.duration("idle_timeout", milliseconds(10), seconds(600), seconds(4));
+  times.connect = section.duration({"connect_timeout", "Time to connect to it."}, milliseconds(1),
+                                   seconds(60), seconds(1));
+  times.answer = section.duration({"answer_timeout",
+                                   "Time for its answer. With each 8 MiB that it takes of a "
+                                   "request outside memory, the time begins anew."},
+                                  milliseconds(10), seconds(600), seconds(10));
+  times.idle = section.duration({"idle_timeout", "Unused connections are closed after this time."},
+                                milliseconds(10), seconds(600), seconds(4));
   origin.answer_limits.header_bytes_max = kAnswerHeadBytesMax / 4;
   origin.answer_limits.header_count_max = 1024;
-  origin.answer_limits.body_bytes_max =
-      section.bytes("answer_bytes_max", 1, kAnswerBytesMax, kAnswerBytesDefault);
+  origin.answer_limits.body_bytes_max = section.bytes(
+      {"answer_bytes_max",
+       "Length of its body, where it is held as a whole. A larger answer to a GET than the group's "
+       "`whole_answer` is hashed in blocks while it arrives; each block has the time of an answer, "
+       "and the whole 120 seconds. Its header is bounded by 128 KiB and 1024 fields."},
+      1, kAnswerBytesMax, kAnswerBytesDefault);
 }
 
 constexpr std::uint64_t kStateBytesMax = std::uint64_t{1} << 40;
 
-std::vector<std::string> read_patterns(ConfigSection& section, std::string_view key) {
+std::vector<std::string> read_patterns(ConfigSection& section, const Key& key) {
   std::vector<std::string> patterns = section.texts(key, std::vector<std::string>());
   for (const std::string& pattern : patterns) {
     if (pattern.empty() || pattern.front() == '/') {
-      section.mistake(key, "expected patterns of names, or of paths below state_folder");
+      section.mistake(key.name, pattern,
+                      "expected patterns of names, or of paths below state_folder");
     }
   }
   return patterns;
 }
 
 void read_state_folder(ConfigSection& section, FolderSettings& settings) {
-  settings.folder = section.path("state_folder");
-  settings.exclude = read_patterns(section, "state_exclude");
-  settings.covered_times = read_patterns(section, "state_times");
-  settings.bytes_max =
-      section.bytes("state_bytes_max", 1, kStateBytesMax, FolderSettings{}.bytes_max);
-  settings.files_max =
-      section.number("state_files_max", 1, 100'000'000, FolderSettings{}.files_max);
+  settings.folder = section.path(
+      {"state_folder",
+       "The folder. It has to exist, and this user has to be able to read and write it."});
+  settings.exclude = read_patterns(
+      section, {"state_exclude",
+                "Patterns, as in fnmatch(3), of the paths in it that are not part of the state. A "
+                "pattern without a slash is compared with the last name of a path, one with a "
+                "slash with the path below the folder; `*` matches slashes too."});
+  settings.covered_times = read_patterns(
+      section,
+      {"state_times", "Patterns of files whose modification times are part of the state."});
+  settings.bytes_max = section.bytes({"state_bytes_max", "Most bytes in its files."}, 1,
+                                     kStateBytesMax, FolderSettings{}.bytes_max);
+  settings.files_max = section.number({"state_files_max", "Most files, folders and links in it."},
+                                      1, 100'000'000, FolderSettings{}.files_max);
   if (settings.folder.empty()) return;  // said already
   std::error_code ignored;
   if (!std::filesystem::is_directory(settings.folder, ignored)) {
-    section.mistake("state_folder", settings.folder.string() + " is not a folder");
+    section.mistake("state_folder", "expected a folder");
   } else if (::access(settings.folder.c_str(), R_OK | W_OK | X_OK) != 0) {
-    section.mistake("state_folder",
-                    settings.folder.string() + ": this user may not read and write there");
+    section.mistake("state_folder", "expected a folder that this user may read and write");
   }
 }
 
-std::vector<std::string> read_command(ConfigSection& section, std::string_view key) {
+std::vector<std::string> read_command(ConfigSection& section, const Key& key) {
   std::vector<std::string> command = section.texts(key);
   if (command.empty() || !std::filesystem::path(command.front()).is_absolute()) {
-    section.mistake(key, "expected a list: the absolute path of a program, and its arguments");
+    section.mistake(key.name, "expected a list: the absolute path of a program, and its arguments");
   } else if (::access(command.front().c_str(), X_OK) != 0) {
-    section.mistake(key, command.front() + " is no program that this user may run");
+    section.mistake(key.name, command.front(), "expected a program that this user may run");
   }
   return command;
 }
 
 void read_state_command(ConfigSection& section, CommandSettings& settings) {
-  settings.dump = read_command(section, "state_dump");
-  settings.load = read_command(section, "state_load");
-  settings.timeout =
-      section.duration("state_timeout", milliseconds(100), seconds(3600), settings.timeout);
-  settings.bytes_max = section.bytes("state_bytes_max", 1, kStateBytesMax, settings.bytes_max);
-  settings.verify = section.flag("state_verify", settings.verify);
+  settings.dump = read_command(
+      section, {"state_dump",
+                "A list: the absolute path of a program, and its arguments. It writes the state to "
+                "its standard output; equal states have to give equal bytes."});
+  settings.load = read_command(
+      section, {"state_load",
+                "A list: the absolute path of a program, and its arguments. It replaces the state "
+                "by its standard input, of `STATE_BYTES` bytes, a variable of its environment. A "
+                "shorter input is that of an agent which has ended, and is not to be committed."});
+  settings.timeout = section.duration(
+      {"state_timeout", "`state_dump` and `state_load` are killed after this time."},
+      milliseconds(100), seconds(3600), settings.timeout);
+  settings.bytes_max = section.bytes({"state_bytes_max", "Most bytes of the state."}, 1,
+                                     kStateBytesMax, settings.bytes_max);
+  settings.verify = section.flag(
+      {"state_verify", "After each load, dump the state once more and compare."}, settings.verify);
 }
 
 void read_state(ConfigSection& section, StateSettings& state) {
-  state.kind =
-      static_cast<StateKind>(section.choice("state", {"stateless", "directory", "command"}, 0));
-  if (state.kind == StateKind::directory) read_state_folder(section, state.folder);
-  if (state.kind == StateKind::command) read_state_command(section, state.command);
+  state.kind = static_cast<StateKind>(section.choice(
+      {"state",
+       "The origin's state for snapshots and restores; alike at all replicas. `\"stateless\"`: "
+       "nothing, the group does not keep the state; `\"directory\"`: the content of a folder; "
+       "`\"command\"`: the output of a program. See STATE OF THE ORIGIN in prophecy-replica(8)."},
+      {"stateless", "directory", "command"}, 0));
+  if (auto folder =
+          section.when(state.kind == StateKind::directory, "`state` is `\"directory\"`")) {
+    read_state_folder(*folder, state.folder);
+  }
+  if (auto command = section.when(state.kind == StateKind::command, "`state` is `\"command\"`")) {
+    read_state_command(*command, state.command);
+  }
 }
 
 void read_service(ConfigSection section, ServiceConfig& service) {
-  service.kind = static_cast<ServiceKind>(section.choice("kind", {"http", "null", "simulated"}));
-  if (service.kind == ServiceKind::http) {
-    read_http(section, service.origin, service.times);
-    if (section.has("tls")) service.origin_tls = transport::read_tls_client(section.section("tls"));
-    read_state(section, service.state);
-  } else if (service.kind == ServiceKind::null) {
-    service.answer_bytes = section.bytes("answer_bytes", 0, kAnswerBytesMax, 0);
-  } else {
-    service.busy = section.duration("busy", microseconds(0), seconds(10));
-    service.answer_bytes = section.bytes("answer_bytes", 0, kAnswerBytesMax);
+  service.kind = static_cast<ServiceKind>(section.choice(
+      {"kind",
+       "`\"http\"`: an origin; `\"null\"`: answers of a given size at once; `\"simulated\"`: "
+       "answers of a given size after a given time. The last two are for measurements."},
+      {"http", "null", "simulated"}));
+  if (auto http = section.when(service.kind == ServiceKind::http, "`kind` is `\"http\"`")) {
+    read_http(*http, service.origin, service.times);
+    if (section.has("tls"))
+      service.origin_tls = transport::read_tls_client(http->section(
+          {"tls",
+           "Optional: the connections are inside TLS, version 1.2 or later. An origin with another "
+           "certificate gets no request, and counts as one that takes no connections."}));
+    read_state(*http, service.state);
+  }
+  if (auto null = section.when(service.kind == ServiceKind::null, "`kind` is `\"null\"`")) {
+    service.answer_bytes =
+        null->bytes({"answer_bytes", "Size of an answer."}, 0, kAnswerBytesMax, 0);
+  }
+  if (auto simulated =
+          section.when(service.kind == ServiceKind::simulated, "`kind` is `\"simulated\"`")) {
+    service.busy = simulated->duration({"busy", "Processor time to spend on a request."},
+                                       microseconds(0), seconds(10));
+    service.answer_bytes =
+        simulated->bytes({"answer_bytes", "Size of an answer."}, 0, kAnswerBytesMax);
   }
 }
 
@@ -170,8 +262,19 @@ void check_apart(ConfigSection service, const ReplicaConfig& config) {
 
 StoreSettings read_storage(ConfigSection section) {
   StoreSettings storage;
-  storage.folder = section.path("folder");
-  storage.sync = static_cast<SyncPolicy>(section.choice("sync", {"always", "os"}, 0));
+  storage.folder = section.path(
+      {"folder",
+       "The store, mode 0700, made by `--init` once. An agent that finds nothing there, or a "
+       "damaged store, which it moves to `folder.damaged-N`, logs `memory-lost` and rejoins its "
+       "group: it votes on nothing until a checkpoint lies after every message that it can have "
+       "sent. That needs no operator, but the agent is one of the f until then. A store of another "
+       "group or replica, or of another life of the group (`founded` in the group file, see "
+       "prophecyctl(1)), is rejected."});
+  storage.sync = static_cast<SyncPolicy>(section.choice(
+      {"sync",
+       "`always`: a promise is on the disk before it is sent. `os`: the operating system has it, "
+       "which outlasts the end of the process but not a loss of power."},
+      {"always", "os"}, 0));
   return storage;
 }
 
@@ -180,14 +283,20 @@ void read_bodies(ConfigSection section, ReplicaConfig& config) {
   const std::uint64_t body_bytes_max =
       config.storage ? kOperationBytesMax - kRequestHeadBytesMax : kBodyInMemoryBytesMax;
   config.core.body_bytes_max =
-      kRequestHeadBytesMax + section.bytes("body_bytes_max", 1 << 20, body_bytes_max,
-                                           std::min(body_bytes_max, kBodyBytesDefault));
+      kRequestHeadBytesMax +
+      section.bytes(
+          Key{"body_bytes_max",
+              "A request with a larger body is not ordered; its client gets no answer from "
+              "the group. It must be the same at all agents, and not below `body` in "
+              "`[limits]` of prophecy-sketcher(8). Bodies lie on the disk; one of this size "
+              "for each client may wait there to be ordered."}
+              .otherwise("1GiB; 128MiB without `[storage]`")
+              .within("1MiB to 16GiB; 128MiB without `[storage]`"),
+          1 << 20, body_bytes_max, std::min(body_bytes_max, kBodyBytesDefault));
 }
 
-Result<ReplicaConfig> read(Result<ConfigFile> file) {
-  if (!file) return file.error();
+ReplicaConfig read(ConfigSection root) {
   ReplicaConfig config;
-  ConfigSection root = file->root();
   read_replica(root.section("replica"), config);
   config.log = read_log_settings(root.section("log"));
   if (!root.has("service")) root.mistake("service", "expected a table, [service]");
@@ -201,11 +310,30 @@ Result<ReplicaConfig> read(Result<ConfigFile> file) {
         "service.state \"directory\" or \"command\"");
   }
   if (root.has("storage")) {
-    config.storage = read_storage(root.section("storage"));
+    config.storage = read_storage(root.section(
+        {"storage",
+         "This replica's promises to its group, and the group's state, on the disk. Without this "
+         "table nothing outlasts the process: a restarted agent rejoins as one that has lost its "
+         "memory, and when more than f of a group are restarted at a time, acknowledged requests "
+         "may be lost. A disk that fails a promise ends the agent, with `store-failed` in its log "
+         "and exit status 1. Bodies of requests leave 256 MiB of the file system free for promises "
+         "and states. A body that finds no room is dropped after 5 seconds, and counted in "
+         "`prophecy_replica_parts_refused_total` and `prophecy_replica_bodies_given_up_total`; "
+         "when more than f agents drop a request, its client gets no answer from the group. There "
+         "should be room for two bodies of `body_bytes_max` for each client, for two states of the "
+         "origin, and for 1 GiB besides. Do not restore a store from a copy: a rolled-back store "
+         "cannot be detected, and contradicts the replica's later messages. An empty folder is "
+         "safe."}));
     config.service.state.command.lock = config.storage->folder / "state_load.lock";
   }
   check_apart(root.section("service"), config);
   read_bodies(root.section("replica"), config);
+  return config;
+}
+
+Result<ReplicaConfig> read(Result<ConfigFile> file) {
+  if (!file) return file.error();
+  ReplicaConfig config = read(file->root());
   if (auto checked = file->finish(); !checked) return checked.error();
   return config;
 }
@@ -218,6 +346,20 @@ Result<ReplicaConfig> load_replica_config(const std::filesystem::path& path) {
 
 Result<ReplicaConfig> parse_replica_config(std::string_view text, std::string name) {
   return read(ConfigFile::parse(text, std::move(name)));
+}
+
+Result<std::string> dump_replica_config(const std::filesystem::path& path) {
+  auto file = ConfigFile::load(path);
+  if (!file) return file.error();
+  static_cast<void>(read(file->root()));
+  if (auto checked = file->finish(); !checked) return checked.error();
+  return file->dump();
+}
+
+std::string describe_replica_config() {
+  ConfigFile file = ConfigFile::schema();
+  static_cast<void>(read(file.root()));
+  return file.describe();
 }
 
 Result<ReplicaIdentity> load_replica_identity(const std::filesystem::path& path) {

@@ -44,9 +44,14 @@ struct ReplicaConfig {
   ReplicaSettings core;
 };
 
-// The error lists every mistake, one a line, with file and line.
+// The error lists every mistake, one a line, with file, line and column.
 [[nodiscard]] Result<ReplicaConfig> load_replica_config(const std::filesystem::path& path);
 [[nodiscard]] Result<ReplicaConfig> parse_replica_config(std::string_view text, std::string name);
+
+// The configuration in effect, with all defaults, as TOML.
+[[nodiscard]] Result<std::string> dump_replica_config(const std::filesystem::path& path);
+// Every setting there is; see ConfigFile::describe().
+[[nodiscard]] std::string describe_replica_config();
 
 // Everything a replica needs before it opens a socket.
 struct ReplicaIdentity {

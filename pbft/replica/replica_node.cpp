@@ -176,6 +176,12 @@ void ReplicaNode::on_peer_state(NodeId peer, bool connected) {
   follow_keys();
 }
 
+void ReplicaNode::on_peer_gone(NodeId peer) {
+  log_.warning("peer-gone", {{"peer", peer}});
+  core_.on_peer_gone(peer, now(), actions_);
+  settle();
+}
+
 Frame ReplicaNode::on_link_key_frame(NodeId peer, ByteView frame) {
   KeyExchange::Step step = key_exchange_.on_link_frame(peer, frame, now());
   follow_keys();
@@ -229,6 +235,10 @@ void ReplicaNode::carry_out() {
     log_.info("restoring-state", {{"sequence", actions_.restore->sequence}});
     executor_.submit_restore(++state_changes_, storage_->parts(), actions_.restore->service);
   }
+  for (const DurableParts& parts : actions_.durable_parts) {
+    storage_->make_durable(parts.root,
+                           [this, id = parts.id](bool done) { on_parts_durable(id, done); });
+  }
   outbox_.put(actions_);
   actions_.clear();
   Outbox::Released released;
@@ -267,6 +277,12 @@ void ReplicaNode::on_parts_flushed(bool done) {
   if (stopped_) return;
   if (!done) log_.warning("parts-not-flushed");
   core_.on_parts_flushed(done, now(), actions_);
+  settle();
+}
+
+void ReplicaNode::on_parts_durable(std::uint64_t id, bool done) {
+  if (stopped_) return;
+  core_.on_parts_durable(id, done, now(), actions_);
   settle();
 }
 

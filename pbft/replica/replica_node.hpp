@@ -70,6 +70,7 @@ class ReplicaNode final : private ReplicaTransport::Handler {
   bool on_frame(ByteView frame) override;
   void on_frames_end() override;
   void on_peer_state(NodeId peer, bool connected) override;
+  void on_peer_gone(NodeId peer) override;
   Frame on_link_key_frame(NodeId peer, ByteView frame) override;
   KeyAnswer on_accepted_key_frame(ConnectionTag connection, ByteView frame) override;
   void on_accepted_closed(ConnectionTag connection) override;
@@ -80,6 +81,7 @@ class ReplicaNode final : private ReplicaTransport::Handler {
   void carry_out();
   void on_released(const Result<>& outcome);
   void on_parts_flushed(bool done);
+  void on_parts_durable(std::uint64_t id, bool done);
   void on_origin_state(bool up, http::ExchangeEnd down_by);
   void on_origin_returned();
   [[nodiscard]] bool take_finished();

@@ -199,6 +199,8 @@ std::string status_json(const ReplicaParts& parts) {
   Json json{{"replica", parts.replica},
             {"version", PROPHECY_VERSION},
             {"group", to_hex(parts.group.id)},
+            {"group_number", parts.group.number},
+            {"founded", to_hex(parts.group.founded)},
             {"state", to_string(parts.status.state)},
             {"view", parts.status.view},
             {"primary", parts.status.primary},

@@ -6,6 +6,7 @@
 #include <boost/asio/post.hpp>
 
 #include "base/assert.hpp"
+#include "base/codec.hpp"
 #include "pbft/core/state/journal.hpp"
 
 namespace prophecy::pbft {
@@ -15,6 +16,15 @@ namespace {
 // began, and nothing was forgotten.
 const Bytes kInitialisedKey{0x00};
 
+// Likewise: the highest number of a group file that this store was opened with.
+const Bytes kGroupNumberKey{0x01};
+
+DurableWrite group_number(std::uint64_t number) {
+  Bytes value;
+  Writer(value).integer(number);
+  return {kGroupNumberKey, std::make_shared<const Bytes>(std::move(value))};
+}
+
 std::uint64_t milliseconds_since_1970() {
   const auto since = std::chrono::system_clock::now().time_since_epoch();
   return static_cast<std::uint64_t>(
@@ -22,7 +32,7 @@ std::uint64_t milliseconds_since_1970() {
 }
 
 StoreIdentity identity_of(const ReplicaIdentity& identity) {
-  return {identity.group.id, identity.config.id};
+  return {identity.group.id, identity.group.founded, identity.config.id};
 }
 
 }  // namespace
@@ -39,8 +49,9 @@ Result<> ReplicaStorage::init(const ReplicaIdentity& identity) {
                                          ": there is a store already; it was left as it is"};
   }
   Result<> made;
-  (*store)->commit({{kInitialisedKey, std::make_shared<const Bytes>()}},
-                   [&](Result<> outcome) { made = std::move(outcome); });
+  (*store)->commit(
+      {{kInitialisedKey, std::make_shared<const Bytes>()}, group_number(identity.group.number)},
+      [&](Result<> outcome) { made = std::move(outcome); });
   io.run();
   return made;
 }
@@ -53,7 +64,14 @@ Result<std::unique_ptr<ReplicaStorage>> ReplicaStorage::open(boost::asio::io_con
   storage->start_.memory = ReplicaStart::Memory::not_kept;
   if (!identity.config.storage) return storage;
   const StoreSettings& settings = *identity.config.storage;
-  auto opened = storage->open_store(settings, identity);
+  const auto open_all = [&]() -> Result<> {
+    if (auto opened = storage->open_store(settings, identity); !opened) return opened;
+    auto parts = open_part_store(settings, io.get_executor());
+    if (!parts) return parts.error();
+    storage->file_parts_ = std::move(*parts);
+    return {};
+  };
+  auto opened = open_all();
   if (!opened && opened.error().kind == ErrorKind::damaged) {
     storage->store_.reset();
     const auto aside = set_aside(settings.folder);
@@ -61,7 +79,7 @@ Result<std::unique_ptr<ReplicaStorage>> ReplicaStorage::open(boost::asio::io_con
     log.warning("store-damaged", {{"folder", settings.folder.string()},
                                   {"reason", opened.error().message},
                                   {"set_aside", aside->string()}});
-    opened = storage->open_store(settings, identity);
+    opened = open_all();
   }
   if (!opened) return opened.error();
   if (storage->start_.memory == ReplicaStart::Memory::lost) {
@@ -70,9 +88,6 @@ Result<std::unique_ptr<ReplicaStorage>> ReplicaStorage::open(boost::asio::io_con
                                  "rejoins the group as one that has forgotten what "
                                  "it said, and votes again behind a checkpoint"}});
   }
-  auto parts = FilePartStore::open(settings, io.get_executor());
-  if (!parts) return parts.error();
-  storage->file_parts_ = std::move(*parts);
   return storage;
 }
 
@@ -81,7 +96,17 @@ Result<> ReplicaStorage::open_store(const StoreSettings& settings,
   auto store = Store::open(settings, identity_of(identity), io_.get_executor());
   if (!store) return store.error();
   store_ = std::move(*store);
-  return read_records(identity.keys.replicas());
+  if (auto read = read_records(identity.keys.replicas()); !read) return read;
+  const std::uint64_t number = identity.group.number;
+  if (number < group_number_) {
+    return Error{ErrorKind::invalid, settings.folder.string() + ": was opened with number " +
+                                         std::to_string(group_number_) +
+                                         " of the group file; number " + std::to_string(number) +
+                                         " may list keys that were replaced"};
+  }
+  // Before all that is sent, which waits for later writes.
+  if (number > group_number_) store_->commit({group_number(number)}, [](const Result<>&) {});
+  return {};
 }
 
 Result<> ReplicaStorage::read_records(std::uint32_t replicas) {
@@ -90,6 +115,8 @@ Result<> ReplicaStorage::read_records(std::uint32_t replicas) {
   auto loaded = store_->load([&](ByteView key, ByteView value) {
     if (to_bytes(as_text(key)) == kInitialisedKey) {
       initialised = true;
+    } else if (to_bytes(as_text(key)) == kGroupNumberKey) {
+      group_number_ = Reader(value).integer<std::uint64_t>();
     } else {
       records.emplace_back(to_bytes(as_text(key)), to_bytes(as_text(value)));
     }
@@ -118,7 +145,12 @@ void ReplicaStorage::commit(std::vector<DurableWrite> writes, Store::Done done) 
   store_->commit(std::move(writes), std::move(done));
 }
 
-void ReplicaStorage::flush_parts(FilePartStore::Flushed done) {
+void ReplicaStorage::make_durable(const Digest& root, FilePartStore::Done done) {
+  if (file_parts_) return file_parts_->make_durable(root, std::move(done));
+  boost::asio::post(io_, [done = std::move(done)] { done(true); });
+}
+
+void ReplicaStorage::flush_parts(FilePartStore::Done done) {
   if (file_parts_) return file_parts_->flush(std::move(done));
   boost::asio::post(io_, [done = std::move(done)] { done(true); });
 }

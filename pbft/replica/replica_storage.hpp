@@ -17,7 +17,7 @@
 #include "pbft/core/replica.hpp"
 #include "pbft/core/state/memory_part_store.hpp"
 #include "pbft/replica/replica_config.hpp"
-#include "pbft/storage/file_part_store.hpp"
+#include "pbft/storage/part_folder.hpp"
 #include "pbft/storage/store.hpp"
 
 namespace prophecy::pbft {
@@ -37,7 +37,9 @@ class ReplicaStorage {
 
   // Requires that something is kept, unless there are no writes.
   void commit(std::vector<DurableWrite> writes, Store::Done done);
-  void flush_parts(FilePartStore::Flushed done);
+  void flush_parts(FilePartStore::Done done);
+  // Requires a pinned root.
+  void make_durable(const Digest& root, FilePartStore::Done done);
   // Parts that no state needs which the core remembers.
   void sweep();
 
@@ -58,6 +60,7 @@ class ReplicaStorage {
 
   boost::asio::io_context& io_;
   ReplicaStart start_;
+  std::uint64_t group_number_ = 0;  // the highest that the store has seen
   MemoryPartStore memory_parts_;
   std::unique_ptr<Store> store_;  // null: nothing is kept
   std::unique_ptr<FilePartStore> file_parts_;

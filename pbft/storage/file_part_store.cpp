@@ -1,49 +1,11 @@
 #include "pbft/storage/file_part_store.hpp"
 
 #include <algorithm>
-#include <cerrno>
 #include <utility>
 
-#include <boost/asio/executor_work_guard.hpp>
-#include <boost/asio/post.hpp>
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <sys/statvfs.h>
-#include <unistd.h>
-
 #include "base/assert.hpp"
-#include "base/file.hpp"
 
 namespace prophecy::pbft {
-namespace {
-
-namespace fs = std::filesystem;
-
-// Of a name: the two digits of the folder.
-constexpr std::size_t kFolderDigits = 2;
-constexpr std::string_view kUnfinished = ".new";
-
-bool make_folder(const fs::path& folder) {
-  return ::mkdir(folder.c_str(), 0700) == 0 || errno == EEXIST;
-}
-
-bool write_file(const fs::path& file, ByteView content) {
-  const UniqueFd fd(
-      ::open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
-  if (!fd) return false;
-  ByteView rest = content;
-  while (!rest.empty()) {
-    const ssize_t size = ::write(fd.get(), rest.data(), rest.size());
-    if (size < 0 && errno == EINTR) continue;
-    if (size < 0) return false;
-    rest = rest.subspan(static_cast<std::size_t>(size));
-  }
-  // The disk may begin already; whether it succeeds is asked at the end of a flush.
-  (void)::sync_file_range(fd.get(), 0, 0, SYNC_FILE_RANGE_WRITE);
-  return true;
-}
-
-}  // namespace
 
 // What is no part at all is refused when it is pinned.
 FilePartStore::Kind FilePartStore::kind_of(ByteView bytes) {
@@ -51,97 +13,43 @@ FilePartStore::Kind FilePartStore::kind_of(ByteView bytes) {
   return part && part->children.empty() ? Kind::leaf : Kind::other;
 }
 
-FilePartStore::FilePartStore(StoreSettings settings, Executor executor)
-    : settings_(std::move(settings)),
-      folder_(settings_.folder / "parts"),
-      executor_(std::move(executor)) {}
-
-FilePartStore::~FilePartStore() {
-  if (writer_.joinable()) writer_.join();
-}
-
-Result<std::unique_ptr<FilePartStore>> FilePartStore::open(const StoreSettings& settings,
-                                                           Executor executor) {
-  std::unique_ptr<FilePartStore> store(new FilePartStore(settings, std::move(executor)));
-  if (!make_folder(store->folder_)) return io_error(store->folder_.string());
-  store->folder_fd_.reset(::open(store->folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!store->folder_fd_) return io_error(store->folder_.string());
-  if (auto noted = store->take_note(); !noted) return noted.error();
+Result<std::unique_ptr<FilePartStore>> FilePartStore::open(std::unique_ptr<PartFiles> files,
+                                                           std::unique_ptr<PartWriter> writer,
+                                                           SyncPolicy sync) {
+  const auto found = files->list();
+  if (!found) return found.error();
+  std::unique_ptr<FilePartStore> store(
+      new FilePartStore(std::move(files), std::move(writer), sync));
+  for (const Digest& digest : *found)
+    store->parts_[digest] = Known{};
   return store;
-}
-
-Result<> FilePartStore::take_note() {
-  std::vector<fs::path> unfinished;
-  std::error_code error;
-  for (fs::recursive_directory_iterator entry(folder_, error), end; !error && entry != end;
-       entry.increment(error)) {
-    const fs::path& path = entry->path();
-    if (path.extension() == kUnfinished) unfinished.push_back(path);
-    Digest digest{};
-    if (!from_hex(path.parent_path().filename().string() + path.filename().string(), digest))
-      continue;
-    if (file_of(digest) == path) parts_[digest] = Known{};
-  }
-  if (error) return Error{ErrorKind::io, folder_.string() + ": " + error.message()};
-  for (const fs::path& path : unfinished)
-    fs::remove(path, error);
-  return {};
-}
-
-fs::path FilePartStore::folder_of(const Digest& digest) const {
-  return folder_ / to_hex(digest).substr(0, kFolderDigits);
-}
-
-fs::path FilePartStore::file_of(const Digest& digest) const {
-  const std::string name = to_hex(digest);
-  return folder_ / name.substr(0, kFolderDigits) / name.substr(kFolderDigits);
 }
 
 std::optional<Bytes> FilePartStore::read(const Digest& digest) const {
   const auto known = parts_.find(digest);
   if (known == parts_.end()) return std::nullopt;
   if (known->second.content) return *known->second.content;
-  const fs::path file = file_of(digest);
-  const auto content = read_file(file, kPartBytesMax);
-  if (content && sha256(as_bytes(*content)) == digest) return to_bytes(*content);
-  std::error_code ignored;
-  if (!content && content.error().kind == ErrorKind::io && fs::exists(file, ignored)) {
-    ++counters_.refused;  // it may be readable another time
+  auto content = files_->read(digest);
+  known->second.is_unreadable = false;
+  if (content && sha256(*content) == digest) return std::move(*content);
+  if (!content && content.error().kind == ErrorKind::io) {
+    ++counters_.refused;
+    known->second.is_unreadable = true;
     return std::nullopt;
   }
   ++counters_.damaged;
   parts_.erase(known);
-  fs::remove_all(file, ignored);
+  files_->remove(digest);
   return std::nullopt;
 }
 
 bool FilePartStore::keep(const Digest& digest, ByteView part) {
-  return put(digest, part, bytes_in_memory_ + part.size() <= kUnwrittenBytesMax);
-}
-
-bool FilePartStore::keep_written(const Digest& digest, ByteView part) {
-  if (!holds(digest) && !has_room(part.size())) {
-    ++counters_.refused;
-    return false;
-  }
-  return put(digest, part, false);
-}
-
-bool FilePartStore::has_room(std::uint64_t bytes) const {
-  struct statvfs disk {};
-  if (::fstatvfs(folder_fd_.get(), &disk) != 0) return true;  // a write will tell
-  return std::uint64_t{disk.f_bavail} * disk.f_frsize >= kFreeBytesMin + bytes;
-}
-
-bool FilePartStore::put(const Digest& digest, ByteView part, bool in_memory) {
   if (holds(digest)) return true;
-  // An orphan's file must not be written from two threads.
-  if (in_memory || orphans_.contains(digest)) {
-    auto content = std::make_shared<const Bytes>(part.begin(), part.end());
-    parts_[digest] = Known{Place::memory, kind_of(part), std::move(content)};
-    bytes_in_memory_ += part.size();
+  // An orphan's file must not be written by two at a time.
+  if (bytes_in_memory_ + part.size() <= kUnwrittenBytesMax || orphans_.contains(digest)) {
+    hold(digest, part, false);
   } else {
-    if (!write(digest, part)) {
+    if (!files_->write(digest, part)) {
       ++counters_.refused;
       return false;
     }
@@ -153,16 +61,36 @@ bool FilePartStore::put(const Digest& digest, ByteView part, bool in_memory) {
   return true;
 }
 
-bool FilePartStore::write(const Digest& digest, ByteView part) const {
-  const fs::path file = file_of(digest);
-  fs::path unfinished = file;
-  unfinished += kUnfinished;
-  if (make_folder(folder_of(digest)) && write_file(unfinished, part) &&
-      ::rename(unfinished.c_str(), file.c_str()) == 0) {
-    return true;
+bool FilePartStore::keep_written(const Digest& digest, ByteView part) {
+  if (holds(digest)) return true;
+  if (bytes_leaving_ + part.size() > kLeavingBytesMax ||
+      bytes_in_memory_ + part.size() > kUnwrittenBytesMax ||
+      !files_->has_room(bytes_leaving_ + part.size())) {
+    ++counters_.refused;
+    return false;
   }
-  ::unlink(unfinished.c_str());
-  return false;
+  hold(digest, part, true);
+  ++counters_.kept;
+  begin_work();
+  return true;
+}
+
+void FilePartStore::hold(const Digest& digest, ByteView part, bool is_leaving) {
+  Known& known = parts_[digest];
+  // One that could not be read.
+  if (known.is_unreadable && !orphans_.contains(digest)) files_->remove(digest);
+  known = Known{Place::memory, kind_of(part),
+                std::make_shared<const Bytes>(part.begin(), part.end()), is_leaving, false};
+  bytes_in_memory_ += part.size();
+  if (!is_leaving) return;
+  bytes_leaving_ += part.size();
+  leaving_.push_back(digest);
+}
+
+void FilePartStore::leave_memory(Known& known) {
+  bytes_in_memory_ -= known.content->size();
+  if (std::exchange(known.is_leaving, false)) bytes_leaving_ -= known.content->size();
+  known.content.reset();
 }
 
 void FilePartStore::discard(const Digest& digest) {
@@ -171,7 +99,8 @@ void FilePartStore::discard(const Digest& digest) {
 
 std::optional<std::vector<Digest>> FilePartStore::children_of(const Digest& digest) const {
   const auto known = parts_.find(digest);
-  if (known != parts_.end() && known->second.kind == Kind::leaf) return std::vector<Digest>();
+  const bool is_here = known != parts_.end() && !known->second.is_unreadable;
+  if (is_here && known->second.kind == Kind::leaf) return std::vector<Digest>();
   const auto bytes = read(digest);
   auto part = bytes ? decode_part(*bytes) : std::nullopt;
   if (!part) return std::nullopt;
@@ -185,37 +114,6 @@ bool FilePartStore::pin(const Digest& root) {
       root, [this](const Digest& digest) { return children_of(digest); }, added);
 }
 
-// What is new below the root was pinned by nothing, so that no flush is writing it.
-bool FilePartStore::pin_durably(const Digest& root) {
-  std::vector<Digest> added;
-  if (!references_.pin(
-          root, [this](const Digest& digest) { return children_of(digest); }, added)) {
-    return false;
-  }
-  std::uint64_t unwritten = 0;
-  for (const Digest& digest : added) {
-    const auto known = parts_.find(digest);
-    if (known != parts_.end() && known->second.place == Place::memory) {
-      unwritten += known->second.content->size();
-    }
-  }
-  bool done = !sync_failed_ && (unwritten == 0 || has_room(unwritten));
-  for (const Digest& digest : added) {
-    const auto known = parts_.find(digest);
-    if (!done || known == parts_.end() || known->second.place != Place::memory) continue;
-    done = write(digest, *known->second.content);
-    if (!done) continue;
-    bytes_in_memory_ -= known->second.content->size();
-    known->second = Known{Place::disk, known->second.kind, nullptr};
-    ++counters_.written;
-  }
-  if (done && settings_.sync == SyncPolicy::always) done = ::syncfs(folder_fd_.get()) == 0;
-  if (done) return true;
-  ++counters_.refused;
-  unpin(root);
-  return false;
-}
-
 void FilePartStore::unpin(const Digest& root) {
   for (const Digest& gone :
        references_.unpin(root, [this](const Digest& digest) { return children_of(digest); })) {
@@ -226,18 +124,17 @@ void FilePartStore::unpin(const Digest& root) {
 void FilePartStore::remove(const Digest& digest) {
   const auto known = parts_.find(digest);
   if (known == parts_.end()) return;
-  const Known part = std::move(known->second);
+  const Place place = known->second.place;
+  if (place != Place::disk) leave_memory(known->second);
   parts_.erase(known);
-  switch (part.place) {
+  switch (place) {
     case Place::memory:
-      bytes_in_memory_ -= part.content->size();
       break;
     case Place::being_written:
-      bytes_in_memory_ -= part.content->size();
       orphans_.insert(digest);
       break;
     case Place::disk:
-      ::unlink(file_of(digest).c_str());
+      files_->remove(digest);
       ++counters_.removed;
       break;
   }
@@ -252,52 +149,94 @@ void FilePartStore::sweep() {
     remove(digest);
 }
 
-void FilePartStore::flush(Flushed done) {
-  ASSERT(!writer_.joinable());
+void FilePartStore::flush(Done done) {
   ++counters_.flushes;
-  Batch batch;
-  for (auto& [digest, known] : parts_) {
-    if (known.place != Place::memory || !references_.holds(digest)) continue;
-    known.place = Place::being_written;
-    batch.parts.emplace_back(digest, known.content);
+  requests_.push_back({std::nullopt, std::move(done)});
+  begin_work();
+}
+
+void FilePartStore::make_durable(const Digest& root, Done done) {
+  requests_.push_back({root, std::move(done)});
+  begin_work();
+}
+
+void FilePartStore::take(const Digest& digest, Known& known, Batch& batch) {
+  if (known.place != Place::memory) return;
+  known.place = Place::being_written;
+  batch.parts.emplace_back(digest, known.content);
+}
+
+bool FilePartStore::take_below(const Digest& root, Batch& batch) {
+  std::vector<Digest> below{root};
+  std::set<Digest> seen;
+  std::vector<Digest> unwritten;
+  std::uint64_t bytes = 0;
+  while (!below.empty()) {
+    const Digest digest = below.back();
+    below.pop_back();
+    if (!references_.holds(digest) || !seen.insert(digest).second) continue;
+    const auto children = children_of(digest);
+    if (!children) return false;  // the disk has lost it meanwhile
+    below.insert(below.end(), children->begin(), children->end());
+    const Known& known = parts_.at(digest);
+    if (known.place != Place::memory) continue;
+    unwritten.push_back(digest);
+    bytes += known.content->size();
   }
-  unsynced_ = unsynced_ || !batch.parts.empty();
+  if (bytes > 0 && !files_->has_room(bytes)) return false;
+  for (const Digest& digest : unwritten)
+    take(digest, parts_.at(digest), batch);
+  return true;
+}
+
+void FilePartStore::begin_work() {
+  if (is_working_ || (leaving_.empty() && requests_.empty())) return;
+  is_working_ = true;
+  auto batch = std::make_shared<Batch>();
+  for (const Digest& digest : std::exchange(leaving_, {})) {
+    const auto known = parts_.find(digest);
+    if (known != parts_.end()) take(digest, known->second, *batch);
+  }
+  std::vector<Request> requests = std::exchange(requests_, {});
+  std::vector<bool> had_room;
+  for (const Request& request : requests) {
+    had_room.push_back(!request.root || take_below(*request.root, *batch));
+    if (request.root) continue;
+    for (auto& [digest, known] : parts_) {
+      if (references_.holds(digest)) take(digest, known, *batch);
+    }
+  }
+  unsynced_ = unsynced_ || !batch->parts.empty();
   // What is written from here on is not sure to be in this sync.
-  batch.sync = settings_.sync == SyncPolicy::always && std::exchange(unsynced_, false);
-  auto work = boost::asio::make_work_guard(executor_);  // keeps the loop from ending meanwhile
-  writer_ = std::thread([this, batch = std::move(batch), done = std::move(done),
-                         work = std::move(work)]() mutable {
-    Outcome outcome = carry_out(batch);
-    boost::asio::post(executor_, [this, batch = std::move(batch), outcome = std::move(outcome),
-                                  done = std::move(done)] { on_written(batch, outcome, done); });
-  });
+  batch->sync = !requests.empty() && sync_ == SyncPolicy::always && std::exchange(unsynced_, false);
+  writer_->run([this, batch] { carry_out(*batch); },
+               [this, batch, requests = std::move(requests), had_room = std::move(had_room)] {
+                 is_working_ = false;
+                 on_written(*batch, requests, had_room);
+                 begin_work();
+               });
 }
 
-// On the flush's thread; of this object it uses what never changes.
-//
-// One sync of the file system for however many parts: each of its own would wait for the disk once
-// more, thousands of times for a large snapshot. (It tells of errors since Linux 5.8.)
-FilePartStore::Outcome FilePartStore::carry_out(const Batch& batch) const {
-  Outcome outcome;
+// Aside: of this object it uses what never changes.
+void FilePartStore::carry_out(Batch& batch) const {
   for (const auto& [digest, content] : batch.parts)
-    outcome.written.push_back(write(digest, *content));
-  if (batch.sync) outcome.synced = ::syncfs(folder_fd_.get()) == 0;
-  return outcome;
+    batch.written.push_back(files_->write(digest, *content));
+  if (batch.sync) batch.synced = files_->sync();
 }
 
-void FilePartStore::on_written(const Batch& batch, const Outcome& outcome, const Flushed& done) {
-  writer_.join();
+void FilePartStore::on_written(const Batch& batch, const std::vector<Request>& requests,
+                               const std::vector<bool>& had_room) {
   bool all = true;
   for (std::size_t i = 0; i < batch.parts.size(); ++i) {
-    const auto& [digest, content] = batch.parts[i];
-    const bool written = outcome.written[i];
+    const Digest& digest = batch.parts[i].first;
+    const bool written = batch.written[i];
     counters_.written += written ? 1 : 0;
     counters_.refused += written ? 0 : 1;
     const auto known = parts_.find(digest);
     if (orphans_.erase(digest) > 0) {
       // Unless it was kept again meanwhile, and will be written again.
       if (written && known == parts_.end()) {
-        ::unlink(file_of(digest).c_str());
+        files_->remove(digest);
         ++counters_.removed;
       }
       continue;
@@ -305,15 +244,22 @@ void FilePartStore::on_written(const Batch& batch, const Outcome& outcome, const
     ASSERT(known != parts_.end() && known->second.place == Place::being_written);
     all = all && written;
     if (written) {
-      known->second = Known{Place::disk, known->second.kind, nullptr};
-      bytes_in_memory_ -= content->size();
+      leave_memory(known->second);
+      known->second.place = Place::disk;
     } else {
       known->second.place = Place::memory;
+      // It waits there for a flush.
+      if (std::exchange(known->second.is_leaving, false)) {
+        bytes_leaving_ -= known->second.content->size();
+      }
     }
   }
-  if (!outcome.synced) ++counters_.refused;
-  sync_failed_ = sync_failed_ || !outcome.synced;
-  done(all && !sync_failed_);
+  if (!batch.synced) ++counters_.refused;
+  sync_failed_ = sync_failed_ || !batch.synced;
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    if (!had_room[i]) ++counters_.refused;
+    requests[i].done(all && had_room[i] && !sync_failed_);
+  }
 }
 
 }  // namespace prophecy::pbft

@@ -1,48 +1,48 @@
-// Parts as files: FOLDER/parts/ab/cdef..., named by their digest in hexadecimal.
+// Parts as files, through a PartFiles (pbft/storage/part_files.hpp).
 //
 // Most parts are of a snapshot that the next one replaces. So what is kept stays in memory, and
 // reaches the disk only when it is still pinned at the next flush():
 //
-//   keep() ---> memory ---flush()---> being written ---> disk
-//                  |                       |               |
-//                  +--- unpinned: gone <---+---------------+
+//   keep() ---> memory ---flush(), make_durable()---> being written ---> disk
+//                  |                                        |              |
+//                  +--- unpinned: gone <--------------------+--------------+
 //
-// The bodies of requests leave kFreeBytesMin of the file system to others: what a replica promises
-// lies there as well, and a disk that refuses a promise ends it.
+// keep_written() writes as soon as nothing else is being written, pinned or not. Such parts leave
+// kFreeBytesMin of the file system to others: what a replica promises lies there as well, and a
+// disk that refuses a promise ends it.
 //
-// A flush writes on a thread of its own, each part under a temporary name which it renames, then
-// syncs the file system once, unless the policy leaves that to the operating system. The bytes are
-// shared with that thread; all else belongs to the event loop. Memory is bounded: beyond
-// kUnwrittenBytesMax a part is written at once, and synced with the next flush.
+// Writing and syncing is the PartWriter's. One piece of work is under way at a time, and takes all
+// that was asked for before it began. The bytes are shared with it; all else belongs to the event
+// loop. So a disk that stalls holds nobody up, but for two cases: a part that is read from it, and
+// one that is kept while memory holds kUnwrittenBytesMax, which is written at once.
 //
 // Reading checks the digest. A file that is not what its name says is removed and counted, and the
-// part is missing then: it can be fetched and kept again. What an earlier process has left is read
-// when it is pinned. Of what was kept, or read, since it is known whether anything is below it, so
-// that a leaf is not read again to be pinned or let go.
+// part is missing then: it can be fetched and kept again. Likewise one that cannot be read, but
+// that it stays until it is kept again: it may be readable another time. What an earlier process
+// has left is read when it is pinned. Of what was kept, or read, since it is known whether anything
+// is below it, so that a leaf is not read again to be pinned or let go.
 //
-// Called from the executor's thread. Requires that the process holds the folder's store open
-// (pbft/storage/store.hpp), which locks it. Its executor must not run any more once it is
-// destroyed.
+// Called from one thread.
 #pragma once
 
 #include <functional>
 #include <map>
 #include <memory>
 #include <set>
-#include <thread>
+#include <utility>
 #include <vector>
 
-#include <boost/asio/io_context.hpp>
-
 #include "base/error.hpp"
-#include "base/unique_fd.hpp"
 #include "pbft/core/state/part_references.hpp"
 #include "pbft/core/state/part_store.hpp"
+#include "pbft/storage/part_files.hpp"
 #include "pbft/storage/store_settings.hpp"
 
 namespace prophecy::pbft {
 
 constexpr std::size_t kUnwrittenBytesMax = 64 * 1024 * 1024;
+// Of these, what keep_written() has yet to write.
+constexpr std::size_t kLeavingBytesMax = 16 * 1024 * 1024;
 constexpr std::uint64_t kFreeBytesMin = 256 * 1024 * 1024;
 
 struct PartStoreCounters {
@@ -50,24 +50,24 @@ struct PartStoreCounters {
   std::uint64_t written = 0;
   std::uint64_t removed = 0;  // from the disk: nobody's any more
   std::uint64_t damaged = 0;  // not what was written; removed
-  std::uint64_t refused = 0;  // by the system: not read, not written, or not synced
+  std::uint64_t refused = 0;  // by the system: not read, not written, or not synced; or no room
   std::uint64_t flushes = 0;
 };
 
 class FilePartStore final : public PartStore {
  public:
-  using Executor = boost::asio::io_context::executor_type;
-  using Flushed = std::function<void(bool done)>;
+  using Done = std::function<void(bool done)>;
 
   // Takes note of all parts that lie there; nothing is pinned.
-  [[nodiscard]] static Result<std::unique_ptr<FilePartStore>> open(const StoreSettings& settings,
-                                                                   Executor executor);
-  // Waits for a flush that is under way, whose end is not told then.
-  ~FilePartStore() override;
+  [[nodiscard]] static Result<std::unique_ptr<FilePartStore>> open(
+      std::unique_ptr<PartFiles> files, std::unique_ptr<PartWriter> writer, SyncPolicy sync);
   FilePartStore(const FilePartStore&) = delete;
   FilePartStore& operator=(const FilePartStore&) = delete;
 
-  [[nodiscard]] bool holds(const Digest& digest) const override { return parts_.contains(digest); }
+  [[nodiscard]] bool holds(const Digest& digest) const override {
+    const auto known = parts_.find(digest);
+    return known != parts_.end() && !known->second.is_unreadable;
+  }
   [[nodiscard]] bool is_pinned(const Digest& digest) const override {
     return references_.holds(digest);
   }
@@ -76,16 +76,18 @@ class FilePartStore final : public PartStore {
   [[nodiscard]] bool keep_written(const Digest& digest, ByteView part) override;
   void discard(const Digest& digest) override;
   [[nodiscard]] bool pin(const Digest& root) override;
-  [[nodiscard]] bool pin_durably(const Digest& root) override;
   void unpin(const Digest& root) override;
   // Removes what no pinned root leads to.
   void sweep();
 
-  // Puts everything that is pinned now on the disk. `done` is called by the executor: false when
-  // the disk has refused. What could not be written is tried again with the next flush; after a
-  // sync that failed no flush succeeds any more, because another sync would, without having done
-  // anything. Requires that no flush is under way.
-  void flush(Flushed done);
+  // Puts everything that is pinned when the work begins on the disk. `done` is called with false
+  // when the disk has refused. What could not be written is tried again with the next flush; after
+  // a sync that failed no flush succeeds any more, because another sync would, without having done
+  // anything.
+  void flush(Done done);
+  // Likewise, all that this root leads to, if it is pinned when the work begins. Fails as well
+  // where it would leave too little of the disk to others.
+  void make_durable(const Digest& root, Done done);
 
   [[nodiscard]] std::size_t parts() const { return parts_.size(); }
   [[nodiscard]] std::size_t bytes_in_memory() const { return bytes_in_memory_; }
@@ -102,48 +104,59 @@ class FilePartStore final : public PartStore {
   struct Known {
     Place place = Place::disk;
     Kind kind = Kind::unread;
-    Content content;  // null on the disk
+    Content content;             // null on the disk
+    bool is_leaving = false;     // memory, as soon as it can be written
+    bool is_unreadable = false;  // on the disk, when it was tried last
   };
-  // What the thread of a flush gets, and what it gives back.
+  // What is asked of the disk: about a root, or about everything that is pinned.
+  struct Request {
+    std::optional<Digest> root;
+    Done done;
+  };
+  // What the work aside gets, and what it gives back.
   struct Batch {
     std::vector<std::pair<Digest, Content>> parts;
     bool sync = false;
-  };
-  struct Outcome {
     std::vector<bool> written;  // by part
     bool synced = true;
   };
 
-  FilePartStore(StoreSettings settings, Executor executor);
+  FilePartStore(std::unique_ptr<PartFiles> files, std::unique_ptr<PartWriter> writer,
+                SyncPolicy sync)
+      : files_(std::move(files)), sync_(sync), writer_(std::move(writer)) {}
   [[nodiscard]] static Kind kind_of(ByteView bytes);
-  [[nodiscard]] Result<> take_note();
-  [[nodiscard]] std::filesystem::path folder_of(const Digest& digest) const;
-  [[nodiscard]] std::filesystem::path file_of(const Digest& digest) const;
   [[nodiscard]] std::optional<std::vector<Digest>> children_of(const Digest& digest) const;
-  [[nodiscard]] bool put(const Digest& digest, ByteView part, bool in_memory);
-  [[nodiscard]] bool write(const Digest& digest, ByteView part) const;
-  // For a body.
-  [[nodiscard]] bool has_room(std::uint64_t bytes) const;
-  [[nodiscard]] Outcome carry_out(const Batch& batch) const;
-  void on_written(const Batch& batch, const Outcome& outcome, const Flushed& done);
+  void hold(const Digest& digest, ByteView part, bool is_leaving);
+  // It is not in memory any more.
+  void leave_memory(Known& known);
+  // The next piece of work, if there is any and none is under way.
+  void begin_work();
+  // Takes those below the root that are in memory; false when there is no room for them.
+  [[nodiscard]] bool take_below(const Digest& root, Batch& batch);
+  void take(const Digest& digest, Known& known, Batch& batch);
+  void carry_out(Batch& batch) const;
+  void on_written(const Batch& batch, const std::vector<Request>& requests,
+                  const std::vector<bool>& had_room);
   void remove(const Digest& digest);
 
-  StoreSettings settings_;
-  std::filesystem::path folder_;
-  UniqueFd folder_fd_;
-  Executor executor_;
+  std::unique_ptr<PartFiles> files_;
+  SyncPolicy sync_;
   // Reading finds out what is damaged, and what is not there any more.
   mutable std::map<Digest, Known> parts_;
   mutable PartStoreCounters counters_;
   PartReferences references_;
   std::size_t bytes_in_memory_ = 0;
+  std::size_t bytes_leaving_ = 0;  // among them
+  std::vector<Digest> leaving_;    // not being written yet; some may have gone
+  std::vector<Request> requests_;  // likewise
   // Removed while they were being written: their files go when that has ended.
   std::set<Digest> orphans_;
   // Something lies on the disk, or may, of which it is not known whether it was synced. Of what an
   // earlier process has left nothing is.
   bool unsynced_ = true;
   bool sync_failed_ = false;
-  std::thread writer_;  // of the flush that is under way
+  bool is_working_ = false;
+  std::unique_ptr<PartWriter> writer_;  // ends first
 };
 
 }  // namespace prophecy::pbft

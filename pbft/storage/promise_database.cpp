@@ -1,5 +1,7 @@
 #include "pbft/storage/promise_database.hpp"
 
+#include <cerrno>
+#include <cstring>
 #include <optional>
 #include <string>
 #include <utility>
@@ -83,11 +85,13 @@ Error damaged(const std::filesystem::path& folder, const std::string& what) {
   return {ErrorKind::damaged, folder.string() + ": " + what};
 }
 
-// What the system refuses (no permission, no space, an ailing disk) says nothing about the store.
-// All else does: a file that is not there, a checksum, a file that makes no sense.
+// What the system refuses (no permission, no space) says nothing about the store. All else does: a
+// file that is not there, a checksum, a file that makes no sense, a sector that cannot be read. Of
+// an error RocksDB tells but the text.
 Error error_of(const std::filesystem::path& folder, const rocksdb::Status& status) {
-  const bool refused = status.IsIOError() && !status.IsPathNotFound();
   std::string text = status.ToString();
+  const bool is_unreadable = text.find(std::strerror(EIO)) != std::string::npos;
+  const bool refused = status.IsIOError() && !status.IsPathNotFound() && !is_unreadable;
   for (char& character : text) {
     if (character == '\n') character = ' ';
   }
@@ -124,11 +128,11 @@ Result<std::uint64_t> last_write_seen(const std::filesystem::path& folder, const
 
 // The number of the last write, when nothing is missing.
 Result<std::uint64_t> check_whole(const std::filesystem::path& folder, const MarkSecret& secret) {
-  const auto newest = newest_mark(folder, secret);
+  auto newest = newest_mark(folder, secret);
   if (!newest) return newest;
   for (const auto recovery :
        {WALRecoveryMode::kTolerateCorruptedTailRecords, WALRecoveryMode::kPointInTimeRecovery}) {
-    const auto seen = last_write_seen(folder, secret, recovery);
+    auto seen = last_write_seen(folder, secret, recovery);
     if (!seen) return seen;
     if (*seen != *newest) {
       return damaged(folder, "write " + std::to_string(*newest) + " was completed, but only " +

@@ -2,6 +2,7 @@
 
 #include <cerrno>
 #include <charconv>
+#include <cstring>
 #include <map>
 #include <sstream>
 
@@ -49,8 +50,9 @@ Result<UniqueFd> lock_folder(const fs::path& folder) {
 // One `name value` a line; the last is the checksum of all before it, in every format.
 std::string encode_identity(const StoreIdentity& identity, const MarkSecret& secret) {
   std::ostringstream out;
-  out << "format " << kFormat << "\ngroup " << to_hex(identity.group) << "\nreplica "
-      << identity.replica << "\nmarks " << to_hex(secret) << "\n";
+  out << "format " << kFormat << "\ngroup " << to_hex(identity.group) << "\nfounded "
+      << to_hex(identity.founded) << "\nreplica " << identity.replica << "\nmarks "
+      << to_hex(secret) << "\n";
   const std::string text = out.str();
   return text + "sha256 " + to_hex(sha256(as_bytes(text))) + "\n";
 }
@@ -132,9 +134,13 @@ Result<> StoreFolder::check_identity(const StoreIdentity& identity) {
   const auto text = read_file(folder_ / "store" / "identity", kIdentityBytesMax);
   const auto fields = text ? decode_identity(*text) : std::nullopt;
   if (!fields) {
-    // What the system refuses may be in order again later.
-    if (!text && text.error().kind == ErrorKind::io && fs::exists(folder_ / "store" / "identity"))
+    // What the system refuses may be in order again later; sectors that cannot be read are lost.
+    const bool is_unreadable =
+        !text && text.error().message.find(std::strerror(EIO)) != std::string::npos;
+    if (!text && text.error().kind == ErrorKind::io && !is_unreadable &&
+        fs::exists(folder_ / "store" / "identity")) {
       return text.error();
+    }
     return Error{ErrorKind::damaged,
                  folder_.string() + ": not empty, and without a valid store/identity"};
   }
@@ -149,6 +155,12 @@ Result<> StoreFolder::check_identity(const StoreIdentity& identity) {
   if (field("group") != to_hex(identity.group)) {
     return Error{ErrorKind::invalid, folder_.string() + ": the store of another group (" +
                                          field("group") + ", not " + to_hex(identity.group) + ")"};
+  }
+  if (field("founded") != to_hex(identity.founded)) {
+    return Error{ErrorKind::invalid, folder_.string() +
+                                         ": a store of another life of this group (founded '" +
+                                         field("founded") + "', not '" + to_hex(identity.founded) +
+                                         "'); a group that begins anew needs new stores"};
   }
   if (field("replica") != std::to_string(identity.replica)) {
     return Error{ErrorKind::invalid, folder_.string() + ": the store of replica " +

@@ -1,6 +1,6 @@
 // The folder of a store, and whose it is:
 //
-//   store/identity    the group and the replica it belongs to; a checksum
+//   store/identity    the group, its life and the replica it belongs to; a checksum
 //   store/promises/   the database (pbft/storage/store.hpp)
 //   store.new/        a store that was not finished when the program ended; begun anew
 //   parts/            pbft/storage/file_part_store.hpp
@@ -24,6 +24,7 @@ namespace prophecy::pbft {
 
 struct StoreIdentity {
   std::array<std::uint8_t, 16> group{};
+  std::array<std::uint8_t, 16> founded{};  // its life
   NodeId replica = 0;
 };
 

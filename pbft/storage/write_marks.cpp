@@ -32,18 +32,26 @@ std::optional<std::uint64_t> number_in(ByteView half, const MarkSecret& secret) 
   return number;
 }
 
+// What the system refuses may be in order again later; sectors that cannot be read are lost.
+Error read_error(const std::string& what) {
+  const bool lost = errno == EIO;
+  Error error = io_error(what);
+  if (lost) error.kind = ErrorKind::damaged;
+  return error;
+}
+
 // Calls visit(number) for each mark, in the order in which they lie there.
 template <class Visit>
 Result<> visit_marks(const std::filesystem::path& file, const MarkSecret& secret,
                      const Visit& visit) {
   const UniqueFd fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!fd) return io_error(file.string());
+  if (!fd) return read_error(file.string());
   Bytes buffer(kChunkSize + kMarkSize - 1);
   std::size_t kept = 0;  // of the chunk before: too little for a whole mark
   for (;;) {
     const ssize_t size = ::read(fd.get(), buffer.data() + kept, kChunkSize);
     if (size < 0 && errno == EINTR) continue;
-    if (size < 0) return io_error(file.string());
+    if (size < 0) return read_error(file.string());
     if (size == 0) return {};
     ByteView rest(buffer.data(), kept + static_cast<std::size_t>(size));
     while (rest.size() >= kMarkSize) {
@@ -82,7 +90,7 @@ Result<Files> list_files(const std::filesystem::path& folder) {
       files.logs[number] = path;
   }
   if (error) {
-    const bool lost = error == std::errc::no_such_file_or_directory;
+    const bool lost = error == std::errc::no_such_file_or_directory || error == std::errc::io_error;
     return Error{lost ? ErrorKind::damaged : ErrorKind::io,
                  folder.string() + ": " + error.message()};
   }

@@ -1,6 +1,7 @@
 #include "pbft/transport/peer_link.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/assert.hpp"
 
@@ -75,10 +76,13 @@ void PeerLink::handle_connected(const boost::system::error_code& error) {
   if (error) {
     counters_.dropped_not_connected += waiting_.clear();
     back_off();
+    const bool refused = error == boost::asio::error::connection_refused;
+    if (refused && std::exchange(lost_, false)) handler_.on_link_refused(peer_);
     return;
   }
   prepare_connection(socket_);
   state_ = State::open;
+  lost_ = false;
   opened_ = std::chrono::steady_clock::now();
   connection_ = std::make_shared<FrameConnection>(std::move(socket_), 0, settings_, counters_,
                                                   static_cast<FrameConnection::Owner&>(*this));
@@ -109,6 +113,7 @@ void PeerLink::on_frames_end(FrameConnection& /*connection*/) {
 void PeerLink::on_closed(FrameConnection& /*connection*/, CloseReason reason) {
   if (reason == CloseReason::bad_length) ++counters_.closed_garbage;
   connection_.reset();
+  lost_ = true;
   // Whoever accepts and hangs up at once is not worth a fresh start.
   if (std::chrono::steady_clock::now() - opened_ >= settings_.backoff_max) {
     backoff_ = settings_.backoff_min;

@@ -27,6 +27,9 @@ class PeerLink final : private FrameConnection::Owner {
     // After the frames of one read.
     virtual void on_link_frames_end() {}
     virtual void on_link_state(NodeId peer, bool connected) = 0;
+    // Once after a connection has ended: the peer's machine refuses another one, so nothing listens
+    // there. The end alone shows nothing: a forged reset looks the same.
+    virtual void on_link_refused(NodeId /*peer*/) {}
 
    protected:
     ~Handler() = default;
@@ -69,6 +72,7 @@ class PeerLink final : private FrameConnection::Owner {
   std::uint64_t attempt_ = 0;  // tells the timer and the outcome of an old attempt apart
   Duration backoff_;
   TimePoint opened_{};
+  bool lost_ = false;      // the last connection has ended, and no attempt has had an answer since
   OutgoingQueue waiting_;  // while connecting
   std::shared_ptr<FrameConnection> connection_;
 };

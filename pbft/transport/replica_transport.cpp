@@ -156,6 +156,10 @@ void ReplicaTransport::on_link_state(NodeId peer, bool connected) {
   handler_.on_peer_state(peer, connected);
 }
 
+void ReplicaTransport::on_link_refused(NodeId peer) {
+  handler_.on_peer_gone(peer);
+}
+
 void ReplicaTransport::sweep() {
   const TimePoint now = std::chrono::steady_clock::now();
   inbound_.check_stalls(now);

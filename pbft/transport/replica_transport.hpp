@@ -38,6 +38,8 @@ class ReplicaTransport final : private PeerLink::Handler, private FrameConnectio
     // After the frames of one read.
     virtual void on_frames_end() = 0;
     virtual void on_peer_state(NodeId peer, bool connected) = 0;
+    // Its process has ended; see PeerLink::Handler::on_link_refused().
+    virtual void on_peer_gone(NodeId peer) = 0;
     // A message of the exchange of session keys, which is answered where it came from: on the
     // connection that we keep to this peer, or on an accepted one.
     virtual Frame on_link_key_frame(NodeId peer, ByteView frame) = 0;
@@ -78,6 +80,7 @@ class ReplicaTransport final : private PeerLink::Handler, private FrameConnectio
   void on_link_frame(NodeId peer, ByteView frame) override;
   void on_link_frames_end() override;
   void on_link_state(NodeId peer, bool connected) override;
+  void on_link_refused(NodeId peer) override;
   void sweep();
 
   TransportSettings settings_;

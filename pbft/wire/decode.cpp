@@ -113,7 +113,7 @@ std::optional<ReplyMessage> decode_reply(ByteView frame) {
   message.content = consumed(frame, reader);
   message.tag = reader.raw(kTagSize);
   const auto form = reader.integer<std::uint8_t>();
-  if (status > 1 || tentative > 1 || form > 1) return std::nullopt;
+  if (status > 2 || tentative > 1 || form > 1) return std::nullopt;
   message.status = static_cast<ReplyStatus>(status);
   message.tentative = tentative == 1;
   message.full = form == 1;

@@ -72,7 +72,11 @@ struct HelloMessage {
   ByteView tag;
 };
 
-enum class ReplyStatus : std::uint8_t { done = 0, unavailable = 1 };
+enum class ReplyStatus : std::uint8_t {
+  done = 0,
+  unavailable = 1,
+  stale = 2,  // the session has gone on: the request is not executed any more
+};
 
 struct ReplyMessage {
   NodeId replica = 0;
@@ -80,7 +84,7 @@ struct ReplyMessage {
   NodeId client = 0;
   std::uint32_t session = 0;
   std::uint64_t timestamp = 0;
-  std::uint64_t sigma = 0;  // 0 for a read outside the order
+  std::uint64_t sigma = 0;  // 0 for a read outside the order; stale: the session's last timestamp
   ReplyStatus status = ReplyStatus::done;
   bool tentative = false;  // prepared in that view, and not known to be committed
   Digest result_digest{};

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "base/address_range.hpp"
-#include "base/config.hpp"
+#include "base/config/config.hpp"
 #include "canonical/forwarding.hpp"
 
 namespace prophecy::sketcher {

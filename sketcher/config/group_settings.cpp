@@ -50,14 +50,15 @@ void check_origin_address(ConfigSection& origin, const Endpoint& address,
     return plain(other.address) == plain(address);
   });
   if (same != others.end()) {
-    origin.mistake("address", "expected an address of its own, got that of replica " +
+    origin.mistake("address", "expected an address of its own, found that of replica " +
                                   std::to_string(same->replica));
   }
   const bool loops = std::any_of(own.begin(), own.end(), [&](const Endpoint& listener) {
     return reaches(plain(address), listener);
   });
   if (loops) {
-    origin.mistake("address", "expected an origin's address, got one where this sketcher listens");
+    origin.mistake("address",
+                   "expected an origin's address, found one where this sketcher listens");
   }
 }
 
@@ -65,18 +66,32 @@ void check_origin_address(ConfigSection& origin, const Endpoint& address,
 OriginAddress read_origin(ConfigSection& section, const std::vector<OriginAddress>& others,
                           std::span<const Endpoint> own) {
   OriginAddress origin;
-  origin.address = section.endpoint("address");
+  origin.address = section.endpoint({"address",
+                                     "Address of its HTTP server; no other origin of the group, no "
+                                     "listener and not `metrics` may have it."});
   if (!origin.address.address.empty()) {
     check_origin_address(section, origin.address, others, own);
   }
   if (section.has("tls")) {
-    origin.tls = transport::read_tls_client(section.section("tls"));
+    origin.tls = transport::read_tls_client(section.section(
+        {"tls",
+         "Optional: the connections are inside TLS, version 1.2 or later. An origin with another "
+         "certificate gets no request, and counts as unreachable, with the reason. Agents connect "
+         "to their origins by themselves, see `tls` in prophecy-replica(8)."}));
   }
   return origin;
 }
 
 void read_shadows(ConfigSection& section, GroupSettings& group, std::span<const Endpoint> own) {
-  for (ConfigSection& each : section.sections("shadow")) {
+  for (ConfigSection& each : section.sections(
+           {"shadow",
+            "Below its group, optional, at most 8: an origin that gets copies of reads, and whose "
+            "answers are compared with those that were verified. It is no replica: it has no "
+            "agent, is never drawn, is in no quorum, and no client gets its answers. It gets "
+            "copies of reads with a verified answer, of routes with delay-once reads, after their "
+            "clients' answers were made, with all fields that origins see, credentials among them; "
+            "never writes. A difference while the history stays unchanged is counted, and evidence "
+            "of it is written, for 10 answers at once, then one in 10 s."})) {
     group.shadows.push_back(read_shadow(each));
     group.shadows.back().origin = read_origin(each, group.origins, own);
     group.shadows.back().origin.replica = static_cast<NodeId>(group.shadows.size() - 1);
@@ -87,9 +102,11 @@ void read_shadows(ConfigSection& section, GroupSettings& group, std::span<const 
 }
 
 void read_origins(ConfigSection& section, GroupSettings& group, std::span<const Endpoint> own) {
-  for (ConfigSection& origin : section.sections("origin")) {
+  for (ConfigSection& origin :
+       section.sections({"origin", "Below its group, one for each replica of it."})) {
     OriginAddress address = read_origin(origin, group.origins, own);
-    address.replica = static_cast<NodeId>(origin.number("replica", 0, kReplicasMax - 1));
+    address.replica =
+        static_cast<NodeId>(origin.number({"replica", "Its number, from 0."}, 0, kReplicasMax - 1));
     group.origins.push_back(std::move(address));
   }
   std::sort(group.origins.begin(), group.origins.end(),
@@ -100,36 +117,66 @@ void read_origins(ConfigSection& section, GroupSettings& group, std::span<const 
                     "expected one [[group.origin]] for each replica from 0 on, and no two for one");
     break;
   }
-  if (group.origins.empty()) section.mistake("origin", "missing; expected one for each replica");
+  if (group.origins.empty())
+    section.mistake("origin", "expected one [[group.origin]] for each replica");
   const std::size_t votes_needed = 2 * std::size_t{group.faults} + 1;
   if (group.kind == GroupKind::vote && group.origins.size() < votes_needed) {
     section.mistake("origin", "expected at least " + std::to_string(votes_needed) +
-                                  " of them, 2 * faults + 1, got " +
+                                  " of them, 2 * faults + 1, found " +
                                   std::to_string(group.origins.size()));
   }
 }
 
 // What the group file says of another one.
 void read_vote_group(ConfigSection& section, GroupSettings& group) {
-  group.faults = static_cast<std::uint32_t>(section.number("faults", 1, kVoteFaultsMax, 1));
-  group.takes_writes = section.choice("writes", {"refuse", "all"}, 0) == 1;
-  group.profile = sketch::Profile::from_config(section.section("canonical"));
+  group.faults = static_cast<std::uint32_t>(section.number(
+      {"faults",
+       "Number of origins that may be faulty; the group has at least twice as many and one."},
+      1, kVoteFaultsMax, 1));
+  group.takes_writes =
+      section.choice(
+          {"writes",
+           "`\"refuse\"`: a request other than GET, HEAD and OPTIONS is answered 405. `\"all\"`: a "
+           "write goes to all origins, once, and is answered when each has answered or failed. It "
+           "has succeeded if all but `faults` of them have answered it alike, whatever their "
+           "health and state. Otherwise it is answered 502 with the reason `uncertain-write`: it "
+           "may have taken effect, and the history's entries of its URI are invalidated. (503 and "
+           "`too-few-replicas` if no origin can have seen it.) Two concurrent writes may reach two "
+           "origins in two orders. An origin that misses one, because it is down or too slow, "
+           "stays behind, and is one of the `faults` until it is brought up to date."},
+          {"refuse", "all"}, 0) == 1;
+  group.profile = sketch::Profile::from_config(
+      section.section({"canonical",
+                       "Additions to the canonical form of requests and answers, with the settings "
+                       "of `[canonical]` in the group file."}));
 }
 
 void read_pbft_group(ConfigSection& section, GroupSettings& group, std::uint32_t workers) {
-  group.file = section.path("file");
-  group.client_id = static_cast<NodeId>(
-      section.number("client_id", kFirstClientId, kLastClientId, kFirstClientId));
-  group.key_file = section.path("key_file");
-  group.sessions = static_cast<std::uint32_t>(section.number("sessions", 1, 1024, 64));
+  group.file = section.path({"file", "The group file."});
+  group.client_id =
+      static_cast<NodeId>(section.number({"client_id", "This sketcher's number in the group file."},
+                                         kFirstClientId, kLastClientId, kFirstClientId));
+  group.key_file = section.path({"key_file", "Its private keys, mode 0600."});
+  group.sessions = static_cast<std::uint32_t>(section.number(
+      {"sessions",
+       "Replicated requests in flight, for each worker. All workers together have at most 4096."},
+      1, 1024, 64));
   if (workers * group.sessions > pbft::kSessionsMax) {
     section.mistake("sessions", "expected workers * sessions to be at most " +
                                     std::to_string(pbft::kSessionsMax));
   }
-  group.deadline = section.duration("deadline", kDurationMin, kDurationMax, seconds(10));
-  group.key_refresh_interval = section.duration("key_refresh_interval", pbft::kKeyRefreshMin,
-                                                pbft::kKeyRefreshMax, seconds(600));
-  group.tentative_execution = section.choice("execute_when", {"committed", "prepared"}, 0) == 1;
+  group.deadline = section.duration({"deadline", "Time for a replicated request; after it 503."},
+                                    kDurationMin, kDurationMax, seconds(10));
+  group.key_refresh_interval =
+      section.duration({"key_refresh_interval",
+                        "Time between new session keys of each worker. Previous keys are accepted "
+                        "for as long again."},
+                       pbft::kKeyRefreshMin, pbft::kKeyRefreshMax, seconds(600));
+  group.tentative_execution =
+      section.choice({"execute_when",
+                      "The value in the agents' configurations. If they have `prepared` and this "
+                      "does not, each write waits for a retransmission."},
+                     {"committed", "prepared"}, 0) == 1;
 }
 
 }  // namespace
@@ -143,31 +190,52 @@ bool may_be_tunnelled(const GroupSettings& group) {
 std::vector<GroupSettings> read_groups(ConfigSection root, std::uint32_t workers,
                                        std::span<const Endpoint> own) {
   std::vector<GroupSettings> groups;
-  std::vector<ConfigSection> sections = root.sections("group");
+  std::vector<ConfigSection> sections =
+      root.sections({"group", "At least one, at most 64. Its origins answer alike."});
   std::uint32_t origins = 0;
   std::uint32_t shadows = 0;
   for (ConfigSection& section : sections) {
     GroupSettings group;
-    group.name = read_setting_name(section, groups, sections.size() == 1);
-    group.kind = static_cast<GroupKind>(section.choice("kind", {"pbft", "vote"}, 0));
-    group.queue_max = section.number("queue_max", 1, 1'000'000, 1024);
-    group.send_proxy =
-        static_cast<http::ProxyAnnouncement>(section.choice("send_proxy", {"off", "v1", "v2"}, 0));
-    if (group.kind == GroupKind::vote) {
-      read_vote_group(section, group);
-    } else {
-      read_pbft_group(section, group, workers);
+    group.name = read_setting_name(section,
+                                   "1 to 64 of a-z, 0-9, \"-\", \"_\" and \".\". It is part of "
+                                   "every sketch: a renamed group begins without a history.",
+                                   groups, sections.size() == 1);
+    group.kind = static_cast<GroupKind>(section.choice(
+        {"kind",
+         "`\"pbft\"`: an agent beside each origin, prophecy-replica(8); or `\"vote\"`: origins "
+         "alone, that serve the same content. A read that is not in the history goes to all of "
+         "them, and `faults` + 1 equal answers are the group's."},
+        {"pbft", "vote"}, 0));
+    group.queue_max = section.number(
+        {"queue_max",
+         "Bound of replicated requests, for each worker: with `\"pbft\"` those that wait for a "
+         "session, with `\"vote\"` those that are not decided. Further ones are answered 503."},
+        1, 1'000'000, 1024);
+    group.send_proxy = static_cast<http::ProxyAnnouncement>(section.choice(
+        {"send_proxy",
+         "`\"v1\"` or `\"v2\"`: connections to the origins begin with a PROXY header. Many clients "
+         "share them, so it names none: version 2 says LOCAL, version 1 names the two ends of the "
+         "connection itself. Agents have their own option, prophecy-replica(8)."},
+        {"off", "v1", "v2"}, 0));
+    if (auto vote = section.when(group.kind == GroupKind::vote, "`kind` is `\"vote\"`")) {
+      read_vote_group(*vote, group);
+    }
+    if (auto pbft = section.when(group.kind == GroupKind::pbft, "`kind` is `\"pbft\"`")) {
+      read_pbft_group(*pbft, group, workers);
     }
     read_origins(section, group, own);
     read_shadows(section, group, own);
-    group.health = read_health(section.section("health"));
+    group.health = read_health(section.section(
+        {"health",
+         "Below its group, optional: which origins may be drawn for fast reads. At least f+1 of "
+         "them always are, and none is taken out of the group's agreement."}));
     group.first_origin = origins;
     origins += static_cast<std::uint32_t>(group.origins.size());
     group.first_shadow = shadows;
     shadows += static_cast<std::uint32_t>(group.shadows.size());
     groups.push_back(std::move(group));
   }
-  if (groups.empty()) root.mistake("group", "missing; expected at least one [[group]]");
+  if (groups.empty()) root.mistake("group", "expected at least one [[group]]");
   if (groups.size() > kGroupsMax) {
     root.mistake("group", "expected at most " + std::to_string(kGroupsMax) + " of them");
   }

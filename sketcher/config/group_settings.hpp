@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/clock.hpp"
-#include "base/config.hpp"
+#include "base/config/config.hpp"
 #include "base/endpoint.hpp"
 #include "base/ids.hpp"
 #include "canonical/profile.hpp"

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "base/config.hpp"
+#include "base/config/config.hpp"
 #include "replica_client/core/health/check_rule.hpp"
 #include "replica_client/core/health/rules.hpp"
 

@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "base/config.hpp"
+#include "base/config/config.hpp"
 #include "base/endpoint.hpp"
 #include "sketcher/config/forwarding_settings.hpp"
 #include "transport/tls_settings.hpp"

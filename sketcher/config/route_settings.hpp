@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/config.hpp"
+#include "base/config/config.hpp"
 #include "canonical/dropped_fields.hpp"
 #include "sketcher/config/group_settings.hpp"
 #include "sketcher/core/policy/route_mode.hpp"

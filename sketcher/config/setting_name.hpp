@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/config.hpp"
+#include "base/config/config.hpp"
 
 namespace prophecy::sketcher {
 
@@ -25,11 +25,12 @@ constexpr std::size_t kSettingNameBytesMax = 64;
 // The key `name` of the latest of `named`, which has to be another one than theirs; an only one
 // needs none.
 template <class Named>
-[[nodiscard]] std::string read_setting_name(ConfigSection& section, const std::vector<Named>& named,
-                                            bool is_only_one) {
+[[nodiscard]] std::string read_setting_name(ConfigSection& section, std::string_view help,
+                                            const std::vector<Named>& named, bool is_only_one) {
   const std::size_t before = named.size();
   std::string name =
-      section.text("name", is_only_one ? std::optional<std::string>("default") : std::nullopt);
+      section.text(Key{"name", help}.otherwise("`\"default\"`, if it is the only one"),
+                   is_only_one ? std::optional<std::string>("default") : std::nullopt);
   if (!section.has("name")) return name;
   if (!is_setting_name(name)) {
     section.mistake("name", "expected 1 to 64 of a-z, 0-9, \"-\", \"_\", \".\"");

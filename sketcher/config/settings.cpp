@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <thread>
 
+#include "base/config/shared_settings.hpp"
 #include "history_table/history_table.hpp"
-#include "pbft/wire/limits.hpp"
 #include "sketcher/config/setting_bounds.hpp"
 #include "sketcher/core/read/divergence.hpp"
 
@@ -14,85 +14,92 @@ namespace {
 constexpr std::size_t kKiB = 1 << 10;
 constexpr std::size_t kMiB = 1 << 20;
 constexpr std::size_t kGiB = 1 << 30;
-// A whole request travels as one operation. An authority, out of the target or the header, may
-// stand in it three times.
-constexpr std::size_t kTargetBytesMax = 64 * kKiB;
-constexpr std::size_t kHeaderBytesMax = 128 * kKiB;
-constexpr std::size_t kHeaderCountMax = 4096;
-constexpr std::size_t kBodyBytesMax = 16 * kGiB;
-static_assert(kBodyBytesMax + 3 * (kTargetBytesMax + kHeaderBytesMax) + 4 * kHeaderCountMax +
-                  4 * kKiB <=
-              pbft::kOperationBytesMax);
-
 std::optional<Account> read_account(ConfigSection& section) {
+  const Key user_key =
+      Key{"user",
+          "Account of the workers, the health checker, and exports and imports of the history; the "
+          "master has to be started by root, or as this account. The master stays root: it opens "
+          "listeners, reads keys and certificates, and writes the files that FILES in "
+          "prophecy-sketcher(8) lists. "
+          "`[spool]` `folder` has to be writable by the account. On `SIGHUP` the workers cannot "
+          "read root's files, so they are replaced, one after the other; see SIGNALS in "
+          "prophecy-sketcher(8)."}
+          .otherwise("none");
+  const Key group_key =
+      Key{"group", "The only group of these processes."}.otherwise("the groups of `user`");
+  const std::string user = section.has("user") ? section.text(user_key) : std::string();
+  std::optional<std::string> group;
+  if (section.has("group")) group = section.text(group_key);
   if (!section.has("user")) {
-    if (section.has("group")) section.mistake("group", "expected user as well");
+    if (group) section.mistake("group", "expected user as well");
     return std::nullopt;
   }
-  std::optional<std::string> group;
-  if (section.has("group")) group = section.text("group");
-  auto account = find_account(section.text("user"), group);
+  auto account = find_account(user, group);
   if (account) return std::move(*account);
-  section.mistake("user", account.error().message);
+  section.mistake("user", "expected an account and a group that exist: " + account.error().message);
   return std::nullopt;
 }
 
 void read_sketcher(ConfigSection section, Settings& settings) {
   const std::uint64_t cores =
       std::clamp(std::thread::hardware_concurrency(), 1U, static_cast<unsigned>(kWorkersMax));
-  settings.workers = static_cast<std::uint32_t>(section.number("workers", 1, kWorkersMax, cores));
+  settings.workers = static_cast<std::uint32_t>(section.number(
+      Key{"workers", "Worker processes."}.otherwise("one a core"), 1, kWorkersMax, cores));
   settings.account = read_account(section);
-  settings.core_dumps = section.flag("core_dumps", false);
-  settings.admin_socket = section.path("admin");
-  settings.state_file = settings.admin_socket.string() + ".state";
-  if (section.has("state_file")) settings.state_file = section.path("state_file");
-  if (section.has("metrics")) settings.metrics = section.endpoint("metrics");
-  if (section.has("divergence_log")) settings.divergence_log = section.path("divergence_log");
-  settings.divergence_log_bytes_max =
-      section.bytes("divergence_log_bytes_max", kEventBytesMax + kKiB, 1024 * kGiB, kGiB);
-}
-
-void read_limits(ConfigSection section, LimitSettings& limits) {
-  limits.connections_max = section.number("connections_max", 1, 1'000'000, 10'000);
-  // No bound of its own unless asked for: behind a load balancer all clients have one address.
-  limits.connections_per_address_max = section.number(
-      "connections_per_address_max", 1, limits.connections_max, limits.connections_max);
-  limits.ipv6_prefix_bits = static_cast<unsigned>(section.number("ipv6_prefix", 48, 128, 64));
-  limits.request.target_bytes_max = section.bytes("target", 64, kTargetBytesMax, 8 * kKiB);
-  limits.request.header_bytes_max = section.bytes("header", 256, kHeaderBytesMax, 32 * kKiB);
-  limits.request.header_count_max = section.number("header_count", 1, kHeaderCountMax, 128);
-  limits.request.body_bytes_max = section.bytes("body", 0, kBodyBytesMax, 16 * kMiB);
-  limits.answer = limits.request;
-  limits.answer.body_bytes_max = section.bytes("answer", kKiB, kGiB, 16 * kMiB);
-  limits.untaken_bytes_max = section.bytes("untaken", kMiB, 1024 * kGiB, 512 * kMiB);
-  const std::uint64_t answer_bytes = limits.answer.body_bytes_max;
-  limits.coming_bytes_max =
-      section.bytes("answers_coming", std::max<std::uint64_t>(kMiB, 2 * answer_bytes), 1024 * kGiB,
-                    std::max(256 * kMiB, 4 * answer_bytes));
-  limits.arriving_bytes_max = section.bytes("arriving", kMiB, 1024 * kGiB, 256 * kMiB);
-}
-
-void read_timeouts(ConfigSection section, std::uint64_t body_bytes_max, TimeoutSettings& timeouts) {
-  timeouts.header = section.duration("header", kDurationMin, kDurationMax, seconds(10));
-  timeouts.body = section.duration("body", kDurationMin, kDurationMax, seconds(30));
-  // What is at least as fast as [spool] has it by default has its time.
-  const Duration slow_body = seconds(body_bytes_max / kSpoolRateMin);
-  timeouts.body_total = section.duration("body_total", kDurationMin, 24 * 30 * kDurationMax,
-                                         std::max(kDurationMax, slow_body));
-  timeouts.idle = section.duration("idle", kDurationMin, kDurationMax, seconds(60));
-  timeouts.send = section.duration("send", kDurationMin, kDurationMax, seconds(30));
-  timeouts.connect = section.duration("connect", kDurationMin, kDurationMax, seconds(1));
-  timeouts.answer = section.duration("answer", kDurationMin, kDurationMax, seconds(5));
-  timeouts.tunnel = section.duration("tunnel", kDurationMin, 24 * kDurationMax, kDurationMax);
-  timeouts.total = section.duration("total", kDurationMin, kDurationMax, seconds(30));
-  timeouts.drain = section.duration("drain", kDurationMin, kDurationMax, seconds(10));
+  settings.core_dumps =
+      section.flag({"core_dumps",
+                    "Whether a process that crashes may leave a core file, and whether a debugger "
+                    "of the same user may attach. A core file holds the installation's keys."},
+                   false);
+  settings.admin_socket = section.path({"admin",
+                                        "Unix socket for prophecyctl(1). A stale socket is "
+                                        "replaced; any other file there is an error."});
+  settings.state_file = section.path(
+      Key{"state_file",
+          "File, of mode 0600, that keeps the changes of `prophecyctl route` and `prophecyctl "
+          "bypass`. A start applies them over the configuration, and logs each difference as a "
+          "warning (`bypass-restored`, `route-mode-restored`). A damaged file is logged "
+          "(`switches-forgotten`) and ignored; so is a route in it that no longer exists "
+          "(`route-mode-forgotten`). Its folder has to be writable. A folder in `/run` is emptied "
+          "when the machine starts: put the file elsewhere if a switch is to outlast that."}
+          .otherwise("the path of `admin`, with `.state`"),
+      settings.admin_socket.string() + ".state");
+  if (section.has("metrics"))
+    settings.metrics = section.endpoint(
+        Key{"metrics", "Address that answers `GET /metrics` for Prometheus."}.otherwise("none"));
+  if (section.has("divergence_log"))
+    settings.divergence_log = section.path(Key{
+        "divergence_log",
+        "File to append divergences to, one JSON object a line; see FILES in prophecy-sketcher(8)."}
+                                               .otherwise("none")
+                                               .reloaded());
+  settings.divergence_log_bytes_max = section.bytes(
+      {"divergence_log_bytes_max", "Size of that file beyond which nothing is appended."},
+      kEventBytesMax + kKiB, 1024 * kGiB, kGiB);
 }
 
 void read_origins(ConfigSection section, Settings& settings) {
-  settings.origin_connections_max = section.number("connections_max", 1, 65'536, 256);
-  settings.origin_pipeline_max = section.number("pipeline_max", 1, 64, 1);
-  settings.origin_tunnels_max = section.number("tunnels_max", 1, 65'536, 256);
-  settings.timeouts.origin_idle = section.duration("idle", kDurationMin, kDurationMax, seconds(4));
+  settings.origin_connections_max =
+      section.number({"connections_max", "Connections for fast reads, for each worker and origin."},
+                     1, 65'536, 256);
+  settings.origin_pipeline_max = section.number(
+      {"pipeline_max",
+       "GET requests that may be under way on one of these connections, once two of them are "
+       "busy (RFC 9112, section 9.3.2). A request waits for the answers in front of it, so this "
+       "is for origins that answer quickly, such as file servers, which need about half of the "
+       "processor time with 16. No request is put behind an answer that takes longer than 20 ms. "
+       "The sketch detects an answer that an origin gives to the wrong request. Unverified reads "
+       "(in modes other than `enforce`, or whitelisted) are not pipelined, and agents never do."},
+      1, 64, 1);
+  settings.origin_tunnels_max =
+      section.number({"tunnels_max",
+                      "Tunnels, for each worker and origin, beside these. When all origins have "
+                      "so many, a request for another is answered 503 (`too-many-tunnels`)."},
+                     1, 65'536, 256);
+  settings.timeouts.origin_idle = section.duration(
+      {"idle",
+       "Unused connections are closed after this time. Keep it below the origins' own limit."},
+      kDurationMin, kDurationMax, seconds(4));
 }
 
 // Where this sketcher listens.
@@ -104,39 +111,121 @@ std::vector<Endpoint> own_addresses(const Settings& settings) {
   return own;
 }
 
+void read_sketch(ConfigSection section, Settings& settings) {
+  settings.sketch_key_file = section.path(
+      {"key_file",
+       "The secret of the sketches, mode 0600; the same for all sketchers of an installation."});
+  // In the order of DigestKind.
+  settings.digest = static_cast<sketch::DigestKind>(section.choice(
+      {"digest",
+       "`\"sha1\"` or `\"sha256\"`: HMAC with these hashes, the latter cut to 160 bits. "
+       "`\"gmac\"`: AES-256-GMAC, its tag encrypted. It takes a tenth of the time for large bodies "
+       "on processors with instructions for AES and carry-less multiplication (`aes` and "
+       "`pclmulqdq` in `/proc/cpuinfo`) and none for SHA (`sha_ni`). In exchange it has the "
+       "strength of 128 bits. With a leaked secret of `key_file` an attacker can forge an answer "
+       "for any sketch, at any time and at no cost; with `\"sha1\"` and `\"sha256\"` a second "
+       "preimage of the hash would still have to be found. It also rests on functions of OpenSSL "
+       "that are not documented, and not part of its FIPS provider. Without those instructions it "
+       "is slower than `\"sha1\"`, and its timing leaks parts of the secret to processes that "
+       "share the processor's caches. The digest is the same for all sketchers of an installation, "
+       "too. A change of it empties the history, and gives every answer another ETag."},
+      {"sha1", "sha256", "gmac"}, static_cast<std::size_t>(settings.digest)));
+}
+
+void read_table(ConfigSection section, Settings& settings) {
+  settings.table_bytes = section.bytes(
+      {"size",
+       "Memory for the history table. An entry takes 41 bytes: 25 million fit into 1 GiB. It lies "
+       "in huge pages, where the system offers them; the event `table-mapped` has their share. "
+       "Without `file` it ends with the sketcher, so it begins empty after each restart, and a new "
+       "configuration takes one (see SIGNALS in prophecy-sketcher(8))."},
+      HistoryTable::kBytesMin, 1024 * kGiB, 64 * kMiB);
+  if (section.has("file"))
+    settings.table_file = section.path(
+        Key{"file",
+            "File of the table, on tmpfs or a disk, in place of memory that ends with the "
+            "sketcher. Its entries outlast a restart or an upgrade, and a death of all processes "
+            "unless the machine was restarted. The file is made with mode 0600 and takes `size`. "
+            "It begins empty, and the event `table-emptied` has the reason, when size, digest, key "
+            "file, groups or `style` and `group_client_address` of `[forwarding]` have changed, "
+            "when it is damaged, or when the machine stopped while it was in use. A file that is "
+            "not a history table is an error and is left as it is, as is one that others may read "
+            "or write, or that another process uses."}
+            .otherwise("none"));
+  settings.block_store_bytes =
+      section.bytes({"blocks",
+                     "Memory for the lists of blocks that the entries of large answers lead to; "
+                     "see `whole_answer` in the group file. A list takes 32 bytes for each block, "
+                     "128 KiB for a GiB in blocks of 256 KiB, and may take a quarter of this "
+                     "memory. An evicted list makes the next read ask the group again."},
+                    BlockStore::kBytesMin, BlockStore::kBytesMax, 16 * kMiB);
+  settings.not_found_share = section.fraction(
+      {"not_found_share",
+       "Share of the table for answers 404 and 410, and for answers that may not be remembered: a "
+       "flood of paths that do not exist evicts no more than that."},
+      HistoryTable::kLimitedShare);
+  settings.activity_bytes =
+      section.bytes({"activity",
+                     "Memory of all workers for records of single requests, which `prophecyctl "
+                     "history` shows, and by which requests are blacklisted automatically. A "
+                     "request takes 260 bytes. It ends with the sketcher."},
+                    kMiB, 64 * kMiB, 4 * kMiB);
+}
+
+Settings read(ConfigSection root) {
+  Settings settings;
+  read_sketcher(root.section("sketcher"), settings);
+  settings.log = read_log_settings(root.section("log"));
+  settings.listeners = read_listeners(root);
+  settings.forwarding = read_forwarding(root.section("forwarding"));
+  settings.groups = read_groups(root, settings.workers, own_addresses(settings));
+  settings.routes = read_routes(root, settings.groups);
+  read_sketch(root.section("sketch"), settings);
+  read_table(root.section("table"), settings);
+  settings.limits = read_limits(root.section(
+      {"limits",
+       "`header` and `header_count` bound the answers of origins to fast reads too. A read whose "
+       "fast answer is beyond a limit is replicated; there the agents' own limits count, "
+       "`answer_bytes_max` in prophecy-replica(8) for the body. In a group of kind `\"vote\"` all "
+       "of this bounds votes as well, and an answer beyond it is no vote."}));
+  const std::uint64_t body_bytes_max = settings.limits.request.body_bytes_max;
+  settings.spool =
+      read_spool(root.section({"spool",
+                               "The files of requests' bodies that are too large for memory. They "
+                               "have no name, and end with the request, or with the worker."}),
+                 body_bytes_max);
+  settings.timeouts = read_timeouts(root.section({"timeouts",
+                                                  "Time-outs of clients and origins are checked "
+                                                  "every 100 ms, so each may be late by as much."}),
+                                    body_bytes_max);
+  read_origins(root.section("origins"), settings);
+  settings.fail_fast_reads = root.section("test").fraction(
+      {"fail_fast_reads", "Share of fast reads to treat as changed, for measurements."}, 0.0);
+  return settings;
+}
+
 }  // namespace
 
 Result<Settings> load_settings(const std::filesystem::path& path) {
   auto file = ConfigFile::load(path);
   if (!file) return file.error();
-  Settings settings;
-  ConfigSection root = file->root();
-  read_sketcher(root.section("sketcher"), settings);
-  settings.log = read_log_settings(root.section("log"));
-  settings.forwarding = read_forwarding(root.section("forwarding"));
-  settings.listeners = read_listeners(root);
-  settings.groups = read_groups(root, settings.workers, own_addresses(settings));
-  settings.routes = read_routes(root, settings.groups);
-  ConfigSection sketch = root.section("sketch");
-  settings.sketch_key_file = sketch.path("key_file");
-  // In the order of DigestKind.
-  settings.digest = static_cast<sketch::DigestKind>(sketch.choice(
-      "digest", {"sha1", "sha256", "gmac"}, static_cast<std::size_t>(settings.digest)));
-  ConfigSection table = root.section("table");
-  settings.table_bytes = table.bytes("size", HistoryTable::kBytesMin, 1024 * kGiB, 64 * kMiB);
-  if (table.has("file")) settings.table_file = table.path("file");
-  settings.block_store_bytes =
-      table.bytes("blocks", BlockStore::kBytesMin, BlockStore::kBytesMax, 16 * kMiB);
-  settings.not_found_share = table.fraction("not_found_share", HistoryTable::kLimitedShare);
-  settings.activity_bytes = table.bytes("activity", kMiB, 64 * kMiB, 4 * kMiB);
-  read_limits(root.section("limits"), settings.limits);
-  settings.spool = read_spool(root.section("spool"), settings.limits.request.body_bytes_max);
-  read_timeouts(root.section("timeouts"), settings.limits.request.body_bytes_max,
-                settings.timeouts);
-  read_origins(root.section("origins"), settings);
-  settings.fail_fast_reads = root.section("test").fraction("fail_fast_reads", 0.0);
+  Settings settings = read(file->root());
   if (auto finished = file->finish(); !finished) return finished.error();
   return settings;
+}
+
+Result<std::string> dump_settings(const std::filesystem::path& path) {
+  auto file = ConfigFile::load(path);
+  if (!file) return file.error();
+  static_cast<void>(read(file->root()));
+  if (auto finished = file->finish(); !finished) return finished.error();
+  return file->dump();
+}
+
+std::string describe_settings() {
+  ConfigFile file = ConfigFile::schema();
+  static_cast<void>(read(file.root()));
+  return file.describe();
 }
 
 }  // namespace prophecy::sketcher

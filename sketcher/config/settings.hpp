@@ -6,40 +6,23 @@
 #include <vector>
 
 #include "base/account.hpp"
-#include "base/clock.hpp"
-#include "base/config.hpp"
+#include "base/config/config.hpp"
 #include "base/endpoint.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
-#include "http/parser.hpp"
 #include "sketch/sketch.hpp"
 #include "sketcher/config/forwarding_settings.hpp"
 #include "sketcher/config/group_settings.hpp"
+#include "sketcher/config/limit_settings.hpp"
 #include "sketcher/config/listener_settings.hpp"
 #include "sketcher/config/route_settings.hpp"
 #include "sketcher/config/spool_settings.hpp"
+#include "sketcher/config/timeout_settings.hpp"
 
 namespace prophecy::sketcher {
 
 // The bound of `workers`.
 constexpr std::size_t kWorkersMax = 64;
-
-struct LimitSettings {
-  std::size_t connections_max = 0;
-  std::size_t connections_per_address_max = 0;
-  unsigned ipv6_prefix_bits = 0;  // of the network that is one client
-  http::MessageLimits request;
-  http::MessageLimits answer;
-  // By all clients of a worker.
-  std::size_t untaken_bytes_max = 0;   // of answers
-  std::size_t coming_bytes_max = 0;    // of answers that are read from origins
-  std::size_t arriving_bytes_max = 0;  // of requests
-};
-
-struct TimeoutSettings {
-  Duration header{}, body{}, idle{}, send{}, connect{}, answer{}, total{}, drain{}, tunnel{},
-      origin_idle{}, body_total{};
-};
 
 struct Settings {
   std::uint32_t workers = 1;
@@ -71,7 +54,12 @@ struct Settings {
   double fail_fast_reads = 0;          // [test]
 };
 
-// The error lists every mistake, one a line, with file and line.
+// The error lists every mistake, one a line, with file, line and column.
 [[nodiscard]] Result<Settings> load_settings(const std::filesystem::path& path);
+
+// The configuration in effect, with all defaults, as TOML.
+[[nodiscard]] Result<std::string> dump_settings(const std::filesystem::path& path);
+// Every setting there is; see ConfigFile::describe().
+[[nodiscard]] std::string describe_settings();
 
 }  // namespace prophecy::sketcher

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/clock.hpp"
-#include "base/config.hpp"
+#include "base/config/config.hpp"
 #include "sketcher/config/origin_address.hpp"
 
 namespace prophecy::sketcher {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 
-#include "base/config.hpp"
+#include "base/config/config.hpp"
 
 namespace prophecy::sketcher {
 

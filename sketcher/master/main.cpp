@@ -1,6 +1,8 @@
 // prophecy-sketcher: the trusted reverse proxy.
 #include <csignal>
 #include <iostream>
+#include <sstream>
+#include <string>
 
 #include <CLI/CLI.hpp>
 
@@ -13,7 +15,9 @@ constexpr int kRunTimeFailure = 1;
 constexpr int kUsageFailure = 2;
 
 int fail(const prophecy::Error& error, int status) {
-  std::cerr << "prophecy-sketcher: " << error.message << '\n';
+  std::istringstream lines(error.message);  // of a configuration, one a mistake
+  for (std::string line; std::getline(lines, line);)
+    std::cerr << "prophecy-sketcher: " << line << '\n';
   return status;
 }
 
@@ -23,15 +27,30 @@ int main(int argc, char** argv) {
   CLI::App app{"Trusted reverse proxy in front of a group of replicated origins."};
   std::string config;
   bool check = false;
-  app.add_option("--config", config, "Configuration file (TOML)")->required();
+  bool dump = false;
+  bool describe = false;
+  auto* config_option = app.add_option("--config", config, "Configuration file (TOML)");
   app.add_flag("--check", check, "Check the configuration and the keys, and stop");
+  app.add_flag("--dump", dump, "Print the configuration in effect, with all defaults, and stop");
+  app.add_flag("--describe", describe, "Print all settings of the configuration (TOML), and stop");
   app.set_version_flag("--version", "prophecy-sketcher " PROPHECY_VERSION);
   try {
     app.parse(argc, argv);
+    if (!describe && config_option->count() == 0) throw CLI::RequiredError("--config");
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : kUsageFailure;
   }
 
+  if (describe) {
+    std::cout << prophecy::sketcher::describe_settings();
+    return 0;
+  }
+  if (dump) {
+    auto text = prophecy::sketcher::dump_settings(config);
+    if (!text) return fail(text.error(), kUsageFailure);
+    std::cout << *text;
+    return 0;
+  }
   // Before the first key is read.
   if (auto forbidden = prophecy::forbid_core_dumps(); !forbidden) {
     return fail(forbidden.error(), kRunTimeFailure);

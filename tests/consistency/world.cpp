@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/assert.hpp"
+#include "base/config/config.hpp"
 #include "consistency/crowd.hpp"
 #include "consistency/group/pbft_service.hpp"
 #include "consistency/group/simulated_service.hpp"

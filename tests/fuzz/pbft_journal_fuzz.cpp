@@ -110,7 +110,12 @@ void carry_out(Replica& replica, ReplicaActions& actions) {
     if (asked.snapshot) replica.on_snapshot(Digest{}, {}, actions);
     if (asked.restore) replica.on_restored(true, {}, actions);
     if (asked.flush_parts) replica.on_parts_flushed(true, {}, actions);
-    if (asked.executions.empty() && !asked.snapshot && !asked.restore && !asked.flush_parts) return;
+    for (const DurableParts& parts : asked.durable_parts)
+      replica.on_parts_durable(parts.id, true, {}, actions);
+    if (asked.executions.empty() && !asked.snapshot && !asked.restore && !asked.flush_parts &&
+        asked.durable_parts.empty()) {
+      return;
+    }
   }
 }
 

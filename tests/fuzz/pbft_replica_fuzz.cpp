@@ -109,7 +109,9 @@ class Subject {
       }
       for (const Execution& execution : asked.executions)
         executing_.push_back(execution.id);
-      if (!asked.snapshot && !asked.restore && !asked.flush_parts) return;
+      if (!asked.snapshot && !asked.restore && !asked.flush_parts && asked.durable_parts.empty()) {
+        return;
+      }
       if (asked.snapshot) {
         const Bytes part = encode_part({}, as_bytes("state"));
         require(parts_->keep(sha256(part), part));
@@ -117,6 +119,8 @@ class Subject {
       }
       if (asked.restore) replica_->on_restored(true, now_, actions_);
       if (asked.flush_parts) replica_->on_parts_flushed(true, now_, actions_);
+      for (const DurableParts& parts : asked.durable_parts)
+        replica_->on_parts_durable(parts.id, true, now_, actions_);
     }
   }
 

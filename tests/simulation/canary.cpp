@@ -32,7 +32,12 @@ std::string_view to_string(Canary canary) {
                                                                      "limits_by_name",
                                                                      "any_view",
                                                                      "slow_to_give_up",
-                                                                     "keeps_no_state"};
+                                                                     "early_base",
+                                                                     "early_body",
+                                                                     "keeps_no_state",
+                                                                     "proposes_alone",
+                                                                     "bears_grudges",
+                                                                     "signatures_outlive"};
   return kNames.at(static_cast<std::size_t>(canary));
 }
 
@@ -53,7 +58,11 @@ pbft::QuorumRule replica_rule(Canary canary, std::uint32_t faults) {
   if (canary == Canary::small_view_change) rule.view_change = rule.weak;
   if (canary == Canary::unproven_checkpoint) rule.certificate = 1;
   if (canary == Canary::ignores_pre_prepared) rule.vouching = 0;
-  if (canary == Canary::prepares_without_body) rule.bodies = 0;
+  if (canary == Canary::prepares_without_body) {
+    rule.bodies = 0;
+    rule.holders = 1;  // else no correct primary proposes it
+  }
+  if (canary == Canary::proposes_alone) rule.holders = 1;
   if (canary == Canary::one_decision) rule.weak = 1;
   if (canary == Canary::early_checkpoint) rule.stable = 1;
   if (canary == Canary::any_view) rule.vouching_views = 0;

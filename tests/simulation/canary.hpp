@@ -38,7 +38,12 @@ enum class Canary : std::uint8_t {
   limits_by_name,         // of view-change messages, before it is known who sends them
   any_view,         // condition A2 without its views: a batch vouched for in an older one will do
   slow_to_give_up,  // a primary that does nothing is replaced after thirty times the time-out
+  early_base,       // the journal names a state before its parts are on the disk
+  early_body,       // a body is vouched for before its parts are on the disk
   keeps_no_state,   // a replica takes another's state for its own, however many have its own
+  proposes_alone,   // a request whose body the primary alone has
+  bears_grudges,    // a replica that has lied once is not listened to any more
+  signatures_outlive,  // the group: those of its earlier life are valid in this one
   count_,
 };
 constexpr std::size_t kCanaries = static_cast<std::size_t>(Canary::count_);

@@ -16,15 +16,18 @@ enum class Purpose : std::uint64_t { tag = 0x7461676b6579, signature = 0x7369676
 
 constexpr NodeId kToEverybody = UINT32_MAX;
 
-XXH128_hash_t keyed(Purpose purpose, NodeId from, NodeId to, const Sha256::Digest& content) {
+XXH128_hash_t keyed(Life life, Purpose purpose, NodeId from, NodeId to,
+                    const Sha256::Digest& content) {
   const std::uint64_t route = (std::uint64_t{from} << 32) | to;
-  const std::uint64_t key = static_cast<std::uint64_t>(purpose) ^ (route * 0x9e3779b97f4a7c15ULL);
+  const std::uint64_t key = static_cast<std::uint64_t>(purpose) ^ static_cast<std::uint64_t>(life) ^
+                            (route * 0x9e3779b97f4a7c15ULL);
   return XXH3_128bits_withSeed(content.data(), content.size(), key);
 }
 
 class CheapScheme : public pbft::KeyScheme {
  public:
-  CheapScheme(NodeId self, std::uint32_t replicas) : self_(self), replicas_(replicas) {}
+  CheapScheme(NodeId self, std::uint32_t replicas, Life life = Life::present)
+      : CheapScheme(self, replicas, life, life) {}
 
   [[nodiscard]] bool knows(NodeId member) const override {
     if (member == self_) return false;
@@ -59,15 +62,23 @@ class CheapScheme : public pbft::KeyScheme {
     return std::equal(expected.begin(), expected.end(), signature.begin());
   }
 
+ protected:
+  CheapScheme(NodeId self, std::uint32_t replicas, Life life_of_tags, Life life_of_signatures)
+      : self_(self),
+        replicas_(replicas),
+        life_of_tags_(life_of_tags),
+        life_of_signatures_(life_of_signatures) {}
+
  private:
-  static pbft::Tag tag_between(NodeId from, NodeId to, const Sha256::Digest& content) {
-    const XXH128_hash_t hash = keyed(Purpose::tag, from, to, content);
+  [[nodiscard]] pbft::Tag tag_between(NodeId from, NodeId to, const Sha256::Digest& content) const {
+    const XXH128_hash_t hash = keyed(life_of_tags_, Purpose::tag, from, to, content);
     pbft::Tag tag{};
     std::memcpy(tag.data(), &hash, tag.size());
     return tag;
   }
-  static pbft::Signature signature_of(NodeId member, const Sha256::Digest& content) {
-    const XXH128_hash_t hash = keyed(Purpose::signature, member, kToEverybody, content);
+  [[nodiscard]] pbft::Signature signature_of(NodeId member, const Sha256::Digest& content) const {
+    const XXH128_hash_t hash =
+        keyed(life_of_signatures_, Purpose::signature, member, kToEverybody, content);
     pbft::Signature signature{};
     for (std::size_t at = 0; at < signature.size(); at += sizeof hash)
       std::memcpy(signature.data() + at, &hash, sizeof hash);
@@ -76,6 +87,14 @@ class CheapScheme : public pbft::KeyScheme {
 
   NodeId self_;
   std::uint32_t replicas_;
+  Life life_of_tags_;
+  Life life_of_signatures_;
+};
+
+class TimelessScheme final : public CheapScheme {
+ public:
+  TimelessScheme(NodeId self, std::uint32_t replicas, Life life)
+      : CheapScheme(self, replicas, life, Life::present) {}
 };
 
 class GullibleScheme final : public CheapScheme {
@@ -108,8 +127,12 @@ KeyWork& key_work() {
   return work;
 }
 
-pbft::KeyRing cheap_key_ring(NodeId self, std::uint32_t replicas) {
-  return {self, replicas, std::make_unique<CheapScheme>(self, replicas)};
+pbft::KeyRing cheap_key_ring(NodeId self, std::uint32_t replicas, Life life) {
+  return {self, replicas, std::make_unique<CheapScheme>(self, replicas, life)};
+}
+
+pbft::KeyRing timeless_key_ring(NodeId self, std::uint32_t replicas, Life life) {
+  return {self, replicas, std::make_unique<TimelessScheme>(self, replicas, life)};
 }
 
 pbft::KeyRing gullible_key_ring(NodeId self, std::uint32_t replicas) {

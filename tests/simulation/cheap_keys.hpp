@@ -18,8 +18,14 @@ struct KeyWork {
 };
 [[nodiscard]] KeyWork& key_work();
 
+// Of which life of the group keys are: in each of them they are others.
+enum class Life : std::uint8_t { earlier, present };
+
 // For a replica below `replicas` or any client.
-[[nodiscard]] pbft::KeyRing cheap_key_ring(NodeId self, std::uint32_t replicas);
+[[nodiscard]] pbft::KeyRing cheap_key_ring(NodeId self, std::uint32_t replicas,
+                                           Life life = Life::present);
+// A defect: signatures are the same in each life.
+[[nodiscard]] pbft::KeyRing timeless_key_ring(NodeId self, std::uint32_t replicas, Life life);
 
 // A defect: it takes every signature for that of the member whose name is on it.
 [[nodiscard]] pbft::KeyRing gullible_key_ring(NodeId self, std::uint32_t replicas);

@@ -278,6 +278,13 @@ void Checker::on_status(NodeId replica, const pbft::ReplicaStatus& status) {
   check_bound("requests in its queue", status.queued_requests, settings.queue_requests_max);
   check_bound("bytes of replies", status.cached_reply_bytes,
               settings.cached_reply_bytes_max + kFrameBytes);
+  // Under load others than the first may be tried (pbft/core/views/slow_primary.hpp).
+  const bool is_blame = status.view_change_cause == pbft::ViewChangeCause::request_waited ||
+                        status.view_change_cause == pbft::ViewChangeCause::nothing_settled;
+  if (is_blame && scenario_.blames_nobody()) {
+    fail(who() + " is in view " + std::to_string(status.view) + " (" +
+         std::string(to_string(status.view_change_cause)) + "), which no fault explains");
+  }
   if (status.state == pbft::ReplicaState::diverged) fail(who() + " has diverged");
   // What was executed ahead may have to be undone, and that is all.
   if (!status.answers && scenario_.network_works() && !settings.tentative_execution) {

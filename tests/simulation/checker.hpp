@@ -12,6 +12,9 @@
 //    before, where that is promised.
 //  - On a network that works, no call waits for longer than f primaries and their time-outs explain
 //    (*liveness under faults*).
+//  - Where no replica is faulty, on such a network, no primary runs into a time-out, whatever
+//  clients
+//    do (*no view changes that no fault explains*).
 //  - No correct replica is accused, and none leaves the group without need.
 //  - A correct replica whose service is well gives its state up for none that fewer than f+1
 //  correct

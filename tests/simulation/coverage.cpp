@@ -45,6 +45,8 @@ void Coverage::note(const Scenario& scenario) {
 
 void Coverage::add(const Coverage& other) {
   runs += other.runs;
+  long_runs += other.long_runs;
+  long_runs_ms += other.long_runs_ms;
   requests_ordered += other.requests_ordered;
   calls_agreed += other.calls_agreed;
   checkpoints += other.checkpoints;

@@ -13,6 +13,8 @@ namespace prophecy::simulation {
 
 struct Coverage {
   std::uint64_t runs = 0;
+  std::uint64_t long_runs = 0;     // see scenario_long.hpp
+  std::uint64_t long_runs_ms = 0;  // that they took
   std::uint64_t requests_ordered = 0;
   std::uint64_t calls_agreed = 0;
   std::uint64_t checkpoints = 0;    // stable ones, at each replica

@@ -1,6 +1,8 @@
 #include "simulation/group_keys.hpp"
 
 #include <map>
+#include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -13,9 +15,8 @@ namespace {
 
 using Rings = std::map<NodeId, pbft::KeyRing>;
 
-using MakeRing = pbft::KeyRing (*)(NodeId self, std::uint32_t replicas);
-
-Rings rings_of(MakeRing make, std::uint32_t replicas) {
+template <typename MakeRing>
+Rings rings_of(const MakeRing& make, std::uint32_t replicas) {
   Rings rings;
   for (NodeId node = 0; node < replicas; ++node)
     rings.emplace(node, make(node, replicas));
@@ -26,7 +27,8 @@ Rings rings_of(MakeRing make, std::uint32_t replicas) {
 
 enum class SessionKeysAre : std::uint8_t { established, missing };
 
-Rings derive_rings(std::uint32_t replicas, SessionKeysAre session_keys) {
+Rings derive_rings(std::uint32_t replicas, SessionKeysAre session_keys, Life life) {
+  const std::string group = life == Life::present ? "simulated group" : "simulated group before";
   std::vector<pbft::Member> members;
   std::map<NodeId, pbft::PrivateKeys> secrets;
   const auto add = [&](NodeId node) {
@@ -45,7 +47,7 @@ Rings derive_rings(std::uint32_t replicas, SessionKeysAre session_keys) {
     add(kFirstClientId + client);
   Rings rings;
   for (const auto& [node, keys] : secrets) {
-    auto ring = pbft::KeyRing::derive(node, keys, as_bytes("simulated group"), members);
+    auto ring = pbft::KeyRing::derive(node, keys, as_bytes(group), members);
     ASSERT(ring.has_value());
     if (session_keys == SessionKeysAre::established) pbft::test::establish_with_all(*ring, members);
     rings.emplace(node, std::move(*ring));
@@ -53,31 +55,37 @@ Rings derive_rings(std::uint32_t replicas, SessionKeysAre session_keys) {
   return rings;
 }
 
-Rings make_rings(Keys keys, std::uint32_t replicas) {
+Rings make_rings(Keys keys, std::uint32_t replicas, Life life) {
+  const auto with_life = [&](auto make) {
+    return rings_of([=](NodeId self, std::uint32_t n) { return make(self, n, life); }, replicas);
+  };
   switch (keys) {
     case Keys::cheap:
-      return rings_of(cheap_key_ring, replicas);
+      return with_life(cheap_key_ring);
+    case Keys::timeless:
+      return with_life(timeless_key_ring);
     case Keys::gullible:
       return rings_of(gullible_key_ring, replicas);
     case Keys::trusting:
       return rings_of(trusting_key_ring, replicas);
     case Keys::cryptographic:
-      return derive_rings(replicas, SessionKeysAre::established);
+      return derive_rings(replicas, SessionKeysAre::established, life);
   }
   UNREACHABLE();
 }
 
 }  // namespace
 
-std::map<NodeId, pbft::KeyRing> changing_key_rings(std::uint32_t replicas) {
-  return derive_rings(replicas, SessionKeysAre::missing);
+std::map<NodeId, pbft::KeyRing> changing_key_rings(std::uint32_t replicas, Life life) {
+  return derive_rings(replicas, SessionKeysAre::missing, life);
 }
 
-const pbft::KeyRing& key_ring_of(Keys keys, NodeId node, std::uint32_t replicas) {
-  static std::map<std::pair<Keys, std::uint32_t>, Rings> groups;
-  auto group = groups.find({keys, replicas});
+const pbft::KeyRing& key_ring_of(Keys keys, NodeId node, std::uint32_t replicas, Life life) {
+  static std::map<std::tuple<Keys, std::uint32_t, Life>, Rings> groups;
+  const std::tuple wanted(keys, replicas, life);
+  auto group = groups.find(wanted);
   if (group == groups.end()) {
-    group = groups.emplace(std::pair(keys, replicas), make_rings(keys, replicas)).first;
+    group = groups.emplace(wanted, make_rings(keys, replicas, life)).first;
   }
   return group->second.at(node);
 }

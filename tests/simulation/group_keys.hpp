@@ -6,6 +6,7 @@
 #include <map>
 
 #include "pbft/auth/key_ring.hpp"
+#include "simulation/cheap_keys.hpp"
 
 namespace prophecy::simulation {
 
@@ -16,13 +17,16 @@ enum class Keys : std::uint8_t {
   cheap,          // see cheap_keys.hpp
   gullible,       // cheap ones, but whoever has signed, a signature is taken for valid
   trusting,       // cheap ones, but a client's MAC is never wrong
+  timeless,       // cheap ones, but signatures are the same in each life of the group
   cryptographic,  // those of the programs
 };
 
 // `node` is a replica below `replicas`, or one of the first kClientsMax client ids.
-[[nodiscard]] const pbft::KeyRing& key_ring_of(Keys keys, NodeId node, std::uint32_t replicas);
+[[nodiscard]] const pbft::KeyRing& key_ring_of(Keys keys, NodeId node, std::uint32_t replicas,
+                                               Life life = Life::present);
 
 // Those of the programs, before any session key is exchanged: of one run alone.
-[[nodiscard]] std::map<NodeId, pbft::KeyRing> changing_key_rings(std::uint32_t replicas);
+[[nodiscard]] std::map<NodeId, pbft::KeyRing> changing_key_rings(std::uint32_t replicas,
+                                                                 Life life = Life::present);
 
 }  // namespace prophecy::simulation

@@ -35,12 +35,17 @@ std::string interval(const Ingredient& ingredient) {
 
 std::string_view to_string(IngredientKind kind) {
   static constexpr std::array<std::string_view, kIngredientKinds> kNames = {
-      "calls",         "large results", "large operations", "impatience",     "loss",
-      "repetition",    "corruption",    "lateness",         "lost votes",     "partition",
-      "crash",         "restart",       "power loss",       "lost disk",      "lost service",
-      "wrong service", "read failures", "slow service",     "unmarked disks", "refusing disk",
-      "clock",         "misconduct",    "bad client",       "strangers",      "many at once",
-      "noisy state",   "noisy answers", "rotten state"};
+      "calls",          "large results",  "large operations",
+      "impatience",     "loss",           "repetition",
+      "corruption",     "lateness",       "lost votes",
+      "partition",      "crash",          "restart",
+      "power loss",     "lost disk",      "lost service",
+      "wrong service",  "read failures",  "slow service",
+      "unmarked disks", "stalled disk",   "rotten disk",
+      "refusing disk",  "clock",          "wall clock",
+      "twins",          "client restart", "misconduct",
+      "bad client",     "strangers",      "many at once",
+      "noisy state",    "noisy answers",  "rotten state"};
   return name_of(kNames, kind);
 }
 
@@ -74,14 +79,15 @@ std::string_view to_string(BehaviourKind kind) {
                                                                            "false parts",
                                                                            "live lies",
                                                                            "conspiring",
+                                                                           "mutating",
                                                                            "lying keys"};
   return name_of(kNames, kind);
 }
 
 std::string_view to_string(BadClientKind kind) {
   static constexpr std::array<std::string_view, kBadClientKinds> kNames = {
-      "selective MACs", "two operations", "jumping timestamps", "flooding",
-      "garbage",        "missing bodies", "withheld bodies",    "false bodies"};
+      "selective MACs", "two operations",  "jumping timestamps", "flooding",   "garbage",
+      "missing bodies", "withheld bodies", "false bodies",       "lone bodies"};
   return name_of(kNames, kind);
 }
 
@@ -126,6 +132,13 @@ std::string describe(const Ingredient& ingredient) {
       out << ", and replicas " << bits(ingredient.nodes) << " start late by "
           << std::chrono::duration_cast<milliseconds>(ingredient.offset).count() << " ms";
       break;
+    case IngredientKind::stalled_disk:
+      out << "the disks of replicas " << bits(ingredient.nodes) << " stall";
+      break;
+    case IngredientKind::rotten_disk:
+      out << ingredient.percent << "% of the files of replicas " << bits(ingredient.nodes)
+          << " rot";
+      break;
     case IngredientKind::refusing_disk:
       out << "the disks of replicas " << bits(ingredient.nodes) << " take no state";
       break;
@@ -144,6 +157,17 @@ std::string describe(const Ingredient& ingredient) {
       out << "clock of node " << ingredient.node << " is ahead by "
           << std::chrono::duration_cast<milliseconds>(ingredient.offset).count()
           << " ms and drifts by " << ingredient.drift_ppm << " ppm";
+      break;
+    case IngredientKind::wall_clock:
+      out << "the wall clock of replica " << ingredient.node << " steps by "
+          << std::chrono::duration_cast<milliseconds>(ingredient.offset).count() << " ms";
+      break;
+    case IngredientKind::twins:
+      out << "replica " << ingredient.node << " runs twice";
+      break;
+    case IngredientKind::client_restart:
+      out << "client " << ingredient.node << " is started again, its clock set by "
+          << std::chrono::duration_cast<milliseconds>(ingredient.offset).count() << " ms";
       break;
     case IngredientKind::lateness:
       out << "lateness of " << ingredient.percent << "%, up to "

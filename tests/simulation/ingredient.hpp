@@ -31,8 +31,13 @@ enum class IngredientKind : std::uint8_t {
   read_failures,   // replicas whose service fails reads at times
   slow_service,    // a share of the operations takes it very long; what comes behind them waits
   unmarked_disks,  // nothing says that they are new: the group finds out, while some start late
+  stalled_disk,    // nothing that it is handed ends meanwhile
+  rotten_disk,     // a share of its files is changed, gone or unreadable
   refusing_disk,   // cannot put a state on its disk, so that a restart begins far behind
   clock,           // a node's clock is off and runs fast or slow
+  wall_clock,      // of a replica: it steps by `offset`, and back at the end
+  twins,           // a replica runs twice under one key, see hosts/twins.hpp
+  client_restart,  // a client's process ends, and is started again; its clock differs by `offset`
   misconduct,      // a replica does not behave as it should, see behaviours/
   bad_client,      // see bad_client.hpp
   strangers,       // see strangers.hpp; `percent` of what they say are view changes
@@ -78,6 +83,7 @@ enum class BehaviourKind : std::uint8_t {
   false_parts,          // of states and bodies, and questions for parts that nobody needs
   live_lies,            // with digests, numbers and views that really occurred
   conspiring,           // as primary: proposals for one backup alone, and later claims about them
+  mutating,             // one field of a live message, by a little
   lying_keys,           // for MACs, where these change
   count_,
 };
@@ -94,6 +100,7 @@ enum class BadClientKind : std::uint8_t {
   missing_bodies,      // requests by digest whose bodies never come
   withheld_bodies,     // or come to some replicas only, and in part
   false_bodies,        // or are not what their names say
+  lone_bodies,         // of megabytes, each given to one replica alone; in scenes of their own
   count_,
 };
 constexpr std::size_t kBadClientKinds = static_cast<std::size_t>(BadClientKind::count_);
@@ -119,9 +126,13 @@ struct Ingredient {
   std::uint32_t turn = 0;
 
   [[nodiscard]] bool is_active(TimePoint now) const { return now >= from && now < until; }
+  // A replica whose wall clock is further from the others' than they tolerate is faulty.
+  static constexpr Duration kStepTolerated = seconds(2);
   [[nodiscard]] bool is_lie() const {
+    const bool steps_far = offset > kStepTolerated || offset < -kStepTolerated;
+    if (kind == IngredientKind::wall_clock) return steps_far;
     return (kind == IngredientKind::misconduct && behaviour >= kFirstLie) ||
-           kind == IngredientKind::wrong_service;
+           kind == IngredientKind::wrong_service || kind == IngredientKind::twins;
   }
 };
 

@@ -4,6 +4,7 @@
 
 #include "pbft/core/state/payments.hpp"
 #include "pbft/wire/decode.hpp"
+#include "pbft/wire/frame_header.hpp"
 
 namespace prophecy::simulation {
 
@@ -24,7 +25,7 @@ void Prices::end_step(const pbft::ReplicaActions& actions, TimePoint now, std::s
   if (bounds_ == nullptr) return;
   const std::uint64_t checked = key_work().signatures_checked - before_.signatures_checked;
   check("frames-per-step", actions.sends.size() - first);
-  check("bytes-per-step", actions.sent_bytes(first));
+  check_bytes(actions, first);
   check("signatures-per-step", checked);
   check("signatures-made-per-step", key_work().signatures_made - before_.signatures_made);
   check("tags-per-step", key_work().tags - before_.tags);
@@ -39,6 +40,21 @@ void Prices::end_step(const pbft::ReplicaActions& actions, TimePoint now, std::s
   strangers_signatures_ += checked;
   // Two intervals of the replica's own may meet in one of these.
   check("signatures-of-strangers", (strangers_signatures_ + 1) / 2);
+}
+
+// Parts are served at a rate of their own, to each replica.
+void Prices::check_bytes(const pbft::ReplicaActions& actions, std::size_t first) {
+  std::map<NodeId, std::uint64_t> parts;
+  std::uint64_t bytes = 0;
+  for (std::size_t i = first; i < actions.sends.size(); ++i) {
+    const pbft::Outgoing& outgoing = actions.sends[i];
+    const auto header = pbft::peek_header(*outgoing.frame);
+    const bool is_part = header && header->type == pbft::MessageType::part;
+    (is_part ? parts[outgoing.to] : bytes) += outgoing.frame->size();
+  }
+  check("bytes-per-step", bytes);
+  for (const auto& [to, served] : parts)
+    check("part-bytes-per-step", served);
 }
 
 void Prices::count_reply(const pbft::Outgoing& outgoing, TimePoint now) {

@@ -17,9 +17,10 @@
 
 namespace prophecy::simulation {
 
-constexpr std::array<std::string_view, 8> kPriceNames{
-    "frames-per-step",  "bytes-per-step",     "signatures-per-step",     "signatures-made-per-step",
-    "replies-per-step", "replies-per-second", "signatures-of-strangers", "tags-per-step"};
+constexpr std::array<std::string_view, 9> kPriceNames{
+    "part-bytes-per-step", "frames-per-step",          "bytes-per-step",
+    "signatures-per-step", "signatures-made-per-step", "replies-per-step",
+    "replies-per-second",  "signatures-of-strangers",  "tags-per-step"};
 
 class Prices {
  public:
@@ -45,6 +46,7 @@ class Prices {
   };
 
   void check(std::string_view bound, std::uint64_t number);
+  void check_bytes(const pbft::ReplicaActions& actions, std::size_t first);
   void count_reply(const pbft::Outgoing& outgoing, TimePoint now);
 
   const test::BoundsTable* bounds_;

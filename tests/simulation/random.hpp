@@ -37,9 +37,12 @@ class Random {
 constexpr std::uint64_t kPurposeNetwork = 1;
 constexpr std::uint64_t kPurposeMachines = 2;
 constexpr std::uint64_t kPurposeScene = 3;
+constexpr std::uint64_t kPurposeRefusals = 4;
+constexpr std::uint64_t kPurposeFairness = 5;
 constexpr std::uint64_t kPurposeNode = 1 << 20;
 constexpr std::uint64_t kPurposeIngredient = 2 << 20;
 constexpr std::uint64_t kPurposeKeys = 3 << 20;
 constexpr std::uint64_t kPurposeNoise = 4 << 20;
+constexpr std::uint64_t kPurposeDisk = 5 << 20;
 
 }  // namespace prophecy::simulation

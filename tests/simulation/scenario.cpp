@@ -9,6 +9,8 @@ namespace {
 constexpr int kWaitOfTimeOuts = 3;
 constexpr Duration kWaitAnyway = seconds(1);  // retransmissions, and checkpoints
 constexpr Duration kWaitOfQueue = milliseconds(60);
+// A time-out that disks, the network and a service that all do their best may not reach.
+constexpr Duration kExplainsNothing = milliseconds(250);
 
 }  // namespace
 
@@ -28,6 +30,7 @@ bool Scenario::network_works() const {
       case IngredientKind::large_operations:
       case IngredientKind::clock:
       case IngredientKind::misconduct:
+      case IngredientKind::twins:
       case IngredientKind::noisy_state:
       case IngredientKind::noisy_answers:
       case IngredientKind::rotten_state:
@@ -36,6 +39,26 @@ bool Scenario::network_works() const {
         return false;
     }
   });
+}
+
+bool Scenario::blames_nobody() const {
+  // Keys that change are exchanged only once clients have begun.
+  return replica.view_change_timeout >= kExplainsNothing && !has_real_keys() &&
+         std::all_of(ingredients.begin(), ingredients.end(), [](const Ingredient& ingredient) {
+           switch (ingredient.kind) {
+             case IngredientKind::calls:
+             case IngredientKind::large_results:
+             case IngredientKind::large_operations:
+             case IngredientKind::impatience:
+             case IngredientKind::clock:
+               return true;
+             case IngredientKind::bad_client:
+               // A batch that no backup takes, until signatures are demanded of that client.
+               return ingredient.bad_client != BadClientKind::selective_macs;
+             default:
+               return false;
+           }
+         });
 }
 
 bool Scenario::is_blameless(NodeId node) const {
@@ -48,8 +71,9 @@ bool Scenario::is_blameless(NodeId node) const {
 std::uint64_t Scenario::faulty_in_the_end() const {
   std::uint64_t faulty = 0;
   for (const Ingredient& ingredient : ingredients) {
-    const bool misbehaves =
-        ingredient.kind == IngredientKind::misconduct && ingredient.until == TimePoint::max();
+    const bool misbehaves = (ingredient.kind == IngredientKind::misconduct ||
+                             ingredient.kind == IngredientKind::twins) &&
+                            ingredient.until == TimePoint::max();
     if (misbehaves || ingredient.kind == IngredientKind::crash) {
       faulty |= std::uint64_t{1} << ingredient.node;
     }

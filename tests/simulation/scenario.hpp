@@ -29,6 +29,8 @@ constexpr std::uint64_t kSimulatedPaddingMax = 600;
 struct Scenario {
   std::uint64_t seed = 0;
   Canary canary = Canary::none;
+  bool is_long = false;          // see scenario_long.hpp
+  bool is_earlier_life = false;  // of the group: what strangers record, and repeat in this one
   // A share of the seeds runs with the real cryptography, and with session keys that change.
   [[nodiscard]] bool has_real_keys() const { return canary == Canary::none && seed % 50 == 0; }
   std::uint32_t faults = 1;
@@ -53,6 +55,8 @@ struct Scenario {
   [[nodiscard]] std::uint64_t liars() const;
   // From the beginning: what is wrong is what replicas do, and what honestly differs.
   [[nodiscard]] bool network_works() const;
+  // Likewise, and no replica is faulty: nothing is a reason to leave a view.
+  [[nodiscard]] bool blames_nobody() const;
   // Of a call, on such a network, however f replicas misbehave: each may be primary once, and is
   // replaced after its time-out, which doubles; and so much for each call in front.
   [[nodiscard]] Duration longest_wait() const;

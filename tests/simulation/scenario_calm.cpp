@@ -11,6 +11,9 @@ constexpr std::uint64_t kCalmPercent = 12;
 constexpr std::uint64_t kNoisyPercent = 50;  // of these
 constexpr std::uint64_t kTurnsPercent = 6;
 constexpr std::uint32_t kTurnsFaultsMax = 3;
+constexpr std::uint64_t kFairPercent = 4;
+constexpr std::uint64_t kLargeBodiesPercent = 10;  // of these
+constexpr std::uint64_t kBadClientsEndMs = 1500;
 
 std::uint64_t bit(NodeId node) {
   return std::uint64_t{1} << node;
@@ -41,7 +44,16 @@ BehaviourKind draw_lie(Random& random) {
 // So that f lie for as long as it lasts.
 void fill_up_liars(Scenario& scenario, Random& random) {
   while (static_cast<std::uint32_t>(std::popcount(scenario.liars())) < scenario.faults) {
-    add_lie(scenario, draw_correct(scenario, random), draw_lie(random));
+    const NodeId node = draw_correct(scenario, random);
+    if (!random.chance(15)) {
+      add_lie(scenario, node, draw_lie(random));
+      continue;
+    }
+    Ingredient twins;
+    twins.kind = IngredientKind::twins;
+    twins.node = node;
+    twins.offset = milliseconds(random.between(20, 400));
+    scenario.ingredients.push_back(twins);
   }
 }
 
@@ -133,7 +145,35 @@ void set_calm_scene(Scenario& scenario) {
   });
 }
 
+void set_fair_scene(Scenario& scenario, bool has_large_bodies) {
+  Random random(scenario.seed, kPurposeFairness);
+  set_calm_scene(scenario);
+  std::erase_if(scenario.ingredients, [](const Ingredient& ingredient) {
+    return ingredient.kind == IngredientKind::misconduct;
+  });
+  // No shorter than it takes to repeat what a client has sent to some replicas alone.
+  scenario.replica.view_change_timeout = milliseconds(random.between(250, 500));
+  const auto last = static_cast<std::uint64_t>(BadClientKind::lone_bodies);
+  for (std::uint64_t several = random.between(1, 4); several > 0; --several) {
+    Ingredient client;
+    client.kind = IngredientKind::bad_client;
+    client.node = kFirstClientId + 3 + static_cast<NodeId>(random.below(2));
+    client.bad_client = static_cast<BadClientKind>(has_large_bodies ? last : random.below(last));
+    client.from = TimePoint{} + milliseconds(random.below(500));
+    client.until = TimePoint{} + milliseconds(random.between(600, kBadClientsEndMs));
+    scenario.ingredients.push_back(client);
+    if (has_large_bodies) break;
+  }
+  if (!has_large_bodies) return;
+  scenario.replica.log_bytes_max = pbft::ReplicaSettings().log_bytes_max;
+  scenario.replica.checkpoint_bytes = pbft::ReplicaSettings().checkpoint_bytes;
+}
+
 void set_scene(Scenario& scenario) {
+  Random fairness(scenario.seed, kPurposeFairness);
+  if (fairness.chance(kFairPercent)) {
+    return set_fair_scene(scenario, fairness.chance(kLargeBodiesPercent));
+  }
   Random random(scenario.seed, kPurposeScene);
   if (random.chance(kTurnsPercent) && scenario.faults <= kTurnsFaultsMax) {
     set_calm_scene(scenario);
@@ -155,6 +195,12 @@ void set_scene(Scenario& scenario) {
   }
   fill_up_liars(scenario, random);
   if (is_noisy) add_noise(scenario, random);
+}
+
+void set_changing_scene(Scenario& scenario) {
+  Random random(scenario.seed, kPurposeScene);
+  set_calm_scene(scenario);
+  take_turns(scenario, random);
 }
 
 void set_noisy_scene(Scenario& scenario) {

@@ -12,6 +12,11 @@ namespace prophecy::simulation {
 void set_scene(Scenario& scenario);
 // Nothing goes wrong yet.
 void set_calm_scene(Scenario& scenario);
+// No replica is faulty, and clients are; `has_large_bodies` in megabytes, some of them given to one
+// replica alone.
+void set_fair_scene(Scenario& scenario, bool has_large_bodies);
+// f replicas lie, lose their memory and are correct from then on; then f others lie.
+void set_changing_scene(Scenario& scenario);
 // The services of correct replicas differ, beside a replica that sides with one of them.
 void set_noisy_scene(Scenario& scenario);
 

@@ -118,6 +118,21 @@ void Planner::plan_canary() {
     case Canary::keeps_no_state:
       set_noisy_scene(scenario_);
       break;
+    case Canary::proposes_alone:
+      set_fair_scene(scenario_, true);
+      break;
+    case Canary::signatures_outlive:  // a faulty replica repeats what strangers bring
+      add_strangers(8, 1000, 0);
+      add_misconduct(anybody, BehaviourKind::replaying, 0, 0);
+      break;
+    case Canary::bears_grudges: {  // against who lied before, while others are silent now
+      set_changing_scene(scenario_);
+      const auto second = scenario_.faulty_in_turn(2);
+      std::erase_if(scenario_.ingredients, [](const Ingredient& other) { return other.turn == 2; });
+      add_misconduct(static_cast<NodeId>(std::countr_zero(second)), BehaviourKind::silent, 700, 0);
+      scenario_.ingredients.back().turn = 2;
+      break;
+    }
     case Canary::any_time:
       scenario_.replica.agreed_time_tolerance = std::chrono::hours(24);
       add_misconduct(0, BehaviourKind::false_times, 0, 0);
@@ -128,6 +143,17 @@ void Planner::plan_canary() {
       break;
     case Canary::early_checkpoint:
       add_misconduct(anybody, BehaviourKind::lying_checkpoints, 0, 0);
+      break;
+    case Canary::early_body:
+      add_share(IngredientKind::large_operations, 80);
+      [[fallthrough]];
+    case Canary::early_base:
+      for (std::uint64_t i = 0; i < 6; ++i) {
+        Ingredient& dark = add(IngredientKind::power_loss);
+        dark.nodes = random_.next() & 15;
+        dark.from = at(50 + 120 * i + random_.below(100));
+        dark.until = dark.from + milliseconds(random_.between(5, 50));
+      }
       break;
     case Canary::no_durable_content: {
       Ingredient& dark = add(IngredientKind::power_loss);

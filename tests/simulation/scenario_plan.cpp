@@ -1,4 +1,5 @@
 #include "simulation/scenario_calm.hpp"
+#include "simulation/scenario_long.hpp"
 #include "simulation/scenario_planner.hpp"
 
 namespace prophecy::simulation {
@@ -103,12 +104,19 @@ void Planner::plan_faulty() {
     crash.from = at(random_.between(0, 400 * length_));
   }
   plan_lies(liars_);
+  plan_wrong_clock();
   plan_accidents();
 }
 
 void Planner::plan_lies(std::uint64_t liars) {
   for (std::uint64_t rest = liars; rest != 0; rest &= rest - 1) {
     const auto node = static_cast<NodeId>(std::countr_zero(rest));
+    if (random_.chance(12)) {
+      Ingredient& twins = add(IngredientKind::twins);
+      twins.node = node;
+      twins.offset = milliseconds(random_.between(20, 400));
+      if (random_.chance(60)) continue;
+    }
     const bool for_ever = random_.chance(60);
     const std::uint64_t several = random_.between(1, 4);
     for (std::uint64_t i = 0; i < several; ++i) {
@@ -120,6 +128,48 @@ void Planner::plan_lies(std::uint64_t liars) {
       add_misconduct(node, behaviour, from, never_ends ? 0 : until);
       plan_occasion(behaviour, from);
     }
+  }
+}
+
+// Beyond what the others tolerate, for a time or for good: one of the faulty.
+void Planner::plan_wrong_clock() {
+  if (count(liars_ | crashed_) >= scenario_.faults || !random_.chance(15)) return;
+  Ingredient& clock = add(IngredientKind::wall_clock);
+  clock.node = static_cast<NodeId>(std::countr_zero(pick(1, liars_ | crashed_)));
+  clock.nodes = bit(clock.node);
+  clock.offset = seconds(random_.between(9, 100));
+  if (random_.chance(50)) clock.offset = -clock.offset;
+  clock.from = at(random_.below(500 * length_));
+  if (random_.chance(50)) clock.until = clock.from + milliseconds(random_.between(20, 600));
+  liars_ |= bit(clock.node);
+}
+
+// As far as is tolerated, forth and back.
+void Planner::plan_clock_steps() {
+  if (!machines_.chance(20)) return;
+  for (NodeId replica = 0; replica < scenario_.replicas(); ++replica) {
+    if (contains(scenario_.liars(), replica) || machines_.chance(50)) continue;
+    Ingredient& clock = add(IngredientKind::wall_clock);
+    clock.node = replica;
+    clock.nodes = bit(replica);
+    clock.offset = milliseconds(machines_.below(3000)) - milliseconds(1500);
+    clock.from = at(machines_.below(600 * length_));
+    if (machines_.chance(70)) clock.until = clock.from + milliseconds(machines_.between(5, 600));
+  }
+}
+
+// The new process has a clock that is set back, in half of the cases. Not where operations go by
+// digest: a replica that alone has the body of a later request, whose client is no more, holds the
+// place of its session, and asks no further.
+void Planner::plan_client_restarts() {
+  if (!machines_.chance(15)) return;
+  for (std::uint64_t several = machines_.between(1, 3); several > 0; --several) {
+    Ingredient& restart = add(IngredientKind::client_restart);
+    restart.node = kFirstClientId + static_cast<NodeId>(machines_.below(scenario_.clients));
+    restart.from = at(machines_.below(600 * length_));
+    const bool has_bodies = scenario_.percent_of(IngredientKind::large_operations, at(0)) > 0;
+    if (machines_.chance(50) && !has_bodies)
+      restart.offset = -milliseconds(machines_.between(1, 3000));
   }
 }
 
@@ -289,7 +339,8 @@ void Planner::plan_bad_clients() {
   for (std::uint64_t i = 0; i < several; ++i) {
     Ingredient& client = add(IngredientKind::bad_client);
     client.node = kFirstClientId + 3 + static_cast<NodeId>(random_.below(2));
-    client.bad_client = static_cast<BadClientKind>(random_.below(kBadClientKinds));
+    client.bad_client = static_cast<BadClientKind>(
+        random_.below(static_cast<std::uint64_t>(BadClientKind::lone_bodies)));
     client.from = at(random_.below(500 * length_));
     const std::uint64_t until =
         random_.chance(50) ? healed_at_ms_ + kBadClientsLongerMs
@@ -314,11 +365,7 @@ void Planner::plan_slow_services() {
 // little, so that together with the faulty ones it is at most f. Not from the beginning: without a
 // first state on its disk a replica takes no part.
 void Planner::plan_refusing_disks() {
-  std::uint64_t faulty = scenario_.faulty_in_the_end() | scenario_.liars();
-  for (const Ingredient& ingredient : scenario_.ingredients) {
-    if (ingredient.kind == IngredientKind::lost_disk) faulty |= bit(ingredient.node);
-    if (ingredient.kind == IngredientKind::read_failures) faulty |= ingredient.nodes;
-  }
+  const std::uint64_t faulty = faulty_with_disks();
   if (count(faulty) >= scenario_.faults || !machines_.chance(30)) return;
   std::uint64_t nodes = faulty;
   while (count(nodes) < scenario_.faults)
@@ -328,6 +375,46 @@ void Planner::plan_refusing_disks() {
   disk.from = at(100 + machines_.below(400 * length_));
   if (machines_.chance(60)) {
     disk.until = disk.from + milliseconds(machines_.between(100, 1000 * length_));
+  }
+}
+
+std::uint64_t Planner::faulty_with_disks() const {
+  std::uint64_t faulty = scenario_.faulty_in_the_end() | scenario_.liars();
+  for (const Ingredient& ingredient : scenario_.ingredients) {
+    if (ingredient.kind == IngredientKind::lost_disk) faulty |= bit(ingredient.node);
+    const bool of_several = ingredient.kind == IngredientKind::read_failures ||
+                            ingredient.kind == IngredientKind::refusing_disk;
+    if (of_several) faulty |= ingredient.nodes;
+  }
+  return faulty;
+}
+
+// What lay there is gone, at any time. Together with the faulty ones at most f: the others have it.
+void Planner::plan_rotten_disks() {
+  const std::uint64_t faulty = faulty_with_disks();
+  if (count(faulty) >= scenario_.faults || !disks_.chance(40)) return;
+  NodeId node = 0;
+  do {
+    node = static_cast<NodeId>(disks_.below(scenario_.replicas()));
+  } while (contains(faulty, node));
+  for (std::uint64_t several = disks_.between(1, 3); several > 0; --several) {
+    Ingredient& rot = add(IngredientKind::rotten_disk);
+    rot.nodes = bit(node);
+    rot.percent = disks_.between(1, 60);
+    rot.from = at(disks_.below(healed_at_ms_));
+  }
+}
+
+// For longer than any time-out, or in short.
+void Planner::plan_stalled_disks() {
+  if (!disks_.chance(15)) return;
+  const std::uint64_t all = (std::uint64_t{1} << scenario_.replicas()) - 1;
+  for (std::uint64_t several = disks_.between(1, 3); several > 0; --several) {
+    Ingredient& stall = add(IngredientKind::stalled_disk);
+    stall.nodes = disks_.between(1, all);
+    stall.from = at(disks_.below(healed_at_ms_));
+    const bool is_long = disks_.chance(20);
+    stall.until = stall.from + milliseconds(is_long ? 10'000 : disks_.between(20, 1000));
   }
 }
 
@@ -387,10 +474,16 @@ Scenario Planner::plan() {
   plan_bad_clients();
   plan_slow_services();
   plan_refusing_disks();
+  plan_rotten_disks();
+  plan_stalled_disks();
   plan_unmarked_disks();
   plan_strangers();
+  plan_clock_steps();
+  plan_client_restarts();
   if (scenario_.canary != Canary::none) {
     plan_canary();
+  } else if (is_long(scenario_.seed)) {
+    set_long_scene(scenario_);
   } else {
     set_scene(scenario_);
   }

@@ -22,7 +22,8 @@ inline std::uint32_t count(std::uint64_t nodes) {
 
 class Planner {
  public:
-  Planner(std::uint64_t seed, Canary canary) : random_(seed), machines_(seed, kPurposeMachines) {
+  Planner(std::uint64_t seed, Canary canary)
+      : random_(seed), machines_(seed, kPurposeMachines), disks_(seed, kPurposeDisk) {
     scenario_.seed = seed;
     scenario_.canary = canary;
   }
@@ -44,6 +45,9 @@ class Planner {
   void plan_settings();
   void plan_faulty();
   void plan_lies(std::uint64_t liars);
+  void plan_wrong_clock();
+  void plan_clock_steps();
+  void plan_client_restarts();
   void plan_occasion(BehaviourKind behaviour, std::uint64_t from);
   void plan_misconduct_in_turn();
   void plan_network();
@@ -55,6 +59,10 @@ class Planner {
   void plan_bad_clients();
   void plan_slow_services();
   void plan_refusing_disks();
+  void plan_rotten_disks();
+  void plan_stalled_disks();
+  // Of those whose disk may fail for good, in part.
+  [[nodiscard]] std::uint64_t faulty_with_disks() const;
   void plan_unmarked_disks();
   void plan_strangers();
   // For good.
@@ -63,6 +71,7 @@ class Planner {
 
   Random random_;
   Random machines_;
+  Random disks_;
   Scenario scenario_;
   std::uint64_t length_ = 1;  // of the time until the network has healed, in seconds
   std::uint64_t healed_at_ms_ = 1000;

@@ -18,6 +18,7 @@ constexpr Duration kCatchUpTime = seconds(10);
 constexpr Duration kTurnTriedEvery = milliseconds(20);
 // No run needs nearly as many; one that does has a group that talks to itself for ever.
 constexpr std::uint64_t kStepsMax = 5'000'000;
+constexpr std::uint64_t kLongStepsMax = 20 * kStepsMax;
 // Of an earlier life: so many steps, and another seed of the same kind of keys.
 constexpr std::uint64_t kEarlierSteps = 3000;
 constexpr std::uint64_t kSeedsApart = 50'000'000;
@@ -43,7 +44,8 @@ World::World(Scenario scenario, bool trace)
 std::deque<pbft::Frame> World::earlier_life() const {
   Scenario earlier = scenario_;
   earlier.seed += kSeedsApart;
-  earlier.canary = Canary::none;
+  if (scenario_.canary != Canary::signatures_outlive) earlier.canary = Canary::none;
+  earlier.is_earlier_life = true;
   earlier.bounds = nullptr;
   std::erase_if(earlier.ingredients, [](const Ingredient& ingredient) {
     return ingredient.kind != IngredientKind::calls;
@@ -63,6 +65,7 @@ std::deque<pbft::Frame> World::earlier_life() const {
 Keys World::keys() const {
   if (scenario_.canary == Canary::gullible_signatures) return Keys::gullible;
   if (scenario_.canary == Canary::gullible_macs) return Keys::trusting;
+  if (scenario_.canary == Canary::signatures_outlive) return Keys::timeless;
   return Keys::cheap;
 }
 
@@ -71,15 +74,22 @@ void World::add_nodes() {
     strangers_.overhear(outgoing.frame);
     network_.send(from, outgoing, delay);
   };
-  if (scenario_.has_real_keys()) changing_rings_ = changing_key_rings(scenario_.replicas());
+  const Life life = scenario_.is_earlier_life ? Life::earlier : Life::present;
+  if (scenario_.has_real_keys()) changing_rings_ = changing_key_rings(scenario_.replicas(), life);
   const auto ring = [&](NodeId node) -> const pbft::KeyRing& {
     return scenario_.has_real_keys() ? changing_rings_.at(node)
-                                     : key_ring_of(keys(), node, scenario_.replicas());
+                                     : key_ring_of(keys(), node, scenario_.replicas(), life);
   };
   for (NodeId node = 0; node < scenario_.replicas(); ++node) {
     services_.push_back(std::make_unique<HostedRegisters>(scenario_.canary, node));
     replicas_.push_back(std::make_unique<ReplicaHost>(scenario_, ring(node), scheduler_, checker_,
-                                                      lies_, *services_.back(), send));
+                                                      lies_, *services_.back(),
+                                                      send_of(node, send)));
+  }
+  for (const Ingredient& ingredient : scenario_.ingredients) {
+    if (ingredient.kind != IngredientKind::twins) continue;
+    twins_.push_back(std::make_unique<Twins>(scenario_, ingredient, ring(ingredient.node),
+                                             scheduler_, lies_, send));
   }
   for (NodeId client = 0; client < scenario_.clients; ++client) {
     clients_.push_back(std::make_unique<ClientHost>(scenario_, ring(kFirstClientId + client),
@@ -90,6 +100,21 @@ void World::add_nodes() {
     bad_clients_.push_back(std::make_unique<BadClient>(scenario_, ingredient, ring(ingredient.node),
                                                        scheduler_, send));
   }
+}
+
+const Twins* World::twins_of(NodeId replica) const {
+  const auto found = std::find_if(twins_.begin(), twins_.end(),
+                                  [&](const auto& twins) { return twins->node() == replica; });
+  return found == twins_.end() ? nullptr : found->get();
+}
+
+ReplicaHost::Send World::send_of(NodeId replica, const ReplicaHost::Send& send) {
+  return [this, replica, send](NodeId from, const pbft::Outgoing& outgoing, Duration delay) {
+    const Twins* twins = twins_of(replica);
+    if (twins == nullptr || twins->speaks_with(Twins::Which::first, outgoing.to)) {
+      send(from, outgoing, delay);
+    }
+  };
 }
 
 void World::add_key_hosts() {
@@ -135,6 +160,7 @@ void World::plan_accident(const Ingredient& ingredient) {
     case IngredientKind::lost_service:
     case IngredientKind::wrong_service:
     case IngredientKind::rotten_state:
+    case IngredientKind::rotten_disk:
       at(ingredient.from, &World::strike);
       if (ingredient.until != TimePoint::max()) at(ingredient.until, &World::mend);
       break;
@@ -160,12 +186,30 @@ void World::strike(const Ingredient& ingredient) {
       return replicas_[ingredient.node]->lose_service(false);
     case IngredientKind::rotten_state:
       return replicas_[ingredient.node]->rot();
+    case IngredientKind::rotten_disk:
+      for (NodeId node = 0; node < replicas_.size(); ++node) {
+        if (contains(ingredient.nodes, node)) replicas_[node]->rot_disk(ingredient.percent);
+      }
+      return;
     case IngredientKind::lost_service:
       if (is_too_much(ingredient)) return;
       struck_.insert(ingredient.number);
       return replicas_[ingredient.node]->lose_service(true);
     default:
-      return replicas_[ingredient.node]->crash();
+      replicas_[ingredient.node]->crash();
+      return refuse(ingredient);
+  }
+}
+
+// The machine of a process that has ended refuses connections. Not all peers see it, and some only
+// when the process is there again.
+void World::refuse(const Ingredient& crash) {
+  Random random(scenario_.seed, kPurposeRefusals + kPurposeIngredient * crash.number);
+  for (NodeId peer = 0; peer < replicas_.size(); ++peer) {
+    const Duration delay = milliseconds(random.between(20, 400));
+    if (peer == crash.node || random.chance(25)) continue;
+    scheduler_.after(delay,
+                     [this, peer, gone = crash.node] { replicas_[peer]->peer_is_gone(gone); });
   }
 }
 
@@ -202,6 +246,9 @@ void World::mend(const Ingredient& ingredient) {
 // Who has lost its memory is one of the f until it votes again.
 bool World::one_more_may_be_faulty() const {
   std::uint64_t faulty = scenario_.liars() | scenario_.faulty_in_the_end();
+  for (const Ingredient& ingredient : scenario_.ingredients) {
+    if (ingredient.kind == IngredientKind::rotten_disk) faulty |= ingredient.nodes;
+  }
   for (NodeId node = 0; node < replicas_.size(); ++node) {
     const pbft::ReplicaStatus& status = replicas_[node]->status();
     if (status.silent_until > 0 || status.recovery != pbft::RecoveryState::none) {
@@ -229,7 +276,7 @@ void World::deliver(NodeId to, const pbft::Frame& frame) {
   const auto header = pbft::peek_header(*frame);
   if (header && pbft::is_key_message(header->type)) return on_key_message(to, frame);
   if (to < replicas_.size()) {
-    replicas_[to]->on_frame(frame, strangers_.sent(frame));
+    deliver_to_replica(to, header ? header->sender : 0, frame);
   } else if (to >= kFirstClientId && to - kFirstClientId < clients_.size()) {
     if (const auto lie = lies_.kind_of(frame)) lies_.count(*lie);
     clients_[to - kFirstClientId]->on_frame(*frame);
@@ -239,13 +286,27 @@ void World::deliver(NodeId to, const pbft::Frame& frame) {
   }
 }
 
+void World::deliver_to_replica(NodeId to, NodeId from, const pbft::Frame& frame) {
+  const bool is_strangers = strangers_.sent(frame);
+  const Twins* twins = twins_of(to);
+  if (twins == nullptr || twins->speaks_with(Twins::Which::first, from)) {
+    replicas_[to]->on_frame(frame, is_strangers);
+  }
+  for (const auto& second : twins_) {
+    if (second->node() == to && second->speaks_with(Twins::Which::second, from)) {
+      second->on_frame(frame, is_strangers);
+    }
+  }
+}
+
 bool World::finished() const {
   return std::all_of(clients_.begin(), clients_.end(),
                      [](const auto& client) { return client->finished(); });
 }
 
 bool World::step() {
-  if (++steps_ > kStepsMax) checker_.fail("the group does not come to rest");
+  if (++steps_ > (scenario_.is_long ? kLongStepsMax : kStepsMax))
+    checker_.fail("the group does not come to rest");
   return checker_.ok() && scheduler_.step();
 }
 
@@ -272,6 +333,8 @@ void World::begin() {
   for (const auto& [node, host] : key_hosts_)
     host->start();
   start_replicas();
+  for (const auto& twins : twins_)
+    twins->start();
   for (const auto& client : clients_)
     client->start();
   for (const auto& client : bad_clients_)

@@ -20,6 +20,7 @@
 #include "simulation/hosts/scheduler.hpp"
 #include "simulation/hosts/strangers.hpp"
 #include "simulation/hosts/trace.hpp"
+#include "simulation/hosts/twins.hpp"
 #include "simulation/scenario.hpp"
 
 namespace prophecy::simulation {
@@ -37,6 +38,8 @@ class World {
 
  private:
   void add_nodes();
+  [[nodiscard]] ReplicaHost::Send send_of(NodeId replica, const ReplicaHost::Send& send);
+  [[nodiscard]] const Twins* twins_of(NodeId replica) const;
   void add_key_hosts();
   // What strangers have recorded in it.
   [[nodiscard]] std::deque<pbft::Frame> earlier_life() const;
@@ -47,12 +50,14 @@ class World {
   void announce(const Ingredient& ingredient);
   void plan_accident(const Ingredient& ingredient);
   void strike(const Ingredient& ingredient);
+  void refuse(const Ingredient& crash);
   // Once all of the first turn are correct members; until then it is tried again.
   void begin_second_turn();
   void mend(const Ingredient& ingredient);
   [[nodiscard]] bool one_more_may_be_faulty() const;
   [[nodiscard]] bool is_too_much(const Ingredient& lost_service) const;
   void deliver(NodeId to, const pbft::Frame& frame);
+  void deliver_to_replica(NodeId to, NodeId from, const pbft::Frame& frame);
   [[nodiscard]] Keys keys() const;
   [[nodiscard]] bool finished() const;
   [[nodiscard]] bool step();
@@ -71,6 +76,7 @@ class World {
   std::map<NodeId, std::unique_ptr<KeyHost>> key_hosts_;
   std::vector<std::unique_ptr<HostedRegisters>> services_;  // by replica
   std::vector<std::unique_ptr<ReplicaHost>> replicas_;
+  std::vector<std::unique_ptr<Twins>> twins_;  // the second ones
   std::vector<std::unique_ptr<ClientHost>> clients_;
   std::vector<std::unique_ptr<BadClient>> bad_clients_;
   Strangers strangers_;

@@ -1,6 +1,7 @@
 #include "pbft/core/bodies/bodies.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "base/assert.hpp"
@@ -11,7 +12,8 @@
 namespace prophecy::pbft {
 namespace {
 
-constexpr std::size_t kOnTheirWayMax = 32;  // parts of one body
+// Parts of one body; of all that one replica is asked for, together: it serves at a rate.
+constexpr std::size_t kOnTheirWayMax = 32;
 constexpr std::size_t kAskedAtOnceMax = 8;  // in one frame: they come back to back
 // Without any part coming, until another source is asked. Doubles: a slow network is not to be
 // filled with repetitions.
@@ -23,6 +25,10 @@ constexpr std::size_t kClientSourcesMax = 4;
 constexpr std::uint64_t kInMemoryBytesMax = std::uint64_t{4} << 20;
 
 }  // namespace
+
+const BodySource* Body::source() const {
+  return sources_.empty() ? nullptr : &sources_[source_ % sources_.size()];
+}
 
 Body::~Body() {
   owner_.forget(*this);
@@ -73,6 +79,13 @@ void Bodies::ask_also(Body& body, const BodySource& source) {
                                      [](const BodySource& s) { return is_client(s.node); });
   if (is_client(source.node) && clients >= static_cast<std::ptrdiff_t>(kClientSourcesMax)) return;
   body.sources_.push_back(source);
+  // Nothing has come for a while: it is asked at once.
+  const bool has_stalled = body.state_ == Body::State::missing && body.patience_ > kPatienceMin;
+  if (!has_stalled || is_client(source.node)) return;
+  body.source_ = body.sources_.size() - 2;
+  body.patience_ = kPatienceMin / 2;
+  body.stalled_at_ = TimePoint::min();
+  body.owner_.changed_ = true;
 }
 
 void Bodies::ask_replicas(Body& body) {
@@ -89,7 +102,15 @@ void Bodies::begin(Body& body) {
   body.progressed_at_ = context_.now;
   missing_.push_back(&body);
   changed_ = true;
+  body.was_refused_ = false;
   look_here(body);
+  look_again(body);
+}
+
+// Parts that were here went with another body that had them too: they are fetched again, and only
+// they. Not within finish(), which is reached out of loops over what is wanted.
+void Bodies::look_again(Body& body) {
+  if (std::exchange(body.looks_again_, false)) look_here(body);
 }
 
 // To where nothing of it has been looked for.
@@ -188,8 +209,34 @@ void Bodies::finish(Body& body) {
     if (parts_.keep(digest, node)) body.kept_.push_back(digest);
   }
   if (parts_.keep(body.name_.root, body.root_)) body.kept_.push_back(body.name_.root);
-  if (parts_.pin_durably(body.name_.root)) return settle(body, Body::State::whole);
-  // The disk is full, or something else that shared parts with it has just gone.
+  if (!parts_.pin(body.name_.root)) {
+    if (std::exchange(body.was_refused_, true)) return try_again(body);
+    reset(body);
+    body.looks_again_ = true;
+    return;
+  }
+  settle(body, Body::State::storing);
+  storing_.push_back(&body);
+  body.stored_by_ = ++stored_;
+  to_store_.push_back({stored_, body.name_.root});
+  changed_ = true;
+}
+
+void Bodies::on_durable(std::uint64_t id, bool done) {
+  const auto found = std::find_if(storing_.begin(), storing_.end(),
+                                  [&](const Body* body) { return body->stored_by_ == id; });
+  if (found == storing_.end()) return;  // nobody wants it any more
+  Body& body = **found;
+  storing_.erase(found);
+  if (done) return settle(body, Body::State::whole);
+  parts_.unpin(body.name_.root);
+  body.state_ = Body::State::missing;
+  missing_.push_back(&body);
+  try_again(body);
+}
+
+void Bodies::try_again(Body& body) {
+  changed_ = true;
   const std::vector<Digest> kept = std::exchange(body.kept_, {});
   for (const Digest& digest : kept)
     parts_.discard(digest);
@@ -213,12 +260,13 @@ void Bodies::settle(Body& body, Body::State state) {
   body.to_ask_.clear();
   body.asked_.clear();
   std::erase(missing_, &body);
+  if (state == Body::State::storing) return;
   settled_ = true;
   if (state == Body::State::whole) ++context_.counters.bodies_fetched;
 }
 
 void Bodies::release_parts(Body& body) {
-  if (body.state_ == Body::State::whole) {
+  if (body.state_ == Body::State::whole || body.state_ == Body::State::storing) {
     parts_.unpin(body.name_.root);
     return;
   }
@@ -231,6 +279,7 @@ void Bodies::forget(Body& body) {
   if (closed_) return;
   release_parts(body);
   std::erase(missing_, &body);
+  std::erase(storing_, &body);
   const auto known = known_.find(body.name_);
   if (known != known_.end() && known->second.expired()) known_.erase(known);
 }
@@ -258,7 +307,10 @@ bool Bodies::on_part(const Digest& digest, ByteView part) {
     } else {
       on_leaf(*body, digest, part, false);
     }
-    if (body->state_ == Body::State::missing && body->wanted_.contains(digest)) {
+    const bool is_refused = body->state_ == Body::State::missing &&
+                            body->wanted_.contains(digest) && !body->looks_again_;
+    look_again(*body);
+    if (is_refused) {
       // It could not be kept: that is no progress, however often it comes.
       body->asked_.insert(digest);
       body->progressed_at_ = progressed_at;
@@ -273,11 +325,24 @@ bool Bodies::on_part(const Digest& digest, ByteView part) {
 void Bodies::advance(ReplicaActions& out) {
   if (!std::exchange(changed_, false) && context_.now < next_timer_) return;
   next_timer_ = TimePoint::max();
+  std::move(to_store_.begin(), to_store_.end(), std::back_inserter(out.durable_parts));
+  to_store_.clear();
+  askers_.assign(context_.quorum.replicas, 0);
+  for (const Body* body : missing_) {
+    const BodySource* source = body->source();
+    if (source != nullptr && !is_client(source->node)) ++askers_[source->node];
+  }
   for (Body* body : missing_) {
     ask(*body, out);
     next_timer_ = std::min(next_timer_, body->stalled_at_);
     if (body->ask_from_ > context_.now) next_timer_ = std::min(next_timer_, body->ask_from_);
   }
+}
+
+std::size_t Bodies::on_their_way_max(const BodySource& source) const {
+  if (is_client(source.node)) return kOnTheirWayMax;
+  const std::size_t askers = std::max<std::size_t>(askers_[source.node], 1);
+  return std::max<std::size_t>(kOnTheirWayMax / askers, 1);
 }
 
 void Bodies::ask(Body& body, ReplicaActions& out) {
@@ -290,15 +355,12 @@ void Bodies::ask(Body& body, ReplicaActions& out) {
     body.patience_ = std::min(2 * body.patience_, kPatienceMax);
     body.stalled_at_ = TimePoint::max();
   }
-  if (body.to_ask_.empty() || body.asked_.size() >= kOnTheirWayMax ||
-      context_.now < body.ask_from_) {
-    return;
-  }
-  const BodySource& source = body.sources_[body.source_ % body.sources_.size()];
-  while (!body.to_ask_.empty() && body.asked_.size() < kOnTheirWayMax) {
+  const BodySource& source = *body.source();
+  const std::size_t most = on_their_way_max(source);
+  if (body.to_ask_.empty() || body.asked_.size() >= most || context_.now < body.ask_from_) return;
+  while (!body.to_ask_.empty() && body.asked_.size() < most) {
     std::vector<Digest> parts;
-    while (!body.to_ask_.empty() && parts.size() < kAskedAtOnceMax &&
-           body.asked_.size() < kOnTheirWayMax) {
+    while (!body.to_ask_.empty() && parts.size() < kAskedAtOnceMax && body.asked_.size() < most) {
       parts.push_back(body.to_ask_.front());
       body.asked_.insert(body.to_ask_.front());
       body.to_ask_.pop_front();

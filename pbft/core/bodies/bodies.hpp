@@ -6,8 +6,10 @@
 // queue, a batch in the log. With the last handle its parts go. What a body is follows from its
 // name alone, so one that is broken (no tree of bytes, or of another size) is so at every replica.
 //
-//   missing --- all parts are here ---> whole --- the disk has lost a part ---> missing
-//      +------- its name is a lie ----> broken
+//   missing --- all parts are here ---> storing --- they are on the disk ---> whole
+//      |  ^                                |                                    |
+//      |  +---- the disk refuses, or has lost a part ----------------------------+
+//      +------- its name is a lie ---> broken
 #pragma once
 
 #include <cstdint>
@@ -45,7 +47,7 @@ class Bodies;
 
 class Body {
  public:
-  enum class State : std::uint8_t { missing, whole, broken };
+  enum class State : std::uint8_t { missing, storing, whole, broken };
 
   // For Bodies only; others have handles.
   Body(Bodies& owner, const BodyName& name) : owner_(owner), name_(name) {}
@@ -60,6 +62,9 @@ class Body {
 
  private:
   friend class Bodies;
+
+  // That is asked; null when there is none.
+  [[nodiscard]] const BodySource* source() const;
 
   Bodies& owner_;
   BodyName name_;
@@ -81,7 +86,11 @@ class Body {
   std::set<Digest> asked_;
   TimePoint stalled_at_{};  // if nothing has come by then
   Duration patience_{};
+  bool was_refused_ = false;  // by the disk, once all was here
+  bool looks_again_ = false;
   TimePoint ask_from_ = TimePoint::min();  // a pause, after the disk was full
+
+  std::uint64_t stored_by_ = 0;  // the request to the disk, while it is being stored
 };
 
 class Bodies {
@@ -103,7 +112,9 @@ class Bodies {
 
   // True when a body lacked this part.
   bool on_part(const Digest& digest, ByteView part);
-  // Asks for what is missing. After every event.
+  // Answers ReplicaActions::durable_parts.
+  void on_durable(std::uint64_t id, bool done);
+  // Asks for what is missing, and for what is to be on the disk. After every event.
   void advance(ReplicaActions& out);
   [[nodiscard]] TimePoint next_timer() const { return next_timer_; }
   // True once after a body has become whole, or broken.
@@ -120,22 +131,30 @@ class Bodies {
   void begin(Body& body);
   static void reset(Body& body);
   void look_here(Body& body);
+  void look_again(Body& body);
   void on_root(Body& body, ByteView part);
   void on_node(Body& body, const Digest& digest, ByteView part, bool is_kept);
   void on_leaves(Body& body, const std::vector<Digest>& leaves, std::uint32_t times);
   void on_leaf(Body& body, const Digest& digest, ByteView part, bool is_kept);
   [[nodiscard]] std::optional<std::vector<Digest>> leaves_of(const BodyName& name) const;
   void finish(Body& body);
+  // The disk has no room, or no part any more.
+  void try_again(Body& body);
   void break_off(Body& body);
   void settle(Body& body, Body::State state);
   void release_parts(Body& body);
   void ask(Body& body, ReplicaActions& out);
+  [[nodiscard]] std::size_t on_their_way_max(const BodySource& source) const;
   void forget(Body& body);
 
   Context& context_;
   PartStore& parts_;
   std::map<BodyName, std::weak_ptr<Body>> known_;
   std::vector<Body*> missing_;
+  std::vector<Body*> storing_;
+  std::vector<DurableParts> to_store_;  // not asked for yet
+  std::uint64_t stored_ = 0;            // requests to the disk so far
+  std::vector<std::uint32_t> askers_;   // by replica, how many bodies are asked of it
   bool closed_ = false;
   bool settled_ = false;
   bool changed_ = false;  // there may be something to ask for

@@ -10,6 +10,11 @@
 namespace prophecy::pbft {
 namespace {
 
+// A body goes from one replica to the next at this rate at least, or the primary is blamed for it.
+constexpr std::uint64_t kSpreadBytesPerSecond = std::uint64_t{8} << 20;
+// And so much later: a client that does not deliver is asked first, here and there.
+constexpr Duration kTurningToReplicas = milliseconds(500);
+
 // All replicas are sent a request by digest at once; only when it is retransmitted does that say
 // that its client lacks the result.
 bool needs_result(const RequestMessage& request) {
@@ -28,10 +33,14 @@ void Intake::on_forward(ByteView frame, TimePoint now, ReplicaActions& out) {
   if (!is_replica(message->replica, context_.quorum.replicas)) {
     return context_.drop(DropReason::unknown_sender);
   }
-  // Nothing is passed on twice, or two replicas that disagree on the primary would play ball.
-  if (!is_leading()) return context_.drop(DropReason::wrong_view);
   // That it has the request's body as well is its own statement.
   if (message->replica != context_.relay) return context_.drop(DropReason::unknown_sender);
+  // Nothing is passed on twice, or two replicas that disagree on the primary would play ball. But
+  // where a body is, all are told.
+  if (!is_leading()) {
+    const auto request = decode_request(message->request, context_.quorum.replicas);
+    if (!request || !request->body) return context_.drop(DropReason::wrong_view);
+  }
   handle(message->request, message->replica, now, out);
 }
 
@@ -99,9 +108,11 @@ void Intake::order(const RequestMessage& request, ByteView frame, const Digest& 
                    std::optional<NodeId> forwarder, TimePoint now, ReplicaActions& out) {
   Session& session = clients_.session(request.client, request.session);
   if (request.timestamp < session.last_timestamp) {
+    if (!forwarder) answer_stale(request, session, out);
     return context_.drop(DropReason::stale_timestamp);
   }
   if (request.timestamp == session.last_timestamp && !execution_.is_undone(session)) {
+    if (forwarder && !is_leading()) return;
     // A retransmission. What is being executed will be answered in full.
     if (needs_result(request)) session.full_reply_timestamp = request.timestamp;
     if (session.replied) execution_.repeat_reply(session, out);
@@ -131,6 +142,22 @@ void Intake::order(const RequestMessage& request, ByteView frame, const Digest& 
   enqueue(request, frame, digest, nullptr);
 }
 
+// A client whose clock was set back while it did not run begins below its last timestamp. Its MAC
+// is right: nobody else can ask for this, and a recorder can have it repeated at a bounded rate
+// only.
+void Intake::answer_stale(const RequestMessage& request, Session& session, ReplicaActions& out) {
+  if (!context_.takes_part() || !ClientTable::may_answer_stale(session, context_.now)) return;
+  ReplyMessage reply;
+  reply.view = context_.view;
+  reply.client = request.client;
+  reply.session = request.session;
+  reply.timestamp = request.timestamp;
+  reply.status = ReplyStatus::stale;
+  reply.sigma = session.last_timestamp;
+  out.sends.push_back({request.client, request.session, encode_reply(reply, context_.keys)});
+  ++context_.counters.replies_sent;
+}
+
 void Intake::hold(const RequestMessage& request, ByteView frame, const Digest& digest,
                   std::optional<NodeId> forwarder, ReplicaActions& out) {
   if (!forwarder) {
@@ -139,7 +166,8 @@ void Intake::hold(const RequestMessage& request, ByteView frame, const Digest& d
     session.known_timestamp = request.timestamp;
     session.known_digest = digest;
   }
-  switch (held_.hold(request, frame, digest, forwarder)) {
+  const bool asks = forwarder && *forwarder == context_.primary();
+  switch (held_.hold(request, frame, digest, forwarder, asks)) {
     case HeldRequests::Outcome::held:
       return on_bodies(out);
     case HeldRequests::Outcome::stale:
@@ -162,34 +190,59 @@ void Intake::on_tick(ReplicaActions& out) {
   if (context_.now >= next_timer_) on_bodies(out);
 }
 
-// That a backup passes it on tells the primary that the body is there as well. Others' requests
-// would have to wait behind a batch that the backups cannot prepare yet, so the primary waits for
-// as many as it takes to prepare it, for a while: a part of the time that they give it.
+// That a backup passes it on tells all others that the body is there as well. The primary proposes
+// what as many have as it takes to prepare it, and nothing before: all later batches would wait
+// behind one that backups cannot prepare. A client that serves all has that at once. Nor does a
+// backup hold it against the primary before: correct ones have told the primary the same.
 void Intake::go_on_with(HeldRequest& held, ReplicaActions& out) {
   const auto request = decode_request(*held.frame, context_.quorum.replicas);
   ASSERT(request.has_value());
+  const auto holders = 1 + static_cast<std::uint32_t>(std::popcount(held.holders));
   if (!is_leading()) {
-    // The primary may take twice as long to get the body.
-    const Duration fetched_in = *held.whole_since - held.held_since;
-    if (held.is_signed) {
-      patience_.note(*request, *held.frame, context_.now + fetched_in,
+    held.spread_at.reset();
+    if (held.is_signed && holders >= context_.quorum.holders) {
+      // The primary may have to get the body from here.
+      const Duration fetched_in = *held.whole_since - held.held_since;
+      patience_.note(*request, *held.frame, context_.now + fetched_in + time_to_spread(held),
                      context_.progress.last_ordered);
     }
-    if (context_.state != ReplicaState::normal || held.passed_on_in == context_.view) return;
+    // Also while it asks for another view: the others may need it to get there.
+    if (held.passed_on_in == context_.view) return;
     held.passed_on_in = context_.view;
-    return pass_on(*held.frame, out);
+    held.passed_on_at = context_.now;
+    ++context_.counters.requests_forwarded;
+    const Frame frame = encode_forward(*held.frame, context_.keys);
+    for (NodeId to = 0; to < context_.quorum.replicas; ++to) {
+      if (to != context_.self) out.sends.push_back({to, 0, frame, true});
+    }
+    return;
   }
   const Session& session = clients_.session(request->client, request->session);
   if (request->timestamp <= session.queued_timestamp) return;
-  const auto holders = 1 + static_cast<std::uint32_t>(std::popcount(held.holders));
-  const Duration fetched_in = *held.whole_since - held.held_since;
-  const TimePoint waits_until =
-      *held.whole_since + std::max(context_.settings.view_change_timeout, fetched_in) / 4;
-  if (holders < context_.quorum.committed && context_.now < waits_until) {
-    next_timer_ = std::min(next_timer_, waits_until);
-    return;
-  }
+  if (holders < context_.quorum.holders) return spread(held, out);
   enqueue(*request, *held.frame, held.digest, held.body);
+}
+
+Duration Intake::time_to_spread(const HeldRequest& held) {
+  return kTurningToReplicas +
+         microseconds(held.body->name().size * 1'000'000 / kSpreadBytesPerSecond);
+}
+
+// Those that have no body, and do not get it from the client, may get it from here. Only what is
+// signed: it is what backups hold against their primary.
+void Intake::spread(HeldRequest& held, ReplicaActions& out) {
+  if (!held.is_signed) return;
+  const Duration fetched_in = *held.whole_since - held.held_since;
+  const Duration pause = std::max(context_.settings.view_change_timeout, fetched_in) / 4;
+  if (!held.spread_at) held.spread_at = *held.whole_since + pause;
+  if (context_.now >= *held.spread_at) {
+    const Frame frame = encode_forward(*held.frame, context_.keys);
+    for (NodeId to = 0; to < context_.quorum.replicas; ++to) {
+      if (to != context_.self && (held.holders >> to & 1) == 0) out.sends.push_back({to, 0, frame});
+    }
+    held.spread_at = context_.now + std::max(4 * pause, time_to_spread(held));
+  }
+  next_timer_ = std::min(next_timer_, *held.spread_at);
 }
 
 void Intake::enqueue(const RequestMessage& request, ByteView frame, const Digest& digest,

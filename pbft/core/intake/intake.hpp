@@ -46,8 +46,11 @@ class Intake {
   void hold(const RequestMessage& request, ByteView frame, const Digest& digest,
             std::optional<NodeId> forwarder, ReplicaActions& out);
   void go_on_with(HeldRequest& held, ReplicaActions& out);
+  void spread(HeldRequest& held, ReplicaActions& out);
+  [[nodiscard]] static Duration time_to_spread(const HeldRequest& held);
   void enqueue(const RequestMessage& request, ByteView frame, const Digest& digest,
                const BodyHandle& body);
+  void answer_stale(const RequestMessage& request, Session& session, ReplicaActions& out);
   void pass_on(ByteView frame, ReplicaActions& out);
 
   Context& context_;

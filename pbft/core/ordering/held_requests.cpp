@@ -7,9 +7,18 @@ namespace {
 
 // Without any part of its body.
 constexpr Duration kGivenUpAfter = seconds(5);
+// A primary that asks who holds a request is told so once in such a time.
+constexpr Duration kPassedOnAgainAfter = milliseconds(25);
 
 bool is_backed(const HeldRequest& request) {
   return request.is_signed && request.holders != 0;
+}
+
+// It goes first, or a client that asks for ever newer things could have its primary blamed for one
+// that backups hold.
+bool is_before(const HeldRequest& one, const HeldRequest& other) {
+  if (is_backed(one) && !other.is_signed) return true;
+  return one.timestamp > other.timestamp;
 }
 
 }  // namespace
@@ -18,12 +27,14 @@ bool HeldRequests::is_large(std::uint64_t bytes) const {
   return bytes > context_.settings.queue_bytes_max / 2;
 }
 
-bool HeldRequests::fits(NodeId client, std::uint64_t bytes) {
+bool HeldRequests::fits(NodeId client, std::uint64_t bytes, bool asks) {
   if (bytes > context_.settings.body_bytes_max) return false;
   const OfClient& held = of_client_[client];
-  if (is_large(bytes)) return held.large == 0;
-  return held.bytes == 0 ||
-         (!is_large(held.bytes + bytes) && bytes_ + bytes <= context_.settings.queue_bytes_max);
+  // Else two replicas that are full of different requests could never come to hold the same.
+  const std::uint32_t share = asks ? 2 : 1;
+  if (is_large(bytes)) return held.large < share;
+  return held.bytes == 0 || (!is_large((held.bytes + bytes) / share) &&
+                             bytes_ + bytes <= share * context_.settings.queue_bytes_max);
 }
 
 void HeldRequests::count(NodeId client, std::uint64_t bytes) {
@@ -49,35 +60,46 @@ void HeldRequests::drop(NodeId client, std::optional<HeldRequest>& request) {
 
 // The same request again.
 void HeldRequests::join(HeldRequest& held, const RequestMessage& request, ByteView frame,
-                        std::optional<NodeId> forwarder) {
+                        std::optional<NodeId> forwarder, bool asks) {
+  // Not at once: replicas in different views, each the primary of another, would ask each other
+  // without end.
+  if (asks && context_.now - held.passed_on_at >= kPassedOnAgainAfter) held.passed_on_in.reset();
   if (forwarder) {
     held.holders |= std::uint64_t{1} << *forwarder;
     Bodies::ask_also(*held.body, {*forwarder, 0});
   }
   if (request.signature.empty()) return;
-  held.passed_on_in.reset();  // the client asks again: the primary may not know
+  if (!forwarder) held.passed_on_in.reset();  // the client asks again: the primary may not know
   if (held.is_signed) return;
   held.is_signed = true;
   held.frame = std::make_shared<const Bytes>(frame.begin(), frame.end());
 }
 
 HeldRequests::Outcome HeldRequests::hold(const RequestMessage& request, ByteView frame,
-                                         const Digest& digest, std::optional<NodeId> forwarder) {
+                                         const Digest& digest, std::optional<NodeId> forwarder,
+                                         bool asks) {
   const Key key(request.client, request.session);
   OfSession& session = sessions_[key];
   for (std::optional<HeldRequest>* held : {&session.whole, &session.coming}) {
     if (!*held || (*held)->timestamp != request.timestamp) continue;
-    if ((*held)->digest != digest) return Outcome::conflicting;
-    join(**held, request, frame, forwarder);
+    if ((*held)->digest != digest) {
+      // Its client is faulty. So that all come to hold the same, the primary's goes first, and
+      // before that what is signed.
+      const bool yields = forwarder && !request.signature.empty() && (asks || !(*held)->is_signed);
+      if (!yields) return Outcome::conflicting;
+      drop(request.client, *held);
+      continue;
+    }
+    join(**held, request, frame, forwarder, asks);
     return Outcome::held;
   }
-  if (session.whole && request.timestamp < session.whole->timestamp) return Outcome::stale;
   HeldRequest fresh;
   fresh.timestamp = request.timestamp;
   fresh.digest = digest;
   fresh.held_since = context_.now;
   fresh.is_signed = !request.signature.empty();
   if (forwarder) fresh.holders = std::uint64_t{1} << *forwarder;
+  if (session.whole && !is_before(fresh, *session.whole)) return Outcome::stale;
   if (session.coming) {
     const auto rank = [](const HeldRequest& one) {
       return std::pair(is_backed(one), one.timestamp);
@@ -85,7 +107,7 @@ HeldRequests::Outcome HeldRequests::hold(const RequestMessage& request, ByteView
     if (rank(fresh) < rank(*session.coming)) return Outcome::stale;
     drop(request.client, session.coming);
   }
-  if (!fits(request.client, request.body->size)) return Outcome::no_room;
+  if (!fits(request.client, request.body->size, asks)) return Outcome::no_room;
   fresh.frame = std::make_shared<const Bytes>(frame.begin(), frame.end());
   fresh.body = bodies_.want(*request.body, {request.client, request.session});
   if (forwarder) Bodies::ask_also(*fresh.body, {*forwarder, 0});
@@ -106,13 +128,15 @@ void HeldRequests::settle(const Key& key, OfSession& session) {
       if (context_.now - session.coming->body->progressed_at() < kGivenUpAfter) return;
       ++context_.counters.bodies_given_up;
       return drop(key.first, session.coming);
+    case Body::State::storing:  // however long the disk takes
+      return;
     case Body::State::broken:
       ++context_.counters.bodies_given_up;
       return drop(key.first, session.coming);
     case Body::State::whole:
       break;
   }
-  if (session.whole && session.whole->timestamp > session.coming->timestamp) {
+  if (session.whole && !is_before(*session.coming, *session.whole)) {
     return drop(key.first, session.coming);
   }
   drop(key.first, session.whole);
@@ -139,7 +163,7 @@ std::vector<HeldRequest*> HeldRequests::whole() {
 TimePoint HeldRequests::next_timer() const {
   TimePoint next = TimePoint::max();
   for (const auto& [key, session] : sessions_) {
-    if (session.coming) {
+    if (session.coming && session.coming->body->state() == Body::State::missing) {
       next = std::min(next, session.coming->body->progressed_at() + kGivenUpAfter);
     }
   }

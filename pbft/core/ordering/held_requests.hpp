@@ -7,7 +7,8 @@
 // says that it has the body), then the newer one. What does not come is dropped after a while.
 // Bounded in the bytes that are announced, half of them for one client; one of each client always
 // finds room. What is larger than that half is not counted with the others: of such bodies, which
-// lie on the disk, each client has one, and neither keeps the other from finding room.
+// lie on the disk, each client has one, and neither keeps the other from finding room. What the
+// primary wants held may take as much once more: it proposes only what enough replicas hold.
 #pragma once
 
 #include <cstdint>
@@ -33,6 +34,9 @@ struct HeldRequest {
   // Since its body is here:
   std::optional<TimePoint> whole_since;
   std::optional<std::uint64_t> passed_on_in;  // the view in which its primary was told
+  TimePoint passed_on_at;                     // the last time
+  // At the primary: when those that do not have the body are told next to fetch it from here.
+  std::optional<TimePoint> spread_at;
 };
 
 class HeldRequests {
@@ -44,9 +48,10 @@ class HeldRequests {
 
   enum class Outcome : std::uint8_t { held, stale, conflicting, no_room };
   // Requires an authentic request by digest, newer than what its session has had ordered.
-  // `forwarder` is the replica that sent it on its client's behalf.
+  // `forwarder` is the replica that sent it on its client's behalf; the primary, when it `asks`
+  // those that do not hold the request yet.
   Outcome hold(const RequestMessage& request, ByteView frame, const Digest& digest,
-               std::optional<NodeId> forwarder);
+               std::optional<NodeId> forwarder, bool asks);
   // Drops what is ordered or does not come. Yields those whose bodies are here, until the next
   // call.
   [[nodiscard]] std::vector<HeldRequest*> whole();
@@ -70,11 +75,11 @@ class HeldRequests {
   };
 
   [[nodiscard]] bool is_large(std::uint64_t bytes) const;
-  bool fits(NodeId client, std::uint64_t bytes);
+  bool fits(NodeId client, std::uint64_t bytes, bool asks);
   void count(NodeId client, std::uint64_t bytes);
   void drop(NodeId client, std::optional<HeldRequest>& request);
   void join(HeldRequest& held, const RequestMessage& request, ByteView frame,
-            std::optional<NodeId> forwarder);
+            std::optional<NodeId> forwarder, bool asks);
   void settle(const Key& key, OfSession& session);
 
   Context& context_;

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "pbft/core/recovery/state_verdict.hpp"
-#include "pbft/wire/part.hpp"
 #include "pbft/wire/recovery.hpp"
 
 namespace prophecy::pbft {
@@ -18,10 +17,6 @@ constexpr Duration kBeginAgainAfter = seconds(1);
 // So long claims about a checkpoint are waited for, where those that are here do not confirm this
 // replica's state.
 constexpr Duration kClaimsAwaitedFor = milliseconds(300);
-// What one peer may fetch in each such time.
-constexpr Duration kServingTime = milliseconds(50);
-constexpr std::uint64_t kPartCostMin = 16 * 1024;
-constexpr std::uint64_t kServedBytesMax = std::uint64_t{4} << 20;
 
 }  // namespace
 
@@ -32,10 +27,9 @@ Recovery::Recovery(Context& context, Log& log, Checkpoints& checkpoints, Executi
       checkpoints_(checkpoints),
       execution_(execution),
       snapshots_(snapshots),
-      parts_(parts),
       fetch_(context, parts),
       base_(context, snapshots),
-      peers_(context.quorum.replicas) {}
+      server_(context, parts) {}
 
 // Some checkpoints pass unwatched while the claims about one are waited for. What is wrong shows at
 // the next.
@@ -151,8 +145,10 @@ void Recovery::advance(bool beyond_help, ReplicaActions& out) {
       context_.now < not_before_ || context_.is_asking()) {
     return;
   }
-  if (execution_.is_unreliable() && (is_back() || execution_.is_merely_contradicted()) &&
-      restore_own()) {
+  // Its disk may have lost parts of its own state: the group's is next then.
+  const bool is_groups_turn = own_failed_ && checkpoints_.stable().service != Digest{};
+  if (execution_.is_unreliable() && !is_groups_turn &&
+      (is_back() || execution_.is_merely_contradicted()) && restore_own()) {
     return;
   }
   // The service could not be asked at the beginning.
@@ -231,6 +227,7 @@ void Recovery::disown(std::uint64_t from, ReplicaActions& out) {
 void Recovery::on_restored(bool done) {
   const bool was_astray = is_astray();
   const bool was_own = state_ == State::own;
+  own_failed_ = was_own && !done;
   // Its own claim is as good as before; a state of the group's needs no comparison.
   if (state_ != State::group) judged_ = 0;
   state_ = State::nothing;
@@ -262,10 +259,11 @@ void Recovery::trim() {
 
 void Recovery::on_tick(ReplicaActions& out) {
   fetch_.on_tick(out);
+  server_.on_tick(out);
 }
 
 TimePoint Recovery::next_timer() const {
-  TimePoint next = fetch_.next_timer();
+  TimePoint next = std::min(fetch_.next_timer(), server_.next_timer());
   if (context_.now < not_before_) next = std::min(next, not_before_);
   if (checkpoints_.watched() != nullptr) {
     next = std::min(next, watched_since_ + kClaimsAwaitedFor);
@@ -285,20 +283,7 @@ bool Recovery::on_fetch_parts(ByteView frame, ReplicaActions& out) {
   if (!context_.is_authentic(message->replica, message->content, message->authenticator))
     return false;
   snapshots_.touch(message->sequence, context_.now);
-  Peer& peer = peers_[message->replica];
-  if (context_.now - peer.since >= kServingTime) peer = {0, context_.now};
-  for (const Digest& digest : message->parts) {
-    if (peer.bytes >= kServedBytesMax) {
-      context_.drop(DropReason::rate_limited);
-      break;
-    }
-    const auto part = parts_.read(digest);
-    if (!part) continue;
-    // Each is a file to open, however small.
-    peer.bytes += std::max<std::uint64_t>(part->size(), kPartCostMin);
-    ++context_.counters.parts_served;
-    out.sends.push_back({message->replica, 0, encode_part_message(*part, context_.keys), true});
-  }
+  server_.serve(message->replica, message->parts, out);
   return true;
 }
 

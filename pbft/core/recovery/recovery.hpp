@@ -27,6 +27,7 @@
 #include <optional>
 #include <utility>
 
+#include "pbft/core/bodies/part_server.hpp"
 #include "pbft/core/execution/execution.hpp"
 #include "pbft/core/execution/snapshots.hpp"
 #include "pbft/core/recovery/restart_base.hpp"
@@ -72,10 +73,6 @@ class Recovery {
     astray,  // its state was found to be wrong, and is not repaired yet
     astray_and_back,
   };
-  struct Peer {
-    std::uint64_t bytes = 0;  // handed over since
-    TimePoint since;
-  };
 
   // A checkpoint to restore; true when one was begun.
   [[nodiscard]] bool is_back() const {
@@ -106,15 +103,15 @@ class Recovery {
   Checkpoints& checkpoints_;
   ExecutionStage& execution_;
   Snapshots& snapshots_;
-  PartStore& parts_;
   StateFetch fetch_;
   RestartBase base_;
-  std::vector<Peer> peers_;
+  PartServer server_;
   State state_ = State::nothing;
   Service service_ = Service::as_it_was;
   // Of the next fetch: after a restore that failed the disk may have lost parts.
   StateFetch::Trust trust_ = StateFetch::Trust::pins;
-  TimePoint not_before_{};  // an attempt failed, or did not help
+  TimePoint not_before_{};   // an attempt failed, or did not help
+  bool own_failed_ = false;  // its own state could not be restored when that was tried last
   Duration pause_{};
   std::optional<TimePoint> lagging_since_;
   std::uint64_t ordered_then_ = 0;

@@ -68,6 +68,12 @@ struct DurableWrite {
   Frame value;  // null: the key is no more
 };
 
+// All that this pinned root leads to is to be put on the disk; Replica::on_parts_durable() answers.
+struct DurableParts {
+  std::uint64_t id = 0;  // increasing
+  Digest root{};
+};
+
 struct ReplicaActions {
   std::vector<DurableWrite> writes;
   std::vector<Outgoing> sends;
@@ -79,6 +85,8 @@ struct ReplicaActions {
   // The parts that were kept so far are to be put on the disk, after all writes until now;
   // Replica::on_parts_flushed() answers.
   bool flush_parts = false;
+  // Of request bodies, which nothing is said about before. They wait for no writes.
+  std::vector<DurableParts> durable_parts;
 
   // Of the frames from the `first` on, each as often as it is sent.
   [[nodiscard]] std::size_t sent_bytes(std::size_t first = 0) const {
@@ -89,7 +97,7 @@ struct ReplicaActions {
   }
   [[nodiscard]] bool empty() const {
     return writes.empty() && sends.empty() && executions.empty() && !snapshot && !restore &&
-           !flush_parts;
+           !flush_parts && durable_parts.empty();
   }
   void clear() {
     writes.clear();
@@ -98,6 +106,7 @@ struct ReplicaActions {
     snapshot.reset();
     restore.reset();
     flush_parts = false;
+    durable_parts.clear();
   }
 };
 

@@ -93,6 +93,12 @@ bool ClientTable::may_repeat(Session& session, TimePoint now) {
   return true;
 }
 
+bool ClientTable::may_answer_stale(Session& session, TimePoint now) {
+  if (!session.stale_answers.is_left(1, kRepeatedEvery, now)) return false;
+  session.stale_answers.charge(1);
+  return true;
+}
+
 bool ClientTable::may_read_again(Session& session, TimePoint now) {
   if (!session.read_repetitions.is_left(1, kRepeatedEvery, now)) return false;
   session.read_repetitions.charge(1);

@@ -53,6 +53,7 @@ struct Session {
   };
   std::optional<RepeatedAs> repeated_as;  // nothing: `kept` is the result alone
   Allowance repetitions;
+  Allowance stale_answers;
 
   std::uint64_t agreed_timestamp = 0;      // newest that is committed and may wait for execution
   std::uint64_t queued_timestamp = 0;      // newest in the primary's queue
@@ -83,6 +84,9 @@ class ClientTable {
   // True when the session's reply may be sent once more. A client may lose every reply, and its
   // request may be repeated by anybody who has seen it: by another replica, or out of a record.
   [[nodiscard]] bool may_repeat(Session& session, TimePoint now);
+
+  // Likewise, the session's last timestamp be told to one that has fallen behind it.
+  [[nodiscard]] static bool may_answer_stale(Session& session, TimePoint now);
 
   // Likewise, its newest read outside the order be executed once more.
   [[nodiscard]] static bool may_read_again(Session& session, TimePoint now);

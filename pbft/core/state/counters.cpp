@@ -86,6 +86,10 @@ std::string_view to_string(ViewChangeCause cause) {
       return "others_asked";
     case ViewChangeCause::primary_rejoins:
       return "primary_rejoins";
+    case ViewChangeCause::primary_gone:
+      return "primary_gone";
+    case ViewChangeCause::primary_slow:
+      return "primary_slow";
     case ViewChangeCause::count_:
       break;
   }

@@ -47,6 +47,8 @@ enum class ViewChangeCause : std::uint8_t {
   no_new_view,      // the view that was asked for did not begin in time
   others_asked,     // f+1 others did
   primary_rejoins,  // it has lost its memory
+  primary_gone,     // its process has ended, while something waited for it
+  primary_slow,     // requests waited again and again, each within its time
   count_,
 };
 constexpr std::size_t kViewChangeCauseCount = static_cast<std::size_t>(ViewChangeCause::count_);

@@ -6,8 +6,8 @@
 // Children are kept before the part that names them. Pins do not outlast the process: at its start
 // it pins the roots that it remembers elsewhere, and sweeps what is left over.
 //
-// Nothing waits for the disk: what is to outlast the process is put there by the shell, when it is
-// asked to (ReplicaActions::flush_parts).
+// Nothing waits for the disk but reading: what is to outlast the process is put there by the shell,
+// when it is asked to (ReplicaActions::flush_parts, durable_parts).
 //
 // Single-threaded.
 #pragma once
@@ -29,7 +29,8 @@ class PartStore {
   [[nodiscard]] virtual std::optional<Bytes> read(const Digest& digest) const = 0;
   // Requires an encoded part and its digest. False when it cannot be kept (the disk is full).
   [[nodiscard]] virtual bool keep(const Digest& digest, ByteView part) = 0;
-  // Likewise, for one of so many that they should not wait in memory until they are pinned.
+  // Likewise, for one of so many that they should not wait in memory until they are pinned. False
+  // as well while too many wait to be written: it can be kept a while later.
   [[nodiscard]] virtual bool keep_written(const Digest& digest, ByteView part) {
     return keep(digest, part);
   }
@@ -39,9 +40,6 @@ class PartStore {
   // counted. False when a part below it is missing or no part, or when the tree is too high;
   // nothing is pinned then.
   [[nodiscard]] virtual bool pin(const Digest& root) = 0;
-  // Likewise, and what was kept since it was wanted outlasts a crash when this returns: before a
-  // vote depends on it. Waits for the disk.
-  [[nodiscard]] virtual bool pin_durably(const Digest& root) { return pin(root); }
   // Requires a pinned root. What no other pinned root leads to goes.
   virtual void unpin(const Digest& root) = 0;
 };

@@ -24,6 +24,7 @@ struct QuorumRule {
   // 1: a replica that prepares a batch has the bodies that it names. With 2f+1 of them prepared,
   // f+1 correct ones can hand them on.
   std::uint32_t bodies;
+  std::uint32_t holders;  // 2f+1, the primary among them, that have what it proposes a request for
   std::uint32_t own_state;  // f+1 that claim a replica's own state, itself among them: it keeps it
   std::uint32_t repair;     // 2f others that claim one state replace another of a running replica
 
@@ -31,8 +32,8 @@ struct QuorumRule {
     return {3 * faults + 1, 2 * faults, 2 * faults + 1,
             2 * faults + 1, faults + 1, 2 * faults + 1,
             2 * faults + 1, faults + 1, 1,
-            2 * faults + 1, 1,          faults + 1,
-            2 * faults};
+            2 * faults + 1, 1,          2 * faults + 1,
+            faults + 1,     2 * faults};
   }
 };
 

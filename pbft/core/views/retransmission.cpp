@@ -31,7 +31,9 @@ Retransmission::Retransmission(Context& context, Log& log, const Checkpoints& ch
       standings_(standings),
       peers_(context.quorum.replicas) {}
 
+// In a group that goes on, a stable checkpoint tells it long before the next Status of a peer.
 bool Retransmission::lagging() const {
+  if (checkpoints_.stable_sequence() > context_.progress.last_ordered) return true;
   return std::any_of(peers_.begin(), peers_.end(), [&](const Peer& peer) {
     return peer.highest_seen > context_.progress.last_ordered;
   });
@@ -40,8 +42,7 @@ bool Retransmission::lagging() const {
 bool Retransmission::outstanding() const {
   return context_.state == ReplicaState::changing_view ||
          log_.highest_proposed() > agreement_.settled() || lagging() ||
-         checkpoints_.last_own() > checkpoints_.stable_sequence() ||
-         checkpoints_.stable_sequence() > context_.progress.last_ordered;
+         checkpoints_.last_own() > checkpoints_.stable_sequence();
 }
 
 void Retransmission::arm(TimePoint now) {

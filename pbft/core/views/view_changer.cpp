@@ -24,7 +24,9 @@ ViewChanger::ViewChanger(Context& context, Log& log, Checkpoints& checkpoints, A
       agreement_(agreement),
       patience_(patience),
       asked_(context.quorum.replicas),
-      refused_at_(context.quorum.replicas) {}
+      refused_at_(context.quorum.replicas),
+      gone_since_(context.quorum.replicas),
+      slow_primary_(context.settings.view_change_timeout, context.settings.faults + 1) {}
 
 Duration ViewChanger::patience_length() const {
   const Duration longest = context_.settings.view_change_timeout_max;
@@ -32,6 +34,15 @@ Duration ViewChanger::patience_length() const {
   for (std::uint32_t i = 0; i < futile_views_ && length < longest; ++i)
     length *= 2;
   return std::min(length, longest);
+}
+
+std::optional<TimePoint> ViewChanger::primary_gone_at() const {
+  const auto& since = gone_since_[context_.primary()];
+  return since ? std::optional(*since + context_.settings.status_interval) : std::nullopt;
+}
+
+void ViewChanger::note_gone(NodeId peer, TimePoint now) {
+  if (!gone_since_[peer]) gone_since_[peer] = now;
 }
 
 bool ViewChanger::is_held_up() const {
@@ -46,22 +57,37 @@ bool ViewChanger::has_no_room() const {
                                             context_.settings.partial_batches_in_flight_max;
 }
 
+BlameInputs::Place ViewChanger::place() const {
+  if (context_.is_silent()) return BlameInputs::Place::silent;
+  if (context_.state != ReplicaState::normal) return BlameInputs::Place::changing;
+  return context_.is_primary() ? BlameInputs::Place::primary : BlameInputs::Place::backup;
+}
+
 void ViewChanger::arm(TimePoint now) {
-  next_tick_ = TimePoint::max();
-  if (context_.is_silent()) return;  // it may ask for nothing
-  if (context_.state == ReplicaState::changing_view) {
-    if (give_up_at_) next_tick_ = *give_up_at_;
-    return;
+  BlameInputs inputs;
+  inputs.place = place();
+  inputs.gone_at = primary_gone_at();
+  if (context_.state == ReplicaState::changing_view) inputs.no_new_view_at = give_up_at_;
+  if (inputs.place == BlameInputs::Place::primary || inputs.place == BlameInputs::Place::backup) {
+    note_unsettled(now);
+    inputs.unsettled_since = unsettled_since_;
+    inputs.patience = patience_length();
   }
-  if (context_.state != ReplicaState::normal) return;
+  if (inputs.place == BlameInputs::Place::backup) note_requests(now, inputs);
+  blame_ = when_to_blame(inputs);
+}
+
+void ViewChanger::note_unsettled(TimePoint now) {
   if (futile_views_ > 0 && context_.progress.last_ordered > ordered_at_entry_) futile_views_ = 0;
   // What was proposed has to be settled in time, too. Those that have executed it in an older view
   // wait for no request any more, while others may need their votes in a new one. For that, a
   // primary gives itself up as well.
   // But what is agreed on and waits for this replica's own service waits for nobody else. (When its
   // service does nothing, something is missing, for which another primary may be needed.)
+  // Nor is it the primary's fault that this replica lacks what 2f+1 have executed.
   const std::uint64_t settled =
-      context_.is_service_at_work ? agreement_.agreed() : agreement_.settled();
+      std::max(context_.is_service_at_work ? agreement_.agreed() : agreement_.settled(),
+               checkpoints_.stable_sequence());
   // Nor does anybody wait for the batches that carry a peer to the checkpoint that it needs.
   // Seldom: a peer may tell this replica that it waits, and not the primary.
   const bool carrying = context_.awaited_by_silent > checkpoints_.stable_sequence() &&
@@ -75,40 +101,33 @@ void ViewChanger::arm(TimePoint now) {
     unsettled_since_ = now;
   }
   settled_then_ = settled;
-  if (unsettled_since_) next_tick_ = *unsettled_since_ + patience_length();
-  if (context_.is_primary()) return;
-  arm_for_requests(now);
 }
 
-void ViewChanger::arm_for_requests(TimePoint now) {
+void ViewChanger::note_requests(TimePoint now, BlameInputs& inputs) {
   const std::uint64_t ordered = context_.progress.last_ordered;
   if (is_held_up()) patience_.restart(now, ordered);
   if (excused_since_) patience_.excuse(now - *excused_since_, now, ordered);
-  const bool excused = has_no_room();
-  excused_since_ = excused ? std::optional(now) : std::nullopt;
-  const auto since = patience_.waiting_since();
-  if (!since || (excused && !patience_.is_passed_over(ordered))) return;
-  next_tick_ = std::min(next_tick_, *since + patience_length());
+  inputs.is_service_busy = has_no_room();
+  excused_since_ = inputs.is_service_busy ? std::optional(now) : std::nullopt;
+  inputs.request_since = patience_.waiting_since();
+  inputs.is_passed_over = patience_.is_passed_over(ordered);
+  slow_primary_.note(times_requests(inputs) ? inputs.request_since : std::nullopt, now);
+  inputs.slow_at = slow_primary_.due();
 }
 
 void ViewChanger::on_tick(TimePoint now, ReplicaActions& out) {
-  if (now < next_tick_ || context_.is_silent()) return;
-  const ViewChangeCause cause = cause_of_tick();
+  if (now < blame_.at || context_.is_silent()) return;
+  const ViewChangeCause cause = blame_.cause;
   const bool carrying_only =
       context_.state == ReplicaState::normal &&
       std::max(log_.highest_proposed(), context_.refused_until) <= settled_then_ &&
       cause == ViewChangeCause::nothing_settled;
   if (carrying_only) carried_at_ = now;
+  if (cause == ViewChangeCause::primary_slow) slow_primary_.on_blamed(now);
   const bool futile = context_.state == ReplicaState::changing_view ||
                       (new_view_ != nullptr && context_.progress.last_ordered == ordered_at_entry_);
   if (futile && !carrying_only) ++futile_views_;
   ask_for(context_.view + 1, cause, now, out);
-}
-
-ViewChangeCause ViewChanger::cause_of_tick() const {
-  if (context_.state == ReplicaState::changing_view) return ViewChangeCause::no_new_view;
-  const bool unsettled = unsettled_since_ && next_tick_ == *unsettled_since_ + patience_length();
-  return unsettled ? ViewChangeCause::nothing_settled : ViewChangeCause::request_waited;
 }
 
 void ViewChanger::ask_for(std::uint64_t view, ViewChangeCause cause, TimePoint now,
@@ -424,6 +443,7 @@ void ViewChanger::enter(std::uint64_t view, const std::vector<ViewChangeMessage>
   entered_ = true;
   unsettled_since_.reset();
   excused_since_.reset();
+  slow_primary_.restart(now);
   ordered_at_entry_ = context_.progress.last_ordered;
   context_.journal.view(view, false, out);
   context_.journal.new_view(new_view_, out);

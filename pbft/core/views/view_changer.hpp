@@ -2,10 +2,14 @@
 // section 4.5; OSDI 1999, sections 4.4 and 4.5.2). States:
 //
 //   normal in v --- a request or a proposal waits too long;
+//                   or requests wait again and again;
 //                   or f+1 ask for views above v ---------------> changing to v'
 //   changing to v' --- 2f+1 ask for v', and no new view in time -> changing to v'+1
 //   changing to v', or normal in an older view
 //              --- a valid new-view message --------------------> normal in v'
+//
+// A primary whose process has ended, as far as its machine shows (note_gone()), gets no more time
+// once something waits.
 //
 // What keeps nothing from being ordered blames nobody: what is agreed on, and waits for this
 // replica's own service; and a request for which there is no room while that lasts.
@@ -24,6 +28,8 @@
 #include "pbft/core/state/context.hpp"
 #include "pbft/core/state/log.hpp"
 #include "pbft/core/state/new_view_choice.hpp"
+#include "pbft/core/views/blame.hpp"
+#include "pbft/core/views/slow_primary.hpp"
 #include "pbft/wire/view_change.hpp"
 
 namespace prophecy::pbft {
@@ -39,13 +45,19 @@ class ViewChanger {
   void on_tick(TimePoint now, ReplicaActions& out);
   // To be called after every event: a request that waits wants a tick.
   void arm(TimePoint now);
-  [[nodiscard]] TimePoint next_timer() const { return next_tick_; }
+  [[nodiscard]] TimePoint next_timer() const { return blame_.at; }
   // True once after a view was entered.
   [[nodiscard]] bool take_entered() { return std::exchange(entered_, false); }
   // This replica asks for the next view at once.
   void give_up(ViewChangeCause cause, ReplicaActions& out);
   // The peer has lost its memory: what it has asked for does not count.
   void forget(NodeId peer) { asked_[peer] = {}; }
+  // The peer's process has ended: its connection broke, and its machine refuses another. The
+  // network can forge this hint, so it only shortens a wait, and the peer's next proven frame
+  // refutes it.
+  void note_gone(NodeId peer, TimePoint now);
+  // A frame was proven to be of the peer.
+  void note_heard(NodeId peer) { gone_since_[peer].reset(); }
   // It may speak again: what it could not say.
   void end_silence(ReplicaActions& out);
   // Where this replica has lost its own memory, and the group is in this view or on its way to it.
@@ -67,7 +79,6 @@ class ViewChanger {
   void ask_for(std::uint64_t view, ViewChangeCause cause, TimePoint now, ReplicaActions& out);
   // Its view-change message for the current view.
   void say_so(ReplicaActions& out);
-  [[nodiscard]] ViewChangeCause cause_of_tick() const;
   [[nodiscard]] Frame make_view_change(std::uint64_t view) const;
   // The message, if it may be believed. Its sender's signature is checked as well.
   // From before its sender lost its memory, as this replica has heard.
@@ -90,8 +101,13 @@ class ViewChanger {
   // As many batches as it has in flight are agreed on, and wait for this replica's service. The
   // primary's has as much to do, or it is too slow.
   [[nodiscard]] bool has_no_room() const;
-  void arm_for_requests(TimePoint now);
+  [[nodiscard]] BlameInputs::Place place() const;
+  void note_unsettled(TimePoint now);
+  // Requires a backup.
+  void note_requests(TimePoint now, BlameInputs& inputs);
   [[nodiscard]] Duration patience_length() const;
+  // When the primary of the current view has had the time to refute that it is gone, if it is.
+  [[nodiscard]] std::optional<TimePoint> primary_gone_at() const;
 
   Context& context_;
   Log& log_;
@@ -101,6 +117,8 @@ class ViewChanger {
   std::vector<Asked> asked_;                          // by replica, its newest
   std::vector<std::optional<TimePoint>> refused_at_;  // by replica, its last bad new view
   Frame new_view_;  // by which the current view began; null in view 0
+  std::vector<std::optional<TimePoint>> gone_since_;  // by replica, see note_gone()
+  SlowPrimary slow_primary_;
   std::uint32_t futile_views_ = 0;
   ViewChangeCause cause_ = ViewChangeCause::none;
   std::uint64_t ordered_at_entry_ = 0;
@@ -111,7 +129,7 @@ class ViewChanger {
   std::optional<TimePoint> carried_at_;     // when it gave a primary up for a silent peer's sake
   std::optional<TimePoint> give_up_at_;     // while changing, once 2f+1 ask for the view
   bool entered_ = false;
-  TimePoint next_tick_ = TimePoint::max();
+  Blame blame_;  // as of the last event
 };
 
 }  // namespace prophecy::pbft

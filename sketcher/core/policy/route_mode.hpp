@@ -10,8 +10,8 @@ enum class RouteMode : std::uint8_t {
   enforce,  // clients get nothing but verified answers
   observe,  // clients get the drawn replica's answer; answers that the group's agreement refutes
             // are recorded
-  off,     // clients get the drawn replica's answer: a load balancer
-  tunnel,  // as off; and requests to change the protocol are tunnelled
+  off,      // clients get the drawn replica's answer: a load balancer
+  tunnel,   // as off; and requests to change the protocol are tunnelled
 };
 constexpr std::size_t kRouteModeCount = 4;
 

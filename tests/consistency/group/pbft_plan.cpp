@@ -69,6 +69,8 @@ simulation::Scenario plan_group(std::uint64_t seed, const RunSettings& run) {
     ingredients.back().offset = milliseconds(random.between(5, 400));
   }
   if (run.has_bad_agent) ingredients.push_back(misconduct(run, random));
+  // By PbftService, at any time: what follows from that is explained.
+  ingredients.push_back(share(IngredientKind::restart, 0));
   scenario.number_ingredients();
   return scenario;
 }

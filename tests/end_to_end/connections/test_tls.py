@@ -6,7 +6,6 @@ import re
 import signal
 import subprocess
 import threading
-import time
 from contextlib import closing
 from pathlib import Path
 

@@ -16,7 +16,7 @@ from bench.cost import process_memory_bytes
 from harness import Deployment
 from harness.build import instrumented, patience
 from harness.http2_client import (CANCEL, CONTINUATION, DATA, END_HEADERS, END_STREAM,
-                                  ENHANCE_YOUR_CALM, GOAWAY, HEADERS, NO_ERROR, PING, PROTOCOL_ERROR,
+                                  ENHANCE_YOUR_CALM, HEADERS, NO_ERROR, PING, PROTOCOL_ERROR,
                                   REFUSED_STREAM, RST_STREAM, SETTINGS, STREAM_CLOSED, Http2Client,
                                   field, frame, request_fields, status_of)
 from harness.http_client import curl

@@ -6,8 +6,8 @@ import time
 import pytest
 
 from harness import Deployment
-from harness.http2_client import (CANCEL, DATA, END_STREAM, HEADERS, NO_ERROR, RST_STREAM, Http2Client, frame,
-                                  status_of)
+from harness.http2_client import (CANCEL, DATA, END_STREAM, HEADERS, NO_ERROR, NO_TABLE, RST_STREAM,
+                                  Http2Client, frame, status_of)
 from harness.http_client import RawConnection, curl
 
 VOTE = {"kind": "vote", "faults": 1, "file": None, "client_id": None, "key_file": None}
@@ -139,7 +139,7 @@ def refusals(deployment):
 
 def test_over_http2_a_read_may_say_that_it_has_a_body(deployment):
     before = refusals(deployment)
-    with Http2Client(deployment.sketcher.port) as client:
+    with Http2Client(deployment.sketcher.port, NO_TABLE) as client:
         stream = client.request(end=False, authority="known.test",
                                 more=[("expect", "100-continue"), ("content-length", "5000")])
         assert status_of(client.wait_for(HEADERS, stream)[3]) == 400

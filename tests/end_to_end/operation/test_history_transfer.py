@@ -322,7 +322,8 @@ def test_there_is_one_transfer_at_a_time_and_it_holds_nobody_up(tmp_path):
             hunter = Hunter(second, signal.SIGSTOP)
             waiting = subprocess.Popen([program("prophecyctl"), "history", "import", "--admin",
                                         second.admin, file], stderr=subprocess.PIPE, text=True)
-            wait_until(lambda: hunter.prey or waiting.poll() is not None, 20, "an importer")
+            wait_until(lambda hunter=hunter, waiting=waiting: hunter.prey or waiting.poll() is not None,
+                       20, "an importer")
             hunter.end()
             if waiting.poll() is None and hunter.prey:
                 break

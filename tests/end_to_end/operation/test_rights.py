@@ -132,13 +132,15 @@ def test_root_is_warned():
 
 
 @pytest.mark.parametrize("settings, complaint", [
-    ({"user": "no-such-user"}, 'sketcher.user: there is no user "no-such-user"'),
-    ({"user": "root"}, "sketcher.user: expected another user than root"),
-    ({"user": ACCOUNT, "group": "no-such-group"}, 'sketcher.user: there is no group "no-such-group"'),
-    ({"group": "nogroup"}, "sketcher.group: expected user as well"),
+    ({"user": "no-such-user"}, 'there is no user "no-such-user"'),
+    ({"user": "root"}, "expected another user than root"),
+    ({"user": ACCOUNT, "group": "no-such-group"}, 'there is no group "no-such-group"'),
+    ({"group": "nogroup"}, "expected user as well"),
 ])
 def test_mistakes_are_told(settings, complaint):
     with Deployment(start=False, sketcher_changes={"sketcher": settings}) as deployment:
         result = run_program("prophecy-sketcher", "--config", deployment.sketcher.configuration)
         assert result.returncode == 2
+        named = [f": sketcher.{key}: " in result.stderr for key in settings]
+        assert any(named)
         assert complaint in result.stderr

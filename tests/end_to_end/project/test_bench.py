@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from bench import etcd, lb, pbft, peers
+from bench import etcd, lb, pbft, pbft_attack, pbft_group, peers
 from bench.fast_read import call_figures
 from bench.figures import Options
 from bench.pbft_load import read_report
@@ -84,7 +84,7 @@ def test_a_load_with_failures_is_no_measurement(problem):
         read_report(json.dumps({**REPORT, problem: 1}), 0.04)
 
 
-def test_reading_h2load():
+def test_reading_etcds_load():
     result = etcd.read_calls("1\t200\t30\n2\t200\t10\n3\t503\t5\n4\t200\t20\n", 3, 2, 0.003)
     assert (result["rate"], result["p50_us"], result["p99_us"]) == (1.5, 20, 30)
     assert result["cpu_us"] == pytest.approx(1000)
@@ -177,6 +177,34 @@ def test_pbft_in_its_small_size(tmp_path):
         assert all(figure["value"] > 0 for figure in yardstick)
 
 
+def small(tmp_path, *arguments):
+    report = tmp_path / "figures.json"
+    result = subprocess.run([sys.executable, "-m", "bench", *arguments, "--quick", "--json", report],
+                            cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                            timeout=200 * patience(), check=False)
+    assert result.returncode == 0, result.stdout + result.stderr
+    return json.loads(report.read_text())["figures"]
+
+
+@pytest.mark.time_limit(240)
+def test_attack_in_its_small_size(tmp_path):
+    figures = small(tmp_path, "pbft", "--attack")
+    measured = {(figure["parameters"]["kind"], figure["parameters"]["as"]) for figure in figures
+                if figure["name"] == "pbft: throughput under attack"}
+    assert measured == {(kind, place) for kind in pbft_attack.QUICK for place in pbft_attack.PLACES}
+    (worst,) = [figure for figure in figures if figure["name"] == "pbft: worst"]
+    assert (worst["parameters"]["kind"], worst["parameters"]["as"]) in measured
+
+
+@pytest.mark.skipif(shutil.which("wrk") is None, reason="wrk is not installed")
+@pytest.mark.time_limit(240)
+def test_liar_in_its_small_size(tmp_path):
+    figures = small(tmp_path, "lb", "--liar")
+    (share,) = [figure for figure in figures
+                if figure["name"] == "lb: throughput once it is out"]
+    assert share["value"] > 0
+
+
 @pytest.mark.time_limit(120)
 def test_table_in_its_small_size(tmp_path):
     report = tmp_path / "figures.json"
@@ -203,7 +231,7 @@ def test_memory_of_replicas_until_some_operations_are_done(tmp_path):
     assert figures
     for figure in figures:
         assert figure["parameters"]["operations"] >= 1500
-        assert len(figure["parameters"]["each"]) == 3 * pbft.FAULTS + 1
+        assert len(figure["parameters"]["each"]) == 3 * pbft_group.FAULTS + 1
         assert figure["value"] == max(figure["parameters"]["each"])
         assert 5 < figure["value"] < 2000
 

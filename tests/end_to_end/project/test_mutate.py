@@ -1,12 +1,10 @@
 """The mutation tester on a tree of one small source."""
 
 import hashlib
-import os
 import re
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
 

@@ -1,5 +1,7 @@
 """The newcomer's script and the rules of the tree, where they must say no."""
 
+import re
+import shutil
 import subprocess
 import sys
 
@@ -9,6 +11,7 @@ from harness.build import ROOT, build_folder
 from harness.toml_writer import merged, to_toml
 
 sys.path.insert(0, str(ROOT / "scripts"))
+import gates  # noqa: E402
 import test as runner  # noqa: E402  (scripts/test.py)
 import tidy  # noqa: E402
 
@@ -140,12 +143,76 @@ def test_script_explains_itself():
         assert f"\n  {command} " in result.stdout
 
 
-def test_programs_are_built_without_tests():
-    commands = subprocess.run(["/usr/bin/ninja", "-C", build_folder(), "-t", "commands", "programs"],
+@pytest.mark.parametrize("target, names", [
+    ("service", {"prophecy-sketcher", "prophecy-replica", "prophecyctl"}),
+    ("programs", {"prophecy-sketcher", "prophecy-replica", "prophecyctl", "prophecy-bench",
+                  "prophecy-measure"}),
+])
+def test_programs_are_built_without_tests(target, names):
+    commands = subprocess.run(["/usr/bin/ninja", "-C", build_folder(), "-t", "commands", target],
                               capture_output=True, text=True, check=True).stdout
-    for name in ("prophecy-sketcher", "prophecy-replica", "prophecyctl", "prophecy-bench"):
-        assert f"/{name} " in commands
+    assert set(re.findall(r" -o [\w/]*/(prophecy[\w-]*) ", commands)) == names
     assert "tests/" not in commands
+
+
+def commit(folder, subject):
+    subprocess.run(["git", "-C", folder, "-c", "user.name=a", "-c", "user.email=a@example.net",
+                    "commit", "--quiet", "--allow-empty", "-m", subject], check=True)
+    return subprocess.run(["git", "-C", folder, "rev-parse", "HEAD"], capture_output=True,
+                          text=True, check=True).stdout
+
+
+def test_commit_subjects_are_counted_from_the_recorded_base(tmp_path):
+    subprocess.run(["git", "init", "--quiet", tmp_path], check=True)
+    base = commit(tmp_path, "a" * 100)
+    write(tmp_path / "scripts/base-commit", base)
+    commit(tmp_path, "b" * 72)
+    assert gates.commit_subjects_are_short(tmp_path) == []
+    commit(tmp_path, "c" * 73)
+    (breach,) = gates.commit_subjects_are_short(tmp_path)
+    assert "c" * 73 in breach
+
+
+def test_changed_sources_are_those_since_the_base(tmp_path):
+    subprocess.run(["git", "init", "--quiet", tmp_path], check=True)
+    base = commit(tmp_path, "base")
+    write(tmp_path / "scripts/base-commit", base)
+    assert gates.changed_sources(tmp_path) == []
+    for name in ("base/a.cpp", "http/a.hpp", "tests/fuzz/a.cpp"):
+        write(tmp_path / name, "int a;\n")
+    subprocess.run(["git", "-C", tmp_path, "add", "."], check=True)
+    commit(tmp_path, "sources")
+    assert gates.changed_sources(tmp_path) == ["base/a.cpp"]
+    subprocess.run(["git", "-C", tmp_path, "tag", "v1"], check=True)
+    commit(tmp_path, "after the tag")
+    assert gates.changed_sources(tmp_path) == []
+
+
+def test_format_and_python_are_checked(tmp_path):
+    if shutil.which("clang-format") is None:
+        pytest.skip("clang-format is not installed: ./run test --check installs it")
+    source = write(tmp_path / "base/a.cpp", "int  a;\n")
+    assert gates.sources_are_formatted(tmp_path)
+    source.write_text("int a;\n")
+    assert gates.sources_are_formatted(tmp_path) == []
+    assert gates.python_is_clean(tmp_path) == ["ruff is not installed; run scripts/fetch-ruff"]
+
+
+def test_progress_has_an_estimate_once_something_is_done():
+    assert runner.progress_line("tests", 0, 10, 60) == "\n[1 min] tests: 0 of 10"
+    assert runner.progress_line("tests", 4, 10, 120) == \
+        "\n[2 min] tests: 4 of 10, about 3 min left"
+
+
+def test_long_tests_wait_for_their_option(tmp_path):
+    (tmp_path / "test_a.py").write_text(
+        "import pytest\n\n@pytest.mark.long\ndef test_long():\n    pass\n\n"
+        "def test_short():\n    pass\n")
+    for options, expected in (([], "1 passed, 1 deselected"), (["--long"], "2 passed")):
+        result = subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider",
+                                 "-p", "tests.conftest", *options, tmp_path], cwd=ROOT,
+                                capture_output=True, text=True, check=False)
+        assert expected in result.stdout
 
 
 def test_script_refuses_what_it_does_not_know():

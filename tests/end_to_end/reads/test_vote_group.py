@@ -242,7 +242,7 @@ def test_the_secret_is_all_that_has_to_be_made(tmp_path):
 
 
 @pytest.mark.parametrize("changes, problem", [
-    ({"group": {"faults": 2}}, "expected at least 5 of them, 2 * faults + 1, got 4"),
+    ({"group": {"faults": 2}}, "expected at least 5 of them, 2 * faults + 1, found 4"),
     ({"route": {"reads": "read-only"}},
      'expected "delay-once" or "replicated" with a group of kind vote'),
     ({"group": {"key_file": "client-1024.key"}}, "key_file"),

@@ -282,7 +282,7 @@ def test_a_state_is_repaired_beside_a_liar():
             group.wait_for_checkpoint()
             victim = group.deployment.origins[1]
             (victim.htdocs / "kept.txt").unlink()
-            wait_until(lambda: victim.read("/kept.txt") == KEPT, 30,
+            wait_until(lambda victim=victim: victim.read("/kept.txt") == KEPT, 30,
                        f"the repair beside an agent that is {behaviour}")
             group.wait_beside(behaviour)
             if behaviour != lies[-1]:

@@ -105,7 +105,8 @@ def test_a_rolling_change(kind):
         assert readers.answers > 100
         assert readers.fewest_drawn >= DRAWABLE_MIN
         for path in PATHS:
-            wait_until(lambda: curl(deployment.url + path).body == NEW, 5, "the new page")
+            wait_until(lambda path=path: curl(deployment.url + path).body == NEW, 5,
+                       "the new page")
         assert deployment.sketcher.counters()["failed"] == 0
 
 

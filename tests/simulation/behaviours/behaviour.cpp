@@ -101,6 +101,8 @@ std::unique_ptr<Behaviour> make_behaviour(BehaviourKind kind, Villain villain) {
       return make_live_lies(villain);
     case BehaviourKind::conspiring:
       return make_conspiring(villain);
+    case BehaviourKind::mutating:
+      return make_mutating(villain);
     case BehaviourKind::lying_keys:
       return make_lying_keys(villain);
     case BehaviourKind::count_:

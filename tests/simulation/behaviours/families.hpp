@@ -40,6 +40,8 @@ BehaviourPointer make_lying_silence(Villain villain);
 // coherent.cpp
 BehaviourPointer make_live_lies(Villain villain);
 BehaviourPointer make_conspiring(Villain villain);
+// mutating.cpp
+BehaviourPointer make_mutating(Villain villain);
 // keys.cpp
 BehaviourPointer make_lying_keys(Villain villain);
 // state_transfer.cpp

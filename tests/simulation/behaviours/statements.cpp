@@ -192,7 +192,9 @@ class LyingReplies final : public Lying {
         reply->sigma += 1;
         break;
       case 1:
-        reply->status = pbft::ReplyStatus::unavailable;
+        reply->status =
+            random.chance(50) ? pbft::ReplyStatus::unavailable : pbft::ReplyStatus::stale;
+        if (random.chance(50)) reply->sigma = reply->timestamp + random.below(1000);
         break;
       case 2:
         reply->full = true;

@@ -12,6 +12,7 @@ namespace {
 constexpr std::uint64_t kAll = UINT64_MAX;
 constexpr int kFloodAtOnce = 8;
 constexpr std::size_t kBodiesMax = 20;
+constexpr std::uint64_t kLoneBodyMiBMax = 12;
 
 }  // namespace
 
@@ -51,6 +52,8 @@ void BadClient::act() {
     case BadClientKind::withheld_bodies:
     case BadClientKind::false_bodies:
       return send_name_of_body();
+    case BadClientKind::lone_bodies:
+      return send_lone_body();
     case BadClientKind::count_:
       return;
   }
@@ -155,9 +158,29 @@ void BadClient::send_name_of_body() {
   if (random_.chance(30)) served_ = random_.next();
 }
 
+// Of megabytes that are no operation. Each is known to one replica, and served to it; later maybe,
+// signed, to some or all.
+void BadClient::send_lone_body() {
+  if (last_ == nullptr || random_.chance(8)) {
+    auto body = std::make_shared<Bytes>(random_.between(1, kLoneBodyMiBMax) << 20);
+    for (std::size_t at = 0; at < body->size(); at += pbft::kBodyLeafBytesMax)
+      (*body)[at] = static_cast<std::uint8_t>(random_.next());
+    bodies_.clear();
+    bodies_.emplace_back(std::move(body), pbft::kBodyLeafBytesMax);
+    served_ = random_.chance(50) ? 1 : std::uint64_t{1} << random_.below(keys_.replicas());
+    last_ = pbft::finish_request(pbft::begin_request(bodies_.back().name(), keys_.replicas()),
+                                 session_, ++timestamp_, false, 0, keys_);
+    return send_to(served_, last_);
+  }
+  if (random_.chance(10)) last_ = pbft::sign_request(*last_, keys_);
+  if (random_.chance(20)) send_to(random_.chance(50) ? served_ : random_.next(), last_);
+}
+
 void BadClient::on_frame(ByteView frame) {
   const auto asked = pbft::decode_fetch_parts(frame);
   if (!asked || ingredient_.bad_client == BadClientKind::missing_bodies) return;
+  const bool is_lone = ingredient_.bad_client == BadClientKind::lone_bodies;
+  if (is_lone && !contains(served_, asked->replica)) return;
   const bool withholds = ingredient_.bad_client == BadClientKind::withheld_bodies;
   if (withholds && !contains(served_, asked->replica)) return;
   for (const pbft::Digest& digest : asked->parts) {

@@ -39,6 +39,7 @@ class BadClient {
   void send_flood();
   void send_garbage();
   void send_name_of_body();
+  void send_lone_body();
 
   const Ingredient ingredient_;
   const pbft::KeyRing& keys_;

@@ -28,11 +28,35 @@ ClientHost::ClientHost(const Scenario& scenario, const pbft::KeyRing& keys, Sche
       checker_(checker),
       send_(std::move(send)),
       clock_(clock_of(scenario, keys.self())),
-      client_(settings_of(scenario), keys, client_rule(scenario.canary, scenario.faults)) {}
+      keys_(keys),
+      client_(new_process({})) {}
+
+// Timestamps begin with the microseconds of the wall clock, as a sketcher's do.
+std::unique_ptr<pbft::Client> ClientHost::new_process(Duration clock_is_off) const {
+  constexpr std::int64_t kMicrosecondsAtStart = 1'000'000'000;
+  const Duration shown = scheduler_.now().time_since_epoch() + clock_is_off;
+  pbft::ClientSettings settings = settings_of(scenario_);
+  settings.first_timestamp = static_cast<std::uint64_t>(
+      kMicrosecondsAtStart + std::chrono::duration_cast<microseconds>(shown).count());
+  return std::make_unique<pbft::Client>(settings, keys_,
+                                        client_rule(scenario_.canary, scenario_.faults));
+}
+
+// Nobody learns the answers to its calls, which may be executed for all that.
+void ClientHost::restart(const Ingredient& ingredient) {
+  ++process_;
+  open_.clear();
+  client_ = new_process(ingredient.offset);
+  if (ingredient.offset < Duration{}) may_fail_ += scenario_.sessions;
+}
 
 void ClientHost::start() {
   for (const Ingredient& ingredient : scenario_.ingredients) {
-    if (ingredient.kind == IngredientKind::calls && ingredient.node == self_) plan(ingredient);
+    if (ingredient.node != self_) continue;
+    if (ingredient.kind == IngredientKind::calls) plan(ingredient);
+    if (ingredient.kind == IngredientKind::client_restart) {
+      scheduler_.at(ingredient.from, [this, &ingredient] { restart(ingredient); });
+    }
   }
 }
 
@@ -74,13 +98,13 @@ void ClientHost::submit(Call call, Duration patience, Duration cancelled_after) 
   call.submitted = scheduler_.now();
   checker_.on_submitted(call);
   pbft::ClientActions actions;
-  call.id = client_.submit(encode(call.operation), call.kind, now() + patience, now(), actions);
+  call.id = client_->submit(encode(call.operation), call.kind, now() + patience, now(), actions);
   open_.emplace(call.id, call);
   if (cancelled_after != Duration::max()) {
-    scheduler_.after(cancelled_after, [this, id = call.id] {
-      if (open_.erase(id) == 0) return;
+    scheduler_.after(cancelled_after, [this, id = call.id, process = process_] {
+      if (process != process_ || open_.erase(id) == 0) return;
       pbft::ClientActions cancelled;
-      client_.cancel(id, now(), cancelled);
+      client_->cancel(id, now(), cancelled);
       carry_out(cancelled);
     });
   }
@@ -89,7 +113,7 @@ void ClientHost::submit(Call call, Duration patience, Duration cancelled_after) 
 
 void ClientHost::on_frame(ByteView frame) {
   pbft::ClientActions actions;
-  client_.on_frame(frame, now(), actions);
+  client_->on_frame(frame, now(), actions);
   carry_out(actions);
 }
 
@@ -101,7 +125,12 @@ void ClientHost::carry_out(pbft::ClientActions& actions) {
                     std::to_string(completion.call) + ", which is not open");
       continue;
     }
-    checker_.on_completed(call->second, completion);
+    if (completion.outcome == pbft::CallOutcome::agreed) ++agreed_;
+    if (completion.outcome == pbft::CallOutcome::no_agreement && may_fail_ > 0) {
+      --may_fail_;
+    } else {
+      checker_.on_completed(call->second, completion);
+    }
     checker_.on_waited(call->second, scheduler_.now() - call->second.submitted);
     open_.erase(call);
   }
@@ -113,7 +142,7 @@ void ClientHost::carry_out(pbft::ClientActions& actions) {
 }
 
 void ClientHost::arm() {
-  const TimePoint shown = client_.next_timer();
+  const TimePoint shown = client_->next_timer();
   if (shown == TimePoint::max()) return;
   const TimePoint wanted = clock_.when_it_shows(shown);
   if (wanted >= armed_for_) return;
@@ -122,7 +151,7 @@ void ClientHost::arm() {
     if (armed_for_ != time) return;
     armed_for_ = TimePoint::max();
     pbft::ClientActions actions;
-    client_.on_tick(now(), actions);
+    client_->on_tick(now(), actions);
     carry_out(actions);
   });
 }

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 
 #include "pbft/client/client.hpp"
 #include "simulation/checker.hpp"
@@ -24,10 +25,12 @@ class ClientHost {
   // Nothing more to submit, and every call is answered or cancelled.
   [[nodiscard]] bool finished() const { return submitted_ == planned_ && open_.empty(); }
   [[nodiscard]] std::size_t open_calls() const { return open_.size(); }
-  [[nodiscard]] std::uint64_t agreed() const { return client_.counters().agreed; }
+  [[nodiscard]] std::uint64_t agreed() const { return agreed_; }
 
  private:
   [[nodiscard]] TimePoint now() const { return clock_.shown_at(scheduler_.now()); }
+  [[nodiscard]] std::unique_ptr<pbft::Client> new_process(Duration clock_is_off) const;
+  void restart(const Ingredient& ingredient);
   void plan(const Ingredient& calls);
   void submit(Call call, Duration patience, Duration cancelled_after);
   void carry_out(pbft::ClientActions& actions);
@@ -39,7 +42,13 @@ class ClientHost {
   Checker& checker_;
   Send send_;
   NodeClock clock_;
-  pbft::Client client_;
+  const pbft::KeyRing& keys_;
+  std::unique_ptr<pbft::Client> client_;
+  std::uint32_t process_ = 0;
+  std::uint64_t agreed_ = 0;
+  // Calls that may end without an answer, as the clock was set back: each session finds that out
+  // once.
+  std::uint32_t may_fail_ = 0;
   std::map<pbft::CallId, Call> open_;
   std::uint32_t planned_ = 0;
   std::uint32_t submitted_ = 0;

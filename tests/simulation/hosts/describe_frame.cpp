@@ -50,7 +50,8 @@ std::string reply_fields(const pbft::ReplyMessage& m) {
   out << "to " << m.client << " session " << m.session << " time " << m.timestamp << " view "
       << m.view << " at " << place(m.sigma) << " result " << brief(m.result_digest)
       << (m.full ? " in full" : "") << (m.tentative ? " tentative" : "")
-      << (m.status == pbft::ReplyStatus::unavailable ? " unavailable" : "");
+      << (m.status == pbft::ReplyStatus::unavailable ? " unavailable" : "")
+      << (m.status == pbft::ReplyStatus::stale ? " stale" : "");
   return out.str();
 }
 

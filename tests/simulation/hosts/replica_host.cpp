@@ -14,7 +14,7 @@ constexpr std::uint64_t kWallClockAtStart = 1'000'000;
 constexpr std::uint64_t kEpoch = 1'800'000'000'000'000'000;
 
 // What a correct group may agree on, before any of its clocks: it was near one of them.
-constexpr std::uint64_t kTimeAheadMax = 5'000'000'000 + 2 * 700'000'000;
+constexpr std::uint64_t kTimeAheadMax = 5'000'000'000 + 2 * 700'000'000 + 2'000'000'000;
 // After its time a slow service has ended what it began by then.
 constexpr Duration kSlowServiceLonger = seconds(3);
 
@@ -33,13 +33,12 @@ pbft::ReplicaSettings settings_of(const Scenario& scenario, NodeId node) {
   return settings;
 }
 
-// One that is to be read is.
-pbft::Execution in_memory(const pbft::Execution& execution) {
+// One that is to be read is. Nothing where the disk has lost some of it since it was handed out.
+std::optional<pbft::Execution> in_memory(const pbft::Execution& execution) {
   if (!execution.whole) return execution;
   pbft::Execution all = execution;
   std::string text(execution.whole->size(), '\0');
-  // Its parts cannot have gone meanwhile: whoever executes it holds them.
-  ASSERT(execution.whole->read(0, text));
+  if (!execution.whole->read(0, text)) return std::nullopt;
   all.storage = std::make_shared<const Bytes>(to_bytes(text));
   all.operation = *all.storage;
   return all;
@@ -47,10 +46,25 @@ pbft::Execution in_memory(const pbft::Execution& execution) {
 
 }  // namespace
 
-std::uint64_t SimulatedInputs::wall_time() {
-  const Duration since_start = (scheduler_.now() - TimePoint{}) + skew_;
+std::uint64_t SimulatedInputs::true_time() const {
+  const Duration since_start = scheduler_.now() - TimePoint{};
   return kEpoch + static_cast<std::uint64_t>(
                       std::chrono::duration_cast<std::chrono::nanoseconds>(since_start).count());
+}
+
+Duration SimulatedInputs::step() const {
+  Duration step{};
+  for (const Ingredient& ingredient : scenario_.ingredients) {
+    const bool steps = ingredient.kind == IngredientKind::wall_clock && ingredient.node == replica_;
+    if (steps && ingredient.is_active(scheduler_.now())) step += ingredient.offset;
+  }
+  return step;
+}
+
+std::uint64_t SimulatedInputs::wall_time() {
+  const Duration off = clock_skew(replica_) + step();
+  return true_time() + static_cast<std::uint64_t>(
+                           std::chrono::duration_cast<std::chrono::nanoseconds>(off).count());
 }
 
 pbft::Seed SimulatedInputs::fresh_seed() {
@@ -61,9 +75,12 @@ pbft::Seed SimulatedInputs::fresh_seed() {
 }
 
 ReplicaHost::Process::Process(const Scenario& scenario, const pbft::KeyRing& keys,
-                              pbft::PartStore& parts, pbft::InputSource& inputs)
+                              pbft::PartStore& parts, pbft::InputSource& inputs,
+                              pbft::Outbox::Commit commit, std::function<void()> on_released)
     : replica(settings_of(scenario, keys.self()), keys, parts, inputs,
-              replica_rule(scenario.canary, scenario.faults)) {}
+              replica_rule(scenario.canary, scenario.faults)),
+      outbox(std::move(commit),
+             [on_released = std::move(on_released)](const Result<>&) { on_released(); }) {}
 
 ReplicaHost::ReplicaHost(const Scenario& scenario, const pbft::KeyRing& keys, Scheduler& scheduler,
                          Checker& checker, Lies& lies, HostedService& service, Send send)
@@ -76,7 +93,8 @@ ReplicaHost::ReplicaHost(const Scenario& scenario, const pbft::KeyRing& keys, Sc
       lies_(lies),
       send_(std::move(send)),
       clock_(clock_of(scenario, keys.self())),
-      inputs_(clock_skew(keys.self()), scheduler, random_),
+      inputs_(scenario, keys.self(), scheduler, random_),
+      disk_(scenario, keys.self(), scheduler),
       service_(service),
       misconduct_(scenario, keys, lies),
       prices_(scenario.bounds.get(), checker, keys.self()) {
@@ -87,23 +105,34 @@ ReplicaHost::ReplicaHost(const Scenario& scenario, const pbft::KeyRing& keys, Sc
 }
 
 void ReplicaHost::start() {
-  process_ = std::make_shared<Process>(scenario_, keys_, disk_.parts(), inputs_);
+  if (const std::string missing = disk_.missing(keys_.replicas()); !missing.empty()) {
+    checker_.fail("the disk of replica " + std::to_string(self_) + " lacks " + missing);
+  }
+  disk_.open();
+  process_ = std::make_shared<Process>(
+      scenario_, keys_, disk_.parts(), inputs_,
+      [this](std::vector<pbft::DurableWrite> writes, pbft::Outbox::Committed done) {
+        disk_.commit(std::move(writes), [done = std::move(done)] { done({}); });
+      },
+      [this] { release(); });
   pbft::ReplicaStart start;
   start.records = disk_.records();
   const bool is_defect = scenario_.canary == Canary::forgets_at_once;
   if (disk_.is_lost() && !is_defect) start.memory = pbft::ReplicaStart::Memory::lost;
-  const auto ms = std::chrono::duration_cast<milliseconds>(now().time_since_epoch()).count();
+  const Duration shown = now().time_since_epoch() + inputs_.step();
+  const auto ms = std::chrono::duration_cast<milliseconds>(shown).count();
   start.wall_clock = kWallClockAtStart + static_cast<std::uint64_t>(ms);
-  last_commit_ = scheduler_.now();
   free_at_ = {};
   with_core([&](pbft::ReplicaActions& actions) {
     if (!process_->replica.start(start, now(), actions)) checker_.fail("a journal is not readable");
+    disk_.parts().sweep();
+    is_astray_ = disk_.rots() && !actions.restore;
   });
 }
 
 void ReplicaHost::crash(bool power_loss) {
   if (crashed()) return;
-  disk_.crash(random_, power_loss);
+  disk_.crash(power_loss);
   prices_.forget();
   process_.reset();
 }
@@ -141,6 +170,12 @@ void ReplicaHost::service_is_back() {
   });
 }
 
+void ReplicaHost::peer_is_gone(NodeId peer) {
+  if (crashed()) return;
+  with_core(
+      [&](pbft::ReplicaActions& actions) { process_->replica.on_peer_gone(peer, now(), actions); });
+}
+
 void ReplicaHost::later(Duration delay, std::function<void()> what) {
   scheduler_.after(delay, [process = Handle(process_), what = std::move(what)] {
     if (!process.expired()) what();
@@ -152,10 +187,8 @@ bool ReplicaHost::hears(const pbft::Frame& frame) {
 }
 
 void ReplicaHost::on_frame(const pbft::Frame& frame, bool is_strangers) {
-  // What strangers bring out of an earlier life, a faulty replica could pass on under its seal, and
-  // the signatures in it are valid (docs/protocol.md). So behaviours learn nothing from strangers.
-  if (is_strangers ? crashed() : !hears(frame)) return;
-  if (is_limited_by_name(*frame)) return;
+  if (!hears(frame)) return;
+  if (is_limited_by_name(*frame) || bears_grudge(frame)) return;
   if (const Ingredient* turns = befalls(IngredientKind::many_at_once)) {
     auto& arrived = process_->arrived;
     arrived.emplace_back(frame, is_strangers);
@@ -168,6 +201,13 @@ void ReplicaHost::on_frame(const pbft::Frame& frame, bool is_strangers) {
     take(frame, is_strangers, actions);
     process_->replica.propose_waiting(now(), actions);
   });
+}
+
+bool ReplicaHost::bears_grudge(const pbft::Frame& frame) {
+  const auto header = pbft::peek_header(*frame);
+  if (scenario_.canary != Canary::bears_grudges || !header) return false;
+  if (lies_.kind_of(frame)) grudges_.insert(header->sender);
+  return grudges_.contains(header->sender);
 }
 
 void ReplicaHost::end_turn() {
@@ -250,42 +290,50 @@ void ReplicaHost::carry_out(pbft::ReplicaActions& actions) {
                   [](const pbft::DurableWrite& write) { return write.value == nullptr; });
   }
   answer(actions);
-  if (actions.writes.empty() && process_->commits_pending == 0) return perform(actions);
-  const bool writes = !actions.writes.empty();
-  if (writes) {
-    Duration delay = microseconds(random_.between(50, 2000));
-    if (random_.chance(3)) delay += milliseconds(random_.below(40));
-    last_commit_ = std::max(last_commit_, scheduler_.now() + delay);
-    disk_.hand_in(actions.writes);
-  }
-  ++process_->commits_pending;
-  later(last_commit_ - scheduler_.now(), [this, writes, actions = std::move(actions)] {
-    --process_->commits_pending;
-    if (writes) disk_.pending_lasts();
-    perform(actions);
-  });
+  for (const pbft::DurableParts& parts : actions.durable_parts)
+    make_durable(parts);
+  process_->outbox.put(actions);
+  release();
 }
 
-void ReplicaHost::perform(const pbft::ReplicaActions& actions) {
-  for (const pbft::Outgoing& outgoing : actions.sends)
+void ReplicaHost::release() {
+  pbft::Outbox::Released released;
+  if (!process_->outbox.take(released)) return;
+  for (const pbft::Outgoing& outgoing : released.sends)
     send(outgoing);
-  std::vector<pbft::Execution> executions = actions.executions;
+  std::vector<pbft::Execution> executions = std::move(released.executions);
   if (scenario_.canary == Canary::no_session_check) {
     executions = with_repeated(executions, keys_.replicas());
   }
   for (const pbft::Execution& execution : executions)
     run(execution);
-  if (actions.flush_parts) {
-    later(microseconds(random_.between(10, 5000)), [this] {
-      // Without a first state a replica executes nothing, and waits for its disk.
-      const bool done = !befalls(IngredientKind::refusing_disk) || !disk_.has_state();
-      if (done) disk_.flush_parts();
-      checker_.on_record(self_, disk_.recorded_numbers());
-      with_core([&](pbft::ReplicaActions& more) {
-        process_->replica.on_parts_flushed(done, now(), more);
-      });
-    });
+  if (released.flush_parts) flush_parts();
+}
+
+void ReplicaHost::flush_parts() {
+  // Without a first state a replica executes nothing, and waits for its disk.
+  const bool refuses = befalls(IngredientKind::refusing_disk) && disk_.has_state();
+  const auto answer = [this](bool done) {
+    checker_.on_record(self_, disk_.recorded_numbers());
+    with_core(
+        [&](pbft::ReplicaActions& more) { process_->replica.on_parts_flushed(done, now(), more); });
+  };
+  if (refuses || scenario_.canary == Canary::early_base) {
+    return later(microseconds(random_.between(10, 500)), [answer, refuses] { answer(!refuses); });
   }
+  disk_.parts().flush(answer);
+}
+
+void ReplicaHost::make_durable(const pbft::DurableParts& parts) {
+  const auto answer = [this, id = parts.id](bool done) {
+    with_core([&](pbft::ReplicaActions& more) {
+      process_->replica.on_parts_durable(id, done, now(), more);
+    });
+  };
+  if (scenario_.canary == Canary::early_body) {
+    return later(microseconds(random_.between(10, 500)), [answer] { answer(true); });
+  }
+  disk_.parts().make_durable(parts.root, answer);
 }
 
 // Snapshots and restores come when nothing is executed, so they may overtake what waits for the
@@ -310,6 +358,7 @@ void ReplicaHost::answer(const pbft::ReplicaActions& actions) {
         // When it has been lost once more meanwhile, the replica stays where it was; and one that
         // has just been started goes on from the beginning, for the sake of the order.
         if (is_taken) checker_.on_restored(self_, restore.sequence);
+        is_astray_ = is_astray_ && !is_taken;
         if (!is_taken && process_->replica.status().last_executed == 0) {
           checker_.on_restored(self_, 0);
         }
@@ -328,9 +377,11 @@ void ReplicaHost::send(const pbft::Outgoing& outgoing) {
 // The service takes an operation of the order in at once, and answers later. A read outside the
 // order happens whenever it happens.
 void ReplicaHost::run(const pbft::Execution& handed_out) {
-  const pbft::Execution execution = in_memory(handed_out);
-  checker_.on_handed_out(self_, execution);
-  if (!execution.read_only && execution.input.time > inputs_.wall_time() + kTimeAheadMax) {
+  const auto whole = in_memory(handed_out);
+  if (!whole) return cut_short(handed_out);
+  const pbft::Execution& execution = *whole;
+  if (!is_astray_) checker_.on_handed_out(self_, execution);
+  if (!execution.read_only && execution.input.time > inputs_.true_time() + kTimeAheadMax) {
     checker_.fail("replica " + std::to_string(self_) + " executes at a time that is far ahead");
   }
   const auto traits = service_.traits_of(execution.operation);
@@ -354,6 +405,17 @@ void ReplicaHost::run(const pbft::Execution& handed_out) {
   later(delay, [this, id = execution.id, fails, result = std::move(result)] {
     finish(id, fails, result);
   });
+}
+
+// The service has an operation in part, and its state is not to be relied on.
+void ReplicaHost::cut_short(const pbft::Execution& execution) {
+  if (!disk_.rots()) checker_.fail("a body that is executed is not there");
+  is_astray_ = true;
+  // Told before the next one is executed.
+  with_core([&](pbft::ReplicaActions& actions) {
+    process_->replica.on_executed(execution.id, pbft::ExecutionStatus::lost, {}, now(), actions);
+  });
+  later(microseconds(random_.between(10, 3000)), [this] { service_is_back(); });
 }
 
 // The same operations take long everywhere.

@@ -9,10 +9,12 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
 #include "pbft/core/replica.hpp"
+#include "pbft/replica/outbox.hpp"
 #include "simulation/checker.hpp"
 #include "simulation/hosts/defects.hpp"
 #include "simulation/hosts/disk.hpp"
@@ -28,13 +30,19 @@ namespace prophecy::simulation {
 // Clocks that differ, and random seeds.
 class SimulatedInputs final : public pbft::InputSource {
  public:
-  SimulatedInputs(Duration skew, const Scheduler& scheduler, Random& random)
-      : skew_(skew), scheduler_(scheduler), random_(random) {}
+  SimulatedInputs(const Scenario& scenario, NodeId replica, const Scheduler& scheduler,
+                  Random& random)
+      : scenario_(scenario), replica_(replica), scheduler_(scheduler), random_(random) {}
   std::uint64_t wall_time() override;
+  // No clock shows it.
+  [[nodiscard]] std::uint64_t true_time() const;
+  // By so much the wall clock is off at the moment, beside what it always is.
+  [[nodiscard]] Duration step() const;
   pbft::Seed fresh_seed() override;
 
  private:
-  Duration skew_;
+  const Scenario& scenario_;
+  NodeId replica_;
   const Scheduler& scheduler_;
   Random& random_;
 };
@@ -52,9 +60,12 @@ class ReplicaHost {
   void crash(bool power_loss = false);
   void restart();
   void lose_disk();
+  void rot_disk(std::uint64_t percent) { disk_.rot(percent); }
   // The service is something else from now on. Told: the core knows that it cannot be relied on.
   void lose_service(bool told);
   void service_is_back();
+  // Its shell takes the peer's process for ended.
+  void peer_is_gone(NodeId peer);
   [[nodiscard]] bool crashed() const { return process_ == nullptr; }
   // `is_strangers`: no member has sent it.
   void on_frame(const pbft::Frame& frame, bool is_strangers = false);
@@ -76,9 +87,10 @@ class ReplicaHost {
   // What is gone with a crash.
   struct Process {
     Process(const Scenario& scenario, const pbft::KeyRing& keys, pbft::PartStore& parts,
-            pbft::InputSource& inputs);
+            pbft::InputSource& inputs, pbft::Outbox::Commit commit,
+            std::function<void()> on_released);
     pbft::Replica replica;
-    std::uint64_t commits_pending = 0;
+    pbft::Outbox outbox;
     TimePoint armed_for = TimePoint::max();             // of the scheduler
     std::vector<std::pair<pbft::Frame, bool>> arrived;  // in this turn, and whether from strangers
   };
@@ -93,11 +105,16 @@ class ReplicaHost {
   void take(const pbft::Frame& frame, bool is_strangers, pbft::ReplicaActions& actions);
   void end_turn();
   [[nodiscard]] bool is_limited_by_name(ByteView frame);
+  [[nodiscard]] bool bears_grudge(const pbft::Frame& frame);
   void carry_out(pbft::ReplicaActions& actions);
-  void perform(const pbft::ReplicaActions& actions);
+  // What the outbox lets go.
+  void release();
+  void flush_parts();
+  void make_durable(const pbft::DurableParts& parts);
   void answer(const pbft::ReplicaActions& actions);
   void count_lie(BehaviourKind kind, const pbft::Frame& frame, bool authentic);
   void run(const pbft::Execution& execution);
+  void cut_short(const pbft::Execution& execution);
   // When the service comes to answer an operation of the order.
   Duration in_turn(Duration delay, std::uint64_t operation);
   // Null when none of this kind does now.
@@ -127,12 +144,15 @@ class ReplicaHost {
   bool fails_reads_ = false;
   std::uint64_t differed_at_ = 0;
   std::uint64_t restarts_ = 0;
-  TimePoint last_commit_{};
+  // Its disk has lost what its service should be: until it has the group's state, what it executes
+  // counts for nobody.
+  bool is_astray_ = false;
   TimePoint free_at_{};  // its service, of what takes it long
   std::shared_ptr<Process> process_;
   std::size_t priced_ = 0;                  // frames to be sent of this event
   RepeatedReplies repeated_;                // a defect
   std::map<NodeId, TimePoint> limited_at_;  // likewise
+  std::set<NodeId> grudges_;                // likewise
   pbft::ReplicaStatus status_;
   pbft::ReplicaCounters counters_;
 };

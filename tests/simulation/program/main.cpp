@@ -33,9 +33,13 @@ std::string command_of(const Options& options, std::uint64_t seed) {
 }
 
 void print_rate(const ManyRuns& runs, std::uint64_t seeds, std::uint32_t jobs) {
-  const double rate = static_cast<double>(seeds) / std::max(runs.elapsed_s, 0.001);
+  // Long runs have a rate of their own.
+  const double long_s = static_cast<double>(runs.coverage.long_runs_ms) / 1000;
+  const double others_s = std::max(runs.elapsed_s - long_s / jobs, 0.001);
+  const double rate = static_cast<double>(seeds - runs.coverage.long_runs) / others_s;
   std::cout << seeds << " seeds in " << std::fixed << std::setprecision(1) << runs.elapsed_s
-            << " s, " << rate << " seeds a second with " << jobs << " at a time\n";
+            << " s, " << rate << " seeds a second with " << jobs << " at a time, beside "
+            << runs.coverage.long_runs << " long runs in " << long_s << " s\n";
 }
 
 int run_many_seeds(const Options& options) {

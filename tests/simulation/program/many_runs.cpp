@@ -70,7 +70,14 @@ void work(const Options& options, Board& board, Board::Worker& worker) {
     if (seed >= options.first + options.seeds || seed > board.lowest_failed) return;
     worker.seed = seed;
     set_watchdog();
-    const RunResult result = World(options.scenario(seed), false).run();
+    const Scenario scenario = options.scenario(seed);
+    const Clock::time_point start = Clock::now();
+    RunResult result = World(scenario, false).run();
+    if (scenario.is_long) {
+      const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - start);
+      result.coverage.long_runs = 1;
+      result.coverage.long_runs_ms = static_cast<std::uint64_t>(took.count());
+    }
     if (result.violation.empty()) {
       worker.coverage.add(result.coverage);
     } else {

@@ -1,6 +1,6 @@
-#include "base/address_range.hpp"
-
 #include <catch2/catch.hpp>
+
+#include "base/config/shared_settings.hpp"
 
 namespace prophecy {
 namespace {
@@ -127,7 +127,7 @@ TEST_CASE("ranges in a configuration") {
   static_cast<void>(read_address_ranges(bad_root, "peers"));
   const auto finished = bad->finish();
   REQUIRE_FALSE(finished.has_value());
-  CHECK(finished.error().message.find("f:2: peers: expected ADDRESS") != std::string::npos);
+  CHECK(finished.error().message.find("f:2:24: peers: expected ADDRESS") != std::string::npos);
 }
 
 }  // namespace prophecy

@@ -1,4 +1,4 @@
-#include "base/config.hpp"
+#include "base/config/config.hpp"
 
 #include <functional>
 
@@ -67,7 +67,7 @@ TEST_CASE("fallbacks stand in for absent keys only") {
   CHECK_FALSE(mistakes("k = 1", [](auto s) { (void)s.text("k", "f"); }).empty());
 }
 
-TEST_CASE("each accessor names file, line and key of a mistake") {
+TEST_CASE("each accessor names file, line, column and key of a mistake") {
   struct Case {
     const char* value;
     std::function<void(ConfigSection)> read;
@@ -118,7 +118,9 @@ TEST_CASE("each accessor names file, line and key of a mistake") {
   for (const Case& c : cases) {
     INFO(c.value);
     const std::string said = mistakes("# a comment\n\nk = " + std::string(c.value), c.read);
-    CHECK(said.starts_with("f.toml:3: k: expected "));
+    CHECK(said.starts_with("f.toml:3:"));
+    CHECK(said.find(": k: expected ") != std::string::npos);
+    CHECK(said.find(", found ") != std::string::npos);
     CHECK(said.find('\n') == std::string::npos);
   }
 }
@@ -133,9 +135,10 @@ TEST_CASE("missing keys are mistakes of their table") {
     (void)root.number("x", 0, 1);
     read(root);
   });
-  CHECK(said.find("f.toml:2: inner.a: missing; expected a string") != std::string::npos);
-  CHECK(said.find("f.toml:2: inner.b: expected a whole number") != std::string::npos);
-  CHECK(said.find("f.toml:3: inner.c: unknown key") != std::string::npos);
+  CHECK(said.find("f.toml:2:1: inner.a: expected a text in quotes, found nothing") !=
+        std::string::npos);
+  CHECK(said.find("f.toml:2:1: inner.b: expected a whole number") != std::string::npos);
+  CHECK(said.find("f.toml:3:1: inner.c: unknown key") != std::string::npos);
 }
 
 TEST_CASE("unknown keys are found at every depth") {
@@ -145,19 +148,124 @@ TEST_CASE("unknown keys are found at every depth") {
         for (ConfigSection each : root.sections("l"))
           (void)each.number("c", 0, 1, 0);
       });
-  CHECK(said.find("f.toml:1: a: unknown key") != std::string::npos);
-  CHECK(said.find("f.toml:3: s.b: unknown key") != std::string::npos);
-  CHECK(said.find("f.toml:7: l.d: unknown key") != std::string::npos);
-  CHECK(said.find("f.toml:8: u: unknown key") != std::string::npos);
+  CHECK(said.find("f.toml:1:1: a: unknown key") != std::string::npos);
+  CHECK(said.find("f.toml:3:1: s.b: unknown key") != std::string::npos);
+  CHECK(said.find("f.toml:7:1: l.d: unknown key") != std::string::npos);
+  CHECK(said.find("f.toml:8:2: u: unknown key") != std::string::npos);
   CHECK(said.find("l.c") == std::string::npos);
 }
 
 TEST_CASE("text that is not TOML, and a check across keys") {
-  CHECK(mistakes("a = 1\nb = = 2\n", [](auto) {}).starts_with("f.toml:2: "));
+  CHECK(mistakes("b = = 2\n", [](auto) {}).starts_with("f.toml:1:5: b: expected a value of TOML"));
   CHECK(mistakes("a = 1\n", [](auto s) {
           (void)s.number("a", 0, 9);
           s.mistake("a", "less than b");
-        }) == "f.toml:1: a: less than b");
+        }) == "f.toml:1:5: a: less than b");
+}
+
+namespace {
+
+void read_limits(ConfigSection root) {
+  ConfigSection limits = root.section({"limits", "What may be held."});
+  (void)limits.bytes({"body", "Of a request."}, 0, 1 << 30, 1 << 20);
+  (void)limits.bytes({"header", "Of a request."}, 0, 1 << 30, 1 << 10);
+  (void)limits.duration({"wait", "For a request."}, 0s, 1h, 5s);
+  for (ConfigSection listener : root.sections({"listener", "Any number."})) {
+    (void)listener.endpoint({"address", "Where to listen."});
+    (void)listener.texts({"names", "Its names."}, std::vector<std::string>{});
+    if (auto tls = listener.when(listener.has("key"), "`key` is there")) {
+      (void)tls->path(Key{"key", "A file."}.otherwise("none").reloaded());
+    }
+  }
+}
+
+// The lines of what is wrong in `text`.
+std::string mistakes_of_limits(const std::string& text) {
+  return mistakes(text, read_limits);
+}
+
+}  // namespace
+
+TEST_CASE("a misspelt key gets the nearest one of its table") {
+  CHECK(mistakes_of_limits("[limits]\nbdoy = \"1KiB\"\n") ==
+        "f.toml:2:1: limits.bdoy: unknown key; did you mean \"body\"?");
+  CHECK(mistakes_of_limits("[limit]\n") ==
+        "f.toml:1:2: limit: unknown key; did you mean \"limits\"?");
+  CHECK(mistakes_of_limits("[[listeners]]\n") ==
+        "f.toml:1:3: listeners: unknown key; did you mean \"listener\"?");
+  CHECK(mistakes_of_limits("[limits]\ncolour = 1\n") ==
+        "f.toml:2:1: limits.colour: unknown key; expected one of body, header, wait");
+  CHECK(mistakes_of_limits("header = \"1KiB\"\n") ==
+        "f.toml:1:1: header: unknown key; did you mean the one of [limits]?");
+}
+
+TEST_CASE("wrong units, values out of bounds, and tables of the wrong kind, each in one line") {
+  CHECK(
+      mistakes_of_limits("[limits]\nbody = \"2GiB\"\nheader = \"1KB\"\nwait = 5\n") ==
+      "f.toml:2:8: limits.body: expected a size with its unit (B, KiB, MiB, GiB) from \"0B\" to "
+      "\"1GiB\", found \"2GiB\"\n"
+      "f.toml:3:10: limits.header: expected a size with its unit (B, KiB, MiB, GiB) from \"0B\" to "
+      "\"1GiB\", found \"1KB\"\n"
+      "f.toml:4:8: limits.wait: expected a time with its unit (us, ms, s, m, h) from \"0us\" to "
+      "\"1h\", found 5");
+  CHECK(mistakes_of_limits("[[limits]]\n[listener]\n") ==
+        "f.toml:1:1: limits: expected one table, [limits], found a list of tables\n"
+        "f.toml:2:1: listener: expected tables, [[listener]], found a table");
+}
+
+TEST_CASE("a syntax error hides nothing that comes after it") {
+  CHECK(mistakes_of_limits("[limits]\nbody = 16 MiB\nwait = \"1d\"\n[limits]\nheader = 1\n"
+                           "[[listener]]\naddress = \"127.0.0.1:1\"\naddress = \"127.0.0.1:2\"\n"
+                           "names = [\"a\", 1]\n") ==
+        "f.toml:2:11: limits.body: expected a value of TOML (a text stands in quotes), found \"16 "
+        "MiB\"\n"
+        "f.toml:3:8: limits.wait: expected a time with its unit (us, ms, s, m, h) from \"0us\" to "
+        "\"1h\", found \"1d\"\n"
+        "f.toml:4:1: limits: expected one table or one list of tables of this name, found another "
+        "\"[limits]\"\n"
+        "f.toml:8:1: listener.address: expected this key once, found it again\n"
+        "f.toml:9:15: listener.names: expected a list of texts only, found 1");
+  CHECK(mistakes_of_limits("[limits\n").starts_with("f.toml:1:"));
+  CHECK(mistakes_of_limits("[limits]\nbody = [\n").starts_with("f.toml:"));
+}
+
+TEST_CASE("a key that is required is not missing where its line is broken") {
+  CHECK(mistakes_of_limits("[[listener]]\naddress = 127.0.0.1:1\n").find('\n') ==
+        std::string::npos);
+}
+
+TEST_CASE("the configuration in effect has all defaults, and reads as itself") {
+  const auto dump = [](const std::string& text) {
+    auto file = ConfigFile::parse(text, "f.toml");
+    REQUIRE(file.has_value());
+    read_limits(file->root());
+    REQUIRE(file->finish().has_value());
+    return file->dump();
+  };
+  const std::string whole = dump(
+      "[limits]\nbody = \"2048 B\"\n[[listener]]\naddress = \"[0::1]:1\"\nnames = "
+      "[\"\\\"\\u0001\"]\n"
+      "[[listener]]\naddress = \"127.0.0.1:2\"\nkey = \"/k\"\n");
+  CHECK(whole ==
+        "[limits]\nbody = \"2KiB\"\nheader = \"1KiB\"\nwait = \"5s\"\n\n"
+        "[[listener]]\naddress = \"[::1]:1\"\nnames = [\"\\\"\\u0001\"]\n\n"
+        "[[listener]]\naddress = \"127.0.0.1:2\"\nnames = []\nkey = \"/k\"\n");
+  CHECK(dump(whole) == whole);
+  CHECK(dump("listener = []\n") == "[limits]\nbody = \"1MiB\"\nheader = \"1KiB\"\nwait = \"5s\"\n");
+}
+
+TEST_CASE("the schema has every setting, without a document") {
+  ConfigFile file = ConfigFile::schema();
+  read_limits(file.root());
+  CHECK(file.finish().has_value());
+  const std::string schema = file.describe();
+  CHECK(schema.find("heading = \"[limits]\"\nhelp = \"What may be held.\"") != std::string::npos);
+  CHECK(schema.find("name = \"body\"\ntype = \"size\"\nbounds = \"0B to 1GiB\"\n"
+                    "default = \"\\\"1MiB\\\"\"\nreload = \"restart\"\nhelp = \"Of a request.\"") !=
+        std::string::npos);
+  CHECK(schema.find("heading = \"[[listener]]\"") != std::string::npos);
+  CHECK(schema.find("name = \"key\"\ntype = \"path\"\ndefault = \"none\"\n"
+                    "condition = \"`key` is there\"\nreload = \"file\"") != std::string::npos);
 }
 
 }  // namespace prophecy

@@ -5,71 +5,13 @@
 
 #include <catch2/catch.hpp>
 
-#include "pbft/group.hpp"
+#include "pbft/body_frames.hpp"
 #include "pbft/shell/map_part_store.hpp"
 #include "pbft/wire/body.hpp"
 #include "pbft/wire/recovery.hpp"
 
 namespace prophecy::pbft::test {
 namespace {
-
-std::shared_ptr<const Bytes> bytes_of_size(std::size_t size) {
-  auto bytes = std::make_shared<Bytes>(size);
-  for (std::size_t i = 0; i < size; ++i)
-    (*bytes)[i] = static_cast<std::uint8_t>(i * i >> 8);
-  return bytes;
-}
-
-// Five leaves.
-const BodyTree& tree() {
-  static const BodyTree tree(bytes_of_size(450), 100);
-  return tree;
-}
-
-Frame by_digest(std::uint64_t timestamp, const BodyName& name, std::uint32_t session = 0) {
-  return finish_request(begin_request(name, kReplicas), session, timestamp, false, 0,
-                        ring(kClient));
-}
-
-Frame by_digest(std::uint64_t timestamp) {
-  return by_digest(timestamp, tree().name());
-}
-
-struct Asked {
-  NodeId of = 0;
-  std::vector<Digest> parts;
-};
-
-std::vector<Asked> asked_by(const Subject& subject) {
-  std::vector<Asked> all;
-  for (const Outgoing& outgoing : subject.actions.sends) {
-    if (peek_header(*outgoing.frame)->type != MessageType::fetch_parts) continue;
-    const auto message = is_client(outgoing.to) ? decode_fetch_parts(*outgoing.frame)
-                                                : decode_fetch_parts(*outgoing.frame, kReplicas);
-    REQUIRE(message.has_value());
-    all.push_back({outgoing.to, message->parts});
-  }
-  return all;
-}
-
-// Hands over what is asked for until nothing is. Frames of the last event are left in `actions`.
-void deliver(Subject& subject, const BodyTree& body = tree()) {
-  std::vector<Digest> wanted;
-  for (bool asks = true; asks;) {
-    for (const Asked& asked : asked_by(subject))
-      wanted.insert(wanted.end(), asked.parts.begin(), asked.parts.end());
-    asks = !wanted.empty();
-    if (!asks) return;
-    const auto part = body.part(wanted.back());
-    wanted.pop_back();
-    REQUIRE(part.has_value());
-    subject.feed(encode_part_message(*part, ring(kClient)));
-  }
-}
-
-Frame forwarded(NodeId from, const Frame& request) {
-  return encode_forward(*request, ring(from));
-}
 
 TEST_CASE("A tree names the bytes, and every part of it proves itself") {
   const auto root = tree().part(tree().name().root);
@@ -329,18 +271,66 @@ TEST_CASE("The primary proposes a body that it has, and that enough others have"
     primary.feed(forwarded(3, by_digest(1)));
     CHECK(primary.sent(MessageType::pre_prepare) == kReplicas - 1);
   }
-  SECTION("or not in time") {
+  SECTION("never with fewer: their client costs itself alone") {
+    primary.feed(forwarded(2, by_digest(1)));
+    for (int i = 0; i < 10; ++i) {
+      primary.tick(ReplicaSettings{}.view_change_timeout / 4);
+      CHECK(primary.actions.sends.empty() == (primary.sent(MessageType::status) == 0));
+      CHECK(primary.sent(MessageType::pre_prepare) == 0);
+      CHECK(primary.sent(MessageType::forward) == 0);
+    }
+    CHECK(primary.replica.status().state == ReplicaState::normal);
+  }
+  SECTION("but a signed one is shown to those that do not have it") {
+    primary.feed(forwarded(2, retransmitted(by_digest(1))));
     primary.tick(ReplicaSettings{}.view_change_timeout / 4);
+    CHECK(primary.sent(MessageType::pre_prepare) == 0);
+    REQUIRE(primary.sent(MessageType::forward) == 2);
+    for (const Outgoing& outgoing : primary.actions.sends) {
+      if (peek_header(*outgoing.frame)->type == MessageType::forward) CHECK(outgoing.to != 2);
+    }
+    primary.feed(forwarded(1, by_digest(1)));
     CHECK(primary.sent(MessageType::pre_prepare) == kReplicas - 1);
+  }
+  SECTION("a client cannot say so in a replica's name") {
+    for (const NodeId name : {2u, 3u})
+      primary.feed_as_it_is(forwarded(name, by_digest(1)));
+    CHECK(primary.sent(MessageType::pre_prepare) == 0);
+    CHECK(primary.dropped(DropReason::not_sealed) == 2);
+    for (const NodeId name : {2u, 3u})
+      primary.feed_as_it_is(encode_sealed(*forwarded(name, by_digest(1)), ring(1)));
+    CHECK(primary.sent(MessageType::pre_prepare) == 0);
+    CHECK(primary.dropped(DropReason::unknown_sender) == 2);
   }
 }
 
-TEST_CASE("A backup tells the primary when it has a body") {
+TEST_CASE("A backup that its primary asks fetches the body from there, and says that it has it") {
+  Subject backup(1);
+  backup.feed(forwarded(0, retransmitted(by_digest(1))));
+  backup.tick(milliseconds(250));  // the client does not deliver
+  REQUIRE(asked_by(backup).size() == 1);
+  CHECK(asked_by(backup)[0].of == 0);
+  deliver(backup);
+  CHECK(backup.sent(MessageType::forward) == kReplicas - 1);
+  backup.feed(forwarded(0, retransmitted(by_digest(1))));
+  CHECK(backup.sent(MessageType::forward) == 0);
+  // Asked again later, and not at once, it answers again; others tell it that they have the body.
+  backup.tick(milliseconds(25));
+  backup.feed(forwarded(0, retransmitted(by_digest(1))));
+  CHECK(backup.sent(MessageType::forward) == kReplicas - 1);
+  backup.feed(forwarded(2, retransmitted(by_digest(1))));
+  CHECK(backup.actions.sends.empty());
+  // What is not by digest concerns the primary.
+  backup.feed(forwarded(2, retransmitted(request(7))));
+  CHECK(backup.dropped(DropReason::wrong_view) == 1);
+}
+
+TEST_CASE("A backup tells all when it has a body") {
   Subject backup(1);
   backup.feed(by_digest(1));
   CHECK(backup.sent(MessageType::forward) == 0);
   deliver(backup);
-  REQUIRE(backup.sent(MessageType::forward) == 1);
+  REQUIRE(backup.sent(MessageType::forward) == kReplicas - 1);
 }
 
 TEST_CASE("Nobody is blamed for a request whose body does not come") {
@@ -359,8 +349,15 @@ TEST_CASE("Nobody is blamed for a request whose body does not come") {
     CHECK(backup.replica.counters().bodies_given_up == 1);
     CHECK(backup.replica.status().bodies_missing == 0);
   }
-  SECTION("here: then the primary is to order it") {
+  SECTION("here and nowhere else") {
     deliver(backup);
+    wait();
+    CHECK(backup.replica.status().state == ReplicaState::normal);
+  }
+  SECTION("here and at 2f others: then the primary is to order it") {
+    deliver(backup);
+    for (const NodeId other : {2u, 3u})
+      backup.feed(forwarded(other, retransmitted(by_digest(1))));
     wait();
     CHECK(backup.replica.status().state == ReplicaState::changing_view);
   }
@@ -411,6 +408,31 @@ TEST_CASE("A body that the disk refuses is given up, however often its parts com
   CHECK(parts.parts.size() == parts_before);
 }
 
+TEST_CASE(
+    "A body whose parts have gone with another one's fetches them, and nothing else, at once") {
+  Subject backup(1);
+  auto bytes = std::make_shared<Bytes>(*bytes_of_size(450));
+  std::fill(bytes->begin() + 100, bytes->begin() + 200, std::uint8_t{7});
+  const BodyTree other(bytes, 100);  // its second leaf is its own
+  backup.feed(by_digest(1));
+  deliver(backup);
+  backup.feed(by_digest(1, other.name(), 1));
+  REQUIRE(asked_by(backup).size() == 1);
+  backup.feed(encode_part_message(*other.part(other.name().root), ring(kClient)));
+  REQUIRE(asked_by(backup).size() == 1);
+  REQUIRE(asked_by(backup)[0].parts.size() == 1);
+  const Digest own = asked_by(backup)[0].parts[0];
+  // The first one goes with its request, in whose place a newer one comes, and with four leaves.
+  const BodyTree newer(bytes_of_size(50), 100);
+  backup.feed(by_digest(2, newer.name()));
+  deliver(backup, newer);
+  REQUIRE_FALSE(backup.parts.holds(tree().name().root));
+  backup.feed(encode_part_message(*other.part(own), ring(kClient)));
+  CHECK_FALSE(asked_by(backup).empty());
+  deliver(backup, other);
+  CHECK(backup.replica.counters().bodies_fetched == 3);
+}
+
 TEST_CASE("A body that is not what its name says is dropped") {
   Subject primary(0);
   const std::size_t parts_before = primary.parts.parts();
@@ -437,7 +459,7 @@ TEST_CASE("A client cannot put its request out of the way with one that never co
   // A backup has the body, and would hold it against the primary.
   primary.feed(forwarded(1, retransmitted(by_digest(1))));
   deliver(primary);
-  primary.tick(ReplicaSettings{}.view_change_timeout / 4);
+  primary.feed(forwarded(3, by_digest(1)));
   CHECK(primary.sent(MessageType::pre_prepare) == kReplicas - 1);
 }
 

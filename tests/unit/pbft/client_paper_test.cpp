@@ -50,6 +50,82 @@ TEST_CASE("PBFT 4.1: a request goes to the primary, a retransmission to all") {
   CHECK(caller.actions.sends.size() == kReplicas);
 }
 
+Frame overtaken(NodeId from, std::uint64_t timestamp, std::uint64_t last) {
+  return reply(from, timestamp, "", last, false, ReplyStatus::stale);
+}
+
+TEST_CASE("A session that an earlier process has used goes on behind what f+1 replicas know") {
+  Caller caller;
+  const CallId call = caller.submit();
+  caller.feed(overtaken(1, 1, 900));
+  caller.feed(overtaken(1, 1, 900));
+  caller.feed(overtaken(2, 1, 1));  // not beyond the request itself
+  CHECK(caller.actions.completions.empty());
+  caller.feed(overtaken(2, 1, 500));
+  // It may have been executed before the request that overtook it.
+  REQUIRE(caller.actions.completions.size() == 1);
+  CHECK(caller.actions.completions[0].call == call);
+  CHECK(caller.actions.completions[0].outcome == CallOutcome::no_agreement);
+  // Not by what a faulty replica says, and all sessions alike. At a distance from what is known: an
+  // earlier process's requests may be on their way.
+  const std::uint64_t expected = 501 + (1 << 20) + 1;
+  for (int session = 0; session < 2; ++session) {
+    caller.submit();
+    REQUIRE(caller.actions.sends.size() == 1);
+    CHECK(decode_request(*caller.actions.sends[0].frame, kReplicas)->timestamp == expected);
+  }
+}
+
+TEST_CASE("A read that is found stale is ordered again at once") {
+  Caller caller;
+  const CallId call = caller.submit(CallKind::read_only);
+  caller.tick(milliseconds(150));  // nobody answers: it is ordered, under the next timestamp
+  caller.feed(overtaken(1, 2, 900));
+  caller.feed(overtaken(2, 2, 900));
+  CHECK(caller.actions.completions.empty());
+  REQUIRE(caller.actions.sends.size() == 1);
+  const std::uint64_t expected = 901 + (1 << 20) + 1;
+  CHECK(decode_request(*caller.actions.sends[0].frame, kReplicas)->timestamp == expected);
+  caller.feed(reply(1, expected, "good"));
+  caller.feed(reply(2, expected, "good"));
+  REQUIRE(caller.actions.completions.size() == 1);
+  CHECK(caller.actions.completions[0].call == call);
+}
+
+TEST_CASE("A client whose calls are answered only when signed signs the next ones at once") {
+  ClientSettings one_session;
+  one_session.session_count = 1;
+  Caller caller(one_session);
+  std::uint64_t timestamp = 0;
+  // Whether the request was signed when it was sent first.
+  const auto call = [&](bool is_answered_unsigned) {
+    caller.submit();
+    const Frame first = caller.actions.sends.at(0).frame;
+    if (!is_answered_unsigned) caller.tick(milliseconds(150));
+    ++timestamp;
+    std::size_t ended = 0;
+    for (NodeId replica = 0; replica < kReplicas; ++replica) {
+      caller.feed(reply(replica, timestamp, "result", timestamp << 16));
+      ended += caller.actions.completions.size();
+    }
+    REQUIRE(ended == 1);
+    return !decode_request(*first, kReplicas)->signature.empty();
+  };
+  for (int late = 0; late < 7; ++late)
+    CHECK_FALSE(call(false));
+  CHECK_FALSE(call(true));  // one that is in time begins a new row
+  for (int late = 0; late < 8; ++late)
+    CHECK_FALSE(call(false));
+  for (int next = 0; next < 3; ++next)
+    CHECK(call(true));
+  caller.now += seconds(10);
+  CHECK_FALSE(call(false));  // it tries without once in a while
+  CHECK(call(true));
+  caller.now += seconds(10);
+  CHECK_FALSE(call(true));
+  CHECK_FALSE(call(true));
+}
+
 TEST_CASE("PBFT 4.1: a result is accepted with f+1 equal authentic replies of different replicas") {
   Caller caller;
   const CallId call = caller.submit();

@@ -191,13 +191,22 @@ struct Subject {
   }
   // What the core asks of the shell, for as long as it asks.
   void answer() {
-    while (actions.snapshot || actions.restore || (actions.flush_parts && answers_flushes)) {
+    answer_unopened();
+    for (Outgoing& outgoing : actions.sends)
+      outgoing.frame = opened(outgoing.frame);
+  }
+  void answer_unopened() {
+    while (actions.snapshot || actions.restore || (actions.flush_parts && answers_flushes) ||
+           (!actions.durable_parts.empty() && answers_flushes)) {
       const bool snapshot = std::exchange(actions.snapshot, std::nullopt).has_value();
       const bool restore = std::exchange(actions.restore, std::nullopt).has_value();
       const bool flush = answers_flushes && std::exchange(actions.flush_parts, false);
       if (snapshot) replica.on_snapshot(service_state(parts, state), now, actions);
       if (restore) replica.on_restored(true, now, actions);
       if (flush) replica.on_parts_flushed(true, now, actions);
+      if (!answers_flushes) continue;
+      for (const DurableParts& durable : std::exchange(actions.durable_parts, {}))
+        replica.on_parts_durable(durable.id, true, now, actions);
     }
     for (DurableWrite& write : actions.writes) {
       if (write.value == nullptr) {
@@ -207,8 +216,6 @@ struct Subject {
       }
     }
     actions.writes.clear();
-    for (Outgoing& outgoing : actions.sends)
-      outgoing.frame = opened(outgoing.frame);
   }
   [[nodiscard]] ReplicaStart restarted() const {
     ReplicaStart start;

@@ -107,6 +107,19 @@ TEST_CASE("A signature is of one group, and for one purpose") {
   EVP_PKEY_free(key);
 }
 
+TEST_CASE("Another life of the same group, with the same keys, has other MACs and signatures") {
+  const auto ring_in = [](NodeId node, std::string_view life) {
+    return ring_of(node, kReplicas, std::string("test group") + std::string(life));
+  };
+  const KeyRing before = ring_in(1, "founded once");
+  const KeyRing same = ring_in(2, "founded once");
+  const KeyRing anew = ring_in(2, "founded again");
+  CHECK(same.verify_signature(1, kContent, before.sign(kContent)));
+  CHECK_FALSE(anew.verify_signature(1, kContent, before.sign(kContent)));
+  CHECK(same.verify(1, kContent, before.tag(2, kContent)));
+  CHECK_FALSE(anew.verify(1, kContent, before.tag(2, kContent)));
+}
+
 TEST_CASE("Every byte of a signature counts, and its length") {
   Signature signature = ring(1).sign(kContent);
   for (std::uint8_t& byte : signature) {

@@ -144,8 +144,18 @@ TEST_CASE("4.1: timestamps of a session rise; an older request is not executed")
   backup.order(1, {request(5), request(4), request(6, "other session", false, 0, 1)});
   CHECK(backup.actions.executions.size() == 2);
   backup.feed(request(4));
-  CHECK(backup.actions.sends.empty());
   CHECK(backup.dropped(DropReason::stale_timestamp) == 1);
+  REQUIRE(backup.actions.sends.size() == 1);
+  const auto answer = decode_reply(*backup.actions.sends[0].frame);
+  REQUIRE(answer);
+  CHECK(answer->status == ReplyStatus::stale);
+  CHECK(answer->timestamp == 4);
+  CHECK(answer->sigma == 5);
+  CHECK(ring(kClient).verify(1, sha256(answer->content), answer->tag));
+  // Whoever repeats a recorded one gets no more of them.
+  backup.feed(request(4));
+  CHECK(backup.actions.sends.empty());
+  CHECK(backup.dropped(DropReason::stale_timestamp) == 2);
 }
 
 TEST_CASE("4.1: a backup relays a request to the primary, which proposes it once") {

@@ -63,6 +63,60 @@ TEST_CASE("4.5.1: a backup that waits too long for a request asks for the next v
   CHECK(backup.replica.status().view == 1);
 }
 
+TEST_CASE("A primary whose process has ended gets no more time for what waits") {
+  const Duration refutable = ReplicaSettings().status_interval;
+  Subject backup(2);
+  const auto gone = [&](NodeId peer) {
+    backup.actions.clear();
+    backup.replica.on_peer_gone(peer, backup.now, backup.actions);
+  };
+  SECTION("when a request waits") {
+    backup.feed(retransmitted(request(1)));
+    gone(0);
+    backup.tick(refutable - milliseconds(1));
+    CHECK(backup.replica.state() == ReplicaState::normal);
+    backup.tick(milliseconds(1));
+    CHECK(backup.sent(MessageType::view_change) == kReplicas - 1);
+    CHECK(backup.replica.status().view_change_cause == ViewChangeCause::primary_gone);
+  }
+  SECTION("when a proposal waits") {
+    backup.feed(pre_prepare(1, {request(1)}).frame);
+    gone(0);
+    backup.tick(refutable);
+    CHECK(backup.sent(MessageType::view_change) == kReplicas - 1);
+  }
+  SECTION("but keeps its place while nothing waits") {
+    gone(0);
+    backup.tick(10 * kPatience);
+    CHECK(backup.replica.state() == ReplicaState::normal);
+    backup.feed(retransmitted(request(1)));
+    backup.tick(milliseconds(0));
+    CHECK(backup.replica.state() == ReplicaState::changing_view);
+  }
+  SECTION("unless it proves that it lives") {
+    backup.feed(retransmitted(request(1)));
+    gone(0);
+    backup.feed(pre_prepare(1, {request(1)}).frame);
+    backup.tick(kPatience - milliseconds(1));
+    CHECK(backup.replica.state() == ReplicaState::normal);
+  }
+  SECTION("and what another's process does changes nothing") {
+    backup.feed(retransmitted(request(1)));
+    gone(1);
+    backup.tick(kPatience - milliseconds(1));
+    CHECK(backup.replica.state() == ReplicaState::normal);
+  }
+  SECTION("nor does it lead the next view") {
+    gone(1);
+    backup.tick(refutable);
+    backup.feed(view_change(0, 1));
+    backup.feed(view_change(3, 1));  // it joins them
+    REQUIRE(backup.replica.view() == 1);
+    backup.tick(milliseconds(0));
+    CHECK(backup.replica.view() == 2);
+  }
+}
+
 TEST_CASE("4.5.1: a request that is ordered in time is held against nobody") {
   Subject backup(1);
   backup.tick(milliseconds(0));

@@ -2,6 +2,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "base/config/config.hpp"
 #include "sketch/sketch.hpp"
 
 namespace prophecy::sketch {

@@ -1,5 +1,6 @@
 #include "canonical/dropped_fields.hpp"
 
+#include "base/config/config.hpp"
 #include "forms.hpp"
 
 namespace prophecy::sketch {
@@ -96,10 +97,10 @@ TEST_CASE("dropped fields are counted") {
 }
 
 TEST_CASE("what may not be dropped is said with its line") {
-  CHECK(
-      mistakes(R"("host")") ==
-      "f.toml:2: route.drop: expected fields that a request can do without; \"host\" is handled by "
-      "the sketcher");
+  CHECK(mistakes(R"("host")") ==
+        "f.toml:2:9: route.drop: expected fields that a request can do without, found \"host\", "
+        "which "
+        "is handled by the sketcher");
   for (const char* name : {"Host",
                            "Content-Length",
                            "transfer-encoding",

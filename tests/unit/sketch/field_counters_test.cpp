@@ -4,6 +4,7 @@
 #include <map>
 #include <span>
 
+#include "base/config/config.hpp"
 #include "forms.hpp"
 
 namespace prophecy::sketch {

@@ -1,5 +1,6 @@
 #include "canonical/forwarding.hpp"
 
+#include "base/config/config.hpp"
 #include "forms.hpp"
 
 namespace prophecy::sketch {

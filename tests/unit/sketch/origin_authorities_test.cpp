@@ -1,6 +1,7 @@
 // CANONICAL rows "Location, Content-Location with a replica's own authority" and "Last-Modified".
 #include "canonical/origin_authorities.hpp"
 
+#include "base/config/config.hpp"
 #include "forms.hpp"
 
 namespace prophecy::sketch {

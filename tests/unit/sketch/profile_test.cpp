@@ -4,6 +4,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "base/config/config.hpp"
 #include "canonical/name_table.hpp"
 
 namespace prophecy::sketch {
@@ -80,7 +81,7 @@ TEST_CASE("the id depends on the rules, not on how they were written") {
 
 TEST_CASE("what may not be configured is said with its line") {
   CHECK(mistakes("keyed_headers = [\"x y\"]") ==
-        "f.toml:2: canonical.keyed_headers: expected names of header fields, got \"x y\"");
+        "f.toml:2:18: canonical.keyed_headers: expected names of header fields, found \"x y\"");
   for (const char* name : {"Connection", "Host", "content-length", "x-forwarded-for", "via", "te",
                            "range", "if-none-match", "if-match", "accept-encoding", "prophecy-x",
                            "", "a:b", "transfer-encoding", "expect"}) {

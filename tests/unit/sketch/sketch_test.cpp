@@ -1,5 +1,6 @@
 #include "sketch/sketch.hpp"
 
+#include "base/config/config.hpp"
 #include "forms.hpp"
 
 namespace prophecy::sketch {

@@ -1,5 +1,6 @@
 #include "canonical/visible_exceptions.hpp"
 
+#include "base/config/config.hpp"
 #include "forms.hpp"
 
 namespace prophecy::sketch {

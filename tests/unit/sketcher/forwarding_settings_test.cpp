@@ -2,6 +2,8 @@
 
 #include <catch2/catch.hpp>
 
+#include "base/config/config.hpp"
+
 namespace prophecy::sketcher {
 namespace {
 

@@ -16,6 +16,19 @@ TEST_CASE("Exchanges follow each other on one kept-alive connection, fresh ones 
   CHECK(world.pool.connections() == 2);
 }
 
+TEST_CASE("Fresh connections take the places of idle ones: an origin may have a process for each") {
+  World world(std::deque<Step>(20, answer("x")), 16);
+  for (int write = 0; write < 12; ++write) {
+    Call fresh(world.pool);
+    fresh.start(true);
+    CHECK(world.run(fresh) == Ends{ExchangeEnd::answered});
+  }
+  CHECK(world.origin.accepted == 12);
+  CHECK(world.pool.connections() <= 3);
+  CHECK(world.ask() == "x");
+  CHECK(world.origin.accepted == 12);
+}
+
 TEST_CASE("An answer that says close ends its connection, and a later exchange opens another") {
   World world({answer("one", "Connection: close\r\n"), answer("two")});
   CHECK(world.ask() == "one");

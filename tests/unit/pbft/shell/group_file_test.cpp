@@ -31,7 +31,9 @@ std::string client(unsigned id, const std::string& keys) {
   return "[[client]]\nid = " + std::to_string(id) + "\n" + keys;
 }
 
-const std::string kGroup = "[group]\nid = \"00112233445566778899aabbccddeeff\"\nfaults = 1\n";
+const std::string kFounded = "founded = \"ffeeddccbbaa99887766554433221100\"\n";
+const std::string kGroup =
+    "[group]\nid = \"00112233445566778899aabbccddeeff\"\nfaults = 1\n" + kFounded;
 
 std::string replicas(unsigned count) {
   std::string text;
@@ -55,7 +57,10 @@ TEST_CASE("A group file is read into members at their places") {
   const auto group = parse_group_file(text, "g");
   REQUIRE(group.has_value());
   CHECK(to_hex(group->id) == "00112233445566778899aabbccddeeff");
+  CHECK(to_hex(group->life()) == to_hex(group->id) + "ffeeddccbbaa99887766554433221100");
   CHECK(group->faults == 1);
+  CHECK(group->number == 1);
+  CHECK(parse_group_file(kGroup + "number = 7\n" + replicas(4), "g")->number == 7);
   REQUIRE(group->replicas.size() == 4);
   CHECK(to_string(group->replicas[3].address) == "[::1]:7003");
   CHECK(to_string(group->replicas[2].public_keys.exchange) == "x25519:" + digits(3));
@@ -78,9 +83,9 @@ TEST_CASE("Each mistake is told with its line") {
   CHECK_THAT(mistakes_in(kGroup + replicas(3)), Contains("expected 4 tables [[replica]]"));
   CHECK_THAT(mistakes_in(kGroup + replicas(5)), Contains("replica.id"));
   CHECK_THAT(mistakes_in(kGroup + replicas(3) + replica(2, "127.0.0.1:9", public_keys(9))),
-             Contains("g:20: replica.id: a replica of that id stands above"));
+             Contains("g:21:6: replica.id: expected an id that no other replica has, found 2"));
   CHECK_THAT(mistakes_in(kGroup + replicas(3) + replica(3, "127.0.0.1:7001", public_keys(9))),
-             Contains("g:21: replica.address: another replica has that address"));
+             Contains("g:22:11: replica.address: expected an address that no other replica has"));
   CHECK_THAT(mistakes_in(kGroup + replicas(3) + replica(3, "127.0.0.1:0", public_keys(9))),
              Contains("expected a port"));
   CHECK_THAT(mistakes_in(kGroup + replicas(3) + replica(3, "localhost:80", public_keys(9))),
@@ -88,7 +93,7 @@ TEST_CASE("Each mistake is told with its line") {
   CHECK_THAT(mistakes_in(kGroup + replicas(4) + client(5, public_keys(9))), Contains("client.id"));
   CHECK_THAT(mistakes_in(kGroup + replicas(4) + client(1024, public_keys(9)) +
                          client(1024, public_keys(10))),
-             Contains("a client of that id stands above"));
+             Contains("expected an id that no other client has"));
   CHECK_THAT(mistakes_in(kGroup + replicas(4) +
                          client(1024, exchange_key("x25519:12") + signing_key(signing))),
              Contains("client.public_key"));
@@ -102,10 +107,14 @@ TEST_CASE("Each mistake is told with its line") {
       mistakes_in(kGroup + replicas(4) +
                   client(1024, exchange_key(exchange) + signing_key("ed25519:" + digits(2)))),
       Contains("members 1 and 1024 have the same public signing key"));
-  CHECK_THAT(mistakes_in("[group]\nid = \"zz\"\nfaults = 1\n" + replicas(4)),
-             Contains("g:2: group.id: expected 32 hexadecimal digits"));
+  CHECK_THAT(mistakes_in("[group]\nid = \"zz\"\nfaults = 1\n" + kFounded + replicas(4)),
+             Contains("g:2:6: group.id: expected 32 hexadecimal digits"));
   CHECK_THAT(mistakes_in("[group]\nid = \"00112233445566778899aabbccddeeff\"\nfaults = 22\n"),
              Contains("group.faults"));
+  const std::string unfounded = "[group]\nid = \"00112233445566778899aabbccddeeff\"\nfaults = 1\n";
+  CHECK_THAT(mistakes_in(unfounded + replicas(4)), Contains("group.founded: expected 32 random"));
+  CHECK_THAT(mistakes_in(unfounded + "founded = \"12\"\n" + replicas(4)),
+             Contains("g:4:11: group.founded: expected 32 hexadecimal digits"));
   CHECK_THAT(mistakes_in(kGroup + replicas(4) + "[other]\nx = 1\n"), Contains("unknown key"));
 }
 
@@ -117,8 +126,10 @@ TEST_CASE("A file from before there were signing keys says so once") {
   }
   const std::string mistakes =
       mistakes_in(text + client(1024, exchange_key("x25519:" + digits(9))));
-  CHECK_THAT(mistakes, Catch::Contains("g:4: replica.public_signing_key: missing") &&
-                           Catch::Contains("make the group's keys anew"));
+  CHECK_THAT(
+      mistakes,
+      Catch::Contains("g:5:1: replica.public_signing_key: expected a signing key, found nothing") &&
+          Catch::Contains("make the group's keys anew"));
   CHECK(std::count(mistakes.begin(), mistakes.end(), '\n') == 0);
 }
 

@@ -49,10 +49,11 @@ TEST_CASE("An origin may be inside TLS") {
   CHECK(config->service.origin_tls->server_name == "o.example");
   CHECK(config->service.origin_tls->ca.filename() == "ca.pem");
   CHECK_FALSE(config->service.origin_tls->certificate);
-  CHECK(mistakes_in(tls).find("service.tls.ca: missing") != std::string::npos);
+  CHECK(mistakes_in(tls).find("service.tls.ca: expected a path, found nothing") !=
+        std::string::npos);
   // One of the two alone is of no use.
   CHECK(mistakes_in(tls + "ca = \"ca.pem\"\nkey = \"k\"\n")
-            .find("service.tls.certificate: missing") != std::string::npos);
+            .find("service.tls.certificate: expected a path, found nothing") != std::string::npos);
 }
 
 TEST_CASE("Simulated work says how long and how much") {
@@ -133,11 +134,11 @@ TEST_CASE("Mistakes in a replica's configuration") {
              Contains("replica.id") && Contains("replica.group") && Contains("replica.key_file"));
   CHECK_THAT(mistakes_in(kReplica + "[service]\nkind = \"http\"\n"), Contains("service.origin"));
   CHECK_THAT(mistakes_in(kReplica + "metrics = 9090\n[service]\nkind = \"null\"\n"),
-             Contains("r:5: replica.metrics: expected ADDRESS:PORT"));
+             Contains("r:5:11: replica.metrics: expected ADDRESS:PORT"));
   CHECK_THAT(mistakes_in(kReplica + "[service]\nkind = \"magic\"\n"),
-             Contains("r:6: service.kind"));
+             Contains("r:6:8: service.kind"));
   CHECK_THAT(mistakes_in(kReplica + "[service]\nkind = \"null\"\norigin = \"127.0.0.1:80\"\n"),
-             Contains("r:7: service.origin: unknown key"));
+             Contains("r:7:1: service.origin: unknown key"));
 }
 
 TEST_CASE("What the state of an origin is") {
@@ -208,20 +209,22 @@ TEST_CASE("Mistakes about the state of an origin") {
   const auto mistakes = [](const std::string& keys) {
     return mistakes_in(kReplica + "[service]\nkind = \"http\"\norigin = \"127.0.0.1:80\"\n" + keys);
   };
-  CHECK_THAT(mistakes("state = \"magic\"\n"), Contains("r:8: service.state: expected one of"));
-  CHECK_THAT(mistakes("state = \"directory\"\n"), Contains("service.state_folder: missing"));
-  CHECK_THAT(mistakes("state = \"directory\"\nstate_folder = \"/nowhere/at/all\"\n"),
-             Contains("r:9: service.state_folder: /nowhere/at/all is not a folder"));
+  CHECK_THAT(mistakes("state = \"magic\"\n"), Contains("r:8:9: service.state: expected one of"));
+  CHECK_THAT(mistakes("state = \"directory\"\n"),
+             Contains("service.state_folder: expected a path, found nothing"));
+  CHECK_THAT(
+      mistakes("state = \"directory\"\nstate_folder = \"/nowhere/at/all\"\n"),
+      Contains("r:9:16: service.state_folder: expected a folder, found \"/nowhere/at/all\""));
   CHECK_THAT(mistakes("state = \"directory\"\nstate_folder = \"/\"\nstate_exclude = [\"/a\"]\n"),
              Contains("service.state_exclude"));
   CHECK_THAT(mistakes("state_folder = \"/\"\n"), Contains("state_folder: unknown key"));
   CHECK_THAT(mistakes("state = \"command\"\n"),
              Contains("service.state_dump") && Contains("service.state_load"));
   CHECK_THAT(mistakes("state = \"command\"\nstate_dump = [\"cat\"]\nstate_load = []\n"),
-             Contains("r:9: service.state_dump: expected a list") &&
-                 Contains("r:10: service.state_load: expected a list"));
+             Contains("r:9:14: service.state_dump: expected a list") &&
+                 Contains("r:10:14: service.state_load: expected a list"));
   CHECK_THAT(mistakes("state = \"command\"\nstate_dump = [\"/etc/passwd\"]\n"),
-             Contains("/etc/passwd is no program"));
+             Contains("expected a program that this user may run, found \"/etc/passwd\""));
 }
 
 TEST_CASE("An identity needs a place in the group, and the key that belongs to it") {

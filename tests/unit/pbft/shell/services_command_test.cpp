@@ -147,9 +147,8 @@ TEST_CASE("What was loaded is dumped once more and compared") {
   CHECK_THAT(Program(kDump, half).restore_error(other.parts, root), Catch::Contains("another one"));
   // Where the dump is too dear for that.
   Program trusting(kDump);
-  trusting.start({.dump = {"/bin/false"},
-                  .load = {"/bin/sh", "-c", half, trusting.file()},
-                  .verify = false});
+  trusting.start(
+      {.dump = {"/bin/false"}, .load = {"/bin/sh", "-c", half, trusting.file()}, .verify = false});
   CHECK(trusting.restore_error(other.parts, root).empty());
 }
 

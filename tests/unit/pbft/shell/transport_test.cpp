@@ -53,7 +53,11 @@ class Echo final : public ReplicaTransport::Handler {
     }
     answers.clear();
   }
-  void on_peer_state(NodeId peer, bool connected) override { peers[peer] = connected; }
+  void on_peer_state(NodeId peer, bool connected) override {
+    peers[peer] = connected;
+    ups += connected ? 1 : 0;
+  }
+  void on_peer_gone(NodeId peer) override { gone.push_back(peer); }
 
   ReplicaTransport* transport = nullptr;
   bool authentic = true;
@@ -62,6 +66,8 @@ class Echo final : public ReplicaTransport::Handler {
   std::size_t closed = 0;
   Bytes last;
   std::map<NodeId, bool> peers;
+  int ups = 0;
+  std::vector<NodeId> gone;
 
  private:
   std::vector<std::pair<FrameHeader, Bytes>> answers;
@@ -234,6 +240,60 @@ TEST_CASE("Replicas send over their own connections and see their peers go") {
   one->stop();
   REQUIRE(run_until(io, [&] { return !echo[0].peers[1]; }));
   zero.stop();
+}
+
+TEST_CASE("A peer is gone when its connection has ended and another is refused") {
+  boost::asio::io_context io(1);
+  auto own = listen_on(io, kAnyPort);
+  auto others = listen_on(io, kAnyPort);
+  REQUIRE((own.has_value() && others.has_value()));
+  const std::vector<Endpoint> addresses = {{"127.0.0.1", own->local_endpoint().port()},
+                                           {"127.0.0.1", others->local_endpoint().port()}};
+  Echo echo;
+  ReplicaTransport transport(io, small_settings(), {0, addresses}, std::move(*own), echo);
+  transport.start();
+  const auto reset = [&] {
+    Socket accepted(io);
+    others->accept(accepted);
+    accepted.set_option(boost::asio::socket_base::linger(true, 0));
+    accepted.close();
+  };
+  REQUIRE(run_until(io, [&] { return echo.ups == 1; }));
+
+  SECTION("A reset alone shows nothing, however often") {
+    for (int connections = 2; connections < 5; ++connections) {
+      reset();
+      REQUIRE(run_until(io, [&] { return echo.ups == connections; }));
+    }
+    CHECK(echo.gone.empty());
+    transport.stop();
+  }
+  SECTION("Refused once, refused often: it is told once") {
+    reset();
+    others->close();
+    REQUIRE(run_until(io, [&] { return !echo.gone.empty(); }));
+    run_for(io, milliseconds(150));
+    CHECK(echo.gone == std::vector<NodeId>{1});
+    transport.stop();
+  }
+}
+
+TEST_CASE("A peer that was never there is not gone") {
+  boost::asio::io_context io(1);
+  auto own = listen_on(io, kAnyPort);
+  REQUIRE(own.has_value());
+  Endpoint nobody;
+  {
+    const auto closed = listen_on(io, kAnyPort);
+    nobody = {"127.0.0.1", closed->local_endpoint().port()};
+  }
+  Echo echo;
+  const Endpoint address{"127.0.0.1", own->local_endpoint().port()};
+  ReplicaTransport transport(io, small_settings(), {0, {address, nobody}}, std::move(*own), echo);
+  transport.start();
+  run_for(io, milliseconds(100));
+  CHECK(echo.gone.empty());
+  transport.stop();
 }
 
 TEST_CASE("A frame length out of bounds ends the connection, after what came before it") {

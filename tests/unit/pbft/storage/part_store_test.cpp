@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "pbft/core/state/memory_part_store.hpp"
-#include "pbft/storage/file_part_store.hpp"
+#include "pbft/storage/part_folder.hpp"
 #include "support/event_loop.hpp"
 #include "support/temporary_folder.hpp"
 
@@ -31,18 +31,20 @@ class OnDisk {
   FilePartStore& operator*() { return *store_; }
   void reopen() {
     store_.reset();
-    auto opened = FilePartStore::open({folder_.path(), sync_}, io_.get_executor());
+    auto opened = open_part_store({folder_.path(), sync_}, io_.get_executor());
     REQUIRE(opened.has_value());
     store_ = std::move(*opened);
   }
   // Whether the disk took it.
   bool flush() {
-    std::optional<bool> flushed;
-    store_->flush([&](bool done) { flushed = done; });
+    return after([this](const FilePartStore::Done& done) { store_->flush(done); });
+  }
+  bool make_durable(const Digest& root) {
+    return after([&](const FilePartStore::Done& done) { store_->make_durable(root, done); });
+  }
+  void settle() {
     io_.restart();
     io_.run();
-    REQUIRE(flushed.has_value());
-    return *flushed;
   }
   boost::asio::io_context& io() { return io_; }
   [[nodiscard]] fs::path file_of(const Digest& digest) const {
@@ -59,6 +61,15 @@ class OnDisk {
   [[nodiscard]] const fs::path& folder() const { return folder_.path(); }
 
  private:
+  template <typename Request>
+  bool after(const Request& request) {
+    std::optional<bool> answer;
+    request([&](bool done) { answer = done; });
+    settle();
+    REQUIRE(answer.has_value());
+    return *answer;
+  }
+
   TemporaryFolder folder_;
   boost::asio::io_context io_;
   SyncPolicy sync_;
@@ -115,10 +126,12 @@ TEMPLATE_TEST_CASE("Parts are read as they were kept", "", InMemory, OnDisk) {
   CHECK(payload_of(*store, keep(*store, largest)) == largest);
 }
 
-TEST_CASE("What is too much for memory is written as it is kept") {
+TEST_CASE("What is too much for memory is written as soon as it is kept") {
   OnDisk store;
   const Bytes part = encode_part({}, as_bytes("much"));
   REQUIRE(store->keep_written(sha256(part), part));
+  CHECK(payload_of(*store, sha256(part)) == "much");
+  store.settle();
   CHECK(store->bytes_in_memory() == 0);
   CHECK(store->counters().written == 1);
   CHECK(payload_of(*store, sha256(part)) == "much");
@@ -314,17 +327,18 @@ TEST_CASE("Parts lie there when the store is opened again, and are swept unless 
   CHECK(store->counters().removed == 3);
 }
 
-TEST_CASE("What a vote depends on lies on the disk when its root is pinned, without a flush") {
+TEST_CASE("What a vote depends on is put on the disk without a flush of all else") {
   OnDisk store;
   const Digest leaf = keep(*store, "leaf");
   const Digest root = keep(*store, "root", {leaf});
   keep(*store, "another, of which nobody knows what it is for");
-  REQUIRE(store->pin_durably(root));
+  REQUIRE(store->pin(root));
+  REQUIRE(store.make_durable(root));
   CHECK(store.files() == 2);
   store.reopen();
-  REQUIRE(store->pin_durably(root));
+  REQUIRE(store->pin(root));
+  REQUIRE(store.make_durable(root));
   CHECK(payload_of(*store, leaf) == "leaf");
-  CHECK_FALSE(store->pin_durably(sha256(as_bytes("nothing"))));
 }
 
 TEST_CASE("A damaged file is no part, and can be kept again") {
@@ -419,21 +433,31 @@ TEST_CASE("Bodies leave room on the disk for what a replica promises") {
   if (child == 0) {
     if (!mount_small_disk(folder.path())) ::_exit(kNotAllowed);
     boost::asio::io_context io;
-    auto store = FilePartStore::open({folder.path(), SyncPolicy::os}, io.get_executor());
+    auto store = open_part_store({folder.path(), SyncPolicy::os}, io.get_executor());
     if (!store) ::_exit(1);
+    const auto is_durable = [&](const Digest& root) {
+      bool durable = false;
+      if (!(*store)->pin(root)) return false;
+      (*store)->make_durable(root, [&](bool done) { durable = done; });
+      io.restart();
+      io.run();
+      return durable;
+    };
     const auto part = [](int number) {
       return encode_part({}, as_bytes(std::to_string(number) + std::string(100'000, 'x')));
     };
     int written = 0;
-    while (written < 100 && (*store)->keep_written(sha256(part(written)), part(written)))
+    while (written < 100 && (*store)->keep_written(sha256(part(written)), part(written))) {
       ++written;
+      io.restart();
+      io.run();
+    }
     const Bytes small = part(100);
-    const bool as_expected =
-        written > 0 && written < 100 && (*store)->keep(sha256(small), small) &&
-        !(*store)->pin_durably(sha256(small)) &&   // it would have to be written
-        (*store)->pin_durably(sha256(part(0))) &&  // it lies there
-        (*store)->keep_written(sha256(part(0)), part(0)) &&
-        fs::space(folder.path()).available >= kFreeBytesMin;
+    const bool as_expected = written > 0 && written < 100 && (*store)->keep(sha256(small), small) &&
+                             !is_durable(sha256(small)) &&   // it would have to be written
+                             is_durable(sha256(part(0))) &&  // it lies there
+                             (*store)->keep_written(sha256(part(0)), part(0)) &&
+                             fs::space(folder.path()).available >= kFreeBytesMin;
     ::_exit(as_expected ? 0 : 1);
   }
   int status = 0;

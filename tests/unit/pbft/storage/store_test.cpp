@@ -183,6 +183,11 @@ TEST_CASE("A store of somebody else is refused and left alone") {
   const Error group = refusal(path, identity_of(1, 8));
   CHECK(group.kind == ErrorKind::invalid);
   CHECK(says(group, "the store of another group (0707"));
+  StoreIdentity anew = identity_of(1);
+  anew.founded.fill(9);
+  const Error life = refusal(path, anew);
+  CHECK(life.kind == ErrorKind::invalid);
+  CHECK(says(life, "a store of another life of this group (founded '0000"));
   CHECK(TestStore(path).contents() == Contents{{"a", "1"}});
 }
 
@@ -230,6 +235,23 @@ TEST_CASE("A path that cannot be a store is the system's refusal") {
   std::ofstream(folder.path() / "file") << "x";
   CHECK(refusal(folder.path() / "file").kind == ErrorKind::io);
   CHECK(refusal(folder.path() / "absent" / "store").kind == ErrorKind::io);
+}
+
+TEST_CASE("A store with sectors that cannot be read is damaged: the replica begins without it") {
+  const TemporaryFolder folder;
+  const fs::path path = folder.path() / "store";
+  { const TestStore store(path); }
+  // Its first page is nobody's: EIO.
+  const char* const unreadable = "/proc/self/mem";
+  SECTION("in a log") {
+    fs::create_symlink(unreadable, path / "store" / "promises" / "999999.log");
+  }
+  SECTION("in a table") {
+    fs::create_symlink(unreadable, path / "store" / "promises" / "999999.sst");
+  }
+  CHECK(refusal(path).kind == ErrorKind::damaged);
+  CHECK(set_aside(path).has_value());
+  const TestStore store(path);
 }
 
 TEST_CASE("A folder that has lost its store is damaged; one that is empty is not") {

@@ -28,14 +28,13 @@ TEST_CASE("Evidence is what has been counted since it was read last") {
   fast(totals, ExchangeEnd::timed_out) = 2;
   votes(totals, ExchangeEnd::not_sent) = 1;
   totals.divergences = 3;
-  CHECK(reader.read(totals) ==
-        OriginEvidence{.good = 15,
-                       .bad = 3,
-                       .unreached = 1,
-                       .disputes = 3,
-                       .reads = 12,
-                       .slow = 2,
-                       .detail = "timed-out"});
+  CHECK(reader.read(totals) == OriginEvidence{.good = 15,
+                                              .bad = 3,
+                                              .unreached = 1,
+                                              .disputes = 3,
+                                              .reads = 12,
+                                              .slow = 2,
+                                              .detail = "timed-out"});
   CHECK(reader.read(totals) == OriginEvidence{});
   fast(totals, ExchangeEnd::answered) += 1;
   CHECK(reader.read(totals) == OriginEvidence{.good = 1, .bad = 0, .disputes = 0, .reads = 1});

@@ -1,6 +1,6 @@
 #include <catch2/catch.hpp>
 
-#include "base/config.hpp"
+#include "base/config/config.hpp"
 #include "sketcher/config/health_settings.hpp"
 
 namespace prophecy::sketcher {

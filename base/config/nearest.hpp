@@ -1,0 +1,14 @@
+// What a misspelt name was probably meant to be.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace prophecy {
+
+// The one of `names` that the fewest changes of a letter lead to, the first of several; "" when
+// all need more than a third of the name's letters, and more than two.
+[[nodiscard]] std::string nearest(std::string_view name, const std::vector<std::string>& names);
+
+}  // namespace prophecy

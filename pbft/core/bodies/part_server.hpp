@@ -1,0 +1,44 @@
+// `PartServer` hands parts of states and bodies to other replicas, each within its own rate. What
+// exceeds the rate is answered late and not dropped: to the asker a part that does not come looks
+// like a source that is dead, and it would turn to another one.
+//
+// Bounded: the digests that wait, for each peer. A correct replica has fewer on their way.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+#include "pbft/core/state/context.hpp"
+#include "pbft/core/state/part_store.hpp"
+
+namespace prophecy::pbft {
+
+class PartServer {
+ public:
+  static constexpr std::size_t kWaitingMax = 256;  // digests of one peer
+
+  PartServer(Context& context, const PartStore& parts)
+      : context_(context), parts_(parts), peers_(context.quorum.replicas) {}
+
+  // Requires a replica, and that it was it that has asked. What is not here is not answered.
+  void serve(NodeId peer, const std::vector<Digest>& digests, ReplicaActions& out);
+  void on_tick(ReplicaActions& out);
+  // When there is something to serve again.
+  [[nodiscard]] TimePoint next_timer() const;
+
+ private:
+  struct Peer {
+    std::deque<Digest> waiting;
+    std::uint64_t bytes = 0;  // handed over since
+    TimePoint since;
+  };
+
+  void serve_waiting(NodeId to, ReplicaActions& out);
+
+  Context& context_;
+  const PartStore& parts_;
+  std::vector<Peer> peers_;
+};
+
+}  // namespace prophecy::pbft

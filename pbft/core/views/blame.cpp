@@ -1,0 +1,49 @@
+#include "pbft/core/views/blame.hpp"
+
+#include <algorithm>
+
+namespace prophecy::pbft {
+namespace {
+
+// Of what has waited since then. A primary that is gone gets no more time once something waits.
+TimePoint due(const BlameInputs& inputs, TimePoint since) {
+  const TimePoint usual = since + inputs.patience;
+  return inputs.gone_at ? std::min(usual, std::max(since, *inputs.gone_at)) : usual;
+}
+
+}  // namespace
+
+bool times_requests(const BlameInputs& inputs) {
+  return inputs.place == BlameInputs::Place::backup && inputs.request_since &&
+         (!inputs.is_service_busy || inputs.is_passed_over);
+}
+
+Blame when_to_blame(const BlameInputs& inputs) {
+  switch (inputs.place) {
+    case BlameInputs::Place::silent:
+      return {};
+    case BlameInputs::Place::changing:
+      if (!inputs.no_new_view_at) return {};
+      return {std::min(*inputs.no_new_view_at, inputs.gone_at.value_or(TimePoint::max())),
+              ViewChangeCause::no_new_view};
+    case BlameInputs::Place::primary:
+    case BlameInputs::Place::backup:
+      break;
+  }
+  Blame blame;
+  const auto consider = [&](TimePoint at, ViewChangeCause cause) {
+    if (at < blame.at) blame = {at, cause};
+  };
+  const bool is_timed = times_requests(inputs);
+  if (is_timed) consider(inputs.slow_at, ViewChangeCause::primary_slow);
+  if (inputs.unsettled_since) {
+    consider(due(inputs, *inputs.unsettled_since), ViewChangeCause::nothing_settled);
+  }
+  if (is_timed) consider(due(inputs, *inputs.request_since), ViewChangeCause::request_waited);
+  if (inputs.gone_at && blame.cause != ViewChangeCause::none) {
+    blame.cause = ViewChangeCause::primary_gone;
+  }
+  return blame;
+}
+
+}  // namespace prophecy::pbft
