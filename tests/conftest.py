@@ -15,7 +15,7 @@ from harness.build import patience
 TEST_TIMEOUT_S = 120
 
 
-class TestTimeout(Exception):
+class TestTimeout(BaseException):
     __test__ = False
 
 
