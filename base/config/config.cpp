@@ -195,12 +195,12 @@ std::string ConfigFile::describe() const {
   return prophecy::describe(state_->record);
 }
 
-const void* ConfigSection::declare(const Key& key, std::string_view type, std::string bounds,
-                                   std::optional<std::string> fallback) {
+const void* ConfigSection::declare(const Key& key, std::string_view type, const std::string& bounds,
+                                   const std::optional<std::string>& fallback) {
   RecordedSetting& setting = record_->setting(key.name, condition_);
   if (!key.help.empty()) setting.help = key.help;
   setting.type = type;
-  setting.bounds = key.bounds_text.empty() ? std::move(bounds) : key.bounds_text;
+  setting.bounds = key.bounds_text.empty() ? bounds : key.bounds_text;
   setting.default_value = key.default_text.empty() ? fallback.value_or("") : key.default_text;
   setting.reload = key.reload;
   const toml::node* node = table_ != nullptr ? as_table(table_)->get(key.name) : nullptr;

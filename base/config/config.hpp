@@ -106,8 +106,9 @@ class ConfigSection {
   ConfigSection(ConfigFile::State& file, const void* table, RecordedTable& record)
       : file_(&file), table_(table), record_(&record) {}
 
-  [[nodiscard]] const void* declare(const Key& key, std::string_view type, std::string bounds,
-                                    std::optional<std::string> fallback);
+  [[nodiscard]] const void* declare(const Key& key, std::string_view type,
+                                    const std::string& bounds,
+                                    const std::optional<std::string>& fallback);
   void in_effect(std::string_view key, std::string value);
   [[nodiscard]] std::vector<std::string> list(const Key& key, std::string_view type,
                                               std::optional<std::vector<std::string>> fallback);
