@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "base/metric.hpp"
 #include "sketch/sketch_value.hpp"
 
 namespace prophecy {
@@ -68,6 +69,28 @@ struct HistoryTableStats {
   std::uint64_t limited = 0;     // of the entries, those whose room is limited
   std::uint64_t limited_max = 0;
 };
+inline constexpr auto kTableStatsTable = metric_table<HistoryTableStats>(
+    "", "history",
+    {metric_row<&HistoryTableStats::capacity>(
+         "capacity", gauge_metric("prophecy_history_capacity", "entries",
+                                  "Entries that the history table has room for.")),
+     metric_row<&HistoryTableStats::entries>(
+         "entries",
+         gauge_metric("prophecy_history_entries", "entries", "Entries of the history table.")),
+     metric_row<&HistoryTableStats::evictions>(
+         "evictions", counter_metric("prophecy_history_evictions_total", "entries",
+                                     "Entries evicted for want of room.")),
+     metric_row<&HistoryTableStats::recoveries>(
+         "recoveries", counter_metric("prophecy_history_recoveries_total", "locks",
+                                      "Locks taken from dead writers.")),
+     metric_row<&HistoryTableStats::limited>(
+         "not_found",
+         gauge_metric("prophecy_history_not_found", "entries", "Entries that hold no content.")
+             .about("Of answers 404 and 410, and of those that may not be remembered.")),
+     metric_row<&HistoryTableStats::limited_max>(
+         "not_found_max",
+         gauge_metric("prophecy_history_not_found_capacity", "entries",
+                      "Entries without content that the history table has room for, about."))});
 
 // One of the processes that may write: 0 is the master, 1.. are the workers.
 using WriterSlot = std::uint16_t;

@@ -148,37 +148,44 @@ def markdown(tables):
 
 # ---- Pages ---------------------------------------------------------------------
 
-def filled(page, text, build):
+def layout(page, build, name):
     lay_out = markdown if page.endswith(".md") else manual
-    for name in PAGES[page]:
-        pattern = rf"(begin settings {name}\b[^\n]*\n).*?(^[^\n]*end settings {name}\b)"
-        body = lay_out(described(build, name))
+    return lay_out(described(build, name))
+
+
+def filled(what, names, text, body_of):
+    """The text with each body between its marks; SystemExit where a mark is missing."""
+    for name in names:
+        pattern = rf"(begin {what} {name}\b[^\n]*\n).*?(^[^\n]*end {what} {name}\b)"
+        body = body_of(name)
         text, count = re.subn(pattern, lambda marks: marks[1] + body + marks[2],  # noqa: B023
                               text, count=1, flags=re.DOTALL | re.MULTILINE)
         if count != 1:
-            sys.exit(f"{page}: expected the marks of settings {name}")
+            sys.exit(f"expected the marks of {what} {name}")
     return text
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+def run(about, what, pages, lay_out):
+    """Writes the pages, {page: names}, with lay_out(page, build, name) between the marks of each name."""
+    parser = argparse.ArgumentParser(description=about.split("\n")[0])
     parser.add_argument("--build", type=Path, default=ROOT / "build")
     parser.add_argument("--check", action="store_true", help="write nothing, and fail at differences")
     options = parser.parse_args()
     differing = []
-    for page in PAGES:
+    for page, names in pages.items():
         path = ROOT / page
         before = path.read_text(encoding="utf-8")
-        after = filled(page, before, options.build)
+        after = filled(what, names, before,
+                       lambda name: lay_out(page, options.build, name))  # noqa: B023
         if after == before:
             continue
         differing.append(page)
         if not options.check:
             path.write_text(after, encoding="utf-8")
     for page in differing:
-        print(f"{page}: " + ("differs; run scripts/settings_pages.py" if options.check else "written"))
+        print(f"{page}: " + (f"differs; run scripts/{what}_pages.py" if options.check else "written"))
     return 1 if options.check and differing else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run(__doc__, "settings", PAGES, layout))

@@ -8,23 +8,25 @@
 
 namespace prophecy::http {
 
-void Exposition::counter(const std::string& name, const std::string& help, const Labels& labels,
-                         std::uint64_t value) {
-  auto& family = prometheus::BuildCounter().Name(name).Help(help).Register(registry_);
-  family.Add(labels).Increment(static_cast<double>(value));
+void Exposition::add(const Metric& metric, const Labels& labels, double value) {
+  const std::string name(metric.name);
+  const std::string help(metric.help);
+  if (metric.type == Metric::Type::counter) {
+    prometheus::BuildCounter().Name(name).Help(help).Register(registry_).Add(labels).Increment(
+        value);
+  } else {
+    prometheus::BuildGauge().Name(name).Help(help).Register(registry_).Add(labels).Set(value);
+  }
 }
 
-void Exposition::gauge(const std::string& name, const std::string& help, const Labels& labels,
-                       double value) {
-  auto& family = prometheus::BuildGauge().Name(name).Help(help).Register(registry_);
-  family.Add(labels).Set(value);
+void Exposition::add(const Metric& metric, Labels labels, std::string_view own, double value) {
+  if (!metric.label.empty()) labels[std::string(metric.label)] = own;
+  add(metric, labels, value);
 }
 
 void Exposition::resident_memory() {
   const auto bytes = resident_memory_bytes();
-  if (!bytes) return;
-  gauge("process_resident_memory_bytes", "Resident memory of the process.", {},
-        static_cast<double>(*bytes));
+  if (bytes) add(kResidentMemoryMetric, {}, static_cast<double>(*bytes));
 }
 
 std::string Exposition::text() const {

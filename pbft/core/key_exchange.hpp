@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/clock.hpp"
+#include "base/metric.hpp"
 #include "pbft/auth/entropy.hpp"
 #include "pbft/core/state/actions.hpp"
 #include "pbft/wire/key_messages.hpp"
@@ -41,6 +42,27 @@ struct KeyExchangeCounters {
   std::uint64_t wrong_keys = 0;  // signatures that are not the member's
   std::uint64_t refusals = 0;    // others that say so of ours
 };
+inline constexpr Metric kKeyEventsMetric =
+    counter_metric("prophecy_replica_key_events_total", "events",
+                   "Events of the exchange of session keys.")
+        .by("event");
+inline constexpr auto kKeyTable = metric_table<KeyExchangeCounters>(
+    "", "keys",
+    {metric_row<&KeyExchangeCounters::keys_made>("made", kKeyEventsMetric, "made",
+                                                 "Keys made by this replica."),
+     metric_row<&KeyExchangeCounters::keys_learnt>("learnt", kKeyEventsMetric, "learnt",
+                                                   "Keys of others that were accepted."),
+     metric_row<&KeyExchangeCounters::asked>("asked", kKeyEventsMetric, "asked",
+                                             "Requests for keys sent."),
+     metric_row<&KeyExchangeCounters::told>("told", kKeyEventsMetric, "told",
+                                            "Requests for keys answered."),
+     metric_row<&KeyExchangeCounters::dropped>(
+         "dropped", kKeyEventsMetric, "dropped",
+         "Messages not asked for, malformed, too frequent, or of a stranger."),
+     metric_row<&KeyExchangeCounters::wrong_keys>("wrong_keys", kKeyEventsMetric, "wrong_key",
+                                                  "Signatures that are not the member's."),
+     metric_row<&KeyExchangeCounters::refusals>("refusals", kKeyEventsMetric, "refused",
+                                                "Refusals of this replica's key by others.")});
 
 // What an operator should hear.
 struct KeyEvent {

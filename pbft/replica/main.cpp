@@ -10,6 +10,7 @@
 #include <boost/asio/signal_set.hpp>
 
 #include "base/io/core_dumps.hpp"
+#include "pbft/replica/replica_metrics.hpp"
 #include "pbft/replica/replica_node.hpp"
 
 namespace {
@@ -71,6 +72,7 @@ int main(int argc, char** argv) {
   bool dump = false;
   bool describe = false;
   bool describe_group = false;
+  bool metrics = false;
   auto* config_option = app.add_option("--config", config, "The configuration file (TOML)");
   app.add_flag("--check", check_only, "Check the configuration and the keys, and stop");
   app.add_flag(
@@ -80,19 +82,21 @@ int main(int argc, char** argv) {
   app.add_flag("--describe", describe, "Print all settings of the configuration (TOML), and stop");
   app.add_flag("--describe-group", describe_group,
                "Print all settings of the group file (TOML), and stop");
+  app.add_flag("--describe-metrics", metrics, "Print all metrics (TOML), and stop");
   app.set_version_flag("--version", "prophecy-replica " PROPHECY_VERSION);
   try {
     app.parse(argc, argv);
-    if (!describe && !describe_group && config_option->count() == 0) {
+    if (!describe && !describe_group && !metrics && config_option->count() == 0) {
       throw CLI::RequiredError("--config");
     }
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : kExitUsage;
   }
 
-  if (describe || describe_group) {
-    std::cout << (describe ? prophecy::pbft::describe_replica_config()
-                           : prophecy::pbft::describe_group_file());
+  if (describe || describe_group || metrics) {
+    std::cout << (metrics          ? prophecy::pbft::describe_metrics()
+                  : describe_group ? prophecy::pbft::describe_group_file()
+                                   : prophecy::pbft::describe_replica_config());
     return 0;
   }
   if (dump) {

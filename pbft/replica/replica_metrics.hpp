@@ -9,5 +9,7 @@ namespace prophecy::pbft {
 
 // Prometheus' text format.
 [[nodiscard]] std::string prometheus_text(const ReplicaParts& parts);
+// All metrics that prometheus_text() may have, as TOML (http/metrics/metric_descriptions.hpp).
+[[nodiscard]] std::string describe_metrics();
 
 }  // namespace prophecy::pbft

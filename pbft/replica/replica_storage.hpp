@@ -66,4 +66,13 @@ class ReplicaStorage {
   std::unique_ptr<FilePartStore> file_parts_;
 };
 
+inline constexpr auto kPartsTable = metric_table<ReplicaStorage::Counters>(
+    "", "storage",
+    {metric_row<&ReplicaStorage::Counters::parts_held>(
+         "parts",
+         gauge_metric("prophecy_replica_parts", "parts", "Parts of states that are held.")),
+     metric_row<&ReplicaStorage::Counters::bytes_in_memory>(
+         "parts_bytes_in_memory", gauge_metric("prophecy_replica_parts_memory_bytes", "bytes",
+                                               "Bytes of parts that are held in memory."))});
+
 }  // namespace prophecy::pbft

@@ -41,6 +41,31 @@ struct ExecutorCounters {
   std::uint64_t refused_overload = 0;
   std::uint64_t refused_without_state = 0;  // because of a restore that waits, runs or has failed
 };
+inline constexpr Metric kExecutorMetric =
+    counter_metric("prophecy_replica_executor_begun_total", "executions",
+                   "Executions that were begun.")
+        .by("kind");
+inline constexpr Metric kRefusedMetric =
+    counter_metric("prophecy_replica_executions_refused_total", "executions",
+                   "Executions that were refused.")
+        .by("reason");
+inline constexpr auto kExecutorTable = metric_table<ExecutorCounters>(
+    "", "executor",
+    {metric_row<&ExecutorCounters::ordered>("ordered", kExecutorMetric, "ordered"),
+     metric_row<&ExecutorCounters::unordered>("unordered", kExecutorMetric, "unordered",
+                                              "Reads outside the order."),
+     metric_row<&ExecutorCounters::refused_unordered_write>("refused_unordered_write",
+                                                            kRefusedMetric, "unordered_write",
+                                                            "A write outside the order."),
+     metric_row<&ExecutorCounters::refused_overload>("refused_overload", kRefusedMetric, "overload",
+                                                     "Too many reads outside the order."),
+     metric_row<&ExecutorCounters::refused_without_state>("refused_without_state", kRefusedMetric,
+                                                          "without_state",
+                                                          "A restore waits, runs or has failed.")});
+inline constexpr Metric kWaitingMetric =
+    gauge_metric("prophecy_replica_executions_waiting", "executions",
+                 "Executions that wait for a write before them.")
+        .about("The status has it as `executor.waiting`.");
 
 class Executor {
  public:

@@ -13,6 +13,7 @@
 
 #include "base/bytes.hpp"
 #include "base/error.hpp"
+#include "base/metric.hpp"
 #include "pbft/core/state/actions.hpp"
 #include "pbft/core/state/part_store.hpp"
 
@@ -36,6 +37,53 @@ struct ServiceCounters {
   std::uint64_t restores = 0;
   std::uint64_t restores_failed = 0;
 };
+inline constexpr Metric kServiceMetric = counter_metric("prophecy_replica_service_requests_total",
+                                                        "requests", "Requests to the service.")
+                                             .by("end");
+inline constexpr Metric kOriginFailuresMetric =
+    counter_metric("prophecy_replica_origin_failures_total", "failures", "Failures of the origin.")
+        .by("failure");
+inline constexpr auto kServiceTable = metric_table<ServiceCounters>(
+    "", "service",
+    {metric_row<&ServiceCounters::executed>("executed", kServiceMetric, "executed"),
+     metric_row<&ServiceCounters::unavailable>(
+         "unavailable", kServiceMetric, "unavailable",
+         "No answer to a read, or to a write until it was sent again: no vote."),
+     metric_row<&ServiceCounters::malformed>("malformed", kServiceMetric, "malformed",
+                                             "Operations that are no request."),
+     metric_row<&ServiceCounters::origin_refused>("origin_refused", kOriginFailuresMetric,
+                                                  "refused",
+                                                  "The origin did not take the connection."),
+     metric_row<&ServiceCounters::origin_tls_failures>("origin_tls_failures", kOriginFailuresMetric,
+                                                       "tls", "The TLS handshake failed."),
+     metric_row<&ServiceCounters::origin_broken>("origin_broken", kOriginFailuresMetric, "broken",
+                                                 "The connection broke within an exchange."),
+     metric_row<&ServiceCounters::origin_timeouts>("origin_timeouts", kOriginFailuresMetric,
+                                                   "timeout"),
+     metric_row<&ServiceCounters::origin_malformed>(
+         "origin_malformed", kOriginFailuresMetric, "malformed",
+         "The answer is not HTTP, too large, or inadmissible."),
+     metric_row<&ServiceCounters::repeated>("repeated", kServiceMetric, "repeated",
+                                            "Requests sent again."),
+     metric_row<&ServiceCounters::uncertain_writes>(
+         "uncertain_writes", kServiceMetric, "uncertain_write",
+         "Writes of which nobody knows whether they took effect."),
+     metric_row<&ServiceCounters::given_up>("given_up", kServiceMetric, "given_up",
+                                            "Executions ended because a restore was to come."),
+     metric_row<&ServiceCounters::snapshots>(
+         "snapshots", counter_metric("prophecy_replica_service_snapshots_total", "snapshots",
+                                     "Snapshots taken of the service's state.")),
+     metric_row<&ServiceCounters::snapshots_failed>(
+         "snapshots_failed",
+         counter_metric("prophecy_replica_service_snapshots_failed_total", "snapshots",
+                        "Snapshots of the service's state that failed.")),
+     metric_row<&ServiceCounters::restores>(
+         "restores", counter_metric("prophecy_replica_service_restores_total", "restores",
+                                    "Restorations of the service's state.")),
+     metric_row<&ServiceCounters::restores_failed>(
+         "restores_failed",
+         counter_metric("prophecy_replica_service_restores_failed_total", "restores",
+                        "Restorations of the service's state that failed."))});
 
 class Service {
  public:

@@ -33,6 +33,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "base/metric.hpp"
 #include "pbft/core/state/part_references.hpp"
 #include "pbft/core/state/part_store.hpp"
 #include "pbft/storage/part_files.hpp"
@@ -53,6 +54,27 @@ struct PartStoreCounters {
   std::uint64_t refused = 0;  // by the system: not read, not written, or not synced; or no room
   std::uint64_t flushes = 0;
 };
+inline constexpr auto kPartStoreTable = metric_table<PartStoreCounters>(
+    "", "storage",
+    {metric_row<&PartStoreCounters::kept>(
+         "parts_kept", counter_metric("prophecy_replica_parts_kept_total", "parts",
+                                      "Parts of states handed to the store.")),
+     metric_row<&PartStoreCounters::written>(
+         "parts_written", counter_metric("prophecy_replica_parts_written_total", "parts",
+                                         "Parts written to the disk.")),
+     metric_row<&PartStoreCounters::removed>(
+         "parts_removed",
+         counter_metric("prophecy_replica_parts_removed_total", "parts",
+                        "Parts removed from the disk: no state has them any more.")),
+     metric_row<&PartStoreCounters::damaged>(
+         "parts_damaged", counter_metric("prophecy_replica_parts_damaged_total", "parts",
+                                         "Parts that were not what was written.")),
+     metric_row<&PartStoreCounters::refused>(
+         "parts_refused", counter_metric("prophecy_replica_parts_refused_total", "parts",
+                                         "Parts that the disk refused, or had no room for.")),
+     metric_row<&PartStoreCounters::flushes>(
+         "flushes", counter_metric("prophecy_replica_part_flushes_total", "flushes",
+                                   "Flushes of parts to the disk."))});
 
 class FilePartStore final : public PartStore {
  public:

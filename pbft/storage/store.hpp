@@ -24,6 +24,7 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
+#include "base/metric.hpp"
 #include "pbft/core/state/actions.hpp"
 #include "pbft/storage/store_folder.hpp"
 #include "pbft/storage/store_settings.hpp"
@@ -42,6 +43,31 @@ struct StoreCounters {
   Duration sync_time_total{};       // of the writes that were synced
   Duration sync_time_max{};
 };
+inline constexpr auto kStoreTable = metric_table<StoreCounters>(
+    "", "storage",
+    {metric_row<&StoreCounters::commits>(
+         "commits", counter_metric("prophecy_replica_store_commits_total", "commits",
+                                   "Commits that are complete.")),
+     metric_row<&StoreCounters::writes>(
+         "writes", counter_metric("prophecy_replica_store_writes_total", "writes",
+                                  "Writes to the store, each of one commit or more.")),
+     metric_row<&StoreCounters::bytes>(
+         "bytes", counter_metric("prophecy_replica_store_bytes_total", "bytes",
+                                 "Bytes of keys and values written to the store.")),
+     metric_row<&StoreCounters::syncs>(
+         "syncs", counter_metric("prophecy_replica_store_syncs_total", "writes",
+                                 "Writes to the store that were synced.")),
+     metric_row<&StoreCounters::pending_bytes>(
+         "pending_bytes", gauge_metric("prophecy_replica_store_pending_bytes", "bytes",
+                                       "Bytes that are not on the disk yet.")),
+     metric_row<&StoreCounters::sync_time_total>(
+         "", counter_metric("prophecy_replica_store_sync_seconds_total", "seconds",
+                            "Time that synced writes to the store took.")
+                 .about("The status has the mean as `storage.sync_milliseconds_mean`.")),
+     metric_row<&StoreCounters::sync_time_max>(
+         "", gauge_metric("prophecy_replica_store_sync_max_seconds", "seconds",
+                          "The longest time that a synced write took.")
+                 .about("The status has it as `storage.sync_milliseconds_max`."))});
 
 class Store {
  public:

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "base/clock.hpp"
+#include "base/metric.hpp"
 
 namespace prophecy::pbft {
 
@@ -66,5 +67,60 @@ struct TransportCounters {
     return *this;
   }
 };
+inline constexpr Metric kFramesMetric = counter_metric("prophecy_replica_transport_frames_total",
+                                                       "messages", "Messages on all connections.")
+                                            .by("direction");
+inline constexpr Metric kBytesMetric =
+    counter_metric("prophecy_replica_transport_bytes_total", "bytes", "Bytes on all connections.")
+        .by("direction");
+inline constexpr Metric kUnsentMetric =
+    counter_metric("prophecy_replica_transport_unsent_total", "messages",
+                   "Messages that were dropped unsent.")
+        .by("reason");
+inline constexpr Metric kClosedMetric =
+    counter_metric("prophecy_replica_connections_closed_total", "connections",
+                   "Connections closed by this replica, by reason.")
+        .by("reason");
+inline constexpr auto kTransportTable = metric_table<TransportCounters>(
+    "", "transport",
+    {metric_row<&TransportCounters::frames_sent>("frames_sent", kFramesMetric, "sent"),
+     metric_row<&TransportCounters::frames_received>("frames_received", kFramesMetric, "received"),
+     metric_row<&TransportCounters::bytes_sent>("bytes_sent", kBytesMetric, "sent"),
+     metric_row<&TransportCounters::bytes_received>("bytes_received", kBytesMetric, "received"),
+     metric_row<&TransportCounters::dropped_queue_full>(
+         "dropped_queue_full", kUnsentMetric, "queue_full", "The queue to the node was full."),
+     metric_row<&TransportCounters::dropped_not_connected>("dropped_not_connected", kUnsentMetric,
+                                                           "not_connected", "The node was away."),
+     metric_row<&TransportCounters::accepted>(
+         "accepted", counter_metric("prophecy_replica_connections_total", "connections",
+                                    "Accepted connections.")),
+     metric_row<&TransportCounters::closed_limit>("closed_limit", kClosedMetric, "limit",
+                                                  "Too many connections."),
+     metric_row<&TransportCounters::closed_evicted>(
+         "closed_evicted", kClosedMetric, "evicted",
+         "The oldest unproven one, in favour of another."),
+     metric_row<&TransportCounters::closed_crowded>("closed_crowded", kClosedMetric, "crowded",
+                                                    "The oldest one of a member with too many."),
+     metric_row<&TransportCounters::closed_garbage>("closed_garbage", kClosedMetric, "garbage",
+                                                    "A frame length out of bounds."),
+     metric_row<&TransportCounters::closed_stalled>(
+         "closed_stalled", kClosedMetric, "stalled",
+         "The other side took nothing for `stall_timeout`.")});
+// Of what is sent to one other replica.
+inline constexpr auto kPeerTransportTable = metric_table<TransportCounters>(
+    "peer, address", "peers[]",
+    {metric_row<&TransportCounters::bytes_sent>(
+         "bytes_sent", counter_metric("prophecy_replica_peer_sent_bytes_total", "bytes",
+                                      "Bytes sent to the peer.")),
+     MetricRow<TransportCounters>{"unsent",
+                                  counter_metric("prophecy_replica_peer_unsent_total", "messages",
+                                                 "Messages to the peer that were dropped unsent."),
+                                  "", "", [](const TransportCounters& sent, std::size_t) {
+                                    return sent.dropped_queue_full + sent.dropped_not_connected;
+                                  }}});
+inline constexpr Metric kConnectionsMetric =
+    gauge_metric("prophecy_replica_connections", "connections",
+                 "Accepted connections that are open.")
+        .about("The status has it as `transport.inbound`.");
 
 }  // namespace prophecy::pbft

@@ -2,10 +2,9 @@
 #pragma once
 
 #include <array>
-#include <string_view>
-#include <utility>
 
 #include "base/counter.hpp"
+#include "base/metric.hpp"
 #include "http/client/origin_exchange.hpp"
 
 namespace prophecy::sketcher {
@@ -20,10 +19,28 @@ struct ShadowCounters {
   // the shadow has just failed.
   Counter dropped;
 };
-constexpr std::pair<std::string_view, Counter ShadowCounters::*> kShadowCounters[] = {
-    {"equal", &ShadowCounters::equal},
-    {"different", &ShadowCounters::different},
-    {"outdated", &ShadowCounters::outdated},
-    {"dropped", &ShadowCounters::dropped}};
+inline constexpr Metric kShadowMetric =
+    counter_metric("prophecy_shadow_reads_total", "reads", "Reads for a shadow by their result.")
+        .by("result");
+inline constexpr auto kShadowTable = metric_table<ShadowCounters>(
+    "group, shadow, address", "shadows[]",
+    {metric_row<&ShadowCounters::equal>(
+         "equal", kShadowMetric, "equal",
+         "Equal to the verified answer, or to what the history held by then."),
+     metric_row<&ShadowCounters::different>(
+         "different", kShadowMetric, "different",
+         "Different, while the history held the verified answer all the time."),
+     metric_row<&ShadowCounters::outdated>("outdated", kShadowMetric, "outdated",
+                                           "Different, while the content changed: no evidence."),
+     metric_row<&ShadowCounters::dropped>("dropped", kShadowMetric, "dropped",
+                                          "Not copied: too many were under way, the answer was too "
+                                          "large, or the shadow had just failed.")});
+// The status has these as `failures`.
+inline constexpr auto kShadowExchangeTable = metric_table<ShadowCounters>(
+    "group, shadow, address", "shadows[]",
+    {metric_rows_by<&ShadowCounters::exchanges, http::ExchangeEnd>(
+        "", counter_metric("prophecy_shadow_exchanges_total", "reads",
+                           "Copied reads by how the exchange with the shadow ended.")
+                .by("end", "The ends are those of `prophecy_fast_reads_total`."))});
 
 }  // namespace prophecy::sketcher

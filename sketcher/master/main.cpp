@@ -8,6 +8,7 @@
 
 #include "base/io/core_dumps.hpp"
 #include "sketcher/master/master.hpp"
+#include "sketcher/report/status.hpp"
 
 namespace {
 
@@ -29,20 +30,23 @@ int main(int argc, char** argv) {
   bool check = false;
   bool dump = false;
   bool describe = false;
+  bool metrics = false;
   auto* config_option = app.add_option("--config", config, "Configuration file (TOML)");
   app.add_flag("--check", check, "Check the configuration and the keys, and stop");
   app.add_flag("--dump", dump, "Print the configuration in effect, with all defaults, and stop");
   app.add_flag("--describe", describe, "Print all settings of the configuration (TOML), and stop");
+  app.add_flag("--describe-metrics", metrics, "Print all metrics (TOML), and stop");
   app.set_version_flag("--version", "prophecy-sketcher " PROPHECY_VERSION);
   try {
     app.parse(argc, argv);
-    if (!describe && config_option->count() == 0) throw CLI::RequiredError("--config");
+    if (!describe && !metrics && config_option->count() == 0) throw CLI::RequiredError("--config");
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : kUsageFailure;
   }
 
-  if (describe) {
-    std::cout << prophecy::sketcher::describe_settings();
+  if (describe || metrics) {
+    std::cout << (describe ? prophecy::sketcher::describe_settings()
+                           : prophecy::sketcher::describe_metrics());
     return 0;
   }
   if (dump) {

@@ -11,6 +11,12 @@ using Json = nlohmann::ordered_json;
 using sketch::RuleText;
 using sketch::UnknownFieldCounters;
 
+constexpr Metric kRemovedMetric =
+    counter_metric("prophecy_fields_removed_total", "fields",
+                   "Header fields taken out of messages, by the rule that named them.")
+        .about(
+            "`message` is `request` or `answer`. Fields without a rule have the name `(unknown)` "
+            "and no group.");
 constexpr std::string_view kUnknownAction = "dropped";
 
 std::string_view message_of(bool in_answers) {
@@ -89,13 +95,12 @@ void add_fields(http::Exposition& out, const Installation& installation,
                 const SharedState& shared) {
   const auto add = [&](const std::string& group, bool in_answers, const std::string& name,
                        std::string_view action, std::uint64_t count) {
-    out.counter("prophecy_fields_removed_total",
-                "Header fields taken out of messages, by the rule that named them.",
-                {{"group", group},
-                 {"message", std::string(message_of(in_answers))},
-                 {"name", name},
-                 {"action", std::string(action)}},
-                count);
+    out.add(kRemovedMetric,
+            {{"group", group},
+             {"message", std::string(message_of(in_answers))},
+             {"name", name},
+             {"action", std::string(action)}},
+            static_cast<double>(count));
   };
   for_each_rule(installation, shared,
                 [&](const std::string& group, const RuleText& rule, std::uint64_t count) {
@@ -105,6 +110,10 @@ void add_fields(http::Exposition& out, const Installation& installation,
     const std::uint64_t total = unknown_fields(shared, in_answers).total();
     if (total > 0) add("", in_answers, "(unknown)", kUnknownAction, total);
   }
+}
+
+void describe_fields(http::MetricDescriptions& out) {
+  out.add(kRemovedMetric, "group, message, name, action");
 }
 
 }  // namespace prophecy::sketcher

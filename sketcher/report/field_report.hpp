@@ -4,6 +4,7 @@
 #include <string>
 
 #include "http/metrics/exposition.hpp"
+#include "http/metrics/metric_descriptions.hpp"
 #include "sketcher/installation/installation.hpp"
 #include "sketcher/shared/shared_state.hpp"
 
@@ -14,5 +15,7 @@ namespace prophecy::sketcher {
 
 // By the names that have rules; whatever else somebody has made up is one number.
 void add_fields(http::Exposition& out, const Installation& installation, const SharedState& shared);
+
+void describe_fields(http::MetricDescriptions& out);
 
 }  // namespace prophecy::sketcher

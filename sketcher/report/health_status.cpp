@@ -10,6 +10,15 @@ using replica_client::OriginState;
 
 namespace {
 
+constexpr Metric kStateMetric =
+    gauge_metric("prophecy_origin_state", "flag", "1 for the state that an origin is in.")
+        .by("state",
+            "`ready`, `drain`, `maint`, `down`, `quarantined` or `slow`. The status has it as "
+            "`origins[].state`.");
+constexpr Metric kDrawnMetric =
+    gauge_metric("prophecy_origin_drawn", "flag", "1 when an origin may be drawn for fast reads.")
+        .about("The status has it as `origins[].drawn`.");
+
 bool has(replica_client::ReplicaSet set, NodeId replica) {
   return (set & replica_client::bit_of(replica)) != 0;
 }
@@ -31,13 +40,15 @@ void add_health(http::Exposition& out, const http::Exposition::Labels& origin,
                 const GroupHealth& group, NodeId replica) {
   for (std::size_t i = 0; i < replica_client::kOriginStateCount; ++i) {
     const auto state = static_cast<OriginState>(i);
-    http::Exposition::Labels labels = origin;
-    labels["state"] = to_string(state);
-    out.gauge("prophecy_origin_state", "1 for the state that an origin is in.", labels,
-              group.origin(replica).state() == state ? 1 : 0);
+    out.add(kStateMetric, origin, to_string(state), group.origin(replica).state() == state ? 1 : 0);
   }
-  out.gauge("prophecy_origin_drawn", "1 when an origin may be drawn for fast reads.", origin,
-            has(group.drawable(), replica) ? 1 : 0);
+  out.add(kDrawnMetric, origin, has(group.drawable(), replica) ? 1 : 0);
+}
+
+void describe_health(http::MetricDescriptions& out) {
+  constexpr std::string_view kLabels = "group, replica, address";
+  out.add(kStateMetric, kLabels);
+  out.add(kDrawnMetric, kLabels);
 }
 
 }  // namespace prophecy::sketcher

@@ -4,6 +4,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "http/metrics/exposition.hpp"
+#include "http/metrics/metric_descriptions.hpp"
 #include "replica_client/core/health/group_health.hpp"
 
 namespace prophecy::sketcher {
@@ -14,5 +15,7 @@ void add_health(nlohmann::ordered_json& origin, const replica_client::GroupHealt
 
 void add_health(http::Exposition& out, const http::Exposition::Labels& origin,
                 const replica_client::GroupHealth& group, NodeId replica);
+
+void describe_health(http::MetricDescriptions& out);
 
 }  // namespace prophecy::sketcher

@@ -4,6 +4,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "http/metrics/exposition.hpp"
+#include "http/metrics/metric_descriptions.hpp"
 #include "sketcher/config/group_settings.hpp"
 #include "sketcher/shared/shared_state.hpp"
 
@@ -13,5 +14,7 @@ namespace prophecy::sketcher {
 void add_shadows(nlohmann::ordered_json& list, const GroupSettings& group,
                  const SharedState& shared);
 void add_shadows(http::Exposition& out, const GroupSettings& group, const SharedState& shared);
+
+void describe_shadows(http::MetricDescriptions& out);
 
 }  // namespace prophecy::sketcher

@@ -26,5 +26,7 @@ struct StatusSources {
 
 [[nodiscard]] std::string status_json(const StatusSources& sources, TimePoint now);
 [[nodiscard]] std::string prometheus_text(const StatusSources& sources);
+// All metrics that prometheus_text() may have, as TOML (http/metrics/metric_descriptions.hpp).
+[[nodiscard]] std::string describe_metrics();
 
 }  // namespace prophecy::sketcher

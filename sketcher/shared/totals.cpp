@@ -51,11 +51,4 @@ std::uint64_t RequestTotals::of(Counter RequestCounters::*member) const {
   return total;
 }
 
-std::uint64_t RequestTotals::failures(replica_client::ReplicatedFailure failure) const {
-  std::uint64_t total = 0;
-  for (const RequestCounters* block : blocks_)
-    total += block->replicated_failures[static_cast<std::size_t>(failure)].get();
-  return total;
-}
-
 }  // namespace prophecy::sketcher

@@ -23,6 +23,16 @@ struct OriginTotals {
 };
 [[nodiscard]] OriginTotals origin_totals(const SharedState& shared, std::uint32_t origin);
 
+// One block of each worker, such as its counters of TLS, which pick() takes from its SharedState by
+// the worker's number.
+template <class Pick>
+[[nodiscard]] auto blocks_of_workers(const SharedState& shared, Pick pick) {
+  std::vector<decltype(&pick(0U))> blocks;
+  for (std::uint32_t worker = 0; worker < shared.shape().workers; ++worker)
+    blocks.push_back(&pick(worker));
+  return blocks;
+}
+
 // Of some blocks of requests.
 class RequestTotals {
  public:
@@ -31,7 +41,7 @@ class RequestTotals {
   [[nodiscard]] static RequestTotals of_route(const SharedState& shared, std::uint32_t route);
 
   [[nodiscard]] std::uint64_t of(Counter RequestCounters::*member) const;
-  [[nodiscard]] std::uint64_t failures(replica_client::ReplicatedFailure failure) const;
+  [[nodiscard]] const std::vector<const RequestCounters*>& blocks() const { return blocks_; }
 
  private:
   std::vector<const RequestCounters*> blocks_;

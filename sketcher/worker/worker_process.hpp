@@ -7,6 +7,7 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
+#include "base/metric.hpp"
 #include "base/unique_fd.hpp"
 #include "history_table/history_table.hpp"
 #include "sketcher/installation/installation.hpp"
@@ -28,6 +29,11 @@ struct WorkerProcess {
   TimePoint started;
   UniqueFd events;  // the master's end
 };
+inline constexpr auto kWorkerProcessTable = metric_table<WorkerProcess>(
+    "worker", "workers[]",
+    {metric_row<&WorkerProcess::restarts>(
+        "restarts", counter_metric("prophecy_worker_restarts_total", "restarts",
+                                   "Replacements of a worker that died."))});
 
 // Forks. In the child, runs the worker and never returns. `listeners` are the sockets of this
 // worker; all other descriptors that the master has open are closed in the child.

@@ -1,4 +1,6 @@
-// What a replica and a client can tell about themselves. Counters only ever rise.
+// What a replica and a client count, and the snapshots that they give of themselves. Counters only
+// ever rise. The rows below each block say what the status, the metrics and the documentation make
+// of it (base/metric.hpp).
 #pragma once
 
 #include <array>
@@ -8,6 +10,7 @@
 
 #include "base/clock.hpp"
 #include "base/ids.hpp"
+#include "base/metric.hpp"
 
 namespace prophecy::pbft {
 
@@ -99,6 +102,146 @@ struct ReplicaCounters {
   std::uint64_t restores_failed = 0;
   TimeRefusal last_time_refused{};
 };
+inline constexpr std::string_view kViewChangeCauses =
+    "`request_waited`: a request was not ordered in time; `nothing_settled`: a proposal was not "
+    "agreed on in time; `no_new_view`: the view that was asked for did not begin in time; "
+    "`others_asked`: f+1 others did; `primary_rejoins`: the primary has lost its memory; "
+    "`primary_gone`: its process has ended; `primary_slow`: requests waited again and again, each "
+    "within its time.";
+inline constexpr std::string_view kDropReasons =
+    "`malformed`, `bad_length`: not a message of this version, or beyond a limit; "
+    "`unknown_sender`: "
+    "not a member, or not entitled to the message; `no_session_key`: the key is not known yet, or "
+    "not "
+    "any more; `bad_mac`, `bad_signature`: not from its sender; `wrong_view`; "
+    "`outside_water_marks`; "
+    "`conflicting`: it contradicts an earlier message of its sender; `duplicate`; "
+    "`stale_timestamp`: "
+    "the session has gone on; `time_refused`: this replica's clock contradicts a proposed time; "
+    "`queue_full`; `not_serving`: this replica has stopped voting; `rate_limited`; "
+    "`signature_wanted`: the client's MACs have been wrong for some replicas; `not_sealed`: a "
+    "replica's signature alone, which anybody may have sent; `not_wanted`: a part that was not "
+    "asked "
+    "for.";
+inline constexpr Metric kExecutionsMetric =
+    counter_metric("prophecy_replica_executions_total", "executions",
+                   "Executions by how they came about.")
+        .by("kind");
+inline constexpr auto kReplicaTable = metric_table<ReplicaCounters>(
+    "", "core",
+    {metric_row<&ReplicaCounters::frames_received>(
+         "frames_received", counter_metric("prophecy_replica_frames_received_total", "messages",
+                                           "Messages received.")),
+     metric_row<&ReplicaCounters::signatures_checked>(
+         "signatures_checked",
+         counter_metric("prophecy_replica_signatures_checked_total", "signatures",
+                        "Signatures of messages that were checked.")),
+     metric_row<&ReplicaCounters::batches_proposed>(
+         "batches_proposed", counter_metric("prophecy_replica_batches_proposed_total", "batches",
+                                            "Batches proposed by this replica.")),
+     metric_row<&ReplicaCounters::batches_executed>(
+         "batches_executed",
+         counter_metric("prophecy_replica_batches_executed_total", "batches", "Batches executed.")),
+     metric_row<&ReplicaCounters::requests_executed>("requests_executed", kExecutionsMetric,
+                                                     "ordered", "In the agreed order."),
+     metric_row<&ReplicaCounters::batches_executed_ahead>(
+         "batches_executed_ahead",
+         counter_metric("prophecy_replica_batches_executed_ahead_total", "batches",
+                        "Batches executed before they were committed.")
+             .about("Tentative execution.")),
+     metric_row<&ReplicaCounters::batches_undone>(
+         "batches_undone",
+         counter_metric("prophecy_replica_batches_undone_total", "batches",
+                        "Batches executed ahead that were not agreed on afterwards.")),
+     metric_row<&ReplicaCounters::requests_repeated>(
+         "requests_repeated",
+         counter_metric("prophecy_replica_requests_repeated_total", "requests",
+                        "Requests ordered again by mistake, and not executed again.")),
+     metric_row<&ReplicaCounters::requests_forwarded>(
+         "requests_forwarded", counter_metric("prophecy_replica_requests_forwarded_total",
+                                              "requests", "Requests passed on to the primary.")),
+     metric_row<&ReplicaCounters::reads_executed>("reads_executed", kExecutionsMetric, "read_only",
+                                                  "Reads outside the order."),
+     metric_row<&ReplicaCounters::executions_unavailable>(
+         "executions_unavailable", counter_metric("prophecy_replica_executions_unavailable_total",
+                                                  "executions", "Executions without a result.")),
+     metric_row<&ReplicaCounters::replies_sent>(
+         "replies_sent",
+         counter_metric("prophecy_replica_replies_sent_total", "replies", "Replies sent.")),
+     metric_row<&ReplicaCounters::replies_repeated>(
+         "replies_repeated", counter_metric("prophecy_replica_replies_repeated_total", "replies",
+                                            "Replies repeated from the cache.")),
+     metric_row<&ReplicaCounters::cached_replies_dropped>(
+         "cached_replies_dropped",
+         counter_metric("prophecy_replica_cached_replies_dropped_total", "replies",
+                        "Cached replies that were dropped for want of room.")),
+     metric_row<&ReplicaCounters::status_sent>(
+         "status_sent",
+         counter_metric("prophecy_replica_status_sent_total", "messages", "Status messages sent.")),
+     metric_row<&ReplicaCounters::frames_repeated>(
+         "frames_repeated", counter_metric("prophecy_replica_frames_repeated_total", "messages",
+                                           "Messages sent again to peers that lacked them.")),
+     metric_row<&ReplicaCounters::checkpoints_stable>(
+         "checkpoints_stable", counter_metric("prophecy_replica_checkpoints_stable_total",
+                                              "checkpoints", "Checkpoints that became stable.")),
+     metric_row<&ReplicaCounters::contents_fetched>(
+         "contents_fetched",
+         counter_metric("prophecy_replica_contents_fetched_total", "batches",
+                        "Batches known by their digest whose content was fetched.")),
+     metric_row<&ReplicaCounters::view_changes_started>("view_changes_started", kNoMetric),
+     metric_row<&ReplicaCounters::views_entered>(
+         "views_entered",
+         counter_metric("prophecy_replica_views_entered_total", "views", "Views begun.")),
+     metric_row<&ReplicaCounters::reply_divergences>(
+         "reply_divergences",
+         counter_metric(
+             "prophecy_replica_reply_divergences_total", "checkpoints",
+             "Checkpoints at which f+1 others had the same replies and this replica had not.")),
+     metric_row<&ReplicaCounters::state_divergences>(
+         "state_divergences",
+         counter_metric(
+             "prophecy_replica_state_divergences_total", "checkpoints",
+             "Checkpoints at which f+1 others had the same state and this replica had not.")),
+     metric_row<&ReplicaCounters::states_uncertified>(
+         "states_uncertified",
+         counter_metric("prophecy_replica_states_uncertified_total", "checkpoints",
+                        "Checkpoints at which no f+1 replicas had the same state.")
+             .about("Nobody could be repaired with it.")),
+     metric_row<&ReplicaCounters::states_restored>(
+         "states_restored", counter_metric("prophecy_replica_states_restored_total", "states",
+                                           "States that this replica's own was replaced by.")
+                                .about("Of others, or of an earlier checkpoint of its own.")),
+     metric_row<&ReplicaCounters::restores_failed>(
+         "restores_failed", counter_metric("prophecy_replica_restores_failed_total", "restores",
+                                           "Restorations that failed.")),
+     metric_row<&ReplicaCounters::snapshots_failed>(
+         "snapshots_failed",
+         counter_metric("prophecy_replica_snapshots_failed_total", "snapshots",
+                        "Checkpoints without the service's state, because its snapshot failed.")),
+     metric_row<&ReplicaCounters::parts_fetched>(
+         "parts_fetched", counter_metric("prophecy_replica_parts_fetched_total", "parts",
+                                         "Parts of checkpoints fetched from peers.")),
+     metric_row<&ReplicaCounters::parts_served>(
+         "parts_served", counter_metric("prophecy_replica_parts_served_total", "parts",
+                                        "Parts of checkpoints sent to peers.")),
+     metric_row<&ReplicaCounters::bodies_fetched>(
+         "bodies_fetched", counter_metric("prophecy_replica_bodies_fetched_total", "bodies",
+                                          "Bodies of large requests fetched.")),
+     metric_row<&ReplicaCounters::bodies_given_up>(
+         "bodies_given_up",
+         counter_metric(
+             "prophecy_replica_bodies_given_up_total", "bodies",
+             "Bodies of large requests that did not come, or were not what was announced."))});
+inline constexpr auto kReplicaReasonTable = metric_table<ReplicaCounters>(
+    "", "",
+    {metric_rows_by<&ReplicaCounters::view_changes_by_cause, ViewChangeCause, 1>(
+         "view_changes", counter_metric("prophecy_replica_view_changes_total", "view changes",
+                                        "Views asked for, by cause.")
+                             .by("cause", kViewChangeCauses)),
+     metric_rows_by<&ReplicaCounters::dropped, DropReason>(
+         "dropped", counter_metric("prophecy_replica_dropped_total", "messages",
+                                   "Messages dropped, by reason.")
+                        .by("reason", kDropReasons))});
 
 enum class ReplicaState : std::uint8_t {
   normal,
@@ -123,6 +266,47 @@ struct PeerStanding {
   std::uint64_t views_failed = 0;                // views that this replica left, with it as primary
   TimePoint view_failed_at = TimePoint::min();
 };
+inline constexpr Metric kPeerSequenceMetric =
+    gauge_metric("prophecy_replica_peer_sequence", "number",
+                 "The last batch of each stage, as the peer reported.")
+        .by("stage");
+inline constexpr auto kPeerTable = metric_table<PeerStanding>(
+    "peer, address", "peers[]",
+    {metric_row<&PeerStanding::view>("view",
+                                     gauge_metric("prophecy_replica_peer_view", "number",
+                                                  "The view in the last message of the peer.")),
+     metric_row<&PeerStanding::last_ordered>("last_ordered", kPeerSequenceMetric, "ordered"),
+     metric_row<&PeerStanding::last_stable>("last_stable", kPeerSequenceMetric, "stable"),
+     metric_row<&PeerStanding::behind>(
+         "behind", gauge_metric("prophecy_replica_peer_behind_batches", "batches",
+                                "Batches ordered here that the peer lacked at its last report.")),
+     metric_row<&PeerStanding::views_failed>(
+         "views_failed", counter_metric("prophecy_replica_peer_views_failed_total", "views",
+                                        "Views that were left with the peer as primary."))});
+// With a second label of its own, and members of the status that are objects.
+inline constexpr Metric kPeerDroppedMetric =
+    counter_metric("prophecy_replica_peer_dropped_total", "messages",
+                   "Messages of the peer that were dropped: proven to be its own, or in its name.")
+        .by("reason",
+            "With a proof, `proven` or `claimed`. The reasons are those of "
+            "`prophecy_replica_dropped_total`; the status has them as `peers[].dropped` and "
+            "`peers[].dropped_in_its_name`.");
+inline constexpr Metric kPeerConnectedMetric =
+    gauge_metric("prophecy_replica_peer_connected", "flag",
+                 "1 while the connection to the peer is there.")
+        .about("The status has it as `peers[].connected`.");
+inline constexpr Metric kPeerSilenceMetric =
+    gauge_metric("prophecy_replica_peer_silent_seconds", "seconds",
+                 "Seconds since the last authentic message of the peer, or the start.")
+        .about("The status has it as `peers[].silent_seconds`.");
+inline constexpr Metric kPeerSuspectedMetric =
+    gauge_metric("prophecy_replica_peer_suspected", "reasons",
+                 "Number of reasons to suspect the peer.")
+        .about("The status names them as `peers[].suspected`.");
+inline constexpr Metric kPeerQueuedMetric =
+    gauge_metric("prophecy_replica_peer_queued_bytes", "bytes",
+                 "Bytes that wait to be sent to the peer.")
+        .about("The status has it as `peers[].queued_bytes`.");
 
 // Whether this replica's state is about to be replaced (core/recovery/recovery.hpp).
 enum class RecoveryState : std::uint8_t {
@@ -159,6 +343,64 @@ struct ReplicaStatus {
   std::uint64_t lag = 0;
   std::vector<PeerStanding> peers;  // all others, by id
 };
+inline constexpr Metric kSequenceMetric =
+    gauge_metric("prophecy_replica_sequence", "number", "The last batch of each stage.")
+        .by("stage");
+inline constexpr auto kProgressTable = metric_table<ReplicaStatus>(
+    "", "progress",
+    {metric_row<&ReplicaStatus::last_proposed>("last_proposed", kSequenceMetric, "proposed",
+                                               "By this replica."),
+     metric_row<&ReplicaStatus::last_ordered>("last_ordered", kSequenceMetric, "ordered",
+                                              "All up to it are committed here."),
+     metric_row<&ReplicaStatus::last_executed>("last_executed", kSequenceMetric, "executed"),
+     metric_row<&ReplicaStatus::last_stable>("last_stable", kSequenceMetric, "stable",
+                                             "The last stable checkpoint."),
+     metric_row<&ReplicaStatus::base>("base", kSequenceMetric, "base",
+                                      "The checkpoint that a restart begins from."),
+     metric_row<&ReplicaStatus::lag>(
+         "lag",
+         gauge_metric("prophecy_replica_lag_batches", "batches",
+                      "Batches that f+1 others have ordered and this replica has not executed.")),
+     metric_row<&ReplicaStatus::log_batches>(
+         "log_batches",
+         gauge_metric("prophecy_replica_log_batches", "batches", "Batches in the log.")),
+     metric_row<&ReplicaStatus::log_bytes>(
+         "log_bytes", gauge_metric("prophecy_replica_log_bytes", "bytes", "Bytes of the log.")),
+     metric_row<&ReplicaStatus::queued_requests>(
+         "queued_requests", gauge_metric("prophecy_replica_queued_requests", "requests",
+                                         "Requests that wait to be proposed.")),
+     metric_row<&ReplicaStatus::queued_bytes>(
+         "queued_bytes", gauge_metric("prophecy_replica_queued_bytes", "bytes",
+                                      "Bytes of the requests that wait to be proposed.")),
+     metric_row<&ReplicaStatus::cached_reply_bytes>(
+         "cached_reply_bytes", gauge_metric("prophecy_replica_cached_reply_bytes", "bytes",
+                                            "Bytes of replies kept for repetition.")),
+     metric_row<&ReplicaStatus::executions_in_flight>(
+         "executions_in_flight", gauge_metric("prophecy_replica_executions_in_flight", "executions",
+                                              "Executions that the service has not answered."))});
+inline constexpr auto kViewTable = metric_table<ReplicaStatus>(
+    "", "",
+    {metric_row<&ReplicaStatus::view>("view",
+                                      gauge_metric("prophecy_replica_view", "number", "The view.")),
+     metric_row<&ReplicaStatus::primary>(
+         "primary",
+         gauge_metric("prophecy_replica_primary", "number", "Number of the view's primary."))});
+inline constexpr auto kRecoveryTable = metric_table<ReplicaStatus>(
+    "", "recovery",
+    {metric_row<&ReplicaStatus::parts_missing>(
+        "parts_missing", gauge_metric("prophecy_replica_parts_missing", "parts",
+                                      "Parts of a state that are still to be fetched."))});
+inline constexpr Metric kStateMetric =
+    gauge_metric("prophecy_replica_state", "flag", "1 for the state that the replica is in.")
+        .by("state", "The status has it as `state`.");
+inline constexpr Metric kRecoveryMetric =
+    gauge_metric("prophecy_replica_recovery", "flag",
+                 "1 for the current step of recovering the replica's state.")
+        .by("state", "The status has it as `recovery.state`.");
+inline constexpr Metric kRejoiningMetric =
+    gauge_metric("prophecy_replica_rejoining", "flag",
+                 "1 while the replica votes on nothing because it has lost its memory.")
+        .about("The status has it as `recovery.rejoining`.");
 
 struct ClientCounters {
   DropCounters dropped{};

@@ -103,14 +103,17 @@ TEST_CASE("Connections are bounded, and stop() leaves none") {
 
 TEST_CASE("An exposition is in Prometheus' text format") {
   Exposition out;
-  out.counter("a_total", "What it counts.", {{"kind", "x"}}, 3);
-  out.counter("a_total", "What it counts.", {{"kind", "y"}}, 4);
-  out.gauge("b", "What it shows.", {}, 0.5);
+  constexpr Metric kCounter =
+      counter_metric("prophecy_a_total", "events", "What it counts.").by("kind");
+  out.add(kCounter, {}, "x", 3);
+  out.add(kCounter, {}, "y", 4);
+  out.add(gauge_metric("prophecy_b", "number", "What it shows."), {}, 0.5);
   out.resident_memory();
   const std::string text = out.text();
-  CHECK_THAT(text, Catch::Contains("# HELP a_total What it counts.\n# TYPE a_total counter\n"));
-  CHECK_THAT(text, Catch::Contains("\na_total{kind=\"x\"} 3\n"));
-  CHECK_THAT(text, Catch::Contains("\na_total{kind=\"y\"} 4\n"));
-  CHECK_THAT(text, Catch::Contains("# TYPE b gauge\nb 0.5\n"));
+  CHECK_THAT(text, Catch::Contains("# HELP prophecy_a_total What it counts.\n"
+                                   "# TYPE prophecy_a_total counter\n"));
+  CHECK_THAT(text, Catch::Contains("\nprophecy_a_total{kind=\"x\"} 3\n"));
+  CHECK_THAT(text, Catch::Contains("\nprophecy_a_total{kind=\"y\"} 4\n"));
+  CHECK_THAT(text, Catch::Contains("# TYPE prophecy_b gauge\nprophecy_b 0.5\n"));
   CHECK_THAT(text, Catch::Contains("\nprocess_resident_memory_bytes "));
 }
