@@ -236,6 +236,22 @@ def test_memory_of_replicas_until_some_operations_are_done(tmp_path):
         assert 5 < figure["value"] < 2000
 
 
+@pytest.mark.long
+@pytest.mark.skipif(shutil.which("wrk") is None, reason="wrk is not installed")
+@pytest.mark.time_limit(240)
+def test_options_gain_what_their_page_says(tmp_path):
+    report = tmp_path / "figures.json"
+    result = subprocess.run([sys.executable, "-m", "bench", "options", "--quick", "--json", report],
+                            cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                            timeout=200 * patience(), check=False)
+    assert result.returncode == 0, result.stdout + result.stderr
+    gains = {figure["parameters"]["what"]: figure["value"]
+             for figure in json.loads(report.read_text())["figures"] if figure["name"].endswith("gain")}
+    assert gains.keys() == {"hedging", "automatic blacklisting", "coalescing", "tentative execution",
+                            "import of a history"}
+    assert {what: times for what, times in gains.items() if times < 1.05} == {}
+
+
 @pytest.mark.skipif(shutil.which("wrk") is None, reason="wrk is not installed")
 @pytest.mark.time_limit(240)
 def test_fast_read_in_its_small_size(tmp_path):
