@@ -19,6 +19,10 @@ void move_all_behind(std::vector<T>& from, std::vector<T>& out) {
   from.clear();
 }
 
+std::size_t size_of(const Outgoing& outgoing) {
+  return outgoing.frame != nullptr ? outgoing.frame->size() : 0;
+}
+
 }  // namespace
 
 void Outbox::move_behind(Released& from, Released& out) {
@@ -35,11 +39,28 @@ void Outbox::release_free(std::vector<Outgoing>& sends) {
   sends.erase(kept, sends.end());
 }
 
+void Outbox::bound(std::vector<Outgoing>& sends) {
+  std::erase_if(sends, [this](const Outgoing& each) {
+    std::size_t& bytes = held_bytes_[each.to];
+    const std::size_t size = size_of(each);
+    const bool is_too_much = bytes + size > kHeldBytesMax;
+    if (is_too_much) {
+      ++dropped_;
+    } else {
+      bytes += size;
+    }
+    return is_too_much;
+  });
+}
+
 void Outbox::put(ReplicaActions& actions) {
   const bool writes = !actions.writes.empty();
   if (writes) held_.emplace_back();
   Released& place = held_.empty() ? released_ : held_.back();
-  if (!held_.empty()) release_free(actions.sends);
+  if (!held_.empty()) {
+    release_free(actions.sends);
+    bound(actions.sends);
+  }
   move_all_behind(actions.sends, place.sends);
   move_all_behind(actions.executions, place.executions);
   place.flush_parts = std::exchange(actions.flush_parts, false) || place.flush_parts;
@@ -59,8 +80,11 @@ bool Outbox::take(Released& out) {
 void Outbox::on_committed(const Result<>& outcome) {
   ASSERT(!held_.empty());
   failed_ = failed_ || !outcome;
+  for (const Outgoing& each : held_.front().sends)
+    held_bytes_[each.to] -= size_of(each);
   move_behind(held_.front(), released_);
   held_.pop_front();
+  if (held_.empty()) held_bytes_.clear();
   on_released_(outcome);
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 #include "base/assert.hpp"
 #include "pbft/wire/decode.hpp"
@@ -169,7 +170,11 @@ void Intake::hold(const RequestMessage& request, ByteView frame, const Digest& d
   const bool asks = forwarder && *forwarder == context_.primary();
   switch (held_.hold(request, frame, digest, forwarder, asks)) {
     case HeldRequests::Outcome::held:
-      return on_bodies(out);
+      if (HeldRequest* whole = held_.whole_of(request.client, request.session)) {
+        go_on_with(*whole, out);
+      }
+      next_timer_ = std::min(next_timer_, held_.timer_of(request.client, request.session));
+      return;
     case HeldRequests::Outcome::stale:
       return context_.drop(DropReason::stale_timestamp);
     case HeldRequests::Outcome::conflicting:
@@ -195,15 +200,19 @@ void Intake::on_tick(ReplicaActions& out) {
 // behind one that backups cannot prepare. A client that serves all has that at once. Nor does a
 // backup hold it against the primary before: correct ones have told the primary the same.
 void Intake::go_on_with(HeldRequest& held, ReplicaActions& out) {
-  const auto request = decode_request(*held.frame, context_.quorum.replicas);
-  ASSERT(request.has_value());
+  const auto request_of = [&] {
+    const auto request = decode_request(*held.frame, context_.quorum.replicas);
+    ASSERT(request.has_value());
+    return *request;
+  };
   const auto holders = 1 + static_cast<std::uint32_t>(std::popcount(held.holders));
   if (!is_leading()) {
     held.spread_at.reset();
-    if (held.is_signed && holders >= context_.quorum.holders) {
+    const bool counts = held.is_signed && holders >= context_.quorum.holders;
+    if (counts && !std::exchange(held.is_timed, true)) {
       // The primary may have to get the body from here.
       const Duration fetched_in = *held.whole_since - held.held_since;
-      patience_.note(*request, *held.frame, context_.now + fetched_in + time_to_spread(held),
+      patience_.note(request_of(), *held.frame, context_.now + fetched_in + time_to_spread(held),
                      context_.progress.last_ordered);
     }
     // Also while it asks for another view: the others may need it to get there.
@@ -217,10 +226,10 @@ void Intake::go_on_with(HeldRequest& held, ReplicaActions& out) {
     }
     return;
   }
-  const Session& session = clients_.session(request->client, request->session);
-  if (request->timestamp <= session.queued_timestamp) return;
+  const Session& session = clients_.session(held.client, held.session);
+  if (held.timestamp <= session.queued_timestamp) return;
   if (holders < context_.quorum.holders) return spread(held, out);
-  enqueue(*request, *held.frame, held.digest, held.body);
+  enqueue(request_of(), *held.frame, held.digest, held.body);
 }
 
 Duration Intake::time_to_spread(const HeldRequest& held) {
@@ -250,7 +259,15 @@ void Intake::enqueue(const RequestMessage& request, ByteView frame, const Digest
   if (request.signature.empty() && clients_.demands_signature(request.client, context_.now)) {
     return context_.drop(DropReason::signature_wanted);
   }
-  if (!queue_.add(request, frame, digest, body)) return context_.drop(DropReason::queue_full);
+  displaced_.clear();
+  const bool is_queued = queue_.add(request, frame, digest, body, displaced_);
+  for (const RequestQueue::Displaced& other : displaced_) {
+    ++context_.counters.dropped[static_cast<std::size_t>(DropReason::queue_full)];
+    // Its client, or a backup, sends it again.
+    Session& session = clients_.session(other.client, other.session);
+    if (session.queued_timestamp == other.timestamp) session.queued_timestamp = 0;
+  }
+  if (!is_queued) return context_.drop(DropReason::queue_full);
   clients_.session(request.client, request.session).queued_timestamp = request.timestamp;
 }
 

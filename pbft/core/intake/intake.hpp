@@ -59,6 +59,7 @@ class Intake {
   ExecutionStage& execution_;
   Patience& patience_;
   HeldRequests& held_;
+  std::vector<RequestQueue::Displaced> displaced_;  // by the request that came last
   TimePoint next_timer_ = TimePoint::max();
 };
 

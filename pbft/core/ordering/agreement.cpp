@@ -75,6 +75,7 @@ std::uint64_t Agreement::agreed() const {
 }
 
 void Agreement::note_agreed() {
+  if (checkpoints_.stable_sequence() >= last_view_ends_) bodies_of_last_view_.clear();
   const std::uint64_t ordered = context_.progress.last_ordered;
   const Slot* slot = log_.find(ordered + 1);
   if (slot == nullptr || slot->phase != SlotPhase::committed) {
@@ -301,6 +302,17 @@ void Agreement::on_bodies(ReplicaActions& out) {
     if (!is_awaiting) continue;
     note_proposal(*slot, slot->batch, slot->pre_prepare, slot->bodies, out);
     pre_prepare(*slot, out);
+  }
+}
+
+void Agreement::keep_awaited_bodies() {
+  bodies_of_last_view_.clear();
+  for (const std::uint64_t sequence : awaiting_bodies_) {
+    const Slot* slot = log_.reaches(sequence) ? log_.find(sequence) : nullptr;
+    if (slot == nullptr || slot->phase != SlotPhase::awaited) continue;
+    bodies_of_last_view_.insert(bodies_of_last_view_.end(), slot->bodies.begin(),
+                                slot->bodies.end());
+    last_view_ends_ = sequence;
   }
 }
 

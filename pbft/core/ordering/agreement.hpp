@@ -46,6 +46,9 @@ class Agreement {
   void resume(const Remembered& remembered, ReplicaActions& out);
   // It may vote now, on what was proposed before as well.
   void on_membership(ReplicaActions& out);
+  // Another view begins. Batches that wait for bodies may come up in it again: what has come of
+  // the bodies stays until the checkpoint behind them, or the view after this one.
+  void keep_awaited_bodies();
   // Up to it everything is ordered, and agreed on in the current view or stable.
   [[nodiscard]] std::uint64_t settled() const;
   // Likewise, or committed: what is left to do there is this replica's own.
@@ -89,8 +92,10 @@ class Agreement {
   const Checkpoints& checkpoints_;
   Bodies& bodies_;
   std::set<std::uint64_t> awaiting_bodies_;  // numbers; some may have been given up
-  std::vector<Allowance> contents_;          // bytes that each replica may have hashed
-  std::uint64_t noted_ = 0;                  // by note_agreed(), up to it
+  std::vector<BodyHandle> bodies_of_last_view_;
+  std::uint64_t last_view_ends_ = 0;  // the highest number that names one of these
+  std::vector<Allowance> contents_;   // bytes that each replica may have hashed
+  std::uint64_t noted_ = 0;           // by note_agreed(), up to it
   // settled() rises within a view.
   mutable std::uint64_t settled_ = 0;
   mutable std::uint64_t views_entered_then_ = 0;

@@ -69,7 +69,10 @@ void HeldRequests::join(HeldRequest& held, const RequestMessage& request, ByteVi
     Bodies::ask_also(*held.body, {*forwarder, 0});
   }
   if (request.signature.empty()) return;
-  if (!forwarder) held.passed_on_in.reset();  // the client asks again: the primary may not know
+  if (!forwarder) {  // the client asks again: the primary may not know
+    held.passed_on_in.reset();
+    held.is_timed = false;
+  }
   if (held.is_signed) return;
   held.is_signed = true;
   held.frame = std::make_shared<const Bytes>(frame.begin(), frame.end());
@@ -94,6 +97,8 @@ HeldRequests::Outcome HeldRequests::hold(const RequestMessage& request, ByteView
     return Outcome::held;
   }
   HeldRequest fresh;
+  fresh.client = request.client;
+  fresh.session = request.session;
   fresh.timestamp = request.timestamp;
   fresh.digest = digest;
   fresh.held_since = context_.now;
@@ -151,22 +156,39 @@ std::vector<HeldRequest*> HeldRequests::whole() {
   for (auto at = sessions_.begin(); at != sessions_.end();) {
     OfSession& session = at->second;
     settle(at->first, session);
-    // The disk may have lost it since.
-    if (session.whole && session.whole->body->state() == Body::State::whole) {
-      found.push_back(&*session.whole);
-    }
+    if (HeldRequest* whole = whole_of(session)) found.push_back(whole);
     at = session.whole || session.coming ? std::next(at) : sessions_.erase(at);
   }
   return found;
 }
 
+// The disk may have lost it since.
+HeldRequest* HeldRequests::whole_of(OfSession& session) {
+  const bool is_whole = session.whole && session.whole->body->state() == Body::State::whole;
+  return is_whole ? &*session.whole : nullptr;
+}
+
+HeldRequest* HeldRequests::whole_of(NodeId client, std::uint32_t session) {
+  const auto found = sessions_.find({client, session});
+  if (found == sessions_.end()) return nullptr;
+  settle(found->first, found->second);
+  return whole_of(found->second);
+}
+
+TimePoint HeldRequests::timer_of(const OfSession& session) {
+  const bool is_coming = session.coming && session.coming->body->state() == Body::State::missing;
+  return is_coming ? session.coming->body->progressed_at() + kGivenUpAfter : TimePoint::max();
+}
+
+TimePoint HeldRequests::timer_of(NodeId client, std::uint32_t session) const {
+  const auto found = sessions_.find({client, session});
+  return found == sessions_.end() ? TimePoint::max() : timer_of(found->second);
+}
+
 TimePoint HeldRequests::next_timer() const {
   TimePoint next = TimePoint::max();
-  for (const auto& [key, session] : sessions_) {
-    if (session.coming && session.coming->body->state() == Body::State::missing) {
-      next = std::min(next, session.coming->body->progressed_at() + kGivenUpAfter);
-    }
-  }
+  for (const auto& [key, session] : sessions_)
+    next = std::min(next, timer_of(session));
   return next;
 }
 

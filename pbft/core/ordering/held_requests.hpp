@@ -24,6 +24,8 @@
 namespace prophecy::pbft {
 
 struct HeldRequest {
+  NodeId client = 0;
+  std::uint32_t session = 0;
   std::uint64_t timestamp = 0;
   Digest digest{};
   Frame frame;
@@ -35,6 +37,7 @@ struct HeldRequest {
   std::optional<TimePoint> whole_since;
   std::optional<std::uint64_t> passed_on_in;  // the view in which its primary was told
   TimePoint passed_on_at;                     // the last time
+  bool is_timed = false;                      // it is held against the primary
   // At the primary: when those that do not have the body are told next to fetch it from here.
   std::optional<TimePoint> spread_at;
 };
@@ -55,8 +58,12 @@ class HeldRequests {
   // Drops what is ordered or does not come. Yields those whose bodies are here, until the next
   // call.
   [[nodiscard]] std::vector<HeldRequest*> whole();
+  // Likewise, of this session alone; null when there is none. So a frame of one session costs the
+  // same however many others are held.
+  [[nodiscard]] HeldRequest* whole_of(NodeId client, std::uint32_t session);
   // When the next one is given up.
   [[nodiscard]] TimePoint next_timer() const;
+  [[nodiscard]] TimePoint timer_of(NodeId client, std::uint32_t session) const;
 
   // Something was ordered since it was last looked at.
   [[nodiscard]] bool may_let_go() const {
@@ -74,6 +81,8 @@ class HeldRequests {
     std::uint32_t large = 0;
   };
 
+  [[nodiscard]] static TimePoint timer_of(const OfSession& session);
+  [[nodiscard]] static HeldRequest* whole_of(OfSession& session);
   [[nodiscard]] bool is_large(std::uint64_t bytes) const;
   bool fits(NodeId client, std::uint64_t bytes, bool asks);
   void count(NodeId client, std::uint64_t bytes);

@@ -8,86 +8,119 @@ namespace {
 // More batches than a fair primary needs while it can order only a few at a time.
 constexpr std::uint64_t kPassedOverBatches = 32;
 
+void take_earlier(std::optional<TimePoint>& earliest, TimePoint time) {
+  earliest = earliest ? std::min(*earliest, time) : time;
+}
+
 }  // namespace
 
 void Patience::note(const RequestMessage& request, ByteView frame, TimePoint since,
                     std::uint64_t ordered) {
-  const std::pair key(request.client, request.session);
-  const auto known = by_session_.find(key);
-  if (known != by_session_.end()) {
+  Line& line = lines_[request.client];
+  const auto known = line.by_session.find(request.session);
+  bool has_new_first = false;
+  if (known != line.by_session.end()) {
     if (known->second->timestamp >= request.timestamp) return;
-    forget(known->second);
+    has_new_first = known->second == line.entries.begin();
+    forget(line, known->second);
   }
-  std::uint64_t& of_client = bytes_of_client_[request.client];
   // One request may always wait, however large.
-  const bool fits = bytes_ + frame.size() <= bytes_max_ &&
-                    (of_client == 0 || of_client + frame.size() <= bytes_max_ / 2);
-  if (!fits) return;
-  auto place = entries_.end();
-  while (place != entries_.begin() && std::prev(place)->since > since)
+  const bool fits = line.entries.empty() || (bytes_ + frame.size() <= bytes_max_ &&
+                                             line.bytes + frame.size() <= bytes_max_ / 2);
+  if (!fits) {
+    if (has_new_first) begin_turn(line, since, ordered);
+    return;
+  }
+  auto place = line.entries.end();
+  while (place != line.entries.begin() && std::prev(place)->since > since)
     --place;
-  by_session_[key] =
-      entries_.insert(place, {request.client, request.session, request.timestamp, since, ordered,
-                              std::make_shared<const Bytes>(frame.begin(), frame.end())});
-  of_client += frame.size();
+  const auto entry =
+      line.entries.insert(place, {request.session, request.timestamp, since, ordered,
+                                  std::make_shared<const Bytes>(frame.begin(), frame.end())});
+  line.by_session[request.session] = entry;
+  line.bytes += frame.size();
   bytes_ += frame.size();
+  if (has_new_first || entry == line.entries.begin()) begin_turn(line, since, ordered);
 }
 
-bool Patience::is_ordered(const Entry& entry) {
-  const Session& session = clients_.session(entry.client, entry.session);
+bool Patience::is_ordered(NodeId client, const Entry& entry) {
+  const Session& session = clients_.session(client, entry.session);
   return std::max(session.ordered_timestamp(), session.agreed_timestamp) >= entry.timestamp;
 }
 
-std::optional<TimePoint> Patience::waiting_since() {
-  while (!entries_.empty() && is_ordered(entries_.front()))
-    forget(entries_.begin());
-  if (entries_.empty()) return std::nullopt;
-  return entries_.front().since;
+void Patience::begin_turn(Line& line, TimePoint now, std::uint64_t ordered) const {
+  if (line.entries.empty()) return;
+  const Entry& first = line.entries.front();
+  line.since = std::max(now, first.since);
+  line.late_since = std::max(first.since, restarted_at_);
+  line.ordered = std::max(ordered, first.ordered);
+}
+
+Patience::Oldest Patience::oldest(TimePoint now, std::uint64_t ordered, bool is_service_busy) {
+  Oldest oldest;
+  for (auto at = lines_.begin(); at != lines_.end();) {
+    Line& line = at->second;
+    bool is_next = false;
+    while (!line.entries.empty() && is_ordered(at->first, line.entries.front())) {
+      forget(line, line.entries.begin());
+      is_next = true;
+    }
+    if (is_next) begin_turn(line, now, ordered);
+    if (line.entries.empty()) {
+      at = lines_.erase(at);
+      continue;
+    }
+    if (!is_service_busy || is_passed_over(line, ordered)) {
+      take_earlier(oldest.since, line.since);
+      take_earlier(oldest.late_since, line.late_since);
+    }
+    ++at;
+  }
+  return oldest;
 }
 
 std::vector<Frame> Patience::frames() {
-  std::vector<Frame> found;
-  for (auto entry = entries_.begin(); entry != entries_.end();) {
-    const auto next = std::next(entry);
-    if (is_ordered(*entry)) {
-      forget(entry);
-    } else {
-      found.push_back(entry->frame);
+  std::vector<std::pair<TimePoint, Frame>> found;
+  for (auto& [client, line] : lines_) {
+    for (const Entry& entry : line.entries) {
+      if (!is_ordered(client, entry)) found.emplace_back(entry.since, entry.frame);
     }
-    entry = next;
   }
-  return found;
+  std::stable_sort(found.begin(), found.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<Frame> frames;
+  for (auto& [since, frame] : found)
+    frames.push_back(std::move(frame));
+  return frames;
 }
 
 void Patience::restart(TimePoint now, std::uint64_t ordered) {
-  for (Entry& entry : entries_) {
-    entry.since = std::max(entry.since, now);
-    entry.ordered = ordered;
+  restarted_at_ = std::max(restarted_at_, now);
+  for (auto& [client, line] : lines_) {
+    line.since = std::max(line.since, now);
+    line.late_since = std::max(line.late_since, now);
+    line.ordered = ordered;
   }
 }
 
 // The state may have gone back since.
-bool Patience::is_passed_over(const Entry& entry, std::uint64_t ordered) {
-  return ordered > entry.ordered && ordered - entry.ordered >= kPassedOverBatches;
+bool Patience::is_passed_over(const Line& line, std::uint64_t ordered) {
+  return ordered > line.ordered && ordered - line.ordered >= kPassedOverBatches;
 }
 
-bool Patience::is_passed_over(std::uint64_t ordered) const {
-  return !entries_.empty() && is_passed_over(entries_.front(), ordered);
-}
-
-// From the first on that is excused, so that they stay in their order.
 void Patience::excuse(Duration length, TimePoint now, std::uint64_t ordered) {
-  auto entry = std::find_if(entries_.begin(), entries_.end(),
-                            [&](const Entry& one) { return !is_passed_over(one, ordered); });
-  for (; entry != entries_.end(); ++entry)
-    entry->since = std::min(entry->since + length, std::max(entry->since, now));
+  for (auto& [client, line] : lines_) {
+    if (is_passed_over(line, ordered)) continue;
+    line.since = std::min(line.since + length, std::max(line.since, now));
+    line.late_since = std::min(line.late_since + length, std::max(line.late_since, now));
+  }
 }
 
-void Patience::forget(Entries::iterator entry) {
+void Patience::forget(Line& line, Entries::iterator entry) {
   bytes_ -= entry->frame->size();
-  bytes_of_client_[entry->client] -= entry->frame->size();
-  by_session_.erase({entry->client, entry->session});
-  entries_.erase(entry);
+  line.bytes -= entry->frame->size();
+  line.by_session.erase(entry->session);
+  line.entries.erase(entry);
 }
 
 }  // namespace prophecy::pbft

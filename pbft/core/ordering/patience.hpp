@@ -1,15 +1,21 @@
-// The requests that this replica has from their clients and that are not ordered yet: what it
-// holds against a primary that does not order them, and hands to the next one.
+// `Patience` holds the requests that this replica has from their clients and that are not ordered
+// yet: what counts against a primary that does not order them, and is sent to the next one.
 //
-// One for each session, the newest; bounded in bytes, half of them for one client.
+// One for each session, the newest; bounded in bytes, half of them for one client, but that one of
+// each client always has a place.
+//
+// Of each client only the first in line is timed. A request behind it begins to wait when that one
+// is ordered: a fair primary serves its clients in turn, so a client that asks for much waits for
+// itself, and may not depose a primary by that. A primary that leaves one request out is found out
+// all the same, since the request comes to be the first.
 #pragma once
 
 #include <cstdint>
 #include <list>
 #include <map>
 #include <optional>
-#include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "base/clock.hpp"
 #include "pbft/core/state/client_table.hpp"
@@ -26,41 +32,54 @@ class Patience {
   // when it is known, nothing happens.
   // It waits from `since` on, which may be to come; `ordered` is the last batch before it.
   void note(const RequestMessage& request, ByteView frame, TimePoint since, std::uint64_t ordered);
-  // Forgets what has been ordered, or is agreed on and only waits for its execution. Yields since
-  // when the oldest of the others has been waiting.
-  [[nodiscard]] std::optional<TimePoint> waiting_since();
-  // The others, oldest first.
+
+  // What counts against the primary.
+  struct Oldest {
+    std::optional<TimePoint> since;       // the first in line that has waited longest as such
+    std::optional<TimePoint> late_since;  // likewise, from when it came
+  };
+  // Forgets what has been ordered, or is agreed on and only waits for its execution. Of the others
+  // nothing counts while the service is busy, but for the first in line of a client of which many
+  // batches have held nothing: a primary that is always busy with some clients does not keep its
+  // place while it leaves others out.
+  [[nodiscard]] Oldest oldest(TimePoint now, std::uint64_t ordered, bool is_service_busy);
+  // Those that are not ordered, oldest first.
   [[nodiscard]] std::vector<Frame> frames();
   // All begin to wait anew: there is another primary.
   void restart(TimePoint now, std::uint64_t ordered);
-  // The primary could order nothing for so long, until now: that is no time of waiting. But it is
-  // for those that were passed over, so that a primary that is always busy with some requests does
-  // not keep its place while it leaves others out.
+  // The primary could order nothing for so long, until now: that is no time of waiting, but for
+  // clients that were passed over.
   void excuse(Duration length, TimePoint now, std::uint64_t ordered);
-  // Of the oldest: many batches have been ordered since it began to wait.
-  [[nodiscard]] bool is_passed_over(std::uint64_t ordered) const;
 
  private:
   struct Entry {
-    NodeId client = 0;
     std::uint32_t session = 0;
     std::uint64_t timestamp = 0;
     TimePoint since;
-    std::uint64_t ordered = 0;  // the last batch when it began to wait
+    std::uint64_t ordered = 0;  // the last batch when it came
     Frame frame;
   };
   using Entries = std::list<Entry>;
+  struct Line {
+    Entries entries;  // by `since`
+    std::map<std::uint32_t, Entries::iterator> by_session;
+    std::uint64_t bytes = 0;
+    // Of the first, since it is that: from when it counts, and the last batch by then.
+    TimePoint since;
+    TimePoint late_since;
+    std::uint64_t ordered = 0;
+  };
 
-  void forget(Entries::iterator entry);
-  [[nodiscard]] static bool is_passed_over(const Entry& entry, std::uint64_t ordered);
-  [[nodiscard]] bool is_ordered(const Entry& entry);
+  void forget(Line& line, Entries::iterator entry);
+  void begin_turn(Line& line, TimePoint now, std::uint64_t ordered) const;
+  [[nodiscard]] static bool is_passed_over(const Line& line, std::uint64_t ordered);
+  [[nodiscard]] bool is_ordered(NodeId client, const Entry& entry);
 
   std::uint64_t bytes_max_;
   ClientTable& clients_;
-  Entries entries_;  // by `since`
-  std::map<std::pair<NodeId, std::uint32_t>, Entries::iterator> by_session_;
-  std::unordered_map<NodeId, std::uint64_t> bytes_of_client_;
+  std::map<NodeId, Line> lines_;  // none is empty between two calls
   std::uint64_t bytes_ = 0;
+  TimePoint restarted_at_ = TimePoint::min();
 };
 
 }  // namespace prophecy::pbft

@@ -1,73 +1,160 @@
 #include "pbft/core/ordering/request_queue.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/assert.hpp"
 
 namespace prophecy::pbft {
+namespace {
+
+// Of a turn, besides its bytes: a request is agreed on and executed, however small.
+constexpr std::uint64_t kRequestCost = 1024;
+
+std::uint64_t bytes_by_digest(const BatchRequest& request) {
+  return request.by_digest ? request.operation_size : 0;
+}
+
+}  // namespace
 
 bool RequestQueue::add(const RequestMessage& request, ByteView frame, const Digest& digest,
-                       const BodyHandle& body) {
-  std::uint64_t& client_requests = requests_of_client_[request.client];
-  std::uint64_t& client_bytes = bytes_of_client_[request.client];
-  if (requests_ >= settings_.queue_requests_max ||
-      client_requests >= settings_.queue_requests_max / 2) {
-    return false;
-  }
+                       const BodyHandle& body, std::vector<Displaced>& displaced) {
+  Client& client = clients_[request.client];
   // One request is always allowed to wait, however large.
-  if (bytes_ + frame.size() > settings_.queue_bytes_max ||
-      (client_bytes > 0 && client_bytes + frame.size() > settings_.queue_bytes_max / 2)) {
-    return false;
-  }
-  const std::uint64_t by_digest = request.body ? request.body->size : 0;
-  const auto is_full = [&](const Batch& batch) {
-    return batch.builder.count() >= settings_.batch_requests_max ||
-           batch.builder.size() + batch.operation_bytes + frame.size() + by_digest >
-               settings_.batch_bytes_max;
-  };
-  if (batches_.empty() || is_full(batches_.back())) {
-    batches_.push_back({PrePrepareBuilder(frame.size() + 4 + authenticator_size_), {}, {}, 0});
-  }
-  Batch& batch = batches_.back();
-  const std::size_t start = batch.builder.append(frame, digest);
-  const auto within = static_cast<std::size_t>(request.operation.data() - frame.data());
-  batch.requests.push_back({request.client, request.session, request.timestamp, request.replier,
-                            static_cast<std::uint32_t>(start + within), operation_bytes(request),
-                            static_cast<std::uint32_t>(frame.size()), request.body.has_value()});
-  if (request.body) batch.bodies.push_back(body);
-  batch.operation_bytes += by_digest;
+  const bool is_over_share =
+      client.requests >= settings_.queue_requests_max / 2 ||
+      (client.bytes > 0 && client.bytes + frame.size() > settings_.queue_bytes_max / 2);
+  if (is_over_share || !make_room(client, frame.size(), displaced)) return false;
+  const BatchRequest entry{request.client,
+                           request.session,
+                           request.timestamp,
+                           request.replier,
+                           static_cast<std::uint32_t>(request.operation.data() - frame.data()),
+                           operation_bytes(request),
+                           static_cast<std::uint32_t>(frame.size()),
+                           request.body.has_value()};
   ++requests_;
-  ++client_requests;
+  ++client.requests;
   bytes_ += frame.size();
-  client_bytes += frame.size();
+  client.bytes += frame.size();
+  if (waiting_ == 0 && fits(entry)) {
+    lay_out(entry, frame, digest, body);
+    return true;
+  }
+  if (client.line.empty()) client.turn = std::max(client.turn, turn_);
+  client.line.push_back({entry, Bytes(frame.begin(), frame.end()), digest, body});
+  client.line_bytes += frame.size();
+  ++waiting_;
   return true;
 }
 
+// Of the clients that would still have no less than the one that asks.
+bool RequestQueue::make_room(const Client& asking, std::uint64_t bytes,
+                             std::vector<Displaced>& displaced) {
+  const std::uint64_t most_requests = settings_.queue_requests_max;
+  const std::uint64_t most_bytes = settings_.queue_bytes_max;
+  const std::uint64_t own_requests = asking.requests + 1;
+  const std::uint64_t own_bytes = asking.bytes + bytes;
+  std::uint64_t left = 0;  // that may be taken away
+  for (const auto& [id, client] : clients_) {
+    if (client.bytes > own_bytes) left += std::min(client.line_bytes, client.bytes - own_bytes);
+  }
+  if (bytes_ + bytes > most_bytes + left) return false;
+  if (requests_ >= most_requests) {
+    const auto largest = std::max_element(
+        clients_.begin(), clients_.end(),
+        [](const auto& a, const auto& b) { return a.second.requests < b.second.requests; });
+    if (largest->second.requests <= own_requests || largest->second.line.empty()) return false;
+    displace_last(largest->second, displaced);
+  }
+  while (bytes_ + bytes > most_bytes) {
+    Client* largest = nullptr;
+    for (auto& [id, client] : clients_) {
+      if (!client.line.empty() && (largest == nullptr || client.bytes > largest->bytes)) {
+        largest = &client;
+      }
+    }
+    if (largest == nullptr || largest->bytes <= own_bytes) return false;
+    displace_last(*largest, displaced);
+  }
+  return true;
+}
+
+void RequestQueue::displace_last(Client& client, std::vector<Displaced>& displaced) {
+  const Waiting& last = client.line.back();
+  displaced.push_back({last.request.client, last.request.session, last.request.timestamp});
+  --requests_;
+  --client.requests;
+  bytes_ -= last.frame.size();
+  client.bytes -= last.frame.size();
+  client.line_bytes -= last.frame.size();
+  client.line.pop_back();
+  --waiting_;
+}
+
+bool RequestQueue::fits(const BatchRequest& request) const {
+  return !first_ || (first_->builder.count() < settings_.batch_requests_max &&
+                     first_->builder.size() + first_->operation_bytes + request.frame_size +
+                             bytes_by_digest(request) <=
+                         settings_.batch_bytes_max);
+}
+
+void RequestQueue::lay_out(BatchRequest request, ByteView frame, const Digest& digest,
+                           const BodyHandle& body) {
+  if (!first_) {
+    first_.emplace(Batch{PrePrepareBuilder(frame.size() + 4 + authenticator_size_), {}, {}, 0});
+  }
+  request.operation_at += static_cast<std::uint32_t>(first_->builder.append(frame, digest));
+  if (request.by_digest) first_->bodies.push_back(body);
+  first_->operation_bytes += bytes_by_digest(request);
+  first_->requests.push_back(request);
+}
+
+void RequestQueue::fill() {
+  while (waiting_ > 0) {
+    Client* next = nullptr;
+    for (auto& [id, client] : clients_) {
+      if (!client.line.empty() && (next == nullptr || client.turn < next->turn)) next = &client;
+    }
+    ASSERT(next != nullptr);
+    const Waiting& first = next->line.front();
+    if (!fits(first.request)) return;
+    turn_ = next->turn;
+    next->turn += first.frame.size() + bytes_by_digest(first.request) + kRequestCost;
+    next->line_bytes -= first.frame.size();
+    lay_out(first.request, first.frame, first.digest, first.body);
+    next->line.pop_front();
+    --waiting_;
+  }
+}
+
 bool RequestQueue::first_is_full() const {
-  ASSERT(!batches_.empty());
-  const Batch& first = batches_.front();
-  return batches_.size() > 1 || first.builder.count() >= settings_.batch_requests_max ||
-         first.builder.size() + first.operation_bytes >= settings_.batch_bytes_max;
+  ASSERT(first_.has_value());
+  return waiting_ > 0 || first_->builder.count() >= settings_.batch_requests_max ||
+         first_->builder.size() + first_->operation_bytes >= settings_.batch_bytes_max;
 }
 
 void RequestQueue::clear() {
-  batches_.clear();
-  requests_of_client_.clear();
-  bytes_of_client_.clear();
+  first_.reset();
+  clients_.clear();
   requests_ = 0;
   bytes_ = 0;
+  waiting_ = 0;
+  turn_ = 0;
 }
 
 RequestQueue::Batch RequestQueue::take() {
-  ASSERT(!batches_.empty());
-  Batch batch = std::move(batches_.front());
-  batches_.pop_front();
+  ASSERT(first_.has_value());
+  Batch batch = std::move(*first_);
+  first_.reset();
   for (const BatchRequest& request : batch.requests) {
+    Client& client = clients_[request.client];
     --requests_;
-    --requests_of_client_[request.client];
+    --client.requests;
     bytes_ -= request.frame_size;
-    bytes_of_client_[request.client] -= request.frame_size;
+    client.bytes -= request.frame_size;
   }
+  fill();
   return batch;
 }
 

@@ -1,10 +1,19 @@
-// The requests that wait at the primary, already laid out as the batches in which they will be
-// proposed. First come, first served; one client can fill no more than half of the room.
+// `RequestQueue` holds the requests that wait at the primary. The first batch is laid out as it
+// will be proposed; what does not fit into it waits behind it, each client in a line of its own.
+//
+// Clients take turns by the bytes that they have had proposed (start-time fair queueing: Goyal, Vin
+// and Cheng, SIGCOMM 1996), in one line first come, first served. So a client waits for one batch,
+// and for one turn of each other client, however much these ask for.
+//
+// One client can fill no more than half of the room. When the room is full, a client that has less
+// in it than another one takes the place of the last requests of the client that has most. So the
+// room is shared as well, however many clients flood it.
 #pragma once
 
 #include <cstdint>
 #include <deque>
-#include <unordered_map>
+#include <map>
+#include <optional>
 #include <vector>
 
 #include "pbft/core/state/log.hpp"
@@ -22,15 +31,21 @@ class RequestQueue {
     std::vector<BodyHandle> bodies;     // in the order of the requests that are by digest
     std::uint64_t operation_bytes = 0;  // of those
   };
+  // A request that had to make room for another client's.
+  struct Displaced {
+    NodeId client = 0;
+    std::uint32_t session = 0;
+    std::uint64_t timestamp = 0;
+  };
 
   RequestQueue(const ReplicaSettings& settings, std::uint32_t replicas)
       : settings_(settings), authenticator_size_(replicas * kTagSize) {}
 
-  // False when there is no room.
-  // `body` is null but for a request by digest.
+  // False when there is no room. `body` is null but for a request by digest. Appends what has made
+  // room to `displaced`.
   [[nodiscard]] bool add(const RequestMessage& request, ByteView frame, const Digest& digest,
-                         const BodyHandle& body);
-  [[nodiscard]] bool empty() const { return batches_.empty(); }
+                         const BodyHandle& body, std::vector<Displaced>& displaced);
+  [[nodiscard]] bool empty() const { return !first_; }
   // Nothing more goes into the first batch. Requires !empty().
   [[nodiscard]] bool first_is_full() const;
   void clear();
@@ -43,13 +58,38 @@ class RequestQueue {
   [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
 
  private:
+  // Behind the first batch.
+  struct Waiting {
+    BatchRequest request;  // `operation_at` in its own frame
+    Bytes frame;
+    Digest digest{};
+    BodyHandle body;
+  };
+  struct Client {
+    std::uint64_t requests = 0;  // also those in the first batch
+    std::uint64_t bytes = 0;
+    std::deque<Waiting> line;
+    std::uint64_t line_bytes = 0;
+    std::uint64_t turn = 0;  // the client with the lowest is next
+  };
+
+  [[nodiscard]] bool make_room(const Client& asking, std::uint64_t bytes,
+                               std::vector<Displaced>& displaced);
+  void displace_last(Client& client, std::vector<Displaced>& displaced);
+  // True when the first batch has room for it, or there is none yet.
+  [[nodiscard]] bool fits(const BatchRequest& request) const;
+  void lay_out(BatchRequest request, ByteView frame, const Digest& digest, const BodyHandle& body);
+  // The next batch, of those that wait.
+  void fill();
+
   const ReplicaSettings& settings_;
   std::size_t authenticator_size_;
-  std::deque<Batch> batches_;
-  std::unordered_map<NodeId, std::uint64_t> requests_of_client_;
-  std::unordered_map<NodeId, std::uint64_t> bytes_of_client_;
+  std::optional<Batch> first_;
+  std::map<NodeId, Client> clients_;
   std::uint64_t requests_ = 0;
   std::uint64_t bytes_ = 0;
+  std::uint64_t waiting_ = 0;  // requests behind the first batch
+  std::uint64_t turn_ = 0;     // of the client that was served last
 };
 
 }  // namespace prophecy::pbft

@@ -121,18 +121,30 @@ std::uint64_t ClientTable::keep_result(Session& session, Bytes result) {
   session.kept = std::make_shared<const Bytes>(std::move(result));
   session.has_result = true;
   note_change(session);
-  session.older = newest_;
-  (newest_ != nullptr ? newest_->newer : oldest_) = &session;
-  newest_ = &session;
+  Client& client = clients_[session.client];
+  client.result_bytes += session.result_size;
+  session.older = client.newest;
+  (client.newest != nullptr ? client.newest->newer : client.oldest) = &session;
+  client.newest = &session;
   std::uint64_t forgotten = 0;
   for (; result_bytes_ > result_bytes_max_; ++forgotten)
-    forget_result(*oldest_);
+    forget_result(*oldest_of_largest());
   return forgotten;
+}
+
+Session* ClientTable::oldest_of_largest() const {
+  const auto largest = std::max_element(
+      clients_.begin(), clients_.end(),
+      [](const auto& a, const auto& b) { return a.second.result_bytes < b.second.result_bytes; });
+  ASSERT(largest != clients_.end() && largest->second.oldest != nullptr);
+  return largest->second.oldest;
 }
 
 void ClientTable::demand_signatures(NodeId client, TimePoint now) {
   Demand& demand = demands_[client];
   if (now < demand.until) return;
+  // As long a time without a wrong MAC, and it begins with the shortest.
+  if (now - demand.until >= demand.length) demand.length = {};
   demand.length = std::clamp(demand.length * 2, kDemandAtFirst, kDemandMax);
   demand.until = now + demand.length;
 }
@@ -152,13 +164,15 @@ void ClientTable::forget_queued() {
 
 void ClientTable::forget_result(Session& session) {
   if (!session.has_result) return;
+  Client& client = clients_[session.client];
   result_bytes_ -= session.result_size;
+  client.result_bytes -= session.result_size;
   session.kept.reset();
   session.result_size = 0;
   session.repeated_as.reset();
   session.has_result = false;
-  (session.older != nullptr ? session.older->newer : oldest_) = session.newer;
-  (session.newer != nullptr ? session.newer->older : newest_) = session.older;
+  (session.older != nullptr ? session.older->newer : client.oldest) = session.newer;
+  (session.newer != nullptr ? session.newer->older : client.newest) = session.older;
   session.older = nullptr;
   session.newer = nullptr;
 }

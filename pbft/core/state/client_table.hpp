@@ -3,8 +3,9 @@
 //
 // last_timestamp, and with it the decision whether an ordered request is executed, depends on the
 // agreed order alone and so is the same at all correct replicas. Results are bounded in bytes:
-// beyond it the oldest are forgotten and their digest is kept. All correct replicas forget the
-// same ones; a client that still waits for one then runs into its deadline, and nothing else.
+// beyond it the oldest of the client that has most are forgotten and their digest is kept, so that
+// no client takes another's. All correct replicas forget the same ones; a client that still waits
+// for one then runs into its deadline, and nothing else.
 #pragma once
 
 #include <cstdint>
@@ -68,7 +69,7 @@ struct Session {
   bool read_full_reply = false;
   Allowance read_repetitions;
 
-  // Neighbours in the list of kept results, by age.
+  // Neighbours in the list of its client's kept results, by age.
   Session* older = nullptr;
   Session* newer = nullptr;
 };
@@ -116,7 +117,8 @@ class ClientTable {
 
   // Somebody has sent a request under this client's name whose MAC is right for the primary and
   // wrong here: the client, or the primary. A batch with such a request is agreed on by nobody, and
-  // costs a view. For a while, then longer each time, this replica proposes only what is signed.
+  // costs a view. For a while, then longer each time, this replica proposes only what is signed;
+  // after as much time again without another one, all that is forgotten.
   void demand_signatures(NodeId client, TimePoint now);
   [[nodiscard]] bool demands_signature(NodeId client, TimePoint now) const;
 
@@ -136,17 +138,20 @@ class ClientTable {
     std::uint64_t changed = 0;
     std::uint64_t used = 0;
     Allowance repeated_bytes;
+    std::uint64_t result_bytes = 0;
+    Session* oldest = nullptr;  // of those whose results are kept
+    Session* newest = nullptr;
   };
 
   void note_change(const Session& session);
   void forget_result(Session& session);
+  // Requires that a result is kept.
+  [[nodiscard]] Session* oldest_of_largest() const;
 
   std::uint64_t result_bytes_max_;
   std::uint64_t result_bytes_ = 0;
   std::map<NodeId, Client> clients_;
   std::unordered_map<NodeId, Demand> demands_;
-  Session* oldest_ = nullptr;
-  Session* newest_ = nullptr;
 };
 
 }  // namespace prophecy::pbft

@@ -13,11 +13,6 @@ TimePoint due(const BlameInputs& inputs, TimePoint since) {
 
 }  // namespace
 
-bool times_requests(const BlameInputs& inputs) {
-  return inputs.place == BlameInputs::Place::backup && inputs.request_since &&
-         (!inputs.is_service_busy || inputs.is_passed_over);
-}
-
 Blame when_to_blame(const BlameInputs& inputs) {
   switch (inputs.place) {
     case BlameInputs::Place::silent:
@@ -34,7 +29,7 @@ Blame when_to_blame(const BlameInputs& inputs) {
   const auto consider = [&](TimePoint at, ViewChangeCause cause) {
     if (at < blame.at) blame = {at, cause};
   };
-  const bool is_timed = times_requests(inputs);
+  const bool is_timed = inputs.place == BlameInputs::Place::backup && inputs.request_since;
   if (is_timed) consider(inputs.slow_at, ViewChangeCause::primary_slow);
   if (inputs.unsettled_since) {
     consider(due(inputs, *inputs.unsettled_since), ViewChangeCause::nothing_settled);

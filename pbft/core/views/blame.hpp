@@ -29,13 +29,8 @@ struct BlameInputs {
   std::optional<TimePoint> gone_at;
   // Since when what is proposed in this view has not been settled any further.
   std::optional<TimePoint> unsettled_since;
-  // Since when the oldest request waits that this replica has from its client.
+  // Since when a request counts against the primary, if one does (pbft/core/ordering/patience.hpp).
   std::optional<TimePoint> request_since;
-  // As many batches as the primary has in flight are agreed on, and wait for this replica's
-  // service.
-  bool is_service_busy = false;
-  // Many batches have been ordered since that request began to wait.
-  bool is_passed_over = false;
   // When requests that wait within their time-outs have used the primary's allowance up.
   TimePoint slow_at = TimePoint::max();
 };
@@ -46,10 +41,6 @@ struct Blame {
 
   friend bool operator==(const Blame&, const Blame&) = default;
 };
-
-// The oldest request counts against the primary. While the service is busy the primary has no room
-// for it, unless the primary finds room for others again and again.
-[[nodiscard]] bool times_requests(const BlameInputs& inputs);
 
 [[nodiscard]] Blame when_to_blame(const BlameInputs& inputs);
 

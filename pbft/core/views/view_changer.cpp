@@ -107,33 +107,39 @@ void ViewChanger::note_requests(TimePoint now, BlameInputs& inputs) {
   const std::uint64_t ordered = context_.progress.last_ordered;
   if (is_held_up()) patience_.restart(now, ordered);
   if (excused_since_) patience_.excuse(now - *excused_since_, now, ordered);
-  inputs.is_service_busy = has_no_room();
-  excused_since_ = inputs.is_service_busy ? std::optional(now) : std::nullopt;
-  inputs.request_since = patience_.waiting_since();
-  inputs.is_passed_over = patience_.is_passed_over(ordered);
-  slow_primary_.note(times_requests(inputs) ? inputs.request_since : std::nullopt, now);
+  const bool is_service_busy = has_no_room();
+  excused_since_ = is_service_busy ? std::optional(now) : std::nullopt;
+  const Patience::Oldest oldest = patience_.oldest(now, ordered, is_service_busy);
+  inputs.request_since = oldest.since;
+  slow_primary_.note(oldest.late_since, now);
   inputs.slow_at = slow_primary_.due();
 }
 
 void ViewChanger::on_tick(TimePoint now, ReplicaActions& out) {
   if (now < blame_.at || context_.is_silent()) return;
   const ViewChangeCause cause = blame_.cause;
-  const bool carrying_only =
-      context_.state == ReplicaState::normal &&
-      std::max(log_.highest_proposed(), context_.refused_until) <= settled_then_ &&
-      cause == ViewChangeCause::nothing_settled;
-  if (carrying_only) carried_at_ = now;
+  if (is_only_carrying(cause)) carried_at_ = now;
   if (cause == ViewChangeCause::primary_slow) slow_primary_.on_blamed(now);
-  const bool futile = context_.state == ReplicaState::changing_view ||
-                      (new_view_ != nullptr && context_.progress.last_ordered == ordered_at_entry_);
-  if (futile && !carrying_only) ++futile_views_;
   ask_for(context_.view + 1, cause, now, out);
+}
+
+bool ViewChanger::is_only_carrying(ViewChangeCause cause) const {
+  return context_.state == ReplicaState::normal && cause == ViewChangeCause::nothing_settled &&
+         std::max(log_.highest_proposed(), context_.refused_until) <= settled_then_;
+}
+
+bool ViewChanger::is_futile() const {
+  return context_.state == ReplicaState::changing_view ||
+         (new_view_ != nullptr && context_.progress.last_ordered == ordered_at_entry_);
 }
 
 void ViewChanger::ask_for(std::uint64_t view, ViewChangeCause cause, TimePoint now,
                           ReplicaActions& out) {
-  cause_ = cause;
   ASSERT(view > context_.view && !context_.is_silent());
+  cause_ = cause;
+  // Also where it only joins others: of those that time out by themselves a faulty replica and the
+  // most impatient of the correct ones would be enough, and the rest would never wait for longer.
+  if (is_futile() && !is_only_carrying(cause)) ++futile_views_;
   ++context_.counters.view_changes_started;
   ++context_.counters.view_changes_by_cause[static_cast<std::size_t>(cause)];
   context_.view = view;
@@ -460,6 +466,7 @@ void ViewChanger::enter(std::uint64_t view, const std::vector<ViewChangeMessage>
   if (!certificate.empty()) checkpoints_.adopt(std::move(certificate));
   const std::uint64_t highest = choice.stable + choice.batches.size();
   log_.note_stable(checkpoints_.stable_sequence());
+  agreement_.keep_awaited_bodies();
   log_.enter_view(choice.stable, highest);
   context_.chosen_until = highest;
   context_.refused_until = 0;

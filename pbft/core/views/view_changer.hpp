@@ -102,6 +102,10 @@ class ViewChanger {
   // primary's has as much to do, or it is too slow.
   [[nodiscard]] bool has_no_room() const;
   [[nodiscard]] BlameInputs::Place place() const;
+  // Nothing is waited for but the batches that carry a peer to its checkpoint.
+  [[nodiscard]] bool is_only_carrying(ViewChangeCause cause) const;
+  // The view that it leaves has brought nothing, or has not begun.
+  [[nodiscard]] bool is_futile() const;
   void note_unsettled(TimePoint now);
   // Requires a backup.
   void note_requests(TimePoint now, BlameInputs& inputs);

@@ -30,12 +30,6 @@ BlameInputs waiting(Place place, std::optional<TimePoint> unsettled_since,
   return inputs;
 }
 
-BlameInputs busy(BlameInputs inputs, bool is_passed_over = false) {
-  inputs.is_service_busy = true;
-  inputs.is_passed_over = is_passed_over;
-  return inputs;
-}
-
 BlameInputs gone(BlameInputs inputs, std::int64_t ms) {
   inputs.gone_at = at(ms);
   return inputs;
@@ -71,11 +65,8 @@ TEST_CASE("When the primary is to blame") {
       {"nothing waits", idle, nobody},
       {"a request waits at a backup", request, waited(510)},
       {"a request waits at the primary", waiting(Place::primary, {}, at(10)), nobody},
-      {"a request waits, and the service is busy", busy(request), nobody},
-      {"it is passed over again and again", busy(request, true), waited(510)},
       {"a proposal is not settled at a backup", proposal, unsettled(520)},
       {"nor at the primary", waiting(Place::primary, at(20), {}), unsettled(520)},
-      {"nor beside a busy service", busy(waiting(Place::backup, at(20), at(10))), unsettled(520)},
       {"both, the request earlier", waiting(Place::backup, at(20), at(10)), waited(510)},
       {"both, the proposal earlier", waiting(Place::backup, at(5), at(10)), unsettled(505)},
       {"both at once", waiting(Place::backup, at(10), at(10)), unsettled(510)},
@@ -87,7 +78,7 @@ TEST_CASE("When the primary is to blame") {
       {"it is gone, and a proposal waits", gone(proposal, 30), is_gone(30)},
       {"the primary is slow", slow(request, 200), is_slow(200)},
       {"it is slow, and the time-out is nearer", slow(request, 600), waited(510)},
-      {"it is slow for requests that do not count", slow(busy(request), 200), nobody},
+      {"it is slow for requests that do not count", slow(idle, 200), nobody},
       {"too few ask for the next view", waiting(Place::changing, at(5), at(10)), nobody},
       {"the next view does not begin",
        asked_by_quorum(waiting(Place::changing, at(5), at(10)), 700), no_view(700)},

@@ -204,6 +204,20 @@ TEST_CASE("4.5.2: f+1 that ask for later views take a replica along, to the firs
   CHECK(backup.sent(MessageType::view_change) == kReplicas - 1);
 }
 
+TEST_CASE("4.5.2: the time doubles with each failed view, also at a replica that joins others") {
+  Subject backup(2);
+  for (const std::uint64_t view : {1, 3, 4}) {
+    backup.now += milliseconds(100);
+    backup.feed(view_change(0, view));
+    backup.feed(view_change(3, view));
+    REQUIRE(backup.replica.status().view == view);
+  }
+  backup.tick(4 * kPatience - milliseconds(1));
+  CHECK(backup.replica.status().view == 4);
+  backup.tick(milliseconds(1));
+  CHECK(backup.replica.status().view == 5);
+}
+
 TEST_CASE("4.5.2: the new primary begins with 2f+1 messages, and with what they say") {
   Subject primary(1);
   const Proposal proposal = pre_prepare(1, {request(1)});

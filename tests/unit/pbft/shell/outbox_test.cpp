@@ -1,6 +1,7 @@
 // Nothing leaves a replica before what it has promised is on the disk.
 #include "pbft/replica/outbox.hpp"
 
+#include <algorithm>
 #include <deque>
 
 #include <catch2/catch.hpp>
@@ -107,6 +108,32 @@ TEST_CASE("A frame that promises nothing waits for no disk") {
   CHECK(desk.taken() == Nodes{1, 3});
   desk.complete();
   CHECK(desk.taken() == Nodes{6});
+}
+
+TEST_CASE("What waits for one receiver while the disk stalls is bounded") {
+  Desk desk;
+  desk.put(9, 1);
+  const auto frame = std::make_shared<const Bytes>(std::size_t{1} << 20);
+  for (int i = 0; i < 1000; ++i) {
+    ReplicaActions actions;
+    actions.sends.push_back({1, 0, frame});
+    desk.outbox.put(actions);
+  }
+  desk.put(2, 0);
+  CHECK(desk.outbox.dropped() == 1000 - (Outbox::kHeldBytesMax >> 20));
+  desk.complete();
+  const Nodes sent = desk.taken();
+  CHECK(std::count(sent.begin(), sent.end(), 1) == Outbox::kHeldBytesMax >> 20);
+  CHECK(sent.back() == 2);
+  // It has its share again.
+  desk.put(9, 1);
+  for (int i = 0; i < 2; ++i) {
+    ReplicaActions actions;
+    actions.sends.push_back({1, 0, frame});
+    desk.outbox.put(actions);
+  }
+  desk.complete();
+  CHECK(desk.taken() == Nodes{9, 1, 1});
 }
 
 TEST_CASE("Executions and flushes wait as messages do") {

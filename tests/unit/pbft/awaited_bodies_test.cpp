@@ -1,0 +1,62 @@
+// Bodies that a batch waits for when its view ends.
+#include <algorithm>
+
+#include <catch2/catch.hpp>
+
+#include "pbft/body_frames.hpp"
+#include "pbft/wire/view_change.hpp"
+
+namespace prophecy::pbft::test {
+namespace {
+
+Frame new_view(std::uint64_t view, const BatchRecord& record) {
+  std::vector<Frame> frames;
+  for (const NodeId from : {0U, 1U, 3U}) {
+    ViewChangeMessage message;
+    message.view = view;
+    if (from != 3) message.prepared = {record};
+    if (from != 3) message.pre_prepared = {record};
+    frames.push_back(encode_view_change(message, ring(from)));
+  }
+  const std::vector<ByteView> views{*frames[0], *frames[1], *frames[2]};
+  return encode_new_view(view, views, ring(primary_of(view, kReplicas)));
+}
+
+}  // namespace
+
+TEST_CASE("What has come of a body is not fetched again in the next view") {
+  Subject backup(2);
+  const Proposal proposal = pre_prepare(1, {by_digest(1)});
+  backup.feed(proposal.frame);
+  const Digest root = tree().name().root;
+  backup.feed(encode_part_message(*tree().part(root), ring(kClient)));
+  const std::vector<Asked> first = asked_by(backup);
+  REQUIRE(first.size() == 1);
+  REQUIRE(first[0].parts.size() == 5);
+  for (std::size_t i = 0; i < 4; ++i) {
+    const auto part = tree().part(first[0].parts[i]);
+    backup.feed(encode_part_message(*part, ring(kClient)));
+  }
+  backup.feed(new_view(1, {1, 0, proposal.batch}));
+  REQUIRE(backup.replica.status().view == 1);
+  backup.feed(proposal.frame);
+  CHECK(backup.replica.status().bodies_missing == 1);
+  // The last leaf is on its way.
+  CHECK(asked_by(backup).empty());
+  backup.feed(encode_part_message(*tree().part(first[0].parts[4]), ring(kClient)));
+  CHECK(backup.sent(MessageType::prepare) == kReplicas - 1);
+}
+
+TEST_CASE("A body that no later view wants is given up") {
+  Subject backup(2);
+  backup.feed(pre_prepare(1, {by_digest(1)}).frame);
+  const Proposal other = pre_prepare(1, {request(2)});
+  backup.feed(new_view(1, {1, 0, other.batch}));
+  CHECK(backup.replica.status().bodies_missing == 1);
+  backup.now += seconds(1);
+  backup.feed(new_view(3, {1, 1, other.batch}));
+  REQUIRE(backup.replica.status().view == 3);
+  CHECK(backup.replica.status().bodies_missing == 0);
+}
+
+}  // namespace prophecy::pbft::test

@@ -1,0 +1,269 @@
+// What one client, or any few, can take from another: places in the primary's queue, turns, and the
+// patience of backups, is bounded.
+#include <map>
+
+#include <catch2/catch.hpp>
+
+#include "pbft/core/ordering/patience.hpp"
+#include "pbft/core/ordering/request_queue.hpp"
+#include "pbft/group.hpp"
+
+namespace prophecy::pbft::test {
+namespace {
+
+constexpr NodeId kGreedy = kClient;
+constexpr NodeId kOther = kClient + 1;
+constexpr NodeId kOneOfTwo = kClient + 2;  // and the one behind; they have no keys here
+
+struct Queue {
+  explicit Queue(const ReplicaSettings& given) : settings(given), queue(settings, kReplicas) {}
+
+  bool add(NodeId client, std::uint64_t timestamp, std::size_t size = 10) {
+    const Frame frame = request(timestamp, std::string(size, 'x'));
+    auto message = decode_request(*frame, kReplicas);
+    message->client = client;
+    return queue.add(*message, *frame, sha256(message->content), nullptr, displaced);
+  }
+  // The clients of the requests in the next batch, and how many each has.
+  std::map<NodeId, std::size_t> take() {
+    std::map<NodeId, std::size_t> of_client;
+    for (const BatchRequest& each : queue.take().requests)
+      ++of_client[each.client];
+    return of_client;
+  }
+
+  ReplicaSettings settings;
+  std::vector<RequestQueue::Displaced> displaced;
+  RequestQueue queue;
+};
+
+ReplicaSettings small_queue() {
+  ReplicaSettings settings;
+  settings.batch_requests_max = 4;
+  settings.queue_requests_max = 40;
+  return settings;
+}
+
+}  // namespace
+
+TEST_CASE("A client waits for one batch and one turn, however much another asks for") {
+  Queue waiting(small_queue());
+  for (std::uint64_t i = 1; i <= 20; ++i)
+    REQUIRE(waiting.add(kGreedy, i));
+  CHECK_FALSE(waiting.add(kGreedy, 21));
+  CHECK(waiting.add(kOther, 1));
+  CHECK(waiting.add(kOther, 2));
+  CHECK(waiting.queue.first_is_full());
+  CHECK(waiting.take() == std::map<NodeId, std::size_t>{{kGreedy, 4}});
+  CHECK(waiting.take() == std::map<NodeId, std::size_t>{{kGreedy, 2}, {kOther, 2}});
+  // A client that comes later begins where the others are.
+  CHECK(waiting.add(kOther, 3));
+  CHECK(waiting.take() == std::map<NodeId, std::size_t>{{kGreedy, 4}});
+  CHECK(waiting.take() == std::map<NodeId, std::size_t>{{kGreedy, 3}, {kOther, 1}});
+}
+
+TEST_CASE("Turns are counted in bytes") {
+  Queue waiting(small_queue());
+  for (std::uint64_t i = 1; i <= 4; ++i)
+    REQUIRE(waiting.add(kGreedy, i));
+  for (std::uint64_t i = 5; i <= 10; ++i) {
+    REQUIRE(waiting.add(kGreedy, i, 10'000));
+    REQUIRE(waiting.add(kOther, i, 10));
+  }
+  (void)waiting.take();
+  CHECK(waiting.take() == std::map<NodeId, std::size_t>{{kGreedy, 1}, {kOther, 3}});
+}
+
+TEST_CASE("A full queue has room for a client that has less in it than another") {
+  Queue waiting(small_queue());
+  for (std::uint64_t i = 1; i <= 40; ++i)
+    REQUIRE(waiting.add(kOneOfTwo + i % 2, i));
+  CHECK(waiting.queue.requests() == 40);
+  // Two that flood have everything, until somebody else comes.
+  for (std::uint64_t i = 1; i <= 13; ++i) {
+    REQUIRE(waiting.add(kOther, i));
+    CHECK(waiting.queue.requests() == 40);
+    REQUIRE(waiting.displaced.size() == i);
+    CHECK(waiting.displaced.back().client != kOther);
+  }
+  // The last in line of the largest: what is in the first batch stays.
+  CHECK(waiting.displaced.front().timestamp >= 39);
+  // No more than an equal share.
+  CHECK_FALSE(waiting.add(kOther, 14));
+  CHECK(waiting.displaced.size() == 13);
+  CHECK_FALSE(waiting.add(kOneOfTwo, 41));
+  std::map<NodeId, std::size_t> all;
+  while (!waiting.queue.empty()) {
+    for (const auto& [client, count] : waiting.take())
+      all[client] += count;
+  }
+  CHECK(all[kOther] == 13);
+  CHECK(waiting.queue.bytes() == 0);
+  CHECK(waiting.queue.requests() == 0);
+}
+
+TEST_CASE("Likewise in bytes, and nothing is taken in vain") {
+  ReplicaSettings settings;
+  settings.batch_bytes_max = 1000;
+  settings.queue_bytes_max = 20'000;
+  Queue waiting(settings);
+  for (std::uint64_t i = 1; waiting.add(kOneOfTwo + i % 2, i, 800); ++i) {
+  }
+  CHECK(waiting.queue.bytes() > 18'000);
+  CHECK(waiting.add(kOther, 1, 3'000));
+  const std::size_t displaced = waiting.displaced.size();
+  CHECK(displaced > 0);
+  CHECK(displaced <= 4);
+  CHECK(waiting.queue.bytes() <= 20'000);
+  // It would have more than the others.
+  CHECK_FALSE(waiting.add(kOther, 2, 6'500));
+  CHECK(waiting.displaced.size() == displaced);
+  while (!waiting.queue.empty())
+    (void)waiting.take();
+  CHECK(waiting.queue.bytes() == 0);
+}
+
+TEST_CASE("A primary takes a displaced request again") {
+  ReplicaSettings settings = small_queue();
+  settings.queue_requests_max = 8;
+  settings.partial_batches_in_flight_max = 1;
+  settings.batches_in_flight_max = 1;
+  Subject primary(0, settings);
+  const auto ask = [&](NodeId client, std::uint32_t session) {
+    const std::uint64_t before = primary.dropped(DropReason::duplicate);
+    primary.feed(request(1, "op", false, 0, session, client));
+    return primary.dropped(DropReason::duplicate) == before;
+  };
+  // One batch is on its way, the queue holds one more and four that wait.
+  for (std::uint32_t session = 0; session < 5; ++session)
+    REQUIRE(ask(kGreedy, session));
+  for (std::uint32_t session = 0; session < 4; ++session)
+    REQUIRE(ask(kOther, session));
+  CHECK(primary.replica.status().queued_requests == 8);
+  CHECK(primary.dropped(DropReason::queue_full) == 0);
+  CHECK_FALSE(ask(kOther, 3));
+}
+
+namespace {
+
+// A backup's requests, by client and session.
+struct Held {
+  void note(NodeId client, std::uint32_t session, std::int64_t ms, std::uint64_t ordered = 0) {
+    const Frame frame = request(1, "op", false, 0, session, client);
+    patience.note(*decode_request(*frame, kReplicas), *frame, TimePoint{} + milliseconds(ms),
+                  ordered);
+  }
+  void order(NodeId client, std::uint32_t session) {
+    clients.session(client, session).last_timestamp = 1;
+  }
+  std::int64_t since(std::int64_t now_ms, std::uint64_t ordered = 0, bool is_busy = false) {
+    const auto oldest = patience.oldest(TimePoint{} + milliseconds(now_ms), ordered, is_busy);
+    if (!oldest.since) return -1;
+    late_since = *oldest.late_since;
+    return std::chrono::duration_cast<milliseconds>(oldest.since->time_since_epoch()).count();
+  }
+
+  ClientTable clients{1000};
+  Patience patience{ReplicaSettings{}, clients};
+  TimePoint late_since;
+};
+
+}  // namespace
+
+TEST_CASE("A request that waits behind others of its client is held against nobody") {
+  Held held;
+  held.note(kGreedy, 0, 10);
+  held.note(kGreedy, 1, 20);
+  held.note(kOther, 0, 30);
+  CHECK(held.since(100) == 10);
+  held.order(kGreedy, 0);
+  // The next in line begins to wait now, so that the other client's has waited for longer.
+  CHECK(held.since(100) == 30);
+  held.order(kOther, 0);
+  CHECK(held.since(200) == 100);
+  // That it came long ago counts only for how slow the primary is.
+  CHECK(held.late_since == TimePoint{} + milliseconds(20));
+  held.order(kGreedy, 1);
+  CHECK(held.since(300) == -1);
+}
+
+TEST_CASE("A request that is left out comes to be the first in its line") {
+  Held held;
+  for (std::uint32_t session = 0; session < 10; ++session)
+    held.note(kGreedy, session, session);
+  for (std::uint32_t session = 1; session < 10; ++session) {
+    held.order(kGreedy, session);
+    CHECK(held.since(100 + session) == 0);
+  }
+}
+
+TEST_CASE("While the service is busy, only a client counts that is passed over") {
+  Held held;
+  held.note(kGreedy, 0, 10);
+  held.note(kGreedy, 1, 10);
+  held.note(kOther, 0, 20);
+  CHECK(held.since(100, 31, true) == -1);
+  held.order(kGreedy, 0);
+  CHECK(held.since(100, 31, true) == -1);
+  CHECK(held.since(110, 32, true) == 20);
+  held.patience.excuse(milliseconds(50), TimePoint{} + milliseconds(110), 32);
+  CHECK(held.since(110, 32, true) == 20);
+  // The other one's turn has begun with batch 31.
+  CHECK(held.since(110, 32, false) == 20);
+  held.order(kOther, 0);
+  CHECK(held.since(120, 62, true) == -1);
+  CHECK(held.since(120, 63, true) == 110);
+}
+
+TEST_CASE("One request of each client always has a place with a backup") {
+  ReplicaSettings settings;
+  settings.queue_bytes_max = 2000;
+  ClientTable clients(1000);
+  Patience patience(settings, clients);
+  const auto note = [&](NodeId client, std::uint32_t session) {
+    const Frame frame = request(1, std::string(600, 'x'), false, 0, session, client);
+    patience.note(*decode_request(*frame, kReplicas), *frame, {}, 0);
+    return patience.frames().size();
+  };
+  CHECK(note(kGreedy, 0) == 1);
+  CHECK(note(kGreedy, 1) == 1);  // half of the room is another client's
+  CHECK(note(kOther, 0) == 2);
+}
+
+TEST_CASE("What is kept of a client's results is not taken by another's") {
+  ClientTable table(100);
+  const auto keep = [&](NodeId client, std::uint32_t session, std::size_t size) {
+    Session& entry = table.session(client, session);
+    table.begin(entry, entry.last_timestamp + 1);
+    return table.keep_result(entry, Bytes(size));
+  };
+  CHECK(keep(kOther, 0, 20) == 0);
+  for (std::uint32_t session = 0; session < 10; ++session)
+    keep(kGreedy, session, 30);
+  CHECK(table.session(kOther, 0).has_result);
+  CHECK(table.result_bytes() == 80);
+  CHECK(table.session(kGreedy, 9).has_result);
+  CHECK_FALSE(table.session(kGreedy, 7).has_result);
+}
+
+TEST_CASE("Signatures are demanded for longer each time, and as before after as long a calm") {
+  ClientTable table(100);
+  TimePoint now{};
+  const auto demanded = [&] {
+    table.demand_signatures(kClient, now);
+    Duration length{};
+    while (table.demands_signature(kClient, now + length))
+      length += seconds(1);
+    now += length;
+    return length;
+  };
+  CHECK(demanded() == seconds(10));
+  CHECK(demanded() == seconds(20));
+  CHECK(demanded() == seconds(40));
+  now += seconds(39);
+  CHECK(demanded() == seconds(80));
+  now += seconds(80);
+  CHECK(demanded() == seconds(10));
+}
+
+}  // namespace prophecy::pbft::test
