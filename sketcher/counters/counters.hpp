@@ -90,6 +90,14 @@ inline constexpr auto kOriginVoteTable = metric_table<OriginCounters>(
                     "In a group of kind `vote` alone. The ends are those of "
                     "`prophecy_fast_reads_total`."))});
 
+// The first digit of a status, from 2.
+enum class StatusClass : std::uint8_t { success, redirection, client_error, server_error };
+constexpr std::size_t kStatusClassCount = 4;
+[[nodiscard]] constexpr std::string_view to_string(StatusClass status_class) {
+  constexpr std::string_view kNames[kStatusClassCount] = {"2xx", "3xx", "4xx", "5xx"};
+  return kNames[static_cast<std::size_t>(status_class)];
+}
+
 // Of one route's requests.
 struct alignas(64) RequestCounters {
   Counter reads;
@@ -103,6 +111,7 @@ struct alignas(64) RequestCounters {
   Counter refused;              // by us, before the group was asked: 4xx, 501, 505
   Counter failed;               // the group gave no answer: 502, 503, 405
   Counter abandoned;            // the client left: a reset, not an orderly end of its sending
+  std::array<Counter, kStatusClassCount> answers;  // to clients, by StatusClass
 
   Counter tunnels_opened;      // likewise: the connection was handed to another protocol
   Counter tunnel_bytes_in;     // from clients
@@ -163,6 +172,12 @@ inline constexpr auto kRequestTable = metric_table<RequestCounters>(
                                                    "From clients."),
      metric_row<&RequestCounters::tunnel_bytes_out>("tunnel_bytes_out", kTunnelBytesMetric, "out",
                                                     "To clients."),
+     metric_rows_by<&RequestCounters::answers, StatusClass>(
+         "answers", counter_metric("prophecy_answers_total", "answers",
+                                   "Answers by the class of their status.")
+                        .by("class",
+                            "As the origin or the group gave it, or the sketcher itself, before a "
+                            "condition or a range of the request made another one of it.")),
      metric_row<&RequestCounters::over_budget>(
          "over_budget",
          counter_metric("prophecy_over_budget_total", "reads",
@@ -182,7 +197,7 @@ inline constexpr auto kRequestTable = metric_table<RequestCounters>(
          "unobserved",
          counter_metric("prophecy_unobserved_total", "answers",
                         "Answers of an observed route that were compared with nothing.")
-             .about("256 others were being compared.")),
+             .about("Too many others, 256, were being compared.")),
      metric_row<&RequestCounters::avoided>(
          "avoided",
          counter_metric(

@@ -22,6 +22,10 @@ bool is_options(const http::Request& request) {
   return request.method == "OPTIONS";
 }
 
+void count_answer(RequestCounters& counters, std::uint16_t status) {
+  if (status >= 200 && status < 600) counters.answers[status / 100 - 2].add();
+}
+
 }  // namespace
 
 Exchange::Exchange(WorkerContext& context, AnswerSink& sink)
@@ -79,6 +83,7 @@ std::optional<sketch::Refusal> Exchange::refuse_by_head(const http::Request& req
   is_admitted_ = !refusal;
   if (refusal) {
     count_refusal(refusal->reason);
+    count_answer(*counters_, refusal->status);
     return refusal;
   }
   if (form_.is_read || is_options(request) || !group().refuses_writes()) return std::nullopt;
@@ -87,6 +92,7 @@ std::optional<sketch::Refusal> Exchange::refuse_by_head(const http::Request& req
   counters_->writes.add();
   counters_->failed.add();
   counters_->replicated_failures[static_cast<std::size_t>(kFailure)].add();
+  count_answer(*counters_, status_of(kFailure));
   return sketch::Refusal{status_of(kFailure), to_string(kFailure)};
 }
 
@@ -127,6 +133,7 @@ std::optional<sketch::Refusal> Exchange::find_route(const ClientInfo& client) {
 
 void Exchange::refuse(const sketch::Refusal& refusal) {
   count_refusal(refusal.reason);
+  count_answer(*counters_, refusal.status);
   sink_.on_error(refusal.status, refusal.reason);
 }
 
@@ -188,11 +195,13 @@ void Exchange::carry_out(const ReadAction& action) {
     case Kind::deliver:
       return deliver(action);
     case Kind::refuse:
+      count_answer(*counters_, machine_.refusal().status);
       return sink_.on_error(machine_.refusal().status, machine_.refusal().reason);
     case Kind::ask_client:
       return ask_client(action.size);
     case Kind::begin_body: {
       const std::uint32_t serial = machine_.serial();
+      count_answer(*counters_, machine_.answer().status);
       sink_.on_large_begin(sketch::AnswerForm(machine_.answer()),
                            std::optional<Sketch>(machine_.answer_sketch()));
       return machine_.serial() == serial ? machine_.on_begun(now_) : void();
@@ -242,6 +251,7 @@ void Exchange::deliver(const ReadAction& action) {
                               .by_group = action.storage == nullptr},
                              context_.dice.random);
   }
+  count_answer(*counters_, form.status);
   sink_.on_answer(form, sketch, action.storage);
 }
 

@@ -97,6 +97,7 @@ def test_a_sketcher_writes_what_it_declares():
     assert families(page) == declared(described("prophecy-sketcher"))
     fast = re.findall(r'prophecy_requests_total\{path="fast",route="[^"]*"\} (\d+)', page)
     assert sum(map(int, fast)) == status["requests"]["fast"]
+    assert status["requests"]["answers"] == {"2xx": 4, "3xx": 0, "4xx": 1, "5xx": 1}
 
 
 def test_a_group_with_agents_has_no_votes():
