@@ -8,8 +8,7 @@
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
-
+#include "base/command_line/command_line.hpp"
 #include "measurement/analyze.hpp"
 #include "measurement/csv_report.hpp"
 #include "measurement/figures.hpp"
@@ -79,39 +78,38 @@ int run(const AnalyzeOptions& options, const Outputs& outputs) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app{"Measures how often answers change, from captures of a site."};
-  app.set_version_flag("--version", "prophecy-measure " PROPHECY_VERSION);
-  app.require_subcommand(1);
+  prophecy::CommandLine line("prophecy-measure",
+                             "Measures how often answers change, from captures of a site.",
+                             PROPHECY_VERSION);
+  const prophecy::Command program = line.program();
+  program.needs_command();
   AnalyzeOptions options;
   Outputs outputs;
   const char* folder = std::getenv("TMPDIR");
   options.temporary_folder = folder != nullptr && *folder != '\0' ? folder : "/tmp";
-  CLI::App* command = app.add_subcommand(
+  std::string party = "list";
+  const prophecy::Command command = program.add_command(
       "analyze", "Counts transitions in captures: the share of answers that differ from the last.");
-  command->add_option("INPUT", options.inputs, "WARC, CDX, access logs; also as .gz")->required();
-  command->add_option("--json", outputs.json, "write the result as JSON; -: to standard output");
-  command->add_option("--csv", outputs.csv, "write the result as CSV files into this folder");
-  command->add_option("--site", outputs.sites, "a measured site's host name: first party")
-      ->allow_extra_args(false);
-  const std::map<std::string, PartyMode> modes = {{"list", PartyMode::list},
-                                                  {"same-site", PartyMode::same_site}};
+  command.add("INPUT", options.inputs, "WARC, CDX, access logs; also as .gz").required();
+  command.add("--json", outputs.json, "write the result as JSON; -: to standard output");
+  command.add("--csv", outputs.csv, "write the result as CSV files into this folder");
+  command.add("--site", outputs.sites, "a measured site's host name: first party").one_each();
   command
-      ->add_option("--first-party", outputs.party_mode,
-                   "list: --site's hosts and those below; same-site: their registrable domains")
-      ->transform(CLI::CheckedTransformer(modes).description(""));
-  command->add_option("--log-origin", options.log_origin,
-                      "scheme and authority of the targets in access logs (http://localhost)");
+      .add("--first-party", party,
+           "list: --site's hosts and those below; same-site: their registrable domains")
+      .one_of({"list", "same-site"});
+  command.add("--log-origin", options.log_origin,
+              "scheme and authority of the targets in access logs (http://localhost)");
   command
-      ->add_option(
-          "--spool", options.spool_bytes,
-          "bytes for earlier bodies in a temporary file (1GiB); 0: bodies are not compared")
-      ->transform(CLI::AsSizeValue(false));
-  command->add_option("--temporary-folder", options.temporary_folder,
-                      "for temporary files ($TMPDIR, /tmp)");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : kUnusable;
-  }
-  return run(options, outputs);
+      .add("--spool", options.spool_bytes,
+           "bytes for earlier bodies in a temporary file (1GiB); 0: bodies are not compared")
+      .size();
+  command.add("--temporary-folder", options.temporary_folder,
+              "for temporary files ($TMPDIR, /tmp)");
+  command.on_run([&] {
+    outputs.party_mode = party == "list" ? PartyMode::list : PartyMode::same_site;
+    return run(options, outputs);
+  });
+  if (const auto status = line.parse(argc, argv)) return *status;
+  return line.run();
 }

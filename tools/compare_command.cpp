@@ -184,20 +184,18 @@ int run(Options& options) {
 
 }  // namespace
 
-void add_compare_command(CLI::App& app, std::function<int()>& action) {
+void add_compare_command(Command program) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand(
+  const Command command = program.add_command(
       "compare", "Asks the origins directly, shows in what they differ, and proposes rules");
-  command->add_option("--config", options->config, "The sketcher's configuration")->required();
-  command->add_option("--urls", options->file, "A file with one URL a line");
-  command->add_option("--rounds", options->plan.rounds, "How often each origin is asked (3)")
-      ->check(CLI::Range(1, 20));
-  command->add_option("--header", options->plan.headers, "\"NAME: VALUE\", of every request")
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  command->add_flag("--json", options->json, "Print JSON");
-  command->add_option("url", options->plan.urls, "URLs as clients ask for them");
-  command->callback([options, &action] { action = [options] { return run(*options); }; });
+  command.add("--config", options->config, "The sketcher's configuration").required();
+  command.add("--urls", options->file, "A file with one URL a line");
+  command.add("--rounds", options->plan.rounds, "How often each origin is asked (3)")
+      .between(1, 20);
+  command.add("--header", options->plan.headers, "\"NAME: VALUE\", of every request").one_each();
+  command.flag("--json", options->json, "Print JSON");
+  command.add("url", options->plan.urls, "URLs as clients ask for them");
+  command.on_run([options] { return run(*options); });
 }
 
 }  // namespace prophecy::tools

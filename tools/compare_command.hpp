@@ -1,12 +1,10 @@
 // prophecyctl compare
 #pragma once
 
-#include <functional>
-
-#include <CLI/CLI.hpp>
+#include "base/command_line/command_line.hpp"
 
 namespace prophecy::tools {
 
-void add_compare_command(CLI::App& app, std::function<int()>& action);
+void add_compare_command(Command program);
 
 }  // namespace prophecy::tools

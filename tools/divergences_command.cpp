@@ -140,14 +140,14 @@ int run(const Options& options) {
 
 }  // namespace
 
-void add_divergences_command(CLI::App& app, std::function<int()>& action) {
+void add_divergences_command(Command program) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand(
+  const Command command = program.add_command(
       "divergences", "Shows answers of single replicas that the group's agreement refuted");
-  command->add_option("--admin", options->socket, "Admin socket of the sketcher")->required();
-  command->add_flag("--json", options->json, "Print one JSON object a line");
-  command->add_flag("--follow", options->follow, "Wait for more");
-  command->callback([options, &action] { action = [options] { return run(*options); }; });
+  command.add("--admin", options->socket, "Admin socket of the sketcher").required();
+  command.flag("--json", options->json, "Print one JSON object a line");
+  command.flag("--follow", options->follow, "Wait for more");
+  command.on_run([options] { return run(*options); });
 }
 
 }  // namespace prophecy::tools

@@ -49,13 +49,13 @@ int run(const Options& options) {
 
 }  // namespace
 
-void add_fields_command(CLI::App& app, std::function<int()>& action) {
+void add_fields_command(Command program) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand(
+  const Command command = program.add_command(
       "fields", "Shows which header fields a sketcher took out of requests and answers");
-  command->add_option("--admin", options->socket, "Admin socket of the sketcher")->required();
-  command->add_flag("--json", options->json, "Print JSON");
-  command->callback([options, &action] { action = [options] { return run(*options); }; });
+  command.add("--admin", options->socket, "Admin socket of the sketcher").required();
+  command.flag("--json", options->json, "Print JSON");
+  command.on_run([options] { return run(*options); });
 }
 
 }  // namespace prophecy::tools

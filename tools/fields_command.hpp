@@ -1,12 +1,10 @@
 // prophecyctl fields
 #pragma once
 
-#include <functional>
-
-#include <CLI/CLI.hpp>
+#include "base/command_line/command_line.hpp"
 
 namespace prophecy::tools {
 
-void add_fields_command(CLI::App& app, std::function<int()>& action);
+void add_fields_command(Command program);
 
 }  // namespace prophecy::tools

@@ -24,9 +24,9 @@ struct Options {
   std::uint64_t count = 20;
 };
 
-void add_common_options(CLI::App& command, Options& options) {
-  command.add_option("--admin", options.socket, "Admin socket of the sketcher")->required();
-  command.add_flag("--json", options.json, "Print JSON");
+void add_common_options(Command command, Options& options) {
+  command.add("--admin", options.socket, "Admin socket of the sketcher").required();
+  command.flag("--json", options.json, "Print JSON");
 }
 
 Result<> check_stats(const Json& stats) {
@@ -75,12 +75,12 @@ int stats(const Options& options) {
   return 0;
 }
 
-void add_stats_command(CLI::App& history, std::function<int()>& action) {
+void add_stats_command(Command history) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = history.add_subcommand(
+  const Command command = history.add_command(
       "stats", "Shows how full the history is, and how often it vouches for answers");
-  add_common_options(*command, *options);
-  command->callback([options, &action] { action = [options] { return stats(*options); }; });
+  add_common_options(command, *options);
+  command.on_run([options] { return stats(*options); });
 }
 
 Result<> check_top(const Json& answer) {
@@ -116,25 +116,25 @@ int top(const Options& options) {
   return 0;
 }
 
-void add_top_command(CLI::App& history, std::function<int()>& action) {
+void add_top_command(Command history) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = history.add_subcommand(
+  const Command command = history.add_command(
       "top", "Shows the requests that met most transitions, of those read lately");
-  add_common_options(*command, *options);
-  command->add_option("--count", options->count, "How many, 20 by default")
-      ->check(CLI::Range(1, 1000));
-  command->callback([options, &action] { action = [options] { return top(*options); }; });
+  add_common_options(command, *options);
+  command.add("--count", options->count, "How many, 20 by default").between(1, 1000);
+  command.on_run([options] { return top(*options); });
 }
 
 }  // namespace
 
-void add_history_commands(CLI::App& app, std::function<int()>& action) {
-  CLI::App* history = app.add_subcommand("history", "Shows and changes what a sketcher remembers");
-  history->require_subcommand(1);
-  add_history_transfer_commands(*history, action);
-  add_stats_command(*history, action);
-  add_top_command(*history, action);
-  add_history_request_commands(*history, action);
+void add_history_commands(Command program) {
+  const Command history =
+      program.add_command("history", "Shows and changes what a sketcher remembers");
+  history.needs_command();
+  add_history_transfer_commands(history);
+  add_stats_command(history);
+  add_top_command(history);
+  add_history_request_commands(history);
 }
 
 }  // namespace prophecy::tools

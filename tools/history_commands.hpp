@@ -1,12 +1,10 @@
 // prophecyctl history: what a sketcher remembers.
 #pragma once
 
-#include <functional>
-
-#include <CLI/CLI.hpp>
+#include "base/command_line/command_line.hpp"
 
 namespace prophecy::tools {
 
-void add_history_commands(CLI::App& app, std::function<int()>& action);
+void add_history_commands(Command program);
 
 }  // namespace prophecy::tools

@@ -92,35 +92,29 @@ int run(const Options& options, const Json& command) {
   return 0;
 }
 
-void add(CLI::App& history, std::function<int()>& action, const char* name, const char* description,
-         Json request) {
+void add(Command history, const char* name, const char* description, Json request) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = history.add_subcommand(name, description);
-  command->add_option("--admin", options->socket, "Admin socket of the sketcher")->required();
-  command->add_flag("--json", options->json, "Print JSON");
-  command->add_option("url", options->urls, "Absolute URLs, as clients ask for them")->required();
-  command->add_option("-H,--header", options->headers, "NAME: VALUE, of every request")
-      ->allow_extra_args(false);
-  command->add_flag("--head", options->head, "HEAD in place of GET");
-  command->add_option("--client", options->client, "Address that the requests come from");
-  command->callback([options, request = std::move(request), &action] {
-    action = [options, request] { return run(*options, request); };
-  });
+  const Command command = history.add_command(name, description);
+  command.add("--admin", options->socket, "Admin socket of the sketcher").required();
+  command.flag("--json", options->json, "Print JSON");
+  command.add("url", options->urls, "Absolute URLs, as clients ask for them").required();
+  command.add("-H,--header", options->headers, "NAME: VALUE, of every request").one_each();
+  command.flag("--head", options->head, "HEAD in place of GET");
+  command.add("--client", options->client, "Address that the requests come from");
+  command.on_run([options, request = std::move(request)] { return run(*options, request); });
 }
 
 }  // namespace
 
-void add_history_request_commands(CLI::App& history, std::function<int()>& action) {
+void add_history_request_commands(Command history) {
   const auto mark = [](const char* name) {
     return Json{{"command", "history-mark"}, {"mark", name}};
   };
-  add(history, action, "get", "Shows what is remembered of requests", {{"command", "history-get"}});
-  add(history, action, "whitelist", "Has requests answered by one origin, unverified",
-      mark("whitelisted"));
-  add(history, action, "blacklist", "Has requests answered by the group each time",
-      mark("blacklisted"));
-  add(history, action, "unmark", "Takes the marks of requests away", mark("none"));
-  add(history, action, "forget", "Has the next read of each request ask the group",
+  add(history, "get", "Shows what is remembered of requests", {{"command", "history-get"}});
+  add(history, "whitelist", "Has requests answered by one origin, unverified", mark("whitelisted"));
+  add(history, "blacklist", "Has requests answered by the group each time", mark("blacklisted"));
+  add(history, "unmark", "Takes the marks of requests away", mark("none"));
+  add(history, "forget", "Has the next read of each request ask the group",
       {{"command", "history-forget"}});
 }
 

@@ -2,12 +2,10 @@
 // by URL and headers.
 #pragma once
 
-#include <functional>
-
-#include <CLI/CLI.hpp>
+#include "base/command_line/command_line.hpp"
 
 namespace prophecy::tools {
 
-void add_history_request_commands(CLI::App& history, std::function<int()>& action);
+void add_history_request_commands(Command history);
 
 }  // namespace prophecy::tools

@@ -130,37 +130,34 @@ Result<> import_from(const Options& options, Json& report) {
   return transfer(options, request, file.get(), report);
 }
 
-CLI::App* add(CLI::App& history, const char* name, const char* what,
-              const std::shared_ptr<Options>& options,
-              Result<> (*run)(const Options& options, Json& report), std::function<int()>& action) {
-  CLI::App* command = history.add_subcommand(name, what);
-  command->add_option("--admin", options->socket, "Admin socket of the sketcher")->required();
-  command->add_option("file", options->file, "The export")->required();
-  command->add_flag("--json", options->json, "Print JSON");
-  command->callback([options, run, &action] {
-    action = [options, run] {
-      Json report;
-      const auto done = run(*options, report);
-      return show(*options, done, report);
-    };
+Command add(Command history, const char* name, const char* what,
+            const std::shared_ptr<Options>& options,
+            Result<> (*run)(const Options& options, Json& report)) {
+  const Command command = history.add_command(name, what);
+  command.add("--admin", options->socket, "Admin socket of the sketcher").required();
+  command.add("file", options->file, "The export").required();
+  command.flag("--json", options->json, "Print JSON");
+  command.on_run([options, run] {
+    Json report;
+    const auto done = run(*options, report);
+    return show(*options, done, report);
   });
   return command;
 }
 
 }  // namespace
 
-void add_history_transfer_commands(CLI::App& history, std::function<int()>& action) {
+void add_history_transfer_commands(Command history) {
   auto exporting = std::make_shared<Options>();
   add(history, "export", "Writes the history to a file that seeds another sketcher", exporting,
-      export_to, action)
-      ->add_flag("--force", exporting->force, "Replace the file if it exists");
+      export_to)
+      .flag("--force", exporting->force, "Replace the file if it exists");
   auto importing = std::make_shared<Options>();
-  CLI::App* import = add(history, "import", "Seeds the history from another sketcher's export",
-                         importing, import_from, action);
-  import->add_flag("--marks", importing->marks,
-                   "Take what it has whitelisted and blacklisted, too");
-  import->add_option("--made-after", importing->made_after,
-                     "Refuse an export that was not made after this (seconds since 1970)");
+  const Command import = add(history, "import", "Seeds the history from another sketcher's export",
+                             importing, import_from);
+  import.flag("--marks", importing->marks, "Take what it has whitelisted and blacklisted, too");
+  import.add("--made-after", importing->made_after,
+             "Refuse an export that was not made after this (seconds since 1970)");
 }
 
 }  // namespace prophecy::tools

@@ -2,13 +2,11 @@
 // The files are opened here, with the rights of who calls; the sketcher reads or writes them.
 #pragma once
 
-#include <functional>
-
-#include <CLI/CLI.hpp>
+#include "base/command_line/command_line.hpp"
 
 namespace prophecy::tools {
 
 // To `history`.
-void add_history_transfer_commands(CLI::App& history, std::function<int()>& action);
+void add_history_transfer_commands(Command history);
 
 }  // namespace prophecy::tools

@@ -45,27 +45,26 @@ int run(const Options& options) {
 
 }  // namespace
 
-void add_keygen_command(CLI::App& app, std::function<int()>& action) {
+void add_keygen_command(Command program) {
   auto options = std::make_shared<Options>();
-  CLI::App* command =
-      app.add_subcommand("keygen", "Make the group file, the keys and the secret of a new group");
-  command->add_option("--directory", options->directory, "Where to; made when there is none")
-      ->required();
-  CLI::Option* faults =
-      command->add_option("--faults", options->faults, "f, the faulty replicas to withstand")
-          ->check(CLI::Range(1u, 21u));
-  CLI::Option* addresses =
+  const Command command =
+      program.add_command("keygen", "Make the group file, the keys and the secret of a new group");
+  command.add("--directory", options->directory, "Where to; made when there is none").required();
+  const Option faults =
+      command.add("--faults", options->faults, "f, the faulty replicas to withstand")
+          .between(1u, 21u);
+  const Option addresses =
       command
-          ->add_option("--replica-addresses", options->addresses,
-                       "The 3f+1 agents' addresses, ADDRESS:PORT, separated by commas; "
-                       "without agents, only the sketchers' secret is made")
-          ->delimiter(',')
-          ->needs(faults);
-  faults->needs(addresses);
-  command->add_option("--clients", options->clients, "Number of sketchers")
-      ->check(CLI::Range(1u, 256u))
-      ->needs(addresses);
-  command->callback([options, &action] { action = [options] { return run(*options); }; });
+          .add("--replica-addresses", options->addresses,
+               "The 3f+1 agents' addresses, ADDRESS:PORT, separated by commas; "
+               "without agents, only the sketchers' secret is made")
+          .separated_by(',')
+          .needs(faults);
+  faults.needs(addresses);
+  command.add("--clients", options->clients, "Number of sketchers")
+      .between(1u, 256u)
+      .needs(addresses);
+  command.on_run([options] { return run(*options); });
 }
 
 }  // namespace prophecy::tools

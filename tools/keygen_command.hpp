@@ -1,15 +1,12 @@
 // `prophecyctl keygen`: the command line of tools/keygen.hpp.
 #pragma once
 
-#include <functional>
-
-#include <CLI/CLI.hpp>
+#include "base/command_line/command_line.hpp"
 
 namespace prophecy::tools {
 
-// Adds the subcommand. When the command line asks for it, `action` is set to what main() is to
-// run: it returns the exit status (0, or 2 for a request that cannot be carried out, 1 for a
-// failure), and has said on standard error why.
-void add_keygen_command(CLI::App& app, std::function<int()>& action);
+// Adds the command. Its run returns the exit status (0, or 2 for a request that cannot be carried
+// out, 1 for a failure), and has said on standard error why.
+void add_keygen_command(Command program);
 
 }  // namespace prophecy::tools

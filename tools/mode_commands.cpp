@@ -52,27 +52,24 @@ int set_bypass(const Options& options) {
 
 }  // namespace
 
-void add_route_command(CLI::App& app, std::function<int()>& action) {
+void add_route_command(Command program) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("route", "Changes the mode of one route");
-  command->add_option("--admin", options->socket, "Admin socket of the sketcher")->required();
-  command->add_option("name", options->route, "The route")->required();
-  command->add_option("mode", options->value, "enforce, observe, off or tunnel")
-      ->required()
-      ->check(CLI::IsMember({"enforce", "observe", "off", "tunnel"}));
-  command->callback(
-      [options, &action] { action = [options] { return set_route_mode(*options); }; });
+  const Command command = program.add_command("route", "Changes the mode of one route");
+  command.add("--admin", options->socket, "Admin socket of the sketcher").required();
+  command.add("name", options->route, "The route").required();
+  command.add("mode", options->value, "enforce, observe, off or tunnel")
+      .required()
+      .one_of({"enforce", "observe", "off", "tunnel"});
+  command.on_run([options] { return set_route_mode(*options); });
 }
 
-void add_bypass_command(CLI::App& app, std::function<int()>& action) {
+void add_bypass_command(Command program) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand(
+  const Command command = program.add_command(
       "bypass", "The kill switch: on makes every route a load balancer, unverified");
-  command->add_option("--admin", options->socket, "Admin socket of the sketcher")->required();
-  command->add_option("state", options->value, "on or off")
-      ->required()
-      ->check(CLI::IsMember({"on", "off"}));
-  command->callback([options, &action] { action = [options] { return set_bypass(*options); }; });
+  command.add("--admin", options->socket, "Admin socket of the sketcher").required();
+  command.add("state", options->value, "on or off").required().one_of({"on", "off"});
+  command.on_run([options] { return set_bypass(*options); });
 }
 
 }  // namespace prophecy::tools

@@ -2,13 +2,11 @@
 // its next start.
 #pragma once
 
-#include <functional>
-
-#include <CLI/CLI.hpp>
+#include "base/command_line/command_line.hpp"
 
 namespace prophecy::tools {
 
-void add_route_command(CLI::App& app, std::function<int()>& action);
-void add_bypass_command(CLI::App& app, std::function<int()>& action);
+void add_route_command(Command program);
+void add_bypass_command(Command program);
 
 }  // namespace prophecy::tools

@@ -74,25 +74,25 @@ int set(const Options& options) {
 
 }  // namespace
 
-void add_origin_commands(CLI::App& app, std::function<int()>& action) {
+void add_origin_commands(Command program) {
   auto options = std::make_shared<Options>();
-  CLI::App* origin = app.add_subcommand("origin", "Shows and sets the states of origins");
-  origin->require_subcommand(1);
+  const Command origin = program.add_command("origin", "Shows and sets the states of origins");
+  origin.needs_command();
 
-  CLI::App* listing =
-      origin->add_subcommand("list", "Shows the state of each origin, and why; and shadows");
-  listing->add_option("--admin", options->socket, "Admin socket of the sketcher")->required();
-  listing->add_flag("--json", options->json, "Print JSON");
-  listing->callback([options, &action] { action = [options] { return list(*options); }; });
+  const Command listing =
+      origin.add_command("list", "Shows the state of each origin, and why; and shadows");
+  listing.add("--admin", options->socket, "Admin socket of the sketcher").required();
+  listing.flag("--json", options->json, "Print JSON");
+  listing.on_run([options] { return list(*options); });
 
-  CLI::App* setting = origin->add_subcommand("set", "Takes an origin out of fast reads, or in");
-  setting->add_option("--admin", options->socket, "Admin socket of the sketcher")->required();
-  setting->add_option("origin", options->origin, "GROUP/REPLICA")->required();
-  setting->add_option("state", options->state, "ready, drain or maint")
-      ->required()
-      ->check(CLI::IsMember({"ready", "drain", "maint"}));
-  setting->add_option("--reason", options->reason, "What other operators are told");
-  setting->callback([options, &action] { action = [options] { return set(*options); }; });
+  const Command setting = origin.add_command("set", "Takes an origin out of fast reads, or in");
+  setting.add("--admin", options->socket, "Admin socket of the sketcher").required();
+  setting.add("origin", options->origin, "GROUP/REPLICA").required();
+  setting.add("state", options->state, "ready, drain or maint")
+      .required()
+      .one_of({"ready", "drain", "maint"});
+  setting.add("--reason", options->reason, "What other operators are told");
+  setting.on_run([options] { return set(*options); });
 }
 
 }  // namespace prophecy::tools

@@ -2,12 +2,10 @@
 // them out and in.
 #pragma once
 
-#include <functional>
-
-#include <CLI/CLI.hpp>
+#include "base/command_line/command_line.hpp"
 
 namespace prophecy::tools {
 
-void add_origin_commands(CLI::App& app, std::function<int()>& action);
+void add_origin_commands(Command program);
 
 }  // namespace prophecy::tools

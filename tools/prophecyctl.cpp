@@ -1,9 +1,6 @@
 // prophecyctl: the operator's tool. Makes keys, and asks and tells running programs on their admin
 // sockets.
-#include <iostream>
-
-#include <CLI/CLI.hpp>
-
+#include "base/command_line/command_line.hpp"
 #include "tools/compare_command.hpp"
 #include "tools/divergences_command.hpp"
 #include "tools/fields_command.hpp"
@@ -14,24 +11,21 @@
 #include "tools/status_command.hpp"
 
 int main(int argc, char** argv) {
-  CLI::App app{
-      "Operates Prophecy: keys, status, evidence of divergences, modes, origins, history."};
-  app.set_version_flag("--version", "prophecyctl " PROPHECY_VERSION);
-  app.require_subcommand(1);
-  std::function<int()> action;
-  prophecy::tools::add_keygen_command(app, action);
-  prophecy::tools::add_status_command(app, action);
-  prophecy::tools::add_compare_command(app, action);
-  prophecy::tools::add_divergences_command(app, action);
-  prophecy::tools::add_fields_command(app, action);
-  prophecy::tools::add_route_command(app, action);
-  prophecy::tools::add_bypass_command(app, action);
-  prophecy::tools::add_origin_commands(app, action);
-  prophecy::tools::add_history_commands(app, action);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;
-  }
-  return action();
+  prophecy::CommandLine line(
+      "prophecyctl",
+      "Operates Prophecy: keys, status, evidence of divergences, modes, origins, history.",
+      PROPHECY_VERSION);
+  const prophecy::Command program = line.program();
+  program.needs_command();
+  prophecy::tools::add_keygen_command(program);
+  prophecy::tools::add_status_command(program);
+  prophecy::tools::add_compare_command(program);
+  prophecy::tools::add_divergences_command(program);
+  prophecy::tools::add_fields_command(program);
+  prophecy::tools::add_route_command(program);
+  prophecy::tools::add_bypass_command(program);
+  prophecy::tools::add_origin_commands(program);
+  prophecy::tools::add_history_commands(program);
+  if (const auto status = line.parse(argc, argv)) return *status;
+  return line.run();
 }

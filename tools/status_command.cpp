@@ -81,13 +81,13 @@ int run(const Options& options) {
 
 }  // namespace
 
-void add_status_command(CLI::App& app, std::function<int()>& action) {
+void add_status_command(Command program) {
   auto options = std::make_shared<Options>();
-  CLI::App* command =
-      app.add_subcommand("status", "Shows what a running sketcher or replica says of itself");
-  command->add_option("--admin", options->socket, "Admin socket of the program")->required();
-  command->add_flag("--json", options->json, "Print JSON");
-  command->callback([options, &action] { action = [options] { return run(*options); }; });
+  const Command command =
+      program.add_command("status", "Shows what a running sketcher or replica says of itself");
+  command.add("--admin", options->socket, "Admin socket of the program").required();
+  command.flag("--json", options->json, "Print JSON");
+  command.on_run([options] { return run(*options); });
 }
 
 }  // namespace prophecy::tools

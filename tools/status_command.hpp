@@ -1,14 +1,11 @@
 // `prophecyctl status`: what a running sketcher or replica says of itself.
 #pragma once
 
-#include <functional>
-
-#include <CLI/CLI.hpp>
+#include "base/command_line/command_line.hpp"
 
 namespace prophecy::tools {
 
-// Adds the subcommand. When the command line asks for it, `action` is set to what main() is to
-// run; it returns the exit status.
-void add_status_command(CLI::App& app, std::function<int()>& action);
+// Adds the command. Its run returns the exit status.
+void add_status_command(Command program);
 
 }  // namespace prophecy::tools

@@ -52,19 +52,19 @@ int run(Options& options) {
 
 }  // namespace
 
-void add_history_load_command(CLI::App& app, std::function<int()>& action) {
+void add_history_load_command(Command program) {
   auto options = std::make_shared<Options>();
-  CLI::App* const command = app.add_subcommand("table", "Fills a history table, and uses it.");
+  const Command command = program.add_command("table", "Fills a history table, and uses it.");
   HistoryLoadSettings& load = options->load;
-  command->add_option("--entries", load.entries, "Keys that it is offered")
-      ->required()
-      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{10'000'000'000}));
-  command->add_option("--bytes", load.bytes, "Its size")->required();
-  command->add_option("--file", options->file, "Where it lies, in place of memory");
-  command->add_option("--seconds", load.seconds, "Of each measurement")
-      ->capture_default_str()
-      ->check(CLI::Range(0.01, 3600.0));
-  command->callback([options, &action] { action = [options] { return run(*options); }; });
+  command.add("--entries", load.entries, "Keys that it is offered")
+      .required()
+      .between(1, 10'000'000'000);
+  command.add("--bytes", load.bytes, "Its size").required();
+  command.add("--file", options->file, "Where it lies, in place of memory");
+  command.add("--seconds", load.seconds, "Of each measurement")
+      .shows_default()
+      .within(0.01, 3600.0);
+  command.on_run([options] { return run(*options); });
 }
 
 }  // namespace prophecy::tools

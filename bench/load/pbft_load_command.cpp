@@ -108,47 +108,47 @@ int run(const Options& options) {
 
 }  // namespace
 
-void add_pbft_load_command(CLI::App& app, std::function<int()>& action) {
+void add_pbft_load_command(Command program) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand(
+  const Command command = program.add_command(
       "pbft", "Calls replicas with a service for measurements, each client one call at a time");
-  command->add_option("--group", options->group_file, "The group file")->required();
-  command->add_option("--key-file", options->key_file, "The client's private keys")->required();
-  command->add_option("--client-id", options->client_id, "The client's id in the group file")
-      ->check(CLI::Range(kFirstClientId, kLastClientId))
-      ->capture_default_str();
-  command->add_option("--clients", options->load.clients, "Calls in flight, a session each")
-      ->check(CLI::Range(1u, pbft::kSessionsMax))
-      ->capture_default_str();
+  command.add("--group", options->group_file, "The group file").required();
+  command.add("--key-file", options->key_file, "The client's private keys").required();
+  command.add("--client-id", options->client_id, "The client's id in the group file")
+      .between(kFirstClientId, kLastClientId)
+      .shows_default();
+  command.add("--clients", options->load.clients, "Calls in flight, a session each")
+      .between(1u, pbft::kSessionsMax)
+      .shows_default();
   command
-      ->add_option("--connections", options->load.connections,
-                   "Connections to each replica that the clients share")
-      ->check(CLI::Range(1u, 64u))
-      ->capture_default_str();
-  command->add_flag("--read-only", options->read_only, "Outside the order, in place of ordered");
-  command->add_flag("--tentative", options->load.tentative,
-                    "For replicas that execute what is prepared");
+      .add("--connections", options->load.connections,
+           "Connections to each replica that the clients share")
+      .between(1u, 64u)
+      .shows_default();
+  command.flag("--read-only", options->read_only, "Outside the order, in place of ordered");
+  command.flag("--tentative", options->load.tentative,
+               "For replicas that execute what is prepared");
   command
-      ->add_option("--operation-bytes", options->load.operation_bytes,
-                   "Size of an operation; a read's has one byte at least")
-      ->check(CLI::Range(std::size_t{0}, pbft::kOperationBytesMax))
-      ->capture_default_str();
+      .add("--operation-bytes", options->load.operation_bytes,
+           "Size of an operation; a read's has one byte at least")
+      .between(std::size_t{0}, pbft::kOperationBytesMax)
+      .shows_default();
   command
-      ->add_option("--result-bytes", options->load.result_bytes,
-                   "Size that a result has to have; the replicas' configuration decides on it")
-      ->check(CLI::Range(std::size_t{0}, pbft::kResultBytesMax))
-      ->capture_default_str();
-  command->add_option("--warm-up", options->warm_up_seconds, "Seconds before measuring")
-      ->check(CLI::Range(0.0, 3600.0))
-      ->capture_default_str();
-  command->add_option("--seconds", options->seconds, "Seconds to measure")
-      ->check(CLI::Range(0.01, 86400.0))
-      ->capture_default_str();
+      .add("--result-bytes", options->load.result_bytes,
+           "Size that a result has to have; the replicas' configuration decides on it")
+      .between(std::size_t{0}, pbft::kResultBytesMax)
+      .shows_default();
+  command.add("--warm-up", options->warm_up_seconds, "Seconds before measuring")
+      .within(0.0, 3600.0)
+      .shows_default();
+  command.add("--seconds", options->seconds, "Seconds to measure")
+      .within(0.01, 86400.0)
+      .shows_default();
   command
-      ->add_option("--operations", options->load.operations_max,
-                   "Ends once so many calls are agreed, if that is earlier")
-      ->check(CLI::PositiveNumber);
-  command->callback([options, &action] { action = [options] { return run(*options); }; });
+      .add("--operations", options->load.operations_max,
+           "Ends once so many calls are agreed, if that is earlier")
+      .between(1, UINT64_MAX);
+  command.on_run([options] { return run(*options); });
 }
 
 }  // namespace prophecy::tools

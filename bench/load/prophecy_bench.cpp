@@ -1,22 +1,15 @@
 // prophecy-bench: load for measurements, and what came of it as JSON.
-#include <iostream>
-
-#include <CLI/CLI.hpp>
-
+#include "base/command_line/command_line.hpp"
 #include "bench/load/history_load_command.hpp"
 #include "bench/load/pbft_load_command.hpp"
 
 int main(int argc, char** argv) {
-  CLI::App app{"Puts load on parts of Prophecy, and measures them.", "prophecy-bench"};
-  app.set_version_flag("--version", "prophecy-bench " PROPHECY_VERSION);
-  app.require_subcommand(1);
-  std::function<int()> action;
-  prophecy::tools::add_history_load_command(app, action);
-  prophecy::tools::add_pbft_load_command(app, action);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;
-  }
-  return action();
+  prophecy::CommandLine line("prophecy-bench", "Puts load on parts of Prophecy, and measures them.",
+                             PROPHECY_VERSION);
+  const prophecy::Command program = line.program();
+  program.needs_command();
+  prophecy::tools::add_history_load_command(program);
+  prophecy::tools::add_pbft_load_command(program);
+  if (const auto status = line.parse(argc, argv)) return *status;
+  return line.run();
 }

@@ -5,10 +5,10 @@
 #include <sstream>
 #include <string>
 
-#include <CLI/CLI.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
 
+#include "base/command_line/command_line.hpp"
 #include "base/io/core_dumps.hpp"
 #include "pbft/replica/replica_metrics.hpp"
 #include "pbft/replica/replica_node.hpp"
@@ -62,10 +62,12 @@ int init(const prophecy::pbft::ReplicaIdentity& identity) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app(
+  prophecy::CommandLine line(
+      "prophecy-replica",
       "A replica agent of Prophecy: agrees with its peers on the order of requests and "
       "carries them out on its origin.",
-      "prophecy-replica");
+      PROPHECY_VERSION);
+  const prophecy::Command program = line.program();
   std::string config;
   bool check_only = false;
   bool init_only = false;
@@ -73,24 +75,19 @@ int main(int argc, char** argv) {
   bool describe = false;
   bool describe_group = false;
   bool metrics = false;
-  auto* config_option = app.add_option("--config", config, "The configuration file (TOML)");
-  app.add_flag("--check", check_only, "Check the configuration and the keys, and stop");
-  app.add_flag(
+  const auto config_option = program.add("--config", config, "The configuration file (TOML)");
+  program.flag("--check", check_only, "Check the configuration and the keys, and stop");
+  program.flag(
       "--init", init_only,
       "Make the empty store of a replica that is new, and stop; refuses when there is one");
-  app.add_flag("--dump", dump, "Print the configuration in effect, with all defaults, and stop");
-  app.add_flag("--describe", describe, "Print all settings of the configuration (TOML), and stop");
-  app.add_flag("--describe-group", describe_group,
+  program.flag("--dump", dump, "Print the configuration in effect, with all defaults, and stop");
+  program.flag("--describe", describe, "Print all settings of the configuration (TOML), and stop");
+  program.flag("--describe-group", describe_group,
                "Print all settings of the group file (TOML), and stop");
-  app.add_flag("--describe-metrics", metrics, "Print all metrics (TOML), and stop");
-  app.set_version_flag("--version", "prophecy-replica " PROPHECY_VERSION);
-  try {
-    app.parse(argc, argv);
-    if (!describe && !describe_group && !metrics && config_option->count() == 0) {
-      throw CLI::RequiredError("--config");
-    }
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : kExitUsage;
+  program.flag("--describe-metrics", metrics, "Print all metrics (TOML), and stop");
+  if (const auto status = line.parse(argc, argv)) return *status;
+  if (!describe && !describe_group && !metrics && !config_option.is_given()) {
+    return line.complain_without("--config");
   }
 
   if (describe || describe_group || metrics) {

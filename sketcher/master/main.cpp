@@ -4,8 +4,7 @@
 #include <sstream>
 #include <string>
 
-#include <CLI/CLI.hpp>
-
+#include "base/command_line/command_line.hpp"
 #include "base/io/core_dumps.hpp"
 #include "sketcher/master/master.hpp"
 #include "sketcher/report/status.hpp"
@@ -25,24 +24,22 @@ int fail(const prophecy::Error& error, int status) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app{"Trusted reverse proxy in front of a group of replicated origins."};
+  prophecy::CommandLine line("prophecy-sketcher",
+                             "Trusted reverse proxy in front of a group of replicated origins.",
+                             PROPHECY_VERSION);
+  const prophecy::Command program = line.program();
   std::string config;
   bool check = false;
   bool dump = false;
   bool describe = false;
   bool metrics = false;
-  auto* config_option = app.add_option("--config", config, "Configuration file (TOML)");
-  app.add_flag("--check", check, "Check the configuration and the keys, and stop");
-  app.add_flag("--dump", dump, "Print the configuration in effect, with all defaults, and stop");
-  app.add_flag("--describe", describe, "Print all settings of the configuration (TOML), and stop");
-  app.add_flag("--describe-metrics", metrics, "Print all metrics (TOML), and stop");
-  app.set_version_flag("--version", "prophecy-sketcher " PROPHECY_VERSION);
-  try {
-    app.parse(argc, argv);
-    if (!describe && !metrics && config_option->count() == 0) throw CLI::RequiredError("--config");
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : kUsageFailure;
-  }
+  const auto config_option = program.add("--config", config, "Configuration file (TOML)");
+  program.flag("--check", check, "Check the configuration and the keys, and stop");
+  program.flag("--dump", dump, "Print the configuration in effect, with all defaults, and stop");
+  program.flag("--describe", describe, "Print all settings of the configuration (TOML), and stop");
+  program.flag("--describe-metrics", metrics, "Print all metrics (TOML), and stop");
+  if (const auto status = line.parse(argc, argv)) return *status;
+  if (!describe && !metrics && !config_option.is_given()) return line.complain_without("--config");
 
   if (describe || metrics) {
     std::cout << (describe ? prophecy::sketcher::describe_settings()

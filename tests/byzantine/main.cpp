@@ -5,10 +5,10 @@
 #include <string_view>
 #include <vector>
 
-#include <CLI/CLI.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
 
+#include "base/command_line/command_line.hpp"
 #include "byzantine/misbehaving_gate.hpp"
 #include "pbft/replica/replica_node.hpp"
 
@@ -67,19 +67,21 @@ int run(const pbft::ReplicaIdentity& identity, byzantine::Misbehaviour plan) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app("A replica agent that does not behave as it should.", "byzantine-replica");
+  CommandLine line("byzantine-replica", "A replica agent that does not behave as it should.");
+  const Command program = line.program();
   std::string config;
   std::vector<std::string> names;
   std::uint64_t seed = 1;
   bool list = false;
-  app.add_flag("--list", list, "Print the names of all behaviours, and stop");
-  app.add_option("--config", config, "The agent's configuration (TOML)");
-  app.add_option("--behaviour", names,
-                 "What it does wrong; several take turns, the next one with each SIGUSR1, and "
-                 "behind the last it is honest")
-      ->check(CLI::IsMember(all_names()));
-  app.add_option("--seed", seed, "Of what the behaviours draw")->capture_default_str();
-  CLI11_PARSE(app, argc, argv);
+  program.flag("--list", list, "Print the names of all behaviours, and stop");
+  program.add("--config", config, "The agent's configuration (TOML)");
+  program
+      .add("--behaviour", names,
+           "What it does wrong; several take turns, the next one with each SIGUSR1, and "
+           "behind the last it is honest")
+      .one_of(all_names());
+  program.add("--seed", seed, "Of what the behaviours draw").shows_default();
+  if (const auto status = line.parse(argc, argv)) return *status;
   if (list) {
     for (const std::string& name : all_names())
       std::cout << name << '\n';
