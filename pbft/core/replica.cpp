@@ -62,6 +62,7 @@ class Replica::Machine {
 
   bool start(const ReplicaStart& start, ReplicaActions& out);
   void resume(const Remembered& remembered, ReplicaActions& out);
+  void review_certificate();
 
   enum class Proposals : std::uint8_t { now, later };
   // An event, what follows from it, and what others are to be told, sealed.
@@ -145,10 +146,15 @@ void Replica::Machine::resume(const Remembered& remembered, ReplicaActions& out)
         {claim->replica, {claim->sequence, claim->order, claim->replies, claim->service}, frame});
   }
   if (!certificate.empty()) checkpoints.adopt(std::move(certificate));
+  review_certificate();
   if (remembered.base) {
-    // Votes may reach to the window behind the stable checkpoint, and none of them is forgotten.
-    // What lies between the base and what the ring holds then, comes as a state.
-    const std::uint64_t votes_end = checkpoints.stable_sequence() + context.settings.window + 1;
+    // No vote is forgotten. They reach to the window behind the stable checkpoint, but for a disk
+    // that refused no further than the ring does from the base. So a group that was switched off as
+    // a whole has room for all batches behind its base, and need not find a state that nobody has.
+    // Where the record goes further, what lies in between comes as a state.
+    const std::uint64_t reach = std::min(checkpoints.stable_sequence() + context.settings.window,
+                                         remembered.base->sequence + log.capacity());
+    const std::uint64_t votes_end = std::max(reach, context.journal.last()) + 1;
     const std::uint64_t first = votes_end - std::min(votes_end, log.capacity());
     log.release_below(std::max(remembered.base->sequence + 1, first));
     context.progress.last_proposed = remembered.base->sequence;
@@ -172,6 +178,7 @@ void Replica::Machine::resume(const Remembered& remembered, ReplicaActions& out)
     context.reads_from = std::max(context.reads_from, remembered.decided.rbegin()->first);
   }
   view_changer.resume(remembered, out);
+  review_certificate();
   agreement.resume(remembered, out);
   if (!remembered.base) return;
   if (remembered.base->service == Digest{} || !snapshots.add(*remembered.base)) {
@@ -188,6 +195,15 @@ void Replica::Machine::resume(const Remembered& remembered, ReplicaActions& out)
   // checkpoint need come soon.
   checkpoints.keep_own(
       base, encode_checkpoint(base.sequence, base.order, base.replies, base.service, context.keys));
+}
+
+// The group's file may list other keys than when it was written.
+void Replica::Machine::review_certificate() {
+  checkpoints.review([&](const Checkpoints::SignedClaim& claim) {
+    const auto message = decode_checkpoint(*claim.frame);
+    return message && context.keys.verify_signature(message->replica, sha256(message->content),
+                                                    message->signature);
+  });
 }
 
 bool Replica::Machine::take(ByteView frame, TimePoint now, ReplicaActions& out) {
@@ -370,6 +386,7 @@ void Replica::Machine::pump(Proposals proposals, TimePoint now, ReplicaActions& 
       execution.begin_at_zero(out);
       agreement.on_membership(out);
     }
+    if (checkpoints.take_proven()) view_changer.on_proven(out);
     recovery.advance(retransmission.is_beyond_help(), out);
     release();
     if (proposals == Proposals::now) propose(out);

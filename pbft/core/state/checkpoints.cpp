@@ -102,6 +102,7 @@ Checkpoints::Outcome Checkpoints::record(NodeId replica, const CheckpointClaim& 
     return Outcome::conflicting;
   }
   if (!wants(replica, claim)) return Outcome::duplicate;
+  if (claim.sequence == stable_sequence_) replace_void({replica, claim, frame});
   if (!keep({replica, claim, std::move(frame)}, vouched_for)) return Outcome::old;
 
   if (claim.sequence == stable_sequence_) {
@@ -120,10 +121,35 @@ void Checkpoints::adopt(std::vector<SignedClaim> certificate) {
   if (sequence <= stable_sequence_) return;
   stable_sequence_ = sequence;
   certificate_ = std::move(certificate);
+  has_become_proven_ = has_become_proven_ || std::exchange(void_claims_, 0) > 0;
   stable_.reset();
   for (auto& of_replica : claims_) {
     std::erase_if(of_replica, [&](const SignedClaim& c) { return c.claim.sequence < sequence; });
   }
+}
+
+void Checkpoints::review(const std::function<bool(const SignedClaim&)>& is_signed) {
+  void_claims_ = 0;
+  for (SignedClaim& claim : certificate_) {
+    claim.is_void = !is_signed(claim);
+    if (claim.is_void) ++void_claims_;
+  }
+}
+
+void Checkpoints::replace_void(const SignedClaim& claim) {
+  if (void_claims_ == 0 || claim.claim.order != certificate_.front().claim.order) return;
+  auto place =
+      std::find_if(certificate_.begin(), certificate_.end(),
+                   [&](const SignedClaim& known) { return known.replica == claim.replica; });
+  if (place == certificate_.end()) {
+    place = std::find_if(certificate_.begin(), certificate_.end(),
+                         [](const SignedClaim& known) { return known.is_void; });
+  }
+  if (!place->is_void) return;
+  *place = claim;
+  std::sort(certificate_.begin(), certificate_.end(),
+            [](const SignedClaim& a, const SignedClaim& b) { return a.replica < b.replica; });
+  has_become_proven_ = --void_claims_ == 0;
 }
 
 void Checkpoints::keep_own(const CheckpointClaim& claim, Frame frame) {
@@ -137,11 +163,16 @@ void Checkpoints::forget_own_above(std::uint64_t sequence) {
     own_.pop_back();
 }
 
+const Checkpoints::SignedClaim* Checkpoints::find_own(std::uint64_t sequence) const {
+  const auto found = std::find_if(own_.begin(), own_.end(), [&](const SignedClaim& own) {
+    return own.claim.sequence == sequence;
+  });
+  return found == own_.end() ? nullptr : &*found;
+}
+
 const CheckpointClaim* Checkpoints::own_at(std::uint64_t sequence) const {
-  for (const SignedClaim& own : own_) {
-    if (own.claim.sequence == sequence) return &own.claim;
-  }
-  return nullptr;
+  const SignedClaim* own = find_own(sequence);
+  return own == nullptr ? nullptr : &own->claim;
 }
 
 std::vector<Checkpoints::SignedClaim> Checkpoints::evidence() const {
@@ -222,10 +253,17 @@ bool Checkpoints::diverged() const {
 }
 
 void Checkpoints::frames_above(std::uint64_t sequence, std::vector<Frame>& out) const {
-  // Those who signed it may not be there any more to say so again.
+  // Those who signed it may not be there any more to say so again; and for one who lacks a
+  // signature that is still valid, this replica's own may be the one.
   if (stable_sequence_ > sequence) {
-    for (const SignedClaim& claim : certificate_)
+    bool has_own = false;
+    const SignedClaim* own = find_own(stable_sequence_);
+    for (const SignedClaim& claim : certificate_) {
+      if (claim.is_void) continue;
+      has_own = has_own || (own != nullptr && *claim.frame == *own->frame);
       out.push_back(claim.frame);
+    }
+    if (own != nullptr && !has_own) out.push_back(own->frame);
   }
   for (const SignedClaim& own : own_) {
     if (own.claim.sequence > std::max(sequence, stable_sequence_)) out.push_back(own.frame);

@@ -18,7 +18,9 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "pbft/core/state/actions.hpp"
@@ -45,6 +47,8 @@ class Checkpoints {
     NodeId replica = 0;
     CheckpointClaim claim;
     Frame frame;
+    // It was verified once, by a key that the group's file does not list any more.
+    bool is_void = false;
   };
 
   explicit Checkpoints(const QuorumRule& quorum);
@@ -66,6 +70,13 @@ class Checkpoints {
   // The 2f+1 claims that made it stable, in the order of their replicas' ids; empty at sequence 0.
   // All state the same order, which is what they prove; the rest may differ.
   [[nodiscard]] const std::vector<SignedClaim>& certificate() const { return certificate_; }
+  // Finds out which claims of the certificate still prove something, after a restart with another
+  // file of the group.
+  void review(const std::function<bool(const SignedClaim&)>& is_signed);
+  // The certificate convinces others. Where claims in it are void, later ones take their places.
+  [[nodiscard]] bool is_proven() const { return void_claims_ == 0; }
+  // True once after it has become so.
+  [[nodiscard]] bool take_proven() { return std::exchange(has_become_proven_, false); }
   // More claims about the stable checkpoint are of use: some root is not certified.
   [[nodiscard]] bool wants_evidence() const;
   // Those that claim one of the stable checkpoint's certified roots, one bit each.
@@ -87,7 +98,8 @@ class Checkpoints {
   [[nodiscard]] const Watched* watched() const { return watched_ ? &*watched_ : nullptr; }
   // A claim there may still be of use: it is not the end of what a correct replica has to say.
   [[nodiscard]] bool concerns(std::uint64_t sequence) const {
-    return sequence > stable_sequence_ || (sequence == stable_sequence_ && wants_evidence()) ||
+    const bool is_lacking = wants_evidence() || !is_proven();
+    return sequence > stable_sequence_ || (sequence == stable_sequence_ && is_lacking) ||
            (watched_ && watched_->own.sequence == sequence);
   }
   // False when this replica's frame says nothing new. What it said first is what counts, but that
@@ -114,11 +126,14 @@ class Checkpoints {
 
   [[nodiscard]] static const SignedClaim* find(const std::vector<SignedClaim>& claims,
                                                std::uint64_t sequence);
+  [[nodiscard]] const SignedClaim* find_own(std::uint64_t sequence) const;
   bool keep(SignedClaim claim, bool is_vouched_for);
   // True when the watched checkpoint lacks it.
   [[nodiscard]] bool is_awaited(NodeId replica, const CheckpointClaim& claim) const;
   // f+1 others state this order there.
   [[nodiscard]] bool is_vouched_for(NodeId replica, const CheckpointClaim& claim) const;
+  // Takes the place of a void claim in the certificate.
+  void replace_void(const SignedClaim& claim);
   // All that state this order at this sequence number.
   [[nodiscard]] std::vector<SignedClaim> equal_to(const CheckpointClaim& claim) const;
   // About the stable checkpoint, in the certificate or after it.
@@ -130,6 +145,8 @@ class Checkpoints {
   std::deque<SignedClaim> own_;                   // rising
   std::uint64_t stable_sequence_ = 0;
   std::vector<SignedClaim> certificate_;
+  std::size_t void_claims_ = 0;  // of it
+  bool has_become_proven_ = false;
   // What the evidence certifies, kept until there is more of it.
   mutable std::optional<CheckpointClaim> stable_;
   std::optional<Watched> watched_;

@@ -41,7 +41,7 @@ bool Retransmission::lagging() const {
 
 bool Retransmission::outstanding() const {
   return context_.state == ReplicaState::changing_view ||
-         log_.highest_proposed() > agreement_.settled() || lagging() ||
+         log_.highest_proposed() > agreement_.settled() || lagging() || !checkpoints_.is_proven() ||
          checkpoints_.last_own() > checkpoints_.stable_sequence();
 }
 
@@ -87,7 +87,8 @@ void Retransmission::send_status(ReplicaActions& out) {
   status.changing_view = context_.state == ReplicaState::changing_view;
   status.first_retained = log_.first_retained();
   status.last_ordered = context_.progress.last_ordered;
-  status.last_stable = checkpoints_.stable_sequence();
+  // Others show their signatures of what this replica has not got.
+  status.last_stable = checkpoints_.stable_sequence() - (checkpoints_.is_proven() ? 0 : 1);
   status.counter = context_.membership.boot << 32 | ++counter_;
   status.silent_until = std::min(context_.membership.silent_until, kSequenceMax);
   status.settled = agreement_.settled();

@@ -202,8 +202,11 @@ bool ViewChanger::is_certified(const ViewChangeMessage& message) {
     const auto claim = decode_checkpoint(frame);
     if (!claim || claim->sequence != message.stable ||
         !is_replica(claim->replica, context_.quorum.replicas) ||
-        (signers >> claim->replica & 1) != 0 || claim->order != order.value_or(claim->order) ||
-        !context_.is_signed_by(claim->replica, sha256(claim->content), claim->signature)) {
+        (signers >> claim->replica & 1) != 0 || claim->order != order.value_or(claim->order)) {
+      return false;
+    }
+    if (!context_.is_signed_by(claim->replica, sha256(claim->content), claim->signature)) {
+      met_wrong_signature_ = true;
       return false;
     }
     order = claim->order;
@@ -238,6 +241,7 @@ std::optional<ViewChangeMessage> ViewChanger::verified(ByteView frame) {
     return message;
   }
   if (!context_.is_signed_by(message->replica, sha256(message->content), message->signature)) {
+    met_wrong_signature_ = true;
     return std::nullopt;
   }
   if (!is_certified(*message)) return std::nullopt;
@@ -296,7 +300,7 @@ void ViewChanger::join_others(TimePoint now, ReplicaActions& out) {
 
 void ViewChanger::begin_as_primary(TimePoint now, ReplicaActions& out) {
   if (context_.state != ReplicaState::changing_view || !context_.is_primary() ||
-      context_.is_silent()) {
+      context_.is_silent() || !checkpoints_.is_proven()) {
     return;
   }
   std::vector<ByteView> frames;
@@ -345,13 +349,16 @@ bool ViewChanger::on_new_view(ByteView frame, TimePoint now, ReplicaActions& out
   // Kept, because the messages in it view into it.
   auto copy = std::make_shared<const Bytes>(frame.begin(), frame.end());
   const auto kept = decode_new_view(*copy, context_.quorum.replicas);
+  met_wrong_signature_ = false;
   const std::vector<ViewChangeMessage> messages = verified_all(*kept);
   const auto choice = messages.size() >= context_.quorum.view_change
                           ? choose(messages, context_.quorum)
                           : std::nullopt;
   if (!choice) {
     refused_at = now;
-    // Its primary need not have heard that somebody has begun another life.
+    // Its primary may have a file of the group that lists other keys.
+    if (met_wrong_signature_) return refuse_proven(DropReason::bad_signature);
+    // Nor need it have heard that somebody has begun another life.
     if (!has_earlier_life(*kept)) return refuse_proven(DropReason::malformed);
     show_rebirths(*kept, out);
     return refuse_proven(DropReason::wrong_view);
@@ -408,6 +415,12 @@ void ViewChanger::end_silence(ReplicaActions& out) {
   patience_.restart(context_.now, context_.progress.last_ordered);
   if (context_.state == ReplicaState::changing_view) say_so(out);
   join_others(context_.now, out);
+  begin_as_primary(context_.now, out);
+}
+
+void ViewChanger::on_proven(ReplicaActions& out) {
+  if (context_.state != ReplicaState::changing_view || context_.is_silent()) return;
+  say_so(out);
   begin_as_primary(context_.now, out);
 }
 

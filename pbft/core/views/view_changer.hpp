@@ -60,6 +60,9 @@ class ViewChanger {
   void note_heard(NodeId peer) { gone_since_[peer].reset(); }
   // It may speak again: what it could not say.
   void end_silence(ReplicaActions& out);
+  // The stable checkpoint's certificate convinces others again: what was asked for with a void one
+  // was rejected.
+  void on_proven(ReplicaActions& out);
   // Where this replica has lost its own memory, and the group is in this view or on its way to it.
   void resume_in(std::uint64_t view, ReplicaActions& out);
   // As the journal says. Requires the proposals of the log to be there.
@@ -120,6 +123,7 @@ class ViewChanger {
   Patience& patience_;
   std::vector<Asked> asked_;                          // by replica, its newest
   std::vector<std::optional<TimePoint>> refused_at_;  // by replica, its last bad new view
+  bool met_wrong_signature_ = false;                  // in the new view that is looked at
   Frame new_view_;  // by which the current view began; null in view 0
   std::vector<std::optional<TimePoint>> gone_since_;  // by replica, see note_gone()
   SlowPrimary slow_primary_;

@@ -412,6 +412,33 @@ TEST_CASE("A replica forgets nothing of its votes when its base lags behind them
   CHECK(asks->prepared == std::vector{BatchRecord{stable + 1, 0, proposal.batch}});
 }
 
+TEST_CASE("A restarted replica has room for every batch behind its base") {
+  // The ring is no longer than that, and nobody has a later state when all were switched off.
+  ReplicaSettings settings = every_batch();
+  settings.retained_batches = 0;
+  Subject before(1, settings);
+  before.answers_flushes = false;
+  std::uint64_t executed = 0;
+  for (std::uint64_t sequence = 1; sequence <= 6; ++sequence) {
+    before.order(sequence, {request(sequence)});
+    if (before.actions.executions.empty()) continue;
+    before.executed(before.actions.executions[0].id, "result");
+    executed = sequence;
+    const auto claim = claim_of(before);
+    for (const NodeId peer : {0u, 2u})
+      before.feed(checkpoint(peer, claim, claim.service));
+  }
+  REQUIRE(executed > settings.window);
+  REQUIRE(before.replica.status().base == 0);
+  Subject backup(1, settings, before.restarted());
+  for (std::uint64_t sequence = 1; sequence <= executed; ++sequence) {
+    REQUIRE(backup.actions.executions.size() == 1);
+    CHECK(backup.actions.executions[0].sigma >> 16 == sequence);
+    backup.executed(backup.actions.executions[0].id, "result");
+  }
+  CHECK(backup.replica.status().last_executed == executed);
+}
+
 TEST_CASE("What a transfer has passed over is no decision of this replica's") {
   // It has pre-prepared a batch that the group did not agree on, or even executed it ahead.
   const bool is_ahead = GENERATE(false, true);
