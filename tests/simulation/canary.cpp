@@ -37,8 +37,45 @@ std::string_view to_string(Canary canary) {
                                                                      "keeps_no_state",
                                                                      "proposes_alone",
                                                                      "bears_grudges",
-                                                                     "signatures_outlive"};
+                                                                     "signatures_outlive",
+                                                                     "keeps_old_keys",
+                                                                     "ends_no_turn",
+                                                                     "hoards",
+                                                                     "hashes_garbage",
+                                                                     "chatters"};
   return kNames.at(static_cast<std::size_t>(canary));
+}
+
+std::string_view finding_of(Canary canary) {
+  switch (canary) {
+    case Canary::keeps_old_keys:
+      return "under a replaced key";
+    case Canary::bears_grudges:
+      return "is no member again";
+    case Canary::ends_no_turn:
+      return "which no fault explains";
+    case Canary::hoards:
+      return "the bound growth-bytes";
+    case Canary::hashes_garbage:
+      return "the bound hashed-bytes-per-step";
+    case Canary::chatters:
+      return "the bound bytes-per-second";
+    case Canary::repeats_replies:
+      return "the bound replies-per";
+    case Canary::pays_for_strangers:
+      return "the bound signatures-of-strangers";
+    case Canary::slow_to_give_up:
+      return "has waited for";
+    case Canary::keeps_no_state:
+      return "gives up its own state";
+    case Canary::early_base:
+    case Canary::early_body:
+      return "the disk of replica";
+    case Canary::erases_nothing:
+      return "on its disk, which are more";
+    default:
+      return "";
+  }
 }
 
 std::optional<Canary> parse_canary(std::string_view name) {

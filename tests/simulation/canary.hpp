@@ -44,11 +44,18 @@ enum class Canary : std::uint8_t {
   proposes_alone,   // a request whose body the primary alone has
   bears_grudges,    // a replica that has lied once is not listened to any more
   signatures_outlive,  // the group: those of its earlier life are valid in this one
+  keeps_old_keys,      // a key that was replaced is as good as the new one
+  ends_no_turn,        // requests that came in one turn with others wait for the next event
+  hoards,              // a little of each frame is kept for ever
+  hashes_garbage,      // what strangers send is hashed again and again
+  chatters,            // each frame is passed on to everybody
   count_,
 };
 constexpr std::size_t kCanaries = static_cast<std::size_t>(Canary::count_);
 
 [[nodiscard]] std::string_view to_string(Canary canary);
+// What the oracle says that has to find it, in part; empty where any may.
+[[nodiscard]] std::string_view finding_of(Canary canary);
 [[nodiscard]] std::optional<Canary> parse_canary(std::string_view name);
 
 [[nodiscard]] pbft::QuorumRule replica_rule(Canary canary, std::uint32_t faults);

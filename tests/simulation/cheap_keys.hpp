@@ -24,6 +24,12 @@ enum class Life : std::uint8_t { earlier, present };
 // For a replica below `replicas` or any client.
 [[nodiscard]] pbft::KeyRing cheap_key_ring(NodeId self, std::uint32_t replicas,
                                            Life life = Life::present);
+// Of a later group file, which lists new keys of the replicas with these bits.
+[[nodiscard]] pbft::KeyRing replaced_key_ring(NodeId self, std::uint32_t replicas,
+                                              std::uint64_t replaced);
+// A defect: it takes the replaced keys for valid, too.
+[[nodiscard]] pbft::KeyRing forgiving_key_ring(NodeId self, std::uint32_t replicas,
+                                               std::uint64_t replaced);
 // A defect: signatures are the same in each life.
 [[nodiscard]] pbft::KeyRing timeless_key_ring(NodeId self, std::uint32_t replicas, Life life);
 

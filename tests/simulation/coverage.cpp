@@ -1,5 +1,6 @@
 #include "simulation/coverage.hpp"
 
+#include <algorithm>
 #include <set>
 #include <sstream>
 #include <string_view>
@@ -67,6 +68,8 @@ void Coverage::add(const Coverage& other) {
   add_each(behaviours, other.behaviours);
   add_each(bad_clients, other.bad_clients);
   add_each(lies_reached, other.lies_reached);
+  for (std::size_t i = 0; i < kPrices; ++i)
+    price_peaks.at(i) = std::max(price_peaks.at(i), other.price_peaks.at(i));
 }
 
 std::string describe(const Coverage& coverage) {
@@ -84,6 +87,10 @@ std::string describe(const Coverage& coverage) {
   write<BehaviourKind>(out, "replicas", coverage.behaviours);
   write<BadClientKind>(out, "clients", coverage.bad_clients);
   write<BehaviourKind>(out, "lies that reached their aim", coverage.lies_reached, kFirstLie);
+  out << "highest prices";
+  for (std::size_t i = 0; i < kPrices; ++i)
+    out << (i == 0 ? ": " : ", ") << kPriceNames.at(i) << " " << coverage.price_peaks.at(i);
+  out << "\n";
   return out.str();
 }
 

@@ -7,6 +7,7 @@
 
 #include "simulation/ingredient.hpp"
 #include "simulation/lies.hpp"
+#include "simulation/prices.hpp"
 #include "simulation/scenario.hpp"
 
 namespace prophecy::simulation {
@@ -36,6 +37,7 @@ struct Coverage {
   std::array<std::uint64_t, kBehaviourKinds> behaviours{};
   std::array<std::uint64_t, kBadClientKinds> bad_clients{};
   LieCounts lies_reached{};  // messages, by the behaviour
+  PricePeaks price_peaks{};  // none where they are not checked
 
   void note(const Scenario& scenario);
   void add(const Coverage& other);

@@ -90,4 +90,19 @@ const pbft::KeyRing& key_ring_of(Keys keys, NodeId node, std::uint32_t replicas,
   return group->second.at(node);
 }
 
+const pbft::KeyRing& later_key_ring_of(NodeId node, std::uint32_t replicas, std::uint64_t replaced,
+                                       bool is_forgiving) {
+  static std::map<std::tuple<std::uint32_t, std::uint64_t, bool>, Rings> groups;
+  const std::tuple wanted(replicas, replaced, is_forgiving);
+  auto group = groups.find(wanted);
+  if (group == groups.end()) {
+    const auto make = [&](NodeId self, std::uint32_t n) {
+      return is_forgiving ? forgiving_key_ring(self, n, replaced)
+                          : replaced_key_ring(self, n, replaced);
+    };
+    group = groups.emplace(wanted, rings_of(make, replicas)).first;
+  }
+  return group->second.at(node);
+}
+
 }  // namespace prophecy::simulation

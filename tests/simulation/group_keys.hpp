@@ -25,6 +25,11 @@ enum class Keys : std::uint8_t {
 [[nodiscard]] const pbft::KeyRing& key_ring_of(Keys keys, NodeId node, std::uint32_t replicas,
                                                Life life = Life::present);
 
+// By a later group file, which lists new keys of the replicas with these bits; `is_forgiving` is a
+// defect.
+[[nodiscard]] const pbft::KeyRing& later_key_ring_of(NodeId node, std::uint32_t replicas,
+                                                     std::uint64_t replaced, bool is_forgiving);
+
 // Those of the programs, before any session key is exchanged: of one run alone.
 [[nodiscard]] std::map<NodeId, pbft::KeyRing> changing_key_rings(std::uint32_t replicas,
                                                                  Life life = Life::present);

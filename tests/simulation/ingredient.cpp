@@ -45,7 +45,8 @@ std::string_view to_string(IngredientKind kind) {
       "refusing disk",  "clock",          "wall clock",
       "twins",          "client restart", "misconduct",
       "bad client",     "strangers",      "many at once",
-      "noisy state",    "noisy answers",  "rotten state"};
+      "noisy state",    "noisy answers",  "rotten state",
+      "new keys",       "stolen key"};
   return name_of(kNames, kind);
 }
 
@@ -183,6 +184,16 @@ std::string describe(const Ingredient& ingredient) {
     case IngredientKind::many_at_once:
       out << "replicas " << bits(ingredient.nodes) << " read once in "
           << std::chrono::duration_cast<microseconds>(ingredient.offset).count() << " us";
+      break;
+    case IngredientKind::new_keys:
+      out << "replica " << ingredient.node << " gets new keys"
+          << (ingredient.is_elsewhere ? " on another machine" : "") << ", of which members learn "
+          << (ingredient.is_hasty ? "each " : "as soon as the one before is back, and ")
+          << std::chrono::duration_cast<milliseconds>(ingredient.offset).count() << " ms"
+          << (ingredient.is_hasty ? "" : " later");
+      break;
+    case IngredientKind::stolen_key:
+      out << "somebody has the key of replica " << ingredient.node;
       break;
     case IngredientKind::bad_client:
       out << "faulty client " << ingredient.node << ": " << to_string(ingredient.bad_client);

@@ -45,6 +45,8 @@ enum class IngredientKind : std::uint8_t {
   noisy_state,     // a share of the writes leaves another state at one replica, which is correct
   noisy_answers,   // a share of the operations is answered otherwise there
   rotten_state,    // a part of the state of one replica's service changes, and nobody is told
+  new_keys,        // a replica's key is replaced, see hosts/key_rollover.hpp
+  stolen_key,      // somebody goes on with the old one, see hosts/thief.hpp
   count_,
 };
 constexpr std::size_t kIngredientKinds = static_cast<std::size_t>(IngredientKind::count_);
@@ -118,12 +120,16 @@ struct Ingredient {
   BehaviourKind behaviour = BehaviourKind::silent;
   BadClientKind bad_client = BadClientKind::selective_macs;
   // Of a clock; of late frames, the longest; of a slow service; between what strangers say; of a
-  // turn, the longest.
+  // turn, the longest; between members that take new keys.
   Duration offset{};
   std::int64_t drift_ppm = 0;  // parts in a million
   // 1: of the first faulty set, which loses its memory at the end and is correct from then on;
   // 2: of the second one, not before all of the first are members again; 0: of the only one.
   std::uint32_t turn = 0;
+  // Of new keys: nobody waits for a member to be back before the next one is restarted; and the
+  // replica comes to another machine, without its store.
+  bool is_hasty = false;
+  bool is_elsewhere = false;
 
   [[nodiscard]] bool is_active(TimePoint now) const { return now >= from && now < until; }
   // A replica whose wall clock is further from the others' than they tolerate is faulty.
@@ -132,7 +138,8 @@ struct Ingredient {
     const bool steps_far = offset > kStepTolerated || offset < -kStepTolerated;
     if (kind == IngredientKind::wall_clock) return steps_far;
     return (kind == IngredientKind::misconduct && behaviour >= kFirstLie) ||
-           kind == IngredientKind::wrong_service || kind == IngredientKind::twins;
+           kind == IngredientKind::wrong_service || kind == IngredientKind::twins ||
+           kind == IngredientKind::stolen_key;
   }
 };
 

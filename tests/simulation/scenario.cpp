@@ -51,6 +51,7 @@ bool Scenario::blames_nobody() const {
              case IngredientKind::large_operations:
              case IngredientKind::impatience:
              case IngredientKind::clock:
+             case IngredientKind::many_at_once:
                return true;
              case IngredientKind::bad_client:
                // A batch that no backup takes, until signatures are demanded of that client.

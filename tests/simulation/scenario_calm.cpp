@@ -3,6 +3,7 @@
 #include <bit>
 
 #include "simulation/random.hpp"
+#include "simulation/scenario_keys.hpp"
 
 namespace prophecy::simulation {
 namespace {
@@ -12,6 +13,7 @@ constexpr std::uint64_t kNoisyPercent = 50;  // of these
 constexpr std::uint64_t kTurnsPercent = 6;
 constexpr std::uint32_t kTurnsFaultsMax = 3;
 constexpr std::uint64_t kFairPercent = 4;
+constexpr std::uint64_t kNewKeysPercent = 3;
 constexpr std::uint64_t kLargeBodiesPercent = 10;  // of these
 constexpr std::uint64_t kBadClientsEndMs = 1500;
 
@@ -74,6 +76,15 @@ void add_noise(Scenario& scenario, Random& random) {
   if (random.chance(40)) add(IngredientKind::rotten_state);
   // 2f+1 equal answers are asked for there.
   if (!scenario.linearizable_reads && random.chance(40)) add(IngredientKind::noisy_answers);
+}
+
+// All replicas read many frames before they answer any.
+void add_turns(Scenario& scenario, Random& random) {
+  Ingredient turns;
+  turns.kind = IngredientKind::many_at_once;
+  turns.nodes = (std::uint64_t{1} << scenario.replicas()) - 1;
+  turns.offset = microseconds(random.between(100, 5000));
+  scenario.ingredients.push_back(turns);
 }
 
 // f replicas lie, lose their memory and come back; then f others do.
@@ -164,12 +175,16 @@ void set_fair_scene(Scenario& scenario, bool has_large_bodies) {
     scenario.ingredients.push_back(client);
     if (has_large_bodies) break;
   }
+  Random turns(scenario.seed, kPurposeTurns);
+  if (turns.chance(40)) add_turns(scenario, turns);
   if (!has_large_bodies) return;
   scenario.replica.log_bytes_max = pbft::ReplicaSettings().log_bytes_max;
   scenario.replica.checkpoint_bytes = pbft::ReplicaSettings().checkpoint_bytes;
 }
 
 void set_scene(Scenario& scenario) {
+  const bool has_new_keys = Random(scenario.seed, kPurposeNewKeys).chance(kNewKeysPercent);
+  if (has_new_keys && !scenario.has_real_keys()) return set_new_keys_scene(scenario);
   Random fairness(scenario.seed, kPurposeFairness);
   if (fairness.chance(kFairPercent)) {
     return set_fair_scene(scenario, fairness.chance(kLargeBodiesPercent));
@@ -201,6 +216,16 @@ void set_changing_scene(Scenario& scenario) {
   Random random(scenario.seed, kPurposeScene);
   set_calm_scene(scenario);
   take_turns(scenario, random);
+}
+
+void set_turns_scene(Scenario& scenario) {
+  set_calm_scene(scenario);
+  std::erase_if(scenario.ingredients, [](const Ingredient& ingredient) {
+    return ingredient.kind == IngredientKind::misconduct;
+  });
+  scenario.replica.view_change_timeout = milliseconds(250);
+  Random random(scenario.seed, kPurposeTurns);
+  add_turns(scenario, random);
 }
 
 void set_noisy_scene(Scenario& scenario) {

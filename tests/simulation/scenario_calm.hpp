@@ -17,6 +17,8 @@ void set_calm_scene(Scenario& scenario);
 void set_fair_scene(Scenario& scenario, bool has_large_bodies);
 // f replicas lie, lose their memory and are correct from then on; then f others lie.
 void set_changing_scene(Scenario& scenario);
+// All replicas read many frames in one turn, and nothing else is unusual.
+void set_turns_scene(Scenario& scenario);
 // The services of correct replicas differ, beside a replica that sides with one of them.
 void set_noisy_scene(Scenario& scenario);
 

@@ -1,4 +1,6 @@
 #include "simulation/scenario_calm.hpp"
+#include "simulation/scenario_keys.hpp"
+#include "simulation/scenario_long.hpp"
 #include "simulation/scenario_planner.hpp"
 
 namespace prophecy::simulation {
@@ -133,6 +135,18 @@ void Planner::plan_canary() {
       scenario_.ingredients.back().turn = 2;
       break;
     }
+    case Canary::ends_no_turn:
+      set_turns_scene(scenario_);
+      break;
+    case Canary::hoards:
+      set_long_scene(scenario_);
+      break;
+    case Canary::hashes_garbage:
+      add_strangers(4, 1000, 0);
+      break;
+    case Canary::keeps_old_keys:
+      set_new_keys_scene(scenario_);
+      break;
     case Canary::any_time:
       scenario_.replica.agreed_time_tolerance = std::chrono::hours(24);
       add_misconduct(0, BehaviourKind::false_times, 0, 0);

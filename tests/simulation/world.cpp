@@ -16,6 +16,8 @@ constexpr Duration kCallBound = milliseconds(500);
 // And so much more, when faulty clients have ended too, for every replica to have caught up.
 constexpr Duration kCatchUpTime = seconds(10);
 constexpr Duration kTurnTriedEvery = milliseconds(20);
+// So soon a replica that has lost its memory, and is correct from then on, is a member again.
+constexpr Duration kReturnBound = seconds(12);
 // No run needs nearly as many; one that does has a group that talks to itself for ever.
 constexpr std::uint64_t kStepsMax = 5'000'000;
 constexpr std::uint64_t kLongStepsMax = 20 * kStepsMax;
@@ -99,6 +101,21 @@ void World::add_nodes() {
     if (ingredient.kind != IngredientKind::bad_client) continue;
     bad_clients_.push_back(std::make_unique<BadClient>(scenario_, ingredient, ring(ingredient.node),
                                                        scheduler_, send));
+  }
+  add_rollovers(send);
+}
+
+void World::add_rollovers(const ReplicaHost::Send& send) {
+  for (const Ingredient& ingredient : scenario_.ingredients) {
+    if (ingredient.kind == IngredientKind::stolen_key) {
+      thieves_.push_back(std::make_unique<Thief>(
+          scenario_, ingredient, key_ring_of(keys(), ingredient.node, scenario_.replicas()),
+          scheduler_, lies_, send));
+    } else if (ingredient.kind == IngredientKind::new_keys) {
+      rollovers_.push_back(std::make_unique<KeyRollover>(
+          ingredient, Random(scenario_.seed, kPurposeIngredient + ingredient.number), scheduler_,
+          trace_));
+    }
   }
 }
 
@@ -213,16 +230,18 @@ void World::refuse(const Ingredient& crash) {
   }
 }
 
-void World::begin_second_turn() {
+void World::begin_second_turn(TimePoint since) {
   const std::uint64_t first = scenario_.faulty_in_turn(1);
   for (NodeId node = 0; node < replicas_.size(); ++node) {
     const pbft::ReplicaStatus& status = replicas_[node]->status();
     const bool is_back = !replicas_[node]->crashed() && status.silent_until == 0 &&
                          status.recovery == pbft::RecoveryState::none;
-    if (contains(first, node) && !is_back) {
-      scheduler_.after(kTurnTriedEvery, [this] { begin_second_turn(); });
-      return;
+    if (!contains(first, node) || is_back) continue;
+    if (scheduler_.now() - since > kReturnBound) {
+      checker_.fail("replica " + std::to_string(node) +
+                    " has lied, is correct now, and is no member again");
     }
+    return scheduler_.after(kTurnTriedEvery, [this, since] { begin_second_turn(since); });
   }
   trace_.line("the second turn begins");
   for (const auto& replica : replicas_)
@@ -286,16 +305,26 @@ void World::deliver(NodeId to, const pbft::Frame& frame) {
   }
 }
 
+ReplicaHost::Speaker World::speaker_of(const pbft::Frame& frame) const {
+  const bool is_thiefs = std::any_of(thieves_.begin(), thieves_.end(),
+                                     [&](const auto& thief) { return thief->sent(frame); });
+  if (is_thiefs) return ReplicaHost::Speaker::thief;
+  return strangers_.sent(frame) ? ReplicaHost::Speaker::stranger : ReplicaHost::Speaker::member;
+}
+
 void World::deliver_to_replica(NodeId to, NodeId from, const pbft::Frame& frame) {
-  const bool is_strangers = strangers_.sent(frame);
+  const ReplicaHost::Speaker speaker = speaker_of(frame);
   const Twins* twins = twins_of(to);
   if (twins == nullptr || twins->speaks_with(Twins::Which::first, from)) {
-    replicas_[to]->on_frame(frame, is_strangers);
+    replicas_[to]->on_frame(frame, speaker);
   }
   for (const auto& second : twins_) {
     if (second->node() == to && second->speaks_with(Twins::Which::second, from)) {
-      second->on_frame(frame, is_strangers);
+      second->on_frame(frame, speaker);
     }
+  }
+  for (const auto& thief : thieves_) {
+    if (thief->node() == to) thief->on_frame(frame, speaker);
   }
 }
 
@@ -340,6 +369,19 @@ void World::begin() {
   for (const auto& client : bad_clients_)
     client->start();
   strangers_.start();
+  for (const auto& thief : thieves_)
+    thief->start();
+  for (const auto& rollover : rollovers_) {
+    rollover->start({replicas_, clients_, [this](NodeId member) -> const pbft::KeyRing& {
+                       std::uint64_t replaced = 0;
+                       for (const Ingredient& other : scenario_.ingredients) {
+                         if (other.kind == IngredientKind::new_keys)
+                           replaced |= std::uint64_t{1} << other.node;
+                       }
+                       return later_key_ring_of(member, scenario_.replicas(), replaced,
+                                                scenario_.canary == Canary::keeps_old_keys);
+                     }});
+  }
 }
 
 RunResult World::run() {
@@ -350,7 +392,8 @@ RunResult World::run() {
     plan_accident(ingredient);
     if (ingredient.turn == 2) second_turn = ingredient.from;
   }
-  if (scenario_.has_turns()) scheduler_.at(second_turn, [this] { begin_second_turn(); });
+  if (scenario_.has_turns())
+    scheduler_.at(second_turn, [this, second_turn] { begin_second_turn(second_turn); });
   const TimePoint end = scenario_.healed + kLivenessBound + kCallBound * scenario_.longest_queue();
   while (!finished() && scheduler_.now() < end && step()) {
   }
@@ -386,6 +429,10 @@ Coverage World::coverage() const {
     coverage.parts_fetched += counters.parts_fetched;
     coverage.bodies_fetched += counters.bodies_fetched;
     coverage.bodies_given_up += counters.bodies_given_up;
+    for (std::size_t i = 0; i < kPrices; ++i) {
+      coverage.price_peaks.at(i) =
+          std::max(coverage.price_peaks.at(i), replica->price_peaks().at(i));
+    }
   }
   coverage.runs_with_new_view = coverage.views_entered > 0 ? 1 : 0;
   coverage.frames = network_.frames();
@@ -410,6 +457,9 @@ void World::check_end() {
 // Those that have stopped to misbehave are asked as well: their state was always right. Everybody
 // has to have executed everything, to vote again, and to be in the same state.
 std::string World::laggard() const {
+  for (const auto& rollover : rollovers_) {
+    if (!rollover->is_done()) return "the change of keys has not ended";
+  }
   std::uint64_t highest = 0;
   for (const auto& replica : replicas_)
     highest = std::max(highest, replica->status().last_executed);

@@ -15,10 +15,12 @@
 #include "simulation/hosts/client_host.hpp"
 #include "simulation/hosts/hosted_registers.hpp"
 #include "simulation/hosts/key_host.hpp"
+#include "simulation/hosts/key_rollover.hpp"
 #include "simulation/hosts/network.hpp"
 #include "simulation/hosts/replica_host.hpp"
 #include "simulation/hosts/scheduler.hpp"
 #include "simulation/hosts/strangers.hpp"
+#include "simulation/hosts/thief.hpp"
 #include "simulation/hosts/trace.hpp"
 #include "simulation/hosts/twins.hpp"
 #include "simulation/scenario.hpp"
@@ -41,6 +43,7 @@ class World {
   [[nodiscard]] ReplicaHost::Send send_of(NodeId replica, const ReplicaHost::Send& send);
   [[nodiscard]] const Twins* twins_of(NodeId replica) const;
   void add_key_hosts();
+  void add_rollovers(const ReplicaHost::Send& send);
   // What strangers have recorded in it.
   [[nodiscard]] std::deque<pbft::Frame> earlier_life() const;
   void on_key_message(NodeId to, const pbft::Frame& frame);
@@ -52,12 +55,13 @@ class World {
   void strike(const Ingredient& ingredient);
   void refuse(const Ingredient& crash);
   // Once all of the first turn are correct members; until then it is tried again.
-  void begin_second_turn();
+  void begin_second_turn(TimePoint since);
   void mend(const Ingredient& ingredient);
   [[nodiscard]] bool one_more_may_be_faulty() const;
   [[nodiscard]] bool is_too_much(const Ingredient& lost_service) const;
   void deliver(NodeId to, const pbft::Frame& frame);
   void deliver_to_replica(NodeId to, NodeId from, const pbft::Frame& frame);
+  [[nodiscard]] ReplicaHost::Speaker speaker_of(const pbft::Frame& frame) const;
   [[nodiscard]] Keys keys() const;
   [[nodiscard]] bool finished() const;
   [[nodiscard]] bool step();
@@ -77,6 +81,8 @@ class World {
   std::vector<std::unique_ptr<HostedRegisters>> services_;  // by replica
   std::vector<std::unique_ptr<ReplicaHost>> replicas_;
   std::vector<std::unique_ptr<Twins>> twins_;  // the second ones
+  std::vector<std::unique_ptr<Thief>> thieves_;
+  std::vector<std::unique_ptr<KeyRollover>> rollovers_;
   std::vector<std::unique_ptr<ClientHost>> clients_;
   std::vector<std::unique_ptr<BadClient>> bad_clients_;
   Strangers strangers_;

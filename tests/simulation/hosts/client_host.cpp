@@ -28,7 +28,7 @@ ClientHost::ClientHost(const Scenario& scenario, const pbft::KeyRing& keys, Sche
       checker_(checker),
       send_(std::move(send)),
       clock_(clock_of(scenario, keys.self())),
-      keys_(keys),
+      keys_(&keys),
       client_(new_process({})) {}
 
 // Timestamps begin with the microseconds of the wall clock, as a sketcher's do.
@@ -38,16 +38,21 @@ std::unique_ptr<pbft::Client> ClientHost::new_process(Duration clock_is_off) con
   pbft::ClientSettings settings = settings_of(scenario_);
   settings.first_timestamp = static_cast<std::uint64_t>(
       kMicrosecondsAtStart + std::chrono::duration_cast<microseconds>(shown).count());
-  return std::make_unique<pbft::Client>(settings, keys_,
+  return std::make_unique<pbft::Client>(settings, *keys_,
                                         client_rule(scenario_.canary, scenario_.faults));
 }
 
 // Nobody learns the answers to its calls, which may be executed for all that.
-void ClientHost::restart(const Ingredient& ingredient) {
+void ClientHost::restart(Duration clock_is_off) {
   ++process_;
   open_.clear();
-  client_ = new_process(ingredient.offset);
-  if (ingredient.offset < Duration{}) may_fail_ += scenario_.sessions;
+  client_ = new_process(clock_is_off);
+  if (clock_is_off < Duration{}) may_fail_ += scenario_.sessions;
+}
+
+void ClientHost::take_keys(const pbft::KeyRing& keys) {
+  keys_ = &keys;
+  restart({});
 }
 
 void ClientHost::start() {
@@ -55,7 +60,7 @@ void ClientHost::start() {
     if (ingredient.node != self_) continue;
     if (ingredient.kind == IngredientKind::calls) plan(ingredient);
     if (ingredient.kind == IngredientKind::client_restart) {
-      scheduler_.at(ingredient.from, [this, &ingredient] { restart(ingredient); });
+      scheduler_.at(ingredient.from, [this, &ingredient] { restart(ingredient.offset); });
     }
   }
 }

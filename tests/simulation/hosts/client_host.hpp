@@ -22,6 +22,8 @@ class ClientHost {
 
   void start();
   void on_frame(ByteView frame);
+  // Its process ends and is started again, with those of a later group file.
+  void take_keys(const pbft::KeyRing& keys);
   // Nothing more to submit, and every call is answered or cancelled.
   [[nodiscard]] bool finished() const { return submitted_ == planned_ && open_.empty(); }
   [[nodiscard]] std::size_t open_calls() const { return open_.size(); }
@@ -30,7 +32,7 @@ class ClientHost {
  private:
   [[nodiscard]] TimePoint now() const { return clock_.shown_at(scheduler_.now()); }
   [[nodiscard]] std::unique_ptr<pbft::Client> new_process(Duration clock_is_off) const;
-  void restart(const Ingredient& ingredient);
+  void restart(Duration clock_is_off);
   void plan(const Ingredient& calls);
   void submit(Call call, Duration patience, Duration cancelled_after);
   void carry_out(pbft::ClientActions& actions);
@@ -42,7 +44,7 @@ class ClientHost {
   Checker& checker_;
   Send send_;
   NodeClock clock_;
-  const pbft::KeyRing& keys_;
+  const pbft::KeyRing* keys_;
   std::unique_ptr<pbft::Client> client_;
   std::uint32_t process_ = 0;
   std::uint64_t agreed_ = 0;

@@ -1,5 +1,6 @@
 #include "simulation/hosts/defects.hpp"
 
+#include "base/digest.hpp"
 #include "pbft/core/state/quorum.hpp"
 #include "pbft/wire/decode.hpp"
 #include "pbft/wire/encode.hpp"
@@ -52,6 +53,17 @@ void check_signature_of(ByteView frame, const pbft::KeyRing& keys) {
   if (rejoin) {
     (void)keys.verify_signature(rejoin->replica, sha256(rejoin->content), rejoin->signature);
   }
+}
+
+void hash_again(ByteView frame) {
+  constexpr int kTimes = 100'000;
+  for (int i = 0; i < kTimes; ++i)
+    (void)sha256(frame);
+}
+
+void pass_on(const pbft::Frame& frame, std::uint32_t replicas, pbft::ReplicaActions& actions) {
+  for (NodeId to = 0; to < replicas; ++to)
+    actions.sends.push_back({to, 0, frame});
 }
 
 std::optional<NodeId> named_in_view_change(ByteView frame, std::uint32_t replicas) {

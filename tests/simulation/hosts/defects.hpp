@@ -27,6 +27,12 @@ namespace prophecy::simulation {
 // Checks the signature of a message that comes without a seal, as if it were worth it.
 void check_signature_of(ByteView frame, const pbft::KeyRing& keys);
 
+// As if each frame were worth that.
+void hash_again(ByteView frame);
+
+// To all replicas.
+void pass_on(const pbft::Frame& frame, std::uint32_t replicas, pbft::ReplicaActions& actions);
+
 // The replica in whose name a view-change message is, sealed or not.
 [[nodiscard]] std::optional<NodeId> named_in_view_change(ByteView frame, std::uint32_t replicas);
 

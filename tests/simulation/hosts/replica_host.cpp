@@ -11,6 +11,7 @@ namespace prophecy::simulation {
 namespace {
 
 constexpr std::uint64_t kWallClockAtStart = 1'000'000;
+constexpr std::size_t kHoarded = 256;  // by a defect
 constexpr std::uint64_t kEpoch = 1'800'000'000'000'000'000;
 
 // What a correct group may agree on, before any of its clocks: it was near one of them.
@@ -85,7 +86,7 @@ ReplicaHost::Process::Process(const Scenario& scenario, const pbft::KeyRing& key
 ReplicaHost::ReplicaHost(const Scenario& scenario, const pbft::KeyRing& keys, Scheduler& scheduler,
                          Checker& checker, Lies& lies, HostedService& service, Send send)
     : scenario_(scenario),
-      keys_(keys),
+      keys_(&keys),
       self_(keys.self()),
       scheduler_(scheduler),
       random_(scenario.seed, kPurposeNode + keys.self()),
@@ -97,7 +98,7 @@ ReplicaHost::ReplicaHost(const Scenario& scenario, const pbft::KeyRing& keys, Sc
       disk_(scenario, keys.self(), scheduler),
       service_(service),
       misconduct_(scenario, keys, lies),
-      prices_(scenario.bounds.get(), checker, keys.self()) {
+      prices_(scenario, checker, keys.self()) {
   for (const Ingredient& ingredient : scenario.ingredients) {
     const bool reads = ingredient.kind == IngredientKind::read_failures;
     if (reads && contains(ingredient.nodes, self_)) fails_reads_ = true;
@@ -105,16 +106,19 @@ ReplicaHost::ReplicaHost(const Scenario& scenario, const pbft::KeyRing& keys, Sc
 }
 
 void ReplicaHost::start() {
-  if (const std::string missing = disk_.missing(keys_.replicas()); !missing.empty()) {
+  if (const std::string missing = disk_.missing(keys_->replicas()); !missing.empty()) {
     checker_.fail("the disk of replica " + std::to_string(self_) + " lacks " + missing);
   }
   disk_.open();
-  process_ = std::make_shared<Process>(
-      scenario_, keys_, disk_.parts(), inputs_,
-      [this](std::vector<pbft::DurableWrite> writes, pbft::Outbox::Committed done) {
-        disk_.commit(std::move(writes), [done = std::move(done)] { done({}); });
-      },
-      [this] { release(); });
+  {
+    const MemoryUser user = prices_.use_memory();
+    process_ = std::make_shared<Process>(
+        scenario_, *keys_, disk_.parts(), inputs_,
+        [this](std::vector<pbft::DurableWrite> writes, pbft::Outbox::Committed done) {
+          disk_.commit(std::move(writes), [done = std::move(done)] { done({}); });
+        },
+        [this] { release(); });
+  }
   pbft::ReplicaStart start;
   start.records = disk_.records();
   const bool is_defect = scenario_.canary == Canary::forgets_at_once;
@@ -141,6 +145,11 @@ void ReplicaHost::restart() {
   if (!crashed()) return;
   ++restarts_;
   start();
+}
+
+void ReplicaHost::take_keys(const pbft::KeyRing& keys) {
+  keys_ = &keys;
+  has_later_keys_ = true;
 }
 
 void ReplicaHost::lose_disk() {
@@ -186,19 +195,19 @@ bool ReplicaHost::hears(const pbft::Frame& frame) {
   return !crashed() && misconduct_.receive(frame, scheduler_.now());
 }
 
-void ReplicaHost::on_frame(const pbft::Frame& frame, bool is_strangers) {
+void ReplicaHost::on_frame(const pbft::Frame& frame, Speaker speaker) {
   if (!hears(frame)) return;
   if (is_limited_by_name(*frame) || bears_grudge(frame)) return;
   if (const Ingredient* turns = befalls(IngredientKind::many_at_once)) {
     auto& arrived = process_->arrived;
-    arrived.emplace_back(frame, is_strangers);
+    arrived.emplace_back(frame, speaker);
     if (arrived.size() > 1) return;
     const auto longest = std::chrono::duration_cast<microseconds>(turns->offset).count();
     return later(microseconds(random_.below(static_cast<std::uint64_t>(longest))),
                  [this] { end_turn(); });
   }
   with_core([&](pbft::ReplicaActions& actions) {
-    take(frame, is_strangers, actions);
+    take(frame, speaker, actions);
     process_->replica.propose_waiting(now(), actions);
   });
 }
@@ -212,30 +221,42 @@ bool ReplicaHost::bears_grudge(const pbft::Frame& frame) {
 
 void ReplicaHost::end_turn() {
   with_core([&](pbft::ReplicaActions& actions) {
-    for (const auto& [frame, is_strangers] : std::exchange(process_->arrived, {}))
-      take(frame, is_strangers, actions);
+    for (const auto& [frame, speaker] : std::exchange(process_->arrived, {}))
+      take(frame, speaker, actions);
+    if (scenario_.canary == Canary::ends_no_turn) return;
     process_->replica.propose_waiting(now(), actions);
   });
 }
 
-void ReplicaHost::take(const pbft::Frame& frame, bool is_strangers, pbft::ReplicaActions& actions) {
-  prices_.begin_step(is_strangers ? Prices::Cause::stranger : Prices::Cause::member);
+void ReplicaHost::take(const pbft::Frame& frame, Speaker speaker, pbft::ReplicaActions& actions) {
+  // Once it has the later keys, who has the old one is a stranger to it.
+  const bool is_member =
+      speaker == Speaker::member || (speaker == Speaker::thief && !has_later_keys_);
+  prices_.begin_step(is_member ? Prices::Cause::member : Prices::Cause::stranger);
   const bool authentic = process_->replica.take_frame(*frame, now(), actions);
+  if (speaker == Speaker::thief && !is_member && authentic) {
+    checker_.fail("replica " + std::to_string(self_) + " takes a frame under a replaced key");
+  }
   if (const auto lie = lies_.kind_of(frame)) count_lie(*lie, frame, authentic);
-  if (scenario_.canary == Canary::pays_for_strangers) check_signature_of(*frame, keys_);
+  if (scenario_.canary == Canary::pays_for_strangers) check_signature_of(*frame, *keys_);
   if (scenario_.canary == Canary::repeats_replies) repeated_.answer_again(*frame, actions);
+  if (scenario_.canary == Canary::hashes_garbage && speaker == Speaker::stranger) {
+    hash_again(*frame);
+  }
+  if (scenario_.canary == Canary::hoards) hoard_.push_back(Bytes(kHoarded));
+  if (scenario_.canary == Canary::chatters) pass_on(frame, keys_->replicas(), actions);
   prices_.end_step(actions, now(), std::exchange(priced_, actions.sends.size()));
   prices_.begin_step(Prices::Cause::member);
   if (scenario_.canary != Canary::votes_in_left_view) return;
-  for (const pbft::Frame& vote : votes_in_left_view(*frame, process_->replica.status(), keys_)) {
-    for (NodeId to = 0; to < keys_.replicas(); ++to)
+  for (const pbft::Frame& vote : votes_in_left_view(*frame, process_->replica.status(), *keys_)) {
+    for (NodeId to = 0; to < keys_->replicas(); ++to)
       actions.sends.push_back({to, 0, vote});
   }
 }
 
 bool ReplicaHost::is_limited_by_name(ByteView frame) {
   if (scenario_.canary != Canary::limits_by_name) return false;
-  const auto name = named_in_view_change(frame, keys_.replicas());
+  const auto name = named_in_view_change(frame, keys_->replicas());
   if (!name) return false;
   const auto last = limited_at_.find(*name);
   if (last != limited_at_.end() && scheduler_.now() - last->second < seconds(1)) return true;
@@ -262,7 +283,10 @@ void ReplicaHost::with_core(const std::function<void(pbft::ReplicaActions&)>& ev
   pbft::ReplicaActions actions;
   priced_ = 0;
   prices_.begin_step(Prices::Cause::member);
-  event(actions);
+  {
+    const MemoryUser user = prices_.use_memory();
+    event(actions);
+  }
   prices_.end_step(actions, now(), priced_);
   const bool answered = status_.answers;
   status_ = process_->replica.status();
@@ -303,7 +327,7 @@ void ReplicaHost::release() {
     send(outgoing);
   std::vector<pbft::Execution> executions = std::move(released.executions);
   if (scenario_.canary == Canary::no_session_check) {
-    executions = with_repeated(executions, keys_.replicas());
+    executions = with_repeated(executions, keys_->replicas());
   }
   for (const pbft::Execution& execution : executions)
     run(execution);

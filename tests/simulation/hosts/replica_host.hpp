@@ -67,8 +67,15 @@ class ReplicaHost {
   // Its shell takes the peer's process for ended.
   void peer_is_gone(NodeId peer);
   [[nodiscard]] bool crashed() const { return process_ == nullptr; }
-  // `is_strangers`: no member has sent it.
-  void on_frame(const pbft::Frame& frame, bool is_strangers = false);
+  // Who has sent it.
+  enum class Speaker : std::uint8_t {
+    member,
+    stranger,
+    thief,  // somebody that has the key which a member had
+  };
+  void on_frame(const pbft::Frame& frame, Speaker speaker = Speaker::member);
+  // From its next start on: those of a later group file.
+  void take_keys(const pbft::KeyRing& keys);
   // What is no matter of the core's: true when this replica is there, and gets to see it.
   [[nodiscard]] bool hears(const pbft::Frame& frame);
   // As it would send it, unless it is down.
@@ -82,6 +89,7 @@ class ReplicaHost {
   // The last batch behind which its service's state may differ from the others', as nobody knows.
   [[nodiscard]] std::uint64_t differed_at() const { return differed_at_; }
   [[nodiscard]] std::uint64_t restarts() const { return restarts_; }
+  [[nodiscard]] const PricePeaks& price_peaks() const { return prices_.peaks(); }
 
  private:
   // What is gone with a crash.
@@ -91,8 +99,8 @@ class ReplicaHost {
             std::function<void()> on_released);
     pbft::Replica replica;
     pbft::Outbox outbox;
-    TimePoint armed_for = TimePoint::max();             // of the scheduler
-    std::vector<std::pair<pbft::Frame, bool>> arrived;  // in this turn, and whether from strangers
+    TimePoint armed_for = TimePoint::max();                // of the scheduler
+    std::vector<std::pair<pbft::Frame, Speaker>> arrived;  // in this turn
   };
   using Handle = std::weak_ptr<Process>;
 
@@ -102,7 +110,7 @@ class ReplicaHost {
   // Hands an event to the core, and does what it asks for.
   void with_core(const std::function<void(pbft::ReplicaActions&)>& event);
   // One frame of a turn.
-  void take(const pbft::Frame& frame, bool is_strangers, pbft::ReplicaActions& actions);
+  void take(const pbft::Frame& frame, Speaker speaker, pbft::ReplicaActions& actions);
   void end_turn();
   [[nodiscard]] bool is_limited_by_name(ByteView frame);
   [[nodiscard]] bool bears_grudge(const pbft::Frame& frame);
@@ -128,7 +136,8 @@ class ReplicaHost {
   void arm();
 
   const Scenario& scenario_;
-  const pbft::KeyRing& keys_;
+  const pbft::KeyRing* keys_;
+  bool has_later_keys_ = false;
   NodeId self_;
   Scheduler& scheduler_;
   Random random_;
@@ -153,6 +162,7 @@ class ReplicaHost {
   RepeatedReplies repeated_;                // a defect
   std::map<NodeId, TimePoint> limited_at_;  // likewise
   std::set<NodeId> grudges_;                // likewise
+  std::vector<Bytes> hoard_;                // likewise
   pbft::ReplicaStatus status_;
   pbft::ReplicaCounters counters_;
 };

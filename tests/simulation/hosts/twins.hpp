@@ -26,8 +26,8 @@ class Twins {
   void start() { second_.start(); }
   // Other nodes hear this one, and are heard by it, at the moment.
   [[nodiscard]] bool speaks_with(Which which, NodeId other) const;
-  void on_frame(const pbft::Frame& frame, bool is_strangers) {
-    second_.on_frame(frame, is_strangers);
+  void on_frame(const pbft::Frame& frame, ReplicaHost::Speaker speaker) {
+    second_.on_frame(frame, speaker);
   }
 
  private:

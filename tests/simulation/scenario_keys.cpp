@@ -1,0 +1,68 @@
+#include "simulation/scenario_keys.hpp"
+
+#include "simulation/random.hpp"
+#include "simulation/scenario_calm.hpp"
+
+namespace prophecy::simulation {
+namespace {
+
+constexpr std::uint64_t kHealedMs = 5000;
+
+TimePoint at(std::uint64_t ms) {
+  return TimePoint{} + milliseconds(ms);
+}
+
+Ingredient& add(Scenario& scenario, IngredientKind kind) {
+  Ingredient ingredient;
+  ingredient.kind = kind;
+  return scenario.ingredients.emplace_back(ingredient);
+}
+
+void plan_calls(Scenario& scenario, Random& random) {
+  for (NodeId client = 0; client < scenario.clients; ++client) {
+    for (std::uint64_t ms = 0; ms + 700 < kHealedMs; ms += 700) {
+      Ingredient& calls = add(scenario, IngredientKind::calls);
+      calls.node = kFirstClientId + client;
+      calls.count = static_cast<std::uint32_t>(random.between(1, 5));
+      calls.from = at(ms + random.below(300));
+      calls.until = calls.from + milliseconds(random.between(50, 600));
+    }
+  }
+}
+
+}  // namespace
+
+void set_new_keys_scene(Scenario& scenario) {
+  Random random(scenario.seed, kPurposeNewKeys);
+  static_cast<void>(random.next());  // by which the scene was drawn
+  set_calm_scene(scenario);
+  std::erase_if(scenario.ingredients, [](const Ingredient& ingredient) {
+    return ingredient.kind == IngredientKind::misconduct;
+  });
+  scenario.healed = at(kHealedMs);
+  plan_calls(scenario, random);
+  const auto node = static_cast<NodeId>(random.below(scenario.replicas()));
+  const std::uint64_t from = random.between(300, 1000);
+  if (scenario.canary != Canary::none || random.chance(60)) {
+    Ingredient& thief = add(scenario, IngredientKind::stolen_key);
+    thief.node = node;
+    thief.from = at(from + random.below(400));
+  }
+  Ingredient& keys = add(scenario, IngredientKind::new_keys);
+  keys.node = node;
+  keys.from = at(from);
+  keys.until = at(from + random.between(1500, 2500));
+  keys.offset = milliseconds(random.between(20, 250));
+  keys.is_hasty = random.chance(40);
+  keys.is_elsewhere = random.chance(50);
+  if (random.chance(40)) add(scenario, IngredientKind::loss).percent = random.between(1, 10);
+  if (scenario.faults < 2 || !random.chance(50)) return;
+  // Of the other f - 1.
+  Ingredient& liar = add(scenario, IngredientKind::misconduct);
+  liar.node = (node + 1) % scenario.replicas();
+  liar.behaviour = static_cast<BehaviourKind>(
+      random.between(static_cast<std::uint64_t>(kFirstLie),
+                     static_cast<std::uint64_t>(BehaviourKind::lying_keys) - 1));
+}
+
+}  // namespace prophecy::simulation
