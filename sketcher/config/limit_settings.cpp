@@ -56,7 +56,9 @@ LimitSettings read_limits(ConfigSection section) {
        "Length of a request's header, names and values together; a longer one is answered 431."},
       256, kHeaderBytesMax, 32 * kKiB);
   limits.request.header_count_max = section.number(
-      {"header_count", "Fields of a header; more are answered 431."}, 1, kHeaderCountMax, 128);
+      {"header_count",
+       "Fields of a header; more are answered 431. Bounds the answers of origins, too."},
+      1, kHeaderCountMax, 128);
   limits.request.body_bytes_max = section.bytes(
       {"body",
        "Length of a request's body; a longer one is answered 413. Agents have their own limit, "
@@ -64,6 +66,12 @@ LimitSettings read_limits(ConfigSection section) {
        "than `from` in `[spool]` lies in a file, not in memory."},
       0, kBodyBytesMax, 16 * kMiB);
   limits.answer = limits.request;
+  limits.answer.header_bytes_max = section.bytes(
+      Key{"answer_header",
+          "Length of an origin's header in a fast read, or a vote, names and values together; a "
+          "longer one counts as a failure of its origin (`too-large`)."}
+          .otherwise("`header`"),
+      256, kHeaderBytesMax, limits.request.header_bytes_max);
   limits.answer.body_bytes_max = section.bytes(
       {"answer",
        "Length of an origin's body in a fast read, or a vote, that is held as a whole. Keep it at "

@@ -81,6 +81,20 @@ TEST_CASE("The digest of sketches is chosen by name") {
   CHECK(digest_of("digest = \"sha256\"\n") == sketch::DigestKind::sha256);
 }
 
+TEST_CASE("An origin's header has the limit of a request's, unless it has one of its own") {
+  const auto limits = [](const std::string& lines) {
+    const TemporaryFile file(std::string(kMinimal) + "[limits]\n" + lines);
+    const auto settings = load_settings(file.path());
+    REQUIRE(settings.has_value());
+    return settings->limits;
+  };
+  CHECK(limits("").answer.header_bytes_max == 32 << 10);
+  CHECK(limits("header = \"8KiB\"\n").answer.header_bytes_max == 8 << 10);
+  const auto apart = limits("header = \"8KiB\"\nanswer_header = \"64KiB\"\n");
+  CHECK(apart.request.header_bytes_max == 8 << 10);
+  CHECK(apart.answer.header_bytes_max == 64 << 10);
+}
+
 TEST_CASE("One address may have at most all connections, and does unless told otherwise") {
   const auto limit = [](const std::string& lines) {
     const TemporaryFile file(std::string(kMinimal) + "[limits]\n" + lines);
