@@ -48,6 +48,9 @@ void Coverage::add(const Coverage& other) {
   runs += other.runs;
   long_runs += other.long_runs;
   long_runs_ms += other.long_runs_ms;
+  large_runs += other.large_runs;
+  large_runs_ms += other.large_runs_ms;
+  other_runs_us += other.other_runs_us;
   requests_ordered += other.requests_ordered;
   calls_agreed += other.calls_agreed;
   checkpoints += other.checkpoints;

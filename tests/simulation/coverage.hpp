@@ -15,7 +15,10 @@ namespace prophecy::simulation {
 struct Coverage {
   std::uint64_t runs = 0;
   std::uint64_t long_runs = 0;     // see scenario_long.hpp
-  std::uint64_t long_runs_ms = 0;  // that they took
+  std::uint64_t long_runs_ms = 0;  // of processor time that they took
+  std::uint64_t large_runs = 0;    // others, with bodies of megabytes
+  std::uint64_t large_runs_ms = 0;
+  std::uint64_t other_runs_us = 0;
   std::uint64_t requests_ordered = 0;
   std::uint64_t calls_agreed = 0;
   std::uint64_t checkpoints = 0;    // stable ones, at each replica

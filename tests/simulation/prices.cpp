@@ -20,7 +20,11 @@ Prices::Prices(const Scenario& scenario, Checker& checker, NodeId replica)
       checker_(checker),
       replica_(replica),
       account_(next_account()),
-      others_bytes_(bytes_in_use(account_)) {}
+      others_bytes_(bytes_in_use(account_)) {
+  if (scenario.bounds == nullptr) return;
+  for (std::size_t i = 0; i < kPrices; ++i)
+    bounds_.at(i) = scenario.bounds->at(kPriceNames.at(i));
+}
 
 void Prices::forget() {
   replies_.clear();
@@ -31,7 +35,7 @@ void Prices::forget() {
 void Prices::check(Price price, std::uint64_t number) {
   const auto place = static_cast<std::size_t>(price);
   peaks_.at(place) = std::max(peaks_.at(place), number);
-  const std::uint64_t bound = scenario_.bounds->at(kPriceNames.at(place));
+  const std::uint64_t bound = bounds_.at(place);
   if (number <= bound) return;
   checker_.fail("replica " + std::to_string(replica_) + " pays " + std::to_string(number) +
                 " where the bound " + std::string(kPriceNames.at(place)) + " is " +

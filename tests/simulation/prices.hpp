@@ -100,6 +100,7 @@ class Prices {
   void check_memory(TimePoint now);
 
   const Scenario& scenario_;
+  std::array<std::uint64_t, kPrices> bounds_{};
   Checker& checker_;
   NodeId replica_;
   Cause cause_ = Cause::member;

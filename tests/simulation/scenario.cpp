@@ -128,6 +128,13 @@ Duration Scenario::longest_wait() const {
   return kWaitOfTimeOuts * views + kWaitAnyway + kWaitOfQueue * longest_queue();
 }
 
+bool Scenario::has_megabytes() const {
+  return std::any_of(ingredients.begin(), ingredients.end(), [](const Ingredient& ingredient) {
+    return ingredient.kind == IngredientKind::bad_client &&
+           ingredient.bad_client == BadClientKind::lone_bodies;
+  });
+}
+
 bool Scenario::has_turns() const {
   return faulty_in_turn(2) != 0;
 }

@@ -68,6 +68,8 @@ struct Scenario {
   [[nodiscard]] TimePoint quiet_from() const;
   // Calls that one session has to make, if all wait for the network to heal.
   [[nodiscard]] std::uint32_t longest_queue() const;
+  // Some client sends bodies of megabytes.
+  [[nodiscard]] bool has_megabytes() const;
   // The faulty replicas are not the same all the time (Ingredient::turn).
   [[nodiscard]] bool has_turns() const;
   // Bits of those of this turn.

@@ -92,6 +92,7 @@ std::uint64_t Standings::lag() const {
 
 std::vector<PeerStanding> Standings::all() const {
   std::vector<PeerStanding> peers;
+  peers.reserve(standings_.size());
   std::copy_if(standings_.begin(), standings_.end(), std::back_inserter(peers),
                [&](const PeerStanding& peer) { return peer.replica != context_.self; });
   return peers;

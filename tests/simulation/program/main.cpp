@@ -32,14 +32,18 @@ std::string command_of(const Options& options, std::uint64_t seed) {
   return command;
 }
 
+// Long runs and bodies of megabytes have rates of their own.
 void print_rate(const ManyRuns& runs, std::uint64_t seeds, std::uint32_t jobs) {
-  // Long runs have a rate of their own.
-  const double long_s = static_cast<double>(runs.coverage.long_runs_ms) / 1000;
-  const double others_s = std::max(runs.elapsed_s - long_s / jobs, 0.001);
-  const double rate = static_cast<double>(seeds - runs.coverage.long_runs) / others_s;
+  const Coverage& coverage = runs.coverage;
+  const std::uint64_t others = seeds - coverage.long_runs - coverage.large_runs;
+  const double others_s = std::max(static_cast<double>(coverage.other_runs_us) / 1e6, 0.001);
   std::cout << seeds << " seeds in " << std::fixed << std::setprecision(1) << runs.elapsed_s
-            << " s, " << rate << " seeds a second with " << jobs << " at a time, beside "
-            << runs.coverage.long_runs << " long runs in " << long_s << " s\n";
+            << " s, " << static_cast<double>(others) / others_s * jobs
+            << " seeds a second on as many idle cores as processes (" << jobs << "), beside "
+            << coverage.long_runs << " long runs in "
+            << static_cast<double>(coverage.long_runs_ms) / 1e3 << " s and " << coverage.large_runs
+            << " with bodies of megabytes in " << static_cast<double>(coverage.large_runs_ms) / 1e3
+            << " s of processor time\n";
 }
 
 // Zero when the canary was found by the oracle that is there for it.
