@@ -92,6 +92,12 @@ struct ConfigFile::State {
   std::map<const toml::table*, const RecordedTable*> records;
   std::vector<Mistake> mistakes;
   std::set<std::tuple<std::size_t, std::size_t, std::string>> noted;
+  // The places of mistakes that a key is missing, by its table and its name; where the table is
+  // missing, too, by the whole name.
+  std::map<std::pair<const toml::table*, std::string>, std::size_t> missing;
+  std::set<std::size_t> explained;  // of these, the ones that a misspelt name explains
+  // Stands for each list of tables in place of one table: nothing is missing in it.
+  toml::table misplaced;
 
   void note(std::size_t line, std::size_t column, const std::string& key,
             const std::string& problem) {
@@ -100,13 +106,17 @@ struct ConfigFile::State {
     mistakes.push_back({line, column, key + ": " + problem});
   }
   void note_unknown_keys(const toml::table& in, const std::string& prefix);
-  void note_unknown(const toml::key& key, const RecordedTable& known, const std::string& prefix);
+  void note_unknown(const toml::table& in, const toml::key& key, const RecordedTable& known,
+                    const std::string& prefix);
+  void explain_missing(const toml::table& in, const std::string& meant, const std::string& prefix);
+  void forget_explained();
 };
 
-void ConfigFile::State::note_unknown(const toml::key& key, const RecordedTable& known,
-                                     const std::string& prefix) {
+void ConfigFile::State::note_unknown(const toml::table& in, const toml::key& key,
+                                     const RecordedTable& known, const std::string& prefix) {
   const std::string unknown(key.str());
   const std::vector<std::string> names = known.names();
+  explain_missing(in, nearest(unknown, names), prefix);
   std::string problem = "unknown key" + did_you_mean(unknown, names);
   if (problem.back() != '?') {
     const std::string other = table_with(record, unknown, "");
@@ -127,7 +137,7 @@ void ConfigFile::State::note_unknown_keys(const toml::table& in, const std::stri
     if (prefix.empty() && document.ignored_tables.contains(key.str())) continue;
     const std::string path = prefix + std::string(key.str());
     if (std::find(names.begin(), names.end(), key.str()) == names.end()) {
-      note_unknown(key, *known->second, prefix);
+      note_unknown(in, key, *known->second, prefix);
     } else if (const toml::table* inner = node.as_table()) {
       note_unknown_keys(*inner, path + ".");
     } else if (const toml::array* array = node.as_array()) {
@@ -136,6 +146,24 @@ void ConfigFile::State::note_unknown_keys(const toml::table& in, const std::stri
       }
     }
   }
+}
+
+void ConfigFile::State::explain_missing(const toml::table& in, const std::string& meant,
+                                        const std::string& prefix) {
+  if (meant.empty()) return;
+  const auto key = missing.find({&in, meant});
+  if (key != missing.end()) explained.insert(key->second);
+  const std::string table = prefix + meant + ".";
+  for (auto each = missing.lower_bound({nullptr, table});
+       each != missing.end() && each->first.second.starts_with(table); ++each)
+    explained.insert(each->second);
+}
+
+void ConfigFile::State::forget_explained() {
+  for (auto place = explained.rbegin(); place != explained.rend(); ++place)
+    mistakes.erase(mistakes.begin() + static_cast<std::ptrdiff_t>(*place));
+  missing.clear();
+  explained.clear();
 }
 
 ConfigFile::ConfigFile(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -174,6 +202,7 @@ ConfigSection ConfigFile::root() {
 
 Result<> ConfigFile::finish() {
   if (!state_->document.is_broken) state_->note_unknown_keys(state_->document.table, "");
+  state_->forget_explained();
   auto& mistakes = state_->mistakes;
   std::stable_sort(mistakes.begin(), mistakes.end(), [](const Mistake& one, const Mistake& other) {
     return std::tie(one.line, one.column) < std::tie(other.line, other.column);
@@ -213,6 +242,7 @@ void ConfigSection::in_effect(std::string_view key, std::string value) {
 }
 
 void ConfigSection::mistake(std::string_view key, std::string_view expected) {
+  if (table_ == &file_->misplaced) return;
   const toml::node* node = table_ != nullptr ? as_table(table_)->get(key) : nullptr;
   // What stood there has been reported as a syntax error.
   if (node == nullptr && file_->document.lost_keys.contains(key)) return;
@@ -221,8 +251,12 @@ void ConfigSection::mistake(std::string_view key, std::string_view expected) {
     problem += ", found " + found(node);
   }
   const auto place = node != nullptr ? node->source().begin : toml::source_position{};
+  const std::size_t noted = file_->mistakes.size();
   file_->note(place.line != 0 ? place.line : line_, place.line != 0 ? place.column : column_,
               name_ + std::string(key), problem);
+  if (node != nullptr || file_->mistakes.size() == noted) return;
+  const std::string name = (table_ != nullptr ? "" : name_) + std::string(key);
+  file_->missing.emplace(std::pair(as_table(table_), name), noted);
 }
 
 void ConfigSection::mistake(std::string_view key, std::string_view element,
@@ -443,8 +477,10 @@ ConfigSection ConfigSection::inner(const Key& key, const void* table, RecordedTa
 ConfigSection ConfigSection::section(const Key& key) {
   const toml::node* node = table_ != nullptr ? as_table(table_)->get(key.name) : nullptr;
   const toml::table* table = node != nullptr ? node->as_table() : nullptr;
+  if (table_ == &file_->misplaced) table = &file_->misplaced;
   if (node != nullptr && table == nullptr) {
     mistake(key.name, "expected one table, [" + name_ + std::string(key.name) + "]");
+    table = &file_->misplaced;
   }
   return inner(key, table, record_->table(key, false, 0));
 }

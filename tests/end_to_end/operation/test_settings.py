@@ -135,3 +135,95 @@ deadline = 10 s
         '13:1: group.origin: expected one [[group.origin]] for each replica, found nothing',
         '16:15: group.deadline: expected a value of TOML (a text stands in quotes), found "10 s"',
     ]
+
+
+REPLICA = """[replica]
+id = 0
+group = "group.toml"
+key_file = "replica-0.key"
+admin = "replica-0.sock"
+"""
+
+
+def mistakes_of(command, configuration, wrong):
+    """The lines of a program that has to end at once, without their beginnings."""
+    result = run_program(command, "--config", configuration)
+    assert (result.returncode, result.stdout) == (2, "")
+    prefix = f"{command}: {wrong}:"
+    lines = result.stderr.splitlines()
+    assert [line for line in lines if not line.startswith(prefix)] == []
+    return [line.removeprefix(prefix) for line in lines]
+
+
+def test_all_mistakes_of_a_replica_in_one_run(tmp_path):
+    path = tmp_path / "replica.toml"
+    path.write_text(REPLICA + """view_change_timout = "1s"
+key_refresh_interval = "10min"
+body_bytes_max = "17GiB"
+[service]
+knd = "http"
+origin = "127.0.0.1:8100"
+connections_max = 0
+[service]
+idle_timeout = "4s"
+[[storage]]
+folder = "replica-0.store"
+""")
+    assert mistakes_of("prophecy-replica", path, path) == [
+        '6:1: replica.view_change_timout: unknown key; did you mean "view_change_timeout"?',
+        '7:24: replica.key_refresh_interval: expected a time with its unit (us, ms, s, m, h) from "1s" to '
+        '"24h", found "10min"',
+        '8:18: replica.body_bytes_max: expected a size with its unit (B, KiB, MiB, GiB) from "1MiB" to '
+        '"16GiB", found "17GiB"',
+        '10:1: service.knd: unknown key; did you mean "kind"?',
+        '12:19: service.connections_max: expected a whole number from 1 to 4096, found 0',
+        '13:1: service: expected one table or one list of tables of this name, found another "[service]"',
+        '15:1: storage: expected one table, [storage], found a list of tables',
+    ]
+    assert list(tmp_path.iterdir()) == [path]  # nothing has been started, or made
+
+
+GROUP = """[group]
+id = "5f1c0c5bb8b0d1f5a7b4f3e2d1c0b9a8"
+founded = "0c9d2b7e51f84a6397d0e1b2c3a4f586"
+fautls = 1
+number = 0
+[group]
+faults = 1
+[replica]
+id = 0
+[canonical]
+whole_answer = "16MB"
+answer_block = "1GiB"
+"""
+SKETCHER = """[sketcher]
+admin = "a.sock"
+[sketch]
+key_file = "sketch.key"
+[[listener]]
+address = "127.0.0.1:0"
+[[group]]
+file = "group.toml"
+client_id = 1024
+key_file = "client.key"
+""" + "".join(f'[[group.origin]]\nreplica = {number}\naddress = "127.0.0.1:{number + 1}"\n'
+              for number in range(4))
+
+
+@pytest.mark.parametrize("command, configuration", [
+    ("prophecy-replica", REPLICA + '[service]\nkind = "null"\n'), ("prophecy-sketcher", SKETCHER)])
+def test_all_mistakes_of_a_group_file_in_one_run(command, configuration, tmp_path):
+    path, group = tmp_path / "own.toml", tmp_path / "group.toml"
+    path.write_text(configuration)
+    group.write_text(GROUP)
+    assert mistakes_of(command, path, group) == [
+        '4:1: group.fautls: unknown key; did you mean "faults"?',
+        '5:10: group.number: expected a whole number from 1 to 1000000000, found 0',
+        '6:1: group: expected one table or one list of tables of this name, found another "[group]"',
+        '8:1: replica: expected tables, [[replica]], found a table',
+        '11:16: canonical.whole_answer: expected a size with its unit (B, KiB, MiB, GiB) from "1KiB" to '
+        '"1GiB", found "16MB"',
+        '12:16: canonical.answer_block: expected a size with its unit (B, KiB, MiB, GiB) from "4KiB" to '
+        '"2MiB", found "1GiB"',
+    ]
+    assert sorted(tmp_path.iterdir()) == [group, path]

@@ -141,6 +141,24 @@ TEST_CASE("missing keys are mistakes of their table") {
   CHECK(said.find("f.toml:3:1: inner.c: unknown key") != std::string::npos);
 }
 
+TEST_CASE("a misspelt name is one mistake: nothing is missing beside it") {
+  const auto read = [](ConfigSection root) {
+    (void)root.number("faults", 1, 21);
+    ConfigSection store = root.section("storage");
+    (void)store.path("folder");
+    (void)store.section("keys").text("file");
+  };
+  CHECK(mistakes("fautls = 1\nstorage = { folder = \"x\", keys = { file = \"y\" } }\n", read) ==
+        "f.toml:1:1: fautls: unknown key; did you mean \"faults\"?");
+  CHECK(mistakes("faults = 1\n[storge]\nfolder = \"x\"\n", read) ==
+        "f.toml:2:2: storge: unknown key; did you mean \"storage\"?");
+  CHECK(mistakes("faults = 1\n[[storage]]\nfolder = \"x\"\n", read) ==
+        "f.toml:2:1: storage: expected one table, [storage], found a list of tables");
+  // Another one is missing all the same.
+  CHECK_THAT(mistakes("fautls = 1\n", read),
+             Catch::Contains("storage.folder") && !Catch::Contains(": faults:"));
+}
+
 TEST_CASE("unknown keys are found at every depth") {
   const std::string said =
       mistakes("a = 1\n[s]\nb = 1\n[[l]]\nc = 1\n[[l]]\nd = 1\n[u]\ne = 1\n", [](auto root) {
