@@ -58,6 +58,7 @@ std::optional<PrePrepareMessage> decode_pre_prepare_head(ByteView frame) {
 }
 
 std::optional<PrePrepareMessage> decode_pre_prepare(ByteView frame, std::uint32_t replicas) {
+  if (frame.size() > kPrePrepareBytesMax) return std::nullopt;
   Reader reader(frame);
   PrePrepareMessage message;
   message.primary = read_header(reader, MessageType::pre_prepare);
@@ -81,7 +82,7 @@ std::optional<PrePrepareMessage> decode_pre_prepare(ByteView frame, std::uint32_
     operations += operation_bytes(*request);
   }
   message.authenticator = reader.raw(replicas * kTagSize);
-  if (!reader.complete() || operations > kBatchOperationBytesMax) return std::nullopt;
+  if (!reader.complete() || (count > 1 && operations > kBatchBytesMax)) return std::nullopt;
   return message;
 }
 

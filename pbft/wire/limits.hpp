@@ -19,8 +19,8 @@ constexpr std::size_t kResultBytesMax = 17 * 1024 * 1024;
 constexpr std::size_t kFrameBytesMax = 20 * 1024 * 1024;
 
 constexpr std::uint32_t kBatchRequestsMax = 4096;  // an index in a batch has 16 bits in a sigma
-constexpr std::uint64_t kBatchBytesMax = 2 * 1024 * 1024;  // beyond one request
-constexpr std::uint64_t kBatchOperationBytesMax = kBatchBytesMax + kOperationBytesMax;
+// Of a batch of several requests, with the bodies that they name. A larger request travels alone.
+constexpr std::uint64_t kBatchBytesMax = 2 * 1024 * 1024;
 constexpr std::uint32_t kSessionsMax = 4096;     // of one client
 constexpr std::uint32_t kSessionsPerBlock = 64;  // of a checkpoint's session table
 constexpr std::uint32_t kStatusSlotsMax = 1024;  // batches that one Status speaks about
@@ -35,6 +35,12 @@ constexpr std::size_t kHeaderSize = 6;  // type, version, sender
 constexpr std::size_t kRequestFixedSize = kHeaderSize + 4 + 8 + 1 + 4 + 4;
 constexpr std::size_t kBodyNameSize = 8 + 32;
 constexpr std::size_t kAuthenticatorSizeMax = kReplicasMax * kTagSize;
+// What a seal adds to the frame inside (pbft/wire/sealed.hpp).
+constexpr std::size_t kSealSizeMax = kHeaderSize + 4 + kAuthenticatorSizeMax;
+// Of a proposal. A replica that stands for one has to be able to hand it on, sealed: no correct
+// primary makes a larger one, and none is taken.
+constexpr std::size_t kPrePrepareBytesMax =
+    kInlineBytesMax + kBatchBytesMax + 2 * kAuthenticatorSizeMax + 4096;
 
 // Flags of a request.
 constexpr std::uint8_t kRequestReadOnly = 1;
@@ -44,8 +50,7 @@ constexpr std::size_t kBatchRecordSize = 8 + 8 + 32;  // number, view, digest in
 
 static_assert(kBatchRequestsMax <= 65535);
 static_assert(kSessionsMax / kSessionsPerBlock <= 64, "one bit a block");
-static_assert(kRequestFixedSize + kInlineBytesMax + kAuthenticatorSizeMax + kBatchBytesMax + 4096 <
-              kFrameBytesMax);
+static_assert(kPrePrepareBytesMax + kSealSizeMax <= kFrameBytesMax);
 static_assert(kResultBytesMax + 4096 < kFrameBytesMax);
 static_assert(kFrameBytesMax < UINT32_MAX);
 

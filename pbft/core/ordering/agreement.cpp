@@ -200,6 +200,7 @@ bool Agreement::on_content(Slot& slot, ByteView frame, NodeId primary, ReplicaAc
     context_.drop(DropReason::rate_limited);
     return false;
   }
+  if (context_.relay) share.charge(frame.size());  // its seal has proven who sends it
   auto copy = std::make_shared<const Bytes>(frame.begin(), frame.end());
   const auto message = decode_pre_prepare(*copy, context_.quorum.replicas);
   if (!message) {
@@ -213,7 +214,7 @@ bool Agreement::on_content(Slot& slot, ByteView frame, NodeId primary, ReplicaAc
     context_.drop(context_.mac_failure(primary));
     return false;
   }
-  share.charge(frame.size());
+  if (!context_.relay) share.charge(frame.size());
   if (digests.batch != slot.batch) {
     context_.drop(DropReason::conflicting);
     return false;
@@ -369,7 +370,8 @@ bool Agreement::vouched_for(const PrePrepareMessage& message, const BatchDigests
                                            request.authenticator, request.session)) {
       continue;
     }
-    if (!request.signature.empty() &&
+    // Nothing is gained by a further one when the batch cannot be taken for its own sake any more.
+    if (all_authentic && !request.signature.empty() &&
         context_.is_signed_by(request.client, digests.requests[i], request.signature)) {
       continue;
     }

@@ -40,7 +40,7 @@ Result<> check(const ReplicaSettings& s) {
   const std::uint64_t replicas = 3 * std::uint64_t{s.faults} + 1;
   const std::uint64_t view_change = kViewChangeFixedMax + replicas * kCheckpointFrameMax +
                                     s.window * kBatchRecordSize * (1 + kProposalsPerNumber);
-  if (replicas * view_change > kFrameBytesMax) {
+  if (replicas * view_change + kViewChangeFixedMax + kSealSizeMax > kFrameBytesMax) {
     return invalid("a smaller window in so large a group");
   }
   if (s.retained_batches > kRetainedMax) return invalid("at most 65536 retained batches");

@@ -1,0 +1,64 @@
+// The size of proposals. A replica that stands for one has to be able to hand it to the others,
+// inside a sealed frame, and to hold all that it executes at once.
+#include <catch2/catch.hpp>
+
+#include "pbft/body_frames.hpp"
+#include "pbft/wire/limits.hpp"
+#include "pbft/wire/sealed.hpp"
+
+namespace prophecy::pbft::test {
+namespace {
+
+constexpr NodeId kBackup = 1;
+
+std::vector<Frame> requests_of(std::size_t size, std::uint32_t count) {
+  std::vector<Frame> requests;
+  const std::string operation(size, 'o');
+  for (std::uint32_t session = 0; session < count; ++session)
+    requests.push_back(request(1, operation, false, 0, session));
+  return requests;
+}
+
+bool is_taken(const std::vector<Frame>& requests) {
+  Subject subject(kBackup);
+  subject.feed(pre_prepare(1, requests).frame);
+  const auto malformed = static_cast<std::size_t>(DropReason::malformed);
+  return subject.replica.counters().dropped.at(malformed) == 0;
+}
+
+}  // namespace
+
+TEST_CASE("The largest proposals of a correct primary are taken, and fit into a sealed frame") {
+  const std::size_t count = 15;
+  const auto requests =
+      GENERATE_COPY(requests_of(kInlineBytesMax, 1), requests_of(kBatchBytesMax / 16, count));
+  CHECK(is_taken(requests));
+  const Frame sealed = encode_sealed(*pre_prepare(1, requests).frame, ring(kBackup));
+  CHECK(sealed->size() <= kFrameBytesMax);
+}
+
+TEST_CASE("A proposal that could not be handed on is not taken") {
+  // As large as a frame may be; inside a seal it would be too large for every receiver.
+  auto requests = requests_of(kInlineBytesMax, 19);
+  const std::size_t so_far = pre_prepare(1, requests).frame->size();
+  const std::size_t head = request(1, "", false, 0, 19)->size() + 4;
+  requests.push_back(request(1, std::string(kFrameBytesMax - so_far - head, 'o'), false, 0, 19));
+  REQUIRE(pre_prepare(1, requests).frame->size() == kFrameBytesMax);
+  CHECK_FALSE(is_taken(requests));
+  CHECK_FALSE(is_taken(requests_of(kInlineBytesMax, 3)));
+}
+
+TEST_CASE("A batch names no more bodies than a replica can hold when it executes them") {
+  const BodyTree body(bytes_of_size(1 << 20), kBodyLeafBytesMax);
+  const auto naming = [&](std::uint32_t count) {
+    std::vector<Frame> requests;
+    for (std::uint32_t session = 0; session < count; ++session)
+      requests.push_back(by_digest(1, body.name(), session));
+    return requests;
+  };
+  CHECK(is_taken(naming(2)));
+  CHECK_FALSE(is_taken(naming(3)));
+  CHECK_FALSE(is_taken(naming(1024)));
+}
+
+}  // namespace prophecy::pbft::test
