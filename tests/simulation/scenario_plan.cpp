@@ -418,17 +418,19 @@ void Planner::plan_stalled_disks() {
   }
 }
 
-// Who is cut off from the others while they come together, or begins once more, is taken for one
-// that has lost its memory.
+// A replica that is cut off from the others while they come together, or begins once more, is taken
+// for one that has lost its memory; and so is one to which a faulty replica has not pledged what it
+// pledged to another.
 void Planner::plan_unmarked_disks() {
   const bool is_apart = std::any_of(
       scenario_.ingredients.begin(), scenario_.ingredients.end(), [](const Ingredient& other) {
         return other.kind == IngredientKind::partition || other.kind == IngredientKind::crash ||
                other.kind == IngredientKind::restart || other.kind == IngredientKind::power_loss ||
-               other.kind == IngredientKind::lost_disk ||
+               other.kind == IngredientKind::lost_disk || other.kind == IngredientKind::twins ||
                (other.kind == IngredientKind::misconduct &&
                 (other.behaviour == BehaviourKind::lying_silence ||
-                 other.behaviour == BehaviourKind::lying_pledges));
+                 other.behaviour == BehaviourKind::lying_pledges ||
+                 other.behaviour == BehaviourKind::mutating));
       });
   if (is_apart || !machines_.chance(60)) return;
   Ingredient& disks = add(IngredientKind::unmarked_disks);
