@@ -48,6 +48,7 @@ class ClientHost {
   std::unique_ptr<pbft::Client> client_;
   std::uint32_t process_ = 0;
   std::uint64_t agreed_ = 0;
+  bool was_set_back_ = false;
   // Calls that may end without an answer, as the clock was set back: each session finds that out
   // once.
   std::uint32_t may_fail_ = 0;
