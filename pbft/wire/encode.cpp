@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/assert.hpp"
+#include "pbft/wire/authenticated.hpp"
 #include "pbft/wire/body.hpp"
 #include "pbft/wire/header_codec.hpp"
 
@@ -66,12 +67,11 @@ Frame finish_request(Bytes begun, std::uint32_t session, std::uint64_t timestamp
 Frame sign_request(ByteView request_frame, const KeyRing& keys) {
   const std::size_t tail = keys.replicas() * kTagSize;
   ASSERT(request_frame.size() > tail);
-  Bytes bytes;
-  bytes.reserve(request_frame.size() + kSignatureSize);
-  Writer writer(bytes);
-  writer.raw(request_frame);
-  writer.raw(keys.sign(sha256(request_frame.first(request_frame.size() - tail))));
-  return share(std::move(bytes));
+  RequestMessage request;
+  request.content = request_frame.first(request_frame.size() - tail);
+  const Signature signature = keys.sign(sha256(request.content));
+  request.signature = signature;
+  return renew_request(request, keys);
 }
 
 Frame renew_request(const RequestMessage& request, const KeyRing& keys) {
@@ -79,7 +79,7 @@ Frame renew_request(const RequestMessage& request, const KeyRing& keys) {
   bytes.reserve(request.content.size() + keys.replicas() * kTagSize + kSignatureSize);
   Writer writer(bytes);
   writer.raw(request.content);
-  keys.append_authenticator(sha256(request.content), bytes);
+  keys.append_authenticator(authenticated_digest(request, sha256(request.content)), bytes);
   writer.raw(request.signature);
   return share(std::move(bytes));
 }

@@ -17,7 +17,7 @@ namespace prophecy::pbft {
 [[nodiscard]] Bytes begin_request(const BodyName& body, std::uint32_t replicas);
 [[nodiscard]] Frame finish_request(Bytes begun, std::uint32_t session, std::uint64_t timestamp,
                                    bool read_only, NodeId replier, const KeyRing& keys);
-// The same request with a signature behind it. Requires a request of this client's own.
+// The same, signed, under MACs that cover the signature. Requires a request of this client's own.
 [[nodiscard]] Frame sign_request(ByteView request_frame, const KeyRing& keys);
 
 // The same content with MACs under the session keys of today.

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/assert.hpp"
+#include "pbft/wire/authenticated.hpp"
 #include "pbft/wire/decode.hpp"
 #include "pbft/wire/encode.hpp"
 
@@ -47,7 +48,7 @@ void Intake::on_forward(ByteView frame, TimePoint now, ReplicaActions& out) {
 
 bool Intake::handle(ByteView frame, std::optional<NodeId> forwarder, TimePoint now,
                     ReplicaActions& out) {
-  const auto request = decode_request(frame, context_.quorum.replicas);
+  auto request = decode_request(frame, context_.quorum.replicas);
   if (!request) {
     context_.drop(DropReason::malformed);
     return false;
@@ -70,22 +71,32 @@ bool Intake::handle(ByteView frame, std::optional<NodeId> forwarder, TimePoint n
 
 // One that is signed has to be signed well, or it would convince some replicas and not others. But
 // its MAC is looked at first: it tells who pays for the signature, unless a replica does that has
-// passed the request on. Nobody pays for the same twice: anybody may have recorded it. What is
-// answered already is answered again upon the MAC alone.
-bool Intake::is_authentic(const RequestMessage& request, const Digest& digest) {
-  const bool has_mac = context_.keys.verify_authenticator(request.client, digest,
+// passed the request on. It covers the signature, so that the client has put it there. Nobody pays
+// for the same twice, nor for what is over: anybody may have recorded it.
+bool Intake::is_authentic(RequestMessage& request, const Digest& digest) {
+  const Digest proven = authenticated_digest(request, digest);
+  const bool has_mac = context_.keys.verify_authenticator(request.client, proven,
                                                           request.authenticator, request.session);
   const bool is_signed = !request.signature.empty();
   if (!has_mac && !(is_signed && context_.relay)) {
     context_.drop(context_.mac_failure(request.client, request.session));
     return false;
   }
-  if (!is_signed || (has_mac && is_answered(request))) return true;
-  Bytes both(digest.begin(), digest.end());
-  both.insert(both.end(), request.signature.begin(), request.signature.end());
-  const Digest signed_digest = sha256(both);
+  if (!is_signed) return true;
   const Session* session = clients_.find(request.client, request.session);
-  if (session != nullptr && session->known_signed == signed_digest) return true;
+  if (session != nullptr) {
+    if (has_mac && is_ordered(request, *session)) return true;
+    if (request.timestamp < session->last_timestamp) {
+      context_.drop(DropReason::stale_timestamp);
+      return false;
+    }
+    if (session->known_signed == proven) return true;
+    if (has_mac && request.timestamp < session->known_signed_timestamp) {
+      // The session has gone on. This counts as if it was not signed.
+      request.signature = {};
+      return true;
+    }
+  }
   // The front door has seen to the relay's allowance.
   if (!context_.relay && !context_.payments.may_cause(request.client, context_.now)) {
     context_.drop(DropReason::rate_limited);
@@ -95,14 +106,17 @@ bool Intake::is_authentic(const RequestMessage& request, const Digest& digest) {
     context_.drop(DropReason::bad_signature);
     return false;
   }
-  clients_.session(request.client, request.session).known_signed = signed_digest;
+  Session& known = clients_.session(request.client, request.session);
+  known.known_signed = proven;
+  known.known_signed_timestamp = request.timestamp;
   return true;
 }
 
-bool Intake::is_answered(const RequestMessage& request) const {
-  const Session* session = clients_.find(request.client, request.session);
-  return !request.read_only && session != nullptr && session->replied &&
-         session->last_timestamp == request.timestamp && !execution_.is_undone(*session);
+// What comes of it is the same, whether it is signed or not: nothing, or a reply.
+bool Intake::is_ordered(const RequestMessage& request, const Session& session) const {
+  if (request.read_only) return false;
+  return request.timestamp < session.last_timestamp ||
+         (request.timestamp == session.last_timestamp && !execution_.is_undone(session));
 }
 
 void Intake::order(const RequestMessage& request, ByteView frame, const Digest& digest,

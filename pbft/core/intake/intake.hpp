@@ -38,8 +38,8 @@ class Intake {
   [[nodiscard]] bool is_leading() const {
     return context_.is_primary() && context_.state == ReplicaState::normal;
   }
-  [[nodiscard]] bool is_authentic(const RequestMessage& request, const Digest& digest);
-  [[nodiscard]] bool is_answered(const RequestMessage& request) const;
+  [[nodiscard]] bool is_authentic(RequestMessage& request, const Digest& digest);
+  [[nodiscard]] bool is_ordered(const RequestMessage& request, const Session& session) const;
   void order(const RequestMessage& request, ByteView frame, const Digest& digest,
              std::optional<NodeId> forwarder, TimePoint now, ReplicaActions& out);
   bool handle(ByteView frame, std::optional<NodeId> forwarder, TimePoint now, ReplicaActions& out);

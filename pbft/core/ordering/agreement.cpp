@@ -5,6 +5,7 @@
 
 #include "base/assert.hpp"
 #include "pbft/core/state/new_view_choice.hpp"
+#include "pbft/wire/authenticated.hpp"
 #include "pbft/wire/decode.hpp"
 #include "pbft/wire/encode.hpp"
 #include "pbft/wire/limits.hpp"
@@ -366,7 +367,8 @@ bool Agreement::vouched_for(const PrePrepareMessage& message, const BatchDigests
   for (std::size_t i = 0; i < message.requests.size(); ++i) {
     const RequestMessage& request = message.requests[i];
     if (request.read_only || !context_.keys.knows(request.client)) return false;
-    if (context_.keys.verify_authenticator(request.client, digests.requests[i],
+    if (context_.keys.verify_authenticator(request.client,
+                                           authenticated_digest(request, digests.requests[i]),
                                            request.authenticator, request.session)) {
       continue;
     }

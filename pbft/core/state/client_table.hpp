@@ -62,6 +62,7 @@ struct Session {
   std::uint64_t known_timestamp = 0;       // newest request that came with a valid MAC ...
   Digest known_digest{};                   // ... and its digest
   Digest known_signed{};  // of the last signed one whose signature was right, with its signature
+  std::uint64_t known_signed_timestamp = 0;
 
   // The newest read outside the order.
   std::uint64_t read_timestamp = 0;

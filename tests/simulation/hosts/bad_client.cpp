@@ -81,20 +81,27 @@ void BadClient::send_to(std::uint64_t replicas, const pbft::Frame& frame) {
 }
 
 void BadClient::send_selective_macs() {
-  const std::size_t macs = keys_.replicas() * pbft::kTagSize;
-  Bytes bytes = *request(next_operation(), ++timestamp_);
-  const std::size_t macs_at = bytes.size() - macs;
+  const pbft::Frame asked = request(next_operation(), ++timestamp_);
+  const std::size_t macs_at = asked->size() - keys_.replicas() * pbft::kTagSize;
   const std::uint64_t victims = random_.next();
-  for (NodeId replica = 0; replica < keys_.replicas(); ++replica) {
-    if (contains(victims, replica)) bytes[macs_at + replica * pbft::kTagSize] ^= 0x55;
-  }
-  auto frame = std::make_shared<const Bytes>(std::move(bytes));
+  const auto damaged = [&](Bytes bytes) {
+    for (NodeId replica = 0; replica < keys_.replicas(); ++replica) {
+      if (contains(victims, replica)) bytes[macs_at + replica * pbft::kTagSize] ^= 0x55;
+    }
+    return std::make_shared<const Bytes>(std::move(bytes));
+  };
   // To some with a signature, which is right or not.
   const std::uint64_t with_signature = random_.chance(50) ? random_.next() : 0;
-  Bytes with = *pbft::sign_request(*frame, keys_);
-  if (random_.chance(50)) with.back() ^= 0x55;
-  send_to(with_signature, std::make_shared<const Bytes>(std::move(with)));
-  send_to(~with_signature, frame);
+  pbft::Frame with = pbft::sign_request(*asked, keys_);
+  if (random_.chance(50)) {
+    const Bytes junk(pbft::kSignatureSize, 0x55);
+    pbft::RequestMessage message;
+    message.content = ByteView(*asked).first(macs_at);
+    message.signature = junk;
+    with = pbft::renew_request(message, keys_);
+  }
+  send_to(with_signature, damaged(*with));
+  send_to(~with_signature, damaged(*asked));
 }
 
 void BadClient::send_two_operations() {

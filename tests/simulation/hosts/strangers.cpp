@@ -132,7 +132,13 @@ pbft::Frame Strangers::overheard() {
       return std::make_shared<const Bytes>(*frame);
     case 1: {
       const pbft::Frame bare = opened(frame, scenario_.replicas());
-      return std::make_shared<const Bytes>(*bare);
+      Bytes bytes = *bare;
+      // Behind a client's request, a signature that is none.
+      if (const auto request = pbft::decode_request(bytes, scenario_.replicas())) {
+        bytes.resize(bytes.size() - request->signature.size());
+        bytes.resize(bytes.size() + pbft::kSignatureSize, 0x55);
+      }
+      return std::make_shared<const Bytes>(std::move(bytes));
     }
     default:
       return in_a_members_name(opened(frame, scenario_.replicas()));

@@ -40,9 +40,9 @@ TEST_CASE("PBFT 4.1: a request goes to the primary, a retransmission to all") {
   REQUIRE(caller.actions.sends.size() == kReplicas);
   // The same request; its signature shows backups that the primary finds it authentic as well.
   const Frame again = caller.actions.sends[3].frame;
-  CHECK(std::equal(first->begin(), first->end(), again->begin()));
   const auto request = decode_request(*again, kReplicas);
   REQUIRE(request);
+  CHECK(std::equal(request->content.begin(), request->content.end(), first->begin()));
   CHECK(ring(3).verify_signature(kClient, sha256(request->content), request->signature));
   caller.tick(milliseconds(299));
   CHECK(caller.actions.sends.empty());

@@ -6,6 +6,7 @@
 #include "pbft/wire/recovery.hpp"
 #include "pbft/wire/sealed.hpp"
 #include "pbft/wire/view_change.hpp"
+#include "pbft/wrongly_signed.hpp"
 
 namespace prophecy::pbft::test {
 namespace {
@@ -23,6 +24,13 @@ Frame view_change(NodeId from, std::uint64_t view) {
 Frame forged(const Frame& frame) {
   Bytes bytes = *frame;
   bytes.back() ^= 1;
+  return std::make_shared<const Bytes>(std::move(bytes));
+}
+
+// As anybody can make it of a frame that was recorded.
+Frame with_junk_behind(const Frame& frame) {
+  Bytes bytes = *frame;
+  bytes.resize(bytes.size() + kSignatureSize, 7);
   return std::make_shared<const Bytes>(std::move(bytes));
 }
 
@@ -101,7 +109,7 @@ TEST_CASE("A broadcast is sealed once, and once more sent to nobody") {
 
 TEST_CASE("A signed request counts where a MAC proves its client, or a replica passes it on") {
   Subject primary(0);
-  const Frame unproven = retransmitted(with_wrong_macs(request(1), {0}));
+  const Frame unproven = with_wrong_macs(retransmitted(request(1)), {0});
   for (int i = 0; i < kFlood; ++i)
     CHECK_FALSE(primary.feed(unproven));
   CHECK(primary.dropped(DropReason::bad_mac) == kFlood);
@@ -114,7 +122,7 @@ TEST_CASE("A signed request counts where a MAC proves its client, or a replica p
 TEST_CASE("A client pays for the signatures of its requests") {
   Subject backup(1);
   for (std::uint64_t i = 1; i <= kFlood; ++i)
-    backup.feed(forged(retransmitted(request(i))));
+    backup.feed(wrongly_signed(request(i)));
   CHECK(signatures(backup) == Payments::kOfClient);
   CHECK(backup.dropped(DropReason::rate_limited) == kFlood - Payments::kOfClient);
   CHECK_FALSE(backup.feed(retransmitted(request(1))));
@@ -141,6 +149,38 @@ TEST_CASE("What was recorded, and is sent again by anybody, uses up nobody's all
   CHECK(backup.feed_as_it_is(encode_sealed(*rejoins, ring(3))));
   CHECK(backup.actions.sends.empty());
   CHECK_FALSE(backup.feed_as_it_is(encode_sealed(*forged(encode_rejoin(9, ring(2))), ring(3))));
+}
+
+TEST_CASE("A signature that another has put behind a client's request costs that client nothing") {
+  Subject backup(1);
+  backup.order(1, {request(2)});
+  for (int i = 0; i < kFlood; ++i) {
+    backup.feed(with_junk_behind(request(1)));              // an old one
+    backup.feed(with_junk_behind(request(3)));              // one that waits
+    backup.feed(forged(retransmitted(request(3))));         // exchanged
+    backup.feed(with_junk_behind(request(9, "op", true)));  // a read
+  }
+  CHECK(signatures(backup) == 0);
+  CHECK(backup.dropped(DropReason::rate_limited) == 0);
+  CHECK(backup.feed(retransmitted(request(3))));
+}
+
+TEST_CASE("Old requests that their client has signed cost it nothing, nor do overtaken ones") {
+  Subject backup(1);
+  std::vector<Frame> old;
+  for (std::uint64_t i = 1; i <= kFlood; ++i)
+    old.push_back(retransmitted(request(i)));
+  backup.order(1, {request(kFlood + 1)});
+  const std::vector<Frame> waiting{retransmitted(request(kFlood + 2)),
+                                   retransmitted(request(kFlood + 3))};
+  for (const Frame& frame : old) {
+    backup.feed(frame);
+    backup.feed(encode_forward(*with_wrong_macs(frame, {1}), ring(2)));
+    for (const Frame& other : waiting)
+      backup.feed(other);
+  }
+  CHECK(signatures(backup) == 2);
+  CHECK(backup.feed(retransmitted(request(kFlood + 4))));
 }
 
 TEST_CASE("A request that is answered already is answered again upon its MAC alone") {

@@ -5,6 +5,7 @@
 
 #include "base/codec.hpp"
 #include "pbft/group.hpp"
+#include "pbft/wire/authenticated.hpp"
 
 namespace prophecy::pbft::test {
 namespace {
@@ -376,8 +377,9 @@ TEST_CASE("A client's request that is sent again carries MACs under the keys of 
   const auto is_heard = [&](const Outgoing& outgoing) {
     const auto request = decode_request(*outgoing.frame, kReplicas);
     REQUIRE(request);
-    return replica.ring.verify_authenticator(kClient, sha256(request->content),
-                                             request->authenticator, request->session);
+    return replica.ring.verify_authenticator(
+        kClient, authenticated_digest(*request, sha256(request->content)), request->authenticator,
+        request->session);
   };
   REQUIRE(actions.sends.size() == 1);
   const Bytes first = *actions.sends[0].frame;

@@ -4,6 +4,7 @@
 
 #include "pbft/every_batch.hpp"
 #include "pbft/wire/view_change.hpp"
+#include "pbft/wrongly_signed.hpp"
 
 namespace prophecy::pbft::test {
 namespace {
@@ -146,7 +147,7 @@ TEST_CASE("A request that may be authentic here alone is held against no primary
   backup.tick(10 * kPatience);
   CHECK(backup.replica.status().state == ReplicaState::normal);
   // The signature has to be right, or it would be the same game once more.
-  backup.feed(flipped(retransmitted(request(2)), 1));
+  backup.feed(wrongly_signed(request(2)));
   CHECK(backup.dropped(DropReason::bad_signature) == 1);
   backup.tick(10 * kPatience);
   CHECK(backup.replica.status().state == ReplicaState::normal);
@@ -154,7 +155,7 @@ TEST_CASE("A request that may be authentic here alone is held against no primary
 
 TEST_CASE("A signed request that a replica passes on needs no MACs, and is proposed as it is") {
   Subject primary(0);
-  const Frame signed_request = retransmitted(with_wrong_macs(request(1), {0, 1, 2, 3}));
+  const Frame signed_request = with_wrong_macs(retransmitted(request(1)), {0, 1, 2, 3});
   primary.feed(encode_forward(*signed_request, ring(2)));
   REQUIRE(primary.sent(MessageType::pre_prepare) == kReplicas - 1);
   Subject backup(2);
