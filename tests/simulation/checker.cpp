@@ -271,7 +271,8 @@ void Checker::on_status(NodeId replica, const pbft::ReplicaStatus& status) {
     fail(who() + " keeps " + std::to_string(size) + " " + what + ", which are more than " +
          std::to_string(bound));
   };
-  const std::uint64_t numbers = settings.window + settings.retained_batches + 1;
+  // The ring's places: while a disk stalls, and after a restart, the log reaches back to the base.
+  const std::uint64_t numbers = std::bit_ceil(settings.window + settings.retained_batches + 1);
   check_bound("batches", status.log_batches, pbft::kProposalsPerNumber * numbers);
   // Two shares of the current view and two of what older ones have left, and one frame too many.
   check_bound("bytes in its log", status.log_bytes, 4 * settings.log_bytes_max + kFrameBytes);
