@@ -106,6 +106,10 @@ inline constexpr auto kTransportTable = metric_table<TransportCounters>(
      metric_row<&TransportCounters::closed_stalled>(
          "closed_stalled", kClosedMetric, "stalled",
          "The other side took nothing for `stall_timeout`.")});
+[[nodiscard]] inline std::uint64_t unsent_frames(const TransportCounters& sent,
+                                                 std::size_t /*number*/) {
+  return sent.dropped_queue_full + sent.dropped_not_connected;
+}
 // Of what is sent to one other replica.
 inline constexpr auto kPeerTransportTable = metric_table<TransportCounters>(
     "peer, address", "peers[]",
@@ -115,9 +119,7 @@ inline constexpr auto kPeerTransportTable = metric_table<TransportCounters>(
      MetricRow<TransportCounters>{"unsent",
                                   counter_metric("prophecy_replica_peer_unsent_total", "messages",
                                                  "Messages to the peer that were dropped unsent."),
-                                  "", "", [](const TransportCounters& sent, std::size_t) {
-                                    return sent.dropped_queue_full + sent.dropped_not_connected;
-                                  }}});
+                                  "", "", unsent_frames}});
 inline constexpr Metric kConnectionsMetric =
     gauge_metric("prophecy_replica_connections", "connections",
                  "Accepted connections that are open.")

@@ -14,6 +14,9 @@ struct TlsCounters {
   Counter resumed;  // of those
   Counter failed;   // broken rules, wrong certificates; not those that just went away
 };
+[[nodiscard]] inline std::uint64_t full_handshakes(const TlsCounters& tls, std::size_t /*number*/) {
+  return tls.handshakes.get() - tls.resumed.get();
+}
 inline constexpr Metric kHandshakesMetric =
     counter_metric("prophecy_tls_handshakes_total", "handshakes",
                    "TLS handshakes of clients by how they ended.")
@@ -21,10 +24,7 @@ inline constexpr Metric kHandshakesMetric =
 inline constexpr auto kTlsTable = metric_table<TlsCounters>(
     "worker", "transport.tls",
     {metric_row<&TlsCounters::handshakes>("handshakes", kNoMetric),
-     MetricRow<TlsCounters>{"", kHandshakesMetric, "full", "A new session.",
-                            [](const TlsCounters& tls, std::size_t) {
-                              return tls.handshakes.get() - tls.resumed.get();
-                            }},
+     MetricRow<TlsCounters>{"", kHandshakesMetric, "full", "A new session.", full_handshakes},
      metric_row<&TlsCounters::resumed>("resumed", kHandshakesMetric, "resumed",
                                        "The client resumed a session."),
      metric_row<&TlsCounters::failed>(
