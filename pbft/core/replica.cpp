@@ -391,7 +391,10 @@ void Replica::Machine::pump(Proposals proposals, TimePoint now, ReplicaActions& 
     release();
     if (proposals == Proposals::now) propose(out);
   }
-  if (context.takes_part()) bodies.advance(out);
+  if (context.takes_part()) {
+    intake.pass_on_waiting(out);
+    bodies.advance(out);
+  }
   agreement.note_agreed();
   context.is_service_at_work = execution.is_service_at_work();
   context.awaited_by_silent = retransmission.awaited_by_silent();

@@ -42,7 +42,8 @@ std::string_view to_string(Canary canary) {
                                                                      "ends_no_turn",
                                                                      "hoards",
                                                                      "hashes_garbage",
-                                                                     "chatters"};
+                                                                     "chatters",
+                                                                     "serves_last"};
   return kNames.at(static_cast<std::size_t>(canary));
 }
 

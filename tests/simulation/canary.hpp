@@ -49,6 +49,7 @@ enum class Canary : std::uint8_t {
   hoards,              // a little of each frame is kept for ever
   hashes_garbage,      // what strangers send is hashed again and again
   chatters,            // each frame is passed on to everybody
+  serves_last,         // the correct clients: a primary hears their requests after others'
   count_,
 };
 constexpr std::size_t kCanaries = static_cast<std::size_t>(Canary::count_);

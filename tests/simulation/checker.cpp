@@ -209,9 +209,33 @@ void Checker::check_ordered(const Call& call, const pbft::Completion& completion
   if (completion.sigma <= call.sigma_floor) {
     fail(who + ", not after " + place(call.sigma_floor) + ", which completed before it began");
   }
+  check_turns(call, completion.sigma);
   completed_sigma_ = std::max(completed_sigma_, completion.sigma);
   std::uint64_t& version = completed_version_[call.operation.key];
   version = std::max(version, decode_result(completion.result).state.version);
+}
+
+void Checker::on_arrived(Call& call) const {
+  call.arrived_behind = order_.empty() ? 0 : order_.rbegin()->first;
+}
+
+// What is on its way, the batch that is laid out already, the one in which its turn comes; and the
+// turns of the calls that its own client has in front.
+void Checker::check_turns(const Call& call, pbft::Sigma sigma) {
+  if (!call.arrived_behind || has_changed_view_ || !scenario_.blames_nobody()) return;
+  const pbft::ReplicaSettings& settings = scenario_.replica;
+  const std::uint64_t most =
+      (settings.batches_in_flight_max + std::uint64_t{2}) * settings.batch_requests_max +
+      2 * scenario_.sessions;
+  std::map<std::uint64_t, std::uint64_t> in_front;  // by client
+  for (auto at = order_.upper_bound(*call.arrived_behind); at != order_.end() && at->first < sigma;
+       ++at) {
+    const auto operation = decode_operation(at->second.operation);
+    if (!operation || operation->id >> 32 == call.client) continue;
+    if (++in_front[operation->id >> 32] <= most) continue;
+    return fail("call " + name(call.operation) + " waits for more than " + std::to_string(most) +
+                " calls of client " + std::to_string(operation->id >> 32));
+  }
 }
 
 void Checker::check_read_only(const Call& call, const pbft::Completion& completion) {
@@ -286,6 +310,7 @@ void Checker::on_status(NodeId replica, const pbft::ReplicaStatus& status) {
     fail(who() + " is in view " + std::to_string(status.view) + " (" +
          std::string(to_string(status.view_change_cause)) + "), which no fault explains");
   }
+  has_changed_view_ = has_changed_view_ || status.view > 0;
   if (status.state == pbft::ReplicaState::diverged) fail(who() + " has diverged");
   // What was executed ahead may have to be undone, and that is all.
   if (!status.answers && scenario_.network_works() && !settings.tentative_execution) {

@@ -15,6 +15,9 @@
 //  - Where no replica is faulty, on such a network, no primary runs into a time-out, whatever
 //  clients
 //    do (*no view changes that no fault explains*).
+//  - On such a network, while no view changes, no client has more ordered in front of a call that
+//  has
+//    arrived than what was on its way, and its turns (*fairness*).
 //  - No correct replica is accused, and none leaves the group without need.
 //  - A correct replica whose service is well gives its state up for none that fewer than f+1
 //  correct
@@ -26,6 +29,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -48,6 +52,8 @@ struct Call {
   // What was known when it was submitted.
   pbft::Sigma sigma_floor = 0;
   std::uint64_t version_floor = 0;
+  // The last place of the order when it had reached every replica, if it was sent at once.
+  std::optional<pbft::Sigma> arrived_behind;
   bool impatient = false;
   bool cancelled = false;
 };
@@ -62,6 +68,8 @@ class Checker {
   void on_restored(NodeId replica, std::uint64_t sequence);
   void on_submitted(Call& call);
   void on_completed(const Call& call, const pbft::Completion& completion);
+  // It has reached every replica.
+  void on_arrived(Call& call) const;
   // So long it took.
   void on_waited(const Call& call, Duration waited);
   void on_refuted(NodeId replica);
@@ -109,6 +117,7 @@ class Checker {
   void settle_promised(const Call& call, pbft::Sigma sigma);
   void check_ordered(const Call& call, const pbft::Completion& completion);
   void check_read_only(const Call& call, const pbft::Completion& completion);
+  void check_turns(const Call& call, pbft::Sigma sigma);
 
   // Of a correct client, whose operations differ.
   [[nodiscard]] bool is_unique(const Operation& operation) const;
@@ -127,6 +136,7 @@ class Checker {
   pbft::Sigma completed_sigma_ = 0;
   std::map<std::uint8_t, std::uint64_t> completed_version_;  // by register
   std::uint64_t states_given_up_ = 0;
+  bool has_changed_view_ = false;  // some correct replica
   std::string violation_;
 };
 

@@ -103,6 +103,7 @@ enum class BadClientKind : std::uint8_t {
   withheld_bodies,     // or come to some replicas only, and in part
   false_bodies,        // or are not what their names say
   lone_bodies,         // of megabytes, each given to one replica alone; in scenes of their own
+  greedy,              // more good requests than the group can order; in scenes of their own
   count_,
 };
 constexpr std::size_t kBadClientKinds = static_cast<std::size_t>(BadClientKind::count_);

@@ -1,5 +1,6 @@
 #include "simulation/scenario_calm.hpp"
 
+#include <algorithm>
 #include <bit>
 
 #include "simulation/random.hpp"
@@ -14,6 +15,7 @@ constexpr std::uint64_t kTurnsPercent = 6;
 constexpr std::uint32_t kTurnsFaultsMax = 3;
 constexpr std::uint64_t kFairPercent = 4;
 constexpr std::uint64_t kNewKeysPercent = 3;
+constexpr std::uint64_t kGreedyPercent = 2;
 constexpr std::uint64_t kLargeBodiesPercent = 10;  // of these
 constexpr std::uint64_t kBadClientsEndMs = 1500;
 
@@ -182,6 +184,31 @@ void set_fair_scene(Scenario& scenario, bool has_large_bodies) {
   scenario.replica.checkpoint_bytes = pbft::ReplicaSettings().checkpoint_bytes;
 }
 
+void set_greedy_scene(Scenario& scenario) {
+  Random random(scenario.seed, kPurposeGreed);
+  set_calm_scene(scenario);
+  std::erase_if(scenario.ingredients, [](const Ingredient& ingredient) {
+    return ingredient.kind == IngredientKind::misconduct ||
+           ingredient.kind == IngredientKind::large_operations;
+  });
+  scenario.replica.view_change_timeout = milliseconds(random.between(250, 500));
+  scenario.replica.queue_requests_max = random.between(40, 160);
+  // Each backup may wait for another request of a client. In half a time-out there is to be a turn
+  // for all of them.
+  scenario.replica.batches_in_flight_max = std::max(scenario.replica.batches_in_flight_max, 2U);
+  scenario.replica.batch_requests_max =
+      std::max(scenario.replica.batch_requests_max, 2 * scenario.replicas());
+  for (NodeId greedy = 0; greedy < 2; ++greedy) {
+    Ingredient client;
+    client.kind = IngredientKind::bad_client;
+    client.node = kFirstClientId + 3 + greedy;
+    client.bad_client = BadClientKind::greedy;
+    client.from = TimePoint{} + milliseconds(random.below(200));
+    client.until = TimePoint{} + milliseconds(random.between(600, kBadClientsEndMs));
+    scenario.ingredients.push_back(client);
+  }
+}
+
 void set_scene(Scenario& scenario) {
   const bool has_new_keys = Random(scenario.seed, kPurposeNewKeys).chance(kNewKeysPercent);
   if (has_new_keys && !scenario.has_real_keys()) return set_new_keys_scene(scenario);
@@ -189,6 +216,7 @@ void set_scene(Scenario& scenario) {
   if (fairness.chance(kFairPercent)) {
     return set_fair_scene(scenario, fairness.chance(kLargeBodiesPercent));
   }
+  if (fairness.chance(kGreedyPercent)) return set_greedy_scene(scenario);
   Random random(scenario.seed, kPurposeScene);
   if (random.chance(kTurnsPercent) && scenario.faults <= kTurnsFaultsMax) {
     set_calm_scene(scenario);

@@ -15,6 +15,8 @@ void set_calm_scene(Scenario& scenario);
 // No replica is faulty, and clients are; `has_large_bodies` in megabytes, some of them given to one
 // replica alone.
 void set_fair_scene(Scenario& scenario, bool has_large_bodies);
+// Likewise, two clients ask for more than the group can order, and the primary's queue is short.
+void set_greedy_scene(Scenario& scenario);
 // f replicas lie, lose their memory and are correct from then on; then f others lie.
 void set_changing_scene(Scenario& scenario);
 // All replicas read many frames in one turn, and nothing else is unusual.

@@ -123,6 +123,13 @@ void Planner::plan_canary() {
     case Canary::proposes_alone:
       set_fair_scene(scenario_, true);
       break;
+    case Canary::serves_last:
+      set_greedy_scene(scenario_);
+      scenario_.replica.batches_in_flight_max = 2;
+      scenario_.replica.partial_batches_in_flight_max = 1;
+      scenario_.replica.batch_requests_max = 2;
+      scenario_.delay_max = milliseconds(1);
+      break;
     case Canary::signatures_outlive:  // a faulty replica repeats what strangers bring
       add_strangers(8, 1000, 0);
       add_misconduct(anybody, BehaviourKind::replaying, 0, 0);

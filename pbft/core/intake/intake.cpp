@@ -142,10 +142,16 @@ void Intake::order(const RequestMessage& request, ByteView frame, const Digest& 
     session.known_digest = digest;
     // A MAC that is right for this replica may be wrong for the primary, which is not to be blamed
     // then. A signature is right for all (WebBFT, section 4.3, has the attack).
-    if (!request.signature.empty())
-      patience_.note(request, frame, now, context_.progress.last_ordered);
-    if (context_.state == ReplicaState::normal) pass_on(frame, out);
-    return;
+    if (request.signature.empty()) {
+      if (context_.state == ReplicaState::normal) pass_on(frame, out);
+      return;
+    }
+    patience_.note(request, frame, now, context_.progress.last_ordered);
+    return pass_on_waiting(out);
+  }
+  const bool is_waited_for = forwarder && !request.signature.empty();
+  if (is_waited_for && request.timestamp <= session.queued_timestamp) {
+    queue_.bring_forward(request.client, request.session, request.timestamp);
   }
   if (request.timestamp < session.queued_timestamp) {
     return context_.drop(DropReason::stale_timestamp);
@@ -154,7 +160,8 @@ void Intake::order(const RequestMessage& request, ByteView frame, const Digest& 
     if (!forwarder) session.full_reply_timestamp = request.timestamp;
     return context_.drop(DropReason::duplicate);
   }
-  enqueue(request, frame, digest, nullptr);
+  enqueue(request, frame, digest, nullptr,
+          is_waited_for ? RequestQueue::Place::front : RequestQueue::Place::last);
 }
 
 // A client whose clock was set back while it did not run begins below its last timestamp. Its MAC
@@ -207,6 +214,22 @@ void Intake::on_bodies(ReplicaActions& out) {
 
 void Intake::on_tick(ReplicaActions& out) {
   if (context_.now >= next_timer_) on_bodies(out);
+}
+
+void Intake::pass_on_waiting(ReplicaActions& out) {
+  if (!is_following()) return;
+  for (const Patience::Due& due : patience_.due(context_.now)) {
+    const bool may = may_pass_on(due.client);
+    // The rest of the time-out is for ordering it.
+    const Duration pause =
+        may ? Duration(context_.settings.view_change_timeout / 2) : Duration(Payments::kInterval);
+    patience_.put_off(due.client, context_.now + pause);
+    if (may) pass_on(*due.frame, out);
+  }
+}
+
+TimePoint Intake::next_timer() const {
+  return is_following() ? std::min(next_timer_, patience_.next_due()) : next_timer_;
 }
 
 // That a backup passes it on tells all others that the body is there as well. The primary proposes
@@ -269,12 +292,12 @@ void Intake::spread(HeldRequest& held, ReplicaActions& out) {
 }
 
 void Intake::enqueue(const RequestMessage& request, ByteView frame, const Digest& digest,
-                     const BodyHandle& body) {
+                     const BodyHandle& body, RequestQueue::Place place) {
   if (request.signature.empty() && clients_.demands_signature(request.client, context_.now)) {
     return context_.drop(DropReason::signature_wanted);
   }
   displaced_.clear();
-  const bool is_queued = queue_.add(request, frame, digest, body, displaced_);
+  const bool is_queued = queue_.add(request, frame, digest, body, place, displaced_);
   for (const RequestQueue::Displaced& other : displaced_) {
     ++context_.counters.dropped[static_cast<std::size_t>(DropReason::queue_full)];
     // Its client, or a backup, sends it again.
@@ -285,6 +308,21 @@ void Intake::enqueue(const RequestMessage& request, ByteView frame, const Digest
   clients_.session(request.client, request.session).queued_timestamp = request.timestamp;
 }
 
+// The primary checks so many signatures on this replica's behalf, and no more: a client is not to
+// use them up.
+bool Intake::may_pass_on(NodeId client) {
+  const std::uint64_t allowed =
+      std::max(Payments::kOfReplica / context_.settings.faults, Payments::kOfReplicaMin);
+  Allowance& of_client = passed_on_of_client_[client];
+  if (!passed_on_.is_left(allowed / 2, Payments::kInterval, context_.now) ||
+      !of_client.is_left(allowed / 4, Payments::kInterval, context_.now)) {
+    return false;
+  }
+  passed_on_.charge(1);
+  of_client.charge(1);
+  return true;
+}
+
 void Intake::pass_on(ByteView frame, ReplicaActions& out) {
   ++context_.counters.requests_forwarded;
   out.sends.push_back({context_.primary(), 0, encode_forward(frame, context_.keys), true});
@@ -293,11 +331,12 @@ void Intake::pass_on(ByteView frame, ReplicaActions& out) {
 void Intake::on_new_view(ReplicaActions& out) {
   queue_.clear();
   clients_.forget_queued();
+  if (!context_.is_primary()) {
+    patience_.make_due();
+    pass_on_waiting(out);
+    return on_bodies(out);
+  }
   for (const Frame& frame : patience_.frames()) {
-    if (!context_.is_primary()) {
-      pass_on(*frame, out);
-      continue;
-    }
     const auto request = decode_request(*frame, context_.quorum.replicas);
     ASSERT(request.has_value());
     if (!request->body) enqueue(*request, *frame, sha256(request->content), nullptr);

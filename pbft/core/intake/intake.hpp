@@ -3,6 +3,9 @@
 // their bodies are here.
 #pragma once
 
+#include <map>
+#include <vector>
+
 #include "pbft/core/execution/execution.hpp"
 #include "pbft/core/ordering/held_requests.hpp"
 #include "pbft/core/ordering/patience.hpp"
@@ -32,7 +35,10 @@ class Intake {
   // next_timer().
   void on_bodies(ReplicaActions& out);
   void on_tick(ReplicaActions& out);
-  [[nodiscard]] TimePoint next_timer() const { return next_timer_; }
+  // Sends the primary what it is held to order: the first request of each client that this backup
+  // has, signed, and again where the primary may have dropped it. After every event.
+  void pass_on_waiting(ReplicaActions& out);
+  [[nodiscard]] TimePoint next_timer() const;
 
  private:
   [[nodiscard]] bool is_leading() const {
@@ -49,8 +55,12 @@ class Intake {
   void spread(HeldRequest& held, ReplicaActions& out);
   [[nodiscard]] static Duration time_to_spread(const HeldRequest& held);
   void enqueue(const RequestMessage& request, ByteView frame, const Digest& digest,
-               const BodyHandle& body);
+               const BodyHandle& body, RequestQueue::Place place = RequestQueue::Place::last);
+  [[nodiscard]] bool is_following() const {
+    return !context_.is_primary() && context_.state == ReplicaState::normal;
+  }
   void answer_stale(const RequestMessage& request, Session& session, ReplicaActions& out);
+  [[nodiscard]] bool may_pass_on(NodeId client);
   void pass_on(ByteView frame, ReplicaActions& out);
 
   Context& context_;
@@ -60,6 +70,8 @@ class Intake {
   Patience& patience_;
   HeldRequests& held_;
   std::vector<RequestQueue::Displaced> displaced_;  // by the request that came last
+  Allowance passed_on_;                             // signed requests, to the primary
+  std::map<NodeId, Allowance> passed_on_of_client_;
   TimePoint next_timer_ = TimePoint::max();
 };
 

@@ -20,8 +20,12 @@ void Patience::note(const RequestMessage& request, ByteView frame, TimePoint sin
   const auto known = line.by_session.find(request.session);
   bool has_new_first = false;
   if (known != line.by_session.end()) {
+    const bool is_first = known->second == line.entries.begin();
+    if (is_first && known->second->timestamp == request.timestamp) {
+      line.due_at = std::min(line.due_at, since);
+    }
     if (known->second->timestamp >= request.timestamp) return;
-    has_new_first = known->second == line.entries.begin();
+    has_new_first = is_first;
     forget(line, known->second);
   }
   // One request may always wait, however large.
@@ -43,8 +47,10 @@ void Patience::note(const RequestMessage& request, ByteView frame, TimePoint sin
   if (has_new_first || entry == line.entries.begin()) begin_turn(line, since, ordered);
 }
 
-bool Patience::is_ordered(NodeId client, const Entry& entry) {
-  const Session& session = clients_.session(client, entry.session);
+bool Patience::is_ordered(NodeId client, const Entry& entry) const {
+  const Session* known = clients_.find(client, entry.session);
+  if (known == nullptr) return false;
+  const Session& session = *known;
   return std::max(session.ordered_timestamp(), session.agreed_timestamp) >= entry.timestamp;
 }
 
@@ -54,6 +60,7 @@ void Patience::begin_turn(Line& line, TimePoint now, std::uint64_t ordered) cons
   line.since = std::max(now, first.since);
   line.late_since = std::max(first.since, restarted_at_);
   line.ordered = std::max(ordered, first.ordered);
+  line.due_at = line.since;
 }
 
 Patience::Oldest Patience::oldest(TimePoint now, std::uint64_t ordered, bool is_service_busy) {
@@ -77,6 +84,32 @@ Patience::Oldest Patience::oldest(TimePoint now, std::uint64_t ordered, bool is_
     ++at;
   }
   return oldest;
+}
+
+std::vector<Patience::Due> Patience::due(TimePoint now) const {
+  std::vector<Due> due;
+  for (const auto& [client, line] : lines_) {
+    if (!line.entries.empty() && line.due_at <= now && !is_ordered(client, line.entries.front())) {
+      due.push_back({client, line.entries.front().frame});
+    }
+  }
+  return due;
+}
+
+void Patience::make_due() {
+  for (auto& [client, line] : lines_)
+    line.due_at = line.since;
+}
+
+TimePoint Patience::next_due() const {
+  TimePoint next = TimePoint::max();
+  for (const auto& [client, line] : lines_) {
+    // One that has been ordered makes room for the next when the primary is looked at.
+    if (!line.entries.empty() && !is_ordered(client, line.entries.front())) {
+      next = std::min(next, line.due_at);
+    }
+  }
+  return next;
 }
 
 std::vector<Frame> Patience::frames() {

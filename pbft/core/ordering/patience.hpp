@@ -25,7 +25,7 @@ namespace prophecy::pbft {
 
 class Patience {
  public:
-  Patience(const ReplicaSettings& settings, ClientTable& clients)
+  Patience(const ReplicaSettings& settings, const ClientTable& clients)
       : bytes_max_(settings.queue_bytes_max), clients_(clients) {}
 
   // A request that is authentic and newer than what its session has had ordered. Without room, or
@@ -43,6 +43,18 @@ class Patience {
   // batches have held nothing: a primary that is always busy with some clients does not keep its
   // place while it leaves others out.
   [[nodiscard]] Oldest oldest(TimePoint now, std::uint64_t ordered, bool is_service_busy);
+  // The first in line that the primary is to be sent now: at once when they are that, when their
+  // clients send them again, and from time to time.
+  struct Due {
+    NodeId client = 0;
+    Frame frame;
+  };
+  [[nodiscard]] std::vector<Due> due(TimePoint now) const;
+  // Nothing of this client is due before.
+  void put_off(NodeId client, TimePoint until) { lines_.at(client).due_at = until; }
+  // All are: there is another primary.
+  void make_due();
+  [[nodiscard]] TimePoint next_due() const;
   // Those that are not ordered, oldest first.
   [[nodiscard]] std::vector<Frame> frames();
   // All begin to wait anew: there is another primary.
@@ -68,15 +80,16 @@ class Patience {
     TimePoint since;
     TimePoint late_since;
     std::uint64_t ordered = 0;
+    TimePoint due_at;
   };
 
   void forget(Line& line, Entries::iterator entry);
   void begin_turn(Line& line, TimePoint now, std::uint64_t ordered) const;
   [[nodiscard]] static bool is_passed_over(const Line& line, std::uint64_t ordered);
-  [[nodiscard]] bool is_ordered(NodeId client, const Entry& entry);
+  [[nodiscard]] bool is_ordered(NodeId client, const Entry& entry) const;
 
   std::uint64_t bytes_max_;
-  ClientTable& clients_;
+  const ClientTable& clients_;
   std::map<NodeId, Line> lines_;  // none is empty between two calls
   std::uint64_t bytes_ = 0;
   TimePoint restarted_at_ = TimePoint::min();

@@ -1,6 +1,7 @@
 #include "pbft/core/ordering/request_queue.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "base/assert.hpp"
@@ -17,14 +18,22 @@ std::uint64_t bytes_by_digest(const BatchRequest& request) {
 
 }  // namespace
 
+// One request is always allowed to wait, however large.
+bool RequestQueue::is_over_share(const Client& client, std::uint64_t bytes) const {
+  return client.requests >= settings_.queue_requests_max / 2 ||
+         (client.bytes > 0 && client.bytes + bytes > settings_.queue_bytes_max / 2);
+}
+
 bool RequestQueue::add(const RequestMessage& request, ByteView frame, const Digest& digest,
-                       const BodyHandle& body, std::vector<Displaced>& displaced) {
+                       const BodyHandle& body, Place place, std::vector<Displaced>& displaced) {
   Client& client = clients_[request.client];
-  // One request is always allowed to wait, however large.
-  const bool is_over_share =
-      client.requests >= settings_.queue_requests_max / 2 ||
-      (client.bytes > 0 && client.bytes + frame.size() > settings_.queue_bytes_max / 2);
-  if (is_over_share || !make_room(client, frame.size(), displaced)) return false;
+  const auto has_room = [&] {
+    return !is_over_share(client, frame.size()) && make_room(client, frame.size(), displaced);
+  };
+  while (!has_room()) {
+    if (place == Place::last || client.line.empty()) return false;
+    displace_last(client, displaced);
+  }
   const BatchRequest entry{request.client,
                            request.session,
                            request.timestamp,
@@ -42,7 +51,9 @@ bool RequestQueue::add(const RequestMessage& request, ByteView frame, const Dige
     return true;
   }
   if (client.line.empty()) client.turn = std::max(client.turn, turn_);
-  client.line.push_back({entry, Bytes(frame.begin(), frame.end()), digest, body});
+  const auto at = place == Place::front ? client.line.begin() : client.line.end();
+  client.newest[request.session] =
+      client.line.insert(at, {entry, Bytes(frame.begin(), frame.end()), digest, body});
   client.line_bytes += frame.size();
   ++waiting_;
   return true;
@@ -80,6 +91,23 @@ bool RequestQueue::make_room(const Client& asking, std::uint64_t bytes,
   return true;
 }
 
+void RequestQueue::bring_forward(NodeId client, std::uint32_t session, std::uint64_t timestamp) {
+  const auto found = clients_.find(client);
+  if (found == clients_.end()) return;
+  Line& line = found->second.line;
+  const auto newest = found->second.newest.find(session);
+  if (newest == found->second.newest.end() || newest->second->request.timestamp < timestamp) return;
+  line.splice(line.begin(), line, newest->second);
+}
+
+void RequestQueue::leave_line(Client& client, Line::iterator waiting) {
+  const auto newest = client.newest.find(waiting->request.session);
+  if (newest != client.newest.end() && newest->second == waiting) client.newest.erase(newest);
+  client.line_bytes -= waiting->frame.size();
+  client.line.erase(waiting);
+  --waiting_;
+}
+
 void RequestQueue::displace_last(Client& client, std::vector<Displaced>& displaced) {
   const Waiting& last = client.line.back();
   displaced.push_back({last.request.client, last.request.session, last.request.timestamp});
@@ -87,9 +115,7 @@ void RequestQueue::displace_last(Client& client, std::vector<Displaced>& displac
   --client.requests;
   bytes_ -= last.frame.size();
   client.bytes -= last.frame.size();
-  client.line_bytes -= last.frame.size();
-  client.line.pop_back();
-  --waiting_;
+  leave_line(client, std::prev(client.line.end()));
 }
 
 bool RequestQueue::fits(const BatchRequest& request) const {
@@ -121,10 +147,8 @@ void RequestQueue::fill() {
     if (!fits(first.request)) return;
     turn_ = next->turn;
     next->turn += first.frame.size() + bytes_by_digest(first.request) + kRequestCost;
-    next->line_bytes -= first.frame.size();
     lay_out(first.request, first.frame, first.digest, first.body);
-    next->line.pop_front();
-    --waiting_;
+    leave_line(*next, next->line.begin());
   }
 }
 

@@ -8,10 +8,14 @@
 // One client can fill no more than half of the room. When the room is full, a client that has less
 // in it than another one takes the place of the last requests of the client that has most. So the
 // room is shared as well, however many clients flood it.
+//
+// A request that a backup waits for goes to the front of its client's line, in the place of the
+// last one there if the client has filled its share: a primary is not to be blamed for what a
+// client that asks for too much made it drop.
 #pragma once
 
 #include <cstdint>
-#include <deque>
+#include <list>
 #include <map>
 #include <optional>
 #include <vector>
@@ -41,10 +45,14 @@ class RequestQueue {
   RequestQueue(const ReplicaSettings& settings, std::uint32_t replicas)
       : settings_(settings), authenticator_size_(replicas * kTagSize) {}
 
+  enum class Place : std::uint8_t { last, front };  // in its client's line
   // False when there is no room. `body` is null but for a request by digest. Appends what has made
   // room to `displaced`.
   [[nodiscard]] bool add(const RequestMessage& request, ByteView frame, const Digest& digest,
-                         const BodyHandle& body, std::vector<Displaced>& displaced);
+                         const BodyHandle& body, Place place, std::vector<Displaced>& displaced);
+  // Brings the session's newest request that waits to the front, if it has this timestamp or a
+  // later one.
+  void bring_forward(NodeId client, std::uint32_t session, std::uint64_t timestamp);
   [[nodiscard]] bool empty() const { return !first_; }
   // Nothing more goes into the first batch. Requires !empty().
   [[nodiscard]] bool first_is_full() const;
@@ -65,17 +73,21 @@ class RequestQueue {
     Digest digest{};
     BodyHandle body;
   };
+  using Line = std::list<Waiting>;
   struct Client {
     std::uint64_t requests = 0;  // also those in the first batch
     std::uint64_t bytes = 0;
-    std::deque<Waiting> line;
+    Line line;
+    std::map<std::uint32_t, Line::iterator> newest;  // by session, of those in the line
     std::uint64_t line_bytes = 0;
     std::uint64_t turn = 0;  // the client with the lowest is next
   };
 
+  [[nodiscard]] bool is_over_share(const Client& client, std::uint64_t bytes) const;
   [[nodiscard]] bool make_room(const Client& asking, std::uint64_t bytes,
                                std::vector<Displaced>& displaced);
   void displace_last(Client& client, std::vector<Displaced>& displaced);
+  void leave_line(Client& client, Line::iterator waiting);
   // True when the first batch has room for it, or there is none yet.
   [[nodiscard]] bool fits(const BatchRequest& request) const;
   void lay_out(BatchRequest request, ByteView frame, const Digest& digest, const BodyHandle& body);

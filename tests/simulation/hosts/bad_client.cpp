@@ -11,6 +11,9 @@ namespace {
 
 constexpr std::uint64_t kAll = UINT64_MAX;
 constexpr int kFloodAtOnce = 8;
+constexpr int kGreedyAtOnce = 48;
+constexpr std::uint32_t kGreedySessions = 512;
+constexpr std::uint32_t kGreedyFirstSession = 8;  // behind those of its other ingredients
 constexpr std::size_t kBodiesMax = 20;
 constexpr std::uint64_t kLoneBodyMiBMax = 12;
 
@@ -54,6 +57,8 @@ void BadClient::act() {
       return send_name_of_body();
     case BadClientKind::lone_bodies:
       return send_lone_body();
+    case BadClientKind::greedy:
+      return send_greedily();
     case BadClientKind::count_:
       return;
   }
@@ -130,6 +135,17 @@ void BadClient::send_flood() {
   if (last_ == nullptr || random_.chance(30)) last_ = request(next_operation(), ++timestamp_);
   for (int i = 0; i < kFloodAtOnce; ++i)
     send_to(random_.next(), last_);
+}
+
+// Each on a session of its own, so that all are waited for at once. Some are signed, so that
+// backups hold them against the primary.
+void BadClient::send_greedily() {
+  for (int i = 0; i < kGreedyAtOnce; ++i) {
+    greedy_session_ = (greedy_session_ + 1) % kGreedySessions;
+    session_ = kGreedyFirstSession + greedy_session_;
+    const pbft::Frame frame = request(next_operation(), ++timestamp_);
+    send_to(kAll, random_.chance(30) ? pbft::sign_request(*frame, keys_) : frame);
+  }
 }
 
 void BadClient::send_garbage() {

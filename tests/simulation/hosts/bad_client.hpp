@@ -37,6 +37,7 @@ class BadClient {
   void send_two_operations();
   void send_jumping_timestamps();
   void send_flood();
+  void send_greedily();
   void send_garbage();
   void send_name_of_body();
   void send_lone_body();
@@ -47,6 +48,7 @@ class BadClient {
   Scheduler& scheduler_;
   Send send_;
   std::uint32_t session_;
+  std::uint32_t greedy_session_ = 0;
   std::uint64_t timestamp_ = 0;
   std::uint64_t operations_ = 0;
   pbft::Frame last_;  // request

@@ -105,9 +105,16 @@ void ClientHost::submit(Call call, Duration patience, Duration cancelled_after) 
   ++submitted_;
   call.submitted = scheduler_.now();
   checker_.on_submitted(call);
+  const bool is_sent_at_once = open_.size() < scenario_.sessions;
   pbft::ClientActions actions;
   call.id = client_->submit(encode(call.operation), call.kind, now() + patience, now(), actions);
   open_.emplace(call.id, call);
+  if (is_sent_at_once && call.kind == pbft::CallKind::ordered && call.operation.padding == 0) {
+    scheduler_.after(scenario_.delay_max, [this, id = call.id, process = process_] {
+      const auto open = open_.find(id);
+      if (process == process_ && open != open_.end()) checker_.on_arrived(open->second);
+    });
+  }
   if (cancelled_after != Duration::max()) {
     scheduler_.after(cancelled_after, [this, id = call.id, process = process_] {
       if (process != process_ || open_.erase(id) == 0) return;

@@ -73,6 +73,12 @@ std::optional<NodeId> named_in_view_change(ByteView frame, std::uint32_t replica
   return header->sender;
 }
 
+bool is_of_correct_client(const Scenario& scenario, ByteView frame) {
+  const auto header = pbft::peek_header(frame);
+  return header && header->type == pbft::MessageType::request && is_client(header->sender) &&
+         header->sender < kFirstClientId + scenario.clients;
+}
+
 void RepeatedReplies::answer_again(ByteView frame, pbft::ReplicaActions& actions) {
   for (const pbft::Outgoing& outgoing : actions.sends) {
     if (is_client(outgoing.to)) last_[{outgoing.to, outgoing.session}] = outgoing;

@@ -10,6 +10,7 @@
 #include "pbft/auth/key_ring.hpp"
 #include "pbft/core/state/actions.hpp"
 #include "pbft/core/state/counters.hpp"
+#include "simulation/scenario.hpp"
 
 namespace prophecy::simulation {
 
@@ -35,6 +36,9 @@ void pass_on(const pbft::Frame& frame, std::uint32_t replicas, pbft::ReplicaActi
 
 // The replica in whose name a view-change message is, sealed or not.
 [[nodiscard]] std::optional<NodeId> named_in_view_change(ByteView frame, std::uint32_t replicas);
+
+// A request of one of the correct clients.
+[[nodiscard]] bool is_of_correct_client(const Scenario& scenario, ByteView frame);
 
 // Repeats the reply to a session's last request as often as the request comes.
 class RepeatedReplies {

@@ -18,6 +18,7 @@ constexpr std::uint64_t kEpoch = 1'800'000'000'000'000'000;
 constexpr std::uint64_t kTimeAheadMax = 5'000'000'000 + 2 * 700'000'000 + 2'000'000'000;
 // After its time a slow service has ended what it began by then.
 constexpr Duration kSlowServiceLonger = seconds(3);
+constexpr Duration kServedLater = milliseconds(40);  // than others, by a defect
 
 // Less than is tolerated. (What a node's own clock shows may be off by much more: it only
 // measures.)
@@ -198,6 +199,14 @@ bool ReplicaHost::hears(const pbft::Frame& frame) {
 void ReplicaHost::on_frame(const pbft::Frame& frame, Speaker speaker) {
   if (!hears(frame)) return;
   if (is_limited_by_name(*frame) || bears_grudge(frame)) return;
+  if (scenario_.canary == Canary::serves_last && is_of_correct_client(scenario_, *frame)) {
+    return later(kServedLater, [this, frame, speaker] {
+      with_core([&](pbft::ReplicaActions& actions) {
+        take(frame, speaker, actions);
+        process_->replica.propose_waiting(now(), actions);
+      });
+    });
+  }
   if (const Ingredient* turns = befalls(IngredientKind::many_at_once)) {
     auto& arrived = process_->arrived;
     arrived.emplace_back(frame, speaker);

@@ -18,11 +18,12 @@ constexpr NodeId kOneOfTwo = kClient + 2;  // and the one behind; they have no k
 struct Queue {
   explicit Queue(const ReplicaSettings& given) : settings(given), queue(settings, kReplicas) {}
 
-  bool add(NodeId client, std::uint64_t timestamp, std::size_t size = 10) {
+  bool add(NodeId client, std::uint64_t timestamp, std::size_t size = 10,
+           RequestQueue::Place place = RequestQueue::Place::last) {
     const Frame frame = request(timestamp, std::string(size, 'x'));
     auto message = decode_request(*frame, kReplicas);
     message->client = client;
-    return queue.add(*message, *frame, sha256(message->content), nullptr, displaced);
+    return queue.add(*message, *frame, sha256(message->content), nullptr, place, displaced);
   }
   // The clients of the requests in the next batch, and how many each has.
   std::map<NodeId, std::size_t> take() {
@@ -121,6 +122,58 @@ TEST_CASE("Likewise in bytes, and nothing is taken in vain") {
   while (!waiting.queue.empty())
     (void)waiting.take();
   CHECK(waiting.queue.bytes() == 0);
+}
+
+TEST_CASE("A request that a backup waits for goes first in its client's line, and has room") {
+  Queue waiting(small_queue());
+  for (std::uint64_t i = 1; i <= 20; ++i)
+    REQUIRE(waiting.add(kGreedy, i));
+  REQUIRE(waiting.add(kGreedy, 100, 10, RequestQueue::Place::front));
+  REQUIRE(waiting.displaced.size() == 1);
+  CHECK(waiting.displaced[0].timestamp == 20);
+  // All are of one session here, the newest of which is number 100.
+  (void)waiting.take();
+  CHECK(waiting.queue.take().requests[0].timestamp == 100);
+  REQUIRE(waiting.add(kGreedy, 101));
+  waiting.queue.bring_forward(kGreedy, 0, 102);
+  CHECK(waiting.queue.take().requests[0].timestamp == 8);
+  waiting.queue.bring_forward(kGreedy, 0, 101);
+  // The next batch is laid out already.
+  CHECK(waiting.queue.take().requests[0].timestamp == 12);
+  CHECK(waiting.queue.take().requests[0].timestamp == 101);
+}
+
+TEST_CASE("A backup sends its primary the first request of each client, and again in time") {
+  Subject backup(1);
+  const Duration patience = ReplicaSettings().view_change_timeout;
+  std::size_t passed_on = 0;
+  for (std::uint32_t session = 0; session < 64; ++session) {
+    backup.feed(retransmitted(request(1, "op", false, 0, session, kGreedy)));
+    passed_on += backup.sent(MessageType::forward);
+  }
+  CHECK(passed_on == 1);
+  backup.feed(retransmitted(request(1, "op", false, 0, 0, kOther)));
+  CHECK(backup.sent(MessageType::forward) == 1);
+  backup.tick(patience / 2 - milliseconds(1));
+  CHECK(backup.sent(MessageType::forward) == 0);
+  backup.tick(milliseconds(1));
+  CHECK(backup.sent(MessageType::forward) == 2);
+  CHECK(backup.actions.sends[0].to == 0);
+  // The next one, as soon as that is ordered.
+  backup.order(1, {request(1, "op", false, 0, 0, kGreedy)});
+  CHECK(backup.replica.counters().requests_forwarded == 5);
+}
+
+TEST_CASE("A client that floods does not use up what its primary checks for a backup") {
+  Subject backup(1);
+  std::size_t passed_on = 0;
+  for (std::uint64_t timestamp = 1; timestamp <= 64; ++timestamp) {
+    backup.feed(retransmitted(request(timestamp, "op", false, 0, 0, kGreedy)));
+    passed_on += backup.sent(MessageType::forward);
+  }
+  CHECK(passed_on == 16);
+  backup.feed(retransmitted(request(1, "op", false, 0, 0, kOther)));
+  CHECK(backup.sent(MessageType::forward) == 1);
 }
 
 TEST_CASE("A primary takes a displaced request again") {

@@ -112,7 +112,8 @@ TEST_CASE("The queue lays requests out in batches, within its bounds") {
   const auto add = [&](std::uint64_t timestamp, NodeId client = kClient) {
     const Frame frame = request(timestamp, "op", false, 0, 0, client);
     const auto message = decode_request(*frame, kReplicas);
-    return queue.add(*message, *frame, sha256(message->content), nullptr, displaced);
+    return queue.add(*message, *frame, sha256(message->content), nullptr, RequestQueue::Place::last,
+                     displaced);
   };
   CHECK(add(1));
   CHECK(add(2));
