@@ -7,6 +7,7 @@ namespace prophecy::simulation {
 namespace {
 
 constexpr std::uint64_t kHealedMs = 5000;
+constexpr std::uint64_t kThiefFromMs = 3500;
 
 TimePoint at(std::uint64_t ms) {
   return TimePoint{} + milliseconds(ms);
@@ -43,17 +44,20 @@ void set_new_keys_scene(Scenario& scenario) {
   plan_calls(scenario, random);
   const auto node = static_cast<NodeId>(random.below(scenario.replicas()));
   const std::uint64_t from = random.between(300, 1000);
-  if (scenario.canary != Canary::none || random.chance(60)) {
+  const bool has_thief = scenario.canary != Canary::none || random.chance(60);
+  if (has_thief) {
     Ingredient& thief = add(scenario, IngredientKind::stolen_key);
     thief.node = node;
-    thief.from = at(from + random.below(400));
+    // When most have the later file: one that is behind a checkpoint which the thief's signature
+    // has made stable, and which f correct ones lack, may find no proof of it under the later file.
+    thief.from = at(kThiefFromMs + random.below(1000));
   }
   Ingredient& keys = add(scenario, IngredientKind::new_keys);
   keys.node = node;
   keys.from = at(from);
   keys.until = at(from + random.between(1500, 2500));
   keys.offset = milliseconds(random.between(20, 250));
-  keys.is_hasty = random.chance(40);
+  keys.is_hasty = random.chance(40) && !has_thief;  // docs/new-keys.md, step 4
   keys.is_elsewhere = random.chance(50);
   if (random.chance(40)) add(scenario, IngredientKind::loss).percent = random.between(1, 10);
   if (scenario.faults < 2 || !random.chance(50)) return;

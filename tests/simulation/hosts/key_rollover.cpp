@@ -49,8 +49,10 @@ bool KeyRollover::all_are_back() const {
 }
 
 void KeyRollover::go_on() {
-  const bool is_waiting =
-      !ingredient_.is_hasty && !all_are_back() && scheduler_.now() - asked_since_ < kPatience;
+  // Not even a hasty operator begins while another replica is behind.
+  const bool is_first = left_.size() + 1 == members_.replicas.size();
+  const bool is_waiting = (!ingredient_.is_hasty || is_first) && !all_are_back() &&
+                          scheduler_.now() - asked_since_ < kPatience;
   if (is_waiting) return scheduler_.after(kAskedEvery, [this] { go_on(); });
   asked_since_ = scheduler_.now();
   if (!left_.empty()) {
