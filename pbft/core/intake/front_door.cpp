@@ -38,7 +38,9 @@ std::optional<FrontDoor::Admitted> FrontDoor::open(ByteView frame) {
   context_.relay = sealed->replica;
   const auto header = peek_header(sealed->frame);
   if (!header || !may_be_sealed(header->type)) return refuse(DropReason::malformed);
-  if (!context_.payments.may_cause(sealed->replica, context_.now)) {
+  const auto share =
+      header->type == MessageType::forward ? Payments::Share::forwards : Payments::Share::own;
+  if (!context_.payments.may_cause(sealed->replica, share, context_.now)) {
     return refuse(DropReason::rate_limited);
   }
   return Admitted{sealed->frame, header->type};

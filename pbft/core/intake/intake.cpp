@@ -98,7 +98,8 @@ bool Intake::is_authentic(RequestMessage& request, const Digest& digest) {
     }
   }
   // The front door has seen to the relay's allowance.
-  if (!context_.relay && !context_.payments.may_cause(request.client, context_.now)) {
+  if (!context_.relay &&
+      !context_.payments.may_cause(request.client, Payments::Share::own, context_.now)) {
     context_.drop(DropReason::rate_limited);
     return false;
   }

@@ -3,10 +3,14 @@
 // A signature takes some 60 us, a MAC less than one. So a signature is checked only for a sender
 // that a MAC has proven, out of an allowance of its own. Strangers have none, and no sender can use
 // up another one's by taking its name.
+//
+// A replica has two: clients decide what it passes on for them, and are not to keep its own
+// messages away by that.
 #pragma once
 
 #include <cstdint>
 #include <map>
+#include <utility>
 
 #include "base/clock.hpp"
 #include "base/ids.hpp"
@@ -26,9 +30,11 @@ class Payments {
   explicit Payments(std::uint32_t faults)
       : of_replica_(kOfReplica / faults > kOfReplicaMin ? kOfReplica / faults : kOfReplicaMin) {}
 
+  enum class Share : std::uint8_t { own, forwards };
+
   // Requires a MAC that has proven the member, which bounds how many there are.
-  [[nodiscard]] bool may_cause(NodeId member, TimePoint now) {
-    payer_ = &members_[member];
+  [[nodiscard]] bool may_cause(NodeId member, Share share, TimePoint now) {
+    payer_ = &members_[{member, share}];
     return payer_->is_left(is_client(member) ? kOfClient : of_replica_, kInterval, now);
   }
   // From here on nobody pays: the next event.
@@ -39,7 +45,7 @@ class Payments {
 
  private:
   std::uint64_t of_replica_;
-  std::map<NodeId, Allowance> members_;
+  std::map<std::pair<NodeId, Share>, Allowance> members_;
   Allowance* payer_ = nullptr;
 };
 

@@ -69,6 +69,23 @@ TEST_CASE("A flood in a replica's name does not keep its view change away") {
   CHECK(backup.feed(view_change(3, 1)));
 }
 
+TEST_CASE("What a replica passes on for clients does not keep its own messages away") {
+  Subject primary(0);
+  for (std::uint32_t session = 0; session < kFlood; ++session) {
+    primary.feed(encode_forward(*retransmitted(request(1, "op", false, 0, session)), ring(2)));
+  }
+  CHECK(signatures(primary) == Payments::kOfReplica);
+  CHECK(primary.dropped(DropReason::rate_limited) == kFlood - Payments::kOfReplica);
+  CHECK(primary.feed(view_change(2, 1)));
+  // Nor the other way round.
+  for (int i = 0; i < kFlood; ++i)
+    primary.feed_as_it_is(encode_sealed(*forged(view_change(3, 2)), ring(3)));
+  CHECK_FALSE(primary.feed(view_change(3, 2)));
+  const std::uint64_t before = signatures(primary);
+  primary.feed(encode_forward(*retransmitted(request(9)), ring(3)));
+  CHECK(signatures(primary) == before + 1);
+}
+
 TEST_CASE("A seal proves the replica that made it, for one group of receivers") {
   Subject backup(1);
   const Frame message = view_change(2, 1);
