@@ -31,11 +31,14 @@ void InboundConnections::prove(ConnectionTag tag, NodeId member) {
   own.insert(tag);
   if (own.size() <= settings_.connections_per_member_max) return;
   ++counters_.closed_crowded;
-  // Other members hold authentic frames of this one and may replay them: what has been open for
-  // long, or has just been opened, is not theirs to close.
   const ConnectionTag newest_but_one = *std::next(own.rbegin());
   const std::shared_ptr<FrameConnection> crowded = connections_.at(newest_but_one).connection;
   crowded->close(CloseReason::evicted);  // leads to forget()
+}
+
+bool InboundConnections::is_of(ConnectionTag tag, NodeId member) const {
+  const auto proven = proven_.find(member);
+  return proven != proven_.end() && proven->second.contains(tag);
 }
 
 bool InboundConnections::remove_unproven(ConnectionTag tag) {

@@ -1,8 +1,8 @@
 // The accepted connections of a replica, and who has to go when there are too many. A connection
-// is unproven until a frame with a valid MAC came over it; then it counts as that frame's
-// sender's. Strangers can crowd out only each other: their oldest gives way. Of a member's, the
-// newest but one does: whoever holds its frames may replay them on connections of his own, and
-// must not close those in use by that. (He may still close one that the member has just opened.)
+// is unproven until a member has told its key there, in answer to this replica's nonce; then it
+// counts as that member's. Valid MACs prove nothing about it: whoever holds a member's frames may
+// replay them on connections of his own. Strangers can crowd out only each other: their oldest
+// gives way. Of a member's, the newest but one does, as older ones have shown to be in use.
 //
 // Single-threaded.
 #pragma once
@@ -24,8 +24,9 @@ class InboundConnections {
 
   // Takes the socket, or closes it at the limit.
   void add(Socket socket, FrameConnection::Owner& owner);
-  // An authentic frame of `member` came over this connection. May close an older one of it.
+  // The member has proven that this connection is its own. May close an older one of it.
   void prove(ConnectionTag tag, NodeId member);
+  [[nodiscard]] bool is_of(ConnectionTag tag, NodeId member) const;
   // Its incomplete frame grew or went. May evict another connection, or this one.
   void note_pending(const FrameConnection& connection);
   // Forgets a connection that has closed.

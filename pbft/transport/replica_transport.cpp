@@ -71,12 +71,12 @@ void ReplicaTransport::send_to_replica(NodeId replica, Frame frame) {
 }
 
 void ReplicaTransport::send_to_client(NodeId client, std::uint32_t session, Frame frame) {
-  const ClientRoute route = routes_.find(client, session);
-  FrameConnection* latest = inbound_.find(route.latest);
-  FrameConnection* oldest = route.oldest != route.latest ? inbound_.find(route.oldest) : nullptr;
-  if (oldest != nullptr) oldest->send(frame);
-  if (latest != nullptr) latest->send(std::move(frame));
-  if (oldest == nullptr && latest == nullptr) ++counters_.dropped_not_connected;
+  FrameConnection* connection = inbound_.find(routes_.find(client, session));
+  if (connection == nullptr) {
+    ++counters_.dropped_not_connected;
+    return;
+  }
+  connection->send(std::move(frame));
 }
 
 bool ReplicaTransport::connected(NodeId replica) const {
@@ -113,16 +113,14 @@ void ReplicaTransport::on_frame(FrameConnection& connection, ByteView frame) {
     const ConnectionTag tag = connection.tag();
     KeyAnswer answer = handler_.on_accepted_key_frame(tag, frame);
     if (answer.frame) connection.send(std::move(answer.frame));
-    if (answer.authentic) inbound_.prove(tag, header->sender);
+    if (answer.proves) inbound_.prove(tag, header->sender);
     return;
   }
   if (!handler_.on_frame(frame) || !header) return;
-  inbound_.prove(connection.tag(), header->sender);
+  if (!inbound_.is_of(connection.tag(), header->sender)) return;
   // A request, or a hello; other messages name no session.
-  for (std::uint32_t i = 0; i < header->session_count; ++i) {
-    routes_.note(header->sender, header->session + i, connection.tag(),
-                 [this](ConnectionTag tag) { return inbound_.find(tag) != nullptr; });
-  }
+  for (std::uint32_t i = 0; i < header->session_count; ++i)
+    routes_.note(header->sender, header->session + i, connection.tag());
 }
 
 void ReplicaTransport::on_frames_end(FrameConnection& /*connection*/) {

@@ -1,6 +1,6 @@
 // A replica's side of the wire. It listens for replicas and clients alike, and keeps one outgoing
 // connection to every other replica for what it has to say to them. Replies to a client go back
-// on the connections that its authenticated requests came in on (ClientRoutes).
+// on the connection that it has proven to be its own, and has spoken on last (ClientRoutes).
 //
 //      peers  ==accepted==>  frames in        frames out  ==PeerLink==>  peers
 //      clients <==accepted==>  requests in, replies out
@@ -19,8 +19,9 @@
 namespace prophecy::pbft {
 
 struct KeyAnswer {
-  Frame frame;             // null: none
-  bool authentic = false;  // what came was of the member that it names
+  Frame frame;  // null: none
+  // What came was of the member that it names, and made for this very connection.
+  bool proves = false;
 };
 
 struct ReplicaTransportParts {

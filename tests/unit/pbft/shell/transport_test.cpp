@@ -19,6 +19,7 @@ namespace {
 
 constexpr std::uint8_t kRequest = static_cast<std::uint8_t>(MessageType::request);
 constexpr std::uint8_t kPrepare = static_cast<std::uint8_t>(MessageType::prepare);
+constexpr std::uint8_t kTell = static_cast<std::uint8_t>(MessageType::key_tell);
 const Endpoint kAnyPort{"127.0.0.1", 0};
 
 TransportSettings small_settings() {
@@ -32,10 +33,14 @@ TransportSettings small_settings() {
 class Echo final : public ReplicaTransport::Handler {
  public:
   Frame on_link_key_frame(NodeId /*peer*/, ByteView /*frame*/) override { return nullptr; }
-  // Answers with the question, and takes everybody at his word.
+  // Answers with the question. Who tells a key is taken at his word.
   KeyAnswer on_accepted_key_frame(ConnectionTag /*tag*/, ByteView frame) override {
+    if (peek_header(frame)->type == MessageType::key_tell) {
+      ++tells;
+      return {nullptr, true};
+    }
     ++key_frames;
-    return {std::make_shared<const Bytes>(frame.begin(), frame.end()), true};
+    return {std::make_shared<const Bytes>(frame.begin(), frame.end()), false};
   }
   void on_accepted_closed(ConnectionTag /*tag*/) override { ++closed; }
   bool on_frame(ByteView frame) override {
@@ -63,6 +68,7 @@ class Echo final : public ReplicaTransport::Handler {
   bool authentic = true;
   std::size_t frames = 0;
   std::size_t key_frames = 0;
+  std::size_t tells = 0;
   std::size_t closed = 0;
   Bytes last;
   std::map<NodeId, bool> peers;
@@ -89,6 +95,7 @@ struct Server {
   std::unique_ptr<ReplicaTransport> transport;
 };
 
+// A client, which proves its connection as soon as it is there.
 struct Caller {
   Caller(boost::asio::io_context& io, const Endpoint& address)
       : transport(io, small_settings(), {address},
@@ -96,10 +103,15 @@ struct Caller {
                        [this](NodeId, ByteView frame) {
                          received.emplace_back(frame.begin(), frame.end());
                        },
-                   .on_state = [this](NodeId, bool up) { ups += up ? 1 : 0; }}) {
+                   .on_state =
+                       [this](NodeId, bool up) {
+                         if (up && ++ups > 1) prove();
+                       }}) {
     transport.start();
+    prove();
   }
   ~Caller() { transport.stop(); }
+  void prove() { transport.send(0, make_frame(kTell, 1024, 0)); }
 
   std::vector<Bytes> received;
   int ups = 0;
@@ -159,8 +171,8 @@ TEST_CASE("Requests of any size reach the replica, and its answers come back") {
   for (std::size_t i = 0; i < std::size(paddings); ++i) {
     CHECK(caller.received[i] == *make_frame(kRequest, 1024, 3, paddings[i]));
   }
-  CHECK(caller.transport.counters().frames_sent == std::size(paddings));
-  CHECK(server.transport->counters().frames_received == std::size(paddings));
+  CHECK(caller.transport.counters().frames_sent == 1 + std::size(paddings));
+  CHECK(server.transport->counters().frames_received == 1 + std::size(paddings));
 }
 
 TEST_CASE("Processes that share a client's id are told apart by their sessions") {
@@ -179,27 +191,50 @@ TEST_CASE("Processes that share a client's id are told apart by their sessions")
     CHECK(peek_header(answer)->session >= 100);
 }
 
-TEST_CASE("A client that plays a request again does not cut off the one that is connected") {
+TEST_CASE("Whoever plays a client's requests again gets no answers, nor keeps them from it") {
   boost::asio::io_context io(1);
   Server server(io);
-  Caller caller(io, server.transport->local_address());
-  caller.transport.send(0, make_frame(kRequest, 1024, 7));
-  REQUIRE(run_until(io, [&] { return caller.received.size() == 1; }));
-  RawPeer thief(io, server.transport->local_address());
-  RawPeer second_thief(io, server.transport->local_address());
-  thief.send_frame(make_frame(kRequest, 1024, 7));
-  second_thief.send_frame(make_frame(kRequest, 1024, 7));
-  // The answers to the thieves come here as well.
-  REQUIRE(run_until(io, [&] { return caller.received.size() == 3; }));
-
-  SECTION("and what is not authentic draws nothing at all") {
-    server.echo.authentic = false;
-    RawPeer liar(io, server.transport->local_address());
-    liar.send_frame(make_frame(kRequest, 1024, 8));
-    REQUIRE(run_until(io, [&] { return server.echo.frames == 4; }));
-    server.transport->send_to_client(1024, 8, make_frame(kRequest, 1024, 8));
-    CHECK(server.transport->counters().dropped_not_connected == 1);
+  const Endpoint address = server.transport->local_address();
+  const Frame recorded = make_frame(kRequest, 1024, 7);
+  RawPeer thief(io, address);
+  RawPeer second_thief(io, address);
+  const auto play = [&](RawPeer& by) {
+    const std::size_t expected = server.echo.frames + 1;
+    by.send_frame(recorded);
+    REQUIRE(run_until(io, [&] { return server.echo.frames == expected; }));
+  };
+  {
+    Caller caller(io, address);
+    caller.transport.send(0, recorded);
+    REQUIRE(run_until(io, [&] { return caller.received.size() == 1; }));
+    play(thief);
+    // The answer comes here.
+    REQUIRE(run_until(io, [&] { return caller.received.size() == 2; }));
   }
+  REQUIRE(run_until(io, [&] { return server.echo.closed == 1; }));
+  play(thief);
+  CHECK(server.transport->counters().dropped_not_connected == 1);
+  Caller again(io, address);
+  again.transport.send(0, recorded);
+  REQUIRE(run_until(io, [&] { return again.received.size() == 1; }));
+  play(second_thief);
+  play(thief);
+  REQUIRE(run_until(io, [&] { return again.received.size() == 3; }));
+  run_for(io, milliseconds(20));
+  CHECK(thief.socket.available() == 0);
+  CHECK(second_thief.socket.available() == 0);
+}
+
+TEST_CASE("What is not authentic draws nothing, on a connection that is proven") {
+  boost::asio::io_context io(1);
+  Server server(io);
+  server.echo.authentic = false;
+  RawPeer liar(io, server.transport->local_address());
+  liar.send_frame(make_frame(kTell, 1024, 0));
+  liar.send_frame(make_frame(kRequest, 1024, 8));
+  REQUIRE(run_until(io, [&] { return server.echo.frames == 1; }));
+  server.transport->send_to_client(1024, 8, make_frame(kRequest, 1024, 8));
+  CHECK(server.transport->counters().dropped_not_connected == 1);
 }
 
 TEST_CASE("A client comes back by itself when the replica does") {
@@ -332,6 +367,7 @@ TEST_CASE("A client that takes nothing is closed, and its frames are dropped wit
   settings.queue_bytes_max = 1 << 20;
   Server server(io, settings);
   RawPeer deaf(io, server.transport->local_address());
+  deaf.send_frame(make_frame(kTell, 1024, 0));
   deaf.send_frame(make_frame(kRequest, 1024, 0));
   REQUIRE(run_until(io, [&] { return server.echo.frames == 1; }));
   for (int i = 0; i < 200; ++i) {
@@ -350,10 +386,10 @@ TEST_CASE("Strangers crowd out only strangers, and a member only itself") {
   Server server(io, settings);
   const Endpoint address = server.transport->local_address();
   RawPeer member(io, address);
-  member.send_frame(make_frame(kRequest, 1024, 0));
-  REQUIRE(run_until(io, [&] { return server.echo.frames == 1; }));
+  member.send_frame(make_frame(kTell, 1024, 0));
+  REQUIRE(run_until(io, [&] { return server.echo.tells == 1; }));
 
-  server.echo.authentic = false;
+  // What they send is authentic: they have recorded it.
   std::vector<std::unique_ptr<RawPeer>> strangers;
   for (int i = 0; i < 10; ++i) {
     strangers.push_back(std::make_unique<RawPeer>(io, address));
@@ -366,16 +402,15 @@ TEST_CASE("Strangers crowd out only strangers, and a member only itself") {
   CHECK(strangers[0]->is_closed());
   CHECK_FALSE(strangers[9]->is_closed());
 
-  server.echo.authentic = true;
   std::vector<std::unique_ptr<RawPeer>> greedy;
   for (int i = 0; i < 4; ++i) {
     greedy.push_back(std::make_unique<RawPeer>(io, address));
-    greedy.back()->send_frame(make_frame(kPrepare, 2, 0));
-    const std::size_t expected = server.echo.frames + 1;
-    REQUIRE(run_until(io, [&] { return server.echo.frames == expected; }));
+    greedy.back()->send_frame(make_frame(kTell, 2, 0));
+    const std::size_t expected = server.echo.tells + 1;
+    REQUIRE(run_until(io, [&] { return server.echo.tells == expected; }));
   }
   CHECK(server.transport->counters().closed_crowded == 2);
-  // The oldest and the newest stay: replayed frames must not close what is in use.
+  // The oldest and the newest stay.
   CHECK_FALSE(greedy[0]->is_closed());
   CHECK(greedy[1]->is_closed());
   CHECK(greedy[2]->is_closed());
