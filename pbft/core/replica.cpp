@@ -7,6 +7,7 @@
 #include "pbft/core/bodies/bodies.hpp"
 #include "pbft/core/execution/execution.hpp"
 #include "pbft/core/execution/snapshots.hpp"
+#include "pbft/core/execution/uncertain_writes.hpp"
 #include "pbft/core/intake/front_door.hpp"
 #include "pbft/core/intake/intake.hpp"
 #include "pbft/core/ordering/agreement.hpp"
@@ -42,7 +43,8 @@ class Replica::Machine {
         queue(context.settings, quorum.replicas),
         checkpoints(quorum),
         snapshots(parts),
-        execution(context, log, clients, checkpoints, snapshots, parts, bodies),
+        writes(context, checkpoints),
+        execution(context, log, clients, checkpoints, snapshots, parts, bodies, writes),
         agreement(context, log, clients, checkpoints, bodies),
         patience(context.settings, clients),
         held(context, bodies, clients),
@@ -83,6 +85,9 @@ class Replica::Machine {
   void propose(ReplicaActions& out);
   void pump(Proposals proposals, TimePoint now, ReplicaActions& out);
   void release();
+  [[nodiscard]] std::uint64_t awaited_checkpoint() const {
+    return std::max(retransmission.awaited_by_silent(), writes.awaited_checkpoint());
+  }
   [[nodiscard]] RecoveryState recovery_state() const;
   [[nodiscard]] ReplicaStatus status() const;
 
@@ -94,6 +99,7 @@ class Replica::Machine {
   RequestQueue queue;
   Checkpoints checkpoints;
   Snapshots snapshots;
+  UncertainWrites writes;
   ExecutionStage execution;
   Agreement agreement;
   Patience patience;
@@ -266,6 +272,8 @@ bool Replica::Machine::dispatch(const FrontDoor::Admitted& admitted, TimePoint n
       return rejoin.on_rejoin(frame, out);
     case MessageType::pledge:
       return rejoin.on_pledge(frame, out);
+    case MessageType::uncertain:
+      return writes.on_uncertain(frame, out);
     case MessageType::key_ask:
     case MessageType::key_tell:
     case MessageType::key_refusal:
@@ -350,12 +358,12 @@ void Replica::Machine::propose(ReplicaActions& out) {
       std::max(context.progress.last_proposed, checkpoints.stable_sequence());
   while (!queue.empty() && agreement.may_propose(queue.first_is_full()))
     agreement.propose(queue.take(), out);
-  // A peer that has lost its memory votes again after a checkpoint, for which there may be too
-  // little to do.
+  // A peer that has lost its memory, or whose service's state is in doubt, votes again after a
+  // checkpoint, for which there may be too little to do.
   while (queue.empty() && agreement.may_propose(true) &&
          context.progress.last_proposed <
-             retransmission.awaited_by_silent() + context.settings.checkpoint_interval &&
-         retransmission.awaited_by_silent() > checkpoints.stable_sequence()) {
+             awaited_checkpoint() + context.settings.checkpoint_interval &&
+         awaited_checkpoint() > checkpoints.stable_sequence()) {
     agreement.propose(RequestQueue::without_requests(), out);
   }
 }
@@ -397,7 +405,7 @@ void Replica::Machine::pump(Proposals proposals, TimePoint now, ReplicaActions& 
   }
   agreement.note_agreed();
   context.is_service_at_work = execution.is_service_at_work();
-  context.awaited_by_silent = retransmission.awaited_by_silent();
+  context.awaited_by_silent = awaited_checkpoint();
   view_changer.arm(now);
   retransmission.arm(now);
 }
@@ -443,7 +451,7 @@ ReplicaStatus Replica::Machine::status() const {
   status.silent_until = context.membership.silent_until;
   status.base = recovery.base();
   status.recovery = recovery_state();
-  status.answers = !execution.is_unreliable();
+  status.answers = !execution.is_unreliable() && !execution.in_doubt_since();
   status.parts_missing = recovery.fetch().parts_missing();
   status.bodies_missing = bodies.missing();
   status.log_batches = log.batches();
@@ -544,6 +552,7 @@ void Replica::on_tick(TimePoint now, ReplicaActions& out) {
     machine_->retransmission.on_tick(now, out);
     machine_->rejoin.on_tick(out);
     machine_->recovery.on_tick(out);
+    machine_->writes.on_tick(out);
     machine_->intake.on_tick(out);
   });
 }
@@ -552,7 +561,8 @@ TimePoint Replica::next_timer() const {
   if (!machine_->context.takes_part()) return TimePoint::max();
   return std::min({machine_->view_changer.next_timer(), machine_->retransmission.next_timer(),
                    machine_->rejoin.next_timer(), machine_->recovery.next_timer(),
-                   machine_->intake.next_timer(), machine_->bodies.next_timer()});
+                   machine_->writes.next_timer(), machine_->intake.next_timer(),
+                   machine_->bodies.next_timer()});
 }
 
 const ReplicaCounters& Replica::counters() const {

@@ -142,10 +142,15 @@ void read_state_folder(ConfigSection& section, FolderSettings& settings) {
   settings.covered_times = read_patterns(
       section,
       {"state_times", "Patterns of files whose modification times are part of the state."});
-  settings.bytes_max = section.bytes({"state_bytes_max", "Most bytes in its files."}, 1,
-                                     kStateBytesMax, FolderSettings{}.bytes_max);
-  settings.files_max = section.number({"state_files_max", "Most files, folders and links in it."},
-                                      1, 100'000'000, FolderSettings{}.files_max);
+  settings.bytes_max = section.bytes(
+      {"state_bytes_max",
+       "Most bytes in its files. Beyond it requests that write are answered with 507, but DELETE."},
+      1, kStateBytesMax, FolderSettings{}.bytes_max);
+  settings.bytes_beyond = kStateBytesBeyond;
+  settings.files_beyond = kStateFilesBeyond;
+  settings.files_max =
+      section.number({"state_files_max", "Most files, folders and links in it; likewise."}, 1,
+                     100'000'000, FolderSettings{}.files_max);
   if (settings.folder.empty()) return;  // said already
   std::error_code ignored;
   if (!std::filesystem::is_directory(settings.folder, ignored)) {
@@ -178,19 +183,33 @@ void read_state_command(ConfigSection& section, CommandSettings& settings) {
   settings.timeout = section.duration(
       {"state_timeout", "`state_dump` and `state_load` are killed after this time."},
       milliseconds(100), seconds(3600), settings.timeout);
-  settings.bytes_max = section.bytes({"state_bytes_max", "Most bytes of the state."}, 1,
-                                     kStateBytesMax, settings.bytes_max);
+  settings.bytes_max = section.bytes(
+      {"state_bytes_max",
+       "Most bytes of the state. Beyond it requests that write are answered with 507, but DELETE."},
+      1, kStateBytesMax, settings.bytes_max);
+  settings.bytes_beyond = kStateBytesBeyond;
   settings.verify = section.flag(
       {"state_verify", "After each load, dump the state once more and compare."}, settings.verify);
 }
 
-void read_state(ConfigSection& section, StateSettings& state) {
+void read_state(ConfigSection& section, StateSettings& state, OriginTimes& times) {
   state.kind = static_cast<StateKind>(section.choice(
       {"state",
        "The origin's state for snapshots and restores; alike at all replicas. `\"stateless\"`: "
        "nothing, the group does not keep the state; `\"directory\"`: the content of a folder; "
        "`\"command\"`: the output of a program. See STATE OF THE ORIGIN in prophecy-replica(8)."},
       {"stateless", "directory", "command"}, 0));
+  if (auto kept = section.when(state.kind != StateKind::stateless,
+                               "`state` is `\"directory\"` or `\"command\"`")) {
+    times.write_settle = kept->duration(
+        {"write_settle",
+         "A write that got no answer within `answer_timeout` may still be carried out for so long "
+         "after it was sent. The agent waits as long before it begins, compares or restores "
+         "anything. Set it above the origin's own limit on a request (`max_execution_time`, "
+         "`ProxyTimeout`, a worker's time-out), and that limit below `answer_timeout`: then there "
+         "is nothing to wait for."},
+        milliseconds(0), seconds(3600), times.write_settle);
+  }
   if (auto folder =
           section.when(state.kind == StateKind::directory, "`state` is `\"directory\"`")) {
     read_state_folder(*folder, state.folder);
@@ -213,7 +232,7 @@ void read_service(ConfigSection section, ServiceConfig& service) {
           {"tls",
            "Optional: the connections are inside TLS, version 1.2 or later. An origin with another "
            "certificate gets no request, and counts as one that takes no connections."}));
-    read_state(*http, service.state);
+    read_state(*http, service.state, service.times);
   }
   if (auto null = section.when(service.kind == ServiceKind::null, "`kind` is `\"null\"`")) {
     service.answer_bytes =

@@ -111,6 +111,13 @@ std::unique_ptr<Service> ReplicaNode::make_service(boost::asio::io_context& io) 
   auto service = std::make_unique<HttpService>(io, settings, identity_.group.profile);
   service->on_origin_state(
       [this, &pool = service->origin()](bool up) { on_origin_state(up, pool.down_by()); });
+  service->on_uncertain_write([this](const HttpService::UncertainWrite& write) {
+    log_.warning("write-uncertain", {{"method", write.method},
+                                     {"target", write.target},
+                                     {"sequence", write.sigma},
+                                     {"reason", http::to_string(write.reason)}});
+  });
+  service->on_fill([this](std::uint64_t percent) { on_fill(percent); });
   if (config.state.kind != StateKind::stateless) {
     service->on_return([this] { on_origin_returned(); });
   }
@@ -230,6 +237,7 @@ void ReplicaNode::settle() {
 // Snapshots and restores are asked for when nothing is executed, nor waits to be, so they have
 // nothing to wait for.
 void ReplicaNode::carry_out() {
+  if (actions_.resume) executor_.resume(*actions_.resume);
   if (actions_.snapshot) executor_.submit_snapshot(++state_changes_, storage_->parts());
   if (actions_.restore) {
     log_.info("restoring-state", {{"sequence", actions_.restore->sequence}});
@@ -303,6 +311,20 @@ void ReplicaNode::reload_certificates() {
     return log_.error("certificates-not-reloaded", {{"problem", loaded.error().message}});
   }
   log_.info("certificates-reloaded");
+}
+
+// Once for each change, and not for each checkpoint.
+void ReplicaNode::on_fill(std::uint64_t percent) {
+  constexpr std::uint64_t kNearlyFull = 80;
+  constexpr std::uint64_t kFull = 100;
+  const auto level = [](std::uint64_t fill) {
+    return fill >= kFull ? 2 : fill >= kNearlyFull ? 1 : 0;
+  };
+  const int before = level(std::exchange(fill_percent_, percent));
+  if (level(percent) == before) return;
+  if (level(percent) == 2) return log_.error("state-full", {{"percent", percent}});
+  if (level(percent) == 1) return log_.warning("state-nearly-full", {{"percent", percent}});
+  log_.info("state-has-room", {{"percent", percent}});
 }
 
 void ReplicaNode::on_origin_returned() {
@@ -411,6 +433,17 @@ void ReplicaNode::report_clock() {
                                  {"own", format_agreed_time(last.own)}});
 }
 
+void ReplicaNode::report_writes() {
+  const ReplicaCounters& counters = core_.counters();
+  if (std::exchange(reported_writes_repeated_, counters.writes_repeated) <
+      counters.writes_repeated) {
+    log_.warning("write-repeated", {{"times", counters.writes_repeated}});
+  }
+  if (std::exchange(reported_writes_doubted_, counters.writes_doubted) < counters.writes_doubted) {
+    log_.warning("state-in-doubt", {{"last_executed", core_.status().last_executed}});
+  }
+}
+
 // Such a group is one loss of a state away from having none that f+1 vouch for.
 void ReplicaNode::report_states() {
   const std::uint64_t uncertified = core_.counters().states_uncertified;
@@ -422,6 +455,7 @@ void ReplicaNode::report_states() {
 void ReplicaNode::report_drops() {
   report_clock();
   report_states();
+  report_writes();
   const DropCounters& dropped = core_.counters().dropped;
   for (std::size_t reason = 0; reason < dropped.size(); ++reason) {
     const std::uint64_t fresh = dropped[reason] - reported_drops_[reason];

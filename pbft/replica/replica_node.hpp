@@ -95,6 +95,8 @@ class ReplicaNode final : private ReplicaTransport::Handler {
   void report_drops();
   void report_clock();
   void report_states();
+  void report_writes();
+  void on_fill(std::uint64_t percent);
   [[nodiscard]] std::string answer_admin(std::string_view request_line) const;
 
   const ReplicaIdentity& identity_;
@@ -129,6 +131,9 @@ class ReplicaNode final : private ReplicaTransport::Handler {
   DropCounters reported_drops_{};
   std::uint64_t reported_times_refused_ = 0;
   std::uint64_t reported_states_uncertified_ = 0;
+  std::uint64_t fill_percent_ = 0;
+  std::uint64_t reported_writes_repeated_ = 0;
+  std::uint64_t reported_writes_doubted_ = 0;
   boost::asio::steady_timer report_timer_;
 };
 

@@ -32,12 +32,29 @@ void Executor::submit(Execution execution) {
 }
 
 void Executor::submit_snapshot(std::uint64_t id, PartStore& parts) {
-  enqueue(Snapshot{id, &parts});
+  if (!is_uncertain_) return enqueue(Snapshot{id, &parts});
+  const bool outermost = !std::exchange(inside_, true);
+  begin(Snapshot{id, &parts});
+  if (outermost) inside_ = false;
+}
+
+void Executor::resume(bool goes_on) {
+  is_uncertain_ = false;
+  const bool outermost = !std::exchange(inside_, true);
+  if (!goes_on) {
+    give_up_waiting();
+    state_ = State::lost;
+  }
+  if (outermost) {
+    begin_ready();
+    inside_ = false;
+  }
 }
 
 void Executor::submit_restore(std::uint64_t id, const PartStore& parts, const Digest& root) {
   const bool outermost = !std::exchange(inside_, true);
   give_up_waiting();
+  is_uncertain_ = false;
   state_ = State::to_be_replaced;
   waiting_.push_back(Restore{id, &parts, root});
   // A snapshot or a restore that runs is waited for; what it makes of the state is replaced.
@@ -99,7 +116,7 @@ void Executor::refuse_without_state(std::uint64_t id) {
 }
 
 bool Executor::may_begin(const Waiting& waiting) const {
-  if (exclusive_ != Exclusive::none) return false;
+  if (exclusive_ != Exclusive::none || is_uncertain_) return false;
   if (const auto* execution = std::get_if<Execution>(&waiting)) {
     const bool is_read = service_.is_read(execution->operation);
     return is_read ? reads_running_ < settings_.reads_in_flight_max : reads_running_ == 0;
@@ -185,6 +202,7 @@ void Executor::finish(std::uint64_t id, Kind kind, ExecutionStatus status, Bytes
       break;
     case Kind::ordered_write:
       end_exclusive(Exclusive::write);
+      is_uncertain_ = status == ExecutionStatus::uncertain && state_ == State::held;
       break;
     case Kind::unordered_read:
       ASSERT(unordered_running_ > 0);

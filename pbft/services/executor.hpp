@@ -12,6 +12,10 @@
 //     state worth executing on: ordered executions are unavailable too, and snapshots fail, until
 //     another one succeeds.
 //
+//   - behind a write that was answered as uncertain nothing ordered begins, but for a snapshot,
+//   until
+//     resume() or a restore.
+//
 // What has finished is collected, not called back: the node takes it out, so that a service that
 // answers at once cannot re-enter the core. Snapshots and restores are to be taken out before
 // executions: a failed restore explains what is unavailable behind it.
@@ -93,6 +97,10 @@ class Executor {
   void submit_snapshot(std::uint64_t id, PartStore& parts);
   void submit_restore(std::uint64_t id, const PartStore& parts, const Digest& root);
 
+  // Behind an uncertain write. False: what waits, and comes before the next restore, is
+  // `unavailable`.
+  void resume(bool goes_on);
+
   // Move what has finished behind the elements of `out`.
   void take(std::vector<Finished>& out);
   void take_states(std::vector<FinishedState>& out);
@@ -145,6 +153,7 @@ class Executor {
   std::size_t unordered_running_ = 0;
   Exclusive exclusive_ = Exclusive::none;
   State state_ = State::held;
+  bool is_uncertain_ = false;
   bool inside_ = false;  // in submit() or begin_ready(): the caller will take() anyway
   std::vector<Finished> finished_;
   std::vector<FinishedState> finished_states_;

@@ -20,6 +20,7 @@ constexpr std::uint32_t kRepeatsMax = 3;
 constexpr Duration kRepeatPauseMin = milliseconds(20);
 constexpr Duration kRepeatPauseMax = seconds(1);
 constexpr Duration kProbePause = milliseconds(200);
+constexpr std::uint64_t kFullPercent = 100;
 
 // Wider than what a sketcher lets through: the limits that clients meet are the sketcher's.
 constexpr std::size_t kCheckedBytesKept = 1 << 20;
@@ -83,10 +84,15 @@ struct HttpService::Job {
   Done done;
   bool is_read = false;
   bool is_idempotent = false;
-  bool is_given_up = false;      // not to be sent again
-  bool is_too_large = false;     // the answer to a write
-  std::uint32_t times_sent = 0;  // at least in part
-  TimePoint begun = std::chrono::steady_clock::now();
+  bool is_given_up = false;  // not to be sent again
+  bool is_settling = false;  // it timed out, and may still be carried out
+  ExchangeEnd failed_by = ExchangeEnd::broken;
+  Sigma sigma = 0;
+  std::string method;                                  // of a write
+  std::string target;                                  // likewise
+  bool is_too_large = false;                           // the answer to a write
+  std::uint32_t times_sent = 0;                        // at least in part
+  TimePoint begun = std::chrono::steady_clock::now();  // when it was sent last
 };
 
 HttpService::HttpService(boost::asio::io_context& io, const HttpServiceSettings& settings,
@@ -107,6 +113,7 @@ HttpService::HttpService(boost::asio::io_context& io, const HttpServiceSettings&
       request_parser_(request_, request_limits_),
       repeat_timer_(io),
       repeat_pause_(kRepeatPauseMin),
+      settle_timer_(io),
       state_(make_state(io, settings.state)),
       probe_(*this),
       // The one request that is about no resource.
@@ -132,6 +139,13 @@ void HttpService::execute(const Execution& execution, Done done) {
     done(ExecutionStatus::done, made_answer(400, "The operation is not an HTTP request.\n"));
     return;
   }
+  if (is_full_ && !http::is_read_method(request_.method) && request_.method != "DELETE") {
+    ++counters_.refused_full;
+    done(ExecutionStatus::done,
+         made_answer(507,
+                     "The state of the origin is full. Requests with DELETE are carried out.\n"));
+    return;
+  }
   auto owned = std::make_unique<Job>(static_cast<http::OriginHandler&>(*this), profile_,
                                      settings_.origin.answer_limits.body_bytes_max);
   Job& job = *owned;
@@ -141,6 +155,9 @@ void HttpService::execute(const Execution& execution, Done done) {
   if (request_.body.capacity() > kCheckedBytesKept) std::string().swap(request_.body);
   job.done = std::move(done);
   job.is_read = http::is_read_method(request_.method);
+  job.sigma = execution.sigma;
+  if (!job.is_read) job.method = request_.method;
+  if (!job.is_read) job.target = request_.target;
   job.is_idempotent = http::is_idempotent_method(request_.method);
   job.request.wire = job.wire;
   job.request.body = job.whole.get();
@@ -158,6 +175,7 @@ void HttpService::execute(const Execution& execution, Done done) {
 }
 
 void HttpService::send(Job& job) {
+  job.begun = std::chrono::steady_clock::now();
   if (trust_ == OriginTrust::trusted) return pool_.start(job.exchange, job.request);
   finish(job, job.is_read ? ExecutionStatus::unavailable : ExecutionStatus::lost, {});
 }
@@ -165,10 +183,27 @@ void HttpService::send(Job& job) {
 void HttpService::snapshot(PartStore& parts, SnapshotDone done) {
   ++counters_.snapshots;
   if (!state_) return snapshot_no_state(parts, done);
-  state_->snapshot(parts, [this, done = std::move(done)](Result<Digest> root) {
-    if (!root) ++counters_.snapshots_failed;
+  const bool is_checkpoint = !std::exchange(is_uncertain_, false);
+  state_->snapshot(parts, [this, is_checkpoint, done = std::move(done)](Result<Digest> root) {
+    on_snapshot(is_checkpoint, root);
     done(std::move(root));
   });
+}
+
+// One that has grown too large between two checkpoints for a snapshot is full as well.
+void HttpService::on_snapshot(bool is_checkpoint, const Result<Digest>& root) {
+  if (!root) ++counters_.snapshots_failed;
+  if (!is_checkpoint) return;
+  if (root) {
+    note_fill(state_->fill_percent());
+  } else if (root.error().kind == ErrorKind::limit) {
+    note_fill(kFullPercent);
+  }
+}
+
+void HttpService::note_fill(std::uint64_t percent) {
+  is_full_ = percent >= kFullPercent;
+  if (on_fill_) on_fill_(percent);
 }
 
 void HttpService::restore(const PartStore& parts, const Digest& root, RestoreDone done) {
@@ -181,7 +216,9 @@ void HttpService::restore(const PartStore& parts, const Digest& root, RestoreDon
 }
 
 void HttpService::on_restored(const RestoreDone& done, Result<> restored) {
+  is_uncertain_ = false;
   if (!restored) ++counters_.restores_failed;
+  if (restored && state_) note_fill(state_->fill_percent());
   // An origin that is away has still to come back, and may do so with another state than this.
   if (restored && trust_ == OriginTrust::returned) trust_ = OriginTrust::trusted;
   done(std::move(restored));
@@ -214,13 +251,13 @@ void HttpService::on_probe_end(ExchangeEnd end) {
   on_return_();
 }
 
-// What is on its way is waited for: no more than the answer time-out. A write that waits to be sent
-// again ends here.
+// What is on its way is waited for: no more than the answer time-out, and that of settling. A write
+// that waits to be sent again ends here.
 void HttpService::give_up() {
   std::vector<Job*> idle;
   for (const auto& [exchange, job] : jobs_) {
     job->is_given_up = true;
-    if (!exchange->active()) idle.push_back(job.get());
+    if (!exchange->active() && !job->is_settling) idle.push_back(job.get());
   }
   repeat_timer_.cancel();
   for (Job* job : idle)
@@ -233,6 +270,7 @@ void HttpService::stop() {
   ticker_.stop();
   pool_.stop();
   repeat_timer_.cancel();
+  settle_timer_.cancel();
   jobs_.clear();
 }
 
@@ -332,20 +370,29 @@ void HttpService::refuse_answer(Job& job) {
 }
 
 void HttpService::handle_failed_write(Job& job, ExchangeEnd end) {
+  job.failed_by = end;
+  if (end == ExchangeEnd::timed_out && state_) return settle(job);
   if (job.is_given_up) return finish_given_up(job);
-  if (is_unsent(end)) {
-    repeat_later(job);
-    return;
-  }
+  if (is_unsent(end)) return repeat_later(job);
   const bool has_broken = end == ExchangeEnd::broken || end == ExchangeEnd::stale;
-  // Without a way to restore its state, an origin that has missed a write is wrong for good.
-  const bool may_follow = has_broken || (end == ExchangeEnd::timed_out && !state_);
-  const bool may_repeat = job.is_idempotent && may_follow;
-  if (!may_repeat || job.times_sent > kRepeatsMax) {
-    finish_uncertain(job);
-    return;
-  }
+  // Where the state can be restored, all replicas compare theirs before anything is repeated.
+  const bool may_repeat = job.is_idempotent && has_broken && !state_;
+  if (!may_repeat || job.times_sent > kRepeatsMax) return finish_uncertain(job);
   repeat_later(job);
+}
+
+// Nothing is begun, and no state is looked at or replaced, before the origin must have given it up.
+void HttpService::settle(Job& job) {
+  job.is_settling = true;
+  settle_timer_.expires_at(job.begun + settings_.times.write_settle);
+  settle_timer_.async_wait(
+      [this, exchange = &job.exchange](const boost::system::error_code& error) {
+        const auto entry = jobs_.find(exchange);  // stop() may have come in between
+        if (error || entry == jobs_.end()) return;
+        Job& settled = *entry->second;
+        if (settled.is_given_up) return finish_given_up(settled);
+        finish_uncertain(settled);
+      });
 }
 
 void HttpService::repeat(Job& job) {
@@ -379,10 +426,13 @@ void HttpService::finish_given_up(Job& job) {
 
 void HttpService::finish_uncertain(Job& job) {
   ++counters_.uncertain_writes;
-  if (state_) return finish(job, ExecutionStatus::lost, {});
-  const std::string text = "Replica " + std::to_string(settings_.replica) +
-                           " does not know whether its origin has carried out this request.\n";
-  finish(job, ExecutionStatus::done, made_answer(502, text));
+  if (on_uncertain_) on_uncertain_({job.method, job.target, job.sigma, job.failed_by});
+  if (trust_ != OriginTrust::trusted) return finish(job, ExecutionStatus::lost, {});
+  is_uncertain_ = state_ != nullptr;
+  finish(job, state_ ? ExecutionStatus::uncertain : ExecutionStatus::done,
+         made_answer(502,
+                     "The origin gave no answer to this request that could be used. Whether it was "
+                     "carried out is not known.\n"));
 }
 
 Bytes HttpService::made_answer(std::uint16_t status, std::string_view text) {

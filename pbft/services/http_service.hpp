@@ -11,25 +11,29 @@
 //   write   nothing of it has been sent  tried again for ever. Meanwhile this replica stands
 //                                        still and counts as crashed: it must not skip a write.
 //                                        Where the state can be restored: lost, see below
-//   write   the connection has broken,   repeated, kRepeatsMax times. What is answered then may be
-//           idempotent                   the answer to the second of two (204 for 201, 404 for
-//                                        204): the state is right, and the result unavailable
 //   write   a whole answer that is too   a 502, the same at all replicas: the write was carried out
 //           large or cannot be agreed on
-//   write   otherwise: no answer in      a 502 whose body names this replica. It equals nobody
-//           time, no HTTP; or broken     else's result: this replica does not know its own state
-//                                        and can only ever be outvoted, not believed. Where the
-//                                        state can be restored: lost
+//   write   otherwise: the connection    stateless: a 502, the same at all replicas, that says that
+//           has broken, no answer in     nobody knows. An idempotent write whose connection broke
+//           is time, no HTTP                repeated first, kRepeatsMax times; what is answered
+//           then may
+//                                        be the answer to the second of two (204 for 201), and the
+//                                        result is unavailable.
+//                                        Where the state can be restored: uncertain
 //
-// Where the state can be restored, a write that timed out is never sent again: its first copy may
-// be carried out at any time, also behind writes that came later. Where it cannot, an idempotent
-// one is repeated all the same: a replica that has missed a write is wrong for good.
+// A write that timed out is never sent again: its first copy may be carried out at any time, also
+// behind writes that came later. Where the state can be restored, nothing is begun, and no state is
+// looked at or replaced, for `write_settle` from its beginning on: then the origin has given it up.
+// A write whose connection the origin has closed is over at once.
 //
 // A request that is too large for memory has to declare its length. Its body is read out of the
 // store as the origin takes it; the time for the answer begins anew with each 8 MiB.
 //
 // Writes never travel on a kept-alive connection, so that an origin which closes idle connections
 // does not make them uncertain.
+//
+// Where the state is full at a checkpoint, writes but DELETE are answered with an agreed 507, and
+// not sent, until it is no longer so at a later one: all replicas in one state say the same.
 //
 // An origin that took no connection for a while may come back with another state (OriginTrust):
 //
@@ -64,6 +68,8 @@ struct OriginTimes {
   Duration connect = seconds(1);
   Duration answer = seconds(10);  // from the start of the exchange to its last byte
   Duration idle = seconds(4);     // kept-alive connections are closed by us after this
+  // So long after it was sent, a write that timed out may still be carried out.
+  Duration write_settle = seconds(30);
 };
 
 struct HttpServiceSettings {
@@ -93,6 +99,20 @@ class HttpService final : public Service, private http::OriginHandler {
 
   // Called when the origin stops taking connections (false), and when it answers again (true).
   void on_origin_state(std::function<void(bool up)> callback) { on_state_ = std::move(callback); }
+  // Called for each write without a usable answer.
+  struct UncertainWrite {
+    std::string_view method;
+    std::string_view target;
+    std::uint64_t sigma = 0;
+    http::ExchangeEnd reason = http::ExchangeEnd::broken;
+  };
+  void on_uncertain_write(std::function<void(const UncertainWrite&)> callback) {
+    on_uncertain_ = std::move(callback);
+  }
+  // Called after each snapshot and restore that succeeded: how full the state is.
+  void on_fill(std::function<void(std::uint64_t percent)> callback) {
+    on_fill_ = std::move(callback);
+  }
   // Called when the origin is back, and not trusted: to be followed by a restore of the last state
   // that is certain, behind which what came after it is executed once more.
   void on_return(std::function<void()> callback) { on_return_ = std::move(callback); }
@@ -110,12 +130,15 @@ class HttpService final : public Service, private http::OriginHandler {
   void probe_later();
   void on_probe_end(http::ExchangeEnd end);
   void on_restored(const RestoreDone& done, Result<> restored);
+  void on_snapshot(bool is_checkpoint, const Result<Digest>& root);
+  void note_fill(std::uint64_t percent);
   void send(Job& job);
   void count(http::ExchangeEnd end);
   void handle_answer(Job& job, http::Response& response);
   void take_piece(Job& job, http::Response& response);
   void refuse_answer(Job& job);
   void handle_failed_write(Job& job, http::ExchangeEnd end);
+  void settle(Job& job);
   void repeat(Job& job);
   void repeat_later(Job& job);
   void finish(Job& job, ExecutionStatus status, Bytes result);
@@ -135,9 +158,14 @@ class HttpService final : public Service, private http::OriginHandler {
   std::unordered_map<http::OriginExchange*, std::unique_ptr<Job>> jobs_;
   boost::asio::steady_timer repeat_timer_;  // of the one write that runs
   Duration repeat_pause_;
-  std::unique_ptr<StateKeeper> state_;  // null: stateless
+  boost::asio::steady_timer settle_timer_;  // likewise
+  std::unique_ptr<StateKeeper> state_;      // null: stateless
   std::function<void(bool)> on_state_;
   std::function<void()> on_return_;
+  std::function<void(const UncertainWrite&)> on_uncertain_;
+  std::function<void(std::uint64_t)> on_fill_;
+  bool is_full_ = false;
+  bool is_uncertain_ = false;  // the next snapshot is for comparison, at no place of a checkpoint
   OriginTrust trust_ = OriginTrust::trusted;
   http::OriginExchange probe_;  // asks an origin that is away whether it is back
   std::string probe_text_;

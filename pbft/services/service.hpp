@@ -31,6 +31,7 @@ struct ServiceCounters {
   std::uint64_t origin_malformed = 0;  // answers that are not HTTP, too large, or inadmissible
   std::uint64_t repeated = 0;          // requests sent again
   std::uint64_t uncertain_writes = 0;  // writes of which nobody knows whether they took effect
+  std::uint64_t refused_full = 0;      // writes answered with 507: the state is full
   std::uint64_t given_up = 0;          // executions ended because a restore was to come
   std::uint64_t snapshots = 0;
   std::uint64_t snapshots_failed = 0;
@@ -68,6 +69,8 @@ inline constexpr auto kServiceTable = metric_table<ServiceCounters>(
      metric_row<&ServiceCounters::uncertain_writes>(
          "uncertain_writes", kServiceMetric, "uncertain_write",
          "Writes of which nobody knows whether they took effect."),
+     metric_row<&ServiceCounters::refused_full>("refused_full", kServiceMetric, "refused_full",
+                                                "Writes answered with 507: the state is full."),
      metric_row<&ServiceCounters::given_up>("given_up", kServiceMetric, "given_up",
                                             "Executions ended because a restore was to come."),
      metric_row<&ServiceCounters::snapshots>(

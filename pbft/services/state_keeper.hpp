@@ -27,6 +27,8 @@ class StateKeeper {
   // Require that no other is on its way.
   void snapshot(PartStore& parts, Service::SnapshotDone done);
   void restore(const PartStore& parts, const Digest& root, Service::RestoreDone done);
+  // Requires that none is on its way.
+  [[nodiscard]] std::uint64_t fill_percent() const { return state_->fill_percent(); }
   // Ends what runs; waits for the thread. Nothing is answered any more.
   void stop();
 

@@ -34,6 +34,7 @@ enum class MessageType : std::uint8_t {
   key_tell = 18,
   key_refusal = 19,
   sealed = 20,  // another message under MACs of the replica that sends it (pbft/wire/sealed.hpp)
+  uncertain = 21,  // a write without a usable answer, and the state that it has left
 };
 [[nodiscard]] std::string_view to_string(MessageType type);
 // Of the exchange of session keys.

@@ -47,6 +47,8 @@ std::string_view to_string(MessageType type) {
       return "key-refusal";
     case MessageType::sealed:
       return "sealed";
+    case MessageType::uncertain:
+      return "uncertain";
   }
   return "unknown";
 }
@@ -59,7 +61,7 @@ std::optional<FrameHeader> peek_header(ByteView frame) {
   header.sender = reader.integer<std::uint32_t>();
   if (reader.failed() || version != kWireVersion) return std::nullopt;
   if (type < static_cast<std::uint8_t>(MessageType::request) ||
-      type > static_cast<std::uint8_t>(MessageType::sealed)) {
+      type > static_cast<std::uint8_t>(MessageType::uncertain)) {
     return std::nullopt;
   }
   header.type = static_cast<MessageType>(type);

@@ -84,6 +84,19 @@ Frame encode_pledge(const PledgeMessage& message, const KeyRing& keys) {
   return authenticate(std::move(bytes), keys);
 }
 
+Frame encode_uncertain(const UncertainWrite& write, const UncertainFlags& flags,
+                       const KeyRing& keys) {
+  Bytes bytes;
+  Writer writer(bytes);
+  write_header(writer, MessageType::uncertain, keys.self());
+  writer.integer(write.sigma);
+  writer.raw(write.batch);
+  writer.raw(write.state);
+  writer.integer(
+      static_cast<std::uint8_t>((flags.asks ? 1 : 0) | (flags.wants_checkpoint ? 2 : 0)));
+  return authenticate(std::move(bytes), keys);
+}
+
 std::optional<FetchPartsMessage> decode_fetch_parts(ByteView frame, std::uint32_t replicas) {
   return decode_fetch_parts_with(frame, replicas);
 }
@@ -127,6 +140,24 @@ std::optional<PledgeMessage> decode_pledge(ByteView frame, std::uint32_t replica
   if (!reader.complete() || fresh > 1 || message.checkpoint > kSequenceMax ||
       message.view > kViewMax)
     return std::nullopt;
+  return message;
+}
+
+std::optional<UncertainMessage> decode_uncertain(ByteView frame, std::uint32_t replicas) {
+  Reader reader(frame);
+  UncertainMessage message;
+  message.replica = read_header(reader, MessageType::uncertain);
+  message.write.sigma = reader.integer<std::uint64_t>();
+  reader.fixed(message.write.batch);
+  reader.fixed(message.write.state);
+  const auto flags = reader.integer<std::uint8_t>();
+  message.asks = (flags & 1) != 0;
+  message.wants_checkpoint = (flags & 2) != 0;
+  message.content = consumed(frame, reader);
+  message.authenticator = reader.raw(replicas * kTagSize);
+  if (!reader.complete() || flags > 3 || message.write.sigma >> 16 > kSequenceMax) {
+    return std::nullopt;
+  }
   return message;
 }
 

@@ -52,6 +52,29 @@ struct PledgeMessage {
   ByteView authenticator;
 };
 
+// Of an ordered write to which a service gave no usable answer.
+struct UncertainWrite {
+  std::uint64_t sigma = 0;
+  Digest batch{};  // which batch that is, at its number
+  Digest state{};  // the root of what the write has left; zero: it could not be told
+
+  friend bool operator==(const UncertainWrite&, const UncertainWrite&) = default;
+};
+
+struct UncertainFlags {
+  bool asks = false;              // the sender still compares, and wants to know others' states
+  bool wants_checkpoint = false;  // it votes on no results before the next one
+};
+
+struct UncertainMessage {
+  NodeId replica = 0;
+  UncertainWrite write;
+  bool asks = false;
+  bool wants_checkpoint = false;
+  ByteView content;
+  ByteView authenticator;
+};
+
 [[nodiscard]] Frame encode_fetch_parts(std::uint64_t sequence, std::span<const Digest> parts,
                                        const KeyRing& keys);
 // To a client, with the one tag that it can check.
@@ -61,6 +84,8 @@ struct PledgeMessage {
 [[nodiscard]] Frame encode_rejoin(std::uint64_t incarnation, const KeyRing& keys);
 // Uses all fields but `replica`, `content` and `authenticator`.
 [[nodiscard]] Frame encode_pledge(const PledgeMessage& message, const KeyRing& keys);
+[[nodiscard]] Frame encode_uncertain(const UncertainWrite& write, const UncertainFlags& flags,
+                                     const KeyRing& keys);
 
 [[nodiscard]] std::optional<FetchPartsMessage> decode_fetch_parts(ByteView frame,
                                                                   std::uint32_t replicas);
@@ -69,5 +94,7 @@ struct PledgeMessage {
 [[nodiscard]] std::optional<PartMessage> decode_part_message(ByteView frame);
 [[nodiscard]] std::optional<RejoinMessage> decode_rejoin(ByteView frame);
 [[nodiscard]] std::optional<PledgeMessage> decode_pledge(ByteView frame, std::uint32_t replicas);
+[[nodiscard]] std::optional<UncertainMessage> decode_uncertain(ByteView frame,
+                                                               std::uint32_t replicas);
 
 }  // namespace prophecy::pbft

@@ -66,6 +66,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (const auto m = decode_part_message(frame)) require_within(m->part, frame);
   (void)decode_rejoin(frame);
   if (const auto m = decode_pledge(frame, replicas)) require_within(m->content, frame);
+  if (const auto m = decode_uncertain(frame, replicas)) require_within(m->content, frame);
   if (const auto part = decode_part(frame)) {
     const Bytes again = encode_part(part->children, part->payload);
     if (!std::equal(again.begin(), again.end(), frame.begin(), frame.end())) std::abort();

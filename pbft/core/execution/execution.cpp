@@ -23,7 +23,7 @@ constexpr std::uint64_t kHeldReadBytesMax = std::uint64_t{16} << 20;
 
 ExecutionStage::ExecutionStage(Context& context, Log& log, ClientTable& clients,
                                Checkpoints& checkpoints, Snapshots& snapshots, PartStore& parts,
-                               Bodies& bodies)
+                               Bodies& bodies, UncertainWrites& writes)
     : context_(context),
       log_(log),
       clients_(clients),
@@ -31,6 +31,7 @@ ExecutionStage::ExecutionStage(Context& context, Log& log, ClientTable& clients,
       snapshots_(snapshots),
       parts_(parts),
       bodies_(bodies),
+      writes_(writes),
       history_(context.settings) {}
 
 bool ExecutionStage::take(Slot& slot, ReplicaActions& out) {
@@ -68,10 +69,10 @@ void ExecutionStage::count_as_ordered(const Slot& slot) {
 // what they have prepared is what every later view begins with. So it has to be written down as
 // prepared before a reply goes out, and a replica that may not vote says nothing.
 bool ExecutionStage::may_run_ahead(const Slot& slot) const {
-  return context_.settings.tentative_execution && !unreliable_ && slot.sequence > ahead_from_ &&
-         slot.phase == SlotPhase::prepared && context_.state == ReplicaState::normal &&
-         slot.prepared && slot.prepared->view == context_.view &&
-         slot.prepared->batch == slot.batch;
+  return context_.settings.tentative_execution && !unreliable_ && !in_doubt_since_ &&
+         slot.sequence > ahead_from_ && slot.phase == SlotPhase::prepared &&
+         context_.state == ReplicaState::normal && slot.prepared &&
+         slot.prepared->view == context_.view && slot.prepared->batch == slot.batch;
 }
 
 void ExecutionStage::on_new_view() {
@@ -244,6 +245,10 @@ void ExecutionStage::on_executed(std::uint64_t id, ExecutionStatus status, Bytes
   ASSERT(id >= first_id_ && id - first_id_ < pending_.size());
   Pending& entry = pending_[id - first_id_];
   ASSERT(!entry.finished);
+  if (status == ExecutionStatus::uncertain) {
+    if (!entry.read) return begin_comparison(id, entry.sigma, std::move(result), out);
+    status = ExecutionStatus::unavailable;
+  }
   entry.finished = true;
   const Pending pending = entry;
   while (!pending_.empty() && pending_.front().finished) {
@@ -258,8 +263,8 @@ void ExecutionStage::on_executed(std::uint64_t id, ExecutionStatus status, Bytes
   if (pending.read && pending.restores != restores_) status = ExecutionStatus::unavailable;
 
   // What a service says that may have missed a write is no vote.
-  const bool done =
-      !is_unreliable() && status == ExecutionStatus::done && result.size() <= kResultBytesMax;
+  const bool done = !is_unreliable() && !in_doubt_since_ && status == ExecutionStatus::done &&
+                    result.size() <= kResultBytesMax;
   if (!done) {
     ++context_.counters.executions_unavailable;
     result.clear();
@@ -394,6 +399,16 @@ void ExecutionStage::send_reply(const Pending& pending, ReplyStatus status, cons
 
 bool ExecutionStage::advance(ReplicaActions& out) {
   bool advanced = false;
+  if (uncertain_ && uncertain_->is_seen) {
+    if (is_unreliable() || to_restore_) {
+      end_comparison(ExecutionStatus::lost, out);
+      advanced = true;
+    } else if (writes_.is_agreed()) {
+      ++context_.counters.writes_settled;
+      end_comparison(ExecutionStatus::done, out);
+      advanced = true;
+    }
+  }
   answer_held_reads(out);
   while (context_.progress.last_executed < context_.progress.last_ordered) {
     const Slot* slot = log_.find(context_.progress.last_executed + 1);
@@ -425,6 +440,14 @@ void ExecutionStage::on_service_lost() {
 }
 
 void ExecutionStage::on_snapshot(const Digest& service, ReplicaActions& out) {
+  if (uncertain_) {
+    ASSERT(!uncertain_->is_seen);
+    uncertain_->is_seen = true;
+    uncertain_->since = context_.now;
+    uncertain_->write.state = service;
+    if (service == Digest{}) ++context_.counters.snapshots_failed;
+    return writes_.compare(uncertain_->write, out);
+  }
   ASSERT(state_ == State::snapshotting);
   if (service == Digest{}) ++context_.counters.snapshots_failed;
   take_checkpoint(unreliable_ ? Digest{} : service, out);
@@ -454,7 +477,8 @@ void ExecutionStage::take_checkpoint(const Digest& service, ReplicaActions& out)
     return;
   }
   claim.order = roots->order;
-  if (!unreliable_) claim.replies = roots->replies;
+  // In doubt it has given no replies that others could repeat.
+  if (!unreliable_ && !in_doubt_since_) claim.replies = roots->replies;
   // To what may be wrong there is no way back.
   if (!unreliable_ && !snapshots_.add(claim)) ++context_.counters.snapshots_failed;
   hold(unreliable_ ? std::vector{roots->order, roots->replies} : std::vector<Digest>{});
@@ -495,6 +519,7 @@ bool ExecutionStage::on_restored(bool done) {
     return false;
   }
   unreliable_ = false;
+  in_doubt_since_.reset();
   ++context_.counters.states_restored;
   return true;
 }

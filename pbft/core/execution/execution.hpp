@@ -32,6 +32,7 @@
 #include "pbft/core/execution/history.hpp"
 #include "pbft/core/execution/session_tree.hpp"
 #include "pbft/core/execution/snapshots.hpp"
+#include "pbft/core/execution/uncertain_writes.hpp"
 #include "pbft/core/state/checkpoints.hpp"
 #include "pbft/core/state/client_table.hpp"
 #include "pbft/core/state/context.hpp"
@@ -44,7 +45,7 @@ class ExecutionStage {
   enum class State : std::uint8_t { running, draining, snapshotting, quiescing, restoring };
 
   ExecutionStage(Context& context, Log& log, ClientTable& clients, Checkpoints& checkpoints,
-                 Snapshots& snapshots, PartStore& parts, Bodies& bodies);
+                 Snapshots& snapshots, PartStore& parts, Bodies& bodies, UncertainWrites& writes);
 
   // Requires the slot behind the last ordered one. Hands its batch out when that may be done, or
   // takes note that what was executed ahead is committed; false when there is nothing to do yet.
@@ -94,6 +95,22 @@ class ExecutionStage {
   }
   void on_service_lost();
 
+  // A write without a usable answer is being compared (uncertain_writes.hpp): its number, and since
+  // when.
+  struct Comparison {
+    std::uint64_t sequence = 0;
+    TimePoint since{};
+  };
+  [[nodiscard]] std::optional<Comparison> comparison() const;
+  // Ends it without an agreement. The state is to be replaced: unreliable until then; or it is
+  // kept, and nothing is voted on before a checkpoint has shown whether it is right.
+  void drop_uncertain(ReplicaActions& out);
+  void keep_uncertain(ReplicaActions& out);
+  // The number of the first write that was kept so.
+  [[nodiscard]] std::optional<std::uint64_t> in_doubt_since() const { return in_doubt_since_; }
+  void end_doubt(bool is_wrong);
+  void ask_for_checkpoint(std::uint64_t sequence) { writes_.ask_for_checkpoint(sequence); }
+
  private:
   struct Pending {
     bool finished = false;
@@ -106,6 +123,13 @@ class ExecutionStage {
     std::uint64_t restores = 0;  // before it, of a read
     std::uint64_t collected_bytes = 0;
     BodyHandle body;  // of one by digest: it is read while it is executed
+  };
+  struct Uncertain {
+    std::uint64_t id = 0;
+    UncertainWrite write;
+    Bytes result;  // what is answered when it is agreed on
+    bool is_seen = false;
+    TimePoint since{};
   };
   // The batch behind the last ordered one, when it was handed out before it was committed.
   struct Ahead {
@@ -150,6 +174,8 @@ class ExecutionStage {
   // The view in which the batch is prepared that was executed ahead, while that is the last word.
   [[nodiscard]] std::optional<std::uint64_t> tentative_view() const;
   void take_checkpoint(const Digest& service, ReplicaActions& out);
+  void begin_comparison(std::uint64_t id, Sigma sigma, Bytes result, ReplicaActions& out);
+  void end_comparison(ExecutionStatus status, ReplicaActions& out);
   void hold(std::vector<Digest> roots);
   [[nodiscard]] bool load(const CheckpointClaim& claim);
   void note_requests(Slot& slot) const;
@@ -161,6 +187,9 @@ class ExecutionStage {
   Snapshots& snapshots_;
   PartStore& parts_;
   Bodies& bodies_;
+  UncertainWrites& writes_;
+  std::optional<Uncertain> uncertain_;
+  std::optional<std::uint64_t> in_doubt_since_;
   SessionTree sessions_;
   std::vector<Digest> held_roots_;  // of the last checkpoint, when it is no snapshot; pinned
   History history_;

@@ -17,6 +17,11 @@ constexpr Duration kBeginAgainAfter = seconds(1);
 // So long claims about a checkpoint are waited for, where those that are here do not confirm this
 // replica's state.
 constexpr Duration kClaimsAwaitedFor = milliseconds(300);
+// So long 2f+1 equal states behind an uncertain write are waited for; and so often it is executed
+// once more from one checkpoint.
+constexpr Duration kComparedFor = seconds(1);
+constexpr std::uint32_t kRepeatsMax = 2;
+constexpr Duration kGroupAwaitedFor = seconds(2);
 
 }  // namespace
 
@@ -48,6 +53,7 @@ void Recovery::judge_state() {
   const StateVerdict verdict = state_verdict(claims, is_over, context_.quorum);
   if (verdict == StateVerdict::open) return;
   if (has_other_replies(claims, context_.quorum)) ++context_.counters.reply_divergences;
+  judge_doubt(claims);
   checkpoints_.end_watch();
   switch (verdict) {
     case StateVerdict::open:
@@ -69,6 +75,21 @@ void Recovery::judge_state() {
       ++context_.counters.states_uncertified;
       break;
   }
+}
+
+// A second checkpoint at which no f+1 others are in one state will not be followed by a better one:
+// then all differ, and this state is as good as any.
+void Recovery::judge_doubt(const Checkpoints::Watched& claims) {
+  constexpr std::uint32_t kDecidesNothingMax = 2;
+  const auto doubt = execution_.in_doubt_since();
+  if (!doubt || *doubt > claims.own.sequence) return;
+  const bool is_right = is_state_agreed(claims, context_.quorum);
+  const bool is_wrong = !is_right && has_other_state(claims, context_.quorum);
+  if (!is_right && !is_wrong && ++doubted_at_ < kDecidesNothingMax) {
+    return execution_.ask_for_checkpoint(claims.own.sequence + 1);
+  }
+  doubted_at_ = 0;
+  execution_.end_doubt(is_wrong);
 }
 
 // What takes the place of a state that was found wrong: the certified one of the stable checkpoint,
@@ -140,6 +161,7 @@ void Recovery::advance(bool beyond_help, ReplicaActions& out) {
   note_lag();
   bound_record(out);
   trim();
+  end_comparison(out);
   const auto state = execution_.state();
   if (state == ExecutionStage::State::quiescing || state == ExecutionStage::State::restoring ||
       context_.now < not_before_ || context_.is_asking()) {
@@ -148,7 +170,7 @@ void Recovery::advance(bool beyond_help, ReplicaActions& out) {
   // Its disk may have lost parts of its own state: the group's is next then.
   const bool is_groups_turn = own_failed_ && checkpoints_.stable().service != Digest{};
   if (execution_.is_unreliable() && !is_groups_turn &&
-      (is_back() || execution_.is_merely_contradicted()) && restore_own()) {
+      (is_back() || may_repeat() || execution_.is_merely_contradicted()) && restore_own()) {
     return;
   }
   // The service could not be asked at the beginning.
@@ -173,8 +195,13 @@ void Recovery::bound_record(ReplicaActions& out) {
   // The primary waits for the disk as well, and proposes nothing meanwhile. So it is this replica's
   // disk alone that is too slow, or no disk at all: the others have what a restart would need.
   // Likewise when its service is away, for hours maybe, and f+1 others prove that they have a
-  // state. (Where none do, nobody may go on: what is ordered could not be executed any more.)
-  const bool is_away = execution_.is_unreliable() && checkpoints_.stable().service != Digest{};
+  // state. (Where none do, nobody may go on: what is ordered could not be executed any more.) And
+  // when it cannot tell its state, which is well: the base stays as it is until it can again.
+  const CheckpointClaim* own = snapshots_.newest_whole_up_to(context_.progress.last_executed);
+  const bool is_untold =
+      context_.progress.last_executed >= stable && (own == nullptr || own->sequence < stable);
+  const bool is_lost = execution_.is_unreliable();
+  const bool is_away = is_lost ? checkpoints_.stable().service != Digest{} : is_untold;
   const bool is_refused = base_.is_refused() || is_away;
   const std::uint64_t bytes_max = (is_refused ? 1 : 2) * context_.record_bytes_max();
   // Nor can a restart go on from the base where the record has gone further meanwhile.
@@ -183,9 +210,34 @@ void Recovery::bound_record(ReplicaActions& out) {
   context_.restart_reach = base_.has() && !is_refused ? reach : UINT64_MAX;
 }
 
-bool Recovery::restore_own() {
+const CheckpointClaim* Recovery::own_to_restore() const {
   const CheckpointClaim* own = snapshots_.newest_whole_up_to(context_.progress.last_executed);
-  if (own == nullptr || log_.first_retained() > own->sequence + 1) return false;
+  return own != nullptr && log_.first_retained() <= own->sequence + 1 ? own : nullptr;
+}
+
+// A state that f+1 have claimed is nearer than another attempt, if they still have it.
+void Recovery::end_comparison(ReplicaActions& out) {
+  const auto comparison = execution_.comparison();
+  if (!comparison) return;
+  if (context_.now - comparison->since < kComparedFor || context_.now < not_before_) return;
+  const CheckpointClaim* own = own_to_restore();
+  if (own != nullptr && own->sequence != repeats_from_) {
+    repeats_ = 0;
+    repeats_from_ = own->sequence;
+  }
+  if (own == nullptr || repeats_ == kRepeatsMax) return execution_.keep_uncertain(out);
+  ++repeats_;
+  ++context_.counters.writes_repeated;
+  const CheckpointClaim stable = checkpoints_.stable();
+  const bool is_behind = stable.sequence >= comparison->sequence && stable.service != Digest{};
+  repeats_at_ = is_behind ? context_.now + kGroupAwaitedFor : context_.now;
+  execution_.drop_uncertain(out);
+}
+
+bool Recovery::restore_own() {
+  const CheckpointClaim* own = own_to_restore();
+  if (own == nullptr) return false;
+  repeats_at_.reset();
   service_ = is_astray() ? Service::astray : Service::as_it_was;
   state_ = State::own;
   fetch_.stop();
@@ -226,11 +278,13 @@ void Recovery::disown(std::uint64_t from, ReplicaActions& out) {
 
 void Recovery::on_restored(bool done) {
   const bool was_astray = is_astray();
-  const bool was_own = state_ == State::own;
+  // That from which a restart has begun, as well: without another one it is tried again.
+  const bool was_own = state_ != State::group;
   own_failed_ = was_own && !done;
   // Its own claim is as good as before; a state of the group's needs no comparison.
   if (state_ != State::group) judged_ = 0;
   state_ = State::nothing;
+  repeats_at_.reset();
   checkpoints_.end_watch();
   if (was_astray) service_ = is_back() ? Service::back : Service::as_it_was;
   if (execution_.on_restored(done)) {
@@ -240,7 +294,7 @@ void Recovery::on_restored(bool done) {
   }
   if (!done) trust_ = StateFetch::Trust::bytes;
   // A service that goes wrong again and again is not restored as often.
-  if (!done || was_astray) {
+  if (!done || was_astray || (was_own && repeats_ > 0)) {
     pause();
     if (was_own && !done) service_ = Service::back;
   }
@@ -268,6 +322,10 @@ TimePoint Recovery::next_timer() const {
   if (checkpoints_.watched() != nullptr) {
     next = std::min(next, watched_since_ + kClaimsAwaitedFor);
   }
+  if (const auto comparison = execution_.comparison()) {
+    next = std::min(next, comparison->since + kComparedFor);
+  }
+  if (repeats_at_ && !may_repeat()) next = std::min(next, *repeats_at_);
   if (lagging_since_ && !is_stuck()) next = std::min(next, *lagging_since_ + patience());
   return next;
 }

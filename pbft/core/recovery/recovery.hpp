@@ -7,6 +7,9 @@
 //     f+1 have (state_verdict.hpp): its service went astray, which the others' answers mask, but
 //     which is to be repaired before it is one of too many. Until the other state is here, and
 //     while a repair that did not help is not repeated, it goes on with its own;
+//   - its service gave no usable answer to a write, and no 2f+1 replicas are in the same state
+//     behind it (uncertain_writes.hpp): likewise, twice at most from one checkpoint. After that it
+//     goes on, votes on no results, and lets the next checkpoint decide;
 //   - its service may have lost a write (its origin was down, or was restarted), or has executed
 //     ahead what the group then did not agree on: then it goes back to its own last checkpoint, and
 //     executes what came behind it once more.
@@ -83,6 +86,11 @@ class Recovery {
   }
   // True when a restore was begun.
   bool restore_own();
+  // Null: there is none, or the batches behind it are no longer here.
+  [[nodiscard]] const CheckpointClaim* own_to_restore() const;
+  void end_comparison(ReplicaActions& out);
+  [[nodiscard]] bool may_repeat() const { return repeats_at_ && context_.now >= *repeats_at_; }
+  void judge_doubt(const Checkpoints::Watched& claims);
   void fetch_group(const CheckpointClaim& target, ReplicaActions& out);
   [[nodiscard]] std::optional<CheckpointClaim> wanted(bool beyond_help);
   [[nodiscard]] std::optional<CheckpointClaim> wanted_for_repair(
@@ -113,6 +121,12 @@ class Recovery {
   TimePoint not_before_{};   // an attempt failed, or did not help
   bool own_failed_ = false;  // its own state could not be restored when that was tried last
   Duration pause_{};
+  // From one checkpoint: restores to execute an uncertain write once more, and up to where.
+  std::uint32_t repeats_ = 0;
+  std::uint64_t repeats_from_ = 0;
+  std::uint32_t doubted_at_ = 0;  // checkpoints that decided nothing
+  // The service is well, but for such a write: its own state is restored from here on.
+  std::optional<TimePoint> repeats_at_;
   std::optional<TimePoint> lagging_since_;
   std::uint64_t ordered_then_ = 0;
   std::uint64_t judged_ = 0;  // the last checkpoint at which claims were compared

@@ -19,9 +19,9 @@ void RestartBase::give_up(ReplicaActions& out) {
 // The journal may forget what is up to it only once the disk has all its parts.
 void RestartBase::advance(std::uint64_t proven, bool is_urgent, ReplicaActions& out) {
   if (is_flushing()) return;
-  const CheckpointClaim* newest = snapshots_.newest_up_to(proven);
+  // To a checkpoint without the service's state there is no way back.
+  const CheckpointClaim* newest = snapshots_.newest_whole_up_to(proven);
   if (newest == nullptr || (base_ && newest->sequence <= *base_)) return;
-  if (!base_ && newest->service == Digest{}) return;
   // The log keeps what is behind the base, and is not to fill up with it.
   const std::uint64_t behind = newest->sequence - base_.value_or(0);
   const bool is_far =

@@ -46,6 +46,14 @@ StateVerdict state_verdict(const Checkpoints::Watched& claims, bool is_over,
   return std::max(own, another) >= quorum.weak ? StateVerdict::outvoted : StateVerdict::unknown;
 }
 
+bool is_state_agreed(const Checkpoints::Watched& claims, const QuorumRule& quorum) {
+  return claiming_own(claims, &CheckpointClaim::service) >= quorum.stable;
+}
+
+bool has_other_state(const Checkpoints::Watched& claims, const QuorumRule& quorum) {
+  return claiming_another(claims, &CheckpointClaim::service) >= quorum.weak;
+}
+
 bool has_other_replies(const Checkpoints::Watched& claims, const QuorumRule& quorum) {
   return claims.own.replies != Digest{} &&
          claiming_own(claims, &CheckpointClaim::replies) < quorum.weak &&

@@ -27,6 +27,10 @@ enum class StateVerdict : std::uint8_t {
 [[nodiscard]] StateVerdict state_verdict(const Checkpoints::Watched& claims, bool is_over,
                                          const QuorumRule& quorum);
 // f+1 others claim other replies, and this replica's are claimed by fewer.
+// 2f+1 replicas are in this one's state.
+[[nodiscard]] bool is_state_agreed(const Checkpoints::Watched& claims, const QuorumRule& quorum);
+// f+1 others are in one state that is not this replica's: one of them is correct.
+[[nodiscard]] bool has_other_state(const Checkpoints::Watched& claims, const QuorumRule& quorum);
 [[nodiscard]] bool has_other_replies(const Checkpoints::Watched& claims, const QuorumRule& quorum);
 
 }  // namespace prophecy::pbft

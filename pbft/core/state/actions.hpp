@@ -51,6 +51,10 @@ enum class ExecutionStatus : std::uint8_t {
   // A write that may not have taken effect, or not completely: the state of the service is not to
   // be relied on until it has been restored. No vote either.
   lost,
+  // A write without a usable answer, which has ended by now, wherever it has got: the result is
+  // what all replicas answer that find their states equal. Nothing behind it is begun until
+  // ReplicaActions::resume, and a snapshot before it is of the state that the write has left.
+  uncertain,
 };
 
 // The service is to be made what this checkpoint says; answered with Replica::on_restored(). No
@@ -82,6 +86,9 @@ struct ReplicaActions {
   // finished, and none is handed out before the answer, Replica::on_snapshot().
   std::optional<std::uint64_t> snapshot;
   std::optional<Restore> restore;
+  // Behind a write that was answered as uncertain: true: the service goes on; false: what waits is
+  // dropped, and a restore follows.
+  std::optional<bool> resume;
   // The parts that were kept so far are to be put on the disk, after all writes until now;
   // Replica::on_parts_flushed() answers.
   bool flush_parts = false;
@@ -97,7 +104,7 @@ struct ReplicaActions {
   }
   [[nodiscard]] bool empty() const {
     return writes.empty() && sends.empty() && executions.empty() && !snapshot && !restore &&
-           !flush_parts && durable_parts.empty();
+           !resume && !flush_parts && durable_parts.empty();
   }
   void clear() {
     writes.clear();
@@ -105,6 +112,7 @@ struct ReplicaActions {
     executions.clear();
     snapshot.reset();
     restore.reset();
+    resume.reset();
     flush_parts = false;
     durable_parts.clear();
   }

@@ -98,6 +98,13 @@ struct ReplicaCounters {
   std::uint64_t state_divergences = 0;
   // Checkpoints at which no f+1 replicas claim one state: nobody could be repaired with it.
   std::uint64_t states_uncertified = 0;
+  // Writes to which the service gave no usable answer; of these, such as 2f+1 replicas settled by
+  // equal states; restores, to execute such a write once more; and such as were left as they were,
+  // so that no result was voted on before the next checkpoint.
+  std::uint64_t writes_uncertain = 0;
+  std::uint64_t writes_settled = 0;
+  std::uint64_t writes_repeated = 0;
+  std::uint64_t writes_doubted = 0;
   std::uint64_t snapshots_failed = 0;
   std::uint64_t restores_failed = 0;
   TimeRefusal last_time_refused{};
@@ -202,6 +209,23 @@ inline constexpr auto kReplicaTable = metric_table<ReplicaCounters>(
          counter_metric(
              "prophecy_replica_state_divergences_total", "checkpoints",
              "Checkpoints at which f+1 others had the same state and this replica had not.")),
+     metric_row<&ReplicaCounters::writes_uncertain>(
+         "writes_uncertain",
+         counter_metric("prophecy_replica_writes_uncertain_total", "writes",
+                        "Executions of writes to which the origin gave no usable answer.")),
+     metric_row<&ReplicaCounters::writes_settled>(
+         "writes_settled",
+         counter_metric("prophecy_replica_writes_settled_total", "writes",
+                        "Such writes that 2f+1 replicas settled, in equal states.")),
+     metric_row<&ReplicaCounters::writes_repeated>(
+         "writes_repeated",
+         counter_metric("prophecy_replica_writes_repeated_total", "writes",
+                        "Restores of this replica's state, to execute such a write once more.")),
+     metric_row<&ReplicaCounters::writes_doubted>(
+         "writes_doubted",
+         counter_metric("prophecy_replica_writes_doubted_total", "writes",
+                        "Such writes that were not executed once more; this replica votes on no "
+                        "results until a checkpoint shows which state is right.")),
      metric_row<&ReplicaCounters::states_uncertified>(
          "states_uncertified",
          counter_metric("prophecy_replica_states_uncertified_total", "checkpoints",

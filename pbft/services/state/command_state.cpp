@@ -105,7 +105,7 @@ Result<Digest> CommandState::dump(PartPipe& parts, PartPipe* to) {
                                       .deadline = deadline_of(settings_)});
   if (!program) return program.error();
   PartSink sink(to);
-  ContentWriter content(sink, settings_.bytes_max);
+  ContentWriter content(sink, bytes_allowed());
   Bytes room(64 * 1024);
   for (;;) {
     if (parts.closed()) return stopped();
@@ -120,16 +120,21 @@ Result<Digest> CommandState::dump(PartPipe& parts, PartPipe* to) {
     }
   }
   if (auto ended = wait_for_end(parts, *program); !ended) return ended.error();
+  const std::uint64_t size = content.size();
   auto root = content.finish();
-  if (!root || to == nullptr) return root;
-  if (auto flushed = to->flush(); !flushed) return flushed.error();
+  if (!root) return root;
+  if (to != nullptr) {
+    if (auto flushed = to->flush(); !flushed) return flushed.error();
+  }
+  bytes_ = size;
   return root;
 }
 
 Result<> CommandState::restore(PartPipe& parts, const Digest& root) {
-  const auto size = check_content(parts, root, settings_.bytes_max);
+  const auto size = check_content(parts, root, bytes_allowed());
   if (!size) return size.error();
   if (auto loaded = load(parts, root, *size); !loaded) return loaded;
+  bytes_ = *size;
   if (!settings_.verify) return {};
   const auto present = dump(parts, nullptr);
   if (!present) return present.error();
@@ -149,7 +154,7 @@ Result<> CommandState::load(PartPipe& parts, const Digest& root, std::uint64_t s
        .variables = {"STATE_BYTES=" + std::to_string(size), "STATE_ROOT=" + to_hex(root)},
        .lock = lock->fd()});
   if (!program) return program.error();
-  ContentReader content(parts, root, settings_.bytes_max);
+  ContentReader content(parts, root, bytes_allowed());
   bool reads = true;
   while (reads) {
     const auto bytes = content.next();

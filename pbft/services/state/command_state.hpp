@@ -18,13 +18,22 @@ class CommandState final : public ServiceState {
 
   [[nodiscard]] Result<Digest> snapshot(PartPipe& parts) override;
   [[nodiscard]] Result<> restore(PartPipe& parts, const Digest& root) override;
+  [[nodiscard]] std::uint64_t fill_percent() const override {
+    return static_cast<std::uint64_t>(static_cast<double>(bytes_) /
+                                      static_cast<double>(settings_.bytes_max) * 100);
+  }
 
  private:
   // Into `to`; null: only its root is wanted.
   [[nodiscard]] Result<Digest> dump(PartPipe& parts, PartPipe* to);
   [[nodiscard]] Result<> load(PartPipe& parts, const Digest& root, std::uint64_t size);
 
+  [[nodiscard]] std::uint64_t bytes_allowed() const {
+    return settings_.bytes_max + settings_.bytes_beyond;
+  }
+
   CommandSettings settings_;
+  std::uint64_t bytes_ = 0;  // of the last snapshot or restore
 };
 
 }  // namespace prophecy::pbft

@@ -34,6 +34,10 @@ namespace prophecy::pbft {
 // Sorted by their bytes. ErrorKind::limit when there are more than `names_max`.
 [[nodiscard]] Result<std::vector<std::string>> names_in(int folder, const std::string& path,
                                                         std::uint64_t names_max);
+// A socket, a pipe or a device: no part of a state, and nothing that a restore touches.
+[[nodiscard]] inline bool is_special(const struct stat& status) {
+  return !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode) && !S_ISLNK(status.st_mode);
+}
 // False when there is nothing of that name.
 [[nodiscard]] Result<bool> status_at(int folder, const std::string& name, const std::string& path,
                                      struct stat& status);

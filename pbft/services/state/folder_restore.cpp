@@ -166,7 +166,11 @@ Result<> FolderRestore::remove_others(int folder, const Entries& entries, const 
                            return Error{ErrorKind::unavailable, "the service was stopped"};
                          const std::string below = path_below(path, name);
                          if (contains(entries, name) || rules_.exclude.match(below)) return {};
-                         return remove_at(folder, name, path_below(rules_.folder, below));
+                         const std::string whole = path_below(rules_.folder, below);
+                         struct stat status {};
+                         const auto there = status_at(folder, name, whole, status);
+                         if (there && *there && is_special(status)) return {};
+                         return remove_at(folder, name, whole);
                        });
 }
 

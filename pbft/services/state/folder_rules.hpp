@@ -1,24 +1,32 @@
 // What of a folder is its state, and how much there may be.
 #pragma once
 
+#include <algorithm>
+
 #include "base/error.hpp"
 #include "pbft/services/state/name_patterns.hpp"
 #include "pbft/services/state/state_settings.hpp"
 
 namespace prophecy::pbft {
 
-// Open folders on the way down hold a descriptor each.
-constexpr std::size_t kFolderDepthMax = 100;
+// Open folders on the way down hold a descriptor each. Beyond the first a state is full, beyond the
+// second there is no snapshot.
+constexpr std::size_t kFolderDepthFull = 100;
+constexpr std::size_t kFolderDepthMax = 400;
 
 struct FolderRules {
   explicit FolderRules(const FolderSettings& settings)
       : folder(settings.folder.string()),
-        bytes_max(settings.bytes_max),
-        files_max(settings.files_max),
+        bytes_full(settings.bytes_max),
+        files_full(settings.files_max),
+        bytes_max(settings.bytes_max + settings.bytes_beyond),
+        files_max(settings.files_max + settings.files_beyond),
         exclude(settings.exclude),
         covered_times(settings.covered_times) {}
 
   std::string folder;
+  std::uint64_t bytes_full;
+  std::uint64_t files_full;
   std::uint64_t bytes_max;
   std::uint64_t files_max;
   NamePatterns exclude;
@@ -50,16 +58,28 @@ class FolderBudget {
     bytes_ += size;
     return {};
   }
-  [[nodiscard]] Result<> check_depth(std::size_t depth, const std::string& path) const {
+  [[nodiscard]] Result<> check_depth(std::size_t depth, const std::string& path) {
+    deepest_ = std::max(deepest_, depth);
     if (depth <= kFolderDepthMax) return {};
     return Error{ErrorKind::limit, rules_.folder + "/" + path + ": more than " +
                                        std::to_string(kFolderDepthMax) + " folders deep"};
+  }
+
+  // 100 and more: full.
+  [[nodiscard]] std::uint64_t fill_percent() const {
+    const auto percent = [](double part, double whole) {
+      return static_cast<std::uint64_t>(part / whole * 100);
+    };
+    return std::max({percent(static_cast<double>(bytes_), static_cast<double>(rules_.bytes_full)),
+                     percent(static_cast<double>(entries_), static_cast<double>(rules_.files_full)),
+                     percent(static_cast<double>(deepest_), kFolderDepthFull)});
   }
 
  private:
   const FolderRules& rules_;
   std::uint64_t entries_ = 0;
   std::uint64_t bytes_ = 0;
+  std::size_t deepest_ = 0;
 };
 
 }  // namespace prophecy::pbft

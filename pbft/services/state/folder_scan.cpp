@@ -114,13 +114,16 @@ Result<Digest> FolderScan::scan_folder(int folder, const std::string& path, std:
     if (rules_.exclude.match(below)) continue;
     auto entry = scan_entry(folder, name, below, depth);
     if (!entry) return entry.error();
-    if (auto added = listing.add(std::move(*entry)); !added) return added.error();
+    if (!*entry) continue;
+    if (auto added = listing.add(std::move(**entry)); !added) return added.error();
   }
   return listing.finish();
 }
 
-Result<FolderEntry> FolderScan::scan_entry(int folder, const std::string& name,
-                                           const std::string& path, std::size_t depth) {
+// Nothing for what is no part of a state.
+Result<std::optional<FolderEntry>> FolderScan::scan_entry(int folder, const std::string& name,
+                                                          const std::string& path,
+                                                          std::size_t depth) {
   if (pipe_.closed()) return stopped();
   if (auto taken = budget_.take_entry(); !taken) return taken.error();
   const std::string whole = path_below(rules_.folder, path);
@@ -128,6 +131,7 @@ Result<FolderEntry> FolderScan::scan_entry(int folder, const std::string& name,
   auto there = status_at(folder, name, whole, status);
   if (!there) return there.error();
   if (!*there) return changed(whole);
+  if (is_special(status)) return std::optional<FolderEntry>();
   FolderEntry entry;
   entry.name = name;
   entry.mode = static_cast<std::uint16_t>(status.st_mode & kModeBits);
@@ -141,19 +145,14 @@ Result<FolderEntry> FolderScan::scan_entry(int folder, const std::string& name,
     auto root = scan_folder(inside->get(), path, depth + 1);
     if (!root) return root.error();
     entry.child = *root;
-  } else if (S_ISLNK(status.st_mode)) {
+  } else {
     entry.kind = EntryKind::link;
     entry.mode = 0;
     auto target = link_target_at(folder, name, whole);
     if (!target) return target.error();
     entry.target = std::move(*target);
-  } else {
-    return Error{ErrorKind::invalid,
-                 whole +
-                     ": neither a file, a folder nor a symbolic link (state_exclude leaves it "
-                     "out)"};
   }
-  return entry;
+  return std::optional(std::move(entry));
 }
 
 Result<> FolderScan::scan_file(int folder, const std::string& path, const struct stat& status,

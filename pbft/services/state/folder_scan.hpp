@@ -1,6 +1,8 @@
 // Walks a folder and makes its tree of parts. Blocking.
 #pragma once
 
+#include <optional>
+
 #include "pbft/services/state/file_memory.hpp"
 #include "pbft/services/state/folder_files.hpp"
 #include "pbft/services/state/folder_rules.hpp"
@@ -25,11 +27,13 @@ class FolderScan {
   // What is known after it, of the files that are there.
   [[nodiscard]] FileMemory& seen() { return seen_; }
   [[nodiscard]] std::uint64_t files_read() const { return files_read_; }
+  [[nodiscard]] std::uint64_t fill_percent() const { return budget_.fill_percent(); }
 
  private:
   [[nodiscard]] Result<Digest> scan_folder(int folder, const std::string& path, std::size_t depth);
-  [[nodiscard]] Result<FolderEntry> scan_entry(int folder, const std::string& name,
-                                               const std::string& path, std::size_t depth);
+  [[nodiscard]] Result<std::optional<FolderEntry>> scan_entry(int folder, const std::string& name,
+                                                              const std::string& path,
+                                                              std::size_t depth);
   [[nodiscard]] Result<> scan_file(int folder, const std::string& path, const struct stat& status,
                                    FolderEntry& entry);
 

@@ -20,6 +20,7 @@ Result<Digest> FolderState::snapshot(PartPipe& parts) {
   if (!root) return root;
   if (auto flushed = parts.flush(); !flushed) return flushed.error();
   memory_ = std::move(scan.seen());
+  fill_percent_ = scan.fill_percent();
   held_root_ = *root;
   return root;
 }
@@ -46,6 +47,7 @@ Result<> FolderState::restore(PartPipe& parts, const Digest& root) {
                      "permissions? does anybody else write there?)"};
   }
   memory_ = std::move(scan.seen());
+  fill_percent_ = scan.fill_percent();
   held_root_ = root;
   return {};
 }

@@ -17,6 +17,8 @@ class FolderState final : public ServiceState {
   [[nodiscard]] Result<Digest> snapshot(PartPipe& parts) override;
   [[nodiscard]] Result<> restore(PartPipe& parts, const Digest& root) override;
 
+  [[nodiscard]] std::uint64_t fill_percent() const override { return fill_percent_; }
+
   // Of the last snapshot, and the last restore.
   [[nodiscard]] std::uint64_t files_read() const { return files_read_; }
   [[nodiscard]] std::uint64_t files_written() const { return files_written_; }
@@ -27,6 +29,7 @@ class FolderState final : public ServiceState {
   // The last root that was made or restored. While the store holds it, it holds the content of all
   // files in memory.
   std::optional<Digest> held_root_;
+  std::uint64_t fill_percent_ = 0;
   std::uint64_t files_read_ = 0;
   std::uint64_t files_written_ = 0;
 };

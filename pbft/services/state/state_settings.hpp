@@ -10,6 +10,11 @@
 
 namespace prophecy::pbft {
 
+// More than requests between two checkpoints write: 32 MiB of them, which programs may unpack, in
+// 128 batches of up to 256.
+constexpr std::uint64_t kStateBytesBeyond = std::uint64_t{1} << 30;
+constexpr std::uint64_t kStateFilesBeyond = 100'000;
+
 enum class StateKind : std::uint8_t {
   stateless,  // none that would be the group's concern
   directory,  // what lies in a folder
@@ -23,6 +28,10 @@ struct FolderSettings {
   // Patterns (name_patterns.hpp).
   std::vector<std::string> exclude{};        // not part of the state
   std::vector<std::string> covered_times{};  // files whose modification times are part of it
+  // Beyond the bounds the state is full, and no more is written; so much beyond them a snapshot is
+  // still made, for what was written since the one before.
+  std::uint64_t bytes_beyond = 0;
+  std::uint64_t files_beyond = 0;
 };
 
 struct CommandSettings {
@@ -34,6 +43,7 @@ struct CommandSettings {
   // Held while `load` runs, by it as well: one that outlives this process must not load its state
   // beside or after the next one. Empty: none.
   std::filesystem::path lock{};
+  std::uint64_t bytes_beyond = 0;  // as of a folder
 };
 
 struct StateSettings {

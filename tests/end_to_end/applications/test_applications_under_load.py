@@ -30,7 +30,7 @@ def deployed(kind):
         return clusters[0]
 
     def agent_changes(number):
-        return {"service": {**clusters[0][number].service(), "answer_timeout": "5s"}}
+        return {"service": {**clusters[0][number].service(), "answer_timeout": "5s", "write_settle": "6s"}}
 
     with Deployment(make_origins=make_origins, agent_changes=agent_changes,
                     sketcher_changes={"route": ROUTES}) as deployment:
@@ -65,7 +65,7 @@ def run(kind, seconds, **options):
 @pytest.mark.time_limit(SECONDS + 600)
 @pytest.mark.parametrize("kind", sorted(APPLICATIONS))
 def test_an_application_outlasts_all_faults(kind):
-    run(kind, SECONDS, crashing=False)
+    run(kind, SECONDS, crashing=False, rude_pause_s=5)
 
 
 def test_an_application_is_repaired_under_load():

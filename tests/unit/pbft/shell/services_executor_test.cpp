@@ -20,10 +20,10 @@ class ManualService final : public Service {
   void execute(const Execution& execution, Done done) override {
     running.emplace(execution.id, std::move(done));
   }
-  void finish(std::uint64_t id) {
+  void finish(std::uint64_t id, ExecutionStatus status = ExecutionStatus::done) {
     const Done done = std::move(running.at(id));
     running.erase(id);
-    done(ExecutionStatus::done, Bytes{static_cast<std::uint8_t>(id)});
+    done(status, Bytes{static_cast<std::uint8_t>(id)});
   }
   void snapshot(PartStore& /*parts*/, SnapshotDone done) override {
     REQUIRE(running.empty() == !beside_snapshot);
@@ -208,6 +208,33 @@ TEST_CASE("A snapshot waits for all before it, and all behind it waits") {
   CHECK(world.taken_states().empty());
   world.service.finish(3);
   CHECK(world.running() == Ids{4, 5});
+}
+
+TEST_CASE("Behind an uncertain write nothing begins but a snapshot, until the service goes on") {
+  World world;
+  for (std::uint64_t id = 1; id <= 3; ++id)
+    world.executor.submit(execution(id, 'w'));
+  world.service.finish(1, ExecutionStatus::uncertain);
+  REQUIRE(world.taken().at(0).status == ExecutionStatus::uncertain);
+  CHECK(world.running().empty());
+  world.executor.submit_snapshot(1, world.parts);
+  world.service.finish_snapshot(Digest{1});
+  CHECK(world.taken_states().size() == 1);
+  CHECK(world.running().empty());
+  SECTION("it goes on") {
+    world.executor.resume(true);
+    CHECK(world.running() == Ids{2});
+  }
+  SECTION("its state is replaced: what waits, and what still comes, is not carried out") {
+    world.executor.resume(false);
+    world.executor.submit(execution(4, 'w'));
+    CHECK(world.running().empty());
+    CHECK(world.taken().size() == 3);
+    world.executor.submit_restore(2, world.parts, Digest{1});
+    world.service.finish_restore({});
+    world.executor.submit(execution(5, 'w'));
+    CHECK(world.running() == Ids{5});
+  }
 }
 
 TEST_CASE("A snapshot that fails is reported, and executions go on") {

@@ -1,0 +1,73 @@
+// How full the state of an origin is.
+#include <filesystem>
+#include <fstream>
+
+#include <catch2/catch.hpp>
+
+#include "map_part_store.hpp"
+#include "pbft/services/state/folder_state.hpp"
+#include "pbft/services/state_keeper.hpp"
+#include "state_runs.hpp"
+
+using namespace prophecy;
+using namespace prophecy::pbft;
+using namespace prophecy::pbft::test;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Folder {
+  explicit Folder(FolderSettings settings) {
+    settings.folder = folder.path();
+    auto made = std::make_unique<FolderState>(settings);
+    state = made.get();
+    keeper = std::make_unique<StateKeeper>(io, std::move(made));
+  }
+  void write(const std::string& name, std::size_t size = 0) const {
+    std::ofstream(folder.path() / name) << std::string(size, 'x');
+  }
+  Digest snapshot() {
+    const auto root = take_snapshot(io, *keeper, parts);
+    REQUIRE(root.has_value());
+    return *root;
+  }
+
+  boost::asio::io_context io{1};
+  TemporaryFolder folder;
+  MapPartStore parts;
+  FolderState* state = nullptr;
+  std::unique_ptr<StateKeeper> keeper;
+};
+
+}  // namespace
+
+TEST_CASE("A state is full at its bounds, and a snapshot is still made beyond them") {
+  Folder folder({.files_max = 4, .files_beyond = 2});
+  folder.write("a");
+  const Digest little = folder.snapshot();
+  CHECK(folder.state->fill_percent() == 25);
+  for (const char* name : {"b", "c", "d", "e"})
+    folder.write(name);
+  const Digest full = folder.snapshot();
+  CHECK(folder.state->fill_percent() == 125);
+  // Equal states are as full, however they came about.
+  REQUIRE(run_restore(folder.io, *folder.keeper, folder.parts, little).has_value());
+  CHECK(folder.state->fill_percent() == 25);
+  REQUIRE(run_restore(folder.io, *folder.keeper, folder.parts, full).has_value());
+  CHECK(folder.state->fill_percent() == 125);
+}
+
+TEST_CASE("Bytes and levels of folders fill a state as well") {
+  Folder bytes({.bytes_max = 1000, .bytes_beyond = 1000});
+  bytes.write("a", 1000);
+  (void)bytes.snapshot();
+  CHECK(bytes.state->fill_percent() == 100);
+  Folder deep({});
+  fs::path path = deep.folder.path();
+  for (std::size_t depth = 0; depth <= kFolderDepthFull; ++depth)
+    path /= "d";
+  fs::create_directories(path);
+  (void)deep.snapshot();
+  CHECK(deep.state->fill_percent() >= 100);
+}
