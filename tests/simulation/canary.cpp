@@ -37,6 +37,7 @@ std::string_view to_string(Canary canary) {
                                                                      "keeps_no_state",
                                                                      "proposes_alone",
                                                                      "bears_grudges",
+                                                                     "repeats_writes",
                                                                      "signatures_outlive",
                                                                      "keeps_old_keys",
                                                                      "ends_no_turn",
@@ -49,6 +50,8 @@ std::string_view to_string(Canary canary) {
 
 std::string_view finding_of(Canary canary) {
   switch (canary) {
+    case Canary::repeats_writes:
+      return "executes a write that crashes";
     case Canary::keeps_old_keys:
       return "under a replaced key";
     case Canary::bears_grudges:

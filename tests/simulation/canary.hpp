@@ -43,6 +43,7 @@ enum class Canary : std::uint8_t {
   keeps_no_state,   // a replica takes another's state for its own, however many have its own
   proposes_alone,   // a request whose body the primary alone has
   bears_grudges,    // a replica that has lied once is not listened to any more
+  repeats_writes,   // a write that crashes is executed again, for as long as it does
   signatures_outlive,  // the group: those of its earlier life are valid in this one
   keeps_old_keys,      // a key that was replaced is as good as the new one
   ends_no_turn,        // requests that came in one turn with others wait for the next event

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "pbft/wire/limits.hpp"
+#include "simulation/hosts/origin_faults.hpp"
 
 namespace prophecy::simulation {
 namespace {
@@ -96,8 +97,13 @@ void Checker::settle(NodeId replica, const Ahead& execution) {
   if (!order_.empty() && order_.rbegin()->second.input.time > execution.input.time) {
     fail(who() + " at a time before that of " + place(order_.rbegin()->first));
   }
-  order_.emplace(execution.sigma, Ordered{execution.operation, model_.execute(execution.operation),
-                                          execution.input});
+  const auto operation = decode_operation(execution.operation);
+  const bool is_nothing =
+      operation && operation->append && is_without_effect(scenario_, operation->id);
+  order_.emplace(execution.sigma,
+                 Ordered{execution.operation,
+                         is_nothing ? uncertain_result() : model_.execute(execution.operation),
+                         execution.input});
 }
 
 void Checker::settle_up_to(NodeId replica, std::uint64_t last_ordered) {
@@ -176,6 +182,8 @@ void Checker::on_completed(const Call& call, const pbft::Completion& completion)
       return;
     case pbft::CallOutcome::unavailable:
     case pbft::CallOutcome::no_agreement:
+      // While replicas wait for a checkpoint that shows which of their states is right.
+      if (scenario_.has(IngredientKind::crashing_writes)) return;
       if (scenario_.asks_for_liveness()) fail(who + " found no agreement");
       return;
   }
@@ -203,7 +211,9 @@ void Checker::check_ordered(const Call& call, const pbft::Completion& completion
   if (found->second.operation != encode(call.operation)) {
     return fail(who + ", where replicas executed " + name(found->second.operation));
   }
-  if (found->second.result != completion.result) {
+  const bool is_uncertain =
+      completion.result == uncertain_result() && may_be_uncertain(scenario_, call.operation.id);
+  if (found->second.result != completion.result && !is_uncertain) {
     return fail(who + " with another result than the sequential history's");
   }
   if (completion.sigma <= call.sigma_floor) {
@@ -211,6 +221,7 @@ void Checker::check_ordered(const Call& call, const pbft::Completion& completion
   }
   check_turns(call, completion.sigma);
   completed_sigma_ = std::max(completed_sigma_, completion.sigma);
+  if (is_uncertain) return;
   std::uint64_t& version = completed_version_[call.operation.key];
   version = std::max(version, decode_result(completion.result).state.version);
 }
@@ -258,7 +269,8 @@ void Checker::check_read_only(const Call& call, const pbft::Completion& completi
 
 void Checker::on_refuted(NodeId replica) {
   // An answer that honestly differs from the agreed one is evidence of that.
-  const bool differs = scenario_.find(IngredientKind::noisy_answers, replica) != nullptr;
+  const bool differs = scenario_.find(IngredientKind::noisy_answers, replica) != nullptr ||
+                       scenario_.has(IngredientKind::crashing_writes);
   if (!contains(liars_, replica) && !differs) {
     fail("replica " + std::to_string(replica) + " is accused, and is correct");
   }

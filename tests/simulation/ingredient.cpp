@@ -46,7 +46,8 @@ std::string_view to_string(IngredientKind kind) {
       "twins",          "client restart", "misconduct",
       "bad client",     "strangers",      "many at once",
       "noisy state",    "noisy answers",  "rotten state",
-      "new keys",       "stolen key"};
+      "new keys",       "stolen key",     "crashing writes",
+      "untold states"};
   return name_of(kNames, kind);
 }
 
@@ -150,6 +151,15 @@ std::string describe(const Ingredient& ingredient) {
     case IngredientKind::noisy_answers:
       out << "replica " << ingredient.node << " answers " << ingredient.percent
           << "% of the operations otherwise";
+      break;
+    case IngredientKind::crashing_writes:
+      out << ingredient.percent << "% of the writes crash at replicas " << bits(ingredient.nodes)
+          << ", each " << (ingredient.count == 0 ? "always" : std::to_string(ingredient.count))
+          << ", and settle in "
+          << std::chrono::duration_cast<milliseconds>(ingredient.offset).count() << " ms";
+      break;
+    case IngredientKind::untold_states:
+      out << "states of replicas " << bits(ingredient.nodes) << " cannot be told";
       break;
     case IngredientKind::rotten_state:
       out << "the state of replica " << ingredient.node << " rots";

@@ -22,31 +22,33 @@ enum class IngredientKind : std::uint8_t {
   lateness,    // a share of the frames comes far behind later ones
   lost_votes,  // a share of the prepares and commits is lost: few have what many should have
   partition,
-  crash,           // for good
-  restart,         // the process ends, and is started again with its disk
-  power_loss,      // likewise, of several machines at once: what was not synced is gone
-  lost_disk,       // restarted without it; only while so few are faulty that one more may be
-  lost_service,    // its state is gone, which the replica is told, until it can be restored
-  wrong_service,   // its state is gone, and nobody is told
-  read_failures,   // replicas whose service fails reads at times
-  slow_service,    // a share of the operations takes it very long; what comes behind them waits
-  unmarked_disks,  // nothing says that they are new: the group finds out, while some start late
-  stalled_disk,    // nothing that it is handed ends meanwhile
-  rotten_disk,     // a share of its files is changed, gone or unreadable
-  refusing_disk,   // cannot put a state on its disk, so that a restart begins far behind
-  clock,           // a node's clock is off and runs fast or slow
-  wall_clock,      // of a replica: it steps by `offset`, and back at the end
-  twins,           // a replica runs twice under one key, see hosts/twins.hpp
-  client_restart,  // a client's process ends, and is started again; its clock differs by `offset`
-  misconduct,      // a replica does not behave as it should, see behaviours/
-  bad_client,      // see bad_client.hpp
-  strangers,       // see strangers.hpp; `percent` of what they say are view changes
-  many_at_once,    // a replica reads many frames in one turn, as one does that has sockets
-  noisy_state,     // a share of the writes leaves another state at one replica, which is correct
-  noisy_answers,   // a share of the operations is answered otherwise there
-  rotten_state,    // a part of the state of one replica's service changes, and nobody is told
-  new_keys,        // a replica's key is replaced, see hosts/key_rollover.hpp
-  stolen_key,      // somebody goes on with the old one, see hosts/thief.hpp
+  crash,            // for good
+  restart,          // the process ends, and is started again with its disk
+  power_loss,       // likewise, of several machines at once: what was not synced is gone
+  lost_disk,        // restarted without it; only while so few are faulty that one more may be
+  lost_service,     // its state is gone, which the replica is told, until it can be restored
+  wrong_service,    // its state is gone, and nobody is told
+  read_failures,    // replicas whose service fails reads at times
+  slow_service,     // a share of the operations takes it very long; what comes behind them waits
+  unmarked_disks,   // nothing says that they are new: the group finds out, while some start late
+  stalled_disk,     // nothing that it is handed ends meanwhile
+  rotten_disk,      // a share of its files is changed, gone or unreadable
+  refusing_disk,    // cannot put a state on its disk, so that a restart begins far behind
+  clock,            // a node's clock is off and runs fast or slow
+  wall_clock,       // of a replica: it steps by `offset`, and back at the end
+  twins,            // a replica runs twice under one key, see hosts/twins.hpp
+  client_restart,   // a client's process ends, and is started again; its clock differs by `offset`
+  misconduct,       // a replica does not behave as it should, see behaviours/
+  bad_client,       // see bad_client.hpp
+  strangers,        // see strangers.hpp; `percent` of what they say are view changes
+  many_at_once,     // a replica reads many frames in one turn, as one does that has sockets
+  noisy_state,      // a share of the writes leaves another state at one replica, which is correct
+  noisy_answers,    // a share of the operations is answered otherwise there
+  rotten_state,     // a part of the state of one replica's service changes, and nobody is told
+  new_keys,         // a replica's key is replaced, see hosts/key_rollover.hpp
+  stolen_key,       // somebody goes on with the old one, see hosts/thief.hpp
+  crashing_writes,  // a share of the writes gets no usable answer there (hosts/origin_faults.hpp)
+  untold_states,    // a service's state can neither be captured nor restored there
   count_,
 };
 constexpr std::size_t kIngredientKinds = static_cast<std::size_t>(IngredientKind::count_);

@@ -47,5 +47,6 @@ constexpr std::uint64_t kPurposeIngredient = 2 << 20;
 constexpr std::uint64_t kPurposeKeys = 3 << 20;
 constexpr std::uint64_t kPurposeNoise = 4 << 20;
 constexpr std::uint64_t kPurposeDisk = 5 << 20;
+constexpr std::uint64_t kPurposeOrigins = 6 << 20;
 
 }  // namespace prophecy::simulation

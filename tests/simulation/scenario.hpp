@@ -6,6 +6,7 @@
 // others may take its part; one that lied has made promises that its state knows nothing of.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -78,6 +79,10 @@ struct Scenario {
   [[nodiscard]] bool misbehaves(BehaviourKind behaviour) const;
   // Of all ingredients of this kind.
   [[nodiscard]] std::uint64_t percent_of(IngredientKind kind, TimePoint now) const;
+  [[nodiscard]] bool has(IngredientKind kind) const {
+    return std::any_of(ingredients.begin(), ingredients.end(),
+                       [&](const Ingredient& ingredient) { return ingredient.kind == kind; });
+  }
   [[nodiscard]] const Ingredient* find(IngredientKind kind, NodeId node) const;
 
   // Number them, once and for all.

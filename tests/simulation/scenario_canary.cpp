@@ -52,6 +52,12 @@ void Planner::plan_canary() {
       disturb();
       add_misconduct(0, BehaviourKind::slow, 0, healed_at_ms_);
       break;
+    case Canary::repeats_writes: {
+      Ingredient& crashes = add(IngredientKind::crashing_writes);
+      crashes.nodes = (std::uint64_t{1} << scenario_.replicas()) - 1;
+      crashes.percent = 20;
+      break;
+    }
     case Canary::no_durable_vote:
       disturb();
       for (std::uint64_t i = 0; i < 4; ++i) {

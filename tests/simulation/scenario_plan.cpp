@@ -173,6 +173,34 @@ void Planner::plan_client_restarts() {
   }
 }
 
+// Handlers that crash, at each origin alike or at such that count as faulty; and states that cannot
+// be captured or restored for a while, at any replica.
+void Planner::plan_origins() {
+  const std::uint64_t all = (std::uint64_t{1} << scenario_.replicas()) - 1;
+  if (origins_.chance(12)) {
+    Ingredient& crashes = add(IngredientKind::crashing_writes);
+    crashes.nodes = all;
+    crashes.percent = origins_.between(2, 30);
+    if (origins_.chance(40)) crashes.count = static_cast<std::uint32_t>(origins_.between(1, 4));
+    if (origins_.chance(30)) crashes.offset = milliseconds(origins_.between(10, 400));
+    const std::uint64_t faulty = faulty_with_disks();
+    if (origins_.chance(40) && count(faulty) < scenario_.faults) {
+      NodeId node = 0;
+      do {
+        node = static_cast<NodeId>(origins_.below(scenario_.replicas()));
+      } while (contains(faulty, node));
+      crashes.nodes = bit(node);
+    }
+  }
+  if (origins_.chance(8)) {
+    Ingredient& untold = add(IngredientKind::untold_states);
+    untold.nodes = origins_.chance(50) ? all : origins_.between(1, all);
+    // Not from the beginning: without a first state a replica takes no part.
+    untold.from = at(100 + origins_.below(300 * length_));
+    untold.until = untold.from + milliseconds(origins_.between(50, 500 * length_));
+  }
+}
+
 // One that can be told in this group.
 BehaviourKind Planner::draw_lie() {
   if (scenario_.has_real_keys() && random_.chance(30)) return BehaviourKind::lying_keys;
@@ -488,6 +516,7 @@ Scenario Planner::plan() {
   plan_strangers();
   plan_clock_steps();
   plan_client_restarts();
+  plan_origins();
   if (scenario_.canary != Canary::none) {
     plan_canary();
   } else if (is_long(scenario_.seed)) {

@@ -23,7 +23,10 @@ inline std::uint32_t count(std::uint64_t nodes) {
 class Planner {
  public:
   Planner(std::uint64_t seed, Canary canary)
-      : random_(seed), machines_(seed, kPurposeMachines), disks_(seed, kPurposeDisk) {
+      : random_(seed),
+        machines_(seed, kPurposeMachines),
+        disks_(seed, kPurposeDisk),
+        origins_(seed, kPurposeOrigins) {
     scenario_.seed = seed;
     scenario_.canary = canary;
   }
@@ -48,6 +51,7 @@ class Planner {
   void plan_wrong_clock();
   void plan_clock_steps();
   void plan_client_restarts();
+  void plan_origins();
   void plan_occasion(BehaviourKind behaviour, std::uint64_t from);
   void plan_misconduct_in_turn();
   void plan_network();
@@ -72,6 +76,7 @@ class Planner {
   Random random_;
   Random machines_;
   Random disks_;
+  Random origins_;
   Scenario scenario_;
   std::uint64_t length_ = 1;  // of the time until the network has healed, in seconds
   std::uint64_t healed_at_ms_ = 1000;

@@ -6,6 +6,7 @@
 #include "base/assert.hpp"
 #include "pbft/wire/frame_header.hpp"
 #include "simulation/hosts/defects.hpp"
+#include "simulation/hosts/origin_faults.hpp"
 
 namespace prophecy::simulation {
 namespace {
@@ -373,17 +374,26 @@ void ReplicaHost::make_durable(const pbft::DurableParts& parts) {
 // disk: nothing of it touches the service.
 void ReplicaHost::answer(const pbft::ReplicaActions& actions) {
   const auto delay = [&] { return microseconds(random_.between(10, 5000)); };
+  if (actions.resume) resume(*actions.resume);
   if (actions.snapshot) {
-    later(delay(), [this] {
+    const bool is_checkpoint = process_->behind == Process::Behind::nothing;
+    later(delay(), [this, is_checkpoint] {
+      if (befalls(IngredientKind::untold_states)) {
+        return with_core(
+            [&](pbft::ReplicaActions& more) { process_->replica.on_snapshot({}, now(), more); });
+      }
       const pbft::Digest root = service_.keep_state(disk_.parts());
-      checker_.on_state(self_, status_.last_executed, root);
+      if (is_checkpoint) checker_.on_state(self_, status_.last_executed, root);
       with_core(
           [&](pbft::ReplicaActions& more) { process_->replica.on_snapshot(root, now(), more); });
     });
   }
   if (actions.restore) {
     later(delay(), [this, restore = *actions.restore] {
-      const bool done = service_.restore_from(disk_.parts(), restore.service);
+      const bool done = !befalls(IngredientKind::untold_states) &&
+                        service_.restore_from(disk_.parts(), restore.service);
+      if (done && process_->behind != Process::Behind::given_up) ++restores_;
+      if (done) process_->behind = Process::Behind::nothing;
       with_core([&](pbft::ReplicaActions& more) {
         const std::uint64_t before = process_->replica.counters().states_restored;
         process_->replica.on_restored(done, now(), more);
@@ -410,6 +420,14 @@ void ReplicaHost::send(const pbft::Outgoing& outgoing) {
 // The service takes an operation of the order in at once, and answers later. A read outside the
 // order happens whenever it happens.
 void ReplicaHost::run(const pbft::Execution& handed_out) {
+  if (!handed_out.read_only && process_->behind != Process::Behind::nothing) {
+    if (process_->behind == Process::Behind::uncertain) {
+      process_->waiting.push_back(handed_out);
+    } else {
+      later(microseconds(10), [this, id = handed_out.id] { finish(id, true, {}); });
+    }
+    return;
+  }
   const auto whole = in_memory(handed_out);
   if (!whole) return cut_short(handed_out);
   const pbft::Execution& execution = *whole;
@@ -432,12 +450,52 @@ void ReplicaHost::run(const pbft::Execution& handed_out) {
     checker_.on_handed_out(self_, execution);
   }
   delay = in_turn(delay, traits ? traits->number : 0);
+  if (traits && !traits->is_read && fail_write(execution, *traits, delay)) return;
   const HostedService::Noise noise = traits ? noise_in(*traits, execution) : HostedService::Noise{};
   std::optional<Bytes> result = service_.execute(execution, noise);
   if (execution.id == 0) return;  // repeated by a defect, see with_repeated()
   later(delay, [this, id = execution.id, fails, result = std::move(result)] {
     finish(id, fails, result);
   });
+}
+
+bool ReplicaHost::fail_write(const pbft::Execution& execution, const HostedService::Traits& traits,
+                             Duration delay) {
+  const auto fault = write_fault(scenario_, self_, traits.number);
+  if (execution.id == 0 || !fault) return false;
+  const std::uint32_t times = ++executions_[traits.number];
+  check_executions(traits);
+  if (fault->times != 0 && times > fault->times) return false;
+  if (fault->has_effect) (void)service_.execute(execution, {});
+  process_->behind = Process::Behind::uncertain;
+  later(delay + fault->settles_in, [this, id = execution.id] {
+    with_core([&](pbft::ReplicaActions& actions) {
+      const bool repeats = scenario_.canary == Canary::repeats_writes;
+      const auto status = repeats ? pbft::ExecutionStatus::lost : pbft::ExecutionStatus::uncertain;
+      if (repeats) process_->behind = Process::Behind::given_up;
+      process_->replica.on_executed(id, status, uncertain_result(), now(), actions);
+      if (repeats) process_->replica.on_service_state(false, now(), actions);
+    });
+    if (scenario_.canary == Canary::repeats_writes) resume(false);
+  });
+  return true;
+}
+
+// As docs/origin-state.md says: three times, and once more for each restore that has another
+// reason.
+void ReplicaHost::check_executions(const HostedService::Traits& traits) {
+  constexpr std::uint64_t kTimesMax = 3;
+  const std::uint64_t others = restores_ + restarts_ + process_->replica.counters().batches_undone;
+  if (executions_[traits.number] > kTimesMax + others) {
+    checker_.fail("replica " + std::to_string(self_) + " executes a write that crashes for the " +
+                  std::to_string(executions_[traits.number]) + "th time");
+  }
+}
+
+void ReplicaHost::resume(bool goes_on) {
+  process_->behind = goes_on ? Process::Behind::nothing : Process::Behind::given_up;
+  for (const pbft::Execution& execution : std::exchange(process_->waiting, {}))
+    run(execution);
 }
 
 // The service has an operation in part, and its state is not to be relied on.

@@ -101,6 +101,10 @@ class ReplicaHost {
     pbft::Outbox outbox;
     TimePoint armed_for = TimePoint::max();                // of the scheduler
     std::vector<std::pair<pbft::Frame, Speaker>> arrived;  // in this turn
+    // Of the service: behind a write of which nobody knows how far it got.
+    enum class Behind : std::uint8_t { nothing, uncertain, given_up };
+    Behind behind = Behind::nothing;
+    std::vector<pbft::Execution> waiting;
   };
   using Handle = std::weak_ptr<Process>;
 
@@ -123,6 +127,11 @@ class ReplicaHost {
   void count_lie(BehaviourKind kind, const pbft::Frame& frame, bool authentic);
   void run(const pbft::Execution& execution);
   void cut_short(const pbft::Execution& execution);
+  // A write that crashes: true when it does so now.
+  bool fail_write(const pbft::Execution& execution, const HostedService::Traits& traits,
+                  Duration delay);
+  void resume(bool goes_on);
+  void check_executions(const HostedService::Traits& traits);
   // When the service comes to answer an operation of the order.
   Duration in_turn(Duration delay, std::uint64_t operation);
   // Null when none of this kind does now.
@@ -153,6 +162,9 @@ class ReplicaHost {
   bool fails_reads_ = false;
   std::uint64_t differed_at_ = 0;
   std::uint64_t restarts_ = 0;
+  // By operation; with those before it was started again, and those undone.
+  std::map<std::uint64_t, std::uint32_t> executions_;
+  std::uint64_t restores_ = 0;  // for other reasons than a write that crashed
   // Its disk has lost what its service should be: until it has the group's state, what it executes
   // counts for nobody.
   bool is_astray_ = false;
