@@ -33,7 +33,7 @@ enum class MessageType : std::uint8_t {
   key_ask = 17,  // of the exchange of session keys, which is no business of a replica's core
   key_tell = 18,
   key_refusal = 19,
-  sealed = 20,  // another message under MACs of the replica that sends it (pbft/wire/sealed.hpp)
+  sealed = 20,     // another message under MACs of the replica that sends it (pbft/wire/sealed.hpp)
   uncertain = 21,  // a write without a usable answer, and the state that it has left
 };
 [[nodiscard]] std::string_view to_string(MessageType type);
