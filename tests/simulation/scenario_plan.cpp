@@ -194,7 +194,9 @@ void Planner::plan_origins() {
   }
   if (origins_.chance(8)) {
     Ingredient& untold = add(IngredientKind::untold_states);
-    untold.nodes = origins_.chance(50) ? all : origins_.between(1, all);
+    // At one: where none can tell its state, a group that then falls idle has none to give to a
+    // replica that was started again, before the next checkpoint.
+    untold.nodes = bit(static_cast<NodeId>(origins_.below(scenario_.replicas())));
     // Not from the beginning: without a first state a replica takes no part.
     untold.from = at(100 + origins_.below(300 * length_));
     untold.until = untold.from + milliseconds(origins_.between(50, 500 * length_));
