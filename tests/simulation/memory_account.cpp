@@ -20,9 +20,9 @@ struct alignas(std::max_align_t) Header {
 
 }  // namespace
 
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+namespace prophecy::simulation {
 
-[[gnu::noinline]] void* operator new(std::size_t size) {
+void* allocate_counted(std::size_t size) {
   auto* const header = static_cast<Header*>(std::malloc(sizeof(Header) + size));
   if (header == nullptr) throw std::bad_alloc();
   header->size = size;
@@ -31,20 +31,12 @@ struct alignas(std::max_align_t) Header {
   return header + 1;
 }
 
-[[gnu::noinline]] void operator delete(void* memory) noexcept {
+void free_counted(void* memory) {
   if (memory == nullptr) return;
   Header* const header = static_cast<Header*>(memory) - 1;
   if (header->account != 0) in_use[header->account] -= header->size;
   std::free(header);
 }
-
-[[gnu::noinline]] void operator delete(void* memory, std::size_t /*size*/) noexcept {
-  operator delete(memory);
-}
-
-#endif
-
-namespace prophecy::simulation {
 
 MemoryUser::MemoryUser(std::uint32_t account) : before_(user) {
   ASSERT(account < kMemoryAccounts);
