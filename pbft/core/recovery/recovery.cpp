@@ -323,7 +323,7 @@ TimePoint Recovery::next_timer() const {
     next = std::min(next, watched_since_ + kClaimsAwaitedFor);
   }
   if (const auto comparison = execution_.comparison()) {
-    next = std::min(next, comparison->since + kComparedFor);
+    next = std::min(next, std::max(comparison->since + kComparedFor, not_before_));
   }
   if (repeats_at_ && !may_repeat()) next = std::min(next, *repeats_at_);
   if (lagging_since_ && !is_stuck()) next = std::min(next, *lagging_since_ + patience());

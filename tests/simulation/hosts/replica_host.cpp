@@ -19,6 +19,8 @@ constexpr std::uint64_t kEpoch = 1'800'000'000'000'000'000;
 constexpr std::uint64_t kTimeAheadMax = 5'000'000'000 + 2 * 700'000'000 + 2'000'000'000;
 // After its time a slow service has ended what it began by then.
 constexpr Duration kSlowServiceLonger = seconds(3);
+// A replica that asks for a time that is over is busy for nothing.
+constexpr std::uint32_t kTicksAtOnceMax = 1000;
 constexpr Duration kServedLater = milliseconds(40);  // than others, by a defect
 
 // Less than is tolerated. (What a node's own clock shows may be off by much more: it only
@@ -566,6 +568,13 @@ void ReplicaHost::arm() {
   later(armed_for - scheduler_.now(), [this, time = armed_for] {
     if (process_->armed_for != time) return;
     process_->armed_for = TimePoint::max();
+    const bool is_again = std::exchange(process_->ticked_at, scheduler_.now()) == scheduler_.now();
+    process_->ticks_at_once = is_again ? process_->ticks_at_once + 1 : 0;
+    if (process_->ticks_at_once > kTicksAtOnceMax) {
+      checker_.fail("replica " + std::to_string(self_) +
+                    " asks for a time that is over, again and again");
+      return;
+    }
     with_core([&](pbft::ReplicaActions& actions) { process_->replica.on_tick(now(), actions); });
   });
 }

@@ -99,7 +99,9 @@ class ReplicaHost {
             std::function<void()> on_released);
     pbft::Replica replica;
     pbft::Outbox outbox;
-    TimePoint armed_for = TimePoint::max();                // of the scheduler
+    TimePoint armed_for = TimePoint::max();  // of the scheduler
+    TimePoint ticked_at = TimePoint::min();  // of the scheduler
+    std::uint32_t ticks_at_once = 0;
     std::vector<std::pair<pbft::Frame, Speaker>> arrived;  // in this turn
     // Of the service: behind a write of which nobody knows how far it got.
     enum class Behind : std::uint8_t { nothing, uncertain, given_up };
