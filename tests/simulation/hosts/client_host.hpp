@@ -49,8 +49,7 @@ class ClientHost {
   std::uint32_t process_ = 0;
   std::uint64_t agreed_ = 0;
   bool was_set_back_ = false;
-  // Calls that may end without an answer, as the clock was set back: each session finds that out
-  // once.
+  // Calls that may end without an answer, as the clock was set back.
   std::uint32_t may_fail_ = 0;
   std::map<pbft::CallId, Call> open_;
   std::uint32_t planned_ = 0;
