@@ -35,7 +35,7 @@ class Option {
   Option one_of(const std::vector<std::string>& values) const;
   // A size in bytes, with a unit or without ("64KiB").
   Option size() const;
-  // Of a list: each time that the option stands there it takes one value.
+  // For a list: the option takes one value each time it is given.
   Option one_each() const;
   Option separated_by(char separator) const;
   // Refused without the other one.
@@ -55,7 +55,7 @@ class Command {
   explicit Command(CLI::App& app, std::function<int()>& chosen) : app_(&app), chosen_(&chosen) {}
 
   Command add_command(const std::string& name, const std::string& help) const;
-  // One of its commands has to be given.
+  // The command line has to name one of its commands.
   void needs_command() const;
   // `run` returns the exit status of the program.
   void on_run(std::function<int()> run) const;

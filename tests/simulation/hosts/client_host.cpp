@@ -5,8 +5,9 @@
 namespace prophecy::simulation {
 namespace {
 
-// Of a process whose clock was set back: a session's call that is under way when another session
-// finds out may fail, and so may its next one, where its own timestamps were ahead of the others'.
+// A process whose clock was set back may lose two calls of a session: the first, and the next one
+// as well when requests of an earlier process, which was set back too and went on far ahead of its
+// clock, are ordered only after the replicas have named the last timestamp that they knew.
 constexpr std::uint32_t kFailuresOfSession = 2;
 
 pbft::ClientSettings settings_of(const Scenario& scenario) {
