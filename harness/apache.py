@@ -8,9 +8,9 @@ writes to its folder.
 import os
 import pwd
 import shutil
-import signal
 from pathlib import Path
 
+from harness.origins import Origin, OriginCluster
 from harness.ports import accepts_connections
 from harness.processes import Child, HarnessError
 
@@ -70,7 +70,7 @@ def load_module(name):
     return f"LoadModule {name}_module {_modules_folder()}/mod_{name}.so\n"
 
 
-class Apache:
+class Apache(Origin):
     """One origin. `additions` is text for the end of its configuration."""
 
     def __init__(self, folder, port, name="apache", additions=""):
@@ -78,7 +78,6 @@ class Apache:
         self.port = port
         self.name = name
         self.additions = additions
-        self.child = None
         self._owner = pwd.getpwnam("www-data") if os.geteuid() == 0 else None
         for part in (self.folder, self.htdocs, self.folder / "dav"):
             part.mkdir(exist_ok=True)
@@ -135,55 +134,15 @@ class Apache:
                            self.folder / "output.log")
         self.child.wait_ready(lambda: accepts_connections(self.port))
 
-    def stop(self):
-        if self.child:
-            self.child.stop()
-            self.child = None
 
-    def kill(self):
-        """A crash: no connection is closed properly first."""
-        if self.child:
-            self.child.kill()
-            self.child = None
-
-    def pause(self):
-        """The origin hangs: it takes connections and answers nothing."""
-        self.child.freeze()
-
-    def resume(self):
-        self.child.thaw()
-
-
-class ApacheCluster:
+class ApacheCluster(OriginCluster):
     """Some origins with the same content. `additions` gives each its own configuration."""
 
     def __init__(self, folder, ports, content, additions=None):
-        self.origins = []
+        super().__init__()
         for number, port in enumerate(ports):
             origin = Apache(Path(folder) / f"origin-{number}", port, f"apache-{number}",
                             (additions or {}).get(number, ""))
             for path, body in content.items():
                 origin.write(path, body)
             self.origins.append(origin)
-
-    def __getitem__(self, number):
-        return self.origins[number]
-
-    def __iter__(self):
-        return iter(self.origins)
-
-    def start(self):
-        for origin in self.origins:
-            origin.start()
-
-    def stop(self):
-        # All are asked at once: each takes its time to end.
-        for origin in self.origins:
-            if origin.child:
-                origin.child.signal(signal.SIGCONT)
-                origin.child.signal(signal.SIGTERM)
-        for origin in self.origins:
-            origin.stop()
-
-    def close(self):
-        """Nothing is left beside the folder."""

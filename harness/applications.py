@@ -8,11 +8,11 @@ import hashlib
 import os
 import pwd
 import shutil
-import signal
 import subprocess
 from pathlib import Path
 
 from harness.build import ROOT
+from harness.origins import Origin, OriginCluster
 from harness.ports import accepts_connections
 from harness.processes import Child, HarnessError
 from harness.small_disk import SmallDisk
@@ -21,7 +21,7 @@ EXAMPLES = ROOT / "examples" / "applications"
 SECRET = "the same at all origins"
 
 
-class Application:
+class Application(Origin):
     """One origin. `board` is the folder of its program: that of examples/, unless a test gives another."""
 
     kind = ""
@@ -33,7 +33,6 @@ class Application:
         self.number = number
         self.port = port
         self.board = Path(board or EXAMPLES / self.kind)
-        self.child = None
         self.disk = SmallDisk(self.folder / "disk")
         self.data = self.disk.folder / "data"
         self.prepare()
@@ -62,23 +61,6 @@ class Application:
         self.child = Child(f"{self.kind}-{self.number}", self.command(), self.folder / "output.log",
                            self.environment(), self.board)
         self.child.wait_ready(lambda: accepts_connections(self.port), 60)
-
-    def stop(self):
-        if self.child:
-            self.child.stop()
-            self.child = None
-
-    def kill(self):
-        """The processes end at once; files stay as they are."""
-        if self.child:
-            self.child.kill()
-            self.child = None
-
-    def pause(self):
-        self.child.freeze()
-
-    def resume(self):
-        self.child.thaw()
 
     def service(self):
         """Settings of its agent: the table [service]."""
@@ -206,35 +188,17 @@ class Django(WithDatabase):
 APPLICATIONS = {application.kind: application for application in (Node, Php, Django)}
 
 
-class ApplicationCluster:
+class ApplicationCluster(OriginCluster):
     """Some origins of one application, in the same state. `board` is as Application says."""
 
     def __init__(self, folder, ports, kind, board=None):
-        self.origins = []
+        super().__init__()
         try:
             for number, port in enumerate(ports):
                 self.origins.append(APPLICATIONS[kind](Path(folder) / f"origin-{number}", number, port, board))
         except BaseException:
             self.close()
             raise
-
-    def __getitem__(self, number):
-        return self.origins[number]
-
-    def __iter__(self):
-        return iter(self.origins)
-
-    def start(self):
-        for origin in self.origins:
-            origin.start()
-
-    def stop(self):
-        for origin in self.origins:
-            if origin.child:
-                origin.child.signal(signal.SIGCONT)
-                origin.child.signal(signal.SIGTERM)
-        for origin in self.origins:
-            origin.stop()
 
     def close(self):
         self.stop()
