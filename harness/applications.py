@@ -22,7 +22,7 @@ SECRET = "the same at all origins"
 
 
 class Application(Origin):
-    """One origin. `board` is the folder of its program: that of examples/, unless a test gives another."""
+    """One origin. `board` is the folder of its program: a copy of that of examples/, unless a test gives another."""
 
     kind = ""
     folders = ()  # of files that are part of the state
@@ -32,7 +32,9 @@ class Application(Origin):
         self.folder.mkdir()
         self.number = number
         self.port = port
-        self.board = Path(board or EXAMPLES / self.kind)
+        # A copy: Apache's account need not be able to read the checkout.
+        self.board = self.folder / "board"
+        shutil.copytree(board or EXAMPLES / self.kind, self.board)
         self.disk = SmallDisk(self.folder / "disk")
         self.data = self.disk.folder / "data"
         self.prepare()
