@@ -142,10 +142,20 @@ void Checker::settle_promised(const Call& call, pbft::Sigma sigma) {
     const auto& once = once_ahead_[replica];
     return ahead_[replica] == batch || std::find(once.begin(), once.end(), batch) != once.end();
   };
-  const auto promised = std::find_if(ahead_.begin(), ahead_.end(),
-                                     [&](const auto& other) { return holds(other.second); });
-  if (promised == ahead_.end()) return;
-  const Batch batch = promised->second;
+  // A late reply may complete the call when all have lost their power since.
+  const auto promised_by = [&]() -> std::optional<std::pair<NodeId, Batch>> {
+    for (const auto& [replica, ahead] : ahead_) {
+      if (holds(ahead)) return std::pair(replica, ahead);
+    }
+    for (const auto& [replica, once] : once_ahead_) {
+      const auto found = std::find_if(once.rbegin(), once.rend(), holds);
+      if (found != once.rend()) return std::pair(replica, *found);
+    }
+    return std::nullopt;
+  };
+  const auto promised = promised_by();
+  if (!promised) return;
+  const Batch& batch = promised->second;
   std::uint32_t correct = 0;
   for (NodeId replica = 0; replica < scenario_.replicas(); ++replica)
     correct += !contains(liars_, replica) && was_ahead_with(replica, batch) ? 1 : 0;
