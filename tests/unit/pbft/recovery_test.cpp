@@ -295,6 +295,32 @@ TEST_CASE("A state that f+1 claim is not given up for another that f+1 claim") {
   CHECK(backup.replica.status().recovery == RecoveryState::none);
 }
 
+TEST_CASE("Claims that come while those of an earlier checkpoint are awaited are not lost") {
+  Checkpoints checkpoints(QuorumRule::standard(2));
+  const auto claim_at = [](std::uint64_t sequence, std::uint8_t service) {
+    return CheckpointClaim{sequence, Digest{9}, Digest{9}, Digest{service}};
+  };
+  const auto frame = std::make_shared<const Bytes>();
+  // Certified, and proven: no repair, for which it takes four others.
+  const auto make_stable = [&](std::uint64_t sequence) {
+    for (const NodeId peer : {2u, 3u, 4u, 5u})
+      static_cast<void>(checkpoints.record(peer, claim_at(sequence, peer == 5 ? 3 : 2), frame));
+    CHECK(checkpoints.record(1, claim_at(sequence, 1), frame) == Checkpoints::Outcome::stable);
+  };
+  checkpoints.keep_own(claim_at(1, 1), frame);
+  make_stable(1);
+  CHECK_FALSE(checkpoints.concerns(1));
+  checkpoints.watch(1);
+  checkpoints.keep_own(claim_at(2, 1), frame);
+  make_stable(2);
+  CHECK(checkpoints.concerns(2));
+  checkpoints.end_watch();
+  CHECK_FALSE(checkpoints.concerns(2));
+  // Nor those that come before its own.
+  make_stable(3);
+  CHECK(checkpoints.concerns(3));
+}
+
 TEST_CASE("A replica whose state is found wrong answers until it has another one") {
   Subject backup(1, every_batch());
   const auto claim = execute_one(backup);
