@@ -40,6 +40,17 @@ bool Checker::is_unique(const Operation& operation) const {
   return client >= kFirstClientId && client < kFirstClientId + scenario_.clients;
 }
 
+// A client whose clock was set back sends a call that changes nothing again under another
+// timestamp, when it learns that its own was overtaken: maybe behind its execution.
+bool Checker::is_sent_again(const Operation& operation) const {
+  return !operation.append &&
+         std::any_of(scenario_.ingredients.begin(), scenario_.ingredients.end(),
+                     [&](const Ingredient& other) {
+                       return other.kind == IngredientKind::client_restart &&
+                              other.node == operation.id >> 32 && other.offset < Duration{};
+                     });
+}
+
 void Checker::on_handed_out(NodeId replica, const pbft::Execution& execution) {
   if (execution.sigma == 0) return;
   const auto who = [&] {
@@ -50,7 +61,7 @@ void Checker::on_handed_out(NodeId replica, const pbft::Execution& execution) {
   if (execution.sigma <= last) fail(who() + " after " + place(last));
   last = execution.sigma;
   const auto operation = decode_operation(execution.operation);
-  if (operation && is_unique(*operation) &&
+  if (operation && is_unique(*operation) && !is_sent_again(*operation) &&
       !executed_by_replica_[replica].emplace(operation->id, execution.sigma).second) {
     fail(who() + " for the second time");
   }
@@ -131,10 +142,20 @@ void Checker::settle_promised(const Call& call, pbft::Sigma sigma) {
     const auto& once = once_ahead_[replica];
     return ahead_[replica] == batch || std::find(once.begin(), once.end(), batch) != once.end();
   };
-  const auto promised = std::find_if(ahead_.begin(), ahead_.end(),
-                                     [&](const auto& other) { return holds(other.second); });
-  if (promised == ahead_.end()) return;
-  const Batch batch = promised->second;
+  // A late reply may complete the call when all have lost their power since.
+  const auto promised_by = [&]() -> std::optional<std::pair<NodeId, Batch>> {
+    for (const auto& [replica, ahead] : ahead_) {
+      if (holds(ahead)) return std::pair(replica, ahead);
+    }
+    for (const auto& [replica, once] : once_ahead_) {
+      const auto found = std::find_if(once.rbegin(), once.rend(), holds);
+      if (found != once.rend()) return std::pair(replica, *found);
+    }
+    return std::nullopt;
+  };
+  const auto promised = promised_by();
+  if (!promised) return;
+  const Batch& batch = promised->second;
   std::uint32_t correct = 0;
   for (NodeId replica = 0; replica < scenario_.replicas(); ++replica)
     correct += !contains(liars_, replica) && was_ahead_with(replica, batch) ? 1 : 0;

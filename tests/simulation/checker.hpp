@@ -121,6 +121,7 @@ class Checker {
 
   // Of a correct client, whose operations differ.
   [[nodiscard]] bool is_unique(const Operation& operation) const;
+  [[nodiscard]] bool is_sent_again(const Operation& operation) const;
 
   const Scenario& scenario_;
   const std::uint64_t liars_;

@@ -12,6 +12,12 @@ constexpr Duration kServingTime = milliseconds(50);
 constexpr std::uint64_t kServedBytesMax = std::uint64_t{4} << 20;
 // Each is a file to open, however small.
 constexpr std::uint64_t kPartCostMin = 16 * 1024;
+// Of the frames that are kept, by the same measure.
+constexpr std::uint64_t kKeptCostMax = std::uint64_t{4} << 20;
+
+std::uint64_t cost_of(const Frame& frame) {
+  return std::max<std::uint64_t>(frame->size(), kPartCostMin);
+}
 
 }  // namespace
 
@@ -36,13 +42,29 @@ void PartServer::serve_waiting(NodeId to, ReplicaActions& out) {
     peer.since = context_.now;
   }
   while (!peer.waiting.empty() && peer.bytes < kServedBytesMax) {
-    const auto part = parts_.read(peer.waiting.front());
+    Frame frame = frame_of(peer.waiting.front());
     peer.waiting.pop_front();
-    if (!part) continue;
-    peer.bytes += std::max<std::uint64_t>(part->size(), kPartCostMin);
+    if (frame == nullptr) continue;
+    peer.bytes += cost_of(frame);
     ++context_.counters.parts_served;
-    out.sends.push_back({to, 0, encode_part_message(*part, context_.keys), true});
+    out.sends.push_back({to, 0, std::move(frame), true});
   }
+}
+
+Frame PartServer::frame_of(const Digest& part) {
+  const auto known = std::find_if(served_.begin(), served_.end(),
+                                  [&](const Served& served) { return served.part == part; });
+  if (known != served_.end()) return known->frame;
+  const auto bytes = parts_.read(part);
+  if (!bytes) return nullptr;
+  Frame frame = encode_part_message(*bytes, context_.keys);
+  served_.push_back({part, frame});
+  served_cost_ += cost_of(frame);
+  while (served_cost_ > kKeptCostMax) {
+    served_cost_ -= cost_of(served_.front().frame);
+    served_.pop_front();
+  }
+  return frame;
 }
 
 void PartServer::on_tick(ReplicaActions& out) {

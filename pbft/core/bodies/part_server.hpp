@@ -2,7 +2,12 @@
 // exceeds the rate is answered late and not dropped: to the asker a part that does not come looks
 // like a source that is dead, and it would turn to another one.
 //
-// Bounded: the digests that wait, for each peer. A correct replica has fewer on their way.
+// Peers that fetch one body or state ask for the same parts at about the same time, and one that
+// alone has it serves all others. So what was served last is kept as frames, and read from the disk
+// and hashed once.
+//
+// Bounded: the digests that wait, for each peer (a correct replica has fewer on their way), and the
+// frames that are kept.
 #pragma once
 
 #include <cstdint>
@@ -34,11 +39,21 @@ class PartServer {
     TimePoint since;
   };
 
+  // Of a part that was read, and checked.
+  struct Served {
+    Digest part{};
+    Frame frame;
+  };
+
   void serve_waiting(NodeId to, ReplicaActions& out);
+  // Null when the part is not here, or is damaged.
+  [[nodiscard]] Frame frame_of(const Digest& part);
 
   Context& context_;
   const PartStore& parts_;
   std::vector<Peer> peers_;
+  std::deque<Served> served_;  // the last ones, oldest first
+  std::uint64_t served_cost_ = 0;
 };
 
 }  // namespace prophecy::pbft

@@ -506,7 +506,7 @@ void ExecutionStage::begin_restore(const CheckpointClaim& claim) {
   if (state_ == State::running || state_ == State::draining) state_ = State::quiescing;
 }
 
-bool ExecutionStage::on_restored(bool done) {
+ExecutionStage::Restored ExecutionStage::on_restored(bool done) {
   ASSERT(state_ == State::restoring);
   const CheckpointClaim claim = *to_restore_;
   to_restore_.reset();
@@ -516,12 +516,12 @@ bool ExecutionStage::on_restored(bool done) {
     // Whatever the service is now, it is not the group's state.
     unreliable_ = true;
     ++context_.counters.restores_failed;
-    return false;
+    return done && lost_again ? Restored::lost_again : Restored::failed;
   }
   unreliable_ = false;
   in_doubt_since_.reset();
   ++context_.counters.states_restored;
-  return true;
+  return Restored::done;
 }
 
 bool ExecutionStage::load(const CheckpointClaim& claim) {

@@ -70,8 +70,12 @@ class ExecutionStage {
   void begin_at_zero(ReplicaActions& out);
   // Goes back, or on, to a checkpoint whose parts are here, as soon as nothing is under way.
   void begin_restore(const CheckpointClaim& claim);
-  // The service has the state; false: it could not be had, and is asked for again later.
-  bool on_restored(bool done);
+  // What has become of a restore. `lost_again`: of the service, meanwhile; the state itself is
+  // whole. `failed`: it could not be had (not all parts of it can be read), and is asked for again
+  // later.
+  enum class Restored : std::uint8_t { done, lost_again, failed };
+  // `done`: the service has its part of the state.
+  Restored on_restored(bool done);
 
   [[nodiscard]] State state() const { return state_; }
   // Null when there is none.

@@ -91,8 +91,9 @@ bool Intake::is_authentic(RequestMessage& request, const Digest& digest) {
       return false;
     }
     if (session->known_signed == proven) return true;
-    if (has_mac && request.timestamp < session->known_signed_timestamp) {
-      // The session has gone on. This counts as if it was not signed.
+    if (has_mac && !context_.relay && request.timestamp < session->known_signed_timestamp) {
+      // The session has gone on. This counts as if it was not signed. But a replica that passes it
+      // on may wait for this one, and pays.
       request.signature = {};
       return true;
     }
@@ -108,6 +109,7 @@ bool Intake::is_authentic(RequestMessage& request, const Digest& digest) {
     return false;
   }
   Session& known = clients_.session(request.client, request.session);
+  if (request.timestamp < known.known_signed_timestamp) return true;
   known.known_signed = proven;
   known.known_signed_timestamp = request.timestamp;
   return true;

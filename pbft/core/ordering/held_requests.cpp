@@ -1,6 +1,8 @@
 #include "pbft/core/ordering/held_requests.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <tuple>
 
 namespace prophecy::pbft {
 namespace {
@@ -10,18 +12,22 @@ constexpr Duration kGivenUpAfter = seconds(5);
 // A primary that asks who holds a request is told so once in such a time.
 constexpr Duration kPassedOnAgainAfter = milliseconds(25);
 
-bool is_backed(const HeldRequest& request) {
-  return request.is_signed && request.holders != 0;
-}
-
-// It goes first, or a client that asks for ever newer things could have its primary blamed for one
-// that backups hold.
-bool is_before(const HeldRequest& one, const HeldRequest& other) {
-  if (is_backed(one) && !other.is_signed) return true;
-  return one.timestamp > other.timestamp;
+// Others say that they have it, and could hold it against a primary.
+std::uint32_t backers(const HeldRequest& request) {
+  return request.is_signed ? static_cast<std::uint32_t>(std::popcount(request.holders)) : 0;
 }
 
 }  // namespace
+
+// Of two of one session. What the primary asks for goes first, so that it can have one of them
+// ordered; then what more replicas say that they have, or a client that asks for ever newer things
+// could have its primary blamed for one that backups hold; then the newer one.
+bool HeldRequests::is_before(const HeldRequest& one, const HeldRequest& other) const {
+  const auto rank = [&](const HeldRequest& of) {
+    return std::tuple(of.asked_in == context_.view, backers(of), of.timestamp);
+  };
+  return rank(one) > rank(other);
+}
 
 bool HeldRequests::is_large(std::uint64_t bytes) const {
   return bytes > context_.settings.queue_bytes_max / 2;
@@ -64,6 +70,7 @@ void HeldRequests::join(HeldRequest& held, const RequestMessage& request, ByteVi
   // Not at once: replicas in different views, each the primary of another, would ask each other
   // without end.
   if (asks && context_.now - held.passed_on_at >= kPassedOnAgainAfter) held.passed_on_in.reset();
+  if (asks) held.asked_in = context_.view;
   if (forwarder) {
     held.holders |= std::uint64_t{1} << *forwarder;
     Bodies::ask_also(*held.body, {*forwarder, 0});
@@ -104,12 +111,11 @@ HeldRequests::Outcome HeldRequests::hold(const RequestMessage& request, ByteView
   fresh.held_since = context_.now;
   fresh.is_signed = !request.signature.empty();
   if (forwarder) fresh.holders = std::uint64_t{1} << *forwarder;
-  if (session.whole && !is_before(fresh, *session.whole)) return Outcome::stale;
+  if (asks) fresh.asked_in = context_.view;
+  const bool is_older = session.whole && fresh.timestamp < session.whole->timestamp;
+  if (is_older && !is_before(fresh, *session.whole)) return Outcome::stale;
   if (session.coming) {
-    const auto rank = [](const HeldRequest& one) {
-      return std::pair(is_backed(one), one.timestamp);
-    };
-    if (rank(fresh) < rank(*session.coming)) return Outcome::stale;
+    if (!is_before(fresh, *session.coming)) return Outcome::stale;
     drop(request.client, session.coming);
   }
   if (!fits(request.client, request.body->size, asks)) return Outcome::no_room;
@@ -141,13 +147,11 @@ void HeldRequests::settle(const Key& key, OfSession& session) {
     case Body::State::whole:
       break;
   }
-  if (session.whole && !is_before(*session.coming, *session.whole)) {
-    return drop(key.first, session.coming);
-  }
-  drop(key.first, session.whole);
-  session.whole = std::move(session.coming);
-  session.coming.reset();
-  session.whole->whole_since = context_.now;
+  if (!session.coming->whole_since) session.coming->whole_since = context_.now;
+  if (session.whole && !is_before(*session.coming, *session.whole)) return;
+  std::swap(session.whole, session.coming);
+  // The one before keeps its place when it is held against the primary, or may be.
+  if (session.coming && backers(*session.coming) == 0) drop(key.first, session.coming);
 }
 
 std::vector<HeldRequest*> HeldRequests::whole() {

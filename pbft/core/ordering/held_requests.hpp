@@ -1,10 +1,12 @@
 // Requests by digest as their clients sent them, until they are ordered: they keep their bodies
 // here, whether these are still to come or wait to be named by a batch.
 //
-// Two for each session: one whose body is here, and a newer one whose body is coming, so that a
-// client cannot put a request out of the way with an announcement that it never makes good. Of two
-// that are coming the one that a replica has forwarded with the client's signature goes first (it
-// says that it has the body), then the newer one. What does not come is dropped after a while.
+// Two for each session: one whose body is here, and one whose body is coming, so that a client
+// cannot put a request out of the way with an announcement that it never makes good. Of two that
+// are coming, or are here, the one goes first that the primary asks for; then the one that more
+// replicas have forwarded with the client's signature (they say that they have the body); then the
+// newer one. The other one waits for its turn, if anybody may wait for it, or if it is newer. What
+// does not come is dropped after a while.
 // Bounded in the bytes that are announced, half of them for one client; one of each client always
 // finds room. What is larger than that half is not counted with the others: of such bodies, which
 // lie on the disk, each client has one, and neither keeps the other from finding room. What the
@@ -31,7 +33,8 @@ struct HeldRequest {
   Frame frame;
   bool is_signed = false;
   BodyHandle body;
-  std::uint64_t holders = 0;  // replicas that say that they have the body, one bit each
+  std::uint64_t holders = 0;              // replicas that say that they have the body, one bit each
+  std::optional<std::uint64_t> asked_in;  // the view whose primary asks for it
   TimePoint held_since;
   // Since its body is here:
   std::optional<TimePoint> whole_since;
@@ -73,7 +76,7 @@ class HeldRequests {
  private:
   struct OfSession {
     std::optional<HeldRequest> whole;
-    std::optional<HeldRequest> coming;
+    std::optional<HeldRequest> coming;  // or here as well, and behind the other
   };
 
   struct OfClient {
@@ -81,6 +84,7 @@ class HeldRequests {
     std::uint32_t large = 0;
   };
 
+  [[nodiscard]] bool is_before(const HeldRequest& one, const HeldRequest& other) const;
   [[nodiscard]] static TimePoint timer_of(const OfSession& session);
   [[nodiscard]] static HeldRequest* whole_of(OfSession& session);
   [[nodiscard]] bool is_large(std::uint64_t bytes) const;

@@ -278,25 +278,28 @@ void Recovery::disown(std::uint64_t from, ReplicaActions& out) {
 
 void Recovery::on_restored(bool done) {
   const bool was_astray = is_astray();
+  const ExecutionStage::Restored restored = execution_.on_restored(done);
+  // The disk may have lost parts of the service's state, or of the sessions beside it.
+  const bool has_failed = restored == ExecutionStage::Restored::failed;
   // That from which a restart has begun, as well: without another one it is tried again.
   const bool was_own = state_ != State::group;
-  own_failed_ = was_own && !done;
+  own_failed_ = was_own && has_failed;
   // Its own claim is as good as before; a state of the group's needs no comparison.
   if (state_ != State::group) judged_ = 0;
   state_ = State::nothing;
   repeats_at_.reset();
   checkpoints_.end_watch();
   if (was_astray) service_ = is_back() ? Service::back : Service::as_it_was;
-  if (execution_.on_restored(done)) {
+  if (restored == ExecutionStage::Restored::done) {
     state_ = State::replaced;
     service_ = Service::as_it_was;
     trust_ = StateFetch::Trust::pins;
   }
-  if (!done) trust_ = StateFetch::Trust::bytes;
+  if (has_failed) trust_ = StateFetch::Trust::bytes;
   // A service that goes wrong again and again is not restored as often.
-  if (!done || was_astray || (was_own && repeats_ > 0)) {
+  if (has_failed || was_astray || (was_own && repeats_ > 0)) {
     pause();
-    if (was_own && !done) service_ = Service::back;
+    if (was_own && has_failed) service_ = Service::back;
   }
 }
 

@@ -96,9 +96,12 @@ class Checkpoints {
   void end_watch() { watched_.reset(); }
   // Null while none is watched.
   [[nodiscard]] const Watched* watched() const { return watched_ ? &*watched_ : nullptr; }
-  // A claim there may still be of use: it is not the end of what a correct replica has to say.
+  // A claim there may still be of use: it is not the end of what a correct replica has to say. Also
+  // while this replica has still to say it itself, or watches another one: no further checkpoint
+  // need come at which it finds out that its state is wrong.
   [[nodiscard]] bool concerns(std::uint64_t sequence) const {
-    const bool is_lacking = wants_evidence() || !is_proven();
+    const bool is_watched_later = watched_ || own_at(stable_sequence_) == nullptr;
+    const bool is_lacking = wants_evidence() || !is_proven() || is_watched_later;
     return sequence > stable_sequence_ || (sequence == stable_sequence_ && is_lacking) ||
            (watched_ && watched_->own.sequence == sequence);
   }

@@ -134,6 +134,8 @@ class ForgedNewViews final : public Behaviour {
     Random& random = villain_.random;
     std::vector<ByteView> view_changes = message.view_changes;
     pbft::Frame kept;
+    // Nothing is left of one that was forged, and sent again, often enough.
+    if (view_changes.empty()) return pbft::encode_new_view(message.view, {}, villain_.keys);
     ByteView& victim = view_changes[random.below(view_changes.size())];
     switch (random.below(4)) {
       case 0:
@@ -193,7 +195,8 @@ class DoubledVoices final : public Behaviour {
       out.back().what.frame = with_doubled_certificate(std::move(*asked));
     }
     const auto begun = pbft::decode_new_view(frame, replicas);
-    if (begun && begun->primary == villain_.self() && villain_.random.chance(60)) {
+    const bool is_own = begun && begun->primary == villain_.self() && !begun->view_changes.empty();
+    if (is_own && villain_.random.chance(60)) {
       std::vector<ByteView> doubled = begun->view_changes;
       doubled.back() = doubled.front();
       out.back().what.frame = pbft::encode_new_view(begun->view, doubled, villain_.keys);

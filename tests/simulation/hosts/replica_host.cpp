@@ -398,15 +398,14 @@ void ReplicaHost::answer(const pbft::ReplicaActions& actions) {
       if (done) process_->behind = Process::Behind::nothing;
       with_core([&](pbft::ReplicaActions& more) {
         const std::uint64_t before = process_->replica.counters().states_restored;
+        const bool is_at_beginning = process_->replica.status().last_executed == 0;
         process_->replica.on_restored(done, now(), more);
         const bool is_taken = process_->replica.counters().states_restored > before;
         // When it has been lost once more meanwhile, the replica stays where it was; and one that
         // has just been started goes on from the beginning, for the sake of the order.
         if (is_taken) checker_.on_restored(self_, restore.sequence);
         is_astray_ = is_astray_ && !is_taken;
-        if (!is_taken && process_->replica.status().last_executed == 0) {
-          checker_.on_restored(self_, 0);
-        }
+        if (!is_taken && is_at_beginning) checker_.on_restored(self_, 0);
       });
     });
   }

@@ -463,6 +463,46 @@ TEST_CASE("A client cannot put its request out of the way with one that never co
   CHECK(primary.sent(MessageType::pre_prepare) == kReplicas - 1);
 }
 
+TEST_CASE("What backups hold against the primary keeps its place, though all is signed") {
+  const BodyTree other(bytes_of_size(333), 100);
+  const Frame older = retransmitted(by_digest(1));
+  const Frame newer = retransmitted(by_digest(2, other.name()));
+  SECTION("at the primary, which may have it ordered") {
+    Subject primary(0);
+    primary.feed(older);
+    deliver(primary);
+    primary.feed(forwarded(1, older));
+    primary.feed(newer);
+    deliver(primary, other);
+    primary.feed(forwarded(3, older));
+    CHECK(primary.sent(MessageType::pre_prepare) == kReplicas - 1);
+    // The other one has not lost its place.
+    primary.feed(forwarded(1, newer));
+    primary.feed(forwarded(3, newer));
+    CHECK(primary.sent(MessageType::pre_prepare) == kReplicas - 1);
+  }
+  SECTION("at the primary, to which the client has said something newer that never comes") {
+    Subject primary(0);
+    primary.feed(newer);
+    primary.feed(forwarded(1, older));
+    deliver(primary);
+    primary.feed(forwarded(3, older));
+    CHECK(primary.sent(MessageType::pre_prepare) == kReplicas - 1);
+  }
+  SECTION("at a backup, which says that it has what its primary asks for") {
+    Subject backup(1);
+    backup.feed(newer);
+    deliver(backup, other);
+    backup.feed(forwarded(2, newer));
+    backup.feed(forwarded(0, older));
+    deliver(backup);
+    REQUIRE(backup.sent(MessageType::forward) == kReplicas - 1);
+    const auto said = decode_forward(*backup.actions.sends.at(0).frame);
+    REQUIRE(said);
+    CHECK(decode_request(said->request, kReplicas)->timestamp == 1);
+  }
+}
+
 TEST_CASE("What a client announces is bounded, and one body always finds room") {
   ReplicaSettings settings;
   Subject primary(0, settings);

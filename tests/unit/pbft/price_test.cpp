@@ -1,7 +1,10 @@
 // What a frame may cost the replica that receives it, whoever sends it.
 #include <catch2/catch.hpp>
 
+#include "pbft/core/bodies/part_server.hpp"
+#include "pbft/core/state/context.hpp"
 #include "pbft/group.hpp"
+#include "pbft/shell/map_part_store.hpp"
 
 namespace prophecy::pbft::test {
 namespace {
@@ -79,6 +82,30 @@ TEST_CASE("One client's repeated replies are bounded, over all of its sessions")
   }
   CHECK(bytes > std::size_t{16} << 20);
   CHECK(bytes < std::size_t{40} << 20);
+}
+
+TEST_CASE("A part that all others fetch is read once") {
+  GivenInputs inputs;
+  Context context{{}, ring(0), QuorumRule::standard(1), 0, inputs};
+  MapPartStore parts;
+  PartServer server(context, parts);
+  std::vector<Digest> body;
+  for (char leaf = 'a'; leaf < 'q'; ++leaf)
+    body.push_back(parts.add({}, as_bytes(std::string(100'000, leaf))));
+  ReplicaActions actions;
+  for (const NodeId peer : {1u, 2u, 3u})
+    server.serve(peer, body, actions);
+  REQUIRE(actions.sends.size() == 3 * body.size());
+  CHECK(parts.reads == body.size());
+  CHECK(actions.sends.at(0).frame == actions.sends.at(body.size()).frame);
+  // The last ones alone are kept: 4 MiB of them.
+  std::vector<Digest> others;
+  for (char leaf = 'A'; leaf < 'Z'; ++leaf)
+    others.push_back(parts.add({}, as_bytes(std::string(200'000, leaf))));
+  server.serve(1, others, actions);
+  parts.reads = 0;
+  server.serve(2, body, actions);
+  CHECK(parts.reads == body.size());
 }
 
 }  // namespace

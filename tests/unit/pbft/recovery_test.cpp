@@ -1,6 +1,8 @@
 // What a replica says after a crash, and when its state is not the group's.
 #include "pbft/wire/recovery.hpp"
 
+#include <set>
+
 #include <catch2/catch.hpp>
 
 #include "pbft/core/recovery/state_verdict.hpp"
@@ -39,6 +41,37 @@ CheckpointMessage execute_one_and_keep(Subject& backup) {
   REQUIRE(backup.replica.status().base == 1);
   return claim;
 }
+
+// A disk that loses pinned parts without a word.
+class LosingStore final : public PartStore {
+ public:
+  explicit LosingStore(const MemoryPartStore& begun) {
+    for (const auto& [digest, part] : begun.all())
+      REQUIRE(parts_.keep(digest, part));
+  }
+  void lose(const Digest& digest) { lost_.insert(digest); }
+
+  [[nodiscard]] bool holds(const Digest& digest) const override {
+    return !lost_.contains(digest) && parts_.holds(digest);
+  }
+  [[nodiscard]] bool is_pinned(const Digest& digest) const override {
+    return parts_.is_pinned(digest);
+  }
+  [[nodiscard]] std::optional<Bytes> read(const Digest& digest) const override {
+    return holds(digest) ? parts_.read(digest) : std::nullopt;
+  }
+  [[nodiscard]] bool keep(const Digest& digest, ByteView part) override {
+    lost_.erase(digest);
+    return parts_.keep(digest, part);
+  }
+  void discard(const Digest& digest) override { parts_.discard(digest); }
+  [[nodiscard]] bool pin(const Digest& root) override { return parts_.pin(root); }
+  void unpin(const Digest& root) override { parts_.unpin(root); }
+
+ private:
+  MemoryPartStore parts_;
+  std::set<Digest> lost_;
+};
 
 }  // namespace
 
@@ -262,6 +295,32 @@ TEST_CASE("A state that f+1 claim is not given up for another that f+1 claim") {
   CHECK(backup.replica.status().recovery == RecoveryState::none);
 }
 
+TEST_CASE("Claims that come while those of an earlier checkpoint are awaited are not lost") {
+  Checkpoints checkpoints(QuorumRule::standard(2));
+  const auto claim_at = [](std::uint64_t sequence, std::uint8_t service) {
+    return CheckpointClaim{sequence, Digest{9}, Digest{9}, Digest{service}};
+  };
+  const auto frame = std::make_shared<const Bytes>();
+  // Certified, and proven: no repair, for which it takes four others.
+  const auto make_stable = [&](std::uint64_t sequence) {
+    for (const NodeId peer : {2u, 3u, 4u, 5u})
+      static_cast<void>(checkpoints.record(peer, claim_at(sequence, peer == 5 ? 3 : 2), frame));
+    CHECK(checkpoints.record(1, claim_at(sequence, 1), frame) == Checkpoints::Outcome::stable);
+  };
+  checkpoints.keep_own(claim_at(1, 1), frame);
+  make_stable(1);
+  CHECK_FALSE(checkpoints.concerns(1));
+  checkpoints.watch(1);
+  checkpoints.keep_own(claim_at(2, 1), frame);
+  make_stable(2);
+  CHECK(checkpoints.concerns(2));
+  checkpoints.end_watch();
+  CHECK_FALSE(checkpoints.concerns(2));
+  // Nor those that come before its own.
+  make_stable(3);
+  CHECK(checkpoints.concerns(3));
+}
+
 TEST_CASE("A replica whose state is found wrong answers until it has another one") {
   Subject backup(1, every_batch());
   const auto claim = execute_one(backup);
@@ -305,6 +364,41 @@ TEST_CASE(
   replica.on_tick(TimePoint{} + milliseconds(300), actions);
   CHECK(replica.counters().state_divergences == 1);
   CHECK(replica.status().recovery == RecoveryState::fetching);
+}
+
+TEST_CASE("Sessions that the disk has lost are fetched, though the service has its state") {
+  Subject before(1, every_batch());
+  const auto claim = execute_one_and_keep(before);
+  LosingStore parts(before.parts);
+  GivenInputs inputs;
+  Replica replica(every_batch(), ring(1), parts, inputs);
+  ReplicaActions actions;
+  REQUIRE(replica.start(before.restarted(), TimePoint{}, actions));
+  REQUIRE(actions.restore);
+  const Digest lost = GENERATE_COPY(claim.order, claim.replies);
+  parts.lose(lost);
+  actions.clear();
+  replica.on_restored(true, TimePoint{}, actions);
+  // The same parts are not tried again at once.
+  CHECK_FALSE(actions.restore);
+  CHECK(replica.counters().restores_failed == 1);
+  TimePoint now{};
+  while (count_sent(actions.sends, MessageType::fetch_parts) == 0 &&
+         now < TimePoint{} + seconds(2)) {
+    now += milliseconds(100);
+    replica.on_tick(now, actions);
+  }
+  const auto asks = std::find_if(actions.sends.begin(), actions.sends.end(), [](const auto& sent) {
+    return peek_header(*sent.frame)->type == MessageType::fetch_parts;
+  });
+  REQUIRE(asks != actions.sends.end());
+  CHECK(decode_fetch_parts(*asks->frame, kReplicas)->parts == std::vector{lost});
+  actions.clear();
+  replica.on_frame(*encode_part_message(*before.parts.read(lost), ring(0)), now, actions);
+  REQUIRE(actions.restore);
+  replica.on_restored(true, now, actions);
+  CHECK(replica.status().recovery == RecoveryState::none);
+  CHECK(replica.status().last_executed == 1);
 }
 
 TEST_CASE("A checkpoint of which no f+1 have one state is counted") {
