@@ -16,6 +16,9 @@ namespace {
 
 // In each status interval, of contents that are awaited.
 constexpr std::uint64_t kContentsBytesMax = 2 * kFrameBytesMax;
+// A primary proposes a few batches ahead of what it has ordered. A backup that has missed more than
+// this comes to know the rest with what it has missed.
+constexpr std::uint64_t kAheadMin = 256;
 
 std::uint64_t nanoseconds_of(Duration duration) {
   return static_cast<std::uint64_t>(
@@ -137,13 +140,31 @@ bool Agreement::admits(const PrePrepareMessage& head) {
     return refuse(DropReason::duplicate);
   }
   if (head.sequence <= context_.chosen_until) return refuse(DropReason::conflicting);
-  if (head.sequence > high_water_mark()) return refuse(DropReason::outside_water_marks);
+  if (head.sequence > high_water_mark() || is_far_ahead(head.sequence)) {
+    return refuse(DropReason::outside_water_marks);
+  }
   // Counted anew in each view: what a faulty primary leaves behind is in no other one's way.
   if (log_.view_bytes() >= 2 * context_.settings.log_bytes_max ||
       log_.unstable_bytes(head.primary) >= context_.left_by_one_max()) {
     return refuse(DropReason::queue_full);
   }
   return true;
+}
+
+// A new view fills the numbers below a batch that was prepared with empty batches, each of which is
+// agreed on: a faulty primary would make thousands of them with one proposal at the end of the
+// window.
+bool Agreement::is_far_ahead(std::uint64_t sequence) const {
+  const std::uint64_t ahead_max =
+      std::max<std::uint64_t>(kAheadMin, 2 * context_.settings.batches_in_flight_max);
+  std::uint64_t known = std::max(context_.progress.last_ordered, checkpoints_.stable_sequence());
+  if (sequence <= known + ahead_max) return false;
+  known = std::max(known, log_.first_retained() - 1);
+  for (const Slot* slot = log_.find(known + 1); slot != nullptr && slot->phase != SlotPhase::empty;
+       slot = log_.find(known + 1)) {
+    ++known;
+  }
+  return sequence > known + ahead_max;
 }
 
 bool Agreement::on_pre_prepare(ByteView frame, ReplicaActions& out) {
@@ -373,7 +394,7 @@ bool Agreement::vouched_for(const PrePrepareMessage& message, const BatchDigests
       continue;
     }
     // Nothing is gained by a further one when the batch cannot be taken for its own sake any more.
-    if (all_authentic && !request.signature.empty() &&
+    if (all_authentic && !request.signature.empty() && signatures++ < kBatchSignaturesMax &&
         context_.is_signed_by(request.client, digests.requests[i], request.signature)) {
       continue;
     }
@@ -382,6 +403,7 @@ bool Agreement::vouched_for(const PrePrepareMessage& message, const BatchDigests
     if (session.known_timestamp == request.timestamp &&
         session.known_digest == digests.requests[i]) {
       continue;
+  std::uint32_t signatures = 0;  // no correct primary makes a batch that takes more
     }
     all_authentic = false;
     // Not of a client whose process has not told its key yet: no MAC of it can be right.

@@ -72,6 +72,8 @@ class Agreement {
   // True when every request comes from its client, as far as this replica can know.
   [[nodiscard]] bool vouched_for(const PrePrepareMessage& message, const BatchDigests& digests);
   [[nodiscard]] bool may_prepare_with(const std::vector<BodyHandle>& bodies) const;
+  // Too many numbers lie between it and those of which this replica knows a proposal.
+  [[nodiscard]] bool is_far_ahead(std::uint64_t sequence) const;
   bool on_content(Slot& slot, ByteView frame, NodeId primary, ReplicaActions& out);
   void note_proposal(Slot& slot, const Digest& batch, const Frame& content,
                      const std::vector<BodyHandle>& bodies, ReplicaActions& out);

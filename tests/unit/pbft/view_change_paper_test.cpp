@@ -317,6 +317,33 @@ TEST_CASE("What a faulty primary has left behind counts against itself alone") {
   };
   const auto enter = [&](std::uint64_t view) {
     backup.tick(seconds(1));
+TEST_CASE("What the disk has no room for when a view begins is put there later") {
+  Subject backup(1, with_small_log());
+  const std::uint64_t in_memory_max = 2 * with_small_log().log_bytes_max;
+  backup.parts.is_full = true;
+  std::uint64_t timestamp = 100;
+  const auto propose_in = [&](std::uint64_t view, std::uint64_t count) {
+    const auto primary = static_cast<NodeId>(view % kReplicas);
+    for (std::uint64_t sequence = 1; sequence <= count; ++sequence) {
+      const Frame large = request(++timestamp, std::string(1500, 'x'));
+      backup.feed(pre_prepare(sequence, {large}, view, primary).frame);
+    }
+  };
+  propose_in(0, 3);
+  for (const std::uint64_t view : {2, 3}) {
+    backup.tick(seconds(1));
+    const auto from = static_cast<NodeId>(view % kReplicas);
+    backup.feed(
+        new_view(from, view, {view_change(0, view), view_change(2, view), view_change(3, view)}));
+    REQUIRE(backup.replica.status().view == view);
+    propose_in(view, view == 2 ? 3 : 1);
+  }
+  CHECK(backup.replica.status().log_bytes > in_memory_max);
+  backup.parts.is_full = false;
+  backup.tick(milliseconds(50));
+  CHECK(backup.replica.status().log_bytes <= in_memory_max);
+}
+
     const auto from = static_cast<NodeId>(view % kReplicas);
     backup.feed(
         new_view(from, view, {view_change(0, view), view_change(2, view), view_change(3, view)}));
