@@ -204,10 +204,27 @@ bool Agreement::on_pre_prepare(ByteView frame, ReplicaActions& out) {
   }
   if (!is_timely(*message)) return refuse(DropReason::time_refused);
   if (!vouched_for(*message, digests)) return refuse(DropReason::bad_mac);
+  note_taken(slot, digests.batch);
   slot.batch = digests.batch;
   slot.phase = SlotPhase::awaited;
   take_up(slot, std::move(copy), &*message, out);
   return true;
+}
+
+// Whoever has brought it: a primary that sends what it has kept back once it is asked for is no
+// better than one that leaves that to others. A faulty backup cannot vote for a batch before it is
+// proposed: it does not know the digest.
+void Agreement::note_taken(const Slot& slot, const Digest& batch) {
+  ++taken_.all;
+  const auto voted = voted_for_.find({slot.sequence, batch});
+  const bool is_late = voted != voted_for_.end() &&
+                       context_.now - voted->second >= TakenProposals::kLateAfter &&
+                       slot.commits.count(batch) < context_.quorum.weak;
+  if (is_late) ++taken_.late;
+  const std::uint64_t done = std::max(context_.progress.last_ordered, log_.first_retained() - 1);
+  voted_for_.erase(voted_for_.begin(), voted_for_.upper_bound({done, Digest{}}));
+  voted_for_.erase(voted_for_.lower_bound({slot.sequence, Digest{}}),
+                   voted_for_.lower_bound({slot.sequence + 1, Digest{}}));
 }
 
 // Which replica sends it does not matter: the digest does. Nor is its time looked at: the others
@@ -329,6 +346,7 @@ void Agreement::on_bodies(ReplicaActions& out) {
 }
 
 void Agreement::keep_awaited_bodies() {
+  voted_for_.clear();
   bodies_of_last_view_.clear();
   for (const std::uint64_t sequence : awaiting_bodies_) {
     const Slot* slot = log_.reaches(sequence) ? log_.find(sequence) : nullptr;
@@ -385,6 +403,7 @@ bool Agreement::is_timely(const PrePrepareMessage& message) {
 
 bool Agreement::vouched_for(const PrePrepareMessage& message, const BatchDigests& digests) {
   bool all_authentic = true;
+  std::uint32_t signatures = 0;  // no correct primary makes a batch that takes more
   for (std::size_t i = 0; i < message.requests.size(); ++i) {
     const RequestMessage& request = message.requests[i];
     if (request.read_only || !context_.keys.knows(request.client)) return false;
@@ -403,12 +422,11 @@ bool Agreement::vouched_for(const PrePrepareMessage& message, const BatchDigests
     if (session.known_timestamp == request.timestamp &&
         session.known_digest == digests.requests[i]) {
       continue;
-  std::uint32_t signatures = 0;  // no correct primary makes a batch that takes more
     }
     all_authentic = false;
     // Not of a client whose process has not told its key yet: no MAC of it can be right.
     if (context_.keys.has_key(request.client, request.session)) {
-      clients_.demand_signatures(request.client, context_.now);
+      clients_.note_wrong_mac(request.client, message.primary, context_.now);
     }
   }
   if (all_authentic) return true;
@@ -447,6 +465,9 @@ bool Agreement::on_vote(MessageType type, ByteView frame, ReplicaActions& out) {
   VoteSet& votes = prepare ? slot.prepares : slot.commits;
   switch (votes.record(vote->replica, vote->batch)) {
     case VoteSet::Outcome::added:
+      if (prepare && slot.phase == SlotPhase::empty) {
+        voted_for_.try_emplace({vote->sequence, vote->batch}, context_.now);
+      }
       advance(slot, out);
       break;
     case VoteSet::Outcome::duplicate:

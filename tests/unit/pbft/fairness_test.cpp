@@ -387,7 +387,8 @@ TEST_CASE("Signatures are demanded for longer each time, and as before after as 
   ClientTable table(100);
   TimePoint now{};
   const auto demanded = [&] {
-    table.demand_signatures(kClient, now);
+    table.note_wrong_mac(kClient, 0, now);
+    table.note_wrong_mac(kClient, 1, now);
     Duration length{};
     while (table.demands_signature(kClient, now + length))
       length += seconds(1);
@@ -401,6 +402,22 @@ TEST_CASE("Signatures are demanded for longer each time, and as before after as 
   CHECK(demanded() == seconds(80));
   now += seconds(80);
   CHECK(demanded() == seconds(10));
+}
+
+TEST_CASE("One primary alone does not bring it on a client that it has to sign") {
+  ClientTable table(100);
+  TimePoint now{};
+  for (int i = 0; i < 100; ++i) {
+    table.note_wrong_mac(kClient, 0, now);
+    CHECK_FALSE(table.demands_signature(kClient, now));
+    now += seconds(5);
+  }
+  // Another one's batch, long after.
+  now += minutes(10);
+  table.note_wrong_mac(kClient, 1, now);
+  CHECK_FALSE(table.demands_signature(kClient, now));
+  table.note_wrong_mac(kClient, 0, now);
+  CHECK(table.demands_signature(kClient, now));
 }
 
 }  // namespace prophecy::pbft::test
