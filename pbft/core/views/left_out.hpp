@@ -19,7 +19,7 @@ namespace prophecy::pbft {
 
 class LeftOut {
  public:
-  static constexpr std::uint64_t kLateMin = 8;  // in an interval
+  static constexpr std::uint64_t kLateMin = 3;  // in an interval: agreement is slow then
   static constexpr std::uint64_t kShare = 4;    // the fourth part of all
   static constexpr std::uint32_t kIntervals = 2;
 
