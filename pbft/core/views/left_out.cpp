@@ -1,5 +1,7 @@
 #include "pbft/core/views/left_out.hpp"
 
+#include <algorithm>
+
 namespace prophecy::pbft {
 
 void LeftOut::note(const TakenProposals& taken, TimePoint now) {
@@ -7,7 +9,7 @@ void LeftOut::note(const TakenProposals& taken, TimePoint now) {
   const std::uint64_t all = taken.all - then_.all;
   const std::uint64_t late = taken.late - then_.late;
   const bool is_left_out = late >= kLateMin && late * kShare >= all;
-  in_a_row_ = is_left_out ? in_a_row_ + 1 : 0;
+  bad_ = is_left_out ? bad_ + 1 : bad_ - std::min(bad_, 1U);
   since_ = now;
   then_ = taken;
 }
@@ -15,7 +17,7 @@ void LeftOut::note(const TakenProposals& taken, TimePoint now) {
 void LeftOut::restart(const TakenProposals& taken, TimePoint now) {
   since_ = now;
   then_ = taken;
-  in_a_row_ = 0;
+  bad_ = 0;
 }
 
 }  // namespace prophecy::pbft

@@ -27,7 +27,7 @@ ViewChanger::ViewChanger(Context& context, Log& log, Checkpoints& checkpoints, A
       refused_at_(context.quorum.replicas),
       gone_since_(context.quorum.replicas),
       slow_primary_(context.settings.view_change_timeout, context.settings.faults + 1),
-      left_out_(context.settings.view_change_timeout) {}
+      left_out_(2 * context.settings.view_change_timeout) {}
 
 Duration ViewChanger::patience_length() const {
   const Duration longest = context_.settings.view_change_timeout_max;
