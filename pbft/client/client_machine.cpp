@@ -11,8 +11,10 @@
 namespace prophecy::pbft {
 namespace {
 
-// So many calls in a row that had no answer before they were signed, and new ones are signed at
-// once, for so long. Then one goes without again.
+// So many calls that had no answer before they were signed, each sent after the one before had its
+// own, and new ones are signed at once, for so long. Then one goes without again. All that are in
+// flight when a primary is lost count as one: replicas check so many signatures of a client, and
+// more calls than that would wait.
 constexpr std::uint32_t kSignedInRow = 8;
 constexpr Duration kSignsFor = seconds(10);
 
@@ -100,6 +102,7 @@ void Client::Machine::send(Session& session, std::uint32_t index, Bytes begun, T
   session.asked_for_result = false;
   session.is_signed = false;
   session.is_signed_at_once = false;
+  session.sent_at = now;
   session.replier = replier_.next();
   session.backoff = settings_.retransmit_after;
   session.retransmit_at = now + session.backoff;
@@ -153,6 +156,8 @@ void Client::Machine::sign(Session& session) const {
 // it has damaged itself. Where calls are late for another reason, they are signed anyway.
 void Client::Machine::note_signature(const Session& session, TimePoint now) {
   if (session.is_signed_at_once) return;
+  if (session.is_signed && session.sent_at < signed_counted_at_) return;
+  signed_counted_at_ = now;
   signed_in_row_ = session.is_signed ? std::min(signed_in_row_ + 1, kSignedInRow) : 0;
   if (signed_in_row_ == kSignedInRow) signs_until_ = now + kSignsFor;
 }

@@ -71,6 +71,7 @@ class Client::Machine {
     std::shared_ptr<const BodyTree> body;
     bool is_signed = false;
     bool is_signed_at_once = false;
+    TimePoint sent_at{};               // the first time
     std::uint64_t key_generation = 0;  // of the MACs in the frame
     ReplyTally tally;
     std::vector<std::uint64_t> overtaken;  // by replica: the last timestamp that it knows; 0: none
@@ -124,10 +125,11 @@ class Client::Machine {
   ReplierChoice replier_;
   std::vector<std::uint64_t> views_;  // newest that each replica named
   std::uint64_t view_ = 0;
-  std::uint32_t signed_in_row_ = 0;           // calls that had no answer before they were signed
-  TimePoint signs_until_ = TimePoint::min();  // new requests are signed at once
-  std::vector<Served> served_;                // by replica
-  std::uint64_t timestamp_floor_ = 0;         // timestamps begin above it
+  std::uint32_t signed_in_row_ = 0;  // calls that had no answer before they were signed
+  TimePoint signed_counted_at_ = TimePoint::min();  // the last of these, or one without
+  TimePoint signs_until_ = TimePoint::min();        // new requests are signed at once
+  std::vector<Served> served_;                      // by replica
+  std::uint64_t timestamp_floor_ = 0;               // timestamps begin above it
   CallId last_call_ = 0;
   std::uint32_t in_flight_ = 0;
   TimePoint next_timer_ = TimePoint::max();  // at or before the earliest event

@@ -110,6 +110,7 @@ class Replica::Machine {
   Retransmission retransmission;
   Rejoin rejoin;
   Recovery recovery;
+  TimePoint shelve_at{};  // not before
 };
 
 bool Replica::Machine::start(const ReplicaStart& start, ReplicaActions& out) {
@@ -430,6 +431,12 @@ void Replica::Machine::release() {
   shorten(done, context.settings.log_bytes_max / 2);
   shorten(executed, context.settings.log_bytes_max);
   if (execution.in_flight() == 0) shorten(stable, 2 * context.settings.log_bytes_max);
+  // What the disk had no room for when the view began.
+  const std::uint64_t in_memory_max = 2 * context.settings.log_bytes_max;
+  if (log.bytes() > in_memory_max && context.now >= shelve_at) {
+    shelve_at = context.now + context.settings.status_interval;
+    log.shelve(context.view, in_memory_max);
+  }
 }
 
 RecoveryState Replica::Machine::recovery_state() const {

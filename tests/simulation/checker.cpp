@@ -338,7 +338,8 @@ void Checker::on_status(NodeId replica, const pbft::ReplicaStatus& status) {
               settings.cached_reply_bytes_max + kFrameBytes);
   // Under load others than the first may be tried (pbft/core/views/slow_primary.hpp).
   const bool is_blame = status.view_change_cause == pbft::ViewChangeCause::request_waited ||
-                        status.view_change_cause == pbft::ViewChangeCause::nothing_settled;
+                        status.view_change_cause == pbft::ViewChangeCause::nothing_settled ||
+                        status.view_change_cause == pbft::ViewChangeCause::left_out;
   if (is_blame && scenario_.blames_nobody()) {
     fail(who() + " is in view " + std::to_string(status.view) + " (" +
          std::string(to_string(status.view_change_cause)) + "), which no fault explains");

@@ -21,6 +21,9 @@ constexpr Duration kPatienceMin = milliseconds(200);
 constexpr Duration kPatienceMax = milliseconds(3200);
 // Of one body.
 constexpr std::size_t kClientSourcesMax = 4;
+// Of leaves that are here already, for another body or an earlier one: so much is read, and hashed,
+// in one event.
+constexpr std::uint64_t kLookedAtBytesMax = std::uint64_t{4} << 20;
 // The leaves of a larger body do not wait in memory for its end.
 constexpr std::uint64_t kInMemoryBytesMax = std::uint64_t{4} << 20;
 
@@ -121,6 +124,7 @@ void Bodies::reset(Body& body) {
   body.wanted_nodes_.clear();
   body.leaves_ = 0;
   body.bytes_here_ = 0;
+  body.to_look_for_.clear();
   body.to_ask_.clear();
   body.asked_.clear();
   body.patience_ = kPatienceMin;
@@ -169,21 +173,29 @@ void Bodies::on_node(Body& body, const Digest& digest, ByteView part, bool is_ke
 void Bodies::on_leaves(Body& body, const std::vector<Digest>& leaves, std::uint32_t times) {
   body.leaves_ += leaves.size() * times;
   if (body.leaves_ > body_leaves_max(body.name_.size)) return break_off(body);
-  std::vector<Digest> fresh;
   for (const Digest& leaf : leaves) {
     const auto [wanted, is_new] = body.wanted_.try_emplace(leaf, 0);
     wanted->second += times;
-    if (is_new) fresh.push_back(leaf);
+    if (is_new) body.to_look_for_.push_back(leaf);
   }
-  for (const Digest& leaf : fresh) {
-    const auto here = parts_.read(leaf);
+  look_for_leaves(body);
+}
+
+void Bodies::look_for_leaves(Body& body) {
+  while (!body.to_look_for_.empty() && looked_at_bytes_ < kLookedAtBytesMax) {
+    const Digest leaf = body.to_look_for_.front();
+    body.to_look_for_.pop_front();
+    if (!body.wanted_.contains(leaf)) continue;  // it has come meanwhile
+    const auto here = parts_.holds(leaf) ? parts_.read(leaf) : std::nullopt;
     if (!here) {
       body.to_ask_.push_back(leaf);
       continue;
     }
+    looked_at_bytes_ += here->size();
     on_leaf(body, leaf, *here, true);
     if (body.state_ != Body::State::missing) return;
   }
+  changed_ = true;
 }
 
 void Bodies::on_leaf(Body& body, const Digest& digest, ByteView part, bool is_kept) {
@@ -257,6 +269,7 @@ void Bodies::settle(Body& body, Body::State state) {
   body.nodes_.clear();
   body.wanted_.clear();
   body.wanted_nodes_.clear();
+  body.to_look_for_.clear();
   body.to_ask_.clear();
   body.asked_.clear();
   std::erase(missing_, &body);
@@ -322,9 +335,24 @@ bool Bodies::on_part(const Digest& digest, ByteView part) {
   return used;
 }
 
+// Those of other bodies come first that have waited for longer. Once in an event.
+void Bodies::go_on_looking() {
+  const std::vector<Body*> missing = missing_;
+  for (Body* body : missing) {
+    if (looked_at_bytes_ >= kLookedAtBytesMax) break;
+    if (body->to_look_for_.empty()) continue;
+    look_for_leaves(*body);
+    look_again(*body);
+  }
+  looked_at_bytes_ = 0;
+}
+
 void Bodies::advance(ReplicaActions& out) {
-  if (!std::exchange(changed_, false) && context_.now < next_timer_) return;
-  next_timer_ = TimePoint::max();
+  if (!changed_ && context_.now < next_timer_) return;
+  go_on_looking();
+  changed_ = false;
+  // What has settled meanwhile is gone on with in an event of its own.
+  next_timer_ = settled_ ? context_.now : TimePoint::max();
   std::move(to_store_.begin(), to_store_.end(), std::back_inserter(out.durable_parts));
   to_store_.clear();
   askers_.assign(context_.quorum.replicas, 0);
@@ -334,6 +362,7 @@ void Bodies::advance(ReplicaActions& out) {
   }
   for (Body* body : missing_) {
     ask(*body, out);
+    if (!body->to_look_for_.empty()) next_timer_ = context_.now;
     next_timer_ = std::min(next_timer_, body->stalled_at_);
     if (body->ask_from_ > context_.now) next_timer_ = std::min(next_timer_, body->ask_from_);
   }

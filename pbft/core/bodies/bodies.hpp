@@ -81,7 +81,8 @@ class Body {
   std::map<Digest, std::uint32_t> wanted_nodes_;
   std::uint64_t leaves_ = 0;  // that nodes, or the root, have named
   std::uint64_t bytes_here_ = 0;
-  std::vector<Digest> kept_;  // by this body's fetch
+  std::vector<Digest> kept_;        // by this body's fetch
+  std::deque<Digest> to_look_for_;  // leaves: what is not here is to be asked for
   std::deque<Digest> to_ask_;
   std::set<Digest> asked_;
   TimePoint stalled_at_{};  // if nothing has come by then
@@ -135,6 +136,9 @@ class Bodies {
   void on_root(Body& body, ByteView part);
   void on_node(Body& body, const Digest& digest, ByteView part, bool is_kept);
   void on_leaves(Body& body, const std::vector<Digest>& leaves, std::uint32_t times);
+  // In steps: there may be many leaves, and each that is here is read and hashed.
+  void look_for_leaves(Body& body);
+  void go_on_looking();
   void on_leaf(Body& body, const Digest& digest, ByteView part, bool is_kept);
   [[nodiscard]] std::optional<std::vector<Digest>> leaves_of(const BodyName& name) const;
   void finish(Body& body);
@@ -157,7 +161,8 @@ class Bodies {
   std::vector<std::uint32_t> askers_;   // by replica, how many bodies are asked of it
   bool closed_ = false;
   bool settled_ = false;
-  bool changed_ = false;  // there may be something to ask for
+  bool changed_ = false;               // there may be something to ask for
+  std::uint64_t looked_at_bytes_ = 0;  // in this event
   TimePoint next_timer_ = TimePoint::max();
 };
 

@@ -55,8 +55,13 @@ std::optional<Digest> keep_result(ByteView result, PartStore& parts) {
   return keep(pieces, {}, parts);
 }
 
+// `kept` are the results of the block as it was at the last checkpoint. A result that is still the
+// same, and whose parts are still here, is not hashed again: one session of the block has changed,
+// and the others' results may be megabytes.
 std::optional<Digest> keep_replies_block(const ClientTable& clients, NodeId client,
-                                         std::uint32_t block, PartStore& parts) {
+                                         std::uint32_t block, SessionTree::Results& kept,
+                                         PartStore& parts) {
+  const SessionTree::Results before = std::exchange(kept, {});
   Bytes bytes;
   std::vector<Digest> results;
   Writer writer(bytes);
@@ -78,8 +83,12 @@ std::optional<Digest> keep_replies_block(const ClientTable& clients, NodeId clie
       writer.sized(session->result());
     } else {
       writer.integer(static_cast<std::uint8_t>(ResultForm::child));
-      const auto result = keep_result(session->result(), parts);
+      const auto known = before.find(session->digest);
+      const bool is_here = known != before.end() && parts.is_pinned(known->second);
+      const auto result =
+          is_here ? std::optional(known->second) : keep_result(session->result(), parts);
       if (!result) return std::nullopt;
+      kept[session->digest] = *result;
       results.push_back(*result);
     }
   }
@@ -193,9 +202,11 @@ std::optional<SessionTree::Roots> SessionTree::build(ClientTable& clients, const
     for (std::uint32_t block = 0; block < kSessionsMax / kSessionsPerBlock; ++block) {
       if (((wanted >> block) & 1) == 0) continue;
       const auto order = keep({}, order_block(clients, blocks.client, block), parts);
-      const auto replies = keep_replies_block(clients, blocks.client, block, parts);
+      Block& known = client.blocks[block];
+      const auto replies = keep_replies_block(clients, blocks.client, block, known.results, parts);
       if (!order || !replies) return clear(), std::nullopt;
-      client.blocks[block] = {*order, *replies};
+      known.order = *order;
+      known.replies = *replies;
     }
     if (wanted != 0) {
       std::vector<Digest> order_children;

@@ -43,6 +43,9 @@ class SessionTree {
     Digest replies{};
   };
 
+  // By the digest of a result, the part that it is kept as.
+  using Results = std::map<Digest, Digest>;
+
   // Keeps the parts that are not there yet. Nothing when that fails.
   [[nodiscard]] std::optional<Roots> build(ClientTable& clients, const OrderRoot& root,
                                            PartStore& parts);
@@ -53,10 +56,11 @@ class SessionTree {
   struct Block {
     Digest order{};
     Digest replies{};
+    Results results;  // of its sessions, beyond those that lie in the block itself
   };
   struct Client {
     std::map<std::uint32_t, Block> blocks;
-    Block node;
+    Roots node;
   };
 
   std::map<NodeId, Client> clients_;

@@ -101,6 +101,11 @@ bool Intake::is_authentic(RequestMessage& request, const Digest& digest) {
   // The front door has seen to the relay's allowance.
   if (!context_.relay &&
       !context_.payments.may_cause(request.client, Payments::Share::own, context_.now)) {
+    // Its MAC is right. A primary can do without the signature, unless it wants one.
+    if (is_leading() && !clients_.demands_signature(request.client, context_.now)) {
+      request.signature = {};
+      return true;
+    }
     context_.drop(DropReason::rate_limited);
     return false;
   }
@@ -222,12 +227,14 @@ void Intake::on_tick(ReplicaActions& out) {
 void Intake::pass_on_waiting(ReplicaActions& out) {
   if (!is_following()) return;
   for (const Patience::Due& due : patience_.due(context_.now)) {
-    const bool may = may_pass_on(due.client);
+    if (const TimePoint at = may_pass_on_at(due.client); at > context_.now) {
+      patience_.put_off(due.client, at);
+      continue;
+    }
     // The rest of the time-out is for ordering it.
-    const Duration pause =
-        may ? Duration(context_.settings.view_change_timeout / 2) : Duration(Payments::kInterval);
-    patience_.put_off(due.client, context_.now + pause);
-    if (may) pass_on(*due.frame, out);
+    patience_.note_sent(due.client, context_.now,
+                        context_.now + context_.settings.view_change_timeout / 2);
+    pass_on(*due.frame, out);
   }
 }
 
@@ -257,6 +264,12 @@ void Intake::go_on_with(HeldRequest& held, ReplicaActions& out) {
     }
     // Also while it asks for another view: the others may need it to get there.
     if (held.passed_on_in == context_.view) return;
+    if (held.is_signed) {
+      if (const TimePoint at = may_pass_on_at(held.client); at > context_.now) {
+        next_timer_ = std::min(next_timer_, at);
+        return;
+      }
+    }
     held.passed_on_in = context_.view;
     held.passed_on_at = context_.now;
     ++context_.counters.requests_forwarded;
@@ -284,6 +297,7 @@ void Intake::spread(HeldRequest& held, ReplicaActions& out) {
   const Duration fetched_in = *held.whole_since - held.held_since;
   const Duration pause = std::max(context_.settings.view_change_timeout, fetched_in) / 4;
   if (!held.spread_at) held.spread_at = *held.whole_since + pause;
+  if (context_.now >= *held.spread_at) held.spread_at = may_pass_on_at(held.client);
   if (context_.now >= *held.spread_at) {
     const Frame frame = encode_forward(*held.frame, context_.keys);
     for (NodeId to = 0; to < context_.quorum.replicas; ++to) {
@@ -311,19 +325,25 @@ void Intake::enqueue(const RequestMessage& request, ByteView frame, const Digest
   clients_.session(request.client, request.session).queued_timestamp = request.timestamp;
 }
 
-// The primary checks so many signatures on this replica's behalf, and no more: a client is not to
-// use them up.
-bool Intake::may_pass_on(NodeId client) {
+// The others check so many signatures on this replica's behalf, and no more: a client is not to use
+// them up. Where many clients wait, each has as much of them.
+TimePoint Intake::may_pass_on_at(NodeId client) {
   const std::uint64_t allowed =
-      std::max(Payments::kOfReplica / context_.settings.faults, Payments::kOfReplicaMin);
+      std::max(Payments::kOfReplica / context_.settings.faults, Payments::kOfReplicaMin) / 2;
+  const std::uint64_t clients = std::max<std::uint64_t>(patience_.clients(), 2);
+  const std::uint64_t share = std::max<std::uint64_t>(allowed / clients, 1);
   Allowance& of_client = passed_on_of_client_[client];
-  if (!passed_on_.is_left(allowed / 2, Payments::kInterval, context_.now) ||
-      !of_client.is_left(allowed / 4, Payments::kInterval, context_.now)) {
-    return false;
+  TimePoint at = context_.now;
+  if (!passed_on_.is_left(allowed, Payments::kInterval, at)) {
+    at = passed_on_.ends_at(Payments::kInterval);
   }
+  if (!of_client.is_left(share, Payments::kInterval, context_.now)) {
+    at = std::max(at, of_client.ends_at(Payments::kInterval));
+  }
+  if (at > context_.now) return at;
   passed_on_.charge(1);
   of_client.charge(1);
-  return true;
+  return at;
 }
 
 void Intake::pass_on(ByteView frame, ReplicaActions& out) {

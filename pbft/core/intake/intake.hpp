@@ -60,7 +60,8 @@ class Intake {
     return !context_.is_primary() && context_.state == ReplicaState::normal;
   }
   void answer_stale(const RequestMessage& request, Session& session, ReplicaActions& out);
-  [[nodiscard]] bool may_pass_on(NodeId client);
+  // When a signed request of this client may be passed on; one is counted if that is now.
+  [[nodiscard]] TimePoint may_pass_on_at(NodeId client);
   void pass_on(ByteView frame, ReplicaActions& out);
 
   Context& context_;
@@ -70,7 +71,7 @@ class Intake {
   Patience& patience_;
   HeldRequests& held_;
   std::vector<RequestQueue::Displaced> displaced_;  // by the request that came last
-  Allowance passed_on_;                             // signed requests, to the primary
+  Allowance passed_on_;                             // signed requests, to other replicas
   std::map<NodeId, Allowance> passed_on_of_client_;
   TimePoint next_timer_ = TimePoint::max();
 };

@@ -16,6 +16,9 @@ namespace {
 
 // In each status interval, of contents that are awaited.
 constexpr std::uint64_t kContentsBytesMax = 2 * kFrameBytesMax;
+// A primary proposes a few batches ahead of what it has ordered. A backup that has missed more than
+// this comes to know the rest with what it has missed.
+constexpr std::uint64_t kAheadMin = 256;
 
 std::uint64_t nanoseconds_of(Duration duration) {
   return static_cast<std::uint64_t>(
@@ -137,13 +140,31 @@ bool Agreement::admits(const PrePrepareMessage& head) {
     return refuse(DropReason::duplicate);
   }
   if (head.sequence <= context_.chosen_until) return refuse(DropReason::conflicting);
-  if (head.sequence > high_water_mark()) return refuse(DropReason::outside_water_marks);
+  if (head.sequence > high_water_mark() || is_far_ahead(head.sequence)) {
+    return refuse(DropReason::outside_water_marks);
+  }
   // Counted anew in each view: what a faulty primary leaves behind is in no other one's way.
   if (log_.view_bytes() >= 2 * context_.settings.log_bytes_max ||
       log_.unstable_bytes(head.primary) >= context_.left_by_one_max()) {
     return refuse(DropReason::queue_full);
   }
   return true;
+}
+
+// A new view fills the numbers below a batch that was prepared with empty batches, each of which is
+// agreed on: a faulty primary would make thousands of them with one proposal at the end of the
+// window.
+bool Agreement::is_far_ahead(std::uint64_t sequence) const {
+  const std::uint64_t ahead_max =
+      std::max<std::uint64_t>(kAheadMin, 2 * context_.settings.batches_in_flight_max);
+  std::uint64_t known = std::max(context_.progress.last_ordered, checkpoints_.stable_sequence());
+  if (sequence <= known + ahead_max) return false;
+  known = std::max(known, log_.first_retained() - 1);
+  for (const Slot* slot = log_.find(known + 1); slot != nullptr && slot->phase != SlotPhase::empty;
+       slot = log_.find(known + 1)) {
+    ++known;
+  }
+  return sequence > known + ahead_max;
 }
 
 bool Agreement::on_pre_prepare(ByteView frame, ReplicaActions& out) {
@@ -183,10 +204,27 @@ bool Agreement::on_pre_prepare(ByteView frame, ReplicaActions& out) {
   }
   if (!is_timely(*message)) return refuse(DropReason::time_refused);
   if (!vouched_for(*message, digests)) return refuse(DropReason::bad_mac);
+  note_taken(slot, digests.batch);
   slot.batch = digests.batch;
   slot.phase = SlotPhase::awaited;
   take_up(slot, std::move(copy), &*message, out);
   return true;
+}
+
+// Whoever has brought it: a primary that sends what it has kept back once it is asked for is no
+// better than one that leaves that to others. A faulty backup cannot vote for a batch before it is
+// proposed: it does not know the digest.
+void Agreement::note_taken(const Slot& slot, const Digest& batch) {
+  ++taken_.all;
+  const auto voted = voted_for_.find({slot.sequence, batch});
+  const bool is_late = voted != voted_for_.end() &&
+                       context_.now - voted->second >= TakenProposals::kLateAfter &&
+                       slot.commits.count(batch) < context_.quorum.weak;
+  if (is_late) ++taken_.late;
+  const std::uint64_t done = std::max(context_.progress.last_ordered, log_.first_retained() - 1);
+  voted_for_.erase(voted_for_.begin(), voted_for_.upper_bound({done, Digest{}}));
+  voted_for_.erase(voted_for_.lower_bound({slot.sequence, Digest{}}),
+                   voted_for_.lower_bound({slot.sequence + 1, Digest{}}));
 }
 
 // Which replica sends it does not matter: the digest does. Nor is its time looked at: the others
@@ -308,6 +346,7 @@ void Agreement::on_bodies(ReplicaActions& out) {
 }
 
 void Agreement::keep_awaited_bodies() {
+  voted_for_.clear();
   bodies_of_last_view_.clear();
   for (const std::uint64_t sequence : awaiting_bodies_) {
     const Slot* slot = log_.reaches(sequence) ? log_.find(sequence) : nullptr;
@@ -364,6 +403,7 @@ bool Agreement::is_timely(const PrePrepareMessage& message) {
 
 bool Agreement::vouched_for(const PrePrepareMessage& message, const BatchDigests& digests) {
   bool all_authentic = true;
+  std::uint32_t signatures = 0;  // no correct primary makes a batch that takes more
   for (std::size_t i = 0; i < message.requests.size(); ++i) {
     const RequestMessage& request = message.requests[i];
     if (request.read_only || !context_.keys.knows(request.client)) return false;
@@ -373,7 +413,7 @@ bool Agreement::vouched_for(const PrePrepareMessage& message, const BatchDigests
       continue;
     }
     // Nothing is gained by a further one when the batch cannot be taken for its own sake any more.
-    if (all_authentic && !request.signature.empty() &&
+    if (all_authentic && !request.signature.empty() && signatures++ < kBatchSignaturesMax &&
         context_.is_signed_by(request.client, digests.requests[i], request.signature)) {
       continue;
     }
@@ -386,7 +426,7 @@ bool Agreement::vouched_for(const PrePrepareMessage& message, const BatchDigests
     all_authentic = false;
     // Not of a client whose process has not told its key yet: no MAC of it can be right.
     if (context_.keys.has_key(request.client, request.session)) {
-      clients_.demand_signatures(request.client, context_.now);
+      clients_.note_wrong_mac(request.client, message.primary, context_.now);
     }
   }
   if (all_authentic) return true;
@@ -425,6 +465,9 @@ bool Agreement::on_vote(MessageType type, ByteView frame, ReplicaActions& out) {
   VoteSet& votes = prepare ? slot.prepares : slot.commits;
   switch (votes.record(vote->replica, vote->batch)) {
     case VoteSet::Outcome::added:
+      if (prepare && slot.phase == SlotPhase::empty) {
+        voted_for_.try_emplace({vote->sequence, vote->batch}, context_.now);
+      }
       advance(slot, out);
       break;
     case VoteSet::Outcome::duplicate:

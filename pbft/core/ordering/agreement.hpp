@@ -2,11 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "pbft/core/bodies/bodies.hpp"
 #include "pbft/core/ordering/request_queue.hpp"
+#include "pbft/core/ordering/taken_proposals.hpp"
 #include "pbft/core/state/checkpoints.hpp"
 #include "pbft/core/state/client_table.hpp"
 #include "pbft/core/state/context.hpp"
@@ -56,6 +59,8 @@ class Agreement {
   // Requests that are committed, and wait for their execution, wait for no primary. To be called
   // once all that can be is handed out.
   void note_agreed();
+  // Proposals of primaries, as this replica has taken them up.
+  [[nodiscard]] const TakenProposals& taken() const { return taken_; }
   // The highest sequence number that is taken up now.
   [[nodiscard]] std::uint64_t high_water_mark() const;
 
@@ -67,11 +72,14 @@ class Agreement {
 
   [[nodiscard]] static BatchDigests digests_of(const PrePrepareMessage& message);
   [[nodiscard]] bool admits(const PrePrepareMessage& head);
+  // Too many numbers lie between it and those of which this replica knows a proposal.
+  [[nodiscard]] bool is_far_ahead(std::uint64_t sequence) const;
   // True when the time is near this replica's own.
   [[nodiscard]] bool is_timely(const PrePrepareMessage& message);
   // True when every request comes from its client, as far as this replica can know.
   [[nodiscard]] bool vouched_for(const PrePrepareMessage& message, const BatchDigests& digests);
   [[nodiscard]] bool may_prepare_with(const std::vector<BodyHandle>& bodies) const;
+  void note_taken(const Slot& slot, const Digest& batch);
   bool on_content(Slot& slot, ByteView frame, NodeId primary, ReplicaActions& out);
   void note_proposal(Slot& slot, const Digest& batch, const Frame& content,
                      const std::vector<BodyHandle>& bodies, ReplicaActions& out);
@@ -95,7 +103,10 @@ class Agreement {
   std::vector<BodyHandle> bodies_of_last_view_;
   std::uint64_t last_view_ends_ = 0;  // the highest number that names one of these
   std::vector<Allowance> contents_;   // bytes that each replica may have hashed
-  std::uint64_t noted_ = 0;           // by note_agreed(), up to it
+  // When a backup first voted for a batch that is not here, by number.
+  std::map<std::pair<std::uint64_t, Digest>, TimePoint> voted_for_;
+  TakenProposals taken_;
+  std::uint64_t noted_ = 0;  // by note_agreed(), up to it
   // settled() rises within a view.
   mutable std::uint64_t settled_ = 0;
   mutable std::uint64_t views_entered_then_ = 0;

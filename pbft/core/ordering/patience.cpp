@@ -7,6 +7,9 @@ namespace {
 
 // More batches than a fair primary needs while it can order only a few at a time.
 constexpr std::uint64_t kPassedOverBatches = 32;
+// A request that had waited here before the primary was sent it is late sooner than others: but for
+// the way to the primary and through agreement, nothing is left to wait for.
+constexpr Duration kLateAlready = milliseconds(20);
 
 void take_earlier(std::optional<TimePoint>& earliest, TimePoint time) {
   earliest = earliest ? std::min(*earliest, time) : time;
@@ -59,6 +62,7 @@ void Patience::begin_turn(Line& line, TimePoint now, std::uint64_t ordered) cons
   const Entry& first = line.entries.front();
   line.since = std::max(now, first.since);
   line.late_since = std::max(first.since, restarted_at_);
+  line.sent_at.reset();
   line.ordered = std::max(ordered, first.ordered);
   line.due_at = line.since;
 }
@@ -79,7 +83,9 @@ Patience::Oldest Patience::oldest(TimePoint now, std::uint64_t ordered, bool is_
     }
     if (!is_service_busy || is_passed_over(line, ordered)) {
       take_earlier(oldest.since, line.since);
-      take_earlier(oldest.late_since, line.late_since);
+      if (line.sent_at) {
+        take_earlier(oldest.late_since, std::max(line.late_since, *line.sent_at - kLateAlready));
+      }
     }
     ++at;
   }
@@ -87,18 +93,31 @@ Patience::Oldest Patience::oldest(TimePoint now, std::uint64_t ordered, bool is_
 }
 
 std::vector<Patience::Due> Patience::due(TimePoint now) const {
-  std::vector<Due> due;
+  std::vector<std::pair<TimePoint, Due>> found;
   for (const auto& [client, line] : lines_) {
     if (!line.entries.empty() && line.due_at <= now && !is_ordered(client, line.entries.front())) {
-      due.push_back({client, line.entries.front().frame});
+      found.emplace_back(line.since, Due{client, line.entries.front().frame});
     }
   }
+  std::stable_sort(found.begin(), found.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<Due> due;
+  for (auto& [since, one] : found)
+    due.push_back(std::move(one));
   return due;
 }
 
+void Patience::note_sent(NodeId client, TimePoint now, TimePoint again_at) {
+  Line& line = lines_.at(client);
+  if (!line.sent_at) line.sent_at = now;
+  line.due_at = again_at;
+}
+
 void Patience::make_due() {
-  for (auto& [client, line] : lines_)
+  for (auto& [client, line] : lines_) {
     line.due_at = line.since;
+    line.sent_at.reset();
+  }
 }
 
 TimePoint Patience::next_due() const {
@@ -132,6 +151,7 @@ void Patience::restart(TimePoint now, std::uint64_t ordered) {
   for (auto& [client, line] : lines_) {
     line.since = std::max(line.since, now);
     line.late_since = std::max(line.late_since, now);
+    if (line.sent_at) line.sent_at = std::max(*line.sent_at, now);
     line.ordered = ordered;
   }
 }
@@ -142,10 +162,14 @@ bool Patience::is_passed_over(const Line& line, std::uint64_t ordered) {
 }
 
 void Patience::excuse(Duration length, TimePoint now, std::uint64_t ordered) {
+  const auto postpone = [&](TimePoint& since) {
+    since = std::min(since + length, std::max(since, now));
+  };
   for (auto& [client, line] : lines_) {
     if (is_passed_over(line, ordered)) continue;
-    line.since = std::min(line.since + length, std::max(line.since, now));
-    line.late_since = std::min(line.late_since + length, std::max(line.late_since, now));
+    postpone(line.since);
+    postpone(line.late_since);
+    if (line.sent_at) postpone(*line.sent_at);
   }
 }
 

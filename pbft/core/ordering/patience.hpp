@@ -35,8 +35,10 @@ class Patience {
 
   // What counts against the primary.
   struct Oldest {
-    std::optional<TimePoint> since;       // the first in line that has waited longest as such
-    std::optional<TimePoint> late_since;  // likewise, from when it came
+    std::optional<TimePoint> since;  // the first in line that has waited longest as such
+    // Likewise, from when it came: of those that the primary has been sent, in whose way nothing is
+    // that this replica does.
+    std::optional<TimePoint> late_since;
   };
   // Forgets what has been ordered, or is agreed on and only waits for its execution. Of the others
   // nothing counts while the service is busy, but for the first in line of a client of which many
@@ -44,14 +46,17 @@ class Patience {
   // place while it leaves others out.
   [[nodiscard]] Oldest oldest(TimePoint now, std::uint64_t ordered, bool is_service_busy);
   // The first in line that the primary is to be sent now: at once when they are that, when their
-  // clients send them again, and from time to time.
+  // clients send them again, and from time to time. The one that has waited longest comes first.
   struct Due {
     NodeId client = 0;
     Frame frame;
   };
   [[nodiscard]] std::vector<Due> due(TimePoint now) const;
-  // Nothing of this client is due before.
+  // The primary has been sent the first of this client.
+  void note_sent(NodeId client, TimePoint now, TimePoint again_at);
+  // It cannot be sent before.
   void put_off(NodeId client, TimePoint until) { lines_.at(client).due_at = until; }
+  [[nodiscard]] std::size_t clients() const { return lines_.size(); }
   // All are: there is another primary.
   void make_due();
   [[nodiscard]] TimePoint next_due() const;
@@ -79,6 +84,7 @@ class Patience {
     // Of the first, since it is that: from when it counts, and the last batch by then.
     TimePoint since;
     TimePoint late_since;
+    std::optional<TimePoint> sent_at;  // to the primary of this view
     std::uint64_t ordered = 0;
     TimePoint due_at;
   };

@@ -41,7 +41,8 @@ bool RequestQueue::add(const RequestMessage& request, ByteView frame, const Dige
                            static_cast<std::uint32_t>(request.operation.data() - frame.data()),
                            operation_bytes(request),
                            static_cast<std::uint32_t>(frame.size()),
-                           request.body.has_value()};
+                           request.body.has_value(),
+                           !request.signature.empty()};
   ++requests_;
   ++client.requests;
   bytes_ += frame.size();
@@ -120,6 +121,7 @@ void RequestQueue::displace_last(Client& client, std::vector<Displaced>& displac
 
 bool RequestQueue::fits(const BatchRequest& request) const {
   return !first_ || (first_->builder.count() < settings_.batch_requests_max &&
+                     (!request.is_signed || first_->signed_requests < kBatchSignaturesMax) &&
                      first_->builder.size() + first_->operation_bytes + request.frame_size +
                              bytes_by_digest(request) <=
                          settings_.batch_bytes_max);
@@ -128,11 +130,12 @@ bool RequestQueue::fits(const BatchRequest& request) const {
 void RequestQueue::lay_out(BatchRequest request, ByteView frame, const Digest& digest,
                            const BodyHandle& body) {
   if (!first_) {
-    first_.emplace(Batch{PrePrepareBuilder(frame.size() + 4 + authenticator_size_), {}, {}, 0});
+    first_.emplace(Batch{PrePrepareBuilder(frame.size() + 4 + authenticator_size_), {}, {}});
   }
   request.operation_at += static_cast<std::uint32_t>(first_->builder.append(frame, digest));
   if (request.by_digest) first_->bodies.push_back(body);
   first_->operation_bytes += bytes_by_digest(request);
+  if (request.is_signed) ++first_->signed_requests;
   first_->requests.push_back(request);
 }
 

@@ -34,6 +34,7 @@ class RequestQueue {
     std::vector<BatchRequest> requests;
     std::vector<BodyHandle> bodies;     // in the order of the requests that are by digest
     std::uint64_t operation_bytes = 0;  // of those
+    std::uint32_t signed_requests = 0;
   };
   // A request that had to make room for another client's.
   struct Displaced {
@@ -58,7 +59,7 @@ class RequestQueue {
   [[nodiscard]] bool first_is_full() const;
   void clear();
   // To carry the group to its next checkpoint.
-  [[nodiscard]] static Batch without_requests() { return {PrePrepareBuilder(0), {}, {}, 0}; }
+  [[nodiscard]] static Batch without_requests() { return {PrePrepareBuilder(0), {}, {}}; }
   // Requires !empty().
   [[nodiscard]] Batch take();
 

@@ -22,6 +22,10 @@ class Allowance {
     return charged_ < max;
   }
   void charge(std::uint64_t cost) { charged_ += cost; }
+  // When the present interval ends, or has ended.
+  [[nodiscard]] TimePoint ends_at(Duration interval) const {
+    return since_ ? *since_ + interval : TimePoint::min();
+  }
 
  private:
   std::optional<TimePoint> since_;

@@ -1,6 +1,7 @@
 #include "pbft/core/state/client_table.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 #include "base/assert.hpp"
@@ -11,6 +12,10 @@ namespace {
 
 constexpr Duration kDemandAtFirst = seconds(10);
 constexpr Duration kDemandMax = minutes(10);
+// In whose batches a client's MACs are wrong before that is held against the client. With one, a
+// faulty primary could have it sign for as long as it likes; with f+1 a faulty client would cost as
+// many views.
+constexpr int kPrimariesAtLeast = 2;
 // A client that has lost a reply asks again after 150 ms.
 constexpr Duration kRepeatedEvery = milliseconds(25);
 // Of one client's repeated replies, until the next one is refused.
@@ -140,8 +145,15 @@ Session* ClientTable::oldest_of_largest() const {
   return largest->second.oldest;
 }
 
-void ClientTable::demand_signatures(NodeId client, TimePoint now) {
+void ClientTable::note_wrong_mac(NodeId client, NodeId primary, TimePoint now) {
   Demand& demand = demands_[client];
+  if (now - demand.noted_at >= kDemandMax) demand.primaries = 0;
+  demand.noted_at = now;
+  demand.primaries |= std::uint64_t{1} << primary;
+  if (std::popcount(demand.primaries) >= kPrimariesAtLeast) demand_signatures(demand, now);
+}
+
+void ClientTable::demand_signatures(Demand& demand, TimePoint now) {
   if (now < demand.until) return;
   // As long a time without a wrong MAC, and it begins with the shortest.
   if (now - demand.until >= demand.length) demand.length = {};

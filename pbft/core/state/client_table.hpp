@@ -116,11 +116,12 @@ class ClientTable {
   // What a checkpoint says of a session. Requires that reset() came before.
   void restore(NodeId client, std::uint32_t session, std::uint64_t timestamp);
 
-  // Somebody has sent a request under this client's name whose MAC is right for the primary and
-  // wrong here: the client, or the primary. A batch with such a request is agreed on by nobody, and
-  // costs a view. For a while, then longer each time, this replica proposes only what is signed;
-  // after as much time again without another one, all that is forgotten.
-  void demand_signatures(NodeId client, TimePoint now);
+  // A batch of this primary has a request under this client's name whose MAC is wrong here: the
+  // doing of the client, or of the primary. Where enough replicas find one, nobody agrees on the
+  // batch, and the primary loses its view. In the batches of two primaries, it is taken for the
+  // client's: for a while, then longer each time, this replica proposes only what the client has
+  // signed; after as much time again without another one, all that is forgotten.
+  void note_wrong_mac(NodeId client, NodeId primary, TimePoint now);
   [[nodiscard]] bool demands_signature(NodeId client, TimePoint now) const;
 
   // The primary's queue is no more.
@@ -130,6 +131,8 @@ class ClientTable {
 
  private:
   struct Demand {
+    std::uint64_t primaries = 0;  // in whose batches MACs were wrong, one bit each
+    TimePoint noted_at;           // the last one
     TimePoint until;
     Duration length{};
   };
@@ -144,6 +147,7 @@ class ClientTable {
     Session* newest = nullptr;
   };
 
+  static void demand_signatures(Demand& demand, TimePoint now);
   void note_change(const Session& session);
   void forget_result(Session& session);
   // Requires that a result is kept.

@@ -90,6 +90,8 @@ std::string_view to_string(ViewChangeCause cause) {
       return "primary_gone";
     case ViewChangeCause::primary_slow:
       return "primary_slow";
+    case ViewChangeCause::left_out:
+      return "left_out";
     case ViewChangeCause::count_:
       break;
   }

@@ -52,6 +52,7 @@ enum class ViewChangeCause : std::uint8_t {
   primary_rejoins,  // it has lost its memory
   primary_gone,     // its process has ended, while something waited for it
   primary_slow,     // requests waited again and again, each within its time
+  left_out,         // proposals came late again and again, and agreement waited for that
   count_,
 };
 constexpr std::size_t kViewChangeCauseCount = static_cast<std::size_t>(ViewChangeCause::count_);
@@ -114,7 +115,8 @@ inline constexpr std::string_view kViewChangeCauses =
     "agreed on in time; `no_new_view`: the view that was asked for did not begin in time; "
     "`others_asked`: f+1 others did; `primary_rejoins`: the primary has lost its memory; "
     "`primary_gone`: its process has ended; `primary_slow`: requests waited again and again, each "
-    "within its time.";
+    "within its time; `left_out`: the primary's proposals came late again and again, by way of "
+    "others.";
 inline constexpr std::string_view kDropReasons =
     "`malformed`, `bad_length`: not a message of this version, or beyond a limit; "
     "`unknown_sender`: "

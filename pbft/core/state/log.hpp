@@ -26,6 +26,7 @@ struct BatchRequest {
   std::uint64_t operation_size = 0;
   std::uint32_t frame_size = 0;  // of the whole request
   bool by_digest = false;
+  bool is_signed = false;  // known at the primary alone
 };
 
 // Requires a message that was decoded from the frame.

@@ -8,7 +8,7 @@
 
 namespace prophecy::pbft {
 
-class MemoryPartStore final : public PartStore {
+class MemoryPartStore : public PartStore {
  public:
   [[nodiscard]] bool holds(const Digest& digest) const override { return parts_.contains(digest); }
   [[nodiscard]] bool is_pinned(const Digest& digest) const override {

@@ -31,6 +31,9 @@ Blame when_to_blame(const BlameInputs& inputs) {
   };
   const bool is_timed = inputs.place == BlameInputs::Place::backup && inputs.request_since;
   if (is_timed) consider(inputs.slow_at, ViewChangeCause::primary_slow);
+  if (inputs.place == BlameInputs::Place::backup) {
+    consider(inputs.left_out_at, ViewChangeCause::left_out);
+  }
   if (inputs.unsettled_since) {
     consider(due(inputs, *inputs.unsettled_since), ViewChangeCause::nothing_settled);
   }

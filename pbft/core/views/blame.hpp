@@ -33,6 +33,8 @@ struct BlameInputs {
   std::optional<TimePoint> request_since;
   // When requests that wait within their time-outs have used the primary's allowance up.
   TimePoint slow_at = TimePoint::max();
+  // When the primary has kept its proposals from this backup for long enough, whatever waits.
+  TimePoint left_out_at = TimePoint::max();
 };
 
 struct Blame {

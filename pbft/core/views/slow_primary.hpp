@@ -35,6 +35,8 @@ class SlowPrimary {
   [[nodiscard]] TimePoint due() const;
   // This replica asks for another primary for that reason.
   void on_blamed(TimePoint now);
+  // No more are tried for now.
+  [[nodiscard]] bool is_paused() const { return paused_until_.has_value(); }
   // Another view has begun.
   void restart(TimePoint now);
 

@@ -26,7 +26,8 @@ ViewChanger::ViewChanger(Context& context, Log& log, Checkpoints& checkpoints, A
       asked_(context.quorum.replicas),
       refused_at_(context.quorum.replicas),
       gone_since_(context.quorum.replicas),
-      slow_primary_(context.settings.view_change_timeout, context.settings.faults + 1) {}
+      slow_primary_(context.settings.view_change_timeout, context.settings.faults + 1),
+      left_out_(2 * context.settings.view_change_timeout) {}
 
 Duration ViewChanger::patience_length() const {
   const Duration longest = context_.settings.view_change_timeout_max;
@@ -73,7 +74,10 @@ void ViewChanger::arm(TimePoint now) {
     inputs.unsettled_since = unsettled_since_;
     inputs.patience = patience_length();
   }
-  if (inputs.place == BlameInputs::Place::backup) note_requests(now, inputs);
+  if (inputs.place == BlameInputs::Place::backup) {
+    note_requests(now, inputs);
+    note_proposals(now, inputs);
+  }
   blame_ = when_to_blame(inputs);
 }
 
@@ -115,11 +119,19 @@ void ViewChanger::note_requests(TimePoint now, BlameInputs& inputs) {
   inputs.slow_at = slow_primary_.due();
 }
 
+// Requires note_requests(): where f+1 primaries in a row were no better, it is the network.
+void ViewChanger::note_proposals(TimePoint now, BlameInputs& inputs) {
+  left_out_.note(agreement_.taken(), now);
+  if (left_out_.is_due() && !slow_primary_.is_paused()) inputs.left_out_at = now;
+}
+
 void ViewChanger::on_tick(TimePoint now, ReplicaActions& out) {
   if (now < blame_.at || context_.is_silent()) return;
   const ViewChangeCause cause = blame_.cause;
   if (is_only_carrying(cause)) carried_at_ = now;
-  if (cause == ViewChangeCause::primary_slow) slow_primary_.on_blamed(now);
+  if (cause == ViewChangeCause::primary_slow || cause == ViewChangeCause::left_out) {
+    slow_primary_.on_blamed(now);
+  }
   ask_for(context_.view + 1, cause, now, out);
 }
 
@@ -463,6 +475,7 @@ void ViewChanger::enter(std::uint64_t view, const std::vector<ViewChangeMessage>
   unsettled_since_.reset();
   excused_since_.reset();
   slow_primary_.restart(now);
+  left_out_.restart(agreement_.taken(), now);
   ordered_at_entry_ = context_.progress.last_ordered;
   context_.journal.view(view, false, out);
   context_.journal.new_view(new_view_, out);

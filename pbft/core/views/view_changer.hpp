@@ -3,6 +3,7 @@
 //
 //   normal in v --- a request or a proposal waits too long;
 //                   or requests wait again and again;
+//                   or proposals come late again and again;
 //                   or f+1 ask for views above v ---------------> changing to v'
 //   changing to v' --- 2f+1 ask for v', and no new view in time -> changing to v'+1
 //   changing to v', or normal in an older view
@@ -29,6 +30,7 @@
 #include "pbft/core/state/log.hpp"
 #include "pbft/core/state/new_view_choice.hpp"
 #include "pbft/core/views/blame.hpp"
+#include "pbft/core/views/left_out.hpp"
 #include "pbft/core/views/slow_primary.hpp"
 #include "pbft/wire/view_change.hpp"
 
@@ -112,6 +114,7 @@ class ViewChanger {
   void note_unsettled(TimePoint now);
   // Requires a backup.
   void note_requests(TimePoint now, BlameInputs& inputs);
+  void note_proposals(TimePoint now, BlameInputs& inputs);
   [[nodiscard]] Duration patience_length() const;
   // When the primary of the current view has had the time to refute that it is gone, if it is.
   [[nodiscard]] std::optional<TimePoint> primary_gone_at() const;
@@ -127,6 +130,7 @@ class ViewChanger {
   Frame new_view_;  // by which the current view began; null in view 0
   std::vector<std::optional<TimePoint>> gone_since_;  // by replica, see note_gone()
   SlowPrimary slow_primary_;
+  LeftOut left_out_;
   std::uint32_t futile_views_ = 0;
   ViewChangeCause cause_ = ViewChangeCause::none;
   std::uint64_t ordered_at_entry_ = 0;

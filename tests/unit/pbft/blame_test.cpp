@@ -40,6 +40,11 @@ BlameInputs slow(BlameInputs inputs, std::int64_t ms) {
   return inputs;
 }
 
+BlameInputs left_out(BlameInputs inputs, std::int64_t ms) {
+  inputs.left_out_at = at(ms);
+  return inputs;
+}
+
 BlameInputs asked_by_quorum(BlameInputs inputs, std::int64_t ms) {
   inputs.no_new_view_at = at(ms);
   return inputs;
@@ -58,6 +63,7 @@ TEST_CASE("When the primary is to blame") {
   const auto is_gone = [](std::int64_t ms) { return Blame{at(ms), ViewChangeCause::primary_gone}; };
   const auto no_view = [](std::int64_t ms) { return Blame{at(ms), ViewChangeCause::no_new_view}; };
   const auto is_slow = [](std::int64_t ms) { return Blame{at(ms), ViewChangeCause::primary_slow}; };
+  const auto is_left_out = [](std::int64_t ms) { return Blame{at(ms), ViewChangeCause::left_out}; };
   const BlameInputs idle = waiting(Place::backup, {}, {});
   const BlameInputs request = waiting(Place::backup, {}, at(10));
   const BlameInputs proposal = waiting(Place::backup, at(20), {});
@@ -79,6 +85,9 @@ TEST_CASE("When the primary is to blame") {
       {"the primary is slow", slow(request, 200), is_slow(200)},
       {"it is slow, and the time-out is nearer", slow(request, 600), waited(510)},
       {"it is slow for requests that do not count", slow(idle, 200), nobody},
+      {"the primary leaves this backup out", left_out(idle, 200), is_left_out(200)},
+      {"it does, and the time-out is nearer", left_out(request, 600), waited(510)},
+      {"nobody leaves a primary out", left_out(waiting(Place::primary, {}, {}), 200), nobody},
       {"too few ask for the next view", waiting(Place::changing, at(5), at(10)), nobody},
       {"the next view does not begin",
        asked_by_quorum(waiting(Place::changing, at(5), at(10)), 700), no_view(700)},

@@ -126,6 +126,38 @@ TEST_CASE("A client whose calls are answered only when signed signs the next one
   CHECK_FALSE(call(true));
 }
 
+TEST_CASE("Calls that were in flight together when the primary was lost count as one") {
+  constexpr std::uint32_t kCalls = 40;
+  ClientSettings settings;
+  settings.session_count = kCalls;
+  Caller caller(settings);
+  std::vector<Frame> asked;
+  for (std::uint32_t i = 0; i < kCalls; ++i) {
+    caller.submit();
+    asked.push_back(caller.actions.sends.at(0).frame);
+  }
+  caller.tick(milliseconds(150));
+  std::size_t ended = 0;
+  for (const Frame& frame : asked) {
+    const auto request = decode_request(*frame, kReplicas);
+    ReplyMessage message;
+    message.client = kClient;
+    message.session = request->session;
+    message.timestamp = request->timestamp;
+    message.sigma = 1 << 16 | request->session;
+    message.result_digest = sha256(as_bytes("result"));
+    message.full = true;
+    message.result = as_bytes("result");
+    for (const NodeId replica : {1, 2}) {
+      caller.feed(encode_reply(message, ring(replica)));
+      ended += caller.actions.completions.size();
+    }
+  }
+  REQUIRE(ended == kCalls);
+  caller.submit();
+  CHECK(decode_request(*caller.actions.sends.at(0).frame, kReplicas)->signature.empty());
+}
+
 TEST_CASE("PBFT 4.1: a result is accepted with f+1 equal authentic replies of different replicas") {
   Caller caller;
   const CallId call = caller.submit();

@@ -4,9 +4,11 @@
 
 #include <catch2/catch.hpp>
 
+#include "pbft/body_frames.hpp"
 #include "pbft/core/ordering/patience.hpp"
 #include "pbft/core/ordering/request_queue.hpp"
-#include "pbft/group.hpp"
+#include "pbft/core/state/payments.hpp"
+#include "pbft/whole_group.hpp"
 
 namespace prophecy::pbft::test {
 namespace {
@@ -176,6 +178,76 @@ TEST_CASE("A client that floods does not use up what its primary checks for a ba
   CHECK(backup.sent(MessageType::forward) == 1);
 }
 
+TEST_CASE("Requests that a backup may not send its primary yet are held against nobody") {
+  WholeGroup group;
+  constexpr std::uint32_t kBurst = 64;
+  for (std::uint32_t burst = 0; burst < 3; ++burst) {
+    group.at(TimePoint{} + milliseconds(100 + 50 * burst), [&group, burst] {
+      for (std::uint32_t session = burst * kBurst; session < (burst + 1) * kBurst; ++session) {
+        const Frame frame = retransmitted(request(1, "op", false, 0, session));
+        group.send(1, frame);
+        group.send(2, frame);
+      }
+    });
+  }
+  group.run_until(TimePoint{} + seconds(5), [&] { return group.all_executed(3 * kBurst); });
+  CHECK(group.all_executed(3 * kBurst));
+  CHECK(group.view_changes() == 0);
+}
+
+TEST_CASE("Clients that wait at a backup share what it may send its primary") {
+  Subject backup(1);
+  // Both floods come before the third client's request, whose id is the greatest.
+  constexpr std::uint32_t kMany = 40;
+  const auto passed_on_of = [&](NodeId client) {
+    std::size_t count = 0;
+    for (const Outgoing& outgoing : backup.actions.sends) {
+      const auto forward = decode_forward(*outgoing.frame);
+      if (forward && decode_request(forward->request, kReplicas)->client == client) ++count;
+    }
+    return count;
+  };
+  std::size_t of_greedy = 0;
+  for (std::uint64_t timestamp = 1; timestamp <= kMany; ++timestamp) {
+    backup.feed(retransmitted(request(timestamp, "op", false, 0, 0, kGreedy)));
+    of_greedy += passed_on_of(kGreedy);
+  }
+  CHECK(of_greedy == 16);
+  std::size_t of_other = 0;
+  for (std::uint64_t timestamp = 1; timestamp <= kMany; ++timestamp) {
+    backup.feed(retransmitted(request(timestamp, "op", false, 0, 0, kOther)));
+    of_other += passed_on_of(kOther);
+  }
+  CHECK(of_other == 16);
+  // What was held back goes out when the interval ends, and not later.
+  backup.tick(Payments::kInterval);
+  CHECK(passed_on_of(kGreedy) == 1);
+  CHECK(passed_on_of(kOther) == 1);
+}
+
+TEST_CASE("Signed requests by digest are passed on at the same rate as others") {
+  Subject backup(1);
+  constexpr std::uint32_t kMany = 40;
+  std::size_t passed_on = 0;
+  for (std::uint32_t session = 0; session < kMany; ++session) {
+    const BodyTree body(bytes_of_size(100 + session), 4096);
+    backup.feed(retransmitted(by_digest(1, body.name(), session)));
+    std::size_t sent = backup.sent(MessageType::forward);
+    deliver(backup, body);
+    sent += backup.sent(MessageType::forward);
+    passed_on += sent / (kReplicas - 1);
+  }
+  CHECK(backup.replica.counters().bodies_fetched == kMany);
+  CHECK(passed_on == 16);
+  backup.feed(retransmitted(request(1, "op", false, 0, 0, kOther)));
+  CHECK(backup.sent(MessageType::forward) == 1);
+  for (int interval = 0; interval < 2; ++interval) {
+    backup.tick(Payments::kInterval);
+    passed_on += backup.sent(MessageType::forward) / (kReplicas - 1);
+  }
+  CHECK(passed_on == kMany);
+}
+
 TEST_CASE("A primary takes a displaced request again") {
   ReplicaSettings settings = small_queue();
   settings.queue_requests_max = 8;
@@ -206,19 +278,22 @@ struct Held {
     patience.note(*decode_request(*frame, kReplicas), *frame, TimePoint{} + milliseconds(ms),
                   ordered);
   }
+  void send(NodeId client, std::int64_t ms) {
+    patience.note_sent(client, TimePoint{} + milliseconds(ms), TimePoint::max());
+  }
   void order(NodeId client, std::uint32_t session) {
     clients.session(client, session).last_timestamp = 1;
   }
   std::int64_t since(std::int64_t now_ms, std::uint64_t ordered = 0, bool is_busy = false) {
     const auto oldest = patience.oldest(TimePoint{} + milliseconds(now_ms), ordered, is_busy);
     if (!oldest.since) return -1;
-    late_since = *oldest.late_since;
+    late_since = oldest.late_since;
     return std::chrono::duration_cast<milliseconds>(oldest.since->time_since_epoch()).count();
   }
 
   ClientTable clients{1000};
   Patience patience{ReplicaSettings{}, clients};
-  TimePoint late_since;
+  std::optional<TimePoint> late_since;
 };
 
 }  // namespace
@@ -234,8 +309,17 @@ TEST_CASE("A request that waits behind others of its client is held against nobo
   CHECK(held.since(100) == 30);
   held.order(kOther, 0);
   CHECK(held.since(200) == 100);
-  // That it came long ago counts only for how slow the primary is.
-  CHECK(held.late_since == TimePoint{} + milliseconds(20));
+  // That it came long ago counts only for how slow the primary is, once that has been sent it.
+  CHECK_FALSE(held.late_since);
+  held.send(kGreedy, 200);
+  CHECK(held.since(200) == 100);
+  CHECK(held.late_since == TimePoint{} + milliseconds(180));
+  held.send(kGreedy, 300);
+  CHECK(held.since(300) == 100);
+  CHECK(held.late_since == TimePoint{} + milliseconds(180));
+  held.patience.make_due();
+  CHECK(held.since(300) == 100);
+  CHECK_FALSE(held.late_since);
   held.order(kGreedy, 1);
   CHECK(held.since(300) == -1);
 }
@@ -303,7 +387,8 @@ TEST_CASE("Signatures are demanded for longer each time, and as before after as 
   ClientTable table(100);
   TimePoint now{};
   const auto demanded = [&] {
-    table.demand_signatures(kClient, now);
+    table.note_wrong_mac(kClient, 0, now);
+    table.note_wrong_mac(kClient, 1, now);
     Duration length{};
     while (table.demands_signature(kClient, now + length))
       length += seconds(1);
@@ -317,6 +402,22 @@ TEST_CASE("Signatures are demanded for longer each time, and as before after as 
   CHECK(demanded() == seconds(80));
   now += seconds(80);
   CHECK(demanded() == seconds(10));
+}
+
+TEST_CASE("One primary alone does not bring it on a client that it has to sign") {
+  ClientTable table(100);
+  TimePoint now{};
+  for (int i = 0; i < 100; ++i) {
+    table.note_wrong_mac(kClient, 0, now);
+    CHECK_FALSE(table.demands_signature(kClient, now));
+    now += seconds(5);
+  }
+  // Another one's batch, long after.
+  now += minutes(10);
+  table.note_wrong_mac(kClient, 1, now);
+  CHECK_FALSE(table.demands_signature(kClient, now));
+  table.note_wrong_mac(kClient, 0, now);
+  CHECK(table.demands_signature(kClient, now));
 }
 
 }  // namespace prophecy::pbft::test

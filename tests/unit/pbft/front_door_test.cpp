@@ -148,6 +148,22 @@ TEST_CASE("A client pays for the signatures of its requests") {
   CHECK(backup.feed(retransmitted(request(1))));
 }
 
+TEST_CASE(
+    "A primary that wants no signatures takes signed requests beyond the allowance by their MACs") {
+  Subject primary(0);
+  std::size_t proposed = 0;
+  for (std::uint32_t session = 0; session < kFlood; ++session) {
+    primary.feed(retransmitted(request(1, "op", false, 0, session)));
+    for (const Outgoing& outgoing : primary.actions.sends) {
+      const auto message = decode_pre_prepare(*outgoing.frame, kReplicas);
+      if (message && outgoing.to == 1) proposed += message->requests.size();
+    }
+  }
+  CHECK(signatures(primary) == Payments::kOfClient);
+  CHECK(primary.dropped(DropReason::rate_limited) == 0);
+  CHECK(proposed + primary.replica.status().queued_requests == kFlood);
+}
+
 TEST_CASE("What was recorded, and is sent again by anybody, uses up nobody's allowance") {
   Subject backup(1);
   const Frame asked = retransmitted(request(1));

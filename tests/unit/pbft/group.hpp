@@ -161,6 +161,21 @@ inline Digest service_state(PartStore& parts, std::string_view state) {
   return sha256(part);
 }
 
+// Counts what is read, and may be full.
+struct WatchedParts final : MemoryPartStore {
+  std::optional<Bytes> read(const Digest& digest) const override {
+    auto part = MemoryPartStore::read(digest);
+    if (part) bytes_read += part->size();
+    return part;
+  }
+  bool keep_written(const Digest& digest, ByteView part) override {
+    return !is_full && keep(digest, part);
+  }
+
+  mutable std::size_t bytes_read = 0;
+  bool is_full = false;
+};
+
 // A replica under test with the actions of its last event, and what it gets and sends without
 // seals. Its service has a constant state, and its disk is there at once.
 struct Subject {
@@ -239,7 +254,7 @@ struct Subject {
   NodeId node;
   std::string state = "state";
   bool answers_flushes = true;
-  MemoryPartStore parts;
+  WatchedParts parts;
   GivenInputs inputs;
   std::map<Bytes, Bytes> disk;
   ReplicaActions actions;

@@ -1,10 +1,13 @@
 // What a frame may cost the replica that receives it, whoever sends it.
 #include <catch2/catch.hpp>
 
+#include "pbft/body_frames.hpp"
 #include "pbft/core/bodies/part_server.hpp"
+#include "pbft/core/execution/session_tree.hpp"
 #include "pbft/core/state/context.hpp"
 #include "pbft/group.hpp"
 #include "pbft/shell/map_part_store.hpp"
+#include "simulation/hash_work.hpp"
 
 namespace prophecy::pbft::test {
 namespace {
@@ -106,6 +109,150 @@ TEST_CASE("A part that all others fetch is read once") {
   parts.reads = 0;
   server.serve(2, body, actions);
   CHECK(parts.reads == body.size());
+}
+
+TEST_CASE("Of one batch no more signatures are checked than a correct primary puts into one") {
+  constexpr std::uint32_t kMany = 2 * kBatchSignaturesMax;
+  Subject backup(1);
+  std::vector<Frame> asked;
+  for (std::uint32_t session = 0; session < kMany; ++session) {
+    const Frame frame = retransmitted(request(1, "op", false, 0, session));
+    asked.push_back(with_wrong_macs(frame, {1}));
+  }
+  const std::vector<Frame> as_many(asked.begin(), asked.begin() + kBatchSignaturesMax);
+  backup.feed(pre_prepare(1, as_many).frame);
+  CHECK(backup.sent(MessageType::prepare) == kReplicas - 1);
+  CHECK(backup.replica.counters().signatures_checked == kBatchSignaturesMax);
+  backup.feed(pre_prepare(2, asked).frame);
+  CHECK(backup.sent(MessageType::prepare) == 0);
+  CHECK(backup.replica.counters().signatures_checked <= 2 * kBatchSignaturesMax);
+}
+
+TEST_CASE("A primary puts no more signed requests into a batch than backups check") {
+  constexpr std::uint32_t kMany = 3 * kBatchSignaturesMax;
+  ReplicaSettings settings;
+  settings.batch_requests_max = 4 * kBatchSignaturesMax;
+  settings.partial_batches_in_flight_max = 1;
+  settings.batches_in_flight_max = 1;
+  Subject primary(0, settings);
+  const auto requests_in = [&](std::uint64_t sequence) {
+    const auto message = decode_pre_prepare(*primary.actions.sends.at(0).frame, kReplicas);
+    REQUIRE(message.has_value());
+    REQUIRE(message->sequence == sequence);
+    return message->requests.size();
+  };
+  primary.feed(request(1, "op", false, 0, kMany));
+  REQUIRE(requests_in(1) == 1);
+  for (std::uint32_t session = 0; session < kMany; ++session) {
+    if (session % kBatchSignaturesMax == 0) primary.now += seconds(1);  // a client's allowance
+    primary.feed(retransmitted(request(1, "op", false, 0, session)));
+  }
+  // Without a signature.
+  primary.feed(request(1, "op", false, 0, kMany + 1));
+  const Proposal first = pre_prepare(1, {request(1, "op", false, 0, kMany)}, 0, 0,
+                                     {primary.inputs.time, primary.inputs.seed});
+  for (const NodeId backup : {1, 2})
+    primary.feed(prepare(backup, 1, first.batch));
+  for (const NodeId backup : {1, 2})
+    primary.feed(commit(backup, 1, first.batch));
+  REQUIRE(primary.replica.status().last_ordered == 1);
+  CHECK(requests_in(2) == kBatchSignaturesMax);
+}
+
+TEST_CASE("A proposal far beyond what is known is not taken") {
+  // A new view that began with it would have to agree on an empty batch at each number before it.
+  Subject backup(1);
+  const auto is_prepared = [&](std::uint64_t sequence) {
+    backup.feed(pre_prepare(sequence, {request(sequence)}).frame);
+    return backup.sent(MessageType::prepare) > 0;
+  };
+  CHECK_FALSE(is_prepared(ReplicaSettings().window));
+  CHECK_FALSE(is_prepared(257));
+  CHECK(is_prepared(256));
+  CHECK_FALSE(is_prepared(257));
+  // What is known counts from the first number on, without a gap.
+  CHECK(is_prepared(1));
+  CHECK(is_prepared(257));
+  CHECK_FALSE(is_prepared(258));
+  for (std::uint64_t sequence = 2; sequence < 256; ++sequence)
+    CHECK(is_prepared(sequence));
+  CHECK(is_prepared(ReplicaSettings().window));
+}
+
+TEST_CASE("A body whose leaves are here is looked through in steps") {
+  constexpr std::size_t kStep = std::size_t{4} << 20;
+  constexpr std::size_t kLeaf = kBodyLeafBytesMax;
+  // Different leaves, all of which another body has as well.
+  auto bytes = std::make_shared<Bytes>(5 * kStep);
+  for (std::size_t at = 0; at < bytes->size(); at += kLeaf)
+    (*bytes)[at] = static_cast<std::uint8_t>(at / kLeaf);
+  const BodyTree first(bytes, kLeaf);
+  const BodyTree other(std::make_shared<Bytes>(bytes->begin(), bytes->end() - kLeaf), kLeaf);
+  Subject backup(1);
+  backup.feed(by_digest(1, first.name()));
+  deliver(backup, first);
+  REQUIRE(backup.replica.counters().bodies_fetched == 1);
+  backup.feed(by_digest(1, other.name(), 1));
+  const auto part = other.part(other.name().root);
+  REQUIRE(part.has_value());
+  std::size_t most = 0;
+  std::size_t sum = 0;
+  const auto note_read = [&](const auto& event) {
+    backup.parts.bytes_read = 0;
+    event();
+    most = std::max(most, backup.parts.bytes_read);
+    sum += backup.parts.bytes_read;
+  };
+  note_read([&] { backup.feed(encode_part_message(*part, ring(kClient))); });
+  for (int steps = 0; backup.replica.next_timer() <= backup.now; ++steps) {
+    REQUIRE(steps < 20);
+    note_read([&] { backup.tick({}); });
+  }
+  CHECK(backup.replica.counters().bodies_fetched == 2);
+  CHECK(sum >= other.name().size);
+  // A frame is an event, and what is proposed after it another one.
+  CHECK(most <= 2 * (kStep + kLeaf));
+}
+
+TEST_CASE("A checkpoint hashes the results that have changed since the last one") {
+  constexpr std::size_t kResult = 1 << 20;
+  MemoryPartStore parts;
+  ClientTable clients(std::uint64_t{1} << 30);
+  SessionTree tree;
+  const auto reply_to = [&](std::uint32_t number, std::uint8_t content) {
+    Session& session = clients.session(kClient, number);
+    clients.begin(session, session.last_timestamp + 1);
+    Bytes result(kResult, content);
+    clients.set_reply(session, ReplyStatus::done, 1 << 16, sha256(result));
+    clients.keep_result(session, std::move(result));
+  };
+  const auto build = [&] {
+    const std::uint64_t before = simulation::hashed_bytes();
+    const auto roots = tree.build(clients, {}, parts);
+    REQUIRE(roots.has_value());
+    REQUIRE(parts.pin(roots->replies));
+    return std::pair(*roots, simulation::hashed_bytes() - before);
+  };
+  for (std::uint32_t number = 0; number < 20; ++number)
+    reply_to(number, static_cast<std::uint8_t>(number));
+  const auto [first, cost_of_all] = build();
+  CHECK(cost_of_all >= 20 * kResult);
+  reply_to(7, 100);
+  const auto [second, cost_of_one] = build();
+  CHECK(cost_of_one < 2 * kResult);
+  // The same as one that is made from nothing.
+  const auto [again, cost] = [&] {
+    tree.clear();
+    return build();
+  }();
+  CHECK(again.replies == second.replies);
+  CHECK(cost >= 20 * kResult);
+  // What nothing leads to any more is kept anew.
+  parts.unpin(first.replies);
+  parts.unpin(second.replies);
+  parts.unpin(again.replies);
+  reply_to(8, 101);
+  CHECK(build().second >= 20 * kResult);
 }
 
 }  // namespace

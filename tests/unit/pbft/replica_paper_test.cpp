@@ -49,6 +49,7 @@ TEST_CASE("4.2: no second pre-prepare with another digest for the same view and 
 
 TEST_CASE("4.2: a sequence number has to lie between the water marks") {
   ReplicaSettings settings;
+  settings.window = 256;
   Subject backup(1, settings);
   backup.feed(pre_prepare(settings.window + 1, {request(1)}).frame);
   CHECK(backup.actions.sends.empty());

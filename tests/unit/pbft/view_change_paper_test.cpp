@@ -163,25 +163,38 @@ TEST_CASE("A signed request that a replica passes on needs no MACs, and is propo
   CHECK(backup.sent(MessageType::prepare) == kReplicas - 1);
 }
 
-TEST_CASE("Whose request had a wrong MAC in a batch has to sign for a while") {
+TEST_CASE("Whose request had wrong MACs in batches of two primaries has to sign for a while") {
   ReplicaSettings settings;
   settings.partial_batches_in_flight_max = settings.batches_in_flight_max;  // none has to wait
   Subject next_primary(1, settings);
+  const auto begin_as_primary_of = [&](std::uint64_t view) {
+    next_primary.feed(view_change(2, view));
+    next_primary.feed(view_change(3, view));
+    REQUIRE(next_primary.replica.status().view == view);
+    REQUIRE(next_primary.replica.status().state == ReplicaState::normal);
+  };
   next_primary.feed(pre_prepare(1, {with_wrong_macs(request(1), {1, 2, 3})}).frame);
   CHECK(next_primary.sent(MessageType::prepare) == 0);
-  next_primary.feed(view_change(2, 1));
-  next_primary.feed(view_change(3, 1));
-  REQUIRE(next_primary.replica.status().state == ReplicaState::normal);
+  begin_as_primary_of(1);
+  // It may have been the primary's doing.
   next_primary.feed(request(2));
+  CHECK(next_primary.sent(MessageType::pre_prepare) == kReplicas - 1);
+  const std::vector<Frame> nothing{view_change(0, 2), view_change(2, 2), view_change(3, 2)};
+  next_primary.feed(new_view(2, 2, nothing));
+  REQUIRE(next_primary.replica.status().view == 2);
+  next_primary.feed(pre_prepare(1, {with_wrong_macs(request(1), {1, 3})}, 2, 2).frame);
+  CHECK(next_primary.sent(MessageType::prepare) == 0);
+  begin_as_primary_of(5);
+  next_primary.feed(request(3));
   CHECK(next_primary.sent(MessageType::pre_prepare) == 0);
   CHECK(next_primary.dropped(DropReason::signature_wanted) == 1);
-  next_primary.feed(retransmitted(request(2)));
+  next_primary.feed(retransmitted(request(3)));
   CHECK(next_primary.sent(MessageType::pre_prepare) == kReplicas - 1);
   // Others are not concerned, and it ends.
   next_primary.feed(request(1, "op", false, 0, 0, kClient + 1));
   CHECK(next_primary.sent(MessageType::pre_prepare) == kReplicas - 1);
   next_primary.now += minutes(1);
-  next_primary.feed(request(3));
+  next_primary.feed(request(4));
   CHECK(next_primary.sent(MessageType::pre_prepare) == kReplicas - 1);
 }
 
@@ -302,6 +315,33 @@ TEST_CASE("4.5.2: a replica that vouches for a batch has its content, whatever c
   const Frame content = sent_by(primary, MessageType::pre_prepare);
   REQUIRE(content != nullptr);
   CHECK(decode_pre_prepare(*content, kReplicas)->requests.size() == 1);
+}
+
+TEST_CASE("What the disk has no room for when a view begins is put there later") {
+  Subject backup(1, with_small_log());
+  const std::uint64_t in_memory_max = 2 * with_small_log().log_bytes_max;
+  backup.parts.is_full = true;
+  std::uint64_t timestamp = 100;
+  const auto propose_in = [&](std::uint64_t view, std::uint64_t count) {
+    const auto primary = static_cast<NodeId>(view % kReplicas);
+    for (std::uint64_t sequence = 1; sequence <= count; ++sequence) {
+      const Frame large = request(++timestamp, std::string(1500, 'x'));
+      backup.feed(pre_prepare(sequence, {large}, view, primary).frame);
+    }
+  };
+  propose_in(0, 3);
+  for (const std::uint64_t view : {2, 3}) {
+    backup.tick(seconds(1));
+    const auto from = static_cast<NodeId>(view % kReplicas);
+    backup.feed(
+        new_view(from, view, {view_change(0, view), view_change(2, view), view_change(3, view)}));
+    REQUIRE(backup.replica.status().view == view);
+    propose_in(view, view == 2 ? 3 : 1);
+  }
+  CHECK(backup.replica.status().log_bytes > in_memory_max);
+  backup.parts.is_full = false;
+  backup.tick(milliseconds(50));
+  CHECK(backup.replica.status().log_bytes <= in_memory_max);
 }
 
 TEST_CASE("What a faulty primary has left behind counts against itself alone") {

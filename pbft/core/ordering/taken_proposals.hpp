@@ -1,0 +1,19 @@
+// How many proposals a backup has taken up, and how many of them late, by which a primary is judged
+// (pbft/core/views/left_out.hpp).
+#pragma once
+
+#include <cstdint>
+
+#include "base/clock.hpp"
+
+namespace prophecy::pbft {
+
+struct TakenProposals {
+  // After another backup's vote: for the way from the primary, and a write on the disk.
+  static constexpr Duration kLateAfter = milliseconds(25);
+
+  std::uint64_t all = 0;
+  std::uint64_t late = 0;  // and agreement had to wait for this replica
+};
+
+}  // namespace prophecy::pbft
