@@ -14,6 +14,7 @@
 #include "pbft/core/ordering/held_requests.hpp"
 #include "pbft/core/ordering/patience.hpp"
 #include "pbft/core/ordering/request_queue.hpp"
+#include "pbft/core/recovery/adoption.hpp"
 #include "pbft/core/recovery/recovery.hpp"
 #include "pbft/core/recovery/rejoin.hpp"
 #include "pbft/core/state/checkpoints.hpp"
@@ -53,7 +54,8 @@ class Replica::Machine {
         standings(context),
         retransmission(context, log, checkpoints, agreement, view_changer, standings),
         rejoin(context, checkpoints, view_changer, retransmission),
-        recovery(context, log, checkpoints, execution, snapshots, parts) {
+        recovery(context, log, checkpoints, execution, snapshots, parts),
+        adoption(context, log, checkpoints, execution, recovery) {
     context.rebirths.resize(quorum.replicas);
     context.claimed.resize(quorum.replicas);
     context.rejoins.resize(quorum.replicas);
@@ -110,6 +112,7 @@ class Replica::Machine {
   Retransmission retransmission;
   Rejoin rejoin;
   Recovery recovery;
+  Adoption adoption;
 };
 
 bool Replica::Machine::start(const ReplicaStart& start, ReplicaActions& out) {
@@ -188,7 +191,11 @@ void Replica::Machine::resume(const Remembered& remembered, ReplicaActions& out)
   agreement.resume(remembered, out);
   if (!remembered.base) return;
   if (remembered.base->service == Digest{} || !snapshots.add(*remembered.base)) {
-    // The service could not tell its state, or the disk has lost parts of it. The group has one.
+    // The service could not tell its state, or the disk has lost parts of it. The group has one, or
+    // an operator has the present one adopted. For that it matters whose requests were executed.
+    CheckpointClaim untold = *remembered.base;
+    untold.service = {};
+    if (!snapshots.add(untold)) ++context.counters.snapshots_failed;
     execution.on_service_lost();
     recovery.resume_from(*remembered.base);
     return;
@@ -274,6 +281,8 @@ bool Replica::Machine::dispatch(const FrontDoor::Admitted& admitted, TimePoint n
       return rejoin.on_pledge(frame, out);
     case MessageType::uncertain:
       return writes.on_uncertain(frame, out);
+    case MessageType::present:
+      return adoption.on_present(frame, out);
     case MessageType::key_ask:
     case MessageType::key_tell:
     case MessageType::key_refusal:
@@ -396,6 +405,7 @@ void Replica::Machine::pump(Proposals proposals, TimePoint now, ReplicaActions& 
     }
     if (checkpoints.take_proven()) view_changer.on_proven(out);
     recovery.advance(retransmission.is_beyond_help(), out);
+    progress = adoption.advance(out) || progress;
     release();
     if (proposals == Proposals::now) propose(out);
   }
@@ -486,8 +496,10 @@ bool Replica::start(const ReplicaStart& start, TimePoint now, ReplicaActions& ou
 }
 
 void Replica::on_snapshot(const Digest& service, TimePoint now, ReplicaActions& out) {
-  machine_->handle(Machine::Proposals::now, now, out,
-                   [&] { machine_->execution.on_snapshot(service, out); });
+  machine_->handle(Machine::Proposals::now, now, out, [&] {
+    if (machine_->execution.end_look()) return machine_->adoption.on_looked(service, out);
+    machine_->execution.on_snapshot(service, out);
+  });
 }
 
 void Replica::on_restored(bool done, TimePoint now, ReplicaActions& out) {
@@ -518,6 +530,20 @@ void Replica::on_service_state(bool lost, TimePoint now, ReplicaActions& out) {
 void Replica::on_peer_gone(NodeId peer, TimePoint now, ReplicaActions& out) {
   machine_->handle(Machine::Proposals::now, now, out,
                    [&] { machine_->view_changer.note_gone(peer, now); });
+}
+
+Result<> Replica::look_at_state(TimePoint now, ReplicaActions& out) {
+  Result<> asked;
+  machine_->handle(Machine::Proposals::now, now, out,
+                   [&] { asked = machine_->adoption.look(out); });
+  return asked;
+}
+
+Result<> Replica::adopt_state(const AdoptionOrder& order, TimePoint now, ReplicaActions& out) {
+  Result<> asked;
+  machine_->handle(Machine::Proposals::now, now, out,
+                   [&] { asked = machine_->adoption.adopt(order, out); });
+  return asked;
 }
 
 bool Replica::on_frame(ByteView frame, TimePoint now, ReplicaActions& out) {
@@ -553,6 +579,7 @@ void Replica::on_tick(TimePoint now, ReplicaActions& out) {
     machine_->rejoin.on_tick(out);
     machine_->recovery.on_tick(out);
     machine_->writes.on_tick(out);
+    machine_->adoption.on_tick(out);
     machine_->intake.on_tick(out);
   });
 }
@@ -561,8 +588,8 @@ TimePoint Replica::next_timer() const {
   if (!machine_->context.takes_part()) return TimePoint::max();
   return std::min({machine_->view_changer.next_timer(), machine_->retransmission.next_timer(),
                    machine_->rejoin.next_timer(), machine_->recovery.next_timer(),
-                   machine_->writes.next_timer(), machine_->intake.next_timer(),
-                   machine_->bodies.next_timer()});
+                   machine_->writes.next_timer(), machine_->adoption.next_timer(),
+                   machine_->intake.next_timer(), machine_->bodies.next_timer()});
 }
 
 const ReplicaCounters& Replica::counters() const {
@@ -581,6 +608,13 @@ std::uint64_t Replica::view() const {
 }
 ReplicaStatus Replica::status() const {
   return machine_->status();
+}
+
+AdoptionState Replica::adoption_state() const {
+  return machine_->adoption.state();
+}
+AdoptionStatus Replica::adoption() const {
+  return machine_->adoption.status();
 }
 
 }  // namespace prophecy::pbft

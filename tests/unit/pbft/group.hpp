@@ -164,8 +164,9 @@ inline Digest service_state(PartStore& parts, std::string_view state) {
 // A replica under test with the actions of its last event, and what it gets and sends without
 // seals. Its service has a constant state, and its disk is there at once.
 struct Subject {
-  explicit Subject(NodeId self, ReplicaSettings settings = {}, const ReplicaStart& start = {})
-      : node(self), replica(settings, ring(self), parts, inputs) {
+  explicit Subject(NodeId self, ReplicaSettings settings = {}, const ReplicaStart& start = {},
+                   const MemoryPartStore& parts_before = {})
+      : node(self), parts(parts_before), replica(settings, ring(self), parts, inputs) {
     REQUIRE(replica.start(start, now, actions));
     answer();
   }
@@ -201,8 +202,13 @@ struct Subject {
       const bool snapshot = std::exchange(actions.snapshot, std::nullopt).has_value();
       const bool restore = std::exchange(actions.restore, std::nullopt).has_value();
       const bool flush = answers_flushes && std::exchange(actions.flush_parts, false);
-      if (snapshot) replica.on_snapshot(service_state(parts, state), now, actions);
-      if (restore) replica.on_restored(true, now, actions);
+      if (snapshot) {
+        replica.on_snapshot(tells_state ? service_state(parts, state) : Digest{}, now, actions);
+      }
+      if (restore) {
+        ++restores;
+        replica.on_restored(restores_succeed, now, actions);
+      }
       if (flush) replica.on_parts_flushed(true, now, actions);
       if (!answers_flushes) continue;
       for (const DurableParts& durable : std::exchange(actions.durable_parts, {}))
@@ -239,6 +245,9 @@ struct Subject {
   NodeId node;
   std::string state = "state";
   bool answers_flushes = true;
+  bool tells_state = true;
+  bool restores_succeed = true;
+  std::size_t restores = 0;
   MemoryPartStore parts;
   GivenInputs inputs;
   std::map<Bytes, Bytes> disk;
