@@ -24,6 +24,8 @@ using Json = nlohmann::ordered_json;
 constexpr Duration kAskEvery = milliseconds(250);
 // So long what the others tell is waited for, which they repeat four times a second.
 constexpr Duration kOthersAwaitedFor = seconds(1);
+// This replica's look at its own state.
+constexpr Duration kLookAwaitedFor = minutes(2);
 
 struct Options {
   std::string socket;
@@ -135,7 +137,7 @@ int judge(const Options& options, const Json& answer, const std::string& root) {
 }
 
 int look(const Options& options) {
-  const TimePoint deadline = std::chrono::steady_clock::now() + seconds(options.wait_s);
+  const TimePoint deadline = std::chrono::steady_clock::now() + kLookAwaitedFor;
   Json status;
   if (!ask_with(
           options.socket, {{"command", "status"}}, "a replica's status",
@@ -158,7 +160,7 @@ int look(const Options& options) {
   }
   const TimePoint others = std::chrono::steady_clock::now() + kOthersAwaitedFor;
   const auto never = [](const Json&) { return false; };
-  if (!wait_until(options, std::min(others, deadline), never, answer)) return 1;
+  if (!wait_until(options, others, never, answer)) return 1;
   show(options, answer);
   return judge(options, answer, *root);
 }
@@ -180,7 +182,7 @@ int adopt(const Options& options) {
     std::cerr << "prophecyctl: --except: expected the number of a replica\n";
     return 2;
   }
-  const TimePoint deadline = std::chrono::steady_clock::now() + seconds(options.wait_s);
+  const TimePoint begin = std::chrono::steady_clock::now();
   Json answer;
   if (!ask_replica(options,
                    {{"command", "adopt"},
@@ -194,10 +196,10 @@ int adopt(const Options& options) {
   const auto is_agreed = [&](const Json& one) {
     return is_at(one, "agreed") || is_at(one, "told") || is_over(one);
   };
-  if (!wait_until(options, deadline, is_agreed, answer)) return 1;
+  if (!wait_until(options, begin + kLookAwaitedFor, is_agreed, answer)) return 1;
   if (is_at(answer, "agreed") && options.wait_s > 0) {
     std::cerr << "prophecyctl: agreed; waiting for the other replicas\n";
-    if (!wait_until(options, deadline, is_over, answer)) return 1;
+    if (!wait_until(options, begin + seconds(options.wait_s), is_over, answer)) return 1;
   }
   show(options, answer);
   const std::string problem = answer["problem"].get<std::string>();
@@ -224,7 +226,7 @@ void add_adopt_command(Command program) {
   command.add("--at", options->at, "The number to adopt it at, likewise");
   command.add("--except", options->except,
               "A replica that may tell another state, or have one; may be repeated");
-  command.add("--wait", options->wait_s, "Seconds to wait for this replica and for the others");
+  command.add("--wait", options->wait_s, "Seconds to wait for the other replicas to agree");
   command.flag("--json", options->json, "Print JSON");
   command.on_run([options] {
     if (options->state.empty() != !options->at) {

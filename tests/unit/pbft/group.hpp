@@ -165,8 +165,11 @@ inline Digest service_state(PartStore& parts, std::string_view state) {
 // seals. Its service has a constant state, and its disk is there at once.
 struct Subject {
   explicit Subject(NodeId self, ReplicaSettings settings = {}, const ReplicaStart& start = {},
-                   const MemoryPartStore& parts_before = {})
-      : node(self), parts(parts_before), replica(settings, ring(self), parts, inputs) {
+                   const MemoryPartStore& parts_before = {}, bool can_restore = true)
+      : node(self),
+        restores_succeed(can_restore),
+        parts(parts_before),
+        replica(settings, ring(self), parts, inputs) {
     REQUIRE(replica.start(start, now, actions));
     answer();
   }
@@ -197,9 +200,12 @@ struct Subject {
       outgoing.frame = opened(outgoing.frame);
   }
   void answer_unopened() {
-    while (actions.snapshot || actions.restore || (actions.flush_parts && answers_flushes) ||
+    while (actions.snapshot || actions.look || actions.adopt || actions.restore ||
+           (actions.flush_parts && answers_flushes) ||
            (!actions.durable_parts.empty() && answers_flushes)) {
-      const bool snapshot = std::exchange(actions.snapshot, std::nullopt).has_value();
+      if (std::exchange(actions.adopt, false)) ++adoptions;
+      const bool look = std::exchange(actions.look, false);
+      const bool snapshot = std::exchange(actions.snapshot, std::nullopt).has_value() || look;
       const bool restore = std::exchange(actions.restore, std::nullopt).has_value();
       const bool flush = answers_flushes && std::exchange(actions.flush_parts, false);
       if (snapshot) {
@@ -248,6 +254,7 @@ struct Subject {
   bool tells_state = true;
   bool restores_succeed = true;
   std::size_t restores = 0;
+  std::size_t adoptions = 0;
   MemoryPartStore parts;
   GivenInputs inputs;
   std::map<Bytes, Bytes> disk;
