@@ -290,7 +290,7 @@ bool Replica::start(const ReplicaStart& start, TimePoint now, ReplicaActions& ou
 
 void Replica::on_snapshot(const Digest& service, TimePoint now, ReplicaActions& out) {
   machine_->handle(Machine::Proposals::now, now, out, [&] {
-    if (machine_->execution.end_look()) return machine_->adoption.on_looked(service, out);
+    if (machine_->execution.end_look(service)) return machine_->adoption.on_looked(service, out);
     machine_->execution.on_snapshot(service, out);
   });
 }

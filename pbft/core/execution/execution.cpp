@@ -454,11 +454,13 @@ void ExecutionStage::on_snapshot(const Digest& service, ReplicaActions& out) {
     uncertain_->since = context_.now;
     uncertain_->write.state = service;
     if (service == Digest{}) ++context_.counters.snapshots_failed;
+    hold_looked_at(service);
     return writes_.compare(uncertain_->write, out);
   }
   ASSERT(state_ == State::snapshotting);
   if (service == Digest{}) ++context_.counters.snapshots_failed;
   take_checkpoint(unreliable_ ? Digest{} : service, out);
+  hold_looked_at({});
   if (to_restore_) state_ = State::quiescing;
 }
 

@@ -129,7 +129,7 @@ class ExecutionStage {
   }
   void look(ReplicaActions& out);
   // True when the answer to a snapshot is one to look().
-  [[nodiscard]] bool end_look();
+  [[nodiscard]] bool end_look(const Digest& service);
   // The present state is right, and holds all that batches up to this number were to bring about.
   // `from`: the checkpoint whose record of executed requests is gone on from; null: that of now.
   // False when it cannot be read. Requires may_look().
@@ -205,6 +205,7 @@ class ExecutionStage {
   void begin_comparison(std::uint64_t id, Sigma sigma, Bytes result, ReplicaActions& out);
   void end_comparison(ExecutionStatus status, ReplicaActions& out);
   void hold(std::vector<Digest> roots);
+  void hold_looked_at(const Digest& service);
   [[nodiscard]] bool load(const CheckpointClaim& claim);
   void note_requests(Slot& slot) const;
 
@@ -220,6 +221,7 @@ class ExecutionStage {
   std::optional<std::uint64_t> in_doubt_since_;
   SessionTree sessions_;
   std::vector<Digest> held_roots_;  // of the last checkpoint, when it is no snapshot; pinned
+  Digest looked_at_{};  // a state of the service at no checkpoint; pinned until the next one
   History history_;
   State state_ = State::running;
   std::optional<CheckpointClaim> to_restore_;

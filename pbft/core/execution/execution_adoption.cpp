@@ -1,4 +1,6 @@
 // ExecutionStage: going on from the present state of the service, at an operator's word.
+#include <algorithm>
+
 #include "base/assert.hpp"
 #include "pbft/core/execution/execution.hpp"
 
@@ -10,10 +12,19 @@ void ExecutionStage::look(ReplicaActions& out) {
   out.look = true;
 }
 
-bool ExecutionStage::end_look() {
+bool ExecutionStage::end_look(const Digest& service) {
   if (state_ != State::looking) return false;
+  hold_looked_at(service);
   state_ = to_restore_ ? State::quiescing : State::running;
   return true;
+}
+
+// The next one is built upon its parts. What that does not have goes then, or it would stay for
+// ever.
+void ExecutionStage::hold_looked_at(const Digest& service) {
+  const Digest before = looked_at_;
+  looked_at_ = service != Digest{} && parts_.pin(service) ? service : Digest{};
+  if (before != Digest{}) parts_.unpin(before);
 }
 
 bool ExecutionStage::adopt(std::uint64_t sequence, const CheckpointClaim* from,
@@ -26,7 +37,7 @@ bool ExecutionStage::adopt(std::uint64_t sequence, const CheckpointClaim* from,
   unreliable_ = false;
   in_doubt_since_.reset();
   adopted_at_ = sequence;
-  writes_.ask_for_checkpoint(sequence + 1);
+  writes_.ask_for_checkpoint(std::max<std::uint64_t>(sequence, 1));
   out.adopt = true;
   return true;
 }

@@ -201,8 +201,9 @@ void Recovery::bound_record(ReplicaActions& out) {
   // state. (Where none do, nobody may go on: what is ordered could not be executed any more.) And
   // when it cannot tell its state, which is well: the base stays as it is until it can again.
   const CheckpointClaim* own = snapshots_.newest_whole_up_to(context_.progress.last_executed);
-  const bool is_untold =
-      context_.progress.last_executed >= stable && (own == nullptr || own->sequence < stable);
+  const bool is_telling = execution_.state() == ExecutionStage::State::snapshotting;
+  const bool is_untold = context_.progress.last_executed >= stable && !is_telling &&
+                         (own == nullptr || own->sequence < stable);
   const bool is_lost = execution_.is_unreliable();
   const bool is_away = is_lost ? checkpoints_.stable().service != Digest{} : is_untold;
   const bool is_refused = base_.is_refused() || is_away;
