@@ -1,6 +1,7 @@
 // prophecyctl: the operator's tool. Makes keys, and asks and tells running programs on their admin
 // sockets.
 #include "base/command_line/command_line.hpp"
+#include "tools/adopt_command.hpp"
 #include "tools/compare_command.hpp"
 #include "tools/divergences_command.hpp"
 #include "tools/fields_command.hpp"
@@ -26,6 +27,7 @@ int main(int argc, char** argv) {
   prophecy::tools::add_bypass_command(program);
   prophecy::tools::add_origin_commands(program);
   prophecy::tools::add_history_commands(program);
+  prophecy::tools::add_adopt_command(program);
   if (const auto status = line.parse(argc, argv)) return *status;
   return line.run();
 }

@@ -4,214 +4,13 @@
 #include <utility>
 
 #include "base/assert.hpp"
-#include "pbft/core/bodies/bodies.hpp"
-#include "pbft/core/execution/execution.hpp"
-#include "pbft/core/execution/snapshots.hpp"
-#include "pbft/core/execution/uncertain_writes.hpp"
-#include "pbft/core/intake/front_door.hpp"
-#include "pbft/core/intake/intake.hpp"
-#include "pbft/core/ordering/agreement.hpp"
-#include "pbft/core/ordering/held_requests.hpp"
-#include "pbft/core/ordering/patience.hpp"
-#include "pbft/core/ordering/request_queue.hpp"
-#include "pbft/core/recovery/recovery.hpp"
-#include "pbft/core/recovery/rejoin.hpp"
-#include "pbft/core/state/checkpoints.hpp"
-#include "pbft/core/state/client_table.hpp"
-#include "pbft/core/state/context.hpp"
-#include "pbft/core/state/log.hpp"
-#include "pbft/core/views/retransmission.hpp"
-#include "pbft/core/views/standings.hpp"
-#include "pbft/core/views/view_changer.hpp"
+#include "pbft/core/replica_machine.hpp"
 #include "pbft/wire/decode.hpp"
 #include "pbft/wire/encode.hpp"
 #include "pbft/wire/limits.hpp"
 #include "pbft/wire/recovery.hpp"
 
 namespace prophecy::pbft {
-
-// The parts, who gets which message, and what follows from progress.
-class Replica::Machine {
- public:
-  Machine(const ReplicaSettings& settings, const KeyRing& keys, PartStore& parts,
-          InputSource& inputs, const QuorumRule& quorum)
-      : context{settings, keys, quorum, keys.self(), inputs},
-        front_door(context),
-        bodies(context, parts),
-        log(settings.window + settings.retained_batches + 1, quorum.replicas, parts),
-        clients(settings.cached_reply_bytes_max),
-        queue(context.settings, quorum.replicas),
-        checkpoints(quorum),
-        snapshots(parts),
-        writes(context, checkpoints),
-        execution(context, log, clients, checkpoints, snapshots, parts, bodies, writes),
-        agreement(context, log, clients, checkpoints, bodies),
-        patience(context.settings, clients),
-        held(context, bodies, clients),
-        intake(context, clients, queue, execution, patience, held),
-        view_changer(context, log, checkpoints, agreement, patience),
-        standings(context),
-        retransmission(context, log, checkpoints, agreement, view_changer, standings),
-        rejoin(context, checkpoints, view_changer, retransmission),
-        recovery(context, log, checkpoints, execution, snapshots, parts) {
-    context.rebirths.resize(quorum.replicas);
-    context.claimed.resize(quorum.replicas);
-    context.rejoins.resize(quorum.replicas);
-  }
-  ~Machine() { bodies.close(); }
-  Machine(const Machine&) = delete;
-  Machine& operator=(const Machine&) = delete;
-
-  bool start(const ReplicaStart& start, ReplicaActions& out);
-  void resume(const Remembered& remembered, ReplicaActions& out);
-  void review_certificate();
-
-  enum class Proposals : std::uint8_t { now, later };
-  // An event, what follows from it, and what others are to be told, sealed.
-  template <typename Event>
-  void handle(Proposals proposals, TimePoint now, ReplicaActions& out, const Event& event) {
-    context.now = now;
-    const std::size_t first = out.sends.size();
-    event();
-    pump(proposals, now, out);
-    front_door.seal(first, out);
-  }
-  bool take(ByteView frame, TimePoint now, ReplicaActions& out);
-  bool dispatch(const FrontDoor::Admitted& admitted, TimePoint now, ReplicaActions& out);
-  void note_heard(ByteView frame);
-  bool on_checkpoint(ByteView frame);
-  void on_part(ByteView frame, ReplicaActions& out);
-  bool on_hello(ByteView frame);
-  void propose(ReplicaActions& out);
-  void pump(Proposals proposals, TimePoint now, ReplicaActions& out);
-  void release();
-  [[nodiscard]] std::uint64_t awaited_checkpoint() const {
-    return std::max(retransmission.awaited_by_silent(), writes.awaited_checkpoint());
-  }
-  [[nodiscard]] RecoveryState recovery_state() const;
-  [[nodiscard]] ReplicaStatus status() const;
-
-  Context context;
-  FrontDoor front_door;
-  Bodies bodies;  // outlives all handles
-  Log log;
-  ClientTable clients;
-  RequestQueue queue;
-  Checkpoints checkpoints;
-  Snapshots snapshots;
-  UncertainWrites writes;
-  ExecutionStage execution;
-  Agreement agreement;
-  Patience patience;
-  HeldRequests held;
-  Intake intake;
-  ViewChanger view_changer;
-  Standings standings;
-  Retransmission retransmission;
-  Rejoin rejoin;
-  Recovery recovery;
-  TimePoint shelve_at{};  // not before
-};
-
-bool Replica::Machine::start(const ReplicaStart& start, ReplicaActions& out) {
-  const auto remembered = read_journal(start.records, context.quorum.replicas);
-  context.journal = Journal(start.memory != ReplicaStart::Memory::not_kept);
-  const bool is_whole = remembered && start.memory == ReplicaStart::Memory::whole;
-  if (is_whole) {
-    context.membership = remembered->membership;
-    context.journal.resume(*remembered);
-    for (const auto& [peer, rebirth] : remembered->rebirths) {
-      if (peer >= context.quorum.replicas) continue;
-      context.rebirths[peer] = rebirth;
-      retransmission.note_pledge(peer);
-    }
-  }
-  Membership& membership = context.membership;
-  if (membership.incarnation == 0) membership.incarnation = start.wall_clock;
-  // 32 bits of seconds; the rest of a Status's counter counts within one start.
-  membership.boot = std::max(membership.boot + 1, start.wall_clock / 1000 & 0xffffffff);
-  context.journal.membership(membership, out);
-  if (is_whole) resume(*remembered, out);
-  if (!is_whole || context.is_asking()) {
-    execution.on_service_lost();
-    rejoin.begin(out);
-  } else if (membership.state_lost) {
-    execution.on_service_lost();
-  } else if (!recovery.has_base()) {
-    execution.begin_at_zero(out);
-  }
-  return remembered.has_value();
-}
-
-// First where it was, then what it said there, then the state.
-void Replica::Machine::resume(const Remembered& remembered, ReplicaActions& out) {
-  std::vector<Checkpoints::SignedClaim> certificate;
-  for (const Frame& frame : remembered.certificate) {
-    const auto claim = decode_checkpoint(*frame);
-    if (!claim) continue;
-    certificate.push_back(
-        {claim->replica, {claim->sequence, claim->order, claim->replies, claim->service}, frame});
-  }
-  if (!certificate.empty()) checkpoints.adopt(std::move(certificate));
-  review_certificate();
-  if (remembered.base) {
-    // No vote is forgotten. They reach to the window behind the stable checkpoint, but for a disk
-    // that refused no further than the ring does from the base. So a group that was switched off as
-    // a whole has room for all batches behind its base, and need not find a state that nobody has.
-    // Where the record goes further, what lies in between comes as a state.
-    const std::uint64_t reach = std::min(checkpoints.stable_sequence() + context.settings.window,
-                                         remembered.base->sequence + log.capacity());
-    const std::uint64_t votes_end = std::max(reach, context.journal.last()) + 1;
-    const std::uint64_t first = votes_end - std::min(votes_end, log.capacity());
-    log.release_below(std::max(remembered.base->sequence + 1, first));
-    context.progress.last_proposed = remembered.base->sequence;
-  }
-  for (const Remembered::Proposed& proposed : remembered.proposed) {
-    if (!log.reaches(proposed.sequence)) continue;
-    const Frame content = content_of(remembered, proposed.sequence, proposed.batch);
-    log.note_proposal(log.open(proposed.sequence), proposed.batch, proposed.view, content,
-                      bodies.of_batch(content));
-  }
-  for (const Remembered::Prepared& prepared : remembered.prepared) {
-    if (log.reaches(prepared.sequence)) log.open(prepared.sequence).prepared = prepared.record;
-  }
-  // What is stable or prepared may have been executed, and what was decided elsewhere has been.
-  context.reads_from =
-      context.membership.silent_until == Context::kAsking ? 0 : context.membership.silent_until;
-  context.reads_from = std::max(context.reads_from, checkpoints.stable_sequence());
-  for (const Remembered::Prepared& prepared : remembered.prepared)
-    context.reads_from = std::max(context.reads_from, prepared.sequence);
-  if (!remembered.decided.empty()) {
-    context.reads_from = std::max(context.reads_from, remembered.decided.rbegin()->first);
-  }
-  view_changer.resume(remembered, out);
-  review_certificate();
-  agreement.resume(remembered, out);
-  if (!remembered.base) return;
-  if (remembered.base->service == Digest{} || !snapshots.add(*remembered.base)) {
-    // The service could not tell its state, or the disk has lost parts of it. The group has one.
-    execution.on_service_lost();
-    recovery.resume_from(*remembered.base);
-    return;
-  }
-  recovery.resume_from(*remembered.base);
-  execution.begin_restore(*remembered.base);
-  const CheckpointClaim& base = *remembered.base;
-  if (base.sequence == 0 || base.sequence != checkpoints.stable_sequence()) return;
-  // It is compared once more with what the others claim there: it may never have been, and no other
-  // checkpoint need come soon.
-  checkpoints.keep_own(
-      base, encode_checkpoint(base.sequence, base.order, base.replies, base.service, context.keys));
-}
-
-// The group's file may list other keys than when it was written.
-void Replica::Machine::review_certificate() {
-  checkpoints.review([&](const Checkpoints::SignedClaim& claim) {
-    const auto message = decode_checkpoint(*claim.frame);
-    return message && context.keys.verify_signature(message->replica, sha256(message->content),
-                                                    message->signature);
-  });
-}
 
 bool Replica::Machine::take(ByteView frame, TimePoint now, ReplicaActions& out) {
   context.last_drop.reset();
@@ -275,6 +74,8 @@ bool Replica::Machine::dispatch(const FrontDoor::Admitted& admitted, TimePoint n
       return rejoin.on_pledge(frame, out);
     case MessageType::uncertain:
       return writes.on_uncertain(frame, out);
+    case MessageType::present:
+      return adoption.on_present(frame, out);
     case MessageType::key_ask:
     case MessageType::key_tell:
     case MessageType::key_refusal:
@@ -397,6 +198,7 @@ void Replica::Machine::pump(Proposals proposals, TimePoint now, ReplicaActions& 
     }
     if (checkpoints.take_proven()) view_changer.on_proven(out);
     recovery.advance(retransmission.is_beyond_help(), out);
+    progress = adoption.advance(out) || progress;
     release();
     if (proposals == Proposals::now) propose(out);
   }
@@ -493,8 +295,10 @@ bool Replica::start(const ReplicaStart& start, TimePoint now, ReplicaActions& ou
 }
 
 void Replica::on_snapshot(const Digest& service, TimePoint now, ReplicaActions& out) {
-  machine_->handle(Machine::Proposals::now, now, out,
-                   [&] { machine_->execution.on_snapshot(service, out); });
+  machine_->handle(Machine::Proposals::now, now, out, [&] {
+    if (machine_->execution.end_look(service)) return machine_->adoption.on_looked(service, out);
+    machine_->execution.on_snapshot(service, out);
+  });
 }
 
 void Replica::on_restored(bool done, TimePoint now, ReplicaActions& out) {
@@ -525,6 +329,20 @@ void Replica::on_service_state(bool lost, TimePoint now, ReplicaActions& out) {
 void Replica::on_peer_gone(NodeId peer, TimePoint now, ReplicaActions& out) {
   machine_->handle(Machine::Proposals::now, now, out,
                    [&] { machine_->view_changer.note_gone(peer, now); });
+}
+
+Result<> Replica::look_at_state(TimePoint now, ReplicaActions& out) {
+  Result<> asked;
+  machine_->handle(Machine::Proposals::now, now, out,
+                   [&] { asked = machine_->adoption.look(out); });
+  return asked;
+}
+
+Result<> Replica::adopt_state(const AdoptionOrder& order, TimePoint now, ReplicaActions& out) {
+  Result<> asked;
+  machine_->handle(Machine::Proposals::now, now, out,
+                   [&] { asked = machine_->adoption.adopt(order, out); });
+  return asked;
 }
 
 bool Replica::on_frame(ByteView frame, TimePoint now, ReplicaActions& out) {
@@ -560,6 +378,7 @@ void Replica::on_tick(TimePoint now, ReplicaActions& out) {
     machine_->rejoin.on_tick(out);
     machine_->recovery.on_tick(out);
     machine_->writes.on_tick(out);
+    machine_->adoption.on_tick(out);
     machine_->intake.on_tick(out);
   });
 }
@@ -568,8 +387,8 @@ TimePoint Replica::next_timer() const {
   if (!machine_->context.takes_part()) return TimePoint::max();
   return std::min({machine_->view_changer.next_timer(), machine_->retransmission.next_timer(),
                    machine_->rejoin.next_timer(), machine_->recovery.next_timer(),
-                   machine_->writes.next_timer(), machine_->intake.next_timer(),
-                   machine_->bodies.next_timer()});
+                   machine_->writes.next_timer(), machine_->adoption.next_timer(),
+                   machine_->intake.next_timer(), machine_->bodies.next_timer()});
 }
 
 const ReplicaCounters& Replica::counters() const {
@@ -588,6 +407,13 @@ std::uint64_t Replica::view() const {
 }
 ReplicaStatus Replica::status() const {
   return machine_->status();
+}
+
+AdoptionState Replica::adoption_state() const {
+  return machine_->adoption.state();
+}
+AdoptionStatus Replica::adoption() const {
+  return machine_->adoption.status();
 }
 
 }  // namespace prophecy::pbft

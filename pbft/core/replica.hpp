@@ -12,6 +12,7 @@
 
 #include "pbft/auth/key_ring.hpp"
 #include "pbft/core/state/actions.hpp"
+#include "pbft/core/state/adoption_status.hpp"
 #include "pbft/core/state/counters.hpp"
 #include "pbft/core/state/input_source.hpp"
 #include "pbft/core/state/journal.hpp"
@@ -71,6 +72,11 @@ class Replica {
   // The connection to this peer broke, and its machine refuses another: its process has ended. A
   // hint: see ViewChanger::note_gone().
   void on_peer_gone(NodeId peer, TimePoint now, ReplicaActions& out);
+  // An operator has the present state of the service looked at, and adopted
+  // (core/recovery/adoption.hpp). The error says why not.
+  [[nodiscard]] Result<> look_at_state(TimePoint now, ReplicaActions& out);
+  [[nodiscard]] Result<> adopt_state(const AdoptionOrder& order, TimePoint now,
+                                     ReplicaActions& out);
   // Called at next_timer(); harmless at any other time.
   void on_tick(TimePoint now, ReplicaActions& out);
   [[nodiscard]] TimePoint next_timer() const;
@@ -81,6 +87,8 @@ class Replica {
   [[nodiscard]] RecoveryState recovery() const;
   [[nodiscard]] std::uint64_t view() const;
   [[nodiscard]] ReplicaStatus status() const;
+  [[nodiscard]] AdoptionState adoption_state() const;
+  [[nodiscard]] AdoptionStatus adoption() const;
 
  private:
   class Machine;

@@ -2,9 +2,8 @@
 
 #include <algorithm>
 
-#include <nlohmann/json.hpp>
-
 #include "base/assert.hpp"
+#include "pbft/replica/adoption_commands.hpp"
 #include "pbft/replica/replica_metrics.hpp"
 #include "pbft/replica/replica_status.hpp"
 #include "pbft/services/http_service.hpp"
@@ -232,12 +231,15 @@ void ReplicaNode::settle() {
   timer_.arm(core_.next_timer());
   watch_state();
   watch_recovery();
+  watch_adoption();
 }
 
 // Snapshots and restores are asked for when nothing is executed, nor waits to be, so they have
 // nothing to wait for.
 void ReplicaNode::carry_out() {
   if (actions_.resume) executor_.resume(*actions_.resume);
+  if (actions_.adopt) executor_.adopt();
+  if (actions_.look) executor_.submit_look(++state_changes_, storage_->parts());
   if (actions_.snapshot) executor_.submit_snapshot(++state_changes_, storage_->parts());
   if (actions_.restore) {
     log_.info("restoring-state", {{"sequence", actions_.restore->sequence}});
@@ -496,15 +498,46 @@ std::string ReplicaNode::metrics() const {
   return prometheus_text(parts());
 }
 
-std::string ReplicaNode::answer_admin(std::string_view request_line) const {
-  const auto request = nlohmann::json::parse(request_line, nullptr, false);
-  const auto refused = [](const std::string& why) { return nlohmann::json{{"error", why}}.dump(); };
-  if (!request.is_object()) return refused("expected a JSON object on one line");
-  const auto command = request.find("command");
-  if (command == request.end() || *command != "status") {
-    return refused("unknown command; expected \"status\"");
+Result<> ReplicaNode::look_at_state() {
+  if (identity_.config.service.state.kind == StateKind::stateless) {
+    return Error{ErrorKind::invalid, "the service has no state (`state` is \"stateless\")"};
   }
-  return status();
+  if (service_->is_away()) {
+    return Error{ErrorKind::unavailable, "the origin does not answer; start it first"};
+  }
+  auto looked = core_.look_at_state(now(), actions_);
+  settle();
+  return looked;
+}
+
+Result<> ReplicaNode::adopt_state(const AdoptionOrder& order) {
+  if (service_->is_away()) {
+    return Error{ErrorKind::unavailable, "the origin does not answer; start it first"};
+  }
+  auto adopted = core_.adopt_state(order, now(), actions_);
+  settle();
+  if (!adopted) log_.warning("adoption-refused", {{"reason", adopted.error().message}});
+  return adopted;
+}
+
+// The root and the number are what operators have decided: they are to be found again.
+void ReplicaNode::watch_adoption() {
+  const AdoptionState state = core_.adoption_state();
+  if (std::exchange(last_adoption_, state) == state) return;
+  const AdoptionStatus status = core_.adoption();
+  const auto& own = status.members.at(identity_.config.id);
+  log_.warning("adoption", {{"state", to_string(state)},
+                            {"root", to_hex(own.state)},
+                            {"at", own.at},
+                            {"problem", status.problem}});
+}
+
+std::string ReplicaNode::answer_admin(std::string_view request_line) {
+  return answer_replica_command(
+      request_line, {.status = [this] { return status(); },
+                     .adoption = [this] { return core_.adoption(); },
+                     .look = [this] { return look_at_state(); },
+                     .adopt = [this](const AdoptionOrder& order) { return adopt_state(order); }});
 }
 
 }  // namespace prophecy::pbft

@@ -97,7 +97,10 @@ class ReplicaNode final : private ReplicaTransport::Handler {
   void report_states();
   void report_writes();
   void on_fill(std::uint64_t percent);
-  [[nodiscard]] std::string answer_admin(std::string_view request_line) const;
+  [[nodiscard]] std::string answer_admin(std::string_view request_line);
+  [[nodiscard]] Result<> look_at_state();
+  [[nodiscard]] Result<> adopt_state(const AdoptionOrder& order);
+  void watch_adoption();
 
   const ReplicaIdentity& identity_;
   Logger& log_;
@@ -128,6 +131,7 @@ class ReplicaNode final : private ReplicaTransport::Handler {
   std::uint64_t last_view_ = 0;
   RecoveryState last_recovery_ = RecoveryState::none;
   TimePoint recovery_told_{};
+  AdoptionState last_adoption_ = AdoptionState::none;
   DropCounters reported_drops_{};
   std::uint64_t reported_times_refused_ = 0;
   std::uint64_t reported_states_uncertified_ = 0;

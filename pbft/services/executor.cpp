@@ -38,6 +38,20 @@ void Executor::submit_snapshot(std::uint64_t id, PartStore& parts) {
   if (outermost) inside_ = false;
 }
 
+void Executor::submit_look(std::uint64_t id, PartStore& parts) {
+  ASSERT(exclusive_ == Exclusive::none && waiting_.empty());
+  const bool outermost = !std::exchange(inside_, true);
+  begin_snapshot({id, &parts});
+  if (outermost) inside_ = false;
+}
+
+void Executor::adopt() {
+  ASSERT(exclusive_ == Exclusive::none && waiting_.empty() && reads_running_ == 0);
+  is_uncertain_ = false;
+  state_ = State::held;
+  service_.adopt();
+}
+
 void Executor::resume(bool goes_on) {
   is_uncertain_ = false;
   const bool outermost = !std::exchange(inside_, true);
@@ -181,6 +195,10 @@ void Executor::begin(const Snapshot& snapshot) {
         snapshot.id, Error{ErrorKind::unavailable, "the state is lost: its restore has failed"}});
     return;
   }
+  begin_snapshot(snapshot);
+}
+
+void Executor::begin_snapshot(const Snapshot& snapshot) {
   exclusive_ = Exclusive::snapshot;
   service_.snapshot(*snapshot.parts, [this, id = snapshot.id](Result<Digest> root) {
     finish_snapshot(id, std::move(root));

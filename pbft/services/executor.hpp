@@ -97,6 +97,12 @@ class Executor {
   void submit_snapshot(std::uint64_t id, PartStore& parts);
   void submit_restore(std::uint64_t id, const PartStore& parts, const Digest& root);
 
+  // Likewise, of the present state, be it lost or not.
+  void submit_look(std::uint64_t id, PartStore& parts);
+  // The present state takes the place of one that was lost. Requires that nothing ordered runs or
+  // waits.
+  void adopt();
+
   // Behind an uncertain write. False: what waits, and comes before the next restore, is
   // `unavailable`.
   void resume(bool goes_on);
@@ -134,6 +140,7 @@ class Executor {
   [[nodiscard]] bool may_begin(const Waiting& waiting) const;
   void begin(const Execution& execution, Kind kind);
   void begin(const Snapshot& snapshot);
+  void begin_snapshot(const Snapshot& snapshot);
   void begin(const Restore& restore);
   void finish(std::uint64_t id, Kind kind, ExecutionStatus status, Bytes result);
   void finish_snapshot(std::uint64_t id, Result<Digest> root);

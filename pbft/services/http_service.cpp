@@ -224,6 +224,11 @@ void HttpService::on_restored(const RestoreDone& done, Result<> restored) {
   done(std::move(restored));
 }
 
+void HttpService::adopt() {
+  is_uncertain_ = false;
+  if (trust_ == OriginTrust::returned) trust_ = OriginTrust::trusted;
+}
+
 void HttpService::on_pool_state(bool up) {
   if (on_state_) on_state_(up);
   if (up || !state_ || !on_return_ || trust_ != OriginTrust::trusted) return;

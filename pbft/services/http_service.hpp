@@ -94,6 +94,8 @@ class HttpService final : public Service, private http::OriginHandler {
   void execute(const Execution& execution, Done done) override;
   void snapshot(PartStore& parts, SnapshotDone done) override;
   void restore(const PartStore& parts, const Digest& root, RestoreDone done) override;
+  void adopt() override;
+  [[nodiscard]] bool is_away() const override { return trust_ == OriginTrust::away; }
   void give_up() override;
   void stop() override;
 

@@ -112,6 +112,10 @@ class Service {
   // parts say may be anything: it is checked. After a failure the state is undefined, and another
   // restore may mend it.
   virtual void restore(const PartStore& parts, const Digest& root, RestoreDone done) = 0;
+  // The present state is the right one, as if it had been restored.
+  virtual void adopt() {}
+  // What it fronts does not answer, and may come back in another state.
+  [[nodiscard]] virtual bool is_away() const { return false; }
   // The state is about to be replaced: executions that run are to end soon, as `unavailable` where
   // they have no answer yet.
   virtual void give_up() {}

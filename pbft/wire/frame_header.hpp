@@ -35,6 +35,7 @@ enum class MessageType : std::uint8_t {
   key_refusal = 19,
   sealed = 20,     // another message under MACs of the replica that sends it (pbft/wire/sealed.hpp)
   uncertain = 21,  // a write without a usable answer, and the state that it has left
+  present = 22,    // the present state of a service, which an operator may have adopted
 };
 [[nodiscard]] std::string_view to_string(MessageType type);
 // Of the exchange of session keys.

@@ -49,6 +49,8 @@ std::string_view to_string(MessageType type) {
       return "sealed";
     case MessageType::uncertain:
       return "uncertain";
+    case MessageType::present:
+      return "present";
   }
   return "unknown";
 }
@@ -61,7 +63,7 @@ std::optional<FrameHeader> peek_header(ByteView frame) {
   header.sender = reader.integer<std::uint32_t>();
   if (reader.failed() || version != kWireVersion) return std::nullopt;
   if (type < static_cast<std::uint8_t>(MessageType::request) ||
-      type > static_cast<std::uint8_t>(MessageType::uncertain)) {
+      type > static_cast<std::uint8_t>(MessageType::present)) {
     return std::nullopt;
   }
   header.type = static_cast<MessageType>(type);

@@ -97,6 +97,17 @@ Frame encode_uncertain(const UncertainWrite& write, const UncertainFlags& flags,
   return authenticate(std::move(bytes), keys);
 }
 
+Frame encode_present(const PresentState& present, const KeyRing& keys) {
+  Bytes bytes;
+  Writer writer(bytes);
+  write_header(writer, MessageType::present, keys.self());
+  writer.integer(present.reach);
+  writer.raw(present.state);
+  writer.integer(static_cast<std::uint8_t>((present.asks ? 1 : 0) | (present.has_state ? 2 : 0) |
+                                           (present.agrees ? 4 : 0)));
+  return authenticate(std::move(bytes), keys);
+}
+
 std::optional<FetchPartsMessage> decode_fetch_parts(ByteView frame, std::uint32_t replicas) {
   return decode_fetch_parts_with(frame, replicas);
 }
@@ -158,6 +169,22 @@ std::optional<UncertainMessage> decode_uncertain(ByteView frame, std::uint32_t r
   if (!reader.complete() || flags > 3 || message.write.sigma >> 16 > kSequenceMax) {
     return std::nullopt;
   }
+  return message;
+}
+
+std::optional<PresentMessage> decode_present(ByteView frame, std::uint32_t replicas) {
+  Reader reader(frame);
+  PresentMessage message;
+  message.replica = read_header(reader, MessageType::present);
+  message.present.reach = reader.integer<std::uint64_t>();
+  reader.fixed(message.present.state);
+  const auto flags = reader.integer<std::uint8_t>();
+  message.present.asks = (flags & 1) != 0;
+  message.present.has_state = (flags & 2) != 0;
+  message.present.agrees = (flags & 4) != 0;
+  message.content = consumed(frame, reader);
+  message.authenticator = reader.raw(replicas * kTagSize);
+  if (!reader.complete() || flags > 7 || message.present.reach > kSequenceMax) return std::nullopt;
   return message;
 }
 

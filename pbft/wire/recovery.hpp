@@ -75,6 +75,23 @@ struct UncertainMessage {
   ByteView authenticator;
 };
 
+// For operators who have a group adopt the present state of its services.
+struct PresentState {
+  // The state may hold the effects of batches up to here; agrees: these are to count as executed.
+  std::uint64_t reach = 0;
+  Digest state{};          // zero: not looked at
+  bool asks = false;       // for the receiver's
+  bool has_state = false;  // the sender has a state of its own
+  bool agrees = false;     // its operator has the state adopted
+};
+
+struct PresentMessage {
+  NodeId replica = 0;
+  PresentState present;
+  ByteView content;
+  ByteView authenticator;
+};
+
 [[nodiscard]] Frame encode_fetch_parts(std::uint64_t sequence, std::span<const Digest> parts,
                                        const KeyRing& keys);
 // To a client, with the one tag that it can check.
@@ -86,6 +103,7 @@ struct UncertainMessage {
 [[nodiscard]] Frame encode_pledge(const PledgeMessage& message, const KeyRing& keys);
 [[nodiscard]] Frame encode_uncertain(const UncertainWrite& write, const UncertainFlags& flags,
                                      const KeyRing& keys);
+[[nodiscard]] Frame encode_present(const PresentState& present, const KeyRing& keys);
 
 [[nodiscard]] std::optional<FetchPartsMessage> decode_fetch_parts(ByteView frame,
                                                                   std::uint32_t replicas);
@@ -96,5 +114,6 @@ struct UncertainMessage {
 [[nodiscard]] std::optional<PledgeMessage> decode_pledge(ByteView frame, std::uint32_t replicas);
 [[nodiscard]] std::optional<UncertainMessage> decode_uncertain(ByteView frame,
                                                                std::uint32_t replicas);
+[[nodiscard]] std::optional<PresentMessage> decode_present(ByteView frame, std::uint32_t replicas);
 
 }  // namespace prophecy::pbft

@@ -67,6 +67,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   (void)decode_rejoin(frame);
   if (const auto m = decode_pledge(frame, replicas)) require_within(m->content, frame);
   if (const auto m = decode_uncertain(frame, replicas)) require_within(m->content, frame);
+  if (const auto m = decode_present(frame, replicas)) require_within(m->content, frame);
   if (const auto part = decode_part(frame)) {
     const Bytes again = encode_part(part->children, part->payload);
     if (!std::equal(again.begin(), again.end(), frame.begin(), frame.end())) std::abort();

@@ -38,6 +38,8 @@ std::string_view to_string(Canary canary) {
                                                                      "proposes_alone",
                                                                      "bears_grudges",
                                                                      "repeats_writes",
+                                                                     "late_handlers",
+                                                                     "pretends_restores",
                                                                      "signatures_outlive",
                                                                      "keeps_old_keys",
                                                                      "ends_no_turn",

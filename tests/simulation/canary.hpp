@@ -36,14 +36,16 @@ enum class Canary : std::uint8_t {
   repeats_replies,        // a request that comes again is answered again, however often
   pays_for_strangers,     // signatures are checked for whoever sends them
   limits_by_name,         // of view-change messages, before it is known who sends them
-  any_view,         // condition A2 without its views: a batch vouched for in an older one will do
-  slow_to_give_up,  // a primary that does nothing is replaced after thirty times the time-out
-  early_base,       // the journal names a state before its parts are on the disk
-  early_body,       // a body is vouched for before its parts are on the disk
-  keeps_no_state,   // a replica takes another's state for its own, however many have its own
-  proposes_alone,   // a request whose body the primary alone has
-  bears_grudges,    // a replica that has lied once is not listened to any more
-  repeats_writes,   // a write that crashes is executed again, for as long as it does
+  any_view,           // condition A2 without its views: a batch vouched for in an older one will do
+  slow_to_give_up,    // a primary that does nothing is replaced after thirty times the time-out
+  early_base,         // the journal names a state before its parts are on the disk
+  early_body,         // a body is vouched for before its parts are on the disk
+  keeps_no_state,     // a replica takes another's state for its own, however many have its own
+  proposes_alone,     // a request whose body the primary alone has
+  bears_grudges,      // a replica that has lied once is not listened to any more
+  repeats_writes,     // a write that crashes is executed again, for as long as it does
+  late_handlers,      // a write that is said to have ended is carried out afterwards
+  pretends_restores,  // a state that cannot be restored is said to have been
   signatures_outlive,  // the group: those of its earlier life are valid in this one
   keeps_old_keys,      // a key that was replaced is as good as the new one
   ends_no_turn,        // requests that came in one turn with others wait for the next event

@@ -82,7 +82,8 @@ std::string_view to_string(BehaviourKind kind) {
                                                                            "live lies",
                                                                            "conspiring",
                                                                            "mutating",
-                                                                           "lying keys"};
+                                                                           "lying keys",
+                                                                           "lying states"};
   return name_of(kNames, kind);
 }
 

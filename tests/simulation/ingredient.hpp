@@ -89,6 +89,7 @@ enum class BehaviourKind : std::uint8_t {
   conspiring,           // as primary: proposals for one backup alone, and later claims about them
   mutating,             // one field of a live message, by a little
   lying_keys,           // for MACs, where these change
+  lying_states,         // behind writes without an answer, and of those that operators ask for
   count_,
 };
 constexpr std::size_t kBehaviourKinds = static_cast<std::size_t>(BehaviourKind::count_);

@@ -58,6 +58,24 @@ void Planner::plan_canary() {
       crashes.percent = 20;
       break;
     }
+    case Canary::late_handlers: {
+      Ingredient& crashes = add(IngredientKind::crashing_writes);
+      crashes.nodes = (std::uint64_t{1} << scenario_.replicas()) - 1;
+      crashes.percent = 20;
+      break;
+    }
+    case Canary::pretends_restores:
+      for (std::uint64_t i = 0; i < 4; ++i) {
+        Ingredient& dark = add(IngredientKind::power_loss);
+        dark.nodes = 15;
+        dark.from = at(100 + 200 * i + random_.below(100));
+        dark.until = dark.from + milliseconds(random_.between(5, 50));
+        Ingredient& untold = add(IngredientKind::untold_states);
+        untold.nodes = 15;
+        untold.from = dark.from;
+        untold.until = dark.until + milliseconds(20);
+      }
+      break;
     case Canary::no_durable_vote:
       disturb();
       for (std::uint64_t i = 0; i < 4; ++i) {

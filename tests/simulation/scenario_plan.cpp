@@ -191,6 +191,11 @@ void Planner::plan_origins() {
       } while (contains(faulty, node));
       crashes.nodes = bit(node);
     }
+    for (std::uint64_t rest = liars_; rest != 0; rest &= rest - 1) {
+      if (origins_.chance(50)) continue;
+      add_misconduct(static_cast<NodeId>(std::countr_zero(rest)), BehaviourKind::lying_states, 0,
+                     0);
+    }
   }
   if (origins_.chance(8)) {
     Ingredient& untold = add(IngredientKind::untold_states);

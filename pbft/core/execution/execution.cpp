@@ -49,7 +49,8 @@ bool ExecutionStage::take(Slot& slot, ReplicaActions& out) {
     return true;
   }
   if (!is_committed && !may_run_ahead(slot)) return false;
-  if (state_ != State::running || !has_sessions_ || !collect(slot)) return false;
+  if (state_ != State::running || is_frozen_ || !has_sessions_) return false;
+  if (slot.sequence > adopted_at_ && !collect(slot)) return false;
   if (is_committed) {
     count_as_ordered(slot);
   } else {
@@ -70,7 +71,7 @@ void ExecutionStage::count_as_ordered(const Slot& slot) {
 // prepared before a reply goes out, and a replica that may not vote says nothing.
 bool ExecutionStage::may_run_ahead(const Slot& slot) const {
   return context_.settings.tentative_execution && !unreliable_ && !in_doubt_since_ &&
-         slot.sequence > ahead_from_ && slot.phase == SlotPhase::prepared &&
+         slot.sequence > std::max(ahead_from_, adopted_at_) && slot.phase == SlotPhase::prepared &&
          context_.state == ReplicaState::normal && slot.prepared &&
          slot.prepared->view == context_.view && slot.prepared->batch == slot.batch;
 }
@@ -153,13 +154,15 @@ void ExecutionStage::hand_out(Slot& slot, ReplicaActions& out) {
   // A primary's clock may be behind that of the one before it. Time stands still then, at all
   // replicas alike, and nothing has to be refused for the order in which it was proposed.
   context_.progress.agreed_time = std::max(context_.progress.agreed_time, slot.input.time);
+  const bool is_adopted = slot.sequence <= adopted_at_;
   std::size_t body = 0;
   for (std::size_t index = 0; index < slot.requests.size(); ++index) {
     const BatchRequest& request = slot.requests[index];
     slot.operation_bytes += request.operation_size;
-    const BodyHandle handle = request.by_digest ? slot.bodies.at(body) : nullptr;
+    const bool is_collected = request.by_digest && !is_adopted;
+    const BodyHandle handle = is_collected ? slot.bodies.at(body) : nullptr;
     const BodyOperation collected =
-        request.by_digest ? std::move(collected_.at(body++)) : BodyOperation{};
+        is_collected ? std::move(collected_.at(body++)) : BodyOperation{};
     Session& session = clients_.session(request.client, request.session);
     if (request.timestamp <= session.last_timestamp) {
       ++context_.counters.requests_repeated;
@@ -179,6 +182,10 @@ void ExecutionStage::hand_out(Slot& slot, ReplicaActions& out) {
     pending.timestamp = request.timestamp;
     pending.replier = request.replier;
     pending.sigma = (slot.sequence << 16) | index;
+    if (is_adopted) {
+      pass_over(pending, session, out);
+      continue;
+    }
     if (request.by_digest) {
       pending.collected_bytes = collected.front->size();
       pending.body = handle;
@@ -420,7 +427,8 @@ bool ExecutionStage::advance(ReplicaActions& out) {
   if (state_ == State::draining && ordered_in_flight_ == 0 && !ahead_) {
     ASSERT(context_.progress.last_executed == context_.progress.last_ordered);
     advanced = true;
-    if (unreliable_) {
+    // The state that was adopted belongs behind the last of its batches.
+    if (unreliable_ || context_.progress.last_executed < adopted_at_) {
       take_checkpoint(Digest{}, out);
     } else {
       state_ = State::snapshotting;
@@ -446,11 +454,13 @@ void ExecutionStage::on_snapshot(const Digest& service, ReplicaActions& out) {
     uncertain_->since = context_.now;
     uncertain_->write.state = service;
     if (service == Digest{}) ++context_.counters.snapshots_failed;
+    hold_looked_at(service);
     return writes_.compare(uncertain_->write, out);
   }
   ASSERT(state_ == State::snapshotting);
   if (service == Digest{}) ++context_.counters.snapshots_failed;
   take_checkpoint(unreliable_ ? Digest{} : service, out);
+  hold_looked_at({});
   if (to_restore_) state_ = State::quiescing;
 }
 
@@ -478,7 +488,8 @@ void ExecutionStage::take_checkpoint(const Digest& service, ReplicaActions& out)
   }
   claim.order = roots->order;
   // In doubt it has given no replies that others could repeat.
-  if (!unreliable_ && !in_doubt_since_) claim.replies = roots->replies;
+  const bool has_answered = !unreliable_ && !in_doubt_since_ && claim.sequence >= adopted_at_;
+  if (has_answered) claim.replies = roots->replies;
   // To what may be wrong there is no way back.
   if (!unreliable_ && !snapshots_.add(claim)) ++context_.counters.snapshots_failed;
   hold(unreliable_ ? std::vector{roots->order, roots->replies} : std::vector<Digest>{});
@@ -502,6 +513,7 @@ void ExecutionStage::hold(std::vector<Digest> roots) {
 
 void ExecutionStage::begin_restore(const CheckpointClaim& claim) {
   to_restore_ = claim;
+  is_frozen_ = false;
   ++restores_;
   if (state_ == State::running || state_ == State::draining) state_ = State::quiescing;
 }

@@ -42,7 +42,14 @@ namespace prophecy::pbft {
 
 class ExecutionStage {
  public:
-  enum class State : std::uint8_t { running, draining, snapshotting, quiescing, restoring };
+  enum class State : std::uint8_t {
+    running,
+    draining,
+    snapshotting,
+    quiescing,
+    restoring,
+    looking,  // at the present state of a service that has lost its own (recovery/adoption.hpp)
+  };
 
   ExecutionStage(Context& context, Log& log, ClientTable& clients, Checkpoints& checkpoints,
                  Snapshots& snapshots, PartStore& parts, Bodies& bodies, UncertainWrites& writes);
@@ -115,6 +122,25 @@ class ExecutionStage {
   void end_doubt(bool is_wrong);
   void ask_for_checkpoint(std::uint64_t sequence) { writes_.ask_for_checkpoint(sequence); }
 
+  // For an operator's sake: nothing more is handed to the service, until thaw() or a restore.
+  void freeze() { is_frozen_ = true; }
+  void thaw() { is_frozen_ = false; }
+  [[nodiscard]] bool is_frozen() const { return is_frozen_; }
+  // Nothing is under way, and the present state can be looked at.
+  [[nodiscard]] bool may_look() const {
+    return is_frozen_ && state_ == State::running && ordered_in_flight_ == 0 && !ahead_ &&
+           !uncertain_;
+  }
+  void look(ReplicaActions& out);
+  // True when the answer to a snapshot is one to look().
+  [[nodiscard]] bool end_look(const Digest& service);
+  // The present state is right, and holds all that batches up to this number were to bring about.
+  // `from`: the checkpoint whose record of executed requests is gone on from; null: that of now.
+  // False when it cannot be read. Requires may_look().
+  [[nodiscard]] bool adopt(std::uint64_t sequence, const CheckpointClaim* from,
+                           ReplicaActions& out);
+  [[nodiscard]] bool has_sessions() const { return has_sessions_; }
+
  private:
   struct Pending {
     bool finished = false;
@@ -157,6 +183,8 @@ class ExecutionStage {
   // Requires collect().
   void hand_out(Slot& slot, ReplicaActions& out);
   void count_as_ordered(const Slot& slot);
+  // Of a batch whose effects were adopted.
+  void pass_over(const Pending& pending, Session& session, ReplicaActions& out);
   [[nodiscard]] bool is_contradicted() const {
     return ahead_.has_value() && ahead_->is_contradicted;
   }
@@ -181,6 +209,7 @@ class ExecutionStage {
   void begin_comparison(std::uint64_t id, Sigma sigma, Bytes result, ReplicaActions& out);
   void end_comparison(ExecutionStatus status, ReplicaActions& out);
   void hold(std::vector<Digest> roots);
+  void hold_looked_at(const Digest& service);
   [[nodiscard]] bool load(const CheckpointClaim& claim);
   void note_requests(Slot& slot) const;
 
@@ -196,6 +225,7 @@ class ExecutionStage {
   std::optional<std::uint64_t> in_doubt_since_;
   SessionTree sessions_;
   std::vector<Digest> held_roots_;  // of the last checkpoint, when it is no snapshot; pinned
+  Digest looked_at_{};  // a state of the service at no checkpoint; pinned until the next one
   History history_;
   State state_ = State::running;
   std::optional<CheckpointClaim> to_restore_;
@@ -203,6 +233,8 @@ class ExecutionStage {
   std::uint64_t ahead_from_ = 0;     // nothing is executed ahead up to it: such was undone
   std::deque<HeldRead> held_reads_;  // in the order in which they finished
   std::uint64_t held_read_bytes_ = 0;
+  bool is_frozen_ = false;
+  std::uint64_t adopted_at_ = 0;  // batches up to it are not handed to the service
   bool unreliable_ = false;
   bool lost_while_restoring_ = false;
   // Whose requests were executed is known. Not so when a checkpoint's table could not be read.

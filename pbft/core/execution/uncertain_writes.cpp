@@ -12,8 +12,10 @@ constexpr std::size_t kSaidMax = 16;
 constexpr Duration kRepeatEvery = milliseconds(50);
 // To one replica.
 constexpr Duration kAnswerEvery = milliseconds(20);
-// So long after it was given one, a replica is given no other checkpoint.
+// So long after it was given one, a replica is given no other checkpoint: longer each time, as each
+// costs all replicas a snapshot.
 constexpr Duration kCheckpointPause = seconds(2);
+constexpr Duration kCheckpointPauseMax = minutes(2);
 
 }  // namespace
 
@@ -76,12 +78,7 @@ bool UncertainWrites::on_uncertain(ByteView frame, ReplicaActions& out) {
   }
   Peer& peer = peers_[message->replica];
   keep(peer.said, message->write);
-  if (message->wants_checkpoint && peer.awaits < sequence &&
-      (peer.awaits_since == TimePoint::min() ||
-       context_.now - peer.awaits_since >= kCheckpointPause)) {
-    peer.awaits = sequence;
-    peer.awaits_since = context_.now;
-  }
+  if (message->wants_checkpoint) await_checkpoint(peer, sequence);
   const UncertainWrite* own = find(own_, message->write.sigma);
   const bool is_soon =
       peer.answered_at != TimePoint::min() && context_.now - peer.answered_at < kAnswerEvery;
@@ -90,6 +87,23 @@ bool UncertainWrites::on_uncertain(ByteView frame, ReplicaActions& out) {
     out.sends.push_back({message->replica, 0, encode_uncertain(*own, {}, context_.keys)});
   }
   return true;
+}
+
+// A write that left somebody in doubt has been proposed. Whoever names a later number gets no more
+// for it than the next checkpoint.
+void UncertainWrites::await_checkpoint(Peer& peer, std::uint64_t sequence) const {
+  const Progress& progress = context_.progress;
+  const std::uint64_t known =
+      std::max({progress.last_proposed, progress.last_ordered, checkpoints_.stable_sequence() + 1});
+  const std::uint64_t awaited = std::min(sequence, known);
+  if (peer.awaits >= awaited) return;
+  const bool is_first = peer.awaits_since == TimePoint::min();
+  const Duration waited = is_first ? Duration::max() : context_.now - peer.awaits_since;
+  if (waited < peer.pause) return;
+  const bool is_long_ago = is_first || waited >= 2 * kCheckpointPauseMax;
+  peer.pause = is_long_ago ? kCheckpointPause : std::min(2 * peer.pause, kCheckpointPauseMax);
+  peer.awaits = awaited;
+  peer.awaits_since = context_.now;
 }
 
 bool UncertainWrites::is_outstanding() const {

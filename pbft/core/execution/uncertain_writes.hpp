@@ -52,8 +52,10 @@ class UncertainWrites {
     TimePoint answered_at = TimePoint::min();
     std::uint64_t awaits = 0;  // a checkpoint
     TimePoint awaits_since = TimePoint::min();
+    Duration pause{};  // after which it may await another one
   };
 
+  void await_checkpoint(Peer& peer, std::uint64_t sequence) const;
   [[nodiscard]] bool is_outstanding() const;
   [[nodiscard]] std::uint64_t settled() const;
   void forget_settled();

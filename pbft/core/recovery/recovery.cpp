@@ -5,6 +5,7 @@
 #include <bit>
 #include <utility>
 
+#include "base/assert.hpp"
 #include "pbft/core/recovery/state_verdict.hpp"
 #include "pbft/wire/recovery.hpp"
 
@@ -167,14 +168,16 @@ void Recovery::advance(bool beyond_help, ReplicaActions& out) {
       context_.now < not_before_ || context_.is_asking()) {
     return;
   }
+  // An operator looks at the present state: nothing but the group's takes its place.
+  const bool is_held = execution_.is_frozen();
   // Its disk may have lost parts of its own state: the group's is next then.
   const bool is_groups_turn = own_failed_ && checkpoints_.stable().service != Digest{};
-  if (execution_.is_unreliable() && !is_groups_turn &&
+  if (execution_.is_unreliable() && !is_groups_turn && !is_held &&
       (is_back() || may_repeat() || execution_.is_merely_contradicted()) && restore_own()) {
     return;
   }
   // The service could not be asked at the beginning.
-  if (!base_.has() && !base_.is_flushing() && execution_.may_begin_at_zero() &&
+  if (!base_.has() && !base_.is_flushing() && !is_held && execution_.may_begin_at_zero() &&
       (!execution_.is_unreliable() || is_back())) {
     service_ = is_astray() ? Service::astray : Service::as_it_was;
     not_before_ = context_.now + kBeginAgainAfter;
@@ -198,15 +201,21 @@ void Recovery::bound_record(ReplicaActions& out) {
   // state. (Where none do, nobody may go on: what is ordered could not be executed any more.) And
   // when it cannot tell its state, which is well: the base stays as it is until it can again.
   const CheckpointClaim* own = snapshots_.newest_whole_up_to(context_.progress.last_executed);
-  const bool is_untold =
-      context_.progress.last_executed >= stable && (own == nullptr || own->sequence < stable);
+  const bool is_telling = execution_.state() == ExecutionStage::State::snapshotting;
+  const bool is_untold = context_.progress.last_executed >= stable && !is_telling &&
+                         (own == nullptr || own->sequence < stable);
   const bool is_lost = execution_.is_unreliable();
   const bool is_away = is_lost ? checkpoints_.stable().service != Digest{} : is_untold;
   const bool is_refused = base_.is_refused() || is_away;
   const std::uint64_t bytes_max = (is_refused ? 1 : 2) * context_.record_bytes_max();
   // Nor can a restart go on from the base where the record has gone further meanwhile.
   const bool is_beyond = is_refused || context_.journal.last() > reach;
-  if ((is_short && is_beyond) || bytes > bytes_max) context_.journal.let_go(stable, out);
+  if ((is_short && is_beyond) || bytes > bytes_max) {
+    const bool is_well = is_untold && !is_lost;
+    if (!is_well || !base_.advance_untold(stable, out)) context_.journal.let_go(stable, out);
+    // A restart that went back to it could not go on from there, and would leave the origin in it.
+    if (is_well && !base_.is_flushing()) base_.forget_state(out);
+  }
   context_.restart_reach = base_.has() && !is_refused ? reach : UINT64_MAX;
 }
 
@@ -301,6 +310,37 @@ void Recovery::on_restored(bool done) {
     pause();
     if (was_own && has_failed) service_ = Service::back;
   }
+}
+
+bool Recovery::is_past_base() const {
+  return execution_.has_sessions() && base_.has() &&
+         context_.progress.last_ordered >= base_.sequence();
+}
+
+bool Recovery::knows_sessions() const {
+  if (context_.membership.state_lost) return false;
+  if (is_past_base()) return true;
+  const CheckpointClaim* base = base_.has() ? snapshots_.find(base_.sequence()) : nullptr;
+  return base != nullptr && log_.first_retained() <= base->sequence + 1;
+}
+
+bool Recovery::adopt(std::uint64_t sequence, ReplicaActions& out) {
+  ASSERT(knows_sessions());
+  fetch_.stop();
+  const CheckpointClaim* base = is_past_base() ? nullptr : snapshots_.find(base_.sequence());
+  if (!execution_.adopt(sequence, base, out)) return false;
+  // To what was before there is no way back: what came behind it is not executed here.
+  base_.forget_state(out);
+  snapshots_.disown_from(0);
+  state_ = State::replaced;
+  service_ = Service::as_it_was;
+  own_failed_ = false;
+  pause_ = Duration::zero();
+  not_before_ = context_.now;
+  repeats_at_.reset();
+  judged_ = 0;
+  checkpoints_.end_watch();
+  return true;
 }
 
 void Recovery::trim() {

@@ -60,6 +60,12 @@ class Recovery {
   // The service can be relied on again once it has been restored.
   void on_service_back();
 
+  // The present state of the service takes the place of one that could be restored
+  // (adoption.hpp): whose requests were executed, and which batches came then, is known here.
+  [[nodiscard]] bool knows_sessions() const;
+  // False when that cannot be read. Requires knows_sessions(), and ExecutionStage::may_look().
+  [[nodiscard]] bool adopt(std::uint64_t sequence, ReplicaActions& out);
+
   // The checkpoint that a restart begins from; begun without one, the first comes at once.
   void resume_from(const CheckpointClaim& base) { base_.resume_from(base); }
   [[nodiscard]] bool has_base() const { return base_.has(); }
@@ -84,6 +90,7 @@ class Recovery {
   [[nodiscard]] bool is_astray() const {
     return service_ == Service::astray || service_ == Service::astray_and_back;
   }
+  [[nodiscard]] bool is_past_base() const;
   // True when a restore was begun.
   bool restore_own();
   // Null: there is none, or the batches behind it are no longer here.

@@ -28,10 +28,30 @@ void RestartBase::advance(std::uint64_t proven, bool is_urgent, ReplicaActions& 
       is_urgent || behind >= (context_.settings.window + context_.settings.retained_batches) / 4;
   const bool soon = context_.now - flushed_at_ < kFlushEvery;
   if (soon && (state_ == State::refused || (base_ && !is_far))) return;
+  flush(*newest, out);
+}
+
+void RestartBase::flush(const CheckpointClaim& claim, ReplicaActions& out) {
   flushed_at_ = context_.now;
   state_ = is_refused() ? State::flushing_again : State::flushing;
-  flushing_ = *newest;
+  flushing_ = claim;
   out.flush_parts = true;
+}
+
+bool RestartBase::advance_untold(std::uint64_t stable, ReplicaActions& out) {
+  if (is_flushing()) return true;
+  const CheckpointClaim* claim = snapshots_.find(stable);
+  const bool soon = state_ == State::refused && context_.now - flushed_at_ < kFlushEvery;
+  if (claim == nullptr || soon || !base_ || *base_ >= stable) return false;
+  flush(*claim, out);
+  return true;
+}
+
+void RestartBase::forget_state(ReplicaActions& out) {
+  const CheckpointClaim* claim = base_ && has_state_ ? snapshots_.find(*base_) : nullptr;
+  if (claim == nullptr) return;
+  has_state_ = false;
+  context_.journal.base({claim->sequence, claim->order, claim->replies, {}}, out);
 }
 
 void RestartBase::on_parts_flushed(bool done, ReplicaActions& out) {
@@ -40,6 +60,7 @@ void RestartBase::on_parts_flushed(bool done, ReplicaActions& out) {
   if (!flushed || !done || snapshots_.find(flushed->sequence) == nullptr) return;
   before_ = base_.value_or(0);
   base_ = flushed->sequence;
+  has_state_ = flushed->service != Digest{};
   if (context_.membership.state_lost) {
     context_.membership.state_lost = false;
     context_.journal.membership(context_.membership, out);

@@ -7,6 +7,11 @@
 //   flushing --- the disk refuses ---> refused --- a while later ---> flushing_again
 //   flushing_again --- as flushing
 //
+// A replica that cannot tell the state of its service, which is well, keeps its last base with a
+// state for as long as the record behind it is kept. Then its newest stable checkpoint becomes the
+// base, without a state: a restart knows from it whose requests were executed, leaves the service
+// as it finds it, and waits for the group's state, or for an operator (adoption.hpp).
+//
 // Where there is no base, the first one is flushed at once. Normally the group goes no further than
 // a restart could remember (docs/storage.md), and waits for the disk; but not for one that refuses.
 #pragma once
@@ -25,7 +30,10 @@ class RestartBase {
   RestartBase(Context& context, Snapshots& snapshots) : context_(context), snapshots_(snapshots) {}
 
   // The journal names it.
-  void resume_from(const CheckpointClaim& base) { base_ = base.sequence; }
+  void resume_from(const CheckpointClaim& base) {
+    base_ = base.sequence;
+    has_state_ = base.service != Digest{};
+  }
   [[nodiscard]] bool has() const { return base_.has_value(); }
   // 0 when there is none.
   [[nodiscard]] std::uint64_t sequence() const { return base_.value_or(0); }
@@ -46,16 +54,24 @@ class RestartBase {
   // After every event. `proven`: the newest checkpoint up to this number may become the base. When
   // it is urgent, the record grows too long.
   void advance(std::uint64_t proven, bool is_urgent, ReplicaActions& out);
+  // The record gets too long, and the state of the service cannot be told: the checkpoint with this
+  // number becomes the base. False when that is not to be had.
+  [[nodiscard]] bool advance_untold(std::uint64_t stable, ReplicaActions& out);
+  // A restart does not go back to the base's state.
+  void forget_state(ReplicaActions& out);
   void on_parts_flushed(bool done, ReplicaActions& out);
 
  private:
   enum class State : std::uint8_t { resting, flushing, refused, flushing_again };
+
+  void flush(const CheckpointClaim& claim, ReplicaActions& out);
 
   Context& context_;
   Snapshots& snapshots_;
   State state_ = State::resting;
   std::optional<std::uint64_t> base_;
   std::uint64_t before_ = 0;
+  bool has_state_ = true;                    // the base, on the disk
   std::optional<CheckpointClaim> flushing_;  // while it is
   TimePoint flushed_at_{};
 };

@@ -85,6 +85,12 @@ struct ReplicaActions {
   // The state of the service behind this sequence number is wanted: all executions up to it have
   // finished, and none is handed out before the answer, Replica::on_snapshot().
   std::optional<std::uint64_t> snapshot;
+  // The present state of a service that has lost its own is wanted, whatever it is; answered like a
+  // snapshot.
+  bool look = false;
+  // Before the next execution: the present state is the one to go on from, as if it had been
+  // restored.
+  bool adopt = false;
   std::optional<Restore> restore;
   // Behind a write that was answered as uncertain: true: the service goes on; false: what waits is
   // dropped, and a restore follows.
@@ -104,13 +110,15 @@ struct ReplicaActions {
   }
   [[nodiscard]] bool empty() const {
     return writes.empty() && sends.empty() && executions.empty() && !snapshot && !restore &&
-           !resume && !flush_parts && durable_parts.empty();
+           !resume && !look && !adopt && !flush_parts && durable_parts.empty();
   }
   void clear() {
     writes.clear();
     sends.clear();
     executions.clear();
     snapshot.reset();
+    look = false;
+    adopt = false;
     restore.reset();
     resume.reset();
     flush_parts = false;

@@ -92,6 +92,7 @@ struct ReplicaCounters {
   std::uint64_t parts_served = 0;
   std::uint64_t bodies_fetched = 0;   // of requests by digest; whole, and on the disk
   std::uint64_t bodies_given_up = 0;  // that never came, or were not what their names said
+  std::uint64_t states_adopted = 0;   // at an operator's word
   std::uint64_t states_restored = 0;  // of others, or its own of an earlier checkpoint
   // Checkpoints at which f+1 other replicas had the same replies, or the same state of the service,
   // and this one had one that fewer than f+1 have.
@@ -233,6 +234,9 @@ inline constexpr auto kReplicaTable = metric_table<ReplicaCounters>(
          counter_metric("prophecy_replica_states_uncertified_total", "checkpoints",
                         "Checkpoints at which no f+1 replicas had the same state.")
              .about("Nobody could be repaired with it.")),
+     metric_row<&ReplicaCounters::states_adopted>(
+         "states_adopted", counter_metric("prophecy_replica_states_adopted_total", "states",
+                                          "Present states that were adopted at operators' word.")),
      metric_row<&ReplicaCounters::states_restored>(
          "states_restored", counter_metric("prophecy_replica_states_restored_total", "states",
                                            "States that this replica's own was replaced by.")

@@ -87,6 +87,13 @@ def load_on(group, seconds, **where):
         load.stop()
 
 
+def check_longest_call(load, group, limit_s):
+    """Of it, the machine is answerable for what processes of the group waited for a processor."""
+    longest = load.longest_call_s()
+    waited = max(waited_for_processor_s(agent.child.pid) for agent in group if agent.child)
+    assert longest < limit_s * patience() + 2 * waited
+
+
 def check_next_view(group):
     for agent in list(group)[1:]:
         status = agent.status()
@@ -114,7 +121,7 @@ def test_killed_primary():
     with group_of_four() as group, load_on(group, 3) as load:
         time.sleep(1)
         group[0].kill()
-        assert load.longest_call_s() < AFTER_A_KILL_S * patience()
+        check_longest_call(load, group, AFTER_A_KILL_S)
         check_next_view(group)
         assert "peer-gone" in group[1].child.log()
 
@@ -123,7 +130,7 @@ def test_stopped_primary():
     with group_of_four() as group, load_on(group, 4) as load:
         time.sleep(1)
         group[0].pause()
-        assert load.longest_call_s() < AFTER_A_CUT_S * patience()
+        check_longest_call(load, group, AFTER_A_CUT_S)
         check_next_view(group)
 
 
@@ -137,7 +144,7 @@ def test_primary_whose_cable_is_cut():
                 load_on(group, 4, wrapper=cables.on(REPLICAS)) as load:
             time.sleep(1)
             cables.cut(0)
-            assert load.longest_call_s() < AFTER_A_CUT_S * patience()
+            check_longest_call(load, group, AFTER_A_CUT_S)
             check_next_view(group)
 
 
@@ -156,7 +163,7 @@ def test_forged_resets_replace_no_primary():
             time.sleep(1)
             if not reset_connections(group[0].agent_port):
                 pytest.skip("the kernel resets no connections")
-        assert load.longest_call_s() < AFTER_A_CUT_S * patience()
+        check_longest_call(load, group, AFTER_A_CUT_S)
         assert "peer-lost" in group[1].child.log() and "peer-gone" not in group[1].child.log()
         check_no_view_changes(group, 4)
 
@@ -205,7 +212,7 @@ def test_a_disk_that_stalls_replaces_no_primary(number):
     with group_of_four(prepare=may_stall) as group, load_on(group, 5) as load:
         time.sleep(1)
         stall(group, number, 2)
-        assert load.longest_call_s() < AFTER_A_CUT_S * patience()
+        check_longest_call(load, group, AFTER_A_CUT_S)
         check_no_view_changes(group, 5)
 
 
@@ -214,4 +221,4 @@ def test_a_primary_whose_disk_stalls():
     with group_of_four(prepare=may_stall) as group, load_on(group, 5) as load:
         time.sleep(1)
         stall(group, 0, 2)
-        assert load.longest_call_s() < AFTER_A_CUT_S * patience()
+        check_longest_call(load, group, AFTER_A_CUT_S)

@@ -50,12 +50,16 @@ def equal_states(deployment):
 def test_a_write_without_a_usable_answer_is_one_502(kind, request_of):
     method, name = request_of
     with deployed(kind) as deployment:
-        assert write(deployment, "before") == 204
+        def takes(name):
+            begin = time.monotonic()
+            assert write(deployment, name, "news") == 204
+            assert read(deployment, name) == b"news"
+            return time.monotonic() - begin
+
+        # A busy machine takes longer for all.
+        usual = max(takes(f"before-{number}") for number in range(3))
         assert write(deployment, name, method=method) == 502
-        begin = time.monotonic()
-        assert write(deployment, "after", "news") == 204
-        assert read(deployment, "after") == b"news"
-        assert time.monotonic() - begin < patience()
+        assert takes("after") < max(patience(), 5 * usual)
         wait_until(lambda: all(origin.executed["after"] == 1 for origin in deployment.origins), 10,
                    "the write at all origins")
         # PUT is repeated where nothing else can make up for a write that was missed.

@@ -7,7 +7,7 @@ import time
 from harness import Deployment
 from harness.build import patience
 from harness.http_client import RawConnection, curl
-from harness.processes import wait_until
+from harness.processes import wait_until, waited_for_processor_s
 from harness.writers import Writers
 
 # What is promised for the default settings, with disks synced; docs/protocol.md has what was measured.
@@ -65,7 +65,9 @@ def test_killed_primary_under_load():
         writers.stop()
         check_writes(deployment, writers, (1, 2, 3))
         print(f"longest wait of a client: {writers.longest_wait_s:.3f} s")
-        assert writers.longest_wait_s < RESUMES_WITHIN_S * patience()
+        # A busy machine is answerable for what agents waited for a processor.
+        starved = max(waited_for_processor_s(agent.child.pid) for agent in deployment.agents[1:])
+        assert writers.longest_wait_s < RESUMES_WITHIN_S * patience() + 2 * starved
         for agent in deployment.agents[1:]:
             state, view = status_of(agent)
             assert state == "normal" and view >= 1

@@ -105,6 +105,8 @@ std::unique_ptr<Behaviour> make_behaviour(BehaviourKind kind, Villain villain) {
       return make_mutating(villain);
     case BehaviourKind::lying_keys:
       return make_lying_keys(villain);
+    case BehaviourKind::lying_states:
+      return make_lying_states(villain);
     case BehaviourKind::count_:
       break;
   }

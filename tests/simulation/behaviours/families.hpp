@@ -44,6 +44,8 @@ BehaviourPointer make_conspiring(Villain villain);
 BehaviourPointer make_mutating(Villain villain);
 // keys.cpp
 BehaviourPointer make_lying_keys(Villain villain);
+// uncertain.cpp
+BehaviourPointer make_lying_states(Villain villain);
 // state_transfer.cpp
 BehaviourPointer make_lying_roots(Villain villain);
 BehaviourPointer make_siding_roots(Villain villain);

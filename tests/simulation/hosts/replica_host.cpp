@@ -392,8 +392,9 @@ void ReplicaHost::answer(const pbft::ReplicaActions& actions) {
   }
   if (actions.restore) {
     later(delay(), [this, restore = *actions.restore] {
-      const bool done = !befalls(IngredientKind::untold_states) &&
-                        service_.restore_from(disk_.parts(), restore.service);
+      const bool is_untold = befalls(IngredientKind::untold_states) != nullptr;
+      const bool done = is_untold ? scenario_.canary == Canary::pretends_restores
+                                  : service_.restore_from(disk_.parts(), restore.service);
       if (done && process_->behind != Process::Behind::given_up) ++restores_;
       if (done) process_->behind = Process::Behind::nothing;
       with_core([&](pbft::ReplicaActions& more) {
@@ -467,7 +468,12 @@ bool ReplicaHost::fail_write(const pbft::Execution& execution, const HostedServi
   const std::uint32_t times = ++executions_[traits.number];
   check_executions(traits);
   if (fault->times != 0 && times > fault->times) return false;
-  if (fault->has_effect) (void)service_.execute(execution, {});
+  const bool is_late = scenario_.canary == Canary::late_handlers;
+  if (fault->has_effect && !is_late) (void)service_.execute(execution, {});
+  if (is_late) {
+    later(delay + fault->settles_in + milliseconds(random_.below(100)),
+          [this, execution] { (void)service_.execute(execution, {}); });
+  }
   process_->behind = Process::Behind::uncertain;
   later(delay + fault->settles_in, [this, id = execution.id] {
     with_core([&](pbft::ReplicaActions& actions) {

@@ -179,8 +179,12 @@ struct WatchedParts final : MemoryPartStore {
 // A replica under test with the actions of its last event, and what it gets and sends without
 // seals. Its service has a constant state, and its disk is there at once.
 struct Subject {
-  explicit Subject(NodeId self, ReplicaSettings settings = {}, const ReplicaStart& start = {})
-      : node(self), replica(settings, ring(self), parts, inputs) {
+  explicit Subject(NodeId self, ReplicaSettings settings = {}, const ReplicaStart& start = {},
+                   const MemoryPartStore& parts_before = {}, bool can_restore = true)
+      : node(self),
+        restores_succeed(can_restore),
+        parts(parts_before),
+        replica(settings, ring(self), parts, inputs) {
     REQUIRE(replica.start(start, now, actions));
     answer();
   }
@@ -211,13 +215,21 @@ struct Subject {
       outgoing.frame = opened(outgoing.frame);
   }
   void answer_unopened() {
-    while (actions.snapshot || actions.restore || (actions.flush_parts && answers_flushes) ||
+    while (actions.snapshot || actions.look || actions.adopt || actions.restore ||
+           (actions.flush_parts && answers_flushes) ||
            (!actions.durable_parts.empty() && answers_flushes)) {
-      const bool snapshot = std::exchange(actions.snapshot, std::nullopt).has_value();
+      if (std::exchange(actions.adopt, false)) ++adoptions;
+      const bool look = std::exchange(actions.look, false);
+      const bool snapshot = std::exchange(actions.snapshot, std::nullopt).has_value() || look;
       const bool restore = std::exchange(actions.restore, std::nullopt).has_value();
       const bool flush = answers_flushes && std::exchange(actions.flush_parts, false);
-      if (snapshot) replica.on_snapshot(service_state(parts, state), now, actions);
-      if (restore) replica.on_restored(true, now, actions);
+      if (snapshot) {
+        replica.on_snapshot(tells_state ? service_state(parts, state) : Digest{}, now, actions);
+      }
+      if (restore) {
+        ++restores;
+        replica.on_restored(restores_succeed, now, actions);
+      }
       if (flush) replica.on_parts_flushed(true, now, actions);
       if (!answers_flushes) continue;
       for (const DurableParts& durable : std::exchange(actions.durable_parts, {}))
@@ -254,6 +266,10 @@ struct Subject {
   NodeId node;
   std::string state = "state";
   bool answers_flushes = true;
+  bool tells_state = true;
+  bool restores_succeed = true;
+  std::size_t restores = 0;
+  std::size_t adoptions = 0;
   WatchedParts parts;
   GivenInputs inputs;
   std::map<Bytes, Bytes> disk;

@@ -156,4 +156,50 @@ TEST_CASE("A primary brings about the checkpoint that a replica in doubt waits f
   CHECK(quiet.sent(MessageType::pre_prepare) == 0);
 }
 
+TEST_CASE("A state that was compared leaves no parts behind") {
+  Subject backup(1, every_batch());
+  const auto parts_after = [&](std::uint64_t sequence) {
+    backup.order(sequence, {request(sequence)});
+    backup.state = "behind the write " + std::to_string(sequence);
+    backup.executed(backup.actions.executions.at(0).id, kAgreed, ExecutionStatus::uncertain);
+    const auto own = decode_uncertain(*sent_by(backup, MessageType::uncertain), kReplicas)->write;
+    // At the checkpoint it is another one: the origin's own work, say.
+    backup.state = "at the checkpoint " + std::to_string(sequence);
+    backup.feed(encode_uncertain(own, {}, ring(0)));
+    backup.feed(encode_uncertain(own, {}, ring(3)));
+    REQUIRE(backup.replica.counters().writes_settled == sequence);
+    const auto claim = *decode_checkpoint(*sent_by(backup, MessageType::checkpoint));
+    for (const NodeId peer : {0u, 2u}) {
+      backup.feed(
+          encode_checkpoint(sequence, claim.order, claim.replies, claim.service, ring(peer)));
+    }
+    backup.now += seconds(2);
+    return backup.parts.parts();
+  };
+  for (std::uint64_t sequence = 1; sequence < 4; ++sequence)
+    (void)parts_after(sequence);
+  const std::size_t before = parts_after(4);
+  for (std::uint64_t sequence = 5; sequence < 12; ++sequence)
+    CHECK(parts_after(sequence) <= before);
+}
+
+TEST_CASE("A replica that names far numbers gets one checkpoint at a time, and fewer each time") {
+  ReplicaSettings settings;
+  settings.checkpoint_interval = 4;
+  settings.batches_in_flight_max = 1000;
+  Subject primary(0, settings);
+  std::uint64_t far = settings.window;
+  const auto ask = [&] {
+    primary.feed(encode_uncertain({far-- << 16, {}, {}}, {.wants_checkpoint = true}, ring(2)));
+    return primary.sent(MessageType::pre_prepare) / (kReplicas - 1);
+  };
+  CHECK(ask() <= 2 * settings.checkpoint_interval);
+  std::size_t checkpoints = 0;
+  for (int second = 0; second < 600; ++second) {
+    primary.tick(seconds(1));
+    if (ask() > 0) ++checkpoints;
+  }
+  CHECK(checkpoints < 12);
+}
+
 }  // namespace prophecy::pbft::test
