@@ -4,8 +4,10 @@ of a sketch log, and a million URLs. warcio reads the same WARC file in the same
 import json
 import os
 import subprocess
+import sys
 import tempfile
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
 from bench.figures import Figure, median_figure
@@ -23,6 +25,13 @@ with open(sys.argv[1], "rb") as file:
 """
 BODY_BYTES = 16_384
 ROUNDS = 40
+
+
+@dataclass
+class Run:
+    seconds: float
+    cpu_seconds: float
+    peak_bytes: int
 
 
 def run(options):
@@ -43,8 +52,8 @@ def captures(folder, scale, repeats):
         size = path.stat().st_size
         runs = [analyze(path, known) for _ in range(repeats)]
         common = {"MB": round(size / 1e6), "answers": known["answers"]}
-        seconds = median_figure(f"{name} with bodies", [took for took, _ in runs], "s", **common)
-        figures += [seconds, Figure(f"{name}, peak memory", max(peak for _, peak in runs) / 1e6, "MB", common)]
+        seconds = median_figure(f"{name} with bodies", [run.seconds for run in runs], "s", **common)
+        figures += [seconds, *costs(name, runs, common)]
         if name == "warc":
             warc_s = seconds.value
             figures += against_warcio(path, warc_s, repeats)
@@ -57,8 +66,7 @@ def against_warcio(path, seconds, repeats):
     if fetched.returncode != 0:
         return [Figure("warcio reads the same file", "not installed", "")]
     environment = {**os.environ, "PYTHONPATH": fetched.stdout.strip().splitlines()[-1]}
-    times = [timed([os.environ.get("PYTHON", "/usr/bin/python3"), "-c", WARCIO, path], environment)[0]
-             for _ in range(repeats)]
+    times = [timed([sys.executable, "-c", WARCIO, path], environment).seconds for _ in range(repeats)]
     warcio = median_figure("warcio reads the same file", times, "s")
     return [warcio, Figure("warcio against analyze", round(warcio.value / seconds, 2), "times as long")]
 
@@ -69,8 +77,13 @@ def sketch_logs(folder, scale, repeats):
     runs = [analyze(path, known) for _ in range(repeats)]
     common = {"million_lines": known["answers"] / 1e6, "urls": known["urls"]}
     path.unlink()
-    return [median_figure("sketch log", [took for took, _ in runs], "s", **common),
-            Figure("sketch log, peak memory", max(peak for _, peak in runs) / 1e6, "MB", common)]
+    return [median_figure("sketch log", [run.seconds for run in runs], "s", **common),
+            *costs("sketch log", runs, common)]
+
+
+def costs(name, runs, common):
+    return [median_figure(f"{name}, processor time", [run.cpu_seconds for run in runs], "s", **common),
+            Figure(f"{name}, peak memory", max(run.peak_bytes for run in runs) / 1e6, "MB", common)]
 
 
 def memory(folder, scale):
@@ -80,7 +93,7 @@ def memory(folder, scale):
     peaks = {}
     for urls in (answers // 2, answers // 2000):
         known = generate(path, "sketch-log", urls, answers // urls, 100)
-        peaks[urls] = analyze(path, known)[1]
+        peaks[urls] = analyze(path, known).peak_bytes
         path.unlink()
     many, few = peaks
     return [Figure("memory of a URL", round((peaks[many] - peaks[few]) / (many - few)), "bytes",
@@ -97,7 +110,7 @@ def generate(path, name, urls, rounds, body_bytes):
 
 
 def analyze(path, known):
-    """Seconds, and the peak of resident memory in bytes. The figures have to be those that are known."""
+    """What it took. The figures have to be those that are known."""
     report = path.with_suffix(".json")
     took = timed([program("prophecy-measure"), "analyze", path, "--json", report, "--temporary-folder", path.parent])
     found = json.loads(report.read_text())
@@ -114,4 +127,4 @@ def timed(command, environment=None):
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode != 0:
         raise HarnessError(f"{command[0]} ended with {process.returncode}")
-    return time.monotonic() - begin, usage.ru_maxrss * 1024
+    return Run(time.monotonic() - begin, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024)

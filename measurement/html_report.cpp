@@ -27,7 +27,7 @@ h1{font-size:1.5rem;line-height:1.25;margin:.5rem 0}h2{font-size:1.2rem;margin:2
 p{margin:.5rem 0;max-width:46rem}.soft{color:var(--soft)}
 .cards{display:grid;grid-template-columns:repeat(auto-fit,minmax(9.5rem,1fr));gap:.75rem;margin:1rem 0}
 .card{background:var(--card);border-radius:.6rem;padding:.7rem .9rem}
-.card b{display:block;font-size:1.5rem;line-height:1.3}.card span{color:var(--soft);font-size:.9rem}
+.card b{display:block;font-size:1.5rem;line-height:1.3}.card>span{color:var(--soft);font-size:.9rem}
 .plots{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(22rem,100%),1fr));gap:1.25rem}
 .table{overflow-x:auto}table{border-collapse:collapse;width:100%;font-size:.95rem}
 th,td{text-align:left;padding:.35rem .6rem .35rem 0;border-bottom:1px solid var(--grid);vertical-align:top}

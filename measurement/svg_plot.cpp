@@ -7,10 +7,10 @@
 namespace prophecy::measurement {
 namespace {
 
-constexpr double kWidth = 480;
-constexpr double kHeight = 320;
+constexpr double kWidth = 400;
+constexpr double kHeight = 290;
 constexpr double kLeft = 48;
-constexpr double kRight = 12;
+constexpr double kRight = 22;
 constexpr double kTop = 30;
 constexpr double kBottom = 44;
 constexpr double kLegendLine = 16;

@@ -63,7 +63,7 @@ TEST_CASE("a plot has a line for each curve") {
   CHECK(svg.find("xmlns") != std::string::npos);
   CHECK(svg.find("T&lt;") != std::string::npos);
   // From the left edge at one half, to the right edge at the top.
-  CHECK(svg.find("d=\"M48.0 153.0H468.0V30.0\"") != std::string::npos);
+  CHECK(svg.find("d=\"M48.0 138.0H378.0V30.0\"") != std::string::npos);
   CHECK(svg.find(">two<") != std::string::npos);
   plot.lines.clear();
   CHECK(svg_of(plot, false).find("no URL") != std::string::npos);
