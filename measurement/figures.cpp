@@ -43,6 +43,7 @@ std::vector<SiteFigures> sites_of(const MeasurementResult& result) {
   for (const UrlFigures& figures : result.figures)
     groups[site_of(host_of(result.urls.text_of(figures.url)))].push_back(&figures);
   std::vector<SiteFigures> sites;
+  sites.reserve(groups.size());
   for (const auto& [name, group] : groups)
     sites.push_back(site_of_group(name, group));
   std::stable_sort(

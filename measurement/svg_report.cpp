@@ -58,6 +58,7 @@ Plot figure_16(const Figures& figures) {
             "share of each site's URLs at or below each transition ratio",
             {},
             true};
+  plot.lines.reserve(figures.figure_16.size());
   for (const SiteCurve& site : figures.figure_16)
     plot.lines.push_back(
         {fmt::format("{}: {} URLs", site.site, site.curve.urls), site.curve.shares});
