@@ -4,15 +4,15 @@ import argparse
 import signal
 import sys
 
-from bench import fast_read, lb, pbft, pbft_memory, soak
+from bench import fast_read, lb, measure, pbft, pbft_memory, soak
 from bench import options as optional_parts
 from bench import table as history_table
 from bench.figures import Options, machine, table, write_json
 from harness import HarnessError
 
 # Each takes the Options and yields its figures.
-BENCHMARKS = {"fast-read": fast_read.run, "lb": lb.run, "options": optional_parts.run, "pbft": pbft.run,
-              "pbft-memory": pbft_memory.run, "soak": soak.run, "table": history_table.run}
+BENCHMARKS = {"fast-read": fast_read.run, "lb": lb.run, "measure": measure.run, "options": optional_parts.run,
+              "pbft": pbft.run, "pbft-memory": pbft_memory.run, "soak": soak.run, "table": history_table.run}
 
 
 def main():

@@ -1,16 +1,17 @@
 #include "measurement/analyze.hpp"
 
-#include <optional>
-#include <string_view>
+#include <fstream>
+#include <system_error>
+#include <utility>
 
 #include "canonical/profile.hpp"
 #include "measurement/analysis/known_payloads.hpp"
-#include "measurement/analysis/line_answers.hpp"
-#include "measurement/analysis/warc_answers.hpp"
+#include "measurement/analysis/sketch_log.hpp"
 #include "measurement/file_pieces.hpp"
-#include "measurement/input/warc_reader.hpp"
+#include "measurement/input_reader.hpp"
 #include "measurement/observation_log.hpp"
 #include "measurement/previous_bodies.hpp"
+#include "measurement/progress.hpp"
 
 namespace prophecy::measurement {
 namespace {
@@ -20,9 +21,10 @@ constexpr unsigned kInputShift = 40;
 
 class Collector : public AnswerSink {
  public:
-  // `bodies` may be null.
-  Collector(UrlTable& urls, ObservationLog& log, PreviousBodies* bodies)
-      : urls_(urls), log_(log), bodies_(bodies) {}
+  // `bodies` and `written` may be null.
+  Collector(MeasurementResult& result, ObservationLog& log, PreviousBodies* bodies,
+            std::ostream* written)
+      : urls_(result.urls), sites_(result.sites), log_(log), bodies_(bodies), written_(written) {}
 
   void begin(InputFigures& input, std::size_t number) {
     input_ = &input;
@@ -37,7 +39,13 @@ class Collector : public AnswerSink {
     observation.sketch = answer.sketch;
     observation.kind = answer.kind;
     ++input_->answers;
+    sites_.note(observation.url, answer.address);
     note(log_.append(observation));
+    if (written_ != nullptr) {
+      line_.clear();
+      append_sketch_line(answer, line_);
+      *written_ << line_;
+    }
     if (bodies_ != nullptr && answer.kind == AnswerKind::sketched) {
       note(bodies_->add(observation.url, answer));
     }
@@ -56,97 +64,39 @@ class Collector : public AnswerSink {
   }
 
   UrlTable& urls_;
+  UrlSites& sites_;
   ObservationLog& log_;
   PreviousBodies* bodies_;
+  std::ostream* written_;  // the sketch log
+  std::string line_;
   InputFigures* input_ = nullptr;
   std::uint64_t sequence_ = 0;
   Result<> outcome_;
 };
 
-class WarcInput : public ArchiveSink {
+// Hands an input on to its reader, and shows how far that is among all inputs.
+class Watched : public ArchiveSink {
  public:
-  WarcInput(const sketch::Profile& profile, KnownPayloads& payloads, AnswerSink& sink)
-      : answers_(profile, payloads, sink), warc_(answers_) {}
-
+  Watched(ArchiveSink& reader, Progress& progress, std::uint64_t before)
+      : reader_(reader), progress_(progress), before_(before) {}
   void on_bytes(std::string_view bytes, std::uint64_t offset, bool moves) override {
-    warc_.on_bytes(bytes, offset, moves);
+    reader_.on_bytes(bytes, offset, moves);
+    progress_.update(before_ + offset);
   }
-  void on_gap(Damage damage) override { warc_.on_gap(std::move(damage)); }
-  void finish() {
-    warc_.finish();
-    answers_.finish();
-  }
-  [[nodiscard]] std::uint64_t records() const { return warc_.records(); }
+  void on_gap(Damage damage) override { reader_.on_gap(std::move(damage)); }
 
  private:
-  WarcAnswers answers_;
-  WarcReader warc_;
+  ArchiveSink& reader_;
+  Progress& progress_;
+  std::uint64_t before_;  // bytes of the inputs before this one
 };
 
-// Chooses the reader by the first bytes of the content.
-class InputReader : public ArchiveSink {
- public:
-  InputReader(const AnalyzeOptions& options, const sketch::Profile& profile,
-              KnownPayloads& payloads, Collector& collector, InputFigures& input)
-      : options_(options),
-        profile_(profile),
-        payloads_(payloads),
-        collector_(collector),
-        input_(input) {}
-
-  void on_bytes(std::string_view bytes, std::uint64_t offset, bool moves) override {
-    if (input_.format.empty() && input_.usable) choose(bytes);
-    if (warc_) warc_->on_bytes(bytes, offset, moves);
-    if (lines_) lines_->on_bytes(bytes, offset, moves);
-  }
-  void on_gap(Damage damage) override {
-    if (warc_) return warc_->on_gap(std::move(damage));
-    if (lines_) return lines_->on_gap(std::move(damage));
-    // Of a file whose beginning is damaged, the first whole member says what it is.
-    collector_.on_damage(std::move(damage));
-  }
-  void finish() {
-    if (input_.format.empty()) return reject();
-    if (warc_) {
-      warc_->finish();
-      input_.records = warc_->records();
-    }
-    if (lines_) {
-      lines_->finish();
-      input_.records = lines_->records();
-    }
-  }
-
- private:
-  void choose(std::string_view beginning) {
-    if (beginning.starts_with("WARC/1.")) {
-      input_.format = "WARC";
-      warc_.emplace(profile_, payloads_, collector_);
-    } else if (begins_like_cdx(beginning)) {
-      input_.format = "CDX";
-      lines_.emplace(LineFormat::cdx, "", collector_);
-    } else if (begins_like_log(beginning)) {
-      input_.format = "access log";
-      lines_.emplace(LineFormat::combined_log, options_.log_origin, collector_);
-    } else {
-      reject();
-    }
-  }
-  void reject() {
-    if (input_.usable) {
-      collector_.on_damage({0, "no format that is known: WARC, CDX, combined access log"});
-    }
-    input_.usable = false;
-  }
-
-  const AnalyzeOptions& options_;
-  const sketch::Profile& profile_;
-  KnownPayloads& payloads_;
-  Collector& collector_;
-  InputFigures& input_;
-  std::optional<WarcInput> warc_;
-  std::optional<LineAnswers> lines_;
-};
+// What cannot be looked at counts nothing.
+std::uint64_t bytes_of(const std::string& file) {
+  std::error_code problem;
+  const std::uintmax_t size = std::filesystem::file_size(file, problem);
+  return problem ? 0 : size;
+}
 
 }  // namespace
 
@@ -165,27 +115,51 @@ Result<MeasurementResult> analyze(const AnalyzeOptions& options) {
   KnownPayloads payloads;
   ObservationLog log(options.temporary_folder);
   PreviousBodies bodies(options.temporary_folder, options.spool_bytes);
-  Collector collector(result.urls, log, options.spool_bytes > 0 ? &bodies : nullptr);
+  std::ofstream written;
+  if (!options.sketch_log.empty()) {
+    written.open(options.sketch_log, std::ios::binary);
+    written << sketch_log_header(profile);
+  }
+  if (!options.prefixes.empty()) {
+    if (auto outcome = result.sites.read(options.prefixes); !outcome) {
+      return std::move(outcome.error());
+    }
+  }
+  Collector collector(result, log, options.spool_bytes > 0 ? &bodies : nullptr,
+                      written.is_open() ? &written : nullptr);
+  const InputContext context{profile, payloads, collector, options.log_origin};
+  std::uint64_t all = 0;
+  for (const std::string& file : options.inputs)
+    all += bytes_of(file);
+  Progress progress(all);
+  std::uint64_t before = 0;
   result.inputs.resize(options.inputs.size());
   for (std::size_t i = 0; i < options.inputs.size(); ++i) {
     InputFigures& input = result.inputs[i];
     input.file = options.inputs[i];
     collector.begin(input, i);
     FilePieces pieces(input.file);
-    InputReader reader(options, profile, payloads, collector, input);
-    if (auto outcome = pieces.for_each(reader); !outcome) {
+    InputReader reader(context, input);
+    Watched watched(reader, progress, before);
+    if (auto outcome = pieces.for_each(watched); !outcome) {
       collector.on_damage({pieces.bytes_read(), outcome.error().message});
       input.usable = false;
     }
     reader.finish();
     input.bytes = pieces.bytes_read();
+    before += input.bytes;
   }
   if (auto outcome = collector.outcome(); !outcome) return std::move(outcome.error());
-  TransitionCounter counter;
+  if (!options.sketch_log.empty()) {
+    written.close();
+    if (!written) return io_error(options.sketch_log.string());
+  }
+  TransitionCounter counter(result.urls.size());
   const auto count = [&](const Observation& observation) { counter.add(observation); };
   if (auto outcome = log.for_each(count); !outcome) return std::move(outcome.error());
   result.figures = counter.finish();
   result.dynamic_data = bodies.figures();
+  result.causes = bodies.take_causes();
   return result;
 }
 

@@ -14,6 +14,8 @@ namespace prophecy::measurement {
 
 struct AnalyzeOptions {
   std::vector<std::string> inputs;
+  std::filesystem::path sketch_log;  // all answers are written there; empty: nowhere
+  std::filesystem::path prefixes;    // a file of address prefixes; empty: none
   std::filesystem::path temporary_folder;
   std::string log_origin = "http://localhost";         // of the targets in access logs
   std::uint64_t spool_bytes = std::uint64_t{1} << 30;  // for bodies; 0: bodies are not compared

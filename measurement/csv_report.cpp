@@ -8,7 +8,7 @@
 namespace prophecy::measurement {
 namespace {
 
-std::string quoted(std::string_view text) {
+std::string csv_text(std::string_view text) {
   std::string out = "\"";
   for (const char c : text) {
     if (c == '"') out += '"';
@@ -24,7 +24,7 @@ void write_urls(const MeasurementResult& result, std::ostream& out) {
   for (const UrlFigures& figures : result.figures) {
     const std::string_view key = result.urls.text_of(figures.url);
     const std::size_t space = key.find(' ');
-    out << key.substr(0, space) << ',' << quoted(key.substr(space + 1)) << ','
+    out << key.substr(0, space) << ',' << csv_text(key.substr(space + 1)) << ','
         << figures.all_answers();
     for (const std::uint64_t answers : figures.answers)
       out << ',' << answers;
@@ -55,10 +55,16 @@ void write_figure_15(const Figures& figures, std::ostream& out) {
   }
 }
 
+void write_figure_16(const Figures& figures, std::ostream& out) {
+  out << "site,minimum,weight,urls,ratio,share\r\n";
+  for (const SiteCurve& site : figures.figure_16)
+    write_curve(site.curve, csv_text(site.site) + ',', out);
+}
+
 void write_sites(const Figures& figures, std::ostream& out) {
   out << "site,urls,answers,pairs,transitions,ratio,static_share,body_bytes\r\n";
   for (const SiteFigures& site : figures.sites) {
-    out << quoted(site.site) << ',' << site.urls << ',' << site.answers << ',' << site.pairs.pairs
+    out << csv_text(site.site) << ',' << site.urls << ',' << site.answers << ',' << site.pairs.pairs
         << ',' << site.pairs.transitions << ',' << site.pairs.ratio() << ',' << site.static_share
         << ',' << site.body_bytes << "\r\n";
   }
@@ -87,6 +93,10 @@ Result<> write_csv(const MeasurementResult& result, const Figures& figures,
   if (written) {
     written =
         write_file(folder / "figure_15.csv", [&](auto& out) { write_figure_15(figures, out); });
+  }
+  if (written) {
+    written =
+        write_file(folder / "figure_16.csv", [&](auto& out) { write_figure_16(figures, out); });
   }
   if (!written) return written;
   return write_file(folder / "sites.csv", [&](auto& out) { write_sites(figures, out); });

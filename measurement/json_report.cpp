@@ -37,7 +37,6 @@ Json json_of(const Curve& curve) {
 }
 
 Json json_of(const PartyFigures& party);
-Json json_of(const SiteFigures& site);
 Json json_of(const PaperNumber& number);
 
 template <class Each>
@@ -55,11 +54,78 @@ Json json_of(const PartyFigures& party) {
           {"curves", list_of(party.curves)}};
 }
 
-Json json_of(const SiteFigures& site) {
-  return {{"site", site.site},           {"urls", site.urls},
-          {"answers", site.answers},     {"body_bytes", site.body_bytes},
-          {"pairs", site.pairs.pairs},   {"transitions", site.pairs.transitions},
-          {"ratio", site.pairs.ratio()}, {"static_share", site.static_share}};
+Json json_of_cost(const CostModel& cost, double ratio) {
+  return {{"replicas", cost.replicas},
+          {"fast_read", cost.fast_read},
+          {"replicated_read", cost.replicated_read},
+          {"history", cost.history},
+          {"ratio", ratio},
+          {"prophecy", cost.prophecy(ratio)},
+          {"read_optimised", cost.read_optimised()},
+          {"replicated", cost.replicated()}};
+}
+
+Json json_of_sites(const Figures& figures) {
+  Json list = Json::array();
+  for (const SiteFigures& site : figures.sites) {
+    list.push_back({{"site", site.site},
+                    {"urls", site.urls},
+                    {"answers", site.answers},
+                    {"body_bytes", site.body_bytes},
+                    {"pairs", site.pairs.pairs},
+                    {"transitions", site.pairs.transitions},
+                    {"ratio", site.pairs.ratio()},
+                    {"static_share", site.static_share},
+                    {"cost", figures.cost.prophecy(site.pairs.ratio())}});
+  }
+  return list;
+}
+
+Json json_of_figure_16(const Figures& figures) {
+  Json curves = Json::array();
+  for (const SiteCurve& site : figures.figure_16) {
+    curves.push_back(
+        {{"site", site.site}, {"urls", site.curve.urls}, {"shares", site.curve.shares}});
+  }
+  return {{"by", figures.by_prefix ? "prefix" : "registrable domain"},
+          {"minimum", figures.minimum},
+          {"urls_without_site", figures.urls_without_site},
+          {"curves", std::move(curves)}};
+}
+
+Json json_of(const ChangeCauses& causes) {
+  Json classes = Json::array();
+  for (std::size_t i = 0; i < kTokenClasses; ++i) {
+    classes.push_back({{"class", kTokenClassNames[i]},
+                       {"words", causes.words()[i]},
+                       {"transitions", causes.transitions()[i]}});
+  }
+  Json fields = Json::array();
+  for (const auto& [names, transitions] : causes.by_fields())
+    fields.push_back({{"fields", names}, {"transitions", transitions}});
+  return {{"bodies_differ", causes.bodies()},
+          {"followed", causes.followed()},
+          {"avoidable", causes.avoidable()},
+          {"classes", std::move(classes)},
+          {"fields_alone", std::move(fields)}};
+}
+
+Json json_of_costly_urls(const MeasurementResult& result, const Figures& figures) {
+  Json list = Json::array();
+  for (const CostlyUrl& costly : figures.costly_urls) {
+    Json url = {{"url", result.urls.text_of(costly.url)},
+                {"pairs", costly.pairs.pairs},
+                {"transitions", costly.pairs.transitions},
+                {"ratio", costly.pairs.ratio()},
+                {"body_bytes", costly.body_bytes}};
+    if (costly.example != nullptr) {
+      url["fields"] = costly.example->fields;
+      url["before"] = costly.example->before;
+      url["after"] = costly.example->after;
+    }
+    list.push_back(std::move(url));
+  }
+  return list;
 }
 
 Json json_of(const PaperNumber& number) {
@@ -111,13 +177,17 @@ void write_json(const MeasurementResult& result, const Figures& figures, std::os
         {"if_believed", json_of(totals.weak)}}},
       {"damage_count", totals.damage},
       {"beside_the_paper",
-       {{"minimum", kPaperMinimum},
-        {"urls", figures.urls_at_paper_minimum},
+       {{"minimum", figures.minimum},
+        {"urls", figures.urls_at_minimum},
         {"numbers", list_of(figures.beside_the_paper)}}},
       {"figure_14", list_of(figures.figure_14)},
       {"figure_15", list_of(figures.figure_15)},
+      {"figure_16", json_of_figure_16(figures)},
       {"dynamic_data", json_of(result.dynamic_data)},
-      {"sites", list_of(figures.sites)},
+      {"causes", json_of(result.causes)},
+      {"costly_urls", json_of_costly_urls(result, figures)},
+      {"cost", json_of_cost(figures.cost, totals.sketched.ratio())},
+      {"sites", json_of_sites(figures)},
       {"inputs", list_of(result.inputs)},
       {"choices", json_of_choices()},
   };

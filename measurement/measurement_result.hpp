@@ -6,16 +6,18 @@
 #include <string>
 #include <vector>
 
+#include "measurement/analysis/change_causes.hpp"
 #include "measurement/analysis/dynamic_data.hpp"
 #include "measurement/analysis/transitions.hpp"
 #include "measurement/analysis/url_table.hpp"
 #include "measurement/input/damage.hpp"
+#include "measurement/url_sites.hpp"
 
 namespace prophecy::measurement {
 
 struct InputFigures {
   std::string file;
-  std::string format;  // "WARC", "CDX", "access log"; "" where it is none that is known
+  std::string format;  // "WARC", "HAR", ...; "" where it is none that is known
   std::uint64_t bytes = 0;
   std::uint64_t records = 0;
   std::uint64_t answers = 0;
@@ -31,7 +33,9 @@ struct MeasurementResult {
   std::vector<InputFigures> inputs;
   UrlTable urls;
   std::vector<UrlFigures> figures;  // of the URLs, in the order of their numbers
+  UrlSites sites;
   DynamicData dynamic_data;
+  ChangeCauses causes;
 };
 
 // 0: whole; 3: with damage; 2: an input is unusable.

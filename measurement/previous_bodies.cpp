@@ -28,13 +28,13 @@ Result<> PreviousBodies::add(UrlNumber url, const Answer& answer) {
     return last.body == Body::absent ? keep(last, answer) : Result<>{};
   }
   if (known) {
-    if (auto result = compare(last, answer); !result) return result;
+    if (auto result = compare(url, last, answer); !result) return result;
   }
   last.sketch = answer.sketch;
   return keep(last, answer);
 }
 
-Result<> PreviousBodies::compare(const Last& last, const Answer& answer) {
+Result<> PreviousBodies::compare(UrlNumber url, const Last& last, const Answer& answer) {
   if (last.body == Body::absent || answer.body_state == BodyState::absent) {
     figures_.add(NotCompared::no_body);
   } else if (last.body == Body::too_large || answer.body_state == BodyState::too_large) {
@@ -42,9 +42,12 @@ Result<> PreviousBodies::compare(const Last& last, const Answer& answer) {
   } else if (written_ - last.place > bytes_max_) {
     figures_.add(NotCompared::spool_full);
   } else {
-    before_.resize(last.size);
+    before_.resize(std::size_t{last.size} + last.fields_size);
     if (auto result = read(last.place, before_); !result) return result;
-    figures_.add(compare_bodies(before_, answer.body));
+    const std::string_view before(before_);
+    const std::string_view body = before.substr(0, last.size);
+    figures_.add(compare_bodies(body, answer.body));
+    causes_.add(url, {before.substr(last.size), body}, {answer.fields, answer.body});
   }
   return {};
 }
@@ -54,14 +57,17 @@ Result<> PreviousBodies::keep(Last& last, const Answer& answer) {
     last.body = Body::absent;
     return {};
   }
-  if (answer.body_state == BodyState::too_large || answer.body.size() > bytes_max_) {
+  if (answer.body_state == BodyState::too_large ||
+      answer.body.size() + answer.fields.size() > bytes_max_) {
     last.body = Body::too_large;
     return {};
   }
   last.body = Body::kept;
   last.place = written_;
   last.size = static_cast<std::uint32_t>(answer.body.size());
-  return write(answer.body);
+  last.fields_size = static_cast<std::uint32_t>(answer.fields.size());
+  if (auto result = write(answer.body); !result) return result;
+  return write(answer.fields);
 }
 
 Result<> PreviousBodies::write(std::string_view bytes) {

@@ -1,6 +1,6 @@
-// `PreviousBodies` keeps the last body of each URL in an unnamed file of bounded size, and compares
-// bodies at transitions as they arrive. The file is written round and round: what lies there
-// longest is overwritten first, and reported as not compared.
+// `PreviousBodies` keeps the last answer of each URL in an unnamed file of bounded size, its body
+// and its fields, and compares answers at transitions as they arrive. The file is written round and
+// round: what lies there longest is overwritten first, and reported as not compared.
 //
 // For one thread at a time.
 #pragma once
@@ -13,6 +13,7 @@
 #include "base/error.hpp"
 #include "base/unique_fd.hpp"
 #include "measurement/analysis/answer.hpp"
+#include "measurement/analysis/change_causes.hpp"
 #include "measurement/analysis/dynamic_data.hpp"
 #include "measurement/analysis/url_table.hpp"
 
@@ -26,18 +27,21 @@ class PreviousBodies {
   // Requires a sketched answer.
   [[nodiscard]] Result<> add(UrlNumber url, const Answer& answer);
   [[nodiscard]] const DynamicData& figures() const { return figures_; }
+  // Ends the comparing.
+  [[nodiscard]] ChangeCauses take_causes() { return std::move(causes_); }
 
  private:
   enum class Body : std::uint8_t { none, kept, absent, too_large };
   struct Last {
     Microseconds time = 0;
-    std::uint64_t place = 0;  // in all that was ever written
-    std::uint32_t size = 0;
+    std::uint64_t place = 0;        // in all that was ever written
+    std::uint32_t size = 0;         // of the body
+    std::uint32_t fields_size = 0;  // behind it
     Body body = Body::none;
     sketch::Sketch sketch{};
   };
 
-  [[nodiscard]] Result<> compare(const Last& last, const Answer& answer);
+  [[nodiscard]] Result<> compare(UrlNumber url, const Last& last, const Answer& answer);
   [[nodiscard]] Result<> keep(Last& last, const Answer& answer);
   [[nodiscard]] Result<> write(std::string_view bytes);
   [[nodiscard]] Result<> read(std::uint64_t place, std::string& bytes) const;
@@ -49,6 +53,7 @@ class PreviousBodies {
   std::vector<Last> last_;  // by URL
   std::string before_;
   DynamicData figures_;
+  ChangeCauses causes_;
 };
 
 }  // namespace prophecy::measurement

@@ -3,7 +3,6 @@
 #include <cstdlib>
 #include <fstream>
 #include <iostream>
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,7 +11,10 @@
 #include "measurement/analyze.hpp"
 #include "measurement/csv_report.hpp"
 #include "measurement/figures.hpp"
+#include "measurement/generate_command.hpp"
+#include "measurement/html_report.hpp"
 #include "measurement/json_report.hpp"
+#include "measurement/svg_report.hpp"
 #include "measurement/text_report.hpp"
 
 namespace {
@@ -25,7 +27,10 @@ constexpr std::size_t kDamageShown = 20;
 struct Outputs {
   std::string json;
   std::string csv;
+  std::string plots;
+  std::string report;
   std::vector<std::string> sites;
+  FigureOptions figures;
   PartyMode party_mode = PartyMode::list;
 };
 
@@ -53,9 +58,11 @@ int run(const AnalyzeOptions& options, const Outputs& outputs) {
   const auto result = analyze(options);
   if (!result) return fail(result.error().message);
   show_damage(*result);
-  std::optional<Parties> parties;
-  if (!outputs.sites.empty()) parties.emplace(outputs.party_mode, outputs.sites);
-  const Figures figures = figures_of(*result, parties);
+  FigureOptions figure_options = outputs.figures;
+  if (!outputs.sites.empty()) {
+    figure_options.parties.emplace(outputs.party_mode, outputs.sites);
+  }
+  const Figures figures = figures_of(*result, figure_options);
   if (outputs.json == "-") {
     write_json(*result, figures, std::cout);
   } else if (!outputs.json.empty()) {
@@ -68,6 +75,17 @@ int run(const AnalyzeOptions& options, const Outputs& outputs) {
     if (const auto written = write_csv(*result, figures, outputs.csv); !written) {
       return fail(written.error().message);
     }
+  }
+  if (!outputs.plots.empty()) {
+    if (const auto written = write_plots(figures, outputs.plots); !written) {
+      return fail(written.error().message);
+    }
+  }
+  if (!outputs.report.empty()) {
+    std::ofstream file(outputs.report, std::ios::binary);
+    write_html(*result, figures, file);
+    file.close();
+    if (!file) return fail(prophecy::io_error(outputs.report).message);
   }
   if (outputs.json != "-") write_text(*result, figures, std::cout);
   std::cout.flush();
@@ -90,9 +108,28 @@ int main(int argc, char** argv) {
   std::string party = "list";
   const prophecy::Command command = program.add_command(
       "analyze", "Counts transitions in captures: the share of answers that differ from the last.");
-  command.add("INPUT", options.inputs, "WARC, CDX, access logs; also as .gz").required();
+  command
+      .add("INPUT", options.inputs, "WARC, HAR, CDX, CDXJ, access logs, sketch logs; also as .gz")
+      .required();
   command.add("--json", outputs.json, "write the result as JSON; -: to standard output");
   command.add("--csv", outputs.csv, "write the result as CSV files into this folder");
+  command.add("--plots", outputs.plots, "write the figures as SVG files into this folder");
+  command.add("--report", outputs.report, "write one HTML page with all figures");
+  command.add("--prefixes", options.prefixes,
+              "a file of address prefixes, each with a name: the sites of figure 16");
+  command.add("--minimum", outputs.figures.minimum,
+              "requests that a URL needs to count in figures 15 and 16 (25)");
+  command.add("--replicas", outputs.figures.cost.replicas, "of the group: N of the cost model (4)")
+      .between(1, 1000);
+  command.add("--fast-read-cost", outputs.figures.cost.fast_read, "C_r, in any unit (66)")
+      .within(0, 1e12);
+  command
+      .add("--replicated-read-cost", outputs.figures.cost.replicated_read,
+           "C_R, of one replica (58)")
+      .within(0, 1e12);
+  command.add("--history-cost", outputs.figures.cost.history, "C_hist (1)").within(0, 1e12);
+  command.add("--sketch-log", options.sketch_log,
+              "write all answers without their bodies into this file, for later analyses");
   command.add("--site", outputs.sites, "a measured site's host name: first party").one_each();
   command
       .add("--first-party", party,
@@ -110,6 +147,8 @@ int main(int argc, char** argv) {
     outputs.party_mode = party == "list" ? PartyMode::list : PartyMode::same_site;
     return run(options, outputs);
   });
+  GenerateOptions generate_options;
+  add_generate(program, generate_options);
   if (const auto status = line.parse(argc, argv)) return *status;
   return line.run();
 }

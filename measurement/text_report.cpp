@@ -25,12 +25,15 @@ void write_text(const MeasurementResult& result, const Figures& figures, std::os
                        of(AnswerKind::weak), totals.weak.transitions, totals.weak.pairs,
                        100 * totals.weak.ratio());
   }
-  out << fmt::format("URLs with at least {} requests: {}\n", kPaperMinimum,
-                     figures.urls_at_paper_minimum);
+  out << fmt::format("URLs with at least {} requests: {}\n", figures.minimum,
+                     figures.urls_at_minimum);
   for (const PaperNumber& number : figures.beside_the_paper) {
     out << fmt::format("  {:<50} {:5.1f} %  (paper: {:.0f} %)\n", number.claim, 100 * number.here,
                        100 * number.paper);
   }
+  const CostModel& cost = figures.cost;
+  out << fmt::format("a read costs {:.0f} with a sketcher, {:.0f} replicated\n",
+                     cost.prophecy(totals.sketched.ratio()), cost.replicated());
   for (const PartyFigures& party : figures.figure_15) {
     out << fmt::format("{} party: {} URLs, {:.1f} % transitions\n", party.party, party.urls,
                        100 * party.pairs.ratio());

@@ -1,5 +1,4 @@
-// `Answer` is one observed answer of one URL, without its bytes: what all readers of inputs hand to
-// the analysis.
+// `Answer` is one observed answer of one URL: what all readers of inputs hand to the analysis.
 #pragma once
 
 #include <cstdint>
@@ -33,6 +32,9 @@ struct Answer {
   sketch::Sketch sketch{};       // of every kind: also of an answer that the history would not hold
   BodyState body_state = BodyState::absent;
   std::string_view body{};  // decoded; valid as long as the URL's text
+  std::string_view
+      fields{};  // of the canonical form: "name: value" lines behind a line of the status
+  std::string_view address{};  // of the server, as the capture has it; empty if it does not say
 };
 
 }  // namespace prophecy::measurement

@@ -57,6 +57,7 @@ void AnswerSketcher::begin(AnswerPart part, bool sha256) {
   payload_ = {};
   part_ = part;
   body_.clear();
+  fields_.clear();
 }
 
 void AnswerSketcher::feed(std::string_view bytes) {
@@ -174,6 +175,15 @@ BodyState AnswerSketcher::body_state() const {
   return payload_.bytes > limits_.held_bytes_max ? BodyState::too_large : BodyState::held;
 }
 
+void AnswerSketcher::write_fields(const sketch::AnswerForm& form) {
+  fields_ = "status: " + std::to_string(form.status) + '\n';
+  sketch::AnswerFields fields(form);
+  std::string_view name;
+  std::string_view value;
+  while (fields.next(name, value))
+    fields_.append(name).append(": ").append(value).append("\n");
+}
+
 AnswerKind AnswerSketcher::kind_of(const sketch::AnswerForm& form) const {
   if (!sketch::has_sketchable_status(form)) return AnswerKind::transient;
   if (!sketch::is_for_one_request(form, profile_)) return AnswerKind::sketched;
@@ -205,6 +215,7 @@ std::optional<AnswerSketch> AnswerSketcher::sketch(const Payload& payload,
     problem = "the answer has no canonical form";
     return std::nullopt;
   }
+  write_fields(form);
   return AnswerSketch{kind_of(form), form.status, function_.of(form), payload};
 }
 

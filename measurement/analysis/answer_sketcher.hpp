@@ -73,6 +73,8 @@ class AnswerSketcher {
   // The decoded body, until the next begin(), if it is not larger than what is held.
   [[nodiscard]] BodyState body_state() const;
   [[nodiscard]] std::string_view body() const { return body_; }
+  // The status and the fields that the last sketch covers, a line each.
+  [[nodiscard]] std::string_view fields() const { return fields_; }
 
   // Requires a whole answer. An error is a static text.
   [[nodiscard]] std::optional<AnswerSketch> sketch(std::string_view& problem);
@@ -85,6 +87,7 @@ class AnswerSketcher {
   void on_body();
   void on_decoded(std::string_view bytes);
   void decode(std::string_view bytes);
+  void write_fields(const sketch::AnswerForm& form);
   [[nodiscard]] AnswerKind kind_of(const sketch::AnswerForm& form) const;
 
   const sketch::Profile& profile_;
@@ -105,6 +108,7 @@ class AnswerSketcher {
   bool has_body_ = false;
   std::string decoded_;
   std::string body_;  // empty beyond the limit
+  std::string fields_;
   AnswerPart part_ = AnswerPart::whole;
   Sha1 wire_sha1_;
   std::optional<Sha256> wire_sha256_;

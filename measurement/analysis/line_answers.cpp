@@ -4,18 +4,15 @@
 #include <array>
 #include <optional>
 
-#include "base/bytes.hpp"
-#include "base/digest.hpp"
-#include "canonical/answer_form.hpp"
 #include "http/message.hpp"
 #include "http/text.hpp"
+#include "measurement/analysis/weak_sketch.hpp"
 #include "measurement/input/url.hpp"
 
 namespace prophecy::measurement {
 namespace {
 
 constexpr std::string_view kCdxHeader = " CDX ";
-constexpr std::size_t kLineBytesMax = 64 << 10;
 
 // Takes the text up to a separator, and that, off the line.
 std::string_view take_until(std::string_view& line, char separator) {
@@ -75,6 +72,14 @@ bool begins_like_cdx(std::string_view beginning) {
   return beginning.starts_with(kCdxHeader);
 }
 
+bool begins_like_cdxj(std::string_view beginning) {
+  std::string_view line = beginning.substr(0, beginning.find('\n'));
+  if (line.starts_with('!'))
+    return line.starts_with("!OpenWayback-CDXJ") || line.starts_with("!meta");
+  take_until(line, ' ');
+  return parse_digits_time(take_until(line, ' ')).has_value() && line.starts_with('{');
+}
+
 bool begins_like_log(std::string_view beginning) {
   const std::size_t end = beginning.find('\n');
   return end != std::string_view::npos && parse_log_line(beginning.substr(0, end));
@@ -83,71 +88,74 @@ bool begins_like_log(std::string_view beginning) {
 LineAnswers::LineAnswers(LineFormat format, std::string origin, AnswerSink& sink)
     : format_(format), origin_(std::move(origin)), sink_(sink) {}
 
-void LineAnswers::on_bytes(std::string_view bytes, std::uint64_t offset, bool moves) {
-  const std::string_view all = bytes;
-  while (!bytes.empty()) {
-    const auto taken = static_cast<std::uint64_t>(bytes.data() - all.data());
-    if (line_.empty() && !skipping_) line_offset_ = offset + (moves ? taken : 0);
-    const std::size_t end = bytes.find('\n');
-    const std::string_view piece = bytes.substr(0, end);
-    if (!skipping_ && line_.size() + piece.size() > kLineBytesMax) {
-      sink_.on_damage({line_offset_, "a line has more than 64 KiB"});
-      line_.clear();
-      skipping_ = true;
-    }
-    if (!skipping_) line_.append(piece);
-    if (end == std::string_view::npos) return;
-    bytes.remove_prefix(end + 1);
-    if (!skipping_) on_line();
-    line_.clear();
-    skipping_ = false;
-  }
-}
-
-void LineAnswers::on_gap(Damage damage) {
-  sink_.on_damage(std::move(damage));
-  line_.clear();
-  skipping_ = true;
-}
-
-void LineAnswers::finish() {
-  // A line without an end may be cut anywhere, in the middle of its size too.
-  if (!line_.empty()) sink_.on_damage({line_offset_, "the last line has no end"});
-  line_.clear();
-}
-
-void LineAnswers::on_line() {
-  std::string_view line = line_;
-  if (line.ends_with('\r')) line.remove_suffix(1);
-  if (line.empty()) return;
+void LineAnswers::on_line(std::string_view line, std::uint64_t offset) {
   if (format_ == LineFormat::cdx && line.starts_with(kCdxHeader)) {
     // N urlkey, b time, a URL, m type, s status, k digest.
     const bool known = line.starts_with(" CDX N b a m s k ");
-    if (!known) sink_.on_damage({line_offset_, "CDX fields in an order that is not known"});
+    if (!known) sink_.on_damage({offset, "CDX fields in an order that is not known"});
     header_seen_ = known;
     return;
   }
+  // Some writers of CDXJ begin with lines about the index.
+  if (format_ == LineFormat::cdxj && line.starts_with('!')) return;
   ++records_;
-  const std::string_view problem = format_ == LineFormat::cdx ? take_cdx(line) : take_log(line);
-  if (!problem.empty()) sink_.on_damage({line_offset_, std::string(problem)});
+  std::string_view problem;
+  switch (format_) {
+    case LineFormat::cdx:
+      problem = take_cdx(line);
+      break;
+    case LineFormat::cdxj:
+      problem = take_cdxj(line);
+      break;
+    case LineFormat::combined_log:
+      problem = take_log(line);
+      break;
+  }
+  if (!problem.empty()) sink_.on_damage({offset, std::string(problem)});
 }
 
 std::string_view LineAnswers::take_cdx(std::string_view line) {
   if (!header_seen_) return "a CDX line without a header";
   take_until(line, ' ');
-  const auto time = parse_digits_time(take_until(line, ' '));
-  const std::string_view original = take_until(line, ' ');
+  const std::string_view time = take_until(line, ' ');
+  const std::string_view url = take_until(line, ' ');
   take_until(line, ' ');
-  const std::string_view status_text = take_until(line, ' ');
-  const std::string_view digest = take_until(line, ' ');
+  const std::string_view status = take_until(line, ' ');
+  return take_indexed(time, url, status, take_until(line, ' '));
+}
+
+// URLKEY TIME {"url": ..., "status": ..., "digest": ...}.
+std::string_view LineAnswers::take_cdxj(std::string_view line) {
+  take_until(line, ' ');
+  const std::string_view time = take_until(line, ' ');
+  if (const std::string_view problem = object_.read(line); !problem.empty()) return problem;
+  const std::string_view method = object_.text("method");
+  if (!method.empty() && !http::is_read_method(method)) {
+    sink_.on_other_method();
+    return {};
+  }
+  return take_indexed(time, object_.text("url"), object_.text("status"), object_.text("digest"));
+}
+
+std::string_view LineAnswers::take_indexed(std::string_view time_text, std::string_view original,
+                                           std::string_view status_text, std::string_view digest) {
+  const auto time = parse_digits_time(time_text);
   std::uint64_t status = 0;
-  // A revisit's status is "-".
-  if (status_text != "-" && !http::parse_decimal(status_text, status)) return "no CDX line";
-  if (!time || digest.size() < 8) return "no CDX line";
+  // A revisit has none.
+  if (!status_text.empty() && status_text != "-" && !http::parse_decimal(status_text, status)) {
+    return "no line of an index";
+  }
+  if (!time || digest.size() < 8) return "no line of an index";
   const auto url = split_url(original);
   if (!url) return {};  // a DNS record
   url_ = "GET " + url->scheme + "://" + url->authority + url->target;
-  hand_on(url_, *time, status, 0, digest);
+  Answer answer;
+  answer.url = url_;
+  answer.time = *time;
+  answer.status = static_cast<std::uint16_t>(std::min<std::uint64_t>(status, 999));
+  answer.kind = weak_kind_of(status);
+  answer.sketch = weak_sketch_of_digest(digest);
+  sink_.on_answer(answer);
   return {};
 }
 
@@ -160,25 +168,15 @@ std::string_view LineAnswers::take_log(std::string_view line) {
   }
   if (!parsed->target.starts_with('/')) return "a target that is no path";
   url_.assign(parsed->method).append(" ").append(origin_).append(parsed->target);
-  const std::string sketched = std::to_string(parsed->status) + ' ' + std::to_string(parsed->size);
-  hand_on(url_, parsed->time, parsed->status, parsed->size, sketched);
-  return {};
-}
-
-void LineAnswers::hand_on(std::string_view url, Microseconds time, std::uint64_t status,
-                          std::uint64_t size, std::string_view sketched) {
   Answer answer;
-  answer.url = url;
-  answer.time = time;
-  answer.status = static_cast<std::uint16_t>(std::min<std::uint64_t>(status, 999));
-  answer.body_bytes = size;
-  sketch::AnswerForm form;
-  form.status = answer.status;
-  answer.kind = sketch::has_sketchable_status(form) ? AnswerKind::weak : AnswerKind::weak_transient;
-  Sha1 hash;
-  hash.update(as_bytes(sketched));
-  answer.sketch = hash.finish();
+  answer.url = url_;
+  answer.time = parsed->time;
+  answer.status = static_cast<std::uint16_t>(std::min<std::uint64_t>(parsed->status, 999));
+  answer.kind = weak_kind_of(parsed->status);
+  answer.body_bytes = parsed->size;
+  answer.sketch = weak_sketch_of({.status = parsed->status, .body_bytes = parsed->size});
   sink_.on_answer(answer);
+  return {};
 }
 
 }  // namespace prophecy::measurement

@@ -56,6 +56,8 @@ struct UrlFigures {
 
 class TransitionCounter {
  public:
+  // `urls` is how many there are, to take memory once.
+  explicit TransitionCounter(std::size_t urls = 0) { figures_.reserve(urls); }
   // Requires the order of Observation::before().
   void add(const Observation& observation);
   // Of the URLs in the order of their numbers. Ends the counting.

@@ -5,6 +5,7 @@
 
 #include "http/text.hpp"
 #include "measurement/analysis/payload_digest.hpp"
+#include "measurement/analysis/weak_sketch.hpp"
 #include "measurement/input/url.hpp"
 
 namespace prophecy::measurement {
@@ -15,13 +16,6 @@ constexpr std::size_t kMethodBytesMax = 32;
 bool is_http(std::string_view content_type) {
   constexpr std::string_view kType = "application/http";
   return http::equal_ignoring_case(content_type.substr(0, kType.size()), kType);
-}
-
-// The sketch of an answer of which nothing but the digest of its payload is known.
-sketch::Sketch digest_alone(std::string_view digest) {
-  Sha1 hash;
-  hash.update(as_bytes(digest));
-  return hash.finish();
 }
 
 }  // namespace
@@ -131,7 +125,7 @@ void WarcAnswers::end_revisit() {
   if (!known && answer.kind != AnswerKind::transient) {
     if (head_.payload_digest.empty()) return reject("a revisit record without a payload digest");
     answer.kind = AnswerKind::weak;
-    answer.sketch = digest_alone(head_.payload_digest);
+    answer.sketch = weak_sketch_of_digest(head_.payload_digest);
   }
   hold(answer);
 }
@@ -149,6 +143,8 @@ void WarcAnswers::hold(const AnswerSketch& sketch) {
   pending_->answer.sketch = sketch.sketch;
   pending_->answer.body_state = sketcher_.body_state();
   pending_->answer.body = sketcher_.body();
+  pending_->answer.fields = sketcher_.fields();
+  pending_->address = head_.address;
 }
 
 void WarcAnswers::hand_on() {
@@ -160,6 +156,7 @@ void WarcAnswers::hand_on() {
     key_ += ' ';
     key_ += pending_->url;
     pending_->answer.url = key_;
+    pending_->answer.address = pending_->address;
     sink_.on_answer(pending_->answer);
   }
   pending_.reset();

@@ -44,6 +44,7 @@ class WarcAnswers : public WarcHandler {
     std::uint64_t offset = 0;  // of its record
     std::string method;
     std::string url;  // SCHEME://AUTHORITY TARGET, without the space
+    std::string address;
     Answer answer;
   };
 

@@ -89,4 +89,25 @@ std::optional<Microseconds> parse_digits_time(std::string_view text) {
   return since_epoch(time);
 }
 
+std::string iso_time(Microseconds time) {
+  const std::chrono::sys_time<std::chrono::microseconds> point{std::chrono::microseconds(time)};
+  const auto day = std::chrono::floor<std::chrono::days>(point);
+  const std::chrono::year_month_day date(day);
+  const std::chrono::hh_mm_ss clock(point - day);
+  std::string text;
+  const auto add = [&](std::int64_t number, std::size_t digits, std::string_view behind) {
+    const std::string written = std::to_string(number);
+    text.append(digits > written.size() ? digits - written.size() : 0, '0');
+    text.append(written).append(behind);
+  };
+  add(int{date.year()}, 4, "-");
+  add(unsigned{date.month()}, 2, "-");
+  add(unsigned{date.day()}, 2, "T");
+  add(clock.hours().count(), 2, ":");
+  add(clock.minutes().count(), 2, ":");
+  add(clock.seconds().count(), 2, ".");
+  add(clock.subseconds().count(), 6, "Z");
+  return text;
+}
+
 }  // namespace prophecy::measurement

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace prophecy::measurement {
@@ -14,5 +15,7 @@ using Microseconds = std::int64_t;  // since 1970-01-01T00:00:00Z
 [[nodiscard]] std::optional<Microseconds> parse_iso_time(std::string_view text);
 // YYYYMMDDhhmmss, UTC.
 [[nodiscard]] std::optional<Microseconds> parse_digits_time(std::string_view text);
+// As ISO 8601, UTC, with six digits of a fraction; for years from 1970 to 9999.
+[[nodiscard]] std::string iso_time(Microseconds time);
 
 }  // namespace prophecy::measurement

@@ -60,7 +60,8 @@ std::string_view parse_head(std::string_view text, WarcHead& head) {
                                       {"Content-Type", &head.content_type},
                                       {"WARC-Payload-Digest", &head.payload_digest},
                                       {"WARC-Profile", &head.profile},
-                                      {"WARC-Truncated", &head.truncated}}) {
+                                      {"WARC-Truncated", &head.truncated},
+                                      {"WARC-IP-Address", &head.address}}) {
       if (http::equal_ignoring_case(name, known)) into->assign(without_brackets(value));
     }
   }

@@ -25,6 +25,7 @@ struct WarcHead {
   std::string payload_digest;
   std::string profile;
   std::string truncated;
+  std::string address;
   std::uint64_t length = 0;
   std::uint64_t offset = 0;  // of the record, as in Damage
 

@@ -1,11 +1,12 @@
-// Lines of an index or of an access log: whatever they are, they tell the same however they are
-// cut.
+// Lines of an index, of an access log or of a sketch log: whatever they are, they tell the same
+// however they are cut; what a line of a sketch log tells is written and read again.
 #include <algorithm>
 #include <string>
 
 #include "base/bytes.hpp"
 #include "expect.hpp"
 #include "measurement/analysis/line_answers.hpp"
+#include "measurement/analysis/sketch_log.hpp"
 
 using namespace prophecy;
 using namespace prophecy::measurement;
@@ -14,8 +15,10 @@ namespace {
 
 struct Seen : AnswerSink {
   std::string text;
+  std::string log;
   void on_answer(const Answer& answer) override {
     text.append(answer.url).append(as_text(answer.sketch)).push_back('\n');
+    append_sketch_line(answer, log);
   }
   void on_damage(Damage damage) override {
     text.append("!").append(std::to_string(damage.offset)).append(damage.problem).push_back('\n');
@@ -23,22 +26,50 @@ struct Seen : AnswerSink {
   void on_other_method() override { text += "?\n"; }
 };
 
-std::string read(LineFormat format, std::string_view input, std::size_t piece) {
-  Seen seen;
-  LineAnswers answers(format, "http://a", seen);
+template <class Answers>
+void feed(Answers&& answers, std::string_view input, std::size_t piece) {
   for (std::size_t begin = 0; begin < input.size(); begin += piece)
     answers.on_bytes(input.substr(begin, piece), begin, true);
   answers.finish();
+}
+
+std::string read(LineFormat format, std::string_view input, std::size_t piece) {
+  Seen seen;
+  feed(LineAnswers(format, "http://a", seen), input, piece);
   return seen.text;
+}
+
+Seen read_log(std::string_view input, std::size_t piece) {
+  static const sketch::Profile profile;
+  Seen seen;
+  feed(SketchLogAnswers(profile, seen), input, piece);
+  return seen;
+}
+
+void check_sketch_log(std::string_view lines, std::size_t piece) {
+  static const std::string header = sketch_log_header(sketch::Profile());
+  const std::string input = header + std::string(lines);
+  const Seen seen = read_log(input, input.size());
+  REQUIRE(read_log(input, piece).text == seen.text);
+  REQUIRE(read_log(header + seen.log, piece).log == seen.log);
 }
 
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size == 0) return 0;
-  const LineFormat format = (data[0] & 0x80) != 0 ? LineFormat::cdx : LineFormat::combined_log;
+  const std::size_t piece = 1 + data[0] % 32;
+  const unsigned choice = data[0] >> 6;
   const std::string_view input(reinterpret_cast<const char*>(data) + 1, size - 1);
   static_cast<void>(begins_like_log(input));
-  REQUIRE(read(format, input, input.size() + 1) == read(format, input, 1 + data[0] % 32));
+  static_cast<void>(begins_like_cdxj(input));
+  if (choice == 3) {
+    check_sketch_log(input, piece);
+    return 0;
+  }
+  const LineFormat format = choice == 2   ? LineFormat::cdx
+                            : choice == 1 ? LineFormat::cdxj
+                                          : LineFormat::combined_log;
+  REQUIRE(read(format, input, input.size() + 1) == read(format, input, piece));
   return 0;
 }

@@ -187,6 +187,15 @@ def small(tmp_path, *arguments):
 
 
 @pytest.mark.time_limit(240)
+def test_measure_in_its_small_size(tmp_path):
+    figures = {figure["name"].removeprefix("measure: "): figure for figure in small(tmp_path, "measure")}
+    assert {"warc with bodies", "har with bodies", "sketch log", "memory of a URL"} <= set(figures)
+    if not instrumented():
+        assert figures["memory of a URL"]["value"] <= 400
+        assert max(figures[f"{name}, peak memory"]["value"] for name in ("warc", "har", "sketch log")) < 500
+
+
+@pytest.mark.time_limit(240)
 def test_attack_in_its_small_size(tmp_path):
     figures = small(tmp_path, "pbft", "--attack")
     measured = {(figure["parameters"]["kind"], figure["parameters"]["as"]) for figure in figures

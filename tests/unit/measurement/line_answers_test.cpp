@@ -46,6 +46,22 @@ TEST_CASE("lines of a log, good and bad") {
   CHECK(read(LineFormat::combined_log, "").empty());
 }
 
+TEST_CASE("lines of a CDXJ index") {
+  const std::string line =
+      R"(a)/ 20250601123001 {"url":"http://a/","status":"200","digest":"sha1:ABCDEFGHIJ"})"
+      "\n";
+  CHECK(begins_like_cdxj(line));
+  CHECK(begins_like_cdxj("!OpenWayback-CDXJ 1.0\n"));
+  CHECK_FALSE(begins_like_cdxj(kLine));
+  CHECK_FALSE(begins_like_cdxj("a 20250601123001 x\n"));
+  const std::string told = "GET http://a/ 1748781001 weak;";
+  CHECK(read(LineFormat::cdxj, "!meta 0 {}\n" + line + line) == told + told);
+  CHECK(read(LineFormat::cdxj, "a 20250601123001 {\n" + line) == "!0;" + told);
+  CHECK(read(LineFormat::cdxj, "a noon {\"url\":\"http://a/\"}\n" + line) == "!0;" + told);
+  CHECK(read(LineFormat::cdxj, "a 20250601123001 {\"url\":\"http://a/\",\"method\":\"POST\"}\n") ==
+        "other;");
+}
+
 TEST_CASE("lines of an index need a header that is known") {
   const std::string line = "a 20250601123001 http://a/ text/html 200 ABCDEFGHIJ - - 1 2 f\n";
   CHECK(read(LineFormat::cdx, " CDX N b a m s k r\n" + line) == "GET http://a/ 1748781001 weak;");

@@ -1,0 +1,40 @@
+// `UrlSites` notes for each URL the address prefix of the first server address that a capture gives
+// for it. Without prefixes it notes nothing, and takes no memory.
+//
+// For one thread at a time.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "base/error.hpp"
+#include "measurement/analysis/address_prefixes.hpp"
+#include "measurement/analysis/url_table.hpp"
+
+namespace prophecy::measurement {
+
+class UrlSites {
+ public:
+  // Reads a file of prefixes, a line each.
+  [[nodiscard]] Result<> read(const std::filesystem::path& file);
+
+  void note(UrlNumber url, std::string_view address);
+  [[nodiscard]] bool has_prefixes() const { return prefixes_.size() > 0; }
+  // Nothing if no address of the URL is known, or if it lies in no prefix.
+  [[nodiscard]] std::optional<std::string> site_of(UrlNumber url) const;
+
+ private:
+  static constexpr std::uint32_t kUnknown = UINT32_MAX;
+  static constexpr std::size_t kRememberedMax = 100'000;  // addresses
+
+  AddressPrefixes prefixes_;
+  std::vector<std::uint32_t> numbers_;  // by URL
+  std::unordered_map<std::string, std::uint32_t> known_;
+};
+
+}  // namespace prophecy::measurement
