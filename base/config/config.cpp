@@ -1,13 +1,15 @@
 #include "base/config/config.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <set>
 #include <tuple>
 
+#include <sys/un.h>
+
 #include "base/config/document.hpp"
 #include "base/config/nearest.hpp"
+#include "base/config/printable.hpp"
 #include "base/config/quantity.hpp"
 #include "base/config/record.hpp"
 #include "base/file.hpp"
@@ -15,8 +17,8 @@
 namespace prophecy {
 namespace {
 
-constexpr std::size_t kFileSizeMax = 1 << 20;
-constexpr std::size_t kFoundBytesMax = 80;  // of a value in a message
+constexpr std::size_t kFoundBytesMax = 80;  // of a value or a key in a message
+constexpr std::size_t kLinesMax = 100;      // of an error's message
 
 const toml::table* as_table(const void* table) {
   return static_cast<const toml::table*>(table);
@@ -26,59 +28,20 @@ const toml::node* as_node(const void* node) {
   return static_cast<const toml::node*>(node);
 }
 
-std::string literal(double value) {
-  char text[32];
-  const auto end = std::to_chars(text, text + sizeof text, value).ptr;
-  std::string result(text, end);
-  if (result.find_first_of(".e") == std::string::npos) result += ".0";
-  return result;
-}
-
-std::string literal(bool value) {
-  return value ? "true" : "false";
-}
-
-std::string shortened(std::string text) {
-  if (text.size() > kFoundBytesMax) text = text.substr(0, kFoundBytesMax) + "...";
-  return text;
-}
-
 // A value as a message shows it.
 std::string found(const toml::node* node) {
   if (node == nullptr) return "nothing";
-  if (const auto text = node->value_exact<std::string>()) return toml_text(shortened(*text));
+  if (const auto text = node->value_exact<std::string>())
+    return toml_text(shortened(*text, kFoundBytesMax));
   if (const auto number = node->value_exact<std::int64_t>()) return std::to_string(*number);
-  if (const auto number = node->value_exact<double>()) return literal(*number);
-  if (const auto flag = node->value_exact<bool>()) return literal(*flag);
+  if (const auto number = node->value_exact<double>()) return toml_literal(*number);
+  if (const auto flag = node->value_exact<bool>()) return toml_literal(*flag);
   if (node->is_table()) return "a table";
   if (node->is_array_of_tables()) return "a list of tables";
   const toml::array* array = node->as_array();
   if (array == nullptr) return "a date or a time";
-  return array->empty() ? "an empty list" : "a list";
-}
-
-std::string listed(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names)
-    text += (text.empty() ? "" : ", ") + name;
-  return text;
-}
-
-std::string did_you_mean(std::string_view name, const std::vector<std::string>& names) {
-  const std::string meant = nearest(name, names);
-  return meant.empty() ? std::string() : "; did you mean \"" + meant + "\"?";
-}
-
-// "[table]" of the one that has such a key elsewhere; "".
-std::string table_with(const RecordedTable& table, std::string_view key, const std::string& path) {
-  for (const auto& inner : table.tables) {
-    const std::string inner_path = path.empty() ? inner->name : path + "." + inner->name;
-    for (const std::string& name : inner->names()) {
-      if (name == key) return "[" + inner_path + "]";
-    }
-    if (std::string deeper = table_with(*inner, key, inner_path); !deeper.empty()) return deeper;
-  }
-  return {};
+  if (array->empty()) return "an empty list";
+  return "a list of " + std::to_string(array->size()) + (array->size() == 1 ? " value" : " values");
 }
 
 }  // namespace
@@ -96,6 +59,9 @@ struct ConfigFile::State {
   // missing, too, by the whole name.
   std::map<std::pair<const toml::table*, std::string>, std::size_t> missing;
   std::set<std::size_t> explained;  // of these, the ones that a misspelt name explains
+  // Choices that are wrong, by table: what belongs to any of their values may be there, or not.
+  std::set<std::pair<const void*, std::string>> undecided;
+  const RecordedTable* schema = nullptr;  // with all keys, also those that were not asked for
   // Stands for each list of tables in place of one table: nothing is missing in it.
   toml::table misplaced;
 
@@ -104,6 +70,13 @@ struct ConfigFile::State {
     // The first mistake at a place is the cause of the others.
     if (is_schema || !noted.emplace(line, column, key).second) return;
     mistakes.push_back({line, column, key + ": " + problem});
+  }
+  // Whether a condition depends on such a choice.
+  [[nodiscard]] bool is_undecided(const void* table, std::string_view condition) const {
+    return std::any_of(undecided.begin(), undecided.end(), [&](const auto& choice) {
+      return choice.first == table &&
+             condition.find("`" + choice.second + "`") != std::string_view::npos;
+    });
   }
   void note_unknown_keys(const toml::table& in, const std::string& prefix);
   void note_unknown(const toml::table& in, const toml::key& key, const RecordedTable& known,
@@ -115,18 +88,23 @@ struct ConfigFile::State {
 void ConfigFile::State::note_unknown(const toml::table& in, const toml::key& key,
                                      const RecordedTable& known, const std::string& prefix) {
   const std::string unknown(key.str());
-  const std::vector<std::string> names = known.names();
+  const RecordedTable& all = schema != nullptr ? *schema : record;
+  const RecordedTable* declared = schema != nullptr ? table_at(all, prefix) : nullptr;
+  const std::vector<std::string> names = (declared != nullptr ? declared : &known)->names();
   explain_missing(in, nearest(unknown, names), prefix);
   std::string problem = "unknown key" + did_you_mean(unknown, names);
-  if (problem.back() != '?') {
-    const std::string other = table_with(record, unknown, "");
+  if (declared != nullptr && std::find(names.begin(), names.end(), unknown) != names.end()) {
+    problem = "expected only where " + condition_of(*declared, unknown) + ", found it here";
+  } else if (problem.back() != '?') {
+    const std::string other = table_with(all, unknown, "");
     if (!other.empty()) {
       problem += "; did you mean the one of " + other + "?";
     } else if (!names.empty()) {
       problem += "; expected one of " + listed(names);
     }
   }
-  note(key.source().begin.line, key.source().begin.column, prefix + unknown, problem);
+  note(key.source().begin.line, key.source().begin.column,
+       prefix + shortened(unknown, kFoundBytesMax), problem);
 }
 
 void ConfigFile::State::note_unknown_keys(const toml::table& in, const std::string& prefix) {
@@ -134,7 +112,6 @@ void ConfigFile::State::note_unknown_keys(const toml::table& in, const std::stri
   if (known == records.end()) return;  // a table in place of a list, or the other way round
   const std::vector<std::string> names = known->second->names();
   for (const auto& [key, node] : in) {
-    if (prefix.empty() && document.ignored_tables.contains(key.str())) continue;
     const std::string path = prefix + std::string(key.str());
     if (std::find(names.begin(), names.end(), key.str()) == names.end()) {
       note_unknown(in, key, *known->second, prefix);
@@ -171,7 +148,7 @@ ConfigFile::ConfigFile(ConfigFile&&) noexcept = default;
 ConfigFile::~ConfigFile() = default;
 
 Result<ConfigFile> ConfigFile::load(const std::filesystem::path& path) {
-  auto content = read_file(path, kFileSizeMax);
+  auto content = read_file(path, kBytesMax);
   if (!content) return content.error();
   auto file = parse(*content, path.string());
   if (file) file->state_->folder = path.parent_path();
@@ -200,19 +177,30 @@ ConfigSection ConfigFile::root() {
   return {*state_, state_->is_schema ? nullptr : &state_->document.table, state_->record};
 }
 
-Result<> ConfigFile::finish() {
+Result<> ConfigFile::finish(Readers readers) {
+  ConfigFile all = schema();
+  if (readers != nullptr) {
+    readers(all.root());
+    state_->schema = &all.state_->record;
+  }
   if (!state_->document.is_broken) state_->note_unknown_keys(state_->document.table, "");
+  state_->schema = nullptr;
   state_->forget_explained();
   auto& mistakes = state_->mistakes;
   std::stable_sort(mistakes.begin(), mistakes.end(), [](const Mistake& one, const Mistake& other) {
     return std::tie(one.line, one.column) < std::tie(other.line, other.column);
   });
+  if (mistakes.empty()) return {};
   std::string lines;
-  for (const Mistake& mistake : mistakes) {
-    lines += (lines.empty() ? "" : "\n") + state_->name + ":" + std::to_string(mistake.line) + ":" +
-             std::to_string(mistake.column) + ": " + mistake.text;
+  for (std::size_t i = 0; i < std::min(mistakes.size(), kLinesMax); ++i) {
+    const Mistake& mistake = mistakes[i];
+    lines += (i == 0 ? "" : "\n") + state_->name + ":" + std::to_string(mistake.line) + ":" +
+             std::to_string(mistake.column) + ": " + printable(mistake.text);
   }
-  if (lines.empty()) return {};
+  if (mistakes.size() > kLinesMax) {
+    lines +=
+        "\n" + state_->name + ": " + std::to_string(mistakes.size() - kLinesMax) + " more mistakes";
+  }
   return Error{ErrorKind::invalid, lines};
 }
 
@@ -244,8 +232,11 @@ void ConfigSection::in_effect(std::string_view key, std::string value) {
 void ConfigSection::mistake(std::string_view key, std::string_view expected) {
   if (table_ == &file_->misplaced) return;
   const toml::node* node = table_ != nullptr ? as_table(table_)->get(key) : nullptr;
-  // What stood there has been reported as a syntax error.
-  if (node == nullptr && file_->document.lost_keys.contains(key)) return;
+  if (node == nullptr) {
+    // What stood there has been reported as a syntax error.
+    if (file_->document.has_lost_table || file_->document.lost_keys.contains(key)) return;
+    if (file_->is_undecided(table_, condition_)) return;
+  }
   std::string problem(expected);
   if (problem.starts_with("expected") && problem.find("found") == std::string::npos) {
     problem += ", found " + found(node);
@@ -272,6 +263,14 @@ void ConfigSection::mistake(std::string_view key, std::string_view element,
     return file_->note(place.line, place.column, name_ + std::string(key), problem);
   }
   mistake(key, expected);
+}
+
+bool ConfigSection::is_wrong(std::string_view key) const {
+  const toml::node* node = table_ != nullptr ? as_table(table_)->get(key) : nullptr;
+  const auto place = node != nullptr ? node->source().begin : toml::source_position{};
+  return file_->noted.contains({place.line != 0 ? place.line : line_,
+                                place.line != 0 ? place.column : column_,
+                                name_ + std::string(key)});
 }
 
 bool ConfigSection::has(std::string_view key) const {
@@ -302,6 +301,7 @@ std::size_t ConfigSection::choice(const Key& key, const std::vector<std::string>
     in_effect(key.name, toml_text(choices[i]));
     return i;
   }
+  if (table_ != nullptr) file_->undecided.emplace(table_, key.name);
   mistake(key.name, "expected one of " + all + ", found " + found(node) +
                         did_you_mean(value.value_or(""), choices));
   return 0;
@@ -325,21 +325,22 @@ std::uint64_t ConfigSection::number(const Key& key, std::uint64_t min, std::uint
 
 bool ConfigSection::flag(const Key& key, std::optional<bool> fallback) {
   const toml::node* node = as_node(
-      declare(key, "flag", "", fallback ? std::optional(literal(*fallback)) : std::nullopt));
+      declare(key, "flag", "", fallback ? std::optional(toml_literal(*fallback)) : std::nullopt));
   if (node == nullptr && fallback) return *fallback;
   const auto value = node != nullptr ? node->value_exact<bool>() : std::nullopt;
   if (!value) mistake(key.name, "expected true or false");
-  in_effect(key.name, literal(value.value_or(false)));
+  in_effect(key.name, toml_literal(value.value_or(false)));
   return value.value_or(false);
 }
 
 double ConfigSection::fraction(const Key& key, std::optional<double> fallback) {
-  const toml::node* node = as_node(declare(
-      key, "share", "0.0 to 1.0", fallback ? std::optional(literal(*fallback)) : std::nullopt));
+  const toml::node* node =
+      as_node(declare(key, "share", "0.0 to 1.0",
+                      fallback ? std::optional(toml_literal(*fallback)) : std::nullopt));
   if (node == nullptr && fallback) return *fallback;
   const auto value = node != nullptr ? node->value<double>() : std::nullopt;
   if (value && *value >= 0 && *value <= 1) {
-    in_effect(key.name, literal(*value));
+    in_effect(key.name, toml_literal(*value));
     return *value;
   }
   mistake(key.name, "expected a number from 0 to 1");
@@ -434,10 +435,21 @@ std::vector<std::string> ConfigSection::list(const Key& key, std::string_view ty
       const auto place = element.source().begin;
       file_->note(place.line, place.column, name_ + std::string(key.name),
                   "expected a list of texts only, found " + found(&element));
+      continue;
     }
-    result.push_back(value.value_or(""));
+    result.push_back(*value);
   }
   in_effect(key.name, toml_text(result));
+  return result;
+}
+
+std::filesystem::path ConfigSection::socket_path(const Key& key) {
+  constexpr std::size_t kBytesMax = sizeof(sockaddr_un{}.sun_path) - 1;
+  std::filesystem::path result = path(key);
+  if (result.native().size() > kBytesMax) {
+    mistake(key.name, "expected a socket's path, of at most " + std::to_string(kBytesMax) +
+                          " bytes, found " + std::to_string(result.native().size()) + " bytes");
+  }
   return result;
 }
 
@@ -450,7 +462,7 @@ std::filesystem::path ConfigSection::path(const Key& key,
       declare(key, "path", "", fallback ? std::optional(as_literal(*fallback)) : std::nullopt));
   if (node == nullptr && fallback) return *fallback;
   const auto value = node != nullptr ? node->value_exact<std::string>() : std::nullopt;
-  if (!value || value->empty()) {
+  if (!value || value->empty() || value->find('\0') != std::string::npos) {
     mistake(key.name, "expected a path");
     return {};
   }
@@ -494,21 +506,27 @@ std::vector<ConfigSection> ConfigSection::sections(const Key& key) {
   const std::string expected = "expected tables, [[" + name_ + std::string(key.name) + "]]";
   const toml::array* array = node->as_array();
   if (array == nullptr) {
+    const std::size_t noted = file_->mistakes.size();
     mistake(key.name, expected);
+    // The table may be there for a table in it alone, "[[key.inner]]", below a misspelt "[[key]]".
+    if (node->is_table() && file_->mistakes.size() != noted)
+      file_->missing.emplace(std::pair(as_table(table_), std::string(key.name)), noted);
     return result;
   }
   for (const toml::node& element : *array) {
     if (const toml::table* table = element.as_table()) {
       result.push_back(inner(key, table, record_->table(key, true, result.size())));
     } else {
-      mistake(key.name, expected);
+      const auto place = element.source().begin;
+      file_->note(place.line, place.column, name_ + std::string(key.name),
+                  expected + ", found " + found(&element));
     }
   }
   return result;
 }
 
 std::optional<ConfigSection> ConfigSection::when(bool holds, std::string_view condition) const {
-  if (!holds && !file_->is_schema) return std::nullopt;
+  if (!holds && !file_->is_schema && !file_->is_undecided(table_, condition)) return std::nullopt;
   ConfigSection section = *this;
   section.condition_ += (condition_.empty() ? "" : " and ") + std::string(condition);
   return section;

@@ -32,6 +32,7 @@ struct RecordedTable;
 
 class ConfigFile {
  public:
+  static constexpr std::size_t kBytesMax = 1 << 20;
   [[nodiscard]] static Result<ConfigFile> load(const std::filesystem::path& path);
   // `name` stands for the file's path in messages.
   [[nodiscard]] static Result<ConfigFile> parse(std::string_view text, std::string name);
@@ -41,8 +42,10 @@ class ConfigFile {
   ~ConfigFile();
 
   [[nodiscard]] ConfigSection root();
-  // The error's message holds the lines in the order of the file.
-  [[nodiscard]] Result<> finish();
+  // The error's message holds the lines in the order of the file, a hundred at most. With the
+  // readers that have read this file, it knows keys that they had no reason to ask for.
+  using Readers = void (*)(ConfigSection root);
+  [[nodiscard]] Result<> finish(Readers readers = nullptr);
 
   // The configuration in effect, with the defaults of what it leaves out, as TOML that reads as
   // the same one anywhere. REQUIRES that finish() has returned no error.
@@ -85,14 +88,20 @@ class ConfigSection {
   [[nodiscard]] std::filesystem::path path(
       const Key& key, std::optional<std::filesystem::path> fallback = std::nullopt);
 
+  // Likewise, of a Unix socket, which must not be long.
+  [[nodiscard]] std::filesystem::path socket_path(const Key& key);
+
   [[nodiscard]] bool has(std::string_view key) const;
+  // Whether a mistake at this key has been noted.
+  [[nodiscard]] bool is_wrong(std::string_view key) const;
   // The table of that name; an absent one reads as empty.
   [[nodiscard]] ConfigSection section(const Key& key);
   // The tables of an array, "[[key]]".
   [[nodiscard]] std::vector<ConfigSection> sections(const Key& key);
 
-  // For keys that belong to one value of another setting: this table where the condition holds, and
-  // in a schema, which records the condition for what is declared through the result.
+  // For keys that belong to one value of another setting: this table where the condition holds, or
+  // may hold, since that setting is wrong; and in a schema, which records the condition for what is
+  // declared through the result.
   [[nodiscard]] std::optional<ConfigSection> when(bool holds, std::string_view condition) const;
 
   // For checks across keys: notes a mistake at this key's value, or at the table where the key is

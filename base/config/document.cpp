@@ -1,11 +1,17 @@
 #include "base/config/document.hpp"
 
 #include <algorithm>
+#include <cstdio>
+
+#include "base/config/printable.hpp"
+#include "base/config/statement.hpp"
 
 namespace prophecy {
 namespace {
 
 constexpr std::size_t kMistakesMax = 64;
+constexpr std::size_t kFoundBytesMax = 80;
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
 std::vector<std::string> split(std::string_view text) {
   std::vector<std::string> lines;
@@ -24,107 +30,243 @@ std::string joined(const std::vector<std::string>& lines) {
   return text;
 }
 
-std::string_view trimmed(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(" \t\r");
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t\r") + 1 - first);
+std::string quoted(std::string_view text) {
+  return '"' + shortened(trimmed(text), kFoundBytesMax) + '"';
 }
 
-// "limits.body" of "limits.body = 1"; "" when the line does not begin so.
-std::string_view key_of(std::string_view line) {
-  const std::string_view key = trimmed(line.substr(0, line.find('=')));
-  const bool is_key = line.find('=') != std::string_view::npos && !key.empty() &&
-                      std::all_of(key.begin(), key.end(), [](unsigned char c) {
-                        return std::isalnum(c) != 0 || c == '_' || c == '-' || c == '.';
-                      });
-  return is_key ? key : std::string_view();
+std::size_t first_column(std::string_view line) {
+  const std::size_t first = line.find_first_not_of(" \t");
+  return first == std::string_view::npos ? 1 : first + 1;
 }
 
-// "limits" of "[limits]" and "[[limits]]"; "" for what is no heading.
-std::string_view heading_of(std::string_view line) {
-  line = trimmed(line.substr(0, line.find('#')));
-  const bool is_list = line.starts_with("[[") && line.ends_with("]]");
-  if (!is_list && !(line.starts_with("[") && line.ends_with("]"))) return {};
-  const std::size_t brackets = is_list ? 2 : 1;
-  return trimmed(line.substr(brackets, line.size() - 2 * brackets));
+// A line that no value goes on in.
+bool begins_a_statement(std::string_view line) {
+  return !key_of(line).empty() || !heading_of(line).empty();
 }
 
-// "limits." for what stands below "[limits]"; "" above all headings.
-std::string table_of(const std::vector<std::string>& lines, std::size_t number) {
-  for (std::size_t i = std::min(number, lines.size()); i > 0; --i) {
-    const std::string_view heading = heading_of(lines[i - 1]);
-    if (!heading.empty()) return std::string(heading) + ".";
+// Parses a text again and again, and takes a statement with an error out of it each time.
+class Recovery {
+ public:
+  explicit Recovery(std::string_view text) : lines_(split(text)) {}
+
+  Document parse();
+
+ private:
+  void leave_out_other_encodings();
+  void leave_out(const toml::parse_error& error);
+  // The number of the error's line, from 0, and the column, from 1.
+  void leave_out_heading(std::size_t number, std::size_t column);
+  void leave_out_repetition(const Statement& statement);
+  void leave_out_line(std::size_t number, std::size_t column);
+  void leave_out_lines(const Statement& statement, std::size_t number, std::size_t column);
+  void take_up(const std::string& stand_in, std::size_t number, const std::string& path);
+  toml::table* table_at(const std::string& path, std::size_t number);
+
+  void note(std::size_t number, std::size_t column, std::string text) {
+    document_.mistakes.push_back({number + 1, column, std::move(text)});
   }
-  return {};
-}
+  void lose(const std::string& key) { document_.lost_keys.insert(key.substr(key.rfind('.') + 1)); }
 
-bool is_redefinition(std::string_view description) {
-  return description.find("redefine") != std::string_view::npos;
-}
-
-// toml++ begins with what it was doing, "Error while parsing key-value pair: ".
-std::string cause(std::string_view description) {
-  const std::size_t colon = description.find(": ");
-  if (description.starts_with("Error") && colon != std::string_view::npos)
-    description.remove_prefix(colon + 2);
-  return std::string(description);
-}
-
-// Notes the error, and takes its line out of `lines`. False when nothing can be said of the rest.
-bool leave_out(const toml::parse_error& error, std::vector<std::string>& lines,
-               Document& document) {
-  const std::size_t number = std::max<std::size_t>(1, error.source().begin.line);
-  const std::size_t column = std::max<std::size_t>(1, error.source().begin.column);
-  const auto note = [&](std::size_t at, const std::string& text) {
-    document.mistakes.push_back({number, at, text});
+  struct Second {
+    std::size_t number = 0;
+    std::string path;
   };
-  std::string& line = lines[std::min(number, lines.size()) - 1];
-  const bool again = is_redefinition(error.description());
-  const std::size_t start = line.find_first_not_of(" \t") + 1;
-  if (const std::string heading(heading_of(line)); !heading.empty() && again) {
-    const std::string written(trimmed(line.substr(0, line.find('#'))));
-    note(start, heading +
-                    ": expected one table or one list of tables of this name, found another "
-                    "\"" +
-                    written + "\"");
-    const std::string stand_in = "left-out-" + std::to_string(number);
-    document.ignored_tables.insert(stand_in);
-    line = "[" + stand_in + "]";
-    return true;
-  }
-  if (const std::string key(key_of(line)); !key.empty()) {
-    const std::string path = table_of(lines, number) + key;
-    if (again) {
-      note(start, path + ": expected this key once, found it again");
-    } else {
-      note(column, path + ": expected a value of TOML (a text stands in quotes), found \"" +
-                       std::string(trimmed(line.substr(line.find('=') + 1))) + "\"");
-      document.lost_keys.insert(key.substr(key.rfind('.') + 1));
+
+  std::vector<std::string> lines_;
+  Document document_;
+  std::vector<Second> seconds_;  // tables
+};
+
+// No name that a file can have in plain sight.
+std::string stand_in_for(std::size_t number) {
+  return "\001" + std::to_string(number);
+}
+
+Document Recovery::parse() {
+  leave_out_other_encodings();
+  while (!document_.is_broken) {
+    try {
+      document_.table = toml::parse(joined(lines_));
+      break;
+    } catch (const toml::parse_error& error) {
+      leave_out(error);
     }
-    line.clear();
-    return true;
   }
-  note(column, "expected TOML, found \"" + std::string(trimmed(line)) +
-                   "\": " + cause(error.description()));
-  document.is_broken = true;
-  return false;
+  for (const Second& second : seconds_)
+    take_up(stand_in_for(second.number), second.number, second.path);
+  return std::move(document_);
+}
+
+void Recovery::leave_out_other_encodings() {
+  if (lines_.front().starts_with("\xFF\xFE") || lines_.front().starts_with("\xFE\xFF")) {
+    note(0, 1, "expected a file in UTF-8, found UTF-16");
+    document_.is_broken = true;
+    return;
+  }
+  for (std::size_t i = 0; i < lines_.size() && document_.mistakes.size() < kMistakesMax; ++i) {
+    std::string& line = lines_[i];
+    const std::size_t good = utf8_bytes(line);
+    if (good == line.size()) continue;
+    const std::string key = key_of(line);
+    if (!key.empty()) lose(key);
+    char byte[8];
+    std::snprintf(byte, sizeof byte, "0x%02X", static_cast<unsigned char>(line[good]));
+    note(i, good + 1,
+         (key.empty() ? "" : table_of(lines_, i) + key + ": ") +
+             "expected a file in UTF-8, found the byte " + byte);
+    const Statement statement = statement_around(lines_, i);
+    if (statement.first == statement.last) {
+      line.clear();
+    } else {
+      std::replace_if(
+          line.begin(), line.end(), [](char c) { return (c & 0x80) != 0; }, '?');
+    }
+  }
+}
+
+void Recovery::leave_out(const toml::parse_error& error) {
+  const auto place = error.source().begin;
+  const std::size_t number = std::min<std::size_t>(std::max(1U, place.line), lines_.size()) - 1;
+  const std::size_t column = std::max(1U, place.column);
+  const bool again = error.description().find("redefine") != std::string_view::npos;
+  const Statement statement = statement_around(lines_, number);
+  if (document_.mistakes.size() >= kMistakesMax) {
+    note(number, column, "expected TOML, found too many errors to read on");
+    document_.is_broken = true;
+  } else if (again) {
+    leave_out_repetition(statement);
+  } else if (statement.first != statement.last) {
+    leave_out_lines(statement, number, column);
+  } else if (trimmed(lines_[number]).empty()) {
+    note(number, column, "expected TOML, found \"" + std::string(error.description()) + "\"");
+    document_.is_broken = true;
+  } else if (trimmed(lines_[number]).starts_with('[')) {
+    leave_out_heading(number, column);
+  } else {
+    leave_out_line(number, column);
+  }
+}
+
+void Recovery::leave_out_heading(std::size_t number, std::size_t column) {
+  std::string& line = lines_[number];
+  note(number, column, "expected a heading such as [table] or [[list]], found " + quoted(line));
+  // With its brackets set right, its table has the right name.
+  const bool is_list = trimmed(line).starts_with("[[");
+  std::string name(trimmed(line.substr(0, line.find('#'))));
+  std::erase_if(name, [](char c) { return c == '[' || c == ']'; });
+  const std::string heading = is_list ? "[[" + name + "]]" : "[" + name + "]";
+  if (heading != trimmed(line) && !heading_of(heading).empty()) {
+    line = heading;
+    return;
+  }
+  document_.has_lost_table = true;
+  seconds_.push_back({number, ""});
+  line = "[\"\\u0001" + std::to_string(number) + "\"]";
+}
+
+void Recovery::leave_out_repetition(const Statement& statement) {
+  const std::size_t number = statement.first;
+  std::string& line = lines_[number];
+  const std::string heading = heading_of(line);
+  if (heading.empty()) {
+    const std::string key = key_of(line);
+    note(number, first_column(line),
+         table_of(lines_, number) + key + ": expected this key once, found it again");
+    for (std::size_t i = statement.first; i <= statement.last; ++i)
+      lines_[i].clear();
+    return;
+  }
+  note(number, first_column(line),
+       heading + ": expected one table or one list of tables of this name, found another " +
+           quoted(line.substr(0, line.find('#'))));
+  seconds_.push_back({number, trimmed(line).starts_with("[[") ? "" : heading});
+  line = "[\"\\u0001" + std::to_string(number) + "\"]";
+}
+
+void Recovery::leave_out_line(std::size_t number, std::size_t column) {
+  std::string& line = lines_[number];
+  if (const std::string key = key_of(line); !key.empty()) {
+    note(number, column,
+         table_of(lines_, number) + key +
+             ": expected a value of TOML (a text stands in quotes), found " +
+             quoted(line.substr(line.find('=') + 1)));
+    lose(key);
+  } else {
+    note(number, column, "expected a heading, or KEY = VALUE, found " + quoted(line));
+    // "key: value", perhaps.
+    const std::string_view text = trimmed(line);
+    lose(std::string(text.substr(0, text.find_first_of(" \t:=\"'"))));
+  }
+  line.clear();
+}
+
+void Recovery::leave_out_lines(const Statement& statement, std::size_t number, std::size_t column) {
+  const std::string& first = lines_[statement.first];
+  const std::string key = key_of(first);
+  const std::string name = key.empty() ? "" : table_of(lines_, statement.first) + key + ": ";
+  lose(key);
+  std::size_t end = statement.first + 1;  // behind what is left out
+  while (end <= statement.last && end < lines_.size() && !begins_a_statement(lines_[end]))
+    ++end;
+  if (!statement.is_closed || end <= statement.last) {
+    const std::size_t value = first.find_first_not_of(" \t", first.find('=') + 1);
+    note(statement.first, value == std::string::npos ? 1 : value + 1,
+         name + "expected the end of this value, found " +
+             (end < lines_.size() ? quoted(lines_[end]) + " in line " + std::to_string(end + 1)
+                                  : std::string("the end of the file")));
+  } else {
+    note(number, column,
+         name + "expected a value of TOML (a text stands in quotes), found " +
+             quoted(lines_[number]));
+  }
+  for (std::size_t i = statement.first; i < end; ++i)
+    lines_[i].clear();
+}
+
+// What stands below a second heading is checked as if the first one stood there.
+void Recovery::take_up(const std::string& stand_in, std::size_t number, const std::string& path) {
+  toml::node* node = document_.table.get(stand_in);
+  toml::table* second = node != nullptr ? node->as_table() : nullptr;
+  toml::table* first = path.empty() ? nullptr : table_at(path, number);
+  if (second != nullptr && first != nullptr) {
+    for (auto&& [key, value] : *second) {
+      if (!first->contains(key.str())) {
+        first->insert(key, std::move(value));
+        continue;
+      }
+      const auto place = key.source().begin;
+      document_.mistakes.push_back(
+          {place.line, place.column,
+           path + "." + std::string(key.str()) + ": expected this key once, found it again"});
+    }
+  }
+  if (node != nullptr) document_.table.erase(stand_in);
+}
+
+// Of a list, the last table above that line.
+toml::table* Recovery::table_at(const std::string& path, std::size_t number) {
+  toml::node* node = &document_.table;
+  for (std::size_t begin = 0; node != nullptr && begin <= path.size();) {
+    const std::size_t end = std::min(path.find('.', begin), path.size());
+    toml::table* table = node->as_table();
+    node = table != nullptr ? table->get(path.substr(begin, end - begin)) : nullptr;
+    toml::array* list = node != nullptr ? node->as_array() : nullptr;
+    if (list != nullptr && end == path.size()) return nullptr;  // a table in place of a list
+    if (list != nullptr) {
+      node = nullptr;
+      for (toml::node& each : *list)
+        if (each.source().begin.line <= number) node = &each;
+    }
+    begin = end + 1;
+  }
+  return node != nullptr ? node->as_table() : nullptr;
 }
 
 }  // namespace
 
 Document parse_document(std::string_view text) {
-  Document document;
-  std::vector<std::string> lines = split(text);
-  while (document.mistakes.size() < kMistakesMax) {
-    try {
-      document.table = toml::parse(joined(lines));
-      return document;
-    } catch (const toml::parse_error& error) {
-      if (!leave_out(error, lines, document)) return document;
-    }
-  }
-  document.is_broken = true;
-  return document;
+  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
+  return Recovery(text).parse();
 }
 
 }  // namespace prophecy

@@ -1,5 +1,6 @@
-// `Document` is the TOML of one file. A syntax error in one line does not hide what else is wrong:
-// the line is noted and left out, and the rest is read.
+// `Document` is the TOML of one file. A syntax error in one statement does not hide what else is
+// wrong: the statement is noted and left out, and the rest is read. What a second table of one name
+// holds is read as well, as if it stood in the first one.
 #pragma once
 
 #include <set>
@@ -22,8 +23,8 @@ struct Document {
   std::vector<Mistake> mistakes;
   // Names of keys whose lines were left out: they are not missing.
   std::set<std::string, std::less<>> lost_keys;
-  // Tables that stand in place of second ones of one name; nothing in them is looked at.
-  std::set<std::string, std::less<>> ignored_tables;
+  // The name of a table is unknown, and so is what it holds: nothing is missing.
+  bool has_lost_table = false;
   // What was left out may be anything, so that only `mistakes` can be relied on.
   bool is_broken = false;
 };

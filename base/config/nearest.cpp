@@ -44,4 +44,16 @@ std::string nearest(std::string_view name, const std::vector<std::string>& names
   return best;
 }
 
+std::string listed(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names)
+    text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
+std::string did_you_mean(std::string_view name, const std::vector<std::string>& names) {
+  const std::string meant = nearest(name, names);
+  return meant.empty() ? std::string() : "; did you mean \"" + meant + "\"?";
+}
+
 }  // namespace prophecy

@@ -11,4 +11,11 @@ namespace prophecy {
 // all need more than a third of the name's letters, and more than two.
 [[nodiscard]] std::string nearest(std::string_view name, const std::vector<std::string>& names);
 
+// "a, b, c".
+[[nodiscard]] std::string listed(const std::vector<std::string>& names);
+
+// `; did you mean "limits"?`, with the nearest of `names`; "" when there is none.
+[[nodiscard]] std::string did_you_mean(std::string_view name,
+                                       const std::vector<std::string>& names);
+
 }  // namespace prophecy

@@ -1,6 +1,7 @@
 #include "base/config/record.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <cstdio>
 
 namespace prophecy {
@@ -86,6 +87,55 @@ std::vector<std::string> RecordedTable::names() const {
     if (std::find(all.begin(), all.end(), list) == all.end()) all.push_back(list);
   }
   return all;
+}
+
+const RecordedTable* table_at(const RecordedTable& root, std::string_view path) {
+  const RecordedTable* table = &root;
+  while (table != nullptr && !path.empty()) {
+    const std::string_view name = path.substr(0, path.find('.'));
+    const auto found = std::find_if(table->tables.begin(), table->tables.end(),
+                                    [&](const auto& inner) { return inner->name == name; });
+    table = found != table->tables.end() ? found->get() : nullptr;
+    path.remove_prefix(std::min(path.size(), name.size() + 1));
+  }
+  return table;
+}
+
+std::string condition_of(const RecordedTable& table, std::string_view key) {
+  std::string conditions;
+  const auto add = [&](const std::string& name, const std::string& condition) {
+    if (name != key || condition.empty()) return;
+    conditions += (conditions.empty() ? "" : ", or ") + condition;
+  };
+  for (const RecordedSetting& setting : table.settings)
+    add(setting.name, setting.condition);
+  for (const auto& inner : table.tables)
+    add(inner->name, inner->condition);
+  std::erase(conditions, '`');
+  return conditions;
+}
+
+std::string table_with(const RecordedTable& table, std::string_view key, const std::string& path) {
+  for (const auto& inner : table.tables) {
+    const std::string inner_path = path.empty() ? inner->name : path + "." + inner->name;
+    for (const std::string& name : inner->names()) {
+      if (name == key) return "[" + inner_path + "]";
+    }
+    if (std::string deeper = table_with(*inner, key, inner_path); !deeper.empty()) return deeper;
+  }
+  return {};
+}
+
+std::string toml_literal(double value) {
+  char text[32];
+  const auto end = std::to_chars(text, text + sizeof text, value).ptr;
+  std::string result(text, end);
+  if (result.find_first_of(".en") == std::string::npos) result += ".0";  // neither inf nor nan
+  return result;
+}
+
+std::string toml_literal(bool value) {
+  return value ? "true" : "false";
 }
 
 std::string dump(const RecordedTable& root) {

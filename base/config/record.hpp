@@ -39,6 +39,14 @@ struct RecordedTable {
   [[nodiscard]] std::vector<std::string> names() const;
 };
 
+// The table of that path, "group.health", below this one; null when there is none.
+[[nodiscard]] const RecordedTable* table_at(const RecordedTable& root, std::string_view path);
+// `kind is "vote"` for a key of that table which is read under such a condition alone; "".
+[[nodiscard]] std::string condition_of(const RecordedTable& table, std::string_view key);
+// "[table]" of the first one below `table` that has such a key; "". `path` is that of `table`.
+[[nodiscard]] std::string table_with(const RecordedTable& table, std::string_view key,
+                                     const std::string& path);
+
 // The configuration in effect, as TOML that reads as the same configuration.
 [[nodiscard]] std::string dump(const RecordedTable& root);
 
@@ -49,5 +57,7 @@ struct RecordedTable {
 // `text` as a string of TOML, with its quotes.
 [[nodiscard]] std::string toml_text(std::string_view text);
 [[nodiscard]] std::string toml_text(const std::vector<std::string>& texts);
+[[nodiscard]] std::string toml_literal(double value);
+[[nodiscard]] std::string toml_literal(bool value);
 
 }  // namespace prophecy

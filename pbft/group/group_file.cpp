@@ -60,9 +60,11 @@ void read_group(ConfigSection section, GroupFile& group) {
 }
 
 void read_replicas(ConfigSection root, GroupFile& group) {
-  const std::size_t expected = 3 * std::size_t{group.faults} + 1;
   auto sections = root.sections({"replica", "3f+1 of them."});
-  if (sections.size() != expected) {
+  std::size_t expected = 3 * std::size_t{group.faults} + 1;
+  // Then any number may be meant.
+  if (root.section("group").is_wrong("faults")) expected = std::max(expected, sections.size());
+  if (sections.size() != expected && !root.section("group").is_wrong("faults")) {
     root.mistake("replica", "expected " + std::to_string(expected) +
                                 " tables [[replica]], 3 * faults + 1, found " +
                                 std::to_string(sections.size()));
@@ -89,7 +91,8 @@ void read_replicas(ConfigSection root, GroupFile& group) {
 void read_clients(ConfigSection root, GroupFile& group) {
   auto sections = root.sections({"client", "One for each sketcher."});
   if (sections.size() > kGroupClientsMax) {
-    root.mistake("client", "expected at most " + std::to_string(kGroupClientsMax) + " clients");
+    root.mistake("client", "expected at most " + std::to_string(kGroupClientsMax) +
+                               " clients, found " + std::to_string(sections.size()));
   }
   for (ConfigSection& section : sections) {
     const auto id = static_cast<NodeId>(
@@ -146,7 +149,8 @@ Result<GroupFile> read(Result<ConfigFile> file) {
   ConfigSection root = file->root();
   GroupFile group = read(root);
   // Missing keys are reported as such, not as equal ones.
-  if (auto syntax = file->finish(); !syntax) return syntax.error();
+  const auto readers = [](ConfigSection all) { static_cast<void>(read(all)); };
+  if (auto syntax = file->finish(readers); !syntax) return syntax.error();
   check_signing_keys(root);
   if (auto present = file->finish(); !present) return present.error();
   check_distinct_keys(root, group);

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/config/shared_settings.hpp"
+#include "base/file.hpp"
 #include "pbft/core/key_exchange.hpp"
 #include "pbft/wire/limits.hpp"
 #include "transport/tls_client_settings.hpp"
@@ -47,10 +48,10 @@ void read_replica(ConfigSection section, ReplicaConfig& config) {
             "its address in the group file"));
   if (section.has("admin"))
     config.admin =
-        section.path(Key{"admin",
-                         "Unix socket for prophecyctl(1). A stale socket is replaced; any "
-                         "other file there is an error."}
-                         .otherwise("none"));
+        section.socket_path(Key{"admin",
+                                "Unix socket for prophecyctl(1). A stale socket is replaced; any "
+                                "other file there is an error."}
+                                .otherwise("none"));
   if (section.has("metrics"))
     config.metrics = section.endpoint(
         Key{"metrics",
@@ -92,6 +93,7 @@ void read_replica(ConfigSection section, ReplicaConfig& config) {
 
 void read_http(ConfigSection& section, http::OriginSettings& origin, OriginTimes& times) {
   origin.address = section.endpoint({"origin", "Address of the HTTP server."});
+  if (origin.address.port == 0) section.mistake("origin", "expected a port other than 0");
   origin.connections_max = section.number({"connections_max", "Connections to it."}, 1, 4096, 64);
   origin.send_proxy = static_cast<http::ProxyAnnouncement>(section.choice(
       {"send_proxy",
@@ -350,11 +352,63 @@ ReplicaConfig read(ConfigSection root) {
   return config;
 }
 
+Result<> finish(ConfigFile& file) {
+  return file.finish([](ConfigSection root) { static_cast<void>(read(root)); });
+}
+
 Result<ReplicaConfig> read(Result<ConfigFile> file) {
   if (!file) return file.error();
   ReplicaConfig config = read(file->root());
-  if (auto checked = file->finish(); !checked) return checked.error();
+  if (auto checked = finish(*file); !checked) return checked.error();
   return config;
+}
+
+// Mistakes in the file itself are added to `others`; one that cannot be read is one of `section`.
+std::optional<GroupFile> load_group(ConfigSection section, const std::filesystem::path& path,
+                                    std::string& others) {
+  if (path.empty()) return std::nullopt;  // a mistake that has been noted
+  auto text = read_file(path, ConfigFile::kBytesMax);
+  if (!text) {
+    section.mistake("group", text.error().message);
+    return std::nullopt;
+  }
+  auto group = parse_group_file(*text, path.string());
+  if (group) return std::move(*group);
+  others = group.error().message;
+  return std::nullopt;
+}
+
+std::optional<KeyRing> load_keys(ConfigSection section, const ReplicaConfig& config,
+                                 const std::optional<GroupFile>& group) {
+  if (!group) {
+    if (!config.key_file.empty() && ::access(config.key_file.c_str(), R_OK) != 0)
+      section.mistake("key_file", io_error(config.key_file.string()).message);
+    return std::nullopt;
+  }
+  if (config.id >= group->replicas.size()) {
+    section.mistake("id", "expected one of the " + std::to_string(group->replicas.size()) +
+                              " replicas of " + config.group_file.string() + ", found " +
+                              std::to_string(config.id));
+    return std::nullopt;
+  }
+  if (config.key_file.empty()) return std::nullopt;
+  auto keys = load_key_ring(*group, config.id, config.key_file);
+  if (keys) return std::move(*keys);
+  section.mistake("key_file", keys.error().message);
+  return std::nullopt;
+}
+
+// Null for a plain origin.
+std::unique_ptr<transport::TlsClient> load_origin_tls(ConfigSection service,
+                                                      const ServiceConfig& config) {
+  const auto& tls = config.origin_tls;
+  if (!tls || tls->ca.empty() || tls->server_name.empty()) return nullptr;
+  if (tls->certificate && (tls->certificate->chain.empty() || tls->certificate->key.empty()))
+    return nullptr;
+  auto client = transport::TlsClient::load(*tls);
+  if (client) return std::move(*client);
+  service.mistake("tls", client.error().message);
+  return nullptr;
 }
 
 }  // namespace
@@ -371,7 +425,7 @@ Result<std::string> dump_replica_config(const std::filesystem::path& path) {
   auto file = ConfigFile::load(path);
   if (!file) return file.error();
   static_cast<void>(read(file->root()));
-  if (auto checked = file->finish(); !checked) return checked.error();
+  if (auto checked = finish(*file); !checked) return checked.error();
   return file->dump();
 }
 
@@ -382,28 +436,26 @@ std::string describe_replica_config() {
 }
 
 Result<ReplicaIdentity> load_replica_identity(const std::filesystem::path& path) {
-  auto config = load_replica_config(path);
-  if (!config) return config.error();
-  auto group = load_group_file(config->group_file);
-  if (!group) return group.error();
-  if (config->id >= group->replicas.size()) {
-    return Error{ErrorKind::invalid, path.string() +
-                                         ": replica.id: " + config->group_file.string() +
-                                         " has no replica " + std::to_string(config->id)};
+  auto file = ConfigFile::load(path);
+  if (!file) return file.error();
+  ConfigSection root = file->root();
+  ReplicaConfig config = read(root);
+  std::string others;  // lines about the group file
+  auto group = load_group(root.section("replica"), config.group_file, others);
+  auto keys = load_keys(root.section("replica"), config, group);
+  auto tls = load_origin_tls(root.section("service"), config.service);
+  auto finished = finish(*file);
+  if (!finished || !others.empty()) {
+    const std::string own = finished ? "" : finished.error().message;
+    const char* between = own.empty() || others.empty() ? "" : "\n";
+    return Error{ErrorKind::invalid, own + between + others};
   }
-  config->core.faults = group->faults;
-  config->core.window = kWindowBatches;
-  config->core.retained_batches = kRetainedBatches;
-  if (auto checked = check(config->core); !checked) return checked.error();
-  auto keys = load_key_ring(*group, config->id, config->key_file);
-  if (!keys) return keys.error();
-  ReplicaIdentity identity{std::move(*config), std::move(*group), std::move(*keys), nullptr};
-  if (identity.config.service.origin_tls) {
-    auto client = transport::TlsClient::load(*identity.config.service.origin_tls);
-    if (!client) return client.error();
-    identity.origin_tls = std::move(*client);
-    identity.config.service.origin.tls = identity.origin_tls.get();
-  }
+  config.core.faults = group->faults;
+  config.core.window = kWindowBatches;
+  config.core.retained_batches = kRetainedBatches;
+  if (auto checked = check(config.core); !checked) return checked.error();
+  ReplicaIdentity identity{std::move(config), std::move(*group), std::move(*keys), std::move(tls)};
+  identity.config.service.origin.tls = identity.origin_tls.get();
   return identity;
 }
 

@@ -70,6 +70,7 @@ OriginAddress read_origin(ConfigSection& section, const std::vector<OriginAddres
                                      "Address of its HTTP server; no other origin of the group, no "
                                      "listener and not `metrics` may have it."});
   if (!origin.address.address.empty()) {
+    if (origin.address.port == 0) section.mistake("address", "expected a port other than 0");
     check_origin_address(section, origin.address, others, own);
   }
   if (section.has("tls")) {
@@ -95,28 +96,42 @@ void read_shadows(ConfigSection& section, GroupSettings& group, std::span<const 
     group.shadows.push_back(read_shadow(each));
     group.shadows.back().origin = read_origin(each, group.origins, own);
     group.shadows.back().origin.replica = static_cast<NodeId>(group.shadows.size() - 1);
+    group.shadows.back().origin.place = group.shadows.size() - 1;
   }
   if (group.shadows.size() > kShadowsMax) {
-    section.mistake("shadow", "expected at most " + std::to_string(kShadowsMax) + " of them");
+    section.mistake("shadow", "expected at most " + std::to_string(kShadowsMax) +
+                                  " of them, found " + std::to_string(group.shadows.size()));
+  }
+}
+
+// Replicas have the numbers from 0 on.
+void check_numbers(std::vector<ConfigSection>& sections,
+                   const std::vector<OriginAddress>& origins) {
+  for (std::size_t i = 0; i < origins.size(); ++i) {
+    const bool is_taken = std::any_of(origins.begin(), origins.begin() + i, [&](const auto& other) {
+      return other.replica == origins[i].replica;
+    });
+    if (is_taken) {
+      sections[i].mistake("replica", "expected a number that no other [[group.origin]] has");
+    } else if (origins[i].replica >= origins.size()) {
+      sections[i].mistake("replica", "expected a number below " + std::to_string(origins.size()) +
+                                         ", the number of [[group.origin]]");
+    }
   }
 }
 
 void read_origins(ConfigSection& section, GroupSettings& group, std::span<const Endpoint> own) {
-  for (ConfigSection& origin :
-       section.sections({"origin", "Below its group, one for each replica of it."})) {
+  auto sections = section.sections({"origin", "Below its group, one for each replica of it."});
+  for (ConfigSection& origin : sections) {
     OriginAddress address = read_origin(origin, group.origins, own);
     address.replica =
         static_cast<NodeId>(origin.number({"replica", "Its number, from 0."}, 0, kReplicasMax - 1));
+    address.place = group.origins.size();
     group.origins.push_back(std::move(address));
   }
+  check_numbers(sections, group.origins);
   std::sort(group.origins.begin(), group.origins.end(),
             [](const auto& a, const auto& b) { return a.replica < b.replica; });
-  for (std::size_t i = 0; i < group.origins.size(); ++i) {
-    if (group.origins[i].replica == i) continue;
-    section.mistake("origin",
-                    "expected one [[group.origin]] for each replica from 0 on, and no two for one");
-    break;
-  }
   if (group.origins.empty())
     section.mistake("origin", "expected one [[group.origin]] for each replica");
   const std::size_t votes_needed = 2 * std::size_t{group.faults} + 1;
@@ -237,7 +252,8 @@ std::vector<GroupSettings> read_groups(ConfigSection root, std::uint32_t workers
   }
   if (groups.empty()) root.mistake("group", "expected at least one [[group]]");
   if (groups.size() > kGroupsMax) {
-    root.mistake("group", "expected at most " + std::to_string(kGroupsMax) + " of them");
+    root.mistake("group", "expected at most " + std::to_string(kGroupsMax) + " of them, found " +
+                              std::to_string(groups.size()));
   }
   return groups;
 }

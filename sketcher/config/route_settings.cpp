@@ -40,10 +40,11 @@ void read_pattern(ConfigSection& section, RoutePattern& pattern) {
                                  "`*.example.org` stands for all names below it."},
                                 std::vector<std::string>{});
   for (std::string& host : pattern.hosts) {
+    const std::string written = host;
     std::transform(host.begin(), host.end(), host.begin(),
                    [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
     if (!is_host_pattern(host)) {
-      section.mistake("hosts", host,
+      section.mistake("hosts", written,
                       "expected names such as \"www.example.org\", \"*.example.org\", "
                       "\"www.example.org:8080\"");
     }

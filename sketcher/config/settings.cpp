@@ -51,9 +51,9 @@ void read_sketcher(ConfigSection section, Settings& settings) {
                     "Whether a process that crashes may leave a core file, and whether a debugger "
                     "of the same user may attach. A core file holds the installation's keys."},
                    false);
-  settings.admin_socket = section.path({"admin",
-                                        "Unix socket for prophecyctl(1). A stale socket is "
-                                        "replaced; any other file there is an error."});
+  settings.admin_socket = section.socket_path({"admin",
+                                               "Unix socket for prophecyctl(1). A stale socket is "
+                                               "replaced; any other file there is an error."});
   settings.state_file = section.path(
       Key{"state_file",
           "File, of mode 0600, that keeps the changes of `prophecyctl route` and `prophecyctl "
@@ -206,20 +206,29 @@ Settings read(ConfigSection root) {
 
 }  // namespace
 
-Result<Settings> load_settings(const std::filesystem::path& path) {
+Result<SettingsFile> read_settings(const std::filesystem::path& path) {
   auto file = ConfigFile::load(path);
   if (!file) return file.error();
   Settings settings = read(file->root());
-  if (auto finished = file->finish(); !finished) return finished.error();
-  return settings;
+  return SettingsFile{std::move(*file), std::move(settings)};
+}
+
+Result<> finish(SettingsFile& settings) {
+  return settings.file.finish([](ConfigSection root) { static_cast<void>(read(root)); });
+}
+
+Result<Settings> load_settings(const std::filesystem::path& path) {
+  auto settings = read_settings(path);
+  if (!settings) return settings.error();
+  if (auto finished = finish(*settings); !finished) return finished.error();
+  return std::move(settings->settings);
 }
 
 Result<std::string> dump_settings(const std::filesystem::path& path) {
-  auto file = ConfigFile::load(path);
-  if (!file) return file.error();
-  static_cast<void>(read(file->root()));
-  if (auto finished = file->finish(); !finished) return finished.error();
-  return file->dump();
+  auto settings = read_settings(path);
+  if (!settings) return settings.error();
+  if (auto finished = finish(*settings); !finished) return finished.error();
+  return settings->file.dump();
 }
 
 std::string describe_settings() {

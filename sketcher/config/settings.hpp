@@ -54,7 +54,16 @@ struct Settings {
   double fail_fast_reads = 0;          // [test]
 };
 
+// A configuration that may have mistakes, and to whose mistakes others can be added.
+struct SettingsFile {
+  ConfigFile file;
+  Settings settings;
+};
+[[nodiscard]] Result<SettingsFile> read_settings(const std::filesystem::path& path);
 // The error lists every mistake, one a line, with file, line and column.
+[[nodiscard]] Result<> finish(SettingsFile& settings);
+
+// Both.
 [[nodiscard]] Result<Settings> load_settings(const std::filesystem::path& path);
 
 // The configuration in effect, with all defaults, as TOML.

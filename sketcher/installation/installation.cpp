@@ -12,40 +12,100 @@
 namespace prophecy::sketcher {
 namespace {
 
-Result<PbftMembership> load_membership(const std::filesystem::path& config,
-                                       const GroupSettings& settings) {
-  auto group = pbft::load_group_file(settings.file);
-  if (!group) return group.error();
+// Lines about other files than the configuration.
+using Lines = std::string;
+
+void add(Lines& lines, const std::string& more) {
+  lines += (lines.empty() ? "" : "\n") + more;
+}
+
+std::optional<pbft::GroupFile> load_group(ConfigSection& section, const GroupSettings& settings,
+                                          Lines& lines) {
+  if (settings.file.empty()) return std::nullopt;  // a mistake that has been noted
+  auto text = read_file(settings.file, ConfigFile::kBytesMax);
+  if (!text) {
+    section.mistake("file", text.error().message);
+    return std::nullopt;
+  }
+  auto group = pbft::parse_group_file(*text, settings.file.string());
+  if (group) return std::move(*group);
+  add(lines, group.error().message);
+  return std::nullopt;
+}
+
+std::optional<PbftMembership> load_membership(ConfigSection& section, const GroupSettings& settings,
+                                              Lines& lines) {
+  auto group = load_group(section, settings, lines);
+  if (!group) {
+    if (!settings.key_file.empty() && ::access(settings.key_file.c_str(), R_OK) != 0)
+      section.mistake("key_file", io_error(settings.key_file.string()).message);
+    return std::nullopt;
+  }
   if (settings.origins.size() != group->replicas.size()) {
-    return Error{ErrorKind::invalid,
-                 config.string() + ": group.origin: expected " +
-                     std::to_string(group->replicas.size()) + " of them, one for each replica of " +
-                     settings.file.string() + ", got " + std::to_string(settings.origins.size())};
+    section.mistake("origin", "expected " + std::to_string(group->replicas.size()) +
+                                  " of them, one for each replica of " + settings.file.string() +
+                                  ", found " + std::to_string(settings.origins.size()));
   }
+  if (settings.key_file.empty()) return std::nullopt;
   auto keys = pbft::load_key_ring(*group, settings.client_id, settings.key_file);
-  if (!keys) return keys.error();
-  return PbftMembership{std::move(*group), std::move(*keys)};
+  if (keys) return PbftMembership{std::move(*group), std::move(*keys)};
+  section.mistake("key_file", keys.error().message);
+  return std::nullopt;
 }
 
-// At the end of `clients`.
-Result<> load_tls(const OriginAddress& origin,
-                  std::vector<std::unique_ptr<transport::TlsClient>>& clients) {
+using TlsClients = std::vector<std::unique_ptr<transport::TlsClient>>;
+
+// At the end of `clients`; null for a plain one.
+void load_tls(ConfigSection section, const OriginAddress& origin, TlsClients& clients) {
   clients.emplace_back();
-  if (!origin.tls) return {};
+  if (!origin.tls || origin.tls->ca.empty() || origin.tls->server_name.empty()) return;
+  const auto& own = origin.tls->certificate;
+  if (own && (own->chain.empty() || own->key.empty())) return;
   auto client = transport::TlsClient::load(*origin.tls);
-  if (!client) return client.error();
-  clients.back() = std::move(*client);
-  return {};
+  if (client) {
+    clients.back() = std::move(*client);
+  } else {
+    section.mistake("tls", client.error().message);
+  }
 }
 
-Result<> load_tls(const GroupSettings& group, GroupInstallation& installation) {
-  for (const OriginAddress& origin : group.origins) {
-    if (auto loaded = load_tls(origin, installation.tls); !loaded) return loaded;
+struct OriginClients {
+  TlsClients origins;
+  TlsClients shadows;
+};
+
+OriginClients load_tls(ConfigSection& section, const GroupSettings& group) {
+  OriginClients clients;
+  auto origins = section.sections("origin");
+  for (const OriginAddress& origin : group.origins)
+    load_tls(origins[origin.place], origin, clients.origins);
+  auto shadows = section.sections("shadow");
+  for (const ShadowSettings& shadow : group.shadows)
+    load_tls(shadows[shadow.origin.place], shadow.origin, clients.shadows);
+  return clients;
+}
+
+// That none is missing has been checked, and is a mistake of its own.
+bool names_all_files(const transport::TlsServerSettings& tls) {
+  const bool has_ca =
+      tls.client_certificates == transport::ClientCertificates::off || !tls.client_ca.empty();
+  return has_ca && !tls.certificates.empty() &&
+         std::none_of(tls.certificates.begin(), tls.certificates.end(),
+                      [](const auto& files) { return files.chain.empty() || files.key.empty(); });
+}
+
+std::unique_ptr<TlsListeners> load_listeners(ConfigSection& root,
+                                             std::vector<ListenerSettings> listeners) {
+  for (ListenerSettings& listener : listeners) {
+    if (listener.tls && !names_all_files(*listener.tls)) listener.tls.reset();
   }
-  for (const ShadowSettings& shadow : group.shadows) {
-    if (auto loaded = load_tls(shadow.origin, installation.shadow_tls); !loaded) return loaded;
-  }
-  return {};
+  auto sections = root.sections("listener");
+  auto tls = TlsListeners::load(listeners, [&](std::size_t number, const Error& error) {
+    sections[number].mistake("tls", error.message);
+  });
+  if (tls) return std::move(*tls);
+  root.mistake("listener", tls.error().message);
+  return nullptr;
 }
 
 // It need not be there yet; its folder has to let a file be written.
@@ -54,6 +114,37 @@ Result<> check_state_folder(const std::filesystem::path& state_file) {
       state_file.has_parent_path() ? state_file.parent_path() : ".";
   if (::access(folder.c_str(), W_OK | X_OK) != 0) return io_error(folder.string());
   return {};
+}
+
+void check_folders(ConfigSection root, const Settings& settings) {
+  if (settings.limits.request.body_bytes_max > settings.spool.from_bytes &&
+      !settings.spool.folder.empty()) {
+    if (auto checked = check(settings.spool); !checked)
+      root.section("spool").mistake("folder", checked.error().message);
+  }
+  if (settings.admin_socket.empty() || settings.state_file.empty()) return;
+  if (auto checked = check_state_folder(settings.state_file); !checked)
+    root.section("sketcher").mistake("state_file", checked.error().message);
+}
+
+std::optional<sketch::Secret> load_secret(ConfigSection section, const Settings& settings) {
+  if (settings.sketch_key_file.empty()) return std::nullopt;
+  auto secret = sketch::load_sketch_secret(settings.sketch_key_file);
+  if (secret) {
+    const WipeAtEnd wipe(*secret);
+    return *secret;
+  }
+  section.mistake("key_file", secret.error().message);
+  return std::nullopt;
+}
+
+// The mistakes of the configuration, and of the files that it names.
+Result<> finish(SettingsFile& settings, const Lines& others) {
+  auto finished = finish(settings);
+  if (finished && others.empty()) return finished;
+  Lines lines = finished ? "" : finished.error().message;
+  if (!others.empty()) add(lines, others);
+  return Error{ErrorKind::invalid, lines};
 }
 
 }  // namespace
@@ -82,31 +173,26 @@ bool uses_certificates(const Installation& installation) {
 }
 
 Result<Installation> load_installation(const std::filesystem::path& config) {
-  auto settings = load_settings(config);
-  if (!settings) return settings.error();
-  if (settings->limits.request.body_bytes_max > settings->spool.from_bytes) {
-    if (auto checked = check(settings->spool); !checked)
-      return Error{ErrorKind::invalid,
-                   config.string() + ": spool.folder: " + checked.error().message};
-  }
-  if (auto checked = check_state_folder(settings->state_file); !checked) {
-    return Error{ErrorKind::invalid,
-                 config.string() + ": sketcher.state_file: " + checked.error().message};
-  }
+  auto read = read_settings(config);
+  if (!read) return read.error();
+  Settings& settings = read->settings;
+  ConfigSection root = read->file.root();
+  check_folders(root, settings);
+  Lines others;
   std::vector<std::optional<PbftMembership>> memberships;
-  for (const GroupSettings& group : settings->groups) {
-    memberships.emplace_back();
-    if (group.kind != GroupKind::pbft) continue;
-    auto loaded = load_membership(config, group);
-    if (!loaded) return loaded.error();
-    memberships.back() = std::move(*loaded);
+  std::vector<OriginClients> clients;
+  auto sections = root.sections("group");
+  for (std::size_t i = 0; i < settings.groups.size(); ++i) {
+    const GroupSettings& group = settings.groups[i];
+    const bool is_pbft = group.kind == GroupKind::pbft;
+    memberships.push_back(is_pbft ? load_membership(sections[i], group, others) : std::nullopt);
+    clients.push_back(load_tls(sections[i], group));
   }
-  auto secret = sketch::load_sketch_secret(settings->sketch_key_file);
-  if (!secret) return secret.error();
-  const WipeAtEnd wipe(*secret);
-  auto tls = TlsListeners::load(settings->listeners);
-  if (!tls) return tls.error();
-  Installation installation{std::move(*settings), {}, std::move(*tls)};
+  auto secret = load_secret(root.section("sketch"), settings);
+  const WipeAtEnd wipe(secret ? std::span<std::uint8_t>(*secret) : std::span<std::uint8_t>());
+  auto tls = load_listeners(root, settings.listeners);
+  if (auto finished = finish(*read, others); !finished) return finished.error();
+  Installation installation{std::move(settings), {}, std::move(tls)};
   std::uint32_t fields = 0;
   for (std::size_t i = 0; i < memberships.size(); ++i) {
     const GroupSettings& group = installation.settings.groups[i];
@@ -114,10 +200,9 @@ Result<Installation> load_installation(const std::filesystem::path& config) {
     sketch::SketchFunction sketch(installation.settings.digest, *secret, profile, group.name);
     const std::uint32_t first_field = fields;
     fields += static_cast<std::uint32_t>(profile.rule_count());
-    installation.groups.push_back(
-        {std::move(memberships[i]), std::move(profile), std::move(sketch), first_field, {}, {}});
-    auto loaded = load_tls(group, installation.groups.back());
-    if (!loaded) return loaded.error();
+    installation.groups.push_back({std::move(memberships[i]), std::move(profile), std::move(sketch),
+                                   first_field, std::move(clients[i].origins),
+                                   std::move(clients[i].shadows)});
   }
   installation.table_identity = table_identity(installation, *secret);
   installation.transfer_key = transfer_key(*secret);

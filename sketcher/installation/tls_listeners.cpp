@@ -11,7 +11,7 @@
 namespace prophecy::sketcher {
 
 Result<std::unique_ptr<TlsListeners>> TlsListeners::load(
-    const std::vector<ListenerSettings>& listeners) {
+    const std::vector<ListenerSettings>& listeners, const Complain& complain) {
   void* memory = ::mmap(nullptr, sizeof(transport::TicketKeys), PROT_READ | PROT_WRITE,
                         MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) return io_error("shared memory");
@@ -22,8 +22,11 @@ Result<std::unique_ptr<TlsListeners>> TlsListeners::load(
     all->servers_.emplace_back();
     if (!listener.tls) continue;
     auto server = transport::TlsServer::load(*listener.tls, all->tickets_);
-    if (!server) return server.error();
-    all->servers_.back() = std::move(*server);
+    if (server) {
+      all->servers_.back() = std::move(*server);
+    } else {
+      complain(all->servers_.size() - 1, server.error());
+    }
   }
   return all;
 }

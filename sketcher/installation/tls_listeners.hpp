@@ -3,6 +3,7 @@
 // tickets' keys, and reads certificates anew when it is told.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -15,8 +16,10 @@ namespace prophecy::sketcher {
 
 class TlsListeners {
  public:
+  // Complains of each listener whose files are not in order, by its number; it is null then.
+  using Complain = std::function<void(std::size_t listener, const Error& error)>;
   [[nodiscard]] static Result<std::unique_ptr<TlsListeners>> load(
-      const std::vector<ListenerSettings>& listeners);
+      const std::vector<ListenerSettings>& listeners, const Complain& complain);
   ~TlsListeners();
   TlsListeners(const TlsListeners&) = delete;
   TlsListeners& operator=(const TlsListeners&) = delete;

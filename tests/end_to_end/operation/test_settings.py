@@ -127,12 +127,15 @@ deadline = 10 s
     assert all(line.startswith(prefix) for line in lines)
     assert [line.removeprefix(prefix) for line in lines] == [
         '3:1: sketcher.wokers: unknown key; did you mean "workers"?',
+        f'5:12: sketch.key_file: {tmp_path}/sketch.key: No such file or directory',
         '7:8: limits.body: expected a size with its unit (B, KiB, MiB, GiB) from "0B" to "16GiB", found "16MB"',
         '8:10: limits.header: expected a size with its unit (B, KiB, MiB, GiB) from "256B" to "128KiB", '
         'found "1GiB"',
         '9:1: limits: expected one table or one list of tables of this name, found another "[limits]"',
         '11:1: listener: expected tables, [[listener]], found a table',
         '13:1: group.origin: expected one [[group.origin]] for each replica, found nothing',
+        f'14:8: group.file: {tmp_path}/group.toml: No such file or directory',
+        f'15:12: group.key_file: {tmp_path}/client.key: No such file or directory',
         '16:15: group.deadline: expected a value of TOML (a text stands in quotes), found "10 s"',
     ]
 
@@ -165,11 +168,13 @@ knd = "http"
 origin = "127.0.0.1:8100"
 connections_max = 0
 [service]
-idle_timeout = "4s"
+idle_timout = "4s"
 [[storage]]
 folder = "replica-0.store"
 """)
     assert mistakes_of("prophecy-replica", path, path) == [
+        f'3:9: replica.group: {tmp_path}/group.toml: No such file or directory',
+        f'4:12: replica.key_file: {tmp_path}/replica-0.key: No such file or directory',
         '6:1: replica.view_change_timout: unknown key; did you mean "view_change_timeout"?',
         '7:24: replica.key_refresh_interval: expected a time with its unit (us, ms, s, m, h) from "1s" to '
         '"24h", found "10min"',
@@ -178,6 +183,7 @@ folder = "replica-0.store"
         '10:1: service.knd: unknown key; did you mean "kind"?',
         '12:19: service.connections_max: expected a whole number from 1 to 4096, found 0',
         '13:1: service: expected one table or one list of tables of this name, found another "[service]"',
+        '14:1: service.idle_timout: unknown key; did you mean "idle_timeout"?',
         '15:1: storage: expected one table, [storage], found a list of tables',
     ]
     assert list(tmp_path.iterdir()) == [path]  # nothing has been started, or made
@@ -216,6 +222,10 @@ def test_all_mistakes_of_a_group_file_in_one_run(command, configuration, tmp_pat
     path, group = tmp_path / "own.toml", tmp_path / "group.toml"
     path.write_text(configuration)
     group.write_text(GROUP)
+    for key in ("sketch.key", "client.key", "replica-0.key"):
+        (tmp_path / key).write_text("sketch-secret:" + 32 * "00" + "\n")
+        (tmp_path / key).chmod(0o600)
+    there = sorted(tmp_path.iterdir())
     assert mistakes_of(command, path, group) == [
         '4:1: group.fautls: unknown key; did you mean "faults"?',
         '5:10: group.number: expected a whole number from 1 to 1000000000, found 0',
@@ -226,4 +236,36 @@ def test_all_mistakes_of_a_group_file_in_one_run(command, configuration, tmp_pat
         '12:16: canonical.answer_block: expected a size with its unit (B, KiB, MiB, GiB) from "4KiB" to '
         '"2MiB", found "1GiB"',
     ]
-    assert sorted(tmp_path.iterdir()) == [group, path]
+    assert sorted(tmp_path.iterdir()) == there
+
+
+def test_mistakes_of_several_files_in_one_run(tmp_path):
+    path, group = tmp_path / "own.toml", tmp_path / "group.toml"
+    path.write_text(SKETCHER + """[[group.origin]]
+replica = 3
+address = "127.0.0.1:0"
+[group.origin.tls]
+ca = "ca.pem"
+server_name = "a.example"
+[[listener]]
+address = "127.0.0.1:9"
+tls.certificates = [{chain = "chain.pem", key = "key.pem"}]
+[limits]
+body = "1MB"
+""")
+    group.write_text(GROUP)
+    result = run_program("prophecy-sketcher", "--config", path, "--check")
+    assert (result.returncode, result.stdout) == (2, "")
+    lines = result.stderr.removeprefix("prophecy-sketcher: ").split("\nprophecy-sketcher: ")
+    assert [line.replace(str(path), "own") for line in lines][:8] == [
+        f"own:4:12: sketch.key_file: {tmp_path}/sketch.key: No such file or directory",
+        f"own:10:12: group.key_file: {tmp_path}/client.key: No such file or directory",
+        "own:24:11: group.origin.replica: expected a number that no other [[group.origin]] has, found 3",
+        "own:25:11: group.origin.address: expected a port other than 0, found \"127.0.0.1:0\"",
+        f"own:26:1: group.origin.tls: {tmp_path}/ca.pem: No such file or directory",
+        f"own:31:1: listener.tls: {tmp_path}/chain.pem: No such file or directory",
+        "own:33:8: limits.body: expected a size with its unit (B, KiB, MiB, GiB) from \"0B\" to \"16GiB\", "
+        "found \"1MB\"",
+        f"{group}:4:1: group.fautls: unknown key; did you mean \"faults\"?",
+    ]
+    assert sorted(tmp_path.iterdir()) == [group, path]  # nothing has been started, or made

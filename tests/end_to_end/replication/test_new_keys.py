@@ -114,8 +114,7 @@ def test_a_replica_gets_new_keys_under_load(keeps_store):
         assert puts.failed == []
         for path, content in puts.written.items():
             deployment.wait_for_write(path, content)
-        wait_until(lambda: all(peer["connected"] for agent in agents
-                               for peer in agent.status()["peers"]), 30, "all to be connected")
+        assert all(peer["connected"] for agent in agents for peer in agent.status()["peers"])
 
 
 def reject_the_old_key(deployment):

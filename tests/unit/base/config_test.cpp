@@ -1,5 +1,6 @@
 #include "base/config/config.hpp"
 
+#include <algorithm>
 #include <functional>
 
 #include <catch2/catch.hpp>
@@ -241,10 +242,181 @@ TEST_CASE("a syntax error hides nothing that comes after it") {
         "\"1h\", found \"1d\"\n"
         "f.toml:4:1: limits: expected one table or one list of tables of this name, found another "
         "\"[limits]\"\n"
+        "f.toml:5:10: limits.header: expected a size with its unit (B, KiB, MiB, GiB) from \"0B\" "
+        "to \"1GiB\", found 1\n"
         "f.toml:8:1: listener.address: expected this key once, found it again\n"
         "f.toml:9:15: listener.names: expected a list of texts only, found 1");
-  CHECK(mistakes_of_limits("[limits\n").starts_with("f.toml:1:"));
-  CHECK(mistakes_of_limits("[limits]\nbody = [\n").starts_with("f.toml:"));
+}
+
+TEST_CASE("a heading or a line that is broken hides nothing that comes after it") {
+  const std::string after = "body = \"1KB\"\n";
+  const std::string found = "limits.body: expected a size";
+  for (const char* heading : {"[limits\n", "[[limits]\n", "limits]\n[limits]\n", "[]\n[limits]\n",
+                              "what is this\n[limits]\n", "\001\n[limits]\n"}) {
+    INFO(heading);
+    const std::string said = mistakes_of_limits(heading + after);
+    CHECK_THAT(said, Catch::StartsWith("f.toml:1:"));
+    CHECK_THAT(said, Catch::Contains(heading[1] == '[' ? "[[limits]" : found));
+  }
+  // The name of the table is lost: it may be the one that has to be there.
+  const auto read = [](ConfigSection root) { (void)root.section("storage").path("folder"); };
+  CHECK(mistakes("[stor age]\nfolder = \"x\"\n", read).find('\n') == std::string::npos);
+  CHECK(mistakes("[storage]\nfolder: \"x\"\n", read) ==
+        "f.toml:2:7: expected a heading, or KEY = VALUE, found \"folder: \"x\"\"");
+}
+
+TEST_CASE("a value of several lines that is broken hides nothing that comes after it") {
+  const std::string after = "[limits]\nwait = \"1d\"\n";
+  const std::string wait =
+      "limits.wait: expected a time with its unit (us, ms, s, m, h) from \"0us\" to \"1h\", found "
+      "\"1d\"";
+  const std::string listener = "[[listener]]\naddress = \"127.0.0.1:1\"\n";
+  CHECK(mistakes_of_limits(listener + "names = [\n  \"a\",\n  b,\n]\n" + after) ==
+        "f.toml:5:3: listener.names: expected a value of TOML (a text stands in quotes), found "
+        "\"b,\"\nf.toml:8:8: " +
+            wait);
+  CHECK(mistakes_of_limits(listener + "names = [ \"a\",\n" + after) ==
+        "f.toml:3:9: listener.names: expected the end of this value, found \"[limits]\" in line "
+        "4\nf.toml:5:8: " +
+            wait);
+  CHECK(mistakes_of_limits(after + listener + "names = \"\"\"\nabc\n") ==
+        "f.toml:2:8: " + wait +
+            "\nf.toml:5:9: listener.names: expected the end of this value, found the end of the "
+            "file");
+}
+
+TEST_CASE("a second table of one name is read as if it stood in the first one") {
+  const auto read = [](ConfigSection root) {
+    ConfigSection store = root.section("storage");
+    (void)store.path("folder");
+    (void)store.number("count", 1, 9, 1);
+    for (ConfigSection disk : root.sections("disk"))
+      (void)disk.section("limits").number("count", 1, 9);
+  };
+  const std::string second =
+      ": expected one table or one list of tables of this name, found another ";
+  CHECK(mistakes("storage.count = 1\n[storage]\nfolder = \"x\"\n", read) ==
+        "f.toml:2:1: storage" + second + "\"[storage]\"");
+  CHECK(mistakes("[storage]\nfolder = \"x\"\n[storage]\nfoldr = 1\nfolder = \"y\"\ncount = 0\n",
+                 read) ==
+        "f.toml:3:1: storage" + second +
+            "\"[storage]\"\n"
+            "f.toml:4:1: storage.foldr: unknown key; did you mean \"folder\"?\n"
+            "f.toml:5:1: storage.folder: expected this key once, found it again\n"
+            "f.toml:6:9: storage.count: expected a whole number from 1 to 9, found 0");
+  // Of a list, the table above.
+  CHECK(mistakes("storage.folder = \"x\"\n[[disk]]\n[disk.limits]\n[disk.limits]\ncount = 1\n"
+                 "[[disk]]\n[disk.limits]\ncount = 1\n",
+                 read) == "f.toml:4:1: disk.limits" + second + "\"[disk.limits]\"");
+}
+
+TEST_CASE("what a message shows of a file is one line of UTF-8, and short") {
+  CHECK(mistakes_of_limits("\"a\\nf.toml: in order\" = 1\n")
+            .starts_with("f.toml:1:1: a\\u000Af.toml: in order: unknown key"));
+  CHECK(mistakes_of_limits("\"\\u001b[2J\" = 1\n").starts_with("f.toml:1:1: \\u001B[2J: unknown"));
+  CHECK(mistakes_of_limits("limits.body = \"\\u202E\"\n").ends_with("found \"\\u202E\""));
+  CHECK(mistakes_of_limits(std::string("limits.wait = \"a\0b\"\n", 20))
+            .ends_with("found \"\"a\\u0000b\"\""));
+  CHECK(mistakes_of_limits(std::string(5000, 'k') + " = 1\n").size() < 300);
+  CHECK(mistakes_of_limits("limits.body = " + std::string(5000, '[') + "\n").size() < 300);
+  // Whole letters of two bytes each.
+  std::string letters;
+  for (int i = 0; i < 100; ++i)
+    letters += "\u00e4";
+  CHECK(mistakes_of_limits("limits.body = \"a" + letters + "\"\n")
+            .ends_with("found \"a" + letters.substr(0, 78) + "...\""));
+}
+
+TEST_CASE("bytes that are no UTF-8 are found where they are") {
+  CHECK(mistakes_of_limits("[limits]\nbody = \"\xe4\"\nwait = \"1d\" # \xff\nheader = 1\n") ==
+        "f.toml:2:9: limits.body: expected a file in UTF-8, found the byte 0xE4\n"
+        "f.toml:3:15: limits.wait: expected a file in UTF-8, found the byte 0xFF\n"
+        "f.toml:4:10: limits.header: expected a size with its unit (B, KiB, MiB, GiB) from \"0B\" "
+        "to \"1GiB\", found 1");
+  CHECK(mistakes_of_limits(std::string("\xff\xfe[\0l\0", 6)) ==
+        "f.toml:1:1: expected a file in UTF-8, found UTF-16");
+  CHECK(
+      mistakes_of_limits("\xef\xbb\xbf[limits]\nbody = 1 2\n").starts_with("f.toml:2:10: limits."));
+}
+
+TEST_CASE("a message has a hundred lines at most") {
+  std::string many;
+  for (int i = 0; i < 150; ++i)
+    many += "key-" + std::to_string(i) + " = 1\n";
+  const std::string said = mistakes_of_limits(many);
+  CHECK(std::count(said.begin(), said.end(), '\n') == 100);
+  CHECK_THAT(said, Catch::EndsWith("\nf.toml: 50 more mistakes"));
+  std::string broken;
+  for (int i = 0; i < 100; ++i)
+    broken += "key = = 1\n";
+  CHECK_THAT(mistakes_of_limits(broken), Catch::Contains("too many errors to read on"));
+}
+
+namespace {
+
+void read_group(ConfigSection root) {
+  ConfigSection group = root.section("group");
+  const std::size_t kind = group.choice("kind", {"pbft", "vote"}, 0);
+  (void)group.choice("digest", {"sha1", "gmac"}, 0);
+  if (auto pbft = group.when(kind == 0, "`kind` is `\"pbft\"`")) (void)pbft->path("file");
+  if (auto vote = group.when(kind == 1, "`kind` is `\"vote\"`")) {
+    (void)vote->number("faults", 1, 9, 1);
+    (void)vote->section("canonical").flag("cookies", false);
+  }
+  if (group.has("metrics")) (void)group.endpoint("metrics");
+}
+
+std::string mistakes_of_group(const std::string& text) {
+  auto file = ConfigFile::parse("[group]\n" + text, "f.toml");
+  REQUIRE(file.has_value());
+  read_group(file->root());
+  const auto finished = file->finish(read_group);
+  return finished ? "" : finished.error().message;
+}
+
+}  // namespace
+
+TEST_CASE("a key that is read under a condition alone is known without it") {
+  CHECK(mistakes_of_group("file = \"f\"\nmetrcs = \"127.0.0.1:1\"\n") ==
+        "f.toml:3:1: group.metrcs: unknown key; did you mean \"metrics\"?");
+  CHECK(mistakes_of_group("file = \"f\"\nfaults = 1\ncanonical = {}\n") ==
+        "f.toml:3:1: group.faults: expected only where kind is \"vote\", found it here\n"
+        "f.toml:4:1: group.canonical: expected only where kind is \"vote\", found it here");
+}
+
+TEST_CASE("a wrong choice is one mistake: what belongs to it is neither missing nor too much") {
+  const std::string kind =
+      "group.kind: expected one of \"pbft\", \"vote\", found \"vot\"; did you mean \"vote\"?";
+  CHECK(mistakes_of_group("kind = \"vot\"\n") == "f.toml:2:8: " + kind);
+  CHECK(mistakes_of_group("kind = \"vot\"\nfaults = 10\ncanonical = {}\n") ==
+        "f.toml:2:8: " + kind +
+            "\nf.toml:3:10: group.faults: expected a whole number from 1 to 9, found 10");
+  // Another choice decides on nothing.
+  CHECK(mistakes_of_group("digest = \"x\"\nfaults = 10\n") ==
+        "f.toml:1:1: group.file: expected a path, found nothing\n"
+        "f.toml:2:10: group.digest: expected one of \"sha1\", \"gmac\", found \"x\"\n"
+        "f.toml:3:1: group.faults: expected only where kind is \"vote\", found it here");
+}
+
+TEST_CASE("lists, paths and shares") {
+  const auto listeners = [](ConfigSection root) { (void)root.sections("listener"); };
+  CHECK(mistakes("listener = [{}, 3]\n", listeners) ==
+        "f.toml:1:17: listener: expected tables, [[listener]], found 3");
+  CHECK(mistakes("listener = [1, 2]\n", listeners) ==
+        "f.toml:1:13: listener: expected tables, [[listener]], found 1\n"
+        "f.toml:1:16: listener: expected tables, [[listener]], found 2");
+  // Below a misspelt [[listener]].
+  CHECK(mistakes("[[listenr]]\n[[listener.certificate]]\n", listeners) ==
+        "f.toml:1:3: listenr: unknown key; did you mean \"listener\"?");
+  CHECK(mistakes("k = \"a\\u0000b\"\n", [](auto s) { (void)s.path("k"); }) ==
+        "f.toml:1:5: k: expected a path, found \"a\\u0000b\"");
+  CHECK(mistakes("k = inf\n", [](auto s) { (void)s.fraction("k"); }) ==
+        "f.toml:1:5: k: expected a number from 0 to 1, found inf");
+  const std::string path(108, 'x');
+  CHECK(value("k = \"" + path.substr(1) + "\"\n", [](auto s) { return s.socket_path("k"); }) ==
+        path.substr(1));
+  CHECK(mistakes("k = \"" + path + "\"\n", [](auto s) { (void)s.socket_path("k"); }) ==
+        "f.toml:1:5: k: expected a socket's path, of at most 107 bytes, found 108 bytes");
 }
 
 TEST_CASE("a key that is required is not missing where its line is broken") {

@@ -156,7 +156,8 @@ TEST_CASE("What is missing is told as well") {
 TEST_CASE("Origins are one for each replica") {
   CHECK(mistakes_of(std::string(kMinimal) +
                     "[[group.origin]]\nreplica = 0\naddress = \"127.0.0.1:1\"\n")
-            .find("no two for one") != std::string::npos);
+            .find("replica: expected a number that no other [[group.origin]] has, found 0") !=
+        std::string::npos);
   CHECK(mistakes_of(std::string(kMinimal) +
                     "[[group.origin]]\nreplica = 1\naddress = \"127.0.0.1\"\n")
             .find("group.origin.address: expected ADDRESS:PORT") != std::string::npos);
