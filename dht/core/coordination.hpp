@@ -77,7 +77,7 @@ struct CoordinationResult {
 // Hints, all of them: they decide when something is tried, never what may be answered.
 enum class SessionEvent : std::uint8_t {
   connected,     // with the session of before, or with a first one
-  disconnected,  // all calls under way have had their results
+  disconnected,  // the results of all calls under way follow: `unknown`
   expired,       // ephemeral nodes are gone, or will be; the next `connected` is a new session
   rejected,      // the service does not admit us; it is tried again
   changed,       // something that was watched has changed, whatever it was

@@ -1,5 +1,6 @@
-// Partitions: the units in which the history is owned, moved and erased. A URI lies in one, with all
-// its methods, schemes and variants, so that one member owns all that a write makes out of date.
+// Partitions: the units in which the history is owned, moved and erased. A URI lies in one, with
+// all its methods, schemes and variants, so that one member owns all that a write makes out of
+// date.
 #pragma once
 
 #include <cstddef>

@@ -60,8 +60,7 @@ std::size_t Placement::room(std::size_t partitions, std::uint64_t weight, std::u
   return share + std::max({share / 20, root * 4 / 5, std::uint64_t{1}});
 }
 
-Placement::Placement(std::span<const Share> members, std::size_t partitions)
-    : owners_(partitions) {
+Placement::Placement(std::span<const Share> members, std::size_t partitions) : owners_(partitions) {
   ASSERT(!members.empty() && members.size() <= UINT16_MAX && partitions <= kPartitions);
   std::uint64_t weights = 0;
   std::vector<std::uint64_t> hashes;

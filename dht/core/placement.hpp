@@ -29,7 +29,7 @@ class Placement {
   static constexpr std::uint32_t kWeightMax = 1000;
 
   struct Share {
-    std::string_view name;      // unlike the others'
+    std::string_view name;       // unlike the others'
     std::uint32_t weight = 100;  // 1 to kWeightMax
   };
 

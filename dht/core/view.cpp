@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-
 namespace prophecy::dht {
 
 std::optional<std::string> why_foreign(const Parameters& own, const Parameters& ring) {
@@ -28,15 +27,14 @@ std::optional<std::string> why_foreign(const Parameters& own, const Parameters& 
     return differs("lease", milliseconds(own.lease), milliseconds(ring.lease),
                    "all members need the same");
   if (own.group_only != ring.group_only)
-    return differs("without_zookeeper", milliseconds(own.group_only),
-                   milliseconds(ring.group_only), "all members need the same");
+    return differs("without_zookeeper", milliseconds(own.group_only), milliseconds(ring.group_only),
+                   "all members need the same");
   return std::nullopt;
 }
 
 const Member* find_member(const View& view, std::string_view name) {
-  const auto found =
-      std::find_if(view.members.begin(), view.members.end(),
-                   [&](const Member& member) { return member.holder.name == name; });
+  const auto found = std::find_if(view.members.begin(), view.members.end(),
+                                  [&](const Member& member) { return member.holder.name == name; });
   return found == view.members.end() ? nullptr : &*found;
 }
 

@@ -50,8 +50,7 @@ struct Parameters {
 };
 
 // Why a process with the first parameters may not join a ring with the second; nothing if it may.
-[[nodiscard]] std::optional<std::string> why_foreign(const Parameters& own,
-                                                     const Parameters& ring);
+[[nodiscard]] std::optional<std::string> why_foreign(const Parameters& own, const Parameters& ring);
 
 // Who may hold partitions of a view, as far as placement goes.
 struct Holder {
@@ -95,8 +94,8 @@ struct View {
 
 [[nodiscard]] bool is_name(std::string_view text);
 
-// ---- As text, for operators' eyes and zkCli. There is one spelling of each value: decoding accepts
-// what encoding writes, byte for byte, and nothing else. An error says what is wrong.
+// ---- As text, for operators' eyes and zkCli. There is one spelling of each value: decoding
+// accepts what encoding writes, byte for byte, and nothing else. An error says what is wrong.
 
 [[nodiscard]] std::string encode(const View& view);
 [[nodiscard]] Result<View> decode_view(std::string_view text);

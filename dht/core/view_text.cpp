@@ -1,5 +1,5 @@
-// The texts of view.hpp: a word that names the form, then lines of a name and its values, in a fixed
-// order.
+// The texts of view.hpp: a word that names the form, then lines of a name and its values, in a
+// fixed order.
 //
 //   prophecy-view 1                     prophecy-member 1         prophecy-lease 1
 //   number 17                           (parameters)              instance 0000000000000001
@@ -29,7 +29,9 @@ using std::chrono::milliseconds;
 
 bool is_word(std::string_view text) {
   return text.size() <= kWordBytesMax && !text.empty() &&
-         std::all_of(text.begin(), text.end(), [](char letter) { return is_name({&letter, 1}); });
+         std::all_of(text.begin(), text.end(), [](char letter) {
+           return is_name({&letter, 1});
+         });
 }
 
 std::string to_hex(std::uint64_t value) {
@@ -51,7 +53,8 @@ class Lines {
   void line(std::string_view name) {
     ++number_;
     const std::size_t end = rest_.find('\n');
-    if (end == std::string_view::npos) return fail("line " + std::to_string(number_) + " is missing");
+    if (end == std::string_view::npos)
+      return fail("line " + std::to_string(number_) + " is missing");
     words_ = rest_.substr(0, end);
     rest_.remove_prefix(end + 1);
     if (word() != name) fail("\"" + std::string(name) + "\" is expected");
