@@ -2,11 +2,14 @@
 
 #include <algorithm>
 
+#include "dht/core/mutation.hpp"
+
 namespace prophecy::dht {
 
 Span outlast(Span span, const ClockBounds& bounds) {
   // The holder's clock may be slow by the drift, and ours fast: span * (1 + drift) / (1 - drift),
   // rounded up.
+  if (is_mutated(Mutation::fence_ignores_drift)) return span;
   constexpr Span::rep kMillion = 1'000'000;
   const Span::rep drift = bounds.drift_ppm;
   const Span::rep extra = (span.count() / (kMillion - drift) + 1) * 2 * drift;
@@ -65,8 +68,9 @@ BootTime Fence::stopped(const FormerHolder& holder, const Sightings& sightings, 
   if (found == sightings.end()) return known_ + wait;
   const Sighting& sighting = found->second;
   // It has adopted a view that gives the partition to somebody else.
-  const bool has_confirmed =
-      sighting.record.instance == holder.instance && sighting.record.view > holder.last;
+  const bool is_its_own = sighting.record.instance == holder.instance ||
+                          is_mutated(Mutation::fence_by_name);
+  const bool has_confirmed = is_its_own && sighting.record.view > holder.last;
   if (has_confirmed) return BootTime::min();
   const bool is_certified = sighting.certified > holder.last;
   return std::min(known_, is_certified ? sighting.seen : known_) + wait;

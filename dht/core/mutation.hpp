@@ -22,8 +22,6 @@ enum class Mutation : std::uint8_t {
   retains_across,         // what a view skipped had given to another is taken for retained
   no_barrier,             // entries handed over count whatever was recorded since
   leftovers_count,        // entries of a former ownership are not erased
-  clears_at_once,         // they are erased while a worker may still be recording
-  gives_at_once,          // entries are handed over while a worker may still be recording
   no_floors,              // floors are not handed over
   entries_before_floors,  // they are handed over last
   group_phase_takes,      // entries are taken after answers through the group alone
