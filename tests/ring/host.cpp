@@ -101,6 +101,7 @@ void Host::carry_out() {
   const dht::ViewNumber adopted = ring_->ownership().adopted();
   if (adopted_ != 0 && adopted > adopted_ + 1) world_.tally().add(Met::skipped_views);
   if (adopted > adopted_) world_.tally().add(Met::views);
+  if (adopted > adopted_) adopted_at_ = world_.scheduler().now();
   adopted_ = adopted;
   plan_tick();
 }
@@ -150,7 +151,7 @@ void Host::carry_out(dht::OwnershipAction action) {
       return world_.is_broken(Broken::clears_at_once) ? clear() : after_turns(clear);
     }
     case Kind::barrier:
-      world_.ask_group([this] { return world_.group().read(0); },
+      world_.ask_group([&group = world_.group()] { return group.read(0); },
                        [this, ticket, alive = alive()](Group::Answer answer) {
                          if (alive.expired()) return;
                          const bool is_lost = world_.random().chance(3) && !world_.is_calm();
@@ -162,6 +163,9 @@ void Host::carry_out(dht::OwnershipAction action) {
                        });
       return;
     case Kind::taken:
+      // (Well before a lease could be over, or not.)
+      world_.tally().add(world_.scheduler().now() < adopted_at_ + kLease / 2 ? Met::takes_by_word
+                                                                            : Met::takes_by_lease);
       taker_->on_taken(action.partitions, action.barrier, now());
       return;
   }

@@ -88,6 +88,7 @@ class Host {
   ZooKeeperModel::ClientId client_ = 0;
   std::uint64_t ticks_ = 0;
   dht::ViewNumber adopted_ = 0;
+  TimePoint adopted_at_{};
   bool is_draining_ = false;
 };
 

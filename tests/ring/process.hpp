@@ -26,9 +26,10 @@ class Process {
   Process& operator=(const Process&) = delete;
 
   // How likely it is to be stopped between two steps, in a hundred, and for how long at most.
-  void set_stumbles(std::uint64_t percent, Duration most) {
+  void set_stumbles(std::uint64_t percent, Duration most, Work on_stumble) {
     stumble_percent_ = percent;
     stumble_most_ = most;
+    on_stumble_ = std::move(on_stumble);
   }
 
   void post(Work turn) {
@@ -94,6 +95,7 @@ class Process {
     if (!is_hurried_ && random_.chance(stumble_percent_)) {
       const auto pause = static_cast<std::uint64_t>(stumble_most_.count());
       stop_until(scheduler_.now() + Duration(random_.below(pause)));
+      on_stumble_();
     }
     go_on();
   }
@@ -127,6 +129,7 @@ class Process {
   std::uint64_t wake_ = 0;
   std::uint64_t stumble_percent_ = 0;
   Duration stumble_most_{1};
+  Work on_stumble_;
 };
 
 }  // namespace prophecy::ring

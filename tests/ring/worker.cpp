@@ -21,7 +21,8 @@ constexpr std::uint64_t kLostPercent = 2;
 
 Worker::Worker(World& world, Host& host)
     : world_(world), host_(host), process_(world.scheduler(), world.random()) {
-  process_.set_stumbles(world.settings().stumble_percent, kLease * 2);
+  process_.set_stumbles(world.settings().stumble_percent, kLease * 2,
+                        [&tally = world.tally()] { tally.add(Met::stumbles); });
 }
 
 // ---- Permissions, and what breaks them.
@@ -163,7 +164,7 @@ void Worker::ask_group(const OperationPointer& operation, OwnerWord claim, bool 
   if (may_share) joinable_[at] = call;
   const bool is_lost = world_.random().chance(kLostPercent) && !world_.is_calm();
   world_.ask_group(
-      [this, at] { return world_.group().read(at); },
+      [&group = world_.group(), at] { return group.read(at); },
       [this, call, is_lost, alive = host_.alive()](Group::Answer answer) {
         if (alive.expired()) return;
         process_.post([=, this] {
@@ -241,8 +242,8 @@ void Worker::begin_write(const OperationPointer& operation, OwnerWord claim) {
   world_.tally().add(Met::writes);
   const bool is_lost = world_.random().chance(kLostPercent) && !world_.is_calm();
   world_.ask_group(
-      [this, operation] {
-        return world_.group().write(operation->at, operation->also, *operation->content);
+      [&group = world_.group(), operation] {
+        return group.write(operation->at, operation->also, *operation->content);
       },
       [this, operation, claim, is_lost, alive = host_.alive()](Group::Answer answer) {
         if (is_lost || alive.expired()) return;
