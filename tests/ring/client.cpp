@@ -45,8 +45,8 @@ void Client::record(const OperationPointer& operation) {
     });
   };
   if (operation->is_write()) return;
-  operation->on_gone = [this, ids, is_ended] {
-    if (!*is_ended) world_.mutable_recorder().end_unknown(ids[0], world_.instant());
+  operation->on_gone = [&world = world_, id = ids[0], is_ended] {
+    if (!*is_ended && !world.is_over()) world.mutable_recorder().end_unknown(id, world.instant());
   };
 }
 

@@ -44,7 +44,7 @@ World::World(std::uint64_t seed, const Variant& variant, bool is_traced)
 }
 
 World::~World() {
-  // What is planned may hold the last of an operation, which the recorder then is told.
+  is_over_ = true;
   for (auto& [name, machine] : machines_)
     machine.host.reset();
 }

@@ -51,6 +51,7 @@ class World {
   [[nodiscard]] Recorder& mutable_recorder() { return recorder_; }
   [[nodiscard]] bool is_broken(Broken what) const { return settings_.variant.broken == what; }
   [[nodiscard]] bool is_calm() const { return is_calm_; }
+  [[nodiscard]] bool is_over() const { return is_over_; }
   [[nodiscard]] Instant instant() const { return scheduler_.now().time_since_epoch().count(); }
   // What was sent then has to be served.
   [[nodiscard]] bool is_recovered(Instant since) const;
@@ -98,6 +99,7 @@ class World {
   void check_service();
   [[nodiscard]] std::size_t owners_of(Partition partition, std::string& names, bool& is_double);
 
+  bool is_over_ = false;  // what is planned is dropped
   Random random_;
   RunSettings settings_;
   bool is_traced_;
