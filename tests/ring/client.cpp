@@ -10,9 +10,9 @@ using consistency::Kind;
 
 namespace {
 
-constexpr std::uint64_t kPauseMsMax = 400;
+constexpr std::uint64_t kPauseMsMax = 120;
 constexpr std::uint64_t kPatienceMs = 3000;
-constexpr std::uint64_t kWritesPercent = 20;
+constexpr std::uint64_t kWritesPercent = 15;
 
 }  // namespace
 

@@ -88,6 +88,8 @@ void Host::carry_out() {
       world_.zookeeper().call(client_, *call);
     } else if (auto* const owned = std::get_if<dht::OwnershipAction>(&*action)) {
       carry_out(std::move(*owned));
+    } else {
+      world_.trace(self().name + " reports " + std::get<dht::RingReport>(*action).message);
     }
   }
   while (const auto send = taker_->take_send()) {
@@ -101,7 +103,10 @@ void Host::carry_out() {
   const dht::ViewNumber adopted = ring_->ownership().adopted();
   if (adopted_ != 0 && adopted > adopted_ + 1) world_.tally().add(Met::skipped_views);
   if (adopted > adopted_) world_.tally().add(Met::views);
-  if (adopted > adopted_) adopted_at_ = world_.scheduler().now();
+  if (adopted > adopted_) {
+    adopted_at_ = world_.scheduler().now();
+    world_.trace(self().name + " adopts view " + std::to_string(adopted));
+  }
   adopted_ = adopted;
   plan_tick();
 }

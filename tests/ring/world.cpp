@@ -68,6 +68,17 @@ void World::run() {
 void World::fail(Oracle oracle, std::string text) {
   if (breach_) return;
   trace("breach: " + text);
+  for (const auto& [name, machine] : machines_) {
+    if (!machine.host) continue;
+    std::string stages;
+    for (std::size_t i = 0; i < layout().partitions; ++i) {
+      const auto word = machine.host->permissions().owner(static_cast<Partition>(i));
+      stages += " " + std::to_string(static_cast<int>(word.stage()));
+    }
+    trace(name + " has stages" + stages + ", lease until " +
+          std::to_string((machine.host->permissions().lease_end() - machine.host->now()).count() /
+                         1000) + " us from now");
+  }
   breach_ = Breach{oracle, std::move(text)};
 }
 
@@ -147,6 +158,7 @@ void World::start(Machine& machine, const std::string& name) {
   trace("starts " + name);
   machine.host = std::make_unique<Host>(*this, name, machine.instance, machine.weight,
                                         machine.clock, std::move(table));
+  if (is_calm_) machine.host->resume();
 }
 
 void World::kill(Machine& machine) {
