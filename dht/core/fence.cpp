@@ -68,8 +68,8 @@ BootTime Fence::stopped(const FormerHolder& holder, const Sightings& sightings, 
   if (found == sightings.end()) return known_ + wait;
   const Sighting& sighting = found->second;
   // It has adopted a view that gives the partition to somebody else.
-  const bool is_its_own = sighting.record.instance == holder.instance ||
-                          is_mutated(Mutation::fence_by_name);
+  const bool is_its_own =
+      sighting.record.instance == holder.instance || is_mutated(Mutation::fence_by_name);
   const bool has_confirmed = is_its_own && sighting.record.view > holder.last;
   if (has_confirmed) return BootTime::min();
   const bool is_certified = sighting.certified > holder.last;

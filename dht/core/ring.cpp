@@ -202,7 +202,8 @@ void Ring::keep_announced() {
 void Ring::follow_view() {
   const View* const view = survey_.view();
   if (view == nullptr) return;
-  if (!is_mutated(Mutation::lease_before_words)) ownership_.adopt(*view, survey_.view_known());
+  const bool is_due = !is_mutated(Mutation::lease_before_words) || ownership_.adopted() == 0;
+  if (is_due) ownership_.adopt(*view, survey_.view_known());
   const Member* const self = find_member(*view, settings_.self.holder.name);
   const bool is_member = self != nullptr && self->holder == settings_.self.holder;
   const bool is_settled =

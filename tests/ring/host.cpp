@@ -115,8 +115,7 @@ void Host::plan_tick() {
   const dht::BootTime next = std::min(ring_->deadline(), taker_->deadline());
   if (next == dht::BootTime::max()) return;
   const TimePoint soon = world_.scheduler().now() + milliseconds(1);
-  const TimePoint time =
-      next <= now() ? soon : std::max(real_time(next), soon);
+  const TimePoint time = next <= now() ? soon : std::max(real_time(next), soon);
   world_.scheduler().at(time, [this, tick = ++ticks_, alive = alive()] {
     if (alive.expired() || tick != ticks_) return;
     on_event([this] {
@@ -170,7 +169,7 @@ void Host::carry_out(dht::OwnershipAction action) {
     case Kind::taken:
       // (Well before a lease could be over, or not.)
       world_.tally().add(world_.scheduler().now() < adopted_at_ + kLease / 2 ? Met::takes_by_word
-                                                                            : Met::takes_by_lease);
+                                                                             : Met::takes_by_lease);
       taker_->on_taken(action.partitions, action.barrier, now());
       return;
   }
@@ -192,9 +191,8 @@ Worker& Host::any_worker() {
 void Host::pass_on(const OperationPointer& operation, dht::MemberSlot owner, int hops) {
   // (The workers' list of addresses, by slot.)
   const std::string& name = ring_->ownership().slots().name_at(owner);
-  world_.send(*this, name, [operation, hops](Host& host) {
-    host.any_worker().on_request(operation, hops);
-  });
+  world_.send(*this, name,
+              [operation, hops](Host& host) { host.any_worker().on_request(operation, hops); });
 }
 
 void Host::raise_elsewhere(dht::MemberSlot owner, std::size_t slot, OrderNumber number,

@@ -1,5 +1,5 @@
-// `Host` is one life of a member: its machine's clock, its shared memory, the ring's process with the
-// real core, and workers.
+// `Host` is one life of a member: its machine's clock, its shared memory, the ring's process with
+// the real core, and workers.
 #pragma once
 
 #include <array>

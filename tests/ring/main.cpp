@@ -16,8 +16,10 @@ using namespace prophecy::ring;
 constexpr std::string_view kHelp =
     "usage: prophecy-ring [--seeds N] [--first N] [--variant NAME] [--print] [--trace]\n"
     "\n"
-    "Runs whole rings of members in virtual time, one for each seed (1000 from 1 on): the real core\n"
-    "of dht/core/, with models of ZooKeeper, of the group and of a read path. With a broken variant\n"
+    "Runs whole rings of members in virtual time, one for each seed (1000 from 1 on): the real "
+    "core\n"
+    "of dht/core/, with models of ZooKeeper, of the group and of a read path. With a broken "
+    "variant\n"
     "it succeeds once the variant's own oracle has found it. --print shows the history of a seed\n"
     "that fails, --trace what happens.\n"
     "\n"
@@ -83,8 +85,8 @@ Outcome run(std::uint64_t seed, const Options& options) {
     const auto decision = consistency::decide(histories[at], kConfigurationsMax);
     if (decision.verdict == consistency::Verdict::undecided) outcome.is_undecided = true;
     if (decision.verdict != consistency::Verdict::violated) continue;
-    outcome.breach = Breach{Oracle::delay_once,
-                            "register " + std::to_string(at) + ": " + decision.explanation};
+    outcome.breach =
+        Breach{Oracle::delay_once, "register " + std::to_string(at) + ": " + decision.explanation};
     if (options.prints)
       std::cout << to_text(consistency::Histories{{std::to_string(at), histories[at]}});
   }
@@ -137,8 +139,8 @@ int run_all(const Options& options) {
     std::cout << "seed " << seed << ", oracle " << name_of(breach.oracle) << ": " << breach.text
               << "\n";
     if (options.is_correct()) return kViolated;
-    const bool is_own = options.variant.oracle == Oracle::any ||
-                        options.variant.oracle == breach.oracle;
+    const bool is_own =
+        options.variant.oracle == Oracle::any || options.variant.oracle == breach.oracle;
     if (is_own) {
       std::cout << options.variant.name << " was found after " << seed - options.first + 1
                 << " seeds\n";

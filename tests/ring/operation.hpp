@@ -12,9 +12,9 @@ namespace prophecy::ring {
 
 struct Operation {
   Register at = 0;
-  std::optional<Register> also;      // of a write
+  std::optional<Register> also;    // of a write
   std::optional<Content> content;  // of a write; nothing: a read
-  bool is_open = true;               // its client waits
+  bool is_open = true;             // its client waits
   // To the client: what was read, and since when it may have been accepted.
   std::function<void(Content content, Instant acceptable)> answer;
   std::function<void()> on_gone;

@@ -73,8 +73,8 @@ class Process {
   // At the end of what it is stopped by; what was planned before is not done.
   void plan(Work work) {
     scheduler_.at(stopped_until_, guard([this, wake = ++wake_, work = std::move(work)] {
-      if (wake == wake_) work();
-    }));
+                    if (wake == wake_) work();
+                  }));
   }
   void pump() {
     if (is_in_turn_ || is_planned_ || inbox_.empty()) return;

@@ -27,9 +27,7 @@ struct Layout {
   [[nodiscard]] Partition partition_of_slot(std::size_t slot) const {
     return static_cast<Partition>(slot % partitions);
   }
-  [[nodiscard]] Partition partition_of(Register at) const {
-    return partition_of_slot(slot_of(at));
-  }
+  [[nodiscard]] Partition partition_of(Register at) const { return partition_of_slot(slot_of(at)); }
 };
 
 class Table final : public dht::HistoryStore {
@@ -52,9 +50,8 @@ class Table final : public dht::HistoryStore {
   // Algorithm 1's update; whether it is what the table holds now.
   bool update(Register at, Content content, OrderNumber number) {
     const auto found = entries_.find(at);
-    const bool is_newer = found != entries_.end()
-                              ? number > found->second.number
-                              : number > forgotten_[layout_.partition_of(at)];
+    const bool is_newer = found != entries_.end() ? number > found->second.number
+                                                  : number > forgotten_[layout_.partition_of(at)];
     if (is_newer) entries_[at] = {content, number, false};
     return is_newer;
   }

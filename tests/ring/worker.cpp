@@ -52,8 +52,10 @@ void Worker::check_lease(Check& check) const {
 void Worker::check_word(Check& check) const {
   const OwnerWord now = host_.permissions().owner(check.partition);
   check.is_unchanged = now == check.claim;
-  if (world_.is_broken(Broken::word_by_stage)) check.is_unchanged = now.stage() == check.claim.stage();
-  if (world_.is_broken(Broken::both_blacklisted)) check.is_unchanged = now.slot() == check.claim.slot();
+  if (world_.is_broken(Broken::word_by_stage))
+    check.is_unchanged = now.stage() == check.claim.stage();
+  if (world_.is_broken(Broken::both_blacklisted))
+    check.is_unchanged = now.slot() == check.claim.slot();
 }
 
 void Worker::add_checks(std::vector<Process::Work>& steps,
@@ -68,7 +70,7 @@ void Worker::add_checks(std::vector<Process::Work>& steps,
 
 void Worker::note_accepted(const Check& check, Instant at) const {
   if (check.basis == Basis::history) {
-    world_.note_accepted(check.partition, host_, at);
+    world_.note_accepted(check.partition, host_, check.claim, at);
   } else {
     world_.tally().add(Met::group_only_answers);
   }
@@ -86,8 +88,7 @@ void Worker::handle_later(const OperationPointer& operation) {
 
 void Worker::handle(const OperationPointer& operation, int hops) {
   if (!operation->is_open) return;
-  const OwnerWord word =
-      host_.permissions().owner(world_.layout().partition_of(operation->at));
+  const OwnerWord word = host_.permissions().owner(world_.layout().partition_of(operation->at));
   if (word.stage() == Stage::elsewhere && hops < kHopsMax)
     return host_.pass_on(operation, word.slot(), hops + 1);
   const bool by_history = allows(word.stage(), Basis::history) && is_in_force(Basis::history);
@@ -100,10 +101,11 @@ void Worker::handle(const OperationPointer& operation, int hops) {
 void Worker::begin_read(const OperationPointer& operation, OwnerWord claim, bool by_history) {
   if (!by_history || !host_.table().look_up(operation->at))
     return ask_group(operation, claim, by_history);
-  world_.ask_origin(operation->at, [this, operation, claim, alive = host_.alive()](Content content) {
-    if (!alive.expired())
-      process_.post([=, this] { on_fast_answer(operation, claim, content); });
-  });
+  world_.ask_origin(operation->at,
+                    [this, operation, claim, alive = host_.alive()](Content content) {
+                      if (!alive.expired())
+                        process_.post([=, this] { on_fast_answer(operation, claim, content); });
+                    });
 }
 
 void Worker::on_fast_answer(const OperationPointer& operation, OwnerWord claim, Content content) {
@@ -148,9 +150,8 @@ void Worker::ask_group(const OperationPointer& operation, OwnerWord claim, bool 
   const bool may_share = by_history || world_.is_broken(Broken::shares_in_group_phase);
   if (may_share && found != joinable_.end()) {
     Call& call = *found->second;
-    const bool is_of_now =
-        (call.claim == claim || world_.is_broken(Broken::call_shared_across)) &&
-        call.floor == host_.table().floor(at);
+    const bool is_of_now = (call.claim == claim || world_.is_broken(Broken::call_shared_across)) &&
+                           call.floor == host_.table().floor(at);
     if (is_of_now) {
       call.askers.push_back(operation);
       return;
@@ -163,18 +164,18 @@ void Worker::ask_group(const OperationPointer& operation, OwnerWord claim, bool 
   call->askers.push_back(operation);
   if (may_share) joinable_[at] = call;
   const bool is_lost = world_.random().chance(kLostPercent) && !world_.is_calm();
-  world_.ask_group(
-      [&group = world_.group(), at] { return group.read(at); },
-      [this, call, is_lost, alive = host_.alive()](Group::Answer answer) {
-        if (alive.expired()) return;
-        process_.post([=, this] {
-          const auto newest = joinable_.find(call->at);
-          if (newest != joinable_.end() && newest->second == call) joinable_.erase(newest);
-          if (!is_lost) return on_group_answer(call, answer);
-          for (const OperationPointer& asker : call->askers)
-            handle_later(asker);
-        });
-      });
+  world_.ask_group([&group = world_.group(), at] { return group.read(at); },
+                   [this, call, is_lost, alive = host_.alive()](Group::Answer answer) {
+                     if (alive.expired()) return;
+                     process_.post([=, this] {
+                       const auto newest = joinable_.find(call->at);
+                       if (newest != joinable_.end() && newest->second == call)
+                         joinable_.erase(newest);
+                       if (!is_lost) return on_group_answer(call, answer);
+                       for (const OperationPointer& asker : call->askers)
+                         handle_later(asker);
+                     });
+                   });
 }
 
 void Worker::on_group_answer(const CallPointer& call, Group::Answer answer) {
@@ -195,8 +196,8 @@ void Worker::on_group_answer(const CallPointer& call, Group::Answer answer) {
   if (world_.is_broken(Broken::call_shared_across)) {
     // Whoever asks now decides, not who began.
     steps.emplace_back([this, check] {
-      check->is_unchanged = allows(host_.permissions().owner(check->partition).stage(),
-                                   Basis::history);
+      check->is_unchanged =
+          allows(host_.permissions().owner(check->partition).stage(), Basis::history);
     });
   }
   steps.emplace_back([this, call, answer, check, was_recorded] {
@@ -215,16 +216,16 @@ void Worker::accept_group_answer(const Call& call, const Group::Answer& answer, 
   note_accepted(check, check.at);
   table.note(answer.number);
   const bool is_behind_write = table.floor(call.at) >= answer.number;
-  const bool is_kept = check.claim.stage() == Stage::taken ||
-                       world_.is_broken(Broken::both_blacklisted);
+  const bool is_kept =
+      check.claim.stage() == Stage::taken || world_.is_broken(Broken::both_blacklisted);
   bool is_recorded = was_recorded_before;
   if (is_kept && !is_behind_write)
     is_recorded = table.update(call.at, answer.content, answer.number) || is_recorded;
   const auto entry = table.look_up(call.at);
   const bool is_current =
       (is_recorded && !is_behind_write) || (entry && entry->content == answer.content);
-  const bool is_shared = check.basis == Basis::history ||
-                         world_.is_broken(Broken::shares_in_group_phase);
+  const bool is_shared =
+      check.basis == Basis::history || world_.is_broken(Broken::shares_in_group_phase);
   for (std::size_t i = 0; i < call.askers.size(); ++i) {
     const OperationPointer& asker = call.askers[i];
     if (i > 0 && !(is_shared && is_current)) {
@@ -293,8 +294,7 @@ void Worker::raise_then(const OperationPointer& operation, std::size_t slot, Ord
                         const std::function<void()>& done) {
   process_.post([=, this] {
     if (!operation->is_open) return;
-    const OwnerWord word =
-        host_.permissions().owner(world_.layout().partition_of_slot(slot));
+    const OwnerWord word = host_.permissions().owner(world_.layout().partition_of_slot(slot));
     const auto is_done = std::make_shared<bool>(false);
     const auto once = [=] {
       if (!std::exchange(*is_done, true)) done();

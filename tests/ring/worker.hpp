@@ -1,5 +1,5 @@
-// `Worker` is one worker process of a member: it answers requests by the rules of docs/ring.md, on a
-// simple read path: Algorithm 1 with shared calls, write floors, and writes.
+// `Worker` is one worker process of a member: it answers requests by the rules of docs/ring.md, on
+// a simple read path: Algorithm 1 with shared calls, write floors, and writes.
 //
 // The rules about Permissions are followed in steps, between which the worker may be stopped.
 #pragma once

@@ -45,8 +45,10 @@ World::World(std::uint64_t seed, const Variant& variant, bool is_traced)
 
 World::~World() {
   is_over_ = true;
-  for (auto& [name, machine] : machines_)
+  for (auto& [name, machine] : machines_) {
     machine.host.reset();
+    machine.ghost.reset();
+  }
 }
 
 void World::run() {
@@ -55,8 +57,7 @@ void World::run() {
   scheduler_.after(milliseconds(500), [this] { disturb(); });
   scheduler_.after(milliseconds(5), [this] { advance_origins(); });
   scheduler_.after(milliseconds(50), [this] { evict_some(); });
-  if (settings_.has_other_writers)
-    scheduler_.after(milliseconds(100), [this] { write_past(); });
+  if (settings_.has_other_writers) scheduler_.after(milliseconds(100), [this] { write_past(); });
   scheduler_.at(TimePoint{} + kTurmoil, [this] { calm_down(); });
   while (!breach_ && scheduler_.now() < TimePoint{} + kTurmoil + kCalm) {
     scheduler_.step();
@@ -77,16 +78,17 @@ void World::fail(Oracle oracle, std::string text) {
     }
     trace(name + " has stages" + stages + ", lease until " +
           std::to_string((machine.host->permissions().lease_end() - machine.host->now()).count() /
-                         1000) + " us from now");
+                         1000) +
+          " us from now");
   }
   breach_ = Breach{oracle, std::move(text)};
 }
 
 void World::trace(const std::string& line) const {
   if (is_traced_)
-    std::cerr << std::chrono::duration_cast<microseconds>(scheduler_.now().time_since_epoch())
-                     .count()
-              << " us  " << line << '\n';
+    std::cerr
+        << std::chrono::duration_cast<microseconds>(scheduler_.now().time_since_epoch()).count()
+        << " us  " << line << '\n';
 }
 
 std::vector<Host*> World::living() {
@@ -106,12 +108,11 @@ Duration World::network_delay() {
 
 void World::ask_group(std::function<Group::Answer()> request,
                       std::function<void(Group::Answer)> done) {
-  scheduler_.after(network_delay(),
-                   [this, request = std::move(request), done = std::move(done)]() mutable {
-                     const Group::Answer answer = request();
-                     scheduler_.after(network_delay(),
-                                      [answer, done = std::move(done)] { done(answer); });
-                   });
+  scheduler_.after(
+      network_delay(), [this, request = std::move(request), done = std::move(done)]() mutable {
+        const Group::Answer answer = request();
+        scheduler_.after(network_delay(), [answer, done = std::move(done)] { done(answer); });
+      });
 }
 
 void World::ask_origin(Register at, std::function<void(Content)> done) {
@@ -152,8 +153,7 @@ void World::send_ask(const Host& from, const dht::Holder& to, const dht::HandOve
 void World::start(Machine& machine, const std::string& name) {
   auto table = settings_.keeps_tables ? std::move(machine.kept_table) : nullptr;
   if (!table) table = std::make_shared<Table>(layout());
-  const bool resumes =
-      dht::is_mutated(dht::Mutation::resumes_lease) && machine.instance != 0;
+  const bool resumes = dht::is_mutated(dht::Mutation::resumes_lease) && machine.instance != 0;
   if (!resumes) machine.instance = ++last_instance_;
   trace("starts " + name);
   machine.host = std::make_unique<Host>(*this, name, machine.instance, machine.weight,
@@ -165,6 +165,16 @@ void World::kill(Machine& machine) {
   trace("dies " + machine.host->self().name);
   machine.kept_table = machine.host->table_pointer();
   machine.host.reset();
+}
+
+void World::haunt(const std::string& name, Machine& machine, TimePoint until) {
+  tally_.add(Met::ghosts);
+  trace("another process is started as " + name);
+  machine.ghost = std::move(machine.host);
+  machine.ghost->stop_all(until);
+  // (Until its session ends, the new one is kept out.)
+  if (random_.chance(50)) zookeeper_.expire_by_whim(machine.ghost->client());
+  start(machine, name);
 }
 
 void World::disturb() {
@@ -186,9 +196,8 @@ void World::disturb_host(const std::string& name, Machine& machine) {
     return start(machine, name);
   }
   Host& host = *machine.host;
-  const Duration time =
-      milliseconds(random_.below(static_cast<std::uint64_t>(settings_.fault_pause_most.count()) /
-                                 1'000'000));
+  const Duration time = milliseconds(
+      random_.below(static_cast<std::uint64_t>(settings_.fault_pause_most.count()) / 1'000'000));
   const TimePoint until = scheduler_.now() + time;
   const auto what = random_.below(12);
   trace("disturbs " + name + ": " + std::to_string(what) + " for " +
@@ -225,6 +234,7 @@ void World::disturb_host(const std::string& name, Machine& machine) {
       tally_.add(Met::drains);
       return host.drain();
     case 10:
+      if (random_.chance(50)) return haunt(name, machine, until);
       machine.clock.wall += milliseconds(random_.below(4000)) - milliseconds(2000);
       return;
     default: {
@@ -261,8 +271,7 @@ void World::write_past() {
   const auto id = recorder_.begin(at, consistency::Kind::write, content, instant());
   ask_group([this, at, content] { return group_.write(at, {}, content); },
             [this, id, content](Group::Answer) { recorder_.end(id, content, instant(), 0); });
-  if (!is_calm_)
-    scheduler_.after(milliseconds(random_.below(600)), [this] { write_past(); });
+  if (!is_calm_) scheduler_.after(milliseconds(random_.below(600)), [this] { write_past(); });
 }
 
 void World::evict_some() {
@@ -278,6 +287,7 @@ void World::calm_down() {
   parted_.clear();
   zookeeper_.heal();
   for (auto& [name, machine] : machines_) {
+    machine.ghost.reset();
     if (machine.host && machine.host->is_draining()) kill(machine);
     if (machine.host) machine.host->resume();
   }
@@ -289,19 +299,23 @@ void World::calm_down() {
 
 // ---- Oracles.
 
-void World::note_accepted(Partition partition, const Host& host, Instant at) {
+void World::note_accepted(Partition partition, const Host& host, dht::OwnerWord claim, Instant at) {
   std::vector<Tenure>& tenures = tenures_[partition];
-  const dht::Instance instance = host.self().instance;
+  const auto is_own = [&](const Tenure& tenure) {
+    return tenure.instance == host.self().instance && tenure.claim == claim;
+  };
   for (const Tenure& tenure : tenures) {
-    if (tenure.instance == instance || at < tenure.first || at > tenure.last) continue;
-    return fail(Oracle::acceptance, host.self().name + " accepts for partition " +
-                                        std::to_string(partition) +
-                                        " while another member owns it");
+    if (is_own(tenure) || at < tenure.first || at > tenure.last) continue;
+    return fail(Oracle::acceptance,
+                host.self().name + " accepts for partition " + std::to_string(partition) + " at " +
+                    std::to_string(at / 1000) + " us, under another ownership that lasted from " +
+                    std::to_string(tenure.first / 1000) + " to " +
+                    std::to_string(tenure.last / 1000) + " us");
   }
   // (It may be known late what lies before another's.)
-  if (tenures.empty() || (tenures.back().instance != instance && at > tenures.back().last)) {
-    tenures.push_back({instance, at, at});
-  } else if (tenures.back().instance == instance) {
+  if (tenures.empty() || (!is_own(tenures.back()) && at > tenures.back().last)) {
+    tenures.push_back({host.self().instance, claim, at, at});
+  } else if (is_own(tenures.back())) {
     tenures.back().last = std::max(tenures.back().last, at);
   }
 }
@@ -309,19 +323,21 @@ void World::note_accepted(Partition partition, const Host& host, Instant at) {
 std::size_t World::owners_of(Partition partition, std::string& names, bool& is_double) {
   std::size_t by_history = 0;
   std::size_t by_group = 0;
-  for (auto& [name, machine] : machines_) {
-    if (!machine.host) continue;
-    const Host& host = *machine.host;
+  const auto count = [&](const Host& host) {
     const dht::Permissions& permissions = host.permissions();
     const dht::Stage stage = permissions.owner(partition).stage();
     const auto now = [&host] { return host.now(); };
     const auto may = [&](dht::Basis basis) {
       return dht::Permissions::allows(stage, basis) && permissions.is_in_force(basis, now);
     };
-    if (!may(dht::Basis::group)) continue;
-    names += (names.empty() ? "" : ", ") + name;
+    if (!may(dht::Basis::group)) return;
+    names += (names.empty() ? "" : ", ") + host.self().name;
     by_history += may(dht::Basis::history) ? 1 : 0;
     ++by_group;
+  };
+  for (const auto& [name, machine] : machines_) {
+    if (machine.host) count(*machine.host);
+    if (machine.ghost) count(*machine.ghost);
   }
   is_double = by_history > 1 || (by_history == 1 && by_group > 1);
   return by_history;

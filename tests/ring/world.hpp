@@ -61,14 +61,13 @@ class World {
   void trace(const std::string& line) const;
 
   // `request` is carried out in the order, at some instant; its answer comes later.
-  void ask_group(std::function<Group::Answer()> request,
-                 std::function<void(Group::Answer)> done);
+  void ask_group(std::function<Group::Answer()> request, std::function<void(Group::Answer)> done);
   void ask_origin(Register at, std::function<void(Content)> done);
   // Nothing arrives where the network is parted, or where nobody of that name lives.
   void send(const Host& from, const std::string& to, std::function<void(Host&)> message);
   void send_ask(const Host& from, const dht::Holder& to, const dht::HandOverAsk& ask,
                 std::function<void(const dht::HandOverPage&)> answer);
-  void note_accepted(Partition partition, const Host& host, Instant at);
+  void note_accepted(Partition partition, const Host& host, dht::OwnerWord claim, Instant at);
 
  private:
   struct Machine {
@@ -77,10 +76,13 @@ class World {
     dht::Instance instance = 0;         // of its last process
     std::shared_ptr<Table> kept_table;  // of the process before
     std::unique_ptr<Host> host;
+    // An earlier life that was taken for dead, and another process started in its place.
+    std::unique_ptr<Host> ghost;
   };
   // One owner's acceptances, without another's in between.
   struct Tenure {
     dht::Instance instance = 0;
+    dht::OwnerWord claim;
     Instant first = 0;
     Instant last = 0;
   };
@@ -88,6 +90,7 @@ class World {
   [[nodiscard]] Duration network_delay();
   void start(Machine& machine, const std::string& name);
   void kill(Machine& machine);
+  void haunt(const std::string& name, Machine& machine, TimePoint until);
   void disturb();
   void disturb_host(const std::string& name, Machine& machine);
   void disturb_service();

@@ -132,9 +132,8 @@ void ZooKeeperModel::call(ClientId id, const CoordinationCall& call) {
   const std::size_t server = *connection.server;
   if (call.kind != CoordinationCall::Kind::write) {
     connection.watches = connection.watches || call.watches;
-    scheduler_.after(delay(), [this, id, times, server, call] {
-      answer(id, times, read(server, call));
-    });
+    scheduler_.after(delay(),
+                     [this, id, times, server, call] { answer(id, times, read(server, call)); });
     return;
   }
   const std::uint64_t session = connection.session;
@@ -145,9 +144,8 @@ void ZooKeeperModel::call(ClientId id, const CoordinationCall& call) {
   }
   if (scheduler_.now() < leaderless_until_) until += leaderless_until_ - scheduler_.now();
   if (!is_healed_ && random_.chance(1)) until += milliseconds(random_.below(3000));
-  scheduler_.after(until, [this, id, times, session, call] {
-    commit_call(id, times, session, call);
-  });
+  scheduler_.after(until,
+                   [this, id, times, session, call] { commit_call(id, times, session, call); });
 }
 
 void ZooKeeperModel::answer(ClientId id, std::uint64_t times, CoordinationResult result) {
@@ -202,8 +200,8 @@ CoordinationResult ZooKeeperModel::commit(const CoordinationCall& call, std::uin
       result.failed_step = i;
     };
     const auto found = state.find(step.path);
-    const bool creates = step.kind == WriteStep::Kind::create ||
-                         step.kind == WriteStep::Kind::create_ephemeral;
+    const bool creates =
+        step.kind == WriteStep::Kind::create || step.kind == WriteStep::Kind::create_ephemeral;
     if (creates) {
       if (found != state.end()) {
         fail(CoordinationStatus::exists);
@@ -234,8 +232,7 @@ CoordinationResult ZooKeeperModel::commit(const CoordinationCall& call, std::uin
     }
     if (step.kind == WriteStep::Kind::set) {
       const Node& node = *found->second;
-      found->second =
-          std::make_shared<const Node>(Node{step.data, node.version + 1, node.owner});
+      found->second = std::make_shared<const Node>(Node{step.data, node.version + 1, node.owner});
       is_watched = is_watched || step.path.ends_with("/view");
     } else if (step.kind == WriteStep::Kind::remove) {
       state.erase(found);
@@ -268,8 +265,8 @@ void ZooKeeperModel::add_state(State state, bool is_watched) {
 void ZooKeeperModel::end_session(std::uint64_t session) {
   sessions_[session].has_ended = true;
   State state = states_.back();
-  const std::size_t erased = std::erase_if(
-      state, [&](const auto& entry) { return entry.second->owner == session; });
+  const std::size_t erased =
+      std::erase_if(state, [&](const auto& entry) { return entry.second->owner == session; });
   if (erased > 0) add_state(std::move(state), true);
 }
 

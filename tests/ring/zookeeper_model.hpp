@@ -104,7 +104,7 @@ class ZooKeeperModel {
   Scheduler& scheduler_;
   Random& random_;
   Duration timeout_;
-  std::vector<State> states_{State{}};  // after each commit
+  std::vector<State> states_{State{}};           // after each commit
   std::array<std::size_t, kServers> applied_{};  // the state that a server has
   std::array<TimePoint, kServers> cut_off_until_{};
   TimePoint leaderless_until_{};
