@@ -48,7 +48,20 @@ struct RunSettings {
     settings.has_other_writers = random.chance(70);
     settings.has_locations = random.chance(50);
     settings.keeps_tables = random.chance(50);
+    if (random.chance(40)) settings.crowd(random);
     return settings;
+  }
+
+  // Few partitions and registers, many requests for each, and workers that are stopped often.
+  void crowd(simulation::Random& random) {
+    layout.partitions = 2;
+    layout.slots = 2;
+    layout.registers = 2;
+    hosts = 2 + random.below(2);
+    hosts_at_first = hosts;
+    stumble_percent = 4 + random.below(8);
+    keeps_tables = true;
+    if (group_only > Duration{}) group_only = milliseconds(1000 + random.below(1500));
   }
 };
 
