@@ -29,7 +29,8 @@ Host::Host(World& world, std::string name, dht::Instance instance, std::uint32_t
       words_(world.layout().partitions + dht::Permissions::kExtraWords),
       permissions_(words_),
       table_(std::move(table)),
-      process_(world.scheduler(), world.random()) {
+      process_(world.scheduler(), world.random()),
+      touched_(world.layout().partitions) {
   for (std::size_t i = 0; i < kWorkers; ++i)
     workers_.push_back(std::make_unique<Worker>(world, *this));
   dht::RingSettings settings;
@@ -147,8 +148,10 @@ void Host::carry_out(dht::OwnershipAction action) {
     case Kind::clear: {
       const auto clear = [this, ticket, partitions = std::move(action.partitions)] {
         on_event([this, ticket, partitions] {
-          for (const Partition partition : partitions)
+          for (const Partition partition : partitions) {
             table_->erase(partition);
+            touched_[partition] = world_.instant();
+          }
           ring_->on_cleared(ticket, now());
         });
       };
@@ -178,7 +181,10 @@ void Host::carry_out(dht::OwnershipAction action) {
 void Host::on_ask(const dht::HandOverAsk& ask, const std::string& from,
                   std::function<void(dht::HandOverPage)> answer) {
   on_event([this, ask, from, answer = std::move(answer)] {
-    if (auto page = giver_->on_ask(ask, from)) answer(std::move(*page));
+    auto page = giver_->on_ask(ask, from);
+    if (!page) return;
+    if (page->status == dht::HandOverPage::Status::page) touched_[ask.partition] = world_.instant();
+    answer(std::move(*page));
   });
 }
 

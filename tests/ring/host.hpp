@@ -41,6 +41,8 @@ class Host {
   [[nodiscard]] const dht::Permissions& permissions() const { return permissions_; }
   [[nodiscard]] Table& table() { return *table_; }
   [[nodiscard]] const std::shared_ptr<Table>& table_pointer() const { return table_; }
+  // When it was cleared last, or entries of it were handed over.
+  [[nodiscard]] Instant touched(Partition partition) const { return touched_[partition]; }
   [[nodiscard]] std::weak_ptr<bool> alive() const { return alive_; }
   [[nodiscard]] ZooKeeperModel::ClientId client() const { return client_; }
   [[nodiscard]] const dht::Ring& ring() const { return *ring_; }
@@ -87,6 +89,7 @@ class Host {
   std::unique_ptr<dht::Taker> taker_;
   ZooKeeperModel::ClientId client_ = 0;
   std::uint64_t ticks_ = 0;
+  std::vector<Instant> touched_;  // by partition
   dht::ViewNumber adopted_ = 0;
   TimePoint adopted_at_{};
   bool is_draining_ = false;

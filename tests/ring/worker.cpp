@@ -76,6 +76,14 @@ void Worker::note_accepted(const Check& check, Instant at) const {
   }
 }
 
+// It belongs to what is handed over, and is erased with what is cleared.
+void Worker::note_change(const Check& check) const {
+  if (host_.touched(check.partition) > check.at)
+    world_.fail(Oracle::acceptance, host_.self().name + " changes partition " +
+                                        std::to_string(check.partition) +
+                                        " after it was cleared or handed over");
+}
+
 // ---- Requests.
 
 void Worker::on_request(const OperationPointer& operation, int hops) {
@@ -214,6 +222,7 @@ void Worker::accept_group_answer(const Call& call, const Group::Answer& answer, 
                                  bool was_recorded_before) {
   Table& table = host_.table();
   note_accepted(check, check.at);
+  note_change(check);
   table.note(answer.number);
   const bool is_behind_write = table.floor(call.at) >= answer.number;
   const bool is_kept =
@@ -269,7 +278,10 @@ void Worker::on_written(const OperationPointer& operation, OwnerWord claim, Orde
         raise_also(operation, number, done);
       });
     }
-    if (check->holds()) note_accepted(*check, check->at);
+    if (check->holds()) {
+      note_accepted(*check, check->at);
+      note_change(*check);
+    }
     host_.table().note(number);
     host_.table().raise_floor(slot, host_.table().newest());
     raise_also(operation, number, done);
@@ -322,6 +334,7 @@ void Worker::on_raise(std::size_t slot, OrderNumber number, std::function<void()
     steps.emplace_back([this, slot, number, done, check] {
       if (!check->holds()) return;  // it is asked for again, wherever it belongs then
       note_accepted(*check, check->at);
+      note_change(*check);
       host_.table().note(number);
       host_.table().raise_floor(slot, host_.table().newest());
       done();

@@ -72,6 +72,8 @@ class Worker {
   // The two, in their order, as steps.
   void add_checks(std::vector<Process::Work>& steps, const std::shared_ptr<Check>& check) const;
   void note_accepted(const Check& check, Instant at) const;
+  // Before what is checked is changed.
+  void note_change(const Check& check) const;
 
   World& world_;
   Host& host_;

@@ -301,6 +301,14 @@ void World::calm_down() {
 
 void World::note_accepted(Partition partition, const Host& host, dht::OwnerWord claim, Instant at) {
   std::vector<Tenure>& tenures = tenures_[partition];
+  for (const Tenure& tenure : tenures) {
+    const bool is_over = tenure.instance == host.self().instance &&
+                         tenure.claim.number() > claim.number() && at >= tenure.first;
+    if (is_over)
+      return fail(Oracle::acceptance, host.self().name + " accepts for partition " +
+                                          std::to_string(partition) +
+                                          " under an ownership that is over");
+  }
   const auto is_own = [&](const Tenure& tenure) {
     return tenure.instance == host.self().instance && tenure.claim == claim;
   };

@@ -33,16 +33,13 @@ View view_of(ViewNumber number, std::vector<Holder> holders, std::vector<FormerV
   return view;
 }
 
-// View 1 of a alone; view 2 of a and b.
 const Holder kOther{"a", 10, 100};
-View first_view() {
-  return view_of(1, {kOther}, {});
-}
+// After the first, of a alone.
 View second_view() {
   return view_of(2, {kOther, kSelf}, {{1, {kOther}}});
 }
 
-struct Member {
+struct Site {
   std::vector<std::uint64_t> words = std::vector<std::uint64_t>(kParts + Permissions::kExtraWords);
   Permissions permissions{words};
   Ownership ownership{permissions, kSelf, kClocks};
@@ -69,7 +66,7 @@ using Kind = OwnershipAction::Kind;
 }  // namespace
 
 TEST_CASE("an answer is accepted under the word that it was begun with, while the lease lasts") {
-  Member member;
+  Site member;
   const Permissions& permissions = member.permissions;
   const auto now = [] { return at(milliseconds(500)); };
   const OwnerWord taken(7, Stage::taken, 1);
@@ -96,7 +93,7 @@ TEST_CASE("an answer is accepted under the word that it was begun with, while th
 TEST_CASE("the lease is looked at before the word") {
   // A worker that is stopped while it reads the clock: meanwhile the partition is given away, and
   // the lease renewed under the view that gives it away.
-  Member member;
+  Site member;
   const OwnerWord taken(1, Stage::taken, 1);
   member.permissions.set_owner(0, taken);
   const auto stopped_meanwhile = [&] {
@@ -118,7 +115,7 @@ TEST_CASE("a wait outlasts a lease whichever clock is fast") {
 }
 
 TEST_CASE("a taker waits for the former holder's word") {
-  Member member;
+  Site member;
   member.ownership.adopt(second_view(), at(milliseconds(100)));
   const std::vector<Partition> ours = member.in_stage(Stage::waiting);
   REQUIRE_FALSE(ours.empty());
@@ -158,7 +155,7 @@ TEST_CASE("a taker waits for the former holder's word") {
 }
 
 TEST_CASE("or for a whole lease since its last renewal") {
-  Member member;
+  Site member;
   const BootTime known = at(milliseconds(1000));
   member.ownership.adopt(second_view(), known);
   member.ownership.on_cleared(member.take(Kind::clear).ticket);
@@ -182,7 +179,7 @@ TEST_CASE("or for a whole lease since its last renewal") {
 }
 
 TEST_CASE("what a skipped view gave to another is not retained") {
-  Member member;
+  Site member;
   member.ownership.adopt(view_of(1, {kSelf}, {}), at(milliseconds(0)));
   member.ownership.on_cleared(member.take(Kind::clear).ticket);
   member.ownership.progress(at(milliseconds(1)), {});
@@ -287,7 +284,7 @@ class Store final : public HistoryStore {
 }  // namespace
 
 TEST_CASE("floors come before entries, and what lies beyond the barrier is left out") {
-  Member member;
+  Site member;
   member.ownership.adopt(second_view(), at(milliseconds(0)));
   member.ownership.on_cleared(member.take(Kind::clear).ticket);
   Sightings sightings;
@@ -325,7 +322,7 @@ TEST_CASE("floors come before entries, and what lies beyond the barrier is left 
 }
 
 TEST_CASE("a giver gives once it has let go and its workers have passed a turn") {
-  Member member;
+  Site member;
   member.ownership.adopt(view_of(1, {kSelf}, {}), at(milliseconds(0)));
   member.ownership.on_cleared(member.take(Kind::clear).ticket);
   member.ownership.progress(at(milliseconds(1)), {});
