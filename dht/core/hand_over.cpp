@@ -39,7 +39,7 @@ std::optional<HandOverPage> Giver::on_ask(const HandOverAsk& ask, std::string_vi
   const OwnerWord word = ownership_.word(ask.partition);
   const bool is_owner =
       word.stage() == Stage::elsewhere && ownership_.slots().name_at(word.slot()) == from;
-  if (!is_owner || !ownership_.may_give(ask.partition)) return page;
+  if (!is_owner || !ownership_.may_give(ask.partition, ask.gained)) return page;
   if (ask.is_done) {
     store_.erase(ask.partition);
     ownership_.on_given(ask.partition);
@@ -80,6 +80,7 @@ void Taker::ask(Partition partition, Fetch& fetch, BootTime now) {
   fetch.due = now + retry_;
   sends_.push_back({fetch.giver,
                     {.view = ownership_.adopted(),
+                     .gained = ownership_.gained(partition),
                      .partition = partition,
                      .token = fetch.word.bits(),
                      .phase = fetch.phase,
@@ -124,6 +125,7 @@ void Taker::advance(Partition partition, Fetch& fetch, const HandOverPage& page,
   }
   sends_.push_back({fetch.giver,
                     {.view = ownership_.adopted(),
+                     .gained = ownership_.gained(partition),
                      .partition = partition,
                      .token = fetch.word.bits(),
                      .phase = fetch.phase,

@@ -61,7 +61,8 @@ enum class HandOverPhase : std::uint8_t { floors, entries };
 
 // From the taker.
 struct HandOverAsk {
-  ViewNumber view = 0;  // that it has adopted
+  ViewNumber view = 0;    // that it has adopted
+  ViewNumber gained = 0;  // that gave it the partition
   Partition partition = 0;
   std::uint64_t token = 0;  // of the taker's ownership; comes back with the page
   HandOverPhase phase = HandOverPhase::floors;

@@ -24,6 +24,7 @@ enum class Mutation : std::uint8_t {
   leftovers_count,        // entries of a former ownership are not erased
   no_floors,              // floors are not handed over
   entries_before_floors,  // they are handed over last
+  gives_former_tenure,    // entries are handed over though another may have held them since
   group_phase_takes,      // entries are taken after answers through the group alone
 };
 

@@ -58,8 +58,10 @@ void Ownership::adopt(const View& view, BootTime known) {
   std::erase_if(given, [&](Partition partition) { return is_ours(parts_[partition]); });
   if (!given.empty()) {
     const std::uint64_t ticket = ++last_ticket_;
-    for (const Partition partition : given)
+    for (const Partition partition : given) {
       parts_[partition].ticket = ticket;
+      parts_[partition].held = before;
+    }
     tickets_[ticket] = given;
     actions_.push_back({Kind::quiesce, ticket, std::move(given)});
   }
@@ -216,6 +218,11 @@ std::vector<std::string> Ownership::awaited(const Sightings& sightings) const {
     }
   }
   return names;
+}
+
+bool Ownership::may_give(Partition partition, ViewNumber gained) const {
+  const Part& part = parts_[partition];
+  return part.may_give && (part.held + 1 == gained || is_mutated(Mutation::gives_former_tenure));
 }
 
 std::optional<Holder> Ownership::giver(Partition partition) const {

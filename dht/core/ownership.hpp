@@ -76,8 +76,12 @@ class Ownership {
   // ---- For the hand-over.
 
   [[nodiscard]] OwnerWord word(Partition partition) const { return parts_[partition].word; }
-  // We held it, another view gave it to others, and no worker changes it any more.
-  [[nodiscard]] bool may_give(Partition partition) const { return parts_[partition].may_give; }
+  // We held it by the view just before the one that gave it to who asks, and no worker changes it
+  // any more. (Had another view been in between, a third member may have held it since: ours would
+  // be older than what that one has accepted.)
+  [[nodiscard]] bool may_give(Partition partition, ViewNumber gained) const;
+  // The view that gave us what is ours.
+  [[nodiscard]] ViewNumber gained(Partition partition) const { return parts_[partition].gained; }
   // The same, but for the workers.
   [[nodiscard]] bool is_about_to_give(Partition partition) const {
     const Part& part = parts_[partition];
@@ -101,6 +105,8 @@ class Ownership {
     bool has_barrier = false;  // it is asked for
     bool was_group_only = false;  // since it is ours
     bool may_give = false;
+    ViewNumber held = 0;               // not ours: the last view by which we held it, taken
+    ViewNumber gained = 0;             // ours: the view that gave it to us
     std::size_t waits_for = 0;         // of wait_sets_, while it is not taken
     std::optional<Holder> giver = {};  // who had it last, since it is ours
   };

@@ -57,6 +57,8 @@ inline constexpr std::array kVariants{
     Variant{"no-floors", dht::Mutation::no_floors, Broken::none, Oracle::delay_once},
     Variant{"entries-before-floors", dht::Mutation::entries_before_floors, Broken::none,
             Oracle::delay_once},
+    Variant{"gives-former-tenure", dht::Mutation::gives_former_tenure, Broken::none,
+            Oracle::delay_once},
     Variant{"group-phase-takes", dht::Mutation::group_phase_takes, Broken::none,
             Oracle::delay_once},
     // Workers and the shell.

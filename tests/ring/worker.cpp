@@ -69,6 +69,9 @@ void Worker::add_checks(std::vector<Process::Work>& steps,
 }
 
 void Worker::note_accepted(const Check& check, Instant at) const {
+  world_.trace(host_.self().name + " accepts for partition " + std::to_string(check.partition) +
+               (check.basis == Basis::history ? " by its history" : " by the group") + ", word " +
+               std::to_string(check.claim.number()) + ", at " + std::to_string(at / 1000) + " us");
   if (check.basis == Basis::history) {
     world_.note_accepted(check.partition, host_, check.claim, at);
   } else {
@@ -147,6 +150,8 @@ void Worker::on_fast_answer(const OperationPointer& operation, OwnerWord claim, 
     world_.tally().add(Met::fast_reads);
     if (look->entry->was_handed) world_.tally().add(Met::handed_reads);
     if (content != world_.group().now(operation->at)) world_.tally().add(Met::stale_reads);
+    world_.trace("  fast, register " + std::to_string(operation->at) + ", v" +
+                 std::to_string(content) + (look->entry->was_handed ? ", handed" : ""));
     operation->answer(content, look->at);
   });
   process_.run_steps(std::move(steps));
@@ -230,6 +235,9 @@ void Worker::accept_group_answer(const Call& call, const Group::Answer& answer, 
   bool is_recorded = was_recorded_before;
   if (is_kept && !is_behind_write)
     is_recorded = table.update(call.at, answer.content, answer.number) || is_recorded;
+  world_.trace("  replicated, register " + std::to_string(call.at) + ", v" +
+               std::to_string(answer.content) + ", number " + std::to_string(answer.number) +
+               (is_recorded ? ", recorded" : ""));
   const auto entry = table.look_up(call.at);
   const bool is_current =
       (is_recorded && !is_behind_write) || (entry && entry->content == answer.content);

@@ -330,13 +330,17 @@ TEST_CASE("a giver gives once it has let go and its workers have passed a turn")
   (void)member.take(Kind::taken);
   Store store;
   Giver giver(member.ownership, store);
-  HandOverAsk ask{.view = 2};
+  HandOverAsk ask{.view = 2, .gained = 2};
   CHECK(giver.on_ask(ask, "a")->status == HandOverPage::Status::later);
   member.ownership.adopt(view_of(2, {kOther, kSelf}, {{1, {kSelf}}}), at(milliseconds(2)));
   ask.partition = member.in_stage(Stage::elsewhere).at(0);
   CHECK(giver.on_ask(ask, "a")->status == HandOverPage::Status::later);
   member.ownership.on_quiesced(member.take(Kind::quiesce).ticket);
   CHECK(giver.on_ask(ask, "c")->status == HandOverPage::Status::nothing);
+  // Another member may have held it by a view in between.
+  ask.gained = 3;
+  CHECK(giver.on_ask(ask, "a")->status == HandOverPage::Status::nothing);
+  ask.gained = 2;
   const auto page = giver.on_ask(ask, "a");
   CHECK(page->status == HandOverPage::Status::page);
   CHECK(page->floors.size() == 1);
