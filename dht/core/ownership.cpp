@@ -77,8 +77,10 @@ void Ownership::take_in(const std::vector<Partition>& gained) {
   for (const Partition partition : gained) {
     set_word(partition, Stage::waiting, slot);
     Part& part = parts_[partition];
-    part = {
-        .word = part.word, .ticket = ticket, .is_cleared = is_mutated(Mutation::leftovers_count)};
+    part = {.word = part.word,
+            .ticket = ticket,
+            .is_cleared = is_mutated(Mutation::leftovers_count),
+            .gained = fence_->view()};
     const Holder* last = fence_->last_holder(partition);
     // (An earlier life of our own has left nothing.)
     if (last != nullptr && last->name != self_.name) part.giver = *last;

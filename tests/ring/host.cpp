@@ -40,7 +40,7 @@ Host::Host(World& world, std::string name, dht::Instance instance, std::uint32_t
   settings.clocks.grain = milliseconds(1);
   ring_ = std::make_unique<dht::Ring>(std::move(settings), permissions_, now());
   giver_ = std::make_unique<dht::Giver>(ring_->ownership(), *table_);
-  taker_ = std::make_unique<dht::Taker>(ring_->ownership(), *table_, milliseconds(100));
+  taker_ = std::make_unique<dht::Taker>(ring_->ownership(), *table_, milliseconds(300));
   client_ = world_.zookeeper().open(
       {.on_session =
            [this](SessionEvent event) {

@@ -143,7 +143,12 @@ void World::send_ask(const Host& from, const dht::Holder& to, const dht::HandOve
                      .phase = ask.phase,
                      .cursor = ask.cursor});
     giver.on_ask(ask, own, [this, own, answer, &giver](const dht::HandOverPage& page) {
-      send(giver, own, [page, answer](Host& /*taker*/) { answer(page); });
+      // A page may be long on its way, while the taker answers already.
+      const bool is_slow = !is_calm_ && random_.chance(40);
+      const Duration late = is_slow ? milliseconds(random_.below(1000)) : Duration{};
+      send(giver, own, [this, late, page, answer](Host& /*taker*/) {
+        scheduler_.after(late, [page, answer] { answer(page); });
+      });
     });
   });
 }

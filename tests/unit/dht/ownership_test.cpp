@@ -300,6 +300,7 @@ TEST_CASE("floors come before entries, and what lies beyond the barrier is left 
   std::vector<HandOverPhase> asked;
   while (const auto send = taker.take_send()) {
     CHECK(send->to == kOther);
+    CHECK(send->ask.gained == 2);
     if (send->ask.is_done) break;
     asked.push_back(send->ask.phase);
     HandOverPage page{.status = HandOverPage::Status::page,
