@@ -38,6 +38,7 @@ FLOORS = [
     "replica_client/core/health replica_client/core/hedge",
     "replica_client/core",
     "replica_client",
+    "dht/core",
     "sketcher/core/admission",
     "sketcher/core/policy",
     "sketcher/counters",
@@ -68,7 +69,7 @@ BESIDE = ("tests/", "precompiled/")
 
 # Deterministic objects: handed messages and the time, they hand back what to do.
 CORES = ["http", "canonical", "sketch", "pbft/auth", "pbft/wire", "pbft/core",
-         "pbft/client", "replica_client/core", "sketcher/core", "measurement/input",
+         "pbft/client", "replica_client/core", "dht/core", "sketcher/core", "measurement/input",
          "measurement/analysis"]
 # Beside a core for what they know; only shells and programs use them.
 NOT_CORE = (

@@ -1,0 +1,92 @@
+// `Fence` answers when the former holders of a partition have surely stopped, so that the member
+// which a view gives it to may begin.
+//
+// A former holder has stopped when its own node shows that it has adopted a view which does not
+// give it the partition any more; or when its last lease is over. Its last lease began before
+//  - the view that takes the partition from it was known here: a lease is renewed only while the
+//    view that it is of is the newest; or, if that is earlier,
+//  - its last renewal was first seen here. That it was the last one is known from a write that was
+//    committed on condition that the newer view *and* the node of that renewal were as we know
+//    them.
+// Both are instants of our own clock. A lease lasts L on the holder's clock, so a while longer on
+// ours if clocks differ.
+//
+// A pure object: what it is asked about is handed in.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "dht/core/coordination.hpp"
+#include "dht/core/view.hpp"
+
+namespace prophecy::dht {
+
+// By how much two clocks' speeds differ at most from real time, and how finely they are read.
+struct ClockBounds {
+  std::uint32_t drift_ppm = 1000;
+  Span grain = std::chrono::milliseconds(10);
+};
+
+// As long as `span` on another member's clock, or longer, on ours.
+[[nodiscard]] Span outlast(Span span, const ClockBounds& bounds);
+
+// What is known here of a member's node.
+struct Sighting {
+  LeaseRecord record;
+  NodeVersion version = 0;
+  BootTime seen{};  // when this version was seen first
+  // Of views before this one, the version is that of the last renewal; 0: that is not known.
+  ViewNumber certified = 0;
+};
+using Sightings = std::map<std::string, Sighting, std::less<>>;  // by the member's name
+
+// Somebody who may have held a partition, and the last view that gave it to them.
+struct FormerHolder {
+  std::string name;
+  Instance instance = 0;
+  ViewNumber last = 0;
+
+  bool operator==(const FormerHolder&) const = default;
+};
+
+class Fence {
+ public:
+  // `known`: when the view was known here. Placements are those of the view's former ones.
+  Fence(const View& view, BootTime known, const Holder& self, std::size_t partitions,
+        const ClockBounds& bounds);
+
+  // Those to wait for; not ourselves, who know what we hold. Nothing: it may be anybody.
+  using FormerHolders = std::optional<std::vector<FormerHolder>>;
+  [[nodiscard]] FormerHolders former_holders(Partition partition) const;
+  // Whether each view since that one (not the newest) gave the partition to us.
+  [[nodiscard]] bool was_ours_since(Partition partition, ViewNumber since) const;
+  // By the view just before this one; null for the first view.
+  [[nodiscard]] const Holder* last_holder(Partition partition) const;
+
+  // From when on all of them have stopped: to answer by a history, or (`entirely`) through the
+  // group as well.
+  [[nodiscard]] BootTime stopped(const FormerHolders& holders, const Sightings& sightings,
+                                 bool entirely) const;
+  // Whether it is of use to certify the last renewal of this member.
+  [[nodiscard]] bool waits_for_renewal(const FormerHolder& holder,
+                                       const Sightings& sightings) const;
+
+  [[nodiscard]] ViewNumber view() const { return view_.number; }
+
+ private:
+  [[nodiscard]] BootTime stopped(const FormerHolder& holder, const Sightings& sightings,
+                                 Span wait) const;
+
+  View view_;
+  BootTime known_;
+  Holder self_;
+  std::vector<Placement> placements_;  // of the former views
+  Span history_wait_;
+  Span group_wait_;
+};
+
+}  // namespace prophecy::dht

@@ -1,0 +1,117 @@
+// `Ring` is one process's part in the membership of a ring: it announces the member, follows views
+// and proposes them, renews the lease, and lets Ownership decide what the workers may do.
+//
+//   results, session events, reports, now ──► Ring ──► calls, actions of Ownership, reports
+//                                              │
+//                                              └──► Permissions (shared memory)
+//
+// What is safe rests on Lease, Fence and Ownership; the rest decides when something is tried, and
+// may be late or wrong. docs/ring.md has the invariants.
+//
+// A pure object for one thread: events in, actions out, in their order. Requires that each call has
+// exactly one result, and that `now` never falls.
+#pragma once
+
+#include <deque>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "dht/core/lease.hpp"
+#include "dht/core/ownership.hpp"
+#include "dht/core/paths.hpp"
+#include "dht/core/survey.hpp"
+
+namespace prophecy::dht {
+
+struct RingReport {
+  std::string path;     // of the node that it is about
+  std::string message;  // empty: what was reported of it is over
+};
+using RingAction = std::variant<CoordinationCall, OwnershipAction, RingReport>;
+
+struct RingSettings {
+  Paths paths;
+  Parameters parameters;
+  Member self;
+  ClockBounds clocks;
+};
+
+class Ring {
+ public:
+  Ring(RingSettings settings, Permissions permissions, BootTime now);
+
+  void on_session(SessionEvent event, BootTime now);
+  void on_result(const CoordinationResult& result, BootTime now);
+  void on_tick(BootTime now);
+  // Others are to take our partitions; we go on until they do.
+  void drain(BootTime now);
+
+  // ---- Reports on actions of Ownership.
+  void on_quiesced(std::uint64_t ticket, BootTime now);
+  void on_cleared(std::uint64_t ticket, BootTime now);
+  void on_barrier(std::uint64_t ticket, OrderNumber number, BootTime now);
+  void on_barrier_failed(std::uint64_t ticket, BootTime now);
+
+  [[nodiscard]] std::optional<RingAction> take_action();
+  // When on_tick() is due at the latest.
+  [[nodiscard]] BootTime deadline() const;
+
+  [[nodiscard]] const Ownership& ownership() const { return ownership_; }
+  [[nodiscard]] Ownership& ownership() { return ownership_; }
+  // The newest view that was read; null before.
+  [[nodiscard]] const View* view() const { return survey_.view(); }
+  [[nodiscard]] const Holder& self() const { return settings_.self.holder; }
+  // Our node shows that we hold nothing any more.
+  [[nodiscard]] bool is_drained() const { return is_draining_ && has_let_go_; }
+
+ private:
+  enum class Purpose : std::uint8_t { setup, announce, retract, propose, certify };
+  struct UnderWay {
+    Purpose purpose = Purpose::setup;
+    std::string name;  // of certify
+    NodeVersion version = 0;
+    ViewNumber view = 0;
+  };
+
+  void move_on(BootTime now);
+  void survey(BootTime now);
+  void set_up();
+  void keep_announced();
+  void follow_view();
+  void propose(BootTime now);
+  void certify();
+  void report_problems();
+  void write(UnderWay purpose, std::vector<WriteStep> steps);
+  void on_written(const UnderWay& written, const CoordinationResult& result);
+  void on_renewed(const CoordinationResult& result, BootTime now);
+  void read_own_lease();
+  [[nodiscard]] bool is_under_way(Purpose purpose, const std::string& name = {}) const;
+  [[nodiscard]] bool may_try(Purpose purpose);
+
+  RingSettings settings_;
+  Permissions permissions_;
+  Ownership ownership_;
+  Lease lease_;
+  Survey survey_;
+  bool is_connected_ = false;
+  bool is_draining_ = false;
+  bool has_let_go_ = false;
+  std::size_t set_up_ = 0;  // nodes that are there
+  std::uint64_t last_number_ = 0;
+  std::map<std::uint64_t, UnderWay> under_way_;
+  std::optional<std::uint64_t> own_read_;  // of our lease's node
+  BootTime survey_due_;
+  // By rounds of the survey: what has failed is tried again when more is known.
+  std::map<Purpose, std::uint64_t> tried_;
+  // What could not be certified, by the member's name.
+  std::map<std::string, std::pair<NodeVersion, ViewNumber>> uncertain_;
+  std::uint64_t rounds_used_ = 0;          // by propose()
+  std::optional<BootTime> differs_since_;  // the members from those who have announced themselves
+  std::optional<BootTime> propose_at_;
+  std::map<std::string, std::string> reported_;
+  std::deque<RingAction> actions_;
+};
+
+}  // namespace prophecy::dht

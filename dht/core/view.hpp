@@ -1,0 +1,126 @@
+// `View` says who the members of a ring are, at one number. Views follow one another by
+// compare-and-set on one node of the coordination service; so there is one view of each number.
+//
+// A view also lists the views before it that some partition may still be held under: `former`.
+// Their placements say who may have been an owner, and has to have stopped, before a new owner
+// begins (fence.hpp). A former view is left out once one after it is *settled*: each of its members
+// has seen all former holders of its partitions stopped.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/endpoint.hpp"
+#include "base/error.hpp"
+#include "dht/core/boot_time.hpp"
+#include "dht/core/placement.hpp"
+
+namespace prophecy::dht {
+
+// Counts the views of a ring, from 1 on.
+using ViewNumber = std::uint64_t;
+constexpr ViewNumber kViewNumberMax = (ViewNumber{1} << 62) - 1;
+
+// One life of a member's process; drawn at random when it starts. A new one resumes nothing.
+using Instance = std::uint64_t;
+
+constexpr std::size_t kMembersMax = 64;
+constexpr std::size_t kNameBytesMax = 64;       // letters, digits, '.', '-' and '_'
+constexpr std::size_t kWordBytesMax = 128;      // of a parameter; the same letters
+constexpr std::size_t kAddressesMax = 64;       // of a member: one for each worker
+constexpr std::size_t kFormerViewsMax = 4;      // in a view
+constexpr std::size_t kViewBytesMax = 1 << 18;  // as text
+constexpr Span kLeaseMin = std::chrono::milliseconds(100);
+constexpr Span kLeaseMax = std::chrono::minutes(5);
+
+// What all members of a ring have in common. A process whose own differ may not take part: it would
+// know other keys, other digests, or other ends of leases.
+struct Parameters {
+  std::string cluster;  // an id, drawn when the ring was made
+  std::string digest;   // of sketches
+  std::string secret;   // a fingerprint of the installation's secret
+  std::string profile;  // a fingerprint of the canonical profiles and groups
+  Span lease = std::chrono::seconds(4);
+  Span group_only{};  // how long answers may be given through the group alone, without a lease
+
+  bool operator==(const Parameters&) const = default;
+};
+
+// Why a process with the first parameters may not join a ring with the second; nothing if it may.
+[[nodiscard]] std::optional<std::string> why_foreign(const Parameters& own, const Parameters& ring);
+
+// Who may hold partitions of a view, as far as placement goes.
+struct Holder {
+  std::string name;
+  Instance instance = 0;
+  std::uint32_t weight = 100;
+
+  bool operator==(const Holder&) const = default;
+};
+
+struct Member {
+  Holder holder;
+  std::vector<Endpoint> addresses;  // for other members
+
+  bool operator==(const Member&) const = default;
+};
+
+struct FormerView {
+  ViewNumber number = 0;
+  std::vector<Holder> holders;  // by name
+
+  bool operator==(const FormerView&) const = default;
+};
+
+struct View {
+  ViewNumber number = 0;
+  Parameters parameters;
+  std::vector<Member> members;  // by name, one at least
+  // Those before this one, without a gap, oldest first.
+  std::vector<FormerView> former;
+  // Under views before the first of `former` nothing is held any more. If false, anybody may.
+  bool is_former_complete = true;
+
+  bool operator==(const View&) const = default;
+};
+
+[[nodiscard]] const Member* find_member(const View& view, std::string_view name);
+[[nodiscard]] std::vector<Holder> holders_of(const View& view);
+// Holders in the order of `holders`.
+[[nodiscard]] Placement place(const std::vector<Holder>& holders, std::size_t partitions);
+
+[[nodiscard]] bool is_name(std::string_view text);
+
+// ---- As text, for operators' eyes and zkCli. There is one spelling of each value: decoding
+// accepts what encoding writes, byte for byte, and nothing else. An error says what is wrong.
+
+[[nodiscard]] std::string encode(const View& view);
+[[nodiscard]] Result<View> decode_view(std::string_view text);
+
+// Of a member that would like to take part: its node is ephemeral.
+struct Announcement {
+  Parameters parameters;
+  Member member;
+
+  bool operator==(const Announcement&) const = default;
+};
+[[nodiscard]] std::string encode(const Announcement& announcement);
+[[nodiscard]] Result<Announcement> decode_announcement(std::string_view text);
+
+// A member's own node, which it alone writes, whenever it renews its lease.
+struct LeaseRecord {
+  Instance instance = 0;
+  // It has adopted this view: it holds nothing any more that this view gives to others.
+  ViewNumber view = 0;
+  // Of this view, it has seen all former holders of its own partitions stopped.
+  ViewNumber settled = 0;
+
+  bool operator==(const LeaseRecord&) const = default;
+};
+[[nodiscard]] std::string encode(const LeaseRecord& record);
+[[nodiscard]] Result<LeaseRecord> decode_lease(std::string_view text);
+
+}  // namespace prophecy::dht

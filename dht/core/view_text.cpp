@@ -1,0 +1,301 @@
+// The texts of view.hpp: a word that names the form, then lines of a name and its values, in a
+// fixed order.
+//
+//   prophecy-view 1                     prophecy-member 1         prophecy-lease 1
+//   number 17                           (parameters)              instance 0000000000000001
+//   cluster 9f2c                        (member)                  view 17
+//   digest hmac-sha1                                              settled 16
+//   secret 51b0
+//   profile 07aa
+//   lease-ms 4000
+//   group-only-ms 0
+//   members 1
+//   member a 0000000000000001 100 10.0.0.1:7001 10.0.0.1:7002
+//   former 1 complete
+//   former-view 16 1
+//   holder a 0000000000000001 100
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <utility>
+
+#include "dht/core/view.hpp"
+
+namespace prophecy::dht {
+namespace {
+
+using std::chrono::duration_cast;
+using std::chrono::milliseconds;
+
+bool is_word(std::string_view text) {
+  return text.size() <= kWordBytesMax && !text.empty() &&
+         std::all_of(text.begin(), text.end(), [](char letter) {
+           return is_name({&letter, 1});
+         });
+}
+
+std::string to_hex(std::uint64_t value) {
+  std::string text(16, '0');
+  for (auto digit = text.rbegin(); digit != text.rend(); ++digit, value >>= 4)
+    *digit = "0123456789abcdef"[value & 15];
+  return text;
+}
+
+// Reads what was written, line by line and word by word. The first mistake stays; what follows it
+// yields empty words and zeros, so that a decoder asks once, at its end.
+class Lines {
+ public:
+  explicit Lines(std::string_view text) : rest_(text) {
+    if (text.size() > kViewBytesMax) fail("the text is too long");
+  }
+
+  // The next line begins with this word.
+  void line(std::string_view name) {
+    ++number_;
+    const std::size_t end = rest_.find('\n');
+    if (end == std::string_view::npos)
+      return fail("line " + std::to_string(number_) + " is missing");
+    words_ = rest_.substr(0, end);
+    rest_.remove_prefix(end + 1);
+    if (word() != name) fail("\"" + std::string(name) + "\" is expected");
+  }
+
+  [[nodiscard]] std::string_view word() {
+    if (error_) return {};
+    const std::size_t end = std::min(words_.find(' '), words_.size());
+    const std::string_view found = words_.substr(0, end);
+    words_.remove_prefix(std::min(end + 1, words_.size()));
+    if (found.empty()) fail("a word is missing");
+    return found;
+  }
+  [[nodiscard]] bool has_word() const { return !error_ && !words_.empty(); }
+
+  [[nodiscard]] std::uint64_t number(std::uint64_t least, std::uint64_t most, int base = 10) {
+    const std::string_view text = word();
+    std::uint64_t value = 0;
+    const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value, base);
+    if (error_) return 0;
+    if (status != std::errc() || end != text.data() + text.size() || value < least || value > most)
+      fail("\"" + std::string(text.substr(0, kWordBytesMax)) + "\" is no such number");
+    return error_ ? 0 : value;
+  }
+
+  [[nodiscard]] std::string name() {
+    const std::string_view text = word();
+    if (!error_ && !is_name(text)) fail("a name has wrong letters, or too many");
+    return error_ ? std::string() : std::string(text);
+  }
+  [[nodiscard]] std::string parameter() {
+    const std::string_view text = word();
+    if (!error_ && !is_word(text)) fail("a value has wrong letters, or too many");
+    return error_ ? std::string() : std::string(text);
+  }
+  [[nodiscard]] Endpoint endpoint() {
+    const std::string_view text = word();
+    if (error_) return {};
+    auto endpoint = parse_endpoint(text.substr(0, kWordBytesMax));
+    if (!endpoint || endpoint->port == 0) {
+      fail("an address is wrong");
+      return {};
+    }
+    return std::move(*endpoint);
+  }
+
+  void fail(std::string what) {
+    if (error_) return;
+    error_ = Error{ErrorKind::invalid, "line " + std::to_string(number_) + ": " + std::move(what)};
+  }
+  [[nodiscard]] bool failed() const { return error_.has_value(); }
+  // At the end.
+  [[nodiscard]] std::optional<Error> error() {
+    if (!rest_.empty()) fail("there is more behind the end");
+    return error_;
+  }
+
+ private:
+  std::string_view rest_;
+  std::string_view words_;
+  std::size_t number_ = 0;
+  std::optional<Error> error_;
+};
+
+// One spelling of each value: leading zeros, blanks at the end and the like are found here.
+template <class Value>
+Result<Value> checked(Value value, Lines& lines, std::string_view text) {
+  if (auto error = lines.error()) return std::move(*error);
+  if (encode(value) != text)
+    return Error{ErrorKind::invalid, "the text is not spelt as it is written here"};
+  return value;
+}
+
+void write(std::string& text, const Parameters& parameters) {
+  const auto count = [](Span span) {
+    return std::to_string(duration_cast<milliseconds>(span).count());
+  };
+  text += "cluster " + parameters.cluster + "\ndigest " + parameters.digest + "\nsecret " +
+          parameters.secret + "\nprofile " + parameters.profile + "\nlease-ms " +
+          count(parameters.lease) + "\ngroup-only-ms " + count(parameters.group_only) + "\n";
+}
+
+Parameters read_parameters(Lines& lines) {
+  Parameters parameters;
+  const std::array<std::pair<std::string_view, std::string*>, 4> words{{
+      {"cluster", &parameters.cluster},
+      {"digest", &parameters.digest},
+      {"secret", &parameters.secret},
+      {"profile", &parameters.profile},
+  }};
+  for (const auto& [name, value] : words) {
+    lines.line(name);
+    *value = lines.parameter();
+  }
+  const auto span = [&](std::string_view name, Span least) {
+    lines.line(name);
+    return milliseconds(lines.number(duration_cast<milliseconds>(least).count(),
+                                     duration_cast<milliseconds>(kLeaseMax).count()));
+  };
+  parameters.lease = span("lease-ms", kLeaseMin);
+  parameters.group_only = span("group-only-ms", Span{});
+  return parameters;
+}
+
+void write(std::string& text, const Holder& holder) {
+  text += holder.name + " " + to_hex(holder.instance) + " " + std::to_string(holder.weight);
+}
+
+Holder read_holder(Lines& lines) {
+  Holder holder;
+  holder.name = lines.name();
+  holder.instance = lines.number(1, UINT64_MAX, 16);
+  holder.weight = static_cast<std::uint32_t>(lines.number(1, Placement::kWeightMax));
+  return holder;
+}
+
+void write(std::string& text, const Member& member) {
+  text += "member ";
+  write(text, member.holder);
+  for (const Endpoint& address : member.addresses)
+    text += " " + to_string(address);
+  text += "\n";
+}
+
+Member read_member(Lines& lines) {
+  Member member;
+  lines.line("member");
+  member.holder = read_holder(lines);
+  while (lines.has_word() && member.addresses.size() < kAddressesMax)
+    member.addresses.push_back(lines.endpoint());
+  if (lines.has_word()) lines.fail("there are too many addresses");
+  return member;
+}
+
+// They are in the order of their names, so that no name comes twice.
+bool are_in_order(const std::vector<Holder>& holders) {
+  return std::adjacent_find(holders.begin(), holders.end(), [](const Holder& a, const Holder& b) {
+           return a.name >= b.name;
+         }) == holders.end();
+}
+
+std::vector<Holder> read_holders(Lines& lines, std::uint64_t count) {
+  std::vector<Holder> holders;
+  while (holders.size() < count && !lines.failed()) {
+    lines.line("holder");
+    holders.push_back(read_holder(lines));
+  }
+  if (!are_in_order(holders)) lines.fail("holders are not in the order of their names");
+  return holders;
+}
+
+void read_former(Lines& lines, View& view) {
+  lines.line("former");
+  const std::uint64_t count = lines.number(0, kFormerViewsMax);
+  const std::string_view extent = lines.word();
+  view.is_former_complete = extent == "complete";
+  if (extent != "complete" && extent != "incomplete") lines.fail("neither complete nor incomplete");
+  for (std::uint64_t left = count; left > 0 && !lines.failed(); --left) {
+    FormerView& former = view.former.emplace_back();
+    lines.line("former-view");
+    former.number = lines.number(1, kViewNumberMax);
+    if (former.number + left != view.number) lines.fail("former views do not follow one another");
+    former.holders = read_holders(lines, lines.number(1, kMembersMax));
+  }
+  // Before the first view there is none; each other one has the one before it, at least.
+  const bool is_first = view.number == 1;
+  if (!lines.failed() && is_first != view.former.empty()) lines.fail("a former view is missing");
+}
+
+}  // namespace
+
+std::string encode(const View& view) {
+  std::string text = "prophecy-view 1\nnumber " + std::to_string(view.number) + "\n";
+  write(text, view.parameters);
+  text += "members " + std::to_string(view.members.size()) + "\n";
+  for (const Member& member : view.members)
+    write(text, member);
+  text += "former " + std::to_string(view.former.size()) +
+          (view.is_former_complete ? " complete\n" : " incomplete\n");
+  for (const FormerView& former : view.former) {
+    text += "former-view " + std::to_string(former.number) + " " +
+            std::to_string(former.holders.size()) + "\n";
+    for (const Holder& holder : former.holders) {
+      text += "holder ";
+      write(text, holder);
+      text += "\n";
+    }
+  }
+  return text;
+}
+
+Result<View> decode_view(std::string_view text) {
+  Lines lines(text);
+  View view;
+  lines.line("prophecy-view");
+  (void)lines.number(1, 1);
+  lines.line("number");
+  view.number = lines.number(1, kViewNumberMax);
+  view.parameters = read_parameters(lines);
+  lines.line("members");
+  for (std::uint64_t left = lines.number(1, kMembersMax); left > 0 && !lines.failed(); --left)
+    view.members.push_back(read_member(lines));
+  if (!are_in_order(holders_of(view))) lines.fail("members are not in the order of their names");
+  read_former(lines, view);
+  return checked(std::move(view), lines, text);
+}
+
+std::string encode(const Announcement& announcement) {
+  std::string text = "prophecy-member 1\n";
+  write(text, announcement.parameters);
+  write(text, announcement.member);
+  return text;
+}
+
+Result<Announcement> decode_announcement(std::string_view text) {
+  Lines lines(text);
+  Announcement announcement;
+  lines.line("prophecy-member");
+  (void)lines.number(1, 1);
+  announcement.parameters = read_parameters(lines);
+  announcement.member = read_member(lines);
+  return checked(std::move(announcement), lines, text);
+}
+
+std::string encode(const LeaseRecord& record) {
+  return "prophecy-lease 1\ninstance " + to_hex(record.instance) + "\nview " +
+         std::to_string(record.view) + "\nsettled " + std::to_string(record.settled) + "\n";
+}
+
+Result<LeaseRecord> decode_lease(std::string_view text) {
+  Lines lines(text);
+  LeaseRecord record;
+  lines.line("prophecy-lease");
+  (void)lines.number(1, 1);
+  lines.line("instance");
+  record.instance = lines.number(1, UINT64_MAX, 16);
+  lines.line("view");
+  record.view = lines.number(1, kViewNumberMax);
+  lines.line("settled");
+  record.settled = lines.number(0, record.view);
+  return checked(record, lines, text);
+}
+
+}  // namespace prophecy::dht

@@ -1,0 +1,237 @@
+#include "ring/host.hpp"
+
+#include <utility>
+
+#include "ring/world.hpp"
+
+namespace prophecy::ring {
+
+namespace {
+
+constexpr std::size_t kWorkers = 2;
+constexpr std::int64_t kMillion = 1'000'000;
+
+dht::Parameters ring_parameters(const RunSettings& settings) {
+  return {.cluster = "site",
+          .digest = "sha1",
+          .secret = "s",
+          .profile = "p",
+          .lease = kLease,
+          .group_only = settings.group_only};
+}
+
+}  // namespace
+
+Host::Host(World& world, std::string name, dht::Instance instance, std::uint32_t weight,
+           Clock& clock, std::shared_ptr<Table> table)
+    : world_(world),
+      clock_(clock),
+      words_(world.layout().partitions + dht::Permissions::kExtraWords),
+      permissions_(words_),
+      table_(std::move(table)),
+      process_(world.scheduler(), world.random()),
+      touched_(world.layout().partitions) {
+  for (std::size_t i = 0; i < kWorkers; ++i)
+    workers_.push_back(std::make_unique<Worker>(world, *this));
+  dht::RingSettings settings;
+  settings.parameters = ring_parameters(world.settings());
+  settings.self.holder = {std::move(name), instance, weight};
+  settings.clocks.drift_ppm = world.settings().drift_ppm;
+  settings.clocks.grain = milliseconds(1);
+  ring_ = std::make_unique<dht::Ring>(std::move(settings), permissions_, now());
+  giver_ = std::make_unique<dht::Giver>(ring_->ownership(), *table_);
+  taker_ = std::make_unique<dht::Taker>(ring_->ownership(), *table_, milliseconds(300));
+  client_ = world_.zookeeper().open(
+      {.on_session =
+           [this](SessionEvent event) {
+             on_event([this, event] { ring_->on_session(event, now()); });
+           },
+       .on_result =
+           [this](CoordinationResult result) {
+             if (result.status == CoordinationStatus::unknown)
+               world_.tally().add(Met::unknown_calls);
+             on_event([this, result = std::move(result)] { ring_->on_result(result, now()); });
+           }});
+  plan_tick();
+}
+
+Host::~Host() {
+  world_.zookeeper().close(client_);
+}
+
+dht::BootTime Host::now() const {
+  const Duration real = world_.scheduler().now().time_since_epoch() - clock_.hidden;
+  Duration shown = real + real / kMillion * clock_.rate_ppm + clock_.ahead;
+  if (world_.is_broken(Broken::wall_clock)) shown += clock_.wall;
+  return dht::BootTime(shown);
+}
+
+// When the clock shows that time, or a little later.
+TimePoint Host::real_time(dht::BootTime time) const {
+  Duration shown = time.time_since_epoch() - clock_.ahead;
+  if (world_.is_broken(Broken::wall_clock)) shown -= clock_.wall;
+  const Duration real = shown / (kMillion + clock_.rate_ppm) * kMillion + clock_.hidden;
+  return TimePoint(real) + milliseconds(2);
+}
+
+// ---- The ring's process.
+
+void Host::on_event(std::function<void()> event) {
+  process_.post([this, event = std::move(event)] {
+    event();
+    carry_out();
+  });
+}
+
+void Host::carry_out() {
+  while (auto action = ring_->take_action()) {
+    if (auto* const call = std::get_if<CoordinationCall>(&*action)) {
+      world_.zookeeper().call(client_, *call);
+    } else if (auto* const owned = std::get_if<dht::OwnershipAction>(&*action)) {
+      carry_out(std::move(*owned));
+    } else {
+      world_.trace(self().name + " reports " + std::get<dht::RingReport>(*action).message);
+    }
+  }
+  while (const auto send = taker_->take_send()) {
+    world_.send_ask(*this, send->to, send->ask,
+                    [this, alive = alive()](const dht::HandOverPage& page) {
+                      if (alive.expired()) return;
+                      world_.tally().add(Met::handed_entries, page.entries.size());
+                      on_event([this, page] { taker_->on_page(page, now()); });
+                    });
+  }
+  const dht::ViewNumber adopted = ring_->ownership().adopted();
+  if (adopted_ != 0 && adopted > adopted_ + 1) world_.tally().add(Met::skipped_views);
+  if (adopted > adopted_) world_.tally().add(Met::views);
+  if (adopted > adopted_) {
+    adopted_at_ = world_.scheduler().now();
+    world_.trace(self().name + " adopts view " + std::to_string(adopted));
+  }
+  adopted_ = adopted;
+  plan_tick();
+}
+
+void Host::plan_tick() {
+  const dht::BootTime next = std::min(ring_->deadline(), taker_->deadline());
+  if (next == dht::BootTime::max()) return;
+  const TimePoint soon = world_.scheduler().now() + milliseconds(1);
+  const TimePoint time = next <= now() ? soon : std::max(real_time(next), soon);
+  world_.scheduler().at(time, [this, tick = ++ticks_, alive = alive()] {
+    if (alive.expired() || tick != ticks_) return;
+    on_event([this] {
+      ring_->on_tick(now());
+      taker_->on_tick(now());
+    });
+  });
+}
+
+void Host::after_turns(const std::function<void()>& then) {
+  const auto left = std::make_shared<std::size_t>(workers_.size());
+  for (const auto& worker : workers_) {
+    worker->process().after_turn([left, then] {
+      if (--*left == 0) then();
+    });
+  }
+}
+
+void Host::carry_out(dht::OwnershipAction action) {
+  using Kind = dht::OwnershipAction::Kind;
+  const std::uint64_t ticket = action.ticket;
+  switch (action.kind) {
+    case Kind::quiesce: {
+      const auto quiesced = [this, ticket] {
+        on_event([this, ticket] { ring_->on_quiesced(ticket, now()); });
+      };
+      return world_.is_broken(Broken::gives_at_once) ? quiesced() : after_turns(quiesced);
+    }
+    case Kind::clear: {
+      const auto clear = [this, ticket, partitions = std::move(action.partitions)] {
+        on_event([this, ticket, partitions] {
+          for (const Partition partition : partitions) {
+            table_->erase(partition);
+            touched_[partition] = world_.instant();
+          }
+          ring_->on_cleared(ticket, now());
+        });
+      };
+      return world_.is_broken(Broken::clears_at_once) ? clear() : after_turns(clear);
+    }
+    case Kind::barrier:
+      world_.ask_group([&group = world_.group()] { return group.read(0); },
+                       [this, ticket, alive = alive()](Group::Answer answer) {
+                         if (alive.expired()) return;
+                         const bool is_lost = world_.random().chance(3) && !world_.is_calm();
+                         on_event([this, ticket, is_lost, answer] {
+                           if (is_lost) return ring_->on_barrier_failed(ticket, now());
+                           table_->note(answer.number);
+                           ring_->on_barrier(ticket, answer.number, now());
+                         });
+                       });
+      return;
+    case Kind::taken:
+      // (Well before a lease could be over, or not.)
+      world_.tally().add(world_.scheduler().now() < adopted_at_ + kLease / 2 ? Met::takes_by_word
+                                                                             : Met::takes_by_lease);
+      taker_->on_taken(action.partitions, action.barrier, now());
+      return;
+  }
+}
+
+void Host::on_ask(const dht::HandOverAsk& ask, const std::string& from,
+                  std::function<void(dht::HandOverPage)> answer) {
+  on_event([this, ask, from, answer = std::move(answer)] {
+    auto page = giver_->on_ask(ask, from);
+    if (!page) return;
+    if (page->status == dht::HandOverPage::Status::page) touched_[ask.partition] = world_.instant();
+    answer(std::move(*page));
+  });
+}
+
+// ---- For workers.
+
+Worker& Host::any_worker() {
+  return *workers_[world_.random().below(workers_.size())];
+}
+
+void Host::pass_on(const OperationPointer& operation, dht::MemberSlot owner, int hops) {
+  // (The workers' list of addresses, by slot.)
+  const std::string& name = ring_->ownership().slots().name_at(owner);
+  world_.send(*this, name,
+              [operation, hops](Host& host) { host.any_worker().on_request(operation, hops); });
+}
+
+void Host::raise_elsewhere(dht::MemberSlot owner, std::size_t slot, OrderNumber number,
+                           std::function<void()> done) {
+  const std::string& name = ring_->ownership().slots().name_at(owner);
+  world_.send(*this, name,
+              [this, slot, number, done = std::move(done), alive = alive()](Host& host) {
+                host.any_worker().on_raise(slot, number, [this, &host, done, alive] {
+                  if (alive.expired()) return;
+                  world_.send(host, self().name, [done, alive](Host& /*self*/) {
+                    if (!alive.expired()) done();
+                  });
+                });
+              });
+}
+
+// ---- What happens to it.
+
+void Host::drain() {
+  is_draining_ = true;
+  on_event([this] { ring_->drain(now()); });
+}
+
+void Host::stop_all(TimePoint until) {
+  process_.stop_until(until);
+  for (const auto& worker : workers_)
+    worker->process().stop_until(until);
+}
+
+void Host::resume() {
+  process_.resume();
+  for (const auto& worker : workers_)
+    worker->process().resume();
+}
+
+}  // namespace prophecy::ring

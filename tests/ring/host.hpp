@@ -1,0 +1,98 @@
+// `Host` is one life of a member: its machine's clock, its shared memory, the ring's process with
+// the real core, and workers.
+#pragma once
+
+#include <array>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "dht/core/hand_over.hpp"
+#include "dht/core/ring.hpp"
+#include "ring/process.hpp"
+#include "ring/table.hpp"
+#include "ring/worker.hpp"
+#include "ring/zookeeper_model.hpp"
+
+namespace prophecy::ring {
+
+class World;
+
+// Of a machine; goes on while its processes come and go.
+struct Clock {
+  std::int64_t rate_ppm = 0;  // faster than real time by so much
+  Duration ahead{};           // at the beginning
+  Duration hidden{};          // time that it has not shown
+  Duration wall{};            // what operators have set the wall clock by
+};
+
+class Host {
+ public:
+  Host(World& world, std::string name, dht::Instance instance, std::uint32_t weight, Clock& clock,
+       std::shared_ptr<Table> table);
+  ~Host();
+  Host(const Host&) = delete;
+  Host& operator=(const Host&) = delete;
+
+  [[nodiscard]] dht::BootTime now() const;
+  [[nodiscard]] const dht::Holder& self() const { return ring_->self(); }
+  [[nodiscard]] const dht::Permissions& permissions() const { return permissions_; }
+  [[nodiscard]] Table& table() { return *table_; }
+  [[nodiscard]] const std::shared_ptr<Table>& table_pointer() const { return table_; }
+  // When it was cleared last, or entries of it were handed over.
+  [[nodiscard]] Instant touched(Partition partition) const { return touched_[partition]; }
+  [[nodiscard]] std::weak_ptr<bool> alive() const { return alive_; }
+  [[nodiscard]] ZooKeeperModel::ClientId client() const { return client_; }
+  [[nodiscard]] const dht::Ring& ring() const { return *ring_; }
+
+  // ---- For workers.
+  [[nodiscard]] Worker& any_worker();
+  void pass_on(const OperationPointer& operation, dht::MemberSlot owner, int hops);
+  void raise_elsewhere(dht::MemberSlot owner, std::size_t slot, OrderNumber number,
+                       std::function<void()> done);
+
+  // ---- From other members.
+  void on_ask(const dht::HandOverAsk& ask, const std::string& from,
+              std::function<void(dht::HandOverPage)> answer);
+
+  // ---- What happens to it.
+  void drain();
+  void stop_ring(TimePoint until) { process_.stop_until(until); }
+  void stop_worker(std::size_t index, TimePoint until) {
+    workers_[index % workers_.size()]->process().stop_until(until);
+  }
+  void stop_all(TimePoint until);
+  void resume();
+  [[nodiscard]] bool is_draining() const { return is_draining_; }
+  [[nodiscard]] bool is_drained() const { return ring_->is_drained(); }
+
+ private:
+  void on_event(std::function<void()> event);
+  void carry_out();
+  void carry_out(dht::OwnershipAction action);
+  void plan_tick();
+  void after_turns(const std::function<void()>& then);
+  [[nodiscard]] TimePoint real_time(dht::BootTime time) const;
+
+  World& world_;
+  Clock& clock_;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  std::vector<std::uint64_t> words_;
+  dht::Permissions permissions_;
+  std::shared_ptr<Table> table_;
+  Process process_;  // of the ring
+  std::vector<std::unique_ptr<Worker>> workers_;
+  std::unique_ptr<dht::Ring> ring_;
+  std::unique_ptr<dht::Giver> giver_;
+  std::unique_ptr<dht::Taker> taker_;
+  ZooKeeperModel::ClientId client_ = 0;
+  std::uint64_t ticks_ = 0;
+  std::vector<Instant> touched_;  // by partition
+  dht::ViewNumber adopted_ = 0;
+  TimePoint adopted_at_{};
+  bool is_draining_ = false;
+};
+
+}  // namespace prophecy::ring
