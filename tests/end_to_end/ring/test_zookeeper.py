@@ -14,7 +14,7 @@ from harness.zookeeper import Driver, ZooKeeper
 
 NO_NODE, NO_AUTH, BAD_VERSION, EXISTS, NOT_EMPTY, INVALID_ACL = -101, -102, -103, -110, -111, -114
 # The session's; the server counts in ticks of a quarter second.
-TIMEOUT_MS = 1500
+TIMEOUT_MS = 3000
 
 
 @pytest.fixture(scope="module", name="folder")
@@ -311,9 +311,9 @@ def test_mutual_tls(server, authority, folder):
             return driver.lines[0]["reason"]
 
     assert why(certificate=member, name="other.test") == "TLS: its certificate is for another name"
-    assert why(certificate=None) != ""
+    assert "certificate" in why(certificate=None)
     stranger = Authority(folder / "strangers").issue("member-1")
-    assert why(certificate=stranger) != ""
+    assert "certificate" in why(certificate=stranger)
 
 
 @pytest.mark.parametrize("ring", [False, True])

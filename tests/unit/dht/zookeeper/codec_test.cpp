@@ -76,6 +76,9 @@ TEST_CASE("Requests are encoded as ZooKeeper's jute file says") {
         "00000006"
         "616e796f6e65"
         "00000001");
+  CHECK(hex(encode_request(5, Create{"/a"}, kWorld))
+            .ends_with("616e796f6e65"
+                       "00000000"));
   CHECK(hex(encode_request(6, Multi{{Check{"/a", 3}}}, kWorld)) ==
         "00000024"
         "00000006"
@@ -231,6 +234,13 @@ TEST_CASE("Events of any type are read, and one in another length is malformed")
   CHECK(event->path == "/a");
   for (std::size_t size = 0; size < headed->rest.size(); ++size) {
     CHECK_FALSE(decode_event(headed->rest.first(size)).has_value());
+  }
+  using Kind = WatchEvent::Kind;
+  const Kind kinds[] = {Kind::other,        Kind::created,          Kind::deleted,
+                        Kind::data_changed, Kind::children_changed, Kind::other};
+  for (std::int32_t type = 0; type < 6; ++type) {
+    const Bytes one = frames::event(type, "/a");
+    CHECK(decode_event(ByteView(one).subspan(20))->kind == kinds[type]);
   }
   const Bytes odd = frames::event(77, "/a");
   CHECK(decode_event(ByteView(odd).subspan(20))->kind == WatchEvent::Kind::other);

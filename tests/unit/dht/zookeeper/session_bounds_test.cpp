@@ -89,6 +89,12 @@ TEST_CASE("A welcome that grants nothing sensible is rejected") {
   CHECK(world.session.session_id() == 0);
 }
 
+TEST_CASE("The shortest and the longest session are accepted") {
+  World world;
+  world.connect(GENERATE(200, 600'000));
+  CHECK(world.last() == Kind::session_begun);
+}
+
 TEST_CASE("Servers take turns, and pauses double up to their bound") {
   SessionSettings settings;
   settings.servers = 3;

@@ -129,6 +129,11 @@ TEST_CASE("The server's word that a session is over, in any form, begins a new o
     world.reach_greeting();
     world.receive(frames::welcome(0, 0));
   }
+  SECTION("no time-out") {
+    world.lose();
+    world.reach_greeting();
+    world.receive(frames::welcome(kSessionId, 0));
+  }
   SECTION("another one") {
     world.lose();
     world.reach_greeting();
@@ -317,7 +322,9 @@ TEST_CASE("A session is closed at the server, behind the calls under way") {
     CHECK(world.completions.back().outcome == Outcome::unknown);
   }
   SECTION("in vain") {
+    const TimePoint start = world.now;
     world.wait();
+    CHECK(world.now == start + seconds(1));
     CHECK(world.completions.back().outcome == Outcome::unknown);
   }
   CHECK(world.session.state() == State::closed);
