@@ -3,7 +3,8 @@
 // each with its server.
 //
 // Single-threaded. Completions and reports come from the loop, never from within a call of a
-// member. Its loop must not run any more once it is destroyed.
+// member. Its loop must not run any more once it is destroyed. A process that forks has it on one
+// side alone.
 #pragma once
 
 #include <deque>
