@@ -39,6 +39,8 @@ FLOORS = [
     "replica_client/core",
     "replica_client",
     "dht/core",
+    "dht/zookeeper/core",
+    "dht/zookeeper",
     "sketcher/core/admission",
     "sketcher/core/policy",
     "sketcher/counters",
@@ -69,8 +71,8 @@ BESIDE = ("tests/", "precompiled/")
 
 # Deterministic objects: handed messages and the time, they hand back what to do.
 CORES = ["http", "canonical", "sketch", "pbft/auth", "pbft/wire", "pbft/core",
-         "pbft/client", "replica_client/core", "dht/core", "sketcher/core", "measurement/input",
-         "measurement/analysis"]
+         "pbft/client", "replica_client/core", "dht/core", "dht/zookeeper/core", "sketcher/core",
+         "measurement/input", "measurement/analysis"]
 # Beside a core for what they know; only shells and programs use them.
 NOT_CORE = (
     "sketch/secret_file.cpp",  # reads a file

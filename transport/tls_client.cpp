@@ -9,7 +9,7 @@ namespace {
 
 Error failed(const std::string& what) {
   ERR_clear_error();
-  return {ErrorKind::invalid, "TLS towards an origin: " + what};
+  return {ErrorKind::invalid, "TLS towards a server: " + what};
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Our side of TLS towards one origin: who it has to be, and by whose word; and our own certificate,
-// where it asks for one. The last session is resumed, if the origin will.
+// Our side of TLS towards one server: who it has to be, and by whose word; and our own certificate,
+// where it asks for one. The last session is resumed, if the server will.
 //
 // Single-threaded; a child process after fork() has one of its own. Stays where it is, and outlives
 // its channels.
