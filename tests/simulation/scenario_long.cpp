@@ -1,5 +1,7 @@
 #include "simulation/scenario_long.hpp"
 
+#include <algorithm>
+
 #include "simulation/random.hpp"
 
 namespace prophecy::simulation {
@@ -70,6 +72,8 @@ class LongPlanner {
         lie.behaviour = static_cast<BehaviourKind>(
             random_.below(static_cast<std::uint64_t>(BehaviourKind::lying_keys)));
         place(lie, minute, 4 * kMinuteMs);
+        // From here on it is asked whether all have caught up, those that have lied as well.
+        lie.until = std::min(lie.until, scenario_.healed);
       }
     }
     for (std::uint64_t minute = 1; minute + 1 < minutes_; minute += random_.between(2, 15)) {
