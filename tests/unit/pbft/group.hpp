@@ -163,6 +163,8 @@ inline Digest service_state(PartStore& parts, std::string_view state) {
 
 // Counts what is read, and may be full.
 struct WatchedParts final : MemoryPartStore {
+  WatchedParts() = default;
+  explicit WatchedParts(const MemoryPartStore& before) : MemoryPartStore(before) {}
   std::optional<Bytes> read(const Digest& digest) const override {
     auto part = MemoryPartStore::read(digest);
     if (part) bytes_read += part->size();
