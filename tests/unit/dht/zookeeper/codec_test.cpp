@@ -197,7 +197,7 @@ TEST_CASE("Of a transaction all steps are carried out, or one says why none is")
   check_exact(multi, done);
   CHECK(decode_answer(multi, done)->steps == std::vector<ErrorCode>(4));
 
-  const auto with = [&](std::vector<ErrorCode> codes) {
+  const auto with = [&](const std::vector<ErrorCode>& codes) {
     Bytes body;
     for (const ErrorCode code : codes)
       frames::failed_step(body, code);
