@@ -28,7 +28,7 @@ enum class Broken : std::uint8_t {
   hidden_pause,           // outside the assumptions: a pause that no clock shows
 };
 
-enum class Oracle : std::uint8_t { any, owner, acceptance, delay_once, service };
+enum class Oracle : std::uint8_t { any, owner, acceptance, hand_over, delay_once, service };
 
 struct Variant {
   std::string_view name;
@@ -52,15 +52,14 @@ inline constexpr std::array kVariants{
     Variant{"fence-by-name", dht::Mutation::fence_by_name, Broken::none, Oracle::owner},
     Variant{"fence-one-view", dht::Mutation::fence_one_view, Broken::none, Oracle::owner},
     Variant{"retains-across", dht::Mutation::retains_across, Broken::none, Oracle::any},
-    Variant{"no-barrier", dht::Mutation::no_barrier, Broken::none, Oracle::delay_once},
+    Variant{"no-barrier", dht::Mutation::no_barrier, Broken::none, Oracle::hand_over},
     Variant{"leftovers-count", dht::Mutation::leftovers_count, Broken::none, Oracle::delay_once},
-    Variant{"no-floors", dht::Mutation::no_floors, Broken::none, Oracle::delay_once},
+    Variant{"no-floors", dht::Mutation::no_floors, Broken::none, Oracle::hand_over},
     Variant{"entries-before-floors", dht::Mutation::entries_before_floors, Broken::none,
-            Oracle::delay_once},
+            Oracle::hand_over},
     Variant{"gives-former-tenure", dht::Mutation::gives_former_tenure, Broken::none,
-            Oracle::delay_once},
-    Variant{"group-phase-takes", dht::Mutation::group_phase_takes, Broken::none,
-            Oracle::delay_once},
+            Oracle::hand_over},
+    Variant{"group-phase-takes", dht::Mutation::group_phase_takes, Broken::none, Oracle::hand_over},
     // Workers and the shell.
     Variant{"lease-before-look-up", dht::Mutation::none, Broken::lease_before_look_up,
             Oracle::acceptance},

@@ -229,6 +229,7 @@ void Worker::accept_group_answer(const Call& call, const Group::Answer& answer, 
   Table& table = host_.table();
   note_accepted(check, check.at);
   note_change(check);
+  world_.note_answer(call.at, answer.content, answer.number);
   table.note(answer.number);
   const bool is_behind_write = table.floor(call.at) >= answer.number;
   const bool is_kept =
@@ -290,6 +291,7 @@ void Worker::on_written(const OperationPointer& operation, OwnerWord claim, Orde
     if (check->holds()) {
       note_accepted(*check, check->at);
       note_change(*check);
+      world_.note_answer(operation->at, *operation->content, number);
     }
     host_.table().note(number);
     host_.table().raise_floor(slot, host_.table().newest());
