@@ -71,7 +71,7 @@ inline constexpr std::array kVariants{
             Oracle::acceptance},
     Variant{"write-unchecked", dht::Mutation::none, Broken::write_unchecked, Oracle::delay_once},
     Variant{"call-shared-across", dht::Mutation::none, Broken::call_shared_across,
-            Oracle::delay_once},
+            Oracle::acceptance},
     Variant{"word-by-stage", dht::Mutation::none, Broken::word_by_stage, Oracle::acceptance},
     Variant{"both-blacklisted", dht::Mutation::none, Broken::both_blacklisted, Oracle::any},
     Variant{"location-ignored", dht::Mutation::none, Broken::location_ignored, Oracle::delay_once},

@@ -245,9 +245,10 @@ void Worker::accept_group_answer(const Call& call, const Group::Answer& answer, 
       (is_recorded && !is_behind_write) || (entry && entry->content == answer.content);
   const bool is_shared =
       check.basis == Basis::history || world_.is_broken(Broken::shares_in_group_phase);
+  const bool is_for_all = is_shared && (is_current || check.basis == Basis::group);
   for (std::size_t i = 0; i < call.askers.size(); ++i) {
     const OperationPointer& asker = call.askers[i];
-    if (i > 0 && !(is_shared && is_current)) {
+    if (i > 0 && !is_for_all) {
       handle_later(asker);
       continue;
     }

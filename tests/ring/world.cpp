@@ -103,7 +103,7 @@ std::vector<Host*> World::living() {
 // ---- What takes its time.
 
 Duration World::network_delay() {
-  if (!is_calm_ && random_.chance(3)) return milliseconds(random_.below(1500));
+  if (!is_calm_ && random_.chance(settings_.slow_percent)) return milliseconds(random_.below(1500));
   return microseconds(100 + random_.below(3000));
 }
 
