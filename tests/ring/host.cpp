@@ -98,7 +98,10 @@ void Host::carry_out() {
                     [this, alive = alive()](const dht::HandOverPage& page) {
                       if (alive.expired()) return;
                       world_.tally().add(Met::handed_entries, page.entries.size());
-                      on_event([this, page] { taker_->on_page(page, now()); });
+                      on_event([this, page] {
+                        taker_->on_page(page, now());
+                        check_page(page);
+                      });
                     });
   }
   const dht::ViewNumber adopted = ring_->ownership().adopted();
@@ -110,6 +113,19 @@ void Host::carry_out() {
   }
   adopted_ = adopted;
   plan_tick();
+}
+
+// What it has brought, if it counts now.
+void Host::check_page(const dht::HandOverPage& page) {
+  const Partition partition = page.partition;
+  const bool is_owner = permissions_.may_accept(partition, permissions_.owner(partition),
+                                                dht::Basis::history, [this] { return now(); });
+  if (!is_owner) return;
+  for (const dht::HandedEntry& handed : page.entries) {
+    const Register at = handed.tag[0];
+    const auto entry = table_->look_up(at);
+    if (entry && entry->was_handed) world_.check_handed(*this, at, *entry);
+  }
 }
 
 void Host::plan_tick() {

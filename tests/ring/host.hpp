@@ -72,6 +72,7 @@ class Host {
   void on_event(std::function<void()> event);
   void carry_out();
   void carry_out(dht::OwnershipAction action);
+  void check_page(const dht::HandOverPage& page);
   void plan_tick();
   void after_turns(const std::function<void()>& then);
   [[nodiscard]] TimePoint real_time(dht::BootTime time) const;

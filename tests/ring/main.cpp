@@ -99,6 +99,8 @@ std::string_view name_of(Oracle oracle) {
       return "owner";
     case Oracle::acceptance:
       return "acceptance";
+    case Oracle::hand_over:
+      return "hand-over";
     case Oracle::delay_once:
       return "delay-once";
     case Oracle::service:

@@ -28,9 +28,10 @@ struct RunSettings {
   Duration group_only{};
   Duration fault_pause_most = milliseconds(1500);
   std::uint64_t stumble_percent = 1;
-  bool has_other_writers = true;  // past the ring
-  bool has_locations = true;      // writes that change another register, too
-  bool keeps_tables = true;       // a restarted member has its table's file
+  std::uint64_t slow_percent = 3;  // of what is on its way
+  bool has_other_writers = true;   // past the ring
+  bool has_locations = true;       // writes that change another register, too
+  bool keeps_tables = true;        // a restarted member has its table's file
 
   static RunSettings draw(const Variant& variant, simulation::Random& random) {
     RunSettings settings;
@@ -60,6 +61,7 @@ struct RunSettings {
     hosts = 2 + random.below(2);
     hosts_at_first = hosts;
     stumble_percent = 4 + random.below(8);
+    slow_percent = random.chance(50) ? 3 : 20;
     keeps_tables = true;
     if (group_only > Duration{}) group_only = milliseconds(1000 + random.below(1500));
   }

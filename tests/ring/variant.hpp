@@ -28,7 +28,7 @@ enum class Broken : std::uint8_t {
   hidden_pause,           // outside the assumptions: a pause that no clock shows
 };
 
-enum class Oracle : std::uint8_t { any, owner, acceptance, delay_once, service };
+enum class Oracle : std::uint8_t { any, owner, acceptance, hand_over, delay_once, service };
 
 struct Variant {
   std::string_view name;
@@ -51,16 +51,15 @@ inline constexpr std::array kVariants{
             Oracle::owner},
     Variant{"fence-by-name", dht::Mutation::fence_by_name, Broken::none, Oracle::owner},
     Variant{"fence-one-view", dht::Mutation::fence_one_view, Broken::none, Oracle::owner},
-    Variant{"retains-across", dht::Mutation::retains_across, Broken::none, Oracle::any},
-    Variant{"no-barrier", dht::Mutation::no_barrier, Broken::none, Oracle::delay_once},
+    Variant{"retains-across", dht::Mutation::retains_across, Broken::none, Oracle::acceptance},
+    Variant{"no-barrier", dht::Mutation::no_barrier, Broken::none, Oracle::hand_over},
     Variant{"leftovers-count", dht::Mutation::leftovers_count, Broken::none, Oracle::delay_once},
-    Variant{"no-floors", dht::Mutation::no_floors, Broken::none, Oracle::delay_once},
+    Variant{"no-floors", dht::Mutation::no_floors, Broken::none, Oracle::hand_over},
     Variant{"entries-before-floors", dht::Mutation::entries_before_floors, Broken::none,
-            Oracle::delay_once},
+            Oracle::hand_over},
     Variant{"gives-former-tenure", dht::Mutation::gives_former_tenure, Broken::none,
-            Oracle::delay_once},
-    Variant{"group-phase-takes", dht::Mutation::group_phase_takes, Broken::none,
-            Oracle::delay_once},
+            Oracle::hand_over},
+    Variant{"group-phase-takes", dht::Mutation::group_phase_takes, Broken::none, Oracle::hand_over},
     // Workers and the shell.
     Variant{"lease-before-look-up", dht::Mutation::none, Broken::lease_before_look_up,
             Oracle::acceptance},
@@ -72,9 +71,9 @@ inline constexpr std::array kVariants{
             Oracle::acceptance},
     Variant{"write-unchecked", dht::Mutation::none, Broken::write_unchecked, Oracle::delay_once},
     Variant{"call-shared-across", dht::Mutation::none, Broken::call_shared_across,
-            Oracle::delay_once},
+            Oracle::acceptance},
     Variant{"word-by-stage", dht::Mutation::none, Broken::word_by_stage, Oracle::acceptance},
-    Variant{"both-blacklisted", dht::Mutation::none, Broken::both_blacklisted, Oracle::any},
+    Variant{"both-blacklisted", dht::Mutation::none, Broken::both_blacklisted, Oracle::delay_once},
     Variant{"location-ignored", dht::Mutation::none, Broken::location_ignored, Oracle::delay_once},
     Variant{"shares-in-group-phase", dht::Mutation::none, Broken::shares_in_group_phase,
             Oracle::delay_once},

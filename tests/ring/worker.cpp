@@ -229,6 +229,7 @@ void Worker::accept_group_answer(const Call& call, const Group::Answer& answer, 
   Table& table = host_.table();
   note_accepted(check, check.at);
   note_change(check);
+  world_.note_answer(call.at, answer.content, answer.number);
   table.note(answer.number);
   const bool is_behind_write = table.floor(call.at) >= answer.number;
   const bool is_kept =
@@ -244,9 +245,10 @@ void Worker::accept_group_answer(const Call& call, const Group::Answer& answer, 
       (is_recorded && !is_behind_write) || (entry && entry->content == answer.content);
   const bool is_shared =
       check.basis == Basis::history || world_.is_broken(Broken::shares_in_group_phase);
+  const bool is_for_all = is_shared && (is_current || check.basis == Basis::group);
   for (std::size_t i = 0; i < call.askers.size(); ++i) {
     const OperationPointer& asker = call.askers[i];
-    if (i > 0 && !(is_shared && is_current)) {
+    if (i > 0 && !is_for_all) {
       handle_later(asker);
       continue;
     }
@@ -290,6 +292,7 @@ void Worker::on_written(const OperationPointer& operation, OwnerWord claim, Orde
     if (check->holds()) {
       note_accepted(*check, check->at);
       note_change(*check);
+      world_.note_answer(operation->at, *operation->content, number);
     }
     host_.table().note(number);
     host_.table().raise_floor(slot, host_.table().newest());

@@ -24,7 +24,8 @@ World::World(std::uint64_t seed, const Variant& variant, bool is_traced)
       zookeeper_(scheduler_, random_, kSessionTimeout),
       group_(settings_.layout.registers),
       recorder_(settings_.layout.registers),
-      tenures_(settings_.layout.partitions) {
+      tenures_(settings_.layout.partitions),
+      newest_accepted_(settings_.layout.registers) {
   dht::active_mutation = variant.mutation;
   for (std::size_t i = 0; i < settings_.hosts; ++i) {
     Machine& machine = machines_[std::string(1, static_cast<char>('a' + i))];
@@ -102,7 +103,7 @@ std::vector<Host*> World::living() {
 // ---- What takes its time.
 
 Duration World::network_delay() {
-  if (!is_calm_ && random_.chance(3)) return milliseconds(random_.below(1500));
+  if (!is_calm_ && random_.chance(settings_.slow_percent)) return milliseconds(random_.below(1500));
   return microseconds(100 + random_.below(3000));
 }
 
@@ -325,12 +326,32 @@ void World::note_accepted(Partition partition, const Host& host, dht::OwnerWord 
                     std::to_string(tenure.first / 1000) + " to " +
                     std::to_string(tenure.last / 1000) + " us");
   }
-  // (It may be known late what lies before another's.)
-  if (tenures.empty() || (!is_own(tenures.back()) && at > tenures.back().last)) {
-    tenures.push_back({host.self().instance, claim, at, at});
-  } else if (is_own(tenures.back())) {
-    tenures.back().last = std::max(tenures.back().last, at);
+  const auto own = std::find_if(tenures.begin(), tenures.end(), is_own);
+  if (own == tenures.end()) {
+    // (It may be known late what lies before another's.)
+    if (tenures.empty() || at > tenures.back().last)
+      tenures.push_back({host.self().instance, claim, at, at});
+    return;
   }
+  const auto next = std::next(own);
+  if (next != tenures.end() && at > next->first)
+    return fail(Oracle::acceptance,
+                host.self().name + " accepts for partition " + std::to_string(partition) + " at " +
+                    std::to_string(at / 1000) + " us, after another member has since " +
+                    std::to_string(next->first / 1000) + " us");
+  own->last = std::max(own->last, at);
+}
+
+void World::note_answer(Register at, Content content, OrderNumber number) {
+  if (number > newest_accepted_[at].number) newest_accepted_[at] = {content, number};
+}
+
+void World::check_handed(const Host& host, Register at, const Table::Entry& entry) {
+  const Group::Answer& newest = newest_accepted_[at];
+  if (newest.number <= entry.number || newest.content == entry.content) return;
+  fail(Oracle::hand_over, host.self().name + " was handed v" + std::to_string(entry.content) +
+                              " of register " + std::to_string(at) + ", where v" +
+                              std::to_string(newest.content) + " was accepted");
 }
 
 std::size_t World::owners_of(Partition partition, std::string& names, bool& is_double) {

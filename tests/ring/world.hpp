@@ -6,6 +6,9 @@
 //    where one may, no other may answer it through the group alone;
 //  - acceptance: the instants of what was accepted by histories are those of one owner after the
 //    other;
+//  - hand-over: what a member has just been handed, and what counts there, is not older than what
+//  was
+//    accepted for the register, whoever has accepted it;
 //  - delay-once: each register's history is delay-once linearizable, with reads after writes
 //    (tests/consistency/);
 //  - service: once nothing goes wrong any more, each partition has one owner, and requests are
@@ -67,6 +70,9 @@ class World {
   void send(const Host& from, const std::string& to, std::function<void(Host&)> message);
   void send_ask(const Host& from, const dht::Holder& to, const dht::HandOverAsk& ask,
                 std::function<void(const dht::HandOverPage&)> answer);
+  void note_answer(Register at, Content content, OrderNumber number);
+  // It counts from now on.
+  void check_handed(const Host& host, Register at, const Table::Entry& entry);
   void note_accepted(Partition partition, const Host& host, dht::OwnerWord claim, Instant at);
 
  private:
@@ -114,7 +120,8 @@ class World {
   std::map<std::string, Machine> machines_;
   std::set<std::pair<std::string, std::string>> parted_;
   std::vector<std::unique_ptr<Client>> clients_;
-  std::vector<std::vector<Tenure>> tenures_;  // by partition
+  std::vector<std::vector<Tenure>> tenures_;    // by partition
+  std::vector<Group::Answer> newest_accepted_;  // by register
   std::optional<Breach> breach_;
   dht::Instance last_instance_ = 0;
   Content contents_ = 0;
