@@ -41,14 +41,14 @@ def first_read(deployment):
     """Nothing is known yet: the first read of a page is agreed on by the group."""
     fast, replicated = counted(deployment, lambda: read(deployment, "/", PAGE))
     require((fast, replicated) == (0, 1), f"{fast} fast and {replicated} replicated answers")
-    return "GET /  200, replicated: f+1 = 2 agents or more said the same"
+    return "GET /  200, replicated: f+1 = 2 agents or more gave the same answer"
 
 
 def second_read(deployment):
     """From then on a read costs one origin: its answer matches the sketch of the agreed one."""
     fast, replicated = counted(deployment, lambda: read(deployment, "/", PAGE))
     require((fast, replicated) == (1, 0), f"{fast} fast and {replicated} replicated answers")
-    return "GET /  200, fast: one origin was asked, the history vouches for its answer"
+    return "GET /  200, fast: one origin was asked, its answer matches the history"
 
 
 def write(deployment):

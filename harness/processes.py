@@ -148,6 +148,12 @@ def _running_threads(pid):
     return [fields[0] for fields in states if fields and fields[0] not in "TtZX"]
 
 
+def waited_for_processor_s(pid):
+    """How long the threads of this process have been ready to run, and others had the processors."""
+    return sum(int(path.read_text().split()[1])
+               for path in Path(f"/proc/{pid}/task").glob("*/schedstat")) / 1e9
+
+
 def is_alive(pid):
     """Not gone, nor a zombie: in a container the first process may never collect those."""
     return _group_of(pid) is not None

@@ -79,14 +79,16 @@ inline constexpr auto kTableStatsTable = metric_table<HistoryTableStats>(
          gauge_metric("prophecy_history_entries", "entries", "Entries of the history table.")),
      metric_row<&HistoryTableStats::evictions>(
          "evictions", counter_metric("prophecy_history_evictions_total", "entries",
-                                     "Entries evicted for want of room.")),
+                                     "Entries evicted to make room.")),
      metric_row<&HistoryTableStats::recoveries>(
-         "recoveries", counter_metric("prophecy_history_recoveries_total", "locks",
-                                      "Locks taken from dead writers.")),
+         "recoveries",
+         counter_metric("prophecy_history_recoveries_total", "locks",
+                        "Locks of the history table taken over from processes that had died.")),
      metric_row<&HistoryTableStats::limited>(
          "not_found",
          gauge_metric("prophecy_history_not_found", "entries", "Entries that hold no content.")
-             .about("Of answers 404 and 410, and of those that may not be remembered.")),
+             .about("They stand for answers 404 and 410, and for answers that may not be "
+                    "remembered.")),
      metric_row<&HistoryTableStats::limited_max>(
          "not_found_max",
          gauge_metric("prophecy_history_not_found_capacity", "entries",

@@ -23,7 +23,7 @@ namespace {
 constexpr std::array<char, 16> kMagic{'P', 'r', 'o', 'p', 'h', 'e', 'c',  'y',
                                       ' ', 't', 'a', 'b', 'l', 'e', '\r', '\n'};
 // To be raised with every change of what the words of a table mean.
-constexpr std::uint32_t kFormat = 6;
+constexpr std::uint32_t kFormat = 7;
 // A predecessor that was killed is gone in milliseconds; its workers end with it.
 constexpr auto kLockPatience = std::chrono::seconds(5);
 constexpr auto kLockPause = std::chrono::milliseconds(20);

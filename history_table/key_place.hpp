@@ -2,8 +2,9 @@
 // hold the entry. Both follow from the tag, so an entry can move to its other bucket, or into
 // another table, though its key is no longer known.
 //
-// Keys are digests under a secret that clients do not know, so tags and buckets are as good as
-// drawn at random. Two keys are taken for one if their tags are equal.
+// The first bits of a key are its partition (partition.hpp); the others are a digest under a secret
+// that clients do not know, so tags and buckets are as good as drawn at random. Two keys are taken
+// for one if their tags are equal.
 #pragma once
 
 #include <bit>
@@ -12,6 +13,9 @@
 #include "history_table/layout.hpp"
 
 namespace prophecy::table {
+
+// The lowest bits of a fingerprint.
+constexpr unsigned kPartitionBits = 12;
 
 struct Tag {
   std::uint32_t fingerprint = 0;  // never 0
@@ -38,7 +42,7 @@ inline Tag tag_of(const Sketch& key) {
   std::memcpy(&last, key.data() + sizeof first, sizeof last);
   Tag tag{static_cast<std::uint32_t>(first), static_cast<std::uint16_t>(first >> 32),
           static_cast<std::uint32_t>(first >> 48) | std::uint32_t{last} << 16};
-  if (tag.fingerprint == 0) tag.fingerprint = 1;
+  if (tag.fingerprint == 0) tag.fingerprint = 1U << kPartitionBits;  // in the same partition
   return tag;
 }
 

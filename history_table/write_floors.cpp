@@ -42,10 +42,12 @@ WriteFloors::WriteFloors(std::span<Word> words, std::uint64_t seed, Word* common
   ASSERT(std::has_single_bit(words.size()) && words.size() <= kSlotsMax);
 }
 
-WriteFloors::Slot WriteFloors::slot_of(std::string_view authority, std::string_view target) const {
+WriteFloors::Place WriteFloors::place_of(std::string_view authority,
+                                         std::string_view target) const {
   const std::uint64_t host = XXH3_64bits_withSeed(authority.data(), authority.size(), seed_);
   const std::uint64_t hash = XXH3_64bits_withSeed(target.data(), target.size(), host);
-  return static_cast<Slot>(hash & (words_.size() - 1));
+  return {static_cast<Slot>(hash & (words_.size() - 1)),
+          static_cast<Partition>(hash & (kPartitions - 1))};
 }
 
 void WriteFloors::raise(Slot slot, Sigma sigma) const {

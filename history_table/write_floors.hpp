@@ -24,6 +24,7 @@
 #include <string_view>
 
 #include "history_table/history_entry.hpp"
+#include "history_table/partition.hpp"
 
 namespace prophecy {
 
@@ -47,8 +48,16 @@ class WriteFloors {
   // the floor of all; none has the same effect as one that is never raised.
   WriteFloors(std::span<Word> words, std::uint64_t seed, Word* common = nullptr);
 
-  // Of a URI, in the forms of the request's key.
-  [[nodiscard]] Slot slot_of(std::string_view authority, std::string_view target) const;
+  // Of a URI, in the forms of the request's key. The partition is the same in all tables of one
+  // seed; where there are as many words as partitions, each word belongs to one.
+  struct Place {
+    Slot slot = 0;
+    Partition partition = 0;
+  };
+  [[nodiscard]] Place place_of(std::string_view authority, std::string_view target) const;
+  [[nodiscard]] Slot slot_of(std::string_view authority, std::string_view target) const {
+    return place_of(authority, target).slot;
+  }
   [[nodiscard]] Sigma at(Slot slot) const { return std::max(common(), written_at(slot)); }
   // Without the one in common: 0 where nothing was written.
   [[nodiscard]] Sigma written_at(Slot slot) const {

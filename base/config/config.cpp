@@ -279,10 +279,10 @@ bool ConfigSection::has(std::string_view key) const {
 
 std::string ConfigSection::text(const Key& key, std::optional<std::string> fallback) {
   const toml::node* node = as_node(
-      declare(key, "text", "", fallback ? std::optional(toml_text(*fallback)) : std::nullopt));
+      declare(key, "string", "", fallback ? std::optional(toml_text(*fallback)) : std::nullopt));
   if (node == nullptr && fallback) return *fallback;
   const auto value = node != nullptr ? node->value_exact<std::string>() : std::nullopt;
-  if (!value) mistake(key.name, "expected a text in quotes");
+  if (!value) mistake(key.name, "expected a string in quotes");
   in_effect(key.name, value ? toml_text(*value) : "");
   return value.value_or("");
 }
@@ -415,7 +415,7 @@ std::vector<Endpoint> ConfigSection::endpoints(const Key& key) {
 
 std::vector<std::string> ConfigSection::texts(const Key& key,
                                               std::optional<std::vector<std::string>> fallback) {
-  return list(key, "list of texts", std::move(fallback));
+  return list(key, "list of strings", std::move(fallback));
 }
 
 std::vector<std::string> ConfigSection::list(const Key& key, std::string_view type,
@@ -426,7 +426,7 @@ std::vector<std::string> ConfigSection::list(const Key& key, std::string_view ty
   std::vector<std::string> result;
   const toml::array* array = node != nullptr ? node->as_array() : nullptr;
   if (array == nullptr) {
-    mistake(key.name, "expected a list of texts, [\"...\"]");
+    mistake(key.name, "expected a list of strings, [\"...\"]");
     return result;
   }
   for (const toml::node& element : *array) {
@@ -434,7 +434,7 @@ std::vector<std::string> ConfigSection::list(const Key& key, std::string_view ty
     if (!value) {
       const auto place = element.source().begin;
       file_->note(place.line, place.column, name_ + std::string(key.name),
-                  "expected a list of texts only, found " + found(&element));
+                  "expected strings only in this list, found " + found(&element));
       continue;
     }
     result.push_back(*value);

@@ -188,7 +188,7 @@ void Recovery::leave_out_line(std::size_t number, std::size_t column) {
   if (const std::string key = key_of(line); !key.empty()) {
     note(number, column,
          table_of(lines_, number) + key +
-             ": expected a value of TOML (a text stands in quotes), found " +
+             ": expected a TOML value (strings stand in quotes), found " +
              quoted(line.substr(line.find('=') + 1)));
     lose(key);
   } else {
@@ -216,8 +216,7 @@ void Recovery::leave_out_lines(const Statement& statement, std::size_t number, s
                                   : std::string("the end of the file")));
   } else {
     note(number, column,
-         name + "expected a value of TOML (a text stands in quotes), found " +
-             quoted(lines_[number]));
+         name + "expected a TOML value (strings stand in quotes), found " + quoted(lines_[number]));
   }
   for (std::size_t i = statement.first; i < end; ++i)
     lines_[i].clear();

@@ -33,7 +33,7 @@ using TransferMac = Sha256::Digest;
 
 constexpr std::array<std::uint8_t, 16> kExportMagic{'P', 'r', 'o', 'p', 'h', 'e', 'c', 'y',
                                                     ' ', 'e', 'x', 'p', 'o', 'r', 't', '\n'};
-constexpr std::uint32_t kExportFormat = 1;
+constexpr std::uint32_t kExportFormat = 2;
 constexpr std::size_t kExportHeaderBytes = 16 + 4 + 4 + 32 + 32 + 8 + 8 + 4 + 4;  // without its MAC
 constexpr std::size_t kBlockHeadBytes = 8;
 constexpr std::size_t kEntryBytes = 10 + 20 + 8;

@@ -146,7 +146,7 @@ void read_state_folder(ConfigSection& section, FolderSettings& settings) {
       {"state_times", "Patterns of files whose modification times are part of the state."});
   settings.bytes_max = section.bytes(
       {"state_bytes_max",
-       "Most bytes in its files. Beyond it requests that write are answered with 507, but DELETE."},
+       "Most bytes in its files. Beyond it, requests that write are answered 507, except DELETE."},
       1, kStateBytesMax, FolderSettings{}.bytes_max);
   settings.bytes_beyond = kStateBytesBeyond;
   settings.files_beyond = kStateFilesBeyond;
@@ -187,7 +187,7 @@ void read_state_command(ConfigSection& section, CommandSettings& settings) {
       milliseconds(100), seconds(3600), settings.timeout);
   settings.bytes_max = section.bytes(
       {"state_bytes_max",
-       "Most bytes of the state. Beyond it requests that write are answered with 507, but DELETE."},
+       "Most bytes of the state. Beyond it, requests that write are answered 507, except DELETE."},
       1, kStateBytesMax, settings.bytes_max);
   settings.bytes_beyond = kStateBytesBeyond;
   settings.verify = section.flag(

@@ -68,7 +68,7 @@ inline constexpr auto kPartStoreTable = metric_table<PartStoreCounters>(
                         "Parts removed from the disk: no state has them any more.")),
      metric_row<&PartStoreCounters::damaged>(
          "parts_damaged", counter_metric("prophecy_replica_parts_damaged_total", "parts",
-                                         "Parts that were not what was written.")),
+                                         "Parts that were read back damaged.")),
      metric_row<&PartStoreCounters::refused>(
          "parts_refused", counter_metric("prophecy_replica_parts_refused_total", "parts",
                                          "Parts that the disk refused, or had no room for.")),

@@ -59,7 +59,7 @@ inline constexpr auto kStoreTable = metric_table<StoreCounters>(
                                  "Writes to the store that were synced.")),
      metric_row<&StoreCounters::pending_bytes>(
          "pending_bytes", gauge_metric("prophecy_replica_store_pending_bytes", "bytes",
-                                       "Bytes that are not on the disk yet.")),
+                                       "Bytes that have not been synced to the disk yet.")),
      metric_row<&StoreCounters::sync_time_total>(
          "", counter_metric("prophecy_replica_store_sync_seconds_total", "seconds",
                             "Time that synced writes to the store took.")

@@ -172,16 +172,18 @@ void read_pbft_group(ConfigSection& section, GroupSettings& group, std::uint32_t
       static_cast<NodeId>(section.number({"client_id", "This sketcher's number in the group file."},
                                          kFirstClientId, kLastClientId, kFirstClientId));
   group.key_file = section.path({"key_file", "Its private keys, mode 0600."});
-  group.sessions = static_cast<std::uint32_t>(section.number(
-      {"sessions",
-       "Replicated requests in flight, for each worker. All workers together have at most 4096."},
-      1, 1024, 64));
+  group.sessions = static_cast<std::uint32_t>(
+      section.number({"sessions",
+                      "Most replicated requests in flight, for each worker. All workers together "
+                      "may have 4096 at most."},
+                     1, 1024, 64));
   if (workers * group.sessions > pbft::kSessionsMax) {
     section.mistake("sessions", "expected workers * sessions to be at most " +
                                     std::to_string(pbft::kSessionsMax));
   }
-  group.deadline = section.duration({"deadline", "Time for a replicated request; after it 503."},
-                                    kDurationMin, kDurationMax, seconds(10));
+  group.deadline =
+      section.duration({"deadline", "Time for a replicated request; then it is answered 503."},
+                       kDurationMin, kDurationMax, seconds(10));
   group.key_refresh_interval =
       section.duration({"key_refresh_interval",
                         "Time between new session keys of each worker. Previous keys are accepted "
@@ -223,8 +225,8 @@ std::vector<GroupSettings> read_groups(ConfigSection root, std::uint32_t workers
         {"pbft", "vote"}, 0));
     group.queue_max = section.number(
         {"queue_max",
-         "Bound of replicated requests, for each worker: with `\"pbft\"` those that wait for a "
-         "session, with `\"vote\"` those that are not decided. Further ones are answered 503."},
+         "Most replicated requests that wait, for each worker: with `\"pbft\"` for a session, with "
+         "`\"vote\"` for a decision. Further ones are answered 503."},
         1, 1'000'000, 1024);
     group.send_proxy = static_cast<http::ProxyAnnouncement>(section.choice(
         {"send_proxy",

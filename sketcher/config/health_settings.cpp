@@ -73,7 +73,7 @@ CheckSettings read_check(ConfigSection& section) {
                                   "at most 64 KiB of the body are read."},
                                  "");
   if (check.rule.body.size() > kBodyTextBytesMax) {
-    section.mistake("expect_body", "expected a text of at most 1024 bytes");
+    section.mistake("expect_body", "expected a string of at most 1024 bytes");
   }
   if (!check.rule.body.empty() && check.method == "HEAD") {
     section.mistake("expect_body", "expected it with method \"GET\" alone");
@@ -117,13 +117,16 @@ HealthSettings read_health(ConfigSection section) {
     rules.fall = read_count(*checked, {"fall", "Number of checks in a row that have to fail."}, 100,
                             rules.fall);
   }
-  rules.failures_max =
-      read_count(section,
-                 {"failures_max",
-                  "Number of failed requests, less successful ones, that takes an origin out."},
-                 100'000, rules.failures_max);
-  read_growing(section, {"pause", "Least time out; it doubles while the origin fails again."},
-               {"pause_max", "The longest time out."}, rules.pause, rules.pause_max);
+  rules.failures_max = read_count(section,
+                                  {"failures_max",
+                                   "An origin is taken out when its failed requests outnumber the "
+                                   "successful ones by this number."},
+                                  100'000, rules.failures_max);
+  read_growing(
+      section,
+      {"pause",
+       "The shortest time that it is taken out; it doubles each time that the origin fails again."},
+      {"pause_max", "The longest time that it is taken out."}, rules.pause, rules.pause_max);
   rules.quarantine = section.flag({"quarantine",
                                    "Whether an origin sits out after it has lost `disputes_max` "
                                    "disputes within `disputes_window`."},
@@ -139,9 +142,9 @@ HealthSettings read_health(ConfigSection section) {
                        kDurationMax, rules.disputes_window);
   read_growing(section,
                {"sit_out",
-                "Time out of the draw. Then it is on probation for as long again, and one more "
-                "dispute makes it sit out for twice the time."},
-               {"sit_out_max", "The longest time out of the draw."}, rules.sit_out,
+                "Time that it is not drawn. Then it is on probation for as long again, and one "
+                "more dispute makes it sit out for twice the time."},
+               {"sit_out_max", "The longest time that it is not drawn."}, rules.sit_out,
                rules.sit_out_max);
   rules.slow = section.flag(
       {"slow",

@@ -44,7 +44,7 @@ void read_sketcher(ConfigSection section, Settings& settings) {
   const std::uint64_t cores =
       std::clamp(std::thread::hardware_concurrency(), 1U, static_cast<unsigned>(kWorkersMax));
   settings.workers = static_cast<std::uint32_t>(section.number(
-      Key{"workers", "Worker processes."}.otherwise("one a core"), 1, kWorkersMax, cores));
+      Key{"workers", "Worker processes."}.otherwise("one per core"), 1, kWorkersMax, cores));
   settings.account = read_account(section);
   settings.core_dumps =
       section.flag({"core_dumps",

@@ -176,8 +176,8 @@ inline constexpr auto kRequestTable = metric_table<RequestCounters>(
          "answers", counter_metric("prophecy_answers_total", "answers",
                                    "Answers by the class of their status.")
                         .by("class",
-                            "As the origin or the group gave it, or the sketcher itself, before a "
-                            "condition or a range of the request made another one of it.")),
+                            "It is the status that the origin, the group or the sketcher gave, "
+                            "before a condition or a range of the request changed it.")),
      metric_row<&RequestCounters::over_budget>(
          "over_budget",
          counter_metric("prophecy_over_budget_total", "reads",
@@ -229,7 +229,7 @@ inline constexpr auto kHistoryTable = metric_table<RequestCounters>(
          "invalidations",
          counter_metric("prophecy_invalidations_total", "writes",
                         "Writes that invalidated the history's entries of their URIs.")
-             .about("Successful and uncertain ones.")),
+             .about("Both successful and uncertain writes count.")),
      metric_row<&RequestCounters::out_of_date>(
          "out_of_date",
          counter_metric("prophecy_out_of_date_total", "reads",
@@ -285,14 +285,14 @@ inline constexpr auto kLargeTable = metric_table<LargeCounters>(
      metric_row<&LargeCounters::completed>("completed", kLargeMetric, "completed",
                                            "Answers delivered to the last byte."),
      metric_row<&LargeCounters::broken>("broken", kLargeMetric, "broken",
-                                        "Answers cut off, since no origin had the rest."),
+                                        "Answers cut off because no origin had the rest."),
      metric_row<&LargeCounters::switched>("switched", kLargeMetric, "switched",
                                           "Times that the rest came from another origin."),
      metric_row<&LargeCounters::blocks_refuted>("blocks_refuted", kLargeMetric, "blocks_refuted",
-                                                "Blocks that were not the list's."),
+                                                "Blocks that did not match the list."),
      metric_row<&LargeCounters::let_go>("let_go", kLargeMetric, "let_go",
-                                        "Times that an origin's connection was released, since the "
-                                        "client took nothing for a second.")});
+                                        "Times that an origin's connection was released because "
+                                        "the client had read nothing for a second.")});
 
 // Requests' bodies in files.
 struct SpoolCounters {
@@ -306,10 +306,9 @@ inline constexpr auto kSpoolTable = metric_table<SpoolCounters>(
     "worker", "spool",
     {metric_row<&SpoolCounters::bytes>(
          "bytes",
-         gauge_metric("prophecy_spool_bytes", "bytes", "Bytes of requests' bodies in files now.")),
-     metric_row<&SpoolCounters::files>(
-         "files",
-         gauge_metric("prophecy_spool_files", "files", "Files that hold requests' bodies now.")),
+         gauge_metric("prophecy_spool_bytes", "bytes", "Bytes of requests' bodies in files.")),
+     metric_row<&SpoolCounters::files>("files", gauge_metric("prophecy_spool_files", "files",
+                                                             "Files that hold requests' bodies.")),
      metric_row<&SpoolCounters::bodies>(
          "bodies", counter_metric("prophecy_spooled_bodies_total", "bodies",
                                   "Requests' bodies that were too large for memory.")),
@@ -319,11 +318,10 @@ inline constexpr auto kSpoolTable = metric_table<SpoolCounters>(
              "prophecy_spool_refusals_total", "bodies",
              "Requests' bodies refused: no room was left for files, or the disk took no more.")),
      metric_row<&SpoolCounters::too_slow>(
-         "too_slow",
-         counter_metric(
-             "prophecy_slow_bodies_total", "bodies",
-             "Requests' bodies dropped for want of room in files, or because they took too long.")
-             .about("`body_total` is the time that they may take."))});
+         "too_slow", counter_metric("prophecy_slow_bodies_total", "bodies",
+                                    "Requests' bodies dropped because there was no room in files, "
+                                    "or because they took too long.")
+                         .about("`body_total` is the time that they may take."))});
 
 struct alignas(64) WorkerCounters {
   // Open now: gauges, zeroed when a worker starts.
@@ -351,7 +349,7 @@ struct alignas(64) WorkerCounters {
 };
 inline constexpr Metric kEventsLostMetric =
     counter_metric("prophecy_events_lost_total", "events",
-                   "Divergences that were counted, and of which no event was written.")
+                   "Divergences that were counted, but not written as events.")
         .about(
             "Beyond 1000 of one origin at once, and then one in 100 ms, or because the event was "
             "lost on its way to the master. Events that the master drops have `master` as their "
@@ -365,33 +363,34 @@ inline constexpr auto kWorkerTable = metric_table<WorkerCounters>(
          "tunnels", gauge_metric("prophecy_tunnels", "tunnels", "Open tunnels.")),
      metric_row<&WorkerCounters::untaken_bytes>(
          "untaken_bytes",
-         gauge_metric("prophecy_untaken_bytes", "bytes",
-                      "Bytes held of answers that clients have not taken, and in tunnels.")),
-     metric_row<&WorkerCounters::arriving_bytes>(
-         "arriving_bytes",
          gauge_metric(
-             "prophecy_arriving_bytes", "bytes",
-             "Bytes held in memory of requests that are not whole, or wait for their turn.")),
+             "prophecy_untaken_bytes", "bytes",
+             "Bytes in memory of answers that clients have not read yet, and of tunnels.")),
+     metric_row<&WorkerCounters::arriving_bytes>(
+         "arriving_bytes", gauge_metric("prophecy_arriving_bytes", "bytes",
+                                        "Bytes in memory of requests that have not arrived "
+                                        "completely, or wait for their turn.")),
      metric_row<&WorkerCounters::asking_bytes>(
          "asking_bytes", gauge_metric("prophecy_asking_bytes", "bytes",
-                                      "Bytes held in memory of requests that wait for an answer.")),
+                                      "Bytes in memory of requests that wait for an answer.")),
      metric_row<&WorkerCounters::coming_bytes>(
-         "coming_bytes", gauge_metric("prophecy_coming_bytes", "bytes",
-                                      "Bytes held of large answers that are read from origins.")
-                             .about("Large ones have more than 128 KiB.")),
+         "coming_bytes",
+         gauge_metric("prophecy_coming_bytes", "bytes",
+                      "Bytes in memory of large answers that are still being read from origins.")
+             .about("Large ones have more than 128 KiB.")),
      metric_row<&WorkerCounters::shed>(
-         "shed",
-         counter_metric(
-             "prophecy_clients_shed_total", "connections",
-             "Clients cut off early, since all answers together held more than `untaken`.")),
+         "shed", counter_metric("prophecy_clients_shed_total", "connections",
+                                "Clients disconnected early, because all answers together took "
+                                "more memory than `untaken`.")),
      metric_row<&WorkerCounters::shed_answers>(
          "shed_answers", counter_metric("prophecy_answers_shed_total", "answers",
-                                        "Answers dropped while they arrived, since all together "
-                                        "held more than `answers_coming`.")),
+                                        "Answers dropped while they arrived, because all together "
+                                        "took more memory than `answers_coming`.")),
      metric_row<&WorkerCounters::shed_requests>(
          "shed_requests",
-         counter_metric("prophecy_requests_shed_total", "requests",
-                        "Requests ended early, since all together held more than `arriving`.")),
+         counter_metric(
+             "prophecy_requests_shed_total", "requests",
+             "Requests ended early, because all together took more memory than `arriving`.")),
      metric_row<&WorkerCounters::shed_connections>(
          "shed_connections",
          counter_metric("prophecy_connections_shed_total", "connections",
@@ -401,10 +400,10 @@ inline constexpr auto kWorkerTable = metric_table<WorkerCounters>(
          "accepted", counter_metric("prophecy_connections_total", "connections",
                                     "Accepted client connections.")),
      metric_row<&WorkerCounters::connections_refused>(
-         "connections_refused",
-         counter_metric("prophecy_connections_refused_total", "connections",
-                        "Connections closed: too many of their address, or no PROXY header.")
-             .about("The limit is `connections_per_address_max`.")),
+         "connections_refused", counter_metric("prophecy_connections_refused_total", "connections",
+                                               "Connections closed because their address had too "
+                                               "many, or because they had no PROXY header.")
+                                    .about("The limit is `connections_per_address_max`.")),
      metric_row<&WorkerCounters::timeouts>(
          "",
          counter_metric("prophecy_client_timeouts_total", "clients", "Clients that were too slow.")

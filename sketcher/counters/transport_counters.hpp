@@ -42,16 +42,15 @@ inline constexpr auto kHttp2Table = metric_table<Http2Counters>(
          "connections", counter_metric("prophecy_http2_connections_total", "connections",
                                        "Clients' connections that spoke HTTP/2.")),
      metric_row<&Http2Counters::broken_off>(
-         "broken_off",
-         counter_metric("prophecy_http2_broken_off_total", "answers",
-                        "Answers broken off because the client left too much untaken.")),
+         "broken_off", counter_metric("prophecy_http2_broken_off_total", "answers",
+                                      "Answers ended early because the client did not read them.")),
      metric_rows_by<&Http2Counters::ends, http::Http2End>(
          "ends", counter_metric("prophecy_http2_ends_total", "connections",
                                 "HTTP/2 connections by why they were ended.")
                      .by("reason",
                          "`none`: by the client; `drained`: idle, or the sketcher stopped; "
-                         "`violation` of the protocol; `resets`: more cancelled requests than a "
-                         "client has reason for; `frames`: more frames that carry nothing; "
+                         "`violation` of the protocol; `resets`: too many cancelled requests; "
+                         "`frames`: too many frames that carry nothing; "
                          "`fields` beyond all limits."))});
 
 }  // namespace prophecy::sketcher

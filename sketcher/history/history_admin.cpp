@@ -4,6 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "sketcher/core/read/history_key.hpp"
+
 namespace prophecy::sketcher {
 namespace {
 
@@ -144,7 +146,8 @@ Result<> HistoryAdmin::change(std::string_view command, const std::string& mark_
                    ": such a request is refused: " + std::string(described.refusal->reason));
   }
   const RouteSettings& route = installation_.settings.routes[*described.route];
-  const Sketch key = installation_.groups[route.group].sketch.of(described.form);
+  const Sketch key = history_key(table_.floors(route.group),
+                                 installation_.groups[route.group].sketch, described.form);
   if (command == "history-forget") {
     const auto entry = table_.lookup(key);
     if (entry && entry->mark != Mark::none)

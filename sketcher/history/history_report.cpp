@@ -5,6 +5,7 @@
 
 #include "base/bytes.hpp"
 #include "sketcher/core/policy/activity_view.hpp"
+#include "sketcher/core/read/history_key.hpp"
 #include "sketcher/core/read/read_algorithm.hpp"
 #include "sketcher/shared/totals.hpp"
 
@@ -178,12 +179,12 @@ Json request_json(const HistorySources& sources, const DescribedRequest& request
   }
   if (request.refusal) return json;
   const std::uint32_t group = settings.routes[*request.route].group;
-  const Sketch key = sources.installation.groups[group].sketch.of(request.form);
+  const WriteFloors floors = sources.table.floors(group);
+  const Sketch key = history_key(floors, sources.installation.groups[group].sketch, request.form);
   json["key"] = to_hex(key);
   const auto entry = sources.table.lookup(key);
   json["entry"] =
       entry ? entry_json(*entry, sources.table.imported(), sources.clocks[group], now) : Json();
-  const WriteFloors floors = sources.table.floors(group);
   json["out_of_date"] =
       entry && !floors.admit(entry, floors.slot_of(request.form.authority, request.form.target));
   Activity activity;

@@ -23,13 +23,14 @@ constexpr Metric kBypassMetric =
         .about("The status has it as `bypass`.");
 constexpr Metric kLogSkippedMetric =
     counter_metric("prophecy_divergence_log_skipped_total", "divergences",
-                   "Divergences that divergence_log lacks: it was full, or could not be written.")
-        .about("The log has them all the same.");
+                   "Divergences that are not in `divergence_log`, because it was full or could not "
+                   "be written.")
+        .about("The program's log has them.");
 constexpr Metric kBlacklistedMetric =
     gauge_metric("prophecy_history_blacklisted_automatically", "requests",
                  "Requests that are blacklisted for their transitions.")
         .about(
-            "Each is counted once by each worker that has it so. The status has it as "
+            "A request counts once for each worker that blacklists it. The status has it as "
             "`history.blacklisted_automatically`.");
 
 void add_worker(Exposition& out, const WorkerProcess& worker, const WorkerCounters& counters) {

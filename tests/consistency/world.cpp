@@ -7,6 +7,7 @@
 #include "consistency/crowd.hpp"
 #include "consistency/group/pbft_service.hpp"
 #include "consistency/group/simulated_service.hpp"
+#include "sketcher/core/read/history_key.hpp"
 
 namespace prophecy::consistency {
 namespace {
@@ -249,7 +250,7 @@ Sketch World::key_of(Key key, bool is_head) {
   refusal = canonicalizer.canonicalize(request, {}, profile_, form);
   ASSERT(!refusal);
   if (settings_.variant.world == BrokenWorld::shared_key) share_key(form);
-  return sketch_.of(form);
+  return sketcher::history_key(floors_, sketch_, form);
 }
 
 }  // namespace prophecy::consistency

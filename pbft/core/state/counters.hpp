@@ -184,7 +184,7 @@ inline constexpr auto kReplicaTable = metric_table<ReplicaCounters>(
      metric_row<&ReplicaCounters::cached_replies_dropped>(
          "cached_replies_dropped",
          counter_metric("prophecy_replica_cached_replies_dropped_total", "replies",
-                        "Cached replies that were dropped for want of room.")),
+                        "Cached replies that were dropped to make room.")),
      metric_row<&ReplicaCounters::status_sent>(
          "status_sent",
          counter_metric("prophecy_replica_status_sent_total", "messages", "Status messages sent.")),
@@ -204,14 +204,14 @@ inline constexpr auto kReplicaTable = metric_table<ReplicaCounters>(
          counter_metric("prophecy_replica_views_entered_total", "views", "Views begun.")),
      metric_row<&ReplicaCounters::reply_divergences>(
          "reply_divergences",
-         counter_metric(
-             "prophecy_replica_reply_divergences_total", "checkpoints",
-             "Checkpoints at which f+1 others had the same replies and this replica had not.")),
+         counter_metric("prophecy_replica_reply_divergences_total", "checkpoints",
+                        "Checkpoints at which f+1 others had equal replies, and this replica had "
+                        "different ones.")),
      metric_row<&ReplicaCounters::state_divergences>(
          "state_divergences",
-         counter_metric(
-             "prophecy_replica_state_divergences_total", "checkpoints",
-             "Checkpoints at which f+1 others had the same state and this replica had not.")),
+         counter_metric("prophecy_replica_state_divergences_total", "checkpoints",
+                        "Checkpoints at which f+1 others had equal states, and this replica had a "
+                        "different one.")),
      metric_row<&ReplicaCounters::writes_uncertain>(
          "writes_uncertain",
          counter_metric("prophecy_replica_writes_uncertain_total", "writes",
@@ -222,8 +222,9 @@ inline constexpr auto kReplicaTable = metric_table<ReplicaCounters>(
                         "Such writes that 2f+1 replicas settled, in equal states.")),
      metric_row<&ReplicaCounters::writes_repeated>(
          "writes_repeated",
-         counter_metric("prophecy_replica_writes_repeated_total", "writes",
-                        "Restores of this replica's state, to execute such a write once more.")),
+         counter_metric(
+             "prophecy_replica_writes_repeated_total", "writes",
+             "Restores of this replica's state, in order to execute such a write again.")),
      metric_row<&ReplicaCounters::writes_doubted>(
          "writes_doubted",
          counter_metric("prophecy_replica_writes_doubted_total", "writes",
@@ -233,14 +234,15 @@ inline constexpr auto kReplicaTable = metric_table<ReplicaCounters>(
          "states_uncertified",
          counter_metric("prophecy_replica_states_uncertified_total", "checkpoints",
                         "Checkpoints at which no f+1 replicas had the same state.")
-             .about("Nobody could be repaired with it.")),
+             .about("No replica can be repaired from them.")),
      metric_row<&ReplicaCounters::states_adopted>(
          "states_adopted", counter_metric("prophecy_replica_states_adopted_total", "states",
                                           "Present states that were adopted at operators' word.")),
      metric_row<&ReplicaCounters::states_restored>(
-         "states_restored", counter_metric("prophecy_replica_states_restored_total", "states",
-                                           "States that this replica's own was replaced by.")
-                                .about("Of others, or of an earlier checkpoint of its own.")),
+         "states_restored",
+         counter_metric("prophecy_replica_states_restored_total", "states",
+                        "States that replaced this replica's own.")
+             .about("They come from others, or from an earlier checkpoint of its own.")),
      metric_row<&ReplicaCounters::restores_failed>(
          "restores_failed", counter_metric("prophecy_replica_restores_failed_total", "restores",
                                            "Restorations that failed.")),

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/assert.hpp"
+#include "history_table/partition.hpp"
 #include "sketcher/core/read/mutation.hpp"
 #include "sketcher/core/read/write_invalidation.hpp"
 
@@ -75,9 +76,10 @@ void ReadMachine::start_read(TimePoint now) {
 void ReadMachine::start_delay_once(TimePoint now) {
   if (request_.budget != nullptr) request_.budget->on_read();
   ReadGroup& group = group_->group;
-  slot_ = group.floors().slot_of(request_.form->authority, request_.form->target);
+  const auto place = group.floors().place_of(request_.form->authority, request_.form->target);
+  slot_ = place.slot;
   group.floors().prefetch(slot_);
-  key_ = group.sketch().of(*request_.form);
+  key_ = key_in(place.partition, group.sketch().of(*request_.form));
   floor_ = group.floors().at(slot_);
   algorithm_.emplace();
   out_of_date_ = OutOfDate::no;

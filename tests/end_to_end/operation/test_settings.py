@@ -136,7 +136,7 @@ deadline = 10 s
         '13:1: group.origin: expected one [[group.origin]] for each replica, found nothing',
         f'14:8: group.file: {tmp_path}/group.toml: No such file or directory',
         f'15:12: group.key_file: {tmp_path}/client.key: No such file or directory',
-        '16:15: group.deadline: expected a value of TOML (a text stands in quotes), found "10 s"',
+        '16:15: group.deadline: expected a TOML value (strings stand in quotes), found "10 s"',
     ]
 
 

@@ -114,7 +114,8 @@ def test_a_replica_gets_new_keys_under_load(keeps_store):
         assert puts.failed == []
         for path, content in puts.written.items():
             deployment.wait_for_write(path, content)
-        assert all(peer["connected"] for agent in agents for peer in agent.status()["peers"])
+        wait_until(lambda: all(peer["connected"] for agent in agents
+                               for peer in agent.status()["peers"]), 30, "all to be connected")
 
 
 def reject_the_old_key(deployment):

@@ -136,7 +136,7 @@ TEST_CASE("missing keys are mistakes of their table") {
     (void)root.number("x", 0, 1);
     read(root);
   });
-  CHECK(said.find("f.toml:2:1: inner.a: expected a text in quotes, found nothing") !=
+  CHECK(said.find("f.toml:2:1: inner.a: expected a string in quotes, found nothing") !=
         std::string::npos);
   CHECK(said.find("f.toml:2:1: inner.b: expected a whole number") != std::string::npos);
   CHECK(said.find("f.toml:3:1: inner.c: unknown key") != std::string::npos);
@@ -175,7 +175,7 @@ TEST_CASE("unknown keys are found at every depth") {
 }
 
 TEST_CASE("text that is not TOML, and a check across keys") {
-  CHECK(mistakes("b = = 2\n", [](auto) {}).starts_with("f.toml:1:5: b: expected a value of TOML"));
+  CHECK(mistakes("b = = 2\n", [](auto) {}).starts_with("f.toml:1:5: b: expected a TOML value"));
   CHECK(mistakes("a = 1\n", [](auto s) {
           (void)s.number("a", 0, 9);
           s.mistake("a", "less than b");
@@ -236,7 +236,7 @@ TEST_CASE("a syntax error hides nothing that comes after it") {
   CHECK(mistakes_of_limits("[limits]\nbody = 16 MiB\nwait = \"1d\"\n[limits]\nheader = 1\n"
                            "[[listener]]\naddress = \"127.0.0.1:1\"\naddress = \"127.0.0.1:2\"\n"
                            "names = [\"a\", 1]\n") ==
-        "f.toml:2:11: limits.body: expected a value of TOML (a text stands in quotes), found \"16 "
+        "f.toml:2:11: limits.body: expected a TOML value (strings stand in quotes), found \"16 "
         "MiB\"\n"
         "f.toml:3:8: limits.wait: expected a time with its unit (us, ms, s, m, h) from \"0us\" to "
         "\"1h\", found \"1d\"\n"
@@ -245,7 +245,7 @@ TEST_CASE("a syntax error hides nothing that comes after it") {
         "f.toml:5:10: limits.header: expected a size with its unit (B, KiB, MiB, GiB) from \"0B\" "
         "to \"1GiB\", found 1\n"
         "f.toml:8:1: listener.address: expected this key once, found it again\n"
-        "f.toml:9:15: listener.names: expected a list of texts only, found 1");
+        "f.toml:9:15: listener.names: expected strings only in this list, found 1");
 }
 
 TEST_CASE("a heading or a line that is broken hides nothing that comes after it") {
@@ -272,7 +272,7 @@ TEST_CASE("a value of several lines that is broken hides nothing that comes afte
       "\"1d\"";
   const std::string listener = "[[listener]]\naddress = \"127.0.0.1:1\"\n";
   CHECK(mistakes_of_limits(listener + "names = [\n  \"a\",\n  b,\n]\n" + after) ==
-        "f.toml:5:3: listener.names: expected a value of TOML (a text stands in quotes), found "
+        "f.toml:5:3: listener.names: expected a TOML value (strings stand in quotes), found "
         "\"b,\"\nf.toml:8:8: " +
             wait);
   CHECK(mistakes_of_limits(listener + "names = [ \"a\",\n" + after) ==

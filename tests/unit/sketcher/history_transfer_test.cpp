@@ -385,15 +385,15 @@ TEST_CASE("The example of docs/history-table.md is an export") {
   std::iota(secret.begin(), secret.end(), std::uint8_t{0});
   const std::string zeros(128, '0');
   const std::string hex =
-      "50726f7068656379206578706f72740a0100000000000000" + zeros +
+      "50726f7068656379206578706f72740a0200000000000000" + zeros +
       "00000000000000000100000000000000"
       "0100000008000000"
-      "6669b6b82312076ca4cc84cca053c01ac4779eafa6673fa499d5645d2be14001"
+      "6efabf76471e25f9ceb6c750e3d34f57bee7df75a2588db7e627b80c21e34c4f"
       "01000000010000000102030405060708090aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
       "1400000000000000"
-      "7c2035d87b0f0c0dc47d305b014f585c66c358d449a54d5a051f31d08bd2b395"
+      "b290150d71897385cbc468c50fc1bd01808bbf540172c9827120dc17283ba31e"
       "030000000100000001000000000000000500000000000000"
-      "3c389f0d53991dbbedea96731e98677132cf8395dd6f27dff4a5fa47393d5991";
+      "13de1b2edd8fc39a8b2dbf8f1f0fb7e8d43ff4721c5e44b1b5cc6246235d2eda";
   Bytes expected(hex.size() / 2);
   REQUIRE(from_hex(hex, expected));
   const UniqueFd file(::memfd_create("export", MFD_CLOEXEC));

@@ -328,9 +328,9 @@ TEST_CASE("Mistakes in routes and groups") {
   for (const Case& c : {
            Case{"", "route: expected one [[route]] for each group, found nothing"},
            Case{"[[route]]\nname = \"a\"\n",
-                "route.group: expected a text in quotes, found nothing"},
+                "route.group: expected a string in quotes, found nothing"},
            Case{"[[route]]\ngroup = \"static\"\n[[route]]\ngroup = \"static\"\n",
-                "route.name: expected a text in quotes, found nothing"},
+                "route.name: expected a string in quotes, found nothing"},
            Case{"[[route]]\nname = \"A b\"\ngroup = \"static\"\n", "route.name: expected 1 to 64"},
            Case{"[[route]]\ngroup = \"absent\"\n", "route.group: expected the name of a [[group]]"},
            Case{"[[route]]\ngroup = \"static\"\nhosts = [\"\"]\n", "route.hosts: expected names"},

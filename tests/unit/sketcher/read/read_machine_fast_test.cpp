@@ -189,7 +189,7 @@ TEST_CASE(
 TEST_CASE("fast: a HEAD is asked for as one, and has its own entry") {
   ReadWorld world;
   Reader reader(world);
-  const Sketch key = world.function.of(form_of("HEAD", ""));
+  const Sketch key = history_key(world.floors, world.function, form_of("HEAD", ""));
   world.remember(key, world.sketch(""));
   reader.start("HEAD");
   CHECK(reader.machine.asked().is_head);

@@ -13,6 +13,7 @@
 
 #include "http/parser.hpp"
 #include "shared_reads_world.hpp"
+#include "sketcher/core/read/history_key.hpp"
 #include "sketcher/core/read/read_machine.hpp"
 
 namespace prophecy::sketcher::read_test {
@@ -115,7 +116,7 @@ class Reader final : private SharedReadWaiter {
   }
   // What the history holds of a GET without further fields.
   [[nodiscard]] Sketch key(const std::string& lines = "", const std::string& target = "/") const {
-    return world.function.of(form_of("GET", lines, target));
+    return history_key(world.floors, world.function, form_of("GET", lines, target));
   }
 
   // ---- Events.
