@@ -115,9 +115,12 @@ void Adoption::begin_look(ReplicaActions& out) {
 
 Result<> Adoption::adopt(const AdoptionOrder& order, ReplicaActions& out) {
   if (state_ == AdoptionState::agreed || state_ == AdoptionState::adopted) {
-    if (order.state == order_->state && order.at == order_->at) return {};
+    if (order.says_the_same(*order_)) return {};
     return refused("this replica has agreed to adopt another state, or at another number");
   }
+  // An operator may ask once more, behind the checkpoint that ended it.
+  const bool is_over = state_ == AdoptionState::none && adopted_ && !execution_.is_unreliable();
+  if (is_over && order.says_the_same(*adopted_)) return {};
   if (state_ != AdoptionState::told) {
     return refused("this replica has not looked at its present state; have it do so first");
   }
@@ -224,6 +227,7 @@ bool Adoption::advance(ReplicaActions& out) {
     return false;
   }
   ++context_.counters.states_adopted;
+  adopted_ = order_;
   state_ = AdoptionState::adopted;
   until_ = context_.now + kHeldFor;
   return true;

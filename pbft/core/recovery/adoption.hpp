@@ -82,7 +82,8 @@ class Adoption {
   Digest root_{};            // that was told
   std::uint64_t reach_ = 0;  // likewise
   std::optional<AdoptionOrder> order_;
-  std::string problem_;  // for which it ended the last time
+  std::optional<AdoptionOrder> adopted_;  // the last that was
+  std::string problem_;                   // for which it ended the last time
   TimePoint until_{};
   TimePoint told_at_{};
   std::vector<Peer> peers_;

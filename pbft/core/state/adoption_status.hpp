@@ -26,6 +26,10 @@ struct AdoptionOrder {
   Digest state{};
   std::uint64_t at = 0;        // batches up to this number count as executed
   std::vector<NodeId> except;  // replicas that may say something else
+
+  [[nodiscard]] bool says_the_same(const AdoptionOrder& other) const {
+    return state == other.state && at == other.at;
+  }
 };
 
 struct AdoptionStatus {

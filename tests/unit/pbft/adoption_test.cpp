@@ -82,6 +82,8 @@ TEST_CASE("2f+1 replicas that agree go on from their present state") {
   CHECK(backup.replica.status().last_executed == 3);
   backup.order(4, {request(4)});
   CHECK(backup.actions.executions.size() == 1);
+  CHECK(world.adopt(3));  // once more, as somebody does who is not sure
+  CHECK_FALSE(world.adopt(4));
   // Nor is it at a restart: the old state is none to go back to.
   Subject again(1, {}, backup.restarted(), backup.parts);
   CHECK(again.restores == 0);
