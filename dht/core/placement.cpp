@@ -50,6 +50,7 @@ struct Bid {
 }  // namespace
 
 std::size_t Placement::room(std::size_t partitions, std::uint64_t weight, std::uint64_t weights) {
+  ASSERT(weights > 0);
   const std::uint64_t share = partitions * weight / weights;
   std::uint64_t root = 0;
   while ((root + 1) * (root + 1) <= share)

@@ -40,6 +40,7 @@ const Member* find_member(const View& view, std::string_view name) {
 
 std::vector<Holder> holders_of(const View& view) {
   std::vector<Holder> holders;
+  holders.reserve(view.members.size());
   for (const Member& member : view.members)
     holders.push_back(member.holder);
   return holders;
@@ -47,6 +48,7 @@ std::vector<Holder> holders_of(const View& view) {
 
 Placement place(const std::vector<Holder>& holders, std::size_t partitions) {
   std::vector<Placement::Share> shares;
+  shares.reserve(holders.size());
   for (const Holder& holder : holders)
     shares.push_back({.name = holder.name, .weight = holder.weight});
   return Placement(shares, partitions);

@@ -75,7 +75,8 @@ void World::fail(Oracle oracle, std::string text) {
     std::string stages;
     for (std::size_t i = 0; i < layout().partitions; ++i) {
       const auto word = machine.host->permissions().owner(static_cast<Partition>(i));
-      stages += " " + std::to_string(static_cast<int>(word.stage()));
+      stages += ' ';
+      stages += std::to_string(static_cast<int>(word.stage()));
     }
     trace(name + " has stages" + stages + ", lease until " +
           std::to_string((machine.host->permissions().lease_end() - machine.host->now()).count() /
