@@ -138,7 +138,7 @@ TEST_CASE("Mistakes in a replica's configuration") {
   CHECK_THAT(mistakes_in(kReplica + "[service]\nkind = \"magic\"\n"),
              Contains("r:6:8: service.kind"));
   CHECK_THAT(mistakes_in(kReplica + "[service]\nkind = \"null\"\norigin = \"127.0.0.1:80\"\n"),
-             Contains("r:7:1: service.origin: unknown key"));
+             Contains("r:7:1: service.origin: expected only where kind is \"http\""));
 }
 
 TEST_CASE("What the state of an origin is") {
@@ -217,7 +217,8 @@ TEST_CASE("Mistakes about the state of an origin") {
       Contains("r:9:16: service.state_folder: expected a folder, found \"/nowhere/at/all\""));
   CHECK_THAT(mistakes("state = \"directory\"\nstate_folder = \"/\"\nstate_exclude = [\"/a\"]\n"),
              Contains("service.state_exclude"));
-  CHECK_THAT(mistakes("state_folder = \"/\"\n"), Contains("state_folder: unknown key"));
+  CHECK_THAT(mistakes("state_folder = \"/\"\n"),
+             Contains("state_folder: expected only where kind is \"http\""));
   CHECK_THAT(mistakes("state = \"command\"\n"),
              Contains("service.state_dump") && Contains("service.state_load"));
   CHECK_THAT(mistakes("state = \"command\"\nstate_dump = [\"cat\"]\nstate_load = []\n"),
@@ -241,7 +242,8 @@ TEST_CASE("An identity needs a place in the group, and the key that belongs to i
     return load_replica_identity(path);
   };
   CHECK(identity_with(2, "replica-2.key").has_value());
-  CHECK_THAT(identity_with(4, "replica-2.key").error().message, Catch::Contains("no replica 4"));
+  CHECK_THAT(identity_with(4, "replica-2.key").error().message,
+             Catch::Contains("expected one of the 4 replicas"));
   CHECK_THAT(identity_with(1, "replica-2.key").error().message, Catch::Contains("replica-2.key"));
   CHECK_THAT(identity_with(1, "nothing.key").error().message,
              Catch::Contains("nothing.key: No such file"));
