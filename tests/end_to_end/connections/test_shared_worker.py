@@ -13,7 +13,7 @@ from harness import Deployment
 from harness.build import instrumented
 from harness.http2_client import NO_TABLE, Http2Client
 from harness.http_client import RawConnection, curl
-from harness.processes import read_memory, wait_until
+from harness.processes import read_memory
 
 CONTENT = {"/small": b"small", "/large": bytes(300 << 10)}
 VOTE = {"kind": "vote", "file": None, "client_id": None, "key_file": None,
