@@ -72,16 +72,18 @@ void World::fail(Oracle oracle, std::string text) {
   trace("breach: " + text);
   for (const auto& [name, machine] : machines_) {
     if (!machine.host) continue;
-    std::string stages;
+    std::string line = name;
+    line += " has stages";
     for (std::size_t i = 0; i < layout().partitions; ++i) {
       const auto word = machine.host->permissions().owner(static_cast<Partition>(i));
-      stages += ' ';
-      stages += std::to_string(static_cast<int>(word.stage()));
+      line += ' ';
+      line += std::to_string(static_cast<int>(word.stage()));
     }
-    trace(name + " has stages" + stages + ", lease until " +
-          std::to_string((machine.host->permissions().lease_end() - machine.host->now()).count() /
-                         1000) +
-          " us from now");
+    const auto left = machine.host->permissions().lease_end() - machine.host->now();
+    line += ", lease until ";
+    line += std::to_string(left.count() / 1000);
+    line += " us from now";
+    trace(line);
   }
   breach_ = Breach{oracle, std::move(text)};
 }
