@@ -183,7 +183,7 @@ class Driver:
     def reports(self):
         return [line["report"] for line in self.lines if "report" in line]
 
-    def wait_for(self, report, count=1, timeout_s=15):
+    def wait_for(self, report, count=1, timeout_s=40):
         wait_until(lambda: self.reports().count(report) >= count, timeout_s,
                    f"the report {report} number {count}, behind {self.reports()[-5:]}")
 

@@ -27,7 +27,8 @@ TimePoint now() {
 
 std::string text_of(const nlohmann::json& request, const char* key, std::string fallback = "") {
   const auto found = request.find(key);
-  return found != request.end() && found->is_string() ? found->get<std::string>() : fallback;
+  return found != request.end() && found->is_string() ? found->get<std::string>()
+                                                      : std::move(fallback);
 }
 
 Result<RequestDescription> description_of(const nlohmann::json& request) {

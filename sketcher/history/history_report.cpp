@@ -212,6 +212,7 @@ Json top_requests_json(const HistorySources& sources, std::size_t count, TimePoi
         });
   }
   std::vector<const Activity*> top;
+  top.reserve(by_key.size());
   for (const auto& [key, activity] : by_key)
     top.push_back(&activity);
   const auto middle = top.begin() + static_cast<std::ptrdiff_t>(std::min(count, top.size()));

@@ -27,7 +27,7 @@ CLIENTS = 8
 REPLICAS = 4
 # Of the time, for which a replica waits for a processor. Beyond it the group may find its primary slow
 # with good reason.
-STARVED_SHARE = 0.3
+STARVED_SHARE = 0.1
 WORSE_MACHINE = "worse_machine.so"
 
 

@@ -197,7 +197,8 @@ struct Client final : SharedReadWaiter {
     const HistoryEntry entry{.answer = expected, .sigma = 1, .mark = Mark::none};
     REQUIRE(algorithm.on_request(entry) == ReadStep::ask_one);
     REQUIRE(algorithm.on_fast_answer(evidence.sketch, entry, false) == ReadStep::ask_group);
-    REQUIRE(ask_with(kKey, algorithm, std::move(evidence), true));
+    const bool is_asked = ask_with(kKey, algorithm, std::move(evidence), true);
+    REQUIRE(is_asked);
   }
   bool ask_with(const Sketch& key, ReadAlgorithm algorithm, std::optional<Evidence> evidence,
                 bool may_share) {
