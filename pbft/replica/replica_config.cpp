@@ -353,7 +353,7 @@ ReplicaConfig read(ConfigSection root) {
 }
 
 Result<> finish(ConfigFile& file) {
-  return file.finish([](const ConfigSection& root) { static_cast<void>(read(root)); });
+  return file.finish([](ConfigSection root) { static_cast<void>(read(std::move(root))); });
 }
 
 Result<ReplicaConfig> read(Result<ConfigFile> file) {

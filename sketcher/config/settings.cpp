@@ -214,7 +214,7 @@ Result<SettingsFile> read_settings(const std::filesystem::path& path) {
 }
 
 Result<> finish(SettingsFile& settings) {
-  return settings.file.finish([](const ConfigSection& root) { static_cast<void>(read(root)); });
+  return settings.file.finish([](ConfigSection root) { static_cast<void>(read(std::move(root))); });
 }
 
 Result<Settings> load_settings(const std::filesystem::path& path) {
