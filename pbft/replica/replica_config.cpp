@@ -1,6 +1,7 @@
 #include "pbft/replica/replica_config.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include <unistd.h>
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <thread>
+#include <utility>
 
 #include "base/config/shared_settings.hpp"
 #include "history_table/history_table.hpp"

@@ -1,6 +1,7 @@
 #include "sketcher/history/history_admin.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
