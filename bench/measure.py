@@ -87,7 +87,7 @@ def costs(name, runs, common):
 
 
 def memory(folder, scale):
-    """What URLs add to the peak of as many answers of few URLs."""
+    """Memory that URLs add to the peak of as many answers of few URLs."""
     path = folder / "urls"
     answers = 2_000_000 // scale
     peaks = {}
@@ -110,7 +110,7 @@ def generate(path, name, urls, rounds, body_bytes):
 
 
 def analyze(path, known):
-    """What it took. The figures have to be those that are known."""
+    """Time and memory of a run, whose figures have to be the known ones."""
     report = path.with_suffix(".json")
     took = timed([program("prophecy-measure"), "analyze", path, "--json", report, "--temporary-folder", path.parent])
     found = json.loads(report.read_text())

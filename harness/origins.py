@@ -1,4 +1,4 @@
-"""What all kinds of origins have in common: they run as one child process, alone or in a cluster."""
+"""Origins of all kinds run as one child process each, alone or in a cluster."""
 
 import signal
 

@@ -48,8 +48,8 @@ class WriteFloors {
   // the floor of all; none has the same effect as one that is never raised.
   WriteFloors(std::span<Word> words, std::uint64_t seed, Word* common = nullptr);
 
-  // Of a URI, in the forms of the request's key. The partition is the same in all tables of one
-  // seed; where there are as many words as partitions, each word belongs to one.
+  // The place of a URI, in the forms of the request's key. The partition is the same in all tables
+  // of one seed; where there are as many words as partitions, each word belongs to one.
   struct Place {
     Slot slot = 0;
     Partition partition = 0;

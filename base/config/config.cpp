@@ -233,7 +233,7 @@ void ConfigSection::mistake(std::string_view key, std::string_view expected) {
   if (table_ == &file_->misplaced) return;
   const toml::node* node = table_ != nullptr ? as_table(table_)->get(key) : nullptr;
   if (node == nullptr) {
-    // What stood there has been reported as a syntax error.
+    // A syntax error was reported there.
     if (file_->document.has_lost_table || file_->document.lost_keys.contains(key)) return;
     if (file_->is_undecided(table_, condition_)) return;
   }

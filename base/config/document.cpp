@@ -222,7 +222,7 @@ void Recovery::leave_out_lines(const Statement& statement, std::size_t number, s
     lines_[i].clear();
 }
 
-// What stands below a second heading is checked as if the first one stood there.
+// Keys below a second heading are checked as if they stood below the first one.
 void Recovery::take_up(const std::string& stand_in, std::size_t number, const std::string& path) {
   toml::node* node = document_.table.get(stand_in);
   toml::table* second = node != nullptr ? node->as_table() : nullptr;
@@ -242,7 +242,7 @@ void Recovery::take_up(const std::string& stand_in, std::size_t number, const st
   if (node != nullptr) document_.table.erase(stand_in);
 }
 
-// Of a list, the last table above that line.
+// In a list, this is the last table above that line.
 toml::table* Recovery::table_at(const std::string& path, std::size_t number) {
   toml::node* node = &document_.table;
   for (std::size_t begin = 0; node != nullptr && begin <= path.size();) {

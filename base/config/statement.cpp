@@ -21,7 +21,7 @@ std::string name_of(std::string_view text) {
   return name;
 }
 
-// What is open at the end of a line.
+// Brackets and quotes that are open at the end of a line.
 class Nesting {
  public:
   [[nodiscard]] bool is_open() const { return depth_ > 0 || !quote_.empty(); }

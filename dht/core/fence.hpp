@@ -34,17 +34,17 @@ struct ClockBounds {
 // As long as `span` on another member's clock, or longer, on ours.
 [[nodiscard]] Span outlast(Span span, const ClockBounds& bounds);
 
-// What is known here of a member's node.
+// A member's node, as far as it is known here.
 struct Sighting {
   LeaseRecord record;
   NodeVersion version = 0;
   BootTime seen{};  // when this version was seen first
-  // Of views before this one, the version is that of the last renewal; 0: that is not known.
+  // The version is that of the last renewal of all views before this one; 0: unknown.
   ViewNumber certified = 0;
 };
 using Sightings = std::map<std::string, Sighting, std::less<>>;  // by the member's name
 
-// Somebody who may have held a partition, and the last view that gave it to them.
+// A member that may have held a partition, and the last view that gave it to that member.
 struct FormerHolder {
   std::string name;
   Instance instance = 0;
@@ -59,7 +59,7 @@ class Fence {
   Fence(const View& view, BootTime known, const Holder& self, std::size_t partitions,
         const ClockBounds& bounds);
 
-  // Those to wait for; not ourselves, who know what we hold. Nothing: it may be anybody.
+  // The members to wait for, without ourselves. Nothing: any member may have held it.
   using FormerHolders = std::optional<std::vector<FormerHolder>>;
   [[nodiscard]] FormerHolders former_holders(Partition partition) const;
   // Whether each view since that one (not the newest) gave the partition to us.

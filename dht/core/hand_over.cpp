@@ -91,7 +91,7 @@ void Taker::on_page(const HandOverPage& page, BootTime now) {
   const auto found = under_way_.find(page.partition);
   if (found == under_way_.end()) return;
   Fetch& fetch = found->second;
-  // Of an earlier ownership, or an answer to what was asked twice.
+  // Drops pages of an earlier ownership, and second answers to a page that was asked for twice.
   const bool is_awaited =
       page.token == fetch.word.bits() && page.phase == fetch.phase && page.cursor == fetch.cursor;
   if (!is_awaited) return;

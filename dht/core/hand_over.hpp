@@ -46,7 +46,7 @@ class HistoryStore {
   enum class Inserted : std::uint8_t { taken, known_newer, beyond };
 
   virtual ~HistoryStore() = default;
-  // What lies at `cursor` and behind, a page at most; returns the next cursor, or 0 at the end.
+  // Read one page at most, from `cursor` on; return the next cursor, or 0 at the end.
   virtual std::uint64_t read_floors(Partition partition, std::uint64_t cursor,
                                     std::vector<HandedFloor>& page) = 0;
   virtual std::uint64_t read_entries(Partition partition, std::uint64_t cursor,

@@ -10,7 +10,7 @@ namespace {
 
 // A lease is renewed so often while it lasts.
 constexpr int kRenewals = 4;
-// What has failed is tried again so soon.
+// A failed write is tried again after this part of a lease.
 constexpr int kRetries = 16;
 
 Bytes to_bytes(const std::string& text) {
@@ -38,7 +38,8 @@ LeaseRecord Lease::target() const {
 
 std::optional<CoordinationCall> Lease::renew(std::uint64_t number, BootTime now) {
   if (view_ == 0 || sent_ || !is_known_ || now < due_) return std::nullopt;
-  // Who is not in the view writes once that it has let go; and not over another life's node.
+  // A process that is not in the view writes once that it has let go, never over another life's
+  // node.
   if (!is_member_ && (is_anothers_ || !version_ || target() == written_)) return std::nullopt;
   sent_ = Sent{number, now, target(), is_member_};
   const std::string text = encode(sent_->record);

@@ -25,7 +25,7 @@ class Lease {
   Lease(std::string path, Instance instance, Span length)
       : path_(std::move(path)), instance_(instance), length_(length) {}
 
-  // What is to be written: the view that was adopted, the version of its node, and whether it is
+  // Sets what to write: the view that was adopted, the version of its node, and whether it is
   // settled. A change is written at once. (Not a member: only that we have let go; no lease.)
   void set_target(const std::string& view_path, NodeVersion view_version, ViewNumber view,
                   bool is_settled, bool is_member);
@@ -37,7 +37,7 @@ class Lease {
   // As read; nothing: it does not exist.
   void on_read(const std::optional<LeaseRecord>& record, NodeVersion version);
 
-  // Of the write with that number. Returns until when the lease lasts, if it does.
+  // Takes the result of the write with that number. Returns until when the lease lasts, if it does.
   struct Outcome {
     std::optional<BootTime> end;
     bool is_view_old = false;  // there is a newer one

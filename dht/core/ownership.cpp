@@ -68,8 +68,8 @@ void Ownership::adopt(const View& view, BootTime known) {
   note_waits();
 }
 
-// What an earlier ownership has left does not count, and what a worker is about to record for it
-// must not follow.
+// Entries that an earlier ownership has left do not count, and no worker may record another one for
+// it.
 void Ownership::take_in(const std::vector<Partition>& gained) {
   if (gained.empty()) return;
   const std::uint64_t ticket = ++last_ticket_;
@@ -230,7 +230,7 @@ bool Ownership::may_give(Partition partition, ViewNumber gained) const {
 std::optional<Holder> Ownership::giver(Partition partition) const {
   const Part& part = parts_[partition];
   if (part.word.stage() != Stage::taken) return std::nullopt;
-  // What two members have answered through the group alone is recorded by neither for the other:
+  // Answers that two members gave through the group alone are recorded by neither for the other:
   // an entry from before may be older than that.
   if (part.was_group_only && !is_mutated(Mutation::group_phase_takes)) return std::nullopt;
   return part.giver;

@@ -66,7 +66,7 @@ class Ownership {
 
   // The view whose words the workers have; 0: none.
   [[nodiscard]] ViewNumber adopted() const { return fence_ ? fence_->view() : 0; }
-  // Of that view: all our partitions are taken, so nobody holds any of them but us.
+  // All our partitions of that view are taken, so no other member holds any of them.
   [[nodiscard]] bool is_settled() const { return adopted() != 0 && untaken_ == 0; }
   // When progress() may have an effect; max: not by the passing of time.
   [[nodiscard]] BootTime deadline() const { return deadline_; }
@@ -93,7 +93,7 @@ class Ownership {
     parts_[partition].may_give = false;
     parts_[partition].ticket = 0;
   }
-  // Who may have entries for a partition that is taken; nothing: nobody.
+  // The member that may have entries for a partition that is taken, if there is one.
   [[nodiscard]] std::optional<Holder> giver(Partition partition) const;
   [[nodiscard]] const MemberSlots& slots() const { return slots_; }
 

@@ -23,7 +23,7 @@
 
 #include "base/assert.hpp"
 #include "dht/core/boot_time.hpp"
-#include "dht/core/partition.hpp"
+#include "history_table/partition.hpp"
 
 namespace prophecy::dht {
 
@@ -49,7 +49,7 @@ class OwnerWord {
 
   [[nodiscard]] constexpr std::uint64_t bits() const { return bits_; }
   [[nodiscard]] constexpr Stage stage() const { return static_cast<Stage>(bits_ >> 16 & 0xff); }
-  // Of the owner. Nothing is known of it in stage `unknown`.
+  // The owner's slot; without meaning in stage `unknown`.
   [[nodiscard]] constexpr MemberSlot slot() const { return static_cast<MemberSlot>(bits_); }
   [[nodiscard]] constexpr std::uint64_t number() const { return bits_ >> 24; }
   bool operator==(const OwnerWord&) const = default;
@@ -58,7 +58,7 @@ class OwnerWord {
   std::uint64_t bits_ = 0;
 };
 
-// What an answer rests on.
+// The ground that an answer rests on.
 enum class Basis : std::uint8_t {
   history,  // an entry, or a call that others share: the partition is taken, the lease in force
   group,    // the group's answer to this very request, which shares nothing

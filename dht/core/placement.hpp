@@ -8,7 +8,8 @@
 // takes a thousand points a member for that. tests/unit/dht/placement_test.cpp measures both how
 // even it is and how little moves when members come and go.
 //
-// Names are the operators' choice. A URI's partition is what clients could aim at: partition_of().
+// Names are the operators' choice. A URI's partition is what clients could aim at: its hash is
+// keyed (WriteFloors).
 #pragma once
 
 #include <cstddef>
@@ -17,7 +18,7 @@
 #include <string_view>
 #include <vector>
 
-#include "dht/core/partition.hpp"
+#include "history_table/partition.hpp"
 
 namespace prophecy::dht {
 

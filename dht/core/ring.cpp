@@ -220,8 +220,8 @@ void Ring::read_own_lease() {
   actions_.push_back(std::move(call));
 }
 
-// Those who are in the ring, or would like to be, in the order of their names; the first is the
-// first to try. The others wait, so that most changes are proposed once.
+// Members and candidates try in the order of their names. All but the first wait, so that most
+// changes are proposed once.
 void Ring::propose(BootTime now) {
   const bool is_due = propose_at_ && now >= *propose_at_;
   if (survey_.rounds() == rounds_used_ && !is_due) return;

@@ -5,8 +5,8 @@
 //                                              │
 //                                              └──► Permissions (shared memory)
 //
-// What is safe rests on Lease, Fence and Ownership; the rest decides when something is tried, and
-// may be late or wrong. docs/ring.md has the invariants.
+// Safety rests on Lease, Fence and Ownership. The rest decides when something is tried, and may be
+// late or wrong. docs/ring.md has the invariants.
 //
 // A pure object for one thread: events in, actions out, in their order. Requires that each call has
 // exactly one result, and that `now` never falls.
@@ -105,7 +105,7 @@ class Ring {
   BootTime survey_due_;
   // By rounds of the survey: what has failed is tried again when more is known.
   std::map<Purpose, std::uint64_t> tried_;
-  // What could not be certified, by the member's name.
+  // Renewals that could not be certified, by the member's name.
   std::map<std::string, std::pair<NodeVersion, ViewNumber>> uncertain_;
   std::uint64_t rounds_used_ = 0;          // by propose()
   std::optional<BootTime> differs_since_;  // the members from those who have announced themselves

@@ -7,7 +7,7 @@
 namespace prophecy::dht {
 namespace {
 
-// Of names that are read in one round; more than can be members, since some come and others go.
+// Names that are read in one round; more than can be members, since some come and others go.
 constexpr std::size_t kNamesMax = 4 * kMembersMax;
 
 std::string_view text_of(const Bytes& data) {
@@ -166,7 +166,7 @@ void Survey::finish() {
     }
   }
   std::erase_if(problems_, [&](const auto& problem) {
-    // Of nodes that are gone.
+    // Problems of nodes that are gone.
     const std::string prefix = paths_.members() + "/";
     return problem.first.starts_with(prefix) &&
            !nodes_.contains(problem.first.substr(prefix.size()));

@@ -39,11 +39,11 @@ class Survey {
   // By the last round that was finished.
   [[nodiscard]] const Announced& announced() const { return announced_; }
   [[nodiscard]] std::uint64_t rounds() const { return rounds_; }
-  // Of each member, the newest that was read.
+  // The newest node that was read of each member.
   [[nodiscard]] const Sightings& sightings() const { return sightings_; }
   // A write was committed on condition that this view was the newest and the version as sighted.
   void certify(const std::string& name, NodeVersion version, ViewNumber view);
-  // Of a member; nothing: it has no node, as far as that is known, or none that can be read.
+  // A member's node, as far as it is known and can be read.
   struct Node {
     NodeVersion version = 0;
     std::optional<Announcement> announcement;  // nothing: it is nonsense

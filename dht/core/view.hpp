@@ -36,8 +36,8 @@ constexpr std::size_t kViewBytesMax = 1 << 18;  // as text
 constexpr Span kLeaseMin = std::chrono::milliseconds(100);
 constexpr Span kLeaseMax = std::chrono::minutes(5);
 
-// What all members of a ring have in common. A process whose own differ may not take part: it would
-// know other keys, other digests, or other ends of leases.
+// Parameters that all members of a ring share. A process whose own differ may not take part: it
+// would know other keys, other digests, or other ends of leases.
 struct Parameters {
   std::string cluster;  // an id, drawn when the ring was made
   std::string digest;   // of sketches
@@ -52,7 +52,7 @@ struct Parameters {
 // Why a process with the first parameters may not join a ring with the second; nothing if it may.
 [[nodiscard]] std::optional<std::string> why_foreign(const Parameters& own, const Parameters& ring);
 
-// Who may hold partitions of a view, as far as placement goes.
+// A process that may hold partitions of a view, as far as placement goes.
 struct Holder {
   std::string name;
   Instance instance = 0;
@@ -79,7 +79,7 @@ struct View {
   ViewNumber number = 0;
   Parameters parameters;
   std::vector<Member> members;  // by name, one at least
-  // Those before this one, without a gap, oldest first.
+  // The views before this one, without a gap, oldest first.
   std::vector<FormerView> former;
   // Under views before the first of `former` nothing is held any more. If false, anybody may.
   bool is_former_complete = true;
@@ -100,7 +100,7 @@ struct View {
 [[nodiscard]] std::string encode(const View& view);
 [[nodiscard]] Result<View> decode_view(std::string_view text);
 
-// Of a member that would like to take part: its node is ephemeral.
+// The ephemeral node of a process that would like to be a member.
 struct Announcement {
   Parameters parameters;
   Member member;
@@ -115,7 +115,7 @@ struct LeaseRecord {
   Instance instance = 0;
   // It has adopted this view: it holds nothing any more that this view gives to others.
   ViewNumber view = 0;
-  // Of this view, it has seen all former holders of its own partitions stopped.
+  // The member has seen all former holders of its partitions of this view stopped.
   ViewNumber settled = 0;
 
   bool operator==(const LeaseRecord&) const = default;

@@ -2,8 +2,8 @@
 //
 //    closed -- open() --> connecting --> (securing) --> open -- close(), lost --> closed
 //
-// What the socket does not take is kept; the Session above bounds it by the calls it lets be under
-// way. Single-threaded. Its loop must not run any more once it is destroyed.
+// Bytes that the socket does not take are kept; the Session above bounds them by the calls that it
+// lets be under way. Single-threaded. Its loop must not run any more once it is destroyed.
 #pragma once
 
 #include <cstdint>

@@ -233,7 +233,7 @@ void Replica::Machine::release() {
   shorten(done, context.settings.log_bytes_max / 2);
   shorten(executed, context.settings.log_bytes_max);
   if (execution.in_flight() == 0) shorten(stable, 2 * context.settings.log_bytes_max);
-  // What the disk had no room for when the view began.
+  // Contents that the disk had no room for when the view began.
   const std::uint64_t in_memory_max = 2 * context.settings.log_bytes_max;
   if (log.bytes() > in_memory_max && context.now >= shelve_at) {
     shelve_at = context.now + context.settings.status_interval;

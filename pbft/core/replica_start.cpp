@@ -1,4 +1,4 @@
-// What a replica begins with: what it remembers, or nothing.
+// The start of a replica: with what it remembers, or with nothing.
 #include <algorithm>
 #include <utility>
 

@@ -1,4 +1,4 @@
-// What an agent does at its operator's word, on its admin socket:
+// Commands on an agent's admin socket, by which its operator adopts a state:
 //
 //   {"command":"status"}
 //   {"command":"adoption"}       which states the replicas tell, and how far an adoption is

@@ -1,4 +1,4 @@
-// What a `Session` asks its shell to do, in this order, and what it tells its owner.
+// Actions that a `Session` asks its shell for, in this order, and reports to its owner.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What a ZooKeeper server sends: its welcome, answers, events.
+// Messages of a ZooKeeper server: its welcome, answers, events.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@
 
 namespace prophecy::zookeeper {
 
-// Of a node. Zxids number the service's writes.
+// The state of a node. Zxids number the service's writes.
 struct Stat {
   std::int64_t created_zxid = 0;
   std::int64_t modified_zxid = 0;
@@ -48,7 +48,7 @@ struct Answer {
   Bytes data = {};                         // of GetData
   Stat stat = {};                          // of GetData, Exists and SetData
   std::vector<std::string> children = {};  // of GetChildren
-  // Of Multi, one for each step. All are `ok`, or none is carried out: one has another code than
+  // One for each step of a Multi. All are `ok`, or none is carried out: one has another code than
   // `ok` and `runtime_inconsistency`, and that one is why.
   std::vector<ErrorCode> steps = {};
   bool operator==(const Answer&) const = default;
@@ -70,7 +70,7 @@ struct HeadedFrame {
 // Errors are of kind `protocol`: the server breaks the protocol.
 [[nodiscard]] Result<Welcome> decode_welcome(ByteView frame);
 [[nodiscard]] Result<HeadedFrame> decode_header(ByteView frame);
-// Of an answer whose code is `ok`.
+// Requires an answer whose code is `ok`.
 [[nodiscard]] Result<Answer> decode_answer(const Request& request, ByteView rest);
 [[nodiscard]] Result<WatchEvent> decode_event(ByteView rest);
 

@@ -34,7 +34,7 @@ class CoordinationCalls {
 
   // The requests, in the order in which they are to be called; at most two.
   [[nodiscard]] std::vector<Numbered> begin(dht::CoordinationCall call);
-  // Of one of those. Yields the result behind the last of a call.
+  // Takes the completion of one of those requests. Returns the result with the last one of a call.
   [[nodiscard]] std::optional<dht::CoordinationResult> complete(Completion completion);
   // Nothing for a report that the ring does not need.
   [[nodiscard]] static std::optional<dht::SessionEvent> event(Report::Kind kind);

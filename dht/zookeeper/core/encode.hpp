@@ -27,7 +27,7 @@ struct Hello {
 [[nodiscard]] Bytes encode_auth(const Identity& identity);
 [[nodiscard]] Bytes encode_close(std::int32_t xid);
 
-// Of which the server tells at once which have fired since `last_zxid`.
+// The server reports at once which of these have fired since `last_zxid`.
 struct WatchedPaths {
   std::vector<std::string> data;
   std::vector<std::string> absent;  // watched by Exists

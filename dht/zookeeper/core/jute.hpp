@@ -65,8 +65,8 @@ class JuteReader {
     return raw(static_cast<std::size_t>(size));
   }
   std::string string(std::size_t size_max) { return std::string(as_text(buffer(size_max))); }
-  // Of a list: at most `count_max`, and none whose elements, of `element_bytes_min` each, could not
-  // lie in what is left. Null is empty.
+  // The length of a list: at most `count_max`, and none whose elements, of `element_bytes_min`
+  // each, could not lie in what is left. Null is empty.
   std::size_t count(std::size_t count_max, std::size_t element_bytes_min) {
     const std::int32_t count = integer();
     if (count == -1) return 0;

@@ -11,7 +11,7 @@ namespace prophecy::zookeeper {
 // One answer or event of a server, without its length. ZooKeeper's own bound is 1 MiB - 1 for
 // what is stored in a node (jute.maxbuffer); the rest is room for headers.
 inline constexpr std::size_t kFrameBytesMax = (1U << 20) + 4096;
-// Of one request, with its length. A server closes the connection beyond jute.maxbuffer.
+// One request with its length. A server closes the connection beyond jute.maxbuffer.
 inline constexpr std::size_t kRequestBytesMax = (1U << 20) - 4096;
 
 inline constexpr std::size_t kPathBytesMax = 255;
@@ -27,7 +27,7 @@ inline constexpr std::size_t kAccessRulesMax = 64;
 inline constexpr std::size_t kOutstandingMax = 1024;
 inline constexpr std::size_t kOutstandingBytesMax = 8U << 20;
 
-// Of a session, as a server grants it. A server of ZooKeeper's defaults grants 4 to 40 s.
+// A session's time-out, as a server grants it. With ZooKeeper's defaults a server grants 4 to 40 s.
 inline constexpr milliseconds kSessionTimeoutMin{200};
 inline constexpr milliseconds kSessionTimeoutMax{600'000};
 

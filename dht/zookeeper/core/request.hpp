@@ -1,4 +1,4 @@
-// What a client asks a ZooKeeper server for: the few requests that a ring needs.
+// Requests of a client to a ZooKeeper server: the few that a ring needs.
 //
 // A version of -1 means any. The data of a node and the version of it belong together; its list of
 // children has its own.
@@ -33,7 +33,7 @@ struct SetData {
   std::int32_t version = kAnyVersion;
   bool operator==(const SetData&) const = default;
 };
-// Of a transaction alone.
+// In a transaction alone.
 struct Check {
   std::string path;
   std::int32_t version = kAnyVersion;
@@ -77,7 +77,7 @@ using Request = std::variant<Create, Delete, SetData, Multi, GetData, GetChildre
 // Its paths are paths, and it has neither too few steps nor too many.
 [[nodiscard]] bool is_sound(const Request& request);
 
-// Who may do what with the nodes that this client creates. ZooKeeper's own names: "world" with
+// Rules of access to the nodes that this client creates. ZooKeeper's own names: "world" with
 // "anyone", "digest" with "name:hash", "x509" with a certificate's subject; "auth" with "" is
 // everybody whom this connection has signed in as.
 struct AccessRule {

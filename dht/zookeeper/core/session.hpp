@@ -78,7 +78,7 @@ class Session {
   Session& operator=(const Session&) = delete;
 
   void start(TimePoint now);
-  // What the shell says of the connection that it was asked for. Nothing after Disconnect.
+  // Events of the connection that the shell was asked for. None comes after Disconnect.
   void on_opened(TimePoint now);
   void on_bytes(ByteView bytes, TimePoint now);
   void on_lost(std::string reason, TimePoint now);
@@ -94,7 +94,8 @@ class Session {
   [[nodiscard]] std::vector<Action> take_actions() { return std::exchange(actions_, {}); }
   [[nodiscard]] TimePoint next_time() const;  // max(): nothing to wait for
   [[nodiscard]] State state() const { return state_; }
-  // Of the current session, to compare with Stat::ephemeral_owner; 0: none. Not to be logged.
+  // The id of the current session, to compare with Stat::ephemeral_owner; 0: none. Not to be
+  // logged.
   [[nodiscard]] std::int64_t session_id() const { return identity_ ? identity_->id : 0; }
   // As granted.
   [[nodiscard]] milliseconds timeout() const { return timeout_; }
@@ -105,7 +106,7 @@ class Session {
     std::int64_t id = 0;
     std::array<std::uint8_t, kPasswordBytes> password{};
   };
-  // Of the control messages sent on this connection; a server answers each once.
+  // Control messages that were sent on this connection; a server answers each once.
   struct Unanswered {
     std::size_t identities = 0;
     bool ping = false;
@@ -152,7 +153,7 @@ class Session {
   std::int32_t last_xid_ = 0;
   WatchTable watches_;
 
-  // Of the connection.
+  // State of the connection.
   FrameBuffer frames_;
   Calls calls_;
   Unanswered unanswered_;

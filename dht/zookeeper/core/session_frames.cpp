@@ -1,4 +1,4 @@
-// What a Session makes of the server's frames.
+// The part of a Session that takes the server's frames.
 #include <algorithm>
 #include <utility>
 
@@ -67,7 +67,7 @@ void Session::on_welcome(ByteView frame, TimePoint now) {
   greet_back(now);
 }
 
-// Who we are comes first: the rules of watched nodes may depend on it.
+// Our identities go first: the rules of watched nodes may depend on them.
 void Session::greet_back(TimePoint now) {
   for (const Identity& identity : settings_.identities)
     send(encode_auth(identity), now);

@@ -12,7 +12,7 @@ constexpr Duration kServingTime = milliseconds(50);
 constexpr std::uint64_t kServedBytesMax = std::uint64_t{4} << 20;
 // Each is a file to open, however small.
 constexpr std::uint64_t kPartCostMin = 16 * 1024;
-// Of the frames that are kept, by the same measure.
+// Frames that are kept, by the same measure.
 constexpr std::uint64_t kKeptCostMax = std::uint64_t{4} << 20;
 
 std::uint64_t cost_of(const Frame& frame) {

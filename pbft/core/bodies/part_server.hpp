@@ -39,7 +39,7 @@ class PartServer {
     TimePoint since;
   };
 
-  // Of a part that was read, and checked.
+  // A part that was read and checked, as a frame.
   struct Served {
     Digest part{};
     Frame frame;

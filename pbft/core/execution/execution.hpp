@@ -77,7 +77,7 @@ class ExecutionStage {
   void begin_at_zero(ReplicaActions& out);
   // Goes back, or on, to a checkpoint whose parts are here, as soon as nothing is under way.
   void begin_restore(const CheckpointClaim& claim);
-  // What has become of a restore. `lost_again`: of the service, meanwhile; the state itself is
+  // The outcome of a restore. `lost_again`: of the service, meanwhile; the state itself is
   // whole. `failed`: it could not be had (not all parts of it can be read), and is asked for again
   // later.
   enum class Restored : std::uint8_t { done, lost_again, failed };
@@ -183,7 +183,7 @@ class ExecutionStage {
   // Requires collect().
   void hand_out(Slot& slot, ReplicaActions& out);
   void count_as_ordered(const Slot& slot);
-  // Of a batch whose effects were adopted.
+  // Passes over a request of a batch whose effects were adopted.
   void pass_over(const Pending& pending, Session& session, ReplicaActions& out);
   [[nodiscard]] bool is_contradicted() const {
     return ahead_.has_value() && ahead_->is_contradicted;

@@ -19,9 +19,9 @@ std::uint32_t backers(const HeldRequest& request) {
 
 }  // namespace
 
-// Of two of one session. What the primary asks for goes first, so that it can have one of them
-// ordered; then what more replicas say that they have, or a client that asks for ever newer things
-// could have its primary blamed for one that backups hold; then the newer one.
+// Orders two requests of one session. The one that the primary asks for goes first, so that it can
+// have one of them ordered; then what more replicas say that they have, or a client that asks for
+// ever newer things could have its primary blamed for one that backups hold; then the newer one.
 bool HeldRequests::is_before(const HeldRequest& one, const HeldRequest& other) const {
   const auto rank = [&](const HeldRequest& of) {
     return std::tuple(of.asked_in == context_.view, backers(of), of.timestamp);

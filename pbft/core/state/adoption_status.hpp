@@ -1,4 +1,4 @@
-// What an operator says, and is told, when a group is to adopt the present state of its services
+// An operator's orders, and the answers, when a group is to adopt the present state of its services
 // (pbft/core/recovery/adoption.hpp).
 #pragma once
 

@@ -25,8 +25,8 @@ AFTER_A_KILL_S = 0.3
 AFTER_A_CUT_S = 1.0
 CLIENTS = 8
 REPLICAS = 4
-# Of the time, for which a replica waits for a processor. Beyond it the group may find its primary slow
-# with good reason.
+# The share of the time for which a replica waits for a processor. Beyond it the group may find its
+# primary slow with good reason.
 STARVED_SHARE = 0.1
 WORSE_MACHINE = "worse_machine.so"
 
