@@ -15,7 +15,6 @@
 namespace prophecy::ring {
 
 using dht::OrderNumber;
-using dht::Partition;
 
 // Each register is a URI of its own; a floor's slot may be that of several.
 struct Layout {

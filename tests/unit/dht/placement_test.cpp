@@ -8,6 +8,8 @@
 #include <catch2/catch.hpp>
 
 using namespace prophecy::dht;
+using prophecy::kPartitions;
+using prophecy::Partition;
 
 namespace {
 
@@ -107,9 +109,4 @@ TEST_CASE("the placement is the same in every build") {
   for (const MemberIndex owner : placement.owners())
     hash = (hash ^ owner) * 0x100000001b3ULL;
   CHECK(hash == 0xa7ac323392751d92ULL);
-}
-
-TEST_CASE("a URI's partition is the low bits of its hash") {
-  CHECK(partition_of(0xabcdef0123456fffULL) == 0xfff);
-  CHECK(partition_of(0x1000) == 0);
 }
