@@ -116,7 +116,7 @@ void ReplicaTransport::on_frame(FrameConnection& connection, ByteView frame) {
     if (answer.proves) inbound_.prove(tag, header->sender);
     return;
   }
-  if (!handler_.on_frame(frame) || !header) return;
+  if (!handler_.on_frame(frame) || !header || header->session_count == 0) return;
   if (!inbound_.is_of(connection.tag(), header->sender)) return;
   // A request, or a hello; other messages name no session.
   for (std::uint32_t i = 0; i < header->session_count; ++i)

@@ -360,13 +360,14 @@ void ExecutionStage::repeat_reply(Session& session, ReplicaActions& out) {
   if (!reply) return;
   reply->full = session.has_result && session.status == ReplyStatus::done;
   const Session::RepeatedAs as{reply->view, reply->tentative, context_.keys.generation()};
-  Frame frame = session.kept;
+  Frame frame = session.repeated;
   if (!reply->full || session.repeated_as != as) {
     reply->result = session.result();
     frame = encode_reply(*reply, context_.keys);
   }
   if (reply->full) {
-    session.kept = frame;
+    session.repeated = frame;
+    session.kept = {};
     session.repeated_as = as;
   }
   out.sends.push_back({session.client, session.number, std::move(frame)});

@@ -25,14 +25,15 @@ bool Snapshots::add(const CheckpointClaim& claim) {
     }
     return false;
   }
+  const bool is_whole = claim.service != Digest{};
   const auto place = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& entry) {
     return entry.claim.sequence >= claim.sequence;
   });
   if (place != entries_.end() && place->claim.sequence == claim.sequence) {
     unpin(place->claim);
-    *place = {claim, place->touched, false};
+    *place = {claim, is_whole, place->touched, false};
   } else {
-    entries_.insert(place, {claim, TimePoint::min(), false});
+    entries_.insert(place, {claim, is_whole, TimePoint::min(), false});
   }
   return true;
 }
@@ -43,20 +44,20 @@ const CheckpointClaim* Snapshots::find(std::uint64_t sequence) const {
 }
 
 const CheckpointClaim* Snapshots::newest_up_to(std::uint64_t sequence) const {
-  const CheckpointClaim* newest = nullptr;
-  for (const Entry& entry : entries_) {
-    if (entry.claim.sequence <= sequence && !entry.disowned) newest = &entry.claim;
-  }
-  return newest;
+  return newest_of(sequence, [](const Entry& entry) { return !entry.disowned; });
 }
 
 const CheckpointClaim* Snapshots::newest_whole_up_to(std::uint64_t sequence) const {
-  const CheckpointClaim* newest = nullptr;
-  for (const Entry& entry : entries_) {
-    const bool whole = entry.claim.service != Digest{} && !entry.disowned;
-    if (entry.claim.sequence <= sequence && whole) newest = &entry.claim;
-  }
-  return newest;
+  return newest_of(sequence,
+                   [](const Entry& entry) { return entry.is_whole && !entry.disowned; });
+}
+
+template <class Suits>
+const CheckpointClaim* Snapshots::newest_of(std::uint64_t sequence, Suits suits) const {
+  const auto entry = std::find_if(entries_.rbegin(), entries_.rend(), [&](const Entry& candidate) {
+    return candidate.claim.sequence <= sequence && suits(candidate);
+  });
+  return entry != entries_.rend() ? &entry->claim : nullptr;
 }
 
 void Snapshots::disown_from(std::uint64_t sequence) {

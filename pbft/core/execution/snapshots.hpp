@@ -40,10 +40,14 @@ class Snapshots {
  private:
   struct Entry {
     CheckpointClaim claim;
+    bool is_whole = false;  // it has the service's state
     TimePoint touched = TimePoint::min();
     bool disowned = false;
   };
 
+  // The newest up to it that suits. Asked for with every event, so it begins with the newest.
+  template <class Suits>
+  [[nodiscard]] const CheckpointClaim* newest_of(std::uint64_t sequence, Suits suits) const;
   void unpin(const CheckpointClaim& claim);
 
   PartStore& parts_;

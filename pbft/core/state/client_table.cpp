@@ -123,7 +123,7 @@ std::uint64_t ClientTable::keep_result(Session& session, Bytes result) {
   forget_result(session);
   result_bytes_ += result.size();
   session.result_size = result.size();
-  session.kept = std::make_shared<const Bytes>(std::move(result));
+  session.kept = std::move(result);
   session.has_result = true;
   note_change(session);
   Client& client = clients_[session.client];
@@ -179,7 +179,8 @@ void ClientTable::forget_result(Session& session) {
   Client& client = clients_[session.client];
   result_bytes_ -= session.result_size;
   client.result_bytes -= session.result_size;
-  session.kept.reset();
+  session.kept = {};
+  session.repeated.reset();
   session.result_size = 0;
   session.repeated_as.reset();
   session.has_result = false;

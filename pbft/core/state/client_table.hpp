@@ -38,13 +38,14 @@ struct Session {
   Digest digest{};
   bool has_result = false;
   [[nodiscard]] ByteView result() const {
-    return has_result ? ByteView(*kept).last(result_size) : ByteView();
+    return repeated ? ByteView(*repeated).last(result_size) : ByteView(kept);
   }
-  // The result alone, or behind the head of the reply that repeated it: that frame is sent as often
-  // as it is wanted, and is as large as the result.
-  Frame kept;
+  Bytes kept;  // the result, until it is repeated
+  // Then the reply that repeated it, which ends with the result: it is sent as often as it is
+  // wanted, so the result is held once.
+  Frame repeated;
   std::size_t result_size = 0;
-  // What the head of that frame says, and the keys that its tag was made with.
+  // What the head of that reply says, and the keys that its tag was made with.
   struct RepeatedAs {
     std::uint64_t view = 0;
     bool tentative = false;
@@ -52,7 +53,7 @@ struct Session {
 
     friend bool operator==(const RepeatedAs&, const RepeatedAs&) = default;
   };
-  std::optional<RepeatedAs> repeated_as;  // nothing: `kept` is the result alone
+  std::optional<RepeatedAs> repeated_as;
   Allowance repetitions;
   Allowance stale_answers;
 
