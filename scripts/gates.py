@@ -71,9 +71,12 @@ def is_before_head(root, commit):
 
 def commit_subjects_are_short(root):
     base = recorded_base(root)
-    if not is_before_head(root, base):
+    # A shallow clone ends behind the base: all of its commits are newer.
+    is_cut_off = run(root, "git", "cat-file", "-e", base).returncode != 0
+    if not is_cut_off and not is_before_head(root, base):
         return []
-    subjects = run(root, "git", "log", "--no-merges", "--format=%h %s", f"{base}..HEAD").stdout
+    commits = "HEAD" if is_cut_off else f"{base}..HEAD"
+    subjects = run(root, "git", "log", "--no-merges", "--format=%h %s", commits).stdout
     return [f"{line}: a subject of more than {SUBJECT_MAX} characters"
             for line in subjects.splitlines() if len(line.partition(" ")[2]) > SUBJECT_MAX]
 

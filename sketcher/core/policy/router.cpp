@@ -1,6 +1,9 @@
 #include "sketcher/core/policy/router.hpp"
 
 #include <algorithm>
+#include <charconv>
+#include <cstdint>
+#include <system_error>
 
 #include "sketcher/core/policy/path_readings.hpp"
 
@@ -13,20 +16,40 @@ std::string_view without_port(std::string_view authority) {
   return colon == std::string_view::npos || in_brackets ? authority : authority.substr(0, colon);
 }
 
-bool is_host_char(char c) {
+bool is_name_char(char c) {
   return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.' ||
-         c == '~' || c == ':' || c == '[' || c == ']';
+         c == '~';
+}
+
+// Requests are looked up without the root's dot.
+bool is_name(std::string_view text) {
+  return !text.empty() && !text.starts_with('.') && !text.ends_with('.') &&
+         text.find("..") == std::string_view::npos &&
+         std::all_of(text.begin(), text.end(), is_name_char);
+}
+
+bool is_address_in_brackets(std::string_view text) {
+  if (text.size() < 4 || !text.starts_with('[') || !text.ends_with(']')) return false;
+  text = text.substr(1, text.size() - 2);
+  return text.find(':') != std::string_view::npos &&
+         text.find_first_not_of("0123456789abcdef:.") == std::string_view::npos;
+}
+
+bool is_port(std::string_view text) {
+  std::uint16_t port = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), port);
+  return error == std::errc() && end == text.data() + text.size() && port != 0;
 }
 
 }  // namespace
 
 bool is_host_pattern(std::string_view text) {
-  if (text.starts_with("*.")) text.remove_prefix(2);
-  if (text.empty() || text.size() > 255) return false;
-  // Requests are looked up without the root's dot.
-  const std::string_view name = text.substr(0, text.find(':'));
-  return text.front() != '.' && !name.ends_with('.') &&
-         std::all_of(text.begin(), text.end(), is_host_char);
+  if (text.size() > 255) return false;
+  const bool is_wildcard = text.starts_with("*.");
+  if (is_wildcard) text.remove_prefix(2);
+  const std::string_view host = without_port(text);
+  if (host.size() != text.size() && !is_port(text.substr(host.size() + 1))) return false;
+  return is_name(host) || (!is_wildcard && is_address_in_brackets(host));
 }
 
 bool is_path_prefix(std::string_view text) {

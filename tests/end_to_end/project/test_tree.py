@@ -173,6 +173,18 @@ def test_commit_subjects_are_counted_from_the_recorded_base(tmp_path):
     assert "c" * 73 in breach
 
 
+def test_commit_subjects_of_a_shallow_clone_are_those_that_it_has(tmp_path):
+    whole, shallow = tmp_path / "whole", tmp_path / "shallow"
+    subprocess.run(["git", "init", "--quiet", whole], check=True)
+    base = commit(whole, "base")
+    commit(whole, "b" * 73)
+    commit(whole, "c" * 73)
+    subprocess.run(["git", "clone", "--quiet", "--depth", "1", f"file://{whole}", shallow], check=True)
+    write(shallow / "scripts/base-commit", base)
+    (breach,) = gates.commit_subjects_are_short(shallow)
+    assert "c" * 73 in breach
+
+
 def test_changed_sources_are_those_since_the_base(tmp_path):
     subprocess.run(["git", "init", "--quiet", tmp_path], check=True)
     base = commit(tmp_path, "base")

@@ -188,10 +188,13 @@ TEST_CASE("A path that can be read in two ways is never whitelisted, blacklisted
 }
 
 TEST_CASE("Patterns that a configuration may hold") {
-  for (const char* host : {"a", "a.b", "*.a.b", "a:80", "[::1]:80", "192.0.2.1"})
+  for (const char* host :
+       {"a", "a.b", "*.a.b", "a:80", "a:65535", "[::1]:80", "[::1]", "192.0.2.1"})
     CHECK(is_host_pattern(host));
   for (const char* host :
-       {"", "*", "*.", "a b", "A", ".a", "a/b", "*a.b", "a.*", "a.", "*.a.b.", "a.:80"})
+       {"",        "*",     "*.",   "a b",  "A",    ".a",  "a/b",     "*a.b",    "a.*",  "a.",
+        "*.a.b.",  "a.:80", "a..b", "*..a", "a:",   "a:0", "a:65536", "a:99999", "a:8o", "a:-1",
+        "a:80:80", ":80",   "[]",   "[a]",  "[::1", "::1", "*.[::1]", "[::1]:"})
     CHECK_FALSE(is_host_pattern(host));
   for (const char* path : {"/", "/a", "/a/", "/a-b.c", "/.well-known/acme", "/a/...", "/a/..b/.c"})
     CHECK(is_path_prefix(path));
