@@ -85,7 +85,9 @@ std::uint64_t Scenario::faulty_in_the_end() const {
 TimePoint Scenario::quiet_from() const {
   TimePoint quiet = healed;
   for (const Ingredient& ingredient : ingredients) {
-    if (ingredient.kind == IngredientKind::bad_client) quiet = std::max(quiet, ingredient.until);
+    const bool goes_on = ingredient.kind == IngredientKind::bad_client ||
+                         ingredient.kind == IngredientKind::stalled_disk;
+    if (goes_on) quiet = std::max(quiet, ingredient.until);
   }
   return quiet;
 }

@@ -13,7 +13,8 @@ namespace {
 constexpr Duration kLivenessBound = seconds(20);
 // and so much for each call that had to wait for the one before it in its session.
 constexpr Duration kCallBound = milliseconds(500);
-// And so much more, when faulty clients have ended too, for every replica to have caught up.
+// And so much more, when faulty clients and stalls of disks have ended too, for every replica to
+// have caught up.
 constexpr Duration kCatchUpTime = seconds(10);
 constexpr std::uint64_t kStepsBetweenLooks = 20;
 constexpr Duration kTurnTriedEvery = milliseconds(20);
