@@ -67,7 +67,7 @@ void Patience::begin_turn(Line& line, TimePoint now, std::uint64_t ordered) cons
   line.due_at = line.since;
 }
 
-Patience::Oldest Patience::oldest(TimePoint now, std::uint64_t ordered, bool is_service_busy) {
+Patience::Oldest Patience::oldest(TimePoint now, std::uint64_t ordered) {
   Oldest oldest;
   for (auto at = lines_.begin(); at != lines_.end();) {
     Line& line = at->second;
@@ -81,7 +81,7 @@ Patience::Oldest Patience::oldest(TimePoint now, std::uint64_t ordered, bool is_
       at = lines_.erase(at);
       continue;
     }
-    if (!is_service_busy || is_passed_over(line, ordered)) {
+    if (!is_excused(line, ordered)) {
       take_earlier(oldest.since, line.since);
       if (line.sent_at) {
         take_earlier(oldest.late_since, std::max(line.late_since, *line.sent_at - kLateAlready));
@@ -148,6 +148,8 @@ std::vector<Frame> Patience::frames() {
 
 void Patience::restart(TimePoint now, std::uint64_t ordered) {
   restarted_at_ = std::max(restarted_at_, now);
+  excused_at_ = std::max(excused_at_, now);
+  ordered_then_ = ordered;
   for (auto& [client, line] : lines_) {
     line.since = std::max(line.since, now);
     line.late_since = std::max(line.late_since, now);
@@ -156,21 +158,28 @@ void Patience::restart(TimePoint now, std::uint64_t ordered) {
   }
 }
 
-// The state may have gone back since.
-bool Patience::is_passed_over(const Line& line, std::uint64_t ordered) {
-  return ordered > line.ordered && ordered - line.ordered >= kPassedOverBatches;
+bool Patience::is_excused(const Line& line, std::uint64_t ordered) const {
+  if (excuse_ != Excuse::busy) return excuse_ == Excuse::behind;
+  // The state may have gone back since.
+  return ordered <= line.ordered || ordered - line.ordered < kPassedOverBatches;
 }
 
-void Patience::excuse(Duration length, TimePoint now, std::uint64_t ordered) {
+void Patience::excuse(Excuse why, TimePoint now, std::uint64_t ordered) {
+  const Duration length = now - excused_at_;
   const auto postpone = [&](TimePoint& since) {
     since = std::min(since + length, std::max(since, now));
   };
   for (auto& [client, line] : lines_) {
-    if (is_passed_over(line, ordered)) continue;
+    if (!is_excused(line, ordered)) continue;
     postpone(line.since);
     postpone(line.late_since);
     if (line.sent_at) postpone(*line.sent_at);
+    // Nor do batches count that have come in the place of others.
+    if (excuse_ == Excuse::behind) line.ordered += ordered - std::min(ordered, ordered_then_);
   }
+  excuse_ = why;
+  excused_at_ = now;
+  ordered_then_ = ordered;
 }
 
 void Patience::forget(Line& line, Entries::iterator entry) {

@@ -33,6 +33,19 @@ class Patience {
   // It waits from `since` on, which may be to come; `ordered` is the last batch before it.
   void note(const RequestMessage& request, ByteView frame, TimePoint since, std::uint64_t ordered);
 
+  // Why nothing counts against the primary, which could order nothing that this replica sees.
+  enum class Excuse : std::uint8_t {
+    none,
+    // The service of this replica. A client counts of which many batches have held nothing: a
+    // primary that is always busy with some clients does not keep its place while it leaves others
+    // out.
+    busy,
+    // This replica lacks what 2f+1 have executed: whatever waits here may be ordered there.
+    behind,
+  };
+  // From now on, until the next one. The time under the one before is no time of waiting.
+  void excuse(Excuse why, TimePoint now, std::uint64_t ordered);
+
   // What counts against the primary.
   struct Oldest {
     std::optional<TimePoint> since;  // the first in line that has waited longest as such
@@ -41,10 +54,8 @@ class Patience {
     std::optional<TimePoint> late_since;
   };
   // Forgets what has been ordered, or is agreed on and only waits for its execution. Of the others
-  // nothing counts while the service is busy, but for the first in line of a client of which many
-  // batches have held nothing: a primary that is always busy with some clients does not keep its
-  // place while it leaves others out.
-  [[nodiscard]] Oldest oldest(TimePoint now, std::uint64_t ordered, bool is_service_busy);
+  // the first in line count that are not excused.
+  [[nodiscard]] Oldest oldest(TimePoint now, std::uint64_t ordered);
   // The first in line that the primary is to be sent now: at once when they are that, when their
   // clients send them again, and from time to time. The one that has waited longest comes first.
   struct Due {
@@ -64,9 +75,6 @@ class Patience {
   [[nodiscard]] std::vector<Frame> frames();
   // All begin to wait anew: there is another primary.
   void restart(TimePoint now, std::uint64_t ordered);
-  // The primary could order nothing for so long, until now: that is no time of waiting, but for
-  // clients that were passed over.
-  void excuse(Duration length, TimePoint now, std::uint64_t ordered);
 
  private:
   struct Entry {
@@ -91,7 +99,7 @@ class Patience {
 
   void forget(Line& line, Entries::iterator entry);
   void begin_turn(Line& line, TimePoint now, std::uint64_t ordered) const;
-  [[nodiscard]] static bool is_passed_over(const Line& line, std::uint64_t ordered);
+  [[nodiscard]] bool is_excused(const Line& line, std::uint64_t ordered) const;
   [[nodiscard]] bool is_ordered(NodeId client, const Entry& entry) const;
 
   std::uint64_t bytes_max_;
@@ -99,6 +107,9 @@ class Patience {
   std::map<NodeId, Line> lines_;  // none is empty between two calls
   std::uint64_t bytes_ = 0;
   TimePoint restarted_at_ = TimePoint::min();
+  Excuse excuse_ = Excuse::none;
+  TimePoint excused_at_{};              // until then it has been taken into account
+  std::uint64_t ordered_then_ = 0;
 };
 
 }  // namespace prophecy::pbft

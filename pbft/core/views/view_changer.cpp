@@ -58,6 +58,15 @@ bool ViewChanger::has_no_room() const {
                                             context_.settings.partial_batches_in_flight_max;
 }
 
+// Of those that have signed a stable checkpoint f+1 are correct, and have executed it. They see
+// whether the primary goes on.
+Patience::Excuse ViewChanger::excuse() const {
+  if (checkpoints_.stable_sequence() > context_.progress.last_ordered) {
+    return Patience::Excuse::behind;
+  }
+  return has_no_room() ? Patience::Excuse::busy : Patience::Excuse::none;
+}
+
 BlameInputs::Place ViewChanger::place() const {
   if (context_.is_silent()) return BlameInputs::Place::silent;
   if (context_.state != ReplicaState::normal) return BlameInputs::Place::changing;
@@ -110,10 +119,8 @@ void ViewChanger::note_unsettled(TimePoint now) {
 void ViewChanger::note_requests(TimePoint now, BlameInputs& inputs) {
   const std::uint64_t ordered = context_.progress.last_ordered;
   if (is_held_up()) patience_.restart(now, ordered);
-  if (excused_since_) patience_.excuse(now - *excused_since_, now, ordered);
-  const bool is_service_busy = has_no_room();
-  excused_since_ = is_service_busy ? std::optional(now) : std::nullopt;
-  const Patience::Oldest oldest = patience_.oldest(now, ordered, is_service_busy);
+  patience_.excuse(excuse(), now, ordered);
+  const Patience::Oldest oldest = patience_.oldest(now, ordered);
   inputs.request_since = oldest.since;
   slow_primary_.note(oldest.late_since, now);
   inputs.slow_at = slow_primary_.due();
@@ -473,7 +480,6 @@ void ViewChanger::enter(std::uint64_t view, const std::vector<ViewChangeMessage>
   give_up_at_.reset();
   entered_ = true;
   unsettled_since_.reset();
-  excused_since_.reset();
   slow_primary_.restart(now);
   left_out_.restart(agreement_.taken(), now);
   ordered_at_entry_ = context_.progress.last_ordered;

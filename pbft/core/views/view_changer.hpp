@@ -13,7 +13,8 @@
 // once something waits.
 //
 // What keeps nothing from being ordered blames nobody: what is agreed on, and waits for this
-// replica's own service; and a request for which there is no room while that lasts.
+// replica's own service; a request for which there is no room while that lasts; and a request that
+// waits at a replica behind the stable checkpoint, since it may be ordered.
 //
 // The messages are signed, so that they convince replicas to which others show them. Time-outs
 // double with every view that brought nothing, so that some view lasts long enough.
@@ -106,6 +107,8 @@ class ViewChanger {
   // As many batches as it has in flight are agreed on, and wait for this replica's service. The
   // primary's has as much to do, or it is too slow.
   [[nodiscard]] bool has_no_room() const;
+  // What keeps this replica from holding requests against the primary.
+  [[nodiscard]] Patience::Excuse excuse() const;
   [[nodiscard]] BlameInputs::Place place() const;
   // Nothing is waited for but the batches that carry a peer to its checkpoint.
   [[nodiscard]] bool is_only_carrying(ViewChangeCause cause) const;
@@ -137,7 +140,6 @@ class ViewChanger {
   // Since when nothing more has been settled, while something is proposed.
   std::optional<TimePoint> unsettled_since_;
   std::uint64_t settled_then_ = 0;
-  std::optional<TimePoint> excused_since_;  // for requests that are not ordered, has_no_room()
   std::optional<TimePoint> carried_at_;     // when it gave a primary up for a silent peer's sake
   std::optional<TimePoint> give_up_at_;     // while changing, once 2f+1 ask for the view
   bool entered_ = false;

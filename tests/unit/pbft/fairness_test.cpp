@@ -285,7 +285,11 @@ struct Held {
     clients.session(client, session).last_timestamp = 1;
   }
   std::int64_t since(std::int64_t now_ms, std::uint64_t ordered = 0, bool is_busy = false) {
-    const auto oldest = patience.oldest(TimePoint{} + milliseconds(now_ms), ordered, is_busy);
+    return since(now_ms, ordered, is_busy ? Patience::Excuse::busy : Patience::Excuse::none);
+  }
+  std::int64_t since(std::int64_t now_ms, std::uint64_t ordered, Patience::Excuse excuse) {
+    patience.excuse(excuse, TimePoint{} + milliseconds(now_ms), ordered);
+    const auto oldest = patience.oldest(TimePoint{} + milliseconds(now_ms), ordered);
     if (!oldest.since) return -1;
     late_since = oldest.late_since;
     return std::chrono::duration_cast<milliseconds>(oldest.since->time_since_epoch()).count();
@@ -343,13 +347,28 @@ TEST_CASE("While the service is busy, only a client counts that is passed over")
   held.order(kGreedy, 0);
   CHECK(held.since(100, 31, true) == -1);
   CHECK(held.since(110, 32, true) == 20);
-  held.patience.excuse(milliseconds(50), TimePoint{} + milliseconds(110), 32);
-  CHECK(held.since(110, 32, true) == 20);
   // The other one's turn has begun with batch 31.
   CHECK(held.since(110, 32, false) == 20);
   held.order(kOther, 0);
   CHECK(held.since(120, 62, true) == -1);
   CHECK(held.since(120, 63, true) == 110);
+}
+
+TEST_CASE("While this replica lacks what others have executed, nothing counts, and no time passes") {
+  using Excuse = Patience::Excuse;
+  Held held;
+  held.note(kGreedy, 0, 10);
+  CHECK(held.since(50, 1) == 10);
+  CHECK(held.since(60, 1, Excuse::behind) == -1);
+  // However many batches it has missed.
+  CHECK(held.since(100, 80, Excuse::behind) == -1);
+  CHECK(held.since(150, 90, Excuse::none) == 100);
+  CHECK(held.since(160, 90, Excuse::busy) == -1);
+  CHECK(held.since(170, 121, Excuse::busy) == 100);
+  // What had been ordered meanwhile has not waited.
+  CHECK(held.since(200, 122, Excuse::behind) == -1);
+  held.order(kGreedy, 0);
+  CHECK(held.since(250, 200, Excuse::none) == -1);
 }
 
 TEST_CASE("One request of each client always has a place with a backup") {

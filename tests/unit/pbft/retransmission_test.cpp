@@ -41,6 +41,16 @@ TEST_CASE("A batch that gets no further brings the next status near, and says wh
   CHECK(said->slots[0] == kHasPrePrepare);
 }
 
+TEST_CASE("A batch that is refused here brings the next status near: others may agree on it") {
+  Subject backup(1);
+  backup.tick(milliseconds(0));
+  backup.feed(pre_prepare(1, {with_wrong_macs(request(1), {1})}).frame);
+  REQUIRE(backup.sent(MessageType::prepare) == 0);
+  CHECK(backup.replica.next_timer() == backup.now + milliseconds(50));
+  backup.tick(milliseconds(50));
+  CHECK(backup.sent(MessageType::status) == kReplicas - 1);
+}
+
 TEST_CASE("A peer that gets no further is served ever less often, and others are not") {
   Subject backup(1);
   constexpr std::uint64_t kBatches = 6;
