@@ -203,8 +203,12 @@ bool Agreement::on_pre_prepare(ByteView frame, ReplicaActions& out) {
     return refuse(DropReason::queue_full);
   }
   if (!is_timely(*message)) return refuse(DropReason::time_refused);
-  if (!vouched_for(*message, digests)) return refuse(DropReason::bad_mac);
+  if (!vouched_for(*message, digests)) {
+    shown_.insert_or_assign(message->sequence, digests.batch);
+    return refuse(DropReason::bad_mac);
+  }
   note_taken(slot, digests.batch);
+  if (!context_.relay) note_named(message->sequence);
   slot.batch = digests.batch;
   slot.phase = SlotPhase::awaited;
   take_up(slot, std::move(copy), &*message, out);
@@ -217,14 +221,22 @@ bool Agreement::on_pre_prepare(ByteView frame, ReplicaActions& out) {
 void Agreement::note_taken(const Slot& slot, const Digest& batch) {
   ++taken_.all;
   const auto voted = voted_for_.find({slot.sequence, batch});
-  const bool is_late = voted != voted_for_.end() &&
-                       context_.now - voted->second >= TakenProposals::kLateAfter &&
-                       slot.commits.count(batch) < context_.quorum.weak;
-  if (is_late) ++taken_.late;
+  if (voted != voted_for_.end() && context_.now - voted->second >= TakenProposals::kLateAfter) {
+    const std::uint32_t commits = slot.commits.count(batch);
+    if (commits < context_.quorum.weak) ++taken_.late;
+    const auto shown = shown_.find(slot.sequence);
+    const bool was_shown = shown != shown_.end() && shown->second == batch;
+    const bool is_waited_for = commits < context_.quorum.committed;
+    if (is_waited_for && !was_shown && context_.named_by_primary >= slot.sequence) {
+      ++taken_.overtaken;
+    }
+  }
   const std::uint64_t done = std::max(context_.progress.last_ordered, log_.first_retained() - 1);
   voted_for_.erase(voted_for_.begin(), voted_for_.upper_bound({done, Digest{}}));
   voted_for_.erase(voted_for_.lower_bound({slot.sequence, Digest{}}),
                    voted_for_.lower_bound({slot.sequence + 1, Digest{}}));
+  shown_.erase(shown_.begin(), shown_.upper_bound(done));
+  shown_.erase(slot.sequence);
 }
 
 // Which replica sends it does not matter: the digest does. Nor is its time looked at: the others
@@ -347,6 +359,7 @@ void Agreement::on_bodies(ReplicaActions& out) {
 
 void Agreement::keep_awaited_bodies() {
   voted_for_.clear();
+  shown_.clear();
   bodies_of_last_view_.clear();
   for (const std::uint64_t sequence : awaiting_bodies_) {
     const Slot* slot = log_.reaches(sequence) ? log_.find(sequence) : nullptr;
@@ -465,6 +478,7 @@ bool Agreement::on_vote(MessageType type, ByteView frame, ReplicaActions& out) {
   VoteSet& votes = prepare ? slot.prepares : slot.commits;
   switch (votes.record(vote->replica, vote->batch)) {
     case VoteSet::Outcome::added:
+      if (vote->replica == context_.primary()) note_named(vote->sequence);
       if (prepare && slot.phase == SlotPhase::empty) {
         voted_for_.try_emplace({vote->sequence, vote->batch}, context_.now);
       }

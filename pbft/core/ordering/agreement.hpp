@@ -80,6 +80,9 @@ class Agreement {
   [[nodiscard]] bool vouched_for(const PrePrepareMessage& message, const BatchDigests& digests);
   [[nodiscard]] bool may_prepare_with(const std::vector<BodyHandle>& bodies) const;
   void note_taken(const Slot& slot, const Digest& batch);
+  void note_named(std::uint64_t sequence) {
+    context_.named_by_primary = std::max(context_.named_by_primary, sequence);
+  }
   bool on_content(Slot& slot, ByteView frame, NodeId primary, ReplicaActions& out);
   void note_proposal(Slot& slot, const Digest& batch, const Frame& content,
                      const std::vector<BodyHandle>& bodies, ReplicaActions& out);
@@ -105,6 +108,8 @@ class Agreement {
   std::vector<Allowance> contents_;   // bytes that each replica may have hashed
   // When a backup first voted for a batch that is not here, by number.
   std::map<std::pair<std::uint64_t, Digest>, TimePoint> voted_for_;
+  // Of each number, what the primary has shown last and this replica has refused for clients' MACs.
+  std::map<std::uint64_t, Digest> shown_;
   TakenProposals taken_;
   std::uint64_t noted_ = 0;  // by note_agreed(), up to it
   // settled() rises within a view.

@@ -14,6 +14,9 @@ struct TakenProposals {
 
   std::uint64_t all = 0;
   std::uint64_t late = 0;  // and agreement had to wait for this replica
+  // Likewise, and behind a frame in which the primary names this number, or a later one. A link
+  // keeps frames in their order: the primary did not send the proposal when it made it.
+  std::uint64_t overtaken = 0;
 };
 
 }  // namespace prophecy::pbft

@@ -67,6 +67,9 @@ struct Context {
   // Up to it the primary of this view has proposed what this replica refused: its time was wrong,
   // or a client's MAC. If nobody else takes it either, the primary cannot go on.
   std::uint64_t refused_until = 0;
+  // The highest number that the primary of this view has named in a frame of its own: it sends no
+  // lower one for the first time behind that.
+  std::uint64_t named_by_primary = 0;
   // A peer that has lost its memory waits for a stable checkpoint there before it votes again.
   std::uint64_t awaited_by_silent = 0;
 

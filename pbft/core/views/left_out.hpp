@@ -4,8 +4,12 @@
 //
 // A proposal is late when this replica takes it up a while after another backup has voted for it,
 // and too few replicas have committed it without this one. A primary that left out one replica
-// alone delays nobody, and is not counted. Loss on the way makes a few proposals late; a primary is
+// alone delays nobody, and is not counted. Loss on the way makes some proposals late; a primary is
 // left when a good share of all are, in two intervals more than in which they are not.
+//
+// Loss on the way makes none come behind what the primary has sent later, since a link keeps its
+// frames in order. A late proposal that was overtaken so is the primary's doing: there, as many
+// count as cost a tenth of the time.
 //
 // Deterministic; one thread.
 #pragma once
@@ -21,6 +25,7 @@ class LeftOut {
  public:
   static constexpr std::uint64_t kLateMin = 2;  // in an interval: agreement is slow then
   static constexpr std::uint64_t kShare = 5;    // the fifth part of all
+  static constexpr std::uint64_t kOvertakenMin = 2;
   static constexpr std::uint32_t kIntervals = 2;
 
   explicit LeftOut(Duration interval) : interval_(interval) {}

@@ -160,6 +160,9 @@ void Retransmission::learn(const StatusMessage& status) {
   }
   // The latest claim, not the greatest: one lie is not to be believed for ever.
   peer.highest_seen = highest;
+  const bool is_of_primary =
+      status.replica == context_.primary() && status.view == context_.view && !status.changing_view;
+  if (is_of_primary) context_.named_by_primary = std::max(context_.named_by_primary, highest);
 
   // It is work for all: so a bound counts only of those that this replica has pledged to, and the
   // first one that they name in their incarnation. No replica that follows the protocol can need

@@ -12,9 +12,10 @@ constexpr Duration kInterval = milliseconds(500);
 
 // Counts of one interval after another.
 struct Watch {
-  bool after(std::uint64_t all, std::uint64_t late) {
+  bool after(std::uint64_t all, std::uint64_t late, std::uint64_t overtaken = 0) {
     taken.all += all;
     taken.late += late;
+    taken.overtaken += overtaken;
     now += kInterval;
     left_out.note(taken, now);
     return left_out.is_due();
@@ -25,6 +26,7 @@ struct Watch {
   LeftOut left_out{kInterval};
 };
 
+constexpr Duration kLate = TakenProposals::kLateAfter;
 constexpr NodeId kSelf = 1;
 constexpr NodeId kShown = 3;  // the backup that gets all
 
@@ -46,15 +48,74 @@ struct Backup : Subject {
     } else {
       feed_as_it_is(encode_sealed(*proposal.frame, ring(kShown)));
     }
-    // Its vote is what the others have waited for.
-    feed(commit(0, sequence, proposal.batch));
-    feed(commit(kShown, sequence, proposal.batch));
-    for (const Execution& execution : std::vector(actions.executions))
+    agree(proposal.batch);
+    return is_normal_after(milliseconds(50) - after_vote);
+  }
+  // Its vote is what the others have waited for.
+  void agree(const Digest& batch) {
+    std::vector<Execution> executions = actions.executions;
+    for (const NodeId other : {0u, kShown}) {
+      feed(commit(other, sequence, batch));
+      executions.insert(executions.end(), actions.executions.begin(), actions.executions.end());
+    }
+    for (const Execution& execution : executions)
       executed(execution.id, "result");
+  }
+  bool is_normal_after(Duration length) {
     if (replica.state() != ReplicaState::normal) return false;
     REQUIRE(replica.status().last_ordered == sequence);
-    pass(milliseconds(50) - after_vote);
+    pass(length);
     return replica.state() == ReplicaState::normal;
+  }
+  // One batch in ten comes late, and behind a frame of the primary that names it.
+  enum class NamedBy : std::uint8_t { nothing, commit, status, next_proposal };
+  int until_blame_of_one_in_ten(NamedBy named_by, Duration after_vote = kLate) {
+    for (int number = 1; number <= 100; ++number) {
+      const bool is_late = number % 10 == 5;
+      const bool is_in_view =
+          is_late ? take_behind(named_by, after_vote) : take(By::primary, Duration{});
+      if (!is_in_view) return number;
+    }
+    return 0;
+  }
+  bool take_behind(NamedBy named_by, Duration after_vote) {
+    const std::uint64_t number = ++sequence;
+    const Proposal proposal = pre_prepare(number, {request(number)});
+    const Proposal next = pre_prepare(number + 1, {request(number + 1)});
+    feed(prepare(kShown, number, proposal.batch));
+    if (named_by == NamedBy::commit) feed(commit(0, number, proposal.batch));
+    if (named_by == NamedBy::status) feed(status_of_primary(number));
+    if (named_by == NamedBy::next_proposal) feed(next.frame);
+    pass(after_vote);
+    feed(proposal.frame);
+    agree(proposal.batch);
+    if (named_by == NamedBy::next_proposal) {
+      ++sequence;
+      feed(prepare(kShown, sequence, next.batch));
+      agree(next.batch);
+    }
+    return is_normal_after(milliseconds(50) - after_vote);
+  }
+  // The primary sends it again once it is asked, and by then others stand for the batch.
+  bool take_refused(const Frame& request) {
+    const Proposal proposal = pre_prepare(++sequence, {request});
+    feed(proposal.frame);
+    feed(prepare(kShown, sequence, proposal.batch));
+    feed(status_of_primary(sequence));
+    pass(kLate);
+    feed(proposal.frame);
+    agree(proposal.batch);
+    return is_normal_after(milliseconds(50) - kLate);
+  }
+  // In which it has proposed the batch, and has it not committed.
+  Frame status_of_primary(std::uint64_t number) {
+    const std::vector<std::uint8_t> slots{kHasPrePrepare};
+    StatusMessage status;
+    status.counter = ++statuses;
+    status.first_retained = 1;
+    status.last_ordered = status.settled = number - 1;
+    status.slots = slots;
+    return encode_status(status, ring(0));
   }
   // As the shell does: a tick when one is wanted.
   void pass(Duration length) {
@@ -71,9 +132,8 @@ struct Backup : Subject {
   }
 
   std::uint64_t sequence = 0;
+  std::uint64_t statuses = 0;
 };
-
-constexpr Duration kLate = TakenProposals::kLateAfter;
 
 }  // namespace
 
@@ -99,6 +159,15 @@ TEST_CASE("A few late proposals, or a small share, or one interval are not") {
   CHECK(watch.after(20, 20));
 }
 
+TEST_CASE("Proposals behind what the primary has sent later are its doing, be they few") {
+  Watch watch;
+  CHECK_FALSE(watch.after(1000, 2, 2));
+  CHECK(watch.after(1000, 2, 2));
+  watch.left_out.restart(watch.taken, watch.now);
+  for (int i = 0; i < 10; ++i)
+    CHECK_FALSE(watch.after(1000, 1, 1));
+}
+
 TEST_CASE("A backup asks for another primary when it has its proposals from others, and late") {
   Backup backup;
   const int proposals = backup.until_blame(Backup::By::other_backup, kLate);
@@ -118,6 +187,33 @@ TEST_CASE("A backup that hands proposals on at once, before the primary's come, 
 
 TEST_CASE("A backup for which nobody waits does not ask for another primary") {
   CHECK(Backup().until_blame(Backup::By::other_backup, kLate, {2, kShown}) == 0);
+}
+
+TEST_CASE("A primary that skips one proposal in ten loses its view, whatever names the batch") {
+  using NamedBy = Backup::NamedBy;
+  const auto named_by = GENERATE(NamedBy::commit, NamedBy::status, NamedBy::next_proposal);
+  Backup backup;
+  const int proposals = backup.until_blame_of_one_in_ten(named_by);
+  // Two intervals of twenty.
+  CHECK(proposals >= 37);
+  CHECK(proposals <= 42);
+  CHECK(backup.replica.status().view_change_cause == ViewChangeCause::left_out);
+}
+
+TEST_CASE("One proposal in ten that is late in its order, or soon behind it, deposes nobody") {
+  CHECK(Backup().until_blame_of_one_in_ten(Backup::NamedBy::nothing) == 0);
+  CHECK(Backup().until_blame_of_one_in_ten(Backup::NamedBy::commit, kLate - milliseconds(1)) == 0);
+}
+
+TEST_CASE("A proposal that came in time, and was refused for its client's MACs, is no late one") {
+  Backup backup;
+  for (int number = 1; number <= 100; ++number) {
+    const Frame request = with_wrong_macs(test::request(backup.sequence + 1), {kSelf});
+    const bool is_in_view =
+        number % 10 == 5 ? backup.take_refused(request) : backup.take(Backup::By::primary, {});
+    REQUIRE(is_in_view);
+  }
+  CHECK(backup.dropped(DropReason::bad_mac) == 10);
 }
 
 }  // namespace prophecy::pbft::test

@@ -3,10 +3,9 @@
 
 #include <catch2/catch.hpp>
 
-#include "base/codec.hpp"
 #include "pbft/client/replier_choice.hpp"
 #include "pbft/client/reply_tally.hpp"
-#include "pbft/core/execution/session_tree.hpp"
+#include "pbft/core/execution/snapshots.hpp"
 #include "pbft/core/ordering/request_queue.hpp"
 #include "pbft/core/state/checkpoints.hpp"
 #include "pbft/core/state/client_table.hpp"
@@ -252,51 +251,22 @@ TEST_CASE("A statement may follow where there was none; one that was made stays"
   CHECK(signers(checkpoints, 8, kA) == std::vector<NodeId>{0, 1, 2});
 }
 
-// The tree over the timestamps of a table in which these clients have these blocks of sessions.
-struct BlocksOf {
-  NodeId client;
-  std::vector<std::uint16_t> blocks;
-};
-
-Digest order_tree(PartStore& parts, const std::vector<BlocksOf>& clients) {
-  const auto keep = [&](const std::vector<Digest>& children, const Bytes& payload) {
-    const Bytes part = encode_part(children, payload);
-    REQUIRE(parts.keep(sha256(part), part));
-    return sha256(part);
-  };
-  std::vector<Digest> nodes;
-  for (const BlocksOf& of : clients) {
-    std::vector<Digest> blocks;
-    for (const std::uint16_t block : of.blocks) {
-      Bytes payload;
-      Writer writer(payload);
-      writer.integer(of.client);
-      writer.integer(block);
-      for (std::uint32_t i = 0; i < kSessionsPerBlock; ++i)
-        writer.integer(std::uint64_t{i});
-      blocks.push_back(keep({}, payload));
-    }
-    Bytes payload;
-    Writer(payload).integer(of.client);
-    nodes.push_back(keep(blocks, payload));
-  }
-  return keep(nodes, Bytes(8 + sizeof(Digest) + 8));
-}
-
-TEST_CASE("A session table names each client and each block once") {
+TEST_CASE("A state that is disowned is named no more; earlier ones are, and another in its place") {
   MemoryPartStore parts;
-  ClientTable clients(1000);
-  const auto loads = [&](const std::vector<BlocksOf>& table) {
-    return load_sessions(parts, {order_tree(parts, table), Digest{}}, clients);
+  Snapshots snapshots(parts);
+  const auto add = [&](std::uint64_t sequence, std::string_view state) {
+    const Digest root = service_state(parts, state);
+    REQUIRE(snapshots.add({sequence, root, root, root}));
   };
-  CHECK(loads({{kClient, {0, 2}}, {kClient + 1, {0}}}));
-  CHECK(clients.find(kClient, 2 * kSessionsPerBlock + 5)->last_timestamp == 5);
-  CHECK(clients.find(kClient + 1, 1)->last_timestamp == 1);
-  CHECK_FALSE(loads({{kClient, {0, 0}}}));
-  CHECK_FALSE(loads({{kClient, {2, 0}}}));
-  CHECK_FALSE(loads({{kClient, {0}}, {kClient, {1}}}));
-  CHECK_FALSE(loads({{kClient, {kSessionsMax / kSessionsPerBlock}}}));
-  CHECK(clients.take_changes().empty());
+  add(4, "four");
+  add(8, "another eight");
+  add(12, "another twelve");
+  snapshots.disown_from(8);
+  CHECK(snapshots.find(8) == nullptr);
+  CHECK(snapshots.newest_up_to(12)->sequence == 4);
+  CHECK(snapshots.newest_whole_up_to(12)->sequence == 4);
+  add(8, "eight");
+  CHECK(snapshots.newest_whole_up_to(12)->sequence == 8);
 }
 
 TEST_CASE("A replier that let a call down is passed over, but never all of them") {

@@ -61,6 +61,30 @@ TEST_CASE("Who has lost its memory votes only behind all that it can have said")
   CHECK(backup.sent(MessageType::view_change) == 0);
 }
 
+TEST_CASE("A silent replica asks the peers whose pledge it lacks, once a second") {
+  Subject backup(1, every_batch(), without_memory());
+  for (const NodeId peer : {0u, 2u})
+    backup.feed(pledge(peer, 7000, 4));
+  for (int round = 0; round < 20; ++round)
+    backup.tick(milliseconds(100));
+  REQUIRE(backup.replica.status().silent_until == 4 + 4);
+  const auto asked_in = [&](Duration length) {
+    std::size_t asked = 0;
+    for (Duration passed{}; passed < length; passed += milliseconds(100)) {
+      backup.tick(milliseconds(100));
+      for (const Outgoing& outgoing : backup.actions.sends) {
+        if (peek_header(*outgoing.frame)->type != MessageType::rejoin) continue;
+        CHECK(outgoing.to == 3);
+        ++asked;
+      }
+    }
+    return asked;
+  };
+  CHECK(asked_in(seconds(3)) == 3);
+  backup.feed(pledge(3, 7000, 4));
+  CHECK(asked_in(seconds(3)) == 0);
+}
+
 TEST_CASE("With f of 2, the view of a new life is one that 2f pledges are not beyond") {
   constexpr std::uint32_t kSeven = 7;
   static const KeyRing own = ring_of(6, kSeven);

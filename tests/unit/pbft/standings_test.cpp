@@ -2,6 +2,7 @@
 #include <catch2/catch.hpp>
 
 #include "pbft/group.hpp"
+#include "pbft/wire/recovery.hpp"
 
 namespace prophecy::pbft::test {
 namespace {
@@ -65,6 +66,31 @@ TEST_CASE("A status tells how far its sender is, and that it is there") {
   // An older one that is played again takes nothing back.
   backup.feed(status(3, 5, 0, 0));
   CHECK(peer(backup, 3).last_ordered == 128);
+}
+
+TEST_CASE("A frame under a peer's name whose MAC is wrong is not heard as that peer's") {
+  const std::vector<Digest> parts{sha256(as_bytes("part"))};
+  PledgeMessage pledge;
+  pledge.to = 1;
+  const std::vector<Frame> frames{
+      prepare(3, 1, parts[0]),
+      commit(3, 1, parts[0]),
+      encode_vote(MessageType::decision, 0, 1, parts[0], ring(3)),
+      status(3, 1),
+      encode_fetch_parts(1, parts, ring(3)),
+      encode_pledge(pledge, ring(3)),
+      encode_uncertain({1 << 16, parts[0], parts[0]}, {}, ring(3)),
+      encode_present({.reach = 1, .state = parts[0]}, ring(3)),
+  };
+  for (const Frame& frame : frames) {
+    CAPTURE(static_cast<int>(peek_header(*frame)->type));
+    Subject backup(1);
+    backup.now += seconds(1);
+    CHECK_FALSE(backup.feed(spoilt(frame)));
+    CHECK(peer(backup, 3).heard_at == TimePoint::min());
+    CHECK(backup.feed(frame));
+    CHECK(peer(backup, 3).heard_at == backup.now);
+  }
 }
 
 TEST_CASE("The lag is what f+1 others vouch for") {

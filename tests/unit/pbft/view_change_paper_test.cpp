@@ -503,6 +503,31 @@ TEST_CASE("A peer in an older view is shown the message by which the current one
   REQUIRE(backup.sent(MessageType::new_view) == 1);
 }
 
+TEST_CASE("A restarted replica whose record lacks what began its view waits for its peers") {
+  ReplicaStart start;
+  Bytes view_one(9);
+  view_one[0] = 1;
+  start.records = {{{'v'}, view_one}};
+  start.wall_clock = 1000;
+  Subject backup(2, {}, start);
+  CHECK(backup.replica.status().view == 1);
+  CHECK(backup.replica.status().state == ReplicaState::changing_view);
+  backup.feed(pre_prepare(1, {request(1)}, 1, 1).frame);
+  CHECK(backup.sent(MessageType::prepare) == 0);
+}
+
+TEST_CASE("What was refused in one view is held against no primary of the next") {
+  Subject backup(2);
+  backup.feed(pre_prepare(1, {with_wrong_macs(request(1), {2})}).frame);
+  REQUIRE(backup.dropped(DropReason::bad_mac) == 1);
+  backup.feed(new_view(1, 1, {view_change(0, 1), view_change(1, 1), view_change(3, 1)}));
+  REQUIRE(backup.replica.status().view == 1);
+  for (int i = 0; i < 10; ++i)
+    backup.tick(kPatience);
+  CHECK(backup.replica.state() == ReplicaState::normal);
+  CHECK(backup.replica.status().view == 1);
+}
+
 TEST_CASE("What f+1 others have committed is as good as committed") {
   Subject backup(2);
   const Proposal proposal = pre_prepare(1, {request(1)});
