@@ -95,6 +95,7 @@ class Worker final : private ConnectionOwner {
   TimeoutTicker ticker_;
   DateCache date_;
   HedgeTimers hedge_timers_;
+  HedgeTimers owner_timers_;
   http::BodyPool bodies_{kSpareBodyBytesMax};
   struct TidyTimer final : TimeoutEntry {
     explicit TidyTimer(Worker& of) : worker(of) {}
@@ -156,6 +157,7 @@ Worker::Worker(const Installation& installation, WorkerSetup setup, HistoryTable
                &origin_timeouts_.connect, &origin_timeouts_.answer, &origin_timeouts_.idle,
                &read_timeouts_, &untaken_timeouts_, &places_timeouts_}),
       hedge_timers_(loop_),
+      owner_timers_(loop_),
       coming_(settings_.limits.coming_bytes_max, shared.worker(setup.index).coming_bytes,
               shared.worker(setup.index).shed_answers),
       untaken_(settings_.limits.untaken_bytes_max, shared.worker(setup.index).untaken_bytes,
@@ -177,6 +179,7 @@ Worker::Worker(const Installation& installation, WorkerSetup setup, HistoryTable
                .requests = shared.requests(setup.index),
                .dice = dice_,
                .hedge_timers = hedge_timers_,
+               .owner_timers = owner_timers_,
                .read_timeouts = read_timeouts_,
                .untaken_timeouts = untaken_timeouts_,
                .bodies = bodies_,
