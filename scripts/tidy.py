@@ -61,6 +61,7 @@ FLOORS = [
     "sketcher/worker",
     "sketcher/report",
     "sketcher/master",
+    "tools/keys",
     "measurement/input",
     "measurement/analysis",
     "tools measurement bench/load",
