@@ -57,6 +57,7 @@ void Exchange::start(http::Request& request, const ClientInfo& client, TimePoint
   if (!upgrade_.empty()) return start_tunnel();
   if (request.body.capacity() > kKeptBytesMax) std::string().swap(request.body);
   request.large_body.reset();
+  moved_since_.reset();
   start_machine();
 }
 
@@ -76,7 +77,6 @@ void Exchange::start_machine() {
                   .counters = counters_,
                   .budget = context_.budgets[route_].get()},
                  group().core(), now_);
-  if (!machine_.is_idle()) moved_since_.reset();
   perform();
 }
 
@@ -85,7 +85,6 @@ void Exchange::wait_for_owner() {
   if (now_ - *moved_since_ < context_.settings.timeouts.total) {
     return context_.owner_timers.arm(owner_, now_, kOwnerTime);
   }
-  moved_since_.reset();
   counters_->failed.add();
   count_answer(*counters_, 503);
   sink_.on_error(503, "owner-unavailable");
@@ -93,7 +92,7 @@ void Exchange::wait_for_owner() {
 
 void Exchange::on_owner_time() {
   now_ = std::chrono::steady_clock::now();
-  if (moved_since_) return start_machine();
+  if (machine_.is_idle()) return start_machine();
   machine_.on_floor_time();
   perform();
 }
@@ -359,11 +358,11 @@ void Exchange::on_writable() {
 
 void Exchange::abandon() {
   is_admitted_ = false;
-  if (std::exchange(moved_since_, std::nullopt)) {
+  if (machine_.is_idle()) {
+    if (!owner_.armed()) return;
     owner_.disarm();
-    counters_->abandoned.add();
+    return counters_->abandoned.add();
   }
-  if (machine_.is_idle()) return;
   machine_.abandon();
   perform();
 }

@@ -19,6 +19,7 @@
 #include "sketcher/core/admission/shedding.hpp"
 #include "sketcher/reads/exchange_handler.hpp"
 #include "sketcher/reads/worker_context.hpp"
+#include "sketcher/shared/system_boot_timer.hpp"
 
 namespace prophecy::sketcher {
 namespace {
@@ -114,6 +115,8 @@ class Worker final : private ConnectionOwner {
   ActivityTable activity_;
   DivergenceReporter divergences_;
   RandomDice dice_;
+  SystemBootTimer boot_timer_;
+  std::optional<Acceptance> acceptance_;  // in a ring
   WorkerContext context_;
   ExchangeHandlers handlers_;
   SessionContext session_context_;
@@ -214,6 +217,7 @@ Worker::Worker(const Installation& installation, WorkerSetup setup, HistoryTable
       connections_(settings_.limits.connections_max),
       places_(settings_.limits.connections_max),
       addresses_(settings_.limits.connections_per_address_max, settings_.limits.ipv6_prefix_bits) {
+  if (settings_.ring) acceptance_.emplace(shared.ring().permissions, boot_timer_);
   make_groups(setup);
   for (const RouteSettings& route : settings_.routes) {
     std::uint64_t seed = 0;
@@ -249,7 +253,8 @@ void Worker::make_groups(const WorkerSetup& setup) {
                                      .activity = activity_,
                                      .dice = dice_,
                                      .worker = setup.index,
-                                     .first_timestamp = setup.first_timestamp};
+                                     .first_timestamp = setup.first_timestamp,
+                                     .acceptance = acceptance_ ? &*acceptance_ : nullptr};
   const std::span<OriginCounters> origins = context_.shared.origins(setup.index);
   for (std::uint32_t i = 0; i < settings_.groups.size(); ++i) {
     const GroupSettings& group = settings_.groups[i];
