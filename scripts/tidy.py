@@ -58,6 +58,7 @@ FLOORS = [
     "sketcher/client",
     "sketcher/health",
     "sketcher/history",
+    "sketcher/ring",
     "sketcher/worker",
     "sketcher/report",
     "sketcher/master",
