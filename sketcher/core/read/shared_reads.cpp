@@ -262,7 +262,8 @@ bool SharedReads::is_behind_write(const Read& read, const ReplicatedAnswer& answ
 }
 
 bool SharedReads::accept(Read& read, const ReplicatedAnswer& answer) {
-  auto basis = group_.basis(read.claim);
+  const bool is_checked = !is_mutated(Mutation::joins_across_words);
+  auto basis = group_.basis(is_checked ? read.claim : group_.claim(read.claim.partition));
   if (is_mutated(Mutation::record_unchecked)) basis = dht::Basis::history;
   read.is_moved = !basis;
   read.is_unshared = basis == dht::Basis::group;
