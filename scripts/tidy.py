@@ -39,6 +39,7 @@ FLOORS = [
     "replica_client/core",
     "replica_client",
     "dht/core",
+    "dht/wire",
     "dht/zookeeper/core",
     "dht/zookeeper",
     "sketcher/core/admission",
@@ -73,7 +74,7 @@ BESIDE = ("tests/", "precompiled/")
 
 # Deterministic objects: handed messages and the time, they hand back what to do.
 CORES = ["http", "canonical", "sketch", "pbft/auth", "pbft/wire", "pbft/core",
-         "pbft/client", "replica_client/core", "dht/core", "dht/zookeeper/core", "sketcher/core",
+         "pbft/client", "replica_client/core", "dht/core", "dht/wire", "dht/zookeeper/core", "sketcher/core",
          "measurement/input", "measurement/analysis"]
 # Beside a core for what they know; only shells and programs use them.
 NOT_CORE = (
