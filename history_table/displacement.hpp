@@ -25,6 +25,10 @@ std::optional<Place> displace(const Region& region, BucketChange<Steps>& change)
     if (others[i] == first || others[i] == second) continue;
     if (room_in(region.bucket(others[i])) == 0) continue;
     if (!change.try_lock(others[i])) continue;
+    if (load(region.still()) != 0) {
+      change.unlock_last();
+      return std::nullopt;
+    }
     if (const auto to = change.find_empty()) {
       change.move(place(i), *to);
       return place(i);

@@ -85,6 +85,38 @@ class Editor {
     return outcome;
   }
 
+  // Takes an entry of another table into a gap: there is none, and none was forgotten whose sigma
+  // lies beyond `barrier`. May evict another entry. Requires one without a mark.
+  HandedOutcome take_handed(const StoredEntry& entry, Sigma barrier) {
+    if (sigma_of(entry.state) > barrier) return HandedOutcome::beyond;
+    BucketChange<Steps> change(region_, writer_, steps_);
+    const bool locked = change.lock(region_.place_of(entry.tag), Patience::endless);
+    ASSERT(locked);
+    const HandedOutcome outcome = take_handed(change, entry, barrier);
+    change.unlock();
+    return outcome;
+  }
+
+  // Forgets all answers in one bucket whose partition is `wanted`; marks stay.
+  template <class Wanted>
+  ChangeOutcome erase_in_bucket(Word index, Wanted wanted) {
+    BucketChange<Steps> change(region_, writer_, steps_);
+    if (!change.lock({Tag{}, index, index}, Patience::bounded)) return ChangeOutcome::busy;
+    for (std::size_t slot = 0; slot < kSlotsPerBucket; ++slot) {
+      const Place at{0, slot};
+      const Word state = change.state(at);
+      const bool is_answer = state != 0 && mark_of(state) == Mark::none;
+      if (!is_answer || !wanted(change.tag(at))) continue;
+      change.raise_floor(0, sigma_of(state));
+      change.clear(at);
+    }
+    change.unlock();
+    return ChangeOutcome::done;
+  }
+
+  // Whether entries may move to their other buckets.
+  void hold_still(bool is_still) { store(steps_, region_.still(), Word{is_still}); }
+
   // `writer` has died: empties the slot it was at, and opens the buckets it held.
   void clean_up() {
     BucketChange<Steps> change(region_, writer_, steps_);
@@ -127,6 +159,17 @@ class Editor {
     change.raise_floor(at->held, sigma_of(change.state(*at)));
     change.write(*at, entry.tag, entry.answer, entry.state);
     return SeedOutcome::taken;
+  }
+
+  HandedOutcome take_handed(BucketChange<Steps>& change, const StoredEntry& entry, Sigma barrier) {
+    if (change.find(entry.tag)) return HandedOutcome::known;
+    if (change.floor() > barrier) return HandedOutcome::forgotten;
+    const bool is_bounded = is_limited(entry.state);
+    if (is_bounded && limited_entries(region_) >= region_.limited_max()) return HandedOutcome::full;
+    const auto at = is_bounded ? make_limited_room(change, Growth::by_eviction) : make_room(change);
+    if (!at) return HandedOutcome::full;
+    change.write(*at, entry.tag, entry.answer, entry.state);
+    return HandedOutcome::taken;
   }
 
   // Two histories that do not know of each other have an answer for one key.

@@ -61,6 +61,15 @@ enum class SeedOutcome : std::uint8_t {
   full,          // no room without an eviction, or for one of limited room
 };
 
+// What becomes of an entry that a former owner of its partition hands over.
+enum class HandedOutcome : std::uint8_t {
+  taken,
+  known,      // there is an entry, or a mark: unchanged
+  forgotten,  // there may have been one that was recorded since
+  full,       // no room
+  beyond,     // its sigma is not below the barrier
+};
+
 struct HistoryTableStats {
   std::uint64_t capacity = 0;  // entries
   std::uint64_t entries = 0;   // with and without a mark

@@ -77,6 +77,7 @@ HistoryTable::HistoryTable(table::Memory memory, std::size_t header_bytes,
               bucket_seed),
       blocks_(std::move(blocks)) {
   region_.set_limited_share(limited_share);
+  table::store(kUninterrupted, region_.still(), 0);  // whoever held it still has gone
 }
 
 Result<> HistoryTable::close() {
@@ -186,6 +187,24 @@ std::optional<table::BucketEntries> HistoryTable::bucket_entries(std::uint64_t i
 SeedOutcome HistoryTable::seed(const table::StoredEntry& entry) {
   ASSERT(writer_ && table::is_possible(entry));
   return table::Editor(region_, *writer_, kUninterrupted).seed(entry);
+}
+
+HandedOutcome HistoryTable::take_handed(const table::StoredEntry& entry, Sigma barrier) {
+  ASSERT(writer_ && table::is_possible(entry) && table::mark_of(entry.state) == Mark::none);
+  return table::Editor(region_, *writer_, kUninterrupted).take_handed(entry, barrier);
+}
+
+ChangeOutcome HistoryTable::erase_in_bucket(std::uint64_t index,
+                                            const std::bitset<kPartitions>& partitions) {
+  ASSERT(writer_ && index < bucket_count());
+  return table::Editor(region_, *writer_, kUninterrupted)
+      .erase_in_bucket(index,
+                       [&](const table::Tag& tag) { return partitions.test(partition_of(tag)); });
+}
+
+void HistoryTable::hold_still(bool is_still) {
+  ASSERT(writer_);
+  table::Editor(region_, *writer_, kUninterrupted).hold_still(is_still);
 }
 
 HistoryTableStats HistoryTable::stats() const {

@@ -13,6 +13,7 @@
 // docs/history-table.md has the layout and the argument for every crash point.
 #pragma once
 
+#include <bitset>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -25,6 +26,7 @@
 #include "history_table/history_entry.hpp"
 #include "history_table/kept_file.hpp"
 #include "history_table/memory.hpp"
+#include "history_table/partition.hpp"
 #include "history_table/region.hpp"
 #include "history_table/stored_entry.hpp"
 #include "history_table/write_floors.hpp"
@@ -139,6 +141,18 @@ class HistoryTable {
   // As update(), waits for other writers. Requires a possible entry, and that its sigma is less
   // than that of any answer which is agreed from now on; docs/history-table.md has the argument.
   SeedOutcome seed(const table::StoredEntry& entry);
+
+  // ---- Partitions that change hands (partition_scan.hpp).
+
+  // Takes the entry into a gap below the barrier, in the order of sigmas of this table. Waits for
+  // other writers. Requires a possible entry without a mark.
+  HandedOutcome take_handed(const table::StoredEntry& entry, Sigma barrier);
+  // Forgets the answers of these partitions in one bucket; marks stay.
+  [[nodiscard]] ChangeOutcome erase_in_bucket(std::uint64_t index,
+                                              const std::bitset<kPartitions>& partitions);
+  // While it is set, no entry moves to its other bucket: who goes through all buckets then, one
+  // after the other, meets each entry that was there at the beginning. One process at a time.
+  void hold_still(bool is_still);
 
   [[nodiscard]] HistoryTableStats stats() const;
 

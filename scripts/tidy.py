@@ -39,6 +39,7 @@ FLOORS = [
     "replica_client/core",
     "replica_client",
     "dht/core",
+    "dht/wire",
     "dht/zookeeper/core",
     "dht/zookeeper",
     "sketcher/core/admission",
@@ -58,9 +59,11 @@ FLOORS = [
     "sketcher/client",
     "sketcher/health",
     "sketcher/history",
+    "sketcher/ring",
     "sketcher/worker",
     "sketcher/report",
     "sketcher/master",
+    "tools/keys",
     "measurement/input",
     "measurement/analysis",
     "tools measurement bench/load",
@@ -71,7 +74,7 @@ BESIDE = ("tests/", "precompiled/")
 
 # Deterministic objects: handed messages and the time, they hand back what to do.
 CORES = ["http", "canonical", "sketch", "pbft/auth", "pbft/wire", "pbft/core",
-         "pbft/client", "replica_client/core", "dht/core", "dht/zookeeper/core", "sketcher/core",
+         "pbft/client", "replica_client/core", "dht/core", "dht/wire", "dht/zookeeper/core", "sketcher/core",
          "measurement/input", "measurement/analysis"]
 # Beside a core for what they know; only shells and programs use them.
 NOT_CORE = (

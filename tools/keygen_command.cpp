@@ -6,7 +6,8 @@
 #include <vector>
 
 #include "base/io/core_dumps.hpp"
-#include "tools/keygen.hpp"
+#include "tools/keys/keygen.hpp"
+#include "tools/keys/ring_keygen.hpp"
 
 namespace prophecy::tools {
 
@@ -17,7 +18,18 @@ struct Options {
   std::uint32_t faults = 1;
   std::uint32_t clients = 1;
   std::vector<std::string> addresses;
+  std::vector<std::string> ring_members;
 };
+
+int print(const Result<std::vector<std::filesystem::path>>& files) {
+  if (!files) {
+    std::cerr << "prophecyctl: " << files.error().message << '\n';
+    return files.error().kind == ErrorKind::invalid ? 2 : 1;
+  }
+  for (const auto& file : *files)
+    std::cout << file.string() << '\n';
+  return 0;
+}
 
 int run(const Options& options) {
   if (auto forbidden = forbid_core_dumps(); !forbidden) {
@@ -33,14 +45,11 @@ int run(const Options& options) {
     }
     request.replica_addresses.push_back(*address);
   }
-  const auto files = generate_group(request);
-  if (!files) {
-    std::cerr << "prophecyctl: " << files.error().message << '\n';
-    return files.error().kind == ErrorKind::invalid ? 2 : 1;
+  const bool makes_ring = !options.ring_members.empty();
+  if (!makes_ring || !request.replica_addresses.empty()) {
+    if (const int status = print(generate_group(request)); status != 0) return status;
   }
-  for (const auto& file : *files)
-    std::cout << file.string() << '\n';
-  return 0;
+  return makes_ring ? print(generate_ring_keys({options.directory, options.ring_members})) : 0;
 }
 
 }  // namespace
@@ -64,6 +73,11 @@ void add_keygen_command(Command program) {
   command.add("--clients", options->clients, "Number of sketchers")
       .between(1u, 256u)
       .needs(addresses);
+  command
+      .add("--ring-members", options->ring_members,
+           "Names of sketchers in [ring], separated by commas: makes their certificates, and the "
+           "ring's authority unless it is there; without --replica-addresses nothing else")
+      .separated_by(',');
   command.on_run([options] { return run(*options); });
 }
 

@@ -1,4 +1,4 @@
-// `prophecyctl keygen`: the command line of tools/keygen.hpp.
+// `prophecyctl keygen`: the command line of tools/keys/.
 #pragma once
 
 #include "base/command_line/command_line.hpp"

@@ -7,6 +7,7 @@
 #include <openssl/bio.h>
 #include <openssl/err.h>
 #include <openssl/x509_vfy.h>
+#include <openssl/x509v3.h>
 
 #include "base/assert.hpp"
 
@@ -195,6 +196,12 @@ bool TlsChannel::peer_verified() const {
   const X509* certificate = SSL_get0_peer_certificate(ssl_.get());
   return certificate != nullptr && SSL_get_verify_result(ssl_.get()) == X509_V_OK &&
          X509_cmp_current_time(X509_get0_notAfter(certificate)) > 0;
+}
+
+bool TlsChannel::peer_is_named(const std::string& name) const {
+  constexpr unsigned kFlags = X509_CHECK_FLAG_NO_WILDCARDS | X509_CHECK_FLAG_NEVER_CHECK_SUBJECT;
+  return peer_verified() && X509_check_host(SSL_get0_peer_certificate(ssl_.get()), name.data(),
+                                            name.size(), kFlags, nullptr) == 1;
 }
 
 PeerFault TlsChannel::peer_fault() const {

@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <string_view>
 
 #include <openssl/ssl.h>
@@ -56,6 +57,8 @@ class TlsChannel {
   [[nodiscard]] bool resumed() const;
   // The peer has shown a certificate that a trusted authority has signed.
   [[nodiscard]] bool peer_verified() const;
+  // And that certificate has this DNS name; wildcards do not count.
+  [[nodiscard]] bool peer_is_named(const std::string& name) const;
   [[nodiscard]] PeerFault peer_fault() const;
   // The session is an earlier one's, whose certificate is not valid any more.
   [[nodiscard]] bool peer_has_expired() const;

@@ -35,7 +35,12 @@ Result<TlsClient::Context> TlsClient::make_context() {
   if (!authorities) return authorities.error();
   Context context(SSL_CTX_new(TLS_client_method()));
   SSL_CTX* const raw = context.get();
-  if (raw == nullptr || SSL_CTX_set_min_proto_version(raw, TLS1_2_VERSION) != 1) {
+  const int version = settings_.version_min == TlsVersion::tls1_3 ? TLS1_3_VERSION : TLS1_2_VERSION;
+  if (raw == nullptr || SSL_CTX_set_min_proto_version(raw, version) != 1) {
+    return failed("cannot be set up");
+  }
+  constexpr unsigned char kHttp2[] = {2, 'h', '2'};
+  if (settings_.http2 && SSL_CTX_set_alpn_protos(raw, kHttp2, sizeof kHttp2) != 0) {
     return failed("cannot be set up");
   }
   SSL_CTX_set_mode(raw, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE |
@@ -54,6 +59,7 @@ Result<TlsClient::Context> TlsClient::make_context() {
   X509_VERIFY_PARAM* const wanted = SSL_CTX_get0_param(raw);
   X509_VERIFY_PARAM_set_hostflags(
       wanted, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS | X509_CHECK_FLAG_NEVER_CHECK_SUBJECT);
+  if (settings_.server_name.empty()) return finish_context(std::move(context));
   const std::string& name = settings_.server_name;
   names_host_ = X509_VERIFY_PARAM_set1_ip_asc(wanted, name.c_str()) != 1;
   if (names_host_ && X509_VERIFY_PARAM_set1_host(wanted, name.c_str(), name.size()) != 1) {
@@ -61,9 +67,13 @@ Result<TlsClient::Context> TlsClient::make_context() {
   }
   SSL_CTX_set_session_cache_mode(raw, SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL);
   SSL_CTX_sess_set_new_cb(raw, on_session);
+  return finish_context(std::move(context));
+}
+
+Result<TlsClient::Context> TlsClient::finish_context(Context context) const {
   ERR_clear_error();
   if (settings_.certificate) {
-    if (auto used = use_certificate(*raw, *settings_.certificate); !used) return used.error();
+    if (auto used = use_certificate(*context, *settings_.certificate); !used) return used.error();
   }
   return context;
 }
@@ -92,6 +102,17 @@ std::unique_ptr<TlsChannel> TlsClient::connect(ReadySocket& socket) {
   const X509* const known = session_ ? SSL_SESSION_get0_peer(session_.get()) : nullptr;
   if (known != nullptr && X509_cmp_current_time(X509_get0_notAfter(known)) > 0) {
     SSL_set_session(&ssl, session_.get());
+  }
+  return channel;
+}
+
+std::unique_ptr<TlsChannel> TlsClient::connect(ReadySocket& socket, const std::string& name) {
+  auto channel = TlsChannel::make(*context_, socket, TlsChannel::Side::client);
+  if (!channel) return nullptr;
+  SSL& ssl = channel->ssl();
+  SSL_set_hostflags(&ssl, X509_CHECK_FLAG_NO_WILDCARDS | X509_CHECK_FLAG_NEVER_CHECK_SUBJECT);
+  if (SSL_set1_host(&ssl, name.c_str()) != 1 || SSL_set_tlsext_host_name(&ssl, name.c_str()) != 1) {
+    return nullptr;
   }
   return channel;
 }

@@ -27,6 +27,9 @@ class TlsClient {
 
   // Null when there is no memory.
   [[nodiscard]] std::unique_ptr<TlsChannel> connect(ReadySocket& socket);
+  // To the server whose certificate has this name, a DNS name: for settings without one. No session
+  // is resumed.
+  [[nodiscard]] std::unique_ptr<TlsChannel> connect(ReadySocket& socket, const std::string& name);
 
  private:
   struct FreeContext {
@@ -40,6 +43,8 @@ class TlsClient {
 
   explicit TlsClient(TlsClientSettings settings) : settings_(std::move(settings)) {}
   [[nodiscard]] Result<Context> make_context();
+  // With our own certificate.
+  [[nodiscard]] Result<Context> finish_context(Context context) const;
   [[nodiscard]] static Result<> use_certificate(SSL_CTX& context, const CertificateFiles& files);
   static int on_session(SSL* ssl, SSL_SESSION* session);
 

@@ -35,8 +35,11 @@ struct TlsServerSettings {
 
 struct TlsClientSettings {
   std::filesystem::path ca;                     // PEM
-  std::string server_name;                      // that its certificate has to have; or an address
+  std::string server_name;                      // that its certificate has to have; or an address;
+                                                // empty: each connection has one of its own
   std::optional<CertificateFiles> certificate;  // our own
+  TlsVersion version_min = TlsVersion::tls1_2;
+  bool http2 = false;  // asked for by ALPN
 };
 
 }  // namespace prophecy::transport

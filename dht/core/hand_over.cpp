@@ -45,6 +45,10 @@ std::optional<HandOverPage> Giver::on_ask(const HandOverAsk& ask, std::string_vi
     ownership_.on_given(ask.partition);
     return std::nullopt;
   }
+  if (!store_.prepare(ask.partition) && ask.phase == HandOverPhase::entries) {
+    page.status = HandOverPage::Status::later;
+    return page;
+  }
   page.status = HandOverPage::Status::page;
   page.next = ask.phase == HandOverPhase::floors
                   ? store_.read_floors(ask.partition, ask.cursor, page.floors)

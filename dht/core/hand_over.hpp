@@ -32,12 +32,14 @@ namespace prophecy::dht {
 struct HandedFloor {
   std::uint32_t slot = 0;
   OrderNumber floor = 0;
+  std::uint8_t slot_bits = 0;  // of the slot: members' tables differ in size
 };
 
 struct HandedEntry {
   std::array<std::uint8_t, 10> tag{};
   sketch::Sketch answer{};
   OrderNumber number = 0;
+  bool is_limited = false;  // Room::limited of history_table/history_entry.hpp
 };
 
 // The history of a member, as far as the hand-over needs it.
@@ -46,6 +48,8 @@ class HistoryStore {
   enum class Inserted : std::uint8_t { taken, known_newer, beyond };
 
   virtual ~HistoryStore() = default;
+  // Whether the partition's entries can be read. If not, the store looks for them from now on.
+  [[nodiscard]] virtual bool prepare(Partition /*partition*/) { return true; }
   // Read one page at most, from `cursor` on; return the next cursor, or 0 at the end.
   virtual std::uint64_t read_floors(Partition partition, std::uint64_t cursor,
                                     std::vector<HandedFloor>& page) = 0;

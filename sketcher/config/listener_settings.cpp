@@ -76,7 +76,9 @@ bool is_taken(const Endpoint& address, const std::vector<ListenerSettings>& list
 
 std::vector<ListenerSettings> read_listeners(ConfigSection root) {
   std::vector<ListenerSettings> listeners;
-  for (ConfigSection& section : root.sections({"listener", "At least one."})) {
+  for (ConfigSection& section : root.sections(
+           {"listener",
+            "At least one, but for a sketcher whose role in `[ring]` is `\"response\"`."})) {
     ListenerSettings listener;
     listener.address =
         section.endpoint({"address",
@@ -97,7 +99,6 @@ std::vector<ListenerSettings> read_listeners(ConfigSection root) {
     listener.peers = read_peer_settings(section);
     listeners.push_back(std::move(listener));
   }
-  if (listeners.empty()) root.mistake("listener", "expected at least one [[listener]]");
   return listeners;
 }
 

@@ -109,6 +109,8 @@ std::vector<Endpoint> own_addresses(const Settings& settings) {
   for (const ListenerSettings& listener : settings.listeners)
     own.push_back(listener.address);
   if (settings.metrics) own.push_back(*settings.metrics);
+  for (const Endpoint& address : own_addresses(settings.ring))
+    own.push_back(address);
   return own;
 }
 
@@ -178,6 +180,9 @@ Settings read(ConfigSection root) {
   read_sketcher(root.section("sketcher"), settings);
   settings.log = read_log_settings(root.section("log"));
   settings.listeners = read_listeners(root);
+  settings.ring = read_ring(root, settings.workers, own_addresses(settings));
+  if (settings.listeners.empty() && takes_clients(settings.ring))
+    root.mistake("listener", "expected at least one [[listener]]");
   settings.forwarding = read_forwarding(root.section("forwarding"));
   settings.groups = read_groups(root, settings.workers, own_addresses(settings));
   settings.routes = read_routes(root, settings.groups);

@@ -15,6 +15,7 @@
 #include "sketcher/config/group_settings.hpp"
 #include "sketcher/config/limit_settings.hpp"
 #include "sketcher/config/listener_settings.hpp"
+#include "sketcher/config/ring_settings.hpp"
 #include "sketcher/config/route_settings.hpp"
 #include "sketcher/config/spool_settings.hpp"
 #include "sketcher/config/timeout_settings.hpp"
@@ -29,6 +30,7 @@ struct Settings {
   std::vector<ListenerSettings> listeners;
   std::filesystem::path admin_socket;
   std::filesystem::path state_file;  // of what operators switch
+  std::optional<RingSettings> ring;
   std::optional<Endpoint> metrics;
   std::optional<std::filesystem::path> divergence_log;
   std::uint64_t divergence_log_bytes_max = 0;

@@ -119,6 +119,7 @@ struct alignas(64) RequestCounters {
   Counter hedged;              // fast reads for which a second origin was asked
   Counter hedges_won;          // of these, those that it answered first
   Counter over_budget;         // of those failed: the slow path's budget was used up
+  Counter moved;               // requests whose partition another sketcher owns, or nobody yet
   Counter coalesced;           // of those replicated: shared the group's answer to an equal read
   Counter whitelisted;         // of those unverified: by an operator's mark or the configuration
   Counter blacklisted;         // reads sent to the group at once: likewise
@@ -183,6 +184,11 @@ inline constexpr auto kRequestTable = metric_table<RequestCounters>(
          counter_metric("prophecy_over_budget_total", "reads",
                         "Reads that failed because the budget of the slow path was used up.")
              .about("The budgets are `slow_path_share` and `slow_path_per_client_second`.")),
+     metric_row<&RequestCounters::moved>(
+         "moved", counter_metric("prophecy_moved_total", "requests",
+                                 "Requests that could not be accepted here, and were asked again.")
+                      .about("Another member of the ring owns the partition, or its former owner "
+                             "may not have stopped.")),
      metric_row<&RequestCounters::coalesced>(
          "coalesced",
          counter_metric("prophecy_coalesced_total", "reads",

@@ -85,7 +85,8 @@ GroupContext::GroupContext(const GroupEnvironment& environment, HistoryTable& ta
              .origins = origins,
              .faults = installation.pbft ? installation.pbft->group.faults : settings.faults,
              .dice = environment.dice,
-             .reports = *this}),
+             .reports = *this,
+             .acceptance = environment.acceptance}),
       group_(make_group(environment, state)),
       calls_(core_, *group_) {}
 

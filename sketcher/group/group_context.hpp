@@ -34,6 +34,7 @@ struct GroupEnvironment {
   Dice& dice;
   std::uint32_t worker = 0;           // its index
   std::uint64_t first_timestamp = 0;  // for the PBFT client's sessions
+  const Acceptance* acceptance = nullptr;  // null without a ring
 };
 
 class GroupContext final : public OriginReports, private replica_client::RefutationHandler {

@@ -138,6 +138,17 @@ std::optional<sketch::Secret> load_secret(ConfigSection section, const Settings&
   return std::nullopt;
 }
 
+std::optional<RingTls> load_ring(ConfigSection root, const std::optional<RingSettings>& settings) {
+  if (!settings || settings->ca.empty() || settings->certificate.chain.empty() ||
+      settings->certificate.key.empty()) {
+    return std::nullopt;
+  }
+  auto tls = load_ring_tls(*settings);
+  if (tls) return std::move(*tls);
+  root.section("ring").mistake("tls", tls.error().message);
+  return std::nullopt;
+}
+
 // The mistakes of the configuration, and of the files that it names.
 Result<> finish(SettingsFile& settings, const Lines& others) {
   auto finished = finish(settings);
@@ -151,6 +162,9 @@ Result<> finish(SettingsFile& settings, const Lines& others) {
 
 Result<> reload_certificates(const Installation& installation) {
   Result<> first = installation.tls->reload();
+  if (installation.ring_tls) {
+    if (auto loaded = installation.ring_tls->reload(); !loaded && first) first = loaded.error();
+  }
   for (const GroupInstallation& group : installation.groups) {
     for (const auto* clients : {&group.tls, &group.shadow_tls}) {
       for (const auto& client : *clients) {
@@ -167,7 +181,7 @@ bool uses_certificates(const Installation& installation) {
     return std::any_of(clients.begin(), clients.end(),
                        [](const auto& client) { return client != nullptr; });
   };
-  return installation.tls->any() ||
+  return installation.tls->any() || installation.ring_tls ||
          std::any_of(installation.groups.begin(), installation.groups.end(),
                      [&](const auto& group) { return any(group.tls) || any(group.shadow_tls); });
 }
@@ -191,8 +205,9 @@ Result<Installation> load_installation(const std::filesystem::path& config) {
   auto secret = load_secret(root.section("sketch"), settings);
   const WipeAtEnd wipe(secret ? std::span<std::uint8_t>(*secret) : std::span<std::uint8_t>());
   auto tls = load_listeners(root, settings.listeners);
+  auto ring_tls = load_ring(root, settings.ring);
   if (auto finished = finish(*read, others); !finished) return finished.error();
-  Installation installation{std::move(settings), {}, std::move(tls)};
+  Installation installation{std::move(settings), {}, std::move(tls), std::move(ring_tls)};
   std::uint32_t fields = 0;
   for (std::size_t i = 0; i < memberships.size(); ++i) {
     const GroupSettings& group = installation.settings.groups[i];

@@ -13,6 +13,7 @@
 #include "pbft/group/group_file.hpp"
 #include "sketch/sketch.hpp"
 #include "sketcher/config/settings.hpp"
+#include "sketcher/installation/ring_tls.hpp"
 #include "sketcher/installation/tls_listeners.hpp"
 
 namespace prophecy::sketcher {
@@ -36,6 +37,7 @@ struct Installation {
   Settings settings;
   std::vector<GroupInstallation> groups;  // at the places of settings.groups
   std::unique_ptr<TlsListeners> tls;
+  std::optional<RingTls> ring_tls;  // with a ring
   // What the table's entries depend on, and are of no use without.
   table::Identity table_identity{};
   // Who has it can make entries that are believed.

@@ -20,6 +20,7 @@
 #include "sketcher/health/monitor.hpp"
 #include "sketcher/history/history_admin.hpp"
 #include "sketcher/history/transfer_process.hpp"
+#include "sketcher/master/static_ring.hpp"
 #include "sketcher/master/switches.hpp"
 #include "sketcher/report/field_report.hpp"
 #include "sketcher/report/status.hpp"
@@ -495,11 +496,13 @@ Result<SharedState> map_shared_state(const Installation& installation, const His
   shape.activity_bytes = settings.activity_bytes / settings.workers / 64 * 64;
   for (const GroupInstallation& group : installation.groups)
     shape.fields += static_cast<std::uint32_t>(group.profile.rule_count());
+  shape.has_ring = settings.ring.has_value();
   static_assert(kGroupsMax * sizeof(GroupNumbers) <= HistoryTable::kCompanionBytes);
   auto shared = SharedState::map(shape, table.companion());
   if (!shared) return shared;
   for (std::uint32_t route = 0; route < shape.routes; ++route)
     shared->route(route).set_mode(settings.routes[route].mode);
+  if (settings.ring) set_up_static_ring(*settings.ring, *shared);
   return shared;
 }
 
@@ -560,6 +563,7 @@ Result<int> run_master(const Installation& installation, Logger& log) {
   if (!shared) return shared.error();
   std::vector<Listener> listeners;
   for (const ListenerSettings& settings : installation.settings.listeners) {
+    if (!takes_clients(installation.settings.ring)) break;
     auto listener = open_listener(settings.address, installation.settings.workers);
     if (!listener) return listener.error();
     listeners.push_back(std::move(*listener));

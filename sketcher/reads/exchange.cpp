@@ -26,6 +26,9 @@ void count_answer(RequestCounters& counters, std::uint16_t status) {
   if (status >= 200 && status < 600) counters.answers[status / 100 - 2].add();
 }
 
+// Until the owners of partitions are looked at again.
+constexpr Duration kOwnerTime = std::chrono::milliseconds(50);
+
 }  // namespace
 
 Exchange::Exchange(WorkerContext& context, AnswerSink& sink)
@@ -35,7 +38,8 @@ Exchange::Exchange(WorkerContext& context, AnswerSink& sink)
       origins_{OriginSlot(*this), OriginSlot(*this)},
       deadline_(*this, &Exchange::on_deadline),
       hedge_(*this, &Exchange::on_hedge_time),
-      untaken_(*this, &Exchange::on_untaken_time) {}
+      untaken_(*this, &Exchange::on_untaken_time),
+      owner_(*this, &Exchange::on_owner_time) {}
 
 Exchange::~Exchange() {
   abandon();
@@ -53,6 +57,7 @@ void Exchange::start(http::Request& request, const ClientInfo& client, TimePoint
   if (!upgrade_.empty()) return start_tunnel();
   if (request.body.capacity() > kKeptBytesMax) std::string().swap(request.body);
   request.large_body.reset();
+  moved_since_.reset();
   start_machine();
 }
 
@@ -67,10 +72,28 @@ void Exchange::start_machine() {
                   .listed = listed_,
                   .may_hedge = route.hedge,
                   .has_invalidation = route.write_invalidation,
+                  .was_moved = moved_since_.has_value(),
                   .route = route_,
                   .counters = counters_,
                   .budget = context_.budgets[route_].get()},
                  group().core(), now_);
+  perform();
+}
+
+void Exchange::wait_for_owner() {
+  if (!moved_since_) moved_since_ = now_;
+  if (now_ - *moved_since_ < context_.settings.timeouts.total) {
+    return context_.owner_timers.arm(owner_, now_, kOwnerTime);
+  }
+  counters_->failed.add();
+  count_answer(*counters_, 503);
+  sink_.on_error(503, "owner-unavailable");
+}
+
+void Exchange::on_owner_time() {
+  now_ = std::chrono::steady_clock::now();
+  if (machine_.is_idle()) return start_machine();
+  machine_.on_floor_time();
   perform();
 }
 
@@ -180,6 +203,12 @@ void Exchange::carry_out(const ReadAction& action) {
       return ask_group();
     case Kind::cancel_group:
       return group().group().cancel_replicated(std::exchange(call_, 0));
+    case Kind::raise_floors:
+      return context_.owner_timers.arm(owner_, now_, kOwnerTime);
+    case Kind::cancel_floors:
+      return owner_.disarm();
+    case Kind::move:
+      return wait_for_owner();
     case Kind::arm_deadline:
       return context_.read_timeouts.arm(deadline_, now_);
     case Kind::disarm_deadline:
@@ -329,7 +358,11 @@ void Exchange::on_writable() {
 
 void Exchange::abandon() {
   is_admitted_ = false;
-  if (machine_.is_idle()) return;
+  if (machine_.is_idle()) {
+    if (!owner_.armed()) return;
+    owner_.disarm();
+    return counters_->abandoned.add();
+  }
   machine_.abandon();
   perform();
 }

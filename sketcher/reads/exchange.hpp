@@ -71,7 +71,7 @@ class Exchange final : private SharedReadWaiter, private replica_client::Replica
     return machine_.state() == ReadMachine::State::shared ||
            machine_.state() == ReadMachine::State::ordered;
   }
-  [[nodiscard]] bool is_idle() const { return machine_.is_idle(); }
+  [[nodiscard]] bool is_idle() const { return machine_.is_idle() && !owner_.armed(); }
   // It has answered, or was abandoned: gives back what exceeds so many bytes for each text of the
   // request.
   void shrink(std::size_t bytes_max) {
@@ -116,6 +116,9 @@ class Exchange final : private SharedReadWaiter, private replica_client::Replica
   void refuse(const sketch::Refusal& refusal);
   void start_tunnel();
   void start_machine();
+  // The partition is another member's, or nobody's yet: the request begins again in a while.
+  void wait_for_owner();
+  void on_owner_time();
 
   // Carries out what the cores ask for.
   void perform();
@@ -151,6 +154,8 @@ class Exchange final : private SharedReadWaiter, private replica_client::Replica
   Timer deadline_;
   Timer hedge_;
   Timer untaken_;
+  Timer owner_;                           // until the owners of partitions are looked at again
+  std::optional<TimePoint> moved_since_;  // of a request that could not be accepted here at first
   std::uint64_t call_ = 0;  // the request's own; 0: none
   TimePoint now_{};         // of the last event
 };

@@ -59,6 +59,7 @@ struct WorkerContext {
   std::span<RequestCounters> requests;  // by route; the last one is for what no route takes
   RandomDice& dice;
   HedgeTimers& hedge_timers;
+  HedgeTimers& owner_timers;  // of requests that wait for partitions' owners
   TimeoutQueue& read_timeouts;
   // Of answers in blocks whose clients take nothing.
   TimeoutQueue& untaken_timeouts;

@@ -11,6 +11,7 @@ namespace prophecy::sketcher {
 namespace {
 
 constexpr std::size_t kAlignment = 64;
+constexpr std::size_t kOwnerWords = kPartitions + dht::Permissions::kExtraWords;
 
 // Takes arrays out of zeroed memory, one after another; without memory, only reckons.
 class Arena {
@@ -41,6 +42,8 @@ Result<SharedState> SharedState::map(const Shape& shape, std::span<std::byte> ke
   ASSERT(shape.groups * sizeof(GroupNumbers) <= kept.size());
   SharedState state;
   state.shape_ = shape;
+  std::uint64_t* owners = nullptr;
+  MemberDirectory::Slot* members = nullptr;
   const auto lay_out = [&](std::byte* memory) {
     Arena arena(memory);
     const std::size_t workers = shape.workers;
@@ -54,12 +57,22 @@ Result<SharedState> SharedState::map(const Shape& shape, std::span<std::byte> ke
     state.fields_ = arena.take<Counter>(workers * shape.fields);
     state.unknown_fields_ = arena.take<sketch::UnknownFields>(workers);
     state.activity_ = arena.take<std::byte>(workers * shape.activity_bytes);
+    if (shape.has_ring) {
+      owners = arena.take<std::uint64_t>(kOwnerWords);
+      members = arena.take<MemberDirectory::Slot>(MemberDirectory::kSlots);
+    }
     return arena.used();
   };
   void* memory =
       ::mmap(nullptr, lay_out(nullptr), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) return io_error("shared memory");
   lay_out(static_cast<std::byte*>(memory));
+  if (shape.has_ring) {
+    state.ring_.emplace(
+        SharedRing{dht::Permissions({owners, kOwnerWords}),
+                   MemberDirectory(std::span<MemberDirectory::Slot, MemberDirectory::kSlots>(
+                       members, MemberDirectory::kSlots))});
+  }
   // Not constructed: they are zero, or what they were when the table was left.
   auto* const numbers = reinterpret_cast<GroupNumbers*>(kept.data());
   for (std::uint32_t group = 0; group < shape.groups; ++group)

@@ -6,16 +6,19 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "base/error.hpp"
 #include "canonical/field_counters.hpp"
+#include "dht/core/permissions.hpp"
 #include "replica_client/sigma_counter.hpp"
 #include "sketcher/config/route_settings.hpp"
 #include "sketcher/core/policy/health_view.hpp"
 #include "sketcher/core/read/sigma_order.hpp"
 #include "sketcher/counters/counters.hpp"
 #include "sketcher/counters/shadow_counters.hpp"
+#include "sketcher/shared/member_directory.hpp"
 
 namespace prophecy::sketcher {
 
@@ -43,6 +46,12 @@ class RouteState {
   std::atomic<RouteMode> mode_{RouteMode::enforce};
 };
 
+// What a ring's processes share beside that; views.
+struct SharedRing {
+  dht::Permissions permissions;
+  MemberDirectory members;
+};
+
 // A view of memory that is never unmapped: copied freely, and valid in children.
 class SharedState {
  public:
@@ -54,6 +63,7 @@ class SharedState {
     std::uint32_t shadows = 0;       // likewise
     std::uint32_t fields = 0;        // rules for header fields, of all groups' profiles
     std::size_t activity_bytes = 0;  // for each worker: whole cache lines
+    bool has_ring = false;
   };
   // `kept` is where the groups' numbers lie, and outlives all this.
   [[nodiscard]] static Result<SharedState> map(const Shape& shape, std::span<std::byte> kept);
@@ -76,6 +86,9 @@ class SharedState {
   // What it knows of requests (core/policy/activity_layout.hpp).
   [[nodiscard]] std::span<std::byte> activity(std::uint32_t worker) const;
 
+  // Requires that the shape has a ring. All partitions are unknown at first.
+  [[nodiscard]] const SharedRing& ring() const { return *ring_; }
+
   // The kill switch: every route is off, whatever its mode.
   [[nodiscard]] bool bypass() const { return bypass_->load(std::memory_order_relaxed); }
   void set_bypass(bool on) const { bypass_->store(on, std::memory_order_relaxed); }
@@ -92,6 +105,7 @@ class SharedState {
   Counter* fields_ = nullptr;
   sketch::UnknownFields* unknown_fields_ = nullptr;
   std::byte* activity_ = nullptr;
+  std::optional<SharedRing> ring_;
 };
 
 }  // namespace prophecy::sketcher

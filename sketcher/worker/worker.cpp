@@ -19,6 +19,7 @@
 #include "sketcher/core/admission/shedding.hpp"
 #include "sketcher/reads/exchange_handler.hpp"
 #include "sketcher/reads/worker_context.hpp"
+#include "sketcher/shared/system_boot_timer.hpp"
 
 namespace prophecy::sketcher {
 namespace {
@@ -95,6 +96,7 @@ class Worker final : private ConnectionOwner {
   TimeoutTicker ticker_;
   DateCache date_;
   HedgeTimers hedge_timers_;
+  HedgeTimers owner_timers_;
   http::BodyPool bodies_{kSpareBodyBytesMax};
   struct TidyTimer final : TimeoutEntry {
     explicit TidyTimer(Worker& of) : worker(of) {}
@@ -113,6 +115,8 @@ class Worker final : private ConnectionOwner {
   ActivityTable activity_;
   DivergenceReporter divergences_;
   RandomDice dice_;
+  SystemBootTimer boot_timer_;
+  std::optional<Acceptance> acceptance_;  // in a ring
   WorkerContext context_;
   ExchangeHandlers handlers_;
   SessionContext session_context_;
@@ -156,6 +160,7 @@ Worker::Worker(const Installation& installation, WorkerSetup setup, HistoryTable
                &origin_timeouts_.connect, &origin_timeouts_.answer, &origin_timeouts_.idle,
                &read_timeouts_, &untaken_timeouts_, &places_timeouts_}),
       hedge_timers_(loop_),
+      owner_timers_(loop_),
       coming_(settings_.limits.coming_bytes_max, shared.worker(setup.index).coming_bytes,
               shared.worker(setup.index).shed_answers),
       untaken_(settings_.limits.untaken_bytes_max, shared.worker(setup.index).untaken_bytes,
@@ -177,6 +182,7 @@ Worker::Worker(const Installation& installation, WorkerSetup setup, HistoryTable
                .requests = shared.requests(setup.index),
                .dice = dice_,
                .hedge_timers = hedge_timers_,
+               .owner_timers = owner_timers_,
                .read_timeouts = read_timeouts_,
                .untaken_timeouts = untaken_timeouts_,
                .bodies = bodies_,
@@ -211,6 +217,7 @@ Worker::Worker(const Installation& installation, WorkerSetup setup, HistoryTable
       connections_(settings_.limits.connections_max),
       places_(settings_.limits.connections_max),
       addresses_(settings_.limits.connections_per_address_max, settings_.limits.ipv6_prefix_bits) {
+  if (settings_.ring) acceptance_.emplace(shared.ring().permissions, boot_timer_);
   make_groups(setup);
   for (const RouteSettings& route : settings_.routes) {
     std::uint64_t seed = 0;
@@ -246,7 +253,8 @@ void Worker::make_groups(const WorkerSetup& setup) {
                                      .activity = activity_,
                                      .dice = dice_,
                                      .worker = setup.index,
-                                     .first_timestamp = setup.first_timestamp};
+                                     .first_timestamp = setup.first_timestamp,
+                                     .acceptance = acceptance_ ? &*acceptance_ : nullptr};
   const std::span<OriginCounters> origins = context_.shared.origins(setup.index);
   for (std::uint32_t i = 0; i < settings_.groups.size(); ++i) {
     const GroupSettings& group = settings_.groups[i];

@@ -1,5 +1,7 @@
 #include "consistency/client.hpp"
 
+#include <utility>
+
 #include "base/assert.hpp"
 #include "consistency/world.hpp"
 
@@ -34,6 +36,8 @@ void SimulatedClient::advance(Phase phase) {
     if (random.chance(conspires ? kAccompliceLeavingPercent : kLeavingPercent)) return leave();
     if (is_deadline_armed_ && random.below(1000) < kDeadlinePermille) return on_deadline();
   }
+  if (is_moved_) return ask_again();
+  if (machine_->state() == ReadMachine::State::raising) return raise_floors();
   if (is_hedge_armed_ && random.chance(30)) {
     is_hedge_armed_ = false;
     machine_->on_hedge_time(world_.now());
@@ -66,15 +70,41 @@ Wanted SimulatedClient::next_wanted() {
   return Wanted::draw(world_.settings(), world_.random());
 }
 
-void SimulatedClient::start(Phase phase) {
+void SimulatedClient::choose_worker() {
   SimulatedWorker& worker = world_.any_worker();
-  if (worker_ != &worker || !machine_) {
-    worker_ = &worker;
-    sketcher::SharedReadWaiter& waiter = *this;
-    machine_ = std::make_unique<ReadMachine>(worker.reads(), waiter);
-  }
   asks_ = calls_ = 0;
   is_agreed_ = false;
+  if (worker_ == &worker && machine_) return;
+  worker_ = &worker;
+  sketcher::SharedReadWaiter& waiter = *this;
+  machine_ = std::make_unique<ReadMachine>(worker.reads(), waiter);
+}
+
+void SimulatedClient::ask_again() {
+  is_moved_ = false;
+  choose_worker();
+  start_machine(wanted_);
+}
+
+void SimulatedClient::raise_floors() {
+  if (world_.random().chance(30)) {
+    machine_->on_floor_time();
+    return perform();
+  }
+  const std::size_t count = machine_->owed_floors().size();
+  sketcher::ReadGroup& other = world_.worker(1 - worker_->place()).core().group;
+  for (std::size_t i = 0; i < count && machine_->state() == ReadMachine::State::raising; ++i) {
+    const sketcher::OwedFloor& floor = machine_->owed_floors()[i];
+    const bool is_raised = floor.group != nullptr &&
+                           other.make_out_of_date(floor.authority, floor.target,
+                                                  floor.write ? &*floor.write : nullptr);
+    if (is_raised) machine_->on_floor_raised(i);
+  }
+  perform();
+}
+
+void SimulatedClient::start(Phase phase) {
+  choose_worker();
   is_tried_ = phase == Phase::trial;
   taker_.reset();
   wanted_ = is_tried_ ? world_.trial_wanted() : next_wanted();
@@ -156,6 +186,13 @@ void SimulatedClient::carry_out(const ReadAction& action) {
       return deliver(action.whole);
     case ActionKind::refuse:
       return refuse();
+    case ActionKind::move:
+      is_moved_ = true;
+      return world_.counted().add(Met::moved);
+    case ActionKind::raise_floors:
+      return world_.counted().add(Met::moved_writes);
+    case ActionKind::cancel_floors:
+      return;
     case ActionKind::ask_client:
       return machine_->on_client(taker_.view(machine_->answer().blocks.length, !is_tried_),
                                  world_.now());
@@ -221,6 +258,10 @@ void SimulatedClient::on_deadline() {
 
 void SimulatedClient::leave() {
   if (is_idle()) return;
+  if (std::exchange(is_moved_, false)) {
+    // A write that nobody was asked for was not carried out.
+    return wanted_.kind == Kind::publish ? void() : finish(nullptr);
+  }
   machine_->abandon();
   perform();
   end_with_calls();

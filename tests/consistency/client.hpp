@@ -30,7 +30,9 @@ class SimulatedClient final : private sketcher::SharedReadWaiter, private Replic
   // begins anything.
   void advance(Phase phase);
   void on_worker_killed(const SimulatedWorker& worker);
-  [[nodiscard]] bool is_idle() const { return !machine_ || machine_->is_idle(); }
+  [[nodiscard]] bool is_idle() const {
+    return !is_moved_ && (!machine_ || machine_->is_idle());
+  }
   // What it waits for, for people.
   [[nodiscard]] std::string describe() const;
 
@@ -38,6 +40,10 @@ class SimulatedClient final : private sketcher::SharedReadWaiter, private Replic
   void start(Phase phase);
   [[nodiscard]] Wanted next_wanted();
   void start_machine(const Wanted& wanted);
+  void choose_worker();
+  // In a ring: the request begins again at either member; or the other member raises floors.
+  void ask_again();
+  void raise_floors();
   void perform();
   void carry_out(const sketcher::ReadAction& action);
   void ask_origin(const sketcher::ReadAction& action);
@@ -73,6 +79,7 @@ class SimulatedClient final : private sketcher::SharedReadWaiter, private Replic
   bool is_deadline_armed_ = false;
   bool is_late_ = false;    // its time is over just now
   bool is_agreed_ = false;  // the group has answered
+  bool is_moved_ = false;   // the request waits to begin again
   std::uint64_t call_ = 0;
   std::size_t asks_ = 0;   // of origins, for this request
   std::size_t calls_ = 0;  // of its own or of the worker's, for this request

@@ -23,6 +23,7 @@ constexpr std::uint64_t kOutagesPercent = 10;
 constexpr std::uint64_t kClockStepsPercent = 15;
 constexpr std::uint64_t kFewAddressesPercent = 25;
 constexpr std::uint64_t kAccomplicePercent = 15;
+constexpr std::uint64_t kRingPercent = 20;  // of those that may have one
 constexpr std::uint64_t kTriedPercent = 25;
 constexpr std::uint64_t kLongPermille = 8;
 constexpr std::uint64_t kFloodedPermille = 4;
@@ -60,6 +61,7 @@ std::string RunSettings::describe() const {
   add(has_clock_steps, "clock steps");
   add(has_few_addresses, "one address");
   add(has_accomplice, "accomplice");
+  add(has_ring, "ring");
   add(is_tried, "trial");
   add(is_long, "long");
   add(is_flooded, "flood");
@@ -87,6 +89,17 @@ void RunSettings::choose_group(GroupChoice choice, simulation::Random random) {
   has_bad_agent = own.chance(kBadAgentPercent);
   // Else each call of a trial is answered, and the liar votes.
   is_tried = is_tried && !has_short_deadlines && !has_few_calls && !has_bad_agent;
+}
+
+// Likewise. (Numbers of groups without an order are each member's own.)
+void RunSettings::choose_ring(simulation::Random random) {
+  simulation::Random own(random.next(), simulation::kPurposeScene);
+  const bool is_forced = is_of_ring(variant.mutation);
+  const bool is_drawn = own.chance(kRingPercent);
+  if (is_forced) has_votes = has_agents = is_flooded = is_busy = false;
+  has_ring = is_forced || (is_drawn && variant.world == BrokenWorld::none && !has_votes &&
+                           !has_agents && !is_flooded && !is_busy);
+  if (has_ring) is_tried = is_long = false;
 }
 
 RunSettings RunSettings::draw(const Variant& variant, GroupChoice choice,
@@ -129,6 +142,7 @@ RunSettings RunSettings::draw(const Variant& variant, GroupChoice choice,
                                                   : Mark::whitelisted);
   }
   settings.choose_group(choice, random);
+  settings.choose_ring(random);
   return settings;
 }
 

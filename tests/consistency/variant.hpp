@@ -42,7 +42,7 @@ struct Variant {
   BrokenWorld world = BrokenWorld::none;
 };
 
-inline constexpr std::array<Variant, 39> kVariants{{
+inline constexpr std::array<Variant, 43> kVariants{{
     {"correct"},
     {"one-lookup", kDelayOnce, sketcher::Mutation::one_lookup},
     {"any-former", kDelayOnce, sketcher::Mutation::any_former},
@@ -61,6 +61,10 @@ inline constexpr std::array<Variant, 39> kVariants{{
      BrokenWorld::write_answered_early},
     {"evicted-unnoticed", kDelayOnce, sketcher::Mutation::none, BrokenWorld::evicted_unnoticed},
     {"group-by-arrival", kDelayOnce, sketcher::Mutation::none, BrokenWorld::group_by_arrival},
+    {"look-up-unchecked", kDelayOnce, sketcher::Mutation::look_up_unchecked},
+    {"record-unchecked", kDelayOnce, sketcher::Mutation::record_unchecked},
+    {"joins-across-words", kDelayOnce, sketcher::Mutation::joins_across_words},
+    {"write-unchecked", kDelayOnce, sketcher::Mutation::write_unchecked},
     {"private-for-late", kAttribution, sketcher::Mutation::private_for_late},
     {"real-to-group", kAttribution, sketcher::Mutation::real_to_group},
     {"block-unchecked", kAttribution, sketcher::Mutation::block_unchecked},
@@ -94,6 +98,11 @@ inline constexpr std::array<Variant, 39> kVariants{{
 }
 [[nodiscard]] constexpr bool is_of_real_group(BrokenWorld world) {
   return world >= BrokenWorld::group_by_arrival;
+}
+
+// The defect shows where there are several members alone.
+[[nodiscard]] constexpr bool is_of_ring(sketcher::Mutation mutation) {
+  return mutation >= sketcher::Mutation::look_up_unchecked;
 }
 
 [[nodiscard]] inline std::optional<Variant> parse_variant(std::string_view name) {

@@ -56,9 +56,9 @@ SimulatedWorker::~SimulatedWorker() {
 
 sketcher::ReadGroupParts SimulatedWorker::parts() {
   const RunSettings& settings = world_.settings();
-  return {.table = world_.table(),
-          .floors = world_.floors(),
-          .order = world_.order(),
+  return {.table = world_.table(place_),
+          .floors = world_.floors(place_),
+          .order = world_.order(place_),
           .votes = settings.has_votes ? &world_.service().votes() : nullptr,
           .activity = activity_,
           .profile = world_.profile(),
@@ -67,7 +67,8 @@ sketcher::ReadGroupParts SimulatedWorker::parts() {
           .origins = origins_,
           .faults = static_cast<std::uint32_t>(settings.faults),
           .dice = *this,
-          .reports = *this};
+          .reports = *this,
+          .acceptance = world_.acceptance(place_)};
 }
 
 // Reads of before have been answered at once, and have paid for hedges.

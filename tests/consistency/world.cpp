@@ -18,6 +18,7 @@ constexpr std::size_t kFloodedSteps = 8000;
 constexpr std::size_t kClients = 5;
 constexpr std::uint64_t kFailingPercent = 4;
 constexpr std::uint64_t kOutagePercent = 60;
+constexpr std::uint64_t kRingStepPercent = 5;
 constexpr std::int64_t kJumpMsMax = 24LL * 3600 * 1000;
 
 HistoryTable make_table(std::uint64_t seed) {
@@ -59,6 +60,7 @@ World::World(std::uint64_t seed, const Variant& variant, GroupChoice group, cons
 #endif
   for (std::size_t i = 0; i < kClients; ++i)
     addresses_.push_back("10.0.0." + std::to_string(settings_.has_few_addresses ? 1 : i + 1));
+  if (settings_.has_ring) make_ring();
   for (std::size_t i = 0; i < kWorkers; ++i)
     workers_.push_back(std::make_unique<SimulatedWorker>(*this, i));
   for (std::size_t i = 0; i < kClients; ++i) {
@@ -69,8 +71,35 @@ World::World(std::uint64_t seed, const Variant& variant, GroupChoice group, cons
   check_sizes();
   if (settings_.is_flooded) service_->hang();
   if (!settings_.is_busy) return;
-  crowd_ = std::make_unique<Crowd>(table_, seed, [this] { return place_other(); });
+  crowd_ = std::make_unique<Crowd>(table_, seed, [this] { return place_other(order_); });
   crowd_->fill();
+}
+
+void World::make_ring() {
+  static_assert(SimulatedRing::kMembers == kWorkers);
+  ring_ = std::make_unique<SimulatedRing>(
+      [this] { return make_table(table_seed_); },
+      [this](sketcher::SigmaOrder& order) { return place_other(order); }, random_, tally_);
+  for (Key key = 0; key < settings_.keys; ++key) {
+    ring_->add({.place = floors_.place_of("site", "/" + std::to_string(key)),
+                .keys = {key_of(key, false), key_of(key, true)}});
+  }
+}
+
+HistoryTable& World::table(std::size_t place) {
+  return ring_ ? ring_->member(place).table : table_;
+}
+
+WriteFloors World::floors(std::size_t place) {
+  return ring_ ? ring_->member(place).floors : floors_;
+}
+
+sketcher::SigmaOrder& World::order(std::size_t place) {
+  return ring_ ? ring_->member(place).order : order_;
+}
+
+const sketcher::Acceptance* World::acceptance(std::size_t place) {
+  return ring_ ? &ring_->member(place).acceptance : nullptr;
 }
 
 std::unique_ptr<Service> World::make_service(std::uint64_t seed) {
@@ -133,6 +162,7 @@ void World::pass_time() {
 
 void World::step() {
   using Phase = SimulatedClient::Phase;
+  if (ring_ && random_.chance(kRingStepPercent)) return ring_->step();
   const std::uint64_t draw = random_.below(200);
   if (draw < 93) return clients_[random_.below(clients_.size())]->advance(Phase::free);
   if (draw < 160) return service_->advance();
@@ -150,6 +180,7 @@ bool World::is_quiet() const {
 
 void World::calm_down() {
   service_->calm_down();
+  if (ring_) ring_->settle();
   failing_percent_ = 0;
   const std::size_t events_max = cost_.bound("events-to-an-end");
   for (std::size_t i = 0; i < events_max; ++i) {
@@ -165,37 +196,42 @@ void World::calm_down() {
 void World::do_something_rare() {
   const Sketch key =
       key_of(random_.below(settings_.keys), settings_.has_heads && random_.chance(50));
-  ChangeOutcome outcome = ChangeOutcome::done;
   switch (random_.below(10)) {
     case 0:
     case 1:
-      outcome = table_.erase(key);
-      break;
+      return change_tables([&](HistoryTable& table) { return table.erase(key); });
     case 2:
-      outcome = table_.set_mark(key, Mark::blacklisted);
-      break;
+      return mark(key, Mark::blacklisted);
     case 3:
       // (What floods the others goes on.)
       return settings_.is_flooded ? void() : replace_worker();
     case 4:
       // One without an order never begins anew.
-      if (!settings_.has_votes && !settings_.is_flooded) service_->restart_group();
-      break;
+      return settings_.has_votes || settings_.is_flooded ? void() : service_->restart_group();
     case 5:
     case 6:  // and thought better of it
-      outcome = table_.set_mark(key, Mark::blacklisted);
-      ASSERT(outcome == ChangeOutcome::done);
-      [[fallthrough]];
+      mark(key, Mark::blacklisted);
+      return mark(key, Mark::none);
     default:
-      outcome = table_.set_mark(key, Mark::none);
-      break;
+      return mark(key, Mark::none);
   }
-  ASSERT(outcome == ChangeOutcome::done);
+}
+
+// An operator's marks are all members'.
+void World::mark(const Sketch& key, Mark mark) {
+  change_tables([&](HistoryTable& table) { return table.set_mark(key, mark); });
+}
+
+void World::change_tables(const std::function<ChangeOutcome(HistoryTable&)>& change) {
+  for (std::size_t place = 0; place < (ring_ ? kWorkers : 1); ++place) {
+    const ChangeOutcome outcome = change(table(place));
+    ASSERT(outcome == ChangeOutcome::done);
+  }
 }
 
 // The answer to another request of the same group.
-Sigma World::place_other() {
-  const auto placed = order_.place(order_.submit(), service_->place_other());
+Sigma World::place_other(sketcher::SigmaOrder& order) {
+  const auto placed = order.place(order.submit(), service_->place_other());
   tally_.add(Met::group_restarts, placed.restarted ? 1 : 0);
   return placed.sigma;
 }

@@ -12,6 +12,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -26,6 +27,7 @@
 #include "consistency/oracles/cost.hpp"
 #include "consistency/oracles/recorder.hpp"
 #include "consistency/oracles/tally.hpp"
+#include "consistency/ring.hpp"
 #include "consistency/settings.hpp"
 #include "history_table/history_table.hpp"
 #include "sketch/sketch.hpp"
@@ -54,9 +56,13 @@ class World {
   [[nodiscard]] const sketch::Profile& profile() const { return profile_; }
   [[nodiscard]] const sketch::SketchFunction& sketch_function() const { return sketch_; }
   [[nodiscard]] Service& service() { return *service_; }
-  [[nodiscard]] HistoryTable& table() { return table_; }
-  [[nodiscard]] WriteFloors floors() const { return floors_; }
-  [[nodiscard]] sketcher::SigmaOrder& order() { return order_; }
+  // Those that the worker in this place uses: in a ring, each member has its own.
+  [[nodiscard]] HistoryTable& table(std::size_t place);
+  [[nodiscard]] WriteFloors floors(std::size_t place);
+  [[nodiscard]] sketcher::SigmaOrder& order(std::size_t place);
+  // Null without a ring.
+  [[nodiscard]] const sketcher::Acceptance* acceptance(std::size_t place);
+  [[nodiscard]] SimulatedWorker& worker(std::size_t place) { return *workers_[place]; }
   [[nodiscard]] sketcher::RequestCounters& counters() { return counters_; }
   [[nodiscard]] sketcher::LargeCounters& large() { return large_; }
   [[nodiscard]] const std::vector<std::string>& addresses() const { return addresses_; }
@@ -96,6 +102,8 @@ class World {
   void pass_time();
   void step();
   void do_something_rare();
+  void mark(const Sketch& key, Mark mark);
+  void change_tables(const std::function<ChangeOutcome(HistoryTable&)>& change);
   // Nothing fails any more: each read that is under way ends.
   void calm_down();
   void note_endless();
@@ -108,7 +116,8 @@ class World {
   void check_sizes();
   void count_all();
   [[nodiscard]] Sketch key_of(Key key, bool is_head);
-  [[nodiscard]] Sigma place_other();
+  [[nodiscard]] Sigma place_other(sketcher::SigmaOrder& order);
+  void make_ring();
   void crowd_out(const Sketch& key);
   void forget_table();
   void write_past_the_sketcher();
@@ -131,6 +140,7 @@ class World {
   WriteFloors floors_ = table_.floors(0);
   std::vector<HistoryTable> former_tables_;  // of a variant; `floors_` lie in the first one
   sketcher::SigmaOrder order_;
+  std::unique_ptr<SimulatedRing> ring_;  // in some runs, which do not use these then
   sketcher::RequestCounters counters_{};
   sketcher::LargeCounters large_{};
   std::vector<std::string> addresses_;

@@ -73,7 +73,7 @@ class Table final : public dht::HistoryStore {
                             std::vector<dht::HandedFloor>& page) override {
     for (std::size_t slot = cursor; slot < layout_.slots; ++slot) {
       if (layout_.partition_of_slot(slot) != partition) continue;
-      page.push_back({static_cast<std::uint32_t>(slot), floors_[slot]});
+      page.push_back({.slot = static_cast<std::uint32_t>(slot), .floor = floors_[slot]});
       return slot + 1 < layout_.slots ? slot + 1 : 0;
     }
     return 0;

@@ -1,5 +1,7 @@
 #include "sketcher/core/read/read_group.hpp"
 
+#include "sketcher/core/read/mutation.hpp"
+
 namespace prophecy::sketcher {
 
 sketch::AnswerFault ReadGroup::read_answer(NodeId replica, const http::Response& response,
@@ -13,11 +15,18 @@ sketch::AnswerFault ReadGroup::read_answer(NodeId replica, const http::Response&
 // In a group with an order, everything placed until now: where the group began anew meanwhile,
 // earlier answers may have greater numbers than the write. raise_unordered() looks twice: an import
 // begins the numbers anew, and then raises each floor that it finds raised above its entries.
-void ReadGroup::make_out_of_date(std::string_view authority, std::string_view target) {
+bool ReadGroup::make_out_of_date(std::string_view authority, std::string_view target,
+                                 const SigmaOrder::Placed* write) {
   const WriteFloors& floors = parts_.floors;
-  floors.raise_unordered(floors.slot_of(authority, target), [this] {
+  const auto place = floors.place_of(authority, target);
+  // Whenever the write began: it counts for the owner of now.
+  const bool is_allowed = basis(claim(place.partition)).has_value();
+  if (!is_allowed && !is_mutated(Mutation::write_unchecked)) return false;
+  if (write != nullptr && has_order()) parts_.order.note(*write);
+  floors.raise_unordered(place.slot, [this] {
     return parts_.votes != nullptr ? parts_.votes->next() : parts_.order.newest();
   });
+  return true;
 }
 
 std::optional<NodeId> ReadGroup::draw(ReplicaSet tried) {

@@ -19,6 +19,7 @@
 #include "sketch/sketch.hpp"
 #include "sketcher/core/policy/activity_table.hpp"
 #include "sketcher/core/policy/health_view.hpp"
+#include "sketcher/core/read/acceptance.hpp"
 #include "sketcher/core/read/divergence.hpp"
 #include "sketcher/core/read/read_algorithm.hpp"
 #include "sketcher/core/read/sigma_order.hpp"
@@ -62,6 +63,7 @@ struct ReadGroupParts {
   std::uint32_t faults = 0;
   Dice& dice;
   OriginReports& reports;
+  const Acceptance* acceptance = nullptr;  // null without a ring
 };
 
 class ReadGroup {
@@ -94,6 +96,22 @@ class ReadGroup {
   [[nodiscard]] OriginReports& reports() { return parts_.reports; }
   [[nodiscard]] bool has_order() const { return parts_.votes == nullptr; }
 
+  // ---- Permission to accept (acceptance.hpp). Without a ring, all of these are one branch.
+  [[nodiscard]] bool has_ring() const { return parts_.acceptance != nullptr; }
+  [[nodiscard]] Claim claim(Partition partition) const {
+    return has_ring() ? parts_.acceptance->claim(partition) : Claim{};
+  }
+  [[nodiscard]] std::optional<dht::Basis> basis(const Claim& claim) const {
+    return has_ring() ? parts_.acceptance->basis(claim) : std::optional(dht::Basis::history);
+  }
+  [[nodiscard]] bool may_accept(const Claim& claim, dht::Basis basis) const {
+    return !has_ring() || parts_.acceptance->may_accept(claim, basis);
+  }
+  // Whether the group's answers to what began with this claim are recorded, if they are accepted.
+  [[nodiscard]] bool may_record(const Claim& claim) const {
+    return !has_ring() || claim.word.stage() == dht::Stage::taken;
+  }
+
   // s(r), of an answer that the history may hold.
   [[nodiscard]] std::optional<Sketch> sketch_of(const sketch::AnswerForm& form) const {
     if (!sketch::may_be_sketched(form, profile())) return std::nullopt;
@@ -118,8 +136,11 @@ class ReadGroup {
     const Lookup entry = look_up(key, slot);
     return entry && entry->mark == Mark::none && entry->answer == answer;
   }
-  // All answers about this URI that were agreed until now count for no read any more.
-  void make_out_of_date(std::string_view authority, std::string_view target);
+  // All answers about this URI that were agreed until now count for no read any more, nor any that
+  // was agreed before `write`, if that is an answer of this group which another member has placed.
+  // False: this member may not raise the floor, and nothing has changed (R5 of docs/ring.md).
+  [[nodiscard]] bool make_out_of_date(std::string_view authority, std::string_view target,
+                                      const SigmaOrder::Placed* write = nullptr);
 
   // Draws an origin for a fast read: uniformly among those whose health allows it, then among the
   // others, and never one of `tried`. Nothing when all have been tried.

@@ -1,11 +1,11 @@
 #include "sketcher/core/read/read_machine.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/assert.hpp"
 #include "history_table/partition.hpp"
 #include "sketcher/core/read/mutation.hpp"
-#include "sketcher/core/read/write_invalidation.hpp"
 
 namespace prophecy::sketcher {
 
@@ -38,15 +38,14 @@ void ReadMachine::start(const ReadRequest& request, GroupCore& group, TimePoint 
   ++serial_;
   request_ = request;
   group_ = &group;
+  raising_.reset();
   const sketch::RequestForm& form = *request.form;
   const bool is_off = request.mode == RouteMode::off || request.mode == RouteMode::tunnel;
   // One origin is asked only with what is in memory.
   const bool is_for_one = is_off && request.is_options && form.large_body == nullptr;
-  if (!form.is_read && !is_for_one) {
-    request.counters->writes.add();
-    return ask_call(ReplicatedKind::ordered);
-  }
-  request.counters->reads.add();
+  const bool is_call = !form.is_read && !is_for_one;
+  if (!request.was_moved) (is_call ? request.counters->writes : request.counters->reads).add();
+  if (is_call) return ask_call(ReplicatedKind::ordered);
   start_read(now);
 }
 
@@ -79,11 +78,12 @@ void ReadMachine::start_delay_once(TimePoint now) {
   const auto place = group.floors().place_of(request_.form->authority, request_.form->target);
   slot_ = place.slot;
   group.floors().prefetch(slot_);
+  if (!take_claim(place.partition)) return move();
   key_ = key_in(place.partition, group.sketch().of(*request_.form));
   floor_ = group.floors().at(slot_);
   algorithm_.emplace();
   out_of_date_ = OutOfDate::no;
-  const auto entry = look_up();
+  const auto entry = has_history_ ? look_up() : std::nullopt;
   first_lookup_ = entry;
   const bool is_enforced = request_.mode == RouteMode::enforce;
   is_blacklisted_ = entry.has_value() && entry->mark == Mark::blacklisted;
@@ -100,6 +100,15 @@ void ReadMachine::start_delay_once(TimePoint now) {
   const bool is_remembered = step == ReadStep::ask_one && entry->mark == Mark::none;
   if (is_remembered && start_remembered(entry->answer)) return;
   ask_one({.is_head = request_.form->is_head, .is_verified = is_remembered && is_enforced}, now);
+}
+
+bool ReadMachine::take_claim(Partition partition) {
+  has_history_ = true;
+  if (!group_->group.has_ring()) return true;
+  claim_ = group_->group.claim(partition);
+  const auto basis = group_->group.basis(claim_);
+  has_history_ = basis == dht::Basis::history;
+  return basis.has_value();
 }
 
 ReadAlgorithm::Lookup ReadMachine::look_up() {
@@ -147,7 +156,7 @@ ActivityTable::Request ReadMachine::activity() const {
 
 bool ReadMachine::is_within_budget(bool may_share, TimePoint now) {
   if (request_.budget == nullptr || out_of_date_ == OutOfDate::by_write) return true;
-  if (may_share && group_->shared.would_share(key_)) return true;
+  if (may_share && group_->shared.would_share(key_, claim_)) return true;
   if (is_mutated(Mutation::budget_ignored)) return true;
   return request_.budget->take(request_.form->client, now);
 }
@@ -165,14 +174,20 @@ void ReadMachine::ask_one(const replica_client::FastForm& asked, TimePoint now) 
 }
 
 void ReadMachine::ask_call(ReplicatedKind kind) {
+  const sketch::RequestForm& form = *request_.form;
+  ReadGroup& group = group_->group;
+  const bool has_claim =
+      !group.has_ring() ||
+      take_claim(group.floors().place_of(form.authority, form.target).partition);
+  if (!has_claim) return move();
   state_ = State::ordered;
   call_kind_ = kind;
-  submitted_ = group_->group.order().submit();
+  submitted_ = group.order().submit();
   actions_.add(Kind::ask_group);
 }
 
 void ReadMachine::ask_shared(bool may_share, TimePoint now) {
-  may_share = may_share && !is_blacklisted_;
+  may_share = may_share && !is_blacklisted_ && has_history_;
   if (!is_within_budget(may_share, now)) {
     request_.counters->over_budget.add();
     return fail(503, "slow-path-budget");
@@ -181,6 +196,9 @@ void ReadMachine::ask_shared(bool may_share, TimePoint now) {
 }
 
 void ReadMachine::ask_shared_within_budget(bool may_share, TimePoint now, bool asks_again) {
+  // The call would be of an ownership that is over.
+  const bool is_owner = may_accept(has_history_ ? dht::Basis::history : dht::Basis::group);
+  if (!is_owner && !is_mutated(Mutation::joins_across_words)) return move();
   if (!asks_again) group_->group.activity().on_group_read(activity(), activity_seconds(now));
   state_ = State::shared;
   const bool is_asked = group_->shared.ask(key_, *request_.form, request_.method,
@@ -189,7 +207,8 @@ void ReadMachine::ask_shared_within_budget(bool may_share, TimePoint now, bool a
                                             .waiter = &waiter_,
                                             .counters = request_.counters,
                                             .may_share = may_share,
-                                            .asks_again = asks_again});
+                                            .asks_again = asks_again,
+                                            .claim = claim_});
   ASSERT(is_asked);
 }
 
@@ -249,7 +268,15 @@ void ReadMachine::on_fast_answer(std::uint8_t slot, http::Response& response, Ti
     if (!is_usable) return on_fast_failure(ExchangeEnd::malformed, now);
     return deliver_observed(form, response, now);
   }
-  const ReadStep step = algorithm_->on_fast_answer(sketch, second_look_up(sketch), is_forced());
+  const auto second = second_look_up(sketch);
+  // The look-up counts if the partition is still ours after it.
+  if (!may_accept(dht::Basis::history) && !is_mutated(Mutation::look_up_unchecked)) {
+    if (request_.mode == RouteMode::enforce) return move();
+    if (!is_usable) return on_fast_failure(ExchangeEnd::malformed, now);
+    request_.counters->answered_unverified.add();
+    return deliver(form, std::nullopt, &response.body);
+  }
+  const ReadStep step = algorithm_->on_fast_answer(sketch, second, is_forced());
   if (step == ReadStep::deliver_unverified) {
     // Whitelisted since it was asked for: it may be another request's, and is asked for again.
     if (!may_be_unverified_) return start_delay_once(now);
@@ -304,14 +331,15 @@ void ReadMachine::on_too_large_answer(Evidence evidence, TimePoint now) {
 void ReadMachine::deliver_observed(const sketch::AnswerForm& form, http::Response& response,
                                    TimePoint now) {
   request_.counters->answered_unverified.add();
-  const bool may_share = !is_blacklisted_;
+  const bool may_share = !is_blacklisted_ && has_history_;
   const bool is_asked = is_within_budget(may_share, now) &&
                         group_->shared.ask(key_, *request_.form, request_.method,
                                            {.algorithm = *algorithm_,
                                             .evidence = std::exchange(evidence_, std::nullopt),
                                             .waiter = nullptr,
                                             .counters = request_.counters,
-                                            .may_share = may_share});
+                                            .may_share = may_share,
+                                            .claim = claim_});
   if (is_asked) group_->group.activity().on_group_read(activity(), began_seconds_);
   if (!is_asked) request_.counters->unobserved.add();
   deliver(form, std::nullopt, &response.body);
@@ -332,26 +360,38 @@ void ReadMachine::on_group_answer(const ReplicatedAnswer& answer) {
   const bool is_ordered = answer.sigma != 0;
   RequestCounters& counters = *request_.counters;
   Counter& answered = is_ordered ? counters.answered_replicated : counters.answered_read_only;
-  if (is_ordered && group_->group.order().place(submitted_, answer.sigma).restarted) {
-    counters.group_restarts.add();
-  }
-  if (!request_.form->is_read) on_write_answered(answer.form);
-  if (answer.form.in_blocks()) return start_agreed(answer.form, std::nullopt, answered);
+  SigmaOrder::Placed placed;
+  if (is_ordered) placed = group_->group.order().place(submitted_, answer.sigma);
+  if (placed.restarted) counters.group_restarts.add();
+  // Nothing of the request is done yet, unless it is a write.
+  if (!changes_state() && !group_->group.basis(claim_)) return move();
+  OwedFloors owed;
+  if (!request_.form->is_read) owed = on_write_answered(answer.form, placed);
+  if (owed.empty()) return answer_ordered(answer.form, answered);
+  wait_for_floors({.owed = std::move(owed),
+                   .answer = sketch::encode(answer.form),
+                   .refusal = {},
+                   .answered = &answered});
+}
+
+void ReadMachine::answer_ordered(const sketch::AnswerForm& form, Counter& answered) {
+  if (form.in_blocks()) return start_agreed(form, std::nullopt, answered);
   answered.add();
-  deliver(answer.form, std::nullopt);
+  deliver(form, std::nullopt);
 }
 
 // Before its client can know.
-void ReadMachine::on_write_answered(const sketch::AnswerForm& form) {
+OwedFloors ReadMachine::on_write_answered(const sketch::AnswerForm& form,
+                                          const SigmaOrder::Placed& placed) {
   if (!request_.is_options) group_->shared.on_write();
-  if (!request_.has_invalidation || !invalidates(request_.method, form.status)) return;
+  if (!request_.has_invalidation || !invalidates(request_.method, form.status)) return {};
   request_.counters->invalidations.add();
-  if (is_mutated(Mutation::no_floors)) return;
-  invalidate(worker_, group_->group,
-             {.scheme = request_.scheme,
-              .authority = request_.form->authority,
-              .target = request_.form->target},
-             form);
+  if (is_mutated(Mutation::no_floors)) return {};
+  return invalidate(worker_, *group_,
+                    {.scheme = request_.scheme,
+                     .authority = request_.form->authority,
+                     .target = request_.form->target},
+                    form, placed);
 }
 
 void ReadMachine::on_group_failure(ReplicatedFailure failure) {
@@ -360,12 +400,54 @@ void ReadMachine::on_group_failure(ReplicatedFailure failure) {
   const bool has_left =
       failure != ReplicatedFailure::writes_refused && failure != ReplicatedFailure::overloaded;
   if (changes_state() && has_left) group_->shared.on_write();
+  request_.counters->replicated_failures[static_cast<std::size_t>(failure)].add();
+  const Refused refusal{replica_client::status_of(failure), replica_client::to_string(failure)};
   if (failure == ReplicatedFailure::uncertain_write && request_.has_invalidation) {
     request_.counters->invalidations.add();
-    group_->group.make_out_of_date(request_.form->authority, request_.form->target);
+    const sketch::RequestForm& form = *request_.form;
+    if (!group_->group.make_out_of_date(form.authority, form.target)) {
+      return wait_for_floors(
+          {.owed = {{.group = group_, .authority = form.authority, .target = form.target}},
+           .answer = {},
+           .refusal = refusal});
+    }
   }
-  request_.counters->replicated_failures[static_cast<std::size_t>(failure)].add();
-  fail(replica_client::status_of(failure), replica_client::to_string(failure));
+  fail(refusal.status, refusal.reason);
+}
+
+// It is not sent again. Its client waits for the answer until no reader is given an older one.
+void ReadMachine::wait_for_floors(Raising outcome) {
+  state_ = State::raising;
+  raising_ = std::make_unique<Raising>(std::move(outcome));
+  arm_deadline();
+  actions_.add(Kind::raise_floors);
+}
+
+void ReadMachine::on_floor_raised(std::size_t index) {
+  ASSERT(state_ == State::raising && index < raising_->owed.size());
+  raising_->owed[index].group = nullptr;
+  end_raising();
+}
+
+void ReadMachine::on_floor_time() {
+  ASSERT(state_ == State::raising);
+  for (OwedFloor& floor : raising_->owed) {
+    if (floor.group != nullptr && floor.raise()) floor.group = nullptr;
+  }
+  end_raising();
+  if (state_ == State::raising) actions_.add(Kind::raise_floors);
+}
+
+void ReadMachine::end_raising() {
+  const bool waits = std::any_of(raising_->owed.begin(), raising_->owed.end(),
+                                 [](const OwedFloor& floor) { return floor.group != nullptr; });
+  if (waits) return;
+  actions_.add(Kind::cancel_floors);
+  disarm_deadline();
+  if (raising_->answer.empty()) return fail(raising_->refusal.status, raising_->refusal.reason);
+  const auto form = sketch::decode(raising_->answer);
+  ASSERT(form.has_value());
+  answer_ordered(*form, *raising_->answered);
 }
 
 void ReadMachine::on_shared_result(const SharedResult& result, TimePoint now) {
@@ -378,6 +460,8 @@ void ReadMachine::on_shared_result(const SharedResult& result, TimePoint now) {
       }
       counters.answered_replicated.add();
       return deliver(*result.form, result.sketch, nullptr, true);
+    case SharedResult::Kind::moved:
+      return move();
     case SharedResult::Kind::failed:
       counters.replicated_failures[static_cast<std::size_t>(result.failure)].add();
       return fail(replica_client::status_of(result.failure),
@@ -423,6 +507,12 @@ void ReadMachine::fail(std::uint16_t status, std::string_view reason) {
   actions_.add(Kind::refuse);
 }
 
+void ReadMachine::move() {
+  finish();
+  request_.counters->moved.add();
+  actions_.add(Kind::move);
+}
+
 void ReadMachine::abandon() {
   if (state_ == State::idle) return;
   const bool is_counted = state_ == State::relaying && large_->answered == nullptr;
@@ -434,8 +524,9 @@ void ReadMachine::abandon() {
 void ReadMachine::on_deadline(const Ends& ends) {
   is_deadline_armed_ = false;
   if (state_ == State::fast) asks_.give_up(ends);
+  const bool is_raising = state_ == State::raising;
   stop();
-  fail(504, "read-timeout");
+  fail(504, is_raising ? "owner-unavailable" : "read-timeout");
 }
 
 void ReadMachine::stop() {
@@ -443,6 +534,7 @@ void ReadMachine::stop() {
   if (state_ == State::relaying) large_->relay.abandon();
   if (state_ == State::shared) group_->shared.leave(waiter_);
   if (state_ == State::ordered) actions_.add(Kind::cancel_group);
+  if (state_ == State::raising) actions_.add(Kind::cancel_floors);
   finish();
 }
 

@@ -7,14 +7,19 @@
 //     |              +-----> shared ---> idle       Algorithm 1: the group's answer to a read
 //     +--------------+-----> ordered --> idle       a call without the history
 //     |              |          |
+//     |              |          +--> raising --> ...  floors of partitions that others own
 //     +--------------+----------+--> opening --> relaying --> idle
 //                                                   a body in blocks of an agreed list, or in
 //                                                   unverified pieces; may go back to `shared`
 //
 // Each event may add actions to actions(), which the shell carries out in order before it reports
 // the next event; actions of the group (GroupCore::actions) come first. A request ends with exactly
-// one of deliver, refuse and end_body, unless it is abandoned; then the machine is idle, and may be
-// started again from within that action.
+// one of deliver, refuse, move and end_body, unless it is abandoned; then the machine is idle, and
+// may be started again from within that action.
+//
+// In a ring (acceptance.hpp), each request has a claim, by which every answer is accepted. `move`
+// ends one that may not be accepted here. A write is never moved once the group was asked: it waits
+// in state `raising` until the floors that it names are raised, wherever their partitions belong.
 //
 // One object serves one request after another. Deterministic; single-threaded.
 #pragma once
@@ -35,6 +40,7 @@
 #include "sketcher/core/read/origin_asks.hpp"
 #include "sketcher/core/read/read_action.hpp"
 #include "sketcher/core/read/read_algorithm.hpp"
+#include "sketcher/core/read/write_invalidation.hpp"
 
 namespace prophecy::sketcher {
 
@@ -49,6 +55,7 @@ struct ReadRequest {
   Mark listed = Mark::none;  // by the route's lists
   bool may_hedge = false;
   bool has_invalidation = true;
+  bool was_moved = false;  // it has been counted
   std::uint32_t route = 0;
   RequestCounters* counters = nullptr;  // the route's
   SlowPathBudget* budget = nullptr;     // the route's; null: without limits
@@ -56,7 +63,7 @@ struct ReadRequest {
 
 class ReadMachine {
  public:
-  enum class State : std::uint8_t { idle, fast, shared, ordered, opening, relaying };
+  enum class State : std::uint8_t { idle, fast, shared, ordered, raising, opening, relaying };
   using Ends = std::array<http::ExchangeEnd, OriginAsks::kSlots>;
 
   // `waiter` is the shell of this machine, which reports shared results to it.
@@ -76,6 +83,10 @@ class ReadMachine {
   void on_group_answer(const replica_client::ReplicatedAnswer& answer);
   void on_group_failure(replica_client::ReplicatedFailure failure);
   void on_shared_result(const SharedResult& result, TimePoint now);
+  // The owner of the partition has raised this one of owed_floors().
+  void on_floor_raised(std::size_t index);
+  // The owners may be others by now.
+  void on_floor_time();
   void on_hedge_time(TimePoint now) { asks_.on_hedge_time(now); }
   // The time for this read is over. `ends` are how its exchanges end without more time.
   void on_deadline(const Ends& ends);
@@ -112,6 +123,8 @@ class ReadMachine {
   // Present when the answer is verified and may be sketched.
   [[nodiscard]] const std::optional<Sketch>& answer_sketch() const { return answer_sketch_; }
   [[nodiscard]] const Sketch& key() const { return key_; }
+  // In state `raising`. One that was raised has no group any more.
+  [[nodiscard]] const OwedFloors& owed_floors() const { return raising_->owed; }
   struct Refused {
     std::uint16_t status = 0;
     std::string_view reason;  // static text
@@ -144,9 +157,21 @@ class ReadMachine {
     http::Response* response = nullptr;  // likewise, while it is opened
     bool has_ended = false;              // likewise: the client wants none of it
   };
+  // The outcome of a write that waits for floors.
+  struct Raising {
+    OwedFloors owed;
+    Bytes answer;  // an encoded form; empty: it has failed
+    Refused refusal;
+    Counter* answered = nullptr;
+  };
 
   void start_read(TimePoint now);
   void start_delay_once(TimePoint now);
+  // Takes the claim. False: nothing can be accepted here.
+  [[nodiscard]] bool take_claim(Partition partition);
+  [[nodiscard]] bool may_accept(dht::Basis basis) const {
+    return group_->group.may_accept(claim_, basis);
+  }
   void ask_one(const replica_client::FastForm& asked, TimePoint now);
   void ask_call(replica_client::ReplicatedKind kind);
   // The entry of the history for this read: none, if a write has made it out of date; the mark
@@ -171,7 +196,12 @@ class ReadMachine {
   // Asks the group through the reads that are under way.
   void ask_shared(bool may_share, TimePoint now);
   void ask_shared_within_budget(bool may_share, TimePoint now, bool asks_again = false);
-  void on_write_answered(const sketch::AnswerForm& form);
+  // What it returns has to be raised before the client has the answer.
+  [[nodiscard]] OwedFloors on_write_answered(const sketch::AnswerForm& form,
+                                             const SigmaOrder::Placed& placed);
+  void answer_ordered(const sketch::AnswerForm& form, Counter& answered);
+  void wait_for_floors(Raising outcome);
+  void end_raising();
   [[nodiscard]] bool changes_state() const {
     return !request_.form->is_read && !request_.is_options;
   }
@@ -199,6 +229,7 @@ class ReadMachine {
   void deliver(const sketch::AnswerForm& form, const std::optional<Sketch>& sketch,
                std::string* storage = nullptr, bool is_verified = false);
   void fail(std::uint16_t status, std::string_view reason);
+  void move();
   void stop();
   void finish();
 
@@ -211,6 +242,8 @@ class ReadMachine {
   GroupCore* group_ = nullptr;
   Sketch key_{};
   WriteFloors::Slot slot_ = 0;  // of the request's URI
+  Claim claim_;
+  bool has_history_ = true;  // by the claim, when it was taken
   Sigma floor_ = 0;             // of the slot, at the first look-up
   OutOfDate out_of_date_ = OutOfDate::no;
   std::optional<ReadAlgorithm> algorithm_;  // of a delay-once read
@@ -225,6 +258,7 @@ class ReadMachine {
   SigmaOrder::Submitted submitted_;
   std::optional<Evidence> evidence_;
   std::unique_ptr<Large> large_;
+  std::unique_ptr<Raising> raising_;
   sketch::AnswerForm answer_;
   bool is_borrowed_ = false;      // its head lies in ReadGroup::canonicalizer()
   std::uint64_t forms_read_ = 0;  // then: by the group, when it was read

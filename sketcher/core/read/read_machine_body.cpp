@@ -196,8 +196,12 @@ void ReadMachine::on_relay(BodyRelay::Step step, TimePoint now) {
 void ReadMachine::on_first_block(TimePoint now) {
   Large& opened = *large_;
   if (opened.source == BodyRelay::Source::remembered) {
-    const ReadStep step =
-        algorithm_->on_fast_answer(opened.sketch, second_look_up(opened.sketch), is_forced());
+    const auto second = second_look_up(opened.sketch);
+    if (!may_accept(dht::Basis::history) && !is_mutated(Mutation::look_up_unchecked)) {
+      opened.relay.abandon();
+      return move();
+    }
+    const ReadStep step = algorithm_->on_fast_answer(opened.sketch, second, is_forced());
     if (algorithm_->was_forced()) request_.counters->forced_transitions.add();
     if (step == ReadStep::ask_group) {
       opened.relay.abandon();

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/assert.hpp"
+#include "history_table/partition.hpp"
 #include "sketcher/core/read/mutation.hpp"
 
 namespace prophecy::sketcher {
@@ -60,6 +61,7 @@ struct SharedReads::Read {
   std::uint64_t writes = 0;    // the owner's, likewise
   std::optional<Sketch> held;  // the history's answer, likewise
   SigmaOrder::Submitted submitted;
+  Claim claim;                 // of the first one
   std::vector<Asker> askers;  // the first one began it
   bool has_first_left = false;
   std::size_t* place = nullptr;  // where the first one has no waiter: among those without
@@ -76,6 +78,8 @@ struct SharedReads::Read {
   std::optional<Sketch> sketch;
   bool is_outdated = false;
   bool is_private = false;  // the answer was made for the first one alone
+  bool is_moved = false;     // it may not be accepted
+  bool is_unshared = false;  // it may be, as the answer to the first one's own request alone
 };
 
 std::size_t SharedReads::KeyHash::operator()(const Sketch& key) const {
@@ -89,10 +93,11 @@ SharedReads::SharedReads(ReadGroup& group, Accusations& accusations, GroupAction
     : group_(group), accusations_(accusations), actions_(actions) {}
 SharedReads::~SharedReads() = default;
 
-SharedReads::Read* SharedReads::find_joinable(const Sketch& key) {
+SharedReads::Read* SharedReads::find_joinable(const Sketch& key, const Claim& claim) {
   const auto found = joinable_.find(key);
   if (found == joinable_.end()) return nullptr;
   Read& read = *found->second;
+  if (read.claim != claim && !is_mutated(Mutation::joins_across_words)) return nullptr;
   const bool is_before_write =
       read.writes != writes_ || read.floor != group_.floors().at(read.slot);
   if (is_before_write && !is_mutated(Mutation::join_ignores_floor)) return nullptr;
@@ -113,6 +118,7 @@ SharedReads::Read& SharedReads::begin(const Sketch& key, const sketch::RequestFo
   read.slot = group_.floors().slot_of(form.authority, form.target);
   read.floor = group_.floors().at(read.slot);
   read.writes = writes_;
+  read.claim = asker.claim;
   if (const auto entry = group_.look_up(key, read.slot);
       entry && entry->mark == Mark::none && entry->answer != kNoSketch) {
     read.held = entry->answer;
@@ -147,7 +153,7 @@ SharedReads::Read& SharedReads::begin(const Sketch& key, const sketch::RequestFo
 bool SharedReads::ask(const Sketch& key, const sketch::RequestForm& form, std::string_view method,
                       Asker asker) {
   SharedReadWaiter* const waiter = asker.waiter;
-  Read* read = asker.may_share ? find_joinable(key) : nullptr;
+  Read* read = asker.may_share ? find_joinable(key, asker.claim) : nullptr;
   const bool joins = read != nullptr;
   if (joins && !asker.asks_again) asker.counters->coalesced.add();
   if (joins && waiter == nullptr) return true;  // its wish is being carried out
@@ -223,7 +229,7 @@ void SharedReads::on_answer(std::uint64_t number, ReplicatedAnswer answer, TimeP
     group_.table().blocks().put(*read.sketch, answer.storage);
   }
   if (read.sketch) note_former(*read.sketch);
-  update_history(read, answer);
+  if (!accept(read, answer)) return end(found);
   if (read.sketch) accusations_.on_agreed(read.key, *read.sketch);
   if (answer.digest) accusations_.on_agreed_votes(read.key, *answer.digest);
   judge(read, answer.form, answer.sigma, now);
@@ -253,6 +259,20 @@ bool SharedReads::is_behind_write(const Read& read, const ReplicatedAnswer& answ
   if (is_mutated(Mutation::join_ignores_floor)) return false;
   const Sigma floor = group_.floors().at(read.slot);
   return answer.asked ? *answer.asked < floor : placed <= floor;
+}
+
+bool SharedReads::accept(Read& read, const ReplicatedAnswer& answer) {
+  const bool is_checked = !is_mutated(Mutation::joins_across_words);
+  auto basis = group_.basis(is_checked ? read.claim : group_.claim(read.claim.partition));
+  if (is_mutated(Mutation::record_unchecked)) basis = dht::Basis::history;
+  read.is_moved = !basis;
+  read.is_unshared = basis == dht::Basis::group;
+  if (basis && group_.may_record(read.claim)) {
+    update_history(read, answer);
+  } else if (group_.order().place(read.submitted, answer.sigma).restarted) {
+    read.askers.front().counters->group_restarts.add();
+  }
+  return !read.is_moved;
 }
 
 // Algorithm 1's update: only by a newer sigma. The answer is outdated when the history holds, or
@@ -385,8 +405,13 @@ bool SharedReads::ask_about(const Sketch& key, const sketch::RequestForm& form,
                             std::string_view method, const Sketch& held, Evidence evidence,
                             RequestCounters& counters) {
   const HistoryEntry entry{.answer = held, .sigma = 1, .mark = Mark::none};
-  Asker asker{
-      .algorithm = {}, .evidence = std::move(evidence), .counters = &counters, .may_share = false};
+  const Claim claim = group_.claim(partition_of(table::tag_of(key)));
+  if (!group_.may_record(claim)) return false;
+  Asker asker{.algorithm = {},
+              .evidence = std::move(evidence),
+              .counters = &counters,
+              .may_share = false,
+              .claim = claim};
   ReadStep step = asker.algorithm.on_request(entry);
   ASSERT(step == ReadStep::ask_one);
   step = asker.algorithm.on_fast_answer(asker.evidence->sketch, entry, false);
@@ -453,6 +478,10 @@ SharedResult SharedReads::result_for(const Read& read, const Asker& asker, bool 
   if (read.failure) {
     result.kind = SharedResult::Kind::failed;
     result.failure = *read.failure;
+    return result;
+  }
+  if (read.is_moved || (is_late && read.is_unshared)) {
+    result.kind = SharedResult::Kind::moved;
     return result;
   }
   result.form = &read.answer.form;

@@ -16,6 +16,9 @@
 // Reads that ask again share one call as well. It was begun after all of them came, so its answer
 // is as much theirs as the first one's, whatever the history holds: no read asks a third time.
 //
+// In a ring, a call has the claim of the read that began it (acceptance.hpp). Reads of another claim
+// do not join it. Its answer is recorded and given only if it may be accepted when it comes.
+//
 // Events come in, GroupActions go out. Deterministic; single-threaded.
 #pragma once
 
@@ -69,6 +72,7 @@ struct SharedResult {
     failed,
     outdated,     // the history may hold a newer answer: ask again
     is_anothers,  // the answer was made for another request: ask alone
+    moved,        // it may not be accepted here: ask the owner of now, from the beginning
   };
   Kind kind{};
   SharedReadWaiter* waiter = nullptr;
@@ -99,13 +103,16 @@ class SharedReads {
     RequestCounters* counters = nullptr;  // of its route
     bool may_share = true;
     bool asks_again = false;  // it was told that an answer is outdated
+    Claim claim{};
   };
   // `key` is s(q) of `form`. False for a read without a waiter when there are too many of them:
   // then it is not done.
   [[nodiscard]] bool ask(const Sketch& key, const sketch::RequestForm& form,
                          std::string_view method, Asker asker);
   // An equal read is under way that this one would share.
-  [[nodiscard]] bool would_share(const Sketch& key) { return find_joinable(key) != nullptr; }
+  [[nodiscard]] bool would_share(const Sketch& key, const Claim& claim) {
+    return find_joinable(key, claim) != nullptr;
+  }
   // The waiter's client has left. A call that no client waits for any more is cancelled, unless it
   // brings up what is out of date.
   void leave(SharedReadWaiter& waiter);
@@ -151,7 +158,7 @@ class SharedReads {
   // Evidence::kBodyBytesMax.
   static constexpr std::size_t kJudgementsKept = 128;
 
-  [[nodiscard]] Read* find_joinable(const Sketch& key);
+  [[nodiscard]] Read* find_joinable(const Sketch& key, const Claim& claim);
   [[nodiscard]] bool has_place(bool is_judgement) const;
   [[nodiscard]] Read& begin(const Sketch& key, const sketch::RequestForm& form,
                             std::string_view method, Asker& asker);
@@ -160,6 +167,8 @@ class SharedReads {
   [[nodiscard]] bool ask_about(const Sketch& key, const sketch::RequestForm& form,
                                std::string_view method, const Sketch& held, Evidence evidence,
                                RequestCounters& counters);
+  // Whether the answer may be accepted. Then the history is brought up to date in the same turn.
+  [[nodiscard]] bool accept(Read& read, const replica_client::ReplicatedAnswer& answer);
   void update_history(Read& read, const replica_client::ReplicatedAnswer& answer);
   [[nodiscard]] bool is_behind_write(const Read& read,
                                      const replica_client::ReplicatedAnswer& answer,

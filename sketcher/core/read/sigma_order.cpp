@@ -59,6 +59,13 @@ SigmaOrder::Placed SigmaOrder::place(const Submitted& submitted, Sigma sigma) {
   return placed;
 }
 
+// The two members may have seen the group begin anew at different times, so their bases differ. The
+// group's own number of the answer is the same for both.
+void SigmaOrder::note(const Placed& elsewhere) {
+  const Sigma number = elsewhere.sigma - std::min(elsewhere.base, elsewhere.sigma);
+  raise_newest(std::min(std::max(elsewhere.sigma, settled_base() + number), kSigmaMax));
+}
+
 Sigma SigmaOrder::newest() const {
   return std::max(base_.load() & ~kMoves, newest_.load());
 }

@@ -36,6 +36,9 @@ class SigmaOrder {
 
   [[nodiscard]] Submitted submit();
   [[nodiscard]] Placed place(const Submitted& submitted, Sigma sigma);
+  // Another member of the ring has placed this answer of the group: what is submitted from now on is
+  // placed beyond it, and what was ordered before it is placed at newest() or below.
+  void note(const Placed& elsewhere);
   // At least that of each answer placed so far; what is submitted from now on is placed beyond it.
   [[nodiscard]] Sigma newest() const;
   // From now on all is placed beyond `sigma`, and what was submitted before is doubtful: as if the

@@ -7,9 +7,17 @@ bool invalidates(std::string_view method, std::uint16_t status) {
   return method != "OPTIONS" && status >= 200 && status < 400;
 }
 
-void invalidate(const WorkerReads& worker, ReadGroup& group, const http::BaseUri& written,
-                const sketch::AnswerForm& answer) {
-  group.make_out_of_date(written.authority, written.target);
+OwedFloors invalidate(const WorkerReads& worker, GroupCore& group, const http::BaseUri& written,
+                      const sketch::AnswerForm& answer, const SigmaOrder::Placed& write) {
+  OwedFloors owed;
+  const auto raise = [&](GroupCore& of, std::string_view target) {
+    if (of.group.make_out_of_date(written.authority, target)) return;
+    owed.push_back({.group = &of,
+                    .authority = std::string(written.authority),
+                    .target = std::string(target)});
+    if (&of == &group) owed.back().write = write;
+  };
+  raise(group, written.target);
   sketch::AnswerFields fields(answer);
   std::string_view name;
   std::string_view value;
@@ -19,8 +27,9 @@ void invalidate(const WorkerReads& worker, ReadGroup& group, const http::BaseUri
     if (!target || *target == written.target) continue;
     const auto route = worker.router.choose(written.authority, *target).route;
     if (!route) continue;
-    worker.groups_by_route[*route]->group.make_out_of_date(written.authority, *target);
+    raise(*worker.groups_by_route[*route], *target);
   }
+  return owed;
 }
 
 }  // namespace prophecy::sketcher

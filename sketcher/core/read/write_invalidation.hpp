@@ -4,7 +4,10 @@
 // docs/consistency.md has the argument.
 #pragma once
 
+#include <optional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "canonical/answer_form.hpp"
 #include "http/uri_reference.hpp"
@@ -16,10 +19,26 @@ namespace prophecy::sketcher {
 // the request succeeded.
 [[nodiscard]] bool invalidates(std::string_view method, std::uint16_t status);
 
-// Requires that the answer has been placed in the order of `group`, and that its client has not got
-// it yet. Where another route takes a URI to another group, only what that group answered before is
-// out of date: an answer that is under way there has no place before or behind the write.
-void invalidate(const WorkerReads& worker, ReadGroup& group, const http::BaseUri& written,
-                const sketch::AnswerForm& answer);
+// A floor that the owner of the URI's partition has to raise before a write is answered.
+struct OwedFloor {
+  GroupCore* group = nullptr;
+  std::string authority = {};
+  std::string target = {};
+  std::optional<SigmaOrder::Placed> write = {};  // in the order of `group`, if it has one
+
+  // Here, if the partition is ours by now.
+  [[nodiscard]] bool raise() const {
+    return group->group.make_out_of_date(authority, target, write ? &*write : nullptr);
+  }
+};
+using OwedFloors = std::vector<OwedFloor>;
+
+// Returns the floors that it may not raise here. Requires that the answer has been placed in the
+// order of `group`, as `write`, and that its client has not got it yet. Where another route takes a
+// URI to another group, only what that group answered before is out of date: an answer that is under
+// way there has no place before or behind the write.
+[[nodiscard]] OwedFloors invalidate(const WorkerReads& worker, GroupCore& group,
+                                    const http::BaseUri& written, const sketch::AnswerForm& answer,
+                                    const SigmaOrder::Placed& write);
 
 }  // namespace prophecy::sketcher

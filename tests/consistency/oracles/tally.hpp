@@ -49,6 +49,11 @@ enum class Met : std::uint8_t {
   views_entered,
   states_restored,
   executed_ahead,
+  moved,
+  moved_writes,
+  partitions_taken,
+  leases_lost,
+  entries_handed,
   kCount,
 };
 
@@ -93,6 +98,11 @@ inline constexpr std::array<std::string_view, static_cast<std::size_t>(Met::kCou
     "views that agents entered",
     "states that agents restored",
     "batches that agents executed ahead",
+    "requests that were moved to another member",
+    "writes that waited for another member's floor",
+    "partitions that a member took",
+    "leases that were lost",
+    "entries that were handed over",
 };
 
 class Tally {

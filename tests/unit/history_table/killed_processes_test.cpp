@@ -49,6 +49,19 @@ std::uint64_t draw_key(std::uint64_t& random) {
   return next_random(random) % (hot ? kHotKeys : kKeys);
 }
 
+// A partition is erased in a bucket; an entry of another one is taken.
+void change_hands(HistoryTable& table, Scoreboard& board, std::uint64_t& random) {
+  const table::Tag given = table::tag_of(key_number(draw_key(random)));
+  std::bitset<kPartitions> partitions;
+  partitions.set(partition_of(given));
+  (void)table.erase_in_bucket(next_random(random) % table.bucket_count(), partitions);
+  const std::uint64_t key = draw_key(random);
+  const Sigma sigma = board.newest.fetch_add(1) + 1;
+  table.take_handed({table::tag_of(key_number(key)), answer_for(key, sigma),
+                     table::make_state(sigma, Room::any)},
+                    sigma);
+}
+
 [[noreturn]] void write_until_stopped(HistoryTable& table, Scoreboard& board, WriterSlot slot,
                                       std::uint64_t random) {
   table.attach(slot);
@@ -58,6 +71,7 @@ std::uint64_t draw_key(std::uint64_t& random) {
     const Room room = next_random(random) % 4 == 0 ? Room::limited : Room::any;
     table.update(key_number(key), answer_for(key, sigma), sigma, room);
     if (next_random(random) % 64 == 0) (void)table.erase(key_number(key));
+    if (next_random(random) % 64 == 0) change_hands(table, board, random);
     board.updates[slot].fetch_add(1, std::memory_order_relaxed);
   }
   ::_exit(0);

@@ -29,7 +29,7 @@ struct DrawnChange : OneChange {
   // What it may make of an entry, apart from none.
   [[nodiscard]] bool may_leave(const HistoryEntry& entry) const {
     if (action == Action::set_mark) return mark != Mark::none && entry == marked_entry(mark);
-    if (action == Action::erase) return false;
+    if (action == Action::erase || action == Action::erase_partition) return false;
     if (entry == entry_for(key, sigma)) return true;
     // Two histories that contradict each other.
     return action == Action::seed && entry.answer == Sketch{} && entry.sigma >= sigma;
@@ -88,9 +88,11 @@ class Life {
   DrawnChange draw_change() {
     DrawnChange change;
     const std::uint64_t kind = draw(16);
-    change.action = kind < 10   ? Action::update
+    change.action = kind < 9    ? Action::update
+                    : kind < 10 ? Action::take_handed
                     : kind < 12 ? Action::seed
                     : kind < 14 ? Action::set_mark
+                    : kind < 15 ? Action::erase_partition
                                 : Action::erase;
     change.writer = static_cast<WriterSlot>(1 + draw(kWriters));
     change.key = draw(keys_);
@@ -106,6 +108,7 @@ class Life {
     DrawnChange change = draw_change();
     change.writer = static_cast<WriterSlot>(1 + first.writer % kWriters);
     change.room = Room::any;
+    if (change.action == Action::erase_partition) change.action = Action::erase;
     return change;
   }
 

@@ -27,7 +27,7 @@ inline std::optional<HistoryEntry> at(const Contents& contents, std::uint64_t ke
   return found == contents.end() ? std::nullopt : std::optional(found->second);
 }
 
-enum class Action { update, set_mark, erase, seed };
+enum class Action { update, set_mark, erase, seed, take_handed, erase_partition, erase_bucket };
 
 struct OneChange {
   Action action = Action::update;
@@ -51,6 +51,16 @@ struct OneChange {
         break;
       case Action::seed:
         hand.seed(key, sigma);
+        break;
+      case Action::take_handed:
+        hand.take_handed(key, sigma, sigma, room);
+        break;
+      case Action::erase_partition:
+        for (Word i = 0; i < region.bucket_count(); ++i)
+          (void)hand.erase_in_bucket(i, key);
+        break;
+      case Action::erase_bucket:
+        (void)hand.erase_in_bucket(key % region.bucket_count());
         break;
     }
   }
@@ -184,6 +194,16 @@ inline std::vector<Scenario> scenarios() {
       {"seed where something is forgotten", some, {}, {0}, seed, 2, 200, {}},
       {"seed a full bucket", full, {}, {}, seed, 8, 200, {}},
       {"seed and move another entry", many, {}, {}, seed, next, 200, {}, {}, Room::any, 3},
+      {"take what is handed over", some, {}, {}, take_handed, 2, 150, {}},
+      {"take over nothing that is known", some, {}, {}, take_handed, 1, 150, {}},
+      {"take where something older is forgotten", some, {}, {0}, take_handed, 0, 150, {}},
+      {"take and evict", full, {}, {}, take_handed, 8, 150, {}},
+      {"take over no mark's place", full, {3}, {}, take_handed, 3, 150, {}},
+      {"take what is limited", some, {}, {}, take_handed, 2, 150, {}, {1}, Room::limited},
+      {"take and move another entry", many, {}, {}, take_handed, next, 150, {}, {}, Room::any, 3},
+      {"erase a partition", full, {}, {}, erase_partition, 3, 0, {}},
+      {"erase a partition of two buckets", some, {}, {}, erase_partition, 1, 0, {}, {}, Room::any, 4},
+      {"erase a bucket between marks", full, {1, 4}, {}, erase_bucket, 0, 0, {}, {3}},
       {"insert and move a mark",
        many,
        {0, 1, 2, 3, 4, 5, 6, 7, 8, 9},

@@ -9,6 +9,7 @@
 
 #include "history_table/editor.hpp"
 #include "history_table/find_entry.hpp"
+#include "history_table/partition.hpp"
 #include "history_table/region.hpp"
 
 namespace prophecy::table {
@@ -122,6 +123,9 @@ class Hand {
   UpdateOutcome update(std::uint64_t key, Sigma sigma, Room room = Room::any) {
     return editor_.update(key_number(key), answer_for(key, sigma), sigma, kSigmaMax, room);
   }
+  UpdateOutcome update_key(const Sketch& key, Sigma sigma) {
+    return editor_.update(key, answer_for(0, sigma), sigma);
+  }
   ChangeOutcome set_mark(std::uint64_t key, Mark mark) {
     return editor_.set_mark(key_number(key), mark);
   }
@@ -130,6 +134,18 @@ class Hand {
     return editor_.seed(
         {tag_of(key_number(key)), answer_for(key, sigma), make_state(sigma, Room::any)});
   }
+  HandedOutcome take_handed(std::uint64_t key, Sigma sigma, Sigma barrier, Room room = Room::any) {
+    return editor_.take_handed(
+        {tag_of(key_number(key)), answer_for(key, sigma), make_state(sigma, room)}, barrier);
+  }
+  // All of them, or those of one key's partition.
+  [[nodiscard]] ChangeOutcome erase_in_bucket(Word index,
+                                              std::optional<std::uint64_t> key = std::nullopt) {
+    return editor_.erase_in_bucket(index, [&](const Tag& tag) {
+      return !key || partition_of(tag) == partition_of(tag_of(key_number(*key)));
+    });
+  }
+  void hold_still(bool is_still) { editor_.hold_still(is_still); }
   void clean_up() { editor_.clean_up(); }
 
  private:

@@ -1,4 +1,4 @@
-#include "tools/keygen.hpp"
+#include "tools/keys/keygen.hpp"
 
 #include <fstream>
 

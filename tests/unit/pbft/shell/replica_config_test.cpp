@@ -6,7 +6,7 @@
 #include <catch2/catch.hpp>
 
 #include "support.hpp"
-#include "tools/keygen.hpp"
+#include "tools/keys/keygen.hpp"
 
 using namespace prophecy;
 using namespace prophecy::pbft;

@@ -14,7 +14,7 @@
 #include "pbft/transport/client_transport.hpp"
 #include "support.hpp"
 #include "support/scripted_origin.hpp"
-#include "tools/keygen.hpp"
+#include "tools/keys/keygen.hpp"
 
 using namespace prophecy;
 using namespace prophecy::pbft;

@@ -158,6 +158,16 @@ class Reader final : private SharedReadWaiter {
     machine.on_deadline(ends_of);
     perform();
   }
+  void floor_raised(std::size_t index) {
+    REQUIRE(raises_floors);
+    machine.on_floor_raised(index);
+    perform();
+  }
+  void floor_time() {
+    REQUIRE(raises_floors);
+    machine.on_floor_time();
+    perform();
+  }
   void hedge_time() {
     REQUIRE(std::exchange(has_hedge, false));
     machine.on_hedge_time(world.now);
@@ -194,6 +204,7 @@ class Reader final : private SharedReadWaiter {
   std::array<bool, 2> is_asked{};    // by slot
   std::array<NodeId, 2> asked_of{};  // by slot
   bool is_paused = false;            // the exchange of the body
+  bool raises_floors = false;
   bool asks_group = false, has_deadline = false, has_hedge = false, has_untaken = false;
   int ends = 0;
 
@@ -224,7 +235,7 @@ class Reader final : private SharedReadWaiter {
   }
   void check_idle() const {
     CHECK_FALSE((is_asked[0] || is_asked[1] || asks_group));
-    CHECK_FALSE((has_deadline || has_hedge || has_untaken));
+    CHECK_FALSE((has_deadline || has_hedge || has_untaken || raises_floors));
   }
   void arm(bool& timer, bool armed, std::string line) {
     REQUIRE(std::exchange(timer, armed) != armed);
@@ -259,6 +270,14 @@ class Reader final : private SharedReadWaiter {
       case Kind::cancel_group:
         REQUIRE(std::exchange(asks_group, false));
         return note("cancel the call");
+      case Kind::move:
+        return end("move");
+      case Kind::raise_floors:
+        raises_floors = true;
+        return note("raise floors");
+      case Kind::cancel_floors:
+        REQUIRE(std::exchange(raises_floors, false));
+        return note("no floors");
       case Kind::arm_deadline:
         return arm(has_deadline, true, "deadline");
       case Kind::disarm_deadline:

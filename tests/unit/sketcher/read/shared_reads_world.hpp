@@ -27,11 +27,16 @@ inline Sketch key_of(char c) {
   return key;
 }
 inline const Sketch kKey = key_of('k');
+inline const Partition kPartition = partition_of(table::tag_of(kKey));
 
 class World : private Dice, private OriginReports {
  public:
-  explicit World(VolatilityLimits limits = VolatilityLimits::never())
-      : activity(activity_memory, {limits}), reads(core.shared) {
+  enum class Ring : std::uint8_t { none, of_others };
+
+  explicit World(VolatilityLimits limits = VolatilityLimits::never(), Ring ring = Ring::none)
+      : activity(activity_memory, {limits}),
+        core(parts(ring)),
+        reads(core.shared) {
     table.attach(0);
   }
   virtual ~World() = default;
@@ -129,6 +134,17 @@ class World : private Dice, private OriginReports {
     return origins[replica].vindications.get();
   }
 
+  // ---- With a ring: all partitions are ours at first, for `lease`, and for twice as long by the
+  // group alone.
+  static constexpr dht::Span lease = std::chrono::seconds(4);
+  void set_word(dht::Stage stage, std::optional<Partition> partition = std::nullopt) {
+    ++last_word;
+    for (Partition each = 0; each < kPartitions; ++each) {
+      if (each == partition.value_or(each)) permissions.set_owner(each, {last_word, stage, 1});
+    }
+  }
+  void pass(dht::Span span) { timer.time += span; }
+
   HistoryTable table = *HistoryTable::create(HistoryTable::kBytesMin, 1);
   WriteFloors floors = table.floors(0);
   SigmaOrder order;
@@ -149,20 +165,38 @@ class World : private Dice, private OriginReports {
     std::string answer_digest;
   };
   std::vector<Accused> accused;
-  GroupCore core{{.table = table,
-                  .floors = floors,
-                  .order = order,
-                  .activity = activity,
-                  .profile = profile,
-                  .sketch = function,
-                  .health = health,
-                  .origins = origins,
-                  .faults = 1,
-                  .dice = *this,
-                  .reports = *this}};
+  struct Timer final : BootTimer {
+    dht::BootTime time{};
+    [[nodiscard]] dht::BootTime now() override { return time; }
+  };
+  std::vector<std::uint64_t> words =
+      std::vector<std::uint64_t>(kPartitions + dht::Permissions::kExtraWords);
+  dht::Permissions permissions{words};
+  Timer timer;
+  Acceptance acceptance{permissions, timer};
+  std::uint64_t last_word = 0;
+  GroupCore core;
   SharedReads& reads;
 
  private:
+  [[nodiscard]] ReadGroupParts parts(Ring ring) {
+    if (ring == Ring::of_others) {
+      set_word(dht::Stage::taken);
+      permissions.extend(timer.time + lease, timer.time + 2 * lease);
+    }
+    return {.table = table,
+            .floors = floors,
+            .order = order,
+            .activity = activity,
+            .profile = profile,
+            .sketch = function,
+            .health = health,
+            .origins = origins,
+            .faults = 1,
+            .dice = *this,
+            .reports = *this,
+            .acceptance = ring == Ring::of_others ? &acceptance : nullptr};
+  }
   std::uint32_t below(std::uint32_t bound) override { return roll % bound; }
   void report(Divergence& divergence) override {
     accused.push_back({divergence.replica, divergence.answer_digest});
@@ -208,7 +242,8 @@ struct Client final : SharedReadWaiter {
                                            .waiter = this,
                                            .counters = &world.counters,
                                            .may_share = may_share,
-                                           .asks_again = is_told});
+                                           .asks_again = is_told,
+                                           .claim = world.core.group.claim(kPartition)});
     world.perform();
     return is_asked;
   }
@@ -223,6 +258,9 @@ struct Client final : SharedReadWaiter {
         break;
       case SharedResult::Kind::is_anothers:
         got.emplace_back("another's");
+        break;
+      case SharedResult::Kind::moved:
+        got.emplace_back("moved");
         break;
       case SharedResult::Kind::outdated:
         got.emplace_back("outdated");

@@ -134,4 +134,30 @@ TEST_CASE(
   CHECK(order.newest() == kSigmaMax);
 }
 
+TEST_CASE("An answer that another member has placed lies below all that is submitted later") {
+  // Either member may have seen the group begin anew, and the other one not yet.
+  const Sigma base = GENERATE(0, 100);
+  const Sigma others = GENERATE(0, 100, 200);
+  SigmaOrder order;
+  if (base != 0) order.begin_beyond(base - 1);
+  const Sigma own_base = order.newest();
+  const SigmaOrder::Submitted early = order.submit();
+  const Sigma number = 7;  // the group's own
+  order.note({.sigma = others + number, .base = others, .doubtful = false, .restarted = false});
+  const Sigma floor = order.newest();
+  CHECK(floor >= others + number);
+  CHECK(floor >= own_base + number);
+  // Under way, and ordered before it.
+  const auto before = order.place(early, number - 1);
+  CHECK((before.doubtful || before.sigma <= floor));
+  const auto after = order.place(order.submit(), number + 1);
+  CHECK((after.doubtful || after.sigma > floor));
+}
+
+TEST_CASE("Numbers of another member that are used up are no more than that") {
+  SigmaOrder order;
+  order.note({.sigma = kSigmaMax, .base = 5, .doubtful = true, .restarted = false});
+  CHECK(order.newest() == kSigmaMax);
+}
+
 }  // namespace prophecy::sketcher

@@ -1,25 +1,16 @@
-#include "tools/keygen.hpp"
+#include "tools/keys/keygen.hpp"
 
-#include <cerrno>
 #include <span>
 
-#include <sys/stat.h>
-
-#include "base/file.hpp"
 #include "base/random.hpp"
 #include "base/wipe.hpp"
 #include "pbft/group/group_file.hpp"
 #include "sketch/secret_file.hpp"
+#include "tools/keys/key_files.hpp"
 
 namespace prophecy::tools {
 
 namespace {
-
-struct NewFile {
-  std::string name;
-  std::string content;
-  FileSecrecy secrecy;
-};
 
 std::string group_header(std::span<const std::uint8_t> id, std::span<const std::uint8_t> founded,
                          std::uint32_t faults) {
@@ -29,7 +20,7 @@ std::string group_header(std::span<const std::uint8_t> id, std::span<const std::
 }
 
 // Adds the file of the member's private keys; returns the lines of its public ones.
-Result<std::string> add_member(const std::string& file_name, std::vector<NewFile>& files) {
+Result<std::string> add_member(const std::string& file_name, std::vector<KeyFile>& files) {
   const auto private_keys = pbft::generate_private_keys();
   if (!private_keys) return private_keys.error();
   const auto public_keys = pbft::public_keys_of(*private_keys);
@@ -39,21 +30,21 @@ Result<std::string> add_member(const std::string& file_name, std::vector<NewFile
          "\"\npublic_signing_key = \"" + pbft::to_string(public_keys->signing) + "\"\n";
 }
 
-NewFile make_sketch_secret() {
+KeyFile make_sketch_secret() {
   sketch::Secret secret{};
   const WipeAtEnd wipe(secret);
   SecureRandom().fill(secret);
   return {"sketch.key", sketch::sketch_secret_text(secret), FileSecrecy::secret};
 }
 
-Result<std::vector<NewFile>> make_files(const KeygenRequest& request) {
+Result<std::vector<KeyFile>> make_files(const KeygenRequest& request) {
   if (request.replica_addresses.empty()) return std::vector{make_sketch_secret()};
   SecureRandom random;
   std::array<std::uint8_t, pbft::kGroupIdSize> id{};
   random.fill(id);
   std::array<std::uint8_t, pbft::kGroupIdSize> founded{};
   random.fill(founded);
-  std::vector<NewFile> files;
+  std::vector<KeyFile> files;
   std::string group = group_header(id, founded, request.faults);
   for (std::size_t replica = 0; replica < request.replica_addresses.size(); ++replica) {
     auto keys = add_member("replica-" + std::to_string(replica) + ".key", files);
@@ -79,30 +70,7 @@ Result<std::vector<NewFile>> make_files(const KeygenRequest& request) {
 Result<std::vector<std::filesystem::path>> generate_group(const KeygenRequest& request) {
   auto files = make_files(request);
   if (!files) return files.error();
-
-  const bool made_directory = ::mkdir(request.directory.c_str(), 0700) == 0;
-  if (!made_directory && errno != EEXIST) return io_error(request.directory.string());
-
-  std::vector<std::filesystem::path> made;
-  for (const NewFile& file : *files) {
-    const std::filesystem::path path = request.directory / file.name;
-    std::error_code existence;
-    const bool existed = std::filesystem::exists(std::filesystem::symlink_status(path, existence));
-    auto created = existed ? Result<>(Error{ErrorKind::invalid, path.string() + ": exists already"})
-                           : create_file(path, file.content, file.secrecy);
-    if (created) {
-      made.push_back(path);
-      continue;
-    }
-    std::error_code ignored;
-    // create_file may have failed behind the creation, on a full disk.
-    if (!existed) std::filesystem::remove(path, ignored);
-    for (const auto& other : made)
-      std::filesystem::remove(other, ignored);
-    if (made_directory) std::filesystem::remove(request.directory, ignored);
-    return created.error();
-  }
-  return made;
+  return create_files(request.directory, *files);
 }
 
 }  // namespace prophecy::tools

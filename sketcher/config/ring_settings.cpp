@@ -1,0 +1,153 @@
+#include "sketcher/config/ring_settings.hpp"
+
+#include <algorithm>
+
+#include "base/assert.hpp"
+#include "http/text.hpp"
+
+namespace prophecy::sketcher {
+namespace {
+
+constexpr std::string_view kNameHelp =
+    "1 to 64 letters, digits, \".\", \"-\" and \"_\"; two names differ in more than upper and "
+    "lower "
+    "case. The member's certificate has it as a DNS name.";
+
+const RingMember* find_own(const RingSettings& ring) {
+  const auto own = std::find_if(ring.members.begin(), ring.members.end(),
+                                [&](const RingMember& member) { return member.name == ring.name; });
+  return own == ring.members.end() ? nullptr : &*own;
+}
+
+std::string read_name(ConfigSection& section, std::string_view help) {
+  std::string name = section.text(Key{"name", help});
+  if (section.has("name") && !section.is_wrong("name") && !dht::is_name(name))
+    section.mistake("name", "expected 1 to 64 letters, digits, \".\", \"-\", \"_\"");
+  return name;
+}
+
+bool is_any(const Endpoint& endpoint) {
+  return endpoint.address == "0.0.0.0" || endpoint.address == "::";
+}
+
+void check_addresses(ConfigSection& section, const std::vector<Endpoint>& addresses,
+                     std::vector<Endpoint>& taken) {
+  if (addresses.empty() || addresses.size() > dht::kAddressesMax) {
+    section.mistake("addresses", "expected 1 to " + std::to_string(dht::kAddressesMax) +
+                                     " of them, one for each worker of the member");
+  }
+  for (const Endpoint& address : addresses) {
+    if (address.port == 0 || is_any(address)) {
+      section.mistake("addresses", to_string(address),
+                      "expected an address that the other members can connect to");
+    } else if (std::find(taken.begin(), taken.end(), address) != taken.end()) {
+      section.mistake("addresses", to_string(address),
+                      "expected an address that no other member and no listener has");
+    }
+    taken.push_back(address);
+  }
+}
+
+RingMember read_member(ConfigSection& section, const std::vector<RingMember>& others,
+                       std::vector<Endpoint>& taken) {
+  RingMember member;
+  member.name = read_name(section, kNameHelp);
+  const bool is_second = std::any_of(others.begin(), others.end(), [&](const RingMember& other) {
+    return http::equal_ignoring_case(other.name, member.name);
+  });
+  if (is_second && !section.is_wrong("name"))
+    section.mistake("name", "expected a name that no other [[ring.member]] has");
+  member.addresses = section.endpoints(
+      {"addresses",
+       "Where its workers take requests from members: one ADDRESS:PORT for each worker, so that a "
+       "few connections reach all of them."});
+  check_addresses(section, member.addresses, taken);
+  member.weight = static_cast<std::uint32_t>(
+      section.number({"weight", "Its share of the partitions, beside the others' weights."}, 1,
+                     dht::Placement::kWeightMax, 100));
+  // In the order of MemberRole.
+  member.role = static_cast<MemberRole>(section.choice(
+      {"role",
+       "`\"request\"`: takes clients' requests and forwards all of them. `\"response\"`: owns "
+       "partitions of the history, and takes requests from members alone: `[[listener]]` is "
+       "optional, and nobody is accepted there. `\"both\"`: owns partitions, and forwards requests "
+       "for those of others."},
+      {"both", "request", "response"}, 0));
+  return member;
+}
+
+void check_own(ConfigSection& section, std::vector<ConfigSection>& sections,
+               const RingSettings& ring, std::uint32_t workers) {
+  if (section.is_wrong("name") || ring.members.empty()) return;
+  const RingMember* own = find_own(ring);
+  if (own == nullptr) return section.mistake("name", "expected the name of a [[ring.member]]");
+  if (own->addresses.size() == workers) return;
+  sections[static_cast<std::size_t>(own - ring.members.data())].mistake(
+      "addresses", "expected " + std::to_string(workers) +
+                       " of them, one for each of this sketcher's `workers`, found " +
+                       std::to_string(own->addresses.size()));
+}
+
+void read_tls(ConfigSection section, RingSettings& ring) {
+  ring.ca = section.path(
+      Key{"ca",
+          "PEM file of the authority that has signed the members' certificates, and nothing else: "
+          "whoever has one of its certificates, with the name of a member, is that member."}
+          .reloaded());
+  ring.certificate.chain =
+      section.path(Key{"certificate", "PEM file of this member's certificate."}.reloaded());
+  ring.certificate.key =
+      section.path(Key{"key", "PEM file of its key, which only its owner may read."}.reloaded());
+}
+
+}  // namespace
+
+const RingMember& RingSettings::own() const {
+  const RingMember* own = find_own(*this);
+  ASSERT(own != nullptr);
+  return *own;
+}
+
+std::optional<RingSettings> read_ring(ConfigSection root, std::uint32_t workers,
+                                      std::span<const Endpoint> taken) {
+  if (!root.has("ring")) return std::nullopt;
+  ConfigSection section = root.section(
+      {"ring",
+       "Optional: several sketchers serve one site, each of them the owner of a part of the "
+       "history. A request is answered by the owner of its URI, whichever sketcher it comes to. "
+       "See docs/ring.md."});
+  RingSettings ring;
+  ring.name = read_name(section, "This sketcher's name, that of a `[[ring.member]]`.");
+  std::vector<Endpoint> all_taken(taken.begin(), taken.end());
+  std::vector<ConfigSection> sections = section.sections(
+      {"member", "Below `[ring]`: each member, this sketcher too. The same list at all of them."});
+  for (ConfigSection& each : sections)
+    ring.members.push_back(read_member(each, ring.members, all_taken));
+  if (ring.members.empty() || ring.members.size() > dht::kMembersMax) {
+    section.mistake("member",
+                    "expected 1 to " + std::to_string(dht::kMembersMax) + " [[ring.member]]");
+  }
+  const bool has_owner =
+      std::any_of(ring.members.begin(), ring.members.end(),
+                  [](const RingMember& member) { return member.role != MemberRole::request; });
+  if (!ring.members.empty() && !has_owner) {
+    section.mistake("member",
+                    "expected one whose role is not \"request\": somebody has to own "
+                    "the history");
+  }
+  check_own(section, sections, ring, workers);
+  read_tls(section.section({"tls", "TLS between members, in both directions."}), ring);
+  return ring;
+}
+
+std::vector<Endpoint> own_addresses(const std::optional<RingSettings>& ring) {
+  const RingMember* own = ring ? find_own(*ring) : nullptr;
+  return own != nullptr ? own->addresses : std::vector<Endpoint>();
+}
+
+bool takes_clients(const std::optional<RingSettings>& ring) {
+  const RingMember* own = ring ? find_own(*ring) : nullptr;
+  return own == nullptr || own->role != MemberRole::response;
+}
+
+}  // namespace prophecy::sketcher

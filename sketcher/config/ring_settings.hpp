@@ -1,0 +1,50 @@
+// [ring]: the sketchers that serve one site together, and where they reach each other.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/config/config.hpp"
+#include "base/endpoint.hpp"
+#include "dht/core/view.hpp"
+#include "transport/tls_settings.hpp"
+
+namespace prophecy::sketcher {
+
+enum class MemberRole : std::uint8_t {
+  both,
+  request,   // takes clients' requests, and owns no partition
+  response,  // owns partitions, and takes requests from members alone
+};
+
+struct RingMember {
+  std::string name;
+  std::vector<Endpoint> addresses;  // one for each of its workers
+  std::uint32_t weight = 0;
+  MemberRole role = MemberRole::both;
+};
+
+struct RingSettings {
+  std::string name;  // our own
+  std::vector<RingMember> members;
+  std::filesystem::path ca;
+  transport::CertificateFiles certificate;
+
+  // Ours among them. Requires that there was no mistake.
+  [[nodiscard]] const RingMember& own() const;
+};
+
+// Nothing without the section. `workers` are this sketcher's, `taken` the addresses that it listens
+// on beside those of [ring].
+[[nodiscard]] std::optional<RingSettings> read_ring(ConfigSection root, std::uint32_t workers,
+                                                    std::span<const Endpoint> taken);
+
+// Where this sketcher listens for members; nowhere without [ring], or while its name is a mistake.
+[[nodiscard]] std::vector<Endpoint> own_addresses(const std::optional<RingSettings>& ring);
+// Whether clients come to this sketcher.
+[[nodiscard]] bool takes_clients(const std::optional<RingSettings>& ring);
+
+}  // namespace prophecy::sketcher

@@ -1,0 +1,45 @@
+#include "sketcher/installation/ring_tls.hpp"
+
+#include <algorithm>
+
+#include "http/text.hpp"
+
+namespace prophecy::sketcher {
+
+Result<> RingTls::reload() const {
+  auto loaded = server->reload();
+  if (auto other = client->reload(); !other && loaded) return other.error();
+  return loaded;
+}
+
+Result<RingTls> load_ring_tls(const RingSettings& settings) {
+  auto own = transport::load_certificate(settings.certificate);
+  if (!own) return own.error();
+  const bool is_named = std::any_of(
+      own->names.begin(), own->names.end(),
+      [&](const std::string& name) { return http::equal_ignoring_case(name, settings.name); });
+  if (!is_named) {
+    return Error{ErrorKind::invalid, settings.certificate.chain.string() +
+                                         ": not a certificate for the DNS name " + settings.name};
+  }
+  RingTls tls;
+  transport::TlsServerSettings server;
+  server.certificates.push_back(settings.certificate);
+  server.version_min = transport::TlsVersion::tls1_3;
+  server.client_certificates = transport::ClientCertificates::required;
+  server.client_ca = settings.ca;
+  server.http1 = false;
+  auto loaded_server = transport::TlsServer::load(std::move(server), nullptr);
+  if (!loaded_server) return loaded_server.error();
+  tls.server = std::move(*loaded_server);
+  auto loaded_client = transport::TlsClient::load({.ca = settings.ca,
+                                                   .server_name = {},
+                                                   .certificate = settings.certificate,
+                                                   .version_min = transport::TlsVersion::tls1_3,
+                                                   .http2 = true});
+  if (!loaded_client) return loaded_client.error();
+  tls.client = std::move(*loaded_client);
+  return tls;
+}
+
+}  // namespace prophecy::sketcher

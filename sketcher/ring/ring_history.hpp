@@ -1,0 +1,58 @@
+// `RingHistory` is the history table as the hand-over of partitions needs it (dht/core/hand_over.hpp).
+//
+// Entries do not name their group, and each group has an order of its own: with several groups no
+// number says which of two entries is newer. Then nothing is handed over, and new owners start cold.
+//
+// Marks stay where they are: operators set them for all members. An answer that no read can be
+// compared with is not handed over, nor one that an import has made out of date.
+//
+// Single-threaded; the table is attached to this process.
+#pragma once
+
+#include "dht/core/hand_over.hpp"
+#include "history_table/history_table.hpp"
+#include "history_table/partition_scan.hpp"
+
+namespace prophecy::sketcher {
+
+class RingHistory final : public dht::HistoryStore {
+ public:
+  static constexpr std::size_t kEntriesPerPage = 256;  // and fewer than a bucket's more
+  static constexpr std::size_t kFloorsPerPage = 512;
+
+  RingHistory(HistoryTable& table, std::uint32_t groups);
+
+  // Erases the answers of these partitions, whose words have changed, and after which all workers
+  // have passed a turn. `ticket`, which is not 0, comes back through take_cleared().
+  void clear(const std::vector<Partition>& partitions, std::uint64_t ticket);
+  [[nodiscard]] std::optional<std::uint64_t> take_cleared();
+
+  // Looks for entries that are to be read or erased, in so many buckets.
+  void step(std::uint64_t buckets) { scan_.step(buckets); }
+  [[nodiscard]] bool is_idle() const { return scan_.is_idle(); }
+
+  // ---- dht::HistoryStore
+
+  [[nodiscard]] bool prepare(Partition partition) override;
+  std::uint64_t read_floors(Partition partition, std::uint64_t cursor,
+                            std::vector<dht::HandedFloor>& page) override;
+  std::uint64_t read_entries(Partition partition, std::uint64_t cursor,
+                             std::vector<dht::HandedEntry>& page) override;
+  void raise_floor(Partition partition, const dht::HandedFloor& floor) override;
+  Inserted insert(Partition partition, const dht::HandedEntry& entry,
+                  dht::OrderNumber barrier) override;
+  // In the background: what is left of it counts for nobody.
+  void erase(Partition partition) override;
+
+ private:
+  static constexpr std::uint64_t kNoTicket = 0;
+
+  [[nodiscard]] bool hands_over() const { return groups_ == 1; }
+
+  HistoryTable& table_;
+  const std::uint32_t groups_;
+  const WriteFloors floors_;  // of the group, if there is only one
+  PartitionScan scan_;
+};
+
+}  // namespace prophecy::sketcher
