@@ -388,7 +388,8 @@ TimePoint Replica::next_timer() const {
   return std::min({machine_->view_changer.next_timer(), machine_->retransmission.next_timer(),
                    machine_->rejoin.next_timer(), machine_->recovery.next_timer(),
                    machine_->writes.next_timer(), machine_->adoption.next_timer(),
-                   machine_->intake.next_timer(), machine_->bodies.next_timer()});
+                   machine_->intake.next_timer(), machine_->bodies.next_timer(),
+                   machine_->execution.next_timer()});
 }
 
 const ReplicaCounters& Replica::counters() const {

@@ -18,6 +18,8 @@ namespace {
 constexpr std::uint64_t kCollectedBytesMax = std::uint64_t{16} << 20;
 // Of the results of reads that wait for a batch to be committed.
 constexpr std::uint64_t kHeldReadBytesMax = std::uint64_t{16} << 20;
+// Each is signed, and a tree is built for it.
+constexpr std::uint32_t kUntoldInEventMax = 2;
 
 }  // namespace
 
@@ -425,11 +427,12 @@ bool ExecutionStage::advance(ReplicaActions& out) {
     ++context_.progress.last_executed;
     ++context_.counters.batches_executed;
   }
-  if (state_ == State::draining && ordered_in_flight_ == 0 && !ahead_) {
+  if (is_drained()) {
     ASSERT(context_.progress.last_executed == context_.progress.last_ordered);
+    if (is_untold() && untold_in_event_ == kUntoldInEventMax) return advanced;
     advanced = true;
-    // The state that was adopted belongs behind the last of its batches.
-    if (unreliable_ || context_.progress.last_executed < adopted_at_) {
+    if (is_untold()) {
+      ++untold_in_event_;
       take_checkpoint(Digest{}, out);
     } else {
       state_ = State::snapshotting;
@@ -441,6 +444,10 @@ bool ExecutionStage::advance(ReplicaActions& out) {
     advanced = true;
   }
   return advanced;
+}
+
+TimePoint ExecutionStage::next_timer() const {
+  return is_drained() && is_untold() ? context_.now : TimePoint::max();
 }
 
 void ExecutionStage::on_service_lost() {

@@ -69,6 +69,11 @@ class ExecutionStage {
   // Counts executed batches, and goes on to a snapshot or to what is to be restored; true when
   // there was something.
   bool advance(ReplicaActions& out);
+  // Checkpoints of a service that cannot be asked for its state follow each other at once: some in
+  // one event, the others in those after it.
+  void begin_event() { untold_in_event_ = 0; }
+  // When the next event is wanted.
+  [[nodiscard]] TimePoint next_timer() const;
   // Zero: the service could not tell its state.
   void on_snapshot(const Digest& service, ReplicaActions& out);
 
@@ -205,6 +210,14 @@ class ExecutionStage {
                                                      const Digest& digest) const;
   // The view in which the batch is prepared that was executed ahead, while that is the last word.
   [[nodiscard]] std::optional<std::uint64_t> tentative_view() const;
+  // At the next checkpoint the service cannot be asked for its state.
+  [[nodiscard]] bool is_untold() const {
+    // The state that was adopted belongs behind the last of its batches.
+    return unreliable_ || context_.progress.last_executed < adopted_at_;
+  }
+  [[nodiscard]] bool is_drained() const {
+    return state_ == State::draining && ordered_in_flight_ == 0 && !ahead_;
+  }
   void take_checkpoint(const Digest& service, ReplicaActions& out);
   void begin_comparison(std::uint64_t id, Sigma sigma, Bytes result, ReplicaActions& out);
   void end_comparison(ExecutionStatus status, ReplicaActions& out);
@@ -236,6 +249,7 @@ class ExecutionStage {
   bool is_frozen_ = false;
   std::uint64_t adopted_at_ = 0;  // batches up to it are not handed to the service
   bool unreliable_ = false;
+  std::uint32_t untold_in_event_ = 0;  // checkpoints without a state
   bool lost_while_restoring_ = false;
   // Whose requests were executed is known. Not so when a checkpoint's table could not be read.
   bool has_sessions_ = true;

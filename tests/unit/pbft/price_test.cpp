@@ -255,5 +255,35 @@ TEST_CASE("A checkpoint hashes the results that have changed since the last one"
   CHECK(build().second >= 20 * kResult);
 }
 
+// Of a service that cannot be asked for its state, which costs each of them an event of its own.
+TEST_CASE("A replica whose service is lost makes few checkpoints in one event") {
+  constexpr std::uint64_t kBatches = 9;
+  ReplicaSettings settings;
+  settings.checkpoint_interval = 1;
+  Subject backup(1, settings);
+  backup.order(1, {request(1)});
+  const std::uint64_t first = backup.actions.executions.at(0).id;
+  // None of them has anything to execute.
+  for (std::uint64_t sequence = 2; sequence <= kBatches; ++sequence)
+    backup.order(sequence, {request(1)});
+  std::size_t most = 0;
+  std::size_t sum = 0;
+  const auto note_sent = [&] {
+    const std::size_t made = backup.sent(MessageType::checkpoint) / (kReplicas - 1);
+    most = std::max(most, made);
+    sum += made;
+  };
+  backup.executed(first, "", ExecutionStatus::lost);
+  note_sent();
+  for (std::uint64_t ticks = 0; backup.replica.next_timer() <= backup.now; ++ticks) {
+    REQUIRE(ticks < kBatches);
+    backup.tick({});
+    note_sent();
+  }
+  CHECK(backup.replica.status().last_executed == kBatches);
+  CHECK(sum == kBatches);
+  CHECK(most <= 2);
+}
+
 }  // namespace
 }  // namespace prophecy::pbft::test
