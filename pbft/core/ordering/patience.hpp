@@ -108,7 +108,7 @@ class Patience {
   std::uint64_t bytes_ = 0;
   TimePoint restarted_at_ = TimePoint::min();
   Excuse excuse_ = Excuse::none;
-  TimePoint excused_at_{};              // until then it has been taken into account
+  TimePoint excused_at_{};  // until then it has been taken into account
   std::uint64_t ordered_then_ = 0;
 };
 

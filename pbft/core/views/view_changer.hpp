@@ -140,8 +140,8 @@ class ViewChanger {
   // Since when nothing more has been settled, while something is proposed.
   std::optional<TimePoint> unsettled_since_;
   std::uint64_t settled_then_ = 0;
-  std::optional<TimePoint> carried_at_;     // when it gave a primary up for a silent peer's sake
-  std::optional<TimePoint> give_up_at_;     // while changing, once 2f+1 ask for the view
+  std::optional<TimePoint> carried_at_;  // when it gave a primary up for a silent peer's sake
+  std::optional<TimePoint> give_up_at_;  // while changing, once 2f+1 ask for the view
   bool entered_ = false;
   Blame blame_;  // as of the last event
 };

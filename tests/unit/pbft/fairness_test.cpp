@@ -354,7 +354,8 @@ TEST_CASE("While the service is busy, only a client counts that is passed over")
   CHECK(held.since(120, 63, true) == 110);
 }
 
-TEST_CASE("While this replica lacks what others have executed, nothing counts, and no time passes") {
+TEST_CASE(
+    "While this replica lacks what others have executed, nothing counts, and no time passes") {
   using Excuse = Patience::Excuse;
   Held held;
   held.note(kGreedy, 0, 10);
