@@ -28,7 +28,7 @@ std::size_t StateFetch::DigestHash::operator()(const Digest& digest) const {
 
 void StateFetch::begin(const CheckpointClaim& target, std::uint64_t holders, Trust trust,
                        ReplicaActions& out) {
-  stop();
+  ASSERT(state_ == State::idle);
   trust_ = trust;
   late_ = 0;
   target_ = target;

@@ -27,7 +27,8 @@ class StateFetch {
 
   StateFetch(Context& context, PartStore& parts) : context_(context), parts_(parts) {}
 
-  // `holders` are those that may have it, one bit each.
+  // `holders` are those that may have it, one bit each. Requires that no fetch is under way: stop()
+  // ends one.
   void begin(const CheckpointClaim& target, std::uint64_t holders, Trust trust,
              ReplicaActions& out);
   void stop();

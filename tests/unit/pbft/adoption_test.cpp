@@ -117,6 +117,24 @@ TEST_CASE("Nothing is executed or restored while operators decide, for ten minut
   CHECK(backup.restores > restores);
 }
 
+TEST_CASE("The state is told again and again while operators decide: messages may be lost") {
+  Lost world;
+  REQUIRE(world.look());
+  const auto told_in_ten_seconds = [&] {
+    std::size_t told = 0;
+    for (int i = 0; i < 40; ++i) {
+      world.backup->tick(milliseconds(250));
+      told += world.backup->sent(MessageType::present);
+    }
+    return told / (kReplicas - 1);
+  };
+  CHECK(told_in_ten_seconds() == 40);
+  world.tell(0, 2);
+  world.tell(3, 2);
+  REQUIRE(world.adopt(2));
+  CHECK(told_in_ten_seconds() == 40);
+}
+
 TEST_CASE("A state that has changed since it was told is not adopted") {
   Lost world;
   REQUIRE(world.look());

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -173,9 +174,16 @@ struct WatchedParts final : MemoryPartStore {
   bool keep_written(const Digest& digest, ByteView part) override {
     return !is_full && keep(digest, part);
   }
+  bool pin(const Digest& root) override {
+    if (root != unpinnable) return MemoryPartStore::pin(root);
+    ++pins_refused;
+    return false;
+  }
 
   mutable std::size_t bytes_read = 0;
   bool is_full = false;
+  std::optional<Digest> unpinnable{};
+  std::size_t pins_refused = 0;
 };
 
 // A replica under test with the actions of its last event, and what it gets and sends without

@@ -146,6 +146,8 @@ TEST_CASE("Keys are refreshed without a moment in which one is not heard") {
   // Ten intervals: both have made a new key in each, and used it.
   CHECK(opener.exchange.counters().keys_made == 11);
   CHECK(acceptor.exchange.counters().keys_made == 11);
+  // Numbers last for as many keys as there are.
+  CHECK(opener.ring.sessions()->own()->epoch.number == 11);
   CHECK(seen.size() >= 11);
   // Those of two intervals ago are gone.
   CHECK(acceptor.ring.verify(1, kContent, seen.back()));

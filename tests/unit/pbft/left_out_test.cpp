@@ -67,8 +67,16 @@ struct Backup : Subject {
     pass(length);
     return replica.state() == ReplicaState::normal;
   }
-  // One batch in ten comes late, and behind a frame of the primary that names it.
-  enum class NamedBy : std::uint8_t { nothing, commit, status, next_proposal };
+  // One batch in ten comes late, and behind a frame that names it: of the primary, or of the other
+  // backup.
+  enum class NamedBy : std::uint8_t {
+    nothing,
+    commit,
+    status,
+    next_proposal,
+    others_status,
+    relayed_proposal,
+  };
   int until_blame_of_one_in_ten(NamedBy named_by, Duration after_vote = kLate) {
     for (int number = 1; number <= 100; ++number) {
       const bool is_late = number % 10 == 5;
@@ -84,12 +92,16 @@ struct Backup : Subject {
     const Proposal next = pre_prepare(number + 1, {request(number + 1)});
     feed(prepare(kShown, number, proposal.batch));
     if (named_by == NamedBy::commit) feed(commit(0, number, proposal.batch));
-    if (named_by == NamedBy::status) feed(status_of_primary(number));
+    if (named_by == NamedBy::status) feed(status_from(0, number));
+    if (named_by == NamedBy::others_status) feed(status_from(kShown, number));
     if (named_by == NamedBy::next_proposal) feed(next.frame);
+    if (named_by == NamedBy::relayed_proposal) {
+      feed_as_it_is(encode_sealed(*next.frame, ring(kShown)));
+    }
     pass(after_vote);
     feed(proposal.frame);
     agree(proposal.batch);
-    if (named_by == NamedBy::next_proposal) {
+    if (named_by == NamedBy::next_proposal || named_by == NamedBy::relayed_proposal) {
       ++sequence;
       feed(prepare(kShown, sequence, next.batch));
       agree(next.batch);
@@ -101,21 +113,21 @@ struct Backup : Subject {
     const Proposal proposal = pre_prepare(++sequence, {request});
     feed(proposal.frame);
     feed(prepare(kShown, sequence, proposal.batch));
-    feed(status_of_primary(sequence));
+    feed(status_from(0, sequence));
     pass(kLate);
     feed(proposal.frame);
     agree(proposal.batch);
     return is_normal_after(milliseconds(50) - kLate);
   }
-  // In which it has proposed the batch, and has it not committed.
-  Frame status_of_primary(std::uint64_t number) {
+  // By which it has the proposal, and has not committed the batch.
+  Frame status_from(NodeId from, std::uint64_t number) {
     const std::vector<std::uint8_t> slots{kHasPrePrepare};
     StatusMessage status;
     status.counter = ++statuses;
     status.first_retained = 1;
     status.last_ordered = status.settled = number - 1;
     status.slots = slots;
-    return encode_status(status, ring(0));
+    return encode_status(status, ring(from));
   }
   // As the shell does: a tick when one is wanted.
   void pass(Duration length) {
@@ -203,6 +215,12 @@ TEST_CASE("A primary that skips one proposal in ten loses its view, whatever nam
 TEST_CASE("One proposal in ten that is late in its order, or soon behind it, deposes nobody") {
   CHECK(Backup().until_blame_of_one_in_ten(Backup::NamedBy::nothing) == 0);
   CHECK(Backup().until_blame_of_one_in_ten(Backup::NamedBy::commit, kLate - milliseconds(1)) == 0);
+}
+
+TEST_CASE(
+    "What another backup names, or hands on, does not show that the primary skipped a batch") {
+  CHECK(Backup().until_blame_of_one_in_ten(Backup::NamedBy::others_status) == 0);
+  CHECK(Backup().until_blame_of_one_in_ten(Backup::NamedBy::relayed_proposal) == 0);
 }
 
 TEST_CASE("A proposal that came in time, and was refused for its client's MACs, is no late one") {

@@ -311,31 +311,5 @@ TEST_CASE("A result that does not match its digest is not kept") {
   CHECK_FALSE(tally.take_result(*tally.agreed(2)).has_value());
 }
 
-TEST_CASE("Settings that cannot work are refused") {
-  CHECK(check(ReplicaSettings{}).has_value());
-  CHECK(check(ClientSettings{}).has_value());
-  const auto refused = [](auto change) {
-    ReplicaSettings settings;
-    change(settings);
-    return !check(settings).has_value();
-  };
-  CHECK(refused([](auto& s) { s.faults = 0; }));
-  CHECK(refused([](auto& s) { s.faults = 22; }));
-  CHECK(refused([](auto& s) { s.window = s.checkpoint_interval; }));
-  CHECK(refused([](auto& s) { s.log_bytes_max = s.checkpoint_bytes; }));
-  // Every group size has a window; the largest groups not the largest one.
-  for (std::uint32_t faults = 1; faults <= 21; ++faults)
-    CHECK_FALSE(refused([&](auto& s) { s.faults = faults; }));
-  CHECK_FALSE(refused([](auto& s) { s.window = 8192; }));
-  CHECK(refused([](auto& s) {
-    s.window = 8192;
-    s.faults = 21;
-  }));
-  CHECK(refused([](auto& s) { s.heartbeat_interval = milliseconds(1); }));
-  ClientSettings sessions;
-  sessions.first_session = 4090;
-  CHECK_FALSE(check(sessions).has_value());
-}
-
 }  // namespace
 }  // namespace prophecy::pbft::test

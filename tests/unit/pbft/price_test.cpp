@@ -43,6 +43,8 @@ TEST_CASE("A reply is repeated once in a while, however often its request comes"
   backup.now += kLater;
   backup.feed(backup.asked);
   CHECK(backup.sent(MessageType::reply) == 1);
+  CHECK(backup.replica.counters().replies_sent == 3);
+  CHECK(backup.replica.counters().replies_repeated == 2);
 }
 
 TEST_CASE("Repeated replies are one frame, until the view changes") {
@@ -109,6 +111,36 @@ TEST_CASE("A part that all others fetch is read once") {
   parts.reads = 0;
   server.serve(2, body, actions);
   CHECK(parts.reads == body.size());
+}
+
+TEST_CASE("Parts are served to one peer at 4 MiB in 50 ms, and a small one counts as 16 KiB") {
+  const auto [bytes, at_once] = GENERATE(std::pair(std::size_t{128 * 1024}, std::size_t{32}),
+                                         std::pair(std::size_t{10}, std::size_t{256}));
+  GivenInputs inputs;
+  Context context{{}, ring(0), QuorumRule::standard(1), 0, inputs};
+  MapPartStore parts;
+  PartServer server(context, parts);
+  std::vector<Digest> body;
+  for (std::size_t i = 0; i < PartServer::kWaitingMax; ++i) {
+    std::string leaf(bytes, 'a');
+    leaf[0] = static_cast<char>(i);
+    body.push_back(parts.add({}, as_bytes(leaf)));
+  }
+  ReplicaActions actions;
+  const auto sent = [&](const auto& event) {
+    actions.clear();
+    event();
+    return actions.sends.size();
+  };
+  CHECK(sent([&] { server.serve(1, body, actions); }) == at_once);
+  // Another peer has a share of its own.
+  CHECK(sent([&] { server.serve(2, body, actions); }) == at_once);
+  context.now += milliseconds(49);
+  CHECK(sent([&] { server.on_tick(actions); }) == 0);
+  context.now += milliseconds(1);
+  const std::size_t left = body.size() - at_once;
+  CHECK(server.next_timer() == (left > 0 ? context.now : TimePoint::max()));
+  CHECK(sent([&] { server.on_tick(actions); }) == 2 * std::min(left, at_once));
 }
 
 TEST_CASE("Of one batch no more signatures are checked than a correct primary puts into one") {

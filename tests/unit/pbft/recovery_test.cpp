@@ -463,26 +463,6 @@ TEST_CASE("A replica whose service lost a write is silent, goes back, and execut
   CHECK(backup.sent(MessageType::reply) == 1);
 }
 
-TEST_CASE("A service that is lost while it is restored is restored again once it is back") {
-  Subject backup(1, every_batch());
-  backup.order(1, {request(1)});
-  backup.executed(backup.actions.executions.at(0).id, "", ExecutionStatus::lost);
-  const auto is_restored = [&](bool lost) {
-    backup.actions.clear();
-    backup.replica.on_service_state(lost, backup.now, backup.actions);
-    backup.now += seconds(2);
-    backup.replica.on_tick(backup.now, backup.actions);
-    return backup.actions.restore.has_value();
-  };
-  REQUIRE(is_restored(false));
-  CHECK_FALSE(is_restored(true));
-  backup.replica.on_restored(true, backup.now, backup.actions);
-  CHECK_FALSE(backup.actions.restore);
-  CHECK_FALSE(is_restored(true));
-  CHECK(backup.replica.status().recovery == RecoveryState::service_lost);
-  CHECK(is_restored(false));
-}
-
 TEST_CASE("Checkpoints without a state of the service leave no parts behind") {
   Subject backup(1, every_batch());
   execute_one_and_keep(backup);

@@ -432,6 +432,14 @@ TEST_CASE("4.5.2: content that is not here is taken from anybody, by its digest"
   backup.feed(pre_prepare(1, {request(1, "another")}).frame);
   CHECK(backup.sent(MessageType::prepare) == 0);
   CHECK(backup.dropped(DropReason::conflicting) == 1);
+  // But not from one that names itself as the receiver, or as nobody of the group.
+  for (const std::uint8_t sender : {2, 9}) {
+    Bytes bytes = *proposal.frame;
+    bytes[2] = sender;
+    CHECK_FALSE(backup.feed_as_it_is(std::make_shared<const Bytes>(std::move(bytes))));
+    CHECK(backup.sent(MessageType::prepare) == 0);
+  }
+  CHECK(backup.dropped(DropReason::unknown_sender) == 2);
   backup.feed(proposal.frame);
   CHECK(backup.sent(MessageType::prepare) == kReplicas - 1);
 }

@@ -1,0 +1,57 @@
+// What a replica does when a state cannot be restored, or not be kept.
+#include <catch2/catch.hpp>
+
+#include "pbft/every_batch.hpp"
+#include "pbft/wire/recovery.hpp"
+
+namespace prophecy::pbft::test {
+
+TEST_CASE("A service that is lost while it is restored is restored again once it is back") {
+  Subject backup(1, every_batch());
+  backup.order(1, {request(1)});
+  backup.executed(backup.actions.executions.at(0).id, "", ExecutionStatus::lost);
+  const auto is_restored = [&](bool lost) {
+    backup.actions.clear();
+    backup.replica.on_service_state(lost, backup.now, backup.actions);
+    backup.now += seconds(2);
+    backup.replica.on_tick(backup.now, backup.actions);
+    return backup.actions.restore.has_value();
+  };
+  REQUIRE(is_restored(false));
+  CHECK_FALSE(is_restored(true));
+  backup.replica.on_restored(true, backup.now, backup.actions);
+  CHECK_FALSE(backup.actions.restore);
+  CHECK_FALSE(is_restored(true));
+  CHECK(backup.replica.status().recovery == RecoveryState::service_lost);
+  CHECK(is_restored(false));
+}
+
+TEST_CASE("A fetched state that cannot be kept is looked at again after half a second") {
+  Subject backup(1, every_batch());
+  backup.order(1, {request(1)});
+  backup.executed(backup.actions.executions.at(0).id, "result");
+  const Frame own = sent_by(backup, MessageType::checkpoint);
+  REQUIRE(own != nullptr);
+  const auto claim = *decode_checkpoint(*own);
+  MemoryPartStore theirs;
+  const Digest right = service_state(theirs, "the group's state");
+  for (const NodeId peer : {0u, 2u}) {
+    backup.feed(encode_checkpoint(claim.sequence, claim.order, claim.replies, right, ring(peer)));
+  }
+  backup.parts.unpinnable = right;
+  backup.tick(milliseconds(300));
+  REQUIRE(backup.sent(MessageType::fetch_parts) == 1);
+  backup.feed(encode_part_message(*theirs.read(right), ring(0)));
+  REQUIRE(backup.parts.pins_refused == 1);
+  for (int i = 0; i < 49; ++i)
+    backup.tick(milliseconds(10));
+  CHECK(backup.parts.pins_refused == 1);
+  CHECK(backup.restores == 0);
+  backup.parts.unpinnable.reset();
+  CHECK(backup.replica.next_timer() <= backup.now + milliseconds(10));
+  backup.tick(milliseconds(10));
+  CHECK(backup.restores == 1);
+  CHECK(backup.replica.status().recovery == RecoveryState::none);
+}
+
+}  // namespace prophecy::pbft::test
