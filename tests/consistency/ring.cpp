@@ -103,8 +103,7 @@ void SimulatedRing::take(Part& part, std::size_t taker) {
     hand_over_entries(part, giver, member, barrier);
 }
 
-bool SimulatedRing::hand_over_floor(const Part& part, Member& giver, Member& taker,
-                                    Sigma barrier) {
+bool SimulatedRing::hand_over_floor(const Part& part, Member& giver, Member& taker, Sigma barrier) {
   const Sigma floor = giver.floors.at(part.of.place.slot);
   if (floor > barrier) return false;
   if (floor != 0) taker.floors.raise(part.of.place.slot, floor);

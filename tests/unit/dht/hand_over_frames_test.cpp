@@ -81,10 +81,18 @@ TEST_CASE("hand-over frames: one that is cut, longer, or has a byte changed is n
 
 TEST_CASE("hand-over frames: what no table can have is refused") {
   HandOverPage page = example_page();
-  SECTION("a sigma that is too great") { page.entries[0].number = kSigmaMax + 1; }
-  SECTION("a floor likewise") { page.floors[0].floor = kSigmaMax + 1; }
-  SECTION("a slot beyond its bits") { page.floors[0].slot = 4096; }
-  SECTION("more bits than a table may have") { page.floors[0].slot_bits = 32; }
+  SECTION("a sigma that is too great") {
+    page.entries[0].number = kSigmaMax + 1;
+  }
+  SECTION("a floor likewise") {
+    page.floors[0].floor = kSigmaMax + 1;
+  }
+  SECTION("a slot beyond its bits") {
+    page.floors[0].slot = 4096;
+  }
+  SECTION("more bits than a table may have") {
+    page.floors[0].slot_bits = 32;
+  }
   CHECK_FALSE(decode_frame(content(encode_frame(page))).has_value());
 }
 

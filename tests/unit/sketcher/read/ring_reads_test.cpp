@@ -37,7 +37,9 @@ TEST_CASE("ring: a request begins only where its partition is taken and the leas
   SECTION("not taken") {
     world.set_word(GENERATE(Stage::unknown, Stage::elsewhere, Stage::waiting));
   }
-  SECTION("no lease") { world.pass(2 * kLease); }
+  SECTION("no lease") {
+    world.pass(2 * kLease);
+  }
   SECTION("only through the group, and that time is over, too") {
     world.set_word(Stage::group_only);
     world.pass(2 * kLease);
@@ -218,8 +220,7 @@ TEST_CASE("ring: a body in blocks of a remembered list begins only while the wor
   CHECK(reader.machine.state() == State::relaying);
   reader.took();
   http::Response part = response_of(body.substr(0, kBlock), 206);
-  part.fields.add("content-range",
-                  fmt::format("bytes 0-{}/{}", kBlock - 1, body.size()));
+  part.fields.add("content-range", fmt::format("bytes 0-{}/{}", kBlock - 1, body.size()));
   SECTION("it is") {
     reader.answer(0, std::move(part));
     CHECK(reader.took().at(1) == "begin");
