@@ -67,7 +67,7 @@ TEST_CASE("hand-over frames: one that is cut, longer, or has a byte changed is n
     longer.push_back(0);
     CHECK_FALSE(decode_frame(longer).has_value());
     for (std::size_t i = 0; i < whole.size(); ++i) {
-      for (const std::uint8_t byte : {0x00, 0x01, 0x02, 0x7f, 0xff}) {
+      for (const std::uint8_t byte : Bytes{0x00, 0x01, 0x02, 0x7f, 0xff}) {
         Bytes changed = whole;
         changed[i] = byte;
         const auto read = decode_frame(changed);
