@@ -82,6 +82,9 @@ struct Scenario {
   // Numbered from 0; more than the buckets hold.
   [[nodiscard]] std::uint64_t keys() const { return buckets * kSlotsPerBucket + 3; }
 
+  // Partitions are erased entry by entry.
+  [[nodiscard]] bool is_one_change() const { return action < Action::erase_partition; }
+
   // The buckets as they stand before the change. Their answers have all been read.
   [[nodiscard]] SmallRegion before() const {
     SmallRegion region = small_region(buckets);
