@@ -97,21 +97,22 @@ class Editor {
     return outcome;
   }
 
-  // Forgets all answers in one bucket whose partition is `wanted`; marks stay.
+  // Forgets all answers in one bucket whose tag is `wanted`; marks stay. One by one, each by a
+  // change of its own: a change that is cleaned up after has one count, whichever slot it has
+  // named.
   template <class Wanted>
   ChangeOutcome erase_in_bucket(Word index, Wanted wanted) {
-    BucketChange<Steps> change(region_, writer_, steps_);
-    if (!change.lock({Tag{}, index, index}, Patience::bounded)) return ChangeOutcome::busy;
-    for (std::size_t slot = 0; slot < kSlotsPerBucket; ++slot) {
-      const Place at{0, slot};
-      const Word state = change.state(at);
-      const bool is_answer = state != 0 && mark_of(state) == Mark::none;
-      if (!is_answer || !wanted(change.tag(at))) continue;
-      change.raise_floor(0, sigma_of(state));
-      change.clear(at);
+    for (;;) {
+      BucketChange<Steps> change(region_, writer_, steps_);
+      if (!change.lock({Tag{}, index, index}, Patience::bounded)) return ChangeOutcome::busy;
+      const auto at = find_answer(change, wanted);
+      if (at) {
+        change.raise_floor(at->held, sigma_of(change.state(*at)));
+        change.clear(*at);
+      }
+      change.unlock();
+      if (!at) return ChangeOutcome::done;
     }
-    change.unlock();
-    return ChangeOutcome::done;
   }
 
   // Whether entries may move to their other buckets.
@@ -159,6 +160,19 @@ class Editor {
     change.raise_floor(at->held, sigma_of(change.state(*at)));
     change.write(*at, entry.tag, entry.answer, entry.state);
     return SeedOutcome::taken;
+  }
+
+  // The first one in the bucket that is held.
+  template <class Wanted>
+  [[nodiscard]] static std::optional<Place> find_answer(const BucketChange<Steps>& change,
+                                                        Wanted wanted) {
+    for (std::size_t slot = 0; slot < kSlotsPerBucket; ++slot) {
+      const Place at{0, slot};
+      const Word state = change.state(at);
+      const bool is_answer = state != 0 && mark_of(state) == Mark::none;
+      if (is_answer && wanted(change.tag(at))) return at;
+    }
+    return std::nullopt;
   }
 
   HandedOutcome take_handed(BucketChange<Steps>& change, const StoredEntry& entry, Sigma barrier) {

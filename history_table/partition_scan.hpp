@@ -1,13 +1,13 @@
-// `PartitionScan` goes through a history table for the partitions that change hands: it erases their
-// entries, or lists where they lie. One round of the table serves all partitions that are wanted,
-// some buckets at a time, so that the process which does it goes on with its other work.
+// `PartitionScan` goes through a history table for the partitions that change hands: it erases
+// their entries, or lists where they lie. One round of the table serves all partitions that are
+// wanted, some buckets at a time, so that the process which does it goes on with its other work.
 //
 // Entries are spread over all buckets whatever their partition (the table holds no URIs), so each
 // partition costs a whole round. One that is asked for in the midst of a round ends where it began.
 //
 // Erasing misses no entry that was there when it was asked for, provided that nobody records any
-// more in the partition: no entry moves meanwhile (HistoryTable::hold_still). A list may miss entries
-// that are moved, evicted or being changed: that costs replicated reads.
+// more in the partition: no entry moves meanwhile (HistoryTable::hold_still). A list may miss
+// entries that are moved, evicted or being changed: that costs replicated reads.
 //
 // A process that is killed in the midst leaves entries whole or gone. Single-threaded; the table is
 // attached to this process.
@@ -78,7 +78,7 @@ class PartitionScan {
   Set erased_;   // of all erasures
   Set listing_;  // of lists that are not complete
   std::map<Partition, List> lists_;
-  std::deque<Listing> listings_;  // by their ends; of lists that were dropped as well
+  std::deque<Listing> listings_;    // by their ends; of lists that were dropped as well
   std::deque<std::uint64_t> done_;  // tickets
 };
 

@@ -122,7 +122,8 @@ class Taker {
   void on_tick(BootTime now);
   [[nodiscard]] std::optional<Send> take_send();
   [[nodiscard]] BootTime deadline() const;
-  [[nodiscard]] bool is_idle() const { return under_way_.empty() && waiting_.empty(); }
+  // Partitions whose pages are asked for, or wait for their turn.
+  [[nodiscard]] std::size_t under_way() const { return under_way_.size() + waiting_.size(); }
 
  private:
   struct Fetch {

@@ -15,6 +15,11 @@ Ownership::Ownership(Permissions permissions, Holder self, const ClockBounds& bo
       self_(std::move(self)),
       bounds_(bounds),
       parts_(permissions.partitions()) {
+  // Where an earlier process has left words, workers may have claims of them: no number comes
+  // again.
+  for (std::size_t partition = 0; partition < parts_.size(); ++partition)
+    last_word_ =
+        std::max(last_word_, permissions_.owner(static_cast<Partition>(partition)).number());
   for (std::size_t partition = 0; partition < parts_.size(); ++partition)
     set_word(static_cast<Partition>(partition), Stage::unknown, kNoSlot);
 }

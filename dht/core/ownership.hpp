@@ -49,6 +49,7 @@ struct OwnershipAction {
 
 class Ownership {
  public:
+  // Takes all partitions' words away from whoever has set them before.
   Ownership(Permissions permissions, Holder self, const ClockBounds& bounds);
 
   // The newest view that is known, since `known`. Older ones are ignored.

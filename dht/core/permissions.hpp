@@ -66,8 +66,8 @@ enum class Basis : std::uint8_t {
 
 class Permissions {
  public:
-  // `words`: one for each partition, and two for the ends of leases. All zero at first: no process
-  // resumes what an earlier one has left there.
+  // `words`: one for each partition, and two for the ends of leases. All zero at first. A process
+  // that follows another one here begins by taking all partitions' words away, and resumes nothing.
   static constexpr std::size_t kExtraWords = 2;
   explicit Permissions(std::span<std::uint64_t> words)
       : words_(words.first(words.size() - kExtraWords)),

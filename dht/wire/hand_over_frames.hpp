@@ -3,7 +3,8 @@
 //
 //   ask:  1, view 8, gained 8, partition 2, token 8, phase 1, cursor 8, done 1
 //   page: 2, status 1, partition 2, token 8, phase 1, cursor 8, next 8,
-//         floors 2, {slot 4, floor 8, bits 1}*, entries 2, {tag 10, answer 20, number 8, limited 1}*
+//         floors 2, {slot 4, floor 8, bits 1}*, entries 2, {tag 10, answer 20, number 8, limited
+//         1}*
 //
 // There is one spelling of each message: decoding accepts what encoding writes, byte for byte. A
 // frame is bounded, whatever a peer says. Pure functions, and a reader of one connection's bytes.

@@ -32,8 +32,8 @@ struct GroupEnvironment {
   const SharedState& shared;
   ActivityTable& activity;
   Dice& dice;
-  std::uint32_t worker = 0;           // its index
-  std::uint64_t first_timestamp = 0;  // for the PBFT client's sessions
+  std::uint32_t worker = 0;                // its index
+  std::uint64_t first_timestamp = 0;       // for the PBFT client's sessions
   const Acceptance* acceptance = nullptr;  // null without a ring
 };
 

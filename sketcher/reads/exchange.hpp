@@ -156,8 +156,8 @@ class Exchange final : private SharedReadWaiter, private replica_client::Replica
   Timer untaken_;
   Timer owner_;                           // until the owners of partitions are looked at again
   std::optional<TimePoint> moved_since_;  // of a request that could not be accepted here at first
-  std::uint64_t call_ = 0;  // the request's own; 0: none
-  TimePoint now_{};         // of the last event
+  std::uint64_t call_ = 0;                // the request's own; 0: none
+  TimePoint now_{};                       // of the last event
 };
 
 }  // namespace prophecy::sketcher

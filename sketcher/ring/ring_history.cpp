@@ -83,8 +83,7 @@ std::uint64_t RingHistory::read_floors(Partition partition, std::uint64_t cursor
     if (slot - begin >= kWordsPerPage * words.stride) break;
     const Sigma floor = floors_.written_at(static_cast<WriteFloors::Slot>(slot));
     if (floor == 0) continue;
-    page.push_back(
-        {.slot = static_cast<std::uint32_t>(slot), .floor = floor, .slot_bits = bits});
+    page.push_back({.slot = static_cast<std::uint32_t>(slot), .floor = floor, .slot_bits = bits});
   }
   return slot < count ? slot : 0;
 }
@@ -107,8 +106,8 @@ std::uint64_t RingHistory::read_entries(Partition partition, std::uint64_t curso
   return next;
 }
 
-// Our table may have more words than theirs, or fewer: each word that a URI with this floor may have
-// here is raised.
+// Our table may have more words than theirs, or fewer: each word that a URI with this floor may
+// have here is raised.
 void RingHistory::raise_floor(Partition partition, const dht::HandedFloor& floor) {
   constexpr unsigned kBitsMax = std::countr_zero(WriteFloors::kSlotsMax);
   if (!hands_over() || floor.slot_bits > kBitsMax) return;

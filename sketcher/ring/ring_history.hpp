@@ -1,7 +1,9 @@
-// `RingHistory` is the history table as the hand-over of partitions needs it (dht/core/hand_over.hpp).
+// `RingHistory` is the history table as the hand-over of partitions needs it
+// (dht/core/hand_over.hpp).
 //
 // Entries do not name their group, and each group has an order of its own: with several groups no
-// number says which of two entries is newer. Then nothing is handed over, and new owners start cold.
+// number says which of two entries is newer. Then nothing is handed over, and new owners start
+// cold.
 //
 // Marks stay where they are: operators set them for all members. An answer that no read can be
 // compared with is not handed over, nor one that an import has made out of date.

@@ -95,9 +95,9 @@ void SimulatedClient::raise_floors() {
   sketcher::ReadGroup& other = world_.worker(1 - worker_->place()).core().group;
   for (std::size_t i = 0; i < count && machine_->state() == ReadMachine::State::raising; ++i) {
     const sketcher::OwedFloor& floor = machine_->owed_floors()[i];
-    const bool is_raised = floor.group != nullptr &&
-                           other.make_out_of_date(floor.authority, floor.target,
-                                                  floor.write ? &*floor.write : nullptr);
+    const bool is_raised =
+        floor.group != nullptr && other.make_out_of_date(floor.authority, floor.target,
+                                                         floor.write ? &*floor.write : nullptr);
     if (is_raised) machine_->on_floor_raised(i);
   }
   perform();

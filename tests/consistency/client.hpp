@@ -30,9 +30,7 @@ class SimulatedClient final : private sketcher::SharedReadWaiter, private Replic
   // begins anything.
   void advance(Phase phase);
   void on_worker_killed(const SimulatedWorker& worker);
-  [[nodiscard]] bool is_idle() const {
-    return !is_moved_ && (!machine_ || machine_->is_idle());
-  }
+  [[nodiscard]] bool is_idle() const { return !is_moved_ && (!machine_ || machine_->is_idle()); }
   // What it waits for, for people.
   [[nodiscard]] std::string describe() const;
 

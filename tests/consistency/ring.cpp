@@ -7,6 +7,7 @@ namespace {
 
 using dht::Stage;
 
+constexpr std::uint64_t kLostPercent = 40;  // of hand-overs
 constexpr dht::BootTime kLeaseEnd{std::chrono::seconds(4)};
 
 }  // namespace
@@ -98,13 +99,13 @@ void SimulatedRing::take(Part& part, std::size_t taker) {
   part.owner = taker;
   part.is_held = true;
   tally_.add(Met::partitions_taken);
-  if (!is_other || !part.was_given) return;
+  // Nobody waits for the hand-over: it may be lost, or come to an end behind the floors.
+  if (!is_other || !part.was_given || random_.chance(kLostPercent)) return;
   if (hand_over_floor(part, giver, member, barrier))
     hand_over_entries(part, giver, member, barrier);
 }
 
-bool SimulatedRing::hand_over_floor(const Part& part, Member& giver, Member& taker,
-                                    Sigma barrier) {
+bool SimulatedRing::hand_over_floor(const Part& part, Member& giver, Member& taker, Sigma barrier) {
   const Sigma floor = giver.floors.at(part.of.place.slot);
   if (floor > barrier) return false;
   if (floor != 0) taker.floors.raise(part.of.place.slot, floor);

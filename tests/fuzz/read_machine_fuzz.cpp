@@ -1,5 +1,6 @@
 // The core of reads by scripts of events: requests of every kind, answers of origins in any form,
-// votes, calls that end or fail, timers, clients that leave or take their time. Each request has
+// votes, calls that end or fail, timers, clients that leave or take their time; partitions and
+// leases that come and go, at a member of a ring which has all of them at first. Each request has
 // exactly one end, nothing is asked for behind it, no exchange, call or timer is left over, and
 // what the core holds is bounded. (ReadActions::kMax and the states are ASSERTs of the core.)
 #include <array>
@@ -71,7 +72,7 @@ class Script {
         reader.takes = choices_.byte() % 2 == 0;
         return reader.writable();
       case 15:
-        return choices_.byte() % 4 == 0 ? leave(reader) : void();
+        return on_leaving(reader);
       case 16:
         return on_table(reader);
       default:
@@ -249,6 +250,34 @@ class Script {
         return reader.has_deadline ? reader.deadline() : void();
     }
   }
+  void on_leaving(Reader& reader) {
+    const std::uint8_t how = choices_.byte();
+    if (how % 4 == 0) return leave(reader);
+    if (how % 4 == 1) on_ring(reader);
+  }
+  // Partitions and leases come and go; another member raises a floor.
+  void on_ring(Reader& reader) {
+    switch (choices_.below(6)) {
+      case 0:
+        return world_.set_word(dht::Stage::elsewhere);
+      case 1:
+      case 2:
+        return world_.set_word(choices_.one_of({dht::Stage::taken, dht::Stage::group_only}));
+      case 3:
+        world_.timer.time = dht::BootTime(choices_.below(3) * ReadWorld::lease);
+        return;
+      default:
+        return on_floors(reader);
+    }
+  }
+  void on_floors(Reader& reader) {
+    if (!reader.raises_floors) return;
+    if (choices_.one_in(2)) return reader.floor_time();
+    const OwedFloors& owed = reader.machine.owed_floors();
+    for (std::size_t i = 0; i < owed.size(); ++i) {
+      if (owed[i].group != nullptr) return reader.floor_raised(i);
+    }
+  }
   static void leave(Reader& reader) {
     if (!reader.machine.is_idle()) reader.leave();
   }
@@ -315,7 +344,7 @@ class Script {
 
   Choices& choices_;
   const bool has_votes_;  // no order
-  ReadWorld world_;
+  ReadWorld world_{VolatilityLimits::never(), ReadWorld::Ring::of_others};
   const Bytes list_ = world_.list_of(kLarge);
   SlowPathBudget budget_{{.share = 0.5, .per_second = 1, .per_client_second = 1}, 64, 0};
   std::array<std::unique_ptr<Reader>, kReaders> readers_;

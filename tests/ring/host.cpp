@@ -38,19 +38,18 @@ Host::Host(World& world, std::string name, dht::Instance instance, std::uint32_t
   settings.self.holder = {std::move(name), instance, weight};
   settings.clocks.drift_ppm = world.settings().drift_ppm;
   settings.clocks.grain = milliseconds(1);
-  ring_ = std::make_unique<dht::Ring>(std::move(settings), permissions_, now());
-  giver_ = std::make_unique<dht::Giver>(ring_->ownership(), *table_);
-  taker_ = std::make_unique<dht::Taker>(ring_->ownership(), *table_, milliseconds(300));
+  node_ = std::make_unique<dht::RingNode>(std::move(settings), permissions_, *table_,
+                                          milliseconds(300), now());
   client_ = world_.zookeeper().open(
       {.on_session =
            [this](SessionEvent event) {
-             on_event([this, event] { ring_->on_session(event, now()); });
+             on_event([this, event] { node_->on_session(event, now()); });
            },
        .on_result =
            [this](CoordinationResult result) {
              if (result.status == CoordinationStatus::unknown)
                world_.tally().add(Met::unknown_calls);
-             on_event([this, result = std::move(result)] { ring_->on_result(result, now()); });
+             on_event([this, result = std::move(result)] { node_->on_result(result, now()); });
            }});
   plan_tick();
 }
@@ -84,27 +83,9 @@ void Host::on_event(std::function<void()> event) {
 }
 
 void Host::carry_out() {
-  while (auto action = ring_->take_action()) {
-    if (auto* const call = std::get_if<CoordinationCall>(&*action)) {
-      world_.zookeeper().call(client_, *call);
-    } else if (auto* const owned = std::get_if<dht::OwnershipAction>(&*action)) {
-      carry_out(std::move(*owned));
-    } else {
-      world_.trace(self().name + " reports " + std::get<dht::RingReport>(*action).message);
-    }
-  }
-  while (const auto send = taker_->take_send()) {
-    world_.send_ask(*this, send->to, send->ask,
-                    [this, alive = alive()](const dht::HandOverPage& page) {
-                      if (alive.expired()) return;
-                      world_.tally().add(Met::handed_entries, page.entries.size());
-                      on_event([this, page] {
-                        taker_->on_page(page, now());
-                        check_page(page);
-                      });
-                    });
-  }
-  const dht::ViewNumber adopted = ring_->ownership().adopted();
+  while (auto action = node_->take_action(now()))
+    carry_out(std::move(*action));
+  const dht::ViewNumber adopted = ring().ownership().adopted();
   if (adopted_ != 0 && adopted > adopted_ + 1) world_.tally().add(Met::skipped_views);
   if (adopted > adopted_) world_.tally().add(Met::views);
   if (adopted > adopted_) {
@@ -129,16 +110,13 @@ void Host::check_page(const dht::HandOverPage& page) {
 }
 
 void Host::plan_tick() {
-  const dht::BootTime next = std::min(ring_->deadline(), taker_->deadline());
+  const dht::BootTime next = node_->deadline();
   if (next == dht::BootTime::max()) return;
   const TimePoint soon = world_.scheduler().now() + milliseconds(1);
   const TimePoint time = next <= now() ? soon : std::max(real_time(next), soon);
   world_.scheduler().at(time, [this, tick = ++ticks_, alive = alive()] {
     if (alive.expired() || tick != ticks_) return;
-    on_event([this] {
-      ring_->on_tick(now());
-      taker_->on_tick(now());
-    });
+    on_event([this] { node_->on_tick(now()); });
   });
 }
 
@@ -151,53 +129,66 @@ void Host::after_turns(const std::function<void()>& then) {
   }
 }
 
-void Host::carry_out(dht::OwnershipAction action) {
-  using Kind = dht::OwnershipAction::Kind;
-  const std::uint64_t ticket = action.ticket;
-  switch (action.kind) {
-    case Kind::quiesce: {
-      const auto quiesced = [this, ticket] {
-        on_event([this, ticket] { ring_->on_quiesced(ticket, now()); });
-      };
-      return world_.is_broken(Broken::gives_at_once) ? quiesced() : after_turns(quiesced);
-    }
-    case Kind::clear: {
-      const auto clear = [this, ticket, partitions = std::move(action.partitions)] {
-        on_event([this, ticket, partitions] {
-          for (const Partition partition : partitions) {
-            table_->erase(partition);
-            touched_[partition] = world_.instant();
-          }
-          ring_->on_cleared(ticket, now());
-        });
-      };
-      return world_.is_broken(Broken::clears_at_once) ? clear() : after_turns(clear);
-    }
-    case Kind::barrier:
-      world_.ask_group([&group = world_.group()] { return group.read(0); },
-                       [this, ticket, alive = alive()](Group::Answer answer) {
-                         if (alive.expired()) return;
-                         const bool is_lost = world_.random().chance(3) && !world_.is_calm();
-                         on_event([this, ticket, is_lost, answer] {
-                           if (is_lost) return ring_->on_barrier_failed(ticket, now());
-                           table_->note(answer.number);
-                           ring_->on_barrier(ticket, answer.number, now());
-                         });
-                       });
-      return;
-    case Kind::taken:
-      // (Well before a lease could be over, or not.)
-      world_.tally().add(world_.scheduler().now() < adopted_at_ + kLease / 2 ? Met::takes_by_word
-                                                                             : Met::takes_by_lease);
-      taker_->on_taken(action.partitions, action.barrier, now());
-      return;
+void Host::carry_out(dht::RingNodeAction action) {
+  if (const auto* const call = std::get_if<CoordinationCall>(&action))
+    return world_.zookeeper().call(client_, *call);
+  if (const auto* const turns = std::get_if<dht::AwaitTurns>(&action)) {
+    using Before = dht::AwaitTurns::Before;
+    const auto passed = [this, ticket = turns->ticket] {
+      on_event([this, ticket] { node_->on_turns(ticket, now()); });
+    };
+    const Broken hurry =
+        turns->before == Before::clearing ? Broken::clears_at_once : Broken::gives_at_once;
+    return world_.is_broken(hurry) ? passed() : after_turns(passed);
   }
+  if (const auto* const wanted = std::get_if<dht::ClearPartitions>(&action)) return clear(*wanted);
+  if (const auto* const barrier = std::get_if<dht::OrderBarrier>(&action))
+    return order_barrier(barrier->ticket);
+  if (const auto* const send = std::get_if<dht::Taker::Send>(&action)) return ask(*send);
+  if (std::holds_alternative<dht::PartitionsTaken>(action)) {
+    // (Well before a lease could be over, or not.)
+    const bool is_early = world_.scheduler().now() < adopted_at_ + kLease / 2;
+    return world_.tally().add(is_early ? Met::takes_by_word : Met::takes_by_lease);
+  }
+  world_.trace(self().name + " reports " + std::get<dht::RingReport>(action).message);
+}
+
+void Host::ask(const dht::Taker::Send& send) {
+  world_.send_ask(*this, send.to, send.ask, [this, alive = alive()](const dht::HandOverPage& page) {
+    if (alive.expired()) return;
+    world_.tally().add(Met::handed_entries, page.entries.size());
+    on_event([this, page] {
+      node_->on_page(page, now());
+      check_page(page);
+    });
+  });
+}
+
+void Host::clear(const dht::ClearPartitions& wanted) {
+  for (const Partition partition : wanted.partitions) {
+    table_->erase(partition);
+    touched_[partition] = world_.instant();
+  }
+  on_event([this, ticket = wanted.ticket] { node_->on_cleared(ticket, now()); });
+}
+
+void Host::order_barrier(std::uint64_t ticket) {
+  world_.ask_group([&group = world_.group()] { return group.read(0); },
+                   [this, ticket, alive = alive()](Group::Answer answer) {
+                     if (alive.expired()) return;
+                     const bool is_lost = world_.random().chance(3) && !world_.is_calm();
+                     on_event([this, ticket, is_lost, answer] {
+                       if (is_lost) return node_->on_barrier(ticket, std::nullopt, now());
+                       table_->note(answer.number);
+                       node_->on_barrier(ticket, answer.number, now());
+                     });
+                   });
 }
 
 void Host::on_ask(const dht::HandOverAsk& ask, const std::string& from,
                   std::function<void(dht::HandOverPage)> answer) {
   on_event([this, ask, from, answer = std::move(answer)] {
-    auto page = giver_->on_ask(ask, from);
+    auto page = node_->on_ask(ask, from);
     if (!page) return;
     if (page->status == dht::HandOverPage::Status::page) touched_[ask.partition] = world_.instant();
     answer(std::move(*page));
@@ -212,14 +203,14 @@ Worker& Host::any_worker() {
 
 void Host::pass_on(const OperationPointer& operation, dht::MemberSlot owner, int hops) {
   // (The workers' list of addresses, by slot.)
-  const std::string& name = ring_->ownership().slots().name_at(owner);
+  const std::string& name = ring().ownership().slots().name_at(owner);
   world_.send(*this, name,
               [operation, hops](Host& host) { host.any_worker().on_request(operation, hops); });
 }
 
 void Host::raise_elsewhere(dht::MemberSlot owner, std::size_t slot, OrderNumber number,
                            std::function<void()> done) {
-  const std::string& name = ring_->ownership().slots().name_at(owner);
+  const std::string& name = ring().ownership().slots().name_at(owner);
   world_.send(*this, name,
               [this, slot, number, done = std::move(done), alive = alive()](Host& host) {
                 host.any_worker().on_raise(slot, number, [this, &host, done, alive] {
@@ -235,7 +226,7 @@ void Host::raise_elsewhere(dht::MemberSlot owner, std::size_t slot, OrderNumber 
 
 void Host::drain() {
   is_draining_ = true;
-  on_event([this] { ring_->drain(now()); });
+  on_event([this] { node_->drain(now()); });
 }
 
 void Host::stop_all(TimePoint until) {

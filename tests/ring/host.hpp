@@ -9,8 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "dht/core/hand_over.hpp"
-#include "dht/core/ring.hpp"
+#include "dht/core/ring_node.hpp"
 #include "ring/process.hpp"
 #include "ring/table.hpp"
 #include "ring/worker.hpp"
@@ -37,7 +36,7 @@ class Host {
   Host& operator=(const Host&) = delete;
 
   [[nodiscard]] dht::BootTime now() const;
-  [[nodiscard]] const dht::Holder& self() const { return ring_->self(); }
+  [[nodiscard]] const dht::Holder& self() const { return ring().self(); }
   [[nodiscard]] const dht::Permissions& permissions() const { return permissions_; }
   [[nodiscard]] Table& table() { return *table_; }
   [[nodiscard]] const std::shared_ptr<Table>& table_pointer() const { return table_; }
@@ -45,7 +44,7 @@ class Host {
   [[nodiscard]] Instant touched(Partition partition) const { return touched_[partition]; }
   [[nodiscard]] std::weak_ptr<bool> alive() const { return alive_; }
   [[nodiscard]] ZooKeeperModel::ClientId client() const { return client_; }
-  [[nodiscard]] const dht::Ring& ring() const { return *ring_; }
+  [[nodiscard]] const dht::Ring& ring() const { return node_->ring(); }
 
   // ---- For workers.
   [[nodiscard]] Worker& any_worker();
@@ -66,12 +65,15 @@ class Host {
   void stop_all(TimePoint until);
   void resume();
   [[nodiscard]] bool is_draining() const { return is_draining_; }
-  [[nodiscard]] bool is_drained() const { return ring_->is_drained(); }
+  [[nodiscard]] bool is_drained() const { return ring().is_drained(); }
 
  private:
   void on_event(std::function<void()> event);
   void carry_out();
-  void carry_out(dht::OwnershipAction action);
+  void carry_out(dht::RingNodeAction action);
+  void ask(const dht::Taker::Send& send);
+  void clear(const dht::ClearPartitions& wanted);
+  void order_barrier(std::uint64_t ticket);
   void check_page(const dht::HandOverPage& page);
   void plan_tick();
   void after_turns(const std::function<void()>& then);
@@ -85,9 +87,7 @@ class Host {
   std::shared_ptr<Table> table_;
   Process process_;  // of the ring
   std::vector<std::unique_ptr<Worker>> workers_;
-  std::unique_ptr<dht::Ring> ring_;
-  std::unique_ptr<dht::Giver> giver_;
-  std::unique_ptr<dht::Taker> taker_;
+  std::unique_ptr<dht::RingNode> node_;
   ZooKeeperModel::ClientId client_ = 0;
   std::uint64_t ticks_ = 0;
   std::vector<Instant> touched_;  // by partition

@@ -26,7 +26,8 @@ struct ReadAction {
     // A call to the group that is the request's own.
     ask_group,
     cancel_group,
-    // The owner of each of ReadMachine::owed_floors() is asked to raise it: on_floor_raised(). After
+    // The owner of each of ReadMachine::owed_floors() is asked to raise it: on_floor_raised().
+    // After
     // a short time, which the shell chooses, on_floor_time().
     raise_floors,
     cancel_floors,
@@ -41,8 +42,8 @@ struct ReadAction {
     // ReadMachine::answer(); `whole`: it is verified. `storage` is null when it is the group's own;
     // else it holds the body of one origin's, and may be swapped out.
     deliver,
-    refuse,      // ReadMachine::refusal()
-    move,        // the request has no answer here: the partition's owner is asked, from the beginning
+    refuse,  // ReadMachine::refusal()
+    move,    // the request has no answer here: the partition's owner is asked, from the beginning
     ask_client,  // whether it has left, and may take blocks of `size` bytes: on_client()
     begin_body,  // the head of ReadMachine::answer()
     send_body,   // `size` bytes from `begin` on of `storage`, which may be swapped out: on_sent()

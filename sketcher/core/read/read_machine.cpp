@@ -176,9 +176,8 @@ void ReadMachine::ask_one(const replica_client::FastForm& asked, TimePoint now) 
 void ReadMachine::ask_call(ReplicatedKind kind) {
   const sketch::RequestForm& form = *request_.form;
   ReadGroup& group = group_->group;
-  const bool has_claim =
-      !group.has_ring() ||
-      take_claim(group.floors().place_of(form.authority, form.target).partition);
+  const bool has_claim = !group.has_ring() ||
+                         take_claim(group.floors().place_of(form.authority, form.target).partition);
   if (!has_claim) return move();
   state_ = State::ordered;
   call_kind_ = kind;

@@ -244,7 +244,7 @@ class ReadMachine {
   WriteFloors::Slot slot_ = 0;  // of the request's URI
   Claim claim_;
   bool has_history_ = true;  // by the claim, when it was taken
-  Sigma floor_ = 0;             // of the slot, at the first look-up
+  Sigma floor_ = 0;          // of the slot, at the first look-up
   OutOfDate out_of_date_ = OutOfDate::no;
   std::optional<ReadAlgorithm> algorithm_;  // of a delay-once read
   ReadAlgorithm::Lookup first_lookup_;

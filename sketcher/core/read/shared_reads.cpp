@@ -61,7 +61,7 @@ struct SharedReads::Read {
   std::uint64_t writes = 0;    // the owner's, likewise
   std::optional<Sketch> held;  // the history's answer, likewise
   SigmaOrder::Submitted submitted;
-  Claim claim;                 // of the first one
+  Claim claim;                // of the first one
   std::vector<Asker> askers;  // the first one began it
   bool has_first_left = false;
   std::size_t* place = nullptr;  // where the first one has no waiter: among those without
@@ -77,7 +77,7 @@ struct SharedReads::Read {
   ReplicatedAnswer answer;
   std::optional<Sketch> sketch;
   bool is_outdated = false;
-  bool is_private = false;  // the answer was made for the first one alone
+  bool is_private = false;   // the answer was made for the first one alone
   bool is_moved = false;     // it may not be accepted
   bool is_unshared = false;  // it may be, as the answer to the first one's own request alone
 };

@@ -16,8 +16,8 @@
 // Reads that ask again share one call as well. It was begun after all of them came, so its answer
 // is as much theirs as the first one's, whatever the history holds: no read asks a third time.
 //
-// In a ring, a call has the claim of the read that began it (acceptance.hpp). Reads of another claim
-// do not join it. Its answer is recorded and given only if it may be accepted when it comes.
+// In a ring, a call has the claim of the read that began it (acceptance.hpp). Reads of another
+// claim do not join it. Its answer is recorded and given only if it may be accepted when it comes.
 //
 // Events come in, GroupActions go out. Deterministic; single-threaded.
 #pragma once

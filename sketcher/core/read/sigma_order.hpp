@@ -36,8 +36,8 @@ class SigmaOrder {
 
   [[nodiscard]] Submitted submit();
   [[nodiscard]] Placed place(const Submitted& submitted, Sigma sigma);
-  // Another member of the ring has placed this answer of the group: what is submitted from now on is
-  // placed beyond it, and what was ordered before it is placed at newest() or below.
+  // Another member of the ring has placed this answer of the group: what is submitted from now on
+  // is placed beyond it, and what was ordered before it is placed at newest() or below.
   void note(const Placed& elsewhere);
   // At least that of each answer placed so far; what is submitted from now on is placed beyond it.
   [[nodiscard]] Sigma newest() const;

@@ -12,9 +12,8 @@ OwedFloors invalidate(const WorkerReads& worker, GroupCore& group, const http::B
   OwedFloors owed;
   const auto raise = [&](GroupCore& of, std::string_view target) {
     if (of.group.make_out_of_date(written.authority, target)) return;
-    owed.push_back({.group = &of,
-                    .authority = std::string(written.authority),
-                    .target = std::string(target)});
+    owed.push_back(
+        {.group = &of, .authority = std::string(written.authority), .target = std::string(target)});
     if (&of == &group) owed.back().write = write;
   };
   raise(group, written.target);

@@ -67,7 +67,7 @@ TEST_CASE("hand-over frames: one that is cut, longer, or has a byte changed is n
     longer.push_back(0);
     CHECK_FALSE(decode_frame(longer).has_value());
     for (std::size_t i = 0; i < whole.size(); ++i) {
-      for (const std::uint8_t byte : {0x00, 0x01, 0x02, 0x7f, 0xff}) {
+      for (const std::uint8_t byte : Bytes{0x00, 0x01, 0x02, 0x7f, 0xff}) {
         Bytes changed = whole;
         changed[i] = byte;
         const auto read = decode_frame(changed);
@@ -81,10 +81,18 @@ TEST_CASE("hand-over frames: one that is cut, longer, or has a byte changed is n
 
 TEST_CASE("hand-over frames: what no table can have is refused") {
   HandOverPage page = example_page();
-  SECTION("a sigma that is too great") { page.entries[0].number = kSigmaMax + 1; }
-  SECTION("a floor likewise") { page.floors[0].floor = kSigmaMax + 1; }
-  SECTION("a slot beyond its bits") { page.floors[0].slot = 4096; }
-  SECTION("more bits than a table may have") { page.floors[0].slot_bits = 32; }
+  SECTION("a sigma that is too great") {
+    page.entries[0].number = kSigmaMax + 1;
+  }
+  SECTION("a floor likewise") {
+    page.floors[0].floor = kSigmaMax + 1;
+  }
+  SECTION("a slot beyond its bits") {
+    page.floors[0].slot = 4096;
+  }
+  SECTION("more bits than a table may have") {
+    page.floors[0].slot_bits = 32;
+  }
   CHECK_FALSE(decode_frame(content(encode_frame(page))).has_value());
 }
 

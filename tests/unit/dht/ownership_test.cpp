@@ -1,6 +1,7 @@
 // Permissions, fences, leases and the hand-over, rule by rule; tests/ring/ runs them together.
 #include "dht/core/ownership.hpp"
 
+#include <set>
 #include <vector>
 
 #include <catch2/catch.hpp>
@@ -262,6 +263,8 @@ namespace {
 class Store final : public HistoryStore {
  public:
   std::vector<std::string> log;
+  bool is_prepared = true;
+  [[nodiscard]] bool prepare(Partition /*partition*/) override { return is_prepared; }
   std::uint64_t read_floors(Partition, std::uint64_t, std::vector<HandedFloor>& page) override {
     page.push_back({3, 30});
     return 0;
@@ -317,7 +320,7 @@ TEST_CASE("floors come before entries, and what lies beyond the barrier is left 
     taker.on_page(page, at(milliseconds(3)));
   }
   CHECK(store.log == std::vector<std::string>{"floor 30", "entry 40", "entry 41"});
-  CHECK(taker.is_idle());
+  CHECK(taker.under_way() == 0);
   CHECK(asked == std::vector<HandOverPhase>{HandOverPhase::floors, HandOverPhase::entries,
                                             HandOverPhase::entries});
 }
@@ -352,4 +355,39 @@ TEST_CASE("a giver gives once it has let go and its workers have passed a turn")
   CHECK(giver.on_ask(ask, "a")->status == HandOverPage::Status::nothing);
   ask.partition = kParts;
   CHECK_FALSE(giver.on_ask(ask, "a").has_value());
+}
+
+TEST_CASE("entries that the store looks for are given later, floors at once") {
+  Site member;
+  member.ownership.adopt(view_of(1, {kSelf}, {}), at(milliseconds(0)));
+  member.ownership.on_cleared(member.take(Kind::clear).ticket);
+  member.ownership.progress(at(milliseconds(1)), {});
+  member.ownership.on_barrier(member.take(Kind::barrier).ticket, 1);
+  (void)member.take(Kind::taken);
+  member.ownership.adopt(view_of(2, {kOther, kSelf}, {{1, {kSelf}}}), at(milliseconds(2)));
+  member.ownership.on_quiesced(member.take(Kind::quiesce).ticket);
+  Store store;
+  store.is_prepared = false;
+  Giver giver(member.ownership, store);
+  HandOverAsk ask{.view = 2, .gained = 2, .partition = member.in_stage(Stage::elsewhere).at(0)};
+  CHECK(giver.on_ask(ask, "a")->status == HandOverPage::Status::page);
+  ask.phase = HandOverPhase::entries;
+  CHECK(giver.on_ask(ask, "a")->status == HandOverPage::Status::later);
+  store.is_prepared = true;
+  CHECK(giver.on_ask(ask, "a")->status == HandOverPage::Status::page);
+}
+
+TEST_CASE("no number of a word comes again, though another process has left words") {
+  Site former;
+  former.ownership.adopt(view_of(1, {kSelf}, {}), at(milliseconds(0)));
+  former.permissions.extend(at(seconds(4)), at(seconds(4)));
+  std::set<std::uint64_t> numbers;
+  for (std::size_t i = 0; i < kParts; ++i)
+    numbers.insert(former.permissions.owner(static_cast<Partition>(i)).number());
+  const Ownership next(former.permissions, {"b", 21, 100}, kClocks);
+  for (std::size_t i = 0; i < kParts; ++i) {
+    const OwnerWord word = former.permissions.owner(static_cast<Partition>(i));
+    CHECK(word.stage() == Stage::unknown);
+    CHECK(numbers.insert(word.number()).second);
+  }
 }

@@ -36,7 +36,7 @@ TEST_CASE("readers between any two stores of a change see the old entry, the new
       for (std::uint64_t key = 0; key < scenario.keys(); ++key) {
         CAPTURE(key);
         const auto found = find(region, key);
-        if (!held) REQUIRE(found == at(before, key));
+        if (!held && scenario.is_one_change()) REQUIRE(found == at(before, key));
         if (!found) continue;
         REQUIRE((found == at(before, key) || found == at(after, key)));
         if (at(before, key) == at(after, key)) continue;

@@ -57,9 +57,9 @@ void change_hands(HistoryTable& table, Scoreboard& board, std::uint64_t& random)
   (void)table.erase_in_bucket(next_random(random) % table.bucket_count(), partitions);
   const std::uint64_t key = draw_key(random);
   const Sigma sigma = board.newest.fetch_add(1) + 1;
-  table.take_handed({table::tag_of(key_number(key)), answer_for(key, sigma),
-                     table::make_state(sigma, Room::any)},
-                    sigma);
+  table.take_handed(
+      {table::tag_of(key_number(key)), answer_for(key, sigma), table::make_state(sigma, Room::any)},
+      sigma);
 }
 
 [[noreturn]] void write_until_stopped(HistoryTable& table, Scoreboard& board, WriterSlot slot,

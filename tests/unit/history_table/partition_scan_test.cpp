@@ -1,10 +1,11 @@
+#include "history_table/partition_scan.hpp"
+
 #include <atomic>
 #include <set>
 #include <thread>
 
 #include <catch2/catch.hpp>
 
-#include "history_table/partition_scan.hpp"
 #include "support.hpp"
 
 namespace prophecy {
@@ -212,7 +213,8 @@ TEST_CASE("partition scan: no entry escapes by a move, whatever writers do") {
   CHECK(updates.load() > 1000);
 }
 
-TEST_CASE("partition scan: nothing moves while a table is held still, and room is made all the same") {
+TEST_CASE(
+    "partition scan: nothing moves while a table is held still, and room is made all the same") {
   const auto region = table::small_region(3);
   table::Hand hand(region, 1, table::kUninterrupted);
   std::uint64_t key = 0;
@@ -268,7 +270,8 @@ TEST_CASE("handed entries fill gaps below the barrier alone") {
 }
 
 TEST_CASE("handed entries of limited room take no more than that") {
-  HistoryTable table = *HistoryTable::create(HistoryTable::kBytesMin, 1, BlockStore::kBytesMin, 0.1);
+  HistoryTable table =
+      *HistoryTable::create(HistoryTable::kBytesMin, 1, BlockStore::kBytesMin, 0.1);
   table.attach(kScanner);
   const std::uint64_t room = table.stats().limited_max;
   std::uint64_t taken = 0;

@@ -82,6 +82,9 @@ struct Scenario {
   // Numbered from 0; more than the buckets hold.
   [[nodiscard]] std::uint64_t keys() const { return buckets * kSlotsPerBucket + 3; }
 
+  // Partitions are erased entry by entry.
+  [[nodiscard]] bool is_one_change() const { return action < Action::erase_partition; }
+
   // The buckets as they stand before the change. Their answers have all been read.
   [[nodiscard]] SmallRegion before() const {
     SmallRegion region = small_region(buckets);
@@ -202,7 +205,17 @@ inline std::vector<Scenario> scenarios() {
       {"take what is limited", some, {}, {}, take_handed, 2, 150, {}, {1}, Room::limited},
       {"take and move another entry", many, {}, {}, take_handed, next, 150, {}, {}, Room::any, 3},
       {"erase a partition", full, {}, {}, erase_partition, 3, 0, {}},
-      {"erase a partition of two buckets", some, {}, {}, erase_partition, 1, 0, {}, {}, Room::any, 4},
+      {"erase a partition of two buckets",
+       some,
+       {},
+       {},
+       erase_partition,
+       1,
+       0,
+       {},
+       {},
+       Room::any,
+       4},
       {"erase a bucket between marks", full, {1, 4}, {}, erase_bucket, 0, 0, {}, {3}},
       {"insert and move a mark",
        many,

@@ -1,8 +1,9 @@
 // The hand-over of partitions between two tables, by the very objects that ring processes use.
+#include "sketcher/ring/ring_history.hpp"
+
 #include <catch2/catch.hpp>
 
 #include "dht/core/hand_over.hpp"
-#include "sketcher/ring/ring_history.hpp"
 
 namespace prophecy::sketcher {
 namespace {
@@ -118,7 +119,8 @@ TEST_CASE("ring history: an entry beyond the barrier, or of another partition, i
 
 TEST_CASE("ring history: floors hold for the same URIs, whatever the sizes of the tables") {
   // 512 words (a word is of several partitions), 8192, and 65,536.
-  const std::size_t from = GENERATE(std::size_t{1} << 16, std::size_t{1} << 20, std::size_t{1} << 26);
+  const std::size_t from =
+      GENERATE(std::size_t{1} << 16, std::size_t{1} << 20, std::size_t{1} << 26);
   const std::size_t to = GENERATE(std::size_t{1} << 16, std::size_t{1} << 20, std::size_t{1} << 26);
   Member giver(from), taker(to);
   const WriteFloors theirs = giver.table.floors(0), ours = taker.table.floors(0);

@@ -37,7 +37,9 @@ TEST_CASE("ring: a request begins only where its partition is taken and the leas
   SECTION("not taken") {
     world.set_word(GENERATE(Stage::unknown, Stage::elsewhere, Stage::waiting));
   }
-  SECTION("no lease") { world.pass(2 * kLease); }
+  SECTION("no lease") {
+    world.pass(2 * kLease);
+  }
   SECTION("only through the group, and that time is over, too") {
     world.set_word(Stage::group_only);
     world.pass(2 * kLease);
@@ -117,7 +119,7 @@ TEST_CASE("ring: no call begins for a claim that is over") {
   world.remember(reader.key(), world.sketch("A"));
   reader.start();
   lose(world, any_loss());
-  reader.took();
+  (void)reader.took();
   reader.fail(ExchangeEnd::broken);
   CHECK(reader.took() == Lines{"no deadline", "move"});
   CHECK(world.calls.empty());
@@ -186,7 +188,7 @@ TEST_CASE("ring: a read that asks again after a move has its answer by the word 
   reader.start();
   lose(world, Loss::given_and_back);
   world.answer(1, "A", 7);
-  reader.took();
+  (void)reader.took();
   reader.request.was_moved = true;
   reader.start();
   world.answer(2, "B", 8);
@@ -201,7 +203,7 @@ TEST_CASE("ring: an observed answer is given without a call if the partition is 
   reader.request.mode = RouteMode::observe;
   reader.start();
   lose(world, any_loss());
-  reader.took();
+  (void)reader.took();
   reader.answer("B");
   CHECK(reader.took() == Lines{"no deadline", "deliver 200 B, an origin's"});
   CHECK(world.calls.empty());
@@ -216,10 +218,9 @@ TEST_CASE("ring: a body in blocks of a remembered list begins only while the wor
   world.table.blocks().put(world.sketch_of_list(list), list);
   reader.start();
   CHECK(reader.machine.state() == State::relaying);
-  reader.took();
+  (void)reader.took();
   http::Response part = response_of(body.substr(0, kBlock), 206);
-  part.fields.add("content-range",
-                  fmt::format("bytes 0-{}/{}", kBlock - 1, body.size()));
+  part.fields.add("content-range", fmt::format("bytes 0-{}/{}", kBlock - 1, body.size()));
   SECTION("it is") {
     reader.answer(0, std::move(part));
     CHECK(reader.took().at(1) == "begin");
@@ -237,7 +238,7 @@ TEST_CASE("ring: an ordered read is asked for again, where it belongs by then") 
   Reader reader(world);
   reader.request.reads = GENERATE(Reads::replicated, Reads::read_only);
   reader.start();
-  reader.took();
+  (void)reader.took();
   SECTION("the permission for the group is enough") {
     world.pass(kLease);
     reader.group_answer("A", 7);

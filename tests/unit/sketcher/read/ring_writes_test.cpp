@@ -146,10 +146,9 @@ TEST_CASE("ring: a write of which it is not known waits for its floor, and fails
   CHECK(writer.took() == Lines{"order", "deadline", "raise floors"});
   writer.floor_raised(0);
   const auto failure = ReplicatedFailure::uncertain_write;
-  CHECK(writer.took() ==
-        Lines{"no floors", "no deadline",
-              fmt::format("refuse {} {}", replica_client::status_of(failure),
-                          replica_client::to_string(failure))});
+  CHECK(writer.took() == Lines{"no floors", "no deadline",
+                               fmt::format("refuse {} {}", replica_client::status_of(failure),
+                                           replica_client::to_string(failure))});
 }
 
 TEST_CASE("ring: a machine serves the next request after one that waited for floors") {
@@ -159,7 +158,7 @@ TEST_CASE("ring: a machine serves the next request after one that waited for flo
   world.set_word(Stage::elsewhere);
   writer.group_answer("", 7, kDone);
   writer.floor_raised(0);
-  writer.took();
+  (void)writer.took();
   world.set_word(Stage::taken);
   writer.start("POST", "", "/page");
   writer.group_answer("", 8, kDone);
@@ -180,8 +179,8 @@ TEST_CASE("ring: another member's write makes all that was agreed before it out 
   late.start("GET", "", "/page");
   REQUIRE(world.calls.size() == 2);
   world.answer(1, "A", 8);  // ordered before the write
-  CHECK_FALSE(world.core.group.holds(early.key("", "/page"),
-                                     world.floors.slot_of("a", "/page"), world.sketch("A")));
+  CHECK_FALSE(world.core.group.holds(early.key("", "/page"), world.floors.slot_of("a", "/page"),
+                                     world.sketch("A")));
   world.answer(2, "B", 10);
   later.start("GET", "", "/page");
   later.answer("B");

@@ -34,9 +34,7 @@ class World : private Dice, private OriginReports {
   enum class Ring : std::uint8_t { none, of_others };
 
   explicit World(VolatilityLimits limits = VolatilityLimits::never(), Ring ring = Ring::none)
-      : activity(activity_memory, {limits}),
-        core(parts(ring)),
-        reads(core.shared) {
+      : activity(activity_memory, {limits}), core(parts(ring)), reads(core.shared) {
     table.attach(0);
   }
   virtual ~World() = default;

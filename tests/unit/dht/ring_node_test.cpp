@@ -1,0 +1,141 @@
+// What waits for the turns of workers, and for the group; tests/ring/ runs the whole.
+#include "dht/core/ring_node.hpp"
+
+#include <catch2/catch.hpp>
+
+using namespace prophecy;
+using namespace prophecy::dht;
+
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr std::size_t kParts = 16;
+
+struct EmptyStore final : HistoryStore {
+  std::uint64_t read_floors(Partition, std::uint64_t, std::vector<HandedFloor>&) override {
+    return 0;
+  }
+  std::uint64_t read_entries(Partition, std::uint64_t, std::vector<HandedEntry>&) override {
+    return 0;
+  }
+  void raise_floor(Partition, const HandedFloor&) override {}
+  Inserted insert(Partition, const HandedEntry&, OrderNumber) override { return Inserted::taken; }
+  void erase(Partition) override {}
+};
+
+// A ring of one member, with a service that answers at once.
+struct Site {
+  Site() {
+    RingSettings settings;
+    settings.parameters = {.cluster = "c", .digest = "d", .secret = "s", .profile = "p"};
+    settings.self.holder = {"a", 7, 100};
+    node.emplace(std::move(settings), permissions, store, milliseconds(100), now);
+  }
+
+  // Carries out calls until something else is wanted.
+  std::optional<RingNodeAction> next() {
+    for (int i = 0; i < 1000; ++i) {
+      while (auto action = node->take_action(now)) {
+        auto* const call = std::get_if<CoordinationCall>(&*action);
+        if (call == nullptr) return action;
+        node->on_result(answer(*call), now);
+      }
+      now += milliseconds(50);
+      node->on_tick(now);
+    }
+    return std::nullopt;
+  }
+  template <class Wanted>
+  Wanted take() {
+    auto action = next();
+    REQUIRE(action.has_value());
+    REQUIRE(std::holds_alternative<Wanted>(*action));
+    return std::get<Wanted>(*action);
+  }
+
+  struct Node {
+    Bytes data;
+    NodeVersion version = 0;
+  };
+  CoordinationResult answer(const CoordinationCall& call) {
+    CoordinationResult result{.number = call.number, .status = CoordinationStatus::done};
+    if (call.kind == CoordinationCall::Kind::write) {
+      write(call.steps, result);
+      return result;
+    }
+    const auto found = nodes.find(call.path);
+    if (found == nodes.end()) {
+      result.status = CoordinationStatus::absent;
+    } else if (call.kind == CoordinationCall::Kind::read) {
+      result.data = found->second.data;
+      result.version = found->second.version;
+      result.owner_session = 1;
+    } else {
+      const std::string prefix = call.path + "/";
+      for (const auto& [path, node_of] : nodes) {
+        const bool is_child =
+            path.starts_with(prefix) && path.find('/', prefix.size()) == std::string::npos;
+        if (is_child) result.children.push_back(path.substr(prefix.size()));
+      }
+    }
+    return result;
+  }
+  void write(const std::vector<WriteStep>& steps, CoordinationResult& result) {
+    using Step = WriteStep::Kind;
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      const auto found = nodes.find(steps[i].path);
+      const bool creates = steps[i].kind == Step::create || steps[i].kind == Step::create_ephemeral;
+      result.failed_step = i;
+      if (creates == (found != nodes.end())) {
+        result.status = creates ? CoordinationStatus::exists : CoordinationStatus::absent;
+        return;
+      }
+      if (!creates && found->second.version != steps[i].version) {
+        result.status = CoordinationStatus::wrong_version;
+        return;
+      }
+    }
+    for (const WriteStep& step : steps) {
+      if (step.kind == Step::remove) nodes.erase(step.path);
+      if (step.kind == Step::create || step.kind == Step::create_ephemeral)
+        nodes[step.path] = {step.data, 0};
+      if (step.kind == Step::set) nodes[step.path] = {step.data, step.version + 1};
+    }
+  }
+
+  BootTime now{seconds(100)};
+  std::vector<std::uint64_t> words = std::vector<std::uint64_t>(kParts + Permissions::kExtraWords);
+  Permissions permissions{words};
+  EmptyStore store;
+  std::map<std::string, Node> nodes;
+  std::optional<RingNode> node;
+};
+
+}  // namespace
+
+TEST_CASE("a ring node clears after the workers' turns, takes after the barrier") {
+  Site site;
+  site.node->on_session(SessionEvent::connected, site.now);
+  const auto turns = site.take<AwaitTurns>();
+  CHECK(turns.before == AwaitTurns::Before::clearing);
+  CHECK_FALSE(site.next().has_value());
+  CHECK(site.permissions.owner(0).stage() == Stage::waiting);
+  site.node->on_turns(turns.ticket, site.now);
+  const auto clearing = site.take<ClearPartitions>();
+  CHECK(clearing.partitions.size() == kParts);
+  CHECK_FALSE(site.next().has_value());
+  site.node->on_cleared(clearing.ticket, site.now);
+  const auto first = site.take<OrderBarrier>();
+  // The group does not answer: it is asked again.
+  site.node->on_barrier(first.ticket, std::nullopt, site.now);
+  const auto barrier = site.take<OrderBarrier>();
+  CHECK(site.permissions.owner(0).stage() == Stage::waiting);
+  site.node->on_barrier(barrier.ticket, 5, site.now);
+  CHECK(site.take<PartitionsTaken>().partitions.size() == kParts);
+  CHECK(site.permissions.owner(0).stage() == Stage::taken);
+  CHECK_FALSE(site.next().has_value());
+  CHECK(site.node->fetching() == 0);
+  CHECK(site.permissions.lease_end() > site.now);
+}
