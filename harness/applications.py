@@ -5,6 +5,7 @@ with, and what its state is, as text that two origins can be compared by.
 """
 
 import hashlib
+import itertools
 import os
 import pwd
 import shutil
@@ -37,6 +38,7 @@ class Application(Origin):
         shutil.copytree(board or EXAMPLES / self.kind, self.board)
         self.disk = SmallDisk(self.folder / "disk")
         self.data = self.disk.folder / "data"
+        self.losses = itertools.count()
         self.prepare()
 
     def prepare(self):
@@ -46,10 +48,14 @@ class Application(Origin):
             (self.data / name).mkdir()
 
     def wipe(self):
-        """All files are lost, even if an agent writes some at the moment."""
-        lost = self.data.with_name("lost")
-        self.data.rename(lost)
+        """All files are lost, at once: an agent may be writing some, into the old folder or the new one."""
+        number, data = next(self.losses), self.data
+        self.data = data.with_name(f"new-{number}")
         self.prepare()
+        new, self.data = self.data, data
+        lost = data.with_name(f"lost-{number}")
+        data.rename(lost)
+        new.rename(data)
         shutil.rmtree(lost, ignore_errors=True)
 
     def command(self):

@@ -101,12 +101,15 @@ std::unique_ptr<Service> ReplicaNode::make_service(boost::asio::io_context& io) 
     case ServiceKind::http:
       break;
   }
-  const HttpServiceSettings settings{.replica = identity_.config.id,
-                                     .origin = config.origin,
-                                     .times = config.times,
-                                     .state = config.state,
-                                     .operation_bytes_max = kOperationBytesMax,
-                                     .result_bytes_max = kResultBytesMax};
+  const HttpServiceSettings settings{
+      .replica = identity_.config.id,
+      .origin = config.origin,
+      .times = config.times,
+      .state = config.state,
+      .in_flight = identity_.config.storage ? identity_.config.storage->folder / "write-in-flight"
+                                            : std::filesystem::path(),
+      .operation_bytes_max = kOperationBytesMax,
+      .result_bytes_max = kResultBytesMax};
   auto service = std::make_unique<HttpService>(io, settings, identity_.group.profile);
   service->on_origin_state(
       [this, &pool = service->origin()](bool up) { on_origin_state(up, pool.down_by()); });
@@ -116,6 +119,11 @@ std::unique_ptr<Service> ReplicaNode::make_service(boost::asio::io_context& io) 
                                      {"sequence", write.sigma},
                                      {"reason", http::to_string(write.reason)}});
   });
+  if (const Duration left = service->left_behind(); left > Duration::zero()) {
+    log_.warning("write-left-behind",
+                 {{"settles_in_ms", static_cast<std::uint64_t>(
+                                        std::chrono::duration_cast<milliseconds>(left).count())}});
+  }
   service->on_fill([this](std::uint64_t percent) { on_fill(percent); });
   if (config.state.kind != StateKind::stateless) {
     service->on_return([this] { on_origin_returned(); });

@@ -114,6 +114,10 @@ HttpService::HttpService(boost::asio::io_context& io, const HttpServiceSettings&
       repeat_timer_(io),
       repeat_pause_(kRepeatPauseMin),
       settle_timer_(io),
+      in_flight_(settings.state.kind == StateKind::stateless ? std::filesystem::path()
+                                                             : settings.in_flight),
+      settled_at_(std::chrono::steady_clock::now() +
+                  in_flight_.left_behind(settings.times.write_settle)),
       state_(make_state(io, settings.state)),
       probe_(*this),
       // The one request that is about no resource.
@@ -176,7 +180,10 @@ void HttpService::execute(const Execution& execution, Done done) {
 
 void HttpService::send(Job& job) {
   job.begun = std::chrono::steady_clock::now();
-  if (trust_ == OriginTrust::trusted) return pool_.start(job.exchange, job.request);
+  if (trust_ == OriginTrust::trusted) {
+    if (!job.is_read) in_flight_.begin();
+    return pool_.start(job.exchange, job.request);
+  }
   finish(job, job.is_read ? ExecutionStatus::unavailable : ExecutionStatus::lost, {});
 }
 
@@ -184,21 +191,30 @@ void HttpService::snapshot(PartStore& parts, SnapshotDone done) {
   ++counters_.snapshots;
   if (!state_) return snapshot_no_state(parts, done);
   const bool is_checkpoint = !std::exchange(is_uncertain_, false);
-  state_->snapshot(parts, [this, is_checkpoint, done = std::move(done)](Result<Digest> root) {
-    on_snapshot(is_checkpoint, root);
-    done(std::move(root));
+  when_settled([this, &parts, is_checkpoint, done = std::move(done)] {
+    state_->snapshot(parts, [this, is_checkpoint, done](Result<Digest> root) {
+      on_snapshot(is_checkpoint, root);
+      done(std::move(root));
+    });
   });
 }
 
-// One that has grown too large between two checkpoints for a snapshot is full as well.
+void HttpService::when_settled(std::function<void()> begin) {
+  if (std::chrono::steady_clock::now() >= settled_at_) return begin();
+  settle_timer_.expires_at(settled_at_);
+  settle_timer_.async_wait([begin = std::move(begin)](const boost::system::error_code& error) {
+    if (!error) begin();
+  });
+}
+
+// One that has grown too large between two checkpoints for a snapshot is full as well. A snapshot
+// that fails for another reason has counted: a replica whose disk fails must not carry out what the
+// others refuse.
 void HttpService::on_snapshot(bool is_checkpoint, const Result<Digest>& root) {
   if (!root) ++counters_.snapshots_failed;
   if (!is_checkpoint) return;
-  if (root) {
-    note_fill(state_->fill_percent());
-  } else if (root.error().kind == ErrorKind::limit) {
-    note_fill(kFullPercent);
-  }
+  const bool is_too_large = !root && root.error().kind == ErrorKind::limit;
+  note_fill(is_too_large ? kFullPercent : state_->fill_percent());
 }
 
 void HttpService::note_fill(std::uint64_t percent) {
@@ -212,7 +228,9 @@ void HttpService::restore(const PartStore& parts, const Digest& root, RestoreDon
     on_restored(done, std::move(restored));
   };
   if (!state_) return restore_no_state(root, counted);
-  state_->restore(parts, root, std::move(counted));
+  when_settled([this, &parts, root, counted = std::move(counted)] {
+    state_->restore(parts, root, counted);
+  });
 }
 
 void HttpService::on_restored(const RestoreDone& done, Result<> restored) {
@@ -418,7 +436,10 @@ void HttpService::repeat_later(Job& job) {
 
 void HttpService::finish(Job& job, ExecutionStatus status, Bytes result) {
   if (status == ExecutionStatus::unavailable) ++counters_.unavailable;
-  if (!job.is_read) repeat_pause_ = kRepeatPauseMin;
+  if (!job.is_read) {
+    repeat_pause_ = kRepeatPauseMin;
+    in_flight_.end();
+  }
   const Done done = std::move(job.done);
   jobs_.erase(&job.exchange);
   done(status, std::move(result));

@@ -24,7 +24,9 @@
 // A write that timed out is never sent again: its first copy may be carried out at any time, also
 // behind writes that came later. Where the state can be restored, nothing is begun, and no state is
 // looked at or replaced, for `write_settle` from its beginning on: then the origin has given it up.
-// A write whose connection the origin has closed is over at once.
+// A write whose connection the origin has closed is over at once. An agent that is killed leaves
+// the origin with the write that it had sent: the next one waits likewise, before it looks at a
+// state or replaces it (WriteInFlight).
 //
 // A request that is too large for memory has to declare its length. Its body is read out of the
 // store as the origin takes it; the time for the answer begins anew with each 8 MiB.
@@ -48,6 +50,10 @@
 // Single-threaded. Its io_context must not run any more once the service is destroyed.
 #pragma once
 
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <functional>
 #include <memory>
 #include <unordered_map>
 
@@ -61,6 +67,7 @@
 #include "pbft/services/service.hpp"
 #include "pbft/services/state/state_settings.hpp"
 #include "pbft/services/state_keeper.hpp"
+#include "pbft/services/write_in_flight.hpp"
 
 namespace prophecy::pbft {
 
@@ -77,6 +84,7 @@ struct HttpServiceSettings {
   http::OriginSettings origin;
   OriginTimes times;
   StateSettings state;
+  std::filesystem::path in_flight{};    // see WriteInFlight
   std::size_t operation_bytes_max = 0;  // required
   std::size_t result_bytes_max = 0;     // required; of an encoded answer
 };
@@ -119,6 +127,10 @@ class HttpService final : public Service, private http::OriginHandler {
   // that is certain, behind which what came after it is executed once more.
   void on_return(std::function<void()> callback) { on_return_ = std::move(callback); }
 
+  // What an earlier process has sent may go on for so long, and is waited for.
+  [[nodiscard]] Duration left_behind() const {
+    return std::max<Duration>(settled_at_ - std::chrono::steady_clock::now(), Duration::zero());
+  }
   [[nodiscard]] OriginTrust trust_in_origin() const { return trust_; }
   [[nodiscard]] const http::OriginPool& origin() const { return pool_; }
 
@@ -131,6 +143,8 @@ class HttpService final : public Service, private http::OriginHandler {
   void on_pool_state(bool up);
   void probe_later();
   void on_probe_end(http::ExchangeEnd end);
+  // Once nothing runs at the origin that an earlier process has sent.
+  void when_settled(std::function<void()> begin);
   void on_restored(const RestoreDone& done, Result<> restored);
   void on_snapshot(bool is_checkpoint, const Result<Digest>& root);
   void note_fill(std::uint64_t percent);
@@ -160,8 +174,10 @@ class HttpService final : public Service, private http::OriginHandler {
   std::unordered_map<http::OriginExchange*, std::unique_ptr<Job>> jobs_;
   boost::asio::steady_timer repeat_timer_;  // of the one write that runs
   Duration repeat_pause_;
-  boost::asio::steady_timer settle_timer_;  // likewise
-  std::unique_ptr<StateKeeper> state_;      // null: stateless
+  boost::asio::steady_timer settle_timer_;  // likewise; and for what is left behind
+  WriteInFlight in_flight_;
+  TimePoint settled_at_;                // of what an earlier process has left
+  std::unique_ptr<StateKeeper> state_;  // null: stateless
   std::function<void(bool)> on_state_;
   std::function<void()> on_return_;
   std::function<void(const UncertainWrite&)> on_uncertain_;

@@ -20,7 +20,11 @@ void StateKeeper::snapshot(PartStore& parts, Service::SnapshotDone done) {
   pipe_->open(parts, &parts);
   run([this, done = std::move(done)] {
     auto root = state_->snapshot(*pipe_);
-    answer([done, root = std::move(root)] { done(root); });
+    answer([this, done, root = std::move(root)] {
+      // Its parts would stay until the next start, and each attempt would leave others.
+      if (!root) pipe_->discard_kept();
+      done(root);
+    });
   });
 }
 

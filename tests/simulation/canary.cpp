@@ -40,6 +40,7 @@ std::string_view to_string(Canary canary) {
                                                                      "repeats_writes",
                                                                      "late_handlers",
                                                                      "pretends_restores",
+                                                                     "overfills",
                                                                      "signatures_outlive",
                                                                      "keeps_old_keys",
                                                                      "ends_no_turn",
@@ -54,6 +55,12 @@ std::string_view finding_of(Canary canary) {
   switch (canary) {
     case Canary::repeats_writes:
       return "executes a write that crashes";
+    case Canary::late_handlers:
+      return "another result than the sequential history's";
+    case Canary::pretends_restores:
+      return "is said to be restored";
+    case Canary::overfills:
+      return "although the state is full";
     case Canary::keeps_old_keys:
       return "under a replaced key";
     case Canary::bears_grudges:

@@ -46,6 +46,7 @@ enum class Canary : std::uint8_t {
   repeats_writes,     // a write that crashes is executed again, for as long as it does
   late_handlers,      // a write that is said to have ended is carried out afterwards
   pretends_restores,  // a state that cannot be restored is said to have been
+  overfills,          // writes go on when the state is full
   signatures_outlive,  // the group: those of its earlier life are valid in this one
   keeps_old_keys,      // a key that was replaced is as good as the new one
   ends_no_turn,        // requests that came in one turn with others wait for the next event

@@ -111,10 +111,30 @@ void Checker::settle(NodeId replica, const Ahead& execution) {
   const auto operation = decode_operation(execution.operation);
   const bool is_nothing =
       operation && operation->append && is_without_effect(scenario_, operation->id);
-  order_.emplace(execution.sigma,
-                 Ordered{execution.operation,
-                         is_nothing ? uncertain_result() : model_.execute(execution.operation),
-                         execution.input});
+  const std::uint64_t sequence = execution.sigma >> 16;
+  const bool takes_room = operation && operation->append && !operation->frees;
+  Bytes result = takes_room && is_full_in(sequence) ? full_result()
+                 : is_nothing                       ? uncertain_result()
+                                                    : model_.execute(execution.operation);
+  order_.emplace(execution.sigma, Ordered{execution.operation, std::move(result), execution.input});
+  size_behind_[sequence] = model_.size();
+}
+
+bool Checker::is_full_in(std::uint64_t sequence) const {
+  const auto after = checkpoints_.lower_bound(sequence);
+  if (after == checkpoints_.begin()) return false;
+  const std::uint64_t checkpoint = *std::prev(after);
+  const auto next = size_behind_.upper_bound(checkpoint);
+  const std::uint64_t size = next == size_behind_.begin() ? 0 : std::prev(next)->second;
+  return is_full(scenario_, checkpoint, size);
+}
+
+void Checker::on_write(NodeId replica, const pbft::Execution& execution, bool refuses) {
+  const bool has_no_room = is_full_in(execution.sigma >> 16);
+  if (refuses == has_no_room || contains(liars_, replica)) return;
+  fail("replica " + std::to_string(replica) + (refuses ? " refuses " : " carries out ") +
+       name(execution.operation) + " at " + place(execution.sigma) + ", although the state is " +
+       (has_no_room ? "full" : "not full"));
 }
 
 void Checker::settle_up_to(NodeId replica, std::uint64_t last_ordered) {
@@ -242,7 +262,7 @@ void Checker::check_ordered(const Call& call, const pbft::Completion& completion
   }
   check_turns(call, completion.sigma);
   completed_sigma_ = std::max(completed_sigma_, completion.sigma);
-  if (is_uncertain) return;
+  if (is_uncertain || completion.result == full_result()) return;
   std::uint64_t& version = completed_version_[call.operation.key];
   version = std::max(version, decode_result(completion.result).state.version);
 }

@@ -18,6 +18,7 @@
 //  - On such a network, while no view changes, no client has more ordered in front of a call that
 //  has
 //    arrived than what was on its way, and its turns (*fairness*).
+//  - While a state is full, all replicas refuse the same writes, and no others (*full states*).
 //  - No correct replica is accused, and none leaves the group without need.
 //  - A correct replica whose service is well gives its state up for none that fewer than f+1
 //  correct
@@ -81,6 +82,10 @@ class Checker {
   void on_given_up(NodeId replica, std::uint64_t sequence, const Sha256::Digest& root);
   // After every step of a replica: its memory is bounded, and it has not left the group.
   void on_status(NodeId replica, const pbft::ReplicaStatus& status);
+  // Some replica has the state behind this batch, and knows how much it holds.
+  void on_checkpoint(std::uint64_t sequence) { checkpoints_.insert(sequence); }
+  // A write, but for one that frees room, is carried out, or refused as the state is full.
+  void on_write(NodeId replica, const pbft::Execution& execution, bool refuses);
   void fail(const std::string& what);
 
   [[nodiscard]] const std::string& violation() const { return violation_; }
@@ -119,6 +124,9 @@ class Checker {
   void check_read_only(const Call& call, const pbft::Completion& completion);
   void check_turns(const Call& call, pbft::Sigma sigma);
 
+  // As correct replicas find it, in this batch.
+  [[nodiscard]] bool is_full_in(std::uint64_t sequence) const;
+
   // Of a correct client, whose operations differ.
   [[nodiscard]] bool is_unique(const Operation& operation) const;
   [[nodiscard]] bool is_sent_again(const Operation& operation) const;
@@ -131,6 +139,8 @@ class Checker {
   std::map<NodeId, pbft::Sigma> settled_by_replica_;  // the last, or where its state begins
   using Place = std::pair<NodeId, std::uint64_t>;
   std::map<Place, std::set<Sha256::Digest>> states_;  // that a replica has had behind a batch
+  std::set<std::uint64_t> checkpoints_;
+  std::map<std::uint64_t, std::uint64_t> size_behind_;  // of the state, by batch with requests
   std::map<NodeId, Batch> ahead_;
   std::map<NodeId, std::vector<Batch>> once_ahead_;
   std::map<NodeId, std::map<std::uint64_t, pbft::Sigma>> executed_by_replica_;  // by operation

@@ -47,7 +47,7 @@ std::string_view to_string(IngredientKind kind) {
       "bad client",     "strangers",      "many at once",
       "noisy state",    "noisy answers",  "rotten state",
       "new keys",       "stolen key",     "crashing writes",
-      "untold states"};
+      "untold states",  "full states"};
   return name_of(kNames, kind);
 }
 
@@ -161,6 +161,13 @@ std::string describe(const Ingredient& ingredient) {
       break;
     case IngredientKind::untold_states:
       out << "states of replicas " << bits(ingredient.nodes) << " cannot be told";
+      break;
+    case IngredientKind::full_states:
+      out << "the states of replicas " << bits(ingredient.nodes) << " are full with "
+          << ingredient.count << " appends";
+      if (ingredient.raised_at > 0) {
+        out << ", and with twice as many from batch " << ingredient.raised_at << " on";
+      }
       break;
     case IngredientKind::rotten_state:
       out << "the state of replica " << ingredient.node << " rots";

@@ -49,6 +49,7 @@ enum class IngredientKind : std::uint8_t {
   stolen_key,       // somebody goes on with the old one, see hosts/thief.hpp
   crashing_writes,  // a share of the writes gets no usable answer there (hosts/origin_faults.hpp)
   untold_states,    // a service's state can neither be captured nor restored there
+  full_states,      // more than `count` appends are not taken there, until batch `raised_at`
   count_,
 };
 constexpr std::size_t kIngredientKinds = static_cast<std::size_t>(IngredientKind::count_);
@@ -130,11 +131,17 @@ struct Ingredient {
   // 1: of the first faulty set, which loses its memory at the end and is correct from then on;
   // 2: of the second one, not before all of the first are members again; 0: of the only one.
   std::uint32_t turn = 0;
+  // Of full states: from the checkpoint at this number on they may hold twice as much; 0: never.
+  std::uint64_t raised_at = 0;
   // Of new keys: nobody waits for a member to be back before the next one is restarted; and the
   // replica comes to another machine, without its store.
   bool is_hasty = false;
   bool is_elsewhere = false;
 
+  // One replica that refuses what others carry out has another state.
+  [[nodiscard]] bool fills_alone() const {
+    return kind == IngredientKind::full_states && nodes == std::uint64_t{1} << node;
+  }
   [[nodiscard]] bool is_active(TimePoint now) const { return now >= from && now < until; }
   // A replica whose wall clock is further from the others' than they tolerate is faulty.
   static constexpr Duration kStepTolerated = seconds(2);
@@ -143,7 +150,7 @@ struct Ingredient {
     if (kind == IngredientKind::wall_clock) return steps_far;
     return (kind == IngredientKind::misconduct && behaviour >= kFirstLie) ||
            kind == IngredientKind::wrong_service || kind == IngredientKind::twins ||
-           kind == IngredientKind::stolen_key;
+           fills_alone() || kind == IngredientKind::stolen_key;
   }
 };
 

@@ -25,7 +25,7 @@ class ProphecySim(unittest.TestCase):
         result = run("--help")
         self.assertEqual(result.returncode, 0)
         for word in ["--seeds", "--first", "--jobs", "--seed", "--trace", "--shrink", "--without",
-                     "--only", "--canary", "votes_in_left_view", "--bounds"]:
+                     "--only", "--canary", "--origins", "votes_in_left_view", "--bounds"]:
             self.assertIn(word, result.stdout)
 
     def test_wrong_usage_is_told_apart_from_a_violation(self):
@@ -90,6 +90,12 @@ class ProphecySim(unittest.TestCase):
         for number in needed:
             rest = ",".join(str(other) for other in needed if other != number)
             self.assertEqual(run(*canary, "--only", rest).returncode, 0)
+
+    def test_each_run_about_origins_has_something_befall_them(self):
+        kinds = ("writes crash at", "cannot be told", "are full with")
+        for seed in range(1, 21):
+            result = run("--seed", str(seed), "--origins")
+            self.assertTrue(any(kind in result.stdout for kind in kinds), result.stdout)
 
     def test_there_is_nothing_to_reduce_in_a_run_that_holds(self):
         result = run("--seed", "1", "--shrink")

@@ -95,7 +95,14 @@ struct Scenario {
   return node < kReplicasMax && ((nodes >> node) & 1) != 0;
 }
 
-[[nodiscard]] Scenario make_scenario(std::uint64_t seed, Canary canary);
+// Which scenarios are drawn.
+enum class Subject : std::uint8_t {
+  all,
+  origins,  // groups of up to seven, in each of which something befalls the origins or their states
+};
+
+[[nodiscard]] Scenario make_scenario(std::uint64_t seed, Canary canary,
+                                     Subject subject = Subject::all);
 // One line for the settings, and one for each ingredient.
 [[nodiscard]] std::string describe(const Scenario& scenario);
 

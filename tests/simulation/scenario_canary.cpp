@@ -64,6 +64,12 @@ void Planner::plan_canary() {
       crashes.percent = 20;
       break;
     }
+    case Canary::overfills: {
+      Ingredient& full = add(IngredientKind::full_states);
+      full.nodes = (std::uint64_t{1} << scenario_.replicas()) - 1;
+      full.count = 3;
+      break;
+    }
     case Canary::pretends_restores:
       for (std::uint64_t i = 0; i < 4; ++i) {
         Ingredient& dark = add(IngredientKind::power_loss);

@@ -58,6 +58,7 @@ BehaviourKind Planner::draw(BehaviourKind first, BehaviourKind end) {
 void Planner::plan_size() {
   const std::uint64_t size = random_.below(100);
   scenario_.faults = size < 60 ? 1 : size < 85 ? 2 : size < 95 ? 3 : 4;
+  if (subject_ == Subject::origins) scenario_.faults = size < 85 ? 1 : 2;
   if (scenario_.canary != Canary::none) scenario_.faults = 1;
 }
 
@@ -173,11 +174,12 @@ void Planner::plan_client_restarts() {
   }
 }
 
-// Handlers that crash, at each origin alike or at such that count as faulty; and states that cannot
-// be captured or restored for a while, at any replica.
+// Handlers that crash, at each origin alike or at such that count as faulty; states that cannot be
+// captured or restored for a while, at any replica; and states that are full.
 void Planner::plan_origins() {
   const std::uint64_t all = (std::uint64_t{1} << scenario_.replicas()) - 1;
-  if (origins_.chance(12)) {
+  const std::uint64_t more_often = subject_ == Subject::origins ? 4 : 1;
+  if (origins_.chance(12 * more_often)) {
     Ingredient& crashes = add(IngredientKind::crashing_writes);
     crashes.nodes = all;
     crashes.percent = origins_.between(2, 30);
@@ -197,7 +199,7 @@ void Planner::plan_origins() {
                      0);
     }
   }
-  if (origins_.chance(8)) {
+  if (origins_.chance(8 * more_often)) {
     Ingredient& untold = add(IngredientKind::untold_states);
     // At one: where none can tell its state, a group that then falls idle has none to give to a
     // replica that was started again, before the next checkpoint.
@@ -206,6 +208,35 @@ void Planner::plan_origins() {
     untold.from = at(100 + origins_.below(300 * length_));
     untold.until = untold.from + milliseconds(origins_.between(50, 500 * length_));
   }
+  const bool has_others = scenario_.has(IngredientKind::crashing_writes) ||
+                          scenario_.has(IngredientKind::untold_states);
+  const bool is_needed = subject_ == Subject::origins && !has_others;
+  if (origins_.chance(12 * more_often) || is_needed) plan_full_states();
+}
+
+// At all replicas alike, or at one that counts as faulty: bounds that differ at more make groups
+// with more than f faulty replicas.
+void Planner::plan_full_states() {
+  Ingredient full;
+  full.kind = IngredientKind::full_states;
+  full.nodes = (std::uint64_t{1} << scenario_.replicas()) - 1;
+  full.count = static_cast<std::uint32_t>(origins_.between(1, 12));
+  if (origins_.chance(30)) full.raised_at = origins_.between(2, 40);
+  std::uint64_t faulty = faulty_with_disks() | crashed_;
+  for (const Ingredient& other : scenario_.ingredients) {
+    if (other.kind == IngredientKind::misconduct) faulty |= bit(other.node);
+    if (other.kind == IngredientKind::rotten_disk || other.kind == IngredientKind::untold_states ||
+        other.kind == IngredientKind::crashing_writes) {
+      faulty |= other.nodes;
+    }
+  }
+  if (origins_.chance(30) && count(faulty) < scenario_.faults) {
+    do {
+      full.node = static_cast<NodeId>(origins_.below(scenario_.replicas()));
+    } while (contains(faulty, full.node));
+    full.nodes = bit(full.node);
+  }
+  scenario_.ingredients.push_back(full);
 }
 
 // One that can be told in this group.
@@ -526,6 +557,8 @@ Scenario Planner::plan() {
   plan_origins();
   if (scenario_.canary != Canary::none) {
     plan_canary();
+  } else if (subject_ == Subject::origins) {
+    // No scene leaves it out.
   } else if (is_long(scenario_.seed)) {
     set_long_scene(scenario_);
   } else {
@@ -535,8 +568,8 @@ Scenario Planner::plan() {
   return std::move(scenario_);
 }
 
-Scenario make_scenario(std::uint64_t seed, Canary canary) {
-  return Planner(seed, canary).plan();
+Scenario make_scenario(std::uint64_t seed, Canary canary, Subject subject) {
+  return Planner(seed, canary, subject).plan();
 }
 
 }  // namespace prophecy::simulation

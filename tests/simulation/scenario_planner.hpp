@@ -22,8 +22,9 @@ inline std::uint32_t count(std::uint64_t nodes) {
 
 class Planner {
  public:
-  Planner(std::uint64_t seed, Canary canary)
-      : random_(seed),
+  Planner(std::uint64_t seed, Canary canary, Subject subject)
+      : subject_(subject),
+        random_(seed),
         machines_(seed, kPurposeMachines),
         disks_(seed, kPurposeDisk),
         origins_(seed, kPurposeOrigins) {
@@ -52,6 +53,7 @@ class Planner {
   void plan_clock_steps();
   void plan_client_restarts();
   void plan_origins();
+  void plan_full_states();
   void plan_occasion(BehaviourKind behaviour, std::uint64_t from);
   void plan_misconduct_in_turn();
   void plan_network();
@@ -73,6 +75,7 @@ class Planner {
   void add_strangers(std::uint32_t count, std::uint64_t each_us, std::uint64_t percent);
   void plan_canary();
 
+  const Subject subject_;
   Random random_;
   Random machines_;
   Random disks_;

@@ -467,6 +467,8 @@ void ExecutionStage::on_snapshot(const Digest& service, ReplicaActions& out) {
   }
   ASSERT(state_ == State::snapshotting);
   if (service == Digest{}) ++context_.counters.snapshots_failed;
+  // Whatever no checkpoint takes of it goes with the second.
+  hold_looked_at(service);
   take_checkpoint(unreliable_ ? Digest{} : service, out);
   hold_looked_at({});
   if (to_restore_) state_ = State::quiescing;

@@ -1,6 +1,7 @@
 #include "pbft/services/state/command_state.hpp"
 
 #include <cerrno>
+#include <optional>
 #include <thread>
 
 #include <fcntl.h>
@@ -107,26 +108,32 @@ Result<Digest> CommandState::dump(PartPipe& parts, PartPipe* to) {
   PartSink sink(to);
   ContentWriter content(sink, bytes_allowed());
   Bytes room(64 * 1024);
+  // It is read to its end all the same: how much there is says whether the state is full.
+  std::optional<Error> not_kept;
+  std::uint64_t bytes = 0;
   for (;;) {
     if (parts.closed()) return stopped();
     std::size_t size = 0;
     const auto progress = program->read(room, size);
     if (!progress) return progress.error();
     if (*progress == Progress::ended) break;
-    if (auto added = content.add(ByteView(room).first(size)); !added) {
-      if (added.error().kind != ErrorKind::limit) return added.error();
-      return Error{ErrorKind::limit, settings_.dump.front() + ": " + added.error().message +
-                                         " of output (state_bytes_max)"};
+    bytes += size;
+    if (bytes > bytes_allowed()) {
+      return Error{ErrorKind::limit, settings_.dump.front() + ": more than " +
+                                         std::to_string(bytes_allowed()) +
+                                         " bytes of output (state_bytes_max)"};
     }
+    if (not_kept) continue;
+    if (auto added = content.add(ByteView(room).first(size)); !added) not_kept = added.error();
   }
   if (auto ended = wait_for_end(parts, *program); !ended) return ended.error();
-  const std::uint64_t size = content.size();
+  bytes_ = bytes;
+  if (not_kept) return *not_kept;
   auto root = content.finish();
   if (!root) return root;
   if (to != nullptr) {
     if (auto flushed = to->flush(); !flushed) return flushed.error();
   }
-  bytes_ = size;
   return root;
 }
 

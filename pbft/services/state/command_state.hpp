@@ -33,7 +33,7 @@ class CommandState final : public ServiceState {
   }
 
   CommandSettings settings_;
-  std::uint64_t bytes_ = 0;  // of the last snapshot or restore
+  std::uint64_t bytes_ = 0;  // of the last restore, or dump that was read to its end
 };
 
 }  // namespace prophecy::pbft

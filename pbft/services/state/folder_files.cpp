@@ -81,9 +81,11 @@ Result<> for_each_name(int folder, const std::string& path,
 }
 
 Result<std::vector<std::string>> names_in(int folder, const std::string& path,
-                                          std::uint64_t names_max) {
+                                          std::uint64_t names_max,
+                                          const std::function<bool(const std::string&)>& wanted) {
   std::vector<std::string> names;
   auto visited = for_each_name(folder, path, [&](const std::string& name) -> Result<> {
+    if (!wanted(name)) return {};
     if (names.size() == names_max) {
       return Error{ErrorKind::limit, path + ": more than " + std::to_string(names_max) +
                                          " files and folders (state_files_max)"};

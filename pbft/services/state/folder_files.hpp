@@ -31,9 +31,11 @@ namespace prophecy::pbft {
 // Ends at the first error.
 [[nodiscard]] Result<> for_each_name(int folder, const std::string& path,
                                      const std::function<Result<>(const std::string&)>& visit);
-// Sorted by their bytes. ErrorKind::limit when there are more than `names_max`.
-[[nodiscard]] Result<std::vector<std::string>> names_in(int folder, const std::string& path,
-                                                        std::uint64_t names_max);
+// Those that are `wanted`, sorted by their bytes. ErrorKind::limit when there are more of them than
+// `names_max`.
+[[nodiscard]] Result<std::vector<std::string>> names_in(
+    int folder, const std::string& path, std::uint64_t names_max,
+    const std::function<bool(const std::string&)>& wanted);
 // A socket, a pipe or a device: no part of a state, and nothing that a restore touches.
 [[nodiscard]] inline bool is_special(const struct stat& status) {
   return !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode) && !S_ISLNK(status.st_mode);

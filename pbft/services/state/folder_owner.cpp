@@ -22,7 +22,35 @@ bool set_group(gid_t group) {
   return static_cast<gid_t>(::setfsgid(kNobody)) == group;
 }
 
+// Each folder above it.
+Result<> check_above(const std::filesystem::path& path, uid_t owner) {
+  for (std::filesystem::path above = path.parent_path();; above = above.parent_path()) {
+    struct stat status {};
+    if (::stat(above.c_str(), &status) != 0) return io_error(above.string());
+    const bool is_anybodys = (status.st_mode & S_IWOTH) != 0 && (status.st_mode & S_ISVTX) == 0;
+    if ((status.st_uid != 0 && status.st_uid != owner) || is_anybodys) {
+      return Error{ErrorKind::invalid,
+                   path.string() + ": " + above.string() +
+                       " is writable by others than root and the folder's owner, who could put "
+                       "another folder there; give it to one of them"};
+    }
+    if (above == above.parent_path()) return {};
+  }
+}
+
 }  // namespace
+
+Result<> check_place(int folder, const std::filesystem::path& path) {
+  if (::geteuid() != 0) return {};
+  struct stat status {};
+  if (::fstat(folder, &status) != 0) return io_error(path.string());
+  const std::filesystem::path given = std::filesystem::absolute(path).lexically_normal();
+  if (auto checked = check_above(given, status.st_uid); !checked) return checked;
+  std::error_code error;
+  const std::filesystem::path real = std::filesystem::canonical(path, error);
+  if (error) return Error{ErrorKind::io, path.string() + ": " + error.message()};
+  return check_above(real, status.st_uid);
+}
 
 Result<> FolderOwner::become(int folder, const std::string& path) {
   ASSERT(!is_other_);

@@ -8,6 +8,7 @@
 // one thread; other threads keep their rights.
 #pragma once
 
+#include <filesystem>
 #include <string>
 
 #include <sys/types.h>
@@ -15,6 +16,10 @@
 #include "base/error.hpp"
 
 namespace prophecy::pbft {
+
+// In a process of root's: an error where somebody else than root and the folder's owner could have
+// put another folder, or a link, into its place: `path` may lead to it through links.
+[[nodiscard]] Result<> check_place(int folder, const std::filesystem::path& path);
 
 class FolderOwner {
  public:

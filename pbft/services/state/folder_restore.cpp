@@ -77,7 +77,7 @@ Result<bool> status_of_kind(int folder, const FolderEntry& entry, const std::str
 Result<> FolderRestore::run(int folder, const Digest& root) {
   FolderOwner owner;
   if (auto became = owner.become(folder, rules_.folder); !became) return became;
-  if (auto checked = check(root, "", 0); !checked) return checked;
+  if (auto checked = check(folder, root, "", 0); !checked) return checked;
   if (auto applied = apply(folder, root, ""); !applied) return applied;
   // Once for all of it: a crash before this leaves a state that is restored again.
   if (::syncfs(folder) != 0) return io_error(rules_.folder);
@@ -109,31 +109,68 @@ Result<FolderRestore::Entries> FolderRestore::read_listing(const Digest& root,
   }
 }
 
-Result<> FolderRestore::check(const Digest& root, const std::string& path, std::size_t depth) {
+Result<> FolderRestore::check(int folder, const Digest& root, const std::string& path,
+                              std::size_t depth) {
   if (auto checked = budget_.check_depth(depth, path); !checked) return checked;
   auto entries = read_listing(root, budget_.entries_left());
   if (!entries) return entries.error();
   for (const FolderEntry& entry : *entries) {
-    if (auto checked = check_entry(entry, path_below(path, entry.name), depth); !checked) {
+    if (auto checked = check_entry(folder, entry, path_below(path, entry.name), depth); !checked) {
       return checked;
     }
   }
   return {};
 }
 
-Result<> FolderRestore::check_entry(const FolderEntry& entry, const std::string& path,
+Result<> FolderRestore::check_entry(int folder, const FolderEntry& entry, const std::string& path,
                                     std::size_t depth) {
   if (auto taken = budget_.take_entry(); !taken) return taken;
   if (rules_.exclude.match(path)) {
     return malformed_state("it holds " + path + ", which this replica leaves out (state_exclude)");
   }
-  if (entry.kind == EntryKind::folder) return check(entry.child, path, depth + 1);
+  if (entry.kind == EntryKind::folder) {
+    const auto inside =
+        folder < 0 ? Result<UniqueFd>(UniqueFd()) : open_folder_at(folder, entry.name, path);
+    return check(inside ? inside->get() : -1, entry.child, path, depth + 1);
+  }
   if (entry.kind == EntryKind::link) return {};
   if (entry.modified.has_value() != rules_.covered_times.match(path)) {
     return malformed_state("the time of " + path +
                            " is covered at some replicas only (state_times)");
   }
-  return budget_.take_bytes(entry.size);
+  if (auto taken = budget_.take_bytes(entry.size); !taken) return taken;
+  if (folder >= 0 && is_in_place(folder, entry, path)) return {};
+  return check_content(entry);
+}
+
+Result<> FolderRestore::check_content(const FolderEntry& entry) {
+  if (whole_.contains({entry.child, entry.size})) return {};
+  ContentReader content(pipe_, entry.child, entry.size);
+  for (;;) {
+    const auto bytes = content.next();
+    if (!bytes) return bytes.error();
+    if (bytes->empty()) break;
+  }
+  if (content.size() != entry.size) return malformed_state("content is shorter than it says");
+  whole_.emplace(entry.child, entry.size);
+  return {};
+}
+
+bool FolderRestore::is_in_place(int folder, const FolderEntry& entry, const std::string& path) {
+  const std::string whole = path_below(rules_.folder, path);
+  struct stat status {};
+  const auto there = status_at(folder, entry.name, whole, status);
+  if (!there || !*there || !S_ISREG(status.st_mode)) return false;
+  if (static_cast<std::uint64_t>(status.st_size) != entry.size) return false;
+  if (const auto known = memory_.content(path, status, false)) return *known == entry.child;
+  const auto file = open_file_at(folder, entry.name, whole);
+  if (!file || ::fstat(file->get(), &status) != 0 || !S_ISREG(status.st_mode)) return false;
+  const std::int64_t looked_at = wall_seconds();
+  PartSink nowhere(nullptr);
+  const auto content = read_content(file->get(), status, nowhere, pipe_, whole);
+  if (!content) return false;
+  memory_.note(path, status, *content, looked_at);
+  return *content == entry.child;
 }
 
 Result<> FolderRestore::apply(int folder, const Digest& root, const std::string& path) {

@@ -1,13 +1,17 @@
-// Makes a folder what a tree of parts says, changing only what differs. The whole tree is checked
-// against the rules before anything is touched. New content is written under a temporary name
-// beside the old one and renamed; what is left over by a crash belongs to no state, and the next
-// restore removes it.
+// Makes a folder what a tree of parts says, changing only what differs. Before anything is touched,
+// the whole tree is checked against the rules, and all content is read that is not in its place
+// already: a part that is missing or damaged leaves the folder as it was. New content is written
+// under a temporary name beside the old one and renamed; what is left over by a crash belongs to no
+// state, and the next restore removes it.
 //
 // In a process of root's, the folder's owner does all of it (FolderOwner); new files are his. Else
 // they are this process's user's.
 //
 // Blocking.
 #pragma once
+
+#include <set>
+#include <utility>
 
 #include "pbft/services/state/file_memory.hpp"
 #include "pbft/services/state/folder_files.hpp"
@@ -29,9 +33,14 @@ class FolderRestore {
   using Entries = std::vector<FolderEntry>;
 
   [[nodiscard]] Result<Entries> read_listing(const Digest& root, std::uint64_t entries_max);
-  [[nodiscard]] Result<> check(const Digest& root, const std::string& path, std::size_t depth);
-  [[nodiscard]] Result<> check_entry(const FolderEntry& entry, const std::string& path,
+  // `folder` is the one that is to become this; -1: it is not there, or cannot be looked into.
+  [[nodiscard]] Result<> check(int folder, const Digest& root, const std::string& path,
+                               std::size_t depth);
+  [[nodiscard]] Result<> check_entry(int folder, const FolderEntry& entry, const std::string& path,
                                      std::size_t depth);
+  [[nodiscard]] Result<> check_content(const FolderEntry& entry);
+  // The file that is there has this content. What was read of it is kept in the memory.
+  [[nodiscard]] bool is_in_place(int folder, const FolderEntry& entry, const std::string& path);
   [[nodiscard]] Result<> apply(int folder, const Digest& root, const std::string& path);
   [[nodiscard]] Result<> remove_others(int folder, const Entries& entries, const std::string& path);
   [[nodiscard]] Result<> apply_folder(int folder, const FolderEntry& entry,
@@ -47,6 +56,8 @@ class FolderRestore {
   PartPipe& pipe_;
   FileMemory& memory_;
   FolderBudget budget_;
+  // Of which all parts were read, with its size.
+  std::set<std::pair<Digest, std::uint64_t>> whole_;
   std::uint64_t files_written_ = 0;
 };
 

@@ -101,23 +101,39 @@ Result<Digest> read_content(int file, const struct stat& status, PartSink& sink,
 }
 
 Result<Digest> FolderScan::run(int folder) {
-  return scan_folder(folder, "", 0);
+  is_counted_ = true;
+  auto root = scan_folder(folder, "", 0);
+  if (!root) is_counted_ = false;
+  if (root && failed_) return *failed_;
+  return root;
+}
+
+Result<> FolderScan::fail(Error error) {
+  if (error.kind == ErrorKind::limit || pipe_.closed()) return error;
+  if (!failed_) failed_ = std::move(error);
+  return {};
 }
 
 Result<Digest> FolderScan::scan_folder(int folder, const std::string& path, std::size_t depth) {
   if (auto checked = budget_.check_depth(depth, path); !checked) return checked.error();
-  auto names = names_in(folder, path_below(rules_.folder, path), rules_.files_max);
+  auto names = names_in(
+      folder, path_below(rules_.folder, path), rules_.files_max,
+      [&](const std::string& name) { return !rules_.exclude.match(path_below(path, name)); });
   if (!names) return names.error();
   ListingWriter listing(sink_);
   for (const std::string& name : *names) {
-    const std::string below = path_below(path, name);
-    if (rules_.exclude.match(below)) continue;
-    auto entry = scan_entry(folder, name, below, depth);
+    auto entry = scan_entry(folder, name, path_below(path, name), depth);
     if (!entry) return entry.error();
-    if (!*entry) continue;
-    if (auto added = listing.add(std::move(**entry)); !added) return added.error();
+    if (!*entry || failed_) continue;
+    if (auto added = listing.add(std::move(**entry)); !added) {
+      if (auto ended = fail(added.error()); !ended) return ended.error();
+    }
   }
-  return listing.finish();
+  if (failed_) return Digest{};
+  auto root = listing.finish();
+  if (root) return root;
+  if (auto ended = fail(root.error()); !ended) return ended.error();
+  return Digest{};
 }
 
 // Nothing for what is no part of a state.
@@ -125,13 +141,14 @@ Result<std::optional<FolderEntry>> FolderScan::scan_entry(int folder, const std:
                                                           const std::string& path,
                                                           std::size_t depth) {
   if (pipe_.closed()) return stopped();
-  if (auto taken = budget_.take_entry(); !taken) return taken.error();
   const std::string whole = path_below(rules_.folder, path);
   struct stat status {};
   auto there = status_at(folder, name, whole, status);
   if (!there) return there.error();
   if (!*there) return changed(whole);
+  // What is no part of the state does not fill it.
   if (is_special(status)) return std::optional<FolderEntry>();
+  if (auto taken = budget_.take_entry(); !taken) return taken.error();
   FolderEntry entry;
   entry.name = name;
   entry.mode = static_cast<std::uint16_t>(status.st_mode & kModeBits);
@@ -140,19 +157,28 @@ Result<std::optional<FolderEntry>> FolderScan::scan_entry(int folder, const std:
   } else if (S_ISDIR(status.st_mode)) {
     entry.kind = EntryKind::folder;
     if (auto checked = check_file_system(folder, status, whole); !checked) return checked.error();
-    auto inside = open_folder_at(folder, name, whole);
-    if (!inside) return inside.error();
-    auto root = scan_folder(inside->get(), path, depth + 1);
+    auto root = scan_inside(folder, name, path, depth + 1);
     if (!root) return root.error();
     entry.child = *root;
   } else {
     entry.kind = EntryKind::link;
     entry.mode = 0;
     auto target = link_target_at(folder, name, whole);
-    if (!target) return target.error();
-    entry.target = std::move(*target);
+    if (target) entry.target = std::move(*target);
+    if (!target) {
+      if (auto ended = fail(target.error()); !ended) return ended.error();
+    }
   }
   return std::optional(std::move(entry));
+}
+
+Result<Digest> FolderScan::scan_inside(int folder, const std::string& name, const std::string& path,
+                                       std::size_t depth) {
+  const auto inside = open_folder_at(folder, name, path_below(rules_.folder, path));
+  if (inside) return scan_folder(inside->get(), path, depth);
+  is_counted_ = false;
+  if (auto ended = fail(inside.error()); !ended) return ended.error();
+  return Digest{};
 }
 
 Result<> FolderScan::scan_file(int folder, const std::string& path, const struct stat& status,
@@ -166,6 +192,13 @@ Result<> FolderScan::scan_file(int folder, const std::string& path, const struct
     seen_.copy(path, known_);
     return {};
   }
+  if (failed_) return {};  // there is no tree that would need it
+  if (auto read = read_file(folder, path, status, entry); !read) return fail(read.error());
+  return {};
+}
+
+Result<> FolderScan::read_file(int folder, const std::string& path, const struct stat& status,
+                               FolderEntry& entry) {
   const std::string whole = path_below(rules_.folder, path);
   const std::int64_t looked_at = wall_seconds();
   auto file = open_file_at(folder, entry.name, whole);

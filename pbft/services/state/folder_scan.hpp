@@ -1,4 +1,6 @@
-// Walks a folder and makes its tree of parts. Blocking.
+// Walks a folder and makes its tree of parts. What cannot be read, or kept, makes the walk fail;
+// but it goes on to its end and counts, since whether a state is full must not depend on that.
+// Blocking.
 #pragma once
 
 #include <optional>
@@ -27,15 +29,27 @@ class FolderScan {
   // What is known after it, of the files that are there.
   [[nodiscard]] FileMemory& seen() { return seen_; }
   [[nodiscard]] std::uint64_t files_read() const { return files_read_; }
-  [[nodiscard]] std::uint64_t fill_percent() const { return budget_.fill_percent(); }
+  // Nothing where something could not be counted.
+  [[nodiscard]] std::optional<std::uint64_t> fill_percent() const {
+    if (!is_counted_) return std::nullopt;
+    return budget_.fill_percent();
+  }
 
  private:
+  // Without a digest that means anything once something has failed.
   [[nodiscard]] Result<Digest> scan_folder(int folder, const std::string& path, std::size_t depth);
   [[nodiscard]] Result<std::optional<FolderEntry>> scan_entry(int folder, const std::string& name,
                                                               const std::string& path,
                                                               std::size_t depth);
+  [[nodiscard]] Result<Digest> scan_inside(int folder, const std::string& name,
+                                           const std::string& path, std::size_t depth);
   [[nodiscard]] Result<> scan_file(int folder, const std::string& path, const struct stat& status,
                                    FolderEntry& entry);
+
+  [[nodiscard]] Result<> read_file(int folder, const std::string& path, const struct stat& status,
+                                   FolderEntry& entry);
+  // Notes the first error that is no reason to end the walk; returns the others.
+  [[nodiscard]] Result<> fail(Error error);
 
   const FolderRules& rules_;
   PartPipe& pipe_;
@@ -45,6 +59,8 @@ class FolderScan {
   FolderBudget budget_;
   FileMemory seen_;
   std::uint64_t files_read_ = 0;
+  std::optional<Error> failed_;
+  bool is_counted_ = false;
 };
 
 // The digest of an open file's content; `status` is that of the file, which may not change.

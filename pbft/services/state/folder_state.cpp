@@ -2,13 +2,21 @@
 
 #include <utility>
 
+#include "pbft/services/state/folder_owner.hpp"
 #include "pbft/services/state/folder_restore.hpp"
 #include "pbft/services/state/folder_scan.hpp"
 
 namespace prophecy::pbft {
 
-Result<Digest> FolderState::snapshot(PartPipe& parts) {
+Result<UniqueFd> FolderState::open() const {
   auto folder = open_state_folder(rules_.folder);
+  if (!folder) return folder;
+  if (auto checked = check_place(folder->get(), rules_.folder); !checked) return checked.error();
+  return folder;
+}
+
+Result<Digest> FolderState::snapshot(PartPipe& parts) {
+  auto folder = open();
   if (!folder) return folder.error();
   const auto held = held_root_ ? parts.holds(*held_root_) : Result<bool>(false);
   if (!held) return held.error();
@@ -17,16 +25,16 @@ Result<Digest> FolderState::snapshot(PartPipe& parts) {
   FolderScan scan(rules_, parts, sink, memory_, false);
   auto root = scan.run(folder->get());
   files_read_ = scan.files_read();
+  fill_percent_ = scan.fill_percent().value_or(fill_percent_);
   if (!root) return root;
   if (auto flushed = parts.flush(); !flushed) return flushed.error();
   memory_ = std::move(scan.seen());
-  fill_percent_ = scan.fill_percent();
   held_root_ = *root;
   return root;
 }
 
 Result<> FolderState::restore(PartPipe& parts, const Digest& root) {
-  auto folder = open_state_folder(rules_.folder);
+  auto folder = open();
   if (!folder) return folder.error();
   // What is known of content stays true; but a restore that fails leaves files of which the store
   // may hold nothing.
@@ -47,7 +55,7 @@ Result<> FolderState::restore(PartPipe& parts, const Digest& root) {
                      "permissions? does anybody else write there?)"};
   }
   memory_ = std::move(scan.seen());
-  fill_percent_ = scan.fill_percent();
+  fill_percent_ = scan.fill_percent().value_or(fill_percent_);
   held_root_ = root;
   return {};
 }

@@ -4,6 +4,7 @@
 
 #include <optional>
 
+#include "base/unique_fd.hpp"
 #include "pbft/services/state/file_memory.hpp"
 #include "pbft/services/state/folder_rules.hpp"
 #include "pbft/services/state/service_state.hpp"
@@ -24,6 +25,8 @@ class FolderState final : public ServiceState {
   [[nodiscard]] std::uint64_t files_written() const { return files_written_; }
 
  private:
+  [[nodiscard]] Result<UniqueFd> open() const;
+
   FolderRules rules_;
   FileMemory memory_;
   // The last root that was made or restored. While the store holds it, it holds the content of all

@@ -3,6 +3,7 @@
 #include <condition_variable>
 #include <mutex>
 #include <utility>
+#include <vector>
 
 #include <boost/asio/post.hpp>
 
@@ -29,6 +30,7 @@ struct PartPipe::Shared {
   std::size_t bytes_in_flight = 0;
   const PartStore* store = nullptr;  // the loop's own
   PartStore* writable = nullptr;     // the loop's own
+  std::vector<Digest> kept;          // likewise: new ones
 };
 
 PartPipe::PartPipe(boost::asio::io_context& loop)
@@ -43,6 +45,14 @@ void PartPipe::open(const PartStore& store, PartStore* writable) {
   shared_->store = &store;
   shared_->writable = writable;
   shared_->keep_failed = false;
+  shared_->kept.clear();
+}
+
+void PartPipe::discard_kept() {
+  // Parents first, as they are.
+  for (auto digest = shared_->kept.rbegin(); digest != shared_->kept.rend(); ++digest)
+    shared_->writable->discard(*digest);
+  shared_->kept.clear();
 }
 
 void PartPipe::close() {
@@ -106,8 +116,9 @@ Result<> PartPipe::keep(const Digest& digest, Bytes part) {
       wanted = !shared->closed && !shared->keep_failed;
     }
     // Not under the lock: the worker hashes the next one meanwhile.
-    const bool failed =
-        wanted && !shared->writable->holds(digest) && !shared->writable->keep(digest, part);
+    const bool is_new = wanted && !shared->writable->holds(digest);
+    const bool failed = is_new && !shared->writable->keep(digest, part);
+    if (is_new && !failed) shared->kept.push_back(digest);
     const std::lock_guard lock(shared->mutex);
     shared->bytes_in_flight -= part.size();
     shared->keep_failed = shared->keep_failed || failed;

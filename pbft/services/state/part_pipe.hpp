@@ -3,7 +3,8 @@
 // kBytesInFlightMax of parts are on their way; the loop never waits. What is done on the loop at a
 // time is one part's worth.
 //
-// open(), close() and the destructor belong to the event loop; everything else to the worker.
+// open(), discard_kept(), close() and the destructor belong to the event loop; everything else to
+// the worker.
 #pragma once
 
 #include <functional>
@@ -27,6 +28,9 @@ class PartPipe {
 
   // The stores of the work to come; `writable` is null when nothing is to be kept.
   void open(const PartStore& store, PartStore* writable);
+  // What was kept since then, and was not there before, is nobody's. What the store has pinned
+  // meanwhile stays.
+  void discard_kept();
   // Whatever the worker waits for, or asks for later, fails. No store is touched any more.
   void close();
 

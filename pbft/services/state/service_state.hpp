@@ -13,8 +13,8 @@ class ServiceState {
   // closed.
   [[nodiscard]] virtual Result<Digest> snapshot(PartPipe& parts) = 0;
   [[nodiscard]] virtual Result<> restore(PartPipe& parts, const Digest& root) = 0;
-  // Of what it may hold, as of the last snapshot or restore that succeeded: equal states are as
-  // full. 100 and more: full.
+  // Of what it may hold, as of the last restore that succeeded or snapshot that could count it, be
+  // it that it failed: equal states are as full. 100 and more: full.
   [[nodiscard]] virtual std::uint64_t fill_percent() const = 0;
 };
 

@@ -65,7 +65,7 @@ def run(kind, seconds, **options):
 @pytest.mark.time_limit(SECONDS + 600)
 @pytest.mark.parametrize("kind", sorted(APPLICATIONS))
 def test_an_application_outlasts_all_faults(kind):
-    run(kind, SECONDS, crashing=False, rude_pause_s=5)
+    run(kind, SECONDS, rude_pause_s=5)
 
 
 def test_an_application_is_repaired_under_load():

@@ -19,7 +19,7 @@ TAR = ["/bin/tar", "--create", "--sort=name", "--mtime=@0", "--owner=0", "--grou
 
 def directory(number):
     return {"service": {"state": "directory", "state_folder": f"origin-{number}/htdocs",
-                        "state_exclude": [".DAV", ".davfs.tmp*"]}}
+                        "state_exclude": [".DAV", ".davfs.tmp*"], "write_settle": "1s"}}
 
 
 def write(deployment, name, content="content"):

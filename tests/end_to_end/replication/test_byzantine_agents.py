@@ -237,7 +237,7 @@ def executions_missing(group):
 
 def changes_of(number):
     return {"service": {"state": "directory", "state_folder": f"origin-{number}/htdocs",
-                        "state_exclude": [".DAV", ".davfs.tmp*"]}}
+                        "state_exclude": [".DAV", ".davfs.tmp*"], "write_settle": "1s"}}
 
 
 @contextmanager

@@ -46,7 +46,7 @@ class Puts(Writers):
 def keeping_state(number):
     """The origin has no writes of the time without its agent but by the group's state."""
     return {"service": {"state": "directory", "state_folder": f"origin-{number}/htdocs",
-                        "state_exclude": [".DAV", ".davfs.tmp*"]}}
+                        "state_exclude": [".DAV", ".davfs.tmp*"], "write_settle": "1s"}}
 
 
 def last_stable(agent):

@@ -23,7 +23,7 @@ CONTENT = {"/index.html": "the page\n", "/static/a.txt": "a" * 100_000}
 
 def changes_of(number):
     return {"service": {"state": "directory", "state_folder": f"origin-{number}/htdocs",
-                        "state_exclude": [".DAV"]}}
+                        "state_exclude": [".DAV"], "write_settle": "1s"}}
 
 
 @contextmanager

@@ -1,6 +1,7 @@
 """Writes to which origins give no usable answer: a 502 each, and the group goes on (docs/origin-state.md)."""
 
 import os
+import threading
 import time
 from contextlib import contextmanager
 
@@ -90,6 +91,29 @@ def test_an_acknowledged_write_is_not_undone_by_a_late_one():
             origin.late_s = 0
         assert write(deployment, "late", "new") == 204
         time.sleep(3)
+        assert [origin.files()["late"] for origin in deployment.origins] == [b"new"] * 4
+        assert read(deployment, "late") == b"new"
+
+
+def test_killed_agents_wait_for_the_write_that_they_have_left():
+    """Else its first copies would end behind a newer one that was acknowledged."""
+    with deployed("directory", answer_timeout="5s", write_settle="6s") as deployment:
+        assert write(deployment, "before") == 204
+        for origin in deployment.origins:
+            origin.late_s = 4
+        client = threading.Thread(target=write, args=(deployment, "late", "old"))
+        client.start()
+        wait_until(lambda: all(origin.executed["late"] == 1 for origin in deployment.origins), 10,
+                   "the write at all origins")
+        for agent in deployment.agents:
+            agent.kill()
+        for origin in deployment.origins:
+            origin.late_s = 0
+        for agent in deployment.agents:
+            agent.start()
+        wait_until(lambda: write(deployment, "late", "new") == 204, 30, "the newer write")
+        client.join()
+        time.sleep(4)
         assert [origin.files()["late"] for origin in deployment.origins] == [b"new"] * 4
         assert read(deployment, "late") == b"new"
 

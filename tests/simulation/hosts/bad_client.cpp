@@ -67,6 +67,7 @@ void BadClient::act() {
 Bytes BadClient::next_operation() {
   Operation operation;
   operation.append = random_.chance(70);
+  operation.frees = operation.append && operations_ % 8 == 7;
   operation.key = static_cast<std::uint8_t>(random_.below(3));
   operation.id = (std::uint64_t{keys_.self()} << 32) | (std::uint64_t{ingredient_.number} << 16) |
                  ++operations_;

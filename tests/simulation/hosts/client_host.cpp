@@ -85,6 +85,8 @@ void ClientHost::plan(const Ingredient& calls) {
     call.operation.key = static_cast<std::uint8_t>(random.below(3));
     call.operation.id =
         (std::uint64_t{self_} << 32) | (std::uint64_t{calls.number} << 16) | (i + 1);
+    const bool frees = call.operation.id % 6 == 0 && scenario_.has(IngredientKind::full_states);
+    call.operation.frees = call.operation.append && frees;
     const bool large = random.chance(scenario_.percent_of(IngredientKind::large_results, time));
     const std::uint64_t size = random.below(2000);
     if (large) call.operation.result_size = static_cast<std::uint16_t>(size);

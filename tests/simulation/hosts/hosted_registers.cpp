@@ -5,7 +5,7 @@ namespace prophecy::simulation {
 std::optional<HostedService::Traits> HostedRegisters::traits_of(ByteView encoded) const {
   const auto operation = decode_operation(encoded);
   if (!operation) return std::nullopt;
-  return Traits{.is_read = !operation->append, .number = operation->id};
+  return Traits{.is_read = !operation->append, .frees = operation->frees, .number = operation->id};
 }
 
 std::optional<Bytes> HostedRegisters::execute(const pbft::Execution& execution,

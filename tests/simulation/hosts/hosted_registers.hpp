@@ -25,6 +25,8 @@ class HostedRegisters final : public HostedService {
     return registers_.state_without_blemishes();
   }
   void lose_state() override { registers_.restore(RegisterService().state()); }
+  [[nodiscard]] std::uint64_t size() const override { return registers_.size(); }
+  [[nodiscard]] Bytes full_result() const override { return simulation::full_result(); }
   bool rot(std::uint64_t noise) override { return registers_.rot(noise); }
 
  private:

@@ -16,6 +16,7 @@ class HostedService {
   // Of an operation, for what may befall it.
   struct Traits {
     bool is_read = false;
+    bool frees = false;        // a write that is carried out also where the state is full
     std::uint64_t number = 0;  // the same at each replica
   };
 
@@ -41,6 +42,9 @@ class HostedService {
   [[nodiscard]] virtual Bytes state() const = 0;
   // It is as it was at the beginning.
   virtual void lose_state() = 0;
+  // How much its state holds, and what it answers to a write that it has no room for.
+  [[nodiscard]] virtual std::uint64_t size() const { return 0; }
+  [[nodiscard]] virtual Bytes full_result() const { return {}; }
   // Something of its state changes. False: it has none.
   virtual bool rot(std::uint64_t noise) = 0;
 };

@@ -1,5 +1,7 @@
 #include "simulation/hosts/origin_faults.hpp"
 
+#include <functional>
+
 #include "simulation/random.hpp"
 
 namespace prophecy::simulation {
@@ -24,7 +26,45 @@ std::optional<Fault> fault_of(const Scenario& scenario, std::uint64_t operation)
   return std::nullopt;
 }
 
+// At most so much; nothing: there is no bound.
+std::optional<std::uint64_t> room_of(const Scenario& scenario, std::uint64_t checkpoint,
+                                     const std::function<bool(const Ingredient&)>& counts) {
+  for (const Ingredient& ingredient : scenario.ingredients) {
+    if (ingredient.kind != IngredientKind::full_states || !counts(ingredient)) continue;
+    const bool is_raised = ingredient.raised_at > 0 && checkpoint >= ingredient.raised_at;
+    return std::uint64_t{ingredient.count} * (is_raised ? 2 : 1);
+  }
+  return std::nullopt;
+}
+
+std::optional<std::uint64_t> room_at(const Scenario& scenario, NodeId replica,
+                                     std::uint64_t checkpoint) {
+  return room_of(scenario, checkpoint, [replica](const Ingredient& ingredient) {
+    return contains(ingredient.nodes, replica);
+  });
+}
+
 }  // namespace
+
+bool is_full(const Scenario& scenario, NodeId replica, std::uint64_t checkpoint,
+             std::uint64_t size) {
+  const auto room = room_at(scenario, replica, checkpoint);
+  return room && size >= *room;
+}
+
+bool is_full(const Scenario& scenario, std::uint64_t checkpoint, std::uint64_t size) {
+  const auto room = room_of(scenario, checkpoint,
+                            [](const Ingredient& ingredient) { return !ingredient.fills_alone(); });
+  return room && size >= *room;
+}
+
+bool is_too_large(const Scenario& scenario, NodeId replica, std::uint64_t checkpoint,
+                  std::uint64_t size) {
+  const auto room = room_at(scenario, replica, checkpoint);
+  const std::uint64_t between =
+      scenario.replica.checkpoint_interval * scenario.replica.batch_requests_max;
+  return room && size >= *room + between;
+}
 
 std::optional<WriteFault> write_fault(const Scenario& scenario, NodeId replica,
                                       std::uint64_t operation) {

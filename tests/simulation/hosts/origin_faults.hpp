@@ -1,5 +1,6 @@
-// How writes fail at origins: a handler crashes, hangs until its time is over, or answers too much
-// or nonsense. To its agent that is all one: the write has ended, and nobody knows how far it got.
+// How writes fail at origins: the state is full, or a handler crashes, hangs until its time is
+// over, or answers too much or nonsense. To its agent the latter is all one: the write has ended,
+// and nobody knows how far it got.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +25,16 @@ struct WriteFault {
 // Its client may be told that nobody knows.
 [[nodiscard]] bool may_be_uncertain(const Scenario& scenario, std::uint64_t operation);
 
-// What the client is told then.
+// The state holds too much for more writes, as it is behind the checkpoint at this number.
+[[nodiscard]] bool is_full(const Scenario& scenario, NodeId replica, std::uint64_t checkpoint,
+                           std::uint64_t size);
+// Likewise, of all replicas that are correct.
+[[nodiscard]] bool is_full(const Scenario& scenario, std::uint64_t checkpoint, std::uint64_t size);
+// It holds more than requests between two checkpoints can add to one that was not full.
+[[nodiscard]] bool is_too_large(const Scenario& scenario, NodeId replica, std::uint64_t checkpoint,
+                                std::uint64_t size);
+
+// What the client is told of a write of which nobody knows.
 [[nodiscard]] const Bytes& uncertain_result();
 
 }  // namespace prophecy::simulation

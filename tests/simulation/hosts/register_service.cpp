@@ -8,7 +8,7 @@ namespace prophecy::simulation {
 Bytes encode(const Operation& operation) {
   Bytes bytes;
   Writer writer(bytes);
-  writer.integer(static_cast<std::uint8_t>(operation.append ? 1 : 0));
+  writer.integer(static_cast<std::uint8_t>(operation.frees ? 2 : operation.append ? 1 : 0));
   writer.integer(operation.key);
   writer.integer(operation.id);
   writer.integer(operation.result_size);
@@ -23,13 +23,14 @@ std::optional<Operation> decode_operation(ByteView bytes) {
   Reader reader(bytes);
   Operation operation;
   const auto kind = reader.integer<std::uint8_t>();
-  operation.append = kind == 1;
+  operation.append = kind > 0;
+  operation.frees = kind == 2;
   operation.key = reader.integer<std::uint8_t>();
   operation.id = reader.integer<std::uint64_t>();
   operation.result_size = reader.integer<std::uint16_t>();
   operation.padding = reader.integer<std::uint16_t>();
   reader.raw(operation.padding);
-  if (!reader.complete() || kind > 1) return std::nullopt;
+  if (!reader.complete() || kind > 2) return std::nullopt;
   return operation;
 }
 
@@ -40,6 +41,18 @@ OperationResult decode_result(ByteView bytes) {
   result.state.version = reader.integer<std::uint64_t>();
   reader.fixed(result.state.chain);
   return result;
+}
+
+const Bytes& full_result() {
+  static const Bytes kResult = to_bytes("no room");
+  return kResult;
+}
+
+std::uint64_t RegisterService::size() const {
+  std::uint64_t size = 0;
+  for (const auto& [key, appends] : sizes_)
+    size += appends;
+  return size;
 }
 
 Bytes RegisterService::execute(ByteView encoded, std::uint64_t blemish) {
@@ -57,6 +70,8 @@ Bytes RegisterService::execute(ByteView encoded, std::uint64_t blemish) {
     next.chain = chain.finish();
     next.blemish = blemish;
     states.push_back(next);
+    std::uint64_t& size = sizes_[operation.key];
+    size = operation.frees ? 0 : size + 1;
   }
   Bytes bytes;
   Writer writer(bytes);
@@ -76,6 +91,8 @@ Bytes RegisterService::state() const {
     writer.integer(states.back().version);
     writer.raw(states.back().chain);
     writer.integer(states.back().blemish);
+    const auto size = sizes_.find(key);
+    writer.integer(size == sizes_.end() ? std::uint64_t{0} : size->second);
   }
   return bytes;
 }
@@ -98,6 +115,7 @@ bool RegisterService::rot(std::uint64_t blemish) {
 
 void RegisterService::restore(ByteView state) {
   registers_.clear();
+  sizes_.clear();
   Reader reader(state);
   while (reader.remaining() > 0) {
     const auto key = reader.integer<std::uint8_t>();
@@ -105,12 +123,13 @@ void RegisterService::restore(ByteView state) {
     last.version = reader.integer<std::uint64_t>();
     reader.fixed(last.chain);
     last.blemish = reader.integer<std::uint64_t>();
+    sizes_[key] = reader.integer<std::uint64_t>();
     registers_[key].push_back(last);
   }
 }
 
 pbft::Digest RegisterService::keep_state(pbft::PartStore& parts) const {
-  constexpr std::size_t kRegisterSize = 1 + 8 + sizeof(Sha256::Digest) + 8;
+  constexpr std::size_t kRegisterSize = 1 + 8 + sizeof(Sha256::Digest) + 8 + 8;
   const auto keep = [&](const std::vector<pbft::Digest>& children, ByteView payload) {
     const Bytes part = pbft::encode_part(children, payload);
     const pbft::Digest digest = sha256(part);

@@ -1,5 +1,6 @@
 // The simulated service: a few registers, each a chain of all appends to it. A result names the
-// exact history that it was computed from, so that any lost, repeated or reordered append shows.
+// exact history that it was computed from, so that any lost, repeated or reordered append shows. An
+// append takes room, until one that frees its register's.
 #pragma once
 
 #include <array>
@@ -16,6 +17,7 @@ namespace prophecy::simulation {
 
 struct Operation {
   bool append = false;
+  bool frees = false;  // an append, which takes no room and leaves its register empty
   std::uint8_t key = 0;
   std::uint64_t id = 0;           // unique in a run
   std::uint16_t result_size = 0;  // padding of the result
@@ -39,6 +41,8 @@ struct OperationResult {
 // Nothing for what encode() has not made; a faulty client may send anything.
 [[nodiscard]] std::optional<Operation> decode_operation(ByteView bytes);
 [[nodiscard]] OperationResult decode_result(ByteView bytes);
+// Of an append for which there is no room.
+[[nodiscard]] const Bytes& full_result();
 
 class RegisterService {
  public:
@@ -54,6 +58,8 @@ class RegisterService {
   // Likewise, but for what differs honestly.
   [[nodiscard]] Bytes state_without_blemishes() const;
   void restore(ByteView state);
+  // Appends that take room.
+  [[nodiscard]] std::uint64_t size() const;
   // As parts: one for each register, and one above them. Yields the root.
   pbft::Digest keep_state(pbft::PartStore& parts) const;
   // False, and nothing is changed, when a part is missing.
@@ -61,6 +67,7 @@ class RegisterService {
 
  private:
   std::map<std::uint8_t, std::vector<RegisterState>> registers_;
+  std::map<std::uint8_t, std::uint64_t> sizes_;
 };
 
 }  // namespace prophecy::simulation

@@ -3,10 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/assert.hpp"
 #include "pbft/wire/frame_header.hpp"
 #include "simulation/hosts/defects.hpp"
-#include "simulation/hosts/origin_faults.hpp"
 
 namespace prophecy::simulation {
 namespace {
@@ -14,11 +12,6 @@ namespace {
 constexpr std::uint64_t kWallClockAtStart = 1'000'000;
 constexpr std::size_t kHoarded = 256;  // by a defect
 constexpr std::uint64_t kEpoch = 1'800'000'000'000'000'000;
-
-// What a correct group may agree on, before any of its clocks: it was near one of them.
-constexpr std::uint64_t kTimeAheadMax = 5'000'000'000 + 2 * 700'000'000 + 2'000'000'000;
-// After its time a slow service has ended what it began by then.
-constexpr Duration kSlowServiceLonger = seconds(3);
 // A replica that asks for a time that is over is busy for nothing.
 constexpr std::uint32_t kTicksAtOnceMax = 1000;
 constexpr Duration kServedLater = milliseconds(40);  // than others, by a defect
@@ -36,17 +29,6 @@ pbft::ReplicaSettings settings_of(const Scenario& scenario, NodeId node) {
   settings.view_change_timeout_max =
       std::max(settings.view_change_timeout_max, settings.view_change_timeout);
   return settings;
-}
-
-// One that is to be read is. Nothing where the disk has lost some of it since it was handed out.
-std::optional<pbft::Execution> in_memory(const pbft::Execution& execution) {
-  if (!execution.whole) return execution;
-  pbft::Execution all = execution;
-  std::string text(execution.whole->size(), '\0');
-  if (!execution.whole->read(0, text)) return std::nullopt;
-  all.storage = std::make_shared<const Bytes>(to_bytes(text));
-  all.operation = *all.storage;
-  return all;
 }
 
 }  // namespace
@@ -372,195 +354,11 @@ void ReplicaHost::make_durable(const pbft::DurableParts& parts) {
   disk_.parts().make_durable(parts.root, answer);
 }
 
-// Snapshots and restores come when nothing is executed, so they may overtake what waits for the
-// disk: nothing of it touches the service.
-void ReplicaHost::answer(const pbft::ReplicaActions& actions) {
-  const auto delay = [&] { return microseconds(random_.between(10, 5000)); };
-  if (actions.resume) resume(*actions.resume);
-  if (actions.snapshot) {
-    const bool is_checkpoint = process_->behind == Process::Behind::nothing;
-    later(delay(), [this, is_checkpoint] {
-      if (befalls(IngredientKind::untold_states)) {
-        return with_core(
-            [&](pbft::ReplicaActions& more) { process_->replica.on_snapshot({}, now(), more); });
-      }
-      const pbft::Digest root = service_.keep_state(disk_.parts());
-      if (is_checkpoint) checker_.on_state(self_, status_.last_executed, root);
-      with_core(
-          [&](pbft::ReplicaActions& more) { process_->replica.on_snapshot(root, now(), more); });
-    });
-  }
-  if (actions.restore) {
-    later(delay(), [this, restore = *actions.restore] {
-      const bool is_untold = befalls(IngredientKind::untold_states) != nullptr;
-      const bool done = is_untold ? scenario_.canary == Canary::pretends_restores
-                                  : service_.restore_from(disk_.parts(), restore.service);
-      if (done && process_->behind != Process::Behind::given_up) ++restores_;
-      if (done) process_->behind = Process::Behind::nothing;
-      with_core([&](pbft::ReplicaActions& more) {
-        const std::uint64_t before = process_->replica.counters().states_restored;
-        const bool is_at_beginning = process_->replica.status().last_executed == 0;
-        process_->replica.on_restored(done, now(), more);
-        const bool is_taken = process_->replica.counters().states_restored > before;
-        // When it has been lost once more meanwhile, the replica stays where it was; and one that
-        // has just been started goes on from the beginning, for the sake of the order.
-        if (is_taken) checker_.on_restored(self_, restore.sequence);
-        is_astray_ = is_astray_ && !is_taken;
-        if (!is_taken && is_at_beginning) checker_.on_restored(self_, 0);
-      });
-    });
-  }
-}
-
 void ReplicaHost::send(const pbft::Outgoing& outgoing) {
   if (crashed()) return;
   if (misconduct_.is_none()) return send_(self_, outgoing, {});
   for (const Sending& sending : misconduct_.send(outgoing, scheduler_.now()))
     send_(self_, sending.what, sending.delay);
-}
-
-// The service takes an operation of the order in at once, and answers later. A read outside the
-// order happens whenever it happens.
-void ReplicaHost::run(const pbft::Execution& handed_out) {
-  if (!handed_out.read_only && process_->behind != Process::Behind::nothing) {
-    if (process_->behind == Process::Behind::uncertain) {
-      process_->waiting.push_back(handed_out);
-    } else {
-      later(microseconds(10), [this, id = handed_out.id] { finish(id, true, {}); });
-    }
-    return;
-  }
-  const auto whole = in_memory(handed_out);
-  if (!whole) return cut_short(handed_out);
-  const pbft::Execution& execution = *whole;
-  if (!is_astray_) checker_.on_handed_out(self_, execution);
-  if (!execution.read_only && execution.input.time > inputs_.true_time() + kTimeAheadMax) {
-    checker_.fail("replica " + std::to_string(self_) + " executes at a time that is far ahead");
-  }
-  const auto traits = service_.traits_of(execution.operation);
-  Duration delay = microseconds(random_.between(10, 3000));
-  if (random_.chance(3)) delay += milliseconds(random_.below(60));
-  const bool fails = traits && traits->is_read && fails_reads_ && random_.chance(50);
-  if (execution.read_only) {
-    later(delay, [this, fails, execution] {
-      finish(execution.id, fails, service_.execute(execution, {}));
-    });
-    return;
-  }
-  if (scenario_.canary == Canary::double_execution && self_ == 1 && traits &&
-      traits->number % 5 == 0) {
-    checker_.on_handed_out(self_, execution);
-  }
-  delay = in_turn(delay, traits ? traits->number : 0);
-  if (traits && !traits->is_read && fail_write(execution, *traits, delay)) return;
-  const HostedService::Noise noise = traits ? noise_in(*traits, execution) : HostedService::Noise{};
-  std::optional<Bytes> result = service_.execute(execution, noise);
-  if (execution.id == 0) return;  // repeated by a defect, see with_repeated()
-  later(delay, [this, id = execution.id, fails, result = std::move(result)] {
-    finish(id, fails, result);
-  });
-}
-
-bool ReplicaHost::fail_write(const pbft::Execution& execution, const HostedService::Traits& traits,
-                             Duration delay) {
-  const auto fault = write_fault(scenario_, self_, traits.number);
-  if (execution.id == 0 || !fault) return false;
-  const std::uint32_t times = ++executions_[traits.number];
-  check_executions(traits);
-  if (fault->times != 0 && times > fault->times) return false;
-  const bool is_late = scenario_.canary == Canary::late_handlers;
-  if (fault->has_effect && !is_late) (void)service_.execute(execution, {});
-  if (is_late) {
-    later(delay + fault->settles_in + milliseconds(random_.below(100)),
-          [this, execution] { (void)service_.execute(execution, {}); });
-  }
-  process_->behind = Process::Behind::uncertain;
-  later(delay + fault->settles_in, [this, id = execution.id] {
-    with_core([&](pbft::ReplicaActions& actions) {
-      const bool repeats = scenario_.canary == Canary::repeats_writes;
-      const auto status = repeats ? pbft::ExecutionStatus::lost : pbft::ExecutionStatus::uncertain;
-      if (repeats) process_->behind = Process::Behind::given_up;
-      process_->replica.on_executed(id, status, uncertain_result(), now(), actions);
-      if (repeats) process_->replica.on_service_state(false, now(), actions);
-    });
-    if (scenario_.canary == Canary::repeats_writes) resume(false);
-  });
-  return true;
-}
-
-// As docs/origin-state.md says: three times, and once more for each restore that has another
-// reason.
-void ReplicaHost::check_executions(const HostedService::Traits& traits) {
-  constexpr std::uint64_t kTimesMax = 3;
-  const std::uint64_t others = restores_ + restarts_ + process_->replica.counters().batches_undone;
-  if (executions_[traits.number] > kTimesMax + others) {
-    checker_.fail("replica " + std::to_string(self_) + " executes a write that crashes for the " +
-                  std::to_string(executions_[traits.number]) + "th time");
-  }
-}
-
-void ReplicaHost::resume(bool goes_on) {
-  process_->behind = goes_on ? Process::Behind::nothing : Process::Behind::given_up;
-  for (const pbft::Execution& execution : std::exchange(process_->waiting, {}))
-    run(execution);
-}
-
-// The service has an operation in part, and its state is not to be relied on.
-void ReplicaHost::cut_short(const pbft::Execution& execution) {
-  if (!disk_.rots()) checker_.fail("a body that is executed is not there");
-  is_astray_ = true;
-  // Told before the next one is executed.
-  with_core([&](pbft::ReplicaActions& actions) {
-    process_->replica.on_executed(execution.id, pbft::ExecutionStatus::lost, {}, now(), actions);
-  });
-  later(microseconds(random_.between(10, 3000)), [this] { service_is_back(); });
-}
-
-// The same operations take long everywhere.
-Duration ReplicaHost::in_turn(Duration delay, std::uint64_t operation) {
-  const Ingredient* slow = befalls(IngredientKind::slow_service);
-  const bool is_long =
-      slow != nullptr && Random(scenario_.seed, kPurposeMachines + operation).chance(slow->percent);
-  if (is_long) {
-    free_at_ = std::min(std::max(free_at_, scheduler_.now()) + slow->offset,
-                        slow->until + kSlowServiceLonger);
-  }
-  return std::max(delay, free_at_ + delay - scheduler_.now());
-}
-
-const Ingredient* ReplicaHost::befalls(IngredientKind kind) const {
-  for (const Ingredient& ingredient : scenario_.ingredients) {
-    if (ingredient.kind == kind && ingredient.is_active(scheduler_.now()) &&
-        contains(ingredient.nodes, self_)) {
-      return &ingredient;
-    }
-  }
-  return nullptr;
-}
-
-std::uint64_t ReplicaHost::noise(IngredientKind kind, std::uint64_t operation) {
-  const Ingredient* noisy = befalls(kind);
-  if (noisy == nullptr) return 0;
-  Random random(scenario_.seed, kPurposeNoise + self_ + (operation << 8));
-  return random.chance(noisy->percent) ? random.next() | 1 : 0;
-}
-
-HostedService::Noise ReplicaHost::noise_in(const HostedService::Traits& traits,
-                                           const pbft::Execution& execution) {
-  HostedService::Noise noisy;
-  if (!traits.is_read) noisy.state = noise(IngredientKind::noisy_state, traits.number);
-  if (noisy.state != 0) differed_at_ = std::max(differed_at_, execution.sigma >> 16);
-  noisy.answer = noise(IngredientKind::noisy_answers, traits.number);
-  return noisy;
-}
-
-void ReplicaHost::finish(std::uint64_t id, bool fails, std::optional<Bytes> result) {
-  const bool is_done = result && !fails;
-  const auto status = is_done ? pbft::ExecutionStatus::done : pbft::ExecutionStatus::unavailable;
-  with_core([&](pbft::ReplicaActions& actions) {
-    process_->replica.on_executed(id, status, is_done ? std::move(*result) : Bytes{}, now(),
-                                  actions);
-  });
 }
 
 void ReplicaHost::arm() {

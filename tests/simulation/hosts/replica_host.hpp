@@ -106,6 +106,7 @@ class ReplicaHost {
     // Of the service: behind a write of which nobody knows how far it got.
     enum class Behind : std::uint8_t { nothing, uncertain, given_up };
     Behind behind = Behind::nothing;
+    bool is_full = false;  // the state, at the last checkpoint or restore
     std::vector<pbft::Execution> waiting;
   };
   using Handle = std::weak_ptr<Process>;
@@ -129,6 +130,11 @@ class ReplicaHost {
   void count_lie(BehaviourKind kind, const pbft::Frame& frame, bool authentic);
   void run(const pbft::Execution& execution);
   void cut_short(const pbft::Execution& execution);
+  // The service's state is that behind this checkpoint.
+  void note_size(std::uint64_t checkpoint);
+  // A write that the service has no room for: true when it refuses it now.
+  bool refuse_write(const pbft::Execution& execution, const HostedService::Traits& traits,
+                    Duration delay);
   // A write that crashes: true when it does so now.
   bool fail_write(const pbft::Execution& execution, const HostedService::Traits& traits,
                   Duration delay);

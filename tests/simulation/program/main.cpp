@@ -28,6 +28,7 @@ std::string command_of(const Options& options, std::uint64_t seed) {
   std::string command = "prophecy-sim --seed " + std::to_string(seed);
   if (options.canary != Canary::none)
     command += " --canary " + std::string(to_string(options.canary));
+  if (options.subject == Subject::origins) command += " --origins";
   if (!options.bounds.empty()) command += " --bounds " + options.bounds;
   return command;
 }

@@ -66,7 +66,7 @@ std::string canaries() {
 }  // namespace
 
 Scenario Options::scenario(std::uint64_t seed) const {
-  Scenario scenario = make_scenario(seed, canary);
+  Scenario scenario = make_scenario(seed, canary, subject);
   scenario.bounds = table;
   scenario.leave_out(without);
   if (only) scenario.leave_only(*only);
@@ -77,7 +77,7 @@ std::string help_text() {
   return R"(usage: prophecy-sim [--seeds N] [--first SEED] [--jobs N] [--canary NAME]
        prophecy-sim --seed SEED [--trace] [--shrink] [--without LIST | --only LIST]
                     [--canary NAME]
-       and with each of them [--bounds FILE]
+       and with each of them [--bounds FILE] [--origins]
 
 Runs whole groups of replicas with their clients in virtual time, one for each seed. A seed stands
 for a scenario: the size of the group, its settings, and a list of ingredients (calls, and faults
@@ -93,6 +93,8 @@ of the network, of replicas and of clients). The same seed is the same run, on e
   --without LIST  leaves out these ingredients, "3,5,7"
   --only LIST     leaves out all others
   --canary NAME   builds a defect in; with --seeds, it has to be found
+  --origins       groups of up to seven alone, in each of which writes crash at origins, or states
+                  are full, or cannot be captured and restored: other scenarios than without it
   --bounds FILE   checks what each step costs against the table in FILE, docs/protocol.md
   --help          this text
 
@@ -118,6 +120,10 @@ std::optional<Options> parse_options(const std::vector<std::string_view>& argume
     }
     if (option == "--trace") {
       options.trace = true;
+      continue;
+    }
+    if (option == "--origins") {
+      options.subject = Subject::origins;
       continue;
     }
     if (option == "--shrink") {

@@ -21,6 +21,7 @@ struct Options {
   std::uint32_t jobs = 1;
   bool trace = false;
   Canary canary = Canary::none;
+  Subject subject = Subject::all;
   std::string bounds;                              // the page that has the table; or empty
   std::shared_ptr<const test::BoundsTable> table;  // as it was read from there
   std::vector<std::uint32_t> without;              // ingredients to leave out

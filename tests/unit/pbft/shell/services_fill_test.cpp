@@ -3,6 +3,7 @@
 #include <fstream>
 
 #include <catch2/catch.hpp>
+#include <sys/stat.h>
 
 #include "map_part_store.hpp"
 #include "pbft/services/state/folder_state.hpp"
@@ -56,6 +57,48 @@ TEST_CASE("A state is full at its bounds, and a snapshot is still made beyond th
   CHECK(folder.state->fill_percent() == 25);
   REQUIRE(run_restore(folder.io, *folder.keeper, folder.parts, full).has_value());
   CHECK(folder.state->fill_percent() == 125);
+}
+
+TEST_CASE("What is no part of a state does not fill it") {
+  Folder folder({.files_max = 4, .exclude = {"*.tmp"}});
+  folder.write("a");
+  for (int number = 0; number < 9; ++number) {
+    const std::string name = std::to_string(number);
+    folder.write(name + ".tmp", 100);
+    REQUIRE(::mkfifo((folder.folder.path() / name).c_str(), 0600) == 0);
+    (void)folder.snapshot();
+    CHECK(folder.state->fill_percent() == 25);
+    fs::remove(folder.folder.path() / name);
+  }
+  REQUIRE(::mkfifo((folder.folder.path() / "pipe").c_str(), 0600) == 0);
+  (void)folder.snapshot();
+  CHECK(folder.state->fill_percent() == 25);
+}
+
+TEST_CASE("How full a state is does not depend on whether its snapshot succeeds") {
+  Folder folder({.files_max = 4, .files_beyond = 4});
+  folder.write("a", 100);
+  (void)folder.snapshot();
+  for (const char* name : {"b", "c", "d"})
+    folder.write(name, 100);
+  folder.parts.full = true;
+  folder.write("b", 99);
+  CHECK_FALSE(take_snapshot(folder.io, *folder.keeper, folder.parts).has_value());
+  CHECK(folder.state->fill_percent() == 100);
+}
+
+TEST_CASE("A snapshot that fails leaves no parts behind") {
+  Folder folder({.files_max = 3});
+  folder.write("a", 100);
+  (void)folder.snapshot();
+  const auto before = folder.parts.parts;
+  folder.write("b", 300);
+  fs::create_directory(folder.folder.path() / "c");
+  for (const char* name : {"c/1", "c/2"})
+    folder.write(name, 200);
+  CHECK_FALSE(take_snapshot(folder.io, *folder.keeper, folder.parts).has_value());
+  CHECK(folder.parts.kept > before.size());  // some were kept meanwhile
+  CHECK(folder.parts.parts == before);
 }
 
 TEST_CASE("Bytes and levels of folders fill a state as well") {
