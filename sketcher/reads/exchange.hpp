@@ -114,6 +114,10 @@ class Exchange final : private SharedReadWaiter, private replica_client::Replica
   [[nodiscard]] std::optional<sketch::Refusal> find_route(const ClientInfo& client);
   void count_refusal(std::string_view reason);
   void refuse(const sketch::Refusal& refusal);
+  // A line of the access log, if there is one. `refused` is of an answer of our own.
+  void log_answer(const sketch::AnswerForm& form, AnsweredBy by);
+  void log_refusal(std::string_view method, std::string_view target,
+                   const sketch::Refusal& refused);
   void start_tunnel();
   void start_machine();
   // The partition is another member's, or nobody's yet: the request begins again in a while.
@@ -158,6 +162,9 @@ class Exchange final : private SharedReadWaiter, private replica_client::Replica
   std::optional<TimePoint> moved_since_;  // of a request that could not be accepted here at first
   std::uint64_t call_ = 0;                // the request's own; 0: none
   TimePoint now_{};                       // of the last event
+  TimePoint started_{};                   // at start()
+  std::string_view client_;               // its address, from start() on
+  bool is_located_ = false;               // the form has authority and target
 };
 
 }  // namespace prophecy::sketcher

@@ -125,6 +125,9 @@ class ReadMachine {
   [[nodiscard]] const Sketch& key() const { return key_; }
   // In state `raising`. One that was raised has no group any more.
   [[nodiscard]] const OwedFloors& owed_floors() const { return raising_->owed; }
+  // The sketch of the last answer of one origin to this read, judged or observed, if it may be
+  // sketched. For the access log.
+  [[nodiscard]] const std::optional<Sketch>& origin_sketch() const { return origin_sketch_; }
   struct Refused {
     std::uint16_t status = 0;
     std::string_view reason;  // static text
@@ -263,6 +266,7 @@ class ReadMachine {
   bool is_borrowed_ = false;      // its head lies in ReadGroup::canonicalizer()
   std::uint64_t forms_read_ = 0;  // then: by the group, when it was read
   std::optional<Sketch> answer_sketch_;
+  std::optional<Sketch> origin_sketch_;
   Refused refusal_;
 };
 
