@@ -48,8 +48,9 @@ std::string_view AccessLogAnswers::take(std::string_view line) {
     sink_.on_other_method();
     return {};
   }
-  // An answer of the sketcher's own is none of the site.
-  if (object_.text("by") == "sketcher") return {};
+  // An answer of the sketcher's own is none of the site, and one of another member is in its log.
+  const std::string_view by = object_.text("by");
+  if (by == "sketcher" || by == "member") return {};
   const auto time = parse_seconds(object_.text("time"));
   const auto url = split_url(object_.text("url"));
   Answer answer;

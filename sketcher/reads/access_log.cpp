@@ -17,8 +17,8 @@ namespace prophecy::sketcher {
 namespace {
 
 constexpr std::size_t kBytesMax = 64 << 10;
-constexpr std::array<std::string_view, 5> kAnsweredBy = {"fast", "group", "unverified", "blocks",
-                                                         "sketcher"};
+constexpr std::array<std::string_view, 6> kAnsweredBy = {"fast",   "group",  "unverified",
+                                                         "blocks", "member", "sketcher"};
 // The last bytes of s(q) (the first ones name the partition) tell the variants of one URL apart.
 constexpr std::size_t kVariantBytes = 4;
 

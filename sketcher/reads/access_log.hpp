@@ -29,6 +29,7 @@ enum class AnsweredBy : std::uint8_t {
   group,       // the group's agreement
   unverified,  // one origin, on a route or for a request without verification
   blocks,      // a large body, in blocks or unverified pieces
+  member,      // another member of the ring, which has a line of its own for it
   sketcher,    // an error or a refusal of our own
 };
 

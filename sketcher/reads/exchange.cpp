@@ -7,6 +7,7 @@
 #include "sketcher/answer/answer.hpp"
 #include "sketcher/core/policy/upgrade.hpp"
 #include "sketcher/installation/described_request.hpp"
+#include "sketcher/reads/member_fields.hpp"
 
 namespace prophecy::sketcher {
 
@@ -31,9 +32,10 @@ constexpr Duration kOwnerTime = std::chrono::milliseconds(50);
 
 }  // namespace
 
-Exchange::Exchange(WorkerContext& context, AnswerSink& sink)
+Exchange::Exchange(WorkerContext& context, AnswerSink& sink, RequestSource source)
     : context_(context),
       sink_(sink),
+      source_(source),
       machine_(*context.reads, *this),
       origins_{OriginSlot(*this), OriginSlot(*this)},
       deadline_(*this, &Exchange::on_deadline),
@@ -48,13 +50,14 @@ Exchange::~Exchange() {
 void Exchange::start(http::Request& request, const ClientInfo& client, TimePoint now) {
   now_ = now;
   started_ = now;
-  client_ = client.address;
+  client_ = &client;
   request_ = &request;
   if (!std::exchange(is_admitted_, false)) {
     if (const auto refusal = admit(request, client)) return refuse(*refusal);
   } else if (form_.is_read && request.body_size() > 0) {
     return refuse(sketch::kReadWithBody);  // it was not known when the head was there
   }
+  if (is_elsewhere_) return forward();
   sketch::RequestCanonicalizer::complete(request, form_);
   if (!upgrade_.empty()) return start_tunnel();
   if (request.body.capacity() > kKeptBytesMax) std::string().swap(request.body);
@@ -106,7 +109,7 @@ std::optional<sketch::Refusal> Exchange::refuse_by_head(const http::Request& req
   if (!is_admitted_) refusal = admit(request, client);
   if (!refusal && form_.is_read && body_bytes > 0) refusal = sketch::kReadWithBody;
   is_admitted_ = !refusal;
-  client_ = client.address;
+  client_ = &client;
   if (refusal) {
     count_refusal(refusal->reason);
     count_answer(*counters_, refusal->status);
@@ -141,6 +144,10 @@ std::optional<sketch::Refusal> Exchange::admit(const http::Request& request,
   if (!route.dropped.empty()) known.dropped = &route.dropped;
   upgrade_.clear();
   if (mode_ == RouteMode::tunnel) upgrade_ = requested_upgrade(request, route.upgrades);
+  if (context_.members != nullptr) {
+    if (auto refusal = find_owner()) return refusal;
+    if (is_elsewhere_) return std::nullopt;
+  }
   known.upgrade = upgrade_;
   return canonicalizer.take_head(request, known, group().profile(), form_,
                                  group().core().group.fields());
@@ -162,6 +169,68 @@ std::optional<sketch::Refusal> Exchange::find_route(const ClientInfo& client) {
   return std::nullopt;
 }
 
+// A tunnel is no part of the history: whoever its client comes to opens it.
+std::optional<sketch::Refusal> Exchange::find_owner() {
+  is_elsewhere_ = false;
+  if (!upgrade_.empty()) return std::nullopt;
+  partition_ = context_.table.floors(0).place_of(form_.authority, form_.target).partition;
+  const dht::Stage stage = context_.members->owner(partition_).stage();
+  const bool is_ours = stage != dht::Stage::elsewhere && stage != dht::Stage::unknown;
+  if (is_ours) return std::nullopt;
+  // Whoever has asked for it looks again. So no request goes round.
+  if (source_ == RequestSource::members) return sketch::Refusal{421, kNotMine};
+  is_elsewhere_ = true;
+  return std::nullopt;
+}
+
+void Exchange::forward() {
+  (form_.is_read ? counters_->reads : counters_->writes).add();
+  if (!forwarded_) {
+    ForwardedRequest::Owner& owner = *this;
+    forwarded_ =
+        std::make_unique<ForwardedRequest>(*context_.members, context_.untaken, sink_, owner);
+  }
+  forwarded_->start({.request = request_,
+                     .form = &form_,
+                     .profile = &group().profile(),
+                     .client = client_,
+                     .scheme = scheme_,
+                     .partition = partition_},
+                    now_);
+}
+
+void Exchange::on_forwarded(std::uint16_t status, std::uint64_t body_bytes) {
+  counters_->forwarded.add();
+  count_answer(*counters_, status);
+  if (!context_.access_log.is_open()) return;
+  context_.access_log.append({.client = client_->address,
+                              .method = request_->method,
+                              .scheme = scheme_,
+                              .authority = form_.authority,
+                              .target = form_.target,
+                              .status = status,
+                              .body_bytes = body_bytes,
+                              .by = AnsweredBy::member,
+                              .took = std::chrono::steady_clock::now() - started_});
+}
+
+void Exchange::on_not_forwarded(const sketch::Refusal& refusal, bool is_refused) {
+  if (is_refused) {
+    count_refusal(refusal.reason);
+  } else {
+    counters_->failed.add();
+  }
+  count_answer(*counters_, refusal.status);
+  log_refusal(request_->method, request_->target, refusal);
+  sink_.on_error(refusal.status, refusal.reason);
+}
+
+void Exchange::on_ours() {
+  (form_.is_read ? counters_->reads : counters_->writes).subtract();
+  is_admitted_ = false;
+  start(*request_, *client_, std::chrono::steady_clock::now());
+}
+
 void Exchange::refuse(const sketch::Refusal& refusal) {
   count_refusal(refusal.reason);
   count_answer(*counters_, refusal.status);
@@ -174,7 +243,7 @@ void Exchange::log_answer(const sketch::AnswerForm& form, AnsweredBy by) {
   const bool has_key = form_.is_read && mode_ != RouteMode::off && mode_ != RouteMode::tunnel &&
                        (mode_ == RouteMode::observe || listed_ != Mark::none ||
                         context_.settings.routes[route_].reads == Reads::delay_once);
-  AccessEntry entry{.client = client_,
+  AccessEntry entry{.client = client_->address,
                     .method = request_->method,
                     .scheme = scheme_,
                     .authority = form_.authority,
@@ -194,7 +263,7 @@ void Exchange::log_answer(const sketch::AnswerForm& form, AnsweredBy by) {
 void Exchange::log_refusal(std::string_view method, std::string_view target,
                            const sketch::Refusal& refused) {
   if (!context_.access_log.is_open()) return;
-  AccessEntry entry{.client = client_, .method = method, .scheme = scheme_};
+  AccessEntry entry{.client = client_->address, .method = method, .scheme = scheme_};
   entry.target = target;
   if (is_located_) {
     entry.authority = form_.authority;
@@ -401,6 +470,7 @@ void Exchange::on_untaken_time() {
 }
 
 void Exchange::on_writable() {
+  if (is_forwarding()) return forwarded_->on_writable();
   if (machine_.is_idle()) return;
   now_ = std::chrono::steady_clock::now();
   machine_.on_writable(now_);
@@ -409,6 +479,10 @@ void Exchange::on_writable() {
 
 void Exchange::abandon() {
   is_admitted_ = false;
+  if (is_forwarding()) {
+    counters_->abandoned.add();
+    return forwarded_->abandon();
+  }
   if (machine_.is_idle()) {
     if (!owner_.armed()) return;
     owner_.disarm();

@@ -1,53 +1,34 @@
 // `Exchange` carries one client's request out: it finds the route, makes the canonical form, and is
-// the shell of the ReadMachine that decides everything else (core/read/read_machine.hpp).
+// the shell of the ReadMachine that decides everything else (core/read/read_machine.hpp). In a
+// ring, a request whose partition belongs to another member is forwarded to it instead.
 //
 // Used for one request after another by its session. Single-threaded, on the worker's loop.
 #pragma once
 
 #include <array>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include "replica_client/group.hpp"
 #include "sketcher/core/read/read_machine.hpp"
+#include "sketcher/reads/answer_sink.hpp"
 #include "sketcher/reads/client_info.hpp"
+#include "sketcher/reads/forwarded_request.hpp"
 #include "sketcher/reads/tunnel_request.hpp"
 #include "sketcher/reads/worker_context.hpp"
 
 namespace prophecy::sketcher {
 
-class AnswerSink {
+// Where an exchange's requests come from.
+enum class RequestSource : std::uint8_t { clients, members };
+
+class Exchange final : private SharedReadWaiter,
+                       private replica_client::ReplicatedHandler,
+                       private ForwardedRequest::Owner {
  public:
-  // Views are valid during the call. `sketch` is present when the answer was verified and may be
-  // sketched. `storage`, if there is one, is where the form's body lies, and may be swapped out.
-  virtual void on_answer(const sketch::AnswerForm& form, const std::optional<Sketch>& sketch,
-                         std::string* storage) = 0;
-  // The client has gone without abandon(): a fast read goes on, so that its connection is kept.
-  [[nodiscard]] virtual bool has_left() const = 0;
-  // A final answer of our own. `reason` is a static token.
-  virtual void on_error(std::uint16_t status, std::string_view reason) = 0;
-  // The connection is to become a tunnel, and the exchange has nothing more to do with it.
-  virtual void on_tunnel(TunnelRequest tunnel) = 0;
-
-  // An answer in blocks, or in unverified pieces, comes in place of on_answer(): its head, then its
-  // bytes, in `storage`, which the sink may swap out; then its end, at which it is whole or has to
-  // be seen to be cut off. The sink is asked first whether it has room for blocks of that size:
-  // after an answer of false, here as with the bytes, nothing comes until it has called
-  // Exchange::on_writable().
-  [[nodiscard]] virtual bool may_take_blocks(std::uint32_t bytes_of_each) = 0;
-  virtual void on_large_begin(const sketch::AnswerForm& form,
-                              const std::optional<Sketch>& sketch) = 0;
-  virtual bool on_large_bytes(std::string& storage, std::size_t begin, std::size_t size) = 0;
-  virtual void on_large_end(bool whole) = 0;
-
- protected:
-  ~AnswerSink() = default;
-};
-
-class Exchange final : private SharedReadWaiter, private replica_client::ReplicatedHandler {
- public:
-  Exchange(WorkerContext& context, AnswerSink& sink);
+  Exchange(WorkerContext& context, AnswerSink& sink, RequestSource source);
   ~Exchange();
   Exchange(const Exchange&) = delete;
   Exchange& operator=(const Exchange&) = delete;
@@ -69,14 +50,17 @@ class Exchange final : private SharedReadWaiter, private replica_client::Replica
   [[nodiscard]] bool reads_fast() const { return machine_.state() == ReadMachine::State::fast; }
   [[nodiscard]] bool asks_group() const {
     return machine_.state() == ReadMachine::State::shared ||
-           machine_.state() == ReadMachine::State::ordered;
+           machine_.state() == ReadMachine::State::ordered || is_forwarding();
   }
-  [[nodiscard]] bool is_idle() const { return machine_.is_idle() && !owner_.armed(); }
+  [[nodiscard]] bool is_idle() const {
+    return machine_.is_idle() && !owner_.armed() && !is_forwarding();
+  }
   // It has answered, or was abandoned: gives back what exceeds so many bytes for each text of the
   // request.
   void shrink(std::size_t bytes_max) {
     is_admitted_ = false;
     form_.shrink(bytes_max);
+    if (forwarded_) forwarded_->shrink(bytes_max);
   }
   // Memory that is held for the request.
   [[nodiscard]] std::size_t request_bytes() const {
@@ -118,6 +102,13 @@ class Exchange final : private SharedReadWaiter, private replica_client::Replica
   void log_answer(const sketch::AnswerForm& form, AnsweredBy by);
   void log_refusal(std::string_view method, std::string_view target,
                    const sketch::Refusal& refused);
+  // In a ring: whether the request stays here, is forwarded, or is refused.
+  [[nodiscard]] std::optional<sketch::Refusal> find_owner();
+  [[nodiscard]] bool is_forwarding() const { return forwarded_ && !forwarded_->is_idle(); }
+  void forward();
+  void on_forwarded(std::uint16_t status, std::uint64_t body_bytes) override;
+  void on_not_forwarded(const sketch::Refusal& refusal, bool is_refused) override;
+  void on_ours() override;
   void start_tunnel();
   void start_machine();
   // The partition is another member's, or nobody's yet: the request begins again in a while.
@@ -143,8 +134,13 @@ class Exchange final : private SharedReadWaiter, private replica_client::Replica
 
   WorkerContext& context_;
   AnswerSink& sink_;
-  bool is_admitted_ = false;  // by its head; its body is awaited
-  const http::Request* request_ = nullptr;
+  const RequestSource source_;
+  bool is_admitted_ = false;                     // by its head; its body is awaited
+  bool is_elsewhere_ = false;                    // another member owns its partition
+  Partition partition_ = 0;                      // in a ring
+  std::unique_ptr<ForwardedRequest> forwarded_;  // once there was one
+  const ClientInfo* client_ = nullptr;           // from the request's head on
+  http::Request* request_ = nullptr;
   WorkerGroup* group_ = nullptr;  // the route's
   std::uint32_t route_ = 0;
   RequestCounters* counters_ = nullptr;  // the route's
@@ -163,7 +159,6 @@ class Exchange final : private SharedReadWaiter, private replica_client::Replica
   std::uint64_t call_ = 0;                // the request's own; 0: none
   TimePoint now_{};                       // of the last event
   TimePoint started_{};                   // at start()
-  std::string_view client_;               // its address, from start() on
   bool is_located_ = false;               // the form has authority and target
 };
 

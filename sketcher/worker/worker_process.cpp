@@ -36,6 +36,7 @@ int be_worker(std::uint32_t index, UniqueFd channel, const Installation& install
   for (const int fd : kept.listeners)
     setup.listeners.emplace_back(fd);
   setup.access_log.reset(kept.access_log);
+  setup.member_listener.reset(kept.member_listener);
   setup.event_channel = std::move(channel);
   setup.first_timestamp = wall_clock_micros();
   return run_worker(installation, std::move(setup), table, shared, log);
@@ -47,7 +48,9 @@ Result<> start_worker(WorkerProcess& process, const Installation& installation,
                       const KeptFiles& kept, HistoryTable& table, const SharedState& shared,
                       Logger& log) {
   std::vector<int> files = kept.listeners;
-  if (kept.access_log >= 0) files.push_back(kept.access_log);
+  for (const int fd : {kept.member_listener, kept.access_log}) {
+    if (fd >= 0) files.push_back(fd);
+  }
   auto child = start_child(installation.settings, std::move(files), [&](UniqueFd channel) {
     return be_worker(process.index, std::move(channel), installation, kept, table, shared, log);
   });

@@ -38,7 +38,8 @@ inline constexpr auto kWorkerProcessTable = metric_table<WorkerProcess>(
 // Descriptors of the master that a worker keeps.
 struct KeptFiles {
   std::vector<int> listeners;
-  int access_log = -1;  // -1: there is none
+  int member_listener = -1;  // in a ring; -1: there is none
+  int access_log = -1;       // likewise
 };
 
 // Forks. In the child, runs the worker and never returns. All descriptors of the master but `kept`
