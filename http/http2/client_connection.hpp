@@ -68,8 +68,8 @@ class Http2CallHandler {
 
 class Http2ClientConnection {
  public:
-  // `limits` are those of answers; only what they say of fields is looked at. Both outlive it, or
-  // its last call.
+  // `limits` are those of answers; only what they say of fields is looked at. Both outlive it, and
+  // so does a call that is under way.
   Http2ClientConnection(Http2CallHandler& handler, const MessageLimits& limits);
   ~Http2ClientConnection();
   Http2ClientConnection(const Http2ClientConnection&) = delete;

@@ -323,6 +323,12 @@ void Http2ServerConnection::on_invalid_frame(std::int32_t id, int error) {
 }
 
 int Http2ServerConnection::on_begin_headers(std::int32_t id) {
+  // The client learns that it was not begun, and may make it again elsewhere: so it is not, though
+  // it has come before that was sent.
+  if (end_ == Http2End::drained && id > last_served_) {
+    nghttp2_submit_rst_stream(session_, NGHTTP2_FLAG_NONE, id, NGHTTP2_REFUSED_STREAM);
+    return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
+  }
   Http2Stream& stream = handler_.on_stream_opened();
   stream.begin(id);
   ++streams_;
@@ -529,9 +535,8 @@ void Http2ServerConnection::reset(Http2Stream& stream, std::uint32_t error) {
 void Http2ServerConnection::shut_down() {
   if (end_ != Http2End::none) return;
   end_ = Http2End::drained;
-  nghttp2_submit_goaway(session_, NGHTTP2_FLAG_NONE,
-                        nghttp2_session_get_last_proc_stream_id(session_), NGHTTP2_NO_ERROR,
-                        nullptr, 0);
+  last_served_ = nghttp2_session_get_last_proc_stream_id(session_);
+  nghttp2_submit_goaway(session_, NGHTTP2_FLAG_NONE, last_served_, NGHTTP2_NO_ERROR, nullptr, 0);
 }
 
 void Http2ServerConnection::on_frame_sent(const nghttp2_frame& frame) {

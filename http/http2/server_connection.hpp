@@ -192,6 +192,7 @@ class Http2ServerConnection {
   std::size_t arriving_bytes_ = 0;
   std::size_t unsent_bytes_ = 0;
   std::int32_t last_id_ = 0;          // the highest that was named
+  std::int32_t last_served_ = 0;      // the last that is, once the connection is drained
   std::vector<ClosedStream> closed_;  // the last ones
   std::size_t closed_next_ = 0;       // the oldest of them, once there are many
   bool busy_ = false;                 // nghttp2 is at work, and may not be asked to send

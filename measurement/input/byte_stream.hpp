@@ -14,7 +14,7 @@ namespace prophecy::measurement {
 class ByteStream {
  public:
   // More bytes behind a hole mean that what fills it was not captured.
-  static constexpr std::size_t kWaitingBytesMax = 1 << 20;
+  static constexpr std::size_t kWaitingBytesMax = 256 << 10;
   static constexpr std::uint64_t kAheadBytesMax = 64 << 20;  // of the next byte, for a segment
 
   // The connection begins here: `sequence` is that of SYN.

@@ -293,6 +293,7 @@ void PacketReader::take_tcp(std::string_view bytes, std::size_t missing, TcpSegm
   segment.sequence = net32(bytes, 4);
   segment.ends = (flags & 0x01) != 0;
   segment.begins = (flags & 0x02) != 0;
+  segment.opens = segment.begins && (flags & 0x10) == 0;
   segment.resets = (flags & 0x04) != 0;
   segment.bytes = bytes.substr(begin);
   segment.bytes_missing = missing;

@@ -30,6 +30,7 @@ struct TcpSegment {
   TcpEndpoint from;
   TcpEndpoint to;
   std::uint32_t sequence = 0;  // of its first byte, or of SYN
+  bool opens = false;          // SYN without ACK: the client's
   bool begins = false;         // SYN
   bool ends = false;           // FIN
   bool resets = false;

@@ -1,14 +1,16 @@
 #include "measurement/readers/packet_answers.hpp"
 
+#include <deque>
 #include <utility>
 
+#include "base/assert.hpp"
 #include "http/message.hpp"
 #include "measurement/input/url.hpp"
 
 namespace prophecy::measurement {
 namespace {
 
-constexpr std::size_t kHeldBytesMax = 4 << 20;  // of a body, for comparisons
+constexpr std::size_t kHeldBytesMax = 1 << 20;  // of a body, for comparisons
 constexpr std::size_t kUnparsedBytesMax = 64 << 10;
 
 bool begins_like_request(std::string_view bytes) {
@@ -25,17 +27,17 @@ struct PacketAnswers::Connection {
 
   Connection(const sketch::Profile& profile, const http::MessageLimits& limits)
       : requests(request, limits),
-        sketcher(std::make_unique<AnswerSketcher>(profile,
-                                                  SketchLimits{.held_bytes_max = kHeldBytesMax})) {}
+        sketcher(profile, SketchLimits{.held_bytes_max = kHeldBytesMax}) {}
 
   ByteStream from_client;
   ByteStream from_server;
   http::Request request;
   http::RequestParser requests;
   std::deque<Asked> asked;
-  std::unique_ptr<AnswerSketcher> sketcher;  // null once it is over
+  AnswerSketcher sketcher;
   std::string unparsed;  // bytes of answers that came before their request was seen
   bool is_answering = false;
+  std::uint64_t age = 0;
   bool is_over = false;          // given up, or of another protocol
   Microseconds time = 0;         // of the last segment of the server
   Microseconds answer_time = 0;  // of the answer at hand
@@ -52,8 +54,8 @@ PacketAnswers::PacketAnswers(const sketch::Profile& profile, AnswerSink& sink)
 
 PacketAnswers::~PacketAnswers() = default;
 
-std::map<PacketAnswers::Key, std::unique_ptr<PacketAnswers::Connection>>::iterator
-PacketAnswers::find(const TcpSegment& segment, bool& from_client) {
+PacketAnswers::Connections::iterator PacketAnswers::find(const TcpSegment& segment,
+                                                         bool& from_client) {
   from_client = true;
   const auto found = connections_.find({segment.from, segment.to});
   if (found != connections_.end()) return found;
@@ -70,28 +72,32 @@ void PacketAnswers::begin(const TcpSegment& segment) {
     if (place->from_client.has_begun() && !place->is_over && !place->from_server.has_begun())
       return;
     close(key, *place);
-  } else {
-    by_age_.push_back(key);
+    by_age_.erase(place->age);
   }
   place = std::make_unique<Connection>(profile_, limits_);
   place->from_client.begin(segment.sequence);
-  while (connections_.size() > kConnectionsMax) {
-    const auto oldest = connections_.find(by_age_.front());
-    by_age_.pop_front();
-    if (oldest == connections_.end()) continue;
-    close(oldest->first, *oldest->second);
-    connections_.erase(oldest);
-  }
+  place->age = ++last_age_;
+  by_age_.emplace(place->age, key);
+  if (connections_.size() <= kConnectionsMax) return;
+  const auto oldest = connections_.find(by_age_.begin()->second);
+  ASSERT(oldest != connections_.end());
+  sink_.on_damage({segment.offset, "too many connections at a time; the oldest is left out"});
+  erase(oldest);
+}
+
+void PacketAnswers::erase(Connections::iterator connection) {
+  by_age_.erase(connection->second->age);
+  connections_.erase(connection);
 }
 
 void PacketAnswers::on_segment(const TcpSegment& segment) {
   bool from_client = false;
   auto found = find(segment, from_client);
-  if (segment.begins && (found == connections_.end() || from_client)) {
+  if (segment.opens && (found == connections_.end() || from_client)) {
     begin(segment);
     found = find(segment, from_client);
   }
-  if (found == connections_.end() || found->second->is_over) return;
+  if (found == connections_.end()) return;
   Connection& connection = *found->second;
   ByteStream& stream = from_client ? connection.from_client : connection.from_server;
   connection.offset = segment.offset;
@@ -104,9 +110,8 @@ void PacketAnswers::on_segment(const TcpSegment& segment) {
   if (!from_client && !segment.bytes.empty()) connection.time = segment.time;
   take(found->first, connection);
   if (segment.resets) close(found->first, connection);
-  if (!connection.is_over) return;
-  connection.sketcher.reset();
-  std::string().swap(connection.unparsed);
+  // Segments that still come are passed over.
+  if (connection.is_over) erase(found);
 }
 
 void PacketAnswers::take(const Key& key, Connection& connection) {
@@ -161,17 +166,17 @@ void PacketAnswers::take_answers(const Key& key, Connection& connection) {
       // Its request may come later in the file.
       if (connection.asked.empty()) break;
       const bool is_head = connection.asked.front().method == "HEAD";
-      connection.sketcher->begin(is_head ? AnswerPart::to_head : AnswerPart::whole);
+      connection.sketcher.begin(is_head ? AnswerPart::to_head : AnswerPart::whole);
       connection.is_answering = true;
       connection.answer_time = connection.time;
     }
-    left.remove_prefix(connection.sketcher->take(left));
-    if (!connection.sketcher->problem().empty()) {
+    left.remove_prefix(connection.sketcher.take(left));
+    if (!connection.sketcher.problem().empty()) {
       // The connection speaks another protocol from here on.
-      if (connection.sketcher->status() == 101) return void(connection.is_over = true);
-      return give_up(connection, std::string(connection.sketcher->problem()));
+      if (connection.sketcher.status() == 101) return void(connection.is_over = true);
+      return give_up(connection, std::string(connection.sketcher.problem()));
     }
-    if (connection.sketcher->is_complete()) end_answer(key, connection);
+    if (connection.sketcher.is_complete()) end_answer(key, connection);
   }
   if (connection.is_over) return;
   connection.unparsed.erase(0, connection.unparsed.size() - left.size());
@@ -189,7 +194,7 @@ void PacketAnswers::end_answer(const Key& key, Connection& connection) {
   connection.is_answering = false;
   const Connection::Asked asked = std::move(connection.asked.front());
   connection.asked.pop_front();
-  std::string_view problem = connection.sketcher->finish();
+  std::string_view problem = connection.sketcher.finish();
   if (!http::is_read_method(asked.method)) {
     if (problem.empty()) sink_.on_other_method();
     // A tunnel speaks another protocol behind its answer.
@@ -197,7 +202,7 @@ void PacketAnswers::end_answer(const Key& key, Connection& connection) {
     return;
   }
   if (problem.empty() && asked.url.empty()) problem = "a request without a valid URL";
-  const auto sketch = problem.empty() ? connection.sketcher->sketch(problem) : std::nullopt;
+  const auto sketch = problem.empty() ? connection.sketcher.sketch(problem) : std::nullopt;
   if (!sketch) return sink_.on_damage({connection.offset, std::string(problem)});
   const std::string url = asked.method + ' ' + asked.url;
   const std::string address = key.server.address.to_string();
@@ -208,9 +213,9 @@ void PacketAnswers::end_answer(const Key& key, Connection& connection) {
   answer.status = sketch->status;
   answer.body_bytes = sketch->payload.bytes;
   answer.sketch = sketch->sketch;
-  answer.body_state = connection.sketcher->body_state();
-  answer.body = connection.sketcher->body();
-  answer.fields = connection.sketcher->fields();
+  answer.body_state = connection.sketcher.body_state();
+  answer.body = connection.sketcher.body();
+  answer.fields = connection.sketcher.fields();
   answer.address = address;
   sink_.on_answer(answer);
 }

@@ -9,7 +9,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <memory>
 #include <string>
@@ -24,8 +23,8 @@ namespace prophecy::measurement {
 
 class PacketAnswers : public PacketReader {
  public:
-  static constexpr std::size_t kConnectionsMax = 20'000;  // at a time; the oldest gives way
-  static constexpr std::size_t kRequestsMax = 1'000;      // without an answer, of a connection
+  static constexpr std::size_t kConnectionsMax = 4'000;  // at a time; the oldest gives way
+  static constexpr std::size_t kRequestsMax = 1'000;     // without an answer, of a connection
 
   // Both must outlive it.
   PacketAnswers(const sketch::Profile& profile, AnswerSink& sink);
@@ -43,8 +42,9 @@ class PacketAnswers : public PacketReader {
   void on_packet_damage(Damage damage) override { sink_.on_damage(std::move(damage)); }
   void on_packets_end() override;
 
-  [[nodiscard]] std::map<Key, std::unique_ptr<Connection>>::iterator find(const TcpSegment& segment,
-                                                                          bool& from_client);
+  using Connections = std::map<Key, std::unique_ptr<Connection>>;
+
+  [[nodiscard]] Connections::iterator find(const TcpSegment& segment, bool& from_client);
   void begin(const TcpSegment& segment);
   // Takes what is there in both directions.
   void take(const Key& key, Connection& connection);
@@ -53,12 +53,14 @@ class PacketAnswers : public PacketReader {
   void end_answer(const Key& key, Connection& connection);
   void give_up(Connection& connection, const std::string& problem);
   void close(const Key& key, Connection& connection);
+  void erase(Connections::iterator connection);
 
   const sketch::Profile& profile_;
   AnswerSink& sink_;
   http::MessageLimits limits_;
-  std::map<Key, std::unique_ptr<Connection>> connections_;
-  std::deque<Key> by_age_;
+  Connections connections_;  // those that are not over
+  std::map<std::uint64_t, Key> by_age_;
+  std::uint64_t last_age_ = 0;
 };
 
 }  // namespace prophecy::measurement

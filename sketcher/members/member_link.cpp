@@ -253,14 +253,12 @@ void MemberLink::close() {
   resources_.readiness.forget(*this);
   stream_.close();
   connection_.lose();
-  std::deque<MemberCall*> unsent;
-  std::swap(unsent, waiting_);
-  for (MemberCall* call : unsent)
-    call->link_ = nullptr;
   owner_.on_link_closed(*this);
-  while (!unsent.empty()) {
-    MemberCall& call = *unsent.front();
-    unsent.pop_front();
+  // The end of one may be that of others, which are removed then.
+  while (!waiting_.empty()) {
+    MemberCall& call = *waiting_.front();
+    waiting_.pop_front();
+    call.link_ = nullptr;
     counters_.unreachable.add();
     call.on_end(Http2CallEnd::unprocessed);
   }
