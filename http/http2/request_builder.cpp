@@ -99,7 +99,9 @@ void RequestBuilder::finish(std::string_view scheme, const MessageLimits& limits
     return refuse(wrong.status, wrong.reason);
   }
   if (!is_known_method(request_->method)) return refuse(501, "method not known");
-  if (!equal_ignoring_case(scheme_, scheme)) return refuse(421, "target of another scheme");
+  const bool is_scheme = scheme.empty() ? scheme_ == "http" || scheme_ == "https"
+                                        : equal_ignoring_case(scheme_, scheme);
+  if (!is_scheme) return refuse(421, "target of another scheme");
   const Framing framing = framing_of(request_->fields, request_->version_minor, BodyFraming::none);
   if (!framing.failure.reason.empty()) {
     return refuse(framing.failure.status, framing.failure.reason);

@@ -30,8 +30,10 @@ class RequestBuilder {
   [[nodiscard]] std::size_t held_bytes() const {
     return scheme_.capacity() + authority_.capacity() + cookie_.capacity();
   }
-  // All fields are there. `scheme` is what the connection is ("http", "https").
+  // All fields are there. `scheme` is what the connection is ("http", "https"); empty: either.
   void finish(std::string_view scheme, const MessageLimits& limits);
+  // What the request names.
+  [[nodiscard]] std::string_view scheme() const { return scheme_; }
 
   // With a reason: the request is to be refused.
   [[nodiscard]] const ParseFailure& failure() const { return failure_; }

@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::int32_t kStreamWindowBytes = 256 << 10;
 constexpr std::int32_t kConnectionWindowBytes = 1 << 20;
+constexpr std::int32_t kProxyWindowBytes = 16 << 20;
 // Fields that are decoded for one request although it is refused already.
 constexpr std::size_t kFieldBytesFactor = 4;
 // More of them than streams can be open, so that none is forgotten while its frames may be coming.
@@ -74,33 +75,6 @@ void Http2Head::add(std::string_view name, std::string_view value) {
     return reinterpret_cast<std::uint8_t*>(const_cast<char*>(text.data()));
   };
   fields_.push_back({bytes(name), bytes(value), name.size(), value.size(), NGHTTP2_NV_FLAG_NONE});
-}
-
-void Http2Stream::begin(std::int32_t id) {
-  id_ = id;
-  builder_.start(request);
-  body_bytes_ = held_bytes_ = arriving_bytes_ = 0;
-  head_done_ = received_ = answered_ = request_ended_ = broken_off_ = is_incomplete_ = false;
-  violation_told_ = false;
-  left_ = 0;
-}
-
-void Http2Stream::close() {
-  id_ = 0;
-  unsent_ = {};
-  std::string().swap(kept_);
-}
-
-void Http2Stream::release_fields(std::size_t bytes_max) {
-  builder_.shrink(bytes_max);
-  request.fields.clear_and_shrink(bytes_max);
-  if (request.body.capacity() > bytes_max) std::string().swap(request.body);
-  request.large_body.reset();
-}
-
-void Http2Stream::release(std::size_t bytes_max) {
-  release_fields(bytes_max);
-  if (request.target.capacity() > bytes_max) std::string().swap(request.target);
 }
 
 // nghttp2's callbacks, as calls of the connection's own.
@@ -226,8 +200,9 @@ Http2ServerConnection::Http2ServerConnection(Http2Handler& handler, const Http2L
        static_cast<std::uint32_t>(limits.request.header_bytes_max +
                                   32 * limits.request.header_count_max)}};
   ASSERT(nghttp2_submit_settings(session_, NGHTTP2_FLAG_NONE, settings, std::size(settings)) == 0);
-  ASSERT(nghttp2_session_set_local_window_size(session_, NGHTTP2_FLAG_NONE, 0,
-                                               kConnectionWindowBytes) == 0);
+  ASSERT(nghttp2_session_set_local_window_size(
+             session_, NGHTTP2_FLAG_NONE, 0,
+             limits.is_from_proxy ? kProxyWindowBytes : kConnectionWindowBytes) == 0);
 }
 
 Http2ServerConnection::~Http2ServerConnection() {
@@ -236,6 +211,8 @@ Http2ServerConnection::~Http2ServerConnection() {
 
 void Http2ServerConnection::feed(std::string_view input, TimePoint now) {
   now_ = now;
+  // A proxy of ours has more streams than are remembered, and nothing to gain.
+  if (limits_.is_from_proxy) return take_all(input);
   // What came in front of such a frame has had its effect before that is judged: of its header, the
   // last byte comes later.
   while (const auto found = finder_.find(input)) {
@@ -250,6 +227,10 @@ void Http2ServerConnection::feed(std::string_view input, TimePoint now) {
     take(input.substr(0, 1));
     input.remove_prefix(1);
   }
+  take_all(input);
+}
+
+void Http2ServerConnection::take_all(std::string_view input) {
   take(input);
   if (in_header_block_ != nullptr) count_held(*in_header_block_);
 }
@@ -307,6 +288,7 @@ int Http2ServerConnection::on_begin_frame(const nghttp2_frame_hd& header) {
       return error == NGHTTP2_NO_ERROR ? 0 : give_up(Http2End::violation, error);
     }
     default:
+      if (limits_.is_from_proxy) return 0;
       return guard_.on_idle_frame(now_) ? 0 : give_up(Http2End::frames);
   }
 }
@@ -314,7 +296,7 @@ int Http2ServerConnection::on_begin_frame(const nghttp2_frame_hd& header) {
 // nghttp2 overlooks frames on streams that are closed. Those that we have closed may still get
 // some, which were on their way; for any other it breaks the rules (RFC 9113, 5.1 and 5.1.1).
 std::uint32_t Http2ServerConnection::error_of_stream(std::int32_t id) const {
-  if (id > last_id_ || end_ != Http2End::none ||
+  if (id > last_id_ || end_ != Http2End::none || limits_.is_from_proxy ||
       nghttp2_session_find_stream(session_, id) != nullptr) {
     return NGHTTP2_NO_ERROR;
   }
@@ -341,6 +323,12 @@ void Http2ServerConnection::on_invalid_frame(std::int32_t id, int error) {
 }
 
 int Http2ServerConnection::on_begin_headers(std::int32_t id) {
+  // The client learns that it was not begun, and may make it again elsewhere: so it is not, though
+  // it has come before that was sent.
+  if (end_ == Http2End::drained && id > last_served_) {
+    nghttp2_submit_rst_stream(session_, NGHTTP2_FLAG_NONE, id, NGHTTP2_REFUSED_STREAM);
+    return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
+  }
   Http2Stream& stream = handler_.on_stream_opened();
   stream.begin(id);
   ++streams_;
@@ -357,12 +345,19 @@ int Http2ServerConnection::on_header(Http2Stream* stream, std::string_view name,
   if (!valid && !stream->head_done_) builder.refuse(400, "invalid field");
   if (stream->head_done_) {
     builder.skip(name, value);  // a trailer
+  } else if (limits_.is_from_proxy && name.starts_with(kProxyFieldPrefix)) {
+    builder.skip(name, value);
+    if (builder.field_bytes() <= field_bytes_max()) stream->said_by_proxy.add(name, value);
   } else {
     builder.add(name, value, limits_.request);
   }
-  const std::size_t bytes_max =
-      kFieldBytesFactor * (limits_.request.header_bytes_max + limits_.request.target_bytes_max);
-  return builder.field_bytes() <= bytes_max ? 0 : give_up(Http2End::fields);
+  // What is beyond the limits of a request is not kept; but others share a proxy's connection.
+  if (limits_.is_from_proxy || builder.field_bytes() <= field_bytes_max()) return 0;
+  return give_up(Http2End::fields);
+}
+
+std::size_t Http2ServerConnection::field_bytes_max() const {
+  return kFieldBytesFactor * (limits_.request.header_bytes_max + limits_.request.target_bytes_max);
 }
 
 int Http2ServerConnection::on_frame(const nghttp2_frame& frame) {
@@ -384,7 +379,7 @@ int Http2ServerConnection::on_frame(const nghttp2_frame& frame) {
     case NGHTTP2_RST_STREAM:
       if (stream != nullptr) stream->request_ended_ = true;
       // The stream may be unknown already; to send one costs us no less for that.
-      if (!guard_.on_reset(now_)) return give_up(Http2End::resets);
+      if (!limits_.is_from_proxy && !guard_.on_reset(now_)) return give_up(Http2End::resets);
       break;
     default:
       break;
@@ -394,7 +389,7 @@ int Http2ServerConnection::on_frame(const nghttp2_frame& frame) {
 
 void Http2ServerConnection::on_head(Http2Stream& stream, bool ends) {
   stream.head_done_ = true;
-  stream.builder_.finish(scheme_, limits_.request);
+  stream.builder_.finish(limits_.is_from_proxy ? std::string_view() : scheme_, limits_.request);
   stream.request_ended_ = ends;
   if (!stream.builder_.failure().reason.empty()) return refuse(stream, stream.builder_.failure());
   if (ends) return on_whole(stream);
@@ -540,9 +535,8 @@ void Http2ServerConnection::reset(Http2Stream& stream, std::uint32_t error) {
 void Http2ServerConnection::shut_down() {
   if (end_ != Http2End::none) return;
   end_ = Http2End::drained;
-  nghttp2_submit_goaway(session_, NGHTTP2_FLAG_NONE,
-                        nghttp2_session_get_last_proc_stream_id(session_), NGHTTP2_NO_ERROR,
-                        nullptr, 0);
+  last_served_ = nghttp2_session_get_last_proc_stream_id(session_);
+  nghttp2_submit_goaway(session_, NGHTTP2_FLAG_NONE, last_served_, NGHTTP2_NO_ERROR, nullptr, 0);
 }
 
 void Http2ServerConnection::on_frame_sent(const nghttp2_frame& frame) {
@@ -563,7 +557,7 @@ void Http2ServerConnection::on_frame_sent(const nghttp2_frame& frame) {
     const bool is_ours = frame.rst_stream.error_code == NGHTTP2_NO_ERROR ||
                          (stream != nullptr && stream->is_incomplete_);
     // Who makes us reset streams can do so as often as who resets them.
-    if (!is_ours && end_ == Http2End::none && !guard_.on_reset(now_)) {
+    if (!is_ours && !limits_.is_from_proxy && end_ == Http2End::none && !guard_.on_reset(now_)) {
       give_up(Http2End::resets);
     }
   } else if (frame.hd.type == NGHTTP2_GOAWAY) {

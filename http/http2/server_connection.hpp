@@ -33,7 +33,14 @@ struct Http2Limits {
   std::uint32_t streams_max = 100;
   std::size_t bodies_bytes_max = 32 << 20;
   std::size_t unsent_bytes_max = 64 << 20;
+  // The client is a proxy of ours, which many clients share: it is not bounded in what it cancels,
+  // what it says of a request by itself (Http2Stream::said_by_proxy) is believed, and requests have
+  // the scheme that it names.
+  bool is_from_proxy = false;
 };
+
+// The beginning of the names of fields that a proxy of ours adds.
+constexpr std::string_view kProxyFieldPrefix = "prophecy-";
 
 // Why we end a connection.
 enum class Http2End : std::uint8_t {
@@ -145,6 +152,8 @@ class Http2ServerConnection {
   };
 
   void take(std::string_view input);
+  void take_all(std::string_view input);
+  [[nodiscard]] std::size_t field_bytes_max() const;
   [[nodiscard]] bool given_up() const;
   int on_begin_frame(const nghttp2_frame_hd& header);
   [[nodiscard]] std::uint32_t error_of_stream(std::int32_t id) const;
@@ -183,6 +192,7 @@ class Http2ServerConnection {
   std::size_t arriving_bytes_ = 0;
   std::size_t unsent_bytes_ = 0;
   std::int32_t last_id_ = 0;          // the highest that was named
+  std::int32_t last_served_ = 0;      // the last that is, once the connection is drained
   std::vector<ClosedStream> closed_;  // the last ones
   std::size_t closed_next_ = 0;       // the oldest of them, once there are many
   bool busy_ = false;                 // nghttp2 is at work, and may not be asked to send

@@ -19,6 +19,8 @@ class Http2Stream {
   Http2Stream& operator=(const Http2Stream&) = delete;
 
   Request request;
+  // Fields that a proxy of ours has added (Http2Limits::is_from_proxy); no part of the request.
+  FieldList said_by_proxy;
 
   // The last call for it has not come.
   [[nodiscard]] bool open() const { return id_ != 0; }
@@ -26,6 +28,8 @@ class Http2Stream {
   [[nodiscard]] bool received() const { return received_; }
   // Of the request's body, by its Content-Length; 0 when it has none.
   [[nodiscard]] std::uint64_t declared_bytes() const { return builder_.body_bytes(); }
+  // As the client names it, once the request's head is there.
+  [[nodiscard]] std::string_view scheme() const { return builder_.scheme(); }
   // Bytes of the answer's body that are here and could not be sent yet.
   [[nodiscard]] std::size_t unsent() const { return unsent_.size(); }
   // What its request, or what is unsent of its answer, takes in memory.
