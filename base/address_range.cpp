@@ -58,6 +58,11 @@ bool AddressRange::contains(const IpAddress& address) const {
   return address.is_v4() == first_.is_v4() && agree(first_, address, prefix_bits_);
 }
 
+void AddressRange::append_to(std::string& out) const {
+  first_.append_to(out);
+  out += '/' + std::to_string(prefix_bits_ - (first_.is_v4() ? kMappedBits : 0));
+}
+
 bool contains(const AddressRanges& ranges, const IpAddress& address) {
   return std::any_of(ranges.begin(), ranges.end(),
                      [&](const AddressRange& range) { return range.contains(address); });

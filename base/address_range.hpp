@@ -6,6 +6,7 @@
 // Values; may be shared by threads once made.
 #pragma once
 
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -21,6 +22,8 @@ class AddressRange {
   [[nodiscard]] static Result<AddressRange> parse(std::string_view text);
 
   [[nodiscard]] bool contains(const IpAddress& address) const;
+  // As parse() takes it.
+  void append_to(std::string& out) const;
 
  private:
   AddressRange(const IpAddress& first, unsigned prefix_bits)

@@ -57,7 +57,8 @@ class Sketcher:
         self.child.wait_ready(self._ready)
 
     def _ready(self):
-        if not self.admin.exists() or not accepts_connections(self.port):
+        takes_clients = bool(self.settings.get("listener"))
+        if not self.admin.exists() or (takes_clients and not accepts_connections(self.port)):
             return False
         try:
             return self.status()

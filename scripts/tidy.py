@@ -48,6 +48,7 @@ FLOORS = [
     "sketcher/config",
     "sketcher/installation",
     "sketcher/shared",
+    "sketcher/members",
     "sketcher/spool",
     "sketcher/group",
     "sketcher/answer",

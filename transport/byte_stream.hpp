@@ -22,6 +22,7 @@ class ByteStream {
   // All that follows is inside TLS, from the handshake on.
   void secure(std::unique_ptr<TlsChannel> channel) { tls_ = std::move(channel); }
   [[nodiscard]] TlsChannel* tls() { return tls_.get(); }
+  [[nodiscard]] const TlsChannel* tls() const { return tls_.get(); }
 
   void note(std::uint32_t events) { socket_.note(events); }
   [[nodiscard]] bool broken() const { return socket_.broken(); }

@@ -19,6 +19,9 @@ class TimeoutTicker {
   TimeoutTicker(boost::asio::io_context& loop, Duration interval, std::vector<TimeoutQueue*> queues)
       : timer_(loop), interval_(interval), queues_(std::move(queues)) {}
 
+  void add(const std::vector<TimeoutQueue*>& queues) {
+    queues_.insert(queues_.end(), queues.begin(), queues.end());
+  }
   void start() {
     timer_.expires_after(interval_);
     timer_.async_wait([this](const boost::system::error_code& error) {

@@ -63,6 +63,13 @@ Answer::Answer(std::uint16_t status, std::string_view reason, const AnswerContex
   become_own(status, reason);
 }
 
+Answer::Answer(const http::Response& passed, std::uint64_t size, const AnswerContext& context)
+    : context_(context),
+      passed_(&passed),
+      status_(passed.status),
+      body_(passed.body),
+      size_(size) {}
+
 void Answer::select_from(const http::FieldList& conditions) {
   const std::uint64_t length = form_->body_bytes();
   const http::Selection selection = http::select(

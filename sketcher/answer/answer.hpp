@@ -1,5 +1,6 @@
 // What a client is answered, before a protocol writes it down: status, fields, body. Made of a
-// verified form, or by ourselves; no byte of an origin's is passed through. What the request makes
+// verified form, by ourselves, or by the member of the ring that owns the request; no byte of an
+// origin's is passed through. What the request makes
 // a 200 depend on, and the part of it that it asks for, are seen to here.
 //
 // Views into the form, the sketch's request and `date`, which all have to outlive it. Not movable:
@@ -30,6 +31,12 @@ struct AnswerContext {
   std::string_view via = "1.1 prophecy";
 };
 
+// With what members of a ring tell each other of an answer; no client sees it.
+constexpr std::string_view kMemberField = "prophecy-member";
+[[nodiscard]] inline bool is_of_members(std::string_view name) {
+  return name == kMemberField;
+}
+
 // For AnswerContext::conditions, wherever an answer to this request is made.
 [[nodiscard]] const http::FieldList* conditions_of(const http::Request& request);
 
@@ -40,11 +47,15 @@ class Answer {
          const AnswerContext& context);
   // An answer of our own, with `reason` in the field prophecy-reason and in the body.
   Answer(std::uint16_t status, std::string_view reason, const AnswerContext& context);
+  // Another member's, passed on as it is. Its body is whole in it, or follows in pieces, `size`
+  // bytes.
+  Answer(const http::Response& passed, std::uint64_t size, const AnswerContext& context);
   Answer(const Answer&) = delete;
   Answer& operator=(const Answer&) = delete;
 
   [[nodiscard]] std::uint16_t status() const { return status_; }
   [[nodiscard]] std::string_view body() const { return body_; }
+  [[nodiscard]] bool is_own() const { return form_ == nullptr && passed_ == nullptr; }
   // And not in this object, as one of our own.
   [[nodiscard]] bool body_is_in(const std::string& storage) const {
     return form_ != nullptr && form_->body.data() == storage.data();
@@ -74,7 +85,8 @@ class Answer {
   [[nodiscard]] bool is_delivered(std::string_view name) const;
 
   const AnswerContext& context_;
-  const sketch::AnswerForm* form_ = nullptr;  // null: our own
+  const sketch::AnswerForm* form_ = nullptr;  // null: our own, or
+  const http::Response* passed_ = nullptr;    // another member's
   std::uint16_t status_ = 0;
   std::string_view reason_;
   std::string_view body_;
@@ -91,6 +103,13 @@ class Answer {
 
 template <class Take>
 void Answer::for_each_field(Take take) const {
+  if (passed_ != nullptr) {
+    const http::FieldList& fields = passed_->fields;
+    for (std::size_t i = 0; i < fields.size(); ++i) {
+      if (!is_of_members(fields.name(i))) take(fields.name(i), fields.value(i));
+    }
+    return;
+  }
   const auto text = [](const auto& buffer) {
     return std::string_view(buffer.data(), buffer.size());
   };

@@ -34,7 +34,7 @@ ClientConnection::ClientConnection(UniqueFd socket, const IpAddress& peer,
       owner_(owner) {
   if (listener.peers->proxy_protocol) {
     announcement_ = std::make_unique<ProxyIntake>();
-  } else {
+  } else if (listener.members == nullptr) {
     set_address(peer);
   }
 }
@@ -136,6 +136,8 @@ void ClientConnection::shake_hands() {
       return refuse_handshake(transport::reason_of_failed_handshake());
   }
   if (tls.peer_has_expired()) return refuse_handshake("TLS: client certificate");
+  if (listener_.members != nullptr && !is_from_member())
+    return refuse_handshake("TLS: not a member of the ring");
   context_.worker.counters.tls.handshakes.add();
   if (tls.resumed()) context_.worker.counters.tls.resumed.add();
   client_.client_certificate_verified = tls.peer_verified();
@@ -145,6 +147,14 @@ void ClientConnection::shake_hands() {
   state_ = State::choosing;
   context_.timeouts.header.arm(*this, SessionContext::now());
   choose();
+}
+
+bool ClientConnection::is_from_member() const {
+  for (dht::MemberSlot slot = 0; slot < MemberDirectory::kSlots; ++slot) {
+    const auto member = listener_.members->find(slot);
+    if (member && stream_.tls()->peer_is_named(member->name)) return true;
+  }
+  return false;
 }
 
 // Inside TLS, HTTP/2 is spoken by ALPN alone.

@@ -25,6 +25,7 @@
 #include "sketcher/client/proxy_intake.hpp"
 #include "sketcher/client/session/linger.hpp"
 #include "sketcher/config/forwarding_settings.hpp"
+#include "sketcher/shared/member_directory.hpp"
 #include "transport/readiness_loop.hpp"
 #include "transport/tls_server.hpp"
 
@@ -49,6 +50,9 @@ struct ListenerTraits {
   bool http1 = true;
   bool http2 = true;
   const PeerSettings* peers = nullptr;  // never null once it is in use
+  // Where members of the ring come to, with a certificate that has the name of one of these; null:
+  // where clients do.
+  const MemberDirectory* members = nullptr;
 };
 
 class ClientConnection final : private StreamHost,
@@ -107,6 +111,7 @@ class ClientConnection final : private StreamHost,
   // The first bytes that are the client's own.
   void begin();
   void shake_hands();
+  [[nodiscard]] bool is_from_member() const;
   void refuse_handshake(std::string_view reason);
   void choose();
   void serve_http2(std::string_view read);

@@ -4,6 +4,7 @@
 
 #include "base/assert.hpp"
 #include "http/text.hpp"
+#include "sketcher/config/setting_bounds.hpp"
 
 namespace prophecy::sketcher {
 namespace {
@@ -136,6 +137,11 @@ std::optional<RingSettings> read_ring(ConfigSection root, std::uint32_t workers,
                     "the history");
   }
   check_own(section, sections, ring, workers);
+  ring.owner_wait = section.duration(
+      {"owner_wait",
+       "How long a request waits for an owner that can be reached; then it is answered 503 "
+       "(`owner-unreachable`)."},
+      kDurationMin, kDurationMax, seconds(6));
   read_tls(section.section({"tls", "TLS between members, in both directions."}), ring);
   return ring;
 }

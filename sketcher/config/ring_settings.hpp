@@ -32,6 +32,7 @@ struct RingSettings {
   std::vector<RingMember> members;
   std::filesystem::path ca;
   transport::CertificateFiles certificate;
+  Duration owner_wait{};
 
   // Ours among them. Requires that there was no mistake.
   [[nodiscard]] const RingMember& own() const;

@@ -108,6 +108,7 @@ struct alignas(64) RequestCounters {
                                 // whitelist
   Counter answered_replicated;  // ordered by the group
   Counter answered_read_only;   // PBFT's read-only optimisation
+  Counter forwarded;            // by another member of the ring
   Counter refused;              // by us, before the group was asked: 4xx, 501, 505
   Counter failed;               // the group gave no answer: 502, 503, 405
   Counter abandoned;            // the client left: a reset, not an orderly end of its sending
@@ -160,6 +161,8 @@ inline constexpr auto kRequestTable = metric_table<RequestCounters>(
                                                        "Ordered by the group."),
      metric_row<&RequestCounters::answered_read_only>("read_only", kRequestsMetric, "read_only",
                                                       "Answered by PBFT's read-only optimisation."),
+     metric_row<&RequestCounters::forwarded>("forwarded", kRequestsMetric, "forwarded",
+                                             "Answered by another member of the ring."),
      metric_row<&RequestCounters::refused>("refused", kRequestsMetric, "refused",
                                            "Rejected by the sketcher, before the group was asked."),
      metric_row<&RequestCounters::failed>("failed", kRequestsMetric, "failed",

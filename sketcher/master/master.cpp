@@ -63,7 +63,7 @@ struct Seat {
 class Master {
  public:
   Master(const Installation& installation, HistoryTable table, const SharedState& shared,
-         std::vector<Listener> listeners, Logger& log);
+         std::vector<Listener> listeners, std::vector<Listener> member_listeners, Logger& log);
   Result<> start();
   int run();
 
@@ -92,6 +92,7 @@ class Master {
   HistoryTable table_;
   SharedState shared_;
   std::vector<Listener> listeners_;
+  std::vector<Listener> member_listeners_;  // by worker; none without a ring
   TimePoint started_ = std::chrono::steady_clock::now();
   bool stopping_ = false;
   int exit_status_ = 0;
@@ -115,13 +116,14 @@ class Master {
 };
 
 Master::Master(const Installation& installation, HistoryTable table, const SharedState& shared,
-               std::vector<Listener> listeners, Logger& log)
+               std::vector<Listener> listeners, std::vector<Listener> member_listeners, Logger& log)
     : installation_(installation),
       settings_(installation.settings),
       log_(log),
       table_(std::move(table)),
       shared_(shared),
       listeners_(std::move(listeners)),
+      member_listeners_(std::move(member_listeners)),
       signals_(loop_, {SIGTERM, SIGINT, SIGCHLD, SIGHUP}, [this](int s) { on_signal(s); }),
       kill_timer_(loop_),
       ticket_timer_(loop_),
@@ -175,6 +177,8 @@ Result<> Master::start() {
     log_.info("listening",
               {{"address", to_string(listener.address)}, {"workers", settings_.workers}});
   }
+  for (const Listener& listener : member_listeners_)
+    log_.info("listening-for-members", {{"address", to_string(listener.address)}});
   return {};
 }
 
@@ -194,6 +198,7 @@ Result<> Master::start_worker_at(std::uint32_t index) {
   std::vector<int> sockets;
   for (const Listener& listener : listeners_)
     sockets.push_back(listener.sockets[index].get());
+  if (!member_listeners_.empty()) sockets.push_back(member_listeners_[index].sockets[0].get());
   auto started = start_worker(workers_[index], installation_, sockets, table_, shared_, log_);
   if (started) receive_events(index);
   return started;
@@ -364,6 +369,7 @@ void Master::stop() {
   stopping_ = true;
   for (Listener& listener : listeners_)
     listener.sockets.clear();
+  member_listeners_.clear();
   signal_workers(SIGTERM);
   checker_.stop();
   transfer_.stop();
@@ -568,7 +574,14 @@ Result<int> run_master(const Installation& installation, Logger& log) {
     if (!listener) return listener.error();
     listeners.push_back(std::move(*listener));
   }
-  Master master(installation, std::move(*table), *shared, std::move(listeners), log);
+  std::vector<Listener> member_listeners;
+  for (const Endpoint& address : own_addresses(installation.settings.ring)) {
+    auto listener = open_listener(address, 1);
+    if (!listener) return listener.error();
+    member_listeners.push_back(std::move(*listener));
+  }
+  Master master(installation, std::move(*table), *shared, std::move(listeners),
+                std::move(member_listeners), log);
   if (auto started = master.start(); !started) return started.error();
   warn_of_rights(installation.settings, log);
   return master.run();

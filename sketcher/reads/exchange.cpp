@@ -7,6 +7,7 @@
 #include "sketcher/answer/answer.hpp"
 #include "sketcher/core/policy/upgrade.hpp"
 #include "sketcher/installation/described_request.hpp"
+#include "sketcher/reads/member_fields.hpp"
 
 namespace prophecy::sketcher {
 
@@ -28,9 +29,10 @@ void count_answer(RequestCounters& counters, std::uint16_t status) {
 
 }  // namespace
 
-Exchange::Exchange(WorkerContext& context, AnswerSink& sink)
+Exchange::Exchange(WorkerContext& context, AnswerSink& sink, RequestSource source)
     : context_(context),
       sink_(sink),
+      source_(source),
       machine_(*context.reads, *this),
       origins_{OriginSlot(*this), OriginSlot(*this)},
       deadline_(*this, &Exchange::on_deadline),
@@ -49,6 +51,10 @@ void Exchange::start(http::Request& request, const ClientInfo& client, TimePoint
     return refuse(sketch::kReadWithBody);  // it was not known when the head was there
   }
   request_ = &request;
+  if (is_elsewhere_) {
+    client_ = &client;
+    return forward();
+  }
   sketch::RequestCanonicalizer::complete(request, form_);
   if (!upgrade_.empty()) return start_tunnel();
   if (request.body.capacity() > kKeptBytesMax) std::string().swap(request.body);
@@ -110,6 +116,10 @@ std::optional<sketch::Refusal> Exchange::admit(const http::Request& request,
   if (!route.dropped.empty()) known.dropped = &route.dropped;
   upgrade_.clear();
   if (mode_ == RouteMode::tunnel) upgrade_ = requested_upgrade(request, route.upgrades);
+  if (context_.members != nullptr) {
+    if (auto refusal = find_owner()) return refusal;
+    if (is_elsewhere_) return std::nullopt;
+  }
   known.upgrade = upgrade_;
   return canonicalizer.take_head(request, known, group().profile(), form_,
                                  group().core().group.fields());
@@ -129,6 +139,57 @@ std::optional<sketch::Refusal> Exchange::find_route(const ClientInfo& client) {
     return sketch::Refusal{403, "client-certificate-required"};
   }
   return std::nullopt;
+}
+
+// A tunnel is no part of the history: whoever its client comes to opens it.
+std::optional<sketch::Refusal> Exchange::find_owner() {
+  is_elsewhere_ = false;
+  if (!upgrade_.empty()) return std::nullopt;
+  partition_ = context_.table.floors(0).place_of(form_.authority, form_.target).partition;
+  const dht::Stage stage = context_.members->owner(partition_).stage();
+  const bool is_ours = stage != dht::Stage::elsewhere && stage != dht::Stage::unknown;
+  if (is_ours) return std::nullopt;
+  // Whoever has asked for it looks again. So no request goes round.
+  if (source_ == RequestSource::members) return sketch::Refusal{421, kNotMine};
+  is_elsewhere_ = true;
+  return std::nullopt;
+}
+
+void Exchange::forward() {
+  (form_.is_read ? counters_->reads : counters_->writes).add();
+  if (!forwarded_) {
+    ForwardedRequest::Owner& owner = *this;
+    forwarded_ =
+        std::make_unique<ForwardedRequest>(*context_.members, context_.untaken, sink_, owner);
+  }
+  forwarded_->start({.request = request_,
+                     .form = &form_,
+                     .profile = &group().profile(),
+                     .client = client_,
+                     .scheme = scheme_,
+                     .partition = partition_},
+                    now_);
+}
+
+void Exchange::on_forwarded(std::uint16_t status) {
+  counters_->forwarded.add();
+  count_answer(*counters_, status);
+}
+
+void Exchange::on_not_forwarded(const sketch::Refusal& refusal, bool is_refused) {
+  if (is_refused) {
+    count_refusal(refusal.reason);
+  } else {
+    counters_->failed.add();
+  }
+  count_answer(*counters_, refusal.status);
+  sink_.on_error(refusal.status, refusal.reason);
+}
+
+void Exchange::on_ours() {
+  (form_.is_read ? counters_->reads : counters_->writes).subtract();
+  is_admitted_ = false;
+  start(*request_, *client_, std::chrono::steady_clock::now());
 }
 
 void Exchange::refuse(const sketch::Refusal& refusal) {
@@ -321,6 +382,7 @@ void Exchange::on_untaken_time() {
 }
 
 void Exchange::on_writable() {
+  if (is_forwarding()) return forwarded_->on_writable();
   if (machine_.is_idle()) return;
   now_ = std::chrono::steady_clock::now();
   machine_.on_writable(now_);
@@ -329,6 +391,10 @@ void Exchange::on_writable() {
 
 void Exchange::abandon() {
   is_admitted_ = false;
+  if (is_forwarding()) {
+    counters_->abandoned.add();
+    return forwarded_->abandon();
+  }
   if (machine_.is_idle()) return;
   machine_.abandon();
   perform();

@@ -1,53 +1,34 @@
 // `Exchange` carries one client's request out: it finds the route, makes the canonical form, and is
-// the shell of the ReadMachine that decides everything else (core/read/read_machine.hpp).
+// the shell of the ReadMachine that decides everything else (core/read/read_machine.hpp). In a
+// ring, a request whose partition belongs to another member is forwarded to it instead.
 //
 // Used for one request after another by its session. Single-threaded, on the worker's loop.
 #pragma once
 
 #include <array>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include "replica_client/group.hpp"
 #include "sketcher/core/read/read_machine.hpp"
+#include "sketcher/reads/answer_sink.hpp"
 #include "sketcher/reads/client_info.hpp"
+#include "sketcher/reads/forwarded_request.hpp"
 #include "sketcher/reads/tunnel_request.hpp"
 #include "sketcher/reads/worker_context.hpp"
 
 namespace prophecy::sketcher {
 
-class AnswerSink {
+// Where an exchange's requests come from.
+enum class RequestSource : std::uint8_t { clients, members };
+
+class Exchange final : private SharedReadWaiter,
+                       private replica_client::ReplicatedHandler,
+                       private ForwardedRequest::Owner {
  public:
-  // Views are valid during the call. `sketch` is present when the answer was verified and may be
-  // sketched. `storage`, if there is one, is where the form's body lies, and may be swapped out.
-  virtual void on_answer(const sketch::AnswerForm& form, const std::optional<Sketch>& sketch,
-                         std::string* storage) = 0;
-  // The client has gone without abandon(): a fast read goes on, so that its connection is kept.
-  [[nodiscard]] virtual bool has_left() const = 0;
-  // A final answer of our own. `reason` is a static token.
-  virtual void on_error(std::uint16_t status, std::string_view reason) = 0;
-  // The connection is to become a tunnel, and the exchange has nothing more to do with it.
-  virtual void on_tunnel(TunnelRequest tunnel) = 0;
-
-  // An answer in blocks, or in unverified pieces, comes in place of on_answer(): its head, then its
-  // bytes, in `storage`, which the sink may swap out; then its end, at which it is whole or has to
-  // be seen to be cut off. The sink is asked first whether it has room for blocks of that size:
-  // after an answer of false, here as with the bytes, nothing comes until it has called
-  // Exchange::on_writable().
-  [[nodiscard]] virtual bool may_take_blocks(std::uint32_t bytes_of_each) = 0;
-  virtual void on_large_begin(const sketch::AnswerForm& form,
-                              const std::optional<Sketch>& sketch) = 0;
-  virtual bool on_large_bytes(std::string& storage, std::size_t begin, std::size_t size) = 0;
-  virtual void on_large_end(bool whole) = 0;
-
- protected:
-  ~AnswerSink() = default;
-};
-
-class Exchange final : private SharedReadWaiter, private replica_client::ReplicatedHandler {
- public:
-  Exchange(WorkerContext& context, AnswerSink& sink);
+  Exchange(WorkerContext& context, AnswerSink& sink, RequestSource source);
   ~Exchange();
   Exchange(const Exchange&) = delete;
   Exchange& operator=(const Exchange&) = delete;
@@ -69,14 +50,15 @@ class Exchange final : private SharedReadWaiter, private replica_client::Replica
   [[nodiscard]] bool reads_fast() const { return machine_.state() == ReadMachine::State::fast; }
   [[nodiscard]] bool asks_group() const {
     return machine_.state() == ReadMachine::State::shared ||
-           machine_.state() == ReadMachine::State::ordered;
+           machine_.state() == ReadMachine::State::ordered || is_forwarding();
   }
-  [[nodiscard]] bool is_idle() const { return machine_.is_idle(); }
+  [[nodiscard]] bool is_idle() const { return machine_.is_idle() && !is_forwarding(); }
   // It has answered, or was abandoned: gives back what exceeds so many bytes for each text of the
   // request.
   void shrink(std::size_t bytes_max) {
     is_admitted_ = false;
     form_.shrink(bytes_max);
+    if (forwarded_) forwarded_->shrink(bytes_max);
   }
   // Memory that is held for the request.
   [[nodiscard]] std::size_t request_bytes() const {
@@ -114,6 +96,13 @@ class Exchange final : private SharedReadWaiter, private replica_client::Replica
   [[nodiscard]] std::optional<sketch::Refusal> find_route(const ClientInfo& client);
   void count_refusal(std::string_view reason);
   void refuse(const sketch::Refusal& refusal);
+  // In a ring: whether the request stays here, is forwarded, or is refused.
+  [[nodiscard]] std::optional<sketch::Refusal> find_owner();
+  [[nodiscard]] bool is_forwarding() const { return forwarded_ && !forwarded_->is_idle(); }
+  void forward();
+  void on_forwarded(std::uint16_t status) override;
+  void on_not_forwarded(const sketch::Refusal& refusal, bool is_refused) override;
+  void on_ours() override;
   void start_tunnel();
   void start_machine();
 
@@ -136,8 +125,13 @@ class Exchange final : private SharedReadWaiter, private replica_client::Replica
 
   WorkerContext& context_;
   AnswerSink& sink_;
-  bool is_admitted_ = false;  // by its head; its body is awaited
-  const http::Request* request_ = nullptr;
+  const RequestSource source_;
+  bool is_admitted_ = false;                     // by its head; its body is awaited
+  bool is_elsewhere_ = false;                    // another member owns its partition
+  Partition partition_ = 0;                      // in a ring
+  std::unique_ptr<ForwardedRequest> forwarded_;  // once there was one
+  const ClientInfo* client_ = nullptr;           // of what is forwarded
+  http::Request* request_ = nullptr;
   WorkerGroup* group_ = nullptr;  // the route's
   std::uint32_t route_ = 0;
   RequestCounters* counters_ = nullptr;  // the route's

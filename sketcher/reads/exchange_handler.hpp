@@ -7,7 +7,8 @@ namespace prophecy::sketcher {
 
 class ExchangeHandler final : public RequestHandler {
  public:
-  ExchangeHandler(WorkerContext& context, AnswerSink& sink) : exchange_(context, sink) {}
+  ExchangeHandler(WorkerContext& context, AnswerSink& sink, RequestSource source)
+      : exchange_(context, sink, source) {}
 
   void start(http::Request& request, const ClientInfo& client, TimePoint now) override {
     exchange_.start(request, client, now);
@@ -31,14 +32,16 @@ class ExchangeHandler final : public RequestHandler {
 
 class ExchangeHandlers final : public RequestHandlers {
  public:
-  explicit ExchangeHandlers(WorkerContext& context) : context_(context) {}
+  ExchangeHandlers(WorkerContext& context, RequestSource source)
+      : context_(context), source_(source) {}
 
   [[nodiscard]] std::unique_ptr<RequestHandler> make(AnswerSink& sink) override {
-    return std::make_unique<ExchangeHandler>(context_, sink);
+    return std::make_unique<ExchangeHandler>(context_, sink, source_);
   }
 
  private:
   WorkerContext& context_;
+  const RequestSource source_;
 };
 
 }  // namespace prophecy::sketcher

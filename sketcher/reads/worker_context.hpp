@@ -17,6 +17,7 @@
 #include "sketcher/group/group_context.hpp"
 #include "sketcher/group/shadow_reads.hpp"
 #include "sketcher/installation/origin_settings.hpp"
+#include "sketcher/members/member_links.hpp"
 #include "sketcher/reads/hedge_timers.hpp"
 #include "sketcher/shared/shared_state.hpp"
 #include "sketcher/spool/body_intake.hpp"
@@ -70,6 +71,7 @@ struct WorkerContext {
   Spool spool;
   sketch::RequestCanonicalizer request_canonicalizer;
   std::unique_ptr<WorkerReads> reads{};  // made once the groups are
+  MemberLinks* members = nullptr;        // null without others in a ring
 };
 
 }  // namespace prophecy::sketcher

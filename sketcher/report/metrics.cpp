@@ -5,6 +5,7 @@
 #include "sketcher/history/history_report.hpp"
 #include "sketcher/report/field_report.hpp"
 #include "sketcher/report/health_status.hpp"
+#include "sketcher/report/ring_status.hpp"
 #include "sketcher/report/shadow_status.hpp"
 #include "sketcher/report/status.hpp"
 #include "sketcher/shared/totals.hpp"
@@ -100,6 +101,7 @@ std::string prometheus_text(const StatusSources& sources) {
     }
     add_shadows(out, group, sources.shared);
   }
+  if (sources.shared.shape().has_ring) add_ring(out, sources.shared);
   add_fields(out, sources.installation, sources.shared);
   out.add(kTableStatsTable, {}, sources.table.stats());
   out.add(kBlacklistedMetric, {}, static_cast<double>(blacklisted_automatically(sources.shared)));
@@ -125,6 +127,7 @@ std::string describe_metrics() {
   out.add(kOriginVoteTable);
   describe_health(out);
   describe_shadows(out);
+  describe_ring(out);
   out.add(kHistoryTable);
   out.add(kTableStatsTable);
   out.add(kBlacklistedMetric, "");

@@ -5,6 +5,7 @@
 #include "http/metrics/status_rows.hpp"
 #include "sketcher/history/history_report.hpp"
 #include "sketcher/report/health_status.hpp"
+#include "sketcher/report/ring_status.hpp"
 #include "sketcher/report/shadow_status.hpp"
 #include "sketcher/shared/totals.hpp"
 
@@ -208,6 +209,8 @@ std::string status_json(const StatusSources& sources, TimePoint now) {
             {"origins", origins_json(sources, now)},
             {"shadows", shadows_json(sources)}};
   http::add_rows(json, kFailureTable, totals.blocks());
+  if (sources.shared.shape().has_ring)
+    json["ring"] = ring_json(*sources.installation.settings.ring, sources.shared);
   return json.dump();
 }
 

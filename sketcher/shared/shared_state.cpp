@@ -59,6 +59,7 @@ Result<SharedState> SharedState::map(const Shape& shape, std::span<std::byte> ke
     state.activity_ = arena.take<std::byte>(workers * shape.activity_bytes);
     if (shape.has_ring) {
       owners = arena.take<std::uint64_t>(kOwnerWords);
+      state.members_ = arena.take<MemberCounters>(workers * MemberDirectory::kSlots);
       members = arena.take<MemberDirectory::Slot>(MemberDirectory::kSlots);
     }
     return arena.used();
@@ -109,6 +110,12 @@ std::span<OriginCounters> SharedState::origins(std::uint32_t worker) const {
 std::span<ShadowCounters> SharedState::shadows(std::uint32_t worker) const {
   ASSERT(worker < shape_.workers);
   return {shadows_ + std::size_t{worker} * shape_.shadows, shape_.shadows};
+}
+
+std::span<MemberCounters> SharedState::members(std::uint32_t worker) const {
+  ASSERT(worker < shape_.workers);
+  if (!shape_.has_ring) return {};
+  return {members_ + worker * MemberDirectory::kSlots, MemberDirectory::kSlots};
 }
 
 std::span<Counter> SharedState::fields(std::uint32_t worker) const {

@@ -17,6 +17,7 @@
 #include "sketcher/core/policy/health_view.hpp"
 #include "sketcher/core/read/sigma_order.hpp"
 #include "sketcher/counters/counters.hpp"
+#include "sketcher/counters/member_counters.hpp"
 #include "sketcher/counters/shadow_counters.hpp"
 #include "sketcher/shared/member_directory.hpp"
 
@@ -86,6 +87,8 @@ class SharedState {
   // What it knows of requests (core/policy/activity_layout.hpp).
   [[nodiscard]] std::span<std::byte> activity(std::uint32_t worker) const;
 
+  // By slot; of nobody without a ring.
+  [[nodiscard]] std::span<MemberCounters> members(std::uint32_t worker) const;
   // Requires that the shape has a ring. All partitions are unknown at first.
   [[nodiscard]] const SharedRing& ring() const { return *ring_; }
 
@@ -105,6 +108,7 @@ class SharedState {
   Counter* fields_ = nullptr;
   sketch::UnknownFields* unknown_fields_ = nullptr;
   std::byte* activity_ = nullptr;
+  MemberCounters* members_ = nullptr;
   std::optional<SharedRing> ring_;
 };
 

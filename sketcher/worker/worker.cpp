@@ -19,6 +19,7 @@
 #include "sketcher/core/admission/shedding.hpp"
 #include "sketcher/reads/exchange_handler.hpp"
 #include "sketcher/reads/worker_context.hpp"
+#include "sketcher/worker/member_service.hpp"
 
 namespace prophecy::sketcher {
 namespace {
@@ -68,6 +69,9 @@ class Worker final : private ConnectionOwner {
   void on_connection_closed(ClientConnection& connection) override;
   bool on_address_known(const IpAddress& address) override;
   void on_accepted(const ListenerTraits& listener, UniqueFd socket, const IpAddress& peer);
+  void join_ring(UniqueFd listener, std::uint32_t worker);
+  void add_connection(UniqueFd socket, const IpAddress& peer, const ListenerTraits& listener,
+                      SessionContext& context);
   // Once a second: storage that nothing has needed since, requests that nobody reads any more,
   // bodies in files that give way to others.
   void tidy_up();
@@ -116,6 +120,8 @@ class Worker final : private ConnectionOwner {
   WorkerContext context_;
   ExchangeHandlers handlers_;
   SessionContext session_context_;
+  std::unique_ptr<MemberService> members_;  // in a ring
+  std::unique_ptr<Acceptor> member_acceptor_;
   std::vector<ListenerTraits> listeners_;
   std::vector<std::unique_ptr<Acceptor>> acceptors_;
   ConnectionSet connections_;
@@ -192,7 +198,7 @@ Worker::Worker(const Installation& installation, WorkerSetup setup, HistoryTable
                          .slow_bodies = SlowBodies(settings_.spool.bytes_per_second_min),
                          .time_max = settings_.timeouts.body_total},
                .request_canonicalizer = sketch::RequestCanonicalizer(settings_.forwarding)},
-      handlers_(context_),
+      handlers_(context_, RequestSource::clients),
       session_context_{.worker = context_,
                        .resources = {.limits = settings_.limits.request,
                                      .via = settings_.forwarding.via,
@@ -220,6 +226,7 @@ Worker::Worker(const Installation& installation, WorkerSetup setup, HistoryTable
                                          route.slow_path, settings_.limits.ipv6_prefix_bits, seed)
                                    : nullptr);
   }
+  if (settings_.ring) join_ring(std::move(setup.member_listener), setup.index);
   listeners_.reserve(setup.listeners.size());
   for (std::size_t i = 0; i < setup.listeners.size(); ++i) {
     const ListenerSettings& listener = settings_.listeners[i];
@@ -232,6 +239,18 @@ Worker::Worker(const Installation& installation, WorkerSetup setup, HistoryTable
           on_accepted(listeners_[i], std::move(socket), peer);
         }));
   }
+}
+
+void Worker::join_ring(UniqueFd listener, std::uint32_t worker) {
+  members_ =
+      std::make_unique<MemberService>(loop_, installation_, context_, session_context_, worker);
+  ticker_.add(members_->queues());
+  // One member alone has nobody to look for.
+  if (settings_.ring->members.size() > 1) context_.members = &members_->links();
+  member_acceptor_ = std::make_unique<Acceptor>(
+      loop_, std::move(listener), [this](UniqueFd socket, const IpAddress& peer) {
+        add_connection(std::move(socket), peer, members_->listener(), members_->sessions());
+      });
 }
 
 void Worker::make_groups(const WorkerSetup& setup) {
@@ -273,6 +292,7 @@ int Worker::run() {
     group->context.group().start();
   for (auto& acceptor : acceptors_)
     acceptor->resume();
+  if (member_acceptor_) member_acceptor_->resume();
   loop_.run();
   return 0;
 }
@@ -322,19 +342,24 @@ void Worker::on_accepted(const ListenerTraits& listener, UniqueFd socket, const 
   } else if (!on_address_known(peer)) {
     return;
   }
-  context_.counters.connections_accepted.add();
-  context_.counters.connections.add();
-  ConnectionOwner& owner = *this;
-  ClientConnection& connection = connections_.add(
-      std::make_unique<ClientConnection>(std::move(socket), peer, listener, session_context_,
-                                         transport::ReadinessLoop::of(loop_), owner));
-  connection.start();
+  add_connection(std::move(socket), peer, listener, session_context_);
   shed_connections();
   // New clients wait in the listeners' backlogs until one of the others has gone.
   if (connections_.full()) {
     for (auto& acceptor : acceptors_)
       acceptor->pause();
   }
+}
+
+void Worker::add_connection(UniqueFd socket, const IpAddress& peer, const ListenerTraits& listener,
+                            SessionContext& context) {
+  context_.counters.connections_accepted.add();
+  context_.counters.connections.add();
+  ConnectionOwner& owner = *this;
+  connections_
+      .add(std::make_unique<ClientConnection>(std::move(socket), peer, listener, context,
+                                              transport::ReadinessLoop::of(loop_), owner))
+      .start();
 }
 
 bool Worker::on_address_known(const IpAddress& address) {
@@ -379,6 +404,7 @@ void Worker::drain() {
   });
   for (auto& acceptor : acceptors_)
     acceptor->close();
+  if (member_acceptor_) member_acceptor_->close();
   connections_.for_each([](ClientConnection& connection) { connection.drain(); });
   if (connections_.empty()) finish_drain();
 }

@@ -18,6 +18,7 @@ namespace prophecy::sketcher {
 struct WorkerSetup {
   std::uint32_t index = 0;  // from 0
   std::vector<UniqueFd> listeners;
+  UniqueFd member_listener;  // none without a ring
   UniqueFd event_channel;
   std::uint64_t first_timestamp = 0;  // for the PBFT client's sessions
 };

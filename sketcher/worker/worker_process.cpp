@@ -36,6 +36,10 @@ int be_worker(std::uint32_t index, UniqueFd channel, const Installation& install
   setup.index = index;
   for (const int fd : listeners)
     setup.listeners.emplace_back(fd);
+  if (installation.settings.ring) {
+    setup.member_listener = std::move(setup.listeners.back());
+    setup.listeners.pop_back();
+  }
   setup.event_channel = std::move(channel);
   setup.first_timestamp = wall_clock_micros();
   return run_worker(installation, std::move(setup), table, shared, log);

@@ -36,7 +36,8 @@ inline constexpr auto kWorkerProcessTable = metric_table<WorkerProcess>(
                                    "Replacements of a worker that died."))});
 
 // Forks. In the child, runs the worker and never returns. `listeners` are the sockets of this
-// worker; all other descriptors that the master has open are closed in the child.
+// worker, in a ring the one for members last; all other descriptors that the master has open are
+// closed in the child.
 [[nodiscard]] Result<> start_worker(WorkerProcess& process, const Installation& installation,
                                     const std::vector<int>& listeners, HistoryTable& table,
                                     const SharedState& shared, Logger& log);

@@ -256,13 +256,29 @@ void Http1Session::refuse(std::uint16_t status, std::string_view reason) {
 void Http1Session::on_large_begin(const sketch::AnswerForm& form,
                                   const std::optional<Sketch>& sketch) {
   now_ = host_.now();
+  const AnswerContext context = answer_context();
+  begin(Answer(form, sketch, context));
+}
+
+void Http1Session::on_passed(const http::Response& answer) {
+  now_ = host_.now();
+  const AnswerContext context = answer_context();
+  send(Answer(answer, answer.body.size(), context), nullptr);
+}
+
+void Http1Session::on_passed_begin(const http::Response& head, std::uint64_t size) {
+  now_ = host_.now();
+  const AnswerContext context = answer_context();
+  begin(Answer(head, size, context));
+}
+
+void Http1Session::begin(const Answer& answer) {
   ASSERT(state_ == State::exchanging);
   stop_waiting();
   asking_.set(0);
   progress_.restart();
   state_ = State::sending;
-  const AnswerContext context = answer_context();
-  const bool is_open = write(Answer(form, sketch, context), nullptr);
+  const bool is_open = write(answer, nullptr);
   let_go_of_request();
   if (is_open && !output_.empty()) flush();
 }

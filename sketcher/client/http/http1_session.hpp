@@ -65,6 +65,8 @@ class Http1Session final : public Session, private AnswerSink, private BodyOwner
   void on_large_begin(const sketch::AnswerForm& form, const std::optional<Sketch>& sketch) override;
   bool on_large_bytes(std::string& storage, std::size_t begin, std::size_t size) override;
   void on_large_end(bool whole) override;
+  void on_passed(const http::Response& answer) override;
+  void on_passed_begin(const http::Response& head, std::uint64_t size) override;
 
   [[nodiscard]] bool reading() const { return state_ == State::head || state_ == State::body; }
   // Whether the turn goes on; if others have to have theirs first, it does so soon.
@@ -89,6 +91,8 @@ class Http1Session final : public Session, private AnswerSink, private BodyOwner
   [[nodiscard]] AnswerContext answer_context() const;
 
   void send(const Answer& answer, std::string* storage);
+  // More follows.
+  void begin(const Answer& answer);
   // As much as the stream takes now; the rest goes to output_, or stays in `storage`, which becomes
   // that. False: the connection is closed.
   [[nodiscard]] bool write(const Answer& answer, std::string* storage);

@@ -16,14 +16,10 @@ namespace {
 constexpr int kReadsMax = 4;
 // Gathered at most before some of it is written.
 constexpr std::size_t kOutputBytesMax = 256 << 10;
-// With so much of earlier answers not taken, no further exchange starts.
-constexpr std::size_t kUnsentForStartMax = 1 << 20;
 // So much of requests whose answers are awaited may every connection have, or one of them.
 constexpr std::size_t kAskingBytesAlways = 16 << 10;
 // Of a worker, between the requests of all connections.
 constexpr std::size_t kSpareStreamsMax = 128;
-// Of all answers in blocks on one connection: those beyond it wait for others to end.
-constexpr std::size_t kBlockBytesMax = 8 << 20;
 // One that is read, and one that is sent.
 constexpr std::size_t kBlocksHeld = 2;
 
@@ -108,7 +104,7 @@ void Http2Session::count_held() {
 }
 
 std::size_t Http2Session::held_bytes() const {
-  return wait_ == Waiting::room ? untaken_.bytes() : 0;
+  return wait_ == Waiting::room && !is_member() ? untaken_.bytes() : 0;
 }
 
 void Http2Session::flush_later() {
@@ -157,7 +153,8 @@ bool Http2Session::has_room_to_ask() const {
 
 void Http2Session::start_waiting() {
   // Blocks have a bound of their own.
-  while (!waiting_.empty() && connection_.unsent_bytes() <= kUnsentForStartMax + block_bytes_) {
+  while (!waiting_.empty() &&
+         connection_.unsent_bytes() <= http2_.unsent_for_start_max + block_bytes_) {
     if (!has_room_to_ask()) {
       // Others may make it, and this connection hears nothing of that.
       return http2_.timeouts.presence.arm(asking_timeout_, host_.now());
@@ -166,7 +163,7 @@ void Http2Session::start_waiting() {
     waiting_.pop_front();
     waiting_bytes_ -= stream.request_bytes();
     stream.count_form(0);
-    stream.start(host_.client());
+    stream.start();
   }
 }
 
@@ -189,7 +186,7 @@ bool Http2Session::go_on_with_blocks() {
 }
 
 bool Http2Session::has_room_for(std::size_t block_bytes) const {
-  return block_bytes_ == 0 || block_bytes_ + block_bytes <= kBlockBytesMax;
+  return block_bytes_ == 0 || block_bytes_ + block_bytes <= http2_.block_bytes_max;
 }
 
 bool Http2Session::may_take_blocks(Stream& stream, std::uint32_t bytes_of_each) {
@@ -235,7 +232,7 @@ void Http2Session::on_progress(http::Http2Stream& stream, std::size_t bytes) {
   if (bytes == 0 && is_refused_by_head(arriving)) return;
   // Of a body that was not declared, these may be the first.
   if (bytes > 0 && !arriving.refusal && http::is_read_method(stream.request.method)) {
-    arriving.look_for_refusal(host_.client(), bytes);
+    arriving.look_for_refusal(bytes);
   }
   if (arriving.refusal) {
     arriving.request.body.clear();
@@ -250,7 +247,7 @@ void Http2Session::on_progress(http::Http2Stream& stream, std::size_t bytes) {
 // Who waits to be asked for the body is told at once. Others send it anyway, and some of them take
 // an answer in the midst of that for none: it is dropped as it comes, and then answered.
 bool Http2Session::is_refused_by_head(Stream& stream) {
-  stream.look_for_refusal(host_.client(), stream.declared_bytes());
+  stream.look_for_refusal(stream.declared_bytes());
   if (!stream.refusal || stream.request.fields.count("expect") == 0) return false;
   connection_.stop_receiving(stream);
   return stream.answer_refusal();
@@ -322,9 +319,12 @@ void Http2Session::recycle(Stream& stream) {
 
 namespace {
 
-http::Http2Head& add_fields(http::Http2Head& head, const Answer& answer) {
-  answer.for_each_field(
-      [&head](std::string_view name, std::string_view value) { head.add(name, value); });
+http::Http2Head& add_fields(http::Http2Head& head, const Answer& answer, bool is_member) {
+  answer.for_each_field([&](std::string_view name, std::string_view value) {
+    if (!is_member || !is_of_members(name)) head.add(name, value);
+  });
+  // What an origin says cannot be taken for this.
+  if (is_member && answer.is_own()) head.add(kMemberField, kOwnAnswer);
   return head;
 }
 
@@ -334,7 +334,7 @@ void Http2Session::begin(Stream& stream, const Answer& answer) {
   if (answer.size() == 0) return send(stream, answer);
   if (over_) return;
   http::Http2Head head(answer.status());
-  connection_.begin(stream, add_fields(head, answer), answer.size());
+  connection_.begin(stream, add_fields(head, answer, is_member()), answer.size());
   stream.let_go_of_request();
   flush_later();
 }
@@ -357,7 +357,7 @@ void Http2Session::cut_off(Stream& stream) {
 void Http2Session::send(Stream& stream, const Answer& answer) {
   if (over_) return;
   http::Http2Head head(answer.status());
-  add_fields(head, answer);
+  add_fields(head, answer, is_member());
   if (!connection_.answer(stream, head, answer.body(), output_, kOutputBytesMax)) {
     resources_.counters.http2.broken_off.add();
   } else if (stream.unsent() > 0) {
@@ -376,7 +376,7 @@ void Http2Session::on_stream_timeout(Stream& stream) {
   const bool is_held_up = waits_for_blocks ||
                           (wait_ == Waiting::room && connection_.has_window(stream)) ||
                           stream.queue_goes_on(host_.queued_bytes());
-  if (!stream.received() || !is_held_up) return end_late(stream);
+  if (!stream.received() || (!is_held_up && !is_member())) return end_late(stream);
   stream.go_on_waiting_in(http2_.timeouts.send);
 }
 
@@ -402,7 +402,7 @@ Http2Session::Waiting Http2Session::next_wait() const {
 // The time that one thing may take is not begun anew by others that happen meanwhile.
 void Http2Session::wait_for_fields() {
   if (over_) return;
-  if (!connection_.in_header_block()) return fields_timeout_.disarm();
+  if (!connection_.in_header_block() || is_member()) return fields_timeout_.disarm();
   const std::uint64_t request = connection_.streams_opened();
   if (fields_timeout_.armed() && fields_timeout_.request == request) return;
   fields_timeout_.request = request;
@@ -416,9 +416,9 @@ void Http2Session::wait_for(Waiting what) {
     case Waiting::nothing:
       return disarm();
     case Waiting::first_request:
-      return http2_.timeouts.header.arm(*this, host_.now());
+      return is_member() ? disarm() : http2_.timeouts.header.arm(*this, host_.now());
     case Waiting::next_request:
-      return http2_.timeouts.idle.arm(*this, host_.now());
+      return is_member() ? disarm() : http2_.timeouts.idle.arm(*this, host_.now());
     case Waiting::room:
       queue_.begin(host_.queued_bytes());
       return http2_.timeouts.send.arm(*this, host_.now());

@@ -31,13 +31,23 @@
 #include "sketcher/client/session/session.hpp"
 #include "sketcher/core/admission/least_progress.hpp"
 #include "sketcher/core/admission/queue_progress.hpp"
+#include "sketcher/reads/member_fields.hpp"
 
 namespace prophecy::sketcher {
 
-// What the HTTP/2 sessions of a worker share, beside SessionResources.
+// What the HTTP/2 sessions of a worker share, beside SessionResources: those of clients, or those
+// of members of the ring (limits.is_from_proxy). A member's connection carries many clients. What
+// bounds one of them acts on its stream, and never on the connection; and how long a client may
+// take is that member's to see to.
 struct Http2Resources {
   http::Http2Limits limits;
   ConnectionTimeouts& timeouts;
+  // With so much of earlier answers not taken, no further exchange starts on a connection.
+  std::size_t unsent_for_start_max = 1 << 20;
+  // Of all answers in blocks on one connection: those beyond it wait for others to end.
+  std::size_t block_bytes_max = 8 << 20;
+  // By whom members' clients may be trusted to come.
+  TrustedPeers trusted_peers{};
   // What sessions take their streams from, the last used one at the back.
   std::vector<std::unique_ptr<http::Http2Stream>> spare_streams{};
 };
@@ -92,6 +102,7 @@ class Http2Session final : public Session, private http::Http2Handler, private T
   void on_give_place() override;
   [[nodiscard]] std::size_t held_bytes() const override;
 
+  [[nodiscard]] bool is_member() const { return http2_.limits.is_from_proxy; }
   // Whether the turn goes on.
   [[nodiscard]] bool takes_more();
   [[nodiscard]] bool has_room() const;

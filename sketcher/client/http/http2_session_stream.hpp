@@ -27,8 +27,10 @@ class Http2Session::Stream final : public http::Http2Stream,
 
   [[nodiscard]] BodyIntake& intake() { return intake_; }
 
-  void start(const ClientInfo& client) {
-    handler_->start(request, client, session_->host_.now());
+  void start() {
+    const ClientInfo* client = find_client();
+    if (client == nullptr) return on_error(kNoClient.status, kNoClient.reason);
+    handler_->start(request, *client, session_->host_.now());
     if (!handler_->is_idle()) count_asking(request_bytes() + handler_->request_bytes());
   }
   // It has its time for so many bytes, and not for each.
@@ -54,8 +56,10 @@ class Http2Session::Stream final : public http::Http2Stream,
     return queue_.went_on(queued_bytes) && queued_bytes > 0;
   }
   // Of its body, so many bytes are known of.
-  void look_for_refusal(const ClientInfo& client, std::uint64_t body_bytes) {
-    refusal = handler_->refuse_by_head(request, client, body_bytes);
+  void look_for_refusal(std::uint64_t body_bytes) {
+    const ClientInfo* client = find_client();
+    refusal = client != nullptr ? handler_->refuse_by_head(request, *client, body_bytes)
+                                : std::optional(kNoClient);
     count_form(handler_->request_bytes());
   }
   // The canonical form of its head takes so much, until its exchange runs.
@@ -126,6 +130,16 @@ class Http2Session::Stream final : public http::Http2Stream,
   }
 
  private:
+  static constexpr sketch::Refusal kNoClient{400, "a member's request without its client"};
+
+  // Whose request it is; null: a member has not said.
+  [[nodiscard]] const ClientInfo* find_client() {
+    if (!session_->is_member()) return &session_->host_.client();
+    if (!client_) client_ = std::make_unique<ClientInfo>();
+    return read_client(said_by_proxy, scheme(), session_->http2_.trusted_peers, *client_)
+               ? client_.get()
+               : nullptr;
+  }
   void keep_request() {
     const std::size_t bytes = request_bytes() + handler_->request_bytes();
     session_->kept_bytes_ += bytes - std::exchange(kept_bytes, bytes);
@@ -158,6 +172,14 @@ class Http2Session::Stream final : public http::Http2Stream,
   void on_large_end(bool whole) override {
     if (!whole) session_->cut_off(*this);
   }
+  void on_passed(const http::Response& answer) override {
+    const AnswerContext context = answer_context();
+    session_->send(*this, Answer(answer, answer.body.size(), context));
+  }
+  void on_passed_begin(const http::Response& head, std::uint64_t size) override {
+    const AnswerContext context = answer_context();
+    session_->begin(*this, Answer(head, size, context));
+  }
   void on_body_refused() override { session_->refuse_body(*this); }
   void on_timeout() override { session_->on_stream_timeout(*this); }
   void on_give_way() override { session_->end_late(*this); }
@@ -180,6 +202,7 @@ class Http2Session::Stream final : public http::Http2Stream,
   Http2Session* session_ = nullptr;
   BodyIntake intake_;
   std::unique_ptr<RequestHandler> handler_;
+  std::unique_ptr<ClientInfo> client_;  // of a member's request
   LeastProgress progress_;
   QueueProgress queue_;
   std::size_t asking_bytes_ = 0;

@@ -15,6 +15,7 @@ from harness.http_client import curl
 from harness.ports import PortReservation
 from harness.processes import wait_until
 from harness.programs import run_program
+from harness.ring import RingDeployment
 
 ROOT = Path(__file__).resolve().parents[3]
 PAGE = b"<p>The page.</p>\n"
@@ -79,12 +80,13 @@ def test_documents_name_metrics_that_exist():
 
 
 def read_sketcher(group):
-    """The page of a sketcher that has served something, refused something, and copied a read."""
+    """The page of a sketcher in a ring that has served something, refused something, and copied a read."""
     with closing(PortReservation(2)) as ports:
         shadow_port, port = ports.ports
         shadow = {"address": f"127.0.0.1:{shadow_port}", "share": 1.0}
         changes = {"sketcher": {"metrics": f"127.0.0.1:{port}"}, "group": {**group, "shadow": [shadow]}}
-        with Deployment(content={"/index.html": PAGE}, agents=not group, sketcher_changes=changes) as deployment:
+        with RingDeployment(members=["a"], content={"/index.html": PAGE}, agents=not group,
+                            sketcher_changes=changes) as deployment:
             for _ in range(4):
                 assert curl(deployment.url + "/", "-H", "X-Unknown: 1").body == PAGE
             assert curl(deployment.url + "/", "-X", "TRACE").status >= 400
@@ -123,7 +125,7 @@ def test_the_places_in_the_status_exist(program):
         status = asked.status()
     for metric in described(program).values():
         for described_place in (metric, *metric.get("value", [])):
-            if described_place.get("status", "").startswith("shadows"):
+            if described_place.get("status", "").startswith(("shadows", "ring")):
                 continue  # there is none
             if "status" in described_place:
                 member(status, described_place["status"])

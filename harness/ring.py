@@ -1,0 +1,112 @@
+"""Several sketchers in a ring with a configured list of members, over one group of Apaches and agents."""
+
+from harness.deployment import Deployment
+from harness.ports import PortReservation
+from harness.processes import HarnessError
+from harness.programs import run_program
+from harness.sketcher import Sketcher
+from harness.toml_writer import merged
+
+
+def make_ring_keys(folder, names):
+    result = run_program("prophecyctl", "keygen", "--directory", folder, "--ring-members",
+                         ",".join(names))
+    if result.returncode != 0:
+        raise HarnessError(f"prophecyctl keygen failed: {result.stderr.strip()}")
+
+
+class RingDeployment(Deployment):
+    """Options beside a Deployment's:
+
+    members           {name: changes over that sketcher's configuration}; the first is `sketcher`
+    roles             {name: role}, of those that have not both
+    workers           of each member
+    """
+
+    def __init__(self, members=("a", "b"), roles=None, workers=1, start=True, sketcher_changes=None,
+                 **options):
+        self.names = list(members)
+        self.roles = roles or {}
+        self.workers = workers
+        self.has_agents = options.get("agents", True)
+        own_changes = dict(members) if isinstance(members, dict) else {}
+        super().__init__(start=start, clients=len(self.names), sketcher_changes=sketcher_changes,
+                         **options)
+        try:
+            count = len(self.names)
+            self.ring_ports = PortReservation(count * (workers + 1))
+            self.member_ports = {name: self.ring_ports.ports[place * workers:(place + 1) * workers]
+                                 for place, name in enumerate(self.names)}
+            client_ports = self.ring_ports.ports[count * workers:]
+            make_ring_keys(self.folder, self.names)
+            self.members = {}
+            for place, name in enumerate(self.names):
+                folder = self.folder / f"member-{name}"
+                folder.mkdir()
+                member = Sketcher(folder, client_ports[place],
+                                  [origin.port for origin in self.origins],
+                                  sketcher_changes)
+                self._join(member, name, place, own_changes.get(name) or {})
+                self.members[name] = member
+            self.sketcher = self.members[self.names[0]]
+        except BaseException:
+            self.close()
+            raise
+
+    def _join(self, member, name, place, changes):
+        group = {} if not self.has_agents else {
+            "group": {"file": str(self.folder / "group.toml"), "client_id": 1024 + place,
+                      "key_file": str(self.folder / f"client-{1024 + place}.key")}}
+        member.settings = merged(merged(member.settings, {
+            "sketcher": {"workers": self.workers},
+            **group,
+            "sketch": {"key_file": str(self.folder / "sketch.key")},
+            "ring": self.ring_settings(name),
+        }), changes)
+        if self.roles.get(name) == "response":
+            member.settings.pop("listener", None)
+        member.write_configuration()
+
+    def ring_settings(self, name):
+        return {
+            "name": name,
+            "tls": {"ca": str(self.folder / "ring-ca.pem"),
+                    "certificate": str(self.folder / f"ring-{name}.pem"),
+                    "key": str(self.folder / f"ring-{name}.key")},
+            "member": [{"name": each,
+                        "addresses": [f"127.0.0.1:{port}" for port in self.member_ports[each]],
+                        "role": self.roles.get(each, "both")} for each in self.names],
+        }
+
+    def start(self):
+        self.origins.start()
+        self.agents.start()
+        for member in self.members.values():
+            member.start()
+
+    def forwarded(self, name):
+        """What this member has forwarded, by member and end."""
+        return {each["name"]: each["forwarded"] for each in self.members[name].status()["ring"]["members"]}
+
+    def problems(self):
+        found = super().problems()
+        for name, member in self.members.items():
+            if member is not self.sketcher and member.child and not member.child.running():
+                found.append(f"member {name} ended with status {member.child.wait(0)}:\n"
+                             f"{member.child.log()[-4000:]}")
+        return found
+
+    def logs(self):
+        return super().logs() + "".join(
+            f"\n--- {path}\n{path.read_text(errors='replace')[-4000:]}"
+            for path in sorted(self.folder.glob("member-*/*.log")))
+
+    def _stop_programs(self):
+        for member in getattr(self, "members", {}).values():
+            member.stop()
+        super()._stop_programs()
+
+    def close(self):
+        super().close()
+        if hasattr(self, "ring_ports"):
+            self.ring_ports.close()

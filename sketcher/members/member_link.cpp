@@ -1,0 +1,267 @@
+#include "sketcher/members/member_link.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
+#include "base/assert.hpp"
+
+namespace prophecy::sketcher {
+
+using http::Http2CallEnd;
+using transport::IoResult;
+using transport::IoStatus;
+
+namespace {
+
+constexpr std::size_t kReadBytes = 64 << 10;
+// Beyond so many, others have their turn.
+constexpr int kReadsMax = 16;
+// Gathered at most before some of it is written.
+constexpr std::size_t kOutputBytesMax = 256 << 10;
+constexpr std::size_t kKeptBytesMax = 64 << 10;
+// A member's machine that is gone without a word is noticed by what we send, or ask it like this.
+constexpr int kAliveSeconds = 10;
+constexpr int kGoneMilliseconds = 30'000;
+
+void set_option(int socket, int level, int option, int value) {
+  ::setsockopt(socket, level, option, &value, sizeof value);
+}
+
+}  // namespace
+
+MemberLink::MemberLink(MemberLinkResources& resources, MemberLinkOwner& owner,
+                       MemberCounters& counters, const std::string& name,
+                       const MemberAddress& address)
+    : resources_(resources),
+      owner_(owner),
+      counters_(counters),
+      name_(name),
+      stream_(UniqueFd(::socket(address.address.is_v4() ? AF_INET : AF_INET6,
+                                SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0))),
+      connection_(*this, resources.answer_limits) {
+  resources_.connect_timeouts.arm(*this, std::chrono::steady_clock::now());
+  // Told in a turn of its own.
+  if (!start_connecting(address)) {
+    state_ = State::closed;
+    resources_.readiness.call_again(*this);
+  }
+}
+
+MemberLink::~MemberLink() {
+  resources_.readiness.forget(*this);
+}
+
+bool MemberLink::start_connecting(const MemberAddress& address) {
+  const int socket = stream_.descriptor();
+  if (socket < 0) return false;
+  set_option(socket, IPPROTO_TCP, TCP_NODELAY, 1);
+  set_option(socket, SOL_SOCKET, SO_KEEPALIVE, 1);
+  set_option(socket, IPPROTO_TCP, TCP_KEEPIDLE, kAliveSeconds);
+  set_option(socket, IPPROTO_TCP, TCP_KEEPINTVL, kAliveSeconds);
+  set_option(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, kGoneMilliseconds);
+  sockaddr_storage storage{};
+  socklen_t size = 0;
+  const auto& bytes = address.address.bytes();
+  if (address.address.is_v4()) {
+    auto& v4 = reinterpret_cast<sockaddr_in&>(storage);
+    v4.sin_family = AF_INET;
+    v4.sin_port = htons(address.port);
+    std::memcpy(&v4.sin_addr, bytes.data() + bytes.size() - sizeof v4.sin_addr, sizeof v4.sin_addr);
+    size = sizeof v4;
+  } else {
+    auto& v6 = reinterpret_cast<sockaddr_in6&>(storage);
+    v6.sin6_family = AF_INET6;
+    v6.sin6_port = htons(address.port);
+    std::memcpy(&v6.sin6_addr, bytes.data(), bytes.size());
+    size = sizeof v6;
+  }
+  if (::connect(socket, reinterpret_cast<const sockaddr*>(&storage), size) != 0 &&
+      errno != EINPROGRESS) {
+    return false;
+  }
+  return resources_.readiness.add(socket, *this);
+}
+
+bool MemberLink::takes_calls() const {
+  return !retired_ && state_ != State::closed && !connection_.is_worn();
+}
+
+void MemberLink::add(MemberCall& call) {
+  ASSERT(takes_calls() && call.link_ == nullptr);
+  call.link_ = this;
+  waiting_.push_back(&call);
+  if (state_ == State::open) flush_later();
+}
+
+void MemberLink::remove(MemberCall& call) {
+  ASSERT(call.link_ == this);
+  call.link_ = nullptr;
+  if (std::exchange(call.is_noted_, false)) std::erase(noted_, &call);
+  if (!call.open()) {
+    std::erase(waiting_, &call);
+    return;
+  }
+  connection_.cancel(call);
+  flush_later();
+}
+
+void MemberLink::consume(MemberCall& call, std::size_t bytes) {
+  connection_.consume(call, bytes);
+  flush_later();
+}
+
+void MemberLink::retire() {
+  retired_ = true;
+  if (state_ != State::closed) flush_later();
+}
+
+void MemberLink::on_ready(std::uint32_t events) {
+  if (events == 0) called_again_ = false;
+  stream_.note(events);
+  switch (state_) {
+    case State::connecting:
+      if ((events & (EPOLLOUT | EPOLLERR | EPOLLHUP)) != 0) on_connected();
+      return;
+    case State::handshake:
+      return shake_hands();
+    case State::open:
+      read();
+      return flush();
+    case State::closed:
+      return close();
+  }
+}
+
+void MemberLink::on_connected() {
+  int error = 0;
+  socklen_t size = sizeof error;
+  if (::getsockopt(stream_.descriptor(), SOL_SOCKET, SO_ERROR, &error, &size) != 0 || error != 0)
+    return close();
+  auto channel = resources_.tls.connect(stream_.socket(), name_);
+  if (!channel) return close();
+  stream_.secure(std::move(channel));
+  state_ = State::handshake;
+  shake_hands();
+}
+
+void MemberLink::shake_hands() {
+  const IoStatus status = stream_.tls()->handshake();
+  if (status == IoStatus::blocked) return;
+  if (status != IoStatus::done || !stream_.tls()->speaks_http2()) {
+    counters_.handshakes_failed.add();
+    return close();
+  }
+  disarm();
+  counters_.connections.add();
+  state_ = State::open;
+  read();
+  flush();
+}
+
+void MemberLink::read() {
+  std::array<char, kReadBytes> input;
+  for (int reads = 0; state_ == State::open; ++reads) {
+    if (reads == kReadsMax) return flush_later();
+    const IoResult result = stream_.read(input.data(), input.size());
+    if (result.status == IoStatus::blocked) return;
+    if (result.status != IoStatus::done) return close();
+    connection_.feed({input.data(), result.size});
+    pause_calls();
+    if (connection_.is_over()) return close();
+  }
+}
+
+void MemberLink::pause_calls() {
+  while (!noted_.empty()) {
+    MemberCall& call = *noted_.back();
+    noted_.pop_back();
+    call.is_noted_ = false;
+    call.on_pause();
+  }
+}
+
+void MemberLink::note(MemberCall& call) {
+  if (!std::exchange(call.is_noted_, true)) noted_.push_back(&call);
+}
+
+void MemberLink::on_answer_head(http::Http2Call& call) {
+  static_cast<MemberCall&>(call).on_head();
+}
+
+void MemberLink::on_answer_bytes(http::Http2Call& call, std::string_view bytes) {
+  auto& answered = static_cast<MemberCall&>(call);
+  note(answered);
+  answered.on_bytes(bytes);
+}
+
+void MemberLink::on_call_end(http::Http2Call& call, Http2CallEnd end) {
+  auto& ended = static_cast<MemberCall&>(call);
+  if (std::exchange(ended.is_noted_, false)) std::erase(noted_, &ended);
+  ended.link_ = nullptr;
+  counters_.calls[static_cast<std::size_t>(end)].add();
+  ended.on_end(end);
+}
+
+void MemberLink::send_waiting() {
+  while (!waiting_.empty() && !connection_.is_worn() && connection_.has_room()) {
+    MemberCall& call = *waiting_.front();
+    waiting_.pop_front();
+    call.send(connection_);
+  }
+  if (!connection_.is_worn()) return;
+  while (!waiting_.empty()) {
+    MemberCall& call = *waiting_.front();
+    waiting_.pop_front();
+    call.link_ = nullptr;
+    call.on_end(Http2CallEnd::unprocessed);
+  }
+}
+
+void MemberLink::flush_later() {
+  if (state_ == State::closed || std::exchange(called_again_, true)) return;
+  resources_.readiness.call_again(*this);
+}
+
+void MemberLink::flush() {
+  while (state_ == State::open) {
+    send_waiting();
+    if (output_begin_ == output_.size()) {
+      output_.clear();
+      output_begin_ = 0;
+      connection_.take_output(output_, kOutputBytesMax);
+    }
+    if (output_.empty()) break;
+    const IoResult result = stream_.write(std::string_view(output_).substr(output_begin_));
+    if (result.status == IoStatus::failed) return close();
+    output_begin_ += result.size;
+    if (output_begin_ < output_.size() && result.status == IoStatus::blocked) return;
+  }
+  if (state_ != State::open) return;
+  if (output_.capacity() > kKeptBytesMax && connection_.calls() == 0) std::string().swap(output_);
+  if (connection_.finished() || (retired_ && waiting_.empty() && connection_.calls() == 0)) close();
+}
+
+void MemberLink::close() {
+  state_ = State::closed;
+  disarm();
+  resources_.readiness.forget(*this);
+  stream_.close();
+  connection_.lose();
+  owner_.on_link_closed(*this);
+  // The end of one may be that of others, which are removed then.
+  while (!waiting_.empty()) {
+    MemberCall& call = *waiting_.front();
+    waiting_.pop_front();
+    call.link_ = nullptr;
+    counters_.unreachable.add();
+    call.on_end(Http2CallEnd::unprocessed);
+  }
+}
+
+}  // namespace prophecy::sketcher
