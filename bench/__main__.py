@@ -4,7 +4,7 @@ import argparse
 import signal
 import sys
 
-from bench import fast_read, lb, measure, pbft, pbft_memory, soak
+from bench import fast_read, lb, measure, pbft, pbft_memory, ring, soak
 from bench import options as optional_parts
 from bench import table as history_table
 from bench.figures import Options, machine, table, write_json
@@ -12,7 +12,8 @@ from harness import HarnessError
 
 # Each takes the Options and yields its figures.
 BENCHMARKS = {"fast-read": fast_read.run, "lb": lb.run, "measure": measure.run, "options": optional_parts.run,
-              "pbft": pbft.run, "pbft-memory": pbft_memory.run, "soak": soak.run, "table": history_table.run}
+              "pbft": pbft.run, "pbft-memory": pbft_memory.run, "ring": ring.run, "soak": soak.run,
+              "table": history_table.run}
 
 
 def main():

@@ -99,16 +99,16 @@ class Peer:
 
 
 def missing_programs():
-    return [name for name in ("nginx", "haproxy") if _path(name) is None]
+    return [name for name in ("nginx", "haproxy") if find(name) is None]
 
 
-def _path(name):
+def find(name):
     return shutil.which(name, path="/usr/sbin:/usr/bin:/sbin:/bin")
 
 
 def nginx(folder, ports, origin_ports, connections_max, certificate):
     servers = "\n    ".join(f"server 127.0.0.1:{origin};" for origin in origin_ports)
-    return Peer("nginx", [_path("nginx"), "-e", f"{folder}/nginx-error.log", "-c"],
+    return Peer("nginx", [find("nginx"), "-e", f"{folder}/nginx-error.log", "-c"],
                 NGINX.format(folder=folder, port=ports[0], tls_port=ports[1], servers=servers,
                              files=2 * connections_max, **certificate), folder, ports)
 
@@ -118,6 +118,6 @@ def haproxy(folder, ports, origin_ports, connections_max, certificate):
                           for number, origin in enumerate(origin_ports))
     both = Path(folder) / "haproxy.pem"
     both.write_text(Path(certificate["chain"]).read_text() + Path(certificate["key"]).read_text())
-    return Peer("haproxy", [_path("haproxy"), "-db", "-f"],
+    return Peer("haproxy", [find("haproxy"), "-db", "-f"],
                 HAPROXY.format(port=ports[0], tls_port=ports[1], servers=servers, both=both,
                                connections_max=connections_max), folder, ports)

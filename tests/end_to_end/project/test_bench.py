@@ -142,6 +142,23 @@ def test_lb_in_its_small_size(tmp_path):
 
 
 @pytest.mark.time_limit(240)
+@pytest.mark.time_limit(200)
+def test_ring_in_its_small_size(tmp_path):
+    if shutil.which("wrk") is None:
+        pytest.skip("wrk is not installed")
+    output = tmp_path / "figures.json"
+    subprocess.run([sys.executable, "-m", "bench", "ring", "--quick", "--json", output],
+                   cwd=ROOT, check=True, timeout=180 * patience())
+    figures = json.loads(output.read_text())["figures"]
+    if peers.find("haproxy") is None:
+        assert [figure["value"] for figure in figures] == ["skipped"]
+        return
+    ratios = [figure for figure in figures if figure["name"] == "ring: cpu time ratio"]
+    assert len(ratios) == 6 and all(figure["value"] > 0 for figure in ratios)
+    for share in (figure for figure in figures if figure["name"] == "ring: forwarded share"):
+        assert share["value"] == pytest.approx(share["parameters"]["expected"], abs=0.1)
+
+
 def test_pbft_in_its_small_size(tmp_path):
     report = tmp_path / "figures.json"
     result = subprocess.run([sys.executable, "-m", "bench", "pbft", "--quick", "--json", report],
