@@ -6,12 +6,12 @@
 
 #include "canonical/profile.hpp"
 #include "measurement/analysis/known_payloads.hpp"
-#include "measurement/analysis/sketch_log.hpp"
 #include "measurement/file_pieces.hpp"
 #include "measurement/input_reader.hpp"
 #include "measurement/observation_log.hpp"
 #include "measurement/previous_bodies.hpp"
 #include "measurement/progress.hpp"
+#include "measurement/readers/sketch_log.hpp"
 
 namespace prophecy::measurement {
 namespace {
@@ -24,7 +24,12 @@ class Collector : public AnswerSink {
   // `bodies` and `written` may be null.
   Collector(MeasurementResult& result, ObservationLog& log, PreviousBodies* bodies,
             std::ostream* written)
-      : urls_(result.urls), sites_(result.sites), log_(log), bodies_(bodies), written_(written) {}
+      : result_(result),
+        urls_(result.urls),
+        sites_(result.sites),
+        log_(log),
+        bodies_(bodies),
+        written_(written) {}
 
   void begin(InputFigures& input, std::size_t number) {
     input_ = &input;
@@ -46,7 +51,10 @@ class Collector : public AnswerSink {
       append_sketch_line(answer, line_);
       *written_ << line_;
     }
-    if (bodies_ != nullptr && answer.kind == AnswerKind::sketched) {
+    if (answer.kind != AnswerKind::sketched) return;
+    declared_.add(observation.url, answer);
+    shared_.add(observation.url, answer);
+    if (bodies_ != nullptr) {
       note(bodies_->add(observation.url, answer));
     }
   }
@@ -55,6 +63,11 @@ class Collector : public AnswerSink {
     if (input_->damage.size() < kDamageListedMax) input_->damage.push_back(std::move(damage));
   }
   void on_other_method() override { ++input_->other_methods; }
+  // Into the result, in the end.
+  void finish() {
+    result_.declared = declared_.figures();
+    result_.shared = shared_.finish(urls_);
+  }
   // The first error of this machine.
   [[nodiscard]] Result<> outcome() { return std::move(outcome_); }
 
@@ -63,8 +76,11 @@ class Collector : public AnswerSink {
     if (!result && outcome_) outcome_ = std::move(result);
   }
 
+  MeasurementResult& result_;
   UrlTable& urls_;
   UrlSites& sites_;
+  DeclaredCaching declared_;
+  SharedAnswers shared_;
   ObservationLog& log_;
   PreviousBodies* bodies_;
   std::ostream* written_;  // the sketch log
@@ -91,7 +107,7 @@ class Watched : public ArchiveSink {
   std::uint64_t before_;  // bytes of the inputs before this one
 };
 
-// What cannot be looked at counts nothing.
+// A file that cannot be looked at counts nothing.
 std::uint64_t bytes_of(const std::string& file) {
   std::error_code problem;
   const std::uintmax_t size = std::filesystem::file_size(file, problem);
@@ -127,19 +143,22 @@ Result<MeasurementResult> analyze(const AnalyzeOptions& options) {
   }
   Collector collector(result, log, options.spool_bytes > 0 ? &bodies : nullptr,
                       written.is_open() ? &written : nullptr);
-  const InputContext context{profile, payloads, collector, options.log_origin};
+  SketchKey key = SketchKey::none;
+  const InputContext context{profile, payloads, collector, options.log_origin, key};
+  std::vector<std::string> files = options.inputs;
+  files.insert(files.end(), options.access_logs.begin(), options.access_logs.end());
   std::uint64_t all = 0;
-  for (const std::string& file : options.inputs)
+  for (const std::string& file : files)
     all += bytes_of(file);
   Progress progress(all);
   std::uint64_t before = 0;
-  result.inputs.resize(options.inputs.size());
-  for (std::size_t i = 0; i < options.inputs.size(); ++i) {
+  result.inputs.resize(files.size());
+  for (std::size_t i = 0; i < files.size(); ++i) {
     InputFigures& input = result.inputs[i];
-    input.file = options.inputs[i];
+    input.file = files[i];
     collector.begin(input, i);
     FilePieces pieces(input.file);
-    InputReader reader(context, input);
+    InputReader reader(context, input, i >= options.inputs.size());
     Watched watched(reader, progress, before);
     if (auto outcome = pieces.for_each(watched); !outcome) {
       collector.on_damage({pieces.bytes_read(), outcome.error().message});
@@ -149,6 +168,7 @@ Result<MeasurementResult> analyze(const AnalyzeOptions& options) {
     input.bytes = pieces.bytes_read();
     before += input.bytes;
   }
+  collector.finish();
   if (auto outcome = collector.outcome(); !outcome) return std::move(outcome.error());
   if (!options.sketch_log.empty()) {
     written.close();

@@ -14,14 +14,15 @@ namespace prophecy::measurement {
 
 struct AnalyzeOptions {
   std::vector<std::string> inputs;
-  std::filesystem::path sketch_log;  // all answers are written there; empty: nowhere
-  std::filesystem::path prefixes;    // a file of address prefixes; empty: none
+  std::vector<std::string> access_logs;  // behind the inputs
+  std::filesystem::path sketch_log;      // all answers are written there; empty: nowhere
+  std::filesystem::path prefixes;        // a file of address prefixes; empty: none
   std::filesystem::path temporary_folder;
   std::string log_origin = "http://localhost";         // of the targets in access logs
   std::uint64_t spool_bytes = std::uint64_t{1} << 30;  // for bodies; 0: bodies are not compared
 };
 
-// What is wrong with an input is in the result. An error is one of this machine.
+// Problems of inputs are in the result. An error is one of this machine.
 [[nodiscard]] Result<MeasurementResult> analyze(const AnalyzeOptions& options);
 
 }  // namespace prophecy::measurement

@@ -18,7 +18,8 @@ std::string csv_text(std::string_view text) {
 }
 
 void write_urls(const MeasurementResult& result, std::ostream& out) {
-  out << "method,url,answers,sketched,transient,sets_cookie,varies,weak,weak_transient,pairs,"
+  out << "method,url,answers,sketched,transient,sets_cookie,varies,weak,weak_transient,for_one_"
+         "client,pairs,"
          "transitions,ratio,"
          "body_bytes\r\n";
   for (const UrlFigures& figures : result.figures) {

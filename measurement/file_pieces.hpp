@@ -22,7 +22,7 @@ class FilePieces : private ArchiveSink {
 
   // Hands on what the file holds, in order, up to its end. The error is that of opening or reading.
   [[nodiscard]] Result<> for_each(ArchiveSink& sink);
-  // Of the file, so far.
+  // The size of the file, so far.
   [[nodiscard]] std::uint64_t bytes_read() const { return bytes_read_; }
 
  private:

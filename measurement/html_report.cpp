@@ -81,6 +81,8 @@ class Page {
     plots();
     dynamic_data();
     costly_urls();
+    declared();
+    shared();
     cost();
     sites();
     inputs();
@@ -255,6 +257,43 @@ class Page {
          << amount("cost.replicated_read", model.replicated_read)
          << " for a replicated read at each replica, " << amount("cost.history", model.history)
          << " for the history.</p>";
+  }
+
+  void declared() {
+    out_ << "<h2>Declared cacheability beside observed changes</h2><p>By the header fields of the "
+            "earlier answer, for a shared cache (RFC 9111). A change within a declared lifetime is "
+            "one that a cache would have hidden from its clients.</p><div "
+            "class=\"table\"><table><tr>"
+            "<th>declared</th><th class=\"n\">URLs</th><th class=\"n\">without a change</th><th "
+            "class=\"n\">ratio</th><th class=\"n\">changes within the lifetime</th></tr>";
+    for (std::size_t i = 0; i < result_.declared.size(); ++i) {
+      const DeclaredFigures& figures = result_.declared[i];
+      if (figures.answers == 0) continue;
+      const std::string path = fmt::format("declared_caching.{}.", i);
+      out_ << "<tr><td>" << kDeclaredNames[i] << "</td><td class=\"n\">"
+           << count(path + "urls", figures.urls) << "</td><td class=\"n\">"
+           << count(path + "static_urls", figures.static_urls) << "</td><td class=\"n\">"
+           << percent(path + "pairs.ratio", figures.pairs.ratio()) << "</td><td class=\"n\">"
+           << count(path + "within_lifetime.transitions", figures.within_lifetime.transitions)
+           << "</td></tr>";
+    }
+    out_ << "</table></div>";
+  }
+
+  void shared() {
+    if (result_.shared.empty()) return;
+    out_ << "<h2>One answer under many URLs</h2><p>Each of these URLs costs a replicated read of "
+            "its "
+            "own, and an entry of the history. Is a part of them a cache buster?</p><div "
+            "class=\"table\"><table><tr><th>the first of them</th><th class=\"n\">URLs</th></tr>";
+    for (std::size_t i = 0; i < result_.shared.size(); ++i) {
+      const SharedAnswer& shared = result_.shared[i];
+      out_ << "<tr><td class=\"url\">" << escaped(result_.urls.text_of(shared.urls.front()))
+           << "</td><td class=\"n\">"
+           << count(fmt::format("one_answer_under_many_urls.{}.urls", i), shared.urls.size())
+           << "</td></tr>";
+    }
+    out_ << "</table></div>";
   }
 
   void sites() {

@@ -15,19 +15,24 @@
 
 namespace prophecy::measurement {
 
-// What all inputs of a run share.
+// The key of an input's sketches: those under different keys cannot be compared.
+enum class SketchKey : std::uint8_t { none, ours, sketchers };
+
+// Shared by all inputs of a run.
 struct InputContext {
   const sketch::Profile& profile;
   KnownPayloads& payloads;
   AnswerSink& sink;
   std::string log_origin;  // scheme and authority of the targets in access logs
+  SketchKey& key;          // of the inputs so far
 };
 
 class InputReader : public ArchiveSink {
  public:
-  // Both must outlive it. It notes format, records and usability of the input.
-  InputReader(const InputContext& context, InputFigures& input)
-      : context_(context), input_(input) {}
+  // Both must outlive it. It notes format, records and usability of the input. In a log all lines
+  // are lines of an access log, whatever the first one looks like.
+  InputReader(const InputContext& context, InputFigures& input, bool is_log = false)
+      : context_(context), input_(input), is_log_(is_log) {}
 
   void on_bytes(std::string_view bytes, std::uint64_t offset, bool moves) override;
   void on_gap(Damage damage) override;
@@ -35,10 +40,13 @@ class InputReader : public ArchiveSink {
 
  private:
   void choose(std::string_view beginning);
-  void reject();
+  // False: the inputs before have sketches under another key, and this one is not read.
+  [[nodiscard]] bool takes(SketchKey key);
+  void reject(std::string_view problem);
 
   const InputContext& context_;
   InputFigures& input_;
+  bool is_log_;
   std::unique_ptr<ContentReader> reader_;
 };
 

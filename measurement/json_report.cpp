@@ -1,5 +1,7 @@
 #include "measurement/json_report.hpp"
 
+#include <algorithm>
+
 #include <nlohmann/json.hpp>
 
 #include "measurement/totals.hpp"
@@ -8,6 +10,8 @@ namespace prophecy::measurement {
 namespace {
 
 using Json = nlohmann::ordered_json;
+
+constexpr std::size_t kSharedExamples = 3;
 
 Json json_of(const Pairs& pairs) {
   return {{"pairs", pairs.pairs}, {"transitions", pairs.transitions}, {"ratio", pairs.ratio()}};
@@ -128,6 +132,31 @@ Json json_of_costly_urls(const MeasurementResult& result, const Figures& figures
   return list;
 }
 
+Json json_of_declared(const MeasurementResult& result) {
+  Json list = Json::array();
+  for (std::size_t i = 0; i < result.declared.size(); ++i) {
+    const DeclaredFigures& figures = result.declared[i];
+    list.push_back({{"declared", kDeclaredNames[i]},
+                    {"answers", figures.answers},
+                    {"urls", figures.urls},
+                    {"static_urls", figures.static_urls},
+                    {"pairs", json_of(figures.pairs)},
+                    {"within_lifetime", json_of(figures.within_lifetime)}});
+  }
+  return list;
+}
+
+Json json_of_shared(const MeasurementResult& result) {
+  Json list = Json::array();
+  for (const SharedAnswer& shared : result.shared) {
+    Json examples = Json::array();
+    for (std::size_t i = 0; i < std::min(shared.urls.size(), kSharedExamples); ++i)
+      examples.push_back(result.urls.text_of(shared.urls[i]));
+    list.push_back({{"urls", shared.urls.size()}, {"examples", std::move(examples)}});
+  }
+  return list;
+}
+
 Json json_of(const PaperNumber& number) {
   return {{"claim", number.claim}, {"paper", number.paper}, {"here", number.here}};
 }
@@ -170,6 +199,7 @@ void write_json(const MeasurementResult& result, const Figures& figures, std::os
        {{"transient_status", totals.by_kind[static_cast<std::size_t>(AnswerKind::transient)]},
         {"sets_cookie", totals.by_kind[static_cast<std::size_t>(AnswerKind::sets_cookie)]},
         {"varies", totals.by_kind[static_cast<std::size_t>(AnswerKind::varies)]},
+        {"for_one_client", totals.by_kind[static_cast<std::size_t>(AnswerKind::for_one_client)]},
         {"if_they_were", json_of(totals.strong)}}},
       {"weak",
        {{"answers", totals.by_kind[static_cast<std::size_t>(AnswerKind::weak)]},
@@ -187,6 +217,8 @@ void write_json(const MeasurementResult& result, const Figures& figures, std::os
       {"causes", json_of(result.causes)},
       {"costly_urls", json_of_costly_urls(result, figures)},
       {"cost", json_of_cost(figures.cost, totals.sketched.ratio())},
+      {"declared_caching", json_of_declared(result)},
+      {"one_answer_under_many_urls", json_of_shared(result)},
       {"sites", json_of_sites(figures)},
       {"inputs", list_of(result.inputs)},
       {"choices", json_of_choices()},

@@ -1,13 +1,16 @@
-// `MeasurementResult` is all that an analysis found, as values: the reports write it, and nothing
-// else computes.
+// `MeasurementResult` holds all that an analysis has found, as values. The reports write it, and
+// compute nothing.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "measurement/analysis/change_causes.hpp"
+#include "measurement/analysis/declared_caching.hpp"
 #include "measurement/analysis/dynamic_data.hpp"
+#include "measurement/analysis/shared_answers.hpp"
 #include "measurement/analysis/transitions.hpp"
 #include "measurement/analysis/url_table.hpp"
 #include "measurement/input/damage.hpp"
@@ -36,6 +39,8 @@ struct MeasurementResult {
   UrlSites sites;
   DynamicData dynamic_data;
   ChangeCauses causes;
+  std::array<DeclaredFigures, kDeclaredNames.size()> declared{};  // by Declared
+  std::vector<SharedAnswer> shared;
 };
 
 // 0: whole; 3: with damage; 2: an input is unusable.

@@ -34,7 +34,7 @@ class SyntheticCrawl {
   explicit SyntheticCrawl(CrawlPlan plan);
 
   [[nodiscard]] std::uint64_t answers() const;
-  // What counting has to find.
+  // The number that counting has to find.
   [[nodiscard]] std::uint64_t transitions() const;
   // How often the URL has changed by this round. An answer depends on nothing else, but for its
   // time.

@@ -13,12 +13,14 @@ void write_text(const MeasurementResult& result, const Figures& figures, std::os
       "{} URLs, {} answers, {} transitions in {} pairs of sketched answers: {:.1f} %\n",
       totals.urls, totals.answers, totals.sketched.transitions, totals.sketched.pairs,
       100 * totals.sketched.ratio());
-  const auto never =
-      of(AnswerKind::transient) + of(AnswerKind::sets_cookie) + of(AnswerKind::varies);
+  const auto never = of(AnswerKind::transient) + of(AnswerKind::sets_cookie) +
+                     of(AnswerKind::varies) + of(AnswerKind::for_one_client);
   if (never > 0) {
     out << fmt::format(
-        "never sketched: {} answers ({} by status, {} with Set-Cookie, {} by Vary)\n", never,
-        of(AnswerKind::transient), of(AnswerKind::sets_cookie), of(AnswerKind::varies));
+        "never sketched: {} answers ({} by status, {} with Set-Cookie, {} by Vary, {} for one"
+        " client by a sketcher's log)\n",
+        never, of(AnswerKind::transient), of(AnswerKind::sets_cookie), of(AnswerKind::varies),
+        of(AnswerKind::for_one_client));
   }
   if (of(AnswerKind::weak) > 0) {
     out << fmt::format("weak: {} answers without a body, {} of {} pairs differ ({:.1f} %)\n",

@@ -58,6 +58,9 @@ inline constexpr std::array kChoices = {
            "undone before sketching, as if the origin had been asked for identity"},
     Choice{"weak",
            "answers without a body are compared with each other alone, never with sketches"},
+    Choice{"declared_caching",
+           "RFC 9111 for a shared cache, of sketched answers as they arrive; the time of an answer"
+           " stands for its Date, and Age is not looked at"},
     Choice{"damage", "what is damaged is no answer"},
 };
 

@@ -5,6 +5,7 @@
 namespace prophecy::measurement {
 
 Result<> UrlSites::read(const std::filesystem::path& file) {
+  if (SiteDatabase::is_one(file)) return database_.open(file);
   std::ifstream input(file, std::ios::binary);
   if (!input) return io_error(file.string());
   std::string line;
@@ -32,7 +33,8 @@ void UrlSites::note(UrlNumber url, std::string_view address) {
     std::string_view plain = address;
     if (plain.starts_with('[') && plain.ends_with(']')) plain = plain.substr(1, plain.size() - 2);
     const auto parsed = IpAddress::parse(plain);
-    const auto number = parsed ? prefixes_.find(*parsed) : std::nullopt;
+    std::optional<std::uint32_t> number;
+    if (parsed) number = database_.is_open() ? database_.find(*parsed) : prefixes_.find(*parsed);
     found = known_.emplace(key, number.value_or(kUnknown)).first;
   }
   numbers_[url] = found->second;
@@ -40,7 +42,7 @@ void UrlSites::note(UrlNumber url, std::string_view address) {
 
 std::optional<std::string> UrlSites::site_of(UrlNumber url) const {
   if (url >= numbers_.size() || numbers_[url] == kUnknown) return std::nullopt;
-  return prefixes_.name_of(numbers_[url]);
+  return database_.is_open() ? database_.name_of(numbers_[url]) : prefixes_.name_of(numbers_[url]);
 }
 
 }  // namespace prophecy::measurement

@@ -63,7 +63,10 @@ FLOORS = [
     "sketcher/master",
     "measurement/input",
     "measurement/analysis",
-    "tools measurement bench/load",
+    "measurement/readers",
+    "measurement",
+    "measurement/live measurement/capture",
+    "tools measurement/program bench/load",
 ]
 LEVELS = {folder: level for level, line in enumerate(FLOORS) for folder in line.split()}
 # Sources beside the floors: they may include from all of them.
@@ -72,7 +75,7 @@ BESIDE = ("tests/", "precompiled/")
 # Deterministic objects: handed messages and the time, they hand back what to do.
 CORES = ["http", "canonical", "sketch", "pbft/auth", "pbft/wire", "pbft/core",
          "pbft/client", "replica_client/core", "dht/core", "dht/zookeeper/core", "sketcher/core",
-         "measurement/input", "measurement/analysis"]
+         "measurement/input", "measurement/analysis", "measurement/readers"]
 # Beside a core for what they know; only shells and programs use them.
 NOT_CORE = (
     "sketch/secret_file.cpp",  # reads a file

@@ -1,4 +1,4 @@
-// `Answer` is one observed answer of one URL: what all readers of inputs hand to the analysis.
+// `Answer` is one observed answer of one URL. All readers of inputs hand it to the analysis.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace prophecy::measurement {
 
-// What an answer is good for. docs/measurement.md defines a transition by these.
+// Whether an answer counts, and as what. docs/measurement.md defines a transition by these.
 enum class AnswerKind : std::uint8_t {
   sketched,        // the history could hold it
   transient,       // 5xx, 408, 425, 429, 206, 304, 412, 416: never sketched
@@ -17,8 +17,9 @@ enum class AnswerKind : std::uint8_t {
   varies,          // never sketched: its Vary names a field outside the key
   weak,            // its body is missing: the sketch is one of status, size, ETag, Last-Modified
   weak_transient,  // of a status as above, and its body is missing
+  for_one_client,  // never sketched: a sketcher's log says so, and has no sketch of it
 };
-constexpr std::size_t kAnswerKinds = 6;
+constexpr std::size_t kAnswerKinds = 7;
 
 // Whether the bytes of the body are at hand.
 enum class BodyState : std::uint8_t { held, absent, too_large };

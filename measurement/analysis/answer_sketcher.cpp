@@ -61,13 +61,19 @@ void AnswerSketcher::begin(AnswerPart part, bool sha256) {
 }
 
 void AnswerSketcher::feed(std::string_view bytes) {
-  if (!problem_.empty()) return;
+  bytes.remove_prefix(take(bytes));
+  if (!bytes.empty() && problem_.empty()) problem_ = "bytes behind the answer";
+}
+
+std::size_t AnswerSketcher::take(std::string_view bytes) {
+  const std::size_t size = bytes.size();
+  if (!problem_.empty() || complete_) return 0;
   std::string joined;
   if (first_line_.size() < kFirstLineMax) {
     const std::size_t missing = kFirstLineMax - first_line_.size();
     first_line_.append(bytes.substr(0, missing));
     bytes.remove_prefix(std::min(missing, bytes.size()));
-    if (first_line_.size() < kFirstLineMax) return;
+    if (first_line_.size() < kFirstLineMax) return size;
     joined = first_line_;
     for (const std::string_view version : kLaterVersions) {
       if (joined.starts_with(version)) joined.replace(0, version.size(), kHttp1);
@@ -75,17 +81,13 @@ void AnswerSketcher::feed(std::string_view bytes) {
     joined.append(bytes);
     bytes = joined;
   }
-  while (!bytes.empty() && problem_.empty()) {
-    if (complete_) {
-      problem_ = "bytes behind the answer";
-      return;
-    }
+  while (!bytes.empty() && problem_.empty() && !complete_) {
     const auto progress = parser_.feed(bytes);
     if (has_head_ && raw_sha1_) raw_sha1_->update(as_bytes(bytes.substr(0, progress.consumed)));
     bytes.remove_prefix(progress.consumed);
     if (progress.state == http::ParseState::failed) {
       problem_ = parser_.failure().reason;
-      return;
+      break;
     }
     if (progress.state == http::ParseState::head_done) {
       on_head();
@@ -96,6 +98,8 @@ void AnswerSketcher::feed(std::string_view bytes) {
     on_body();
     complete_ = progress.state == http::ParseState::complete;
   }
+  // No head is shorter than what was held back of it, so what is left is the end of `bytes`.
+  return size - std::min(size, bytes.size());
 }
 
 std::string_view AnswerSketcher::finish() {

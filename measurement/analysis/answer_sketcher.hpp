@@ -38,7 +38,7 @@ struct AnswerSketch {
   Payload payload;
 };
 
-// What is there of an answer.
+// The part of an answer that is at hand.
 enum class AnswerPart : std::uint8_t {
   whole,
   to_head,  // of an answer to HEAD, which has no body
@@ -58,6 +58,12 @@ class AnswerSketcher {
   // Starts on an answer as it stood on the wire; `sha256` asks for that digest, too.
   void begin(AnswerPart part, bool sha256 = false);
   void feed(std::string_view bytes);
+  // For answers one behind the other: how many of the bytes belong to this one.
+  [[nodiscard]] std::size_t take(std::string_view bytes);
+  [[nodiscard]] bool is_complete() const { return complete_; }
+  // Empty, or what is wrong so far.
+  [[nodiscard]] std::string_view problem() const { return problem_; }
+  [[nodiscard]] std::uint16_t status() const { return response_.status; }
   // Empty: the answer is whole, and the digests below are its own. Else what is wrong with it.
   [[nodiscard]] std::string_view finish();
 

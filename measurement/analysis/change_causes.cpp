@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::size_t kContextBytes = 32;
 
-// What differs, with a little that stands before it.
+// The differing text, with a little that stands before it.
 std::string excerpt(std::string_view body, std::size_t begin, std::size_t end) {
   const std::size_t from = begin - std::min(begin, kContextBytes);
   return std::string(body.substr(from, std::min(end - from + kContextBytes, kExampleBytesMax)));

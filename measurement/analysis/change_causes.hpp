@@ -43,7 +43,7 @@ class ChangeCauses {
   // Transitions whose bodies differ, and could be followed word by word.
   [[nodiscard]] std::uint64_t bodies() const { return bodies_; }
   [[nodiscard]] std::uint64_t followed() const { return followed_; }
-  // Of these: with no differing word of the class `other`.
+  // The followed ones without a differing word of the class `other`.
   [[nodiscard]] std::uint64_t avoidable() const { return avoidable_; }
   // By class: words, and transitions with at least one.
   [[nodiscard]] const std::array<std::uint64_t, kTokenClasses>& words() const { return words_; }

@@ -33,7 +33,7 @@ struct DynamicData {
 
   void add(const BodyDifference& difference);
   void add(NotCompared reason) { ++not_compared[static_cast<std::size_t>(reason)]; }
-  // Of the compared ones.
+  // The share of the compared ones.
   [[nodiscard]] double share_of(std::uint64_t count) const {
     return compared == 0 ? 0 : static_cast<double>(count) / static_cast<double>(compared);
   }

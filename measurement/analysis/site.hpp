@@ -12,7 +12,7 @@
 
 namespace prophecy::measurement {
 
-// Of a UrlTable's text: METHOD SCHEME://AUTHORITY/...; without a port.
+// The host in a UrlTable's text, METHOD SCHEME://AUTHORITY/...; without a port.
 [[nodiscard]] std::string_view host_of(std::string_view url);
 // The host itself if it is an address, a public suffix or a single label.
 [[nodiscard]] std::string site_of(std::string_view host);

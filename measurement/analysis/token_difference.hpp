@@ -43,7 +43,7 @@ struct TokenDifference {
 
 [[nodiscard]] TokenDifference difference_of(std::string_view before, std::string_view after);
 
-// Of a word that became another one; `text` is what the second stands in, `place` where.
+// The class of a word that became another one; `text` is what the second stands in, `place` where.
 [[nodiscard]] TokenClass class_of(std::string_view before, std::string_view after,
                                   std::string_view text, std::size_t place);
 

@@ -54,14 +54,10 @@ struct UrlFigures {
   }
 };
 
-class TransitionCounter {
+// `UrlCounter` compares the answers of one URL with each other as they come, in the order of time.
+class UrlCounter {
  public:
-  // `urls` is how many there are, to take memory once.
-  explicit TransitionCounter(std::size_t urls = 0) { figures_.reserve(urls); }
-  // Requires the order of Observation::before().
-  void add(const Observation& observation);
-  // Of the URLs in the order of their numbers. Ends the counting.
-  [[nodiscard]] std::vector<UrlFigures> finish() { return std::move(figures_); }
+  void add(const Observation& observation, UrlFigures& figures);
 
  private:
   struct Previous {
@@ -70,10 +66,23 @@ class TransitionCounter {
   };
   static void pair(Previous& previous, const sketch::Sketch& sketch, Pairs& pairs);
 
-  std::vector<UrlFigures> figures_;
   Previous sketched_;
   Previous strong_;
   Previous weak_;
+};
+
+class TransitionCounter {
+ public:
+  // `urls` is how many there are, to take memory once.
+  explicit TransitionCounter(std::size_t urls = 0) { figures_.reserve(urls); }
+  // Requires the order of Observation::before().
+  void add(const Observation& observation);
+  // The URLs in the order of their numbers. Ends the counting.
+  [[nodiscard]] std::vector<UrlFigures> finish() { return std::move(figures_); }
+
+ private:
+  std::vector<UrlFigures> figures_;
+  UrlCounter counter_;  // of the last one
 };
 
 }  // namespace prophecy::measurement

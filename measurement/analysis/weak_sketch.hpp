@@ -11,7 +11,7 @@
 
 namespace prophecy::measurement {
 
-// What is known of an answer without its body.
+// The properties of an answer that are known without its body.
 struct WeakAnswer {
   std::uint64_t status = 0;
   std::uint64_t body_bytes = 0;
@@ -20,7 +20,8 @@ struct WeakAnswer {
 };
 [[nodiscard]] sketch::Sketch weak_sketch_of(const WeakAnswer& answer);
 
-// Of an answer of which the digest of its payload alone is known, with "sha1:" before it or not.
+// The sketch of an answer of which only the payload's digest is known, with "sha1:" before it or
+// not.
 [[nodiscard]] sketch::Sketch weak_sketch_of_digest(std::string_view digest);
 
 // `weak`, or `weak_transient` by the status.

@@ -43,7 +43,7 @@ class ArchiveBytes {
     stopped,    // it expands too much
   };
 
-  // Of pending_: what was taken; false: more input is needed.
+  // Takes the next part off pending_; false: more input is needed.
   [[nodiscard]] bool step();
   [[nodiscard]] bool inflate();
   [[nodiscard]] bool begin_member();

@@ -12,8 +12,8 @@
 namespace prophecy::measurement {
 namespace {
 
-// Of zstd and zlib. Larger windows take more memory than an answer is worth: RFC 9659 has 8 MiB as
-// the bound for Content-Encoding.
+// The window of zstd and zlib. Larger ones take more memory than an answer is worth: RFC 9659 has 8
+// MiB as the bound for Content-Encoding.
 constexpr int kZstdWindowLog = 23;
 constexpr std::size_t kStepBytesMax = 1 << 30;
 

@@ -2,7 +2,7 @@
 // of a .gz file. Its output is bounded at each step by the caller, so that a compression bomb costs
 // time in proportion to what the caller is willing to take.
 //
-// No I/O. For one thread at a time. What it is given is hostile.
+// No I/O. For one thread at a time. Its input is hostile.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,8 @@ namespace prophecy::measurement {
 
 enum class Coding : std::uint8_t { identity, gzip, deflate, brotli, zstd, unknown };
 
-// Of a Content-Encoding's value: at most one coding beside identity, else `unknown`.
+// The coding that a Content-Encoding's value names: at most one coding beside identity, else
+// `unknown`.
 [[nodiscard]] Coding coding_of(std::string_view content_encoding);
 
 enum class DecodeState : std::uint8_t {

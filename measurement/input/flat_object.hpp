@@ -1,5 +1,5 @@
 // `FlatObject` reads one small JSON object, and keeps its texts and scalars by name. Members that
-// are objects or arrays are passed over. Of members with one name the last one counts.
+// are objects or arrays are passed over. The last one of several members with one name counts.
 //
 // No I/O. For one thread at a time; reuses its memory from object to object.
 #pragma once
@@ -20,7 +20,7 @@ class FlatObject : private JsonHandler {
 
   // Empty, or what is wrong with the text. Views of the last object end.
   [[nodiscard]] std::string_view read(std::string_view json);
-  // Of a member that is a text or a scalar; empty if there is none.
+  // The value of a member that is a text or a scalar; empty if there is none.
   [[nodiscard]] std::string_view text(std::string_view name) const;
   [[nodiscard]] bool has(std::string_view name) const { return find(name) != nullptr; }
 

@@ -14,8 +14,8 @@ struct UrlParts {
   std::string target;     // begins with "/"
 };
 
-// Of an absolute URL; nothing for other schemes and for what is no authority. A target with bytes
-// that no request line carries is kept as it is: it is a name here, and never sent.
+// The parts of an absolute URL; nothing for other schemes and for what is no authority. A target
+// with bytes that no request line carries is kept as it is: it is a name here, and never sent.
 [[nodiscard]] std::optional<UrlParts> split_url(std::string_view url);
 
 }  // namespace prophecy::measurement

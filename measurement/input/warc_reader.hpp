@@ -59,8 +59,8 @@ class WarcReader : public ArchiveSink {
   enum class State : std::uint8_t { between, head, block, tail, searching };
 
   void take(std::string_view bytes);
-  // Of a gzip member that begins inside a record: whether a record begins there instead, since that
-  // record's length is wrong. False: more of its bytes are needed.
+  // For a gzip member that begins inside a record: whether a record begins there instead, since
+  // that record's length is wrong. False: more of its bytes are needed.
   [[nodiscard]] bool settle_member();
   // Each takes bytes off the input.
   void pass_line_ends(std::string_view& input);

@@ -77,6 +77,14 @@ void read_sketcher(ConfigSection section, Settings& settings) {
   settings.divergence_log_bytes_max = section.bytes(
       {"divergence_log_bytes_max", "Size of that file beyond which nothing is appended."},
       kEventBytesMax + kKiB, 1024 * kGiB, kGiB);
+  if (section.has("access_log"))
+    settings.access_log = section.path(
+        Key{"access_log",
+            "File to append a line of JSON to for each answer; see FILES in prophecy-sketcher(8). "
+            "Each worker writes its lines once a second. `prophecy-measure follow` and "
+            "`prophecyctl transitions` read it. The file is not bounded: rotate it."}
+            .otherwise("none")
+            .reloaded());
 }
 
 void read_origins(ConfigSection section, Settings& settings) {

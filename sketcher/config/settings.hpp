@@ -32,6 +32,7 @@ struct Settings {
   std::optional<Endpoint> metrics;
   std::optional<std::filesystem::path> divergence_log;
   std::uint64_t divergence_log_bytes_max = 0;
+  std::optional<std::filesystem::path> access_log;
   std::optional<Account> account;  // that children of a master run by root go on as
   bool core_dumps = false;
   LogSettings log;

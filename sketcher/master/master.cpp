@@ -21,10 +21,12 @@
 #include "sketcher/history/history_admin.hpp"
 #include "sketcher/history/transfer_process.hpp"
 #include "sketcher/master/switches.hpp"
+#include "sketcher/reads/access_log.hpp"
 #include "sketcher/report/field_report.hpp"
 #include "sketcher/report/status.hpp"
 #include "sketcher/shared/divergence.hpp"
 #include "sketcher/shared/divergence_log.hpp"
+#include "sketcher/shared/log_file.hpp"
 #include "sketcher/shared/shared_state.hpp"
 #include "sketcher/worker/listeners.hpp"
 #include "sketcher/worker/worker_process.hpp"
@@ -73,6 +75,7 @@ class Master {
   [[nodiscard]] bool take_events(std::uint32_t index);
   void on_signal(int signal);
   void reload();
+  void reopen_access_log();
   void renew_next_worker();
   void rotate_tickets();
   void reap();
@@ -102,6 +105,7 @@ class Master {
   asio::steady_timer renewal_timer_;
   std::deque<std::uint32_t> renewals_;  // the first one is ending
   DivergenceLog divergences_;
+  UniqueFd access_log_;
   Switches switches_;
   HealthMonitor health_;
   CheckerProcess checker_;
@@ -145,6 +149,11 @@ Result<> Master::start() {
     auto opened =
         divergences_.file().open(*settings_.divergence_log, settings_.divergence_log_bytes_max);
     if (!opened) return opened;
+  }
+  if (settings_.access_log) {
+    auto opened = open_log_file(*settings_.access_log, kAccessLogName);
+    if (!opened) return std::move(opened.error());
+    access_log_ = std::move(*opened);
   }
   auto admin = AdminServer::listen(loop_, settings_.admin_socket, [this](std::string_view line) {
     return on_admin_request(line);
@@ -190,10 +199,11 @@ int Master::run() {
 }
 
 Result<> Master::start_worker_at(std::uint32_t index) {
-  std::vector<int> sockets;
+  KeptFiles kept;
   for (const Listener& listener : listeners_)
-    sockets.push_back(listener.sockets[index].get());
-  auto started = start_worker(workers_[index], installation_, sockets, table_, shared_, log_);
+    kept.listeners.push_back(listener.sockets[index].get());
+  if (access_log_) kept.access_log = access_log_.get();
+  auto started = start_worker(workers_[index], installation_, kept, table_, shared_, log_);
   if (started) receive_events(index);
   return started;
 }
@@ -241,9 +251,10 @@ void Master::reload() {
   } else {
     log_.info("certificates-reloaded");
   }
+  if (settings_.access_log) reopen_access_log();
   if (!settings_.account) {
     signal_workers(SIGHUP);
-  } else if (uses_certificates(installation_)) {
+  } else if (uses_certificates(installation_) || settings_.access_log) {
     const bool is_renewing = !renewals_.empty();
     for (const WorkerProcess& worker : workers_)
       renewals_.push_back(worker.index);
@@ -256,6 +267,16 @@ void Master::reload() {
   } else {
     log_.info("divergence-log-reopened");
   }
+}
+
+// For workers that start later. A worker of the master's own account opens the file itself.
+void Master::reopen_access_log() {
+  auto opened = open_log_file(*settings_.access_log, kAccessLogName);
+  if (!opened) {
+    return log_.error("access-log-not-reopened", {{"problem", opened.error().message}});
+  }
+  access_log_ = std::move(*opened);
+  log_.info("access-log-reopened");
 }
 
 // The files may be root's alone, so a worker cannot read them again: one after the other ends as
@@ -414,6 +435,7 @@ std::string Master::on_admin_request(std::string_view line) {
   };
   const std::string command = text("command");
   if (command == "status") return status_json(sources(), std::chrono::steady_clock::now());
+  if (command == "access-log") return access_log_json(settings_);
   if (command == "fields") return fields_json(installation_, shared_);
   if (command == "divergences") {
     const bool numbered = request.contains("since") && request["since"].is_number_unsigned();

@@ -43,12 +43,14 @@ Exchange::~Exchange() {
 
 void Exchange::start(http::Request& request, const ClientInfo& client, TimePoint now) {
   now_ = now;
+  started_ = now;
+  client_ = client.address;
+  request_ = &request;
   if (!std::exchange(is_admitted_, false)) {
     if (const auto refusal = admit(request, client)) return refuse(*refusal);
   } else if (form_.is_read && request.body_size() > 0) {
     return refuse(sketch::kReadWithBody);  // it was not known when the head was there
   }
-  request_ = &request;
   sketch::RequestCanonicalizer::complete(request, form_);
   if (!upgrade_.empty()) return start_tunnel();
   if (request.body.capacity() > kKeptBytesMax) std::string().swap(request.body);
@@ -81,9 +83,11 @@ std::optional<sketch::Refusal> Exchange::refuse_by_head(const http::Request& req
   if (!is_admitted_) refusal = admit(request, client);
   if (!refusal && form_.is_read && body_bytes > 0) refusal = sketch::kReadWithBody;
   is_admitted_ = !refusal;
+  client_ = client.address;
   if (refusal) {
     count_refusal(refusal->reason);
     count_answer(*counters_, refusal->status);
+    log_refusal(request.method, request.target, *refusal);
     return refusal;
   }
   if (form_.is_read || is_options(request) || !group().refuses_writes()) return std::nullopt;
@@ -93,7 +97,9 @@ std::optional<sketch::Refusal> Exchange::refuse_by_head(const http::Request& req
   counters_->failed.add();
   counters_->replicated_failures[static_cast<std::size_t>(kFailure)].add();
   count_answer(*counters_, status_of(kFailure));
-  return sketch::Refusal{status_of(kFailure), to_string(kFailure)};
+  const sketch::Refusal refused{status_of(kFailure), to_string(kFailure)};
+  log_refusal(request.method, request.target, refused);
+  return refused;
 }
 
 std::optional<sketch::Refusal> Exchange::admit(const http::Request& request,
@@ -104,7 +110,9 @@ std::optional<sketch::Refusal> Exchange::admit(const http::Request& request,
   sketch::RequestCanonicalizer& canonicalizer = context_.request_canonicalizer;
   sketch::RequestContext known{
       .scheme = scheme_, .client_address = client.address, .trusted_peers = client.trusted_peers};
+  is_located_ = false;
   if (auto refusal = canonicalizer.locate(request, known, form_)) return refusal;
+  is_located_ = true;
   if (auto refusal = find_route(client)) return refusal;
   const RouteSettings& route = context_.settings.routes[route_];
   if (!route.dropped.empty()) known.dropped = &route.dropped;
@@ -134,7 +142,44 @@ std::optional<sketch::Refusal> Exchange::find_route(const ClientInfo& client) {
 void Exchange::refuse(const sketch::Refusal& refusal) {
   count_refusal(refusal.reason);
   count_answer(*counters_, refusal.status);
+  log_refusal(request_->method, request_->target, refusal);
   sink_.on_error(refusal.status, refusal.reason);
+}
+
+void Exchange::log_answer(const sketch::AnswerForm& form, AnsweredBy by) {
+  if (!context_.access_log.is_open()) return;
+  const bool has_key = form_.is_read && mode_ != RouteMode::off && mode_ != RouteMode::tunnel &&
+                       (mode_ == RouteMode::observe || listed_ != Mark::none ||
+                        context_.settings.routes[route_].reads == Reads::delay_once);
+  AccessEntry entry{.client = client_,
+                    .method = request_->method,
+                    .scheme = scheme_,
+                    .authority = form_.authority,
+                    .target = form_.target,
+                    .status = form.status,
+                    .body_bytes = form.body_bytes(),
+                    .by = by,
+                    .took = now_ - started_};
+  if (has_key) {
+    entry.key = &machine_.key();
+    entry.sketch =
+        by == AnsweredBy::unverified ? &machine_.origin_sketch() : &machine_.answer_sketch();
+  }
+  context_.access_log.append(entry);
+}
+
+void Exchange::log_refusal(std::string_view method, std::string_view target,
+                           const sketch::Refusal& refused) {
+  if (!context_.access_log.is_open()) return;
+  AccessEntry entry{.client = client_, .method = method, .scheme = scheme_};
+  entry.target = target;
+  if (is_located_) {
+    entry.authority = form_.authority;
+    entry.target = form_.target;
+  }
+  entry.status = refused.status;
+  entry.reason = refused.reason;
+  context_.access_log.append(entry);
 }
 
 void Exchange::count_refusal(std::string_view reason) {
@@ -196,12 +241,15 @@ void Exchange::carry_out(const ReadAction& action) {
       return deliver(action);
     case Kind::refuse:
       count_answer(*counters_, machine_.refusal().status);
+      log_refusal(request_->method, request_->target,
+                  {machine_.refusal().status, machine_.refusal().reason});
       return sink_.on_error(machine_.refusal().status, machine_.refusal().reason);
     case Kind::ask_client:
       return ask_client(action.size);
     case Kind::begin_body: {
       const std::uint32_t serial = machine_.serial();
       count_answer(*counters_, machine_.answer().status);
+      log_answer(machine_.answer(), AnsweredBy::blocks);
       sink_.on_large_begin(sketch::AnswerForm(machine_.answer()),
                            std::optional<Sketch>(machine_.answer_sketch()));
       return machine_.serial() == serial ? machine_.on_begun(now_) : void();
@@ -252,6 +300,9 @@ void Exchange::deliver(const ReadAction& action) {
                              context_.dice.random);
   }
   count_answer(*counters_, form.status);
+  log_answer(form, action.storage == nullptr ? AnsweredBy::group
+                   : is_verified             ? AnsweredBy::fast
+                                             : AnsweredBy::unverified);
   sink_.on_answer(form, sketch, action.storage);
 }
 

@@ -114,6 +114,10 @@ class Exchange final : private SharedReadWaiter, private replica_client::Replica
   [[nodiscard]] std::optional<sketch::Refusal> find_route(const ClientInfo& client);
   void count_refusal(std::string_view reason);
   void refuse(const sketch::Refusal& refusal);
+  // A line of the access log, if there is one. `refused` is of an answer of our own.
+  void log_answer(const sketch::AnswerForm& form, AnsweredBy by);
+  void log_refusal(std::string_view method, std::string_view target,
+                   const sketch::Refusal& refused);
   void start_tunnel();
   void start_machine();
 
@@ -151,8 +155,11 @@ class Exchange final : private SharedReadWaiter, private replica_client::Replica
   Timer deadline_;
   Timer hedge_;
   Timer untaken_;
-  std::uint64_t call_ = 0;  // the request's own; 0: none
-  TimePoint now_{};         // of the last event
+  std::uint64_t call_ = 0;   // the request's own; 0: none
+  TimePoint now_{};          // of the last event
+  TimePoint started_{};      // at start()
+  std::string_view client_;  // its address, from start() on
+  bool is_located_ = false;  // the form has authority and target
 };
 
 }  // namespace prophecy::sketcher

@@ -17,6 +17,7 @@
 #include "sketcher/group/group_context.hpp"
 #include "sketcher/group/shadow_reads.hpp"
 #include "sketcher/installation/origin_settings.hpp"
+#include "sketcher/reads/access_log.hpp"
 #include "sketcher/reads/hedge_timers.hpp"
 #include "sketcher/shared/shared_state.hpp"
 #include "sketcher/spool/body_intake.hpp"
@@ -67,6 +68,7 @@ struct WorkerContext {
   HeldBytes& arriving;  // of requests that are not whole, or wait for their turn
   HeldBytes& asking;    // of requests that an origin or the group is asked for
   ActivityTable& activity;
+  AccessLog& access_log;
   Spool spool;
   sketch::RequestCanonicalizer request_canonicalizer;
   std::unique_ptr<WorkerReads> reads{};  // made once the groups are

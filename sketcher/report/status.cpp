@@ -1,5 +1,7 @@
 #include "sketcher/report/status.hpp"
 
+#include <filesystem>
+
 #include <nlohmann/json.hpp>
 
 #include "http/metrics/status_rows.hpp"
@@ -184,6 +186,14 @@ Json shadows_json(const StatusSources& sources) {
 }
 
 }  // namespace
+
+std::string access_log_json(const Settings& settings) {
+  Json answer = {{"error", "no access_log is configured"}};
+  if (settings.access_log) {
+    answer = {{"access_log", std::filesystem::absolute(*settings.access_log).string()}};
+  }
+  return answer.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
 
 std::string status_json(const StatusSources& sources, TimePoint now) {
   Json listen = Json::array();

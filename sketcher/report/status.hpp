@@ -25,6 +25,8 @@ struct StatusSources {
 };
 
 [[nodiscard]] std::string status_json(const StatusSources& sources, TimePoint now);
+// Where the access log lies, or that there is none.
+[[nodiscard]] std::string access_log_json(const Settings& settings);
 [[nodiscard]] std::string prometheus_text(const StatusSources& sources);
 // All metrics that prometheus_text() may have, as TOML (http/metrics/metric_descriptions.hpp).
 [[nodiscard]] std::string describe_metrics();

@@ -1,30 +1,13 @@
 #include "sketcher/shared/divergence_file.hpp"
 
-#include <fcntl.h>
+#include <cerrno>
+
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "sketcher/shared/log_file.hpp"
+
 namespace prophecy::sketcher {
-namespace {
-
-Result<> check(int fd, const std::filesystem::path& path) {
-  const auto mistake = [&](const char* problem) {
-    return Error{ErrorKind::invalid, "divergence log " + path.string() + ": " + problem};
-  };
-  struct stat status {};
-  if (::fstat(fd, &status) != 0) return io_error("divergence log " + path.string());
-  if (!S_ISREG(status.st_mode)) return mistake("expected a regular file");
-  if (status.st_uid != ::geteuid() && status.st_uid != 0) {
-    return mistake("belongs to another user; expected our own or root");
-  }
-  if ((status.st_mode & 022) != 0) {
-    return mistake("its group or others may write it; expected mode 0640 or less");
-  }
-  return {};
-}
-
-}  // namespace
-
 Result<> DivergenceFile::open(const std::filesystem::path& path, std::uint64_t bytes_max) {
   path_ = path;
   bytes_max_ = bytes_max;
@@ -32,12 +15,9 @@ Result<> DivergenceFile::open(const std::filesystem::path& path, std::uint64_t b
 }
 
 Result<> DivergenceFile::reopen() {
-  // O_NONBLOCK: a named pipe does not hold the master up.
-  UniqueFd file(::open(path_.c_str(),
-                       O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0640));
-  if (!file) return io_error("divergence log " + path_.string());
-  if (auto checked = check(file.get(), path_); !checked) return checked;
-  file_ = std::move(file);
+  auto file = open_log_file(path_, "divergence log");
+  if (!file) return std::move(file.error());
+  file_ = std::move(*file);
   is_skipping_ = false;
   return {};
 }

@@ -20,9 +20,7 @@ class DivergenceFile {
  public:
   explicit DivergenceFile(Logger& log) : log_(log) {}
 
-  // Appends to this file from now on, up to so many bytes. Makes it with mode 0640. Refuses
-  // symbolic links, anything but a regular file, a file of another user than root or our own, and a
-  // file that its group or others may write.
+  // Appends to this file from now on, up to so many bytes; see open_log_file().
   [[nodiscard]] Result<> open(const std::filesystem::path& path, std::uint64_t bytes_max);
   // The same path anew. On an error the former file stays open.
   [[nodiscard]] Result<> reopen();

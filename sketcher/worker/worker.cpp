@@ -113,6 +113,7 @@ class Worker final : private ConnectionOwner {
   ActivityTable activity_;
   DivergenceReporter divergences_;
   RandomDice dice_;
+  AccessLog access_log_;
   WorkerContext context_;
   ExchangeHandlers handlers_;
   SessionContext session_context_;
@@ -166,6 +167,7 @@ Worker::Worker(const Installation& installation, WorkerSetup setup, HistoryTable
       asking_(settings_.limits.arriving_bytes_max, shared.worker(setup.index).asking_bytes, [] {}),
       activity_(shared.activity(setup.index), volatility_limits(settings_.routes)),
       divergences_(std::move(setup.event_channel), setup.index, shared.worker(setup.index)),
+      access_log_(std::move(setup.access_log), log),
       context_{.settings = settings_,
                .shared = shared,
                .log = log,
@@ -184,6 +186,7 @@ Worker::Worker(const Installation& installation, WorkerSetup setup, HistoryTable
                .arriving = arriving_,
                .asking = asking_,
                .activity = activity_,
+               .access_log = access_log_,
                .spool = {.settings = settings_.spool,
                          .space = SpoolSpace(shared, shared.worker(setup.index).spool,
                                              settings_.spool.bytes_max),
@@ -281,6 +284,7 @@ void Worker::tidy_up() {
   const TimePoint now = std::chrono::steady_clock::now();
   bodies_.free_unused();
   activity_.sweep(activity_seconds(now));
+  access_log_.flush();
   context_.spool.slow_bodies.make_room(context_.spool.space, now);
   untaken_timeouts_.arm(tidy_timer_, now);
 }
@@ -364,6 +368,7 @@ void Worker::on_signal(int signal) {
     if (auto loaded = reload_certificates(installation_); !loaded) {
       log_.error("certificates-not-reloaded", {{"problem", loaded.error().message}});
     }
+    if (settings_.access_log) access_log_.reopen(*settings_.access_log);
     return;
   }
   if (draining_) return finish_drain();  // asked twice

@@ -17,8 +17,7 @@ std::uint64_t wall_clock_micros() {
 }
 
 int be_worker(std::uint32_t index, UniqueFd channel, const Installation& installation,
-              const std::vector<int>& listeners, HistoryTable& table, const SharedState& shared,
-              Logger& log) {
+              const KeptFiles& kept, HistoryTable& table, const SharedState& shared, Logger& log) {
   log.rename("worker-" + std::to_string(index));
   const SpoolSettings& spool = installation.settings.spool;
   if (installation.settings.account &&
@@ -34,8 +33,9 @@ int be_worker(std::uint32_t index, UniqueFd channel, const Installation& install
   shared.worker(index).spool.files.set(0);
   WorkerSetup setup;
   setup.index = index;
-  for (const int fd : listeners)
+  for (const int fd : kept.listeners)
     setup.listeners.emplace_back(fd);
+  setup.access_log.reset(kept.access_log);
   setup.event_channel = std::move(channel);
   setup.first_timestamp = wall_clock_micros();
   return run_worker(installation, std::move(setup), table, shared, log);
@@ -44,11 +44,12 @@ int be_worker(std::uint32_t index, UniqueFd channel, const Installation& install
 }  // namespace
 
 Result<> start_worker(WorkerProcess& process, const Installation& installation,
-                      const std::vector<int>& listeners, HistoryTable& table,
-                      const SharedState& shared, Logger& log) {
-  auto child = start_child(installation.settings, listeners, [&](UniqueFd channel) {
-    return be_worker(process.index, std::move(channel), installation, listeners, table, shared,
-                     log);
+                      const KeptFiles& kept, HistoryTable& table, const SharedState& shared,
+                      Logger& log) {
+  std::vector<int> files = kept.listeners;
+  if (kept.access_log >= 0) files.push_back(kept.access_log);
+  auto child = start_child(installation.settings, std::move(files), [&](UniqueFd channel) {
+    return be_worker(process.index, std::move(channel), installation, kept, table, shared, log);
   });
   if (!child) return child.error();
   process.events = std::move(child->channel);

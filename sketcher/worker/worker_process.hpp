@@ -35,10 +35,16 @@ inline constexpr auto kWorkerProcessTable = metric_table<WorkerProcess>(
         "restarts", counter_metric("prophecy_worker_restarts_total", "restarts",
                                    "Replacements of a worker that died."))});
 
-// Forks. In the child, runs the worker and never returns. `listeners` are the sockets of this
-// worker; all other descriptors that the master has open are closed in the child.
+// Descriptors of the master that a worker keeps.
+struct KeptFiles {
+  std::vector<int> listeners;
+  int access_log = -1;  // -1: there is none
+};
+
+// Forks. In the child, runs the worker and never returns. All descriptors of the master but `kept`
+// are closed in the child.
 [[nodiscard]] Result<> start_worker(WorkerProcess& process, const Installation& installation,
-                                    const std::vector<int>& listeners, HistoryTable& table,
+                                    const KeptFiles& kept, HistoryTable& table,
                                     const SharedState& shared, Logger& log);
 
 }  // namespace prophecy::sketcher

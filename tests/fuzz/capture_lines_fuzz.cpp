@@ -1,12 +1,13 @@
-// Lines of an index, of an access log or of a sketch log: whatever they are, they tell the same
-// however they are cut; what a line of a sketch log tells is written and read again.
+// Lines of an index, of an access log or of a sketch log are read as the same answers, however they
+// are cut. An answer out of a sketch log is written and read again.
 #include <algorithm>
 #include <string>
 
 #include "base/bytes.hpp"
 #include "expect.hpp"
-#include "measurement/analysis/line_answers.hpp"
-#include "measurement/analysis/sketch_log.hpp"
+#include "measurement/readers/access_log_answers.hpp"
+#include "measurement/readers/line_answers.hpp"
+#include "measurement/readers/sketch_log.hpp"
 
 using namespace prophecy;
 using namespace prophecy::measurement;
@@ -39,6 +40,12 @@ std::string read(LineFormat format, std::string_view input, std::size_t piece) {
   return seen.text;
 }
 
+std::string read_sketchers_log(std::string_view input, std::size_t piece) {
+  Seen seen;
+  feed(AccessLogAnswers(seen), input, piece);
+  return seen.text;
+}
+
 Seen read_log(std::string_view input, std::size_t piece) {
   static const sketch::Profile profile;
   Seen seen;
@@ -63,13 +70,18 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string_view input(reinterpret_cast<const char*>(data) + 1, size - 1);
   static_cast<void>(begins_like_log(input));
   static_cast<void>(begins_like_cdxj(input));
+  if (choice == 3 && (data[0] & 0x20) != 0) {
+    static_cast<void>(begins_like_access_log(input));
+    REQUIRE(read_sketchers_log(input, input.size() + 1) == read_sketchers_log(input, piece));
+    return 0;
+  }
   if (choice == 3) {
     check_sketch_log(input, piece);
     return 0;
   }
   const LineFormat format = choice == 2   ? LineFormat::cdx
                             : choice == 1 ? LineFormat::cdxj
-                                          : LineFormat::combined_log;
+                                          : LineFormat::access_log;
   REQUIRE(read(format, input, input.size() + 1) == read(format, input, piece));
   return 0;
 }

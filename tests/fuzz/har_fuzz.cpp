@@ -3,7 +3,7 @@
 
 #include "base/bytes.hpp"
 #include "expect.hpp"
-#include "measurement/analysis/har_answers.hpp"
+#include "measurement/readers/har_answers.hpp"
 
 using namespace prophecy;
 using namespace prophecy::measurement;

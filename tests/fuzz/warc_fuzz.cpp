@@ -4,8 +4,8 @@
 #include <string>
 
 #include "expect.hpp"
-#include "measurement/analysis/warc_answers.hpp"
 #include "measurement/input/archive_bytes.hpp"
+#include "measurement/readers/warc_answers.hpp"
 
 using namespace prophecy;
 using namespace prophecy::measurement;

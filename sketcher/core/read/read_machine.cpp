@@ -81,6 +81,7 @@ void ReadMachine::start_delay_once(TimePoint now) {
   group.floors().prefetch(slot_);
   key_ = key_in(place.partition, group.sketch().of(*request_.form));
   floor_ = group.floors().at(slot_);
+  origin_sketch_.reset();
   algorithm_.emplace();
   out_of_date_ = OutOfDate::no;
   const auto entry = look_up();
@@ -245,6 +246,7 @@ void ReadMachine::on_fast_answer(std::uint8_t slot, http::Response& response, Ti
   group.table().prefetch_entry(key_);
   group.activity().prefetch(key_);
   const std::optional<Sketch> sketch = is_usable ? group.sketch_of(form) : std::nullopt;
+  origin_sketch_ = sketch;
   if (!is_judged) {  // observed, and not in the history yet
     if (!is_usable) return on_fast_failure(ExchangeEnd::malformed, now);
     return deliver_observed(form, response, now);

@@ -112,6 +112,9 @@ class ReadMachine {
   // Present when the answer is verified and may be sketched.
   [[nodiscard]] const std::optional<Sketch>& answer_sketch() const { return answer_sketch_; }
   [[nodiscard]] const Sketch& key() const { return key_; }
+  // The sketch of the last answer of one origin to this read, judged or observed, if it may be
+  // sketched. For the access log.
+  [[nodiscard]] const std::optional<Sketch>& origin_sketch() const { return origin_sketch_; }
   struct Refused {
     std::uint16_t status = 0;
     std::string_view reason;  // static text
@@ -229,6 +232,7 @@ class ReadMachine {
   bool is_borrowed_ = false;      // its head lies in ReadGroup::canonicalizer()
   std::uint64_t forms_read_ = 0;  // then: by the group, when it was read
   std::optional<Sketch> answer_sketch_;
+  std::optional<Sketch> origin_sketch_;
   Refused refusal_;
 };
 

@@ -1,10 +1,10 @@
-#include "measurement/analysis/har_answers.hpp"
+#include "measurement/readers/har_answers.hpp"
 
 #include <catch2/catch.hpp>
 
 #include "base/bytes.hpp"
 #include "measurement/analysis/answer_sketcher.hpp"
-#include "measurement/analysis/sketch_log.hpp"
+#include "measurement/readers/sketch_log.hpp"
 
 namespace prophecy::measurement {
 namespace {

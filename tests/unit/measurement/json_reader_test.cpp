@@ -2,9 +2,9 @@
 
 #include <catch2/catch.hpp>
 
+#include "base/json_text.hpp"
 #include "measurement/input/base64.hpp"
 #include "measurement/input/flat_object.hpp"
-#include "measurement/input/json_text.hpp"
 
 namespace prophecy::measurement {
 namespace {

@@ -1,6 +1,8 @@
-#include "measurement/analysis/line_answers.hpp"
+#include "measurement/readers/line_answers.hpp"
 
 #include <catch2/catch.hpp>
+
+#include "measurement/readers/access_log_answers.hpp"
 
 namespace prophecy::measurement {
 namespace {
@@ -39,11 +41,51 @@ TEST_CASE("lines of a log, good and bad") {
   const std::string told = "GET https://a/a?b 1748781001 weak;";
   CHECK(begins_like_log(kLine));
   CHECK_FALSE(begins_like_log("nonsense\n"));
-  CHECK(read(LineFormat::combined_log, good + good) == told + told);
-  CHECK(read(LineFormat::combined_log, "x\n" + good) == "!0;" + told);
-  CHECK(read(LineFormat::combined_log, good.substr(0, good.size() - 9)) == "!0;");
-  CHECK(read(LineFormat::combined_log, std::string(100'000, 'x') + "\n" + good) == "!0;" + told);
-  CHECK(read(LineFormat::combined_log, "").empty());
+  CHECK(read(LineFormat::access_log, good + good) == told + told);
+  CHECK(read(LineFormat::access_log, "x\n" + good) == "!0;" + told);
+  CHECK(read(LineFormat::access_log, good.substr(0, good.size() - 9)) == "!0;");
+  CHECK(read(LineFormat::access_log, std::string(100'000, 'x') + "\n" + good) == "!0;" + told);
+  CHECK(read(LineFormat::access_log, "").empty());
+}
+
+TEST_CASE("lines of HAProxy's log") {
+  const std::string line =
+      "Feb  6 12:14:14 host haproxy[143]: 10.0.1.2:33317 [01/Jun/2025:12:30:01.655] in back/srv "
+      "10/0/30/69/109 200 2750 - - ---- 1/1/1/1/0 0/0 {1wt.eu} {} \"GET /a HTTP/1.1\"\n";
+  const std::string told = "GET https://a/a 1748781001 weak;";
+  CHECK(begins_like_log(line));
+  CHECK(read(LineFormat::access_log, line + std::string(kLine)) ==
+        told + "GET https://a/a?b 1748781001 weak;");
+  // Without a syslog daemon's prefix.
+  CHECK(read(LineFormat::access_log, line.substr(line.find("10.0"))) == told);
+  CHECK(read(LineFormat::access_log, line.substr(0, line.find(" 200")) + "\n") == "!0;");
+}
+
+TEST_CASE("lines of a sketcher's access log") {
+  const std::string begin = R"({"prophecy_access":1,"time":1748781001.500000,"method":"GET",)"
+                            R"("url":"http://a/x","status":200,"bytes":12,"by":"fast")";
+  const std::string sketch =
+      R"(,"variant":"01","sketch":"00112233445566778899aabbccddeeff00112233")";
+  const auto read_lines = [](const std::string& lines) {
+    Seen seen;
+    AccessLogAnswers answers(seen);
+    answers.on_bytes(lines, 0, true);
+    answers.finish();
+    return seen.text;
+  };
+  CHECK(begins_like_access_log(begin));
+  CHECK(read_lines(begin + sketch + "}\n") == "GET http://a/x#01 1748781001 transient;");
+  // Without a key nothing is known but status and size.
+  CHECK(read_lines(begin + "}\n") == "GET http://a/x 1748781001 weak;");
+  for (const char* wrong : {R"(,"sketch":"0011"})", R"(,"time":17487.5})", R"(,"status":9})",
+                            R"(,"url":"x"})", R"(,"method":""})", ""}) {
+    CHECK(read_lines(begin + wrong + "\n") == "!0;");
+  }
+  CHECK(read_lines(begin + R"(,"method":"PUT"})"
+                           "\n") == "other;");
+  CHECK(read_lines(begin + R"(,"by":"sketcher"})"
+                           "\n")
+            .empty());
 }
 
 TEST_CASE("lines of a CDXJ index") {

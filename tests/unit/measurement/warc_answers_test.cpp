@@ -1,4 +1,4 @@
-#include "measurement/analysis/warc_answers.hpp"
+#include "measurement/readers/warc_answers.hpp"
 
 #include <catch2/catch.hpp>
 

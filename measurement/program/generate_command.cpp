@@ -1,4 +1,4 @@
-#include "measurement/generate_command.hpp"
+#include "measurement/program/generate_command.hpp"
 
 #include <fstream>
 #include <iostream>
@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/error.hpp"
-#include "measurement/crawl_writer.hpp"
+#include "measurement/program/crawl_writer.hpp"
 
 namespace prophecy::measurement {
 namespace {

@@ -1,4 +1,4 @@
-#include "measurement/analysis/line_answers.hpp"
+#include "measurement/readers/line_answers.hpp"
 
 #include <algorithm>
 #include <array>
@@ -38,6 +38,18 @@ std::optional<Microseconds> parse_log_time(std::string_view text) {
   return parse_iso_time(iso);
 }
 
+// 10/Oct/2000:13:55:36.655, in HAProxy's own time zone, which a line does not name: taken as UTC.
+std::optional<Microseconds> parse_haproxy_time(std::string_view text) {
+  constexpr std::size_t kPoint = 20;
+  if (text.size() != kPoint + 4 || text[kPoint] != '.') return std::nullopt;
+  std::uint64_t milliseconds = 0;
+  std::string with_zone(text.substr(0, kPoint));
+  with_zone.append(" +0000");
+  const auto time = parse_log_time(with_zone);
+  if (!time || !http::parse_decimal(text.substr(kPoint + 1), milliseconds)) return std::nullopt;
+  return *time + static_cast<Microseconds>(milliseconds) * 1000;
+}
+
 struct LogLine {
   std::string_view method;
   std::string_view target;
@@ -46,19 +58,47 @@ struct LogLine {
   std::uint64_t size = 0;
 };
 
+// METHOD TARGET VERSION, between quotes.
+bool take_request(std::string_view& line, LogLine& parsed) {
+  std::string_view request = take_until(line, '"');
+  parsed.method = take_until(request, ' ');
+  parsed.target = take_until(request, ' ');
+  return http::is_token(parsed.method) && request.starts_with("HTTP/");
+}
+
+// FRONTEND BACKEND/SERVER TIMERS STATUS BYTES, ..., "METHOD TARGET VERSION", behind the time.
+// HAProxy's bytes are those of head and body.
+std::optional<LogLine> parse_haproxy_line(std::string_view line, Microseconds time) {
+  LogLine parsed;
+  parsed.time = time;
+  if (!line.starts_with(' ')) return std::nullopt;
+  line.remove_prefix(1);
+  take_until(line, ' ');
+  take_until(line, ' ');
+  if (take_until(line, ' ').find('/') == std::string_view::npos) return std::nullopt;
+  if (!http::parse_decimal(take_until(line, ' '), parsed.status)) return std::nullopt;
+  if (!http::parse_decimal(take_until(line, ' '), parsed.size)) return std::nullopt;
+  take_until(line, '"');
+  if (!take_request(line, parsed)) return std::nullopt;
+  return parsed;
+}
+
 // HOST IDENT USER [TIME] "METHOD TARGET VERSION" STATUS SIZE, and what follows.
 std::optional<LogLine> parse_log_line(std::string_view line) {
   LogLine parsed;
   take_until(line, '[');
-  const auto time = parse_log_time(take_until(line, ']'));
+  std::string_view written = take_until(line, ']');
+  // A syslog daemon's prefix may have the process id in brackets: "haproxy[123]: ".
+  if (!parse_log_time(written) && !parse_haproxy_time(written) && line.starts_with(':')) {
+    take_until(line, '[');
+    written = take_until(line, ']');
+  }
+  if (const auto time = parse_haproxy_time(written)) return parse_haproxy_line(line, *time);
+  const auto time = parse_log_time(written);
   if (!time || !line.starts_with(" \"")) return std::nullopt;
   parsed.time = *time;
   line.remove_prefix(2);
-  std::string_view request = take_until(line, '"');
-  parsed.method = take_until(request, ' ');
-  parsed.target = take_until(request, ' ');
-  if (!http::is_token(parsed.method) || !request.starts_with("HTTP/")) return std::nullopt;
-  if (!line.starts_with(' ')) return std::nullopt;
+  if (!take_request(line, parsed) || !line.starts_with(' ')) return std::nullopt;
   line.remove_prefix(1);
   if (!http::parse_decimal(take_until(line, ' '), parsed.status)) return std::nullopt;
   const std::string_view size = take_until(line, ' ');
@@ -107,7 +147,7 @@ void LineAnswers::on_line(std::string_view line, std::uint64_t offset) {
     case LineFormat::cdxj:
       problem = take_cdxj(line);
       break;
-    case LineFormat::combined_log:
+    case LineFormat::access_log:
       problem = take_log(line);
       break;
   }
@@ -161,7 +201,7 @@ std::string_view LineAnswers::take_indexed(std::string_view time_text, std::stri
 
 std::string_view LineAnswers::take_log(std::string_view line) {
   const auto parsed = parse_log_line(line);
-  if (!parsed) return "no line of an access log in the combined format";
+  if (!parsed) return "no line of an access log";
   if (!http::is_read_method(parsed->method)) {
     sink_.on_other_method();
     return {};

@@ -1,4 +1,4 @@
-#include "measurement/crawl_writer.hpp"
+#include "measurement/program/crawl_writer.hpp"
 
 #include <vector>
 
@@ -7,10 +7,10 @@
 #include "base/assert.hpp"
 #include "base/bytes.hpp"
 #include "base/digest.hpp"
+#include "base/json_text.hpp"
 #include "measurement/analysis/answer_sketcher.hpp"
-#include "measurement/analysis/sketch_log.hpp"
 #include "measurement/input/base64.hpp"
-#include "measurement/input/json_text.hpp"
+#include "measurement/readers/sketch_log.hpp"
 
 namespace prophecy::measurement {
 namespace {

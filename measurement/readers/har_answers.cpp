@@ -1,4 +1,4 @@
-#include "measurement/analysis/har_answers.hpp"
+#include "measurement/readers/har_answers.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -16,7 +16,8 @@ namespace {
 constexpr std::size_t kValueBytesMax = 1 << 20;
 constexpr std::size_t kFieldsMax = 4096;
 
-// What the bodies of a HAR have left behind, and what HTTP/2 has in place of a status line.
+// Fields that the bodies of a HAR have left behind, and those that HTTP/2 has in place of a status
+// line.
 bool is_left_out(std::string_view name) {
   return name.empty() || name.front() == ':' || http::equal_ignoring_case(name, "content-length") ||
          http::equal_ignoring_case(name, "content-encoding") ||
@@ -110,7 +111,7 @@ void HarAnswers::on_key(std::string_view key) {
   key_.assign(key);
   value_ = value_of(key);
   if (value_ == nullptr) return;
-  // Of members with one name the last one counts.
+  // The last one of several members with one name counts.
   value_->clear();
   if (value_ == &entry_.text) entry_.text_too_large = false;
 }

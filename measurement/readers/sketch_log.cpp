@@ -1,20 +1,20 @@
-#include "measurement/analysis/sketch_log.hpp"
+#include "measurement/readers/sketch_log.hpp"
 
 #include <algorithm>
 #include <array>
 #include <charconv>
 
 #include "base/bytes.hpp"
+#include "base/json_text.hpp"
 #include "http/text.hpp"
 #include "measurement/input/base64.hpp"
-#include "measurement/input/json_text.hpp"
 
 namespace prophecy::measurement {
 namespace {
 
 constexpr std::string_view kBeginning = "{\"prophecy_sketch_log\":";
 constexpr std::array<std::string_view, kAnswerKinds> kKinds = {
-    "sketched", "transient", "sets_cookie", "varies", "weak", "weak_transient"};
+    "sketched", "transient", "sets_cookie", "varies", "weak", "weak_transient", "for_one_client"};
 
 void append_number(std::int64_t number, std::string& out) {
   std::array<char, 24> digits{};

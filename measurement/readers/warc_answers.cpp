@@ -1,4 +1,4 @@
-#include "measurement/analysis/warc_answers.hpp"
+#include "measurement/readers/warc_answers.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -180,7 +180,7 @@ bool WarcAnswers::digest_holds() const {
 }
 
 void WarcAnswers::on_damage(Damage damage) {
-  // What was whole before stays: in a compressed file it lies in a member of its own.
+  // An answer that was whole before stays: in a compressed file it lies in a member of its own.
   if (pending_ && pending_->offset < damage.offset) hand_on();
   pending_.reset();
   request_.reset();

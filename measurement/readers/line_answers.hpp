@@ -1,6 +1,7 @@
 // `LineAnswers` turns inputs without bodies into weak answers, a line each: CDX and CDXJ indexes,
-// and access logs in the combined format of Apache and nginx. A weak answer's sketch is one of what
-// the line says: of a line of an index the payload's digest, of a log line status and size.
+// and access logs in the combined format of Apache and nginx, or in HAProxy's HTTP format. A weak
+// answer's sketch covers the digest of the payload in a line of an index, and status and size in a
+// line of a log.
 //
 // No I/O. For one thread at a time.
 #pragma once
@@ -15,7 +16,7 @@
 
 namespace prophecy::measurement {
 
-enum class LineFormat : std::uint8_t { cdx, cdxj, combined_log };
+enum class LineFormat : std::uint8_t { cdx, cdxj, access_log };
 
 // Whether an input begins like a CDX index, or with a whole line of a CDXJ index or an access log.
 [[nodiscard]] bool begins_like_cdx(std::string_view beginning);

@@ -9,11 +9,17 @@
 
 #include "base/command_line/command_line.hpp"
 #include "measurement/analyze.hpp"
+#include "measurement/capture/capture_command.hpp"
+#include "measurement/capture/capture_folder.hpp"
+#include "measurement/capture/png_plots.hpp"
 #include "measurement/csv_report.hpp"
 #include "measurement/figures.hpp"
-#include "measurement/generate_command.hpp"
 #include "measurement/html_report.hpp"
 #include "measurement/json_report.hpp"
+#include "measurement/live/follow_command.hpp"
+#include "measurement/program/compare_command.hpp"
+#include "measurement/program/generate_command.hpp"
+#include "measurement/proposal.hpp"
 #include "measurement/svg_report.hpp"
 #include "measurement/text_report.hpp"
 
@@ -28,7 +34,10 @@ struct Outputs {
   std::string json;
   std::string csv;
   std::string plots;
+  bool png = false;
+  std::string browser = "chromium";
   std::string report;
+  std::string proposal;
   std::vector<std::string> sites;
   FigureOptions figures;
   PartyMode party_mode = PartyMode::list;
@@ -81,11 +90,24 @@ int run(const AnalyzeOptions& options, const Outputs& outputs) {
       return fail(written.error().message);
     }
   }
+  if (outputs.png) {
+    if (outputs.plots.empty()) return fail("--png: expected --plots as well");
+    const auto written =
+        write_png_plots(figures, outputs.plots, outputs.browser, options.temporary_folder);
+    if (!written) return fail("--png: " + written.error().message);
+  }
   if (!outputs.report.empty()) {
     std::ofstream file(outputs.report, std::ios::binary);
     write_html(*result, figures, file);
     file.close();
     if (!file) return fail(prophecy::io_error(outputs.report).message);
+  }
+  const Parties* parties = figure_options.parties ? &*figure_options.parties : nullptr;
+  if (!outputs.proposal.empty()) {
+    if (const auto written = write_proposal(*result, figures.cost, parties, outputs.proposal);
+        !written) {
+      return fail(written.error().message);
+    }
   }
   if (outputs.json != "-") write_text(*result, figures, std::cout);
   std::cout.flush();
@@ -108,15 +130,23 @@ int main(int argc, char** argv) {
   std::string party = "list";
   const prophecy::Command command = program.add_command(
       "analyze", "Counts transitions in captures: the share of answers that differ from the last.");
+  command.add("INPUT", options.inputs,
+              "WARC, HAR, CDX, CDXJ, access logs, sketch logs, also as .gz; folders of captures");
   command
-      .add("INPUT", options.inputs, "WARC, HAR, CDX, CDXJ, access logs, sketch logs; also as .gz")
-      .required();
+      .add("--access-log", options.access_logs,
+           "an access log of Apache, nginx or HAProxy, even if its first line is damaged")
+      .one_each();
   command.add("--json", outputs.json, "write the result as JSON; -: to standard output");
   command.add("--csv", outputs.csv, "write the result as CSV files into this folder");
   command.add("--plots", outputs.plots, "write the figures as SVG files into this folder");
+  command.flag("--png", outputs.png, "with --plots: as PNG files, too, which a browser draws");
+  command.add("--browser", outputs.browser, "for --png (chromium)");
   command.add("--report", outputs.report, "write one HTML page with all figures");
+  command.add("--propose", outputs.proposal,
+              "write a proposed configuration of the sketcher into this folder");
   command.add("--prefixes", options.prefixes,
-              "a file of address prefixes, each with a name: the sites of figure 16");
+              "a file of address prefixes, each with a name, or a MaxMind database: the sites of "
+              "figure 16");
   command.add("--minimum", outputs.figures.minimum,
               "requests that a URL needs to count in figures 15 and 16 (25)");
   command.add("--replicas", outputs.figures.cost.replicas, "of the group: N of the cost model (4)")
@@ -144,11 +174,23 @@ int main(int argc, char** argv) {
   command.add("--temporary-folder", options.temporary_folder,
               "for temporary files ($TMPDIR, /tmp)");
   command.on_run([&] {
+    if (options.inputs.empty() && options.access_logs.empty()) {
+      return line.complain_without("INPUT");
+    }
+    options.inputs = expand_captures(options.inputs);
     outputs.party_mode = party == "list" ? PartyMode::list : PartyMode::same_site;
     return run(options, outputs);
   });
   GenerateOptions generate_options;
   add_generate(program, generate_options);
+  FollowOptions follow_options;
+  add_follow(program, follow_options);
+  CaptureOptions capture_options;
+  capture_options.temporary_folder = options.temporary_folder.string();
+  add_capture(program, capture_options);
+  CompareOptions compare_options;
+  compare_options.temporary_folder = options.temporary_folder.string();
+  add_compare(program, compare_options);
   if (const auto status = line.parse(argc, argv)) return *status;
   return line.run();
 }

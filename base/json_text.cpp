@@ -1,6 +1,6 @@
-#include "measurement/input/json_text.hpp"
+#include "base/json_text.hpp"
 
-namespace prophecy::measurement {
+namespace prophecy {
 
 void append_json_text(std::string_view text, std::string& out) {
   constexpr std::string_view kDigits = "0123456789abcdef";
@@ -19,4 +19,4 @@ void append_json_text(std::string_view text, std::string& out) {
   }
 }
 
-}  // namespace prophecy::measurement
+}  // namespace prophecy
