@@ -11,7 +11,7 @@ from harness.programs import run_program
 PLAN = ("--urls", 60, "--rounds", 31, "--body", 3000, "--seed", 7)
 
 # Members whose figures need bodies.
-BODIES = ("dynamic_data", "beside_the_paper", "causes", "costly_urls")
+BODIES = ("declared_caching", "dynamic_data", "beside_the_paper", "causes", "costly_urls")
 
 
 def generate(path, name, *plan):

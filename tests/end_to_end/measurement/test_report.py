@@ -13,6 +13,7 @@ import pytest
 
 from harness.build import patience
 from harness.programs import run_program
+from maxmind_writer import database
 from warc_writer import response
 
 
@@ -135,6 +136,35 @@ def test_sites_by_prefix(captures, tmp_path):
     result = run_program("prophecy-measure", "analyze", captures[0], "--prefixes", prefixes)
     assert result.returncode == 2
     assert f"{prefixes}:2: " in result.stderr
+
+
+def test_sites_by_a_database(captures, tmp_path):
+    path = tmp_path / "sites.mmdb"
+    one = {"country": {"iso_code": "DE"}, "city": {"names": {"en": "Berlin"}}}
+    rest = {"autonomous_system_organization": "A hoster"}
+    for version in (4, 6):
+        path.write_bytes(database({"10.0.0.0/31": one, "10.0.0.2/31": rest}, version))
+        figure = analyze(captures[0], "--prefixes", path)["figure_16"]
+        assert figure["by"] == "prefix"
+        assert {site["site"] for site in figure["curves"]} <= {"10.0.0.0/31 DE Berlin", "10.0.0.2/31 A hoster"}
+        assert sum(site["urls"] for site in figure["curves"]) + figure["urls_without_site"] == 120
+        assert figure["curves"][0]["urls"] > 10
+    path.write_bytes(b"\xab\xcd\xefMaxMind.com" + bytes(100))
+    assert run_program("prophecy-measure", "analyze", captures[0], "--prefixes", path).returncode == 2
+
+
+def test_plots_as_pictures(captures, tmp_path):
+    if not shutil.which("chromium"):
+        pytest.skip("no chromium")
+    result = run_program("prophecy-measure", "analyze", captures[0], "--plots", tmp_path, "--png", timeout_s=90)
+    assert result.returncode == 0, result.stderr
+    pictures = sorted(tmp_path.glob("*.png"))
+    assert [path.stem for path in pictures] == sorted(path.stem for path in tmp_path.glob("*.svg"))
+    for path in pictures:
+        data = path.read_bytes()
+        assert data.startswith(b"\x89PNG\r\n\x1a\n") and len(data) > 5000
+        assert int.from_bytes(data[16:20], "big") > 1000, "pixels of a line"
+    assert run_program("prophecy-measure", "analyze", captures[0], "--png").returncode == 2
 
 
 def test_the_minimum_of_requests_can_be_chosen(captures):
