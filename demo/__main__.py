@@ -5,6 +5,7 @@ import signal
 import sys
 import time
 
+from demo.measuring import measure, open_report
 from demo.screen import Screen
 from demo.steps import PAGE, STEPS, StepFailed
 from harness import Deployment, HarnessError
@@ -37,7 +38,24 @@ def stay(screen, deployment):
     raise HarnessError("the sketcher has ended")
 
 
+def run_measure(screen, options):
+    screen.title("Starting four Apaches, four replica agents and one sketcher on 127.0.0.1.")
+    changes = {"sketcher": {"access_log": "access.jsonl"}}
+    with Deployment(content={"/index.html": PAGE}, port=options.port, sketcher_changes=changes) as deployment:
+        screen.title(f"Capturing {deployment.url}/ for {options.seconds} s, while two of four pages change.")
+        report, figures = measure(screen, deployment, options.seconds)
+    held = figures["urls"] == 4 and figures["transitions"] > 0
+    screen.result(held, f"{figures['transitions']} transitions in {figures['pairs']} repeated requests")
+    screen.title(f"The report: {report}")
+    screen.detail(f"a proposed configuration: {report.parent}/proposal")
+    if not options.once:
+        open_report(report)
+    return 0 if held else 1
+
+
 def run(screen, options):
+    if options.measure:
+        return run_measure(screen, options)
     screen.title("Starting four Apaches, four replica agents and one sketcher on 127.0.0.1.")
     with Deployment(content={"/index.html": PAGE}, port=options.port) as deployment:
         screen.detail(f"Prophecy at {deployment.url}/ ; all files under {deployment.folder}")
@@ -56,6 +74,9 @@ def main():
     parser = argparse.ArgumentParser(prog="./run demo", description=__doc__)
     parser.add_argument("--once", action="store_true", help="end by itself after the last step")
     parser.add_argument("--port", type=int, help="the sketcher's port; default: a free one")
+    parser.add_argument("--measure", action="store_true",
+                        help="in place of the steps: measure how often the demo's pages change")
+    parser.add_argument("--seconds", type=int, default=60, help="with --measure: of the capture (60)")
     options = parser.parse_args()
     screen = Screen()
     # Both stop what was started on the way out. Ctrl-C has to be asked for: a shell starts its

@@ -47,6 +47,16 @@ def test_demo_once():
     assert processes_with(mark) == []
 
 
+@pytest.mark.time_limit(180)
+def test_demo_measures_its_own_pages():
+    process, mark = demo("--measure", "--seconds", "12", "--once")
+    output, _ = process.communicate(timeout=150 * patience())
+    assert process.returncode == 0, output
+    assert "4 URLs, 24 answers, " in output
+    assert (ROOT / ".run" / "demo-measure" / "report.html").read_text().startswith("<!DOCTYPE html>")
+    assert processes_with(mark) == []
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL],
                          ids=["interrupt", "terminate", "kill"])
 def test_demo_stopped_by_a_signal_leaves_nothing(number):
