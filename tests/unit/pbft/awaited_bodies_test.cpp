@@ -61,7 +61,11 @@ TEST_CASE("A body that no later view wants is given up") {
 }
 
 TEST_CASE("No more than 32 parts of a body are on their way from its client") {
-  const BodyTree body(bytes_of_size(6'000), 100);
+  constexpr std::size_t kLeafBytes = 64 * 1024;
+  const auto bytes = std::make_shared<Bytes>(60 * kLeafBytes);
+  for (std::size_t leaf = 0; leaf < 60; ++leaf)
+    bytes->at(leaf * kLeafBytes) = static_cast<std::uint8_t>(leaf);
+  const BodyTree body(bytes, kLeafBytes);
   Subject backup(1);
   backup.feed(pre_prepare(1, {by_digest(1, body.name())}).frame);
   std::deque<Digest> on_their_way;

@@ -50,6 +50,10 @@ TEST_CASE("A fetched state that cannot be kept is looked at again after half a s
   backup.parts.unpinnable.reset();
   CHECK(backup.replica.next_timer() <= backup.now + milliseconds(10));
   backup.tick(milliseconds(10));
+  if (backup.sent(MessageType::fetch_parts) > 0) {
+    backup.feed(encode_part_message(*theirs.read(right), ring(0)));
+  }
+  backup.tick(milliseconds(0));
   CHECK(backup.restores == 1);
   CHECK(backup.replica.status().recovery == RecoveryState::none);
 }

@@ -433,7 +433,7 @@ TEST_CASE("4.5.2: content that is not here is taken from anybody, by its digest"
   CHECK(backup.sent(MessageType::prepare) == 0);
   CHECK(backup.dropped(DropReason::conflicting) == 1);
   // But not from one that names itself as the receiver, or as nobody of the group.
-  for (const std::uint8_t sender : {2, 9}) {
+  for (const std::uint8_t sender : {std::uint8_t{2}, std::uint8_t{9}}) {
     Bytes bytes = *proposal.frame;
     bytes[2] = sender;
     CHECK_FALSE(backup.feed_as_it_is(std::make_shared<const Bytes>(std::move(bytes))));
