@@ -294,6 +294,7 @@ void ReplicaHost::with_core(const std::function<void(pbft::ReplicaActions&)>& ev
 }
 
 void ReplicaHost::carry_out(pbft::ReplicaActions& actions) {
+  if (scenario_.has(IngredientKind::full_states)) note_own_checkpoints(actions);
   if (scenario_.canary == Canary::no_durable_vote) {
     std::erase_if(actions.writes, [](const pbft::DurableWrite& write) {
       return write.key.front() == 'p' || write.key.front() == 'q';

@@ -130,6 +130,8 @@ class ReplicaHost {
   void count_lie(BehaviourKind kind, const pbft::Frame& frame, bool authentic);
   void run(const pbft::Execution& execution);
   void cut_short(const pbft::Execution& execution);
+  // Also of a replica that cannot rely on its state, and goes on without looking at it.
+  void note_own_checkpoints(const pbft::ReplicaActions& actions);
   // The service's state is that behind this checkpoint.
   void note_size(std::uint64_t checkpoint);
   // A write that the service has no room for: true when it refuses it now.

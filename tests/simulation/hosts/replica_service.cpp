@@ -3,6 +3,8 @@
 #include <utility>
 
 #include "pbft/core/state/memory_part_store.hpp"
+#include "pbft/wire/decode.hpp"
+#include "pbft/wire/sealed.hpp"
 #include "simulation/hosts/defects.hpp"
 #include "simulation/hosts/origin_faults.hpp"
 #include "simulation/hosts/replica_host.hpp"
@@ -125,6 +127,18 @@ void ReplicaHost::run(const pbft::Execution& handed_out) {
   later(delay, [this, id = execution.id, fails, result = std::move(result)] {
     finish(id, fails, result);
   });
+}
+
+void ReplicaHost::note_own_checkpoints(const pbft::ReplicaActions& actions) {
+  for (const pbft::Outgoing& outgoing : actions.sends) {
+    const auto sealed = pbft::decode_sealed(*outgoing.frame, keys_->replicas());
+    const auto header = sealed ? pbft::peek_header(sealed->frame) : std::nullopt;
+    if (!header || header->type != pbft::MessageType::checkpoint || header->sender != self_) {
+      continue;
+    }
+    const auto claim = pbft::decode_checkpoint(sealed->frame);
+    if (claim) checker_.on_checkpoint(claim->sequence);
+  }
 }
 
 void ReplicaHost::note_size(std::uint64_t checkpoint) {
