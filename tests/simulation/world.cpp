@@ -485,15 +485,13 @@ std::string World::laggard() const {
     // Before the first checkpoint there is nothing to recover from.
     if (status.last_stable == 0) continue;
     if (status.recovery != pbft::RecoveryState::none) return who + " has not recovered";
+    // With a smaller bound than the others' it may be unable to tell their state, or to hold it.
+    const Ingredient* full = scenario_.find(IngredientKind::full_states, node);
+    if (full != nullptr && full->fills_alone()) continue;
     // What nobody noticed shows at the next checkpoint.
     const auto unnoticed = unnoticed_at_.find(node);
-    const Ingredient* full = scenario_.find(IngredientKind::full_states, node);
-    const bool differs = full != nullptr && full->fills_alone();
-    const bool is_wrong = unnoticed != unnoticed_at_.end() || differs;
-    const std::uint64_t wrong_since = differs    ? replica.differed_at()
-                                      : is_wrong ? unnoticed->second
-                                                 : 0;
-    if (is_wrong && status.last_stable <= wrong_since) continue;
+    const bool is_wrong = unnoticed != unnoticed_at_.end();
+    if (is_wrong && status.last_stable <= unnoticed->second) continue;
     // Where f is greater than 1, f+1 others prove it wrong, and repair takes 2f: claims that were
     // lost are not repeated, and the next checkpoint may never come.
     if (is_wrong && scenario_.faults > 1) continue;
