@@ -70,6 +70,8 @@ class Agreement {
     Digest batch{};
   };
 
+  // The last batch that a primary does not wait for before it proposes more.
+  [[nodiscard]] std::uint64_t in_flight_from() const;
   [[nodiscard]] static BatchDigests digests_of(const PrePrepareMessage& message);
   [[nodiscard]] bool admits(const PrePrepareMessage& head);
   // Too many numbers lie between it and those of which this replica knows a proposal.
