@@ -56,6 +56,9 @@ class Agreement {
   [[nodiscard]] std::uint64_t settled() const;
   // Likewise, or committed: what is left to do there is this replica's own.
   [[nodiscard]] std::uint64_t agreed() const;
+  // Up to it nothing is in flight: everything is ordered; or, where this replica is behind the
+  // stable checkpoint, stable, or committed beyond.
+  [[nodiscard]] std::uint64_t in_flight_from() const;
   // Requests that are committed, and wait for their execution, wait for no primary. To be called
   // once all that can be is handed out.
   void note_agreed();
@@ -70,8 +73,6 @@ class Agreement {
     Digest batch{};
   };
 
-  // The last batch that a primary does not wait for before it proposes more.
-  [[nodiscard]] std::uint64_t in_flight_from() const;
   [[nodiscard]] static BatchDigests digests_of(const PrePrepareMessage& message);
   [[nodiscard]] bool admits(const PrePrepareMessage& head);
   // Too many numbers lie between it and those of which this replica knows a proposal.

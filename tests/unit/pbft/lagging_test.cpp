@@ -54,6 +54,21 @@ TEST_CASE("A backup behind the stable checkpoint holds requests against nobody u
   CHECK(backup.replica.status().state == ReplicaState::changing_view);
 }
 
+TEST_CASE("What is agreed on beyond the stable checkpoint waits for a state, and blames nobody") {
+  const CheckpointMessage claim = claim_behind(request(1));
+  Subject backup(1, every_batch());
+  backup.tick(milliseconds(0));
+  make_stable(backup, 1, claim.order, claim.replies, claim.service);
+  backup.order(2, {request(2)});
+  REQUIRE(backup.replica.status().last_ordered == 0);
+  backup.tick(20 * kPatience);
+  CHECK(backup.replica.counters().view_changes_started == 0);
+  // Behind it, one that is not agreed on counts.
+  backup.feed(pre_prepare(3, {request(3)}).frame);
+  backup.tick(kPatience);
+  CHECK(backup.replica.status().state == ReplicaState::changing_view);
+}
+
 TEST_CASE("A primary behind the stable checkpoint proposes all the same") {
   const CheckpointMessage claim = claim_behind(request(1));
   ReplicaSettings settings = every_batch();
