@@ -7,7 +7,6 @@ namespace {
 
 using dht::Stage;
 
-constexpr std::uint64_t kLostPercent = 40;  // of hand-overs
 constexpr dht::BootTime kLeaseEnd{std::chrono::seconds(4)};
 
 }  // namespace
@@ -99,8 +98,7 @@ void SimulatedRing::take(Part& part, std::size_t taker) {
   part.owner = taker;
   part.is_held = true;
   tally_.add(Met::partitions_taken);
-  // Nobody waits for the hand-over: it may be lost, or come to an end behind the floors.
-  if (!is_other || !part.was_given || random_.chance(kLostPercent)) return;
+  if (!is_other || !part.was_given) return;
   if (hand_over_floor(part, giver, member, barrier))
     hand_over_entries(part, giver, member, barrier);
 }

@@ -61,8 +61,7 @@ std::string RunSettings::describe() const {
   add(has_clock_steps, "clock steps");
   add(has_few_addresses, "one address");
   add(has_accomplice, "accomplice");
-  add(has_ring && !is_restless, "ring");
-  add(has_ring && is_restless, "restless ring");
+  add(has_ring, "ring");
   add(is_tried, "trial");
   add(is_long, "long");
   add(is_flooded, "flood");
@@ -100,9 +99,7 @@ void RunSettings::choose_ring(simulation::Random random) {
   if (is_forced) has_votes = has_agents = is_flooded = is_busy = false;
   has_ring = is_forced || (is_drawn && variant.world == BrokenWorld::none && !has_votes &&
                            !has_agents && !is_flooded && !is_busy);
-  if (!has_ring) return;
-  is_restless = own.chance(50);
-  is_tried = is_long = false;
+  if (has_ring) is_tried = is_long = false;
 }
 
 RunSettings RunSettings::draw(const Variant& variant, GroupChoice choice,

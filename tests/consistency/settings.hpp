@@ -46,7 +46,6 @@ struct RunSettings {
   bool has_few_addresses = false;  // all clients are behind one address
   bool has_accomplice = false;     // one client conspires with the liars
   bool has_ring = false;           // two members, each with a worker (ring.hpp)
-  bool is_restless = false;        // its partitions move all the time
   bool is_tried = false;           // ends with a trial of the liars
   bool is_long = false;
   // The group hangs while many different reads of an observed route come; long.

@@ -42,7 +42,7 @@ struct Variant {
   BrokenWorld world = BrokenWorld::none;
 };
 
-inline constexpr std::array<Variant, 43> kVariants{{
+inline constexpr std::array<Variant, 42> kVariants{{
     {"correct"},
     {"one-lookup", kDelayOnce, sketcher::Mutation::one_lookup},
     {"any-former", kDelayOnce, sketcher::Mutation::any_former},
@@ -63,7 +63,6 @@ inline constexpr std::array<Variant, 43> kVariants{{
     {"group-by-arrival", kDelayOnce, sketcher::Mutation::none, BrokenWorld::group_by_arrival},
     {"look-up-unchecked", kDelayOnce, sketcher::Mutation::look_up_unchecked},
     {"record-unchecked", kDelayOnce, sketcher::Mutation::record_unchecked},
-    {"joins-across-words", kDelayOnce, sketcher::Mutation::joins_across_words},
     {"write-unchecked", kDelayOnce, sketcher::Mutation::write_unchecked},
     {"private-for-late", kAttribution, sketcher::Mutation::private_for_late},
     {"real-to-group", kAttribution, sketcher::Mutation::real_to_group},

@@ -18,8 +18,7 @@ constexpr std::size_t kFloodedSteps = 8000;
 constexpr std::size_t kClients = 5;
 constexpr std::uint64_t kFailingPercent = 4;
 constexpr std::uint64_t kOutagePercent = 60;
-constexpr std::uint64_t kRingStepPercent = 4;
-constexpr std::uint64_t kRestlessStepPercent = 25;
+constexpr std::uint64_t kRingStepPercent = 5;
 constexpr std::int64_t kJumpMsMax = 24LL * 3600 * 1000;
 
 HistoryTable make_table(std::uint64_t seed) {
@@ -163,9 +162,7 @@ void World::pass_time() {
 
 void World::step() {
   using Phase = SimulatedClient::Phase;
-  if (ring_ && random_.chance(settings_.is_restless ? kRestlessStepPercent : kRingStepPercent)) {
-    return ring_->step();
-  }
+  if (ring_ && random_.chance(kRingStepPercent)) return ring_->step();
   const std::uint64_t draw = random_.below(200);
   if (draw < 93) return clients_[random_.below(clients_.size())]->advance(Phase::free);
   if (draw < 160) return service_->advance();

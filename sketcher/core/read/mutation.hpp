@@ -44,7 +44,6 @@ enum class Mutation : std::uint8_t {
   pause_forgotten,         // an origin goes on while the client takes nothing
   look_up_unchecked,       // a fast answer is accepted without a look at lease and word
   record_unchecked,        // the group's answer is recorded without one
-  joins_across_words,      // a read joins a call of an earlier ownership
   write_unchecked,         // a write that has moved is answered by raising a floor of one's own
 };
 

@@ -198,7 +198,7 @@ void ReadMachine::ask_shared(bool may_share, TimePoint now) {
 void ReadMachine::ask_shared_within_budget(bool may_share, TimePoint now, bool asks_again) {
   // The call would be of an ownership that is over.
   const bool is_owner = may_accept(has_history_ ? dht::Basis::history : dht::Basis::group);
-  if (!is_owner && !is_mutated(Mutation::joins_across_words)) return move();
+  if (!is_owner) return move();
   if (!asks_again) group_->group.activity().on_group_read(activity(), activity_seconds(now));
   state_ = State::shared;
   const bool is_asked = group_->shared.ask(key_, *request_.form, request_.method,

@@ -97,7 +97,7 @@ SharedReads::Read* SharedReads::find_joinable(const Sketch& key, const Claim& cl
   const auto found = joinable_.find(key);
   if (found == joinable_.end()) return nullptr;
   Read& read = *found->second;
-  if (read.claim != claim && !is_mutated(Mutation::joins_across_words)) return nullptr;
+  if (read.claim != claim) return nullptr;
   const bool is_before_write =
       read.writes != writes_ || read.floor != group_.floors().at(read.slot);
   if (is_before_write && !is_mutated(Mutation::join_ignores_floor)) return nullptr;
@@ -262,8 +262,7 @@ bool SharedReads::is_behind_write(const Read& read, const ReplicatedAnswer& answ
 }
 
 bool SharedReads::accept(Read& read, const ReplicatedAnswer& answer) {
-  const bool is_checked = !is_mutated(Mutation::joins_across_words);
-  auto basis = group_.basis(is_checked ? read.claim : group_.claim(read.claim.partition));
+  auto basis = group_.basis(read.claim);
   if (is_mutated(Mutation::record_unchecked)) basis = dht::Basis::history;
   read.is_moved = !basis;
   read.is_unshared = basis == dht::Basis::group;
