@@ -96,26 +96,14 @@ void Agreement::note_agreed() {
   }
 }
 
-// Behind a stable checkpoint, a primary waits for a state, and the group goes on without its
-// service: what is agreed on beyond is not in flight.
-std::uint64_t Agreement::in_flight_from() const {
-  std::uint64_t done = std::max(context_.progress.last_ordered, checkpoints_.stable_sequence());
-  if (done == context_.progress.last_ordered) return done;
-  for (const Slot* slot = log_.find(done + 1);
-       slot != nullptr && slot->phase == SlotPhase::committed; slot = log_.find(done + 1)) {
-    ++done;
-  }
-  return done;
-}
-
 bool Agreement::may_propose(bool full) const {
   const Progress& progress = context_.progress;
   const ReplicaSettings& settings = context_.settings;
   const std::uint32_t in_flight_max =
       full ? settings.batches_in_flight_max : settings.partial_batches_in_flight_max;
-  const std::uint64_t done = in_flight_from();
   return context_.is_primary() && context_.state == ReplicaState::normal &&
-         progress.last_proposed >= done && progress.last_proposed - done < in_flight_max &&
+         progress.last_proposed >= progress.last_ordered &&
+         progress.last_proposed - progress.last_ordered < in_flight_max &&
          progress.last_proposed < high_water_mark() &&
          context_.may_vote(progress.last_proposed + 1) &&
          log_.view_bytes() < context_.settings.log_bytes_max && !context_.is_record_full();
