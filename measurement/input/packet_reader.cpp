@@ -109,6 +109,7 @@ void PacketReader::on_bytes(std::string_view bytes, std::uint64_t offset, bool m
     position_ += size;
   held_.erase(0, position_);
   offset_ = moves ? offset_ + position_ : offset;
+  position_ = 0;
 }
 
 void PacketReader::on_gap(Damage damage) {

@@ -420,7 +420,7 @@ void ReadMachine::on_group_failure(ReplicatedFailure failure) {
 void ReadMachine::wait_for_floors(Raising outcome) {
   state_ = State::raising;
   raising_ = std::make_unique<Raising>(std::move(outcome));
-  arm_deadline();
+  if (!is_deadline_armed_) arm_deadline();  // a read has one
   actions_.add(Kind::raise_floors);
 }
 

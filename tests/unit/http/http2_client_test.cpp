@@ -170,7 +170,7 @@ TEST_CASE("A stalled answer holds its own window, and stops no other") {
 
 TEST_CASE("A body that is not in memory is sent as the server's windows allow") {
   Call call;
-  World world;
+  World world({.request = {.body_bytes_max = 4 << 20}, .streams_max = 1000, .is_from_proxy = true});
   const std::string body(2 << 20, 'b');
   world.call(call, {{"content-length", std::to_string(body.size())}}, {},
              std::make_shared<Text>(body), "PUT");

@@ -172,7 +172,9 @@ TEST_CASE("ring: another member's write makes all that was agreed before it out 
   world.remember(early.key("", "/page"), world.sketch("A"), 3);
   world.set_word(Stage::taken);
   early.start("GET", "", "/page");
+  early.fail(ExchangeEnd::broken);
   early.fail(ExchangeEnd::broken);  // the call is under way when the write ends
+  REQUIRE(world.calls.size() == 1);
   const SigmaOrder::Placed write{.sigma = 9, .base = 0, .doubtful = false, .restarted = false};
   CHECK(world.core.group.make_out_of_date("a", "/page", &write));
   CHECK(world.floor("/page") == 9);
