@@ -13,10 +13,10 @@
 #include "tools/transitions_command.hpp"
 
 int main(int argc, char** argv) {
-  prophecy::CommandLine line(
-      "prophecyctl",
-      "Operates Prophecy: keys, status, evidence of divergences, modes, origins, history, transitions.",
-      PROPHECY_VERSION);
+  prophecy::CommandLine line("prophecyctl",
+                             "Operates Prophecy: keys, status, evidence of divergences, modes, "
+                             "origins, history, transitions.",
+                             PROPHECY_VERSION);
   const prophecy::Command program = line.program();
   program.needs_command();
   prophecy::tools::add_keygen_command(program);

@@ -48,8 +48,7 @@ const CheckpointClaim* Snapshots::newest_up_to(std::uint64_t sequence) const {
 }
 
 const CheckpointClaim* Snapshots::newest_whole_up_to(std::uint64_t sequence) const {
-  return newest_of(sequence,
-                   [](const Entry& entry) { return entry.is_whole && !entry.disowned; });
+  return newest_of(sequence, [](const Entry& entry) { return entry.is_whole && !entry.disowned; });
 }
 
 template <class Suits>

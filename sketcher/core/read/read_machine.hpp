@@ -239,32 +239,32 @@ class ReadMachine {
   WorkerReads& worker_;
   SharedReadWaiter& waiter_;
   ReadActions actions_;
-  State state_ = State::idle;
-  std::uint32_t serial_ = 0;
   ReadRequest request_;
   GroupCore* group_ = nullptr;
-  Sketch key_{};
-  WriteFloors::Slot slot_ = 0;  // of the request's URI
-  Claim claim_;
-  bool has_history_ = true;  // by the claim, when it was taken
-  Sigma floor_ = 0;          // of the slot, at the first look-up
+  State state_ = State::idle;
   OutOfDate out_of_date_ = OutOfDate::no;
-  std::optional<ReadAlgorithm> algorithm_;  // of a delay-once read
-  ReadAlgorithm::Lookup first_lookup_;
+  bool has_history_ = true;         // by the claim, when it was taken
   bool is_blacklisted_ = false;     // by a list or a mark
   bool may_be_unverified_ = false;  // the fast answer: no other read shares its connection
   bool is_deadline_armed_ = false;
+  bool is_borrowed_ = false;  // the answer's head lies in ReadGroup::canonicalizer()
+  replica_client::ReplicatedKind call_kind_{};
+  std::uint32_t serial_ = 0;
   std::uint32_t began_seconds_ = 0;
   std::uint32_t large_rounds_ = 0;  // times that the group has agreed on a list for this request
+  WriteFloors::Slot slot_ = 0;      // of the request's URI
+  Sigma floor_ = 0;                 // of the slot, at the first look-up
+  Claim claim_;
+  Sketch key_{};
+  std::optional<ReadAlgorithm> algorithm_;  // of a delay-once read
+  ReadAlgorithm::Lookup first_lookup_;
   OriginAsks asks_;
-  replica_client::ReplicatedKind call_kind_{};
   SigmaOrder::Submitted submitted_;
   std::optional<Evidence> evidence_;
   std::unique_ptr<Large> large_;
   std::unique_ptr<Raising> raising_;
   sketch::AnswerForm answer_;
-  bool is_borrowed_ = false;      // its head lies in ReadGroup::canonicalizer()
-  std::uint64_t forms_read_ = 0;  // then: by the group, when it was read
+  std::uint64_t forms_read_ = 0;  // by the group, when a borrowed answer was read
   std::optional<Sketch> answer_sketch_;
   std::optional<Sketch> origin_sketch_;
   Refused refusal_;

@@ -15,10 +15,10 @@ class Server final : public Http2Handler {
  public:
   struct Stream final : Http2Stream {};
 
-  explicit Server(Http2Limits limits_of = {.request = {},
-                                           .streams_max = 1000,
-                                           .is_from_proxy = true})
-      : limits(std::move(limits_of)) {}
+  explicit Server(const Http2Limits& limits_of = {.request = {},
+                                                  .streams_max = 1000,
+                                                  .is_from_proxy = true})
+      : limits(limits_of) {}
 
   Http2Stream& on_stream_opened() override {
     streams.push_back(std::make_unique<Stream>());
@@ -59,12 +59,14 @@ struct Call final : Http2Call {
 
 class World final : private Http2CallHandler {
  public:
-  explicit World(Http2Limits limits = {.request = {}, .streams_max = 1000, .is_from_proxy = true})
-      : server(std::move(limits)) {
+  explicit World(const Http2Limits& limits = {.request = {},
+                                              .streams_max = 1000,
+                                              .is_from_proxy = true})
+      : server(limits) {
     exchange();
   }
 
-  void call(Call& call, std::vector<std::pair<std::string, std::string>> fields = {},
+  void call(Call& call, const std::vector<std::pair<std::string, std::string>>& fields = {},
             std::string_view body = {}, ByteSourcePtr large = {}, const char* method = "GET") {
     Http2RequestHead head(method, "http", "example.org", "/a");
     for (const auto& [name, value] : fields)

@@ -4,7 +4,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "pbft/body_frames.hpp"
+#include "pbft/bodies/body_frames.hpp"
 #include "pbft/core/ordering/patience.hpp"
 #include "pbft/core/ordering/request_queue.hpp"
 #include "pbft/core/state/payments.hpp"

@@ -1,7 +1,7 @@
 // What a frame may cost the replica that receives it, whoever sends it.
 #include <catch2/catch.hpp>
 
-#include "pbft/body_frames.hpp"
+#include "pbft/bodies/body_frames.hpp"
 #include "pbft/core/bodies/part_server.hpp"
 #include "pbft/core/execution/session_tree.hpp"
 #include "pbft/core/state/context.hpp"

@@ -2,7 +2,7 @@
 // inside a sealed frame, and to hold all that it executes at once.
 #include <catch2/catch.hpp>
 
-#include "pbft/body_frames.hpp"
+#include "pbft/bodies/body_frames.hpp"
 #include "pbft/wire/limits.hpp"
 #include "pbft/wire/sealed.hpp"
 

@@ -1,15 +1,15 @@
 // The hand-over of partitions between two tables, by the very objects that ring processes use.
 #include "sketcher/ring/ring_history.hpp"
 
-#include <catch2/catch.hpp>
 #include <set>
+
+#include <catch2/catch.hpp>
 
 #include "dht/core/hand_over.hpp"
 
 namespace prophecy::sketcher {
 namespace {
 
-using dht::HandOverPhase;
 using dht::HistoryStore;
 
 constexpr Partition kGiven = 42;
@@ -130,9 +130,9 @@ TEST_CASE("ring history: floors hold for the same URIs, whatever the sizes of th
   Member giver(from), taker(to);
   const WriteFloors theirs = giver.table.floors(0), ours = taker.table.floors(0);
   std::set<Partition> partitions;
-  for (int i = 0; i < 300; ++i) {
+  for (Sigma i = 0; i < 300; ++i) {
     const std::string target = "/" + std::to_string(i);
-    theirs.raise(theirs.slot_of("a", target), static_cast<Sigma>(i + 1));
+    theirs.raise(theirs.slot_of("a", target), i + 1);
     partitions.insert(theirs.place_of("a", target).partition);
   }
   for (const Partition partition : partitions) {
@@ -144,9 +144,9 @@ TEST_CASE("ring history: floors hold for the same URIs, whatever the sizes of th
         taker.history->raise_floor(partition, floor);
     } while (cursor != 0);
   }
-  for (int i = 0; i < 300; ++i) {
+  for (Sigma i = 0; i < 300; ++i) {
     const std::string target = "/" + std::to_string(i);
-    CHECK(ours.at(ours.slot_of("a", target)) >= static_cast<Sigma>(i + 1));
+    CHECK(ours.at(ours.slot_of("a", target)) >= i + 1);
   }
   if (from >= to) return;
   // Other partitions have none of it.

@@ -3,7 +3,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "pbft/body_frames.hpp"
+#include "pbft/bodies/body_frames.hpp"
 #include "pbft/wire/view_change.hpp"
 
 namespace prophecy::pbft::test {

@@ -5,7 +5,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "pbft/body_frames.hpp"
+#include "pbft/bodies/body_frames.hpp"
 #include "pbft/shell/map_part_store.hpp"
 #include "pbft/wire/body.hpp"
 #include "pbft/wire/recovery.hpp"

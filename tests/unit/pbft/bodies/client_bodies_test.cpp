@@ -2,7 +2,7 @@
 // bodies.
 #include <catch2/catch.hpp>
 
-#include "pbft/body_frames.hpp"
+#include "pbft/bodies/body_frames.hpp"
 #include "pbft/wire/body.hpp"
 #include "pbft/wire/recovery.hpp"
 
