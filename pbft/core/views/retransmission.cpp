@@ -153,6 +153,7 @@ void Retransmission::learn(const StatusMessage& status) {
   Peer& peer = peers_[status.replica];
   peer.first_retained = status.first_retained;
   peer.last_ordered = status.last_ordered;
+  view_changer_.note_silence(status.replica, status.silent_until > 0);
   context_.claimed[status.replica] = std::max(status.last_ordered, status.last_stable);
   std::uint64_t highest = status.last_ordered;
   for (std::size_t i = 0; i < status.slots.size(); ++i) {

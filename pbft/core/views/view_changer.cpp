@@ -26,6 +26,7 @@ ViewChanger::ViewChanger(Context& context, Log& log, Checkpoints& checkpoints, A
       asked_(context.quorum.replicas),
       refused_at_(context.quorum.replicas),
       gone_since_(context.quorum.replicas),
+      silent_(context.quorum.replicas),
       slow_primary_(context.settings.view_change_timeout, context.settings.faults + 1),
       left_out_(2 * context.settings.view_change_timeout) {}
 
@@ -77,7 +78,10 @@ void ViewChanger::arm(TimePoint now) {
   BlameInputs inputs;
   inputs.place = place();
   inputs.gone_at = primary_gone_at();
-  if (context_.state == ReplicaState::changing_view) inputs.no_new_view_at = give_up_at_;
+  if (context_.state == ReplicaState::changing_view) {
+    inputs.no_new_view_at = give_up_at_;
+    if (silent_[context_.primary()]) inputs.gone_at = now;
+  }
   if (inputs.place == BlameInputs::Place::primary || inputs.place == BlameInputs::Place::backup) {
     note_unsettled(now);
     inputs.unsettled_since = unsettled_since_;
@@ -499,7 +503,10 @@ void ViewChanger::enter(std::uint64_t view, const std::vector<ViewChangeMessage>
   const std::uint64_t highest = choice.stable + choice.batches.size();
   log_.note_stable(checkpoints_.stable_sequence());
   agreement_.keep_awaited_bodies();
-  log_.enter_view(choice.stable, highest);
+  // Its messages may be older than what is stable here. What is committed up to there stays so: its
+  // votes are over, and it may still have to be executed.
+  const std::uint64_t stable = std::max(choice.stable, checkpoints_.stable_sequence());
+  log_.enter_view(stable, highest);
   context_.chosen_until = highest;
   context_.refused_until = 0;
   context_.named_by_primary = 0;
@@ -508,7 +515,9 @@ void ViewChanger::enter(std::uint64_t view, const std::vector<ViewChangeMessage>
     const std::uint64_t sequence = choice.stable + 1 + i;
     const bool within =
         sequence >= log_.first_retained() && sequence - log_.first_retained() < log_.capacity();
-    if (within) agreement_.adopt(sequence, choice.batches[i], out);
+    const Slot* known = within ? log_.find(sequence) : nullptr;
+    const bool is_kept = known != nullptr && known->phase != SlotPhase::empty;
+    if (within && !is_kept) agreement_.adopt(sequence, choice.batches[i], out);
   }
   log_.shelve(view, 2 * context_.settings.log_bytes_max);
   patience_.restart(now, context_.progress.last_ordered);

@@ -59,6 +59,9 @@ class ViewChanger {
   // network can forge this hint, so it only shortens a wait, and the peer's next proven frame
   // refutes it.
   void note_gone(NodeId peer, TimePoint now);
+  // The peer's last Status says that it has lost its memory, and is silent; or that it is not. It
+  // can begin no view.
+  void note_silence(NodeId peer, bool is_silent) { silent_[peer] = is_silent; }
   // A frame was proven to be of the peer.
   void note_heard(NodeId peer) { gone_since_[peer].reset(); }
   // It may speak again: what it could not say.
@@ -132,6 +135,7 @@ class ViewChanger {
   bool met_wrong_signature_ = false;                  // in the new view that is looked at
   Frame new_view_;  // by which the current view began; null in view 0
   std::vector<std::optional<TimePoint>> gone_since_;  // by replica, see note_gone()
+  std::vector<bool> silent_;                          // by replica, see note_silence()
   SlowPrimary slow_primary_;
   LeftOut left_out_;
   std::uint32_t futile_views_ = 0;

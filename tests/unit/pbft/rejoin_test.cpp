@@ -312,6 +312,29 @@ TEST_CASE("A primary that has lost its memory is replaced at once") {
   CHECK(backup.replica.status().view_change_cause == ViewChangeCause::primary_rejoins);
 }
 
+TEST_CASE("A primary that says it has lost its memory gets no time to begin its view") {
+  Subject backup(2);
+  StatusMessage status;
+  status.first_retained = 1;
+  const auto say = [&](std::uint64_t silent_until) {
+    ++status.counter;
+    status.silent_until = silent_until;
+    backup.feed(encode_status(status, ring(1)));
+  };
+  say(100);
+  const bool speaks_again = GENERATE(false, true);
+  if (speaks_again) say(0);
+  backup.feed(retransmitted(request(1)));
+  backup.tick(ReplicaSettings().view_change_timeout);
+  REQUIRE(backup.replica.view() == 1);
+  backup.tick(milliseconds(0));
+  CHECK(backup.replica.view() == 1);  // nobody else to go on with
+  backup.feed(view_change(0, 0, 1));
+  backup.feed(view_change(3, 0, 1));
+  backup.tick(milliseconds(0));
+  CHECK(backup.replica.view() == (speaks_again ? 1 : 2));
+}
+
 TEST_CASE("A peer that waits for a checkpoint is carried there by batches without requests") {
   Subject primary(0, every_batch());
   StatusMessage status;

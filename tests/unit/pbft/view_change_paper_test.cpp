@@ -421,6 +421,32 @@ TEST_CASE("4.5.2: a batch that is executed is agreed on again, and not executed 
   CHECK(backup.replica.counters().requests_executed == 1);
 }
 
+TEST_CASE("4.5.2: what is committed up to the own stable checkpoint stays so in a new view") {
+  // The view-change messages of the new view may be older than the checkpoint.
+  Subject backup(2, every_batch());
+  std::vector<BatchRecord> records;
+  for (const std::uint64_t sequence : {1u, 2u}) {
+    const Proposal proposal = pre_prepare(sequence, {request(sequence)});
+    for (const Frame& frame :
+         {proposal.frame, prepare(1, sequence, proposal.batch), commit(0, sequence, proposal.batch),
+          commit(1, sequence, proposal.batch)})
+      backup.feed(frame);
+    records.push_back({sequence, 0, proposal.batch});
+    // The second one waits for the checkpoint behind the first.
+    CHECK(backup.actions.executions.size() == (sequence == 1 ? 1 : 0));
+  }
+  for (const NodeId peer : {0u, 1u, 3u}) {
+    backup.feed(encode_checkpoint(2, sha256(as_bytes("order")), Digest{}, Digest{}, ring(peer)));
+  }
+  REQUIRE(backup.replica.status().last_stable == 2);
+  backup.feed(new_view(1, 1,
+                       {view_change(0, 1, records, records), view_change(1, 1, records, records),
+                        view_change(3, 1)}));
+  REQUIRE(backup.replica.status().view == 1);
+  backup.executed(1, "result");
+  CHECK(backup.actions.executions.size() == 1);
+}
+
 TEST_CASE("4.5.2: content that is not here is taken from anybody, by its digest") {
   Subject backup(2);
   const Proposal proposal = pre_prepare(1, {request(1)});
