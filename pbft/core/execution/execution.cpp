@@ -168,9 +168,7 @@ void ExecutionStage::hand_out(Slot& slot, ReplicaActions& out) {
     Session& session = clients_.session(request.client, request.session);
     if (request.timestamp <= session.last_timestamp) {
       ++context_.counters.requests_repeated;
-      if (request.timestamp == session.last_timestamp && session.replied) {
-        repeat_reply(session, out);
-      }
+      if (request.timestamp == session.last_timestamp) repeat_reply(session, out);
       continue;
     }
     clients_.begin(session, request.timestamp);
@@ -351,12 +349,16 @@ void ExecutionStage::answer_held_reads(ReplicaActions& out) {
 }
 
 void ExecutionStage::repeat_reply(Session& session, ReplicaActions& out) {
-  ASSERT(session.replied);
+  if (!session.replied && !session.is_reply_lost) return;
   if (!clients_.may_repeat(session, context_.now)) return context_.drop(DropReason::rate_limited);
   Pending pending;
   pending.client = session.client;
   pending.session = session.number;
   pending.timestamp = session.last_timestamp;
+  // Its client need not wait for it: what the others say may suffice, or never will.
+  if (session.is_reply_lost) {
+    return send_reply(pending, ReplyStatus::unavailable, Digest{}, {}, false, out);
+  }
   pending.sigma = session.sigma;
   auto reply = reply_to(pending, session.status, session.digest);
   if (!reply) return;

@@ -61,8 +61,8 @@ class ExecutionStage {
   void on_new_view();
   // A read outside the order. Requires an authenticated request; its frame is copied.
   void read(const RequestMessage& request, ByteView frame, ReplicaActions& out);
-  // Answers the session's last ordered request from the cache, unless that was done just now.
-  // Requires that there is a reply.
+  // Answers the session's last ordered request from the cache, unless that was done just now, or
+  // has to wait for its execution.
   void repeat_reply(Session& session, ReplicaActions& out);
 
   void on_executed(std::uint64_t id, ExecutionStatus status, Bytes result, ReplicaActions& out);

@@ -138,7 +138,7 @@ void Intake::order(const RequestMessage& request, ByteView frame, const Digest& 
     if (forwarder && !is_leading()) return;
     // A retransmission. What is being executed will be answered in full.
     if (needs_result(request)) session.full_reply_timestamp = request.timestamp;
-    if (session.replied) execution_.repeat_reply(session, out);
+    execution_.repeat_reply(session, out);
     return;
   }
   if (request.body) return hold(request, frame, digest, forwarder, out);

@@ -41,6 +41,8 @@ class StateFetch {
   // Failed: those that should have it do not hand it over, or it cannot be kept here.
   [[nodiscard]] State state() const { return state_; }
   [[nodiscard]] const CheckpointClaim& target() const { return target_; }
+  // f+1 that should have some part do not hand it over: they may have a later checkpoint alone.
+  [[nodiscard]] bool is_stuck() const;
   [[nodiscard]] std::uint64_t parts_missing() const { return wanted_.size(); }
 
  private:

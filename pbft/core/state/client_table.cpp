@@ -68,6 +68,7 @@ void ClientTable::reset() {
       forget_result(*session);
       session->last_timestamp = 0;
       session->replied = false;
+      session->is_reply_lost = false;
     }
   }
 }
@@ -75,12 +76,14 @@ void ClientTable::reset() {
 void ClientTable::restore(NodeId client, std::uint32_t session, std::uint64_t timestamp) {
   Session& entry = this->session(client, session);
   entry.last_timestamp = timestamp;
+  entry.is_reply_lost = true;
   note_change(entry);
 }
 
 void ClientTable::set_reply(Session& session, ReplyStatus status, Sigma sigma,
                             const Digest& digest) {
   session.replied = true;
+  session.is_reply_lost = false;
   session.status = status;
   session.sigma = sigma;
   session.digest = digest;
@@ -115,6 +118,7 @@ void ClientTable::begin(Session& session, std::uint64_t timestamp) {
   forget_result(session);
   session.last_timestamp = timestamp;
   session.replied = false;
+  session.is_reply_lost = false;
   session.repetitions = {};
   note_change(session);
 }

@@ -32,6 +32,8 @@ struct Session {
   [[nodiscard]] std::uint64_t ordered_timestamp() const {
     return is_ahead ? last_timestamp - 1 : last_timestamp;
   }
+  // The reply came with no state that took the place of this replica's: it will never be known.
+  bool is_reply_lost = false;
   bool replied = false;  // what follows is known
   ReplyStatus status = ReplyStatus::done;
   Sigma sigma = 0;
@@ -114,7 +116,8 @@ class ClientTable {
   [[nodiscard]] const Session* find(NodeId client, std::uint32_t session) const;
   // Forgets what was executed, for whom, and the replies: a checkpoint's state takes its place.
   void reset();
-  // What a checkpoint says of a session. Requires that reset() came before.
+  // What a checkpoint says of a session, whose reply is lost unless set_reply() follows. Requires
+  // that reset() came before.
   void restore(NodeId client, std::uint32_t session, std::uint64_t timestamp);
 
   // A batch of this primary has a request under this client's name whose MAC is wrong here: the

@@ -1,0 +1,84 @@
+// What becomes of a replica that takes a state over from others: which one it gets, and what it has
+// to say afterwards.
+#include <set>
+
+#include <catch2/catch.hpp>
+
+#include "pbft/every_batch.hpp"
+#include "pbft/wire/recovery.hpp"
+
+namespace prophecy::pbft::test {
+namespace {
+
+CheckpointMessage claim_of(const Subject& subject) {
+  return *decode_checkpoint(*sent_by(subject, MessageType::checkpoint));
+}
+
+}  // namespace
+
+TEST_CASE("A fetch of a state that nobody hands over any more goes on to a later one") {
+  Subject other(1, every_batch());
+  const auto executed = [&](std::uint64_t sequence) {
+    other.order(sequence, {request(sequence)});
+    other.executed(other.actions.executions.at(0).id, "result");
+    return claim_of(other);
+  };
+  const auto first = executed(1);
+  std::set<Digest> of_first;
+  for (const auto& [digest, part] : other.parts.all())
+    of_first.insert(digest);
+  const auto second = executed(2);
+  Subject backup(1, every_batch());
+  const auto claim = [&](const CheckpointMessage& message) {
+    for (const NodeId peer : {0u, 2u, 3u})
+      backup.feed(encode_checkpoint(message.sequence, message.order, message.replies,
+                                    message.service, ring(peer)));
+  };
+  claim(first);
+  backup.tick(seconds(1));
+  REQUIRE(backup.replica.status().recovery == RecoveryState::fetching);
+  claim(second);
+  for (int round = 0; round < 12 && backup.replica.status().last_executed == 0; ++round) {
+    backup.tick(milliseconds(100));
+    for (const auto& [digest, part] : other.parts.all()) {
+      if (!of_first.contains(digest)) backup.feed(encode_part_message(part, ring(2)));
+    }
+  }
+  CHECK(backup.replica.status().last_executed == 2);
+}
+
+TEST_CASE("A replica that has a state without a reply says that it has none") {
+  Subject other(1, every_batch());
+  other.order(1, {request(7)});
+  other.executed(other.actions.executions.at(0).id, "result");
+  const auto claim = claim_of(other);
+  // Their replies differ.
+  const auto claim_without_replies = [&](NodeId from) {
+    return encode_checkpoint(claim.sequence, claim.order,
+                             sha256(Bytes(1, static_cast<std::uint8_t>(from))), claim.service,
+                             ring(from));
+  };
+  Subject backup(1, every_batch());
+  for (const NodeId peer : {0u, 2u, 3u})
+    backup.feed(claim_without_replies(peer));
+  backup.now += seconds(1);
+  for (int round = 0; round < 20 && backup.replica.status().last_executed == 0; ++round) {
+    backup.tick(milliseconds(100));
+    for (const auto& [digest, part] : other.parts.all())
+      backup.feed(encode_part_message(part, ring(2)));
+  }
+  REQUIRE(backup.replica.status().last_executed == 1);
+  backup.feed(request(7));
+  REQUIRE(backup.sent(MessageType::reply) == 1);
+  CHECK(decode_reply(*sent_by(backup, MessageType::reply))->status == ReplyStatus::unavailable);
+  // Not as often as it is asked.
+  backup.feed(request(7));
+  CHECK(backup.sent(MessageType::reply) == 0);
+  // What is executed here has its answer.
+  backup.order(2, {request(8)});
+  CHECK(backup.sent(MessageType::reply) == 0);
+  backup.feed(request(8));
+  CHECK(backup.sent(MessageType::reply) == 0);
+}
+
+}  // namespace prophecy::pbft::test
