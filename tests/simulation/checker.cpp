@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <iterator>
 #include <utility>
 
 #include "pbft/wire/limits.hpp"
@@ -158,9 +159,19 @@ void Checker::settle_promised(const Call& call, pbft::Sigma sigma) {
       return execution.sigma == sigma && execution.operation == operation;
     });
   };
-  const auto was_ahead_with = [&](NodeId replica, const Batch& batch) {
+  // What comes behind it in its batch may wait for a write that crashed, at some longer than at
+  // others.
+  const auto up_to_it = [&](const Batch& batch) {
+    Batch part;
+    std::copy_if(batch.begin(), batch.end(), std::back_inserter(part),
+                 [&](const Ahead& execution) { return execution.sigma <= sigma; });
+    return part;
+  };
+  const auto was_ahead_with = [&](NodeId replica, const Batch& part) {
     const auto& once = once_ahead_[replica];
-    return ahead_[replica] == batch || std::find(once.begin(), once.end(), batch) != once.end();
+    return up_to_it(ahead_[replica]) == part ||
+           std::any_of(once.begin(), once.end(),
+                       [&](const Batch& batch) { return up_to_it(batch) == part; });
   };
   // A late reply may complete the call when all have lost their power since.
   const auto promised_by = [&]() -> std::optional<std::pair<NodeId, Batch>> {
@@ -175,7 +186,7 @@ void Checker::settle_promised(const Call& call, pbft::Sigma sigma) {
   };
   const auto promised = promised_by();
   if (!promised) return;
-  const Batch& batch = promised->second;
+  const Batch batch = up_to_it(promised->second);
   std::uint32_t correct = 0;
   for (NodeId replica = 0; replica < scenario_.replicas(); ++replica)
     correct += !contains(liars_, replica) && was_ahead_with(replica, batch) ? 1 : 0;
@@ -268,7 +279,9 @@ void Checker::check_ordered(const Call& call, const pbft::Completion& completion
 }
 
 void Checker::on_arrived(Call& call) const {
-  call.arrived_behind = order_.empty() ? 0 : order_.rbegin()->first;
+  const pbft::Sigma executed = order_.empty() ? 0 : order_.rbegin()->first;
+  // What is ordered may wait for a disk before it is executed, and the next batches do not.
+  call.arrived_behind = std::max(executed, last_ordered_ << 16 | 0xffff);
 }
 
 // What is on its way, the batch that is laid out already, the one in which its turn comes; and the
@@ -341,6 +354,7 @@ void Checker::on_given_up(NodeId replica, std::uint64_t sequence, const Sha256::
 
 void Checker::on_status(NodeId replica, const pbft::ReplicaStatus& status) {
   settle_up_to(replica, status.last_ordered);
+  if (!contains(liars_, replica)) last_ordered_ = std::max(last_ordered_, status.last_ordered);
   const pbft::ReplicaSettings& settings = scenario_.replica;
   const auto who = [&] { return "replica " + std::to_string(replica); };
   const auto check_bound = [&](const char* what, std::uint64_t size, std::uint64_t bound) {

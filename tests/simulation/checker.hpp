@@ -144,6 +144,7 @@ class Checker {
   std::map<NodeId, Batch> ahead_;
   std::map<NodeId, std::vector<Batch>> once_ahead_;
   std::map<NodeId, std::map<std::uint64_t, pbft::Sigma>> executed_by_replica_;  // by operation
+  std::uint64_t last_ordered_ = 0;  // by any correct replica
   pbft::Sigma completed_sigma_ = 0;
   std::map<std::uint8_t, std::uint64_t> completed_version_;  // by register
   std::uint64_t states_given_up_ = 0;

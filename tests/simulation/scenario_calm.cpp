@@ -74,6 +74,9 @@ void add_noise(Scenario& scenario, Random& random) {
     noise.percent = random.between(5, 100);
     scenario.ingredients.push_back(noise);
   };
+  // f others lie: beside one that differs, no f+1 need be in the state that a third lacks. Its way
+  // back are the batches, as long as they are retained (docs/protocol.md, "How it is tested").
+  scenario.replica.retained_batches = pbft::ReplicaSettings().retained_batches;
   if (random.chance(70)) add(IngredientKind::noisy_state);
   if (random.chance(40)) add(IngredientKind::rotten_state);
   // 2f+1 equal answers are asked for there.
