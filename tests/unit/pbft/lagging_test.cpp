@@ -1,5 +1,5 @@
-// A replica that is behind a checkpoint that is stable: how it comes to a state while the others go
-// on.
+// A replica that is behind a checkpoint that is stable: what it does as primary, and how it comes to
+// a state while the others go on.
 #include <algorithm>
 
 #include <catch2/catch.hpp>
@@ -9,6 +9,19 @@
 
 namespace prophecy::pbft::test {
 namespace {
+
+constexpr std::uint32_t kAnotherSession = 1;
+
+// What replica 1 says of the checkpoint behind the one batch that it has executed.
+CheckpointMessage claim_behind(const Frame& request) {
+  Subject replica(1, every_batch());
+  replica.order(1, {request});
+  REQUIRE(replica.actions.executions.size() == 1);
+  replica.executed(replica.actions.executions[0].id, "result");
+  const Frame frame = sent_by(replica, MessageType::checkpoint);
+  REQUIRE(frame != nullptr);
+  return *decode_checkpoint(*frame);
+}
 
 // All others have signed it.
 void make_stable(Subject& subject, std::uint64_t sequence, const Digest& order,
@@ -21,6 +34,55 @@ void make_stable(Subject& subject, std::uint64_t sequence, const Digest& order,
 }
 
 }  // namespace
+
+TEST_CASE("A primary behind the stable checkpoint proposes all the same") {
+  const CheckpointMessage claim = claim_behind(request(1));
+  ReplicaSettings settings = every_batch();
+  settings.partial_batches_in_flight_max = 1;
+  settings.batches_in_flight_max = 1;
+  Subject primary(0, settings);
+  make_stable(primary, 1, claim.order, claim.replies, claim.service);
+  primary.feed(request(1, "a", false, 0, kAnotherSession));
+  REQUIRE(primary.sent(MessageType::pre_prepare) == kReplicas - 1);
+  const Frame frame = sent_by(primary, MessageType::pre_prepare);
+  CHECK(decode_pre_prepare(*frame, kReplicas)->sequence == 2);
+  primary.feed(request(1, "b", false, 0, kAnotherSession + 1));
+  CHECK(primary.sent(MessageType::pre_prepare) == 0);
+  // What is agreed on is not in flight any more, though it is not executed here.
+  const Digest batch = pre_prepare(2, {request(1, "a", false, 0, kAnotherSession)}, 0, 0,
+                                   {GivenInputs().time, GivenInputs().seed})
+                           .batch;
+  for (const NodeId peer : {1U, 2U})
+    primary.feed(prepare(peer, 2, batch));
+  CHECK(primary.sent(MessageType::pre_prepare) == 0);
+  for (const NodeId peer : {1U, 2U})
+    primary.feed(commit(peer, 2, batch));
+  CHECK(primary.replica.status().last_ordered == 0);
+  CHECK(primary.sent(MessageType::pre_prepare) == kReplicas - 1);
+}
+
+TEST_CASE("A primary whose service is at work goes no faster, behind a checkpoint as well") {
+  ReplicaSettings settings = every_batch();
+  settings.partial_batches_in_flight_max = 1;
+  settings.batches_in_flight_max = 1;
+  Subject primary(0, settings);
+  const Frame first = request(1, "a", false, 0, kAnotherSession);
+  primary.feed(first);
+  REQUIRE(primary.sent(MessageType::pre_prepare) == kReplicas - 1);
+  const AgreedInput input{GivenInputs().time, GivenInputs().seed};
+  const Digest batch = pre_prepare(1, {first}, 0, 0, input).batch;
+  for (const NodeId peer : {1U, 2U})
+    primary.feed(prepare(peer, 1, batch));
+  for (const NodeId peer : {1U, 2U})
+    primary.feed(commit(peer, 1, batch));
+  REQUIRE(primary.actions.executions.size() == 1);
+  const std::uint64_t id = primary.actions.executions[0].id;
+  make_stable(primary, 2, Digest{1}, Digest{2}, Digest{3});
+  primary.feed(request(1, "b", false, 0, kAnotherSession + 1));
+  CHECK(primary.sent(MessageType::pre_prepare) == 0);
+  primary.executed(id, "result");
+  CHECK(primary.sent(MessageType::pre_prepare) == kReplicas - 1);
+}
 
 TEST_CASE("A state that nobody hands over any more is not waited for: there is a newer one") {
   const auto digest = [](std::uint8_t byte) { return Digest{byte}; };
