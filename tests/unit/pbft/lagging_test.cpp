@@ -1,5 +1,5 @@
-// A replica that is behind a checkpoint that is stable: what it does as primary, and how it comes to
-// a state while the others go on.
+// A replica that is behind a checkpoint that is stable: what it blames nobody for, what it does as
+// primary, and how it comes to a state while the others go on.
 #include <algorithm>
 
 #include <catch2/catch.hpp>
@@ -10,6 +10,7 @@
 namespace prophecy::pbft::test {
 namespace {
 
+constexpr Duration kPatience = ReplicaSettings().view_change_timeout;
 constexpr std::uint32_t kAnotherSession = 1;
 
 // What replica 1 says of the checkpoint behind the one batch that it has executed.
@@ -33,7 +34,47 @@ void make_stable(Subject& subject, std::uint64_t sequence, const Digest& order,
   REQUIRE(subject.replica.status().last_stable == sequence);
 }
 
+// Votes at or below the checkpoint are not looked at any more: others tell what was decided.
+void tell_decided(Subject& subject, std::uint64_t sequence, const Proposal& proposal) {
+  for (const NodeId peer : {2U, 3U})
+    subject.feed(encode_vote(MessageType::decision, 0, sequence, proposal.batch, ring(peer)));
+  subject.feed(proposal.frame);
+}
+
 }  // namespace
+
+TEST_CASE("A backup behind the stable checkpoint holds requests against nobody until it is there") {
+  const CheckpointMessage claim = claim_behind(request(1));
+  Subject backup(1, every_batch());
+  backup.tick(milliseconds(0));
+  backup.feed(retransmitted(request(1, "another", false, 0, kAnotherSession)));
+  backup.tick(kPatience - milliseconds(100));
+  make_stable(backup, 1, claim.order, claim.replies, claim.service);
+  backup.tick(20 * kPatience);
+  CHECK(backup.replica.counters().view_changes_started == 0);
+  tell_decided(backup, 1, pre_prepare(1, {request(1)}));
+  REQUIRE(backup.replica.status().last_ordered == 1);
+  // It goes on waiting where it was.
+  backup.tick(milliseconds(99));
+  CHECK(backup.replica.status().state == ReplicaState::normal);
+  backup.tick(milliseconds(1));
+  CHECK(backup.replica.status().state == ReplicaState::changing_view);
+}
+
+TEST_CASE("What is agreed on beyond the stable checkpoint waits for a state, and blames nobody") {
+  const CheckpointMessage claim = claim_behind(request(1));
+  Subject backup(1, every_batch());
+  backup.tick(milliseconds(0));
+  make_stable(backup, 1, claim.order, claim.replies, claim.service);
+  backup.order(2, {request(2)});
+  REQUIRE(backup.replica.status().last_ordered == 0);
+  backup.tick(20 * kPatience);
+  CHECK(backup.replica.counters().view_changes_started == 0);
+  // Behind it, one that is not agreed on counts.
+  backup.feed(pre_prepare(3, {request(3)}).frame);
+  backup.tick(kPatience);
+  CHECK(backup.replica.status().state == ReplicaState::changing_view);
+}
 
 TEST_CASE("A primary behind the stable checkpoint proposes all the same") {
   const CheckpointMessage claim = claim_behind(request(1));
