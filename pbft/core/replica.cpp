@@ -200,6 +200,7 @@ void Replica::Machine::pump(Proposals proposals, TimePoint now, ReplicaActions& 
     recovery.advance(retransmission.is_beyond_help(), out);
     progress = adoption.advance(out) || progress;
     release();
+    context.is_service_at_work = execution.is_service_at_work();
     if (proposals == Proposals::now) propose(out);
   }
   if (context.takes_part()) {

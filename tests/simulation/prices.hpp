@@ -67,6 +67,8 @@ class Prices {
 
   enum class Cause : std::uint8_t { member, stranger };
   void begin_step(Cause cause);
+  // Of the step that has begun: who it was shows later.
+  void set_cause(Cause cause) { cause_ = cause; }
   // `first` of the frames to be sent that this step asked for.
   void end_step(const pbft::ReplicaActions& actions, TimePoint now, std::size_t first = 0);
   // The process has ended, and remembers nothing.

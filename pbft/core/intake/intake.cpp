@@ -299,6 +299,8 @@ void Intake::spread(HeldRequest& held, ReplicaActions& out) {
   if (!held.spread_at) held.spread_at = *held.whole_since + pause;
   if (context_.now >= *held.spread_at) held.spread_at = may_pass_on_at(held.client);
   if (context_.now >= *held.spread_at) {
+    // Backups come to hold it, so it keeps its place here as well.
+    held.asked_in = context_.view;
     const Frame frame = encode_forward(*held.frame, context_.keys);
     for (NodeId to = 0; to < context_.quorum.replicas; ++to) {
       if (to != context_.self && (held.holders >> to & 1) == 0) out.sends.push_back({to, 0, frame});

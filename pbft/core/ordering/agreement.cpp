@@ -96,14 +96,27 @@ void Agreement::note_agreed() {
   }
 }
 
+std::uint64_t Agreement::settled_by_group() const {
+  std::uint64_t done = std::max(context_.progress.last_ordered, checkpoints_.stable_sequence());
+  if (done == context_.progress.last_ordered) return done;
+  for (const Slot* slot = log_.find(done + 1);
+       slot != nullptr && slot->phase == SlotPhase::committed; slot = log_.find(done + 1)) {
+    ++done;
+  }
+  return done;
+}
+
 bool Agreement::may_propose(bool full) const {
   const Progress& progress = context_.progress;
   const ReplicaSettings& settings = context_.settings;
   const std::uint32_t in_flight_max =
       full ? settings.batches_in_flight_max : settings.partial_batches_in_flight_max;
+  // A primary that waits for a state goes on without its service; one whose service is at work goes
+  // no faster than that.
+  const std::uint64_t done =
+      context_.is_service_at_work ? progress.last_ordered : settled_by_group();
   return context_.is_primary() && context_.state == ReplicaState::normal &&
-         progress.last_proposed >= progress.last_ordered &&
-         progress.last_proposed - progress.last_ordered < in_flight_max &&
+         progress.last_proposed >= done && progress.last_proposed - done < in_flight_max &&
          progress.last_proposed < high_water_mark() &&
          context_.may_vote(progress.last_proposed + 1) &&
          log_.view_bytes() < context_.settings.log_bytes_max && !context_.is_record_full();

@@ -56,6 +56,9 @@ class Agreement {
   [[nodiscard]] std::uint64_t settled() const;
   // Likewise, or committed: what is left to do there is this replica's own.
   [[nodiscard]] std::uint64_t agreed() const;
+  // Up to it everything is ordered; or, where this replica is behind the stable checkpoint, stable,
+  // or committed beyond.
+  [[nodiscard]] std::uint64_t settled_by_group() const;
   // Requests that are committed, and wait for their execution, wait for no primary. To be called
   // once all that can be is handed out.
   void note_agreed();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <tuple>
+#include <utility>
 
 namespace prophecy::pbft {
 namespace {
@@ -27,6 +28,20 @@ bool HeldRequests::is_before(const HeldRequest& one, const HeldRequest& other) c
     return std::tuple(of.asked_in == context_.view, backers(of), of.timestamp);
   };
   return rank(one) > rank(other);
+}
+
+void HeldRequests::note_forwarded(OfSession& session, NodeId replica, const Name& name) {
+  std::array<Name, 2>& last = session.forwarded[replica];
+  if (last[0] == name) return;
+  last[1] = std::exchange(last[0], name);
+}
+
+std::uint64_t HeldRequests::holders_of(const OfSession& session, const Name& name) {
+  std::uint64_t holders = 0;
+  for (const auto& [replica, last] : session.forwarded) {
+    if (last[0] == name || last[1] == name) holders |= std::uint64_t{1} << replica;
+  }
+  return holders;
 }
 
 bool HeldRequests::is_large(std::uint64_t bytes) const {
@@ -90,6 +105,8 @@ HeldRequests::Outcome HeldRequests::hold(const RequestMessage& request, ByteView
                                          bool asks) {
   const Key key(request.client, request.session);
   OfSession& session = sessions_[key];
+  const Name name{request.timestamp, digest};
+  if (forwarder) note_forwarded(session, *forwarder, name);
   for (std::optional<HeldRequest>* held : {&session.whole, &session.coming}) {
     if (!*held || (*held)->timestamp != request.timestamp) continue;
     if ((*held)->digest != digest) {
@@ -110,7 +127,7 @@ HeldRequests::Outcome HeldRequests::hold(const RequestMessage& request, ByteView
   fresh.digest = digest;
   fresh.held_since = context_.now;
   fresh.is_signed = !request.signature.empty();
-  if (forwarder) fresh.holders = std::uint64_t{1} << *forwarder;
+  fresh.holders = holders_of(session, name);
   if (asks) fresh.asked_in = context_.view;
   const bool is_older = session.whole && fresh.timestamp < session.whole->timestamp;
   if (is_older && !is_before(fresh, *session.whole)) return Outcome::stale;
@@ -121,7 +138,9 @@ HeldRequests::Outcome HeldRequests::hold(const RequestMessage& request, ByteView
   if (!fits(request.client, request.body->size, asks)) return Outcome::no_room;
   fresh.frame = std::make_shared<const Bytes>(frame.begin(), frame.end());
   fresh.body = bodies_.want(*request.body, {request.client, request.session});
-  if (forwarder) Bodies::ask_also(*fresh.body, {*forwarder, 0});
+  for (NodeId replica = 0; replica < context_.quorum.replicas; ++replica) {
+    if ((fresh.holders >> replica & 1) != 0) Bodies::ask_also(*fresh.body, {replica, 0});
+  }
   count(request.client, request.body->size);
   session.coming = std::move(fresh);
   settle(key, session);

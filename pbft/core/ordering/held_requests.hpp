@@ -13,6 +13,7 @@
 // primary wants held may take as much once more: it proposes only what enough replicas hold.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -34,7 +35,7 @@ struct HeldRequest {
   bool is_signed = false;
   BodyHandle body;
   std::uint64_t holders = 0;              // replicas that say that they have the body, one bit each
-  std::optional<std::uint64_t> asked_in;  // the view whose primary asks for it
+  std::optional<std::uint64_t> asked_in;  // the view whose primary asks others for it
   TimePoint held_since;
   // Since its body is here:
   std::optional<TimePoint> whole_since;
@@ -74,9 +75,19 @@ class HeldRequests {
   }
 
  private:
+  struct Name {
+    std::uint64_t timestamp = 0;
+    Digest digest{};
+
+    friend bool operator==(const Name&, const Name&) = default;
+  };
+
   struct OfSession {
     std::optional<HeldRequest> whole;
     std::optional<HeldRequest> coming;  // or here as well, and behind the other
+    // The last two that each replica has forwarded: it can hold no more. One that has no place here
+    // yet gets it once enough have forwarded it.
+    std::map<NodeId, std::array<Name, 2>> forwarded;
   };
 
   struct OfClient {
@@ -84,6 +95,8 @@ class HeldRequests {
     std::uint32_t large = 0;
   };
 
+  static void note_forwarded(OfSession& session, NodeId replica, const Name& name);
+  [[nodiscard]] static std::uint64_t holders_of(const OfSession& session, const Name& name);
   [[nodiscard]] bool is_before(const HeldRequest& one, const HeldRequest& other) const;
   [[nodiscard]] static TimePoint timer_of(const OfSession& session);
   [[nodiscard]] static HeldRequest* whole_of(OfSession& session);

@@ -266,6 +266,12 @@ void Recovery::fetch_group(const CheckpointClaim& target, ReplicaActions& out) {
       fetch_.stop();
       return pause();
     case StateFetch::State::fetching:
+      // Likewise.
+      if (fetch_.is_stalled() && target.sequence > fetch_.target().sequence) {
+        fetch_.stop();
+        fetch_.begin(target, checkpoints_.holders(), trust_, out);
+      }
+      break;
     case StateFetch::State::complete:
       break;
   }

@@ -34,12 +34,17 @@ void StateFetch::begin(const CheckpointClaim& target, std::uint64_t holders, Tru
   target_ = target;
   holders_ = holders & ~(std::uint64_t{1} << context_.self);
   state_ = State::fetching;
+  heard_at_ = context_.now;
   for (const Digest& root : {target.service, target.replies, target.order}) {
     if (root != Digest{}) want(root, nullptr);
   }
   look_here();
   finish_if_done();
   if (state_ == State::fetching) ask(out);
+}
+
+bool StateFetch::is_stalled() const {
+  return state_ == State::fetching && context_.now - heard_at_ >= kPatience;
 }
 
 void StateFetch::stop() {
@@ -95,6 +100,7 @@ void StateFetch::on_part(const Digest& digest, ByteView part, ReplicaActions& ou
     return context_.drop(DropReason::malformed);
   }
   ++context_.counters.parts_fetched;
+  heard_at_ = context_.now;
   look_here();
   finish_if_done();
   if (state_ == State::fetching) ask(out);

@@ -40,6 +40,9 @@ class StateFetch {
 
   // Failed: those that should have it do not hand it over, or it cannot be kept here.
   [[nodiscard]] State state() const { return state_; }
+  // Nothing has come for a while of what was asked for: those that were asked may have gone on to a
+  // newer checkpoint, before they knew that somebody fetches this one.
+  [[nodiscard]] bool is_stalled() const;
   [[nodiscard]] const CheckpointClaim& target() const { return target_; }
   // f+1 that should have some part do not hand it over: they may have a later checkpoint alone.
   [[nodiscard]] bool is_stuck() const;
@@ -83,6 +86,7 @@ class StateFetch {
   std::vector<Digest> here_;    // wanted, and to be had without asking
   std::vector<Digest> to_ask_;  // the last first: depth first keeps few waiting for children
   std::vector<Digest> asked_;   // on their way
+  TimePoint heard_at_{};        // when the last part came, or the fetch began
   TimePoint next_tick_ = TimePoint::max();
 };
 

@@ -62,10 +62,12 @@ bool ViewChanger::has_no_room() const {
 // Of those that have signed a stable checkpoint f+1 are correct, and have executed it. They see
 // whether the primary goes on.
 Patience::Excuse ViewChanger::excuse() const {
-  if (checkpoints_.stable_sequence() > context_.progress.last_ordered) {
-    return Patience::Excuse::behind;
-  }
+  if (is_behind()) return Patience::Excuse::behind;
   return has_no_room() ? Patience::Excuse::busy : Patience::Excuse::none;
+}
+
+bool ViewChanger::is_behind() const {
+  return checkpoints_.stable_sequence() > context_.progress.last_ordered;
 }
 
 BlameInputs::Place ViewChanger::place() const {
@@ -103,8 +105,8 @@ void ViewChanger::note_unsettled(TimePoint now) {
   // service does nothing, something is missing, for which another primary may be needed.)
   // Nor is it the primary's fault that this replica lacks what 2f+1 have executed.
   const std::uint64_t settled =
-      std::max(context_.is_service_at_work ? agreement_.agreed() : agreement_.settled(),
-               checkpoints_.stable_sequence());
+      is_behind() ? agreement_.settled_by_group()
+                  : (context_.is_service_at_work ? agreement_.agreed() : agreement_.settled());
   // Nor does anybody wait for the batches that carry a peer to the checkpoint that it needs.
   // Seldom: a peer may tell this replica that it waits, and not the primary.
   const bool carrying = context_.awaited_by_silent > checkpoints_.stable_sequence() &&

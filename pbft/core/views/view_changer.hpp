@@ -110,6 +110,8 @@ class ViewChanger {
   // As many batches as it has in flight are agreed on, and wait for this replica's service. The
   // primary's has as much to do, or it is too slow.
   [[nodiscard]] bool has_no_room() const;
+  // It lacks what 2f+1 have executed.
+  [[nodiscard]] bool is_behind() const;
   // What keeps this replica from holding requests against the primary.
   [[nodiscard]] Patience::Excuse excuse() const;
   [[nodiscard]] BlameInputs::Place place() const;

@@ -124,6 +124,7 @@ void ReplicaHost::crash(bool power_loss) {
   if (crashed()) return;
   disk_.crash(power_loss);
   prices_.forget();
+  taken_.clear();
   process_.reset();
 }
 
@@ -231,6 +232,7 @@ void ReplicaHost::take(const pbft::Frame& frame, Speaker speaker, pbft::ReplicaA
   if (speaker == Speaker::thief && !is_member && authentic) {
     checker_.fail("replica " + std::to_string(self_) + " takes a frame under a replaced key");
   }
+  if (authentic && is_new_here(*frame)) prices_.set_cause(Prices::Cause::member);
   if (const auto lie = lies_.kind_of(frame)) count_lie(*lie, frame, authentic);
   if (scenario_.canary == Canary::pays_for_strangers) check_signature_of(*frame, *keys_);
   if (scenario_.canary == Canary::repeats_replies) repeated_.answer_again(*frame, actions);
@@ -246,6 +248,12 @@ void ReplicaHost::take(const pbft::Frame& frame, Speaker speaker, pbft::ReplicaA
     for (NodeId to = 0; to < keys_->replicas(); ++to)
       actions.sends.push_back({to, 0, vote});
   }
+}
+
+// A member has made it for this replica, which pays for it once, whoever brings it first.
+bool ReplicaHost::is_new_here(ByteView frame) {
+  if (!scenario_.has(IngredientKind::strangers)) return false;
+  return taken_.insert(std::hash<std::string_view>()(as_text(frame))).second;
 }
 
 bool ReplicaHost::is_limited_by_name(ByteView frame) {

@@ -121,6 +121,7 @@ class ReplicaHost {
   void end_turn();
   [[nodiscard]] bool is_limited_by_name(ByteView frame);
   [[nodiscard]] bool bears_grudge(const pbft::Frame& frame);
+  [[nodiscard]] bool is_new_here(ByteView frame);
   void carry_out(pbft::ReplicaActions& actions);
   // What the outbox lets go.
   void release();
@@ -184,6 +185,7 @@ class ReplicaHost {
   RepeatedReplies repeated_;                // a defect
   std::map<NodeId, TimePoint> limited_at_;  // likewise
   std::set<NodeId> grudges_;                // likewise
+  std::set<std::size_t> taken_;             // hashes of members' frames, where there are strangers
   std::vector<Bytes> hoard_;                // likewise
   pbft::ReplicaStatus status_;
   pbft::ReplicaCounters counters_;

@@ -1,0 +1,87 @@
+// Which of a session's requests by digest a primary keeps, when its client signs several and gives
+// them to some replicas alone: the one that backups come to hold against the primary.
+#include <catch2/catch.hpp>
+
+#include "pbft/body_frames.hpp"
+#include "pbft/every_batch.hpp"
+
+namespace prophecy::pbft::test {
+namespace {
+
+constexpr Duration kPatience = ReplicaSettings().view_change_timeout;
+
+const BodyTree& other_tree() {
+  static const BodyTree tree(bytes_of_size(333), 100);
+  return tree;
+}
+
+// What the primary has proposed at 1.
+void order_first(Subject& primary, const Frame& request) {
+  const AgreedInput input{GivenInputs().time, GivenInputs().seed};
+  const Digest batch = pre_prepare(1, {request}, 0, 0, input).batch;
+  for (const NodeId peer : {1U, 2U})
+    primary.feed(prepare(peer, 1, batch));
+  for (const NodeId peer : {1U, 2U})
+    primary.feed(commit(peer, 1, batch));
+  REQUIRE(primary.replica.status().last_ordered == 1);
+}
+
+}  // namespace
+
+TEST_CASE("What a primary has asked others to hold keeps its place, though one holds a newer one") {
+  const Frame older = retransmitted(by_digest(1));
+  const Frame newer = retransmitted(by_digest(2, other_tree().name()));
+  Subject primary(0);
+  primary.feed(older);
+  deliver(primary);
+  primary.tick(kPatience / 4);
+  REQUIRE(primary.sent(MessageType::forward) == kReplicas - 1);
+  primary.feed(forwarded(2, newer));
+  deliver(primary, other_tree());
+  primary.feed(forwarded(1, older));
+  primary.feed(forwarded(3, older));
+  REQUIRE(primary.sent(MessageType::pre_prepare) == kReplicas - 1);
+  const Frame frame = sent_by(primary, MessageType::pre_prepare);
+  const auto proposed = decode_pre_prepare(*frame, kReplicas);
+  REQUIRE(proposed->requests.size() == 1);
+  CHECK(proposed->requests[0].timestamp == 1);
+  // The other one's turn comes once it is ordered.
+  primary.feed(forwarded(1, newer));
+  CHECK(primary.sent(MessageType::pre_prepare) == 0);
+  order_first(primary, older);
+  CHECK(primary.sent(MessageType::pre_prepare) == kReplicas - 1);
+}
+
+TEST_CASE("What more backups hold than a newer one gets its place, though each says so by itself") {
+  const Frame older = retransmitted(by_digest(1));
+  const Frame newer = retransmitted(by_digest(2, other_tree().name()));
+  Subject primary(0);
+  primary.feed(newer);
+  deliver(primary, other_tree());
+  primary.feed(forwarded(2, newer));
+  primary.feed(forwarded(1, older));
+  CHECK(primary.dropped(DropReason::stale_timestamp) == 1);
+  primary.feed(forwarded(3, older));
+  CHECK(primary.dropped(DropReason::stale_timestamp) == 1);
+  deliver(primary);
+  CHECK(primary.sent(MessageType::pre_prepare) == kReplicas - 1);
+}
+
+TEST_CASE("A replica counts for the two requests of a session that it has forwarded last") {
+  const BodyTree third(bytes_of_size(222), 100);
+  const Frame older = retransmitted(by_digest(1));
+  const Frame newer = retransmitted(by_digest(3, other_tree().name()));
+  Subject primary(0);
+  primary.feed(newer);
+  deliver(primary, other_tree());
+  primary.feed(forwarded(2, newer));
+  // Whoever names many holds none of them.
+  primary.feed(forwarded(1, older));
+  for (std::uint64_t timestamp : {2U, 3U})
+    primary.feed(forwarded(1, retransmitted(by_digest(timestamp, third.name()))));
+  primary.feed(forwarded(3, older));
+  deliver(primary);
+  CHECK(primary.replica.counters().batches_proposed == 0);
+}
+
+}  // namespace prophecy::pbft::test
