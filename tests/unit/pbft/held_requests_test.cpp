@@ -2,7 +2,7 @@
 // them to some replicas alone: the one that backups come to hold against the primary.
 #include <catch2/catch.hpp>
 
-#include "pbft/body_frames.hpp"
+#include "pbft/bodies/body_frames.hpp"
 #include "pbft/every_batch.hpp"
 
 namespace prophecy::pbft::test {
