@@ -154,6 +154,10 @@ bool Agreement::admits(const PrePrepareMessage& head) {
   }
   if (head.sequence <= context_.chosen_until) return refuse(DropReason::conflicting);
   if (head.sequence > high_water_mark() || is_far_ahead(head.sequence)) {
+    // It has been sent in time, and comes again once this replica has room for it. (Not
+    // authenticated: what a primary gains by lies is that a late proposal counts as late alone.)
+    shown_beyond_ = std::max(shown_beyond_,
+                             std::min(head.sequence, high_water_mark() + context_.settings.window));
     return refuse(DropReason::outside_water_marks);
   }
   // Counted anew in each view: what a faulty primary leaves behind is in no other one's way.
@@ -238,7 +242,8 @@ void Agreement::note_taken(const Slot& slot, const Digest& batch) {
     const std::uint32_t commits = slot.commits.count(batch);
     if (commits < context_.quorum.weak) ++taken_.late;
     const auto shown = shown_.find(slot.sequence);
-    const bool was_shown = shown != shown_.end() && shown->second == batch;
+    const bool was_shown =
+        slot.sequence <= shown_beyond_ || (shown != shown_.end() && shown->second == batch);
     const bool is_waited_for = commits < context_.quorum.committed;
     if (is_waited_for && !was_shown && context_.named_by_primary >= slot.sequence) {
       ++taken_.overtaken;
@@ -373,6 +378,7 @@ void Agreement::on_bodies(ReplicaActions& out) {
 void Agreement::keep_awaited_bodies() {
   voted_for_.clear();
   shown_.clear();
+  shown_beyond_ = 0;
   bodies_of_last_view_.clear();
   for (const std::uint64_t sequence : awaiting_bodies_) {
     const Slot* slot = log_.reaches(sequence) ? log_.find(sequence) : nullptr;

@@ -113,6 +113,8 @@ class Agreement {
   std::map<std::pair<std::uint64_t, Digest>, TimePoint> voted_for_;
   // Of each number, what the primary has shown last and this replica has refused for clients' MACs.
   std::map<std::uint64_t, Digest> shown_;
+  // Up to it, beyond the high-water mark of then, the primary has shown what had no room here.
+  std::uint64_t shown_beyond_ = 0;
   TakenProposals taken_;
   std::uint64_t noted_ = 0;  // by note_agreed(), up to it
   // settled() rises within a view.

@@ -5,6 +5,7 @@ import json
 import signal
 import subprocess
 import time
+from pathlib import Path
 
 import pytest
 
@@ -100,6 +101,9 @@ def test_reopened_after_it_was_renamed(deployment):
         try:
             curl(deployment.url + "/still")
             lines_after(deployment, 1)
+            files = Path(f"/proc/{follower.pid}/fd")
+            wait_until(lambda: any(file.is_symlink() and file.resolve() == log for file in files.iterdir()), 10,
+                       "the follower's file")
             log.rename(old)
             deployment.sketcher.child.signal(signal.SIGHUP)
             wait_until(lambda: "access-log-reopened" in deployment.sketcher.child.log(), 5, "a new file")
