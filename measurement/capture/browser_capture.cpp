@@ -110,6 +110,7 @@ Result<> BrowserCapture::load_page(const ListedUrl& site, StopSignals& stop) {
   std::string target;
   std::string context;
   requests_.clear();
+  documents_.clear();
   pending_.clear();
   is_loaded_ = false;
   quiet_since_ = std::chrono::steady_clock::now();
@@ -179,9 +180,18 @@ void BrowserCapture::on_event(const std::string& session, const std::string& met
   quiet_since_ = std::chrono::steady_clock::now();
   if (method == "Fetch.requestPaused") return on_paused(session, parameters);
   if (method == "Page.loadEventFired") is_loaded_ = true;
+  // Documents whose bodies were asked for are not always said to end, nor is their load event.
+  if (method == "Page.frameStoppedLoading") {
+    is_loaded_ = true;
+    for (const std::string& document : documents_)
+      requests_.erase(document);
+    documents_.clear();
+  }
   if (method == "Network.requestWillBeSent") {
     // The browser's own requests, such as for the site's icon, are not always said to end.
-    if (parameters.value("type", std::string()) != "Other") requests_.insert(key);
+    const std::string type = parameters.value("type", std::string());
+    if (type != "Other") requests_.insert(key);
+    if (type == "Document") documents_.insert(key);
     if (parameters.contains("redirectResponse")) note_address(key, parameters["redirectResponse"]);
   }
   if (method == "Network.responseReceived") note_address(key, parameters["response"]);

@@ -77,7 +77,8 @@ class BrowserCapture {
   // The page at hand.
   std::string page_;  // its URL
   std::set<std::string> sessions_;
-  std::set<std::string> requests_;  // under way
+  std::set<std::string> requests_;   // under way
+  std::set<std::string> documents_;  // of these, of which no frame has stopped loading
   std::map<Number, Pending> pending_;
   Number last_number_ = 0;
   bool is_loaded_ = false;
