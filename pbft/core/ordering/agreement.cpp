@@ -118,6 +118,7 @@ bool Agreement::may_propose(bool full) const {
   return context_.is_primary() && context_.state == ReplicaState::normal &&
          progress.last_proposed >= done && progress.last_proposed - done < in_flight_max &&
          progress.last_proposed < high_water_mark() &&
+         log_.reaches(progress.last_proposed + 1) &&  // behind a stable checkpoint it may not
          context_.may_vote(progress.last_proposed + 1) &&
          log_.view_bytes() < context_.settings.log_bytes_max && !context_.is_record_full();
 }
