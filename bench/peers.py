@@ -52,7 +52,7 @@ http {{
 }}
 """
 
-HAPROXY = """\
+HAPROXY_HEAD = """\
 global
   nbthread 1
   maxconn {connections_max}
@@ -61,6 +61,8 @@ defaults
   timeout connect 5s
   timeout client 600s
   timeout server 60s
+"""
+HAPROXY = HAPROXY_HEAD + """\
 frontend clients
   bind 127.0.0.1:{port}
   bind 127.0.0.1:{tls_port} ssl crt {both} alpn h2,http/1.1 ssl-min-ver TLSv1.2

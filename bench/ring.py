@@ -1,17 +1,17 @@
-"""What a ring costs: a verified read through a sketcher that takes clients (`request`) and one that owns the
+"""The cost of a ring: a verified read through a sketcher that takes clients (`request`) and one that owns the
 history (`response`), in processor time of both together, beside two HAProxys in a row with TLS between them, in
 front of the same four Apaches; and what share of the requests members forward that both take clients and own a
 part.
 
-One worker, or one thread, each. The pairs are measured in turn, in rounds, so that whatever else the machine does
-strikes all alike."""
+Each program has one worker, or one thread. The pairs are measured in turn, in rounds, so that whatever else the
+machine does strikes all alike."""
 
 import statistics
 
 from bench.cost import cpu_seconds
 from bench.figures import Figure
 from bench.lb import APACHE
-from bench.peers import Peer, find
+from bench.peers import HAPROXY_HEAD, Peer, find
 from bench.wrk import run_wrk
 from harness import HarnessError
 from harness.ports import PortReservation
@@ -19,18 +19,11 @@ from harness.ring import RingDeployment
 
 CONTENT = {"/1k": b"x" * 1024, "/64k": b"x" * (64 << 10), "/1m": b"x" * (1 << 20)}
 CONNECTIONS = 100
+CONNECTIONS_MAX = 4000
 URLS = 400
 TARGET = 0.75
 
-FRONT = """\
-global
-  nbthread 1
-  maxconn 4000
-defaults
-  mode http
-  timeout connect 5s
-  timeout client 600s
-  timeout server 60s
+FRONT = HAPROXY_HEAD + """\
 frontend clients
   bind 127.0.0.1:{port}
   default_backend owners
@@ -39,15 +32,7 @@ backend owners
   server owner 127.0.0.1:{tls_port} ssl ca-file {ca} crt {own} verify required sni str(back) verifyhost back \
 ssl-min-ver TLSv1.3 alpn {alpn}
 """
-BACK = """\
-global
-  nbthread 1
-  maxconn 4000
-defaults
-  mode http
-  timeout connect 5s
-  timeout client 600s
-  timeout server 60s
+BACK = HAPROXY_HEAD + """\
 frontend members
   bind 127.0.0.1:{tls_port} ssl crt {own} ca-file {ca} verify required alpn h2,http/1.1 ssl-min-ver TLSv1.3
   default_backend origins
@@ -140,7 +125,8 @@ def haproxys(ring, alpn, ports):
                                  + (ring.folder / f"ring-{member}.key").read_bytes())
     servers = "\n  ".join(f"server origin{number} 127.0.0.1:{origin.port}"
                           for number, origin in enumerate(ring.origins))
-    common = {"port": ports[0], "tls_port": ports[1], "ca": ring.folder / "ring-ca.pem", "alpn": alpn,
+    common = {"connections_max": CONNECTIONS_MAX, "port": ports[0], "tls_port": ports[1],
+              "ca": ring.folder / "ring-ca.pem", "alpn": alpn,
               "servers": servers}
     return alpn, *(Peer(f"haproxy-{part}-{name}", [find("haproxy"), "-db", "-f"],
                         text.format(own=both[part], **common), ring.folder, port)

@@ -85,7 +85,7 @@ class RingDeployment(Deployment):
             member.start()
 
     def forwarded(self, name):
-        """What this member has forwarded, by member and end."""
+        """Counts of requests that this member has forwarded, by member and end."""
         return {each["name"]: each["forwarded"] for each in self.members[name].status()["ring"]["members"]}
 
     def problems(self):

@@ -61,7 +61,7 @@ enum class SeedOutcome : std::uint8_t {
   full,          // no room without an eviction, or for one of limited room
 };
 
-// What becomes of an entry that a former owner of its partition hands over.
+// Outcomes for an entry that a former owner of its partition hands over.
 enum class HandedOutcome : std::uint8_t {
   taken,
   known,      // there is an entry, or a mark: unchanged

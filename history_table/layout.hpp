@@ -49,7 +49,8 @@ struct alignas(128) WriterRecord {
   // As entries_without and entries, of those alone whose room is limited.
   Word limited_without;
   Word limited;
-  // Of the first record, for all writers: not 0 while no entry may move to its other bucket.
+  // Used in the first record alone, for all writers: not 0 while no entry may move to its other
+  // bucket.
   Word still;
 };
 static_assert(sizeof(WriterRecord) == 128);

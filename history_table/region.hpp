@@ -24,8 +24,8 @@ class Region {
   [[nodiscard]] Bucket& bucket(Word index) const { return buckets_[index]; }
   [[nodiscard]] WriterRecord& writer(WriterSlot slot) const { return writers_[slot]; }
 
-  // Nobody moves an entry while it is not 0. A writer looks at it once it holds both buckets, so
-  // that who sets it and then locks one bucket after the other misses no entry.
+  // Writers move no entry while this word is not 0. A writer reads it once it holds both buckets,
+  // so a scan that sets it, and then locks one bucket after the other, misses no entry.
   [[nodiscard]] Word& still() const { return writers_[0].still; }
 
   // How many entries of limited room there may be.

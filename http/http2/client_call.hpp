@@ -1,5 +1,5 @@
-// One request over HTTP/2, made by a client, and its answer. Whoever owns the connection derives
-// what it needs for them from this.
+// `Http2Call` is a request that this process makes over HTTP/2, and its answer. The owner of the
+// connection derives its own class from it.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ class Http2Call {
 
   // It is under way: the last call for it has not come.
   [[nodiscard]] bool open() const { return id_ != 0; }
-  // Of the answer's body, handed over and not consumed.
+  // How much of the answer's body was handed over, and is not consumed.
   [[nodiscard]] std::size_t unconsumed_bytes() const { return unconsumed_bytes_; }
 
  private:

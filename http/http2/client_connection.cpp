@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/assert.hpp"
+#include "http/http2/nghttp2_bytes.hpp"
 #include "http/text.hpp"
 
 namespace prophecy::http {
@@ -12,25 +13,13 @@ namespace {
 
 // Given back as bytes arrive, so it bounds a round trip's worth and no more.
 constexpr std::int32_t kConnectionWindowBytes = 16 << 20;
-// Of 2^31: a connection is replaced long before its last stream.
+// A connection is replaced long before its last stream, whose number is below 2^31.
 constexpr std::int32_t kLastStream = 1 << 30;
 // Before the server has said how many it takes.
 constexpr std::uint32_t kFirstCallsMax = 100;
 
-std::string_view view(const std::uint8_t* bytes, std::size_t size) {
-  return {reinterpret_cast<const char*>(bytes), size};
-}
-
-std::uint8_t* bytes_of(std::string_view text) {
-  return reinterpret_cast<std::uint8_t*>(const_cast<char*>(text.data()));
-}
-
 bool is_secret(std::string_view name) {
   return name == "cookie" || name == "authorization" || name == "proxy-authorization";
-}
-
-bool ends_stream(const nghttp2_frame& frame) {
-  return (frame.hd.flags & NGHTTP2_FLAG_END_STREAM) != 0;
 }
 
 }  // namespace

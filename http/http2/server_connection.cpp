@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/assert.hpp"
+#include "http/http2/nghttp2_bytes.hpp"
 
 namespace prophecy::http {
 namespace {
@@ -16,10 +17,6 @@ constexpr std::int32_t kProxyWindowBytes = 16 << 20;
 constexpr std::size_t kFieldBytesFactor = 4;
 // More of them than streams can be open, so that none is forgotten while its frames may be coming.
 constexpr std::size_t kClosedStreamsMax = 256;
-
-std::string_view view(const std::uint8_t* bytes, std::size_t size) {
-  return {reinterpret_cast<const char*>(bytes), size};
-}
 
 // Of what nghttp2 refuses by itself.
 std::string_view reason_of(int error) {
@@ -35,10 +32,6 @@ std::string_view reason_of(int error) {
     default:
       return "HTTP/2: frame not allowed";
   }
-}
-
-bool ends_stream(const nghttp2_frame& frame) {
-  return (frame.hd.flags & NGHTTP2_FLAG_END_STREAM) != 0;
 }
 
 }  // namespace
@@ -71,10 +64,8 @@ Http2Head::Http2Head(std::uint16_t status) {
 }
 
 void Http2Head::add(std::string_view name, std::string_view value) {
-  const auto bytes = [](std::string_view text) {
-    return reinterpret_cast<std::uint8_t*>(const_cast<char*>(text.data()));
-  };
-  fields_.push_back({bytes(name), bytes(value), name.size(), value.size(), NGHTTP2_NV_FLAG_NONE});
+  fields_.push_back(
+      {bytes_of(name), bytes_of(value), name.size(), value.size(), NGHTTP2_NV_FLAG_NONE});
 }
 
 // nghttp2's callbacks, as calls of the connection's own.

@@ -3,36 +3,26 @@
 #include <algorithm>
 #include <string>
 
-#include "base/bytes.hpp"
 #include "expect.hpp"
 #include "measurement/readers/access_log_answers.hpp"
 #include "measurement/readers/line_answers.hpp"
 #include "measurement/readers/sketch_log.hpp"
+#include "seen_answers.hpp"
 
 using namespace prophecy;
 using namespace prophecy::measurement;
 
 namespace {
 
-struct Seen : AnswerSink {
-  std::string text;
+struct Seen : fuzz::SeenAnswers {
   std::string log;
   void on_answer(const Answer& answer) override {
-    text.append(answer.url).append(as_text(answer.sketch)).push_back('\n');
+    SeenAnswers::on_answer(answer);
     append_sketch_line(answer, log);
   }
-  void on_damage(Damage damage) override {
-    text.append("!").append(std::to_string(damage.offset)).append(damage.problem).push_back('\n');
-  }
-  void on_other_method() override { text += "?\n"; }
 };
 
-template <class Answers>
-void feed(Answers&& answers, std::string_view input, std::size_t piece) {
-  for (std::size_t begin = 0; begin < input.size(); begin += piece)
-    answers.on_bytes(input.substr(begin, piece), begin, true);
-  answers.finish();
-}
+using fuzz::feed;
 
 std::string read(LineFormat format, std::string_view input, std::size_t piece) {
   Seen seen;

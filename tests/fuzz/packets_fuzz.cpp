@@ -4,33 +4,19 @@
 #include <string>
 #include <vector>
 
-#include "base/bytes.hpp"
 #include "expect.hpp"
 #include "measurement/readers/packet_answers.hpp"
+#include "seen_answers.hpp"
 
 using namespace prophecy;
 using namespace prophecy::measurement;
 
 namespace {
 
-struct Seen : AnswerSink {
-  std::string text;
-  void on_answer(const Answer& answer) override {
-    text.append(answer.url).append(as_text(answer.sketch)).append(answer.address).push_back('\n');
-  }
-  void on_damage(Damage damage) override {
-    text.append("!").append(std::to_string(damage.offset)).append(damage.problem).push_back('\n');
-  }
-  void on_other_method() override { text += "?\n"; }
-};
-
 std::string read(std::string_view input, std::size_t piece) {
   static const sketch::Profile profile;
-  Seen seen;
-  PacketAnswers answers(profile, seen);
-  for (std::size_t begin = 0; begin < input.size(); begin += piece)
-    answers.on_bytes(input.substr(begin, piece), begin, true);
-  answers.finish();
+  fuzz::SeenAnswers seen;
+  fuzz::feed(PacketAnswers(profile, seen), input, piece);
   return seen.text;
 }
 

@@ -83,7 +83,7 @@ void require_equal(const ClientTable& one, const ClientTable& other) {
       const std::uint64_t timestamp = session != nullptr ? session->last_timestamp : 0;
       require((again != nullptr ? again->last_timestamp : 0) == timestamp);
       if (timestamp == 0) continue;
-      require(session->replied == again->replied && session->has_result == again->has_result &&
+      require(session->reply == again->reply && session->has_result == again->has_result &&
               std::ranges::equal(session->result(), again->result()));
     }
   }

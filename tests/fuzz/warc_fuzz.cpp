@@ -6,27 +6,17 @@
 #include "expect.hpp"
 #include "measurement/input/archive_bytes.hpp"
 #include "measurement/readers/warc_answers.hpp"
+#include "seen_answers.hpp"
 
 using namespace prophecy;
 using namespace prophecy::measurement;
 
 namespace {
 
-struct Seen : AnswerSink {
-  std::string text;
-  void on_answer(const Answer& answer) override {
-    text.append(answer.url).append(as_text(answer.sketch)).push_back('\n');
-  }
-  void on_damage(Damage damage) override {
-    // Of several things wrong with an answer, which one is named may depend on the cut.
-    text.append("!").append(std::to_string(damage.offset)).push_back('\n');
-  }
-  void on_other_method() override { text += "?\n"; }
-};
-
 std::string read(std::string_view input, std::size_t piece) {
   static const sketch::Profile profile;
-  Seen seen;
+  fuzz::SeenAnswers seen;
+  seen.names_problems = false;
   KnownPayloads payloads(4);
   WarcAnswers answers(profile, payloads, seen);
   WarcReader reader(answers);

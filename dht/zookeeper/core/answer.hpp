@@ -48,8 +48,8 @@ struct Answer {
   Bytes data = {};                         // of GetData
   Stat stat = {};                          // of GetData, Exists and SetData
   std::vector<std::string> children = {};  // of GetChildren
-  // One for each step of a Multi. All are `ok`, or none is carried out: one has another code than
-  // `ok` and `runtime_inconsistency`, and that one is why.
+  // The code of each step of a Multi. All are `ok`, or no step is carried out; then the step that
+  // failed has another code than `ok` and `runtime_inconsistency`.
   std::vector<ErrorCode> steps = {};
   bool operator==(const Answer&) const = default;
 };

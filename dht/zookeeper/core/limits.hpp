@@ -11,7 +11,7 @@ namespace prophecy::zookeeper {
 // One answer or event of a server, without its length. ZooKeeper's own bound is 1 MiB - 1 for
 // what is stored in a node (jute.maxbuffer); the rest is room for headers.
 inline constexpr std::size_t kFrameBytesMax = (1U << 20) + 4096;
-// One request with its length. A server closes the connection beyond jute.maxbuffer.
+// A request with its length. A server closes the connection beyond jute.maxbuffer.
 inline constexpr std::size_t kRequestBytesMax = (1U << 20) - 4096;
 
 inline constexpr std::size_t kPathBytesMax = 255;

@@ -349,14 +349,14 @@ void ExecutionStage::answer_held_reads(ReplicaActions& out) {
 }
 
 void ExecutionStage::repeat_reply(Session& session, ReplicaActions& out) {
-  if (!session.replied && !session.is_reply_lost) return;
+  if (session.reply == Session::Reply::awaited) return;
   if (!clients_.may_repeat(session, context_.now)) return context_.drop(DropReason::rate_limited);
   Pending pending;
   pending.client = session.client;
   pending.session = session.number;
   pending.timestamp = session.last_timestamp;
   // Its client need not wait for it: what the others say may suffice, or never will.
-  if (session.is_reply_lost) {
+  if (session.reply == Session::Reply::lost) {
     return send_reply(pending, ReplyStatus::unavailable, Digest{}, {}, false, out);
   }
   pending.sigma = session.sigma;

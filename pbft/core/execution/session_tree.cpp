@@ -69,7 +69,7 @@ std::optional<Digest> keep_replies_block(const ClientTable& clients, NodeId clie
   for (std::uint32_t i = 0; i < kSessionsPerBlock; ++i) {
     const Session* session = clients.find(client, block * kSessionsPerBlock + i);
     ReplyKind kind = ReplyKind::none;
-    if (session != nullptr && session->replied) {
+    if (session != nullptr && session->reply == Session::Reply::known) {
       kind = session->status == ReplyStatus::done ? ReplyKind::done : ReplyKind::unavailable;
     }
     writer.integer(static_cast<std::uint8_t>(kind));

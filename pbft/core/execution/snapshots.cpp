@@ -25,15 +25,14 @@ bool Snapshots::add(const CheckpointClaim& claim) {
     }
     return false;
   }
-  const bool is_whole = claim.service != Digest{};
   const auto place = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& entry) {
     return entry.claim.sequence >= claim.sequence;
   });
   if (place != entries_.end() && place->claim.sequence == claim.sequence) {
     unpin(place->claim);
-    *place = {claim, is_whole, place->touched, false};
+    *place = {claim, place->touched, false};
   } else {
-    entries_.insert(place, {claim, is_whole, TimePoint::min(), false});
+    entries_.insert(place, {claim, TimePoint::min(), false});
   }
   return true;
 }
@@ -48,7 +47,9 @@ const CheckpointClaim* Snapshots::newest_up_to(std::uint64_t sequence) const {
 }
 
 const CheckpointClaim* Snapshots::newest_whole_up_to(std::uint64_t sequence) const {
-  return newest_of(sequence, [](const Entry& entry) { return entry.is_whole && !entry.disowned; });
+  return newest_of(sequence, [](const Entry& entry) {
+    return entry.claim.service != Digest{} && !entry.disowned;
+  });
 }
 
 template <class Suits>

@@ -40,7 +40,6 @@ class Snapshots {
  private:
   struct Entry {
     CheckpointClaim claim;
-    bool is_whole = false;  // it has the service's state
     TimePoint touched = TimePoint::min();
     bool disowned = false;
   };

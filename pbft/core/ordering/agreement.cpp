@@ -69,13 +69,12 @@ std::uint64_t Agreement::settled() const {
   return settled_;
 }
 
-std::uint64_t Agreement::agreed() const {
-  std::uint64_t agreed = settled();
-  for (const Slot* slot = log_.find(agreed + 1);
-       slot != nullptr && slot->phase == SlotPhase::committed; slot = log_.find(agreed + 1)) {
-    ++agreed;
+std::uint64_t Agreement::committed_from(std::uint64_t done) const {
+  for (const Slot* slot = log_.find(done + 1);
+       slot != nullptr && slot->phase == SlotPhase::committed; slot = log_.find(done + 1)) {
+    ++done;
   }
-  return agreed;
+  return done;
 }
 
 void Agreement::note_agreed() {
@@ -97,13 +96,9 @@ void Agreement::note_agreed() {
 }
 
 std::uint64_t Agreement::settled_by_group() const {
-  std::uint64_t done = std::max(context_.progress.last_ordered, checkpoints_.stable_sequence());
-  if (done == context_.progress.last_ordered) return done;
-  for (const Slot* slot = log_.find(done + 1);
-       slot != nullptr && slot->phase == SlotPhase::committed; slot = log_.find(done + 1)) {
-    ++done;
-  }
-  return done;
+  const std::uint64_t ordered = context_.progress.last_ordered;
+  const std::uint64_t stable = checkpoints_.stable_sequence();
+  return stable <= ordered ? ordered : committed_from(stable);
 }
 
 bool Agreement::may_propose(bool full) const {

@@ -55,7 +55,7 @@ class Agreement {
   // Up to it everything is ordered, and agreed on in the current view or stable.
   [[nodiscard]] std::uint64_t settled() const;
   // Likewise, or committed: what is left to do there is this replica's own.
-  [[nodiscard]] std::uint64_t agreed() const;
+  [[nodiscard]] std::uint64_t agreed() const { return committed_from(settled()); }
   // Up to it everything is ordered; or, where this replica is behind the stable checkpoint, stable,
   // or committed beyond.
   [[nodiscard]] std::uint64_t settled_by_group() const;
@@ -82,6 +82,8 @@ class Agreement {
   // True when every request comes from its client, as far as this replica can know.
   [[nodiscard]] bool vouched_for(const PrePrepareMessage& message, const BatchDigests& digests);
   [[nodiscard]] bool may_prepare_with(const std::vector<BodyHandle>& bodies) const;
+  // The last of the batches that are committed without a gap behind that one.
+  [[nodiscard]] std::uint64_t committed_from(std::uint64_t done) const;
   void note_taken(const Slot& slot, const Digest& batch);
   void note_named(std::uint64_t sequence) {
     context_.named_by_primary = std::max(context_.named_by_primary, sequence);

@@ -256,22 +256,15 @@ bool Recovery::restore_own() {
 
 void Recovery::fetch_group(const CheckpointClaim& target, ReplicaActions& out) {
   // Its holders may have gone on. What was fetched is not fetched again.
-  if (fetch_.target().sequence < target.sequence && fetch_.is_stuck()) fetch_.stop();
+  if (fetch_.target().sequence < target.sequence && fetch_.is_stalled()) fetch_.stop();
   switch (fetch_.state()) {
     case StateFetch::State::idle:
       fetch_.begin(target, checkpoints_.holders(), trust_, out);
       break;
     case StateFetch::State::failed:
-      // They may have gone on to a newer checkpoint.
       fetch_.stop();
       return pause();
     case StateFetch::State::fetching:
-      // Likewise.
-      if (fetch_.is_stalled() && target.sequence > fetch_.target().sequence) {
-        fetch_.stop();
-        fetch_.begin(target, checkpoints_.holders(), trust_, out);
-      }
-      break;
     case StateFetch::State::complete:
       break;
   }

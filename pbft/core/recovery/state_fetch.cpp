@@ -138,12 +138,6 @@ void StateFetch::finish_if_done() {
   }
 }
 
-bool StateFetch::is_stuck() const {
-  return std::any_of(asked_.begin(), asked_.end(), [&](const Digest& digest) {
-    return wanted_.at(digest).times_asked > context_.quorum.weak;
-  });
-}
-
 NodeId StateFetch::next_holder() {
   const std::uint64_t prompt = holders_ & ~late_;
   const std::uint64_t choice = prompt != 0 ? prompt : holders_;

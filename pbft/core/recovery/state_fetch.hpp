@@ -44,8 +44,6 @@ class StateFetch {
   // newer checkpoint, before they knew that somebody fetches this one.
   [[nodiscard]] bool is_stalled() const;
   [[nodiscard]] const CheckpointClaim& target() const { return target_; }
-  // f+1 that should have some part do not hand it over: they may have a later checkpoint alone.
-  [[nodiscard]] bool is_stuck() const;
   [[nodiscard]] std::uint64_t parts_missing() const { return wanted_.size(); }
 
  private:

@@ -67,8 +67,7 @@ void ClientTable::reset() {
       if (!session) continue;
       forget_result(*session);
       session->last_timestamp = 0;
-      session->replied = false;
-      session->is_reply_lost = false;
+      session->reply = Session::Reply::awaited;
     }
   }
 }
@@ -76,14 +75,13 @@ void ClientTable::reset() {
 void ClientTable::restore(NodeId client, std::uint32_t session, std::uint64_t timestamp) {
   Session& entry = this->session(client, session);
   entry.last_timestamp = timestamp;
-  entry.is_reply_lost = true;
+  entry.reply = Session::Reply::lost;
   note_change(entry);
 }
 
 void ClientTable::set_reply(Session& session, ReplyStatus status, Sigma sigma,
                             const Digest& digest) {
-  session.replied = true;
-  session.is_reply_lost = false;
+  session.reply = Session::Reply::known;
   session.status = status;
   session.sigma = sigma;
   session.digest = digest;
@@ -117,8 +115,7 @@ void ClientTable::begin(Session& session, std::uint64_t timestamp) {
   ASSERT(timestamp > session.last_timestamp);
   forget_result(session);
   session.last_timestamp = timestamp;
-  session.replied = false;
-  session.is_reply_lost = false;
+  session.reply = Session::Reply::awaited;
   session.repetitions = {};
   note_change(session);
 }

@@ -32,9 +32,12 @@ struct Session {
   [[nodiscard]] std::uint64_t ordered_timestamp() const {
     return is_ahead ? last_timestamp - 1 : last_timestamp;
   }
-  // The reply came with no state that took the place of this replica's: it will never be known.
-  bool is_reply_lost = false;
-  bool replied = false;  // what follows is known
+  enum class Reply : std::uint8_t {
+    awaited,
+    known,  // what follows is
+    lost,   // it came with no state that took the place of this replica's, and never will
+  };
+  Reply reply = Reply::awaited;
   ReplyStatus status = ReplyStatus::done;
   Sigma sigma = 0;
   Digest digest{};

@@ -1,5 +1,5 @@
-// What becomes of a replica that takes a state over from others: which one it gets, and what it has
-// to say afterwards.
+// A replica that takes a state over from others: the state that it gets, and its answers
+// afterwards.
 #include <set>
 
 #include <catch2/catch.hpp>
