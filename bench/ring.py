@@ -20,6 +20,7 @@ from harness.ring import RingDeployment
 CONTENT = {"/1k": b"x" * 1024, "/64k": b"x" * (64 << 10), "/1m": b"x" * (1 << 20)}
 CONNECTIONS = 100
 CONNECTIONS_MAX = 4000
+LONGEST_S = 10
 URLS = 400
 TARGET = 0.75
 
@@ -64,6 +65,9 @@ class Pair:
         before = self.cpu_seconds()
         result = run_wrk(f"http://127.0.0.1:{self.port}{path}", seconds, CONNECTIONS)
         used = self.cpu_seconds() - before
+        # The first of a hundred large answers at once may take longer than so short a run.
+        if not (result.requests or result.errors) and seconds < LONGEST_S:
+            return self.load(path, LONGEST_S)
         if result.errors or not result.requests:
             raise HarnessError(f"{self.name}: {result.errors} of {result.requests} requests failed")
         return {"rate": result.requests_per_second, "cpu_us": used / result.requests * 1e6,
