@@ -413,7 +413,9 @@ bool ExecutionStage::advance(ReplicaActions& out) {
   bool advanced = false;
   if (uncertain_ && uncertain_->is_seen) {
     if (is_unreliable() || to_restore_) {
-      end_comparison(ExecutionStatus::lost, out);
+      // A service that is only contradicted is well: it is restored without waiting for its return.
+      const bool is_well = is_merely_contradicted() && !to_restore_;
+      end_comparison(is_well ? ExecutionStatus::unavailable : ExecutionStatus::lost, out);
       advanced = true;
     } else if (writes_.is_agreed()) {
       ++context_.counters.writes_settled;

@@ -197,6 +197,18 @@ TEST_CASE("Before the checkpoint is restored nothing is read") {
   CHECK(backup.replica.counters().states_restored == 1);
 }
 
+TEST_CASE("A write that has no answer yet, and is not ordered after all, is undone like others") {
+  Ahead backup;
+  backup.executed(backup.execution, "no answer", ExecutionStatus::uncertain);
+  REQUIRE(backup.sent(MessageType::uncertain) == kReplicas - 1);
+  CHECK(backup.replica.counters().states_restored == 0);
+  backup.begin_view({});
+  CHECK(backup.replica.counters().batches_undone == 1);
+  CHECK(backup.replica.counters().states_restored == 1);
+  CHECK(backup.replica.status().recovery == RecoveryState::none);
+  CHECK(backup.replica.status().answers);
+}
+
 TEST_CASE("A view that begins with it goes on where it was") {
   Ahead backup;
   backup.begin_view({BatchRecord{1, 0, backup.proposal.batch}});
