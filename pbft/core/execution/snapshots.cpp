@@ -16,7 +16,7 @@ std::array<Digest, 3> roots_of(const CheckpointClaim& claim) {
 
 }  // namespace
 
-bool Snapshots::add(const CheckpointClaim& claim) {
+bool Snapshots::pin(const CheckpointClaim& claim) {
   const auto roots = roots_of(claim);
   for (std::size_t i = 0; i < roots.size(); ++i) {
     if (roots[i] == Digest{} || parts_.pin(roots[i])) continue;
@@ -25,6 +25,11 @@ bool Snapshots::add(const CheckpointClaim& claim) {
     }
     return false;
   }
+  return true;
+}
+
+bool Snapshots::add(const CheckpointClaim& claim) {
+  if (!pin(claim)) return false;
   const auto place = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& entry) {
     return entry.claim.sequence >= claim.sequence;
   });

@@ -20,6 +20,9 @@ class Snapshots {
   // Pins the roots that the claim names. False when a part is missing. One for the same sequence
   // number is replaced.
   [[nodiscard]] bool add(const CheckpointClaim& claim);
+  // Only pins the roots, or lets them go again: for a claim that something else than this names.
+  [[nodiscard]] bool pin(const CheckpointClaim& claim);
+  void unpin(const CheckpointClaim& claim);
   // Null when there is none.
   [[nodiscard]] const CheckpointClaim* find(std::uint64_t sequence) const;
   // The newest up to it.
@@ -47,7 +50,6 @@ class Snapshots {
   // The newest up to it that suits. Asked for with every event, so it begins with the newest.
   template <class Suits>
   [[nodiscard]] const CheckpointClaim* newest_of(std::uint64_t sequence, Suits suits) const;
-  void unpin(const CheckpointClaim& claim);
 
   PartStore& parts_;
   std::deque<Entry> entries_;  // rising

@@ -282,8 +282,8 @@ void Recovery::fetch_group(const CheckpointClaim& target, ReplicaActions& out) {
 
 // Nothing begins from a state that was found wrong, now that another one is here.
 void Recovery::disown(std::uint64_t from, ReplicaActions& out) {
-  snapshots_.disown_from(from);
   if (base_.has() && base() >= from) base_.give_up(out);
+  snapshots_.disown_from(from);
 }
 
 void Recovery::on_restored(bool done) {

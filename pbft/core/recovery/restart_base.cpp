@@ -10,6 +10,8 @@ constexpr Duration kFlushEvery = seconds(1);
 }  // namespace
 
 void RestartBase::give_up(ReplicaActions& out) {
+  const CheckpointClaim* claim = base_ ? snapshots_.find(*base_) : nullptr;
+  if (claim != nullptr && snapshots_.pin(*claim)) given_up_.push_back(*claim);
   base_.reset();
   context_.membership.state_lost = true;
   context_.journal.membership(context_.membership, out);
@@ -35,6 +37,7 @@ void RestartBase::flush(const CheckpointClaim& claim, ReplicaActions& out) {
   flushed_at_ = context_.now;
   state_ = is_refused() ? State::flushing_again : State::flushing;
   flushing_ = claim;
+  to_release_ = given_up_.size();
   out.flush_parts = true;
 }
 
@@ -57,6 +60,11 @@ void RestartBase::forget_state(ReplicaActions& out) {
 void RestartBase::on_parts_flushed(bool done, ReplicaActions& out) {
   state_ = done ? State::resting : State::refused;
   const auto flushed = std::exchange(flushing_, std::nullopt);
+  // A flush begins once all earlier records last.
+  for (; to_release_ > 0; --to_release_) {
+    snapshots_.unpin(given_up_.front());
+    given_up_.pop_front();
+  }
   if (!flushed || !done || snapshots_.find(flushed->sequence) == nullptr) return;
   before_ = base_.value_or(0);
   base_ = flushed->sequence;

@@ -16,7 +16,9 @@
 // a restart could remember (docs/storage.md), and waits for the disk; but not for one that refuses.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <optional>
 
 #include "pbft/core/execution/snapshots.hpp"
@@ -49,7 +51,9 @@ class RestartBase {
     return state_ == State::refused || state_ == State::flushing_again;
   }
 
-  // It has turned out to be wrong: this replica has no state of its own to begin from.
+  // It has turned out to be wrong: this replica has no state of its own to begin from. Its parts
+  // stay until it is certain that the disk does not name them any more. Requires that the base is
+  // not disowned yet.
   void give_up(ReplicaActions& out);
   // After every event. `proven`: the newest checkpoint up to this number may become the base. When
   // it is urgent, the record grows too long.
@@ -73,6 +77,8 @@ class RestartBase {
   std::uint64_t before_ = 0;
   bool has_state_ = true;                    // the base, on the disk
   std::optional<CheckpointClaim> flushing_;  // while it is
+  std::deque<CheckpointClaim> given_up_;     // and pinned
+  std::size_t to_release_ = 0;               // of these, when the flush has ended
   TimePoint flushed_at_{};
 };
 

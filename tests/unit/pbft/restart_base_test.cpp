@@ -124,6 +124,40 @@ TEST_CASE(
   CHECK(sequence == (have_it ? 100 : kCapacity + 1));
 }
 
+TEST_CASE("A base that was wrong keeps its parts for as long as the disk may name it") {
+  Subject backup(1, every_batch());
+  backup.state = "a wrong state";
+  backup.tick(seconds(2));
+  backup.order(1, {request(1)});
+  backup.executed(backup.actions.executions.at(0).id, "result");
+  const auto own = std::find_if(
+      backup.actions.sends.begin(), backup.actions.sends.end(), [](const Outgoing& outgoing) {
+        return peek_header(*outgoing.frame)->type == MessageType::checkpoint;
+      });
+  REQUIRE(own != backup.actions.sends.end());
+  const Frame frame = own->frame;
+  const CheckpointMessage claim = *decode_checkpoint(*frame);
+  MemoryPartStore theirs;
+  const Digest right = service_state(theirs, "the group's state");
+  for (const NodeId peer : {0u, 2u})
+    backup.feed(encode_checkpoint(1, claim.order, claim.replies, right, ring(peer)));
+  REQUIRE(read_journal({backup.disk.begin(), backup.disk.end()}, kReplicas)->base->sequence == 1);
+  // From here on the disk takes its time: whether it has a record shows when a flush has ended.
+  backup.answers_flushes = false;
+  backup.tick(milliseconds(300));
+  REQUIRE(backup.sent(MessageType::fetch_parts) == 1);
+  backup.feed(encode_part_message(*theirs.read(right), ring(0)));
+  REQUIRE(backup.restores == 1);
+  backup.tick(seconds(2));
+  CHECK(backup.parts.holds(claim.service));
+  CHECK(backup.parts.holds(right));
+  backup.actions.clear();
+  backup.replica.on_parts_flushed(true, backup.now, backup.actions);
+  backup.answer();
+  CHECK_FALSE(backup.parts.holds(claim.service));
+  CHECK(backup.parts.holds(right));
+}
+
 TEST_CASE("Of the batches at one number that views have brought the newest are on the disk") {
   constexpr std::uint64_t kViews = 1000;
   Journal journal(true);
