@@ -1,5 +1,6 @@
 #include "simulation/hosts/client_host.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace prophecy::simulation {
@@ -34,7 +35,8 @@ ClientHost::ClientHost(const Scenario& scenario, const pbft::KeyRing& keys, Sche
       send_(std::move(send)),
       clock_(clock_of(scenario, keys.self())),
       keys_(&keys),
-      client_(new_process({})) {}
+      client_(new_process({})),
+      doubted_(scenario) {}
 
 // Timestamps begin with the microseconds of the wall clock, as a sketcher's do.
 std::unique_ptr<pbft::Client> ClientHost::new_process(Duration clock_is_off) const {
@@ -137,6 +139,23 @@ void ClientHost::on_frame(ByteView frame) {
   pbft::ClientActions actions;
   client_->on_frame(frame, now(), actions);
   carry_out(actions);
+  doubted_.on_reply(frame, scheduler_.now());
+  give_up_doubted();
+}
+
+void ClientHost::give_up_doubted() {
+  while (const auto request = doubted_.take(scheduler_.now())) {
+    const auto is_asked_by = [&](const auto& open) {
+      return doubted_.is_for(*request, encode(open.second.operation));
+    };
+    const auto open = std::find_if(open_.begin(), open_.end(), is_asked_by);
+    if (open == open_.end()) continue;
+    const pbft::CallId id = open->first;
+    open_.erase(open);
+    pbft::ClientActions cancelled;
+    client_->cancel(id, now(), cancelled);
+    carry_out(cancelled);
+  }
 }
 
 void ClientHost::carry_out(pbft::ClientActions& actions) {
@@ -158,8 +177,10 @@ void ClientHost::carry_out(pbft::ClientActions& actions) {
   }
   for (const pbft::Refuted& refuted : actions.refuted)
     checker_.on_refuted(refuted.replica);
-  for (const pbft::Outgoing& outgoing : actions.sends)
+  for (const pbft::Outgoing& outgoing : actions.sends) {
+    doubted_.on_request(outgoing.frame);
     send_(self_, outgoing, {});
+  }
   arm();
 }
 
