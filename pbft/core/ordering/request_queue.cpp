@@ -31,7 +31,8 @@ bool RequestQueue::add(const RequestMessage& request, ByteView frame, const Dige
     return !is_over_share(client, frame.size()) && make_room(client, frame.size(), displaced);
   };
   while (!has_room()) {
-    if (place == Place::last || client.line.empty()) return false;
+    if (place == Place::last) return false;
+    if (client.line.empty()) break;  // what fills its share is laid out
     displace_last(client, displaced);
   }
   const BatchRequest entry{request.client,

@@ -11,7 +11,8 @@
 //
 // A request that a backup waits for goes to the front of its client's line, in the place of the
 // last one there if the client has filled its share: a primary is not to be blamed for what a
-// client that asks for too much made it drop.
+// client that asks for too much made it drop. One such request of each client goes beyond the room,
+// where the client's share is all in the first batch.
 #pragma once
 
 #include <cstdint>

@@ -145,6 +145,27 @@ TEST_CASE("A request that a backup waits for goes first in its client's line, an
   CHECK(waiting.queue.take().requests[0].timestamp == 101);
 }
 
+TEST_CASE("A request that a backup waits for has room when its client's share is laid out") {
+  ReplicaSettings settings = small_queue();
+  settings.batch_requests_max = 8;
+  settings.queue_requests_max = 8;
+  Queue waiting(settings);
+  for (std::uint64_t i = 1; i <= 4; ++i)
+    REQUIRE(waiting.add(kGreedy, i));
+  for (std::uint64_t i = 5; i <= 8; ++i)
+    REQUIRE(waiting.add(kOther, i));
+  REQUIRE_FALSE(waiting.add(kGreedy, 9));
+  CHECK(waiting.add(kGreedy, 10, 10, RequestQueue::Place::front));
+  CHECK(waiting.displaced.empty());
+  // One is beyond the room. The next takes its place.
+  CHECK(waiting.add(kGreedy, 11, 10, RequestQueue::Place::front));
+  REQUIRE(waiting.displaced.size() == 1);
+  CHECK(waiting.displaced[0].timestamp == 10);
+  CHECK(waiting.queue.requests() == 9);
+  CHECK(waiting.take().size() == 2);
+  CHECK(waiting.queue.take().requests[0].timestamp == 11);
+}
+
 TEST_CASE("A backup sends its primary the first request of each client, and again in time") {
   Subject backup(1);
   const Duration patience = ReplicaSettings().view_change_timeout;
