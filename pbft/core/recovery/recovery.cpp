@@ -125,6 +125,10 @@ void Recovery::note_lag() {
     lagging_since_ = context_.now;
   }
   ordered_then_ = ordered;
+  // Claims may have been lost, and no further checkpoint need come.
+  context_.lacks_claims = checkpoints_.stable_sequence() > 0 &&
+                          checkpoints_.stable().service == Digest{} &&
+                          (is_stuck() || execution_.is_unreliable());
 }
 
 std::optional<CheckpointClaim> Recovery::wanted(bool beyond_help) {

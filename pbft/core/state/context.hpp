@@ -72,6 +72,8 @@ struct Context {
   std::uint64_t named_by_primary = 0;
   // A peer that has lost its memory waits for a stable checkpoint there before it votes again.
   std::uint64_t awaited_by_silent = 0;
+  // This replica needs the service's state at the stable checkpoint, and has too few claims of it.
+  bool lacks_claims = false;
 
   // How far each replica has come, as its last Status or pledge said under a MAC of today.
   std::vector<std::uint64_t> claimed{};

@@ -90,7 +90,8 @@ void Retransmission::send_status(ReplicaActions& out) {
   status.first_retained = log_.first_retained();
   status.last_ordered = context_.progress.last_ordered;
   // Others show their signatures of what this replica has not got.
-  status.last_stable = checkpoints_.stable_sequence() - (checkpoints_.is_proven() ? 0 : 1);
+  const bool lacks_claims = !checkpoints_.is_proven() || context_.lacks_claims;
+  status.last_stable = checkpoints_.stable_sequence() - (lacks_claims ? 1 : 0);
   status.counter = context_.membership.boot << 32 | ++counter_;
   status.silent_until = std::min(context_.membership.silent_until, kSequenceMax);
   status.settled = agreement_.settled();

@@ -47,6 +47,40 @@ TEST_CASE("A fetch of a state that nobody hands over any more goes on to a later
   CHECK(backup.replica.status().last_executed == 2);
 }
 
+TEST_CASE(
+    "A replica that has lost its service asks for claims that it lacks of the group's state") {
+  Subject other(1, every_batch());
+  other.order(1, {request(1)});
+  other.executed(other.actions.executions.at(0).id, "result");
+  const auto claim = claim_of(other);
+  const auto claim_from = [&](NodeId from, const Digest& service) {
+    return encode_checkpoint(claim.sequence, claim.order, claim.replies, service, ring(from));
+  };
+  Subject backup(1, every_batch());
+  const auto stable_said = [&] {
+    backup.tick(ReplicaSettings().heartbeat_interval);
+    REQUIRE(backup.sent(MessageType::status) == kReplicas - 1);
+    return decode_status(*sent_by(backup, MessageType::status), kReplicas)->last_stable;
+  };
+  backup.order(1, {request(1)});
+  backup.executed(backup.actions.executions.at(0).id, "", ExecutionStatus::lost);
+  backup.feed(claim_from(0, claim.service));
+  backup.feed(claim_from(2, sha256(as_bytes("a lie"))));
+  REQUIRE(backup.replica.status().last_stable == 1);
+  // The third claim is lost, and the group is idle.
+  CHECK(stable_said() == 0);
+  CHECK(stable_said() == 0);
+  backup.feed(claim_from(3, claim.service));
+  CHECK(stable_said() == 1);
+  for (int round = 0; round < 20 && backup.restores == 0; ++round) {
+    backup.tick(milliseconds(100));
+    for (const auto& [digest, part] : other.parts.all())
+      backup.feed(encode_part_message(part, ring(3)));
+  }
+  CHECK(backup.replica.status().recovery == RecoveryState::none);
+  CHECK(backup.replica.status().answers);
+}
+
 TEST_CASE("A replica that has a state without a reply says that it has none") {
   Subject other(1, every_batch());
   other.order(1, {request(7)});
