@@ -136,10 +136,10 @@ void ClientHost::submit(Call call, Duration patience, Duration cancelled_after) 
 }
 
 void ClientHost::on_frame(ByteView frame) {
+  doubted_.on_reply(frame, scheduler_.now());
   pbft::ClientActions actions;
   client_->on_frame(frame, now(), actions);
   carry_out(actions);
-  doubted_.on_reply(frame, scheduler_.now());
   give_up_doubted();
 }
 
@@ -167,9 +167,11 @@ void ClientHost::carry_out(pbft::ClientActions& actions) {
       continue;
     }
     if (completion.outcome == pbft::CallOutcome::agreed) ++agreed_;
+    const bool has_none = completion.outcome == pbft::CallOutcome::no_agreement ||
+                          completion.outcome == pbft::CallOutcome::unavailable;
     if (completion.outcome == pbft::CallOutcome::no_agreement && may_fail_ > 0) {
       --may_fail_;
-    } else {
+    } else if (!has_none || !doubted_.lacks_answer(encode(call->second.operation))) {
       checker_.on_completed(call->second, completion);
     }
     checker_.on_waited(call->second, scheduler_.now() - call->second.submitted);

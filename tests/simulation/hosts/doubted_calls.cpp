@@ -16,7 +16,7 @@ constexpr Duration kGivenUpAfter = seconds(1);
 }  // namespace
 
 DoubtedCalls::DoubtedCalls(const Scenario& scenario)
-    : may_happen_(scenario.linearizable_reads && scenario.has(IngredientKind::crashing_writes)),
+    : may_happen_(scenario.linearizable_reads),
       replicas_(scenario.replicas()),
       awaited_(((std::uint64_t{1} << scenario.replicas()) - 1) & ~scenario.faulty_in_the_end()),
       liars_(scenario.liars()) {}
@@ -52,6 +52,12 @@ std::optional<pbft::Frame> DoubtedCalls::take(TimePoint now) {
     return asked.request;
   }
   return std::nullopt;
+}
+
+bool DoubtedCalls::lacks_answer(ByteView operation) const {
+  return std::any_of(sessions_.begin(), sessions_.end(), [&](const auto& session) {
+    return session.second.without != 0 && is_for(session.second.request, operation);
+  });
 }
 
 bool DoubtedCalls::is_for(const pbft::Frame& request, ByteView operation) const {

@@ -1,8 +1,9 @@
-// `DoubtedCalls` finds the calls of a client that will have no agreed answer, for its users to give
-// up: where 2f+1 equal answers are asked for (linearizable_reads) and writes crash, all replicas
-// that are not faulty in the end have answered, and a correct one of them had no answer. It was in
-// doubt about the write, or has a state from others without the reply. Faulty ones may be silent,
-// so the client waits for its deadline (docs/protocol.md).
+// `DoubtedCalls` finds the calls of a client that will have no agreed answer: where 2f+1 equal ones
+// are asked for (linearizable_reads), and a correct replica had none. It was in doubt about the
+// write, or has a state from others without the reply (docs/protocol.md).
+//
+// Where faulty replicas are silent, the client waits for its deadline. Its users give such a call
+// up when all that are not faulty in the end have answered.
 #pragma once
 
 #include <map>
@@ -24,6 +25,8 @@ class DoubtedCalls {
   [[nodiscard]] std::optional<pbft::Frame> take(TimePoint now);
   // Such a request is for that operation, by its digest maybe.
   [[nodiscard]] bool is_for(const pbft::Frame& request, ByteView operation) const;
+  // A correct replica has said that it has no answer to the call that is for this operation.
+  [[nodiscard]] bool lacks_answer(ByteView operation) const;
 
  private:
   // The last request of a session.
