@@ -550,6 +550,22 @@ TEST_CASE("A restarted replica whose record lacks what began its view waits for 
   CHECK(backup.sent(MessageType::prepare) == 0);
 }
 
+TEST_CASE("A restarted replica that was asking for a view asks for it again, and has not entered it") {
+  Journal journal(true);
+  ReplicaActions out;
+  journal.view(1, true, out);
+  journal.new_view(new_view(1, 1, {view_change(0, 1), view_change(1, 1), view_change(3, 1)}), out);
+  ReplicaStart start;
+  for (const DurableWrite& write : out.writes)
+    start.records.emplace_back(write.key, *write.value);
+  std::sort(start.records.begin(), start.records.end());
+  start.wall_clock = 1000;
+  Subject backup(2, {}, start);
+  CHECK(backup.replica.status().state == ReplicaState::changing_view);
+  CHECK(backup.replica.counters().views_entered == 0);
+  CHECK(backup.sent(MessageType::view_change) == kReplicas - 1);
+}
+
 TEST_CASE("What was refused in one view is held against no primary of the next") {
   Subject backup(2);
   backup.feed(pre_prepare(1, {with_wrong_macs(request(1), {2})}).frame);

@@ -1,5 +1,6 @@
 // Bodies that a batch waits for when its view ends.
 #include <algorithm>
+#include <deque>
 
 #include <catch2/catch.hpp>
 
@@ -57,6 +58,34 @@ TEST_CASE("A body that no later view wants is given up") {
   backup.feed(new_view(3, {1, 1, other.batch}));
   REQUIRE(backup.replica.status().view == 3);
   CHECK(backup.replica.status().bodies_missing == 0);
+}
+
+TEST_CASE("No more than 32 parts of a body are on their way from its client") {
+  constexpr std::size_t kLeafBytes = 64 * 1024;
+  constexpr std::size_t kLeaves = 60;
+  const auto bytes = std::make_shared<Bytes>(kLeaves * kLeafBytes);
+  for (std::size_t leaf = 0; leaf < kLeaves; ++leaf)
+    bytes->at(leaf * kLeafBytes) = static_cast<std::uint8_t>(leaf);
+  const BodyTree body(bytes, kLeafBytes);
+  Subject backup(1);
+  backup.feed(pre_prepare(1, {by_digest(1, body.name())}).frame);
+  std::deque<Digest> on_their_way;
+  std::size_t most = 0;
+  const auto note_asked = [&] {
+    for (const Asked& asked : asked_by(backup))
+      on_their_way.insert(on_their_way.end(), asked.parts.begin(), asked.parts.end());
+    most = std::max(most, on_their_way.size());
+  };
+  note_asked();
+  while (!on_their_way.empty()) {
+    const auto part = body.part(on_their_way.front());
+    on_their_way.pop_front();
+    REQUIRE(part.has_value());
+    backup.feed(encode_part_message(*part, ring(kClient)));
+    note_asked();
+  }
+  CHECK(most == 32);
+  CHECK(backup.sent(MessageType::prepare) == kReplicas - 1);
 }
 
 }  // namespace prophecy::pbft::test
