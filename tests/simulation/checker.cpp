@@ -173,30 +173,35 @@ void Checker::settle_promised(const Call& call, pbft::Sigma sigma) {
            std::any_of(once.begin(), once.end(),
                        [&](const Batch& batch) { return up_to_it(batch) == part; });
   };
-  // A late reply may complete the call when all have lost their power since.
-  const auto promised_by = [&]() -> std::optional<std::pair<NodeId, Batch>> {
-    for (const auto& [replica, ahead] : ahead_) {
-      if (holds(ahead)) return std::pair(replica, ahead);
-    }
-    for (const auto& [replica, once] : once_ahead_) {
-      const auto found = std::find_if(once.rbegin(), once.rend(), holds);
-      if (found != once.rend()) return std::pair(replica, *found);
-    }
-    return std::nullopt;
+  struct Promise {
+    NodeId by = 0;
+    Batch batch;
+    std::uint32_t correct = 0;  // that have executed it ahead
   };
-  const auto promised = promised_by();
-  if (!promised) return;
-  const Batch batch = up_to_it(promised->second);
-  std::uint32_t correct = 0;
-  for (NodeId replica = 0; replica < scenario_.replicas(); ++replica)
-    correct += !contains(liars_, replica) && was_ahead_with(replica, batch) ? 1 : 0;
-  // Who has lied at another time may be correct now.
-  if (correct <= scenario_.faults && !scenario_.has_turns()) {
-    fail("call " + name(call.operation) + " agreed at " + place(sigma) + ", which only " +
-         std::to_string(correct) + " correct replicas have executed ahead");
+  std::optional<Promise> promised;
+  // Several views may have begun with the call, in different batches: the one that most have.
+  const auto consider = [&](NodeId replica, const Batch& all) {
+    if (!holds(all)) return;
+    Promise found{replica, up_to_it(all), 0};
+    for (NodeId other = 0; other < scenario_.replicas(); ++other)
+      found.correct += !contains(liars_, other) && was_ahead_with(other, found.batch) ? 1 : 0;
+    if (!promised || found.correct > promised->correct) promised = std::move(found);
+  };
+  for (const auto& [replica, ahead] : ahead_)
+    consider(replica, ahead);
+  // A late reply may complete the call when all have lost their power since.
+  for (const auto& [replica, once] : once_ahead_) {
+    for (auto batch = once.rbegin(); batch != once.rend(); ++batch)
+      consider(replica, *batch);
   }
-  for (const Ahead& execution : batch)
-    settle(promised->first, execution);
+  if (!promised) return;
+  // Who has lied at another time may be correct now.
+  if (promised->correct <= scenario_.faults && !scenario_.has_turns()) {
+    fail("call " + name(call.operation) + " agreed at " + place(sigma) + ", which only " +
+         std::to_string(promised->correct) + " correct replicas have executed ahead");
+  }
+  for (const Ahead& execution : promised->batch)
+    settle(promised->by, execution);
 }
 
 void Checker::on_restored(NodeId replica, std::uint64_t sequence) {
@@ -371,9 +376,9 @@ void Checker::on_status(NodeId replica, const pbft::ReplicaStatus& status) {
   const auto bad_clients = std::count_if(
       scenario_.ingredients.begin(), scenario_.ingredients.end(),
       [](const Ingredient& other) { return other.kind == IngredientKind::bad_client; });
-  check_bound("requests in its queue", status.queued_requests,
-              settings.queue_requests_max + scenario_.clients +
-                  static_cast<std::uint64_t>(bad_clients));
+  check_bound(
+      "requests in its queue", status.queued_requests,
+      settings.queue_requests_max + scenario_.clients + static_cast<std::uint64_t>(bad_clients));
   check_bound("bytes of replies", status.cached_reply_bytes,
               settings.cached_reply_bytes_max + kFrameBytes);
   // Under load others than the first may be tried (pbft/core/views/slow_primary.hpp).
