@@ -126,9 +126,9 @@ void Recovery::note_lag() {
   }
   ordered_then_ = ordered;
   // Claims may have been lost, and no further checkpoint need come.
-  context_.lacks_claims = checkpoints_.stable_sequence() > 0 &&
-                          checkpoints_.stable().service == Digest{} &&
-                          (is_stuck() || execution_.is_unreliable());
+  context_.lacks_claims = (is_stuck() || execution_.is_unreliable()) &&
+                          checkpoints_.stable_sequence() > 0 &&
+                          checkpoints_.stable().service == Digest{};
 }
 
 std::optional<CheckpointClaim> Recovery::wanted(bool beyond_help) {

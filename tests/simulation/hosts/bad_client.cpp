@@ -26,6 +26,7 @@ BadClient::BadClient(const Scenario& scenario, const Ingredient& ingredient,
       random_(scenario.seed, kPurposeIngredient + ingredient.number),
       scheduler_(scheduler),
       send_(std::move(send)),
+      spares_macs_(scenario.blames_nobody()),
       session_(ingredient.number % 4),
       served_(random_.next()) {}
 
@@ -156,7 +157,8 @@ void BadClient::send_garbage() {
   const pbft::Frame frame = request(operation, ++timestamp_);
   if (random_.chance(50)) return send_to(kAll, frame);
   Bytes bytes = *frame;
-  bytes[random_.below(bytes.size())] ^= static_cast<std::uint8_t>(random_.between(1, 255));
+  const std::size_t macs = spares_macs_ ? keys_.replicas() * pbft::kTagSize : 0;
+  bytes[random_.below(bytes.size() - macs)] ^= static_cast<std::uint8_t>(random_.between(1, 255));
   bytes.resize(random_.chance(30) ? random_.below(bytes.size()) : bytes.size());
   send_to(kAll, std::make_shared<const Bytes>(std::move(bytes)));
 }

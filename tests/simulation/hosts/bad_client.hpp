@@ -47,6 +47,7 @@ class BadClient {
   Random random_;
   Scheduler& scheduler_;
   Send send_;
+  bool spares_macs_;  // for single replicas: a primary may be replaced for those
   std::uint32_t session_;
   std::uint32_t greedy_session_ = 0;
   std::uint64_t timestamp_ = 0;
