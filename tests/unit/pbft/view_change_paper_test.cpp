@@ -550,7 +550,7 @@ TEST_CASE("A restarted replica whose record lacks what began its view waits for 
   CHECK(backup.sent(MessageType::prepare) == 0);
 }
 
-TEST_CASE("A restarted replica that was asking for a view asks for it again, and has not entered it") {
+TEST_CASE("A restarted replica that asked for a view asks for it again, and has not entered it") {
   Journal journal(true);
   ReplicaActions out;
   journal.view(1, true, out);
