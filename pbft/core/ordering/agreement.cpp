@@ -564,7 +564,13 @@ void Agreement::resume(const Remembered& remembered, ReplicaActions& out) {
     if (slot.phase == SlotPhase::empty && (content != nullptr || proposed.batch == empty_batch())) {
       slot.batch = proposed.batch;
       slot.phase = SlotPhase::awaited;
+      const auto sent = static_cast<std::ptrdiff_t>(out.sends.size());
       take_up(slot, std::move(content), out);
+      // The record may reach back far. Votes up to the stable checkpoint are for those that lack
+      // them, and say so in a Status.
+      if (proposed.sequence <= checkpoints_.stable_sequence()) {
+        out.sends.erase(out.sends.begin() + sent, out.sends.end());
+      }
     }
     if (context_.is_primary()) {
       context_.progress.last_proposed =
