@@ -11,8 +11,9 @@
 //
 // A request that a backup waits for goes to the front of its client's line, in the place of the
 // last one there if the client has filled its share: a primary is not to be blamed for what a
-// client that asks for too much made it drop. One such request of each client goes beyond the room,
-// where the client's share is all in the first batch.
+// client that asks for too much made it drop. Where the client's share is all in the first batch,
+// such requests go beyond the room: into that batch while it is not full, and one of each client
+// behind it.
 #pragma once
 
 #include <cstdint>
