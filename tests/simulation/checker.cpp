@@ -173,30 +173,41 @@ void Checker::settle_promised(const Call& call, pbft::Sigma sigma) {
            std::any_of(once.begin(), once.end(),
                        [&](const Batch& batch) { return up_to_it(batch) == part; });
   };
-  // A late reply may complete the call when all have lost their power since.
-  const auto promised_by = [&]() -> std::optional<std::pair<NodeId, Batch>> {
-    for (const auto& [replica, ahead] : ahead_) {
-      if (holds(ahead)) return std::pair(replica, ahead);
-    }
-    for (const auto& [replica, once] : once_ahead_) {
-      const auto found = std::find_if(once.rbegin(), once.rend(), holds);
-      if (found != once.rend()) return std::pair(replica, *found);
-    }
-    return std::nullopt;
+  const auto correct_with = [&](const Batch& part) {
+    std::uint32_t correct = 0;
+    for (NodeId replica = 0; replica < scenario_.replicas(); ++replica)
+      correct += !contains(liars_, replica) && was_ahead_with(replica, part) ? 1 : 0;
+    return correct;
   };
-  const auto promised = promised_by();
-  if (!promised) return;
-  const Batch batch = up_to_it(promised->second);
-  std::uint32_t correct = 0;
-  for (NodeId replica = 0; replica < scenario_.replicas(); ++replica)
-    correct += !contains(liars_, replica) && was_ahead_with(replica, batch) ? 1 : 0;
-  // Who has lied at another time may be correct now.
-  if (correct <= scenario_.faults && !scenario_.has_turns()) {
-    fail("call " + name(call.operation) + " agreed at " + place(sigma) + ", which only " +
-         std::to_string(correct) + " correct replicas have executed ahead");
+  // One that has not come to the new view yet may still hold what an earlier primary has proposed:
+  // the same requests with another time and seed.
+  struct Promise {
+    NodeId replica = 0;
+    Batch batch;
+    std::uint32_t correct = 0;
+  };
+  std::optional<Promise> promised;
+  const auto consider = [&](NodeId replica, const Batch& batch) {
+    if (!holds(batch)) return;
+    Batch part = up_to_it(batch);
+    const std::uint32_t correct = correct_with(part);
+    if (!promised || correct > promised->correct) promised = Promise{replica, part, correct};
+  };
+  for (const auto& [replica, ahead] : ahead_)
+    consider(replica, ahead);
+  // A late reply may complete the call when all have lost their power since.
+  for (const auto& [replica, once] : once_ahead_) {
+    for (auto batch = once.rbegin(); batch != once.rend(); ++batch)
+      consider(replica, *batch);
   }
-  for (const Ahead& execution : batch)
-    settle(promised->first, execution);
+  if (!promised) return;
+  // Who has lied at another time may be correct now.
+  if (promised->correct <= scenario_.faults && !scenario_.has_turns()) {
+    fail("call " + name(call.operation) + " agreed at " + place(sigma) + ", which only " +
+         std::to_string(promised->correct) + " correct replicas have executed ahead");
+  }
+  for (const Ahead& execution : promised->batch)
+    settle(promised->replica, execution);
 }
 
 void Checker::on_restored(NodeId replica, std::uint64_t sequence) {
