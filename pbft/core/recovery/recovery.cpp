@@ -230,12 +230,12 @@ void Recovery::end_comparison(ReplicaActions& out) {
   if (!comparison) return;
   if (context_.now - comparison->since < kComparedFor || context_.now < not_before_) return;
   const CheckpointClaim* own = own_to_restore();
-  if (own != nullptr && own->sequence != repeats_from_) {
-    repeats_ = 0;
-    repeats_from_ = own->sequence;
-  }
+  // Nothing that was repeated lies behind its checkpoint any more.
+  if (own != nullptr && own->sequence >= repeated_up_to_) repeats_ = 0;
   if (own == nullptr || repeats_ == kRepeatsMax) return execution_.keep_uncertain(out);
   ++repeats_;
+  repeated_up_to_ =
+      repeats_ == 1 ? comparison->sequence : std::max(repeated_up_to_, comparison->sequence);
   ++context_.counters.writes_repeated;
   const CheckpointClaim stable = checkpoints_.stable();
   const bool is_behind = stable.sequence >= comparison->sequence && stable.service != Digest{};

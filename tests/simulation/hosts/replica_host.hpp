@@ -106,6 +106,9 @@ class ReplicaHost {
     // Of the service: behind a write of which nobody knows how far it got.
     enum class Behind : std::uint8_t { nothing, uncertain, given_up };
     Behind behind = Behind::nothing;
+    // Why it was given up: to execute that write once more; of these the core has counted so many.
+    bool repeats = false;
+    std::uint64_t repeats_seen = 0;
     bool is_full = false;  // the state, at the last checkpoint or restore
     std::vector<pbft::Execution> waiting;
   };
@@ -142,6 +145,7 @@ class ReplicaHost {
   bool fail_write(const pbft::Execution& execution, const HostedService::Traits& traits,
                   Duration delay);
   void resume(bool goes_on);
+  void go_on_behind_write();
   void check_executions(const HostedService::Traits& traits);
   // When the service comes to answer an operation of the order.
   Duration in_turn(Duration delay, std::uint64_t operation);

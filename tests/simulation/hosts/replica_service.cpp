@@ -68,7 +68,7 @@ void ReplicaHost::answer(const pbft::ReplicaActions& actions) {
                       std::to_string(restore.sequence) + ", and is not in it");
       }
       if (done) note_size(restore.sequence);
-      if (done && process_->behind != Process::Behind::given_up) ++restores_;
+      if (done && !std::exchange(process_->repeats, false)) ++restores_;
       if (done) process_->behind = Process::Behind::nothing;
       with_core([&](pbft::ReplicaActions& more) {
         const std::uint64_t before = process_->replica.counters().states_restored;
@@ -181,10 +181,11 @@ bool ReplicaHost::fail_write(const pbft::Execution& execution, const HostedServi
       const bool repeats = scenario_.canary == Canary::repeats_writes;
       const auto status = repeats ? pbft::ExecutionStatus::lost : pbft::ExecutionStatus::uncertain;
       if (repeats) process_->behind = Process::Behind::given_up;
+      if (repeats) process_->repeats = true;
       process_->replica.on_executed(id, status, uncertain_result(), now(), actions);
       if (repeats) process_->replica.on_service_state(false, now(), actions);
     });
-    if (scenario_.canary == Canary::repeats_writes) resume(false);
+    if (scenario_.canary == Canary::repeats_writes) go_on_behind_write();
   });
   return true;
 }
@@ -202,6 +203,12 @@ void ReplicaHost::check_executions(const HostedService::Traits& traits) {
 
 void ReplicaHost::resume(bool goes_on) {
   process_->behind = goes_on ? Process::Behind::nothing : Process::Behind::given_up;
+  const std::uint64_t repeats = counters_.writes_repeated;
+  process_->repeats = std::exchange(process_->repeats_seen, repeats) < repeats;
+  go_on_behind_write();
+}
+
+void ReplicaHost::go_on_behind_write() {
   for (const pbft::Execution& execution : std::exchange(process_->waiting, {}))
     run(execution);
 }

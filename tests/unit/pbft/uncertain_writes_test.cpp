@@ -112,6 +112,28 @@ TEST_CASE("Without 2f+1 equal states a write is executed three times at most, th
   }
 }
 
+TEST_CASE("Nor is a write executed more often because a checkpoint before it has a state at last") {
+  Subject backup(1, every_batch());
+  backup.tells_state = false;
+  backup.order(1, {request(1)});
+  backup.executed(backup.actions.executions.at(0).id, "result");
+  backup.order(2, {request(2)});
+  backup.tells_state = true;
+  std::uint32_t executions = 0;
+  for (int tick = 0; tick < 300 && backup.replica.status().last_executed < 2; ++tick) {
+    while (!backup.actions.executions.empty()) {
+      const Execution execution = backup.actions.executions.at(0);
+      const bool crashes = execution.sigma >> 16 == 2;
+      executions += crashes ? 1 : 0;
+      backup.executed(execution.id, kAgreed,
+                      crashes ? ExecutionStatus::uncertain : ExecutionStatus::done);
+    }
+    backup.tick(milliseconds(100));
+  }
+  CHECK(executions == 3);
+  CHECK(backup.replica.counters().writes_doubted == 1);
+}
+
 TEST_CASE("A replica behind a checkpoint takes the group's state in place of another attempt") {
   Uncertain world(every_batch());
   Subject& backup = world.backup;
