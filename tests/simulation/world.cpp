@@ -16,6 +16,8 @@ constexpr Duration kCallBound = milliseconds(500);
 // And so much more, when faulty clients and stalls of disks have ended too, for every replica to
 // have caught up.
 constexpr Duration kCatchUpTime = seconds(10);
+// And where writes crash at some origins alone, which repeat them, and wait longer each time.
+constexpr Duration kRepetitionTime = seconds(30);
 constexpr std::uint64_t kStepsBetweenLooks = 20;
 constexpr Duration kTurnTriedEvery = milliseconds(20);
 // So soon a replica that has lost its memory, and is correct from then on, is a member again.
@@ -401,7 +403,9 @@ RunResult World::run() {
   }
   check_end();
   if (checker_.ok() && scenario_.asks_for_liveness()) {
-    const TimePoint until = std::max(scheduler_.now(), scenario_.quiet_from()) + kCatchUpTime;
+    const bool repeats = scenario_.has(IngredientKind::crashing_writes);
+    const TimePoint until = std::max(scheduler_.now(), scenario_.quiet_from()) + kCatchUpTime +
+                            (repeats ? kRepetitionTime : Duration{});
     const auto has_laggards = [this] {
       return scheduler_.now() < scenario_.healed || !laggard().empty();
     };
