@@ -261,6 +261,10 @@ void World::mend(const Ingredient& ingredient) {
     const bool down = node == ingredient.node || contains(ingredient.nodes, node);
     const Ingredient* for_good = scenario_.find(IngredientKind::crash, node);
     if (down && (for_good == nullptr || for_good->from > scheduler_.now())) {
+      // A repair that was under way is forgotten, and so are the others' claims.
+      const auto unnoticed = unnoticed_at_.find(node);
+      if (unnoticed != unnoticed_at_.end())
+        unnoticed->second = replicas_[node]->status().last_executed;
       replicas_[node]->restart();
     }
   }
@@ -495,7 +499,8 @@ std::string World::laggard() const {
     // What nobody noticed shows at the next checkpoint.
     const auto unnoticed = unnoticed_at_.find(node);
     const bool is_wrong = unnoticed != unnoticed_at_.end();
-    if (is_wrong && status.last_stable <= unnoticed->second) continue;
+    const std::uint64_t compared_at = std::min(status.last_stable, replica.told_at());
+    if (is_wrong && compared_at <= unnoticed->second) continue;
     // Where f is greater than 1, f+1 others prove it wrong, and repair takes 2f: claims that were
     // lost are not repeated, and the next checkpoint may never come.
     if (is_wrong && scenario_.faults > 1) continue;

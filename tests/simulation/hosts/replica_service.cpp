@@ -51,7 +51,8 @@ void ReplicaHost::answer(const pbft::ReplicaActions& actions) {
             [&](pbft::ReplicaActions& more) { process_->replica.on_snapshot({}, now(), more); });
       }
       const pbft::Digest root = service_.keep_state(disk_.parts());
-      if (is_checkpoint) checker_.on_state(self_, status_.last_executed, root);
+      if (is_checkpoint) checker_.on_state(self_, executed, root);
+      if (is_checkpoint) told_at_ = executed;
       with_core(
           [&](pbft::ReplicaActions& more) { process_->replica.on_snapshot(root, now(), more); });
     });
@@ -72,7 +73,8 @@ void ReplicaHost::answer(const pbft::ReplicaActions& actions) {
       if (done) process_->behind = Process::Behind::nothing;
       with_core([&](pbft::ReplicaActions& more) {
         const std::uint64_t before = process_->replica.counters().states_restored;
-        const bool is_at_beginning = process_->replica.status().last_executed == 0;
+        const bool is_at_beginning =
+            !process_->has_executed && process_->replica.status().last_executed == 0;
         process_->replica.on_restored(done, now(), more);
         const bool is_taken = process_->replica.counters().states_restored > before;
         // When it has been lost once more meanwhile, the replica stays where it was; and one that
@@ -88,6 +90,7 @@ void ReplicaHost::answer(const pbft::ReplicaActions& actions) {
 // The service takes an operation of the order in at once, and answers later. A read outside the
 // order happens whenever it happens.
 void ReplicaHost::run(const pbft::Execution& handed_out) {
+  process_->has_executed = process_->has_executed || !handed_out.read_only;
   if (!handed_out.read_only && process_->behind != Process::Behind::nothing) {
     if (process_->behind == Process::Behind::uncertain) {
       process_->waiting.push_back(handed_out);
