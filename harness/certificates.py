@@ -36,9 +36,9 @@ class Authority:
     def key(self):
         return self.folder / f"{self.name}.key"
 
-    def issue(self, label, names=(), rsa=False, days=29):
+    def issue(self, label, names=(), rsa=False, days=29, purpose="clientAuth"):
         """Makes LABEL.pem (with the authority behind it) and LABEL.key; yields their table for the
-        configuration. With days below 0 it has expired."""
+        configuration. With days below 0 it has expired. The purpose is that of one without names."""
         chain, key = self.folder / f"{label}.pem", self.folder / f"{label}.key"
         request, extensions = self.folder / f"{label}.csr", self.folder / f"{label}.ext"
         kind = ["rsa:2048"] if rsa else ["ec", "-pkeyopt", "ec_paramgen_curve:P-256"]
@@ -47,7 +47,7 @@ class Authority:
         key.chmod(0o600)
         alternatives = ",".join(f"DNS:{name}" for name in names)
         extensions.write_text(f"subjectAltName={alternatives}\n" if names else
-                              "extendedKeyUsage=clientAuth\n")
+                              f"extendedKeyUsage={purpose}\n")
         self._serial += 1
         leaf = openssl("x509", "-req", "-in", request, "-CA", self.certificate, "-CAkey", self.key,
                        "-set_serial", self._serial, "-days", days, "-extfile", extensions)

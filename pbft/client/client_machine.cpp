@@ -17,6 +17,8 @@ namespace {
 // more calls than that would wait.
 constexpr std::uint32_t kSignedInRow = 8;
 constexpr Duration kSignsFor = seconds(10);
+// So long after the last reply the last f replicas are waited for, where others have none.
+constexpr Duration kLastRepliesAwaited = seconds(5);
 
 }  // namespace
 
@@ -103,6 +105,7 @@ void Client::Machine::send(Session& session, std::uint32_t index, Bytes begun, T
   session.is_signed = false;
   session.is_signed_at_once = false;
   session.sent_at = now;
+  session.heard_at = now;
   session.replier = replier_.next();
   session.backoff = settings_.retransmit_after;
   session.retransmit_at = now + session.backoff;
@@ -177,6 +180,11 @@ Bytes Client::Machine::begun_again(const Session& session) const {
   return begin_request(request->operation, quorum_.replicas);
 }
 
+bool Client::Machine::lacks_replies(const Session& session, TimePoint now) const {
+  return now - session.heard_at >= kLastRepliesAwaited &&
+         session.tally.undecided() <= settings_.faults && session.tally.unavailable() > 0;
+}
+
 void Client::Machine::cancel(CallId call, TimePoint now, ClientActions& out) {
   const auto waiting = std::find_if(waiting_.begin(), waiting_.end(),
                                     [&](const Waiting& w) { return w.call == call; });
@@ -247,6 +255,8 @@ void Client::Machine::on_tick(TimePoint now, ClientActions& out) {
       // A read that has no quorum by now is ordered. One that lacks only the result asks again.
       if (session.kind == CallKind::read_only && (!quorum || session.asked_for_result)) {
         fall_back(session, index, now, out);
+      } else if (!quorum && lacks_replies(session, now)) {
+        fail(session, index, CallOutcome::unavailable, now, out);
       } else {
         session.asked_for_result = quorum;
         retransmit(session, now, out);

@@ -72,6 +72,7 @@ class Client::Machine {
     bool is_signed = false;
     bool is_signed_at_once = false;
     TimePoint sent_at{};               // the first time
+    TimePoint heard_at{};              // a reply that told something new, or sent_at
     std::uint64_t key_generation = 0;  // of the MACs in the frame
     ReplyTally tally;
     std::vector<std::uint64_t> overtaken;  // by replica: the last timestamp that it knows; 0: none
@@ -100,6 +101,9 @@ class Client::Machine {
             ClientActions& out);
   void free_session(Session& session, std::uint32_t index, TimePoint now, ClientActions& out);
   void drop_expired(TimePoint now, ClientActions& out);
+  // All but f replicas have said their last word, some of them that they have no reply, and the
+  // others are silent: they may be faulty, and no quorum may ever come about.
+  [[nodiscard]] bool lacks_replies(const Session& session, TimePoint now) const;
   // The result itself, if it is large, from this replica.
   [[nodiscard]] bool wants_result(const Session& session, const ReplyMessage& reply) const;
   // Held for calls that are not agreed on.

@@ -52,6 +52,7 @@ void Client::Machine::on_frame(ByteView frame, TimePoint now, ClientActions& out
   if (reply->status == ReplyStatus::stale) return on_stale(session, index, *reply, now, out);
   if (!session.tally.add(reply->replica, *reply, wants_result(session, *reply)))
     return drop(DropReason::duplicate);
+  session.heard_at = now;
   if (reply->full && reply->replica == session.replier) replier_.delivered(session.replier);
   evaluate(session, index, now, out);
 }

@@ -46,6 +46,9 @@ class ReplyTally {
   [[nodiscard]] std::optional<std::uint64_t> view_of(const Reply& agreed) const;
   // False when not even the replicas that have not yet replied could complete a quorum.
   [[nodiscard]] bool possible(std::uint32_t quorum) const;
+  // Replicas that have not said their last word; and those whose last word is that they have none.
+  [[nodiscard]] std::uint32_t undecided() const;
+  [[nodiscard]] std::uint32_t unavailable() const;
   // True when a quorum fails for want of replicas that can answer, not for want of agreement.
   [[nodiscard]] bool lacks_only_available(std::uint32_t quorum) const;
   // Moves the result of an agreed reply out, if any replica has sent it: even one that lies about
@@ -62,10 +65,7 @@ class ReplyTally {
   }
   [[nodiscard]] std::uint32_t count(const Reply& reply) const;  // replies like it, not tentative
   [[nodiscard]] std::uint32_t count_prepared(const Reply& reply) const;  // likewise, in its view
-  // Replicas that have not said their last word.
-  [[nodiscard]] std::uint32_t undecided() const;
   [[nodiscard]] std::uint32_t largest() const;  // the most replies that are alike
-  [[nodiscard]] std::uint32_t unavailable() const;
 
   std::uint32_t tentative_quorum_;
   std::uint32_t weak_quorum_;

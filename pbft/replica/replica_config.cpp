@@ -207,7 +207,8 @@ void read_state(ConfigSection& section, StateSettings& state, OriginTimes& times
     times.write_settle = kept->duration(
         {"write_settle",
          "A write that got no answer within `answer_timeout` may still be carried out for so long "
-         "after it was sent. The agent waits as long before it begins, compares or restores "
+         "after its last byte was sent. The agent waits as long before it begins, compares or "
+         "restores "
          "anything. Set it above the origin's own limit on a request (`max_execution_time`, "
          "`ProxyTimeout`, a worker's time-out), and that limit below `answer_timeout`: then there "
          "is nothing to wait for."},

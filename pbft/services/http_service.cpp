@@ -73,12 +73,33 @@ constexpr Duration kLargeAnswerMax = seconds(120);
 
 }  // namespace
 
+// The body of a request, which notes when the origin last took some of it.
+class HttpService::SentBody final : public ByteSource {
+ public:
+  // `in_flight`: null for a read.
+  SentBody(ByteSourcePtr body, WriteInFlight* in_flight)
+      : body_(std::move(body)), in_flight_(in_flight) {}
+  [[nodiscard]] std::uint64_t size() const override { return body_->size(); }
+  [[nodiscard]] bool read(std::uint64_t offset, std::span<char> into) const override {
+    const bool is_read = body_->read(offset, into);
+    last_read_at_ = std::chrono::steady_clock::now();
+    if (in_flight_ != nullptr) in_flight_->go_on();
+    return is_read;
+  }
+  [[nodiscard]] TimePoint last_read_at() const { return last_read_at_; }
+
+ private:
+  ByteSourcePtr body_;
+  WriteInFlight* in_flight_;
+  mutable TimePoint last_read_at_{};
+};
+
 struct HttpService::Job {
   Job(http::OriginHandler& handler, const sketch::Profile& profile, std::size_t held_bytes_max)
       : collector(profile, held_bytes_max), exchange(handler) {}
   http::ExchangeRequest request;
   std::string wire;                   // keeps request.wire
-  ByteSourcePtr whole;                // and request.body
+  std::unique_ptr<SentBody> body;     // and request.body
   sketch::AnswerCollector collector;  // of a read
   OriginExchange exchange;
   Done done;
@@ -92,6 +113,7 @@ struct HttpService::Job {
   std::string target;                                  // likewise
   bool is_too_large = false;                           // the answer to a write
   std::uint32_t times_sent = 0;                        // at least in part
+  std::uint64_t send_number = 0;                       // of a write
   TimePoint begun = std::chrono::steady_clock::now();  // when it was sent last
 };
 
@@ -114,8 +136,8 @@ HttpService::HttpService(boost::asio::io_context& io, const HttpServiceSettings&
       repeat_timer_(io),
       repeat_pause_(kRepeatPauseMin),
       settle_timer_(io),
-      in_flight_(settings.state.kind == StateKind::stateless ? std::filesystem::path()
-                                                             : settings.in_flight),
+      in_flight_(io, settings.state.kind == StateKind::stateless ? std::filesystem::path()
+                                                                 : settings.in_flight),
       settled_at_(std::chrono::steady_clock::now() +
                   in_flight_.left_behind(settings.times.write_settle)),
       state_(make_state(io, settings.state)),
@@ -154,17 +176,19 @@ void HttpService::execute(const Execution& execution, Done done) {
                                      settings_.origin.answer_limits.body_bytes_max);
   Job& job = *owned;
   job.wire = origin_request(execution);
-  job.whole = execution.whole;
   // What was only checked is not to be kept: it may be a large one.
   if (request_.body.capacity() > kCheckedBytesKept) std::string().swap(request_.body);
   job.done = std::move(done);
   job.is_read = http::is_read_method(request_.method);
+  if (execution.whole) {
+    job.body = std::make_unique<SentBody>(execution.whole, job.is_read ? nullptr : &in_flight_);
+  }
   job.sigma = execution.sigma;
   if (!job.is_read) job.method = request_.method;
   if (!job.is_read) job.target = request_.target;
   job.is_idempotent = http::is_idempotent_method(request_.method);
   job.request.wire = job.wire;
-  job.request.body = job.whole.get();
+  job.request.body = job.body.get();
   job.request.body_begin = head.value_or(0);
   job.request.answers_head = request_.method == "HEAD";
   // What is too large of an answer to a write is let go as it comes.
@@ -179,11 +203,18 @@ void HttpService::execute(const Execution& execution, Done done) {
 }
 
 void HttpService::send(Job& job) {
+  if (job.is_read || trust_ != OriginTrust::trusted) return send_recorded(job);
+  job.send_number = ++sends_;
+  in_flight_.begin([this, exchange = &job.exchange, number = sends_] {
+    const auto entry = jobs_.find(exchange);  // it may have been given up meanwhile
+    if (entry == jobs_.end() || entry->second->send_number != number) return;
+    send_recorded(*entry->second);
+  });
+}
+
+void HttpService::send_recorded(Job& job) {
   job.begun = std::chrono::steady_clock::now();
-  if (trust_ == OriginTrust::trusted) {
-    if (!job.is_read) in_flight_.begin();
-    return pool_.start(job.exchange, job.request);
-  }
+  if (trust_ == OriginTrust::trusted) return pool_.start(job.exchange, job.request);
   finish(job, job.is_read ? ExecutionStatus::unavailable : ExecutionStatus::lost, {});
 }
 
@@ -407,7 +438,8 @@ void HttpService::handle_failed_write(Job& job, ExchangeEnd end) {
 // Nothing is begun, and no state is looked at or replaced, before the origin must have given it up.
 void HttpService::settle(Job& job) {
   job.is_settling = true;
-  settle_timer_.expires_at(job.begun + settings_.times.write_settle);
+  const TimePoint sent_at = job.body ? std::max(job.begun, job.body->last_read_at()) : job.begun;
+  settle_timer_.expires_at(sent_at + settings_.times.write_settle);
   settle_timer_.async_wait(
       [this, exchange = &job.exchange](const boost::system::error_code& error) {
         const auto entry = jobs_.find(exchange);  // stop() may have come in between

@@ -23,7 +23,8 @@
 //
 // A write that timed out is never sent again: its first copy may be carried out at any time, also
 // behind writes that came later. Where the state can be restored, nothing is begun, and no state is
-// looked at or replaced, for `write_settle` from its beginning on: then the origin has given it up.
+// looked at or replaced, for `write_settle` from when its last byte was sent: then the origin has
+// given it up.
 // A write whose connection the origin has closed is over at once. An agent that is killed leaves
 // the origin with the write that it had sent: the next one waits likewise, before it looks at a
 // state or replaces it (WriteInFlight).
@@ -75,7 +76,7 @@ struct OriginTimes {
   Duration connect = seconds(1);
   Duration answer = seconds(10);  // from the start of the exchange to its last byte
   Duration idle = seconds(4);     // kept-alive connections are closed by us after this
-  // So long after it was sent, a write that timed out may still be carried out.
+  // So long after its last byte was sent, a write that timed out may still be carried out.
   Duration write_settle = seconds(30);
 };
 
@@ -135,6 +136,7 @@ class HttpService final : public Service, private http::OriginHandler {
   [[nodiscard]] const http::OriginPool& origin() const { return pool_; }
 
  private:
+  class SentBody;
   struct Job;
 
   void on_exchange_progress(http::OriginExchange& exchange, http::Response& response) override;
@@ -149,6 +151,7 @@ class HttpService final : public Service, private http::OriginHandler {
   void on_snapshot(bool is_checkpoint, const Result<Digest>& root);
   void note_fill(std::uint64_t percent);
   void send(Job& job);
+  void send_recorded(Job& job);
   void count(http::ExchangeEnd end);
   void handle_answer(Job& job, http::Response& response);
   void take_piece(Job& job, http::Response& response);
@@ -176,6 +179,7 @@ class HttpService final : public Service, private http::OriginHandler {
   Duration repeat_pause_;
   boost::asio::steady_timer settle_timer_;  // likewise; and for what is left behind
   WriteInFlight in_flight_;
+  std::uint64_t sends_ = 0;
   TimePoint settled_at_;                // of what an earlier process has left
   std::unique_ptr<StateKeeper> state_;  // null: stateless
   std::function<void(bool)> on_state_;

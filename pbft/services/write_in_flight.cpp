@@ -2,12 +2,18 @@
 
 #include <algorithm>
 #include <chrono>
+#include <csignal>
+#include <utility>
 
+#include <boost/asio/post.hpp>
 #include <fcntl.h>
 #include <unistd.h>
 
 namespace prophecy::pbft {
 namespace {
+
+// A record of a write that goes on says so for this time ahead, and is not renewed before.
+constexpr Duration kGoesOnFor = milliseconds(100);
 
 std::uint64_t milliseconds_since_1970() {
   const auto since = std::chrono::system_clock::now().time_since_epoch();
@@ -17,24 +23,72 @@ std::uint64_t milliseconds_since_1970() {
 
 }  // namespace
 
-WriteInFlight::WriteInFlight(const std::filesystem::path& file) {
+WriteInFlight::WriteInFlight(boost::asio::io_context& loop, const std::filesystem::path& file)
+    : loop_(loop) {
   if (file.empty()) return;
   file_.reset(::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (!file_) return;
   if (::pread(file_.get(), &before_, sizeof before_, 0) != sizeof before_) before_ = 0;
 }
 
-void WriteInFlight::begin() {
-  write(std::max<std::uint64_t>(milliseconds_since_1970(), 1));
+WriteInFlight::~WriteInFlight() {
+  if (!thread_.joinable()) return;
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+    changed_.notify_all();
+  }
+  thread_.join();
+}
+
+void WriteInFlight::begin(std::function<void()> recorded) {
+  if (!file_) return recorded();
+  gone_on_at_ = TimePoint{};
+  hand_over({std::max<std::uint64_t>(milliseconds_since_1970(), 1), std::move(recorded),
+             std::make_unique<WorkGuard>(loop_.get_executor())});
+}
+
+void WriteInFlight::go_on() {
+  const TimePoint now = std::chrono::steady_clock::now();
+  if (!file_ || now - gone_on_at_ < kGoesOnFor) return;
+  gone_on_at_ = now;
+  const auto ahead = std::chrono::duration_cast<milliseconds>(kGoesOnFor).count();
+  hand_over({milliseconds_since_1970() + static_cast<std::uint64_t>(ahead), {}, {}});
 }
 
 void WriteInFlight::end() {
-  write(0);
+  if (file_) hand_over({});
 }
 
-// The disk may be full: then the next process does not wait.
-void WriteInFlight::write(std::uint64_t sent_at) const {
-  if (file_) (void)!::pwrite(file_.get(), &sent_at, sizeof sent_at, 0);
+void WriteInFlight::hand_over(Record record) {
+  if (!thread_.joinable()) {
+    // Signals are for the event loop's thread.
+    sigset_t all;
+    sigset_t before;
+    ::sigfillset(&all);
+    ::pthread_sigmask(SIG_SETMASK, &all, &before);
+    thread_ = std::thread([this] { run(); });
+    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  }
+  const std::lock_guard lock(mutex_);
+  // Whoever waits for a record that is overtaken has been given up: one write runs at a time.
+  next_ = std::move(record);
+  changed_.notify_all();
+}
+
+void WriteInFlight::run() {
+  for (;;) {
+    Record record;
+    {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [&] { return stopping_ || next_; });
+      if (!next_) return;
+      record = std::move(*std::exchange(next_, std::nullopt));
+    }
+    // The disk may be full: then the next process does not wait.
+    (void)!::pwrite(file_.get(), &record.sent_at, sizeof record.sent_at, 0);
+    if (record.recorded) boost::asio::post(loop_, std::move(record.recorded));
+  }
 }
 
 // The clock may have been set meanwhile.

@@ -16,6 +16,8 @@ constexpr Duration kCallBound = milliseconds(500);
 // And so much more, when faulty clients and stalls of disks have ended too, for every replica to
 // have caught up.
 constexpr Duration kCatchUpTime = seconds(10);
+// And where writes crash at some origins alone, which repeat them, and wait longer each time.
+constexpr Duration kRepetitionTime = seconds(30);
 constexpr std::uint64_t kStepsBetweenLooks = 20;
 constexpr Duration kTurnTriedEvery = milliseconds(20);
 // So soon a replica that has lost its memory, and is correct from then on, is a member again.
@@ -259,6 +261,10 @@ void World::mend(const Ingredient& ingredient) {
     const bool down = node == ingredient.node || contains(ingredient.nodes, node);
     const Ingredient* for_good = scenario_.find(IngredientKind::crash, node);
     if (down && (for_good == nullptr || for_good->from > scheduler_.now())) {
+      // A repair that was under way is forgotten, and so are the others' claims.
+      const auto unnoticed = unnoticed_at_.find(node);
+      if (unnoticed != unnoticed_at_.end())
+        unnoticed->second = replicas_[node]->status().last_executed;
       replicas_[node]->restart();
     }
   }
@@ -401,7 +407,9 @@ RunResult World::run() {
   }
   check_end();
   if (checker_.ok() && scenario_.asks_for_liveness()) {
-    const TimePoint until = std::max(scheduler_.now(), scenario_.quiet_from()) + kCatchUpTime;
+    const bool repeats = scenario_.has(IngredientKind::crashing_writes);
+    const TimePoint until = std::max(scheduler_.now(), scenario_.quiet_from()) + kCatchUpTime +
+                            (repeats ? kRepetitionTime : Duration{});
     const auto has_laggards = [this] {
       return scheduler_.now() < scenario_.healed || !laggard().empty();
     };
@@ -491,7 +499,8 @@ std::string World::laggard() const {
     // What nobody noticed shows at the next checkpoint.
     const auto unnoticed = unnoticed_at_.find(node);
     const bool is_wrong = unnoticed != unnoticed_at_.end();
-    if (is_wrong && status.last_stable <= unnoticed->second) continue;
+    const std::uint64_t compared_at = std::min(status.last_stable, replica.told_at());
+    if (is_wrong && compared_at <= unnoticed->second) continue;
     // Where f is greater than 1, f+1 others prove it wrong, and repair takes 2f: claims that were
     // lost are not repeated, and the next checkpoint may never come.
     if (is_wrong && scenario_.faults > 1) continue;

@@ -232,14 +232,15 @@ const CheckpointClaim* Recovery::own_to_restore() const {
 void Recovery::end_comparison(ReplicaActions& out) {
   const auto comparison = execution_.comparison();
   if (!comparison) return;
-  if (context_.now - comparison->since < kComparedFor || context_.now < not_before_) return;
+  if (context_.now - comparison->since < kComparedFor) return;
   const CheckpointClaim* own = own_to_restore();
-  if (own != nullptr && own->sequence != repeats_from_) {
-    repeats_ = 0;
-    repeats_from_ = own->sequence;
-  }
+  // Nothing that was repeated lies behind its checkpoint any more.
+  if (own != nullptr && own->sequence >= repeated_up_to_) repeats_ = 0;
   if (own == nullptr || repeats_ == kRepeatsMax) return execution_.keep_uncertain(out);
+  if (context_.now < not_before_) return;
   ++repeats_;
+  repeated_up_to_ =
+      repeats_ == 1 ? comparison->sequence : std::max(repeated_up_to_, comparison->sequence);
   ++context_.counters.writes_repeated;
   const CheckpointClaim stable = checkpoints_.stable();
   const bool is_behind = stable.sequence >= comparison->sequence && stable.service != Digest{};
@@ -310,10 +311,13 @@ void Recovery::on_restored(bool done) {
     trust_ = StateFetch::Trust::pins;
   }
   if (has_failed) trust_ = StateFetch::Trust::bytes;
-  // A service that goes wrong again and again is not restored as often.
-  if (has_failed || was_astray || (was_own && repeats_ > 0)) {
+  // A service that goes wrong again and again is not restored as often. How often a write is
+  // repeated is bounded, and what comes behind it waits.
+  if (has_failed || was_astray) {
     pause();
     if (was_own && has_failed) service_ = Service::back;
+  } else if (was_own && repeats_ > 0) {
+    not_before_ = context_.now + kPauseAtFirst;
   }
 }
 
@@ -371,7 +375,8 @@ TimePoint Recovery::next_timer() const {
     next = std::min(next, watched_since_ + kClaimsAwaitedFor);
   }
   if (const auto comparison = execution_.comparison()) {
-    next = std::min(next, std::max(comparison->since + kComparedFor, not_before_));
+    const TimePoint over_at = comparison->since + kComparedFor;
+    if (context_.now < over_at) next = std::min(next, over_at);
   }
   if (repeats_at_ && !may_repeat()) next = std::min(next, *repeats_at_);
   if (lagging_since_ && !is_stuck()) next = std::min(next, *lagging_since_ + patience());

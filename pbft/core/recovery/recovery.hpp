@@ -8,8 +8,8 @@
 //     which is to be repaired before it is one of too many. Until the other state is here, and
 //     while a repair that did not help is not repeated, it goes on with its own;
 //   - its service gave no usable answer to a write, and no 2f+1 replicas are in the same state
-//     behind it (uncertain_writes.hpp): likewise, twice at most from one checkpoint. After that it
-//     goes on, votes on no results, and lets the next checkpoint decide;
+//     behind it (uncertain_writes.hpp): likewise, twice at most. After that it goes on, votes on no
+//     results, and lets the next checkpoint decide;
 //   - its service may have lost a write (its origin was down, or was restarted), or has executed
 //     ahead what the group then did not agree on: then it goes back to its own last checkpoint, and
 //     executes what came behind it once more.
@@ -128,9 +128,10 @@ class Recovery {
   TimePoint not_before_{};   // an attempt failed, or did not help
   bool own_failed_ = false;  // its own state could not be restored when that was tried last
   Duration pause_{};
-  // From one checkpoint: restores to execute an uncertain write once more, and up to where.
+  // Restores to execute uncertain writes once more, and the last of these, until a checkpoint has
+  // all of them behind it.
   std::uint32_t repeats_ = 0;
-  std::uint64_t repeats_from_ = 0;
+  std::uint64_t repeated_up_to_ = 0;
   std::uint32_t doubted_at_ = 0;  // checkpoints that decided nothing
   // The service is well, but for such a write: its own state is restored from here on.
   std::optional<TimePoint> repeats_at_;

@@ -1,6 +1,7 @@
 #include "pbft/services/state/folder_files.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <memory>
 
@@ -8,7 +9,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "pbft/services/state/folder_rules.hpp"
+#include "base/digest.hpp"
+#include "base/random.hpp"
 
 namespace prophecy::pbft {
 
@@ -24,6 +26,43 @@ Result<UniqueFd> opened(int fd, const std::string& path) {
 struct CloseDirectory {
   void operator()(DIR* directory) const { ::closedir(directory); }
 };
+
+// Each level takes two descriptors.
+constexpr std::size_t kRemovedLevelsMax = 16;
+
+Result<> unlink_at(int folder, const std::string& name, const std::string& path, int flags) {
+  if (::unlinkat(folder, name.c_str(), flags) != 0) return io_error(path);
+  return {};
+}
+
+Result<UniqueFd> open_to_empty(int folder, const std::string& name, const std::string& path,
+                               const struct stat& status) {
+  if (auto checked = check_file_system(folder, status, path); !checked) return checked.error();
+  return open_own_folder_at(folder, name, path);
+}
+
+// What lies deeper than some levels is moved up to `top`, whose turn comes again then.
+Result<> empty(int folder, int top, const std::string& path, std::size_t level, bool& has_moved) {
+  return for_each_name(folder, path, [&](const std::string& name) -> Result<> {
+    const std::string below = path_below(path, name);
+    struct stat status {};
+    const auto there = status_at(folder, name, below, status);
+    if (!there) return there.error();
+    if (!*there) return {};
+    if (!S_ISDIR(status.st_mode)) return unlink_at(folder, name, below, 0);
+    const auto inside = open_to_empty(folder, name, below, status);
+    if (!inside) return inside.error();
+    if (level == kRemovedLevelsMax) {
+      has_moved = true;
+      if (::renameat(folder, name.c_str(), top, temporary_name().c_str()) == 0) return {};
+      return io_error(below);
+    }
+    if (auto emptied = empty(inside->get(), top, below, level + 1, has_moved); !emptied) {
+      return emptied;
+    }
+    return unlink_at(folder, name, below, AT_REMOVEDIR);
+  });
+}
 
 }  // namespace
 
@@ -138,27 +177,27 @@ Result<> check_file_system(int folder, const struct stat& status, const std::str
                path + ": another file system is mounted there (state_exclude leaves it out)"};
 }
 
-Result<> remove_at(int folder, const std::string& name, const std::string& path,
-                   std::size_t depth) {
+std::string temporary_name() {
+  std::array<std::uint8_t, 16> number{};
+  SecureRandom().fill(number);
+  return ".prophecy-restore-" + to_hex(number);
+}
+
+Result<> remove_at(int folder, const std::string& name, const std::string& path) {
   struct stat status {};
   auto there = status_at(folder, name, path, status);
   if (!there) return there.error();
   if (!*there) return {};
-  const bool is_folder = S_ISDIR(status.st_mode);
-  if (is_folder && depth > 2 * kFolderDepthMax) {
-    return Error{ErrorKind::limit, path + ": too deep to be removed"};
+  if (!S_ISDIR(status.st_mode)) return unlink_at(folder, name, path, 0);
+  auto inside = open_to_empty(folder, name, path, status);
+  if (!inside) return inside.error();
+  for (;;) {
+    bool has_moved = false;
+    if (auto emptied = empty(inside->get(), inside->get(), path, 0, has_moved); !emptied) {
+      return emptied;
+    }
+    if (!has_moved) return unlink_at(folder, name, path, AT_REMOVEDIR);
   }
-  if (is_folder) {
-    if (auto checked = check_file_system(folder, status, path); !checked) return checked;
-    auto inside = open_own_folder_at(folder, name, path);
-    if (!inside) return inside.error();
-    auto emptied = for_each_name(inside->get(), path, [&](const std::string& below) {
-      return remove_at(inside->get(), below, path_below(path, below), depth + 1);
-    });
-    if (!emptied) return emptied;
-  }
-  if (::unlinkat(folder, name.c_str(), is_folder ? AT_REMOVEDIR : 0) != 0) return io_error(path);
-  return {};
 }
 
 }  // namespace prophecy::pbft

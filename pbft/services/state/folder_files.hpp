@@ -52,9 +52,10 @@ namespace prophecy::pbft {
 // ErrorKind::invalid when another file system is mounted at the folder `status`, below `folder`.
 [[nodiscard]] Result<> check_file_system(int folder, const struct stat& status,
                                          const std::string& path);
-// With everything below it, whatever it is and whatever its modes are, down to twice the depth that
-// a state may have. Another file system that is mounted there stays as it is, and is an error.
-[[nodiscard]] Result<> remove_at(int folder, const std::string& name, const std::string& path,
-                                 std::size_t depth = 0);
+// With everything below it, whatever it is, whatever its modes are and however deep it lies.
+// Another file system that is mounted there stays as it is, and is an error.
+[[nodiscard]] Result<> remove_at(int folder, const std::string& name, const std::string& path);
+// Of 128 random bits, as nobody else will have made one. It begins with `.prophecy-restore-`.
+[[nodiscard]] std::string temporary_name();
 
 }  // namespace prophecy::pbft

@@ -7,7 +7,6 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "base/random.hpp"
 #include "pbft/services/state/folder_owner.hpp"
 #include "pbft/services/state/folder_scan.hpp"
 
@@ -27,11 +26,8 @@ bool contains(const std::vector<FolderEntry>& entries, const std::string& name) 
 // Calls `make` with names that nobody can guess, until it does not say EEXIST. Yields the name.
 template <class Make>
 Result<std::string> make_temporary(const std::string& whole, const Make& make) {
-  SecureRandom random;
   for (int attempt = 0; attempt < kTemporaryNamesMax; ++attempt) {
-    std::array<std::uint8_t, 16> number{};
-    random.fill(number);
-    std::string name = ".prophecy-restore-" + to_hex(number);
+    std::string name = temporary_name();
     if (make(name.c_str())) return name;
     if (errno != EEXIST) break;
   }
@@ -78,6 +74,7 @@ Result<> FolderRestore::run(int folder, const Digest& root) {
   FolderOwner owner;
   if (auto became = owner.become(folder, rules_.folder); !became) return became;
   if (auto checked = check(folder, root, "", 0); !checked) return checked;
+  if (auto made = make_room(folder, root, ""); !made) return made;
   if (auto applied = apply(folder, root, ""); !applied) return applied;
   // Once for all of it: a crash before this leaves a state that is restored again.
   if (::syncfs(folder) != 0) return io_error(rules_.folder);
@@ -173,10 +170,28 @@ bool FolderRestore::is_in_place(int folder, const FolderEntry& entry, const std:
   return *content == entry.child;
 }
 
-Result<> FolderRestore::apply(int folder, const Digest& root, const std::string& path) {
+Result<> FolderRestore::make_room(int folder, const Digest& root, const std::string& path) {
   const auto entries = read_listing(root, rules_.files_max);
   if (!entries) return entries.error();
   if (auto removed = remove_others(folder, *entries, path); !removed) return removed;
+  for (const FolderEntry& entry : *entries) {
+    if (entry.kind != EntryKind::folder) continue;
+    const std::string below = path_below(path, entry.name);
+    const std::string whole = path_below(rules_.folder, below);
+    struct stat status {};
+    const auto there = status_of_kind(folder, entry, whole, S_IFDIR, status);
+    if (!there) return there.error();
+    if (!*there) continue;
+    const auto inside = open_own_folder_at(folder, entry.name, whole);
+    if (!inside) return inside.error();
+    if (auto made = make_room(inside->get(), entry.child, below); !made) return made;
+  }
+  return {};
+}
+
+Result<> FolderRestore::apply(int folder, const Digest& root, const std::string& path) {
+  const auto entries = read_listing(root, rules_.files_max);
+  if (!entries) return entries.error();
   for (const FolderEntry& entry : *entries) {
     if (pipe_.closed()) return Error{ErrorKind::unavailable, "the service was stopped"};
     const std::string below = path_below(path, entry.name);

@@ -1,8 +1,9 @@
 // Makes a folder what a tree of parts says, changing only what differs. Before anything is touched,
 // the whole tree is checked against the rules, and all content is read that is not in its place
-// already: a part that is missing or damaged leaves the folder as it was. New content is written
-// under a temporary name beside the old one and renamed; what is left over by a crash belongs to no
-// state, and the next restore removes it.
+// already: a part that is missing or damaged leaves the folder as it was. What the state does not
+// have is removed before anything is written. New content is written under a temporary name beside
+// the old one and renamed; what is left over by a crash belongs to no state, and the next restore
+// removes it.
 //
 // In a process of root's, the folder's owner does all of it (FolderOwner); new files are his. Else
 // they are this process's user's.
@@ -41,6 +42,8 @@ class FolderRestore {
   [[nodiscard]] Result<> check_content(const FolderEntry& entry);
   // The file that is there has this content. What was read of it is kept in the memory.
   [[nodiscard]] bool is_in_place(int folder, const FolderEntry& entry, const std::string& path);
+  // Removes what the state does not have: a disk may be full of that.
+  [[nodiscard]] Result<> make_room(int folder, const Digest& root, const std::string& path);
   [[nodiscard]] Result<> apply(int folder, const Digest& root, const std::string& path);
   [[nodiscard]] Result<> remove_others(int folder, const Entries& entries, const std::string& path);
   [[nodiscard]] Result<> apply_folder(int folder, const FolderEntry& entry,

@@ -7,13 +7,15 @@
 #include <vector>
 
 #include "base/clock.hpp"
+#include "pbft/wire/limits.hpp"
 
 namespace prophecy::pbft {
 
 // More than requests between two checkpoints write: 32 MiB of them, which programs may unpack, in
-// 128 batches of up to 256.
+// 128 batches. A faulty primary fills each of these as far as backups accept it.
 constexpr std::uint64_t kStateBytesBeyond = std::uint64_t{1} << 30;
-constexpr std::uint64_t kStateFilesBeyond = 100'000;
+constexpr std::uint64_t kStateFilesBeyond = 600'000;
+static_assert(kStateFilesBeyond > std::uint64_t{128} * kBatchRequestsMax);
 
 enum class StateKind : std::uint8_t {
   stateless,  // none that would be the group's concern

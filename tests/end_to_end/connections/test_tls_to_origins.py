@@ -124,9 +124,11 @@ def test_fast_reads_through_tls(authority):
 def test_a_stranger_in_an_origins_place_is_asked_nothing(authority, tmp_path):
     impostor = Authority(tmp_path / "other", "other").issue("origin", ["origin.example"])
     elsewhere = authority.issue("elsewhere", ["elsewhere.example"])
-    with World(authority, certificates={1: impostor, 2: elsewhere}) as world:
+    # The common name of a subject is free text, and no name of a host.
+    nameless = authority.issue("origin.example", purpose="serverAuth")
+    with World(authority, certificates={1: impostor, 2: elsewhere, 3: nameless}) as world:
         world.read_often(60)
-        for replica, failure in ((1, "untrusted-certificate"), (2, "wrong-name")):
+        for replica, failure in ((1, "untrusted-certificate"), (2, "wrong-name"), (3, "wrong-name")):
             origin = world.ends_of_reads(replica)
             assert origin["fast_answers"] == 0
             assert origin["fast_failures"][failure] > 0

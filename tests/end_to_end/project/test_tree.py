@@ -216,6 +216,17 @@ def test_progress_has_an_estimate_once_something_is_done():
         "\n[2 min] tests: 4 of 10, about 3 min left"
 
 
+def test_a_folder_without_tests_is_a_failure_unless_tests_were_named(tmp_path, monkeypatch):
+    def no_meson_tests(*_, **__):
+        return subprocess.CompletedProcess([], 0, stdout="[]")
+
+    assert runner.run_pytest(tmp_path, [], False) == runner.Count(failed=1)
+    assert runner.run_pytest(tmp_path, ["named"], False) == runner.Count()
+    monkeypatch.setattr(runner.subprocess, "run", no_meson_tests)
+    assert runner.run_meson([], False) == runner.Count(failed=1)
+    assert runner.run_meson(["named"], False) == runner.Count()
+
+
 def test_long_tests_wait_for_their_option(tmp_path):
     (tmp_path / "test_a.py").write_text(
         "import pytest\n\n@pytest.mark.long\ndef test_long():\n    pass\n\n"

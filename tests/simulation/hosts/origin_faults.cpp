@@ -2,6 +2,7 @@
 
 #include <functional>
 
+#include "pbft/wire/limits.hpp"
 #include "simulation/random.hpp"
 
 namespace prophecy::simulation {
@@ -61,8 +62,10 @@ bool is_full(const Scenario& scenario, std::uint64_t checkpoint, std::uint64_t s
 bool is_too_large(const Scenario& scenario, NodeId replica, std::uint64_t checkpoint,
                   std::uint64_t size) {
   const auto room = room_at(scenario, replica, checkpoint);
-  const std::uint64_t between =
-      scenario.replica.checkpoint_interval * scenario.replica.batch_requests_max;
+  // A primary that lies fills its batches as far as backups accept it.
+  const std::uint64_t requests =
+      scenario.liars() == 0 ? scenario.replica.batch_requests_max : pbft::kBatchRequestsMax;
+  const std::uint64_t between = scenario.replica.checkpoint_interval * requests;
   return room && size >= *room + between;
 }
 

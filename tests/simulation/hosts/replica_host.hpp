@@ -88,6 +88,8 @@ class ReplicaHost {
   void rot();
   // The last batch behind which its service's state may differ from the others', as nobody knows.
   [[nodiscard]] std::uint64_t differed_at() const { return differed_at_; }
+  // The last batch behind which it could tell its service's state for a checkpoint.
+  [[nodiscard]] std::uint64_t told_at() const { return told_at_; }
   [[nodiscard]] std::uint64_t restarts() const { return restarts_; }
   [[nodiscard]] const PricePeaks& price_peaks() const { return prices_.peaks(); }
 
@@ -106,6 +108,10 @@ class ReplicaHost {
     // Of the service: behind a write of which nobody knows how far it got.
     enum class Behind : std::uint8_t { nothing, uncertain, given_up };
     Behind behind = Behind::nothing;
+    bool has_executed = false;  // something of the order
+    // Why it was given up: to execute that write once more; of these the core has counted so many.
+    bool repeats = false;
+    std::uint64_t repeats_seen = 0;
     bool is_full = false;  // the state, at the last checkpoint or restore
     std::vector<pbft::Execution> waiting;
   };
@@ -142,6 +148,7 @@ class ReplicaHost {
   bool fail_write(const pbft::Execution& execution, const HostedService::Traits& traits,
                   Duration delay);
   void resume(bool goes_on);
+  void go_on_behind_write();
   void check_executions(const HostedService::Traits& traits);
   // When the service comes to answer an operation of the order.
   Duration in_turn(Duration delay, std::uint64_t operation);
@@ -172,6 +179,7 @@ class ReplicaHost {
   Prices prices_;
   bool fails_reads_ = false;
   std::uint64_t differed_at_ = 0;
+  std::uint64_t told_at_ = 0;
   std::uint64_t restarts_ = 0;
   // By operation; with those before it was started again, and those undone.
   std::map<std::uint64_t, std::uint32_t> executions_;

@@ -51,7 +51,8 @@ void ReplicaHost::answer(const pbft::ReplicaActions& actions) {
             [&](pbft::ReplicaActions& more) { process_->replica.on_snapshot({}, now(), more); });
       }
       const pbft::Digest root = service_.keep_state(disk_.parts());
-      if (is_checkpoint) checker_.on_state(self_, status_.last_executed, root);
+      if (is_checkpoint) checker_.on_state(self_, executed, root);
+      if (is_checkpoint) told_at_ = executed;
       with_core(
           [&](pbft::ReplicaActions& more) { process_->replica.on_snapshot(root, now(), more); });
     });
@@ -68,11 +69,12 @@ void ReplicaHost::answer(const pbft::ReplicaActions& actions) {
                       std::to_string(restore.sequence) + ", and is not in it");
       }
       if (done) note_size(restore.sequence);
-      if (done && process_->behind != Process::Behind::given_up) ++restores_;
+      if (done && !std::exchange(process_->repeats, false)) ++restores_;
       if (done) process_->behind = Process::Behind::nothing;
       with_core([&](pbft::ReplicaActions& more) {
         const std::uint64_t before = process_->replica.counters().states_restored;
-        const bool is_at_beginning = process_->replica.status().last_executed == 0;
+        const bool is_at_beginning =
+            !process_->has_executed && process_->replica.status().last_executed == 0;
         process_->replica.on_restored(done, now(), more);
         const bool is_taken = process_->replica.counters().states_restored > before;
         // When it has been lost once more meanwhile, the replica stays where it was; and one that
@@ -88,6 +90,7 @@ void ReplicaHost::answer(const pbft::ReplicaActions& actions) {
 // The service takes an operation of the order in at once, and answers later. A read outside the
 // order happens whenever it happens.
 void ReplicaHost::run(const pbft::Execution& handed_out) {
+  process_->has_executed = process_->has_executed || !handed_out.read_only;
   if (!handed_out.read_only && process_->behind != Process::Behind::nothing) {
     if (process_->behind == Process::Behind::uncertain) {
       process_->waiting.push_back(handed_out);
@@ -181,10 +184,11 @@ bool ReplicaHost::fail_write(const pbft::Execution& execution, const HostedServi
       const bool repeats = scenario_.canary == Canary::repeats_writes;
       const auto status = repeats ? pbft::ExecutionStatus::lost : pbft::ExecutionStatus::uncertain;
       if (repeats) process_->behind = Process::Behind::given_up;
+      if (repeats) process_->repeats = true;
       process_->replica.on_executed(id, status, uncertain_result(), now(), actions);
       if (repeats) process_->replica.on_service_state(false, now(), actions);
     });
-    if (scenario_.canary == Canary::repeats_writes) resume(false);
+    if (scenario_.canary == Canary::repeats_writes) go_on_behind_write();
   });
   return true;
 }
@@ -202,6 +206,12 @@ void ReplicaHost::check_executions(const HostedService::Traits& traits) {
 
 void ReplicaHost::resume(bool goes_on) {
   process_->behind = goes_on ? Process::Behind::nothing : Process::Behind::given_up;
+  const std::uint64_t repeats = counters_.writes_repeated;
+  process_->repeats = std::exchange(process_->repeats_seen, repeats) < repeats;
+  go_on_behind_write();
+}
+
+void ReplicaHost::go_on_behind_write() {
   for (const pbft::Execution& execution : std::exchange(process_->waiting, {}))
     run(execution);
 }

@@ -306,6 +306,26 @@ TEST_CASE("A call ends without agreement as soon as no quorum is possible") {
   CHECK(caller.actions.completions[0].outcome == CallOutcome::no_agreement);
 }
 
+TEST_CASE("A call does not wait for ever for f silent replicas where others have no reply") {
+  Caller caller;
+  caller.submit(CallKind::ordered, minutes(1));
+  caller.feed(reply(0, 1, "a"));
+  caller.feed(reply(1, 1, "", 1 << 16, false, ReplyStatus::unavailable));
+  const auto wait = [&](Duration time) {
+    for (const TimePoint end = caller.now + time; caller.now < end;) {
+      caller.tick(milliseconds(100));
+      if (!caller.actions.completions.empty()) return true;
+    }
+    return false;
+  };
+  // One of those two is correct, and may be late.
+  CHECK_FALSE(wait(seconds(7)));
+  caller.feed(reply(2, 1, "", 1 << 16, false, ReplyStatus::unavailable));
+  CHECK_FALSE(wait(seconds(4)));
+  REQUIRE(wait(seconds(4)));
+  CHECK(caller.actions.completions[0].outcome == CallOutcome::unavailable);
+}
+
 TEST_CASE("A call that fails for want of replicas that can answer says so") {
   Caller caller;
   caller.submit();

@@ -112,6 +112,49 @@ TEST_CASE("Without 2f+1 equal states a write is executed three times at most, th
   }
 }
 
+TEST_CASE("Nor is a write executed more often because a checkpoint before it has a state at last") {
+  Subject backup(1, every_batch());
+  backup.tells_state = false;
+  backup.order(1, {request(1)});
+  backup.executed(backup.actions.executions.at(0).id, "result");
+  backup.order(2, {request(2)});
+  backup.tells_state = true;
+  std::uint32_t executions = 0;
+  for (int tick = 0; tick < 300 && backup.replica.status().last_executed < 2; ++tick) {
+    while (!backup.actions.executions.empty()) {
+      const Execution execution = backup.actions.executions.at(0);
+      const bool crashes = execution.sigma >> 16 == 2;
+      executions += crashes ? 1 : 0;
+      backup.executed(execution.id, kAgreed,
+                      crashes ? ExecutionStatus::uncertain : ExecutionStatus::done);
+    }
+    backup.tick(milliseconds(100));
+  }
+  CHECK(executions == 3);
+  CHECK(backup.replica.counters().writes_doubted == 1);
+}
+
+TEST_CASE("A write holds up those behind it for seconds, however many came to nothing before") {
+  ReplicaSettings settings = every_batch();
+  settings.view_change_timeout = minutes(60);
+  settings.view_change_timeout_max = minutes(60);
+  Subject backup(1, settings);
+  for (std::uint64_t sequence = 1; sequence <= 4; ++sequence) {
+    backup.order(sequence, {request(sequence)});
+    const TimePoint begin = backup.now;
+    while (backup.replica.status().last_executed < sequence && backup.now - begin < minutes(5)) {
+      if (backup.actions.executions.empty()) {
+        backup.tick(milliseconds(100));
+      } else {
+        backup.executed(backup.actions.executions.at(0).id, kAgreed, ExecutionStatus::uncertain);
+      }
+    }
+    CHECK(backup.now - begin < seconds(6));
+  }
+  CHECK(backup.replica.counters().writes_repeated == 8);
+  CHECK(backup.replica.counters().writes_doubted == 4);
+}
+
 TEST_CASE("A replica behind a checkpoint takes the group's state in place of another attempt") {
   Uncertain world(every_batch());
   Subject& backup = world.backup;

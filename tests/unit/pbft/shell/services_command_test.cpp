@@ -121,6 +121,15 @@ TEST_CASE("A program that takes too long is killed with all that it started") {
   CHECK_THAT(slow.restore_error(other.parts, *root), Catch::Contains("state_timeout"));
 }
 
+TEST_CASE("A program that never stops complaining has a deadline all the same") {
+  // Several at a time, so that there is always more to read.
+  Program loud("for i in 1 2 3 4; do yes noise >&2 & done; yes noise >&2", "cat > \"$0\"",
+               milliseconds(300));
+  const TimePoint begin = std::chrono::steady_clock::now();
+  CHECK_THAT(loud.snapshot_error(), Catch::Contains("state_timeout") && Catch::Contains("noise"));
+  CHECK(std::chrono::steady_clock::now() - begin < seconds(5));
+}
+
 TEST_CASE("Output beyond the bound is an error, not a state that is cut short") {
   Program large("yes | head -c 100000", "cat > /dev/null", seconds(10), 99'999);
   CHECK_THAT(large.snapshot_error(), Catch::Contains("state_bytes_max"));

@@ -4,11 +4,43 @@
 
 #include <catch2/catch.hpp>
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include "folder_place.hpp"
 
 namespace prophecy::pbft::test {
+namespace {
+
+// So deep that no path leads to its end, as a client makes it that moves folders into folders.
+void make_deep_folder(const fs::path& folder, int levels) {
+  UniqueFd place(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  for (int level = 0; level < levels; ++level) {
+    REQUIRE(::mkdirat(place.get(), "deeper", 0755) == 0);
+    place.reset(::openat(place.get(), "deeper", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    REQUIRE(place);
+  }
+  const UniqueFd file(::openat(place.get(), "file", O_WRONLY | O_CREAT | O_CLOEXEC, 0644));
+  REQUIRE(file);
+}
+
+// This process may have so many descriptors open, until the end of the block.
+class FewDescriptors {
+ public:
+  explicit FewDescriptors(rlim_t number) {
+    REQUIRE(::getrlimit(RLIMIT_NOFILE, &before_) == 0);
+    const rlimit few{number, before_.rlim_max};
+    REQUIRE(::setrlimit(RLIMIT_NOFILE, &few) == 0);
+  }
+  ~FewDescriptors() { ::setrlimit(RLIMIT_NOFILE, &before_); }
+  FewDescriptors(const FewDescriptors&) = delete;
+  FewDescriptors& operator=(const FewDescriptors&) = delete;
+
+ private:
+  rlimit before_{};
+};
+
+}  // namespace
 
 TEST_CASE("A part that is missing or damaged leaves the folder as it was") {
   Place here;
@@ -187,6 +219,51 @@ TEST_CASE("An agent of root's touches no folder that somebody else could exchang
   CHECK_FALSE(restore(*root).has_value());
   REQUIRE(::chown(home.path().c_str(), 0, 0) == 0);
   CHECK(restore(*root).has_value());
+}
+
+TEST_CASE("A restore removes folders however deep they are") {
+  Place here;
+  here.write("page", "right");
+  here.write("kept/page", "right");
+  MapPartStore parts;
+  const Digest root = *here.snapshot(parts);
+  Place there;
+  there.write("kept/page", "right");
+  make_deep_folder(there.folder.path(), 1000);
+  make_deep_folder(there.folder.path() / "kept", 100);
+  fs::create_directory(there.folder.path() / "page");  // where a file belongs
+  make_deep_folder(there.folder.path() / "page", 50);
+  {
+    const FewDescriptors limit(256);
+    REQUIRE(there.restore_error(parts, root).empty());
+  }
+  MapPartStore own;
+  CHECK(*there.snapshot(own) == root);
+}
+
+TEST_CASE("A restore makes room before it writes") {
+  Place here;
+  here.write("a/first", std::string(100'000, 'x'));
+  here.write("b/kept", "kept");
+  MapPartStore parts;
+  const Digest root = *here.snapshot(parts);
+  Place there;
+  there.write("a/more", "to be removed");
+  there.write("a/second/more", "to be removed");
+  there.write("b/kept", "kept");
+  there.write("b/more", "to be removed");
+  there.write("z", "to be removed");
+  // As on a disk that is full.
+  rlimit before{};
+  REQUIRE(::getrlimit(RLIMIT_FSIZE, &before) == 0);
+  const rlimit small{10'000, before.rlim_max};
+  REQUIRE(::setrlimit(RLIMIT_FSIZE, &small) == 0);
+  const std::string error = there.restore_error(parts, root);
+  REQUIRE(::setrlimit(RLIMIT_FSIZE, &before) == 0);
+  CHECK_THAT(error, Catch::Contains("too large"));
+  for (const char* path : {"a/first", "a/more", "a/second", "b/more", "z"})
+    CHECK_FALSE(fs::exists(there.folder.path() / path));
+  CHECK(there.restore_error(parts, root).empty());
 }
 
 TEST_CASE("Another file system below the folder is no part of a state") {

@@ -1,9 +1,56 @@
 // HttpService where the origin has a state that can be restored.
+#include <thread>
+
 #include "http_world.hpp"
 
 using namespace prophecy;
 using namespace prophecy::pbft;
 using namespace prophecy::pbft::test;
+
+namespace {
+
+// The body of a write that is sent slowly.
+class SlowBody final : public ByteSource {
+ public:
+  static constexpr std::uint64_t kBodyBytes = 9 << 20;
+  static constexpr Duration kTime = milliseconds(1200);
+
+  SlowBody()
+      : head_("PUT /a HTTP/1.1\r\nhost: x\r\nContent-Length: " + std::to_string(kBodyBytes) +
+              "\r\n\r\n") {}
+  [[nodiscard]] std::uint64_t size() const override { return head_.size() + kBodyBytes; }
+  [[nodiscard]] bool read(std::uint64_t offset, std::span<char> into) const override {
+    const std::uint64_t end = offset + into.size();
+    std::this_thread::sleep_for(kTime * (std::max(end, farthest_) - farthest_) / kBodyBytes);
+    farthest_ = std::max(end, farthest_);
+    std::fill(into.begin(), into.end(), 'b');
+    if (end == size()) read_to_end_at_ = std::chrono::steady_clock::now();
+    return true;
+  }
+  [[nodiscard]] bool is_read() const { return read_to_end_at_ != TimePoint{}; }
+  [[nodiscard]] Duration since_end() const {
+    return std::chrono::steady_clock::now() - read_to_end_at_;
+  }
+  [[nodiscard]] const std::string& head() const { return head_; }
+
+ private:
+  std::string head_;
+  mutable std::uint64_t farthest_ = 0;
+  mutable TimePoint read_to_end_at_{};
+};
+
+void start_slow(World& world, const std::shared_ptr<SlowBody>& body, Outcome& outcome) {
+  Execution execution;
+  execution.sigma = 1;
+  execution.storage = std::make_shared<const Bytes>(to_bytes(body->head()));
+  execution.operation = *execution.storage;
+  execution.whole = body;
+  world.service.execute(execution, [&outcome](ExecutionStatus status, Bytes result) {
+    outcome = {true, status, std::move(result)};
+  });
+}
+
+}  // namespace
 
 TEST_CASE("A write that waits for its origin ends when a restore is to come") {
   Loop loop;
@@ -140,6 +187,55 @@ TEST_CASE("A write that timed out is never sent again, and settles before its en
   CHECK(outcome.form().status == 502);
   CHECK(origin.requests.size() == 1);
   if (keeps_state) CHECK(std::chrono::steady_clock::now() - begin >= milliseconds(500));
+}
+
+TEST_CASE("The time for settling begins when the last byte of a write has been sent") {
+  Loop loop;
+  TemporaryFolder folder;
+  ScriptedOrigin origin(loop.io, {kSilence});
+  origin.awaits_bodies = true;
+  HttpServiceSettings settings = World::settings(origin.address(), folder.path());
+  settings.operation_bytes_max = 2 * SlowBody::kBodyBytes;
+  settings.times.answer = seconds(4);
+  settings.times.write_settle = milliseconds(4500);
+  World world(settings);
+  const auto body = std::make_shared<SlowBody>();
+  Outcome outcome;
+  start_slow(world, body, outcome);
+  REQUIRE(run_until(loop.io, [&] { return outcome.done; }));
+  CHECK(outcome.status == ExecutionStatus::uncertain);
+  REQUIRE(body->is_read());
+  CHECK(body->since_end() >= settings.times.write_settle);
+}
+
+TEST_CASE("A killed process's long write is waited for from its last byte on") {
+  TemporaryFolder folder;
+  TemporaryFolder storage;
+  const auto body = std::make_shared<SlowBody>();
+  const auto settings_for = [&](ScriptedOrigin& origin) {
+    HttpServiceSettings settings = World::settings(origin.address(), folder.path());
+    settings.in_flight = storage.path() / "write-in-flight";
+    settings.operation_bytes_max = 2 * SlowBody::kBodyBytes;
+    settings.times.answer = seconds(10);
+    settings.times.write_settle = seconds(1);
+    return settings;
+  };
+  {
+    Loop loop;
+    ScriptedOrigin origin(loop.io, {kSilence});
+    origin.awaits_bodies = true;
+    World first(settings_for(origin));
+    Outcome outcome;
+    start_slow(first, body, outcome);
+    REQUIRE(run_until(loop.io, [&] { return body->is_read(); }));
+    CHECK_FALSE(outcome.done);
+  }
+  Loop loop;
+  ScriptedOrigin origin(loop.io, {});
+  World next(settings_for(origin));
+  MapPartStore parts;
+  REQUIRE(take_snapshot(loop.io, next.service, parts).has_value());
+  CHECK(body->since_end() >= seconds(1));
 }
 
 TEST_CASE("Writes to a full state are refused alike, but those that make room") {
