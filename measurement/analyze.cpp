@@ -51,6 +51,8 @@ class Collector : public AnswerSink {
       append_sketch_line(answer, line_);
       *written_ << line_;
     }
+    if (answer.kind == AnswerKind::sets_cookie || answer.kind == AnswerKind::varies)
+      result_.rules.add_unsketched(answer.kind, answer.fields);
     if (answer.kind != AnswerKind::sketched) return;
     declared_.add(observation.url, answer);
     shared_.add(observation.url, answer);
@@ -127,10 +129,11 @@ int exit_status(const MeasurementResult& result) {
 
 Result<MeasurementResult> analyze(const AnalyzeOptions& options) {
   MeasurementResult result;
-  const sketch::Profile profile;
+  const sketch::Profile& profile = options.profile;
+  result.rules = RuleCandidates(profile);
   KnownPayloads payloads;
   ObservationLog log(options.temporary_folder);
-  PreviousBodies bodies(options.temporary_folder, options.spool_bytes);
+  PreviousBodies bodies(options.temporary_folder, options.spool_bytes, result.rules);
   std::ofstream written;
   if (!options.sketch_log.empty()) {
     written.open(options.sketch_log, std::ios::binary);

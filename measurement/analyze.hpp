@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "canonical/profile.hpp"
 #include "measurement/measurement_result.hpp"
 
 namespace prophecy::measurement {
@@ -18,6 +19,7 @@ struct AnalyzeOptions {
   std::filesystem::path sketch_log;      // all answers are written there; empty: nowhere
   std::filesystem::path prefixes;        // a file of address prefixes; empty: none
   std::filesystem::path temporary_folder;
+  sketch::Profile profile;                             // by which answers are sketched
   std::string log_origin = "http://localhost";         // of the targets in access logs
   std::uint64_t spool_bytes = std::uint64_t{1} << 30;  // for bodies; 0: bodies are not compared
 };

@@ -19,7 +19,8 @@
 #include "measurement/live/follow_command.hpp"
 #include "measurement/program/compare_command.hpp"
 #include "measurement/program/generate_command.hpp"
-#include "measurement/proposal.hpp"
+#include "measurement/proposal/canonical_proposal.hpp"
+#include "measurement/proposal/proposal.hpp"
 #include "measurement/svg_report.hpp"
 #include "measurement/text_report.hpp"
 
@@ -38,6 +39,7 @@ struct Outputs {
   std::string browser = "chromium";
   std::string report;
   std::string proposal;
+  std::string canonical;
   std::vector<std::string> sites;
   FigureOptions figures;
   PartyMode party_mode = PartyMode::list;
@@ -64,8 +66,13 @@ void show_damage(const MeasurementResult& result) {
 }
 
 int run(const AnalyzeOptions& options, const Outputs& outputs) {
-  const auto result = analyze(options);
+  auto result = analyze(options);
   if (!result) return fail(result.error().message);
+  if (!outputs.proposal.empty()) {
+    if (const auto tried = try_rules(*result, options); !tried) {
+      return fail("--propose: " + tried.error().message);
+    }
+  }
   show_damage(*result);
   FigureOptions figure_options = outputs.figures;
   if (!outputs.sites.empty()) {
@@ -144,6 +151,8 @@ int main(int argc, char** argv) {
   command.add("--report", outputs.report, "write one HTML page with all figures");
   command.add("--propose", outputs.proposal,
               "write a proposed configuration of the sketcher into this folder");
+  command.add("--canonical", outputs.canonical,
+              "a file with the [canonical] section by which answers are sketched (the defaults)");
   command.add("--prefixes", options.prefixes,
               "a file of address prefixes, each with a name, or a MaxMind database: the sites of "
               "figure 16");
@@ -176,6 +185,14 @@ int main(int argc, char** argv) {
   command.on_run([&] {
     if (options.inputs.empty() && options.access_logs.empty()) {
       return line.complain_without("INPUT");
+    }
+    if (!outputs.canonical.empty()) {
+      if (!outputs.proposal.empty()) {
+        return fail("--propose: expected without --canonical: a proposal begins with the defaults");
+      }
+      auto profile = read_canonical(outputs.canonical);
+      if (!profile) return fail("--canonical: " + profile.error().message);
+      options.profile = std::move(*profile);
     }
     options.inputs = expand_captures(options.inputs);
     outputs.party_mode = party == "list" ? PartyMode::list : PartyMode::same_site;
