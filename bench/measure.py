@@ -13,8 +13,8 @@ from pathlib import Path
 from bench.figures import Figure, median_figure
 from harness import HarnessError
 from harness.programs import program
+from harness.warcio import warcio_folder
 
-ROOT = Path(__file__).resolve().parent.parent
 WARCIO = """
 import sys
 from warcio.archiveiterator import ArchiveIterator
@@ -62,10 +62,10 @@ def captures(folder, scale, repeats):
 
 
 def against_warcio(path, seconds, repeats):
-    fetched = subprocess.run([ROOT / "scripts" / "fetch-warcio"], capture_output=True, text=True, check=False)
-    if fetched.returncode != 0:
+    folder = warcio_folder()
+    if folder is None:
         return [Figure("warcio reads the same file", "not installed", "")]
-    environment = {**os.environ, "PYTHONPATH": fetched.stdout.strip().splitlines()[-1]}
+    environment = {**os.environ, "PYTHONPATH": folder}
     times = [timed([sys.executable, "-c", WARCIO, path], environment).seconds for _ in range(repeats)]
     warcio = median_figure("warcio reads the same file", times, "s")
     return [warcio, Figure("warcio against analyze", round(warcio.value / seconds, 2), "times as long")]

@@ -2,6 +2,7 @@
 // the content over in pieces. The pieces that wait are bounded.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -22,7 +23,7 @@ class FilePieces : private ArchiveSink {
 
   // Hands on what the file holds, in order, up to its end. The error is that of opening or reading.
   [[nodiscard]] Result<> for_each(ArchiveSink& sink);
-  // The size of the file, so far.
+  // Of the file, so far.
   [[nodiscard]] std::uint64_t bytes_read() const { return bytes_read_; }
 
  private:
@@ -41,7 +42,7 @@ class FilePieces : private ArchiveSink {
   [[nodiscard]] std::optional<Piece> take();
 
   std::string path_;
-  std::uint64_t bytes_read_ = 0;
+  std::atomic<std::uint64_t> bytes_read_ = 0;
   Piece growing_;  // small pieces are handed over together
   std::mutex mutex_;
   std::condition_variable changed_;

@@ -104,8 +104,8 @@ bool RuleCandidates::settle(const std::string& name, const std::string* before,
     settled.rules.emplace(kLastModifiedMax);
     return true;
   }
-  // Only a field that no rule names may be dropped.
-  if (name == "status" || !http::is_token(name) ||
+  // Only a field that no rule names may be dropped. Without Expires caches would guess.
+  if (name == "status" || name == "expires" || !http::is_token(name) ||
       profile_.numbered_answer_rule(name).number != sketch::kUnnumbered) {
     return false;
   }

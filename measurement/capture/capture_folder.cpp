@@ -96,20 +96,21 @@ std::filesystem::path sketches_of(const std::filesystem::path& warc) {
   return path + ".sketches.jsonl";
 }
 
-Result<> write_sketches(const std::filesystem::path& warc,
-                        const std::filesystem::path& temporary_folder) {
+Result<std::vector<Damage>> write_sketches(const std::filesystem::path& warc,
+                                           const std::filesystem::path& temporary_folder) {
   AnalyzeOptions options;
   options.inputs = {warc.string()};
   options.temporary_folder = temporary_folder;
   options.spool_bytes = 0;
   options.sketch_log = sketches_of(warc).string() + ".part";
-  const auto result = analyze(options);
-  if (!result) return result.error();
-  if (exit_status(*result) != 0) return mistake(warc, "cannot be read again");
+  auto result = analyze(options);
+  if (!result) return std::move(result.error());
+  InputFigures& input = result->inputs.front();
+  if (!input.usable) return mistake(warc, "cannot be read again");
   if (::rename(options.sketch_log.c_str(), sketches_of(warc).c_str()) != 0) {
     return io_error(sketches_of(warc).string());
   }
-  return {};
+  return std::move(input.damage);
 }
 
 }  // namespace prophecy::measurement
