@@ -212,7 +212,9 @@ int capture(const CaptureOptions& options) {
     return fail("--interval, --duration: expected a number with s, m, h or d, such as 20s");
   }
   for (const std::string& rule : options.browser.resolve) {
-    if (rule.find('=') == std::string::npos) return fail("--resolve: expected HOST=ADDRESS");
+    const std::size_t split = rule.find('=');
+    if (split == std::string::npos || split == 0 || split + 1 == rule.size())
+      return fail("--resolve: expected HOST=ADDRESS");
   }
   auto list = read_url_list(options.urls.empty() ? options.sites : options.urls);
   if (!list) return fail(list.error().message);

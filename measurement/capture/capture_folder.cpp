@@ -42,6 +42,7 @@ Result<CaptureFolder> CaptureFolder::open(const std::filesystem::path& folder,
   }
   const std::filesystem::path description = folder / "capture.json";
   const auto wanted = json_of(plan);
+  if (std::filesystem::is_directory(description)) return mistake(description, "expected a file");
   if (std::filesystem::exists(description)) {
     std::ifstream file(description);
     const std::string text((std::istreambuf_iterator<char>(file)), {});

@@ -15,6 +15,7 @@
 #include "measurement/csv_report.hpp"
 #include "measurement/figures.hpp"
 #include "measurement/html_report.hpp"
+#include "measurement/input/url.hpp"
 #include "measurement/json_report.hpp"
 #include "measurement/live/follow_command.hpp"
 #include "measurement/program/compare_command.hpp"
@@ -186,6 +187,14 @@ int main(int argc, char** argv) {
     if (options.inputs.empty() && options.access_logs.empty()) {
       return line.complain_without("INPUT");
     }
+    for (std::string& site : outputs.sites) {
+      auto host = named_host(site);
+      if (!host) return fail("--site: expected a host name, found \"" + site + "\"");
+      site = std::move(*host);
+    }
+    auto origin = origin_of(options.log_origin);
+    if (!origin) return fail("--log-origin: " + origin.error().message);
+    options.log_origin = std::move(*origin);
     if (!outputs.canonical.empty()) {
       if (!outputs.proposal.empty()) {
         return fail("--propose: expected without --canonical: a proposal begins with the defaults");

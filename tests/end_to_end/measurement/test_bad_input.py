@@ -172,6 +172,25 @@ def test_an_input_that_is_none_does_not_hide_the_others(tmp_path):
     assert [each["usable"] for each in report["inputs"]] == [False, True, False]
 
 
+@pytest.mark.parametrize("options", [
+    ("--minimum", "-1"), ("--minimum", "99999999999999999999"), ("--spool", "-1"), ("--fast-read-cost", "nan"),
+    ("--replicas", "0"), ("--prefixes", "."), ("--prefixes", "/dev/null"), ("--site", ""), ("--site", ".."),
+    ("--site", "a b"), ("--log-origin", "a.example"), ("--log-origin", "https://a.example/x"), ("--canonical", "/dev/null"),
+    ("--json", "/dev/full"), ("--report", "/dev/full"), ("--temporary-folder", "/nonexistent")])
+def test_options_that_mean_nothing_are_refused(options, tmp_path):
+    (tmp_path / "a.warc").write_bytes(b"".join(pages(0, 1)))
+    result = run_program("prophecy-measure", "analyze", tmp_path / "a.warc", *options)
+    assert result.returncode == 2, result.stdout
+    assert result.stderr.count("\n") <= 2 and result.stderr
+
+
+def test_a_site_may_be_named_by_a_url(tmp_path):
+    (tmp_path / "a.warc").write_bytes(b"".join(pages(0, 1)))
+    for site in ("A.example", "a.example.", "https://a.example/x", "a.example:8443"):
+        result = run_program("prophecy-measure", "analyze", tmp_path / "a.warc", "--site", site, "--json", "-")
+        assert [party["urls"] for party in json.loads(result.stdout)["figure_15"]] == [1, 0], site
+
+
 def conversation(*bodies):
     talk = Conversation()
     for body in bodies:
