@@ -190,7 +190,7 @@ Result<MeasurementResult> analyze(const AnalyzeOptions& options) {
     const auto pieces = ahead.next();
     InputReader reader(context, input, i >= options.inputs.size());
     Watched watched(reader, progress, *pieces, before);
-    if (auto outcome = pieces->for_each(watched); !outcome) {
+    if (auto outcome = pieces->for_each(watched, [&] { return !input.usable; }); !outcome) {
       collector.on_damage({pieces->bytes_read(), outcome.error().message});
       input.usable = false;
     }

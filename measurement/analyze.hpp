@@ -1,5 +1,5 @@
-// Reads the inputs of `prophecy-measure analyze` one after the other, and counts. This thread parses
-// and sketches; others read and expand, one for each of the next inputs.
+// Reads the inputs of `prophecy-measure analyze` one after the other, and counts. This thread
+// parses and sketches; others read and expand, one for each of the next inputs.
 #pragma once
 
 #include <cstdint>

@@ -6,6 +6,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -21,8 +22,9 @@ class FilePieces : private ArchiveSink {
   explicit FilePieces(std::string path);
   ~FilePieces() override;
 
-  // Hands on what the file holds, in order, up to its end. The error is that of opening or reading.
-  [[nodiscard]] Result<> for_each(ArchiveSink& sink);
+  // Hands on what the file holds, in order, up to its end, or until `is_over`. The error is that of
+  // opening or reading.
+  [[nodiscard]] Result<> for_each(ArchiveSink& sink, const std::function<bool()>& is_over);
   // Of the file, so far.
   [[nodiscard]] std::uint64_t bytes_read() const { return bytes_read_; }
 

@@ -16,7 +16,8 @@ namespace prophecy::measurement {
 
 class Progress {
  public:
-  // `all`: bytes of all inputs, or answers to be written. Nothing is shown if standard error is no terminal, or `all` is 0.
+  // `all`: bytes of all inputs, or answers to be written. Nothing is shown if standard error is no
+  // terminal, or `all` is 0.
   explicit Progress(std::uint64_t all);
   ~Progress();
   Progress(const Progress&) = delete;

@@ -145,7 +145,8 @@ void RuleCandidates::add_transition(std::string_view before, std::string_view af
   ++transitions_[key];
   merge(dropped_, settled.dropped);
   merge(authorities_, settled.authorities);
-  if (settled.last_modified && (!last_modified_max_ || *settled.last_modified < *last_modified_max_))
+  if (settled.last_modified &&
+      (!last_modified_max_ || *settled.last_modified < *last_modified_max_))
     last_modified_max_ = settled.last_modified;
 }
 

@@ -190,8 +190,8 @@ std::optional<Skipped> find_again(const WordRuns& before, std::size_t i, const W
   const std::size_t after_max = std::min(kAheadMax, after.words.size() - j);
   // By far the most common.
   if (before_max > 0 && after_max > 0 && go_on_alike(before, i, after, j, {1, 1})) {
-    const bool one_is_less = go_on_alike(before, i, after, j, {0, 1}) ||
-                             go_on_alike(before, i, after, j, {1, 0});
+    const bool one_is_less =
+        go_on_alike(before, i, after, j, {0, 1}) || go_on_alike(before, i, after, j, {1, 0});
     if (!one_is_less) return Skipped{1, 1};
   }
   std::array<std::pair<std::uint64_t, std::size_t>, kAheadMax + 1> places;

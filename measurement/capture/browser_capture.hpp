@@ -50,7 +50,7 @@ class BrowserCapture {
 
   BrowserOptions browser_;
   PageOptions pages_;
-  PageAnswers page_answers_;            // of the page at hand; outlives the pipe, which calls it
+  PageAnswers page_answers_;  // of the page at hand; outlives the pipe, which calls it
   std::unique_ptr<DevToolsPipe> pipe_;
   std::string kept_context_;  // of cookies that are kept
   std::string page_;          // the session of the page at hand

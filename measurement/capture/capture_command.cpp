@@ -132,7 +132,8 @@ class Capture {
     const auto damage = write_sketches(path, options_.temporary_folder);
     if (!damage) return damage.error();
     for (const Damage& each : *damage)
-      problems.push_back(fmt::format("{}: offset {}: {}", path.string(), each.offset, each.problem));
+      problems.push_back(
+          fmt::format("{}: offset {}: {}", path.string(), each.offset, each.problem));
     show(round, problems);
     sum_.answers += made->answers - std::min<std::uint64_t>(made->answers, damage->size());
     sum_.failures += made->failures + damage->size();

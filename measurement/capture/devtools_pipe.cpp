@@ -155,7 +155,8 @@ Result<> DevToolsPipe::pump(Duration time, int stop) {
   if (auto written = write(); !written) return written;
   std::array<pollfd, 3> asked = {
       pollfd{.fd = from_browser_.get(), .events = POLLIN, .revents = 0},
-      pollfd{.fd = messages_.out().empty() ? -1 : to_browser_.get(), .events = POLLOUT, .revents = 0},
+      pollfd{
+          .fd = messages_.out().empty() ? -1 : to_browser_.get(), .events = POLLOUT, .revents = 0},
       pollfd{.fd = stop, .events = POLLIN, .revents = 0}};
   const auto limit = std::chrono::duration_cast<milliseconds>(time).count();
   if (::poll(asked.data(), asked.size(), static_cast<int>(limit)) <= 0) return {};
@@ -173,13 +174,12 @@ Result<> DevToolsPipe::call(const std::string& session, std::string_view method,
                             Duration time, Json& answer) {
   bool has_come = false;
   std::string problem;
-  const std::uint64_t command =
-      messages_.send(session, method, std::move(parameters),
-                     [&](const Json* result, const std::string& error) {
-                       has_come = true;
-                       if (result != nullptr) answer = *result;
-                       problem = error;
-                     });
+  const std::uint64_t command = messages_.send(session, method, std::move(parameters),
+                                               [&](const Json* result, const std::string& error) {
+                                                 has_come = true;
+                                                 if (result != nullptr) answer = *result;
+                                                 problem = error;
+                                               });
   const TimePoint limit = std::chrono::steady_clock::now() + time;
   while (!has_come) {
     const TimePoint now = std::chrono::steady_clock::now();

@@ -1,5 +1,5 @@
-// `DevToolsPipe` runs a headless Chromium, and moves the messages of the DevTools protocol through a
-// pair of pipes (--remote-debugging-pipe). This is the tree's only driver for browsers.
+// `DevToolsPipe` runs a headless Chromium, and moves the messages of the DevTools protocol through
+// a pair of pipes (--remote-debugging-pipe). This is the tree's only driver for browsers.
 //
 // For one thread at a time. Answers and events come inside pump().
 #pragma once

@@ -61,14 +61,14 @@ void PageAnswers::begin_session(const std::string& session) {
   send_(session, "Network.enable", Json::object(), {});
   send_(session, "Network.setCacheDisabled", {{"cacheDisabled", true}}, {});
   send_(session, "Fetch.enable",
-              {{"patterns", {{{"urlPattern", "*"}, {"requestStage", "Response"}}}}}, {});
+        {{"patterns", {{{"urlPattern", "*"}, {"requestStage", "Response"}}}}}, {});
   send_(session, "Target.setAutoAttach",
-              {{"autoAttach", true}, {"waitForDebuggerOnStart", true}, {"flatten", true}}, {});
+        {{"autoAttach", true}, {"waitForDebuggerOnStart", true}, {"flatten", true}}, {});
   send_(session, "Runtime.runIfWaitingForDebugger", Json::object(), {});
 }
 
 void PageAnswers::on_event(const std::string& session, const std::string& method,
-                              const Json& parameters) {
+                           const Json& parameters) {
   if (method == "Target.attachedToTarget") {
     const std::string attached = parameters.value("sessionId", std::string());
     if (!sessions_.contains(session)) return;
@@ -93,7 +93,8 @@ void PageAnswers::on_event(const std::string& session, const std::string& method
     const std::string type = parameters.value("type", std::string());
     if (type != "Other") requests_.insert(key);
     if (type == "Document") documents_.insert(key);
-    if (parameters.contains("redirectResponse")) note_address(key, parameters.at("redirectResponse"));
+    if (parameters.contains("redirectResponse"))
+      note_address(key, parameters.at("redirectResponse"));
   }
   if (method == "Network.responseReceived") note_address(key, parameters.at("response"));
   if (method == "Network.loadingFinished" || method == "Network.loadingFailed")
@@ -139,10 +140,10 @@ void PageAnswers::on_paused(const std::string& session, const Json& parameters) 
     return go_on(session, parameters);
   }
   send_(session, "Fetch.getResponseBody", {{"requestId", parameters.at("requestId")}},
-              [this, session, number, parameters](const Json* result, const std::string& problem) {
-                on_body(number, result, problem);
-                go_on(session, parameters);
-              });
+        [this, session, number, parameters](const Json* result, const std::string& problem) {
+          on_body(number, result, problem);
+          go_on(session, parameters);
+        });
 }
 
 void PageAnswers::on_body(Number number, const Json* result, const std::string& problem) {

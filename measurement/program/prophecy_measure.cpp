@@ -1,10 +1,13 @@
 // prophecy-measure: how much of a site is static enough for fast reads, from captures of its
 // answers (section 8 of the paper).
+#include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "base/command_line/command_line.hpp"
@@ -49,6 +52,16 @@ struct Outputs {
 int fail(const std::string& problem) {
   std::cerr << "prophecy-measure: " << problem << '\n';
   return kUnusable;
+}
+
+bool is_input(const std::string& file, const AnalyzeOptions& options) {
+  const auto is_same = [&](const std::string& input) {
+    std::error_code problem;
+    return std::filesystem::equivalent(file, input, problem);
+  };
+  return !file.empty() &&
+         (std::any_of(options.inputs.begin(), options.inputs.end(), is_same) ||
+          std::any_of(options.access_logs.begin(), options.access_logs.end(), is_same));
 }
 
 void show_damage(const MeasurementResult& result) {
@@ -203,7 +216,13 @@ int main(int argc, char** argv) {
       if (!profile) return fail("--canonical: " + profile.error().message);
       options.profile = std::move(*profile);
     }
-    options.inputs = expand_captures(options.inputs);
+    ExpandedInputs expanded = expand_captures(options.inputs);
+    options.inputs = std::move(expanded.files);
+    for (const std::string& message : expanded.messages)
+      std::cerr << "prophecy-measure: " << message << '\n';
+    for (const std::string& output : {options.sketch_log.string(), outputs.json, outputs.report}) {
+      if (is_input(output, options)) return fail(output + ": an input, which would be overwritten");
+    }
     outputs.party_mode = party == "list" ? PartyMode::list : PartyMode::same_site;
     return run(options, outputs);
   });

@@ -35,15 +35,18 @@ std::string list_line(std::string_view name, const std::set<std::string>& values
 std::vector<Setting> proposed_settings(const RuleCandidates& rules) {
   std::vector<Setting> settings;
   if (!rules.dropped().empty()) {
-    settings.push_back({list_line("dropped_answer_headers", rules.dropped()), "dropped_answer_headers"});
+    settings.push_back(
+        {list_line("dropped_answer_headers", rules.dropped()), "dropped_answer_headers"});
   }
   if (const auto limit = rules.last_modified_max()) {
     const auto text = http::http_date_text(*limit);
-    settings.push_back({fmt::format("last_modified_max = \"{}\"", std::string_view(text.data(), text.size())),
-                        "last_modified_max"});
+    settings.push_back(
+        {fmt::format("last_modified_max = \"{}\"", std::string_view(text.data(), text.size())),
+         "last_modified_max"});
   }
   if (!rules.authorities().empty()) {
-    settings.push_back({list_line("origin_authorities", rules.authorities()), "origin_authorities"});
+    settings.push_back(
+        {list_line("origin_authorities", rules.authorities()), "origin_authorities"});
   }
   return settings;
 }
@@ -51,11 +54,13 @@ std::vector<Setting> proposed_settings(const RuleCandidates& rules) {
 // Settings that let more answers be sketched.
 std::vector<Setting> further_settings(const RuleCandidates& rules) {
   std::vector<Setting> settings;
-  if (rules.sets_cookie() > 0) settings.push_back({"remember_set_cookie = true", "remember_set_cookie"});
+  if (rules.sets_cookie() > 0)
+    settings.push_back({"remember_set_cookie = true", "remember_set_cookie"});
   if (!rules.keyed().empty()) {
     settings.push_back({list_line("keyed_headers", rules.keyed()), "keyed_headers"});
   }
-  if (rules.varies_by_address()) settings.push_back({"key_client_address = true", "key_client_address"});
+  if (rules.varies_by_address())
+    settings.push_back({"key_client_address = true", "key_client_address"});
   return settings;
 }
 

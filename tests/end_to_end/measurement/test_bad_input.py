@@ -184,6 +184,32 @@ def test_options_that_mean_nothing_are_refused(options, tmp_path):
     assert result.stderr.count("\n") <= 2 and result.stderr
 
 
+def test_no_input_is_overwritten(tmp_path):
+    path, log = tmp_path / "a.warc", tmp_path / "access.log"
+    for file, content in ((path, b"".join(pages(0, 1))), (log, b"one\n")):
+        file.write_bytes(content)
+        (tmp_path / "link").unlink(missing_ok=True)
+        (tmp_path / "link").symlink_to(file)
+        for option in ("--sketch-log", "--json", "--report"):
+            result = run_program("prophecy-measure", "analyze", path, "--access-log", log, option, tmp_path / "link")
+            assert result.returncode == 2 and "would be overwritten" in result.stderr
+            assert file.read_bytes() == content
+
+
+def test_nothing_is_counted_twice(tmp_path):
+    site = tmp_path / "site"
+    site.mkdir()
+    (site / "round-000001.warc.gz").write_bytes(members(*pages(0, 1, 2)))
+    (site / "capture.json").write_text('{"prophecy_capture": 1}')
+    assert run_program("prophecy-measure", "capture", "--replay", site).returncode == 0
+    (tmp_path / "link").symlink_to(site / "round-000001.warc.gz")
+    result, report = analyze(site, *sorted(site.iterdir()), tmp_path / "link")
+    assert (result.returncode, report["answers"], len(report["inputs"])) == (0, 3, 1), result.stderr
+    assert len(result.stderr.splitlines()) == 4
+    result, report = analyze(site / "round-000001.sketches.jsonl")
+    assert (result.returncode, report["answers"], result.stderr) == (0, 3, "")
+
+
 def test_a_site_may_be_named_by_a_url(tmp_path):
     (tmp_path / "a.warc").write_bytes(b"".join(pages(0, 1)))
     for site in ("A.example", "a.example.", "https://a.example/x", "a.example:8443"):

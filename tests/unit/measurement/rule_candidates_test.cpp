@@ -1,8 +1,9 @@
 // Which rules of the canonical form would make two answers equal.
+#include "measurement/analysis/rule_candidates.hpp"
+
 #include <catch2/catch.hpp>
 
 #include "http/http_date.hpp"
-#include "measurement/analysis/rule_candidates.hpp"
 
 namespace prophecy::measurement {
 namespace {
