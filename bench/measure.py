@@ -39,8 +39,8 @@ def run(options):
     scale = 20 if options.quick else 1
     repeats = 1 if options.quick else 3
     with tempfile.TemporaryDirectory(prefix="prophecy-measure-", dir="/var/tmp") as folder:
-        return [*captures(Path(folder), scale, repeats), *small_records(Path(folder), scale), *sketch_logs(Path(folder), scale, repeats),
-                *memory(Path(folder), scale)]
+        return [*captures(Path(folder), scale, repeats), *small_records(Path(folder), scale),
+                *sketch_logs(Path(folder), scale, repeats), *memory(Path(folder), scale)]
 
 
 def captures(folder, scale, repeats):
@@ -65,8 +65,8 @@ def small_records(folder, scale):
     known = generate(path, "warc", 2_000 // scale, 50, 100)
     runs = [analyze(path, known)]
     common = {"MB": round(path.stat().st_size / 1e6), "answers": known["answers"]}
-    figures = [Figure("warc of small answers", runs[0].seconds, "s", common), *costs("warc of small answers", runs, common),
-               *against_warcio(path, runs, 1)]
+    figures = [Figure("warc of small answers", runs[0].seconds, "s", common),
+               *costs("warc of small answers", runs, common), *against_warcio(path, runs, 1)]
     path.unlink()
     return figures
 

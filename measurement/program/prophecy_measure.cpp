@@ -46,6 +46,7 @@ struct Outputs {
   std::string canonical;
   std::vector<std::string> sites;
   FigureOptions figures;
+  std::string party = "list";
   PartyMode party_mode = PartyMode::list;
 };
 
@@ -136,19 +137,37 @@ int run(const AnalyzeOptions& options, const Outputs& outputs) {
   return exit_status(*result);
 }
 
-}  // namespace
+// What may be wrong with options that are well-formed. Yields the exit status, or runs.
+int check_and_run(AnalyzeOptions& options, Outputs& outputs) {
+  for (std::string& site : outputs.sites) {
+    auto host = named_host(site);
+    if (!host) return fail("--site: expected a host name, found \"" + site + "\"");
+    site = std::move(*host);
+  }
+  auto origin = origin_of(options.log_origin);
+  if (!origin) return fail("--log-origin: " + origin.error().message);
+  options.log_origin = std::move(*origin);
+  if (!outputs.canonical.empty()) {
+    if (!outputs.proposal.empty()) {
+      return fail("--propose: expected without --canonical: a proposal begins with the defaults");
+    }
+    auto profile = read_canonical(outputs.canonical);
+    if (!profile) return fail("--canonical: " + profile.error().message);
+    options.profile = std::move(*profile);
+  }
+  ExpandedInputs expanded = expand_captures(options.inputs);
+  options.inputs = std::move(expanded.files);
+  for (const std::string& message : expanded.messages)
+    std::cerr << "prophecy-measure: " << message << '\n';
+  for (const std::string& output : {options.sketch_log.string(), outputs.json, outputs.report}) {
+    if (is_input(output, options)) return fail(output + ": an input, which would be overwritten");
+  }
+  outputs.party_mode = outputs.party == "list" ? PartyMode::list : PartyMode::same_site;
+  return run(options, outputs);
+}
 
-int main(int argc, char** argv) {
-  prophecy::CommandLine line("prophecy-measure",
-                             "Measures how often answers change, from captures of a site.",
-                             PROPHECY_VERSION);
-  const prophecy::Command program = line.program();
-  program.needs_command();
-  AnalyzeOptions options;
-  Outputs outputs;
-  const char* folder = std::getenv("TMPDIR");
-  options.temporary_folder = folder != nullptr && *folder != '\0' ? folder : "/tmp";
-  std::string party = "list";
+void add_analyze(const prophecy::Command& program, prophecy::CommandLine& line,
+                 AnalyzeOptions& options, Outputs& outputs) {
   const prophecy::Command command = program.add_command(
       "analyze", "Counts transitions in captures: the share of answers that differ from the last.");
   command.add("INPUT", options.inputs,
@@ -185,7 +204,7 @@ int main(int argc, char** argv) {
               "write all answers without their bodies into this file, for later analyses");
   command.add("--site", outputs.sites, "a measured site's host name: first party").one_each();
   command
-      .add("--first-party", party,
+      .add("--first-party", outputs.party,
            "list: --site's hosts and those below; same-site: their registrable domains")
       .one_of({"list", "same-site"});
   command.add("--log-origin", options.log_origin,
@@ -200,32 +219,23 @@ int main(int argc, char** argv) {
     if (options.inputs.empty() && options.access_logs.empty()) {
       return line.complain_without("INPUT");
     }
-    for (std::string& site : outputs.sites) {
-      auto host = named_host(site);
-      if (!host) return fail("--site: expected a host name, found \"" + site + "\"");
-      site = std::move(*host);
-    }
-    auto origin = origin_of(options.log_origin);
-    if (!origin) return fail("--log-origin: " + origin.error().message);
-    options.log_origin = std::move(*origin);
-    if (!outputs.canonical.empty()) {
-      if (!outputs.proposal.empty()) {
-        return fail("--propose: expected without --canonical: a proposal begins with the defaults");
-      }
-      auto profile = read_canonical(outputs.canonical);
-      if (!profile) return fail("--canonical: " + profile.error().message);
-      options.profile = std::move(*profile);
-    }
-    ExpandedInputs expanded = expand_captures(options.inputs);
-    options.inputs = std::move(expanded.files);
-    for (const std::string& message : expanded.messages)
-      std::cerr << "prophecy-measure: " << message << '\n';
-    for (const std::string& output : {options.sketch_log.string(), outputs.json, outputs.report}) {
-      if (is_input(output, options)) return fail(output + ": an input, which would be overwritten");
-    }
-    outputs.party_mode = party == "list" ? PartyMode::list : PartyMode::same_site;
-    return run(options, outputs);
+    return check_and_run(options, outputs);
   });
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  prophecy::CommandLine line("prophecy-measure",
+                             "Measures how often answers change, from captures of a site.",
+                             PROPHECY_VERSION);
+  const prophecy::Command program = line.program();
+  program.needs_command();
+  AnalyzeOptions options;
+  Outputs outputs;
+  const char* folder = std::getenv("TMPDIR");
+  options.temporary_folder = folder != nullptr && *folder != '\0' ? folder : "/tmp";
+  add_analyze(program, line, options, outputs);
   GenerateOptions generate_options;
   add_generate(program, generate_options);
   FollowOptions follow_options;

@@ -9,7 +9,7 @@ import pytest
 
 from harness.programs import run_program
 from packet_writer import Conversation, pcap
-from warc_writer import members, response
+from warc_writer import members, record, response
 
 URL, OTHER = "https://a.example/page", "https://a.example/other"
 BODY = b"the same page at all times\n" * 20
@@ -37,8 +37,7 @@ def expect_damage(path, content, offset, answers, *problems):
 def warc_of(head, body, url=URL, second=1):
     """A record whose HTTP answer is written as it stands."""
     block = head.encode() + b"\r\n\r\n" + body
-    return (f"WARC/1.1\r\nWARC-Type: response\r\nContent-Type: application/http\r\nWARC-Target-URI: {url}\r\n"
-            f"WARC-Date: 2025-06-01T00:00:{second:02}Z\r\nContent-Length: {len(block)}\r\n\r\n").encode() + block + b"\r\n\r\n"
+    return record("response", block, WARC_Target_URI=url, WARC_Date=f"2025-06-01T00:00:{second:02}Z")
 
 
 def pages(*seconds, url=URL):
@@ -47,7 +46,8 @@ def pages(*seconds, url=URL):
 
 def har(*entries, end="]}}"):
     texts = [json.dumps({"startedDateTime": f"2025-06-01T00:00:0{i}Z", "request": {"method": "GET", "url": URL},
-                         "response": {"status": 200, "headers": [], "content": {"size": len(BODY), "text": BODY.decode()}}})
+                         "response": {"status": 200, "headers": [],
+                                      "content": {"size": len(BODY), "text": BODY.decode()}}})
              if entry is None else entry for i, entry in enumerate(entries)]
     return ('{"log":{"version":"1.2","entries":[' + ",".join(texts) + end).encode()
 
@@ -122,9 +122,10 @@ def test_hostile_json(entry, tmp_path):
 
 
 def test_json_that_is_wrong_in_one_line_of_a_log(tmp_path):
-    lines = [f'{{"prophecy_access":1,"time":{1_750_000_000 + i}.000000,"method":"GET","url":"{URL}","status":200,"bytes":1,'
-             f'"by":"fast","variant":"00000000","sketch":"{40 * "a"}"}}' for i in range(3)]
-    for wrong in ("{", "[" * 10_000, lines[0][:-1], lines[0].replace(URL, "\\ud800"), lines[0].replace(":200,", ":-1e9,")):
+    lines = [f'{{"prophecy_access":1,"time":{1_750_000_000 + i}.000000,"method":"GET","url":"{URL}","status":200,'
+             f'"bytes":1,"by":"fast","variant":"00000000","sketch":"{40 * "a"}"}}' for i in range(3)]
+    for wrong in ("{", "[" * 10_000, lines[0][:-1], lines[0].replace(URL, "\\ud800"),
+                  lines[0].replace(":200,", ":-1e9,")):
         content = "\n".join([lines[0], wrong, *lines[1:], ""]).encode()
         expect_damage(tmp_path / "access.jsonl", content, len(lines[0]) + 1, 3)
 
@@ -175,7 +176,8 @@ def test_an_input_that_is_none_does_not_hide_the_others(tmp_path):
 @pytest.mark.parametrize("options", [
     ("--minimum", "-1"), ("--minimum", "99999999999999999999"), ("--spool", "-1"), ("--fast-read-cost", "nan"),
     ("--replicas", "0"), ("--prefixes", "."), ("--prefixes", "/dev/null"), ("--site", ""), ("--site", ".."),
-    ("--site", "a b"), ("--log-origin", "a.example"), ("--log-origin", "https://a.example/x"), ("--canonical", "/dev/null"),
+    ("--site", "a b"), ("--log-origin", "a.example"), ("--log-origin", "https://a.example/x"),
+    ("--canonical", "/dev/null"),
     ("--json", "/dev/full"), ("--report", "/dev/full"), ("--temporary-folder", "/nonexistent")])
 def test_options_that_mean_nothing_are_refused(options, tmp_path):
     (tmp_path / "a.warc").write_bytes(b"".join(pages(0, 1)))

@@ -11,8 +11,8 @@ TSHARK = shutil.which("tshark")
 
 
 def run(path, port, *options):
-    return subprocess.run([TSHARK, "-r", path, "-d", f"tcp.port=={port},http", *options], capture_output=True, text=True,
-                          timeout=100 * patience(), check=True).stdout
+    command = [TSHARK, "-r", path, "-d", f"tcp.port=={port},http", *options]
+    return subprocess.run(command, capture_output=True, text=True, timeout=100 * patience(), check=True).stdout
 
 
 def statuses(path, port):
