@@ -3,6 +3,7 @@ of a sketch log, and a million URLs. warcio reads the same WARC file in the same
 
 import json
 import os
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -13,8 +14,8 @@ from pathlib import Path
 from bench.figures import Figure, median_figure
 from harness import HarnessError
 from harness.programs import program
+from harness.warcio import warcio_folder
 
-ROOT = Path(__file__).resolve().parent.parent
 WARCIO = """
 import sys
 from warcio.archiveiterator import ArchiveIterator
@@ -38,14 +39,13 @@ def run(options):
     scale = 20 if options.quick else 1
     repeats = 1 if options.quick else 3
     with tempfile.TemporaryDirectory(prefix="prophecy-measure-", dir="/var/tmp") as folder:
-        return [*captures(Path(folder), scale, repeats), *sketch_logs(Path(folder), scale, repeats),
-                *memory(Path(folder), scale)]
+        return [*captures(Path(folder), scale, repeats), *small_records(Path(folder), scale),
+                *sketch_logs(Path(folder), scale, repeats), *memory(Path(folder), scale)]
 
 
 def captures(folder, scale, repeats):
     urls = 1_550 // scale
     figures = []
-    warc_s = 0
     for name in ("warc", "har"):
         path = folder / f"crawl.{name}"
         known = generate(path, name, urls, ROUNDS, BODY_BYTES)
@@ -55,20 +55,34 @@ def captures(folder, scale, repeats):
         seconds = median_figure(f"{name} with bodies", [run.seconds for run in runs], "s", **common)
         figures += [seconds, *costs(name, runs, common)]
         if name == "warc":
-            warc_s = seconds.value
-            figures += against_warcio(path, warc_s, repeats)
+            figures += against_warcio(path, runs, repeats)
         path.unlink()
     return figures
 
 
-def against_warcio(path, seconds, repeats):
-    fetched = subprocess.run([ROOT / "scripts" / "fetch-warcio"], capture_output=True, text=True, check=False)
-    if fetched.returncode != 0:
+def small_records(folder, scale):
+    path = folder / "small.warc"
+    known = generate(path, "warc", 2_000 // scale, 50, 100)
+    runs = [analyze(path, known)]
+    common = {"MB": round(path.stat().st_size / 1e6), "answers": known["answers"]}
+    figures = [Figure("warc of small answers", runs[0].seconds, "s", common),
+               *costs("warc of small answers", runs, common), *against_warcio(path, runs, 1)]
+    path.unlink()
+    return figures
+
+
+def against_warcio(path, ours, repeats):
+    folder = warcio_folder()
+    if folder is None:
         return [Figure("warcio reads the same file", "not installed", "")]
-    environment = {**os.environ, "PYTHONPATH": fetched.stdout.strip().splitlines()[-1]}
-    times = [timed([sys.executable, "-c", WARCIO, path], environment).seconds for _ in range(repeats)]
-    warcio = median_figure("warcio reads the same file", times, "s")
-    return [warcio, Figure("warcio against analyze", round(warcio.value / seconds, 2), "times as long")]
+    environment = {**os.environ, "PYTHONPATH": folder}
+    runs = [timed([sys.executable, "-c", WARCIO, path], environment) for _ in range(repeats)]
+    figures = []
+    for name, of in (("", lambda run: run.seconds), (", processor time", lambda run: run.cpu_seconds)):
+        warcio = median_figure(f"warcio reads the same file{name}", list(map(of, runs)), "s")
+        seconds = statistics.median(map(of, ours))
+        figures += [warcio, Figure(f"warcio against analyze{name}", round(warcio.value / seconds, 2), "times as long")]
+    return figures
 
 
 def sketch_logs(folder, scale, repeats):

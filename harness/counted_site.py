@@ -99,6 +99,12 @@ class CountedSite:
             return 200, {"Content-Type": "text/plain"}, target.encode()
         if target == "/binary":
             return 200, {"Content-Type": "application/octet-stream"}, bytes(range(256)) + bytes([count // 2])
+        if target == "/damaged":
+            return 200, {"Content-Type": "text/plain", "Content-Encoding": "gzip"}, b"no gzip"
+        if target == "/strange":
+            return 999, {"Content-Type": "text/plain"}, b"a status that HTTP does not have"
+        if target == "/control":
+            return 200, {"X-Control": "a\x01b"}, b"a field with a control byte"
         if target == "/busy":
             return 503, {"Retry-After": "600"}, b"busy"
         return 404, {"Content-Type": "text/plain"}, b"nothing here"
@@ -111,7 +117,7 @@ class CountedSite:
             self._asked[handler.command, url] += 1
             status, fields, body = self.make(name, handler.path, count)
             if handler.command == "GET":
-                coded = fields.get("Content-Encoding") == "gzip"
+                coded = body.startswith(b"\x1f\x8b")
                 location = fields.get("Location", "")
                 self._given[url].append((status, location, gzip.decompress(body) if coded else body))
         handler.send_response(status)

@@ -1,7 +1,11 @@
 #include "measurement/analyze.hpp"
 
+#include <algorithm>
+#include <deque>
 #include <fstream>
+#include <memory>
 #include <system_error>
+#include <thread>
 #include <utility>
 
 #include "canonical/profile.hpp"
@@ -18,6 +22,7 @@ namespace {
 
 // An input's place among the others, and an answer's in it.
 constexpr unsigned kInputShift = 40;
+constexpr unsigned kFilesAheadMax = 8;  // each holds up to 8 MiB
 
 class Collector : public AnswerSink {
  public:
@@ -51,6 +56,8 @@ class Collector : public AnswerSink {
       append_sketch_line(answer, line_);
       *written_ << line_;
     }
+    if (answer.kind == AnswerKind::sets_cookie || answer.kind == AnswerKind::varies)
+      result_.rules.add_unsketched(answer.kind, answer.fields);
     if (answer.kind != AnswerKind::sketched) return;
     declared_.add(observation.url, answer);
     shared_.add(observation.url, answer);
@@ -93,18 +100,39 @@ class Collector : public AnswerSink {
 // Hands an input on to its reader, and shows how far that is among all inputs.
 class Watched : public ArchiveSink {
  public:
-  Watched(ArchiveSink& reader, Progress& progress, std::uint64_t before)
-      : reader_(reader), progress_(progress), before_(before) {}
+  Watched(ArchiveSink& reader, Progress& progress, const FilePieces& pieces, std::uint64_t before)
+      : reader_(reader), progress_(progress), pieces_(pieces), before_(before) {}
   void on_bytes(std::string_view bytes, std::uint64_t offset, bool moves) override {
     reader_.on_bytes(bytes, offset, moves);
-    progress_.update(before_ + offset);
+    // A file of one gzip member has one offset.
+    progress_.update(before_ + (moves ? offset : pieces_.bytes_read()));
   }
   void on_gap(Damage damage) override { reader_.on_gap(std::move(damage)); }
 
  private:
   ArchiveSink& reader_;
   Progress& progress_;
+  const FilePieces& pieces_;
   std::uint64_t before_;  // bytes of the inputs before this one
+};
+
+// Reads files in their order. The next ones are read and expanded meanwhile, on the other cores.
+class FilesAhead {
+ public:
+  explicit FilesAhead(const std::vector<std::string>& files) : files_(files) {}
+  [[nodiscard]] std::unique_ptr<FilePieces> next() {
+    while (opened_ < files_.size() && ahead_.size() < ahead_max_)
+      ahead_.push_back(std::make_unique<FilePieces>(files_[opened_++]));
+    auto pieces = std::move(ahead_.front());
+    ahead_.pop_front();
+    return pieces;
+  }
+
+ private:
+  const std::vector<std::string>& files_;
+  std::size_t ahead_max_ = std::clamp(std::thread::hardware_concurrency(), 1U, kFilesAheadMax);
+  std::size_t opened_ = 0;
+  std::deque<std::unique_ptr<FilePieces>> ahead_;
 };
 
 // A file that cannot be looked at counts nothing.
@@ -127,10 +155,11 @@ int exit_status(const MeasurementResult& result) {
 
 Result<MeasurementResult> analyze(const AnalyzeOptions& options) {
   MeasurementResult result;
-  const sketch::Profile profile;
+  const sketch::Profile& profile = options.profile;
+  result.rules = RuleCandidates(profile);
   KnownPayloads payloads;
   ObservationLog log(options.temporary_folder);
-  PreviousBodies bodies(options.temporary_folder, options.spool_bytes);
+  PreviousBodies bodies(options.temporary_folder, options.spool_bytes, result.rules);
   std::ofstream written;
   if (!options.sketch_log.empty()) {
     written.open(options.sketch_log, std::ios::binary);
@@ -153,19 +182,20 @@ Result<MeasurementResult> analyze(const AnalyzeOptions& options) {
   Progress progress(all);
   std::uint64_t before = 0;
   result.inputs.resize(files.size());
+  FilesAhead ahead(files);
   for (std::size_t i = 0; i < files.size(); ++i) {
     InputFigures& input = result.inputs[i];
     input.file = files[i];
     collector.begin(input, i);
-    FilePieces pieces(input.file);
+    const auto pieces = ahead.next();
     InputReader reader(context, input, i >= options.inputs.size());
-    Watched watched(reader, progress, before);
-    if (auto outcome = pieces.for_each(watched); !outcome) {
-      collector.on_damage({pieces.bytes_read(), outcome.error().message});
+    Watched watched(reader, progress, *pieces, before);
+    if (auto outcome = pieces->for_each(watched, [&] { return !input.usable; }); !outcome) {
+      collector.on_damage({pieces->bytes_read(), outcome.error().message});
       input.usable = false;
     }
     reader.finish();
-    input.bytes = pieces.bytes_read();
+    input.bytes = pieces->bytes_read();
     before += input.bytes;
   }
   collector.finish();

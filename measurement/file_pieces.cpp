@@ -102,13 +102,14 @@ std::optional<FilePieces::Piece> FilePieces::take() {
   return piece;
 }
 
-Result<> FilePieces::for_each(ArchiveSink& sink) {
+Result<> FilePieces::for_each(ArchiveSink& sink, const std::function<bool()>& is_over) {
   while (auto piece = take()) {
     if (piece->gap) {
       sink.on_gap(std::move(*piece->gap));
     } else {
       sink.on_bytes(piece->bytes, piece->offset, piece->moves);
     }
+    if (is_over()) return {};
   }
   return std::move(outcome_);
 }

@@ -2,9 +2,11 @@
 // the content over in pieces. The pieces that wait are bounded.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -20,9 +22,10 @@ class FilePieces : private ArchiveSink {
   explicit FilePieces(std::string path);
   ~FilePieces() override;
 
-  // Hands on what the file holds, in order, up to its end. The error is that of opening or reading.
-  [[nodiscard]] Result<> for_each(ArchiveSink& sink);
-  // The size of the file, so far.
+  // Hands on what the file holds, in order, up to its end, or until `is_over`. The error is that of
+  // opening or reading.
+  [[nodiscard]] Result<> for_each(ArchiveSink& sink, const std::function<bool()>& is_over);
+  // Of the file, so far.
   [[nodiscard]] std::uint64_t bytes_read() const { return bytes_read_; }
 
  private:
@@ -41,7 +44,7 @@ class FilePieces : private ArchiveSink {
   [[nodiscard]] std::optional<Piece> take();
 
   std::string path_;
-  std::uint64_t bytes_read_ = 0;
+  std::atomic<std::uint64_t> bytes_read_ = 0;
   Piece growing_;  // small pieces are handed over together
   std::mutex mutex_;
   std::condition_variable changed_;

@@ -80,6 +80,7 @@ class Page {
     paper();
     plots();
     dynamic_data();
+    rules();
     costly_urls();
     declared();
     shared();
@@ -199,15 +200,51 @@ class Page {
     }
     out_ << "</table></div>";
     if (causes.by_fields().empty()) return;
-    out_
-        << "<p>Fields of the head that alone made transitions; <code>dropped_answer_headers</code> "
-           "in <code>[canonical]</code> leaves a field out, if nobody needs it:</p><div "
-           "class=\"table\"><table><tr><th>fields</th><th class=\"n\">transitions</th></tr>";
+    out_ << "<p>Fields of the head that alone made transitions:</p><div "
+            "class=\"table\"><table><tr><th>fields</th><th class=\"n\">transitions</th></tr>";
     std::size_t i = 0;
     for (const auto& [names, transitions] : causes.by_fields()) {
       out_ << "<tr><td class=\"url\">" << escaped(names) << "</td><td class=\"n\">"
            << count(fmt::format("causes.fields_alone.{}.transitions", i++), transitions)
            << "</td></tr>";
+    }
+    out_ << "</table></div>";
+  }
+
+  void rules() {
+    const auto& candidates = result_.rules.transitions();
+    if (candidates.empty() && result_.trials.empty()) return;
+    const Pairs& all = totals_.sketched;
+    out_ << "<h2>Rules that would make answers equal</h2><p>Settings of "
+            "<code>[canonical]</code>: a field's name stands for "
+            "<code>dropped_answer_headers</code>, which leaves it out of answers. Is there a "
+            "client that needs it?</p><div class=\"table\"><table><tr><th>rules</th><th "
+            "class=\"n\">transitions gone</th><th class=\"n\">ratio that is left</th></tr>";
+    std::size_t i = 0;
+    for (const auto& [names, transitions] : candidates) {
+      const Pairs then{all.pairs, all.transitions - std::min(transitions, all.transitions)};
+      const std::string path = fmt::format("canonical_rules.rules.{}.", i++);
+      out_ << "<tr><td class=\"url\">" << escaped(names) << "</td><td class=\"n\">"
+           << count(path + "transitions", transitions) << "</td><td class=\"n\">"
+           << percent(path + "ratio", then.ratio()) << "</td></tr>";
+    }
+    out_ << "</table></div>";
+    if (!result_.trials.empty()) trials();
+  }
+
+  void trials() {
+    out_ << "<p>Tried on the inputs: the rules together, then each further setting beside "
+            "them.</p><div class=\"table\"><table><tr><th>settings</th><th class=\"n\">answers "
+            "that a history could hold</th><th class=\"n\">transitions</th><th "
+            "class=\"n\">ratio</th><th class=\"n\">URLs without a change</th></tr>";
+    for (std::size_t i = 0; i < result_.trials.size(); ++i) {
+      const RuleTrial& trial = result_.trials[i];
+      const std::string path = fmt::format("canonical_rules.tried.{}.", i);
+      out_ << "<tr><td>" << escaped(trial.settings) << "</td><td class=\"n\">"
+           << count(path + "sketched", trial.sketched) << "</td><td class=\"n\">"
+           << count(path + "transitions", trial.pairs.transitions) << "</td><td class=\"n\">"
+           << percent(path + "ratio", trial.pairs.ratio()) << "</td><td class=\"n\">"
+           << count(path + "static_urls", trial.static_urls) << "</td></tr>";
     }
     out_ << "</table></div>";
   }

@@ -114,6 +114,26 @@ Json json_of(const ChangeCauses& causes) {
           {"fields_alone", std::move(fields)}};
 }
 
+Json json_of_rules(const MeasurementResult& result, const Pairs& all) {
+  Json rules = Json::array();
+  for (const auto& [names, transitions] : result.rules.transitions()) {
+    const Pairs then{all.pairs, all.transitions - std::min(transitions, all.transitions)};
+    rules.push_back({{"rules", names}, {"transitions", transitions}, {"ratio", then.ratio()}});
+  }
+  Json tried = Json::array();
+  for (const RuleTrial& trial : result.trials) {
+    tried.push_back({{"settings", trial.settings},
+                     {"sketched", trial.sketched},
+                     {"pairs", trial.pairs.pairs},
+                     {"transitions", trial.pairs.transitions},
+                     {"ratio", trial.pairs.ratio()},
+                     {"static_urls", trial.static_urls}});
+  }
+  return {{"static_urls", totals_of(result).static_urls},
+          {"rules", std::move(rules)},
+          {"tried", std::move(tried)}};
+}
+
 Json json_of_costly_urls(const MeasurementResult& result, const Figures& figures) {
   Json list = Json::array();
   for (const CostlyUrl& costly : figures.costly_urls) {
@@ -215,6 +235,7 @@ void write_json(const MeasurementResult& result, const Figures& figures, std::os
       {"figure_16", json_of_figure_16(figures)},
       {"dynamic_data", json_of(result.dynamic_data)},
       {"causes", json_of(result.causes)},
+      {"canonical_rules", json_of_rules(result, totals.sketched)},
       {"costly_urls", json_of_costly_urls(result, figures)},
       {"cost", json_of_cost(figures.cost, totals.sketched.ratio())},
       {"declared_caching", json_of_declared(result)},

@@ -10,6 +10,7 @@
 #include "measurement/analysis/change_causes.hpp"
 #include "measurement/analysis/declared_caching.hpp"
 #include "measurement/analysis/dynamic_data.hpp"
+#include "measurement/analysis/rule_candidates.hpp"
 #include "measurement/analysis/shared_answers.hpp"
 #include "measurement/analysis/transitions.hpp"
 #include "measurement/analysis/url_table.hpp"
@@ -32,6 +33,14 @@ struct InputFigures {
 
 constexpr std::size_t kDamageListedMax = 1000;
 
+// Settings of [canonical], and what the inputs show under them.
+struct RuleTrial {
+  std::string settings;  // their names
+  std::uint64_t sketched = 0;
+  Pairs pairs;
+  std::uint64_t static_urls = 0;  // with a pair and no transition
+};
+
 struct MeasurementResult {
   std::vector<InputFigures> inputs;
   UrlTable urls;
@@ -39,6 +48,8 @@ struct MeasurementResult {
   UrlSites sites;
   DynamicData dynamic_data;
   ChangeCauses causes;
+  RuleCandidates rules;
+  std::vector<RuleTrial> trials;  // of the rules together, then with each further setting
   std::array<DeclaredFigures, kDeclaredNames.size()> declared{};  // by Declared
   std::vector<SharedAnswer> shared;
 };

@@ -47,6 +47,7 @@ Result<> PreviousBodies::compare(UrlNumber url, const Last& last, const Answer& 
     const std::string_view before(before_);
     const std::string_view body = before.substr(0, last.size);
     figures_.add(compare_bodies(body, answer.body));
+    if (body == answer.body) rules_.add_transition(before.substr(last.size), answer.fields);
     causes_.add(url, {before.substr(last.size), body}, {answer.fields, answer.body});
   }
   return {};

@@ -15,14 +15,16 @@
 #include "measurement/analysis/answer.hpp"
 #include "measurement/analysis/change_causes.hpp"
 #include "measurement/analysis/dynamic_data.hpp"
+#include "measurement/analysis/rule_candidates.hpp"
 #include "measurement/analysis/url_table.hpp"
 
 namespace prophecy::measurement {
 
 class PreviousBodies {
  public:
-  PreviousBodies(std::filesystem::path folder, std::uint64_t bytes_max)
-      : folder_(std::move(folder)), bytes_max_(bytes_max) {}
+  // Takes transitions with equal bodies to the rules, which must outlive it.
+  PreviousBodies(std::filesystem::path folder, std::uint64_t bytes_max, RuleCandidates& rules)
+      : folder_(std::move(folder)), bytes_max_(bytes_max), rules_(rules) {}
 
   // Requires a sketched answer.
   [[nodiscard]] Result<> add(UrlNumber url, const Answer& answer);
@@ -48,6 +50,7 @@ class PreviousBodies {
 
   std::filesystem::path folder_;
   std::uint64_t bytes_max_;
+  RuleCandidates& rules_;
   UniqueFd file_;
   std::uint64_t written_ = 0;
   std::vector<Last> last_;  // by URL

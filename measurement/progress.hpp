@@ -1,5 +1,5 @@
-// `Progress` shows on a terminal how much of the inputs is read, once that takes longer than two
-// seconds.
+// `Progress` shows on a terminal how much of a task is done, and how long the rest will take, once
+// it takes longer than two seconds.
 //
 // For one thread at a time.
 #pragma once
@@ -16,7 +16,8 @@ namespace prophecy::measurement {
 
 class Progress {
  public:
-  // `all`: bytes of all inputs. Nothing is shown if standard error is no terminal, or `all` is 0.
+  // `all`: bytes of all inputs, or answers to be written. Nothing is shown if standard error is no
+  // terminal, or `all` is 0.
   explicit Progress(std::uint64_t all);
   ~Progress();
   Progress(const Progress&) = delete;

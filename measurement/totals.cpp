@@ -21,6 +21,7 @@ Totals totals_of(const MeasurementResult& result) {
     add(totals.sketched, figures.sketched);
     add(totals.strong, figures.strong);
     add(totals.weak, figures.weak);
+    if (figures.sketched.pairs > 0 && figures.sketched.transitions == 0) ++totals.static_urls;
   }
   for (const InputFigures& input : result.inputs)
     totals.damage += input.damage_count;

@@ -17,6 +17,7 @@ struct Totals {
   Pairs sketched;
   Pairs strong;
   Pairs weak;
+  std::uint64_t static_urls = 0;  // with a pair of sketched answers and no transition
 };
 
 [[nodiscard]] Totals totals_of(const MeasurementResult& result);

@@ -1,10 +1,17 @@
 #include "measurement/url_sites.hpp"
 
+#include <filesystem>
 #include <fstream>
+#include <system_error>
 
 namespace prophecy::measurement {
 
 Result<> UrlSites::read(const std::filesystem::path& file) {
+  std::error_code problem;
+  // Reading one as a file would throw.
+  if (std::filesystem::is_directory(file, problem)) {
+    return Error{ErrorKind::invalid, file.string() + ": a directory; expected a file"};
+  }
   if (SiteDatabase::is_one(file)) return database_.open(file);
   std::ifstream input(file, std::ios::binary);
   if (!input) return io_error(file.string());

@@ -69,7 +69,7 @@ FLOORS = [
     "measurement/analysis",
     "measurement/readers",
     "measurement",
-    "measurement/live measurement/capture",
+    "measurement/live measurement/capture measurement/proposal",
     "tools measurement/program bench/load",
 ]
 LEVELS = {folder: level for level, line in enumerate(FLOORS) for folder in line.split()}

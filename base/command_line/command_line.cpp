@@ -1,10 +1,29 @@
 #include "base/command_line/command_line.hpp"
 
+#include <charconv>
 #include <utility>
 
 #include <CLI/CLI.hpp>
 
 namespace prophecy {
+namespace {
+
+// CLI11 reads "-1" as a number of 64 bits, and takes the largest one for any that is larger.
+template <class Number>
+Option with_whole_number(CLI::Option& option) {
+  option.check(
+      [](const std::string& text) {
+        Number number = 0;
+        const char* end = text.data() + text.size();
+        const auto read = std::from_chars(text.data(), end, number);
+        const bool is_one = read.ec == std::errc{} && read.ptr == end;
+        return is_one ? std::string() : "expected a whole number, found " + text;
+      },
+      "", "");
+  return Option(option);
+}
+
+}  // namespace
 
 Option Option::required() const {
   option_->required();
@@ -18,6 +37,14 @@ Option Option::between(std::uint64_t min, std::uint64_t max) const {
 
 Option Option::within(double min, double max) const {
   option_->check(CLI::Range(min, max));
+  // Nothing is beyond the bounds by comparison with what is no number.
+  option_->check(
+      [](const std::string& text) {
+        double value = 0;
+        const bool is_one = CLI::detail::lexical_cast(text, value) && value == value;
+        return is_one ? std::string() : "expected a number, found " + text;
+      },
+      "", "");
   return *this;
 }
 
@@ -82,16 +109,16 @@ Option Command::add(const std::string& name, std::vector<std::string>& values,
 }
 
 Option Command::add(const std::string& name, std::uint32_t& value, const std::string& help) const {
-  return Option(*app_->add_option(name, value, help));
+  return with_whole_number<std::uint32_t>(*app_->add_option(name, value, help));
 }
 
 Option Command::add(const std::string& name, std::uint64_t& value, const std::string& help) const {
-  return Option(*app_->add_option(name, value, help));
+  return with_whole_number<std::uint64_t>(*app_->add_option(name, value, help));
 }
 
 Option Command::add(const std::string& name, std::optional<std::uint64_t>& value,
                     const std::string& help) const {
-  return Option(*app_->add_option(name, value, help));
+  return with_whole_number<std::uint64_t>(*app_->add_option(name, value, help));
 }
 
 Option Command::add(const std::string& name, double& value, const std::string& help) const {

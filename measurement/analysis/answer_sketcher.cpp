@@ -68,19 +68,25 @@ void AnswerSketcher::feed(std::string_view bytes) {
 std::size_t AnswerSketcher::take(std::string_view bytes) {
   const std::size_t size = bytes.size();
   if (!problem_.empty() || complete_) return 0;
-  std::string joined;
+  std::string beginning;
+  std::string_view rest;
   if (first_line_.size() < kFirstLineMax) {
     const std::size_t missing = kFirstLineMax - first_line_.size();
     first_line_.append(bytes.substr(0, missing));
     bytes.remove_prefix(std::min(missing, bytes.size()));
     if (first_line_.size() < kFirstLineMax) return size;
-    joined = first_line_;
+    beginning = first_line_;
     for (const std::string_view version : kLaterVersions) {
-      if (joined.starts_with(version)) joined.replace(0, version.size(), kHttp1);
+      if (beginning.starts_with(version)) beginning.replace(0, version.size(), kHttp1);
     }
-    joined.append(bytes);
-    bytes = joined;
+    rest = beginning;
+    parse(rest);
   }
+  parse(bytes);
+  return size - std::min(size, bytes.size() + rest.size());
+}
+
+void AnswerSketcher::parse(std::string_view& bytes) {
   while (!bytes.empty() && problem_.empty() && !complete_) {
     const auto progress = parser_.feed(bytes);
     if (has_head_ && raw_sha1_) raw_sha1_->update(as_bytes(bytes.substr(0, progress.consumed)));
@@ -98,8 +104,6 @@ std::size_t AnswerSketcher::take(std::string_view bytes) {
     on_body();
     complete_ = progress.state == http::ParseState::complete;
   }
-  // No head is shorter than what was held back of it, so what is left is the end of `bytes`.
-  return size - std::min(size, bytes.size());
 }
 
 std::string_view AnswerSketcher::finish() {

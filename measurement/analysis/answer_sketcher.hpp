@@ -89,6 +89,7 @@ class AnswerSketcher {
                                                    std::string_view& problem);
 
  private:
+  void parse(std::string_view& bytes);
   void on_head();
   void on_body();
   void on_decoded(std::string_view bytes);

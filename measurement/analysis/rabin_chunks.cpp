@@ -1,6 +1,7 @@
 #include "measurement/analysis/rabin_chunks.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <iterator>
 
 #include <xxhash.h>
@@ -109,12 +110,27 @@ Digests RabinChunks::digests(std::string_view bytes) const {
   return digests;
 }
 
+namespace {
+
+// The tables of each size, which are made once.
+const RabinChunks& chunks_of(std::size_t expected) {
+  static const std::vector<RabinChunks> all = [] {
+    std::vector<RabinChunks> made;
+    for (std::size_t size = 1; size <= kChunkBytes; size *= 2)
+      made.emplace_back(size);
+    return made;
+  }();
+  return all[static_cast<std::size_t>(std::countr_zero(expected))];
+}
+
+}  // namespace
+
 BodyDifference compare_bodies(std::string_view before, std::string_view after) {
   const std::size_t smaller = std::min(before.size(), after.size());
   Digests old_chunks;
   Digests new_chunks;
   for (std::size_t expected = expected_for(smaller);; expected /= 2) {
-    const RabinChunks chunks(expected);
+    const RabinChunks& chunks = chunks_of(expected);
     old_chunks = chunks.digests(before);
     new_chunks = chunks.digests(after);
     if (expected == 1 || std::min(old_chunks.size(), new_chunks.size()) >= kChunksMin) break;

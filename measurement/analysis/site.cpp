@@ -6,6 +6,7 @@
 
 #include "base/ip_address.hpp"
 #include "http/text.hpp"
+#include "measurement/input/url.hpp"
 
 namespace prophecy::measurement {
 
@@ -16,6 +17,15 @@ std::string_view host_of(std::string_view url) {
   url = url.substr(0, url.find('/'));
   if (url.starts_with('[')) return url.substr(0, url.find(']') + 1);
   return url.substr(0, url.find(':'));
+}
+
+std::optional<std::string> named_host(std::string_view text) {
+  const bool has_scheme = text.find("://") != std::string_view::npos;
+  if (!has_scheme && text.ends_with('.')) text.remove_suffix(1);
+  const auto parts = split_url((has_scheme ? "" : "http://") + std::string(text));
+  if (!parts || (!has_scheme && parts->target != "/")) return std::nullopt;
+  const std::string url = parts->scheme + "://" + parts->authority + "/";
+  return std::string(host_of(url));
 }
 
 std::string site_of(std::string_view host) {

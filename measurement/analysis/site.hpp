@@ -14,6 +14,8 @@ namespace prophecy::measurement {
 
 // The host in a UrlTable's text, METHOD SCHEME://AUTHORITY/...; without a port.
 [[nodiscard]] std::string_view host_of(std::string_view url);
+// The host that an operator names, alone or in a URL; nothing if the text has none.
+[[nodiscard]] std::optional<std::string> named_host(std::string_view text);
 // The host itself if it is an address, a public suffix or a single label.
 [[nodiscard]] std::string site_of(std::string_view host);
 

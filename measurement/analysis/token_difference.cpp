@@ -1,9 +1,14 @@
 #include "measurement/analysis/token_difference.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
+
+#include <xxhash.h>
 
 #include "http/text.hpp"
 
@@ -128,6 +133,23 @@ std::size_t digits_in(std::string_view word) {
 
 using Words = std::vector<std::string_view>;
 
+// The words of a text, and for each place a digest of the next few: most places differ, and are
+// told apart by one number.
+struct WordRuns {
+  explicit WordRuns(Words list) : words(std::move(list)), runs(words.size() + 1, 0) {
+    std::vector<std::uint64_t> digests(words.size() + kEqualAgain, 0);  // 0: behind the last one
+    for (std::size_t i = 0; i < words.size(); ++i)
+      digests[i] = ::XXH3_64bits(words[i].data(), words[i].size()) | 1;
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+      for (std::size_t k = 0; k < kEqualAgain; ++k)
+        runs[i] = runs[i] * kFactor + digests[i + k];
+    }
+  }
+  static constexpr std::uint64_t kFactor = 0x9e3779b97f4a7c15;
+  Words words;
+  std::vector<std::uint64_t> runs;
+};
+
 bool equal_again(const Words& before, std::size_t i, const Words& after, std::size_t j) {
   for (std::size_t k = 0; k < kEqualAgain; ++k) {
     const bool before_ends = i + k >= before.size();
@@ -138,35 +160,63 @@ bool equal_again(const Words& before, std::size_t i, const Words& after, std::si
   return true;
 }
 
-// How many words of each are passed over until both go on alike; false if they do not.
-bool find_again(const Words& before, std::size_t i, const Words& after, std::size_t j,
-                std::size_t& skipped_before, std::size_t& skipped_after) {
-  for (std::size_t sum = 1; sum <= 2 * kAheadMax; ++sum) {
-    const std::size_t least = sum > kAheadMax ? sum - kAheadMax : 0;
-    // As evenly as possible: a word that became another one comes first.
-    for (std::size_t turn = 0; turn <= 2 * sum + 1; ++turn) {
-      const std::size_t half = sum / 2;
-      const std::size_t step = (turn + 1) / 2;
-      if (turn % 2 == 0 ? half + step > sum : step > half) continue;
-      const std::size_t a = turn % 2 == 0 ? half + step : half - step;
-      const std::size_t b = sum - a;
-      if (a < least || b < least || a > kAheadMax || b > kAheadMax) continue;
-      if (i + a > before.size() || j + b > after.size()) continue;
-      if (!equal_again(before, i + a, after, j + b)) continue;
-      skipped_before = a;
-      skipped_after = b;
-      return true;
-    }
+// Words of each that are passed over until both go on alike.
+struct Skipped {
+  std::size_t before = 0;
+  std::size_t after = 0;
+
+  [[nodiscard]] std::size_t sum() const { return before + after; }
+  // As few words as possible, and as evenly: a word that became another one comes first.
+  [[nodiscard]] bool is_better(const Skipped& other) const {
+    if (sum() != other.sum()) return sum() < other.sum();
+    return unevenness() < other.unevenness();
   }
-  return false;
+  [[nodiscard]] std::size_t unevenness() const {
+    const std::size_t half = sum() / 2;
+    return before >= half ? 2 * (before - half) : 2 * (half - before) - 1;
+  }
+};
+
+bool go_on_alike(const WordRuns& before, std::size_t i, const WordRuns& after, std::size_t j,
+                 const Skipped& skipped) {
+  return before.runs[i + skipped.before] == after.runs[j + skipped.after] &&
+         equal_again(before.words, i + skipped.before, after.words, j + skipped.after);
 }
 
-void count(const Words& before, std::size_t i, std::size_t skipped_before, const Words& after,
-           std::size_t j, std::size_t skipped_after, std::string_view text,
-           TokenDifference& difference) {
-  for (std::size_t k = 0; k < std::max(skipped_before, skipped_after); ++k) {
+// Nothing: they do not go on alike.
+std::optional<Skipped> find_again(const WordRuns& before, std::size_t i, const WordRuns& after,
+                                  std::size_t j) {
+  const std::size_t before_max = std::min(kAheadMax, before.words.size() - i);
+  const std::size_t after_max = std::min(kAheadMax, after.words.size() - j);
+  // By far the most common.
+  if (before_max > 0 && after_max > 0 && go_on_alike(before, i, after, j, {1, 1})) {
+    const bool one_is_less =
+        go_on_alike(before, i, after, j, {0, 1}) || go_on_alike(before, i, after, j, {1, 0});
+    if (!one_is_less) return Skipped{1, 1};
+  }
+  std::array<std::pair<std::uint64_t, std::size_t>, kAheadMax + 1> places;
+  for (std::size_t a = 0; a <= before_max; ++a)
+    places[a] = {before.runs[i + a], a};
+  const auto end = places.begin() + static_cast<std::ptrdiff_t>(before_max + 1);
+  std::sort(places.begin(), end);
+  std::optional<Skipped> best;
+  for (std::size_t b = 0; b <= after_max && (!best || b <= best->sum()); ++b) {
+    const std::uint64_t run = after.runs[j + b];
+    for (auto place = std::lower_bound(places.begin(), end, std::pair{run, std::size_t{0}});
+         place != end && place->first == run; ++place) {
+      const Skipped skipped{place->second, b};
+      if (skipped.sum() == 0 || (best && !skipped.is_better(*best))) continue;
+      if (go_on_alike(before, i, after, j, skipped)) best = skipped;
+    }
+  }
+  return best;
+}
+
+void count(const Words& before, std::size_t i, const Words& after, std::size_t j,
+           const Skipped& skipped, std::string_view text, TokenDifference& difference) {
+  for (std::size_t k = 0; k < std::max(skipped.before, skipped.after); ++k) {
     TokenClass kind = TokenClass::other;
-    if (k < skipped_before && k < skipped_after) {
+    if (k < skipped.before && k < skipped.after) {
       if (before[i + k] == after[j + k]) continue;
       const auto place = static_cast<std::size_t>(after[j + k].data() - text.data());
       kind = class_of(before[i + k], after[j + k], text, place);
@@ -221,8 +271,10 @@ TokenDifference difference_of(std::string_view before, std::string_view after) {
     --tail;
   difference.end_before = before.size() - tail;
   difference.end_after = after.size() - tail;
-  const Words old_words = words_of(old_rest.substr(0, old_rest.size() - tail));
-  const Words new_words = words_of(new_rest.substr(0, new_rest.size() - tail));
+  const WordRuns old_runs(words_of(old_rest.substr(0, old_rest.size() - tail)));
+  const WordRuns new_runs(words_of(new_rest.substr(0, new_rest.size() - tail)));
+  const Words& old_words = old_runs.words;
+  const Words& new_words = new_runs.words;
   if (old_words.size() > kTokensMax || new_words.size() > kTokensMax) return difference;
   std::size_t i = 0;
   std::size_t j = 0;
@@ -232,15 +284,14 @@ TokenDifference difference_of(std::string_view before, std::string_view after) {
       ++j;
       continue;
     }
-    std::size_t skipped_before = 0;
-    std::size_t skipped_after = 0;
-    if (!find_again(old_words, i, new_words, j, skipped_before, skipped_after)) {
+    const auto skipped = find_again(old_runs, i, new_runs, j);
+    if (!skipped) {
       difference.tokens = {};
       return difference;
     }
-    count(old_words, i, skipped_before, new_words, j, skipped_after, after, difference);
-    i += skipped_before;
-    j += skipped_after;
+    count(old_words, i, new_words, j, *skipped, after, difference);
+    i += skipped->before;
+    j += skipped->after;
   }
   difference.followed = true;
   return difference;

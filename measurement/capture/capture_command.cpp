@@ -14,6 +14,7 @@
 #include "measurement/capture/capture_folder.hpp"
 #include "measurement/capture/profile_folder.hpp"
 #include "measurement/capture/warc_file.hpp"
+#include "measurement/progress.hpp"
 
 namespace prophecy::measurement {
 namespace {
@@ -127,12 +128,17 @@ class Capture {
                                       : browser_->load(list_, take, stop_, problems);
     if (!made) return std::move(made.error());
     if (stop_.has_come()) return {};  // a part of a round is made again
-    show(round, problems);
-    sum_.answers += made->answers;
-    sum_.failures += made->failures;
-    sum_.skipped += made->skipped;
     if (auto finished = file->finish(); !finished) return finished;
-    return write_sketches(path, options_.temporary_folder);
+    const auto damage = write_sketches(path, options_.temporary_folder);
+    if (!damage) return damage.error();
+    for (const Damage& each : *damage)
+      problems.push_back(
+          fmt::format("{}: offset {}: {}", path.string(), each.offset, each.problem));
+    show(round, problems);
+    sum_.answers += made->answers - std::min<std::uint64_t>(made->answers, damage->size());
+    sum_.failures += made->failures + damage->size();
+    sum_.skipped += made->skipped;
+    return {};
   }
 
   void show(std::uint64_t round, const std::vector<std::string>& problems) {
@@ -170,20 +176,25 @@ class Capture {
 int replay(const CaptureOptions& options) {
   const std::vector<std::string> rounds = rounds_in(options.replay);
   if (rounds.empty()) return fail(options.replay + ": holds no round of a capture");
-  for (const std::string& round : rounds) {
-    if (auto written = write_sketches(round, options.temporary_folder); !written) {
-      return fail(written.error().message);
-    }
+  Progress progress(rounds.size());
+  std::size_t damaged = 0;
+  for (std::size_t i = 0; i < rounds.size(); ++i) {
+    const auto written = write_sketches(rounds[i], options.temporary_folder);
+    if (!written) return fail(written.error().message);
+    damaged += written->size();
+    progress.update(i + 1);
   }
   std::cout << fmt::format("{} rounds: their sketch logs are written anew\n", rounds.size());
-  return 0;
+  if (damaged > 0) std::cout << fmt::format("{} damaged records are left out\n", damaged);
+  return damaged > 0 ? kDamaged : 0;
 }
 
 // Rounds that were interrupted between their two files.
 Result<> complete(const CaptureOptions& options) {
   for (const std::string& round : rounds_in(options.output)) {
     if (std::filesystem::exists(sketches_of(round))) continue;
-    if (auto written = write_sketches(round, options.temporary_folder); !written) return written;
+    const auto written = write_sketches(round, options.temporary_folder);
+    if (!written) return written.error();
   }
   return {};
 }
@@ -202,7 +213,9 @@ int capture(const CaptureOptions& options) {
     return fail("--interval, --duration: expected a number with s, m, h or d, such as 20s");
   }
   for (const std::string& rule : options.browser.resolve) {
-    if (rule.find('=') == std::string::npos) return fail("--resolve: expected HOST=ADDRESS");
+    const std::size_t split = rule.find('=');
+    if (split == std::string::npos || split == 0 || split + 1 == rule.size())
+      return fail("--resolve: expected HOST=ADDRESS");
   }
   auto list = read_url_list(options.urls.empty() ? options.sites : options.urls);
   if (!list) return fail(list.error().message);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fstream>
 #include <iterator>
+#include <set>
 #include <system_error>
 
 #include <fcntl.h>
@@ -17,6 +18,7 @@ namespace {
 
 constexpr std::string_view kPrefix = "round-";
 constexpr std::string_view kSuffix = ".warc.gz";
+constexpr const char* kDescription = "capture.json";
 
 Error mistake(const std::filesystem::path& path, std::string_view problem) {
   return Error{ErrorKind::invalid, path.string() + ": " + std::string(problem)};
@@ -40,8 +42,9 @@ Result<CaptureFolder> CaptureFolder::open(const std::filesystem::path& folder,
   if (::flock(opened.lock_.get(), LOCK_EX | LOCK_NB) != 0) {
     return mistake(folder, "another capture is under way in this folder");
   }
-  const std::filesystem::path description = folder / "capture.json";
+  const std::filesystem::path description = folder / kDescription;
   const auto wanted = json_of(plan);
+  if (std::filesystem::is_directory(description)) return mistake(description, "expected a file");
   if (std::filesystem::exists(description)) {
     std::ifstream file(description);
     const std::string text((std::istreambuf_iterator<char>(file)), {});
@@ -78,14 +81,42 @@ std::vector<std::string> rounds_in(const std::filesystem::path& folder) {
   return rounds;
 }
 
-std::vector<std::string> expand_captures(const std::vector<std::string>& inputs) {
-  std::vector<std::string> expanded;
+ExpandedInputs expand_captures(const std::vector<std::string>& inputs) {
+  std::vector<std::string> all;
   for (const std::string& input : inputs) {
     std::error_code problem;
     std::vector<std::string> rounds;
     if (std::filesystem::is_directory(input, problem)) rounds = rounds_in(input);
     if (rounds.empty()) rounds = {input};
-    expanded.insert(expanded.end(), rounds.begin(), rounds.end());
+    all.insert(all.end(), rounds.begin(), rounds.end());
+  }
+  const auto place_of = [](const std::filesystem::path& file) {
+    std::error_code problem;
+    auto place = std::filesystem::weakly_canonical(file, problem);
+    return problem ? file : place;
+  };
+  std::set<std::filesystem::path> sketches;  // of WARC files that are inputs as well
+  for (const std::string& file : all) {
+    if (file.ends_with(kSuffix)) sketches.insert(sketches_of(place_of(file)));
+  }
+  ExpandedInputs expanded;
+  std::set<std::filesystem::path> taken;
+  for (std::string& file : all) {
+    const std::filesystem::path place = place_of(file);
+    std::error_code problem;
+    // A pipe has no content of its own to be read twice.
+    const bool is_file = std::filesystem::is_regular_file(place, problem);
+    std::string_view reason;
+    if (is_file && !taken.insert(place).second) reason = "named twice";
+    if (sketches.contains(place)) reason = "the sketch log of a WARC file that is an input as well";
+    if (place.filename() == kDescription && !rounds_in(place.parent_path()).empty()) {
+      reason = "describes a capture";
+    }
+    if (reason.empty()) {
+      expanded.files.push_back(std::move(file));
+    } else {
+      expanded.messages.push_back(file + ": left out: " + std::string(reason));
+    }
   }
   return expanded;
 }
@@ -96,20 +127,21 @@ std::filesystem::path sketches_of(const std::filesystem::path& warc) {
   return path + ".sketches.jsonl";
 }
 
-Result<> write_sketches(const std::filesystem::path& warc,
-                        const std::filesystem::path& temporary_folder) {
+Result<std::vector<Damage>> write_sketches(const std::filesystem::path& warc,
+                                           const std::filesystem::path& temporary_folder) {
   AnalyzeOptions options;
   options.inputs = {warc.string()};
   options.temporary_folder = temporary_folder;
   options.spool_bytes = 0;
   options.sketch_log = sketches_of(warc).string() + ".part";
-  const auto result = analyze(options);
-  if (!result) return result.error();
-  if (exit_status(*result) != 0) return mistake(warc, "cannot be read again");
+  auto result = analyze(options);
+  if (!result) return std::move(result.error());
+  InputFigures& input = result->inputs.front();
+  if (!input.usable) return mistake(warc, "cannot be read again");
   if (::rename(options.sketch_log.c_str(), sketches_of(warc).c_str()) != 0) {
     return io_error(sketches_of(warc).string());
   }
-  return {};
+  return std::move(input.damage);
 }
 
 }  // namespace prophecy::measurement

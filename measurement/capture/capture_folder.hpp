@@ -10,6 +10,7 @@
 
 #include "base/error.hpp"
 #include "base/unique_fd.hpp"
+#include "measurement/input/damage.hpp"
 
 namespace prophecy::measurement {
 
@@ -39,11 +40,18 @@ class CaptureFolder {
 
 // The WARC files of a capture, in the order of its rounds; empty: it is none.
 [[nodiscard]] std::vector<std::string> rounds_in(const std::filesystem::path& folder);
-// The inputs with each folder of a capture replaced by its rounds.
-[[nodiscard]] std::vector<std::string> expand_captures(const std::vector<std::string>& inputs);
-// Writes the sketch log that stands beside a WARC file.
-[[nodiscard]] Result<> write_sketches(const std::filesystem::path& warc,
-                                      const std::filesystem::path& temporary_folder);
+// The inputs with each folder of a capture replaced by its rounds. What would be counted twice, or
+// is no input, is left out with a message: a file that is named twice, a round's sketch log beside
+// its WARC file, the description of a capture.
+struct ExpandedInputs {
+  std::vector<std::string> files;
+  std::vector<std::string> messages;
+};
+[[nodiscard]] ExpandedInputs expand_captures(const std::vector<std::string>& inputs);
+// Writes the sketch log that stands beside a WARC file. Yields what is damaged in it, which is left
+// out: a server may have sent an answer that is none.
+[[nodiscard]] Result<std::vector<Damage>> write_sketches(
+    const std::filesystem::path& warc, const std::filesystem::path& temporary_folder);
 [[nodiscard]] std::filesystem::path sketches_of(const std::filesystem::path& warc);
 
 }  // namespace prophecy::measurement

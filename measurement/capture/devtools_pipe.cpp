@@ -20,7 +20,6 @@ namespace {
 constexpr int kCommands = 3;
 constexpr int kEvents = 4;
 constexpr std::size_t kReadBytes = 256 << 10;
-constexpr std::size_t kMessageBytesMax = 512 << 20;
 constexpr auto kStartTime = seconds(60);
 constexpr auto kEndTime = seconds(3);
 
@@ -137,20 +136,17 @@ Result<> DevToolsPipe::start(const BrowserOptions& options) {
 
 void DevToolsPipe::send(const std::string& session, std::string_view method, Json parameters,
                         OnAnswer on_answer) {
-  Json command = {{"id", ++last_id_}, {"method", method}, {"params", std::move(parameters)}};
-  if (!session.empty()) command["sessionId"] = session;
-  awaited_.emplace(last_id_, std::move(on_answer));
-  out_ += command.dump(-1, ' ', true, Json::error_handler_t::replace);
-  out_.push_back('\0');
+  messages_.send(session, method, std::move(parameters), std::move(on_answer));
 }
 
 Result<> DevToolsPipe::write() {
-  while (!out_.empty()) {
-    const ssize_t size = ::write(to_browser_.get(), out_.data(), out_.size());
+  std::string& out = messages_.out();
+  while (!out.empty()) {
+    const ssize_t size = ::write(to_browser_.get(), out.data(), out.size());
     if (size < 0 && errno == EINTR) continue;
     if (size < 0 && errno == EAGAIN) return {};
     if (size < 0) return Error{ErrorKind::unavailable, "the browser has ended"};
-    out_.erase(0, static_cast<std::size_t>(size));
+    out.erase(0, static_cast<std::size_t>(size));
   }
   return {};
 }
@@ -159,7 +155,8 @@ Result<> DevToolsPipe::pump(Duration time, int stop) {
   if (auto written = write(); !written) return written;
   std::array<pollfd, 3> asked = {
       pollfd{.fd = from_browser_.get(), .events = POLLIN, .revents = 0},
-      pollfd{.fd = out_.empty() ? -1 : to_browser_.get(), .events = POLLOUT, .revents = 0},
+      pollfd{
+          .fd = messages_.out().empty() ? -1 : to_browser_.get(), .events = POLLOUT, .revents = 0},
       pollfd{.fd = stop, .events = POLLIN, .revents = 0}};
   const auto limit = std::chrono::duration_cast<milliseconds>(time).count();
   if (::poll(asked.data(), asked.size(), static_cast<int>(limit)) <= 0) return {};
@@ -168,57 +165,28 @@ Result<> DevToolsPipe::pump(Duration time, int stop) {
   const ssize_t size = ::read(from_browser_.get(), buffer.data(), buffer.size());
   if (size < 0 && (errno == EINTR || errno == EAGAIN)) return {};
   if (size <= 0) return Error{ErrorKind::unavailable, "the browser has ended"};
-  in_.append(buffer, 0, static_cast<std::size_t>(size));
-  if (in_.size() > kMessageBytesMax) return Error{ErrorKind::limit, "a message without an end"};
-  std::size_t begin = 0;
-  for (std::size_t end = in_.find('\0', searched_); end != std::string::npos;
-       end = in_.find('\0', begin)) {
-    // Commands may be sent meanwhile, but nothing is read.
-    take(std::string_view(in_).substr(begin, end - begin));
-    begin = end + 1;
-  }
-  in_.erase(0, begin);
-  searched_ = in_.size();
-  return write();
-}
-
-void DevToolsPipe::take(std::string_view text) {
-  const Json message = Json::parse(text, nullptr, false);
-  if (!message.is_object()) return;
-  if (!message.contains("id")) {
-    if (message.contains("method")) {
-      on_event_(message.value("sessionId", std::string()), message.value("method", std::string()),
-                message.value("params", Json::object()));
-    }
-    return;
-  }
-  const auto found = awaited_.find(message.value("id", std::uint64_t{0}));
-  if (found == awaited_.end()) return;
-  const OnAnswer on_answer = std::move(found->second);
-  awaited_.erase(found);
-  if (!on_answer) return;
-  if (message.contains("result")) return on_answer(&message["result"], {});
-  const Json problem = message.value("error", Json::object());
-  on_answer(nullptr, problem.value("message", std::string("refused")));
+  // Commands may be sent meanwhile, but nothing is read.
+  auto taken = messages_.feed(std::string_view(buffer.data(), static_cast<std::size_t>(size)));
+  return taken ? write() : taken;
 }
 
 Result<> DevToolsPipe::call(const std::string& session, std::string_view method, Json parameters,
                             Duration time, Json& answer) {
   bool has_come = false;
   std::string problem;
-  send(session, method, std::move(parameters), [&](const Json* result, const std::string& error) {
-    has_come = true;
-    if (result != nullptr) answer = *result;
-    problem = error;
-  });
-  const std::uint64_t id = last_id_;
+  const std::uint64_t command = messages_.send(session, method, std::move(parameters),
+                                               [&](const Json* result, const std::string& error) {
+                                                 has_come = true;
+                                                 if (result != nullptr) answer = *result;
+                                                 problem = error;
+                                               });
   const TimePoint limit = std::chrono::steady_clock::now() + time;
   while (!has_come) {
     const TimePoint now = std::chrono::steady_clock::now();
     auto pumped = now < limit ? pump(limit - now)
                               : Result<>(Error{ErrorKind::unavailable, "no answer in time"});
     if (!pumped) {
-      awaited_.erase(id);
+      messages_.forget(command);
       return Error{pumped.error().kind, std::string(method) + ": " + pumped.error().message};
     }
   }

@@ -1,23 +1,18 @@
-// `DevToolsPipe` runs a headless Chromium, and speaks the DevTools protocol with it through a pair
-// of pipes (--remote-debugging-pipe): JSON texts, each with a zero byte behind it. This is the
-// tree's only driver for browsers.
+// `DevToolsPipe` runs a headless Chromium, and moves the messages of the DevTools protocol through
+// a pair of pipes (--remote-debugging-pipe). This is the tree's only driver for browsers.
 //
 // For one thread at a time. Answers and events come inside pump().
 #pragma once
 
-#include <cstdint>
 #include <filesystem>
-#include <functional>
-#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include <nlohmann/json.hpp>
-
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/unique_fd.hpp"
+#include "measurement/capture/devtools_messages.hpp"
 
 namespace prophecy::measurement {
 
@@ -30,14 +25,10 @@ struct BrowserOptions {
 
 class DevToolsPipe {
  public:
-  using Json = nlohmann::json;
-  // Takes the result of a command, or null and the problem.
-  using OnAnswer = std::function<void(const Json* result, const std::string& problem)>;
-  // `session` is empty for the browser itself.
-  using OnEvent = std::function<void(const std::string& session, const std::string& method,
-                                     const Json& parameters)>;
+  using Json = DevToolsMessages::Json;
+  using OnAnswer = DevToolsMessages::OnAnswer;
 
-  explicit DevToolsPipe(OnEvent on_event) : on_event_(std::move(on_event)) {}
+  explicit DevToolsPipe(DevToolsMessages::OnEvent on_event) : messages_(std::move(on_event)) {}
   ~DevToolsPipe();
   DevToolsPipe(const DevToolsPipe&) = delete;
   DevToolsPipe& operator=(const DevToolsPipe&) = delete;
@@ -54,18 +45,12 @@ class DevToolsPipe {
                               Duration time, Json& answer);
 
  private:
-  void take(std::string_view text);
   [[nodiscard]] Result<> write();
 
-  OnEvent on_event_;
+  DevToolsMessages messages_;
   int process_ = -1;
   UniqueFd to_browser_;
   UniqueFd from_browser_;
-  std::uint64_t last_id_ = 0;
-  std::map<std::uint64_t, OnAnswer> awaited_;
-  std::string out_;
-  std::string in_;
-  std::size_t searched_ = 0;  // of in_, without a zero byte
 };
 
 }  // namespace prophecy::measurement

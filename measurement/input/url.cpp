@@ -25,4 +25,13 @@ std::optional<UrlParts> split_url(std::string_view url) {
   return parts;
 }
 
+Result<std::string> origin_of(std::string_view url) {
+  const auto parts = split_url(url);
+  if (!parts || parts->target != "/" || url.find_first_of("?#") != std::string_view::npos) {
+    return Error{ErrorKind::invalid,
+                 "expected http://HOST or https://HOST, found \"" + std::string(url) + "\""};
+  }
+  return parts->scheme + "://" + parts->authority;
+}
+
 }  // namespace prophecy::measurement

@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/error.hpp"
+
 namespace prophecy::measurement {
 
 struct UrlParts {
@@ -17,5 +19,7 @@ struct UrlParts {
 // The parts of an absolute URL; nothing for other schemes and for what is no authority. A target
 // with bytes that no request line carries is kept as it is: it is a name here, and never sent.
 [[nodiscard]] std::optional<UrlParts> split_url(std::string_view url);
+// SCHEME://AUTHORITY of a URL without a path; an error for any other text.
+[[nodiscard]] Result<std::string> origin_of(std::string_view url);
 
 }  // namespace prophecy::measurement

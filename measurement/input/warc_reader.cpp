@@ -172,7 +172,13 @@ void WarcReader::pass_line_ends(std::string_view& input) {
 void WarcReader::take_head(std::string_view& input) {
   const std::size_t before = text_.size();
   const std::size_t room = kHeadBytesMax + 1 - before;
-  text_.append(input.substr(0, room));
+  std::string_view part = input.substr(0, room);
+  if (before == 0) {
+    // What follows the head may be large, and is not copied.
+    const std::size_t tail = part.find(kTail);
+    if (tail != std::string_view::npos) part = part.substr(0, tail + kTail.size());
+  }
+  text_.append(part);
   // The end may have begun in the last piece.
   const std::size_t from = before < 3 ? 0 : before - 3;
   std::size_t end = text_.find(kTail, from);

@@ -13,6 +13,7 @@
 #include "base/clock.hpp"
 #include "canonical/profile.hpp"
 #include "measurement/figures.hpp"
+#include "measurement/input/url.hpp"
 #include "measurement/input_reader.hpp"
 #include "measurement/json_report.hpp"
 #include "measurement/live/live_figures.hpp"
@@ -176,7 +177,12 @@ void add_follow(const Command& program, FollowOptions& options) {
   command.add("--json", options.json, "write the result as JSON in the end; -: to standard output");
   command.add("--log-origin", options.log_origin,
               "scheme and authority of the targets in a web server's log (http://localhost)");
-  command.on_run([&options] { return follow(options); });
+  command.on_run([&options] {
+    auto origin = origin_of(options.log_origin);
+    if (!origin) return fail("--log-origin: " + origin.error().message);
+    options.log_origin = std::move(*origin);
+    return follow(options);
+  });
 }
 
 }  // namespace prophecy::measurement

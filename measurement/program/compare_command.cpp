@@ -20,7 +20,7 @@ int fail(const std::string& problem) {
 
 Result<MeasurementResult> run_of(const std::string& input, const CompareOptions& options) {
   AnalyzeOptions analyzed;
-  analyzed.inputs = expand_captures({input});
+  analyzed.inputs = expand_captures({input}).files;
   analyzed.temporary_folder = options.temporary_folder;
   analyzed.spool_bytes = 0;
   return analyze(analyzed);

@@ -10,6 +10,7 @@
 #include "base/json_text.hpp"
 #include "measurement/analysis/answer_sketcher.hpp"
 #include "measurement/input/base64.hpp"
+#include "measurement/progress.hpp"
 #include "measurement/readers/sketch_log.hpp"
 
 namespace prophecy::measurement {
@@ -22,19 +23,21 @@ std::string head_of(const SyntheticAnswer& answer) {
 
 // Calls `write` for each answer in the order of time.
 template <class Write>
-void for_each(const SyntheticCrawl& crawl, Write write) {
+void for_each(const SyntheticCrawl& crawl, Progress& progress, Write write) {
   SyntheticAnswer answer;
+  std::uint64_t done = 0;
   for (std::uint32_t round = 0; round < crawl.plan().rounds; ++round) {
     for (std::uint32_t url = 0; url < crawl.plan().urls; ++url) {
       crawl.make(url, round, answer);
       write(answer);
+      progress.update(++done);
     }
   }
 }
 
-void write_warc(const SyntheticCrawl& crawl, std::ostream& out) {
+void write_warc(const SyntheticCrawl& crawl, std::ostream& out, Progress& progress) {
   std::uint64_t number = 0;
-  for_each(crawl, [&](const SyntheticAnswer& answer) {
+  for_each(crawl, progress, [&](const SyntheticAnswer& answer) {
     const std::string head = head_of(answer);
     Sha1 hash;
     hash.update(as_bytes(answer.body));
@@ -67,13 +70,13 @@ std::string har_fields(std::string_view lines) {
   return text;
 }
 
-void write_har(const SyntheticCrawl& crawl, std::ostream& out) {
+void write_har(const SyntheticCrawl& crawl, std::ostream& out, Progress& progress) {
   out << R"({"log":{"version":"1.2","creator":{"name":"prophecy-measure","version":")"
       << PROPHECY_VERSION << R"("},"pages":[],"entries":[)";
   bool first = true;
   std::uint64_t number = 0;
   std::string text;
-  for_each(crawl, [&](const SyntheticAnswer& answer) {
+  for_each(crawl, progress, [&](const SyntheticAnswer& answer) {
     text = first ? "\n" : ",\n";
     first = false;
     text += fmt::format(R"({{"startedDateTime":"{}","time":1,"serverIPAddress":"{}",)",
@@ -97,7 +100,7 @@ void write_har(const SyntheticCrawl& crawl, std::ostream& out) {
   out << "\n]}}\n";
 }
 
-void write_sketch_log(const SyntheticCrawl& crawl, std::ostream& out) {
+void write_sketch_log(const SyntheticCrawl& crawl, std::ostream& out, Progress& progress) {
   const sketch::Profile profile;
   AnswerSketcher sketcher(profile);
   struct Known {
@@ -108,6 +111,7 @@ void write_sketch_log(const SyntheticCrawl& crawl, std::ostream& out) {
   out << sketch_log_header(profile);
   SyntheticAnswer made;
   std::string line;
+  std::uint64_t done = 0;
   for (std::uint32_t round = 0; round < crawl.plan().rounds; ++round) {
     for (std::uint32_t url = 0; url < crawl.plan().urls; ++url) {
       Known& last = known[url];
@@ -135,6 +139,7 @@ void write_sketch_log(const SyntheticCrawl& crawl, std::ostream& out) {
       line.clear();
       append_sketch_line(answer, line);
       out << line;
+      progress.update(++done);
     }
   }
 }
@@ -142,13 +147,14 @@ void write_sketch_log(const SyntheticCrawl& crawl, std::ostream& out) {
 }  // namespace
 
 void write_crawl(const SyntheticCrawl& crawl, CrawlFormat format, std::ostream& out) {
+  Progress progress(crawl.answers());
   switch (format) {
     case CrawlFormat::warc:
-      return write_warc(crawl, out);
+      return write_warc(crawl, out, progress);
     case CrawlFormat::har:
-      return write_har(crawl, out);
+      return write_har(crawl, out, progress);
     case CrawlFormat::sketch_log:
-      return write_sketch_log(crawl, out);
+      return write_sketch_log(crawl, out, progress);
   }
   UNREACHABLE();
 }

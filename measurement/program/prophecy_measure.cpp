@@ -1,10 +1,13 @@
 // prophecy-measure: how much of a site is static enough for fast reads, from captures of its
 // answers (section 8 of the paper).
+#include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "base/command_line/command_line.hpp"
@@ -15,11 +18,13 @@
 #include "measurement/csv_report.hpp"
 #include "measurement/figures.hpp"
 #include "measurement/html_report.hpp"
+#include "measurement/input/url.hpp"
 #include "measurement/json_report.hpp"
 #include "measurement/live/follow_command.hpp"
 #include "measurement/program/compare_command.hpp"
 #include "measurement/program/generate_command.hpp"
-#include "measurement/proposal.hpp"
+#include "measurement/proposal/canonical_proposal.hpp"
+#include "measurement/proposal/proposal.hpp"
 #include "measurement/svg_report.hpp"
 #include "measurement/text_report.hpp"
 
@@ -38,14 +43,26 @@ struct Outputs {
   std::string browser = "chromium";
   std::string report;
   std::string proposal;
+  std::string canonical;
   std::vector<std::string> sites;
   FigureOptions figures;
+  std::string party = "list";
   PartyMode party_mode = PartyMode::list;
 };
 
 int fail(const std::string& problem) {
   std::cerr << "prophecy-measure: " << problem << '\n';
   return kUnusable;
+}
+
+bool is_input(const std::string& file, const AnalyzeOptions& options) {
+  const auto is_same = [&](const std::string& input) {
+    std::error_code problem;
+    return std::filesystem::equivalent(file, input, problem);
+  };
+  return !file.empty() &&
+         (std::any_of(options.inputs.begin(), options.inputs.end(), is_same) ||
+          std::any_of(options.access_logs.begin(), options.access_logs.end(), is_same));
 }
 
 void show_damage(const MeasurementResult& result) {
@@ -64,8 +81,13 @@ void show_damage(const MeasurementResult& result) {
 }
 
 int run(const AnalyzeOptions& options, const Outputs& outputs) {
-  const auto result = analyze(options);
+  auto result = analyze(options);
   if (!result) return fail(result.error().message);
+  if (!outputs.proposal.empty()) {
+    if (const auto tried = try_rules(*result, options); !tried) {
+      return fail("--propose: " + tried.error().message);
+    }
+  }
   show_damage(*result);
   FigureOptions figure_options = outputs.figures;
   if (!outputs.sites.empty()) {
@@ -115,19 +137,37 @@ int run(const AnalyzeOptions& options, const Outputs& outputs) {
   return exit_status(*result);
 }
 
-}  // namespace
+// What may be wrong with options that are well-formed. Yields the exit status, or runs.
+int check_and_run(AnalyzeOptions& options, Outputs& outputs) {
+  for (std::string& site : outputs.sites) {
+    auto host = named_host(site);
+    if (!host) return fail("--site: expected a host name, found \"" + site + "\"");
+    site = std::move(*host);
+  }
+  auto origin = origin_of(options.log_origin);
+  if (!origin) return fail("--log-origin: " + origin.error().message);
+  options.log_origin = std::move(*origin);
+  if (!outputs.canonical.empty()) {
+    if (!outputs.proposal.empty()) {
+      return fail("--propose: expected without --canonical: a proposal begins with the defaults");
+    }
+    auto profile = read_canonical(outputs.canonical);
+    if (!profile) return fail("--canonical: " + profile.error().message);
+    options.profile = std::move(*profile);
+  }
+  ExpandedInputs expanded = expand_captures(options.inputs);
+  options.inputs = std::move(expanded.files);
+  for (const std::string& message : expanded.messages)
+    std::cerr << "prophecy-measure: " << message << '\n';
+  for (const std::string& output : {options.sketch_log.string(), outputs.json, outputs.report}) {
+    if (is_input(output, options)) return fail(output + ": an input, which would be overwritten");
+  }
+  outputs.party_mode = outputs.party == "list" ? PartyMode::list : PartyMode::same_site;
+  return run(options, outputs);
+}
 
-int main(int argc, char** argv) {
-  prophecy::CommandLine line("prophecy-measure",
-                             "Measures how often answers change, from captures of a site.",
-                             PROPHECY_VERSION);
-  const prophecy::Command program = line.program();
-  program.needs_command();
-  AnalyzeOptions options;
-  Outputs outputs;
-  const char* folder = std::getenv("TMPDIR");
-  options.temporary_folder = folder != nullptr && *folder != '\0' ? folder : "/tmp";
-  std::string party = "list";
+void add_analyze(const prophecy::Command& program, prophecy::CommandLine& line,
+                 AnalyzeOptions& options, Outputs& outputs) {
   const prophecy::Command command = program.add_command(
       "analyze", "Counts transitions in captures: the share of answers that differ from the last.");
   command.add("INPUT", options.inputs,
@@ -144,6 +184,8 @@ int main(int argc, char** argv) {
   command.add("--report", outputs.report, "write one HTML page with all figures");
   command.add("--propose", outputs.proposal,
               "write a proposed configuration of the sketcher into this folder");
+  command.add("--canonical", outputs.canonical,
+              "a file with the [canonical] section by which answers are sketched (the defaults)");
   command.add("--prefixes", options.prefixes,
               "a file of address prefixes, each with a name, or a MaxMind database: the sites of "
               "figure 16");
@@ -162,7 +204,7 @@ int main(int argc, char** argv) {
               "write all answers without their bodies into this file, for later analyses");
   command.add("--site", outputs.sites, "a measured site's host name: first party").one_each();
   command
-      .add("--first-party", party,
+      .add("--first-party", outputs.party,
            "list: --site's hosts and those below; same-site: their registrable domains")
       .one_of({"list", "same-site"});
   command.add("--log-origin", options.log_origin,
@@ -177,10 +219,23 @@ int main(int argc, char** argv) {
     if (options.inputs.empty() && options.access_logs.empty()) {
       return line.complain_without("INPUT");
     }
-    options.inputs = expand_captures(options.inputs);
-    outputs.party_mode = party == "list" ? PartyMode::list : PartyMode::same_site;
-    return run(options, outputs);
+    return check_and_run(options, outputs);
   });
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  prophecy::CommandLine line("prophecy-measure",
+                             "Measures how often answers change, from captures of a site.",
+                             PROPHECY_VERSION);
+  const prophecy::Command program = line.program();
+  program.needs_command();
+  AnalyzeOptions options;
+  Outputs outputs;
+  const char* folder = std::getenv("TMPDIR");
+  options.temporary_folder = folder != nullptr && *folder != '\0' ? folder : "/tmp";
+  add_analyze(program, line, options, outputs);
   GenerateOptions generate_options;
   add_generate(program, generate_options);
   FollowOptions follow_options;

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import operator
 import shutil
 import signal
 import subprocess
@@ -9,6 +10,8 @@ import threading
 from contextlib import ExitStack
 
 import pytest
+
+import tshark
 
 from harness.apache import Apache, load_module
 from harness.build import patience
@@ -123,6 +126,22 @@ def test_failures_are_reported_and_are_no_answers(site, tmp_path):
     assert "0 answers, 2 failures" in result.stdout
 
 
+def test_answers_that_are_none_do_not_end_a_capture(site, tmp_path):
+    targets = ("/damaged", "/strange", "/control", "/app.js")
+    listed = write_list(tmp_path / "list", *(site.url("www", target) for target in targets))
+    out = tmp_path / "out"
+    result = capture("--plain", listed, "--output", out, "--interval", "1s", "--duration", "2s", "--delay", "0")
+    assert result.returncode == 3, result.stderr
+    assert "2 of 2 rounds; this run: 2 answers, 6 failures" in result.stdout
+    assert f"{out / 'round-000001.warc.gz'}: offset " in result.stderr
+    rows, _ = urls_of(out, folder=tmp_path, statuses=(3,))
+    assert counts(rows, "answers") == {site.url("www", "/app.js"): 2}
+    again, _ = urls_of(*sorted(out.glob("*.sketches.jsonl")), folder=tmp_path)
+    assert again == rows
+    replayed = capture("--replay", out)
+    assert (replayed.returncode, "6 damaged records are left out" in replayed.stdout) == (3, True)
+
+
 class ChangingFile:
     """A file of an Apache that is changed every so many seconds."""
 
@@ -135,10 +154,10 @@ class ChangingFile:
         count = 0
         while not self._stop.wait(self._every_s):
             count += 1
-            self._apache.write(self._path, f"version {count}\n")
+            self._apache.write(self._path, f"version {'I' * count}\n")
 
     def __enter__(self):
-        self._apache.write(self._path, "version 0\n")
+        self._apache.write(self._path, "version \n")
         self._thread.start()
         return self
 
@@ -149,7 +168,7 @@ class ChangingFile:
 
 @pytest.fixture(name="secure")
 def _secure(tmp_path):
-    """An Apache that speaks HTTP/2 through TLS, and logs the bytes of each answer's body."""
+    """An Apache that speaks HTTP/2 through TLS, and logs the size of each answer's body."""
     authority = Authority(tmp_path / "ca")
     files = authority.issue("secure", names=["secure.localhost"])
     additions = "".join(map(load_module, ["ssl", "http2"])) + f"""
@@ -158,7 +177,7 @@ SSLSessionCache none
 SSLCertificateFile {files["chain"]}
 SSLCertificateKeyFile {files["key"]}
 Protocols h2
-CustomLog "{tmp_path}/secure.log" "%m %U %H"
+CustomLog "{tmp_path}/secure.log" "%m %U %H %B"
 <Files "brotli.txt">
   Header set Content-Encoding br
 </Files>
@@ -203,11 +222,17 @@ def test_chromium_capture_finds_what_the_servers_have_counted(site, secure, tmp_
     lines = [line.split() for line in log.read_text().splitlines()]
     assert {line[2] for line in lines} == {"HTTP/2.0"}
     for target in ("/changing.txt", "/brotli.txt"):
-        assert counts(rows, "answers")[secure_url + target] == sum(line[1] == target for line in lines)
+        # Each version of a file has a size of its own.
+        versions = [line[3] for line in lines if line[1] == target]
+        assert counts(rows, "answers")[secure_url + target] == len(versions)
+        assert counts(rows, "transitions")[secure_url + target] == sum(map(operator.ne, versions, versions[1:]))
     assert counts(rows, "transitions")[secure_url + "/brotli.txt"] == 0
-    assert 0 < counts(rows, "transitions")[secure_url + "/changing.txt"] <= 3
+    assert counts(rows, "transitions")[secure_url + "/changing.txt"] > 0
     assert int(rows[secure_url + "/brotli.txt"]["body_bytes"]) == 4 * len(b"brotli, and always the same\n")
     if MAY_RECORD:
+        if tshark.TSHARK is not None:
+            told = tshark.transitions(packets, site.port)
+            assert {url: told[url] for url in site.given()} == site.transitions()
         seen, _ = urls_of(packets, folder=tmp_path)
         assert counts(seen, "transitions") == site.transitions()
         # An answer is the same one in the packets and in the browser.

@@ -94,7 +94,8 @@ TEST_CASE("previous bodies are bounded, and what did not fit is counted") {
     made.body = bodies.at(body);
     return made;
   };
-  PreviousBodies previous("/tmp", 70'000);
+  RuleCandidates rules;
+  PreviousBodies previous("/tmp", 70'000, rules);
   REQUIRE(previous.add(0, answer(0, 1)).has_value());
   REQUIRE(previous.add(0, answer(0, 2)).has_value());
   REQUIRE(previous.add(0, answer(1, 3)).has_value());  // compared

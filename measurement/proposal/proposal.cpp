@@ -1,7 +1,6 @@
-#include "measurement/proposal.hpp"
+#include "measurement/proposal/proposal.hpp"
 
 #include <algorithm>
-#include <array>
 #include <fstream>
 #include <map>
 #include <string>
@@ -12,17 +11,12 @@
 #include <fmt/format.h>
 
 #include "http/text.hpp"
+#include "measurement/proposal/canonical_proposal.hpp"
 
 namespace prophecy::measurement {
 namespace {
 
 constexpr std::size_t kListedPathsMax = 1024;  // of a route
-constexpr std::size_t kFieldsMax = 64;
-// Fields by which caches and browsers work, or pages are protected: left out of no answer.
-constexpr std::array<std::string_view, 9> kNeeded = {
-    "cache-control",           "content-type", "content-encoding",
-    "content-security-policy", "etag",         "expires",
-    "last-modified",           "location",     "vary"};
 
 struct PathNode {
   Pairs pairs;  // of the URLs at this path
@@ -173,45 +167,6 @@ void write_routes(const MeasurementResult& result, const CostModel& cost, const 
     write_route(host, figures, limit, out);
 }
 
-void write_canonical(const MeasurementResult& result, std::ostream& out) {
-  Pairs all;
-  for (const UrlFigures& figures : result.figures) {
-    all.pairs += figures.sketched.pairs;
-    all.transitions += figures.sketched.transitions;
-  }
-  out << "# Proposed by prophecy-measure " PROPHECY_VERSION
-         ", to be read before it is used.\n"
-         "# For the group file. A dropped field reaches no client: make sure that nobody needs "
-         "it.\n"
-         "[canonical]\n";
-  std::vector<std::string> dropped;
-  std::uint64_t gone = 0;
-  for (const auto& [names, transitions] : result.causes.by_fields()) {
-    const bool is_one =
-        names.find(',') == std::string::npos && http::is_token(names) && names != "status";
-    const bool is_needed = std::find(kNeeded.begin(), kNeeded.end(), names) != kNeeded.end();
-    out << fmt::format("# {} transitions by {} alone{}\n", transitions,
-                       http::is_token(names) || !is_one ? names : "a field",
-                       is_needed ? ": clients need it"
-                       : is_one  ? ""
-                                 : ": not proposed");
-    if (!is_one || is_needed || dropped.size() >= kFieldsMax) continue;
-    dropped.push_back(names);
-    gone += transitions;
-  }
-  if (dropped.empty()) {
-    out << "# dropped_answer_headers = []  # no field is worth it\n";
-    return;
-  }
-  const Pairs then{all.pairs, all.transitions - std::min(gone, all.transitions)};
-  out << fmt::format("# All together: {:.1f} % transitions become {:.1f} %.\n", 100 * all.ratio(),
-                     100 * then.ratio());
-  out << "dropped_answer_headers = [";
-  for (std::size_t i = 0; i < dropped.size(); ++i)
-    out << (i == 0 ? "\"" : ", \"") << dropped[i] << '"';
-  out << "]\n";
-}
-
 Result<> write_proposal(const MeasurementResult& result, const CostModel& cost,
                         const Parties* parties, const std::filesystem::path& folder) {
   std::error_code problem;
@@ -222,7 +177,7 @@ Result<> write_proposal(const MeasurementResult& result, const CostModel& cost,
   routes.close();
   if (!routes) return io_error((folder / "routes.toml").string());
   std::ofstream canonical(folder / "canonical.toml", std::ios::binary);
-  write_canonical(result, canonical);
+  canonical << canonical_text(result);
   canonical.close();
   if (!canonical) return io_error((folder / "canonical.toml").string());
   return {};

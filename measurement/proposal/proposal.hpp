@@ -3,8 +3,8 @@
 // before he takes them over.
 //
 // A path is blacklisted, so that the group answers its reads at once, where a fast read fails so
-// often that trying it costs more than it saves, by the cost model. A header field is proposed to
-// be dropped if it alone made transitions.
+// often that trying it costs more than it saves, by the cost model. The rules are those of
+// canonical_proposal.hpp.
 #pragma once
 
 #include <filesystem>
@@ -22,7 +22,6 @@ constexpr std::uint64_t kProposedPairsMin = 5;
 // `parties`: only first-party hosts; null: all.
 void write_routes(const MeasurementResult& result, const CostModel& cost, const Parties* parties,
                   std::ostream& out);
-void write_canonical(const MeasurementResult& result, std::ostream& out);
 
 // Both, as routes.toml and canonical.toml, into this folder, which is made if it is not there.
 [[nodiscard]] Result<> write_proposal(const MeasurementResult& result, const CostModel& cost,
