@@ -196,7 +196,8 @@ class Http2Session::Stream final : public http::Http2Stream,
     return {.answers_head = request.method == "HEAD",
             .conditions = conditions_of(request),
             .date = session_->resources_.date.now(),
-            .via = session_->resources_.via};
+            .via = session_->resources_.via,
+            .ruling = handler_->ruling()};
   }
 
   Http2Session* session_ = nullptr;
