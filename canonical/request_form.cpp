@@ -41,6 +41,10 @@ std::optional<Refusal> refuse_condition(std::string_view name, std::string_view 
   return std::nullopt;
 }
 
+bool sets(const RequestContext& context, std::string_view name) {
+  return context.set != nullptr && context.set->contains(name);
+}
+
 bool drops(const RequestContext& context, std::string_view name) {
   return context.dropped != nullptr && context.dropped->contains(name);
 }
@@ -96,7 +100,9 @@ std::optional<Refusal> RequestCanonicalizer::take_head(const http::Request& requ
                                                        const Profile& profile, RequestForm& form,
                                                        const FieldCounters& counters) {
   const bool verified = form.is_read && context.upgrade.empty();
-  if (auto refusal = take_fields(request, context, profile, verified, counters)) return refusal;
+  if (context.set != nullptr) context.set->apply(request.fields, set_);
+  const http::FieldList& fields = context.set != nullptr ? set_ : request.fields;
+  if (auto refusal = take_fields(fields, context, profile, verified, counters)) return refusal;
 
   Writer key(form.key);
   if (form.is_read) {
@@ -108,8 +114,8 @@ std::optional<Refusal> RequestCanonicalizer::take_head(const http::Request& requ
   http::append_request_line(form.wire, request.method, form.target);
   http::append_field(form.wire, "host", form.authority);
   for (std::size_t position = 0; position < keyed_.size();) {
-    const std::string_view name = request.fields.name(keyed_[position]);
-    const std::string_view value = join_keyed(request.fields, position);
+    const std::string_view name = fields.name(keyed_[position]);
+    const std::string_view value = join_keyed(fields, position);
     http::append_field(form.wire, name, value);
     if (form.is_read) {
       write_part(key, KeyPart::field, name);
@@ -118,7 +124,7 @@ std::optional<Refusal> RequestCanonicalizer::take_head(const http::Request& requ
   }
   const std::size_t forwarded_begin = form.wire.size();
   for (const std::size_t index : forwarded_) {
-    http::append_field(form.wire, request.fields.name(index), request.fields.value(index));
+    http::append_field(form.wire, fields.name(index), fields.value(index));
   }
   if (verified) {
     form.exceptions.set_fields({forwarded_begin, form.wire.size()},
@@ -178,11 +184,10 @@ bool RequestCanonicalizer::take_host(std::string_view host, std::string_view sch
   return true;
 }
 
-std::optional<Refusal> RequestCanonicalizer::take_fields(const http::Request& request,
+std::optional<Refusal> RequestCanonicalizer::take_fields(const http::FieldList& fields,
                                                          const RequestContext& context,
                                                          const Profile& profile, bool is_read,
                                                          const FieldCounters& counters) {
-  const http::FieldList& fields = request.fields;
   if (!nominated_.read(fields)) return Refusal{400, "Connection nominates too many fields"};
   for (std::size_t i = 0; i < nominated_.size(); ++i) {
     if (!profile.may_nominate_in_request(nominated_.name(i))) {
@@ -194,7 +199,7 @@ std::optional<Refusal> RequestCanonicalizer::take_fields(const http::Request& re
   for (std::size_t i = 0; i < fields.size(); ++i) {
     const std::string_view name = fields.name(i);
     const auto [rule, number] = profile.numbered_request_rule(name);
-    if (nominated_.contains(name) || drops(context, name)) {
+    if ((nominated_.contains(name) || drops(context, name)) && !sets(context, name)) {
       counters.on_request_field(number, name);
       continue;
     }

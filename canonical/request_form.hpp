@@ -19,6 +19,7 @@
 #include "canonical/forwarding.hpp"
 #include "canonical/nominated.hpp"
 #include "canonical/profile.hpp"
+#include "canonical/set_fields.hpp"
 #include "canonical/visible_exceptions.hpp"
 #include "http/message.hpp"
 
@@ -36,6 +37,8 @@ struct RequestContext {
   std::string_view upgrade{};
   // The fields that its route takes out of it; null: none.
   const DroppedFields* dropped = nullptr;
+  // The fields that its route sets in it, each of which the profile keys; null: none.
+  const SetFields* set = nullptr;
 };
 
 struct RequestForm {
@@ -102,7 +105,7 @@ class RequestCanonicalizer {
                                                    RequestForm& form);
   // Sets host_; false: it is not an authority.
   [[nodiscard]] bool take_host(std::string_view host, std::string_view scheme);
-  [[nodiscard]] std::optional<Refusal> take_fields(const http::Request& request,
+  [[nodiscard]] std::optional<Refusal> take_fields(const http::FieldList& fields,
                                                    const RequestContext& context,
                                                    const Profile& profile, bool is_read,
                                                    const FieldCounters& counters);
@@ -115,12 +118,13 @@ class RequestCanonicalizer {
 
   Forwarding forwarding_;
   NominatedNames nominated_;
+  http::FieldList set_;  // the request's fields, with those that its route sets
   // The Host field in its one form, and what it was made of; of nothing where there is no scheme.
   std::string host_;
   std::string host_field_;
   std::string host_scheme_;
   std::string joined_;
-  std::vector<std::size_t> keyed_;      // positions in the request's fields, sorted by name
+  std::vector<std::size_t> keyed_;      // positions in these fields, sorted by name
   std::vector<std::size_t> forwarded_;  // the same
 };
 

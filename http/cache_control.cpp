@@ -24,4 +24,12 @@ std::optional<std::uint32_t> max_age(std::string_view cache_control) {
   return std::nullopt;
 }
 
+bool forbids_transformation(std::string_view cache_control) {
+  std::string_view directive;
+  while (next_list_element(cache_control, directive)) {
+    if (equal_ignoring_case(trim(directive), "no-transform")) return true;
+  }
+  return false;
+}
+
 }  // namespace prophecy::http

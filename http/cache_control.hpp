@@ -11,4 +11,7 @@ namespace prophecy::http {
 // number. (s-maxage speaks to shared caches alone.)
 [[nodiscard]] std::optional<std::uint32_t> max_age(std::string_view cache_control);
 
+// no-transform: the content is to be passed on as it is.
+[[nodiscard]] bool forbids_transformation(std::string_view cache_control);
+
 }  // namespace prophecy::http

@@ -1,6 +1,7 @@
 #include "http/http2/server_connection.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
 #include <utility>
 
@@ -17,6 +18,15 @@ constexpr std::int32_t kProxyWindowBytes = 16 << 20;
 constexpr std::size_t kFieldBytesFactor = 4;
 // More of them than streams can be open, so that none is forgotten while its frames may be coming.
 constexpr std::size_t kClosedStreamsMax = 256;
+
+// Less than that is copied when it cannot leave at once.
+constexpr std::size_t kSwappedBytesMin = 128 << 10;
+
+bool lies_in(std::string_view bytes, const std::string& storage) {
+  const std::less_equal<> is_not_behind;
+  return is_not_behind(storage.data(), bytes.data()) &&
+         is_not_behind(bytes.data() + bytes.size(), storage.data() + storage.size());
+}
 
 // Of what nghttp2 refuses by itself.
 std::string_view reason_of(int error) {
@@ -441,7 +451,8 @@ void Http2ServerConnection::refuse(Http2Stream& stream, const ParseFailure& fail
 }
 
 bool Http2ServerConnection::answer(Http2Stream& stream, const Http2Head& head,
-                                   std::string_view body, std::string& out, std::size_t size_max) {
+                                   std::string_view body, std::string& out, std::size_t size_max,
+                                   std::string* storage) {
   stream.unsent_ = body;
   count_unsent(stream, body.size());
   if (!submit(stream, head, body.size())) return false;
@@ -454,8 +465,16 @@ bool Http2ServerConnection::answer(Http2Stream& stream, const Http2Head& head,
     break_off(stream);
     return false;
   }
-  stream.kept_.assign(stream.unsent_);
-  stream.unsent_ = stream.kept_;
+  if (storage != nullptr && stream.unsent_.size() >= kSwappedBytesMin &&
+      lies_in(stream.unsent_, *storage)) {
+    const auto begin = static_cast<std::size_t>(stream.unsent_.data() - storage->data());
+    const std::size_t size = stream.unsent_.size();
+    std::swap(stream.kept_, *storage);
+    stream.unsent_ = std::string_view(stream.kept_).substr(begin, size);
+  } else {
+    stream.kept_.assign(stream.unsent_);
+    stream.unsent_ = stream.kept_;
+  }
   count_unsent(stream, stream.kept_.capacity());
   return true;
 }
@@ -564,6 +583,7 @@ void Http2ServerConnection::on_closed(Http2Stream& stream) {
   bodies_bytes_ -= std::exchange(stream.held_bytes_, 0);
   arriving_bytes_ -= std::exchange(stream.arriving_bytes_, 0);
   count_unsent(stream, 0);
+  if (stream.kept_.capacity() >= kSwappedBytesMin) handler_.on_storage_free(stream.kept_);
   stream.close();
   handler_.on_stream_closed(stream);
 }

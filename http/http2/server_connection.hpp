@@ -86,6 +86,8 @@ class Http2Handler {
   // All that was here of the answer's body has left, and more is to come: append() is awaited,
   // after this call.
   virtual void on_drained(Http2Stream& stream) = 0;
+  // Memory that a large body lay in, which is needed no more.
+  virtual void on_storage_free(std::string& storage) { std::string().swap(storage); }
   // The last call for it: it was answered, or broken off by either side.
   virtual void on_stream_closed(Http2Stream& stream) = 0;
 
@@ -108,10 +110,11 @@ class Http2ServerConnection {
   void take_output(std::string& out, std::size_t size_max);
 
   // `body` need not live on after the call, in which as much as can be goes to `out` at once (as by
-  // take_output()): that much is copied once. False: too much is unsent already, and the stream was
-  // broken off.
+  // take_output()): that much is copied once. The rest, if it is large and the body lies in
+  // `storage`, is not copied: the storage is swapped out. False: too much is unsent already, and
+  // the stream was broken off.
   [[nodiscard]] bool answer(Http2Stream& stream, const Http2Head& head, std::string_view body,
-                            std::string& out, std::size_t size_max);
+                            std::string& out, std::size_t size_max, std::string* storage = nullptr);
   // An answer whose body, of `size` bytes and not empty, is still to come.
   void begin(Http2Stream& stream, const Http2Head& head, std::uint64_t size);
   // The next bytes of it: part of `storage`, which is swapped for one that is needed no more. None

@@ -20,6 +20,7 @@
 #include "http/http_date.hpp"
 #include "http/message.hpp"
 #include "sketch/sketch_value.hpp"
+#include "sketcher/answer/answer_rules.hpp"
 
 namespace prophecy::sketcher {
 
@@ -29,6 +30,8 @@ struct AnswerContext {
   const http::FieldList* conditions = nullptr;  // the request's fields; null: it is no read
   std::string_view date;                        // IMF-fixdate
   std::string_view via = "1.1 prophecy";
+  // Of its route; null: none.
+  const AnswerRuling* ruling = nullptr;
 };
 
 // With what members of a ring tell each other of an answer; no client sees it.
@@ -58,7 +61,7 @@ class Answer {
   [[nodiscard]] bool is_own() const { return form_ == nullptr && passed_ == nullptr; }
   // And not in this object, as one of our own.
   [[nodiscard]] bool body_is_in(const std::string& storage) const {
-    return form_ != nullptr && form_->body.data() == storage.data();
+    return form_ != nullptr && !coded_ && form_->body.data() == storage.data();
   }
   // Of an answer in blocks, whose body() is empty: what of the form's body has to follow the head.
   [[nodiscard]] std::uint64_t first() const { return first_; }
@@ -72,31 +75,50 @@ class Answer {
  private:
   // Half of the sketch is enough to tell representations apart, and keeps the other half secret.
   static constexpr std::size_t kTagBytes = 10;
+  // Behind it, of a coding.
+  static constexpr std::size_t kTagSuffixBytes = 3;
 
   void select_from(const http::FieldList& conditions);
   void become_own(std::uint16_t status, std::string_view reason);
   void set_tag(const sketch::Sketch& sketch);
+  // By its route's rules for compression.
+  void choose_coding();
+  void code(const sketch::Sketch& sketch);
   void set_body(std::string_view body);
   void set_length(std::uint64_t length);
-  [[nodiscard]] std::string_view tag() const { return {tag_.data(), tagged_ ? tag_.size() : 0}; }
+  [[nodiscard]] std::string_view tag() const { return {tag_.data(), tag_bytes_}; }
   // In place of one that was taken out beside max-age: the date and max-age.
   [[nodiscard]] std::string_view expires() const;
   // Of the form.
   [[nodiscard]] bool is_delivered(std::string_view name) const;
+  [[nodiscard]] const AnswerRules* rules() const {
+    return context_.ruling != nullptr ? context_.ruling->rules : nullptr;
+  }
+  // The value that clients get: of a reference to a rewritten path, another one.
+  [[nodiscard]] std::string_view ruled(std::string_view name, std::string_view value) const;
+  template <class Take>
+  void for_each_own_field(Take take) const;
 
   const AnswerContext& context_;
   const sketch::AnswerForm* form_ = nullptr;  // null: our own, or
   const http::Response* passed_ = nullptr;    // another member's
   std::uint16_t status_ = 0;
   std::string_view reason_;
+  std::string_view own_type_ = "text/plain";
   std::string_view body_;
   std::uint64_t first_ = 0;
   std::uint64_t size_ = 0;
-  bool selectable_ = false;  // a 200 that answers a read
-  bool tagged_ = false;
-  std::array<char, 2 * kTagBytes + 2> tag_;
+  bool selectable_ = false;    // a 200 that answers a read
+  std::size_t tag_bytes_ = 0;  // 0: it has none
+  std::array<char, 2 * kTagBytes + 2 + kTagSuffixBytes> tag_;
+  bool varies_ = false;  // by Accept-Encoding
+  http::ContentCoding coding_ = http::ContentCoding::identity;
+  CodedBodies::Body coded_;                           // the body, in that coding
   mutable http::HttpDateText expires_;                // once it was asked for
+  mutable std::string location_;                      // likewise
+  mutable std::string content_location_;              // likewise
   fmt::basic_memory_buffer<char, 24> length_;         // empty: there is no body
+  fmt::basic_memory_buffer<char, 16> retry_after_;    // empty: nothing is said of that
   fmt::basic_memory_buffer<char, 64> content_range_;  // empty: none
   fmt::basic_memory_buffer<char, 128> text_;          // our own body
 };
@@ -113,31 +135,49 @@ void Answer::for_each_field(Take take) const {
   const auto text = [](const auto& buffer) {
     return std::string_view(buffer.data(), buffer.size());
   };
+  const AnswerRules* const rules = this->rules();
   if (form_ != nullptr) {
     sketch::AnswerFields fields(*form_);
     std::string_view name;
     std::string_view value;
     while (fields.next(name, value)) {
+      if (rules != nullptr && rules->takes_out(name)) continue;
       if (name == "expires" && value.empty()) {
         take(name, expires());
       } else if (is_delivered(name)) {
-        take(name, value);
+        take(name, rules != nullptr ? ruled(name, value) : value);
       }
     }
-    if (tagged_) take("etag", tag());
+    if (tag_bytes_ > 0) take("etag", tag());
+    if (varies_) take("vary", "accept-encoding");
+    if (coded_) take("content-encoding", http::to_string(coding_));
     if (selectable_ && status_ != 304) take("accept-ranges", "bytes");
   } else {
-    take("content-type", "text/plain");
-    take("cache-control", "no-store");
-    take("prophecy-reason", reason_);
-    if (status_ == 503) take("retry-after", "1");
-    if (status_ == 405) take("allow", "GET, HEAD, OPTIONS");
+    for_each_own_field(take);
+  }
+  if (rules != nullptr) {
+    for (const sketch::ConfiguredField& field : rules->added()) {
+      if (form_ != nullptr || !is_own_answers(field.name)) take(field.name, field.value);
+    }
   }
   if (content_range_.size() > 0) take("content-range", text(content_range_));
   if (length_.size() > 0) take("content-length", text(length_));
   take("date", context_.date);
   take("server", "prophecy");
   take("via", context_.via);
+}
+
+template <class Take>
+void Answer::for_each_own_field(Take take) const {
+  take("content-type", own_type_);
+  const bool is_redirect = status_ >= 300 && status_ < 400;
+  // A redirect may be remembered for as long as its status says.
+  if (!is_redirect) take("cache-control", "no-store");
+  take("prophecy-reason", reason_);
+  if (is_redirect && context_.ruling != nullptr) take("location", context_.ruling->location);
+  if (retry_after_.size() > 0)
+    take("retry-after", std::string_view(retry_after_.data(), retry_after_.size()));
+  if (status_ == 405) take("allow", "GET, HEAD, OPTIONS");
 }
 
 }  // namespace prophecy::sketcher

@@ -3,14 +3,15 @@
 #include <algorithm>
 #include <cctype>
 
+#include "sketcher/config/rule_settings.hpp"
 #include "sketcher/config/setting_name.hpp"
 #include "sketcher/core/policy/upgrade.hpp"
 
 namespace prophecy::sketcher {
 namespace {
 
-const std::vector<std::string> kModes = {"enforce", "observe", "off", "tunnel"};
-static_assert(kRouteModeCount == 4);
+const std::vector<std::string> kModes = {"enforce", "observe", "off", "tunnel", "maintenance"};
+static_assert(kRouteModeCount == 5);
 constexpr std::size_t kListedPathsMax = 1024;  // of a list
 constexpr std::size_t kUpgradesMax = 16;
 constexpr float kVolatilityMin = 0.1F;
@@ -178,8 +179,9 @@ RouteSettings read_route(ConfigSection& section, const std::vector<RouteSettings
        "balancer. `\"tunnel\"`: as off; and a GET of HTTP/1.1 with an `Upgrade` to a protocol of "
        "`upgrades` goes to one replica with all its fields. Once that has switched, bytes pass "
        "both ways unseen. No other route forwards such a request. Not for a group with "
-       "`send_proxy` or with TLS to its origins: a tunnel has neither. Writes go to the group in "
-       "every mode. `prophecyctl route` and `prophecyctl bypass` change it while the sketcher "
+       "`send_proxy` or with TLS to its origins: a tunnel has neither. `\"maintenance\"`: every "
+       "request is answered 503 (`maintenance`). In all other modes writes go to the group. "
+       "`prophecyctl route` and `prophecyctl bypass` change it while the sketcher "
        "runs, and `state_file` keeps the change."},
       kModes, 0));
   if (route.mode == RouteMode::tunnel && route.group < groups.size() &&
@@ -230,6 +232,7 @@ RouteSettings read_route(ConfigSection& section, const std::vector<RouteSettings
        "answer at the same scheme and authority: the next read of each asks the group, and no read "
        "after the write is older than it. Whitelisted requests are not affected."},
       true);
+  read_rules(section, route);
   read_lists(section, route.pattern);
   route.volatility = read_volatility(section, route, groups);
   route.slow_path.share = section.fraction(
@@ -313,6 +316,7 @@ std::vector<RouteSettings> read_routes(ConfigSection root, std::vector<GroupSett
     for (const RouteSettings& other : routes)
       check_lists(sections[i], routes[i], other);
   }
+  check_redirects(sections, routes);
   if (routes.empty()) {
     RouteSettings everything;
     if (!groups.empty()) {

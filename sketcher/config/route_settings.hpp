@@ -9,7 +9,11 @@
 
 #include "base/config/config.hpp"
 #include "canonical/dropped_fields.hpp"
+#include "canonical/set_fields.hpp"
+#include "sketcher/answer/answer_rules.hpp"
 #include "sketcher/config/group_settings.hpp"
+#include "sketcher/core/admission/client_limit.hpp"
+#include "sketcher/core/policy/redirect.hpp"
 #include "sketcher/core/policy/route_mode.hpp"
 #include "sketcher/core/policy/router.hpp"
 #include "sketcher/core/policy/slow_path_budget.hpp"
@@ -34,10 +38,17 @@ struct RouteSettings {
   std::vector<std::string> upgrades{"websocket"};
   bool needs_client_certificate = false;
   sketch::DroppedFields dropped;  // taken out of its requests
-  SlowPathLimits slow_path;       // for each worker
+  sketch::SetFields set;          // set in them
+  AnswerRules answer_rules;
+  std::optional<Redirect> redirect;
+  std::optional<ClientLimitSettings> client_limit;
+  std::uint32_t maintenance_retry_after_s = 60;
+  SlowPathLimits slow_path;  // for each worker
   VolatilityLimits volatility;
   bool hedge = true;               // fast reads may be asked of a second replica
   bool write_invalidation = true;  // after a write, reads of its URI ask the group
+
+  [[nodiscard]] bool has_rules() const { return redirect || client_limit || !answer_rules.empty(); }
 };
 
 // Without any [[route]], everything goes to the only group. Notes in `groups` what their routes ask

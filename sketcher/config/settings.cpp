@@ -65,6 +65,22 @@ void read_sketcher(ConfigSection section, Settings& settings) {
           "when the machine starts: put the file elsewhere if a switch is to outlast that."}
           .otherwise("the path of `admin`, with `.state`"),
       settings.admin_socket.string() + ".state");
+  settings.certificates_looked_at = section.duration(
+      {"certificates_looked_at",
+       "How often the files of certificates, keys and authorities are looked at. Once changed "
+       "ones have stayed the same between two looks, they are read as on `SIGHUP`; if they are not "
+       "in order, the former ones stay, and the event `certificates-not-reloaded` has the reason. "
+       "`\"0s\"`: only `SIGHUP` has them read."},
+      Duration::zero(), kDurationMax, seconds(10));
+  if (section.has("acme_challenges"))
+    settings.acme_challenges = section.path(Key{
+        "acme_challenges",
+        "Folder in which an ACME client (RFC 8555) puts the answers to its authority's http-01 "
+        "challenges, a file of at most 1 KiB for each: a read of "
+        "`/.well-known/acme-challenge/TOKEN`, at any listener and for any host, is answered "
+        "with the file `TOKEN`. Where there is no such file, a route takes the request. Workers "
+        "have to be able to read it."}
+                                                .otherwise("none"));
   if (section.has("metrics"))
     settings.metrics = section.endpoint(
         Key{"metrics", "Address that answers `GET /metrics` for Prometheus."}.otherwise("none"));
@@ -212,6 +228,7 @@ Settings read(ConfigSection root) {
                                                   "Time-outs of clients and origins are checked "
                                                   "every 100 ms, so each may be late by as much."}),
                                     body_bytes_max);
+  settings.compression = read_compression_limits(root.section("compression"));
   read_origins(root.section("origins"), settings);
   settings.fail_fast_reads = root.section("test").fraction(
       {"fail_fast_reads", "Share of fast reads to treat as changed, for measurements."}, 0.0);

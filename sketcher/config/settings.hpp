@@ -11,6 +11,7 @@
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "sketch/sketch.hpp"
+#include "sketcher/config/compression_settings.hpp"
 #include "sketcher/config/forwarding_settings.hpp"
 #include "sketcher/config/group_settings.hpp"
 #include "sketcher/config/limit_settings.hpp"
@@ -35,7 +36,9 @@ struct Settings {
   std::optional<std::filesystem::path> divergence_log;
   std::uint64_t divergence_log_bytes_max = 0;
   std::optional<std::filesystem::path> access_log;
-  std::optional<Account> account;  // that children of a master run by root go on as
+  std::optional<Account> account;     // that children of a master run by root go on as
+  Duration certificates_looked_at{};  // so often; zero: never
+  std::optional<std::filesystem::path> acme_challenges;  // folder
   bool core_dumps = false;
   LogSettings log;
   sketch::Forwarding forwarding;
@@ -48,6 +51,7 @@ struct Settings {
   std::size_t block_store_bytes = 0;
   double not_found_share = 0;      // of the table
   std::size_t activity_bytes = 0;  // of all workers
+  CompressionLimits compression;
   LimitSettings limits;
   SpoolSettings spool;
   TimeoutSettings timeouts;

@@ -11,6 +11,7 @@
 #include "base/metric.hpp"
 #include "http/exchange_end.hpp"
 #include "replica_client/core/call.hpp"
+#include "sketcher/counters/compression_counters.hpp"
 #include "sketcher/counters/reason_counters.hpp"
 #include "sketcher/counters/transport_counters.hpp"
 
@@ -109,6 +110,8 @@ struct alignas(64) RequestCounters {
   Counter answered_replicated;  // ordered by the group
   Counter answered_read_only;   // PBFT's read-only optimisation
   Counter forwarded;            // by another member of the ring
+  Counter redirected;           // by the route's redirect
+  Counter challenges;           // of an ACME client's authority, answered from its folder
   Counter refused;              // by us, before the group was asked: 4xx, 501, 505
   Counter failed;               // the group gave no answer: 502, 503, 405
   Counter abandoned;            // the client left: a reset, not an orderly end of its sending
@@ -119,6 +122,9 @@ struct alignas(64) RequestCounters {
   Counter tunnel_bytes_out;    // to clients
   Counter hedged;              // fast reads for which a second origin was asked
   Counter hedges_won;          // of these, those that it answered first
+  Counter denied;              // of those refused: the client may not ask
+  Counter too_often;           // likewise: it has asked too often
+  Counter too_many;            // likewise: too many of its requests were in flight
   Counter over_budget;         // of those failed: the slow path's budget was used up
   Counter moved;               // requests whose partition another sketcher owns, or nobody yet
   Counter coalesced;           // of those replicated: shared the group's answer to an equal read
@@ -144,6 +150,10 @@ inline constexpr Metric kReceivedMetric =
         .by("kind");
 inline constexpr Metric kRequestsMetric =
     counter_metric("prophecy_requests_total", "requests", "Requests by how they ended.").by("path");
+inline constexpr Metric kLimitedMetric =
+    counter_metric("prophecy_limited_total", "requests",
+                   "Requests rejected by the limits for one client (`clients` of a route).")
+        .by("limit");
 inline constexpr Metric kTunnelBytesMetric =
     counter_metric("prophecy_tunnel_bytes_total", "bytes", "Bytes that passed through tunnels.")
         .by("direction");
@@ -164,6 +174,10 @@ inline constexpr auto kRequestTable = metric_table<RequestCounters>(
                                                       "Answered by PBFT's read-only optimisation."),
      metric_row<&RequestCounters::forwarded>("forwarded", kRequestsMetric, "forwarded",
                                              "Answered by another member of the ring."),
+     metric_row<&RequestCounters::redirected>("redirected", kRequestsMetric, "redirected",
+                                              "Redirected by the route."),
+     metric_row<&RequestCounters::challenges>("challenges", kRequestsMetric, "challenge",
+                                              "ACME challenges answered from their folder."),
      metric_row<&RequestCounters::refused>("refused", kRequestsMetric, "refused",
                                            "Rejected by the sketcher, before the group was asked."),
      metric_row<&RequestCounters::failed>("failed", kRequestsMetric, "failed",
@@ -182,6 +196,12 @@ inline constexpr auto kRequestTable = metric_table<RequestCounters>(
                         .by("class",
                             "It is the status that the origin, the group or the sketcher gave, "
                             "before a condition or a range of the request changed it.")),
+     metric_row<&RequestCounters::denied>("denied", kLimitedMetric, "denied",
+                                          "The address is denied, or not among those allowed."),
+     metric_row<&RequestCounters::too_often>("too_often", kLimitedMetric, "rate",
+                                             "Too many requests a second."),
+     metric_row<&RequestCounters::too_many>("too_many", kLimitedMetric, "in_flight",
+                                            "Too many requests in flight."),
      metric_row<&RequestCounters::over_budget>(
          "over_budget",
          counter_metric("prophecy_over_budget_total", "reads",
@@ -352,6 +372,7 @@ struct alignas(64) WorkerCounters {
                         // master
   ReasonCounters refusals;  // of requests and connections, by the text that a client gets
   LargeCounters large;
+  CompressionCounters compression;
   SpoolCounters spool;
   TlsCounters tls;
   Http2Counters http2;

@@ -81,7 +81,13 @@ Result<DescribedRequest> read_described(const Installation& installation, const 
   described.route = choice.route;
   described.listed = choice.mark;
   const RouteSettings& route = installation.settings.routes[*choice.route];
+  const auto& rewrite = route.answer_rules.rewrite;
+  if (rewrite && !rewrite->apply(described.form.target)) {
+    described.refusal = refusal_of(Router::Miss::ambiguous_path);
+    return described;
+  }
   context.dropped = &route.dropped;
+  if (!route.set.empty()) context.set = &route.set;
   described.refusal = canonicalizer.canonicalize(
       request, context, installation.groups[route.group].profile, described.form);
   return described;

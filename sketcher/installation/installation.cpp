@@ -122,6 +122,9 @@ void check_folders(ConfigSection root, const Settings& settings) {
     if (auto checked = check(settings.spool); !checked)
       root.section("spool").mistake("folder", checked.error().message);
   }
+  if (settings.acme_challenges && !std::filesystem::is_directory(*settings.acme_challenges)) {
+    root.section("sketcher").mistake("acme_challenges", "expected a folder");
+  }
   if (settings.admin_socket.empty() || settings.state_file.empty()) return;
   if (auto checked = check_state_folder(settings.state_file); !checked)
     root.section("sketcher").mistake("state_file", checked.error().message);
@@ -136,6 +139,16 @@ std::optional<sketch::Secret> load_secret(ConfigSection section, const Settings&
   }
   section.mistake("key_file", secret.error().message);
   return std::nullopt;
+}
+
+// A field that reads would lose must not be set: some origins would answer by it, to writes alone.
+void check_set_fields(ConfigSection& section, const RouteSettings& route,
+                      const sketch::Profile& profile) {
+  const std::string_view name = route.set.without_key(profile);
+  if (name.empty()) return;
+  section.mistake("set_request_headers", "expected fields that the sketch covers, found \"" +
+                                             std::string(name) +
+                                             "\", which is not in keyed_headers of the group");
 }
 
 std::optional<RingTls> load_ring(ConfigSection root, const std::optional<RingSettings>& settings) {
@@ -201,6 +214,14 @@ Result<Installation> load_installation(const std::filesystem::path& config) {
     const bool is_pbft = group.kind == GroupKind::pbft;
     memberships.push_back(is_pbft ? load_membership(sections[i], group, others) : std::nullopt);
     clients.push_back(load_tls(sections[i], group));
+  }
+  auto routes = root.sections("route");
+  for (std::size_t i = 0; i < routes.size(); ++i) {
+    const RouteSettings& route = settings.routes[i];
+    if (route.group >= memberships.size()) continue;
+    const auto& member = memberships[route.group];
+    check_set_fields(routes[i], route,
+                     member ? member->group.profile : settings.groups[route.group].profile);
   }
   auto secret = load_secret(root.section("sketch"), settings);
   const WipeAtEnd wipe(secret ? std::span<std::uint8_t>(*secret) : std::span<std::uint8_t>());

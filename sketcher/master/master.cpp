@@ -18,6 +18,7 @@
 #include "sketcher/health/monitor.hpp"
 #include "sketcher/history/history_admin.hpp"
 #include "sketcher/history/transfer_process.hpp"
+#include "sketcher/master/certificate_watch.hpp"
 #include "sketcher/master/preparations.hpp"
 #include "sketcher/master/static_ring.hpp"
 #include "sketcher/master/switches.hpp"
@@ -73,6 +74,7 @@ class Master {
   [[nodiscard]] bool take_events(std::uint32_t index);
   void on_signal(int signal);
   void reload();
+  void reload_certificates();
   void reopen_access_log();
   void renew_next_worker();
   void rotate_tickets();
@@ -103,6 +105,7 @@ class Master {
   asio::steady_timer ticket_timer_;
   asio::steady_timer renewal_timer_;
   std::deque<std::uint32_t> renewals_;  // the first one is ending
+  CertificateWatch certificates_;
   DivergenceLog divergences_;
   UniqueFd access_log_;
   Switches switches_;
@@ -129,6 +132,7 @@ Master::Master(const Installation& installation, HistoryTable table, const Share
       kill_timer_(loop_),
       ticket_timer_(loop_),
       renewal_timer_(loop_),
+      certificates_(loop_, installation, [this] { reload_certificates(); }),
       divergences_(log),
       switches_(settings_, shared_, log),
       health_(loop_, installation, shared, log),
@@ -190,6 +194,7 @@ Result<> Master::start() {
 
 int Master::run() {
   if (installation_.tls->any()) rotate_tickets();
+  certificates_.start();
   loop_.run();
   admin_->stop();
   if (auto closed = table_.close(); !closed) {
@@ -249,14 +254,26 @@ void Master::on_signal(int signal) {
   }
 }
 
-// A worker that is replaced later has what this process has.
 void Master::reload() {
+  certificates_.note_read();
+  if (settings_.access_log) reopen_access_log();
+  reload_certificates();
+  if (!divergences_.file().is_open()) return;
+  if (auto opened = divergences_.file().reopen(); !opened) {
+    log_.error("divergence-log-not-reopened", {{"problem", opened.error().message}});
+  } else {
+    log_.info("divergence-log-reopened");
+  }
+}
+
+// A worker that is replaced later has what this process has.
+void Master::reload_certificates() {
+  if (stopping_) return;
   if (auto loaded = sketcher::reload_certificates(installation_); !loaded) {
     log_.error("certificates-not-reloaded", {{"problem", loaded.error().message}});
   } else {
     log_.info("certificates-reloaded");
   }
-  if (settings_.access_log) reopen_access_log();
   if (!settings_.account) {
     signal_workers(SIGHUP);
   } else if (uses_certificates(installation_) || settings_.access_log) {
@@ -266,12 +283,6 @@ void Master::reload() {
     if (!is_renewing) renew_next_worker();
   }
   checker_.reload();
-  if (!divergences_.file().is_open()) return;
-  if (auto opened = divergences_.file().reopen(); !opened) {
-    log_.error("divergence-log-not-reopened", {{"problem", opened.error().message}});
-  } else {
-    log_.info("divergence-log-reopened");
-  }
 }
 
 // For workers that start later. A worker of the master's own account opens the file itself.

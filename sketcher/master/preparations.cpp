@@ -55,6 +55,8 @@ Result<SharedState> map_shared_state(const Installation& installation, const His
   shape.activity_bytes = settings.activity_bytes / settings.workers / 64 * 64;
   for (const GroupInstallation& group : installation.groups)
     shape.fields += static_cast<std::uint32_t>(group.profile.rule_count());
+  for (const RouteSettings& route : settings.routes)
+    shape.client_limits += route.client_limit ? 1 : 0;
   shape.has_ring = settings.ring.has_value();
   static_assert(kGroupsMax * sizeof(GroupNumbers) <= HistoryTable::kCompanionBytes);
   auto shared = SharedState::map(shape, table.companion());

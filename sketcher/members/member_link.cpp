@@ -22,6 +22,9 @@ namespace {
 constexpr std::size_t kReadBytes = 64 << 10;
 // Beyond so many, others have their turn.
 constexpr int kReadsMax = 16;
+// TLS records, one a read, whose bytes go on together: fewer calls to the kernel, and little enough
+// to stay in a processor's cache.
+constexpr int kReadsGathered = 4;
 // Gathered at most before some of it is written.
 constexpr std::size_t kOutputBytesMax = 256 << 10;
 constexpr std::size_t kKeptBytesMax = 64 << 10;
@@ -165,16 +168,23 @@ void MemberLink::shake_hands() {
 }
 
 void MemberLink::read() {
+  const IoStatus status = read_all();
+  pause_calls();
+  if (status != IoStatus::blocked) close();
+}
+
+// All that has come, or as much as is our turn. `blocked`, or why nothing more will come.
+IoStatus MemberLink::read_all() {
   std::array<char, kReadBytes> input;
-  for (int reads = 0; state_ == State::open; ++reads) {
-    if (reads == kReadsMax) return flush_later();
+  for (int reads = 0; reads < kReadsMax; ++reads) {
     const IoResult result = stream_.read(input.data(), input.size());
-    if (result.status == IoStatus::blocked) return;
-    if (result.status != IoStatus::done) return close();
+    if (result.status != IoStatus::done) return result.status;
     connection_.feed({input.data(), result.size});
-    pause_calls();
-    if (connection_.is_over()) return close();
+    if (reads % kReadsGathered == kReadsGathered - 1) pause_calls();
+    if (connection_.is_over()) return IoStatus::failed;
   }
+  flush_later();
+  return IoStatus::blocked;
 }
 
 void MemberLink::pause_calls() {

@@ -78,6 +78,7 @@ class MemberLink final : private http::Http2CallHandler,
   void on_connected();
   void shake_hands();
   void read();
+  [[nodiscard]] transport::IoStatus read_all();
   void pause_calls();
   void note(MemberCall& call);
   void send_waiting();

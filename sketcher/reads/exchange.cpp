@@ -7,6 +7,7 @@
 #include "sketcher/answer/answer.hpp"
 #include "sketcher/core/policy/upgrade.hpp"
 #include "sketcher/installation/described_request.hpp"
+#include "sketcher/reads/acme_challenges.hpp"
 #include "sketcher/reads/member_fields.hpp"
 
 namespace prophecy::sketcher {
@@ -26,6 +27,9 @@ bool is_options(const http::Request& request) {
 void count_answer(RequestCounters& counters, std::uint16_t status) {
   if (status >= 200 && status < 600) counters.answers[status / 100 - 2].add();
 }
+
+constexpr std::string_view kRedirect = "redirect";
+constexpr std::string_view kChallenge = "acme-challenge";
 
 // Until the owners of partitions are looked at again.
 constexpr Duration kOwnerTime = std::chrono::milliseconds(50);
@@ -105,13 +109,14 @@ void Exchange::on_owner_time() {
 std::optional<sketch::Refusal> Exchange::refuse_by_head(const http::Request& request,
                                                         const ClientInfo& client,
                                                         std::uint64_t body_bytes) {
+  now_ = std::chrono::steady_clock::now();
   std::optional<sketch::Refusal> refusal;
   if (!is_admitted_) refusal = admit(request, client);
   if (!refusal && form_.is_read && body_bytes > 0) refusal = sketch::kReadWithBody;
   is_admitted_ = !refusal;
   client_ = &client;
   if (refusal) {
-    count_refusal(refusal->reason);
+    count_refusal(*refusal);
     count_answer(*counters_, refusal->status);
     log_refusal(request.method, request.target, *refusal);
     return refusal;
@@ -136,12 +141,16 @@ std::optional<sketch::Refusal> Exchange::admit(const http::Request& request,
   sketch::RequestCanonicalizer& canonicalizer = context_.request_canonicalizer;
   sketch::RequestContext known{
       .scheme = scheme_, .client_address = client.address, .trusted_peers = client.trusted_peers};
-  is_located_ = false;
+  is_located_ = is_rewritten_ = is_ruled_ = false;
+  give_back_limit();
   if (auto refusal = canonicalizer.locate(request, known, form_)) return refusal;
   is_located_ = true;
-  if (auto refusal = find_route(client)) return refusal;
+  if (form_.is_read && context_.settings.acme_challenges && find_challenge())
+    return sketch::Refusal{200, kChallenge};
+  if (auto refusal = find_route(request, client)) return refusal;
   const RouteSettings& route = context_.settings.routes[route_];
   if (!route.dropped.empty()) known.dropped = &route.dropped;
+  if (!route.set.empty()) known.set = &route.set;
   upgrade_.clear();
   if (mode_ == RouteMode::tunnel) upgrade_ = requested_upgrade(request, route.upgrades);
   if (context_.members != nullptr) {
@@ -153,7 +162,8 @@ std::optional<sketch::Refusal> Exchange::admit(const http::Request& request,
                                  group().core().group.fields());
 }
 
-std::optional<sketch::Refusal> Exchange::find_route(const ClientInfo& client) {
+std::optional<sketch::Refusal> Exchange::find_route(const http::Request& request,
+                                                    const ClientInfo& client) {
   const Router::Choice choice = context_.router.choose(form_.authority, form_.target);
   if (!choice.route) return refusal_of(choice.miss);
   route_ = static_cast<std::uint32_t>(*choice.route);
@@ -162,10 +172,92 @@ std::optional<sketch::Refusal> Exchange::find_route(const ClientInfo& client) {
   group_ = context_.groups[route.group].get();
   counters_ = &context_.requests[route_];
   mode_ = context_.shared.route(route_).mode();
-  if (context_.shared.bypass() && mode_ != RouteMode::tunnel) mode_ = RouteMode::off;
+  const bool is_verified = mode_ == RouteMode::enforce || mode_ == RouteMode::observe;
+  if (context_.shared.bypass() && is_verified) mode_ = RouteMode::off;
   if (route.needs_client_certificate && !client.client_certificate_verified) {
     return sketch::Refusal{403, "client-certificate-required"};
   }
+  return apply_rules(request, client, route);
+}
+
+bool Exchange::find_challenge() {
+  auto answer = AcmeChallenges(*context_.settings.acme_challenges).find(form_.target);
+  if (!answer) return false;
+  challenge_ =
+      std::make_unique<OwnPage>(OwnPage{200, "application/octet-stream", std::move(*answer)});
+  is_ruled_ = true;
+  ruling_ = {.rules = nullptr, .page = challenge_.get()};
+  return true;
+}
+
+// A member of the ring has limited the client already.
+std::optional<sketch::Refusal> Exchange::limit_client(const http::Request& request,
+                                                      const ClientInfo& client,
+                                                      const ClientLimitSettings& settings) {
+  if (source_ == RequestSource::members) return std::nullopt;
+  std::optional<IpAddress> address;
+  if (client.trusted_peers != nullptr) {
+    const auto style = context_.settings.forwarding.style;
+    address = sketch::ForwardedChain(request.fields, style, client.trusted_peers).client();
+  }
+  if (!address) address = IpAddress::parse(client.address);
+  std::optional<std::string_view> field;
+  if (!settings.field.empty()) field = request.fields.find(settings.field);
+  limit_ = context_.client_limits[route_].get();
+  const ClientLimit::Decision decision = limit_->take(address, field, now_);
+  limit_slot_ = decision.held;
+  ruling_.retry_after_s = decision.retry_after_s;
+  switch (decision.verdict) {
+    case ClientLimit::Verdict::granted:
+      return std::nullopt;
+    case ClientLimit::Verdict::denied:
+      counters_->denied.add();
+      return sketch::Refusal{403, "client-denied"};
+    case ClientLimit::Verdict::too_often:
+      counters_->too_often.add();
+      return sketch::Refusal{429, "too-many-requests"};
+    case ClientLimit::Verdict::too_many:
+      counters_->too_many.add();
+      return sketch::Refusal{429, "too-many-in-flight"};
+  }
+  UNREACHABLE();
+}
+
+void Exchange::give_back_limit() {
+  if (limit_slot_) limit_->give_back(*limit_slot_);
+  limit_slot_.reset();
+}
+
+std::optional<sketch::Refusal> Exchange::apply_rules(const http::Request& request,
+                                                     const ClientInfo& client,
+                                                     const RouteSettings& route) {
+  if (route.has_rules()) {
+    is_ruled_ = true;
+    ruling_ = {.rules = &route.answer_rules, .scheme = scheme_, .authority = form_.authority};
+    ruling_.coded = &context_.coded;
+  }
+  if (route.client_limit) {
+    if (auto refusal = limit_client(request, client, *route.client_limit)) return refusal;
+  }
+  if (mode_ == RouteMode::maintenance) {
+    is_ruled_ = true;
+    ruling_ = {.rules = &route.answer_rules};
+    ruling_.retry_after_s = route.maintenance_retry_after_s;
+    return sketch::Refusal{503, kMaintenance};
+  }
+  if (route.redirect) {
+    const auto to = redirected(*route.redirect, route.pattern.path_prefix,
+                               {std::string(scheme_), form_.authority, form_.target});
+    if (to) {
+      ruling_.location = to->url();
+      return sketch::Refusal{route.redirect->status, kRedirect};
+    }
+  }
+  const auto& rewrite = route.answer_rules.rewrite;
+  if (!rewrite || form_.target == "*") return std::nullopt;
+  client_target_.assign(form_.target);
+  is_rewritten_ = true;
+  if (!rewrite->apply(form_.target)) return refusal_of(Router::Miss::ambiguous_path);
   return std::nullopt;
 }
 
@@ -195,6 +287,7 @@ void Exchange::forward() {
                      .profile = &group().profile(),
                      .client = client_,
                      .scheme = scheme_,
+                     .target = client_target(),
                      .partition = partition_},
                     now_);
 }
@@ -207,7 +300,7 @@ void Exchange::on_forwarded(std::uint16_t status, std::uint64_t body_bytes) {
                               .method = request_->method,
                               .scheme = scheme_,
                               .authority = form_.authority,
-                              .target = form_.target,
+                              .target = client_target(),
                               .status = status,
                               .body_bytes = body_bytes,
                               .by = AnsweredBy::member,
@@ -216,7 +309,7 @@ void Exchange::on_forwarded(std::uint16_t status, std::uint64_t body_bytes) {
 
 void Exchange::on_not_forwarded(const sketch::Refusal& refusal, bool is_refused) {
   if (is_refused) {
-    count_refusal(refusal.reason);
+    count_refusal(refusal);
   } else {
     counters_->failed.add();
   }
@@ -232,7 +325,7 @@ void Exchange::on_ours() {
 }
 
 void Exchange::refuse(const sketch::Refusal& refusal) {
-  count_refusal(refusal.reason);
+  count_refusal(refusal);
   count_answer(*counters_, refusal.status);
   log_refusal(request_->method, request_->target, refusal);
   sink_.on_error(refusal.status, refusal.reason);
@@ -247,7 +340,7 @@ void Exchange::log_answer(const sketch::AnswerForm& form, AnsweredBy by) {
                     .method = request_->method,
                     .scheme = scheme_,
                     .authority = form_.authority,
-                    .target = form_.target,
+                    .target = client_target(),
                     .status = form.status,
                     .body_bytes = form.body_bytes(),
                     .by = by,
@@ -267,16 +360,18 @@ void Exchange::log_refusal(std::string_view method, std::string_view target,
   entry.target = target;
   if (is_located_) {
     entry.authority = form_.authority;
-    entry.target = form_.target;
+    entry.target = client_target();
   }
   entry.status = refused.status;
   entry.reason = refused.reason;
   context_.access_log.append(entry);
 }
 
-void Exchange::count_refusal(std::string_view reason) {
+void Exchange::count_refusal(const sketch::Refusal& refusal) {
+  if (refusal.reason == kRedirect) return counters_->redirected.add();
+  if (refusal.reason == kChallenge) return counters_->challenges.add();
   counters_->refused.add();
-  context_.counters.refusals.add(reason);
+  context_.counters.refusals.add(refusal.reason);
 }
 
 void Exchange::start_tunnel() {
@@ -479,6 +574,7 @@ void Exchange::on_writable() {
 
 void Exchange::abandon() {
   is_admitted_ = false;
+  give_back_limit();
   if (is_forwarding()) {
     counters_->abandoned.add();
     return forwarded_->abandon();

@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "replica_client/group.hpp"
+#include "sketcher/answer/answer_rules.hpp"
 #include "sketcher/core/read/read_machine.hpp"
 #include "sketcher/reads/answer_sink.hpp"
 #include "sketcher/reads/client_info.hpp"
@@ -59,13 +60,18 @@ class Exchange final : private SharedReadWaiter,
   // request.
   void shrink(std::size_t bytes_max) {
     is_admitted_ = false;
+    is_ruled_ = false;
+    give_back_limit();
     form_.shrink(bytes_max);
+    if (client_target_.capacity() > bytes_max) std::string().swap(client_target_);
     if (forwarded_) forwarded_->shrink(bytes_max);
   }
   // Memory that is held for the request.
   [[nodiscard]] std::size_t request_bytes() const {
     return form_.held_bytes() + machine_.request_bytes();
   }
+  // What its route makes of its answer; null: nothing.
+  [[nodiscard]] const AnswerRuling* ruling() const { return is_ruled_ ? &ruling_ : nullptr; }
 
  private:
   static constexpr std::size_t kKeptBytesMax = 4 << 10;
@@ -95,8 +101,23 @@ class Exchange final : private SharedReadWaiter,
   // canonical form of all but the body.
   [[nodiscard]] std::optional<sketch::Refusal> admit(const http::Request& request,
                                                      const ClientInfo& client);
-  [[nodiscard]] std::optional<sketch::Refusal> find_route(const ClientInfo& client);
-  void count_refusal(std::string_view reason);
+  [[nodiscard]] std::optional<sketch::Refusal> find_route(const http::Request& request,
+                                                          const ClientInfo& client);
+  // Of the file that answers an ACME challenge, if the request is one.
+  [[nodiscard]] bool find_challenge();
+  // What one client may ask of the route.
+  [[nodiscard]] std::optional<sketch::Refusal> limit_client(const http::Request& request,
+                                                            const ClientInfo& client,
+                                                            const ClientLimitSettings& settings);
+  void give_back_limit();
+  // The route's rules for the request: it may be over by them.
+  [[nodiscard]] std::optional<sketch::Refusal> apply_rules(const http::Request& request,
+                                                           const ClientInfo& client,
+                                                           const RouteSettings& route);
+  [[nodiscard]] std::string_view client_target() const {
+    return is_rewritten_ ? std::string_view(client_target_) : form_.target;
+  }
+  void count_refusal(const sketch::Refusal& refusal);
   void refuse(const sketch::Refusal& refusal);
   // A line of the access log, if there is one. `refused` is of an answer of our own.
   void log_answer(const sketch::AnswerForm& form, AnsweredBy by);
@@ -160,6 +181,13 @@ class Exchange final : private SharedReadWaiter,
   TimePoint now_{};                       // of the last event
   TimePoint started_{};                   // at start()
   bool is_located_ = false;               // the form has authority and target
+  bool is_rewritten_ = false;             // and its target is not the client's
+  std::string client_target_;             // then
+  bool is_ruled_ = false;
+  std::unique_ptr<OwnPage> challenge_;           // of an ACME client
+  std::optional<ClientLimit::Slot> limit_slot_;  // while it is in flight, of `limit_`
+  ClientLimit* limit_ = nullptr;
+  AnswerRuling ruling_;
 };
 
 }  // namespace prophecy::sketcher

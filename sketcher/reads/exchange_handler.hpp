@@ -25,6 +25,7 @@ class ExchangeHandler final : public RequestHandler {
   [[nodiscard]] bool is_idle() const override { return exchange_.is_idle(); }
   void shrink(std::size_t bytes_max) override { exchange_.shrink(bytes_max); }
   [[nodiscard]] std::size_t request_bytes() const override { return exchange_.request_bytes(); }
+  [[nodiscard]] const AnswerRuling* ruling() const override { return exchange_.ruling(); }
 
  private:
   Exchange exchange_;

@@ -105,8 +105,7 @@ void ForwardedRequest::go_on_after_pause() {
 
 void ForwardedRequest::send(http::Http2ClientConnection& connection) {
   const http::Request& request = *what_.request;
-  http::Http2RequestHead head(request.method, what_.scheme, what_.form->authority,
-                              what_.form->target);
+  http::Http2RequestHead head(request.method, what_.scheme, what_.form->authority, what_.target);
   for (std::size_t i = 0; i < request.fields.size(); ++i) {
     const std::string_view name = request.fields.name(i);
     if (!is_dropped(name) && !nominated_.contains(name)) head.add(name, request.fields.value(i));

@@ -34,6 +34,7 @@ class ForwardedRequest final : private MemberCall {
     const sketch::Profile* profile = nullptr;   // of the route's group
     const ClientInfo* client = nullptr;
     std::string_view scheme;
+    std::string_view target;  // as the client has it
     Partition partition = 0;
   };
   class Owner {

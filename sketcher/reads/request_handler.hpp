@@ -31,6 +31,8 @@ class RequestHandler {
   [[nodiscard]] virtual bool is_idle() const = 0;
   virtual void shrink(std::size_t bytes_max) = 0;
   [[nodiscard]] virtual std::size_t request_bytes() const = 0;
+  // Until the next request, or shrink().
+  [[nodiscard]] virtual const AnswerRuling* ruling() const { return nullptr; }
 };
 
 // Makes them for sessions.

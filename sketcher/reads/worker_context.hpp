@@ -10,6 +10,7 @@
 #include "canonical/request_form.hpp"
 #include "history_table/history_table.hpp"
 #include "http/client/body_pool.hpp"
+#include "sketcher/answer/coded_bodies.hpp"
 #include "sketcher/config/settings.hpp"
 #include "sketcher/core/admission/held_bytes.hpp"
 #include "sketcher/core/policy/router.hpp"
@@ -56,7 +57,8 @@ struct WorkerContext {
   HistoryTable& table;
   Router router;
   std::vector<std::unique_ptr<WorkerGroup>> groups;
-  std::vector<std::unique_ptr<SlowPathBudget>> budgets;  // by route; null for one without limits
+  std::vector<std::unique_ptr<SlowPathBudget>> budgets;     // by route; null for one without limits
+  std::vector<std::unique_ptr<ClientLimit>> client_limits;  // likewise
   WorkerCounters& counters;
   std::span<RequestCounters> requests;  // by route; the last one is for what no route takes
   RandomDice& dice;
@@ -66,6 +68,7 @@ struct WorkerContext {
   // Of answers in blocks whose clients take nothing.
   TimeoutQueue& untaken_timeouts;
   http::BodyPool& bodies;
+  CodedBodies& coded;
   HeldBytes& untaken;   // of answers
   HeldBytes& arriving;  // of requests that are not whole, or wait for their turn
   HeldBytes& asking;    // of requests that an origin or the group is asked for

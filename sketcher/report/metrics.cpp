@@ -38,6 +38,7 @@ void add_worker(Exposition& out, const WorkerProcess& worker, const WorkerCounte
   const Labels labels{{"worker", std::to_string(worker.index)}};
   out.add(kWorkerTable, labels, counters);
   out.add(kLargeTable, labels, counters.large);
+  out.add(kCompressionTable, labels, counters.compression);
   out.add(kSpoolTable, labels, counters.spool);
   out.add(kTlsTable, labels, counters.tls);
   out.add(kHttp2Table, labels, counters.http2);
@@ -121,6 +122,7 @@ std::string describe_metrics() {
   out.add(kTlsTable);
   out.add(kHttp2Table);
   out.add(kLargeTable);
+  out.add(kCompressionTable);
   out.add(kSpoolTable);
   out.add(kOriginTable);
   out.add(kOriginExchangeTable);

@@ -109,6 +109,12 @@ Json transport_json(const SharedState& shared) {
           {"http2", sum_json(shared, kHttp2Table, http2)}};
 }
 
+Json compression_json(const SharedState& shared) {
+  return sum_json(
+      shared, kCompressionTable,
+      [](const WorkerCounters& counters) -> const auto& { return counters.compression; });
+}
+
 Json large_json(const StatusSources& sources) {
   Json json{{"list_bytes_max", sources.table.blocks().capacity()},
             {"list_bytes_taken", sources.table.blocks().bytes_taken()}};
@@ -212,6 +218,7 @@ std::string status_json(const StatusSources& sources, TimePoint now) {
             {"history", history_json(sources, totals)},
             {"large", large_json(sources)},
             {"spool", spool_json(sources)},
+            {"compression", compression_json(sources.shared)},
             {"divergences", sources.divergences.count()},
             {"divergences_lost", lost_events(sources.shared, sources.divergences)},
             {"workers", workers_json(sources)},

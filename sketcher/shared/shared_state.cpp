@@ -57,6 +57,10 @@ Result<SharedState> SharedState::map(const Shape& shape, std::span<std::byte> ke
     state.fields_ = arena.take<Counter>(workers * shape.fields);
     state.unknown_fields_ = arena.take<sketch::UnknownFields>(workers);
     state.activity_ = arena.take<std::byte>(workers * shape.activity_bytes);
+    state.paid_until_ =
+        arena.take<ClientLimitSlots::PaidUntil>(shape.client_limits * ClientLimit::kSlots);
+    state.in_flight_ =
+        arena.take<ClientLimitSlots::InFlight>(shape.client_limits * workers * ClientLimit::kSlots);
     if (shape.has_ring) {
       owners = arena.take<std::uint64_t>(kOwnerWords);
       state.members_ = arena.take<MemberCounters>(workers * MemberDirectory::kSlots);
@@ -126,6 +130,13 @@ std::span<Counter> SharedState::fields(std::uint32_t worker) const {
 std::span<std::byte> SharedState::activity(std::uint32_t worker) const {
   ASSERT(worker < shape_.workers);
   return {activity_ + worker * shape_.activity_bytes, shape_.activity_bytes};
+}
+
+ClientLimitSlots SharedState::client_limit(std::uint32_t number) const {
+  ASSERT(number < shape_.client_limits);
+  const std::size_t rows = shape_.workers * ClientLimit::kSlots;
+  return {{paid_until_ + number * ClientLimit::kSlots, ClientLimit::kSlots},
+          {in_flight_ + number * rows, rows}};
 }
 
 sketch::UnknownFields& SharedState::unknown_fields(std::uint32_t worker) const {

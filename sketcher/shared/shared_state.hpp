@@ -14,6 +14,7 @@
 #include "dht/core/permissions.hpp"
 #include "replica_client/sigma_counter.hpp"
 #include "sketcher/config/route_settings.hpp"
+#include "sketcher/core/admission/client_limit.hpp"
 #include "sketcher/core/policy/health_view.hpp"
 #include "sketcher/core/read/sigma_order.hpp"
 #include "sketcher/counters/counters.hpp"
@@ -60,10 +61,11 @@ class SharedState {
     std::uint32_t workers = 0;
     std::uint32_t groups = 0;
     std::uint32_t routes = 0;
-    std::uint32_t origins = 0;       // of all groups
-    std::uint32_t shadows = 0;       // likewise
-    std::uint32_t fields = 0;        // rules for header fields, of all groups' profiles
-    std::size_t activity_bytes = 0;  // for each worker: whole cache lines
+    std::uint32_t origins = 0;        // of all groups
+    std::uint32_t shadows = 0;        // likewise
+    std::uint32_t fields = 0;         // rules for header fields, of all groups' profiles
+    std::uint32_t client_limits = 0;  // routes that bound what one client may ask
+    std::size_t activity_bytes = 0;   // for each worker: whole cache lines
     bool has_ring = false;
   };
   // `kept` is where the groups' numbers lie, and outlives all this.
@@ -87,6 +89,9 @@ class SharedState {
   // What it knows of requests (core/policy/activity_layout.hpp).
   [[nodiscard]] std::span<std::byte> activity(std::uint32_t worker) const;
 
+  // By a route's number among those with such bounds.
+  [[nodiscard]] ClientLimitSlots client_limit(std::uint32_t number) const;
+
   // By slot; of nobody without a ring.
   [[nodiscard]] std::span<MemberCounters> members(std::uint32_t worker) const;
   // Requires that the shape has a ring. All partitions are unknown at first.
@@ -108,6 +113,8 @@ class SharedState {
   Counter* fields_ = nullptr;
   sketch::UnknownFields* unknown_fields_ = nullptr;
   std::byte* activity_ = nullptr;
+  ClientLimitSlots::PaidUntil* paid_until_ = nullptr;
+  ClientLimitSlots::InFlight* in_flight_ = nullptr;
   MemberCounters* members_ = nullptr;
   std::optional<SharedRing> ring_;
 };

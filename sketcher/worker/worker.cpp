@@ -67,6 +67,7 @@ class Worker final : private ConnectionOwner {
 
  private:
   void make_groups(const WorkerSetup& setup);
+  void make_client_limits(std::uint32_t worker);
   void on_connection_closed(ClientConnection& connection) override;
   bool on_address_known(const IpAddress& address) override;
   void on_accepted(const ListenerTraits& listener, UniqueFd socket, const IpAddress& peer);
@@ -102,6 +103,7 @@ class Worker final : private ConnectionOwner {
   HedgeTimers hedge_timers_;
   HedgeTimers owner_timers_;
   http::BodyPool bodies_{kSpareBodyBytesMax};
+  CodedBodies coded_;
   struct TidyTimer final : TimeoutEntry {
     explicit TidyTimer(Worker& of) : worker(of) {}
     void on_timeout() override { worker.tidy_up(); }
@@ -168,6 +170,8 @@ Worker::Worker(const Installation& installation, WorkerSetup setup, HistoryTable
                &read_timeouts_, &untaken_timeouts_, &places_timeouts_}),
       hedge_timers_(loop_),
       owner_timers_(loop_),
+      coded_(settings_.compression.bytes_max, settings_.compression.processor_share,
+             shared.worker(setup.index).compression),
       coming_(settings_.limits.coming_bytes_max, shared.worker(setup.index).coming_bytes,
               shared.worker(setup.index).shed_answers),
       untaken_(settings_.limits.untaken_bytes_max, shared.worker(setup.index).untaken_bytes,
@@ -186,6 +190,7 @@ Worker::Worker(const Installation& installation, WorkerSetup setup, HistoryTable
                .router = make_router(settings_.routes),
                .groups = {},
                .budgets = {},
+               .client_limits = {},
                .counters = shared.worker(setup.index),
                .requests = shared.requests(setup.index),
                .dice = dice_,
@@ -194,6 +199,7 @@ Worker::Worker(const Installation& installation, WorkerSetup setup, HistoryTable
                .read_timeouts = read_timeouts_,
                .untaken_timeouts = untaken_timeouts_,
                .bodies = bodies_,
+               .coded = coded_,
                .untaken = untaken_,
                .arriving = arriving_,
                .asking = asking_,
@@ -236,6 +242,7 @@ Worker::Worker(const Installation& installation, WorkerSetup setup, HistoryTable
                                          route.slow_path, settings_.limits.ipv6_prefix_bits, seed)
                                    : nullptr);
   }
+  make_client_limits(setup.index);
   if (settings_.ring) join_ring(std::move(setup.member_listener), setup.index);
   listeners_.reserve(setup.listeners.size());
   for (std::size_t i = 0; i < setup.listeners.size(); ++i) {
@@ -248,6 +255,17 @@ Worker::Worker(const Installation& installation, WorkerSetup setup, HistoryTable
         loop_, std::move(setup.listeners[i]), [this, i](UniqueFd socket, const IpAddress& peer) {
           on_accepted(listeners_[i], std::move(socket), peer);
         }));
+  }
+}
+
+void Worker::make_client_limits(std::uint32_t worker) {
+  std::uint32_t number = 0;
+  for (const RouteSettings& route : settings_.routes) {
+    context_.client_limits.emplace_back();
+    if (!route.client_limit) continue;
+    context_.client_limits.back() = std::make_unique<ClientLimit>(
+        *route.client_limit, context_.shared.client_limit(number++), worker,
+        settings_.limits.ipv6_prefix_bits, installation_.floor_seed);
   }
 }
 

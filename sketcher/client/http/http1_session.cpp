@@ -210,7 +210,8 @@ AnswerContext Http1Session::answer_context() const {
   return {.answers_head = request_.method == "HEAD",
           .conditions = conditions_of(request_),
           .date = resources_.date.now(),
-          .via = resources_.via};
+          .via = resources_.via,
+          .ruling = handler_->ruling()};
 }
 
 void Http1Session::on_answer(const sketch::AnswerForm& form, const std::optional<Sketch>& sketch,
@@ -223,7 +224,7 @@ void Http1Session::on_answer(const sketch::AnswerForm& form, const std::optional
 void Http1Session::on_error(std::uint16_t status, std::string_view reason) {
   now_ = host_.now();
   // What we do not understand or cannot serve as asked may be the start of something worse.
-  if (status < 500) keep_alive_ = false;
+  if (status >= 400 && status < 500) keep_alive_ = false;
   const AnswerContext context = answer_context();
   send(Answer(status, reason, context), nullptr);
 }

@@ -14,8 +14,8 @@ namespace {
 
 // Beyond so many pieces of input, other connections have their turn.
 constexpr int kReadsMax = 4;
-// Gathered at most before some of it is written.
-constexpr std::size_t kOutputBytesMax = 256 << 10;
+// Gathered at most before some of it is written: little enough to stay in a processor's cache.
+constexpr std::size_t kOutputBytesMax = 64 << 10;
 // So much of requests whose answers are awaited may every connection have, or one of them.
 constexpr std::size_t kAskingBytesAlways = 16 << 10;
 // Of a worker, between the requests of all connections.
@@ -331,7 +331,7 @@ http::Http2Head& add_fields(http::Http2Head& head, const Answer& answer, bool is
 }  // namespace
 
 void Http2Session::begin(Stream& stream, const Answer& answer) {
-  if (answer.size() == 0) return send(stream, answer);
+  if (answer.size() == 0) return send(stream, answer, nullptr);
   if (over_) return;
   http::Http2Head head(answer.status());
   connection_.begin(stream, add_fields(head, answer, is_member()), answer.size());
@@ -354,11 +354,11 @@ void Http2Session::cut_off(Stream& stream) {
   flush_later();
 }
 
-void Http2Session::send(Stream& stream, const Answer& answer) {
+void Http2Session::send(Stream& stream, const Answer& answer, std::string* storage) {
   if (over_) return;
   http::Http2Head head(answer.status());
   add_fields(head, answer, is_member());
-  if (!connection_.answer(stream, head, answer.body(), output_, kOutputBytesMax)) {
+  if (!connection_.answer(stream, head, answer.body(), output_, kOutputBytesMax, storage)) {
     resources_.counters.http2.broken_off.add();
   } else if (stream.unsent() > 0) {
     stream.wait_in(http2_.timeouts.send, 0);

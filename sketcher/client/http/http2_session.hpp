@@ -95,6 +95,7 @@ class Http2Session final : public Session, private http::Http2Handler, private T
   void on_violation(std::string_view reason) override { resources_.count_refusal(reason); }
   void on_sent(http::Http2Stream& stream, std::size_t bytes) override;
   void on_drained(http::Http2Stream& stream) override;
+  void on_storage_free(std::string& storage) override { resources_.bodies.give_back(storage); }
   void on_stream_closed(http::Http2Stream& stream) override;
   void on_timeout() override;
   void on_give_way() override;
@@ -115,7 +116,7 @@ class Http2Session final : public Session, private http::Http2Handler, private T
   // All connections together have some for one more request of this one.
   [[nodiscard]] bool has_room_to_ask() const;
   void start_waiting();
-  void send(Stream& stream, const Answer& answer);
+  void send(Stream& stream, const Answer& answer, std::string* storage);
   // Of an answer in blocks: as AnswerSink has it.
   [[nodiscard]] bool may_take_blocks(Stream& stream, std::uint32_t bytes_of_each);
   void begin(Stream& stream, const Answer& answer);

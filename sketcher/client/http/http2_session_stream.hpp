@@ -126,7 +126,7 @@ class Http2Session::Stream final : public http::Http2Stream,
   std::size_t kept_bytes = 0;
   void error(std::uint16_t status, std::string_view reason) {
     const AnswerContext context = answer_context();
-    session_->send(*this, Answer(status, reason, context));
+    session_->send(*this, Answer(status, reason, context), nullptr);
   }
 
  private:
@@ -145,10 +145,10 @@ class Http2Session::Stream final : public http::Http2Stream,
     session_->kept_bytes_ += bytes - std::exchange(kept_bytes, bytes);
   }
   void on_answer(const sketch::AnswerForm& form, const std::optional<Sketch>& sketch,
-                 std::string* /*storage*/) override {
+                 std::string* storage) override {
     if (std::exchange(orphaned_, false)) return session_->recycle(*this);
     const AnswerContext context = answer_context();
-    session_->send(*this, Answer(form, sketch, context));
+    session_->send(*this, Answer(form, sketch, context), storage);
   }
   [[nodiscard]] bool has_left() const override { return orphaned_; }
   void on_error(std::uint16_t status, std::string_view reason) override {
@@ -174,7 +174,7 @@ class Http2Session::Stream final : public http::Http2Stream,
   }
   void on_passed(const http::Response& answer) override {
     const AnswerContext context = answer_context();
-    session_->send(*this, Answer(answer, answer.body.size(), context));
+    session_->send(*this, Answer(answer, answer.body.size(), context), nullptr);
   }
   void on_passed_begin(const http::Response& head, std::uint64_t size) override {
     const AnswerContext context = answer_context();
@@ -196,7 +196,8 @@ class Http2Session::Stream final : public http::Http2Stream,
     return {.answers_head = request.method == "HEAD",
             .conditions = conditions_of(request),
             .date = session_->resources_.date.now(),
-            .via = session_->resources_.via};
+            .via = session_->resources_.via,
+            .ruling = handler_->ruling()};
   }
 
   Http2Session* session_ = nullptr;

@@ -12,8 +12,9 @@ enum class RouteMode : std::uint8_t {
             // are recorded
   off,      // clients get the drawn replica's answer: a load balancer
   tunnel,   // as off; and requests to change the protocol are tunnelled
+  maintenance,  // clients get 503; no origin is asked
 };
-constexpr std::size_t kRouteModeCount = 4;
+constexpr std::size_t kRouteModeCount = 5;
 
 // How reads are answered where they are enforced. The paper's evaluation compares the three.
 enum class Reads : std::uint8_t {

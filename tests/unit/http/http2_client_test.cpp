@@ -34,6 +34,7 @@ class Server final : public Http2Handler {
   void on_violation(std::string_view reason) override { violations.emplace_back(reason); }
   void on_sent(Http2Stream&, std::size_t) override {}
   void on_drained(Http2Stream&) override {}
+  void on_storage_free(std::string& storage) override { freed = std::move(storage); }
   void on_stream_closed(Http2Stream& stream) override { std::erase(requests, &stream); }
 
   void answer(Http2Stream& stream, const std::string& body) {
@@ -41,6 +42,14 @@ class Server final : public Http2Handler {
     Http2Head head(200);
     head.add("content-length", length);
     static_cast<void>(connection.answer(stream, head, body, output, 1 << 20));
+  }
+  // With the part of the storage behind its first bytes.
+  void answer_from(Http2Stream& stream, std::string& storage, std::size_t begin) {
+    const std::string_view body = std::string_view(storage).substr(begin);
+    const std::string length = std::to_string(body.size());
+    Http2Head head(200);
+    head.add("content-length", length);
+    static_cast<void>(connection.answer(stream, head, body, output, 1 << 20, &storage));
   }
 
   const Http2Limits limits;
@@ -50,6 +59,7 @@ class Server final : public Http2Handler {
   std::vector<int> refusals;
   std::vector<std::string> violations;
   std::string output;
+  std::string freed;
 };
 
 struct Call final : Http2Call {
@@ -168,6 +178,34 @@ TEST_CASE("A stalled answer holds its own window, and stops no other") {
   world.client.consume(stalled, stalled.unconsumed_bytes());
   world.exchange();
   CHECK(stalled.body.size() > kHttp2CallWindowBytes);
+}
+
+TEST_CASE("What does not leave at once of a large answer is not copied") {
+  Call call;
+  World world;
+  world.call(call);
+  world.exchange();
+  std::string body;
+  while (body.size() < 2 << 20)
+    body += "piece " + std::to_string(body.size()) + "; ";
+  std::string storage = "head" + body;
+  const void* const place = storage.data();
+  world.server.answer_from(*world.server.requests[0], storage, 4);
+  CHECK(storage.empty());
+  world.exchange();
+  REQUIRE(call.end == Http2CallEnd::answered);
+  CHECK(call.body == body);
+  CHECK(world.server.freed.data() == place);
+
+  // A small one is, and its storage stays with its owner.
+  Call small;
+  world.call(small);
+  world.exchange();
+  storage = "head" + std::string(1000, 's');
+  world.server.answer_from(*world.server.requests[0], storage, 4);
+  CHECK(storage.size() == 1004);
+  world.exchange();
+  CHECK(small.body == std::string(1000, 's'));
 }
 
 TEST_CASE("A body that is not in memory is sent as the server's windows allow") {

@@ -241,4 +241,68 @@ TEST_CASE("Expires beside max-age is made anew of the date") {
   CHECK(expires("Cache-Control: max-age=83\n") == "none");
 }
 
+namespace {
+
+// What clients get of an answer by rules, as lines.
+std::string ruled(const AnswerRules& rules, const std::string& fields) {
+  OriginAnswer origin(fields);
+  AnswerRuling ruling{.rules = &rules, .scheme = "https", .authority = "a.example", .location = {}};
+  const AnswerContext context{.date = kDate, .ruling = &ruling};
+  std::string out;
+  append(out, sketcher::Answer(origin.form(), some_sketch(), context), framing());
+  return out;
+}
+
+std::string ruled_error(const AnswerRuling& ruling, std::uint16_t status, std::string_view reason) {
+  const AnswerContext context{.date = kDate, .ruling = &ruling};
+  std::string out;
+  append(out, sketcher::Answer(status, reason, context), framing());
+  return out;
+}
+
+bool has_line(const std::string& answer, const std::string& line) {
+  return answer.find("\r\n" + line + "\r\n") != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("Rules set, add and take out fields of verified answers, and change references back") {
+  AnswerRules rules;
+  rules.drop("x-debug");
+  rules.set({"x-frame-options", "DENY"});
+  rules.add({"link", "</a>"});
+  rules.rewrite.emplace("/a", "/app");
+  const std::string answer = ruled(rules,
+                                   "x-debug: secret\nx-frame-options: ALLOW\nlink: </b>\n"
+                                   "location: https://a.example/app/x\ncontent-location: /app/y\n");
+  CHECK(answer.find("secret") == std::string::npos);
+  CHECK(answer.find("ALLOW") == std::string::npos);
+  for (const char* line : {"x-frame-options: DENY", "link: </a>", "link: </b>",
+                           "location: https://a.example/a/x", "content-location: /a/y"}) {
+    INFO(line);
+    CHECK(has_line(answer, line));
+  }
+}
+
+TEST_CASE("Answers of our own have the pages and fields of their route, and keep what they say") {
+  AnswerRules rules;
+  rules.set({"cache-control", "public"});
+  rules.set({"x-frame-options", "DENY"});
+  rules.pages.push_back({503, "text/html", "<p>Sorry</p>"});
+  rules.maintenance_page = OwnPage{503, "text/plain; charset=utf-8", "Back soon"};
+  AnswerRuling ruling{.rules = &rules, .location = "https://b.example/", .retry_after_s = 120};
+  const std::string busy = ruled_error(ruling, 503, "overloaded");
+  CHECK(busy.ends_with("\r\n\r\n<p>Sorry</p>"));
+  for (const char* line : {"content-type: text/html", "content-length: 12", "retry-after: 120",
+                           "cache-control: no-store", "x-frame-options: DENY"}) {
+    INFO(line);
+    CHECK(has_line(busy, line));
+  }
+  CHECK(ruled_error(ruling, 503, kMaintenance).ends_with("\r\n\r\nBack soon"));
+  CHECK(ruled_error(ruling, 502, "owner-failed").ends_with("502 Bad Gateway: owner-failed\n"));
+  const std::string moved = ruled_error(ruling, 308, "redirect");
+  CHECK(has_line(moved, "location: https://b.example/"));
+  CHECK(moved.find("no-store") == std::string::npos);
+}
+
 }  // namespace prophecy::sketcher
