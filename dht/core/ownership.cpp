@@ -227,6 +227,21 @@ std::vector<std::string> Ownership::awaited(const Sightings& sightings) const {
   return names;
 }
 
+Ownership::Waits Ownership::waits() const {
+  Waits waits;
+  for (const Part& part : parts_) {
+    if (!is_ours(part) || part.word.stage() == Stage::taken) continue;
+    ++(part.has_barrier ? waits.barrier : part.is_cleared ? waits.fence : waits.clearing);
+  }
+  return waits;
+}
+
+std::size_t Ownership::to_give() const {
+  return static_cast<std::size_t>(std::count_if(parts_.begin(), parts_.end(), [](const Part& part) {
+    return !is_ours(part) && (part.may_give || part.ticket != 0);
+  }));
+}
+
 bool Ownership::may_give(Partition partition, ViewNumber gained) const {
   const Part& part = parts_[partition];
   return part.may_give && (part.held + 1 == gained || is_mutated(Mutation::gives_former_tenure));
