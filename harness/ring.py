@@ -148,7 +148,8 @@ class LivingRing(RingDeployment):
         self.agents.start()
         for name in self.present:
             self.members[name].start()
-        self.wait_settled(self.present)
+        if self.present:
+            self.wait_settled(self.present)
 
     def ring(self, name):
         """What prophecyctl ring has of this member."""

@@ -54,9 +54,7 @@ void Exchange::start(http::Request& request, const ClientInfo& client, TimePoint
   request_ = &request;
   moved_since_.reset();
   is_counted_ = false;
-  if (source_ == RequestSource::members) {
-    if (const auto floor = request.fields.find(kFloorField)) return raise_floor(*floor);
-  }
+  if (!client.floor.empty()) return raise_floor(client.floor);
   begin();
 }
 

@@ -80,6 +80,7 @@ bool read_client(const http::FieldList& said, std::string_view scheme, TrustedPe
   if (!IpAddress::parse(address)) return false;
   client.address.assign(address);
   client.secure = scheme == "https";
+  client.floor.assign(said.find(kFloorField).value_or(std::string_view()));
   client.trusted_peers = nullptr;
   if (const auto ranges = said.find(kPeersField)) {
     client.trusted_peers = peers.find(*ranges);
