@@ -87,8 +87,8 @@ void Ownership::take_in(const std::vector<Partition>& gained) {
             .is_cleared = is_mutated(Mutation::leftovers_count),
             .gained = fence_->view()};
     const Holder* last = fence_->last_holder(partition);
-    // (An earlier life of our own has left nothing.)
-    if (last != nullptr && last->name != self_.name) part.giver = *last;
+    // (An earlier life of our own has left nothing, and who is no member any more cannot be asked.)
+    if (last != nullptr && last->name != self_.name && fence_->is_member(*last)) part.giver = *last;
   }
   if (is_mutated(Mutation::leftovers_count)) return;
   tickets_[ticket] = gained;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include <boost/asio/post.hpp>
 #include <unistd.h>
 
 #include "base/assert.hpp"
@@ -139,6 +138,7 @@ void RingService::on_page(const dht::HandOverPage& page, const std::string& /*fr
 void RingService::go_on() {
   while (auto action = node_.take_action(now()))
     carry_out(std::move(*action));
+  begin_barrier();
   follow_view();
   count();
   arm();
@@ -153,7 +153,7 @@ void RingService::carry_out(dht::RingNodeAction action) {
   } else if (const auto* const clear = std::get_if<dht::ClearPartitions>(&action)) {
     history_.clear(clear->partitions, clear->ticket);
   } else if (const auto* const barrier = std::get_if<dht::OrderBarrier>(&action)) {
-    ask_barrier(barrier->ticket);
+    barrier_tickets_.push_back(barrier->ticket);
   } else if (const auto* const send = std::get_if<dht::Taker::Send>(&action)) {
     links_.ask(send->to.name, send->ask);
   } else if (const auto* const taken = std::get_if<dht::PartitionsTaken>(&action)) {
@@ -202,20 +202,16 @@ void RingService::wake_workers() const {
     static_cast<void>(!::write(wake, &one, sizeof one));
 }
 
-void RingService::ask_barrier(std::uint64_t ticket) {
-  BarrierUnderWay barrier{.ticket = ticket};
-  // Without an order to share there is nothing to compare with it.
-  if (!has_barriers_) {
-    return boost::asio::post(loop_, [this, ticket] {
-      node_.on_barrier(ticket, 0, now());
-      go_on();
-    });
-  }
-  barrier.worker = next_worker_++ % static_cast<std::uint32_t>(ring_.turns.workers());
-  barrier.asked = ring_.turns.ask();
-  barrier.end = now() + kBarrierTime;
-  ring_.turns.ask_barrier(barrier.worker, barrier.asked);
-  barriers_.push_back(barrier);
+// Without an order that members share there is nothing to compare with its number.
+void RingService::begin_barrier() {
+  if (barrier_ || barrier_tickets_.empty()) return;
+  barrier_.emplace();
+  barrier_->tickets = std::exchange(barrier_tickets_, {});
+  barrier_->end = now() + kBarrierTime;
+  if (!has_barriers_) return;
+  barrier_->worker = next_worker_++ % static_cast<std::uint32_t>(ring_.turns.workers());
+  barrier_->asked = ring_.turns.ask();
+  ring_.turns.ask_barrier(barrier_->worker, barrier_->asked);
   wake_workers();
 }
 
@@ -229,24 +225,21 @@ void RingService::look_at_turns() {
     node_.on_turns(turn.ticket, now());
 }
 
-void RingService::look_at_barriers() {
-  std::vector<std::pair<std::uint64_t, std::optional<dht::OrderNumber>>> over;
-  std::erase_if(barriers_, [&](BarrierUnderWay& barrier) {
-    const auto ended = ring_.turns.ended_barrier(barrier.worker, barrier.asked);
-    if (ended && ended->number) {
-      over.emplace_back(barrier.ticket, ended->number);
-      return true;
-    }
-    if (ended && !barrier.has_failed) {
-      barrier.has_failed = true;
-      barrier.end = std::min(barrier.end, now() + kBarrierPause);
-    }
-    if (now() < barrier.end) return false;
-    ring_.counters.barriers_failed.add();
-    over.emplace_back(barrier.ticket, std::nullopt);
-    return true;
-  });
-  for (const auto& [ticket, number] : over)
+void RingService::look_at_barrier() {
+  if (!barrier_) return;
+  std::optional<dht::OrderNumber> number;
+  if (has_barriers_) {
+    const auto ended = ring_.turns.ended_barrier(barrier_->worker, barrier_->asked);
+    if (ended) number = ended->number;
+    if (ended && !number && !std::exchange(barrier_->has_failed, true))
+      barrier_->end = std::min(barrier_->end, now() + kBarrierPause);
+    if (!number && now() < barrier_->end) return;
+    if (!number) ring_.counters.barriers_failed.add();
+  } else {
+    number = 0;
+  }
+  const Barrier over = std::move(*std::exchange(barrier_, std::nullopt));
+  for (const std::uint64_t ticket : over.tickets)
     node_.on_barrier(ticket, number, now());
 }
 
@@ -270,7 +263,7 @@ void RingService::count() {
 void RingService::arm() {
   BootTime next = node_.deadline();
   const BootTime now_is = now();
-  if (!turns_.empty() || !barriers_.empty()) next = std::min(next, now_is + kLook);
+  if (!turns_.empty() || barrier_) next = std::min(next, now_is + kLook);
   if (!history_.is_idle()) next = now_is;
   if (next == BootTime::max()) {
     timer_.cancel();
@@ -284,7 +277,7 @@ void RingService::arm() {
 
 void RingService::on_timer() {
   look_at_turns();
-  look_at_barriers();
+  look_at_barrier();
   look_at_history();
   node_.on_tick(now());
   go_on();

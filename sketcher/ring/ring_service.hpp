@@ -15,6 +15,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -54,8 +55,9 @@ class RingService final : private zookeeper::CoordinationClient::Handler,
     std::uint64_t number = 0;  // of WorkerTurns
     std::uint64_t ticket = 0;
   };
-  struct BarrierUnderWay {
-    std::uint64_t ticket = 0;
+  // One at a time; it is for all that asked before it was begun.
+  struct Barrier {
+    std::vector<std::uint64_t> tickets;
     std::uint64_t asked = 0;  // of WorkerTurns
     std::uint32_t worker = 0;
     dht::BootTime end{};
@@ -74,10 +76,10 @@ class RingService final : private zookeeper::CoordinationClient::Handler,
   void carry_out(dht::RingNodeAction action);
   void follow_view();
   void wake_workers() const;
-  void ask_barrier(std::uint64_t ticket);
+  void begin_barrier();
   // Reports what has ended.
   void look_at_turns();
-  void look_at_barriers();
+  void look_at_barrier();
   void look_at_history();
   void report(const dht::RingReport& report);
   void count();
@@ -98,7 +100,8 @@ class RingService final : private zookeeper::CoordinationClient::Handler,
   boost::asio::io_context& loop_;
   boost::asio::steady_timer timer_;
   std::vector<Turn> turns_;
-  std::vector<BarrierUnderWay> barriers_;
+  std::vector<std::uint64_t> barrier_tickets_;  // that wait for the next one
+  std::optional<Barrier> barrier_;
   std::uint32_t next_worker_ = 0;
   dht::ViewNumber followed_ = 0;
   dht::BootTime lease_end_{};
