@@ -49,10 +49,11 @@ std::string to_text(const FloorField& floor) {
 std::optional<FloorField> read_floor(std::string_view text) {
   std::array<std::uint64_t, 3> numbers{};
   std::size_t count = 0;
-  while (!text.empty()) {
+  for (bool is_last = false; !is_last;) {
     if (count == numbers.size()) return std::nullopt;
     const std::size_t end = std::min(text.find(' '), text.size());
     if (!http::parse_decimal(text.substr(0, end), numbers[count++])) return std::nullopt;
+    is_last = end == text.size();
     text.remove_prefix(std::min(end + 1, text.size()));
   }
   if ((count != 1 && count != 3) || numbers[0] >= kGroupsMax || numbers[1] > kSigmaMax ||
