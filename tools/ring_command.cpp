@@ -83,8 +83,8 @@ int wait_for(const Options& options, const std::string& wanted) {
     const bool is_settled = moving["waiting_for_clearing"] == 0 &&
                             moving["waiting_for_former_owners"] == 0 &&
                             moving["waiting_for_group"] == 0 && moving["being_received"] == 0;
-    const bool is_done =
-        ring["state"] == wanted && (wanted == "member" ? is_settled : ring["is_handed_over"] == true);
+    const bool is_done = ring["state"] == wanted &&
+                         (wanted == "member" ? is_settled : ring["is_handed_over"] == true);
     if (is_done) return 0;
     if (Clock::now() >= deadline) {
       std::cerr << "prophecyctl: it is not " << wanted << " after " << options.wait_seconds
@@ -99,8 +99,9 @@ int run(const Options& options) {
   if (options.action == "show") return show(options);
   if (const int status = tell(options.socket, {{"command", "ring-" + options.action}}); status != 0)
     return status;
-  return options.wait_seconds == 0 ? 0
-                                   : wait_for(options, options.action == "drain" ? "drained" : "member");
+  return options.wait_seconds == 0
+             ? 0
+             : wait_for(options, options.action == "drain" ? "drained" : "member");
 }
 
 }  // namespace
@@ -109,15 +110,17 @@ void add_ring_command(Command program) {
   auto options = std::make_shared<Options>();
   const Command command = program.add_command(
       "ring", "Shows the ring of sketchers, has others take this one's partitions, or has it back");
-  command.add("action", options->action,
-              "show; drain: others take its partitions, and it forwards all requests; join: the end "
-              "of that")
+  command
+      .add("action", options->action,
+           "show; drain: others take its partitions, and it forwards all requests; join: the end "
+           "of that")
       .one_of({"show", "drain", "join"})
       .shows_default();
   command.add("--admin", options->socket, "Admin socket of the sketcher").required();
   command.flag("--json", options->json, "Print JSON");
-  command.add("--wait", options->wait_seconds,
-              "For how many seconds to wait until drain or join is done; 0: not at all")
+  command
+      .add("--wait", options->wait_seconds,
+           "For how many seconds to wait until drain or join is done; 0: not at all")
       .shows_default();
   command.on_run([options] { return run(*options); });
 }

@@ -212,9 +212,9 @@ void Ring::keep_announced() {
       node->announcement && node->announcement != own &&
       node->announcement->member.holder.instance == settings_.self.holder.instance;
   if (!is_old_own || !may_try(Purpose::announce)) return;
-  write({.purpose = Purpose::announce, .name = {}},
-        {{WriteStep::Kind::set, settings_.paths.member(name), node->version,
-          to_bytes(encode(own))}});
+  write(
+      {.purpose = Purpose::announce, .name = {}},
+      {{WriteStep::Kind::set, settings_.paths.member(name), node->version, to_bytes(encode(own))}});
 }
 
 // The words come before the lease that the view is confirmed with.
@@ -225,8 +225,7 @@ void Ring::follow_view() {
   if (is_due) ownership_.adopt(*view, survey_.view_known());
   const Member* const self = find_member(*view, settings_.self.holder.name);
   // (Its weight may be one that we do not have any more.)
-  const bool is_member =
-      self != nullptr && self->holder.instance == settings_.self.holder.instance;
+  const bool is_member = self != nullptr && self->holder.instance == settings_.self.holder.instance;
   const bool is_settled =
       is_member && ownership_.is_settled() && ownership_.adopted() == view->number;
   lease_.set_target(settings_.paths.view(), survey_.view_version(), view->number, is_settled,

@@ -28,8 +28,8 @@ constexpr ViewNumber kViewNumberMax = (ViewNumber{1} << 62) - 1;
 using Instance = std::uint64_t;
 
 constexpr std::size_t kMembersMax = 64;
-constexpr std::size_t kNameBytesMax = 64;       // letters, digits, '.', '-' and '_'
-constexpr std::size_t kWordBytesMax = 128;      // of a parameter; the same letters
+constexpr std::size_t kNameBytesMax = 64;        // letters, digits, '.', '-' and '_'
+constexpr std::size_t kWordBytesMax = 128;       // of a parameter; the same letters
 constexpr std::size_t kWorkerAddressesMax = 64;  // of a member: one for each worker
 constexpr std::size_t kAddressesMax = kWorkerAddressesMax + 1;
 constexpr std::size_t kFormerViewsMax = 4;      // in a view
@@ -53,8 +53,8 @@ struct Parameters {
 // Why a process with the first parameters may not join a ring with the second; nothing if it may.
 [[nodiscard]] std::optional<std::string> why_foreign(const Parameters& own, const Parameters& ring);
 
-// A process that may hold partitions of a view, as far as placement goes. One of weight 0 holds none:
-// it forwards requests alone, or drains.
+// A process that may hold partitions of a view, as far as placement goes. One of weight 0 holds
+// none: it forwards requests alone, or drains.
 struct Holder {
   std::string name;
   Instance instance = 0;

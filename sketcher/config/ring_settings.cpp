@@ -139,7 +139,8 @@ LivingRingSettings read_living_ring(ConfigSection& section, RingSettings& ring,
     section.mistake("zookeeper",
                     "expected at most " + std::to_string(zookeeper::kServersMax) + " servers");
   }
-  living.root = section.text({"root", "The node of ZooKeeper below which the ring's nodes lie. The node "
+  living.root = section.text({"root",
+                              "The node of ZooKeeper below which the ring's nodes lie. The node "
                               "above it has to be there."},
                              "/prophecy");
   if (!zookeeper::is_path(living.root) || living.root == "/")
@@ -199,7 +200,8 @@ std::optional<RingSettings> read_ring(ConfigSection root, std::uint32_t workers,
        "history. A request is answered by the owner of its URI, whichever sketcher it comes to. "
        "See docs/ring.md."});
   RingSettings ring;
-  ring.name = read_name(section, "This sketcher's name: in ZooKeeper, or that of a `[[ring.member]]`.");
+  ring.name =
+      read_name(section, "This sketcher's name: in ZooKeeper, or that of a `[[ring.member]]`.");
   std::vector<Endpoint> all_taken(taken.begin(), taken.end());
   const bool is_living = section.has("zookeeper");
   if (auto living = section.when(is_living, "`zookeeper` is set"))

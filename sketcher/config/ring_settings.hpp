@@ -30,14 +30,14 @@ struct RingMember {
 // Of a ring whose members come and go: they find each other in ZooKeeper.
 struct LivingRingSettings {
   std::vector<Endpoint> zookeeper;
-  std::string root;             // of the ring's nodes there
-  Endpoint hand_over;           // where our ring process gives partitions to other members
+  std::string root;    // of the ring's nodes there
+  Endpoint hand_over;  // where our ring process gives partitions to other members
   Duration lease{};
   Duration without_zookeeper{};
 };
 
 struct RingSettings {
-  std::string name;  // our own
+  std::string name;                 // our own
   std::vector<RingMember> members;  // of a living ring, ourselves alone
   std::optional<LivingRingSettings> living;
   std::filesystem::path ca;

@@ -8,18 +8,18 @@
 namespace prophecy::sketcher {
 
 struct RingCounters {
-  Counter view;              // adopted
-  Counter connected;         // 1: to ZooKeeper
-  Counter waiting;           // partitions that are ours, and may not be answered for yet
-  Counter leases;            // renewals that have put the end of the lease off
-  Counter taken;             // partitions
-  Counter barriers_failed;   // the group did not answer
-  Counter pages_given;       // of partitions
+  Counter view;             // adopted
+  Counter connected;        // 1: to ZooKeeper
+  Counter waiting;          // partitions that are ours, and may not be answered for yet
+  Counter leases;           // renewals that have put the end of the lease off
+  Counter taken;            // partitions
+  Counter barriers_failed;  // the group did not answer
+  Counter pages_given;      // of partitions
   Counter entries_given;
   Counter pages_taken;
   Counter entries_taken;
-  Counter links_refused;     // connections of others than members
-  Counter frames_refused;    // of members, that broke the protocol
+  Counter links_refused;   // connections of others than members
+  Counter frames_refused;  // of members, that broke the protocol
 };
 inline constexpr auto kRingTable = metric_table<RingCounters>(
     "", "ring",

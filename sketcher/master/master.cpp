@@ -21,6 +21,7 @@
 #include "sketcher/master/preparations.hpp"
 #include "sketcher/master/static_ring.hpp"
 #include "sketcher/master/switches.hpp"
+#include "sketcher/master/turn_watch.hpp"
 #include "sketcher/reads/access_log.hpp"
 #include "sketcher/report/field_report.hpp"
 #include "sketcher/report/status.hpp"
@@ -46,9 +47,6 @@ constexpr Duration kPauseMax = seconds(5);
 constexpr Duration kTicketKeyInterval = std::chrono::hours(1);
 // Beyond the workers' own patience while they drain; then they are killed.
 constexpr Duration kKillDelay = seconds(2);
-// How often the turns that the ring waits for are looked at, and how often in a row in vain.
-constexpr Duration kTurnLook = seconds(1);
-constexpr int kTurnLooksMax = 10;
 
 std::string refusal(std::string reason) {
   return nlohmann::json{{"error", std::move(reason)}}.dump(
@@ -60,8 +58,6 @@ struct Seat {
   explicit Seat(asio::io_context& loop) : events(loop), pause(loop) {}
   asio::posix::stream_descriptor events;
   asio::steady_timer pause;
-  std::uint64_t turn = 0;  // of the ring, that it had passed when it was looked at
-  int looks_behind = 0;
   Duration pause_length = kPauseMin;
 };
 
@@ -87,7 +83,6 @@ class Master {
   void replace(std::uint32_t index);
   void leave();
   void stop();
-  void watch_turns();
   void signal_workers(int signal);
   void finish_when_all_stopped();
   [[nodiscard]] std::string on_admin_request(std::string_view line);
@@ -113,7 +108,6 @@ class Master {
   asio::steady_timer ticket_timer_;
   asio::steady_timer renewal_timer_;
   asio::steady_timer leave_timer_;
-  asio::steady_timer turn_timer_;
   std::deque<std::uint32_t> renewals_;  // the first one is ending
   DivergenceLog divergences_;
   UniqueFd access_log_;
@@ -124,6 +118,7 @@ class Master {
   HistoryAdmin history_;
   RingProcess ring_;
   std::vector<WorkerProcess> workers_;
+  TurnWatch turn_watch_;
   std::vector<std::unique_ptr<Seat>> seats_;
   std::unique_ptr<AdminServer> admin_;
   std::unique_ptr<http::MetricsServer> metrics_;
@@ -143,7 +138,6 @@ Master::Master(const Installation& installation, HistoryTable table, const Share
       ticket_timer_(loop_),
       renewal_timer_(loop_),
       leave_timer_(loop_),
-      turn_timer_(loop_),
       divergences_(log),
       switches_(settings_, shared_, log),
       health_(loop_, installation, shared, log),
@@ -151,7 +145,8 @@ Master::Master(const Installation& installation, HistoryTable table, const Share
                [this](const CheckReport& report) { health_.on_check(report); }),
       transfer_(loop_, installation, table_, shared, log),
       history_(loop_, installation, table_, shared_, log, [this] { reap(); }),
-      ring_(loop_, installation, table_, shared_, log) {
+      ring_(loop_, installation, table_, shared_, log),
+      turn_watch_(loop_, workers_, log) {
   table_.attach(0);
   for (std::uint32_t i = 0; i < settings_.workers; ++i) {
     workers_.emplace_back();
@@ -192,7 +187,7 @@ Result<> Master::start(UniqueFd hand_over_listener) {
   }
   if (auto started = checker_.start(); !started) return started.error();
   if (auto started = ring_.start(); !started) return started.error();
-  if (ring_.exists()) watch_turns();
+  if (ring_.exists()) turn_watch_.start(shared_.ring().turns);
   health_.start();
   history_.start();
   log_.info("table-mapped", {{"bytes", table_.bytes()},
@@ -423,28 +418,6 @@ void Master::leave() {
   });
 }
 
-// A worker that is stopped within a turn holds up the partitions that move (R6 of docs/ring.md), and
-// is ended. Looks are counted, for this process may have been stopped as well.
-void Master::watch_turns() {
-  turn_timer_.expires_after(kTurnLook);
-  turn_timer_.async_wait([this](error_code error) {
-    if (error) return;
-    for (const WorkerProcess& worker : workers_) {
-      Seat& seat = *seats_[worker.index];
-      const std::uint64_t passed = shared_.ring().turns.passed(worker.index);
-      const bool is_stuck = worker.state == WorkerState::running &&
-                            shared_.ring().turns.is_behind(worker.index) && passed == seat.turn;
-      seat.turn = passed;
-      seat.looks_behind = is_stuck ? seat.looks_behind + 1 : 0;
-      if (seat.looks_behind < kTurnLooksMax) continue;
-      log_.error("worker-hangs", {{"worker", worker.index}, {"pid", worker.pid}});
-      ::kill(worker.pid, SIGKILL);
-      seat.looks_behind = 0;
-    }
-    watch_turns();
-  });
-}
-
 void Master::stop() {
   if (!stopping_) log_.info("stopping");
   leave_timer_.cancel();
@@ -552,6 +525,12 @@ std::string Master::on_admin_files(std::string_view line, std::vector<UniqueFd> 
   const bool is_export = command == "history-export";
   if ((!is_export && command != "history-import") || files.size() != 2) {
     return refusal(R"(expected two files with "history-export" or "history-import" alone)");
+  }
+  // It passes no turns, so what it brings may outlast the ownership of a partition.
+  if (!is_export && ring_.exists()) {
+    return refusal(
+        "a member of a ring with ZooKeeper takes no history from a file; the members "
+        "hand theirs over");
   }
   TransferRequest transfer{.kind = is_export ? Transfer::export_ : Transfer::import_};
   if (request.contains("marks")) transfer.takes_marks = request["marks"] == true;

@@ -68,6 +68,9 @@ void Exchange::begin() {
   if (has_to_wait()) return wait_for_owner();
   sketch::RequestCanonicalizer::complete(*request_, form_);
   if (!upgrade_.empty()) return start_tunnel();
+  // That of a write may have to be forwarded yet.
+  if (form_.is_read && request_->body.capacity() > kKeptBytesMax)
+    std::string().swap(request_->body);
   start_machine();
 }
 
@@ -248,9 +251,8 @@ void Exchange::on_ours() {
 // older answer (R7 of docs/ring.md). One that is not ours is asked for again, wherever it belongs.
 void Exchange::raise_floor(std::string_view said) {
   const auto floor = read_floor(said);
-  const sketch::RequestContext known{.scheme = client_->scheme(),
-                                     .client_address = client_->address,
-                                     .trusted_peers = nullptr};
+  const sketch::RequestContext known{
+      .scheme = client_->scheme(), .client_address = client_->address, .trusted_peers = nullptr};
   const bool is_understood = floor && floor->group < context_.groups.size() &&
                              !context_.request_canonicalizer.locate(*request_, known, form_);
   if (!is_understood) return sink_.on_error(400, "floor-malformed");

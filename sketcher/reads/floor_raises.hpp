@@ -1,6 +1,6 @@
 // `FloorRaises` have the owners of partitions raise floors for a write whose partition has moved
-// while it was under way (R7 of docs/ring.md). Each floor is asked for at its owner of now; one that
-// is not raised is asked for again when ask() is called again.
+// while it was under way (R7 of docs/ring.md). Each floor is asked for at its owner of now; one
+// that is not raised is asked for again when ask() is called again.
 //
 // Used for one write after another. Single-threaded, on the worker's loop.
 #pragma once

@@ -24,8 +24,9 @@ constexpr std::uint32_t kPieceBytes = http::kHttp2CallWindowBytes / 2;
 // Of a connection, or our own to write; and what clients may not say of themselves.
 bool is_dropped(std::string_view name) {
   static constexpr std::string_view kNames[] = {
-      "connection",       "content-length", "expect",    "host", "http2-settings",    "keep-alive",
-      "proxy-connection", kClientField,     kFloorField, kPeersField, "te", "transfer-encoding", "upgrade"};
+      "connection", "content-length",    "expect",     "host",      "http2-settings",
+      "keep-alive", "proxy-connection",  kClientField, kFloorField, kPeersField,
+      "te",         "transfer-encoding", "upgrade"};
   return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
 }
 

@@ -24,8 +24,8 @@ constexpr std::string_view kPeersField = "prophecy-peers";
 constexpr std::string_view kOwnAnswer = "own";
 constexpr std::string_view kNotMine = "not-mine";
 // In place of a client's request: the URI's owner is to raise its floor, for a write that this
-// member has had answered (R7 of docs/ring.md). "GROUP SIGMA BASE", or "GROUP" of a group without an
-// order; the group is its place in the configuration.
+// member has had answered (R7 of docs/ring.md). "GROUP SIGMA BASE", or "GROUP" of a group without
+// an order; the group is its place in the configuration.
 constexpr std::string_view kFloorField = "prophecy-floor";
 // The reason of the answer that it is done.
 constexpr std::string_view kFloorRaised = "floor-raised";

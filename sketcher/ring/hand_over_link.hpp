@@ -52,7 +52,8 @@ class HandOverLink final : private transport::ReadinessHandler, private TimeoutE
   ~HandOverLink() override;
 
   // Once, in either way.
-  using MakeChannel = std::function<std::unique_ptr<transport::TlsChannel>(transport::ReadySocket&)>;
+  using MakeChannel =
+      std::function<std::unique_ptr<transport::TlsChannel>(transport::ReadySocket&)>;
   void accept(const MakeChannel& make);
   // Its socket is connecting.
   void connect(MakeChannel make);

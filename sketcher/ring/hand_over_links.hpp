@@ -58,8 +58,7 @@ class HandOverLinks final : private HandOverLink::Owner {
     std::deque<Bytes> waiting;
   };
 
-  [[nodiscard]] std::optional<std::string> member_of(
-      const transport::TlsChannel& channel) override;
+  [[nodiscard]] std::optional<std::string> member_of(const transport::TlsChannel& channel) override;
   void on_open(HandOverLink& link) override;
   void on_message(HandOverLink& link, dht::HandOverMessage message) override;
   void on_closed(HandOverLink& link, HandOverLink::End end) override;
@@ -76,7 +75,7 @@ class HandOverLinks final : private HandOverLink::Owner {
   Acceptor acceptor_;
   std::map<std::string, MemberAddress> addresses_;  // of the newest view, by the member's name
   std::map<std::string, MemberAddress> known_;      // and of the one before
-  std::map<std::string, Outgoing> outgoing_;            // by the member's name
+  std::map<std::string, Outgoing> outgoing_;        // by the member's name
   std::vector<std::unique_ptr<HandOverLink>> accepted_;
   std::vector<std::unique_ptr<HandOverLink>> closed_;  // destroyed in a turn of their own
 };

@@ -29,8 +29,9 @@ void warn_of_clock(Logger& log) {
   if (!(file >> source) || source != "kvm-clock") return;
   log.warning("clock-may-stop",
               {{"clocksource", source},
-               {"problem", "it does not go on while the hypervisor has stopped this machine, and "
-                           "leases are measured by it; use tsc"}});
+               {"problem",
+                "it does not go on while the hypervisor has stopped this machine, and "
+                "leases are measured by it; use tsc"}});
 }
 
 class RingChild {

@@ -44,8 +44,8 @@ dht::Member ring_member(const RingSettings& settings) {
   member.holder.weight = own.role == MemberRole::request ? 0 : own.weight;
   SecureRandom random;
   while (member.holder.instance == 0)
-    random.fill({reinterpret_cast<std::uint8_t*>(&member.holder.instance),
-                 sizeof member.holder.instance});
+    random.fill(
+        {reinterpret_cast<std::uint8_t*>(&member.holder.instance), sizeof member.holder.instance});
   member.addresses = own.addresses;
   member.addresses.push_back(settings.living->hand_over);
   return member;

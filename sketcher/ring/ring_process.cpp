@@ -150,8 +150,8 @@ void RingProcess::look_for_drained() {
     for (const auto& member : report_["members"]) {
       if (member.value("name", "") != name && member.value("weight", 0) > 0) is_alone = false;
     }
-    is_over = is_alone || !report_.value("connected", false) ||
-              report_.value("is_handed_over", false);
+    is_over =
+        is_alone || !report_.value("connected", false) || report_.value("is_handed_over", false);
   }
   if (is_over) std::exchange(on_drained_, nullptr)();
 }

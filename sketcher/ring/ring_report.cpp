@@ -49,8 +49,8 @@ Json members_json(const RingReportSources& sources, const dht::View& view) {
               {"partitions", shares[i]},
               {"addresses", std::move(addresses)}};
     const auto sighting = sightings.find(member.holder.name);
-    const bool is_seen = sighting != sightings.end() &&
-                         sighting->second.record.instance == member.holder.instance;
+    const bool is_seen =
+        sighting != sightings.end() && sighting->second.record.instance == member.holder.instance;
     json["adopted_view"] = is_seen ? sighting->second.record.view : 0;
     json["settled_view"] = is_seen ? sighting->second.record.settled : 0;
     json["renewal_seen_ms_ago"] =

@@ -67,8 +67,7 @@ RingService::RingService(boost::asio::io_context& loop, const Installation& inst
 
 Result<> RingService::start() {
   const LivingRingSettings& living = *installation_.settings.ring->living;
-  auto client =
-      zookeeper::CoordinationClient::make(loop_, client_settings(living), log_, *this);
+  auto client = zookeeper::CoordinationClient::make(loop_, client_settings(living), log_, *this);
   if (!client) return client.error();
   client_ = std::move(*client);
   ring_.counters.connected.set(0);

@@ -79,8 +79,7 @@ class WorkerTurns {
   // The worker there has ended.
   void leave(std::uint32_t worker) const { places_[worker].has_worker.store(0); }
   [[nodiscard]] bool is_behind(std::uint32_t worker) const {
-    return places_[worker].has_worker.load() != 0 &&
-           places_[worker].passed.load() < wanted_.load();
+    return places_[worker].has_worker.load() != 0 && places_[worker].passed.load() < wanted_.load();
   }
   [[nodiscard]] std::uint64_t passed(std::uint32_t worker) const {
     return places_[worker].passed.load();

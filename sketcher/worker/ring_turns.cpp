@@ -45,11 +45,8 @@ void RingTurns::ask_group(std::uint64_t ticket) {
   if (call_ != 0) group_.cancel_replicated(call_);
   ticket_ = ticket;
   submitted_ = order_.submit();
-  call_ = group_.replicated({.method = "OPTIONS",
-                             .authority = kAuthority,
-                             .target = "*",
-                             .wire = kWire},
-                            *this);
+  call_ = group_.replicated(
+      {.method = "OPTIONS", .authority = kAuthority, .target = "*", .wire = kWire}, *this);
 }
 
 // A number that may lie before others', though it was made after them, is none.

@@ -5,6 +5,7 @@ import time
 
 from harness.http_client import curl as plain_curl
 from harness.processes import wait_until
+from harness.programs import run_program
 from harness.ring import LivingRing
 from harness.zookeeper import Driver
 
@@ -96,8 +97,12 @@ def test_a_while_without_zookeeper():
         assert sum(ring.members[name].counters()["fast"] for name in ("a", "b")) > 0
 
 
-def test_the_last_member_stops_at_once():
+def test_the_last_member_stops_at_once(tmp_path):
     with votes(members=["a", "b"]) as ring:
+        admin, file = ring.members["a"].admin, tmp_path / "history"
+        assert run_program("prophecyctl", "history", "export", "--admin", admin, file).returncode == 0
+        refused = run_program("prophecyctl", "history", "import", "--admin", admin, file)
+        assert refused.returncode == 1 and "takes no history from a file" in refused.stderr
         begun = time.monotonic()
         ring.members["a"].stop()
         ring.wait_settled(["b"])

@@ -112,14 +112,13 @@ TEST_CASE("With ZooKeeper, a ring has no list of members") {
   CHECK_THAT(mistakes(living + "root = \"prophecy\"\n" + kTls),
              Catch::Contains("ring.root: expected a path of ZooKeeper"));
   CHECK_THAT(mistakes(living + "lease = \"50ms\"\n" + kTls), Catch::Contains("ring.lease"));
+  CHECK_THAT(mistakes("[ring]\nname = \"a\"\nzookeeper = [\"127.0.0.1:2181\"]\naddresses = "
+                      "[\"127.0.0.1:7400\"]\nhand_over = \"127.0.0.1:7400\"\n" +
+                      kTls),
+             Catch::Contains("ring.hand_over: expected an address that nothing else listens on"));
   CHECK_THAT(
-      mistakes("[ring]\nname = \"a\"\nzookeeper = [\"127.0.0.1:2181\"]\naddresses = "
-               "[\"127.0.0.1:7400\"]\nhand_over = \"127.0.0.1:7400\"\n" +
-               kTls),
-      Catch::Contains("ring.hand_over: expected an address that nothing else listens on"));
-  CHECK_THAT(mistakes("[ring]\nname = \"a\"\nlease = \"2s\"\n" + kTls +
-                      member("a", "\"127.0.0.1:7400\"")),
-             Catch::Contains("ring.lease"));
+      mistakes("[ring]\nname = \"a\"\nlease = \"2s\"\n" + kTls + member("a", "\"127.0.0.1:7400\"")),
+      Catch::Contains("ring.lease"));
 }
 
 }  // namespace prophecy::sketcher
