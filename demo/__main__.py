@@ -1,19 +1,20 @@
-"""./run demo: four Apaches, four agents and one sketcher on this machine, step by step."""
+"""./run demo: four Apaches, four agents and one sketcher on this machine, step by step; or three sketchers."""
 
 import argparse
 import signal
 import sys
 import time
 
+from demo import scale_out
 from demo.measuring import measure, open_report
 from demo.screen import Screen
 from demo.steps import PAGE, STEPS, StepFailed
 from harness import Deployment, HarnessError
 
 
-def show_steps(screen, deployment):
+def show_steps(screen, deployment, steps):
     """Runs the steps, which build on each other, up to the first that does not hold."""
-    for number, step in enumerate(STEPS, 1):
+    for number, step in enumerate(steps, 1):
         screen.title(f"{number}. {step.__doc__}")
         try:
             screen.result(True, step(deployment))
@@ -56,18 +57,36 @@ def run_measure(screen, options):
 def run(screen, options):
     if options.measure:
         return run_measure(screen, options)
+    if options.scale_out:
+        return run_scale_out(screen, options)
     screen.title("Starting four Apaches, four replica agents and one sketcher on 127.0.0.1.")
     with Deployment(content={"/index.html": PAGE}, port=options.port) as deployment:
         screen.detail(f"Prophecy at {deployment.url}/ ; all files under {deployment.folder}")
-        held = show_steps(screen, deployment)
+        held = show_steps(screen, deployment, STEPS)
         if held and not options.once:
             stay(screen, deployment)
+    return tell_end(screen, held, STEPS)
+
+
+def tell_end(screen, held, steps):
     screen.line()
     if not held:
         screen.line("A step did not hold.")
         return 1
-    screen.line(f"All {len(STEPS)} steps held. Nothing is left running.")
+    screen.line(f"All {len(steps)} steps held. Nothing is left running.")
     return 0
+
+
+def run_scale_out(screen, options):
+    screen.title("Starting ZooKeeper, four Apaches, four replica agents and three sketchers on 127.0.0.1.")
+    with scale_out.make_ring() as ring:
+        for name in ring.names:
+            screen.detail(f"{name} at {ring.members[name].url}/")
+        screen.detail(f"prophecyctl ring --admin {ring.members[ring.names[0]].admin}")
+        held = show_steps(screen, ring, scale_out.STEPS)
+        if held and not options.once:
+            stay(screen, ring)
+    return tell_end(screen, held, scale_out.STEPS)
 
 
 def main():
@@ -76,6 +95,8 @@ def main():
     parser.add_argument("--port", type=int, help="the sketcher's port; default: a free one")
     parser.add_argument("--measure", action="store_true",
                         help="in place of the steps: measure how often the demo's pages change")
+    parser.add_argument("--scale-out", action="store_true",
+                        help="in place of the steps: three sketchers as one, with ZooKeeper")
     parser.add_argument("--seconds", type=int, default=60, help="with --measure: of the capture (60)")
     options = parser.parse_args()
     screen = Screen()

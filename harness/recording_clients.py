@@ -33,6 +33,7 @@ class RecordingClients:
         self._stopping = threading.Event()
         self._lines = [[] for _ in kinds]
         self.wrong = []
+        self.failures = []  # (kind, port, page, status or exception, begin, end), in seconds
         self._threads = [threading.Thread(target=self._run, args=(number, kind, seed), daemon=True)
                          for number, kind in enumerate(kinds)]
         for thread in self._threads:
@@ -73,16 +74,21 @@ class RecordingClients:
 
     def _operate(self, number, connections, kind, where, page, value):
         begin = time.monotonic_ns()
-        answer = None
+        answer, problem = None, None
         try:
             if where not in connections:
                 connections[where] = RawConnection(where[0], timeout_s=20)
             method, content = ("GET", b"") if kind in ("read", "audit") else ("PUT", value.encode())
             answer = connections[where].ask(method, page, content, host=where[1])
-        except (OSError, HarnessError):
+        except (OSError, HarnessError) as error:
+            problem = repr(error)
             if where in connections:
                 connections.pop(where).close()
         end = time.monotonic_ns()
+        if answer is not None and answer.status >= 400:
+            problem = f"{answer.status} {answer.field('prophecy-reason')}"
+        if problem:
+            self.failures.append((kind, where[0], page, problem, begin / 1e9, end / 1e9))
         line = self._line(kind, page, value, answer, begin, end)
         if line:
             self._lines[number].append(line)

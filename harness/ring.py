@@ -1,11 +1,14 @@
-"""Several sketchers in a ring with a configured list of members, over one group of Apaches and agents."""
+"""Several sketchers in a ring over one group of Apaches and agents: with a configured list of members, or
+with ZooKeeper."""
 
 from harness.deployment import Deployment
 from harness.ports import PortReservation
-from harness.processes import HarnessError
+from harness.processes import HarnessError, wait_until
 from harness.programs import run_program
+from harness.replicas import ctl, ctl_json
 from harness.sketcher import Sketcher
 from harness.toml_writer import merged
+from harness.zookeeper import ZooKeeper
 
 
 def make_ring_keys(folder, names):
@@ -34,10 +37,11 @@ class RingDeployment(Deployment):
                          **options)
         try:
             count = len(self.names)
-            self.ring_ports = PortReservation(count * (workers + 1))
+            self.ring_ports = PortReservation(count * (workers + 2))
             self.member_ports = {name: self.ring_ports.ports[place * workers:(place + 1) * workers]
                                  for place, name in enumerate(self.names)}
-            client_ports = self.ring_ports.ports[count * workers:]
+            client_ports = self.ring_ports.ports[count * workers:count * (workers + 1)]
+            self.hand_over_ports = dict(zip(self.names, self.ring_ports.ports[count * (workers + 1):], strict=True))
             make_ring_keys(self.folder, self.names)
             self.members = {}
             for place, name in enumerate(self.names):
@@ -110,3 +114,83 @@ class RingDeployment(Deployment):
         super().close()
         if hasattr(self, "ring_ports"):
             self.ring_ports.close()
+
+
+class LivingRing(RingDeployment):
+    """Members find each other in ZooKeeper. Options beside a RingDeployment's:
+
+    present           names of the members that start at once; default: all
+    lease             of the ring
+    ring_changes      over [ring] of all members
+    """
+
+    def __init__(self, members=("a", "b", "c"), present=None, lease="1s", ring_changes=None, **options):
+        self.zookeeper = None
+        self.lease = lease
+        self.ring_changes = ring_changes or {}
+        self.present = list(members if present is None else present)
+        super().__init__(members=members, **options)
+
+    def ring_settings(self, name):
+        if self.zookeeper is None:
+            self.zookeeper = ZooKeeper(self.folder / "zookeeper")
+        settings = super().ring_settings(name)
+        settings.pop("member")
+        return merged({
+            "name": name, "zookeeper": [self.zookeeper.address], "lease": self.lease,
+            "addresses": [f"127.0.0.1:{port}" for port in self.member_ports[name]],
+            "hand_over": f"127.0.0.1:{self.hand_over_ports[name]}",
+            "role": self.roles.get(name, "both"), **settings}, self.ring_changes)
+
+    def start(self):
+        self.zookeeper.start()
+        self.origins.start()
+        self.agents.start()
+        for name in self.present:
+            self.members[name].start()
+        if self.present:
+            self.wait_settled(self.present)
+
+    def ring(self, name):
+        """What prophecyctl ring has of this member."""
+        return ctl_json("ring", "--admin", self.members[name].admin, "--json")
+
+    def _is_settled(self, names, owners):
+        for name in names:
+            try:
+                ring = self.ring(name)
+            except HarnessError:
+                return False
+            moving = ring["moving"]
+            if (sorted(each["name"] for each in ring["members"] if each["weight"] > 0) != owners
+                    or ring["adopted_view"] != ring["view"] or ring["lease_ms_left"] == 0
+                    or any(moving[key] for key in ("waiting_for_clearing", "waiting_for_former_owners",
+                                                   "waiting_for_group", "being_received"))):
+                return False
+        return len({self.ring(name)["view"] for name in names}) == 1
+
+    def wait_settled(self, names, owners=None, timeout_s=20):
+        """Until these members agree on who owns partitions (by default they do), and each has its own."""
+        owners = sorted(names if owners is None else owners)
+        wait_until(lambda: self._is_settled(names, owners), timeout_s,
+                   f"a ring of {owners}", interval_s=0.1)
+
+    def drain(self, name):
+        ctl("ring", "drain", "--admin", self.members[name].admin)
+
+    def rejoin(self, name):
+        ctl("ring", "join", "--admin", self.members[name].admin)
+
+    def _stop_programs(self):
+        # One after the other would have each wait for the next ones to take over.
+        for member in getattr(self, "members", {}).values():
+            if member.child:
+                member.child.thaw()
+                member.child.kill()
+        super()._stop_programs()
+        if self.zookeeper:
+            self.zookeeper.close()
+
+    def problems(self):
+        gone = [name for name in self.names if self.members[name].child is None]
+        return [] if gone == self.names else super().problems()

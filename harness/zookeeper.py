@@ -38,7 +38,7 @@ def java():
     """The program; as a file, for the process that is started has to be the one that runs."""
     found = shutil.which("java")
     if not found or not CLASSES[0].exists():
-        raise HarnessError("ZooKeeper's server is missing: scripts/install-packages test")
+        raise HarnessError("ZooKeeper's server is missing: scripts/install-packages scale-out")
     return found
 
 

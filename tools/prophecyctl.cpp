@@ -9,13 +9,14 @@
 #include "tools/keygen_command.hpp"
 #include "tools/mode_commands.hpp"
 #include "tools/origin_commands.hpp"
+#include "tools/ring_command.hpp"
 #include "tools/status_command.hpp"
 #include "tools/transitions_command.hpp"
 
 int main(int argc, char** argv) {
   prophecy::CommandLine line("prophecyctl",
                              "Operates Prophecy: keys, status, evidence of divergences, modes, "
-                             "origins, history, transitions.",
+                             "origins, history, the ring, transitions.",
                              PROPHECY_VERSION);
   const prophecy::Command program = line.program();
   program.needs_command();
@@ -28,6 +29,7 @@ int main(int argc, char** argv) {
   prophecy::tools::add_bypass_command(program);
   prophecy::tools::add_origin_commands(program);
   prophecy::tools::add_history_commands(program);
+  prophecy::tools::add_ring_command(program);
   prophecy::tools::add_transitions_command(program);
   prophecy::tools::add_adopt_command(program);
   if (const auto status = line.parse(argc, argv)) return *status;

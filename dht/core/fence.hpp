@@ -76,6 +76,11 @@ class Fence {
                                        const Sightings& sightings) const;
 
   [[nodiscard]] ViewNumber view() const { return view_.number; }
+  // Of the newest view, in this life.
+  [[nodiscard]] bool is_member(const Holder& holder) const {
+    const Member* const member = find_member(view_, holder.name);
+    return member != nullptr && member->holder.instance == holder.instance;
+  }
 
  private:
   [[nodiscard]] BootTime stopped(const FormerHolder& holder, const Sightings& sightings,

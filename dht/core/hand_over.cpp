@@ -99,7 +99,11 @@ void Taker::on_page(const HandOverPage& page, BootTime now) {
   const bool is_awaited =
       page.token == fetch.word.bits() && page.phase == fetch.phase && page.cursor == fetch.cursor;
   if (!is_awaited) return;
-  if (page.status == HandOverPage::Status::later) return;  // it is asked for again when it is due
+  if (page.status == HandOverPage::Status::later && fetch.laters < kLatersMax) {
+    fetch.tries = 0;
+    fetch.due = now + std::min(retry_, kLater * (1 << std::min(fetch.laters++, 10)));
+    return;
+  }
   const bool goes_on = page.status == HandOverPage::Status::page &&
                        is_current(page.partition, fetch) && store_page(page, fetch);
   if (goes_on) return advance(page.partition, fetch, page, now);
@@ -120,7 +124,7 @@ bool Taker::store_page(const HandOverPage& page, const Fetch& fetch) {
 }
 
 void Taker::advance(Partition partition, Fetch& fetch, const HandOverPage& page, BootTime now) {
-  fetch.tries = 0;
+  fetch.tries = fetch.laters = 0;
   fetch.cursor = page.next;
   if (page.next != 0) return ask(partition, fetch, now);
   if (const auto next = phase_after(fetch.phase)) {

@@ -105,8 +105,11 @@ class Giver {
 
 class Taker {
  public:
-  static constexpr std::size_t kAtOnce = 16;  // partitions
-  static constexpr int kTriesMax = 8;         // of one page
+  static constexpr std::size_t kAtOnce = 128;  // partitions: the giver finds them in one round
+  static constexpr int kTriesMax = 8;          // of one page
+  static constexpr int kLatersMax = 64;        // in a row
+  // After the first answer of `later`; then twice as long, and so on.
+  static constexpr Span kLater = std::chrono::milliseconds(5);
 
   struct Send {
     Holder to;
@@ -132,7 +135,8 @@ class Taker {
     OrderNumber barrier = 0;
     HandOverPhase phase = HandOverPhase::floors;
     std::uint64_t cursor = 0;
-    int tries = 0;
+    int tries = 0;   // without an answer
+    int laters = 0;  // answers
     BootTime due{};  // when it is asked for again
   };
 

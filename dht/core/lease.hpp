@@ -47,6 +47,8 @@ class Lease {
     return sent_ && sent_->number == number;
   }
   [[nodiscard]] BootTime deadline() const;
+  // What our node shows, as far as we know.
+  [[nodiscard]] const LeaseRecord& written() const { return written_; }
 
  private:
   struct Sent {

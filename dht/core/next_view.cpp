@@ -19,6 +19,8 @@ std::optional<View> next_view(const View* newest, const Parameters& parameters,
   for (const auto& [name, member] : announced) {
     if (next.members.size() < kMembersMax) next.members.push_back(member);
   }
+  // Somebody has to own the partitions.
+  if (!has_weight(holders_of(next))) return std::nullopt;
   if (newest == nullptr) return next;
   if (newest->members == next.members || newest->number == kViewNumberMax) return std::nullopt;
   next.number = newest->number + 1;

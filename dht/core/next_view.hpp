@@ -19,7 +19,8 @@ namespace prophecy::dht {
 // By name.
 using Announced = std::map<std::string, Member, std::less<>>;
 
-// Nothing: no change is due. Without `newest`, the first view. Without anybody, none.
+// Nothing: no change is due. Without `newest`, the first view. Without anybody who has a weight,
+// none.
 [[nodiscard]] std::optional<View> next_view(const View* newest, const Parameters& parameters,
                                             const Announced& announced, const Sightings& sightings);
 

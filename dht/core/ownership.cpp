@@ -87,8 +87,8 @@ void Ownership::take_in(const std::vector<Partition>& gained) {
             .is_cleared = is_mutated(Mutation::leftovers_count),
             .gained = fence_->view()};
     const Holder* last = fence_->last_holder(partition);
-    // (An earlier life of our own has left nothing.)
-    if (last != nullptr && last->name != self_.name) part.giver = *last;
+    // (An earlier life of our own has left nothing, and who is no member any more cannot be asked.)
+    if (last != nullptr && last->name != self_.name && fence_->is_member(*last)) part.giver = *last;
   }
   if (is_mutated(Mutation::leftovers_count)) return;
   tickets_[ticket] = gained;
@@ -225,6 +225,21 @@ std::vector<std::string> Ownership::awaited(const Sightings& sightings) const {
     }
   }
   return names;
+}
+
+Ownership::Waits Ownership::waits() const {
+  Waits waits;
+  for (const Part& part : parts_) {
+    if (!is_ours(part) || part.word.stage() == Stage::taken) continue;
+    ++(part.has_barrier ? waits.barrier : part.is_cleared ? waits.fence : waits.clearing);
+  }
+  return waits;
+}
+
+std::size_t Ownership::to_give() const {
+  return static_cast<std::size_t>(std::count_if(parts_.begin(), parts_.end(), [](const Part& part) {
+    return !is_ours(part) && (part.may_give || part.ticket != 0);
+  }));
 }
 
 bool Ownership::may_give(Partition partition, ViewNumber gained) const {

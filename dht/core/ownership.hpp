@@ -69,6 +69,15 @@ class Ownership {
   [[nodiscard]] ViewNumber adopted() const { return fence_ ? fence_->view() : 0; }
   // All our partitions of that view are taken, so no other member holds any of them.
   [[nodiscard]] bool is_settled() const { return adopted() != 0 && untaken_ == 0; }
+  // How many of our partitions wait for what, for people.
+  struct Waits {
+    std::size_t clearing = 0;  // what an earlier ownership has left is erased
+    std::size_t fence = 0;     // former holders may not have stopped
+    std::size_t barrier = 0;   // the group's order
+  };
+  [[nodiscard]] Waits waits() const;
+  // Partitions of others that may yet be asked for.
+  [[nodiscard]] std::size_t to_give() const;
   // When progress() may have an effect; max: not by the passing of time.
   [[nodiscard]] BootTime deadline() const { return deadline_; }
   // Members whose last renewal is worth certifying (Sighting::certified).

@@ -66,20 +66,23 @@ Placement::Placement(std::span<const Share> members, std::size_t partitions) : o
   std::uint64_t weights = 0;
   std::vector<std::uint64_t> hashes;
   for (const Share& member : members) {
-    ASSERT(member.weight > 0 && member.weight <= kWeightMax);
+    ASSERT(member.weight <= kWeightMax);
     weights += member.weight;
     hashes.push_back(hash_of(member.name));
   }
+  std::vector<MemberIndex> bidders;
   std::vector<std::size_t> left;
-  for (const Share& member : members)
-    left.push_back(room(partitions, member.weight, weights));
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    if (members[i].weight > 0) bidders.push_back(static_cast<MemberIndex>(i));
+    left.push_back(room(partitions, members[i].weight, weights));
+  }
 
-  std::vector<Bid> bids(members.size());
+  std::vector<Bid> bids(bidders.size());
   for (std::size_t partition = 0; partition < partitions; ++partition) {
     const std::uint64_t place = mixed(partition + 1);
-    for (std::size_t i = 0; i < members.size(); ++i) {
-      const std::uint64_t draw = mixed(hashes[i] ^ place);
-      bids[i] = {(negative_logarithm(draw) << 16) / members[i].weight, static_cast<MemberIndex>(i)};
+    for (std::size_t i = 0; i < bidders.size(); ++i) {
+      const std::uint64_t draw = mixed(hashes[bidders[i]] ^ place);
+      bids[i] = {(negative_logarithm(draw) << 16) / members[bidders[i]].weight, bidders[i]};
     }
     std::sort(bids.begin(), bids.end(), [&](const Bid& a, const Bid& b) {
       // The order of the list decides nothing.

@@ -31,10 +31,10 @@ class Placement {
 
   struct Share {
     std::string_view name;       // unlike the others'
-    std::uint32_t weight = 100;  // 1 to kWeightMax
+    std::uint32_t weight = 100;  // at most kWeightMax; 0: it gets nothing
   };
 
-  // Requires a member at least.
+  // Requires a member at least whose weight is not 0.
   explicit Placement(std::span<const Share> members, std::size_t partitions = kPartitions);
 
   [[nodiscard]] MemberIndex owner(Partition partition) const { return owners_[partition]; }

@@ -82,6 +82,18 @@ void Ring::drain(BootTime now) {
   move_on(now);
 }
 
+void Ring::rejoin(BootTime now) {
+  is_draining_ = false;
+  survey_due_ = now;
+  move_on(now);
+}
+
+Member Ring::wanted_self() const {
+  Member self = settings_.self;
+  if (is_draining_) self.holder.weight = 0;
+  return self;
+}
+
 void Ring::on_quiesced(std::uint64_t ticket, BootTime now) {
   ownership_.on_quiesced(ticket);
   move_on(now);
@@ -132,7 +144,12 @@ void Ring::on_renewed(const CoordinationResult& result, BootTime now) {
   if (outcome.is_view_old) survey_due_ = now;
   if (result.status == CoordinationStatus::done) {
     const View* const view = survey_.view();
-    has_let_go_ = view != nullptr && ownership_.adopted() == view->number && !outcome.end;
+    const Member* const self =
+        view != nullptr ? find_member(*view, settings_.self.holder.name) : nullptr;
+    const bool is_owner = self != nullptr && self->holder.weight > 0 &&
+                          self->holder.instance == settings_.self.holder.instance;
+    has_let_go_ = view != nullptr && ownership_.adopted() == view->number && !is_owner &&
+                  lease_.written().view == view->number;
     if (is_mutated(Mutation::lease_before_words) && view != nullptr)
       ownership_.adopt(*view, survey_.view_known());
   }
@@ -181,21 +198,23 @@ void Ring::survey(BootTime now) {
 void Ring::keep_announced() {
   if (set_up_ < 3 || survey_.rounds() == 0) return;
   const std::string& name = settings_.self.holder.name;
-  const Announcement own{settings_.parameters, settings_.self};
+  const Announcement own{settings_.parameters, wanted_self()};
   const Survey::Node* const node = survey_.member_node(name);
-  const bool is_own = node != nullptr && node->announcement == own;
-  if (is_draining_) {
-    if (is_own && may_try(Purpose::retract)) {
-      write({.purpose = Purpose::retract, .name = {}},
-            {{WriteStep::Kind::remove, settings_.paths.member(name), node->version, {}}});
-    }
+  if (node == nullptr) {
+    if (!may_try(Purpose::announce)) return;
+    write({.purpose = Purpose::announce, .name = {}},
+          {{WriteStep::Kind::create_ephemeral, settings_.paths.member(name), 0,
+            to_bytes(encode(own))}});
     return;
   }
   // Ours; or another's: that is reported, and it may end.
-  if (node != nullptr || !may_try(Purpose::announce)) return;
-  write({.purpose = Purpose::announce, .name = {}},
-        {{WriteStep::Kind::create_ephemeral, settings_.paths.member(name), 0,
-          to_bytes(encode(own))}});
+  const bool is_old_own =
+      node->announcement && node->announcement != own &&
+      node->announcement->member.holder.instance == settings_.self.holder.instance;
+  if (!is_old_own || !may_try(Purpose::announce)) return;
+  write(
+      {.purpose = Purpose::announce, .name = {}},
+      {{WriteStep::Kind::set, settings_.paths.member(name), node->version, to_bytes(encode(own))}});
 }
 
 // The words come before the lease that the view is confirmed with.
@@ -205,7 +224,8 @@ void Ring::follow_view() {
   const bool is_due = !is_mutated(Mutation::lease_before_words) || ownership_.adopted() == 0;
   if (is_due) ownership_.adopt(*view, survey_.view_known());
   const Member* const self = find_member(*view, settings_.self.holder.name);
-  const bool is_member = self != nullptr && self->holder == settings_.self.holder;
+  // (Its weight may be one that we do not have any more.)
+  const bool is_member = self != nullptr && self->holder.instance == settings_.self.holder.instance;
   const bool is_settled =
       is_member && ownership_.is_settled() && ownership_.adopted() == view->number;
   lease_.set_target(settings_.paths.view(), survey_.view_version(), view->number, is_settled,
@@ -231,12 +251,11 @@ void Ring::propose(BootTime now) {
   const View* const newest = survey_.view();
   // Where a view was read once, an absent one is a read from before.
   if (newest == nullptr && !survey_.has_no_view()) return;
-  Announced announced = survey_.announced();
+  const Announced& announced = survey_.announced();
   const std::string& own = settings_.self.holder.name;
   const auto self = announced.find(own);
-  const bool is_announced = self != announced.end() && self->second == settings_.self;
-  if (is_draining_) announced.erase(own);
-  if (!is_announced && !is_draining_) return;
+  const bool is_announced = self != announced.end() && self->second == wanted_self();
+  if (!is_announced) return;
   const auto next = next_view(newest, settings_.parameters, announced, survey_.sightings());
   if (!next) {
     differs_since_.reset();
@@ -290,7 +309,6 @@ void Ring::on_written(const UnderWay& written, const CoordinationResult& result)
         uncertain_[written.name] = {written.version, written.view};
       break;
     case Purpose::announce:
-    case Purpose::retract:
     case Purpose::propose:
       // Done or not, or not known: what is there now is read.
       survey_due_ = BootTime::min();

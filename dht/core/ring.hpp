@@ -45,8 +45,10 @@ class Ring {
   void on_session(SessionEvent event, BootTime now);
   void on_result(const CoordinationResult& result, BootTime now);
   void on_tick(BootTime now);
-  // Others are to take our partitions; we go on until they do.
+  // Others are to take our partitions; we go on until they do, and stay a member that has none.
   void drain(BootTime now);
+  // The end of that.
+  void rejoin(BootTime now);
 
   // ---- Reports on actions of Ownership.
   void on_quiesced(std::uint64_t ticket, BootTime now);
@@ -63,11 +65,15 @@ class Ring {
   // The newest view that was read; null before.
   [[nodiscard]] const View* view() const { return survey_.view(); }
   [[nodiscard]] const Holder& self() const { return settings_.self.holder; }
+  [[nodiscard]] bool is_draining() const { return is_draining_; }
   // Our node shows that we hold nothing any more.
   [[nodiscard]] bool is_drained() const { return is_draining_ && has_let_go_; }
+  [[nodiscard]] const std::map<std::string, std::string>& problems() const { return reported_; }
+  [[nodiscard]] const Sightings& sightings() const { return survey_.sightings(); }
+  [[nodiscard]] bool is_connected() const { return is_connected_; }
 
  private:
-  enum class Purpose : std::uint8_t { setup, announce, retract, propose, certify };
+  enum class Purpose : std::uint8_t { setup, announce, propose, certify };
   struct UnderWay {
     Purpose purpose = Purpose::setup;
     std::string name;  // of certify
@@ -77,6 +83,8 @@ class Ring {
 
   void move_on(BootTime now);
   void survey(BootTime now);
+  // As we would like to be: without a weight while we drain.
+  [[nodiscard]] Member wanted_self() const;
   void set_up();
   void keep_announced();
   void follow_view();

@@ -55,8 +55,10 @@ class RingNode {
     ring_.on_tick(now);
     taker_.on_tick(now);
   }
-  // Others are to take our partitions; we go on until they do.
+  // Others are to take our partitions; we go on until they do, and stay a member that has none.
   void drain(BootTime now) { ring_.drain(now); }
+  // The end of that.
+  void rejoin(BootTime now) { ring_.rejoin(now); }
 
   // ---- Reports on actions.
   void on_turns(std::uint64_t ticket, BootTime now);

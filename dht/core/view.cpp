@@ -46,6 +46,11 @@ std::vector<Holder> holders_of(const View& view) {
   return holders;
 }
 
+bool has_weight(const std::vector<Holder>& holders) {
+  return std::any_of(holders.begin(), holders.end(),
+                     [](const Holder& holder) { return holder.weight > 0; });
+}
+
 Placement place(const std::vector<Holder>& holders, std::size_t partitions) {
   std::vector<Placement::Share> shares;
   shares.reserve(holders.size());

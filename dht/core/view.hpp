@@ -28,9 +28,10 @@ constexpr ViewNumber kViewNumberMax = (ViewNumber{1} << 62) - 1;
 using Instance = std::uint64_t;
 
 constexpr std::size_t kMembersMax = 64;
-constexpr std::size_t kNameBytesMax = 64;       // letters, digits, '.', '-' and '_'
-constexpr std::size_t kWordBytesMax = 128;      // of a parameter; the same letters
-constexpr std::size_t kAddressesMax = 64;       // of a member: one for each worker
+constexpr std::size_t kNameBytesMax = 64;        // letters, digits, '.', '-' and '_'
+constexpr std::size_t kWordBytesMax = 128;       // of a parameter; the same letters
+constexpr std::size_t kWorkerAddressesMax = 64;  // of a member: one for each worker
+constexpr std::size_t kAddressesMax = kWorkerAddressesMax + 1;
 constexpr std::size_t kFormerViewsMax = 4;      // in a view
 constexpr std::size_t kViewBytesMax = 1 << 18;  // as text
 constexpr Span kLeaseMin = std::chrono::milliseconds(100);
@@ -52,7 +53,8 @@ struct Parameters {
 // Why a process with the first parameters may not join a ring with the second; nothing if it may.
 [[nodiscard]] std::optional<std::string> why_foreign(const Parameters& own, const Parameters& ring);
 
-// A process that may hold partitions of a view, as far as placement goes.
+// A process that may hold partitions of a view, as far as placement goes. One of weight 0 holds
+// none: it forwards requests alone, or drains.
 struct Holder {
   std::string name;
   Instance instance = 0;
@@ -63,7 +65,9 @@ struct Holder {
 
 struct Member {
   Holder holder;
-  std::vector<Endpoint> addresses;  // for other members
+  // For other members: where its workers take requests; and the last one, where its ring process
+  // hands partitions over.
+  std::vector<Endpoint> addresses;
 
   bool operator==(const Member&) const = default;
 };
@@ -75,6 +79,7 @@ struct FormerView {
   bool operator==(const FormerView&) const = default;
 };
 
+// One of the members has a weight, at least.
 struct View {
   ViewNumber number = 0;
   Parameters parameters;
@@ -89,6 +94,7 @@ struct View {
 
 [[nodiscard]] const Member* find_member(const View& view, std::string_view name);
 [[nodiscard]] std::vector<Holder> holders_of(const View& view);
+[[nodiscard]] bool has_weight(const std::vector<Holder>& holders);
 // Holders in the order of `holders`.
 [[nodiscard]] Placement place(const std::vector<Holder>& holders, std::size_t partitions);
 

@@ -167,7 +167,7 @@ Holder read_holder(Lines& lines) {
   Holder holder;
   holder.name = lines.name();
   holder.instance = lines.number(1, UINT64_MAX, 16);
-  holder.weight = static_cast<std::uint32_t>(lines.number(1, Placement::kWeightMax));
+  holder.weight = static_cast<std::uint32_t>(lines.number(0, Placement::kWeightMax));
   return holder;
 }
 
@@ -203,6 +203,7 @@ std::vector<Holder> read_holders(Lines& lines, std::uint64_t count) {
     holders.push_back(read_holder(lines));
   }
   if (!are_in_order(holders)) lines.fail("holders are not in the order of their names");
+  if (!lines.failed() && !has_weight(holders)) lines.fail("no holder has a weight");
   return holders;
 }
 
@@ -258,6 +259,7 @@ Result<View> decode_view(std::string_view text) {
   for (std::uint64_t left = lines.number(1, kMembersMax); left > 0 && !lines.failed(); --left)
     view.members.push_back(read_member(lines));
   if (!are_in_order(holders_of(view))) lines.fail("members are not in the order of their names");
+  if (!lines.failed() && !has_weight(holders_of(view))) lines.fail("no member has a weight");
   read_former(lines, view);
   return checked(std::move(view), lines, text);
 }

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "base/assert.hpp"
+#include "dht/zookeeper/core/limits.hpp"
+#include "dht/zookeeper/core/path.hpp"
 #include "http/text.hpp"
 #include "sketcher/config/setting_bounds.hpp"
 
@@ -33,8 +35,8 @@ bool is_any(const Endpoint& endpoint) {
 
 void check_addresses(ConfigSection& section, const std::vector<Endpoint>& addresses,
                      std::vector<Endpoint>& taken) {
-  if (addresses.empty() || addresses.size() > dht::kAddressesMax) {
-    section.mistake("addresses", "expected 1 to " + std::to_string(dht::kAddressesMax) +
+  if (addresses.empty() || addresses.size() > dht::kWorkerAddressesMax) {
+    section.mistake("addresses", "expected 1 to " + std::to_string(dht::kWorkerAddressesMax) +
                                      " of them, one for each worker of the member");
   }
   for (const Endpoint& address : addresses) {
@@ -49,15 +51,8 @@ void check_addresses(ConfigSection& section, const std::vector<Endpoint>& addres
   }
 }
 
-RingMember read_member(ConfigSection& section, const std::vector<RingMember>& others,
-                       std::vector<Endpoint>& taken) {
-  RingMember member;
-  member.name = read_name(section, kNameHelp);
-  const bool is_second = std::any_of(others.begin(), others.end(), [&](const RingMember& other) {
-    return http::equal_ignoring_case(other.name, member.name);
-  });
-  if (is_second && !section.is_wrong("name"))
-    section.mistake("name", "expected a name that no other [[ring.member]] has");
+// All but the name.
+void read_part(ConfigSection& section, RingMember& member, std::vector<Endpoint>& taken) {
   member.addresses = section.endpoints(
       {"addresses",
        "Where its workers take requests from members: one ADDRESS:PORT for each worker, so that a "
@@ -74,6 +69,18 @@ RingMember read_member(ConfigSection& section, const std::vector<RingMember>& ot
        "optional, and nobody is accepted there. `\"both\"`: owns partitions, and forwards requests "
        "for those of others."},
       {"both", "request", "response"}, 0));
+}
+
+RingMember read_member(ConfigSection& section, const std::vector<RingMember>& others,
+                       std::vector<Endpoint>& taken) {
+  RingMember member;
+  member.name = read_name(section, kNameHelp);
+  const bool is_second = std::any_of(others.begin(), others.end(), [&](const RingMember& other) {
+    return http::equal_ignoring_case(other.name, member.name);
+  });
+  if (is_second && !section.is_wrong("name"))
+    section.mistake("name", "expected a name that no other [[ring.member]] has");
+  read_part(section, member, taken);
   return member;
 }
 
@@ -87,6 +94,81 @@ void check_own(ConfigSection& section, std::vector<ConfigSection>& sections,
       "addresses", "expected " + std::to_string(workers) +
                        " of them, one for each of this sketcher's `workers`, found " +
                        std::to_string(own->addresses.size()));
+}
+
+void read_static_ring(ConfigSection& section, RingSettings& ring, std::uint32_t workers,
+                      std::vector<Endpoint>& taken) {
+  std::vector<ConfigSection> sections = section.sections(
+      {"member", "Below `[ring]`: each member, this sketcher too. The same list at all of them."});
+  for (ConfigSection& each : sections)
+    ring.members.push_back(read_member(each, ring.members, taken));
+  if (ring.members.empty() || ring.members.size() > dht::kMembersMax) {
+    section.mistake("member",
+                    "expected 1 to " + std::to_string(dht::kMembersMax) + " [[ring.member]]");
+  }
+  const bool has_owner =
+      std::any_of(ring.members.begin(), ring.members.end(),
+                  [](const RingMember& member) { return member.role != MemberRole::request; });
+  if (!ring.members.empty() && !has_owner) {
+    section.mistake("member",
+                    "expected one whose role is not \"request\": somebody has to own "
+                    "the history");
+  }
+  check_own(section, sections, ring, workers);
+}
+
+void check_hand_over(ConfigSection& section, const Endpoint& address,
+                     const std::vector<Endpoint>& taken) {
+  if (section.is_wrong("hand_over")) return;
+  if (address.port == 0 || is_any(address)) {
+    section.mistake("hand_over", "expected an address that the other members can connect to");
+  } else if (std::find(taken.begin(), taken.end(), address) != taken.end()) {
+    section.mistake("hand_over", "expected an address that nothing else listens on");
+  }
+}
+
+LivingRingSettings read_living_ring(ConfigSection& section, RingSettings& ring,
+                                    std::uint32_t workers, std::vector<Endpoint>& taken) {
+  LivingRingSettings living;
+  living.zookeeper = section.endpoints(
+      {"zookeeper",
+       "The servers of a ZooKeeper service, each as ADDRESS:PORT. The members of the ring find "
+       "each other there, and may come and go. Without this setting they are the "
+       "`[[ring.member]]` of the configuration, for ever."});
+  if (living.zookeeper.size() > zookeeper::kServersMax) {
+    section.mistake("zookeeper",
+                    "expected at most " + std::to_string(zookeeper::kServersMax) + " servers");
+  }
+  living.root = section.text({"root",
+                              "The node of ZooKeeper below which the ring's nodes lie. The node "
+                              "above it has to be there."},
+                             "/prophecy");
+  if (!zookeeper::is_path(living.root) || living.root == "/")
+    section.mistake("root", "expected a path of ZooKeeper, such as \"/prophecy\"");
+  living.lease = section.duration(
+      {"lease",
+       "How long this sketcher may answer by its part of the history after its last successful "
+       "renewal, which it tries four times in that time. So long do requests wait for a member "
+       "that has died. The same at all members."},
+      dht::kLeaseMin, minutes(5), seconds(4));
+  living.without_zookeeper = section.duration(
+      {"without_zookeeper",
+       "For how long beyond that it may answer through the replica group alone, one request at a "
+       "time, while ZooKeeper cannot be reached. A member that takes partitions over waits so "
+       "much longer. The same at all members."},
+      Duration::zero(), minutes(5), Duration::zero());
+  RingMember own{.name = ring.name, .addresses = {}};
+  read_part(section, own, taken);
+  if (!section.is_wrong("addresses") && own.addresses.size() != workers) {
+    section.mistake("addresses", "expected " + std::to_string(workers) +
+                                     " of them, one for each of this sketcher's `workers`, found " +
+                                     std::to_string(own.addresses.size()));
+  }
+  ring.members.push_back(std::move(own));
+  living.hand_over = section.endpoint(
+      {"hand_over", "Where it hands partitions over to other members, as ADDRESS:PORT."});
+  check_hand_over(section, living.hand_over, taken);
+  return living;
 }
 
 void read_tls(ConfigSection section, RingSettings& ring) {
@@ -118,30 +200,19 @@ std::optional<RingSettings> read_ring(ConfigSection root, std::uint32_t workers,
        "history. A request is answered by the owner of its URI, whichever sketcher it comes to. "
        "See docs/ring.md."});
   RingSettings ring;
-  ring.name = read_name(section, "This sketcher's name, that of a `[[ring.member]]`.");
+  ring.name =
+      read_name(section, "This sketcher's name: in ZooKeeper, or that of a `[[ring.member]]`.");
   std::vector<Endpoint> all_taken(taken.begin(), taken.end());
-  std::vector<ConfigSection> sections = section.sections(
-      {"member", "Below `[ring]`: each member, this sketcher too. The same list at all of them."});
-  for (ConfigSection& each : sections)
-    ring.members.push_back(read_member(each, ring.members, all_taken));
-  if (ring.members.empty() || ring.members.size() > dht::kMembersMax) {
-    section.mistake("member",
-                    "expected 1 to " + std::to_string(dht::kMembersMax) + " [[ring.member]]");
-  }
-  const bool has_owner =
-      std::any_of(ring.members.begin(), ring.members.end(),
-                  [](const RingMember& member) { return member.role != MemberRole::request; });
-  if (!ring.members.empty() && !has_owner) {
-    section.mistake("member",
-                    "expected one whose role is not \"request\": somebody has to own "
-                    "the history");
-  }
-  check_own(section, sections, ring, workers);
+  const bool is_living = section.has("zookeeper");
+  if (auto living = section.when(is_living, "`zookeeper` is set"))
+    ring.living = read_living_ring(*living, ring, workers, all_taken);
+  if (auto configured = section.when(!is_living, "`zookeeper` is not set"))
+    read_static_ring(*configured, ring, workers, all_taken);
   ring.owner_wait = section.duration(
       {"owner_wait",
-       "How long a request waits for an owner that can be reached; then it is answered 503 "
-       "(`owner-unreachable`)."},
-      kDurationMin, kDurationMax, seconds(6));
+       "How long a request waits for an owner that can be reached and may answer; then it is "
+       "answered 503 (`owner-unreachable`, `owner-unavailable`)."},
+      kDurationMin, kDurationMax, seconds(8));
   read_tls(section.section({"tls", "TLS between members, in both directions."}), ring);
   return ring;
 }

@@ -27,9 +27,19 @@ struct RingMember {
   MemberRole role = MemberRole::both;
 };
 
+// Of a ring whose members come and go: they find each other in ZooKeeper.
+struct LivingRingSettings {
+  std::vector<Endpoint> zookeeper;
+  std::string root;    // of the ring's nodes there
+  Endpoint hand_over;  // where our ring process gives partitions to other members
+  Duration lease{};
+  Duration without_zookeeper{};
+};
+
 struct RingSettings {
-  std::string name;  // our own
-  std::vector<RingMember> members;
+  std::string name;                 // our own
+  std::vector<RingMember> members;  // of a living ring, ourselves alone
+  std::optional<LivingRingSettings> living;
   std::filesystem::path ca;
   transport::CertificateFiles certificate;
   Duration owner_wait{};
@@ -43,7 +53,8 @@ struct RingSettings {
 [[nodiscard]] std::optional<RingSettings> read_ring(ConfigSection root, std::uint32_t workers,
                                                     std::span<const Endpoint> taken);
 
-// Where this sketcher listens for members; nowhere without [ring], or while its name is a mistake.
+// Where this sketcher's workers listen for members; nowhere without [ring], or while its name is a
+// mistake.
 [[nodiscard]] std::vector<Endpoint> own_addresses(const std::optional<RingSettings>& ring);
 // Whether clients come to this sketcher.
 [[nodiscard]] bool takes_clients(const std::optional<RingSettings>& ring);

@@ -135,6 +135,7 @@ std::vector<Endpoint> own_addresses(const Settings& settings) {
   if (settings.metrics) own.push_back(*settings.metrics);
   for (const Endpoint& address : own_addresses(settings.ring))
     own.push_back(address);
+  if (settings.ring && settings.ring->living) own.push_back(settings.ring->living->hand_over);
   return own;
 }
 

@@ -16,6 +16,7 @@ struct MemberCounters {
   Counter unreachable;        // were not sent: it could not be connected to
   Counter not_mine;           // of those answered: another member is the owner
   Counter repeated;           // were made again, here or elsewhere
+  Counter floors_raised;      // there, for writes whose partition had moved
   Counter connections;        // to its workers, once they were open
   Counter handshakes_failed;  // it has shown no certificate of the ring with its name
 };
@@ -41,6 +42,11 @@ inline constexpr auto kMemberTable = metric_table<MemberCounters>(
          "repeated", counter_metric("prophecy_forwarded_repeated_total", "requests",
                                     "Requests that were forwarded once more.")
                          .about("A write only if it had not been begun.")),
+     metric_row<&MemberCounters::floors_raised>(
+         "floors_raised",
+         counter_metric("prophecy_member_floors_raised_total", "floors",
+                        "Floors that a member has raised for this one's writes, whose partition "
+                        "had moved while they were under way.")),
      metric_row<&MemberCounters::connections>(
          "connections", counter_metric("prophecy_member_connections_total", "connections",
                                        "Connections made to another member.")),

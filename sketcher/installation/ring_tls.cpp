@@ -1,7 +1,9 @@
 #include "sketcher/installation/ring_tls.hpp"
 
 #include <algorithm>
+#include <array>
 
+#include "base/digest.hpp"
 #include "http/text.hpp"
 
 namespace prophecy::sketcher {
@@ -11,6 +13,27 @@ Result<> RingTls::reload() const {
   if (auto other = client->reload(); !other && loaded) return other.error();
   return loaded;
 }
+
+namespace {
+
+constexpr std::size_t kFingerprintBytes = 16;
+
+// Of the certificates in their order.
+Result<std::string> fingerprint_of(const std::filesystem::path& ca) {
+  auto certificates = transport::load_certificates(ca);
+  if (!certificates) return certificates.error();
+  Sha256 hash;
+  for (const transport::X509Ptr& certificate : *certificates) {
+    std::array<std::uint8_t, EVP_MAX_MD_SIZE> digest{};
+    unsigned size = 0;
+    if (X509_digest(certificate.get(), EVP_sha256(), digest.data(), &size) != 1)
+      return Error{ErrorKind::invalid, ca.string() + ": a certificate has no digest"};
+    hash.update(ByteView(digest).first(size));
+  }
+  return to_hex(ByteView(hash.finish()).first(kFingerprintBytes));
+}
+
+}  // namespace
 
 Result<RingTls> load_ring_tls(const RingSettings& settings) {
   auto own = transport::load_certificate(settings.certificate);
@@ -39,6 +62,9 @@ Result<RingTls> load_ring_tls(const RingSettings& settings) {
                                                    .http2 = true});
   if (!loaded_client) return loaded_client.error();
   tls.client = std::move(*loaded_client);
+  auto authority = fingerprint_of(settings.ca);
+  if (!authority) return authority.error();
+  tls.authority = std::move(*authority);
   return tls;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "base/error.hpp"
 #include "sketcher/config/ring_settings.hpp"
@@ -14,6 +15,8 @@ namespace prophecy::sketcher {
 struct RingTls {
   std::unique_ptr<transport::TlsServer> server;
   std::unique_ptr<transport::TlsClient> client;
+  // A fingerprint of the authority's certificates: which ring it is.
+  std::string authority;
 
   // Each of them keeps what it has when its files are not in order.
   [[nodiscard]] Result<> reload() const;

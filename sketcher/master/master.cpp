@@ -22,9 +22,11 @@
 #include "sketcher/master/preparations.hpp"
 #include "sketcher/master/static_ring.hpp"
 #include "sketcher/master/switches.hpp"
+#include "sketcher/master/turn_watch.hpp"
 #include "sketcher/reads/access_log.hpp"
 #include "sketcher/report/field_report.hpp"
 #include "sketcher/report/status.hpp"
+#include "sketcher/ring/ring_process.hpp"
 #include "sketcher/shared/divergence.hpp"
 #include "sketcher/shared/divergence_log.hpp"
 #include "sketcher/shared/log_file.hpp"
@@ -64,7 +66,7 @@ class Master {
  public:
   Master(const Installation& installation, HistoryTable table, const SharedState& shared,
          std::vector<Listener> listeners, std::vector<Listener> member_listeners, Logger& log);
-  Result<> start();
+  Result<> start(UniqueFd hand_over_listener);
   int run();
 
  private:
@@ -81,12 +83,14 @@ class Master {
   void reap();
   void on_worker_ended(std::uint32_t index, int wait_status);
   void replace(std::uint32_t index);
+  void leave();
   void stop();
   void signal_workers(int signal);
   void finish_when_all_stopped();
   [[nodiscard]] std::string on_admin_request(std::string_view line);
   [[nodiscard]] std::string on_admin_files(std::string_view line, std::vector<UniqueFd> files);
   [[nodiscard]] StatusSources sources() const;
+  [[nodiscard]] std::string no_ring() const;
 
   const Installation& installation_;
   const Settings& settings_;
@@ -96,6 +100,7 @@ class Master {
   std::vector<Listener> listeners_;
   std::vector<Listener> member_listeners_;  // by worker; none without a ring
   TimePoint started_ = std::chrono::steady_clock::now();
+  bool leaving_ = false;  // the ring, before it stops
   bool stopping_ = false;
   int exit_status_ = 0;
 
@@ -104,6 +109,7 @@ class Master {
   asio::steady_timer kill_timer_;
   asio::steady_timer ticket_timer_;
   asio::steady_timer renewal_timer_;
+  asio::steady_timer leave_timer_;
   std::deque<std::uint32_t> renewals_;  // the first one is ending
   CertificateWatch certificates_;
   DivergenceLog divergences_;
@@ -113,7 +119,9 @@ class Master {
   CheckerProcess checker_;
   TransferProcess transfer_;
   HistoryAdmin history_;
+  RingProcess ring_;
   std::vector<WorkerProcess> workers_;
+  TurnWatch turn_watch_;
   std::vector<std::unique_ptr<Seat>> seats_;
   std::unique_ptr<AdminServer> admin_;
   std::unique_ptr<http::MetricsServer> metrics_;
@@ -132,6 +140,7 @@ Master::Master(const Installation& installation, HistoryTable table, const Share
       kill_timer_(loop_),
       ticket_timer_(loop_),
       renewal_timer_(loop_),
+      leave_timer_(loop_),
       certificates_(loop_, installation, [this] { reload_certificates(); }),
       divergences_(log),
       switches_(settings_, shared_, log),
@@ -139,7 +148,9 @@ Master::Master(const Installation& installation, HistoryTable table, const Share
       checker_(loop_, installation, shared, log,
                [this](const CheckReport& report) { health_.on_check(report); }),
       transfer_(loop_, installation, table_, shared, log),
-      history_(loop_, installation, table_, shared_, log, [this] { reap(); }) {
+      history_(loop_, installation, table_, shared_, log, [this] { reap(); }),
+      ring_(loop_, installation, table_, shared_, log),
+      turn_watch_(loop_, workers_, log) {
   table_.attach(0);
   for (std::uint32_t i = 0; i < settings_.workers; ++i) {
     workers_.emplace_back();
@@ -148,7 +159,7 @@ Master::Master(const Installation& installation, HistoryTable table, const Share
   }
 }
 
-Result<> Master::start() {
+Result<> Master::start(UniqueFd hand_over_listener) {
   if (settings_.divergence_log) {
     auto opened =
         divergences_.file().open(*settings_.divergence_log, settings_.divergence_log_bytes_max);
@@ -174,10 +185,13 @@ Result<> Master::start() {
     metrics_ = std::move(*metrics);
   }
   switches_.restore();
+  if (auto prepared = ring_.prepare(std::move(hand_over_listener)); !prepared) return prepared;
   for (std::uint32_t i = 0; i < settings_.workers; ++i) {
     if (auto started = start_worker_at(i); !started) return started.error();
   }
   if (auto started = checker_.start(); !started) return started.error();
+  if (auto started = ring_.start(); !started) return started.error();
+  if (ring_.exists()) turn_watch_.start(shared_.ring().turns);
   health_.start();
   history_.start();
   log_.info("table-mapped", {{"bytes", table_.bytes()},
@@ -213,6 +227,7 @@ Result<> Master::start_worker_at(std::uint32_t index) {
     kept.member_listener = member_listeners_[index].sockets[0].get();
   }
   if (access_log_) kept.access_log = access_log_.get();
+  kept.wake = ring_.wake(index);
   auto started = start_worker(workers_[index], installation_, kept, table_, shared_, log_);
   if (started) receive_events(index);
   return started;
@@ -250,7 +265,7 @@ void Master::on_signal(int signal) {
     case SIGHUP:
       return reload();
     default:
-      return stop();
+      return leave();
   }
 }
 
@@ -283,6 +298,7 @@ void Master::reload_certificates() {
     if (!is_renewing) renew_next_worker();
   }
   checker_.reload();
+  ring_.reload();
 }
 
 // For workers that start later. A worker of the master's own account opens the file itself.
@@ -325,6 +341,7 @@ void Master::reap() {
   int pid = 0;
   while ((pid = ::waitpid(-1, &status, WNOHANG)) > 0) {
     checker_.on_child_ended(pid, status);
+    ring_.on_child_ended(pid, status);
     transfer_.on_child_ended(pid, status);
     for (WorkerProcess& worker : workers_) {
       if (worker.pid == pid && worker.state == WorkerState::running) {
@@ -339,6 +356,7 @@ void Master::on_worker_ended(std::uint32_t index, int wait_status) {
   WorkerProcess& worker = workers_[index];
   // First of all: another worker may be waiting for a bucket that this one held.
   table_.declare_dead(static_cast<WriterSlot>(index + 1));
+  if (ring_.exists()) shared_.ring().turns.leave(index);
   shared_.worker(index).connections.set(0);
   shared_.worker(index).tunnels.set(0);
   shared_.worker(index).untaken_bytes.set(0);
@@ -395,8 +413,25 @@ void Master::replace(std::uint32_t index) {
   log_.info("worker-started", {{"worker", index}, {"pid", worker.pid}});
 }
 
+// A member of a living ring goes on until others have its partitions; told again, it stops at once.
+void Master::leave() {
+  if (!ring_.exists() || leaving_ || stopping_) return stop();
+  leaving_ = true;
+  log_.info("leaving-the-ring");
+  leave_timer_.expires_after(settings_.timeouts.drain);
+  leave_timer_.async_wait([this](error_code error) {
+    if (error || stopping_) return;
+    log_.warning("left-the-ring-early", {{"reason", "others have not taken over in time"}});
+    stop();
+  });
+  ring_.drain([this] {
+    if (!stopping_) stop();
+  });
+}
+
 void Master::stop() {
   if (!stopping_) log_.info("stopping");
+  leave_timer_.cancel();
   stopping_ = true;
   for (Listener& listener : listeners_)
     listener.sockets.clear();
@@ -430,7 +465,13 @@ void Master::finish_when_all_stopped() {
     if (worker.state != WorkerState::stopped) return;
   }
   if (transfer_.is_running()) return;
-  loop_.stop();
+  if (!ring_.is_running()) return loop_.stop();
+  // Last of all: it hands over what the workers have left.
+  ring_.stop();
+  leave_timer_.expires_after(kKillDelay);
+  leave_timer_.async_wait([this](error_code error) {
+    if (!error) ring_.kill();
+  });
 }
 
 StatusSources Master::sources() const {
@@ -441,7 +482,13 @@ StatusSources Master::sources() const {
           .table = table_,
           .divergences = divergences_,
           .health = health_,
+          .ring = ring_.report(),
           .started = started_};
+}
+
+std::string Master::no_ring() const {
+  return refusal(ring_.exists() ? "the ring's process is starting; try again"
+                                : "this sketcher is no member of a ring with ZooKeeper");
 }
 
 std::string Master::on_admin_request(std::string_view line) {
@@ -458,6 +505,9 @@ std::string Master::on_admin_request(std::string_view line) {
     const bool numbered = request.contains("since") && request["since"].is_number_unsigned();
     return divergences_.since(numbered ? request["since"].get<std::uint64_t>() : 0);
   }
+  if (command == "ring") return ring_.report().is_object() ? ring_.report().dump() : no_ring();
+  if (command == "ring-drain") return ring_.exists() && ring_.drain() ? "{}" : no_ring();
+  if (command == "ring-join") return ring_.exists() && ring_.rejoin() ? "{}" : no_ring();
   if (HistoryAdmin::takes(command)) return history_.answer(command, request);
   if (command == "set-route-mode") return switches_.set_route_mode(text("route"), text("mode"));
   if (command == "set-bypass" && request.contains("on") && request["on"].is_boolean()) {
@@ -470,7 +520,8 @@ std::string Master::on_admin_request(std::string_view line) {
     return set ? "{}" : refusal(set.error().message);
   }
   return refusal(
-      R"(expected "command" to be one of status, fields, divergences, history-..., )"
+      R"(expected "command" to be one of status, fields, divergences, ring, ring-drain, ring-join, )"
+      R"(history-..., )"
       R"(set-route-mode with "route" and "mode", set-bypass with "on", set-origin-state with "group", )"
       R"("replica", "state" and "reason")");
 }
@@ -485,6 +536,12 @@ std::string Master::on_admin_files(std::string_view line, std::vector<UniqueFd> 
   const bool is_export = command == "history-export";
   if ((!is_export && command != "history-import") || files.size() != 2) {
     return refusal(R"(expected two files with "history-export" or "history-import" alone)");
+  }
+  // It passes no turns, so what it brings may outlast the ownership of a partition.
+  if (!is_export && ring_.exists()) {
+    return refusal(
+        "a member of a ring with ZooKeeper takes no history from a file; the members "
+        "hand theirs over");
   }
   TransferRequest transfer{.kind = is_export ? Transfer::export_ : Transfer::import_};
   if (request.contains("marks")) transfer.takes_marks = request["marks"] == true;
@@ -521,9 +578,15 @@ Result<int> run_master(const Installation& installation, Logger& log) {
     if (!listener) return listener.error();
     member_listeners.push_back(std::move(*listener));
   }
+  UniqueFd hand_over;
+  if (const auto& ring = installation.settings.ring; ring && ring->living) {
+    auto listener = open_listener(ring->living->hand_over, 1);
+    if (!listener) return listener.error();
+    hand_over = std::move(listener->sockets.front());
+  }
   Master master(installation, std::move(*table), *shared, std::move(listeners),
                 std::move(member_listeners), log);
-  if (auto started = master.start(); !started) return started.error();
+  if (auto started = master.start(std::move(hand_over)); !started) return started.error();
   warn_of_rights(installation.settings, log);
   return master.run();
 }

@@ -63,7 +63,7 @@ Result<SharedState> map_shared_state(const Installation& installation, const His
   if (!shared) return shared;
   for (std::uint32_t route = 0; route < shape.routes; ++route)
     shared->route(route).set_mode(settings.routes[route].mode);
-  if (settings.ring) set_up_static_ring(*settings.ring, *shared);
+  if (settings.ring && !settings.ring->living) set_up_static_ring(*settings.ring, *shared);
   return shared;
 }
 

@@ -14,6 +14,8 @@ struct ClientInfo {
   const AddressRanges* trusted_peers = nullptr;
   bool secure = false;                       // through TLS
   bool client_certificate_verified = false;  // it has shown one of an authority that we trust
+  // Not empty: no client's request; another member asks for this (kFloorField, member_fields.hpp).
+  std::string floor = {};
 
   [[nodiscard]] std::string_view scheme() const { return secure ? "https" : "http"; }
 };

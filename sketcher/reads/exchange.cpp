@@ -56,18 +56,33 @@ void Exchange::start(http::Request& request, const ClientInfo& client, TimePoint
   started_ = now;
   client_ = &client;
   request_ = &request;
+  moved_since_.reset();
+  is_counted_ = false;
+  if (!client.floor.empty()) return raise_floor(client.floor);
+  begin();
+}
+
+void Exchange::begin() {
   if (!std::exchange(is_admitted_, false)) {
-    if (const auto refusal = admit(request, client)) return refuse(*refusal);
-  } else if (form_.is_read && request.body_size() > 0) {
+    if (const auto refusal = admit(*request_, *client_)) return refuse(*refusal);
+  } else if (form_.is_read && request_->body_size() > 0) {
     return refuse(sketch::kReadWithBody);  // it was not known when the head was there
   }
   if (is_elsewhere_) return forward();
-  sketch::RequestCanonicalizer::complete(request, form_);
+  if (has_to_wait()) return wait_for_owner();
+  sketch::RequestCanonicalizer::complete(*request_, form_);
   if (!upgrade_.empty()) return start_tunnel();
-  if (request.body.capacity() > kKeptBytesMax) std::string().swap(request.body);
-  request.large_body.reset();
-  moved_since_.reset();
+  // That of a write may have to be forwarded yet.
+  if (form_.is_read && request_->body.capacity() > kKeptBytesMax)
+    std::string().swap(request_->body);
   start_machine();
+}
+
+// Before its canonical form has its body: it may have to be forwarded.
+bool Exchange::has_to_wait() {
+  if (form_.is_read || context_.members == nullptr || !upgrade_.empty()) return false;
+  const ReadGroup& reads = group().core().group;
+  return !reads.basis(reads.claim(partition_)).has_value();
 }
 
 void Exchange::start_machine() {
@@ -81,7 +96,7 @@ void Exchange::start_machine() {
                   .listed = listed_,
                   .may_hedge = route.hedge,
                   .has_invalidation = route.write_invalidation,
-                  .was_moved = moved_since_.has_value(),
+                  .was_moved = std::exchange(is_counted_, true),
                   .route = route_,
                   .counters = counters_,
                   .budget = context_.budgets[route_].get()},
@@ -91,7 +106,7 @@ void Exchange::start_machine() {
 
 void Exchange::wait_for_owner() {
   if (!moved_since_) moved_since_ = now_;
-  if (now_ - *moved_since_ < context_.settings.timeouts.total) {
+  if (now_ - *moved_since_ < context_.settings.ring->owner_wait) {
     return context_.owner_timers.arm(owner_, now_, kOwnerTime);
   }
   counters_->failed.add();
@@ -101,7 +116,7 @@ void Exchange::wait_for_owner() {
 
 void Exchange::on_owner_time() {
   now_ = std::chrono::steady_clock::now();
-  if (machine_.is_idle()) return start_machine();
+  if (machine_.is_idle()) return begin();
   machine_.on_floor_time();
   perform();
 }
@@ -276,7 +291,8 @@ std::optional<sketch::Refusal> Exchange::find_owner() {
 }
 
 void Exchange::forward() {
-  (form_.is_read ? counters_->reads : counters_->writes).add();
+  if (!std::exchange(is_counted_, true))
+    (form_.is_read ? counters_->reads : counters_->writes).add();
   if (!forwarded_) {
     ForwardedRequest::Owner& owner = *this;
     forwarded_ =
@@ -319,9 +335,51 @@ void Exchange::on_not_forwarded(const sketch::Refusal& refusal, bool is_refused)
 }
 
 void Exchange::on_ours() {
-  (form_.is_read ? counters_->reads : counters_->writes).subtract();
   is_admitted_ = false;
-  start(*request_, *client_, std::chrono::steady_clock::now());
+  now_ = std::chrono::steady_clock::now();
+  begin();
+}
+
+// What a member has had the group carry out, and may not answer before no reader here is given an
+// older answer (R7 of docs/ring.md). One that is not ours is asked for again, wherever it belongs.
+void Exchange::raise_floor(std::string_view said) {
+  const auto floor = read_floor(said);
+  const sketch::RequestContext known{
+      .scheme = client_->scheme(), .client_address = client_->address, .trusted_peers = nullptr};
+  const bool is_understood = floor && floor->group < context_.groups.size() &&
+                             !context_.request_canonicalizer.locate(*request_, known, form_);
+  if (!is_understood) return sink_.on_error(400, "floor-malformed");
+  ReadGroup& reads = context_.groups[floor->group]->context.core().group;
+  const SigmaOrder::Placed* const write = floor->write ? &*floor->write : nullptr;
+  if (!reads.make_out_of_date(form_.authority, form_.target, write))
+    return sink_.on_error(421, kNotMine);
+  sink_.on_error(200, kFloorRaised);
+}
+
+// Those that nobody may raise yet are looked at again soon.
+void Exchange::raise_floors_elsewhere() {
+  if (context_.members != nullptr) {
+    FloorRaises::Owner& owner = *this;
+    if (!floors_) floors_ = std::make_unique<FloorRaises>(*context_.members, owner);
+    const OwedFloors& owed = machine_.owed_floors();
+    for (std::size_t index = 0; index < owed.size(); ++index) {
+      if (owed[index].group == nullptr) continue;
+      const auto place =
+          context_.table.floors(0).place_of(owed[index].authority, owed[index].target);
+      std::uint32_t group = 0;
+      while (&context_.groups[group]->context.core() != owed[index].group)
+        ++group;
+      floors_->ask(index, place.partition, owed[index].authority, owed[index].target,
+                   {.group = group, .write = owed[index].write});
+    }
+  }
+  context_.owner_timers.arm(owner_, now_, kOwnerTime);
+}
+
+void Exchange::on_floor_raised(std::size_t index) {
+  now_ = std::chrono::steady_clock::now();
+  machine_.on_floor_raised(index);
+  perform();
 }
 
 void Exchange::refuse(const sketch::Refusal& refusal) {
@@ -413,8 +471,9 @@ void Exchange::carry_out(const ReadAction& action) {
     case Kind::cancel_group:
       return group().group().cancel_replicated(std::exchange(call_, 0));
     case Kind::raise_floors:
-      return context_.owner_timers.arm(owner_, now_, kOwnerTime);
+      return raise_floors_elsewhere();
     case Kind::cancel_floors:
+      if (floors_) floors_->cancel();
       return owner_.disarm();
     case Kind::move:
       return wait_for_owner();
@@ -465,6 +524,8 @@ void Exchange::ask_group() {
                                      *this);
   // The group has a copy. A read is small, and an origin may be asked for it yet.
   if (form_.is_read) return;
+  if (request_->body.capacity() > kKeptBytesMax) std::string().swap(request_->body);
+  request_->large_body.reset();
   if (form_.wire.capacity() > kKeptBytesMax) std::string().swap(form_.wire);
   form_.large_body.reset();
 }

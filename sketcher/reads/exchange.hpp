@@ -16,6 +16,7 @@
 #include "sketcher/core/read/read_machine.hpp"
 #include "sketcher/reads/answer_sink.hpp"
 #include "sketcher/reads/client_info.hpp"
+#include "sketcher/reads/floor_raises.hpp"
 #include "sketcher/reads/forwarded_request.hpp"
 #include "sketcher/reads/tunnel_request.hpp"
 #include "sketcher/reads/worker_context.hpp"
@@ -27,7 +28,8 @@ enum class RequestSource : std::uint8_t { clients, members };
 
 class Exchange final : private SharedReadWaiter,
                        private replica_client::ReplicatedHandler,
-                       private ForwardedRequest::Owner {
+                       private ForwardedRequest::Owner,
+                       private FloorRaises::Owner {
  public:
   Exchange(WorkerContext& context, AnswerSink& sink, RequestSource source);
   ~Exchange();
@@ -125,6 +127,14 @@ class Exchange final : private SharedReadWaiter,
                    const sketch::Refusal& refused);
   // In a ring: whether the request stays here, is forwarded, or is refused.
   [[nodiscard]] std::optional<sketch::Refusal> find_owner();
+  // From its head on; more than once, where it waits for an owner.
+  void begin();
+  // Whether a write has to wait, since its partition is ours and may not be answered for yet.
+  [[nodiscard]] bool has_to_wait();
+  // A member asks for a floor.
+  void raise_floor(std::string_view said);
+  void raise_floors_elsewhere();
+  void on_floor_raised(std::size_t index) override;
   [[nodiscard]] bool is_forwarding() const { return forwarded_ && !forwarded_->is_idle(); }
   void forward();
   void on_forwarded(std::uint16_t status, std::uint64_t body_bytes) override;
@@ -177,6 +187,8 @@ class Exchange final : private SharedReadWaiter,
   Timer untaken_;
   Timer owner_;                           // until the owners of partitions are looked at again
   std::optional<TimePoint> moved_since_;  // of a request that could not be accepted here at first
+  bool is_counted_ = false;               // among reads or writes
+  std::unique_ptr<FloorRaises> floors_;   // once a write has moved
   std::uint64_t call_ = 0;                // the request's own; 0: none
   TimePoint now_{};                       // of the last event
   TimePoint started_{};                   // at start()

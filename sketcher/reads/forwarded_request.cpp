@@ -24,8 +24,9 @@ constexpr std::uint32_t kPieceBytes = http::kHttp2CallWindowBytes / 2;
 // Of a connection, or our own to write; and what clients may not say of themselves.
 bool is_dropped(std::string_view name) {
   static constexpr std::string_view kNames[] = {
-      "connection",       "content-length", "expect",    "host", "http2-settings",    "keep-alive",
-      "proxy-connection", kClientField,     kPeersField, "te",   "transfer-encoding", "upgrade"};
+      "connection", "content-length",    "expect",     "host",      "http2-settings",
+      "keep-alive", "proxy-connection",  kClientField, kFloorField, kPeersField,
+      "te",         "transfer-encoding", "upgrade"};
   return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
 }
 
@@ -88,6 +89,7 @@ void ForwardedRequest::ask(dht::MemberSlot slot) {
   has_ended_ = false;
   status_ = 0;
   links_.answer_timeouts().arm(silence_, now());
+  if (is_read()) links_.pauses().arm(pause_, now());
   if (!links_.call(slot, *this)) pause();
 }
 
@@ -98,7 +100,15 @@ void ForwardedRequest::pause() {
   links_.pauses().arm(pause_, now());
 }
 
+// While nothing has come of a read, its owner may become another one: this one may never answer.
 void ForwardedRequest::go_on_after_pause() {
+  if (state_ == State::asking) {
+    const dht::OwnerWord word = links_.owner(what_.partition);
+    const bool has_moved = word.stage() != dht::Stage::unknown && word.slot() != slot_;
+    if (!has_moved) return links_.pauses().arm(pause_, now());
+    drop_call();
+    silence_.disarm();
+  }
   if (slot_ != dht::kNoSlot) links_.counters(slot_).repeated.add();
   look_for_owner();
 }
@@ -128,6 +138,7 @@ void ForwardedRequest::on_head() {
     drop_call();
     return pause();
   }
+  pause_.disarm();
   status_ = response.status;
   take_size();
   if (size_ <= kGatheredBytesMax) {

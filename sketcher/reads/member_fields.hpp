@@ -4,11 +4,13 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "base/address_range.hpp"
 #include "http/message.hpp"
+#include "sketcher/core/read/sigma_order.hpp"
 #include "sketcher/reads/client_info.hpp"
 
 namespace prophecy::sketcher {
@@ -21,6 +23,20 @@ constexpr std::string_view kPeersField = "prophecy-peers";
 // it has not begun a request: another one is the owner.
 constexpr std::string_view kOwnAnswer = "own";
 constexpr std::string_view kNotMine = "not-mine";
+// In place of a client's request: the URI's owner is to raise its floor, for a write that this
+// member has had answered (R7 of docs/ring.md). "GROUP SIGMA BASE", or "GROUP" of a group without
+// an order; the group is its place in the configuration.
+constexpr std::string_view kFloorField = "prophecy-floor";
+// The reason of the answer that it is done.
+constexpr std::string_view kFloorRaised = "floor-raised";
+
+struct FloorField {
+  std::uint32_t group = 0;
+  std::optional<SigmaOrder::Placed> write;
+};
+[[nodiscard]] std::string to_text(const FloorField& floor);
+// Nothing: malformed.
+[[nodiscard]] std::optional<FloorField> read_floor(std::string_view text);
 
 // Ranges as members name them. There are as many of them as listeners in the ring; those that are
 // parsed stay.

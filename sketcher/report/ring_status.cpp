@@ -34,7 +34,8 @@ std::array<std::uint32_t, MemberDirectory::kSlots + 1> count_partitions(const Sh
 
 }  // namespace
 
-nlohmann::ordered_json ring_json(const RingSettings& settings, const SharedState& shared) {
+nlohmann::ordered_json ring_json(const RingSettings& settings, const SharedState& shared,
+                                 const nlohmann::json& report) {
   const auto counts = count_partitions(shared);
   Json members = Json::array();
   for (dht::MemberSlot slot = 0; slot < MemberDirectory::kSlots; ++slot) {
@@ -48,13 +49,18 @@ nlohmann::ordered_json ring_json(const RingSettings& settings, const SharedState
     http::add_rows(json, kMemberTable, blocks_of(shared, slot));
     members.push_back(std::move(json));
   }
-  return {{"name", settings.name},
-          {"partitions_without_owner", counts.back()},
-          {"members", std::move(members)}};
+  Json json{{"name", settings.name},
+            {"partitions_without_owner", counts.back()},
+            {"members", std::move(members)}};
+  if (!settings.living) return json;
+  http::add_rows(json, kRingTable, shared.ring().counters);
+  json["process"] = report;
+  return json;
 }
 
 void add_ring(http::Exposition& out, const SharedState& shared) {
   const auto counts = count_partitions(shared);
+  out.add(kRingTable, {}, shared.ring().counters);
   for (dht::MemberSlot slot = 0; slot < MemberDirectory::kSlots; ++slot) {
     const auto member = shared.ring().members.find(slot);
     if (!member) continue;
@@ -66,6 +72,7 @@ void add_ring(http::Exposition& out, const SharedState& shared) {
 void describe_ring(http::MetricDescriptions& out) {
   out.add(kPartitionsMetric, "");
   out.add(kMemberTable);
+  out.add(kRingTable);
 }
 
 }  // namespace prophecy::sketcher

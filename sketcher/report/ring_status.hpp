@@ -11,9 +11,10 @@
 
 namespace prophecy::sketcher {
 
-// These require that the shape has a ring.
+// These require that the shape has a ring. `report` is of the ring's process, or null.
 [[nodiscard]] nlohmann::ordered_json ring_json(const RingSettings& settings,
-                                               const SharedState& shared);
+                                               const SharedState& shared,
+                                               const nlohmann::json& report);
 void add_ring(http::Exposition& out, const SharedState& shared);
 
 void describe_ring(http::MetricDescriptions& out);

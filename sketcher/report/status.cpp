@@ -227,7 +227,7 @@ std::string status_json(const StatusSources& sources, TimePoint now) {
             {"shadows", shadows_json(sources)}};
   http::add_rows(json, kFailureTable, totals.blocks());
   if (sources.shared.shape().has_ring)
-    json["ring"] = ring_json(*sources.installation.settings.ring, sources.shared);
+    json["ring"] = ring_json(*sources.installation.settings.ring, sources.shared, sources.ring);
   return json.dump();
 }
 

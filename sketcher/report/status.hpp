@@ -3,6 +3,8 @@
 
 #include <string>
 
+#include <nlohmann/json_fwd.hpp>
+
 #include "sketcher/health/monitor.hpp"
 #include "sketcher/installation/installation.hpp"
 #include "sketcher/shared/divergence_log.hpp"
@@ -21,6 +23,7 @@ struct StatusSources {
   const HistoryTable& table;
   const DivergenceLog& divergences;
   const HealthMonitor& health;
+  const nlohmann::json& ring;  // of its process: an object, or null
   TimePoint started;
 };
 

@@ -45,8 +45,8 @@ Words words_of(Partition partition, std::uint64_t words) {
 
 }  // namespace
 
-RingHistory::RingHistory(HistoryTable& table, std::uint32_t groups)
-    : table_(table), groups_(groups), floors_(table.floors(0)), scan_(table) {}
+RingHistory::RingHistory(HistoryTable& table, bool hands_over)
+    : table_(table), hands_over_(hands_over), floors_(table.floors(0)), scan_(table) {}
 
 void RingHistory::clear(const std::vector<Partition>& partitions, std::uint64_t ticket) {
   ASSERT(ticket != kNoTicket);
@@ -66,14 +66,14 @@ std::optional<std::uint64_t> RingHistory::take_cleared() {
 }
 
 bool RingHistory::prepare(Partition partition) {
-  if (!hands_over()) return true;
+  if (!hands_over_) return true;
   scan_.list(partition);
   return scan_.is_listed(partition);
 }
 
 std::uint64_t RingHistory::read_floors(Partition partition, std::uint64_t cursor,
                                        std::vector<dht::HandedFloor>& page) {
-  if (!hands_over()) return 0;
+  if (!hands_over_) return 0;
   const std::uint64_t count = floors_.words().size();
   const Words words = words_of(partition, count);
   const auto bits = static_cast<std::uint8_t>(std::countr_zero(count));
@@ -90,7 +90,7 @@ std::uint64_t RingHistory::read_floors(Partition partition, std::uint64_t cursor
 
 std::uint64_t RingHistory::read_entries(Partition partition, std::uint64_t cursor,
                                         std::vector<dht::HandedEntry>& page) {
-  if (!hands_over() || !scan_.is_listed(partition)) return 0;
+  if (!hands_over_ || !scan_.is_listed(partition)) return 0;
   std::vector<table::StoredEntry> entries;
   const std::uint64_t next = scan_.read(partition, cursor, kEntriesPerPage, entries);
   const Sigma common = floors_.common();
@@ -110,7 +110,7 @@ std::uint64_t RingHistory::read_entries(Partition partition, std::uint64_t curso
 // have here is raised.
 void RingHistory::raise_floor(Partition partition, const dht::HandedFloor& floor) {
   constexpr unsigned kBitsMax = std::countr_zero(WriteFloors::kSlotsMax);
-  if (!hands_over() || floor.slot_bits > kBitsMax) return;
+  if (!hands_over_ || floor.slot_bits > kBitsMax) return;
   const std::uint64_t theirs = std::uint64_t{1} << floor.slot_bits;
   const Words their_words = words_of(partition, theirs);
   const bool is_possible =
@@ -127,7 +127,7 @@ void RingHistory::raise_floor(Partition partition, const dht::HandedFloor& floor
 
 dht::HistoryStore::Inserted RingHistory::insert(Partition partition, const dht::HandedEntry& entry,
                                                 dht::OrderNumber barrier) {
-  if (!hands_over()) return Inserted::known_newer;
+  if (!hands_over_) return Inserted::known_newer;
   if (entry.number > std::min(barrier, kSigmaMax)) return Inserted::beyond;
   const table::StoredEntry stored{
       tag_of(entry.tag), entry.answer,

@@ -22,7 +22,8 @@ class RingHistory final : public dht::HistoryStore {
   static constexpr std::size_t kEntriesPerPage = 256;  // and fewer than a bucket's more
   static constexpr std::size_t kFloorsPerPage = 512;
 
-  RingHistory(HistoryTable& table, std::uint32_t groups);
+  // `hands_over`: there is one group, and it has an order.
+  RingHistory(HistoryTable& table, bool hands_over);
 
   // Erases the answers of these partitions, whose words have changed, and after which all workers
   // have passed a turn. `ticket`, which is not 0, comes back through take_cleared().
@@ -49,10 +50,8 @@ class RingHistory final : public dht::HistoryStore {
  private:
   static constexpr std::uint64_t kNoTicket = 0;
 
-  [[nodiscard]] bool hands_over() const { return groups_ == 1; }
-
   HistoryTable& table_;
-  const std::uint32_t groups_;
+  const bool hands_over_;
   const WriteFloors floors_;  // of the group, if there is only one
   PartitionScan scan_;
 };

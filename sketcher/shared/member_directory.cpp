@@ -14,7 +14,7 @@ constexpr int kReadsMax = 1000;
 
 void MemberDirectory::set(dht::MemberSlot slot, const MemberEntry& entry) const {
   ASSERT(slot < kSlots && entry.name.size() <= dht::kNameBytesMax &&
-         entry.addresses.size() <= dht::kAddressesMax);
+         entry.addresses.size() <= dht::kWorkerAddressesMax);
   std::array<std::uint64_t, Slot::kWords> words{};
   words[0] = std::uint64_t{entry.addresses.size()} << 32 | entry.name.size();
   std::memcpy(&words[1], entry.name.data(), entry.name.size());

@@ -29,7 +29,7 @@ struct MemberAddress {
 
 struct MemberEntry {
   std::string name;                      // at most dht::kNameBytesMax
-  std::vector<MemberAddress> addresses;  // at most dht::kAddressesMax
+  std::vector<MemberAddress> addresses;  // at most dht::kWorkerAddressesMax
 
   bool operator==(const MemberEntry&) const = default;
 };
@@ -43,7 +43,7 @@ class MemberDirectory {
     static constexpr std::size_t kNameWords = dht::kNameBytesMax / sizeof(std::uint64_t);
     static constexpr std::size_t kAddressWords = 3;
     static constexpr std::size_t kWords =
-        1 + kNameWords + dht::kAddressesMax * kAddressWords;  // the first: both sizes
+        1 + kNameWords + dht::kWorkerAddressesMax * kAddressWords;  // the first: both sizes
 
     // Twice the number of changes; odd while one is under way.
     std::atomic<std::uint64_t> version_;

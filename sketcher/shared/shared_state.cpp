@@ -44,6 +44,9 @@ Result<SharedState> SharedState::map(const Shape& shape, std::span<std::byte> ke
   state.shape_ = shape;
   std::uint64_t* owners = nullptr;
   MemberDirectory::Slot* members = nullptr;
+  WorkerTurns::Place* places = nullptr;
+  std::atomic<std::uint64_t>* turn = nullptr;
+  RingCounters* ring_counters = nullptr;
   const auto lay_out = [&](std::byte* memory) {
     Arena arena(memory);
     const std::size_t workers = shape.workers;
@@ -65,6 +68,9 @@ Result<SharedState> SharedState::map(const Shape& shape, std::span<std::byte> ke
       owners = arena.take<std::uint64_t>(kOwnerWords);
       state.members_ = arena.take<MemberCounters>(workers * MemberDirectory::kSlots);
       members = arena.take<MemberDirectory::Slot>(MemberDirectory::kSlots);
+      places = arena.take<WorkerTurns::Place>(workers);
+      turn = arena.take<std::atomic<std::uint64_t>>(1);
+      ring_counters = arena.take<RingCounters>(1);
     }
     return arena.used();
   };
@@ -76,7 +82,8 @@ Result<SharedState> SharedState::map(const Shape& shape, std::span<std::byte> ke
     state.ring_.emplace(
         SharedRing{dht::Permissions({owners, kOwnerWords}),
                    MemberDirectory(std::span<MemberDirectory::Slot, MemberDirectory::kSlots>(
-                       members, MemberDirectory::kSlots))});
+                       members, MemberDirectory::kSlots)),
+                   WorkerTurns(std::span(places, shape.workers), *turn), *ring_counters});
   }
   // Not constructed: they are zero, or what they were when the table was left.
   auto* const numbers = reinterpret_cast<GroupNumbers*>(kept.data());

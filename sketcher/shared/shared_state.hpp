@@ -19,8 +19,10 @@
 #include "sketcher/core/read/sigma_order.hpp"
 #include "sketcher/counters/counters.hpp"
 #include "sketcher/counters/member_counters.hpp"
+#include "sketcher/counters/ring_counters.hpp"
 #include "sketcher/counters/shadow_counters.hpp"
 #include "sketcher/shared/member_directory.hpp"
+#include "sketcher/shared/worker_turns.hpp"
 
 namespace prophecy::sketcher {
 
@@ -52,6 +54,8 @@ class RouteState {
 struct SharedRing {
   dht::Permissions permissions;
   MemberDirectory members;
+  WorkerTurns turns;
+  RingCounters& counters;
 };
 
 // A view of memory that is never unmapped: copied freely, and valid in children.

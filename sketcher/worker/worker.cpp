@@ -21,6 +21,7 @@
 #include "sketcher/reads/worker_context.hpp"
 #include "sketcher/shared/system_boot_timer.hpp"
 #include "sketcher/worker/member_service.hpp"
+#include "sketcher/worker/ring_turns.hpp"
 
 namespace prophecy::sketcher {
 namespace {
@@ -71,7 +72,7 @@ class Worker final : private ConnectionOwner {
   void on_connection_closed(ClientConnection& connection) override;
   bool on_address_known(const IpAddress& address) override;
   void on_accepted(const ListenerTraits& listener, UniqueFd socket, const IpAddress& peer);
-  void join_ring(UniqueFd listener, std::uint32_t worker);
+  void join_ring(WorkerSetup& setup);
   void add_connection(UniqueFd socket, const IpAddress& peer, const ListenerTraits& listener,
                       SessionContext& context);
   // Once a second: storage that nothing has needed since, requests that nobody reads any more,
@@ -128,6 +129,7 @@ class Worker final : private ConnectionOwner {
   ExchangeHandlers handlers_;
   SessionContext session_context_;
   std::unique_ptr<MemberService> members_;  // in a ring
+  std::unique_ptr<RingTurns> turns_;        // in a living one
   std::unique_ptr<Acceptor> member_acceptor_;
   std::vector<ListenerTraits> listeners_;
   std::vector<std::unique_ptr<Acceptor>> acceptors_;
@@ -243,7 +245,7 @@ Worker::Worker(const Installation& installation, WorkerSetup setup, HistoryTable
                                    : nullptr);
   }
   make_client_limits(setup.index);
-  if (settings_.ring) join_ring(std::move(setup.member_listener), setup.index);
+  if (settings_.ring) join_ring(setup);
   listeners_.reserve(setup.listeners.size());
   for (std::size_t i = 0; i < setup.listeners.size(); ++i) {
     const ListenerSettings& listener = settings_.listeners[i];
@@ -269,14 +271,21 @@ void Worker::make_client_limits(std::uint32_t worker) {
   }
 }
 
-void Worker::join_ring(UniqueFd listener, std::uint32_t worker) {
-  members_ =
-      std::make_unique<MemberService>(loop_, installation_, context_, session_context_, worker);
+void Worker::join_ring(WorkerSetup& setup) {
+  members_ = std::make_unique<MemberService>(loop_, installation_, context_, session_context_,
+                                             setup.index);
   ticker_.add(members_->queues());
   // One member alone has nobody to look for.
-  if (settings_.ring->members.size() > 1) context_.members = &members_->links();
+  if (settings_.ring->members.size() > 1 || settings_.ring->living)
+    context_.members = &members_->links();
+  if (setup.wake) {
+    GroupContext& group = context_.groups.front()->context;
+    turns_ = std::make_unique<RingTurns>(loop_, context_.shared.ring().turns, setup.index,
+                                         std::move(setup.wake), group.group(),
+                                         group.core().group.order());
+  }
   member_acceptor_ = std::make_unique<Acceptor>(
-      loop_, std::move(listener), [this](UniqueFd socket, const IpAddress& peer) {
+      loop_, std::move(setup.member_listener), [this](UniqueFd socket, const IpAddress& peer) {
         add_connection(std::move(socket), peer, members_->listener(), members_->sessions());
       });
 }
@@ -319,6 +328,7 @@ int Worker::run() {
   tidy_up();
   for (const auto& group : context_.groups)
     group->context.group().start();
+  if (turns_) turns_->start();
   for (auto& acceptor : acceptors_)
     acceptor->resume();
   if (member_acceptor_) member_acceptor_->resume();

@@ -19,6 +19,7 @@ struct WorkerSetup {
   std::uint32_t index = 0;  // from 0
   std::vector<UniqueFd> listeners;
   UniqueFd member_listener;  // none without a ring
+  UniqueFd wake;             // by the ring's process; none without a living ring
   UniqueFd event_channel;
   UniqueFd access_log;                // of nothing, if there is none
   std::uint64_t first_timestamp = 0;  // for the PBFT client's sessions

@@ -27,6 +27,7 @@ int be_worker(std::uint32_t index, UniqueFd channel, const Installation& install
     }
   }
   table.attach(static_cast<WriterSlot>(index + 1));
+  if (kept.wake >= 0) shared.ring().turns.begin(index);
   shared.worker(index).connections.set(0);
   shared.worker(index).tunnels.set(0);
   shared.worker(index).spool.bytes.set(0);
@@ -37,6 +38,7 @@ int be_worker(std::uint32_t index, UniqueFd channel, const Installation& install
     setup.listeners.emplace_back(fd);
   setup.access_log.reset(kept.access_log);
   setup.member_listener.reset(kept.member_listener);
+  setup.wake.reset(kept.wake);
   setup.event_channel = std::move(channel);
   setup.first_timestamp = wall_clock_micros();
   return run_worker(installation, std::move(setup), table, shared, log);
@@ -48,7 +50,7 @@ Result<> start_worker(WorkerProcess& process, const Installation& installation,
                       const KeptFiles& kept, HistoryTable& table, const SharedState& shared,
                       Logger& log) {
   std::vector<int> files = kept.listeners;
-  for (const int fd : {kept.member_listener, kept.access_log}) {
+  for (const int fd : {kept.member_listener, kept.access_log, kept.wake}) {
     if (fd >= 0) files.push_back(fd);
   }
   auto child = start_child(installation.settings, std::move(files), [&](UniqueFd channel) {

@@ -40,6 +40,7 @@ struct KeptFiles {
   std::vector<int> listeners;
   int member_listener = -1;  // in a ring; -1: there is none
   int access_log = -1;       // likewise
+  int wake = -1;             // by the ring's process
 };
 
 // Forks. In the child, runs the worker and never returns. All descriptors of the master but `kept`

@@ -229,6 +229,11 @@ void Host::drain() {
   on_event([this] { node_->drain(now()); });
 }
 
+void Host::rejoin() {
+  is_draining_ = false;
+  on_event([this] { node_->rejoin(now()); });
+}
+
 void Host::stop_all(TimePoint until) {
   process_.stop_until(until);
   for (const auto& worker : workers_)

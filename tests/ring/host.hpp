@@ -58,6 +58,7 @@ class Host {
 
   // ---- What happens to it.
   void drain();
+  void rejoin();
   void stop_ring(TimePoint until) { process_.stop_until(until); }
   void stop_worker(std::size_t index, TimePoint until) {
     workers_[index % workers_.size()]->process().stop_until(until);

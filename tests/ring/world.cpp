@@ -241,7 +241,12 @@ void World::disturb_host(const std::string& name, Machine& machine) {
     case 9:
       if (!random_.chance(30)) return;
       tally_.add(Met::drains);
-      return host.drain();
+      host.drain();
+      if (random_.chance(50)) return;
+      scheduler_.at(until, [&machine] {
+        if (machine.host && machine.host->is_draining()) machine.host->rejoin();
+      });
+      return;
     case 10:
       if (random_.chance(50)) return haunt(name, machine, until);
       machine.clock.wall += milliseconds(random_.below(4000)) - milliseconds(2000);

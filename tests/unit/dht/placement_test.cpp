@@ -110,3 +110,13 @@ TEST_CASE("the placement is the same in every build") {
     hash = (hash ^ owner) * 0x100000001b3ULL;
   CHECK(hash == 0xa7ac323392751d92ULL);
 }
+
+TEST_CASE("a member without a weight gets nothing, and the others what they had without it") {
+  const auto names = names_of(3, 5);
+  auto shares = equal_shares(names, 4);
+  const Placement without(shares);
+  shares.push_back({.name = names[4], .weight = 0});
+  const Placement with(shares);
+  for (std::size_t i = 0; i < kPartitions; ++i)
+    REQUIRE(with.owner(static_cast<Partition>(i)) == without.owner(static_cast<Partition>(i)));
+}

@@ -139,3 +139,61 @@ TEST_CASE("a ring node clears after the workers' turns, takes after the barrier"
   CHECK(site.node->fetching() == 0);
   CHECK(site.permissions.lease_end() > site.now);
 }
+
+TEST_CASE("a member that drains is in the view without a weight, and comes back") {
+  Site site;
+  // Somebody is there to take over, and adopts each view at once.
+  const Announcement other{{.cluster = "c", .digest = "d", .secret = "s", .profile = "p"},
+                           {{"b", 8, 100}, {}}};
+  const std::string text = encode(other);
+  site.nodes["/prophecy/members/b"] = {{text.begin(), text.end()}, 0};
+  site.node->on_session(SessionEvent::connected, site.now);
+  const auto run = [&] {
+    for (int i = 0; i < 20; ++i) {
+      while (auto action = site.next()) {
+        if (auto* const turns = std::get_if<AwaitTurns>(&*action))
+          site.node->on_turns(turns->ticket, site.now);
+        if (auto* const clear = std::get_if<ClearPartitions>(&*action))
+          site.node->on_cleared(clear->ticket, site.now);
+        if (auto* const barrier = std::get_if<OrderBarrier>(&*action))
+          site.node->on_barrier(barrier->ticket, 5, site.now);
+      }
+    }
+  };
+  const auto taken = [&] {
+    std::size_t count = 0;
+    for (Partition partition = 0; partition < kParts; ++partition)
+      count += site.permissions.owner(partition).stage() == Stage::taken ? 1 : 0;
+    return count;
+  };
+  run();
+  REQUIRE(taken() > 0);
+  CHECK_FALSE(site.node->ring().is_drained());
+  site.node->drain(site.now);
+  run();
+  CHECK(taken() == 0);
+  CHECK(site.node->ring().is_drained());
+  const Member* const self = find_member(*site.node->ring().view(), "a");
+  REQUIRE(self != nullptr);
+  CHECK(self->holder.weight == 0);
+  // It forwards what its clients ask: a lease is of no use, and does no harm.
+  site.node->rejoin(site.now);
+  run();
+  CHECK_FALSE(site.node->ring().is_drained());
+  CHECK(find_member(*site.node->ring().view(), "a")->holder.weight == 100);
+  CHECK(taken() > 0);
+}
+
+TEST_CASE("a member that is alone goes on while it drains") {
+  Site site;
+  site.node->on_session(SessionEvent::connected, site.now);
+  const auto turns = site.take<AwaitTurns>();
+  site.node->drain(site.now);
+  site.node->on_turns(turns.ticket, site.now);
+  site.node->on_cleared(site.take<ClearPartitions>().ticket, site.now);
+  site.node->on_barrier(site.take<OrderBarrier>().ticket, 5, site.now);
+  CHECK(site.take<PartitionsTaken>().partitions.size() == kParts);
+  CHECK_FALSE(site.next().has_value());
+  CHECK_FALSE(site.node->ring().is_drained());
+  CHECK(site.permissions.lease_end() > site.now);
+}

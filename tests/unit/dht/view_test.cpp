@@ -68,7 +68,7 @@ TEST_CASE("views that break a rule are refused with the line") {
   CHECK(message("members 2", "members 65").starts_with("line 9: "));
   CHECK(message("member b", "member a") == "line 11: members are not in the order of their names");
   CHECK(message("member a", "member ../a").starts_with("line 10: a name has wrong letters"));
-  CHECK(message("00000002 50", "00000002 0").starts_with("line 11: \"0\" is no such number"));
+  CHECK(message("00000002 50", "00000002 1001").starts_with("line 11: \"1001\" is no such number"));
   CHECK(message("0000000000000002", "0000000000000000").starts_with("line 11: "));
   CHECK(message("former-view 16", "former-view 15") ==
         "line 13: former views do not follow one another");

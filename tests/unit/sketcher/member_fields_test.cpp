@@ -78,4 +78,23 @@ TEST_CASE("Ranges are parsed once, and there is an end to them") {
   CHECK(peers.find("10.0.0.0/8") == first);
 }
 
+TEST_CASE("A floor is asked for as it is understood") {
+  for (const auto& write : {std::optional<SigmaOrder::Placed>(),
+                            std::optional(SigmaOrder::Placed{.sigma = 70, .base = 12})}) {
+    const FloorField sent{.group = 3, .write = write};
+    const auto read = read_floor(to_text(sent));
+    REQUIRE(read.has_value());
+    CHECK(read->group == 3);
+    REQUIRE(read->write.has_value() == write.has_value());
+    if (!write) continue;
+    CHECK(read->write->sigma == 70);
+    CHECK(read->write->base == 12);
+  }
+  for (const char* text : {"", " ", "a", "1 2", "1 2 3 4", "64", "-1", "1 2 x", "1  2 3", "1 2 3 ",
+                           "1 18446744073709551615 0", "99999999999999999999"}) {
+    INFO(text);
+    CHECK_FALSE(read_floor(text).has_value());
+  }
+}
+
 }  // namespace prophecy::sketcher

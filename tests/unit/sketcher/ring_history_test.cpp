@@ -34,7 +34,7 @@ struct Member {
                                     groups)) {
     table.set_floor_seed(5);
     table.attach(1);
-    history.emplace(table, groups);
+    history.emplace(table, groups == 1);
   }
   void scan() {
     while (!history->is_idle())

@@ -87,4 +87,38 @@ TEST_CASE("Each mistake of a ring is a line of its own") {
   CHECK(mistakes("[ring]\nname = \"a\"\n" + kTls + a).empty());
 }
 
+TEST_CASE("With ZooKeeper, a ring has no list of members") {
+  const std::string living =
+      "[ring]\nname = \"a\"\nzookeeper = [\"127.0.0.1:2181\"]\naddresses = [\"127.0.0.1:7400\"]\n"
+      "hand_over = \"127.0.0.1:7401\"\n";
+  const auto read_one = read(living + "weight = 30\nlease = \"2s\"\n" + kTls);
+  REQUIRE(read_one.mistakes.empty());
+  const RingSettings& ring = *read_one.ring;
+  REQUIRE(ring.living.has_value());
+  CHECK(ring.living->zookeeper == std::vector<Endpoint>{{"127.0.0.1", 2181}});
+  CHECK(ring.living->root == "/prophecy");
+  CHECK(ring.living->lease == seconds(2));
+  CHECK(ring.living->without_zookeeper == Duration::zero());
+  CHECK(ring.own().name == "a");
+  CHECK(ring.own().weight == 30);
+  CHECK(own_addresses(ring) == std::vector<Endpoint>{{"127.0.0.1", 7400}});
+
+  const auto mistakes = [](const std::string& text, std::uint32_t workers = 1) {
+    return read(text, workers).mistakes;
+  };
+  CHECK_THAT(mistakes(living + kTls + member("a", "\"127.0.0.1:7402\"")),
+             Catch::Contains("ring.member"));
+  CHECK_THAT(mistakes(living + kTls, 2), Catch::Contains("expected 2 of them, one for each"));
+  CHECK_THAT(mistakes(living + "root = \"prophecy\"\n" + kTls),
+             Catch::Contains("ring.root: expected a path of ZooKeeper"));
+  CHECK_THAT(mistakes(living + "lease = \"50ms\"\n" + kTls), Catch::Contains("ring.lease"));
+  CHECK_THAT(mistakes("[ring]\nname = \"a\"\nzookeeper = [\"127.0.0.1:2181\"]\naddresses = "
+                      "[\"127.0.0.1:7400\"]\nhand_over = \"127.0.0.1:7400\"\n" +
+                      kTls),
+             Catch::Contains("ring.hand_over: expected an address that nothing else listens on"));
+  CHECK_THAT(
+      mistakes("[ring]\nname = \"a\"\nlease = \"2s\"\n" + kTls + member("a", "\"127.0.0.1:7400\"")),
+      Catch::Contains("ring.lease"));
+}
+
 }  // namespace prophecy::sketcher

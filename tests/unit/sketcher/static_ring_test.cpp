@@ -87,7 +87,7 @@ TEST_CASE("The directory has the members' addresses by slot, and a version for e
 
   const std::uint64_t version = members.version(1);
   MemberEntry longest{.name = std::string(dht::kNameBytesMax, 'x'), .addresses = {}};
-  for (std::uint16_t i = 0; i < dht::kAddressesMax; ++i)
+  for (std::uint16_t i = 0; i < dht::kWorkerAddressesMax; ++i)
     longest.addresses.push_back({.address = *IpAddress::parse("192.0.2.1"), .port = i});
   members.set(1, longest);
   CHECK(members.version(1) != version);

@@ -1,0 +1,127 @@
+#include "sketcher/ring/hand_over_links.hpp"
+
+#include <algorithm>
+
+#include <boost/asio/post.hpp>
+
+#include "base/ip_address.hpp"
+
+namespace prophecy::sketcher {
+namespace {
+
+constexpr Duration kHandshake = seconds(5);
+constexpr Duration kTick = milliseconds(200);
+
+}  // namespace
+
+HandOverLinks::HandOverLinks(boost::asio::io_context& loop, const RingTls& tls, UniqueFd listener,
+                             RingCounters& counters, Logger& log, Handler& handler)
+    : loop_(loop),
+      tls_(tls),
+      counters_(counters),
+      log_(log),
+      handler_(handler),
+      handshakes_(kHandshake),
+      ticker_(loop, kTick, {&handshakes_}),
+      acceptor_(loop, std::move(listener),
+                [this](UniqueFd socket, const IpAddress&) { on_accepted(std::move(socket)); }) {}
+
+HandOverLinks::~HandOverLinks() = default;
+
+void HandOverLinks::start() {
+  ticker_.start();
+  acceptor_.resume();
+}
+
+void HandOverLinks::set_members(const dht::View& view) {
+  std::map<std::string, MemberAddress> former = std::move(addresses_);
+  addresses_.clear();
+  for (const dht::Member& member : view.members) {
+    if (member.addresses.empty()) continue;
+    const Endpoint& endpoint = member.addresses.back();
+    if (const auto address = IpAddress::parse(endpoint.address))
+      addresses_[member.holder.name] = {.address = *address, .port = endpoint.port};
+  }
+  known_ = addresses_;
+  known_.merge(former);
+}
+
+void HandOverLinks::ask(const std::string& member, const dht::HandOverAsk& ask) {
+  const auto known = known_.find(member);
+  if (known == known_.end()) return;
+  Outgoing& outgoing = outgoing_[member];
+  if (!outgoing.link) {
+    UniqueFd socket = start_connecting(known->second);
+    if (!socket) return;
+    HandOverLink::Owner& owner = *this;
+    outgoing.link = std::make_unique<HandOverLink>(transport::ReadinessLoop::of(loop_), handshakes_,
+                                                   owner, std::move(socket));
+    outgoing.link->connect([this, member](transport::ReadySocket& ready) {
+      return tls_.client->connect(ready, member);
+    });
+  }
+  Bytes frame = dht::encode_frame(ask);
+  if (outgoing.link->is_open()) return outgoing.link->send(frame);
+  if (outgoing.waiting.size() < kWaitingMax) outgoing.waiting.push_back(std::move(frame));
+}
+
+std::optional<std::string> HandOverLinks::member_of(const transport::TlsChannel& channel) {
+  for (const auto& [name, address] : known_) {
+    if (channel.peer_is_named(name)) return name;
+  }
+  return std::nullopt;
+}
+
+void HandOverLinks::on_open(HandOverLink& link) {
+  const auto found = outgoing_.find(link.peer());
+  if (found == outgoing_.end() || found->second.link.get() != &link) return;
+  while (!found->second.waiting.empty() && link.is_open()) {
+    const Bytes frame = std::move(found->second.waiting.front());
+    found->second.waiting.pop_front();
+    link.send(frame);
+  }
+}
+
+void HandOverLinks::on_message(HandOverLink& link, dht::HandOverMessage message) {
+  if (const auto* const page = std::get_if<dht::HandOverPage>(&message))
+    return handler_.on_page(*page, link.peer());
+  const auto answer = handler_.on_ask(std::get<dht::HandOverAsk>(message), link.peer());
+  if (answer && link.is_open()) link.send(dht::encode_frame(*answer));
+}
+
+void HandOverLinks::on_closed(HandOverLink& link, HandOverLink::End end) {
+  if (end == HandOverLink::End::malformed) {
+    counters_.frames_refused.add();
+    log_.warning("hand-over-malformed", {{"member", link.peer()}});
+  }
+  for (auto& [member, outgoing] : outgoing_) {
+    if (outgoing.link.get() != &link) continue;
+    outgoing.waiting.clear();
+    if (end == HandOverLink::End::stranger)
+      log_.warning("hand-over-refused", {{"member", member}, {"problem", "TLS: not that member"}});
+    return destroy_later(std::move(outgoing.link));
+  }
+  if (end == HandOverLink::End::stranger || end == HandOverLink::End::silent)
+    counters_.links_refused.add();
+  const auto found = std::find_if(accepted_.begin(), accepted_.end(),
+                                  [&](const auto& one) { return one.get() == &link; });
+  if (found == accepted_.end()) return;
+  destroy_later(std::move(*found));
+  accepted_.erase(found);
+}
+
+void HandOverLinks::destroy_later(std::unique_ptr<HandOverLink> link) {
+  if (closed_.empty()) boost::asio::post(loop_, [this] { closed_.clear(); });
+  closed_.push_back(std::move(link));
+}
+
+void HandOverLinks::on_accepted(UniqueFd socket) {
+  if (accepted_.size() >= kAcceptedMax) return counters_.links_refused.add();
+  HandOverLink::Owner& owner = *this;
+  accepted_.push_back(std::make_unique<HandOverLink>(transport::ReadinessLoop::of(loop_),
+                                                     handshakes_, owner, std::move(socket)));
+  accepted_.back()->accept(
+      [this](transport::ReadySocket& ready) { return tls_.server->accept(ready); });
+}
+
+}  // namespace prophecy::sketcher

@@ -1,0 +1,32 @@
+// The ring's process: what it runs, and how the master and it speak.
+#pragma once
+
+#include <vector>
+
+#include "base/log.hpp"
+#include "base/unique_fd.hpp"
+#include "history_table/history_table.hpp"
+#include "sketcher/installation/installation.hpp"
+#include "sketcher/shared/shared_state.hpp"
+
+namespace prophecy::sketcher {
+
+// One byte each, from the master.
+constexpr char kDrainOrder = 'd';
+constexpr char kRejoinOrder = 'j';
+// To the master: what ring_report() yields, now and then.
+constexpr std::size_t kRingReportBytesMax = 128 << 10;
+
+struct RingChildSetup {
+  const Installation& installation;
+  HistoryTable& table;  // attached
+  const SharedState& shared;
+  std::vector<int> wakes;  // by worker
+  UniqueFd listener;
+  UniqueFd channel;
+};
+
+// Runs until TERM or INT. Yields the exit status of the process.
+[[nodiscard]] int run_ring(RingChildSetup setup, Logger& log);
+
+}  // namespace prophecy::sketcher

@@ -1,0 +1,19 @@
+// What all members of a ring have to have in common, as this installation has it.
+#pragma once
+
+#include "dht/core/view.hpp"
+#include "sketcher/installation/installation.hpp"
+
+namespace prophecy::sketcher {
+
+// Tells nothing of the secret. Requires a living ring.
+[[nodiscard]] dht::Parameters ring_parameters(const Installation& installation);
+
+// This process's life as a member: a new instance, drawn at random.
+[[nodiscard]] dht::Member ring_member(const RingSettings& settings);
+
+// Whether answers have an order that members share: entries can be handed over. (They do not name
+// their group.)
+[[nodiscard]] bool hands_over(const Settings& settings);
+
+}  // namespace prophecy::sketcher

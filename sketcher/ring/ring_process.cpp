@@ -1,0 +1,181 @@
+#include "sketcher/ring/ring_process.hpp"
+
+#include <csignal>
+#include <utility>
+
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "sketcher/ring/ring_child.hpp"
+#include "sketcher/shared/child_process.hpp"
+
+namespace prophecy::sketcher {
+namespace {
+
+static_assert(kRingWriter <= kWriterSlotMax);
+
+// Before a replacement: it may die of what it is told to do.
+constexpr Duration kPause = milliseconds(500);
+
+}  // namespace
+
+RingProcess::RingProcess(boost::asio::io_context& loop, const Installation& installation,
+                         HistoryTable& table, const SharedState& shared, Logger& log)
+    : loop_(loop),
+      installation_(installation),
+      table_(table),
+      shared_(shared),
+      log_(log),
+      channel_(loop),
+      pause_(loop) {}
+
+Result<> RingProcess::prepare(UniqueFd listener) {
+  const auto& ring = installation_.settings.ring;
+  if (!ring || !ring->living) return {};
+  listener_ = std::move(listener);
+  for (std::uint32_t i = 0; i < installation_.settings.workers; ++i) {
+    UniqueFd wake(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    if (!wake) return io_error("eventfd");
+    wakes_.push_back(std::move(wake));
+  }
+  return {};
+}
+
+int RingProcess::wake(std::uint32_t worker) const {
+  return exists() ? wakes_[worker].get() : -1;
+}
+
+Result<> RingProcess::start() {
+  if (!exists()) return {};
+  std::vector<int> wakes;
+  for (const UniqueFd& wake : wakes_)
+    wakes.push_back(wake.get());
+  std::vector<int> kept = wakes;
+  kept.push_back(listener_.get());
+  auto child = start_child(installation_.settings, std::move(kept), [&](UniqueFd channel) {
+    log_.rename("ring");
+    table_.attach(kRingWriter);
+    return run_ring({.installation = installation_,
+                     .table = table_,
+                     .shared = shared_,
+                     .wakes = wakes,
+                     .listener = std::move(listener_),
+                     .channel = std::move(channel)},
+                    log_);
+  });
+  if (!child) return child.error();
+  pid_ = child->pid;
+  boost::system::error_code ignored;
+  channel_.close(ignored);
+  channel_.assign(child->channel.release());
+  wait_for_reports();
+  log_.info("ring-started", {{"pid", pid_}});
+  if (draining_) static_cast<void>(tell(kDrainOrder));
+  return {};
+}
+
+void RingProcess::on_child_ended(int pid, int wait_status) {
+  if (pid != pid_) return;
+  pid_ = -1;
+  report_ = nullptr;
+  // First of all: a worker may be waiting for a bucket that it held.
+  table_.declare_dead(kRingWriter);
+  if (stopping_) return;
+  if (std::exchange(renewing_, false)) {
+    if (auto started = start(); started) return;
+  }
+  log_.error("ring-died", {{"signal", WIFSIGNALED(wait_status) ? WTERMSIG(wait_status) : 0},
+                           {"status", WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : 0}});
+  replace();
+}
+
+void RingProcess::replace() {
+  pause_.expires_after(kPause);
+  pause_.async_wait([this](const boost::system::error_code& error) {
+    if (error || stopping_) return;
+    if (auto started = start(); !started) {
+      log_.error("ring-not-started", {{"problem", started.error().message}});
+      replace();
+    }
+  });
+}
+
+void RingProcess::stop() {
+  if (std::exchange(stopping_, true)) return;
+  pause_.cancel();
+  if (pid_ > 0) ::kill(pid_, SIGTERM);
+}
+
+void RingProcess::kill() {
+  if (pid_ > 0) ::kill(pid_, SIGKILL);
+}
+
+// It holds a lease, and a new process would have to wait for its end: so it is not replaced for new
+// certificates where it may read them itself.
+void RingProcess::reload() {
+  if (pid_ <= 0) return;
+  renewing_ = installation_.settings.account.has_value();
+  ::kill(pid_, renewing_ ? SIGTERM : SIGHUP);
+}
+
+bool RingProcess::tell(char order) {
+  return pid_ > 0 && ::send(channel_.native_handle(), &order, 1, MSG_DONTWAIT | MSG_NOSIGNAL) == 1;
+}
+
+bool RingProcess::drain() {
+  draining_ = true;
+  return tell(kDrainOrder);
+}
+
+bool RingProcess::rejoin() {
+  draining_ = false;
+  return tell(kRejoinOrder);
+}
+
+void RingProcess::drain(std::function<void()> on_drained) {
+  on_drained_ = std::move(on_drained);
+  static_cast<void>(drain());
+  look_for_drained();
+}
+
+// Where nobody else has a weight, nobody takes anything.
+void RingProcess::look_for_drained() {
+  if (!on_drained_) return;
+  bool is_over = pid_ <= 0 || !report_.is_object();
+  if (!is_over) {
+    const std::string name = report_.value("name", "");
+    bool is_alone = true;
+    for (const auto& member : report_["members"]) {
+      if (member.value("name", "") != name && member.value("weight", 0) > 0) is_alone = false;
+    }
+    is_over =
+        is_alone || !report_.value("connected", false) || report_.value("is_handed_over", false);
+  }
+  if (is_over) std::exchange(on_drained_, nullptr)();
+}
+
+void RingProcess::wait_for_reports() {
+  channel_.async_wait(boost::asio::posix::stream_descriptor::wait_read,
+                      [this](const boost::system::error_code& error) {
+                        if (!error && take_reports()) wait_for_reports();
+                      });
+}
+
+bool RingProcess::take_reports() {
+  std::string bytes(kRingReportBytesMax, '\0');
+  for (;;) {
+    const ssize_t size = ::read(channel_.native_handle(), bytes.data(), bytes.size());
+    if (size <= 0) return size < 0;
+    auto report = nlohmann::json::parse(bytes.data(), bytes.data() + size, nullptr, false);
+    if (report.is_object() && report.contains("members") && report["members"].is_array()) {
+      report_ = std::move(report);
+      look_for_drained();
+    } else {
+      log_.warning("ring-report-refused");
+    }
+  }
+}
+
+}  // namespace prophecy::sketcher

@@ -1,0 +1,296 @@
+#include "sketcher/ring/ring_service.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <unistd.h>
+
+#include "base/assert.hpp"
+#include "sketcher/ring/ring_parameters.hpp"
+#include "sketcher/ring/ring_report.hpp"
+
+namespace prophecy::sketcher {
+
+using dht::BootTime;
+using dht::Span;
+
+namespace {
+
+// A page of a partition is asked for again.
+constexpr Span kPageRetry = milliseconds(250);
+// How often workers' turns and barriers are looked at while they are awaited.
+constexpr Span kLook = milliseconds(2);
+// A group that has not ordered a barrier by then is asked through another worker.
+constexpr Span kBarrierTime = seconds(2);
+constexpr Span kBarrierPause = milliseconds(100);
+// Of the history, in one turn of the loop.
+constexpr std::uint64_t kBucketsAtOnce = 4096;
+// A member that drains is done when nobody has asked it for anything for so long.
+constexpr Span kQuiet = seconds(2);
+
+dht::RingSettings ring_settings(const Installation& installation) {
+  const RingSettings& settings = *installation.settings.ring;
+  dht::RingSettings ring;
+  ring.paths.root = settings.living->root;
+  ring.parameters = ring_parameters(installation);
+  ring.self = ring_member(settings);
+  return ring;
+}
+
+zookeeper::ClientSettings client_settings(const LivingRingSettings& living) {
+  zookeeper::ClientSettings settings;
+  for (const Endpoint& server : living.zookeeper)
+    settings.servers.push_back({.address = server});
+  // A member that has died is missed when its lease is over, about.
+  settings.session.timeout =
+      std::clamp(std::chrono::duration_cast<milliseconds>(living.lease),
+                 zookeeper::kSessionTimeoutMin, zookeeper::kSessionTimeoutMax);
+  return settings;
+}
+
+}  // namespace
+
+RingService::RingService(boost::asio::io_context& loop, const Installation& installation,
+                         HistoryTable& table, const SharedState& shared, std::vector<int> wakes,
+                         UniqueFd listener, Logger& log)
+    : installation_(installation),
+      ring_(shared.ring()),
+      wakes_(std::move(wakes)),
+      log_(log),
+      has_barriers_(hands_over(installation.settings)),
+      history_(table, has_barriers_),
+      node_(ring_settings(installation), shared.ring().permissions, history_, kPageRetry,
+            boot_timer_.now()),
+      links_(loop, *installation.ring_tls, std::move(listener), shared.ring().counters, log, *this),
+      loop_(loop),
+      timer_(loop) {}
+
+Result<> RingService::start() {
+  const LivingRingSettings& living = *installation_.settings.ring->living;
+  auto client = zookeeper::CoordinationClient::make(loop_, client_settings(living), log_, *this);
+  if (!client) return client.error();
+  client_ = std::move(*client);
+  ring_.counters.connected.set(0);
+  ring_.counters.view.set(0);
+  links_.start();
+  client_->start();
+  go_on();
+  return {};
+}
+
+void RingService::drain() {
+  log_.info("ring-draining");
+  node_.drain(now());
+  go_on();
+}
+
+void RingService::rejoin() {
+  log_.info("ring-rejoining");
+  node_.rejoin(now());
+  go_on();
+}
+
+void RingService::close(std::function<void()> on_closed) {
+  when_closed_ = std::move(on_closed);
+  client_->close();
+}
+
+void RingService::on_closed() {
+  if (when_closed_) when_closed_();
+}
+
+// ---- Events.
+
+void RingService::on_result(dht::CoordinationResult result) {
+  node_.on_result(result, now());
+  go_on();
+}
+
+void RingService::on_session(dht::SessionEvent event) {
+  node_.on_session(event, now());
+  go_on();
+}
+
+std::optional<dht::HandOverPage> RingService::on_ask(const dht::HandOverAsk& ask,
+                                                     const std::string& from) {
+  last_ask_ = now();
+  auto page = node_.on_ask(ask, from);
+  if (page && page->status == dht::HandOverPage::Status::page) {
+    ring_.counters.pages_given.add();
+    ring_.counters.entries_given.add(page->entries.size());
+  }
+  go_on();
+  return page;
+}
+
+void RingService::on_page(const dht::HandOverPage& page, const std::string& /*from*/) {
+  if (page.status == dht::HandOverPage::Status::page) {
+    ring_.counters.pages_taken.add();
+    ring_.counters.entries_taken.add(page.entries.size());
+  }
+  node_.on_page(page, now());
+  go_on();
+}
+
+// ---- Actions.
+
+void RingService::go_on() {
+  while (auto action = node_.take_action(now()))
+    carry_out(std::move(*action));
+  begin_barrier();
+  follow_view();
+  count();
+  arm();
+}
+
+void RingService::carry_out(dht::RingNodeAction action) {
+  if (auto* const call = std::get_if<dht::CoordinationCall>(&action)) {
+    client_->call(std::move(*call));
+  } else if (const auto* const turns = std::get_if<dht::AwaitTurns>(&action)) {
+    turns_.push_back({.number = ring_.turns.ask(), .ticket = turns->ticket});
+    wake_workers();
+  } else if (const auto* const clear = std::get_if<dht::ClearPartitions>(&action)) {
+    history_.clear(clear->partitions, clear->ticket);
+  } else if (const auto* const barrier = std::get_if<dht::OrderBarrier>(&action)) {
+    barrier_tickets_.push_back(barrier->ticket);
+  } else if (const auto* const send = std::get_if<dht::Taker::Send>(&action)) {
+    links_.ask(send->to.name, send->ask);
+  } else if (const auto* const taken = std::get_if<dht::PartitionsTaken>(&action)) {
+    ring_.counters.taken.add(taken->partitions.size());
+    log_.info("partitions-taken", {{"partitions", taken->partitions.size()},
+                                   {"view", node_.ring().ownership().adopted()}});
+  } else {
+    report(std::get<dht::RingReport>(action));
+  }
+}
+
+void RingService::report(const dht::RingReport& report) {
+  if (report.message.empty()) return log_.info("ring-problem-over", {{"node", report.path}});
+  log_.error("ring-problem", {{"node", report.path}, {"problem", report.message}});
+}
+
+// Where the members are, for the workers and for the hand-over.
+void RingService::follow_view() {
+  const dht::View* const view = node_.ring().view();
+  if (view == nullptr || view->number == followed_) return;
+  followed_ = view->number;
+  links_.set_members(*view);
+  const dht::MemberSlots& slots = node_.ring().ownership().slots();
+  for (dht::MemberSlot slot = 0; slot < dht::MemberSlots::kSlots; ++slot) {
+    MemberEntry entry;
+    if (const dht::Member* const member = dht::find_member(*view, slots.name_at(slot))) {
+      entry.name = member->holder.name;
+      // The last one is the ring process's.
+      for (std::size_t i = 0; i + 1 < member->addresses.size(); ++i) {
+        const auto address = IpAddress::parse(member->addresses[i].address);
+        if (address)
+          entry.addresses.push_back({.address = *address, .port = member->addresses[i].port});
+      }
+    }
+    if (ring_.members.find(slot).value_or(MemberEntry{}) != entry) ring_.members.set(slot, entry);
+  }
+  std::string names;
+  for (const dht::Member& member : view->members)
+    names += (names.empty() ? "" : " ") + member.holder.name;
+  log_.info("ring-view", {{"view", view->number}, {"members", names}});
+}
+
+void RingService::wake_workers() const {
+  const std::uint64_t one = 1;
+  for (const int wake : wakes_)
+    static_cast<void>(!::write(wake, &one, sizeof one));
+}
+
+// Without an order that members share there is nothing to compare with its number.
+void RingService::begin_barrier() {
+  if (barrier_ || barrier_tickets_.empty()) return;
+  barrier_.emplace();
+  barrier_->tickets = std::exchange(barrier_tickets_, {});
+  barrier_->end = now() + kBarrierTime;
+  if (!has_barriers_) return;
+  barrier_->worker = next_worker_++ % static_cast<std::uint32_t>(ring_.turns.workers());
+  barrier_->asked = ring_.turns.ask();
+  ring_.turns.ask_barrier(barrier_->worker, barrier_->asked);
+  wake_workers();
+}
+
+void RingService::look_at_turns() {
+  const auto passed = std::partition(turns_.begin(), turns_.end(), [&](const Turn& turn) {
+    return !ring_.turns.have_all_passed(turn.number);
+  });
+  const std::vector<Turn> over(passed, turns_.end());
+  turns_.erase(passed, turns_.end());
+  for (const Turn& turn : over)
+    node_.on_turns(turn.ticket, now());
+}
+
+void RingService::look_at_barrier() {
+  if (!barrier_) return;
+  std::optional<dht::OrderNumber> number;
+  if (has_barriers_) {
+    const auto ended = ring_.turns.ended_barrier(barrier_->worker, barrier_->asked);
+    if (ended) number = ended->number;
+    if (ended && !number && !std::exchange(barrier_->has_failed, true))
+      barrier_->end = std::min(barrier_->end, now() + kBarrierPause);
+    if (!number && now() < barrier_->end) return;
+    if (!number) ring_.counters.barriers_failed.add();
+  } else {
+    number = 0;
+  }
+  const Barrier over = std::move(*std::exchange(barrier_, std::nullopt));
+  for (const std::uint64_t ticket : over.tickets)
+    node_.on_barrier(ticket, number, now());
+}
+
+void RingService::look_at_history() {
+  if (!history_.is_idle()) history_.step(kBucketsAtOnce);
+  while (const auto ticket = history_.take_cleared())
+    node_.on_cleared(*ticket, now());
+}
+
+void RingService::count() {
+  const BootTime lease_end = ring_.permissions.lease_end();
+  if (lease_end > lease_end_) ring_.counters.leases.add();
+  lease_end_ = lease_end;
+  const dht::Ring& ring = node_.ring();
+  const auto waits = ring.ownership().waits();
+  ring_.counters.view.set(ring.ownership().adopted());
+  ring_.counters.connected.set(ring.is_connected() ? 1 : 0);
+  ring_.counters.waiting.set(waits.clearing + waits.fence + waits.barrier);
+}
+
+void RingService::arm() {
+  BootTime next = node_.deadline();
+  const BootTime now_is = now();
+  if (!turns_.empty() || barrier_) next = std::min(next, now_is + kLook);
+  if (!history_.is_idle()) next = now_is;
+  if (next == BootTime::max()) {
+    timer_.cancel();
+    return;
+  }
+  timer_.expires_after(std::max(next - now_is, Span::zero()));
+  timer_.async_wait([this](const boost::system::error_code& error) {
+    if (!error) on_timer();
+  });
+}
+
+void RingService::on_timer() {
+  look_at_turns();
+  look_at_barrier();
+  look_at_history();
+  node_.on_tick(now());
+  go_on();
+}
+
+std::string RingService::status() {
+  const dht::Ring& ring = node_.ring();
+  const bool is_quiet = ring.ownership().to_give() == 0 || now() - last_ask_ > kQuiet;
+  return ring_report({.ring = ring,
+                      .settings = *installation_.settings.ring,
+                      .permissions = ring_.permissions,
+                      .fetching = node_.fetching(),
+                      .is_handed_over = ring.is_drained() && is_quiet,
+                      .now = now()});
+}
+
+}  // namespace prophecy::sketcher

@@ -1,0 +1,110 @@
+"""What a ring with ZooKeeper refuses, and how it goes on without ZooKeeper. The origins have no agents."""
+
+import re
+import time
+
+from harness.http_client import curl as plain_curl
+from harness.processes import wait_until
+from harness.programs import run_program
+from harness.ring import LivingRing
+from harness.zookeeper import Driver
+
+VOTE = {"kind": "vote", "faults": 1, "writes": "all", "file": None, "client_id": None, "key_file": None}
+PAGES = {f"/pages/{number}": f"page {number}\n" for number in range(16)}
+
+
+def curl(member, path, *options):
+    return plain_curl(member.url + path, "-H", "Host: site", *options)
+
+
+def votes(**options):
+    changes = options.pop("sketcher_changes", {})
+    return LivingRing(agents=False, content=PAGES, sketcher_changes={"group": VOTE, **changes}, **options)
+
+
+def test_absent_at_the_start_and_foreign_members():
+    members = {"a": {}, "b": {}, "front": {}, "lease": {"ring": {"lease": "3s"}},
+               "digest": {"sketch": {"digest": "sha256"}}}
+    with votes(members=members, roles={"front": "request"}, workers=2, start=False,
+               ring_changes={"owner_wait": "500ms"}) as ring:
+        ring.origins.start()
+        for name in ("a", "b", "front"):
+            ring.members[name].start()
+        a, log = ring.members["a"], ring.members["a"].child.log
+        answer = curl(a, "/pages/1")
+        assert (answer.status, answer.field("prophecy-reason")) == (503, "owner-unreachable")
+        assert answer.field("retry-after") == "1"
+        wait_until(lambda: "zookeeper-unreachable" in log(), 10, "the line about it")
+        assert ring.ring("a")["state"] == "connecting"
+        ring.zookeeper.start()
+        ring.wait_settled(["a", "b", "front"], owners=["a", "b"])
+
+        # One that takes requests alone owns nothing, and forwards all of them.
+        for path, body in PAGES.items():
+            for name in ("front", "a", "b"):
+                assert curl(ring.members[name], path).body == body.encode()
+        counters = ring.members["front"].counters()
+        assert (counters["forwarded"], counters["fast"], counters["replicated"]) == (len(PAGES), 0, 0)
+        assert curl(ring.members["front"], "/pages/1", "-X", "PUT", "--data-binary", "new").status < 300
+        for name in ("front", "a", "b"):
+            assert curl(ring.members[name], "/pages/1").body == b"new"
+
+        # Those that differ are told so, and the members too.
+        for name, what in (("lease", "lease is 3000 ms here and 1000 ms in the ring"),
+                           ("digest", "digest is hmac-sha256 here and hmac-sha1 in the ring")):
+            ring.members[name].start()
+            stranger = ring.members[name].child.log
+            wait_until(lambda: re.search(f"ring-problem.*/prophecy/view: {what}", stranger()), 10, "the reason")  # noqa: B023
+            there, here = what.replace(" in the ring", "").split(" here and ")
+            wait_until(lambda: f"/prophecy/members/{name}: {there.split(' is ')[0]} is {here} here" in log(),  # noqa: B023
+                       10, "the reason at a member")
+            assert curl(ring.members[name], "/pages/1").status == 503
+            assert ring.ring(name)["problems"] and ring.ring(name)["state"] == "joining"
+            ring.members[name].kill()
+        assert len(ring.ring("a")["members"]) == 3
+        wait_until(lambda: ring.ring("a")["problems"] == [], 10, "the end of what was reported")
+
+        # Nonsense in ZooKeeper is named, and changes nothing.
+        view = ring.ring("a")["view"]
+        with Driver([ring.zookeeper.address]) as driver:
+            driver.wait_for("session_begun")
+            driver.call("create", "/prophecy/leases/nobody", data="nonsense")
+            wait_until(lambda: any("leases/nobody" in line for line in ring.ring("a")["problems"]), 10, "its report")
+        assert curl(a, "/pages/3").status == 200
+        assert ring.ring("a")["view"] == view
+
+
+def test_a_while_without_zookeeper():
+    """without_zookeeper: answers through the group alone, beyond the lease; they share nothing."""
+    with votes(members=["a", "b"], ring_changes={"without_zookeeper": "5m", "owner_wait": "500ms"}) as ring:
+        for path in PAGES:
+            assert curl(ring.members["a"], path).status == 200
+        ring.zookeeper.kill()
+        wait_until(lambda: all(ring.ring(name)["lease_ms_left"] == 0 for name in ("a", "b")), 10,
+                   "the end of the leases")
+        before = [ring.members[name].counters() for name in ("a", "b")]
+        for path, body in PAGES.items():
+            assert curl(ring.members["b"], path).body == body.encode()
+        assert curl(ring.members["b"], "/pages/2", "-X", "PUT", "--data-binary", "new").status < 300
+        assert curl(ring.members["a"], "/pages/2").body == b"new"
+        after = [ring.members[name].counters() for name in ("a", "b")]
+        assert [each["fast"] for each in after] == [each["fast"] for each in before]
+        assert sum(each["replicated"] for each in after) - sum(each["replicated"] for each in before) >= len(PAGES)
+        ring.zookeeper.start()
+        ring.wait_settled(["a", "b"])
+        for path in PAGES:
+            assert curl(ring.members["b"], path).status == 200
+        assert sum(ring.members[name].counters()["fast"] for name in ("a", "b")) > 0
+
+
+def test_the_last_member_stops_at_once(tmp_path):
+    with votes(members=["a", "b"]) as ring:
+        admin, file = ring.members["a"].admin, tmp_path / "history"
+        assert run_program("prophecyctl", "history", "export", "--admin", admin, file).returncode == 0
+        refused = run_program("prophecyctl", "history", "import", "--admin", admin, file)
+        assert refused.returncode == 1 and "takes no history from a file" in refused.stderr
+        begun = time.monotonic()
+        ring.members["a"].stop()
+        ring.wait_settled(["b"])
+        ring.members["b"].stop()
+        assert time.monotonic() - begun < 8

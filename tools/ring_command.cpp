@@ -1,0 +1,128 @@
+#include "tools/ring_command.hpp"
+
+#include <chrono>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include <nlohmann/json.hpp>
+
+#include "tools/ask.hpp"
+#include "tools/table.hpp"
+
+namespace prophecy::tools {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Clock = std::chrono::steady_clock;
+
+// How often a drain that is waited for is looked at.
+constexpr std::chrono::milliseconds kLook{200};
+
+struct Options {
+  std::string socket;
+  std::string action = "show";
+  bool json = false;
+  std::uint64_t wait_seconds = 60;
+};
+
+Result<> check(const Json& ring) {
+  if (ring.contains("state") && ring.contains("members") && ring["members"].is_array()) return {};
+  return Error{ErrorKind::invalid, "no state, or no members"};
+}
+
+// The first line tells whether all is well, the others of what is under way.
+void print_for_people(const Json& ring) {
+  std::cout << ring["name"].get<std::string>() << ": " << ring["state"].get<std::string>()
+            << ", view " << ring["view"] << ", lease for " << ring["lease_ms_left"] << " of "
+            << ring["lease_ms"] << " ms"
+            << (ring["connected"] == true ? "" : ", no connection to ZooKeeper") << '\n';
+  const Json& moving = ring["moving"];
+  const auto line = [&](const char* key, const std::string& what) {
+    if (moving[key] != 0) std::cout << "  " << moving[key] << " partitions " << what << '\n';
+  };
+  std::string owners;
+  for (const Json& owner : moving["former_owners"])
+    owners += (owners.empty() ? " (" : ", ") + owner.get<std::string>();
+  if (!owners.empty()) owners += ")";
+  line("waiting_for_clearing", "wait until what was left of them here is erased");
+  line("waiting_for_former_owners", "wait until their former owners have stopped" + owners);
+  line("waiting_for_group", "wait for the group's order");
+  line("being_received", "are being received");
+  line("to_be_given", "may be asked for by their new owners");
+  for (const Json& problem : ring["problems"])
+    std::cout << "  problem: " << problem.get<std::string>() << '\n';
+  Json rows = Json::array();
+  for (const Json& member : ring["members"]) {
+    Json row = member;
+    row.erase("addresses");
+    rows.push_back(std::move(row));
+  }
+  if (!rows.empty()) print_table("members", rows);
+}
+
+int show(const Options& options) {
+  Json ring;
+  if (!ask_for(options.socket, "ring", "the ring of a sketcher", check, ring)) return 1;
+  if (options.json) {
+    std::cout << ring.dump(2) << '\n';
+  } else {
+    print_for_people(ring);
+  }
+  return 0;
+}
+
+// Until the member's state is `wanted`.
+int wait_for(const Options& options, const std::string& wanted) {
+  const auto deadline = Clock::now() + std::chrono::seconds(options.wait_seconds);
+  for (;;) {
+    Json ring;
+    if (!ask_for(options.socket, "ring", "the ring of a sketcher", check, ring)) return 1;
+    const Json& moving = ring["moving"];
+    const bool is_settled = moving["waiting_for_clearing"] == 0 &&
+                            moving["waiting_for_former_owners"] == 0 &&
+                            moving["waiting_for_group"] == 0 && moving["being_received"] == 0;
+    const bool is_done = ring["state"] == wanted &&
+                         (wanted == "member" ? is_settled : ring["is_handed_over"] == true);
+    if (is_done) return 0;
+    if (Clock::now() >= deadline) {
+      std::cerr << "prophecyctl: it is not " << wanted << " after " << options.wait_seconds
+                << " s; see prophecyctl ring\n";
+      return 1;
+    }
+    std::this_thread::sleep_for(kLook);
+  }
+}
+
+int run(const Options& options) {
+  if (options.action == "show") return show(options);
+  if (const int status = tell(options.socket, {{"command", "ring-" + options.action}}); status != 0)
+    return status;
+  return options.wait_seconds == 0
+             ? 0
+             : wait_for(options, options.action == "drain" ? "drained" : "member");
+}
+
+}  // namespace
+
+void add_ring_command(Command program) {
+  auto options = std::make_shared<Options>();
+  const Command command = program.add_command(
+      "ring", "Shows the ring of sketchers, has others take this one's partitions, or has it back");
+  command
+      .add("action", options->action,
+           "show; drain: others take its partitions, and it forwards all requests; join: the end "
+           "of that")
+      .one_of({"show", "drain", "join"})
+      .shows_default();
+  command.add("--admin", options->socket, "Admin socket of the sketcher").required();
+  command.flag("--json", options->json, "Print JSON");
+  command
+      .add("--wait", options->wait_seconds,
+           "For how many seconds to wait until drain or join is done; 0: not at all")
+      .shows_default();
+  command.on_run([options] { return run(*options); });
+}
+
+}  // namespace prophecy::tools
