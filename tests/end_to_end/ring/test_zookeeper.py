@@ -1,5 +1,6 @@
 """Our client of ZooKeeper with Debian's server: calls, lost connections, lost sessions, TLS."""
 
+import re
 import socket
 import threading
 
@@ -311,7 +312,8 @@ def test_mutual_tls(server, authority, folder):
             return driver.lines[0]["reason"]
 
     assert why(certificate=member, name="other.test") == "TLS: its certificate is for another name"
-    assert "certificate" in why(certificate=None)
+    # Versions of Java differ in their alert for it.
+    assert re.search("certificate|handshake failure", why(certificate=None))
     stranger = Authority(folder / "strangers").issue("member-1")
     assert "certificate" in why(certificate=stranger)
 
