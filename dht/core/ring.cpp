@@ -212,9 +212,12 @@ void Ring::keep_announced() {
       node->announcement && node->announcement != own &&
       node->announcement->member.holder.instance == settings_.self.holder.instance;
   if (!is_old_own || !may_try(Purpose::announce)) return;
-  write(
-      {.purpose = Purpose::announce, .name = {}},
-      {{WriteStep::Kind::set, settings_.paths.member(name), node->version, to_bytes(encode(own))}});
+  // Not by changing it: a node that was made again has the same versions, so a late change could
+  // give the node of the next process the instance of this one, for as long as that process lives.
+  write({.purpose = Purpose::announce, .name = {}},
+        {{WriteStep::Kind::remove, settings_.paths.member(name), node->version, {}},
+         {WriteStep::Kind::create_ephemeral, settings_.paths.member(name), 0,
+          to_bytes(encode(own))}});
 }
 
 // The words come before the lease that the view is confirmed with.

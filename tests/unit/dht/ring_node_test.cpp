@@ -84,25 +84,25 @@ struct Site {
   }
   void write(const std::vector<WriteStep>& steps, CoordinationResult& result) {
     using Step = WriteStep::Kind;
+    auto changed = nodes;
     for (std::size_t i = 0; i < steps.size(); ++i) {
-      const auto found = nodes.find(steps[i].path);
-      const bool creates = steps[i].kind == Step::create || steps[i].kind == Step::create_ephemeral;
+      const WriteStep& step = steps[i];
+      const auto found = changed.find(step.path);
+      const bool creates = step.kind == Step::create || step.kind == Step::create_ephemeral;
       result.failed_step = i;
-      if (creates == (found != nodes.end())) {
+      if (creates == (found != changed.end())) {
         result.status = creates ? CoordinationStatus::exists : CoordinationStatus::absent;
         return;
       }
-      if (!creates && found->second.version != steps[i].version) {
+      if (!creates && found->second.version != step.version) {
         result.status = CoordinationStatus::wrong_version;
         return;
       }
+      if (step.kind == Step::remove) changed.erase(found);
+      if (creates) changed[step.path] = {step.data, 0};
+      if (step.kind == Step::set) found->second = {step.data, step.version + 1};
     }
-    for (const WriteStep& step : steps) {
-      if (step.kind == Step::remove) nodes.erase(step.path);
-      if (step.kind == Step::create || step.kind == Step::create_ephemeral)
-        nodes[step.path] = {step.data, 0};
-      if (step.kind == Step::set) nodes[step.path] = {step.data, step.version + 1};
-    }
+    nodes = std::move(changed);
   }
 
   BootTime now{seconds(100)};
