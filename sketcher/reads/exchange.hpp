@@ -77,6 +77,9 @@ class Exchange final : private SharedReadWaiter,
 
  private:
   static constexpr std::size_t kKeptBytesMax = 4 << 10;
+  // Reasons of answers of our own that are no refusals.
+  static constexpr std::string_view kRedirect = "redirect";
+  static constexpr std::string_view kChallenge = "acme-challenge";
 
   // The exchange with one origin; its slot is its place.
   struct OriginSlot final : http::OriginHandler {
