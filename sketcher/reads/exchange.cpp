@@ -221,7 +221,7 @@ void Exchange::raise_floors_elsewhere() {
       std::uint32_t group = 0;
       while (&context_.groups[group]->context.core() != owed[index].group)
         ++group;
-      floors_->ask(index, place.partition, owed[index].authority, owed[index].target,
+      floors_->ask(index, place.partition, {scheme_, owed[index].authority, owed[index].target},
                    {.group = group, .write = owed[index].write});
     }
   }
