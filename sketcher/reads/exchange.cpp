@@ -52,6 +52,7 @@ void Exchange::start(http::Request& request, const ClientInfo& client, TimePoint
   request_ = &request;
   moved_since_.reset();
   is_counted_ = false;
+  if (!is_admitted_) limited_.end();
   if (!client.floor.empty()) return raise_floor(client.floor);
   begin();
 }
@@ -120,7 +121,10 @@ std::optional<sketch::Refusal> Exchange::refuse_by_head(const http::Request& req
                                                         std::uint64_t body_bytes) {
   now_ = std::chrono::steady_clock::now();
   std::optional<sketch::Refusal> refusal;
-  if (!is_admitted_) refusal = admit(request, client);
+  if (!is_admitted_) {
+    limited_.end();
+    refusal = admit(request, client);
+  }
   if (!refusal && form_.is_read && body_bytes > 0) refusal = sketch::kReadWithBody;
   is_admitted_ = !refusal;
   client_ = &client;
@@ -487,7 +491,7 @@ void Exchange::on_writable() {
 
 void Exchange::abandon() {
   is_admitted_ = false;
-  give_back_limit();
+  limited_.end();
   if (is_forwarding()) {
     counters_->abandoned.add();
     return forwarded_->abandon();

@@ -63,7 +63,7 @@ class Exchange final : private SharedReadWaiter,
   void shrink(std::size_t bytes_max) {
     is_admitted_ = false;
     is_ruled_ = false;
-    give_back_limit();
+    limited_.end();
     form_.shrink(bytes_max);
     if (client_target_.capacity() > bytes_max) std::string().swap(client_target_);
     if (forwarded_) forwarded_->shrink(bytes_max);
@@ -114,7 +114,6 @@ class Exchange final : private SharedReadWaiter,
   [[nodiscard]] std::optional<sketch::Refusal> limit_client(const http::Request& request,
                                                             const ClientInfo& client,
                                                             const ClientLimitSettings& settings);
-  void give_back_limit();
   // The route's rules for the request: it may be over by them.
   [[nodiscard]] std::optional<sketch::Refusal> apply_rules(const http::Request& request,
                                                            const ClientInfo& client,
@@ -199,9 +198,8 @@ class Exchange final : private SharedReadWaiter,
   bool is_rewritten_ = false;             // and its target is not the client's
   std::string client_target_;             // then
   bool is_ruled_ = false;
-  std::unique_ptr<OwnPage> challenge_;           // of an ACME client
-  std::optional<ClientLimit::Slot> limit_slot_;  // while it is in flight, of `limit_`
-  ClientLimit* limit_ = nullptr;
+  std::unique_ptr<OwnPage> challenge_;  // of an ACME client
+  LimitedRequest limited_;
   AnswerRuling ruling_;
 };
 

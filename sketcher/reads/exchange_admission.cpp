@@ -17,7 +17,6 @@ std::optional<sketch::Refusal> Exchange::admit(const http::Request& request,
   sketch::RequestContext known{
       .scheme = scheme_, .client_address = client.address, .trusted_peers = client.trusted_peers};
   is_located_ = is_rewritten_ = is_ruled_ = false;
-  give_back_limit();
   if (auto refusal = canonicalizer.locate(request, known, form_)) return refusal;
   is_located_ = true;
   if (form_.is_read && context_.settings.acme_challenges && find_challenge())
@@ -69,7 +68,7 @@ bool Exchange::find_challenge() {
 std::optional<sketch::Refusal> Exchange::limit_client(const http::Request& request,
                                                       const ClientInfo& client,
                                                       const ClientLimitSettings& settings) {
-  if (source_ == RequestSource::members) return std::nullopt;
+  if (source_ == RequestSource::members || limited_.has_asked()) return std::nullopt;
   std::optional<IpAddress> address;
   if (client.trusted_peers != nullptr) {
     const auto style = context_.settings.forwarding.style;
@@ -78,9 +77,8 @@ std::optional<sketch::Refusal> Exchange::limit_client(const http::Request& reque
   if (!address) address = IpAddress::parse(client.address);
   std::optional<std::string_view> field;
   if (!settings.field.empty()) field = request.fields.find(settings.field);
-  limit_ = context_.client_limits[route_].get();
-  const ClientLimit::Decision decision = limit_->take(address, field, now_);
-  limit_slot_ = decision.held;
+  const ClientLimit::Decision decision =
+      limited_.take(*context_.client_limits[route_], address, field, now_);
   ruling_.retry_after_s = decision.retry_after_s;
   switch (decision.verdict) {
     case ClientLimit::Verdict::granted:
@@ -96,11 +94,6 @@ std::optional<sketch::Refusal> Exchange::limit_client(const http::Request& reque
       return sketch::Refusal{429, "too-many-in-flight"};
   }
   UNREACHABLE();
-}
-
-void Exchange::give_back_limit() {
-  if (limit_slot_) limit_->give_back(*limit_slot_);
-  limit_slot_.reset();
 }
 
 std::optional<sketch::Refusal> Exchange::apply_rules(const http::Request& request,

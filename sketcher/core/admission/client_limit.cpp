@@ -101,4 +101,23 @@ std::optional<Duration> ClientLimit::pay(Slot slot, TimePoint now) {
   }
 }
 
+ClientLimit::Decision LimitedRequest::take(ClientLimit& limit,
+                                           const std::optional<IpAddress>& address,
+                                           const std::optional<std::string_view>& field,
+                                           TimePoint now) {
+  if (has_asked()) return {.verdict = ClientLimit::Verdict::granted, .held = held_};
+  limit_ = &limit;
+  const ClientLimit::Decision decision = limit.take(address, field, now);
+  held_ = decision.held;
+  // One that is refused is over.
+  if (decision.verdict != ClientLimit::Verdict::granted) limit_ = nullptr;
+  return decision;
+}
+
+void LimitedRequest::end() {
+  if (held_) limit_->give_back(*held_);
+  held_.reset();
+  limit_ = nullptr;
+}
+
 }  // namespace prophecy::sketcher

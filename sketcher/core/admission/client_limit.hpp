@@ -79,4 +79,20 @@ class ClientLimit {
   std::uint64_t seed_;
 };
 
+// What one request has of a limit. It asks once, however often its way is looked for.
+class LimitedRequest {
+ public:
+  [[nodiscard]] ClientLimit::Decision take(ClientLimit& limit,
+                                           const std::optional<IpAddress>& address,
+                                           const std::optional<std::string_view>& field,
+                                           TimePoint now);
+  [[nodiscard]] bool has_asked() const { return limit_ != nullptr; }
+  // It is over, and the next one may ask.
+  void end();
+
+ private:
+  ClientLimit* limit_ = nullptr;  // that it has asked
+  std::optional<ClientLimit::Slot> held_;
+};
+
 }  // namespace prophecy::sketcher

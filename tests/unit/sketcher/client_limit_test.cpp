@@ -114,6 +114,26 @@ TEST_CASE("A field may name the client, and requests without it count by address
   CHECK(limit.take(at("192.0.2.1"), {}, kStart).verdict == Verdict::too_often);
 }
 
+TEST_CASE("A request that looks for its way again does not pay again, and keeps its place") {
+  ClientLimitSettings settings;
+  settings.per_second = 1;
+  settings.burst = 2;
+  settings.in_flight = 1;
+  Memory memory;
+  ClientLimit limit = memory.of(settings, 0);
+  LimitedRequest waiting;
+  LimitedRequest other;
+  for (int i = 0; i < 20; ++i)
+    CHECK(waiting.take(limit, at("192.0.2.1"), {}, kStart).verdict == Verdict::granted);
+  CHECK(other.take(limit, at("192.0.2.1"), {}, kStart).verdict == Verdict::too_many);
+  CHECK_FALSE(other.has_asked());
+  waiting.end();
+  CHECK(other.take(limit, at("192.0.2.1"), {}, kStart).verdict == Verdict::granted);
+  other.end();
+  other.end();
+  CHECK(other.take(limit, at("192.0.2.1"), {}, kStart).verdict == Verdict::too_often);
+}
+
 TEST_CASE("Lists of addresses decide before any count") {
   ClientLimitSettings settings;
   settings.per_second = 1;
