@@ -87,7 +87,8 @@ Redirect read_redirect(ConfigSection section, const RouteSettings& route) {
   return redirect;
 }
 
-std::vector<sketch::ConfiguredField> read_fields(ConfigSection& section, const Key& key) {
+std::vector<sketch::ConfiguredField> read_fields(ConfigSection& section, const Key& key,
+                                                 std::string_view (*why_not)(std::string_view)) {
   std::vector<sketch::ConfiguredField> fields;
   for (const std::string& line : section.texts(key, std::vector<std::string>{})) {
     auto field = sketch::parse_configured_field(line);
@@ -95,7 +96,7 @@ std::vector<sketch::ConfiguredField> read_fields(ConfigSection& section, const K
       section.mistake(key.name, line, "expected fields such as \"x-name: value\"");
       continue;
     }
-    const std::string_view why = why_not_ruled(field->name);
+    const std::string_view why = why_not(field->name);
     if (why.empty()) {
       fields.push_back(std::move(*field));
     } else {
@@ -120,16 +121,22 @@ void read_answer_fields(ConfigSection& section, RouteSettings& route) {
             "sketcher's own keeps its `cache-control`, `content-type`, `retry-after` and `allow`. "
             "It is an error to name what the sketcher writes itself (`date`, `etag`, "
             "`content-length`), what belongs to the connection, `content-encoding`, "
-            "`content-range`, `location`, `content-location`, `set-cookie`, `vary` and "
-            "`www-authenticate`. A `cache-control` holds for answers that set a cookie, too."}))
+            "`content-range`, `location`, `content-location`, `set-cookie`, `vary`, "
+            "`www-authenticate` and `last-modified`. A `cache-control` holds for "
+            "answers that set a cookie, too."},
+           why_not_set))
     rules.set(std::move(field));
   for (auto& field :
-       read_fields(section, {"added_answer_headers",
-                             "Likewise, beside those of that name that an answer has already."}))
+       read_fields(section,
+                   {"added_answer_headers",
+                    "Likewise, beside those of that name that an answer has already. It is an "
+                    "error to name a field that has one value, such as `content-type`."},
+                   why_not_added))
     rules.add(std::move(field));
   for (const std::string& name : sketch::read_field_names(
            section,
-           {"dropped_answer_headers", "Likewise: names of fields that clients do not get."})) {
+           {"dropped_answer_headers",
+            "Likewise: names of fields that clients do not get. `last-modified` may be named."})) {
     const std::string_view why = why_not_ruled(name);
     if (why.empty()) {
       rules.drop(name);

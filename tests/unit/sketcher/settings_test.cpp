@@ -361,6 +361,12 @@ TEST_CASE("Mistakes in routes and groups") {
            Case{"[[route]]\ngroup = \"static\"\nadded_answer_headers = [\"Set-Cookie: a=b\"]\n",
                 "route.added_answer_headers: expected fields that rules may change, found "
                 "\"set-cookie\", which is for one client"},
+           Case{"[[route]]\ngroup = \"static\"\nset_answer_headers = [\"Last-Modified: x\"]\n",
+                "found \"last-modified\", which conditions of requests are compared with"},
+           Case{"[[route]]\ngroup = \"static\"\nadded_answer_headers = [\"Accept-Ranges: none\"]\n",
+                "found \"accept-ranges\", which the sketcher writes itself"},
+           Case{"[[route]]\ngroup = \"static\"\nadded_answer_headers = [\"Content-Type: a/b\"]\n",
+                "found \"content-type\", which has one value"},
            Case{"[[route]]\ngroup = \"static\"\ndropped_answer_headers = [\"content-encoding\"]\n",
                 "which says how the body is coded"},
            Case{"[[route]]\ngroup = \"static\"\nset_request_headers = [\"x: 1\", \"X: 2\"]\n",
