@@ -274,8 +274,9 @@ void read_rules(ConfigSection& section, RouteSettings& route) {
   if (section.has("clients")) {
     route.client_limit = read_client_limit(section.section(
         {"clients",
-         "With this table, the route limits what one client may ask. Clients are hashed into 16384 "
-         "slots; the clients of one slot share its bounds."}));
+         "With this table, the route limits what one client may ask. Clients are hashed into two "
+         "rows of 8192 slots, values of `field` into two others; a client is refused when both of "
+         "its slots are full."}));
   }
   read_answer_fields(section, route);
   read_pages(section, route);
