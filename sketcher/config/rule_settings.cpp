@@ -224,6 +224,9 @@ ClientLimitSettings read_client_limit(ConfigSection section) {
   limit.burst = static_cast<std::uint32_t>(section.number(
       Key{"burst", "Requests of one client that may come at once."}.otherwise("those of a second"),
       1, kClientRateMax, std::max<std::uint64_t>(1, static_cast<std::uint64_t>(limit.per_second))));
+  if (section.has("burst") && limit.per_second == 0) {
+    section.mistake("burst", "expected requests_per_second beside it");
+  }
   limit.in_flight = static_cast<std::uint32_t>(section.number(
       {"requests_in_flight",
        "Requests of one client whose answers it has not got yet; 0 is no bound. Another is "
@@ -238,6 +241,11 @@ ClientLimitSettings read_client_limit(ConfigSection section) {
                 "(`client-denied`). A range of IPv6 contains no IPv4 address."});
   limit.denied = read_address_ranges(
       section, {"denied", "Likewise: these are answered 403, even if they are allowed."});
+  const bool has_bound = limit.per_second > 0 || limit.in_flight > 0;
+  if (!has_bound && limit.allowed.empty() && limit.denied.empty()) {
+    section.mistake("requests_per_second",
+                    "expected a bound, or addresses that are allowed or denied");
+  }
   return limit;
 }
 
