@@ -264,8 +264,12 @@ void read_rules(ConfigSection& section, RouteSettings& route) {
     route.redirect = read_redirect(
         section.section({"redirect",
                          "With this table, requests of the route are redirected to another scheme, "
-                         "host or path prefix, as far as they are not there already. Redirects "
-                         "that lead back, or go on for more than ten steps, are an error."}),
+                         "host or path prefix, as far as they are not there already. The "
+                         "scheme of a request from one of `trusted_peers` is what it says in "
+                         "`X-Forwarded-Proto`, or in `proto` of `Forwarded`, by `[forwarding] "
+                         "style`; a load balancer that takes TLS off has to be such a peer, or "
+                         "redirects to https never end. Redirects that lead back, or go on for "
+                         "more than ten steps, are an error."}),
         route);
   }
   if (section.has("compression")) {

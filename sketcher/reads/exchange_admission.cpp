@@ -1,5 +1,6 @@
 // How an exchange finds the route of its request, and whether the request is over by that.
 #include "base/assert.hpp"
+#include "canonical/forwarded_scheme.hpp"
 #include "sketcher/core/policy/upgrade.hpp"
 #include "sketcher/installation/described_request.hpp"
 #include "sketcher/reads/acme_challenges.hpp"
@@ -114,8 +115,13 @@ std::optional<sketch::Refusal> Exchange::apply_rules(const http::Request& reques
     return sketch::Refusal{503, kMaintenance};
   }
   if (route.redirect) {
+    // A balancer in front may have taken the client's TLS off.
+    std::string_view came_by;
+    if (client.trusted_peers != nullptr)
+      came_by = sketch::forwarded_scheme(request.fields, context_.settings.forwarding.style);
+    if (came_by.empty()) came_by = scheme_;
     const auto to = redirected(*route.redirect, route.pattern.path_prefix,
-                               {std::string(scheme_), form_.authority, form_.target});
+                               {std::string(came_by), form_.authority, form_.target});
     if (to) {
       ruling_.location = to->url();
       return sketch::Refusal{route.redirect->status, kRedirect};
