@@ -108,8 +108,8 @@ class Exchange final : private SharedReadWaiter,
                                                      const ClientInfo& client);
   [[nodiscard]] std::optional<sketch::Refusal> find_route(const http::Request& request,
                                                           const ClientInfo& client);
-  // Of the file that answers an ACME challenge, if the request is one.
-  [[nodiscard]] bool find_challenge();
+  // The end of a request that is an ACME challenge: by the file that answers it, or the budget.
+  [[nodiscard]] std::optional<sketch::Refusal> find_challenge();
   // What one client may ask of the route.
   [[nodiscard]] std::optional<sketch::Refusal> limit_client(const http::Request& request,
                                                             const ClientInfo& client,

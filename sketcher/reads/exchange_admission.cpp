@@ -20,8 +20,9 @@ std::optional<sketch::Refusal> Exchange::admit(const http::Request& request,
   is_located_ = is_rewritten_ = is_ruled_ = false;
   if (auto refusal = canonicalizer.locate(request, known, form_)) return refusal;
   is_located_ = true;
-  if (form_.is_read && context_.settings.acme_challenges && find_challenge())
-    return sketch::Refusal{200, kChallenge};
+  if (form_.is_read && context_.settings.acme_challenges) {
+    if (const auto refusal = find_challenge()) return refusal;
+  }
   if (auto refusal = find_route(request, client)) return refusal;
   const RouteSettings& route = context_.settings.routes[route_];
   if (!route.dropped.empty()) known.dropped = &route.dropped;
@@ -55,14 +56,16 @@ std::optional<sketch::Refusal> Exchange::find_route(const http::Request& request
   return apply_rules(request, client, route);
 }
 
-bool Exchange::find_challenge() {
+std::optional<sketch::Refusal> Exchange::find_challenge() {
+  if (!AcmeChallenges::may_be(form_.target)) return std::nullopt;
+  if (!context_.challenges.take(now_)) return sketch::Refusal{503, "challenge-budget"};
   auto answer = AcmeChallenges(*context_.settings.acme_challenges).find(form_.target);
-  if (!answer) return false;
+  if (!answer) return std::nullopt;
   challenge_ =
       std::make_unique<OwnPage>(OwnPage{200, "application/octet-stream", std::move(*answer)});
   is_ruled_ = true;
   ruling_ = {.rules = nullptr, .page = challenge_.get()};
-  return true;
+  return sketch::Refusal{200, kChallenge};
 }
 
 // A member of the ring has limited the client already.
