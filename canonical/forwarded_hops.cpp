@@ -39,8 +39,9 @@ void skip_blanks(std::string_view& rest) {
     rest.remove_prefix(1);
 }
 
-// token "=" (token / quoted-string). A `for` goes to `hop`, and there may be one.
-bool take_pair(std::string_view& rest, std::optional<std::string_view>& hop) {
+// token "=" (token / quoted-string). That of `parameter` goes to `hop`, and there may be one.
+bool take_pair(std::string_view& rest, std::string_view parameter,
+               std::optional<std::string_view>& hop) {
   const std::string_view name = take_token(rest);
   if (name.empty() || !take_char(rest, '=')) return false;
   std::string_view value;
@@ -50,7 +51,7 @@ bool take_pair(std::string_view& rest, std::optional<std::string_view>& hop) {
     value = take_token(rest);
     if (value.empty()) return false;
   }
-  if (!http::equal_ignoring_case(name, "for")) return true;
+  if (!http::equal_ignoring_case(name, parameter)) return true;
   if (hop) return false;
   hop = value;
   return true;
@@ -73,7 +74,7 @@ void add_x_forwarded_hops(std::string_view value, LastHops& hops) {
   }
 }
 
-bool add_forwarded_hops(std::string_view value, LastHops& hops) {
+bool add_forwarded_hops(std::string_view value, LastHops& hops, std::string_view parameter) {
   for (;;) {
     skip_blanks(value);
     std::optional<std::string_view> hop;
@@ -83,7 +84,7 @@ bool add_forwarded_hops(std::string_view value, LastHops& hops) {
           value.front() == '\t') {
         continue;
       }
-      if (!take_pair(value, hop)) return false;
+      if (!take_pair(value, parameter, hop)) return false;
       empty = false;
     } while (take_char(value, ';'));
     if (!empty) hops.add(hop.value_or(""));

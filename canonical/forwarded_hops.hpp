@@ -27,12 +27,13 @@ class LastHops {
   std::size_t count_ = 0;
 };
 
-// Adds the hops of one X-Forwarded-For field: anything between commas.
+// Adds the hops of one X-Forwarded-For or X-Forwarded-Proto field: anything between commas.
 void add_x_forwarded_hops(std::string_view value, LastHops& hops);
 
-// Adds the `for` of each element of one Forwarded field; an element without one adds "". False for
-// what is not a list of elements by the letter of RFC 7239, section 4.
-[[nodiscard]] bool add_forwarded_hops(std::string_view value, LastHops& hops);
+// Adds the `for`, or another parameter, of each element of one Forwarded field; an element without
+// one adds "". False for what is not a list of elements by the letter of RFC 7239, section 4.
+[[nodiscard]] bool add_forwarded_hops(std::string_view value, LastHops& hops,
+                                      std::string_view parameter = "for");
 
 // The address of a hop: ADDRESS, IPV4:PORT, [IPV6] or [IPV6]:PORT. Nothing for "unknown", an
 // obfuscated name, or nonsense.

@@ -74,6 +74,15 @@ bool may_be_coded(const sketch::AnswerForm& form, const CompressionRules& wanted
   return is_listed;
 }
 
+// RFC 9111, 5.2.1.6.
+bool wants_no_transformation(const http::FieldList& request) {
+  for (std::size_t i = 0; i < request.size(); ++i) {
+    if (request.name(i) == "cache-control" && http::forbids_transformation(request.value(i)))
+      return true;
+  }
+  return false;
+}
+
 // The client has it, or wants a part of just that.
 bool names_in_conditions(const http::FieldList& request, std::string_view tag) {
   for (std::size_t i = 0; i < request.size(); ++i) {
@@ -208,6 +217,7 @@ void Answer::choose_coding() {
   const bool is_coded = varies_ && tag_bytes_ > 0 && context_.ruling->coded != nullptr &&
                         !form_->in_blocks() && bytes >= wanted.bytes_min &&
                         bytes <= wanted.bytes_max && !context_.conditions->find("range") &&
+                        !wants_no_transformation(*context_.conditions) &&
                         !names_in_conditions(*context_.conditions, tag());
   if (!is_coded) return;
   coding_ = http::choose_coding(*context_.conditions, wanted.codings);

@@ -44,6 +44,38 @@ std::string_view why_not_ruled(std::string_view name) {
   return "";
 }
 
+std::string_view why_not_set(std::string_view name) {
+  if (const std::string_view why = why_not_ruled(name); !why.empty()) return why;
+  // We decide by the origin's.
+  if (name == "last-modified") return "conditions of requests are compared with as origins say it";
+  return "";
+}
+
+// Those that HTTP, and browsers, know one value of. Which of two counts, each reader decides.
+std::string_view why_not_added(std::string_view name) {
+  if (const std::string_view why = why_not_set(name); !why.empty()) return why;
+  static constexpr std::string_view kSingle[] = {
+      "access-control-allow-credentials",
+      "access-control-allow-origin",
+      "access-control-max-age",
+      "content-disposition",
+      "content-md5",
+      "content-type",
+      "cross-origin-embedder-policy",
+      "cross-origin-opener-policy",
+      "cross-origin-resource-policy",
+      "expires",
+      "refresh",
+      "retry-after",
+      "strict-transport-security",
+      "x-content-type-options",
+      "x-frame-options",
+  };
+  const bool is_single =
+      std::find(std::begin(kSingle), std::end(kSingle), name) != std::end(kSingle);
+  return is_single ? "has one value, so it can be set alone" : "";
+}
+
 bool is_own_answers(std::string_view name) {
   return is_one_of(name, {"allow", "cache-control", "content-type", "expires", "retry-after"});
 }

@@ -69,6 +69,10 @@ class AnswerRules {
 
 // Why rules may not touch a field of answers; "": they may.
 [[nodiscard]] std::string_view why_not_ruled(std::string_view name);
+// Why rules may not set or add it, although they may take it out; "": they may.
+[[nodiscard]] std::string_view why_not_set(std::string_view name);
+// Why rules may not add it beside what an answer has; "": they may.
+[[nodiscard]] std::string_view why_not_added(std::string_view name);
 // An answer of our own has one itself: rules for the route's answers do not replace it.
 [[nodiscard]] bool is_own_answers(std::string_view name);
 

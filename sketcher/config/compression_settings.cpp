@@ -32,6 +32,7 @@ std::vector<http::ContentCoding> read_codings(ConfigSection& section) {
       section.mistake("codings", name, "expected \"br\", \"zstd\" or \"gzip\", each once");
     }
   }
+  if (codings.empty()) section.mistake("codings", "expected one coding at least");
   return codings;
 }
 
@@ -47,6 +48,7 @@ std::vector<std::string> read_types(ConfigSection& section) {
                          http::is_token(type.substr(slash + 1));
     if (!is_type) section.mistake("types", type, "expected media types such as \"text/html\"");
   }
+  if (types.empty()) section.mistake("types", "expected one media type at least");
   if (types.size() > kTypesMax) section.mistake("types", "expected at most 256 of them");
   return types;
 }
@@ -73,12 +75,12 @@ CompressionRules read_compression(ConfigSection section) {
   rules.codings = read_codings(section);
   rules.types = read_types(section);
   rules.bytes_min =
-      section.bytes({"from", "Bodies smaller than this go as they are."}, 1, 16 * kMiB, kKiB);
+      section.bytes({"from", "Bodies smaller than this go as they are."}, 1, kMiB, kKiB);
   rules.bytes_max = section.bytes(
       {"to",
        "Bodies larger than this go as they are. A worker does nothing else while it codes one: "
        "some 5 ms for 256 KiB."},
-      rules.bytes_min, 16 * kMiB, std::max<std::size_t>(rules.bytes_min, 256 * kKiB));
+      rules.bytes_min, kMiB, std::max<std::size_t>(rules.bytes_min, 256 * kKiB));
   return rules;
 }
 

@@ -87,7 +87,8 @@ Redirect read_redirect(ConfigSection section, const RouteSettings& route) {
   return redirect;
 }
 
-std::vector<sketch::ConfiguredField> read_fields(ConfigSection& section, const Key& key) {
+std::vector<sketch::ConfiguredField> read_fields(ConfigSection& section, const Key& key,
+                                                 std::string_view (*why_not)(std::string_view)) {
   std::vector<sketch::ConfiguredField> fields;
   for (const std::string& line : section.texts(key, std::vector<std::string>{})) {
     auto field = sketch::parse_configured_field(line);
@@ -95,7 +96,7 @@ std::vector<sketch::ConfiguredField> read_fields(ConfigSection& section, const K
       section.mistake(key.name, line, "expected fields such as \"x-name: value\"");
       continue;
     }
-    const std::string_view why = why_not_ruled(field->name);
+    const std::string_view why = why_not(field->name);
     if (why.empty()) {
       fields.push_back(std::move(*field));
     } else {
@@ -120,16 +121,22 @@ void read_answer_fields(ConfigSection& section, RouteSettings& route) {
             "sketcher's own keeps its `cache-control`, `content-type`, `retry-after` and `allow`. "
             "It is an error to name what the sketcher writes itself (`date`, `etag`, "
             "`content-length`), what belongs to the connection, `content-encoding`, "
-            "`content-range`, `location`, `content-location`, `set-cookie`, `vary` and "
-            "`www-authenticate`. A `cache-control` holds for answers that set a cookie, too."}))
+            "`content-range`, `location`, `content-location`, `set-cookie`, `vary`, "
+            "`www-authenticate` and `last-modified`. A `cache-control` holds for "
+            "answers that set a cookie, too."},
+           why_not_set))
     rules.set(std::move(field));
   for (auto& field :
-       read_fields(section, {"added_answer_headers",
-                             "Likewise, beside those of that name that an answer has already."}))
+       read_fields(section,
+                   {"added_answer_headers",
+                    "Likewise, beside those of that name that an answer has already. It is an "
+                    "error to name a field that has one value, such as `content-type`."},
+                   why_not_added))
     rules.add(std::move(field));
   for (const std::string& name : sketch::read_field_names(
            section,
-           {"dropped_answer_headers", "Likewise: names of fields that clients do not get."})) {
+           {"dropped_answer_headers",
+            "Likewise: names of fields that clients do not get. `last-modified` may be named."})) {
     const std::string_view why = why_not_ruled(name);
     if (why.empty()) {
       rules.drop(name);
@@ -217,6 +224,9 @@ ClientLimitSettings read_client_limit(ConfigSection section) {
   limit.burst = static_cast<std::uint32_t>(section.number(
       Key{"burst", "Requests of one client that may come at once."}.otherwise("those of a second"),
       1, kClientRateMax, std::max<std::uint64_t>(1, static_cast<std::uint64_t>(limit.per_second))));
+  if (section.has("burst") && limit.per_second == 0) {
+    section.mistake("burst", "expected requests_per_second beside it");
+  }
   limit.in_flight = static_cast<std::uint32_t>(section.number(
       {"requests_in_flight",
        "Requests of one client whose answers it has not got yet; 0 is no bound. Another is "
@@ -231,6 +241,11 @@ ClientLimitSettings read_client_limit(ConfigSection section) {
                 "(`client-denied`). A range of IPv6 contains no IPv4 address."});
   limit.denied = read_address_ranges(
       section, {"denied", "Likewise: these are answered 403, even if they are allowed."});
+  const bool has_bound = limit.per_second > 0 || limit.in_flight > 0;
+  if (!has_bound && limit.allowed.empty() && limit.denied.empty()) {
+    section.mistake("requests_per_second",
+                    "expected a bound, or addresses that are allowed or denied");
+  }
   return limit;
 }
 
@@ -249,8 +264,12 @@ void read_rules(ConfigSection& section, RouteSettings& route) {
     route.redirect = read_redirect(
         section.section({"redirect",
                          "With this table, requests of the route are redirected to another scheme, "
-                         "host or path prefix, as far as they are not there already. Redirects "
-                         "that lead back, or go on for more than ten steps, are an error."}),
+                         "host or path prefix, as far as they are not there already. The "
+                         "scheme of a request from one of `trusted_peers` is what it says in "
+                         "`X-Forwarded-Proto`, or in `proto` of `Forwarded`, by `[forwarding] "
+                         "style`; a load balancer that takes TLS off has to be such a peer, or "
+                         "redirects to https never end. Redirects that lead back, or go on for "
+                         "more than ten steps, are an error."}),
         route);
   }
   if (section.has("compression")) {
@@ -267,8 +286,9 @@ void read_rules(ConfigSection& section, RouteSettings& route) {
   if (section.has("clients")) {
     route.client_limit = read_client_limit(section.section(
         {"clients",
-         "With this table, the route limits what one client may ask. Clients are hashed into 16384 "
-         "slots; the clients of one slot share its bounds."}));
+         "With this table, the route limits what one client may ask. Clients are hashed into two "
+         "rows of 8192 slots, values of `field` into two others; a client is refused when both of "
+         "its slots are full."}));
   }
   read_answer_fields(section, route);
   read_pages(section, route);

@@ -75,11 +75,13 @@ void read_sketcher(ConfigSection section, Settings& settings) {
   if (section.has("acme_challenges"))
     settings.acme_challenges = section.path(Key{
         "acme_challenges",
-        "Folder in which an ACME client (RFC 8555) puts the answers to its authority's http-01 "
+        "A local folder in which an ACME client (RFC 8555) puts the answers to its authority's "
+        "http-01 "
         "challenges, a file of at most 1 KiB for each: a read of "
         "`/.well-known/acme-challenge/TOKEN`, at any listener and for any host, is answered "
         "with the file `TOKEN`. Where there is no such file, a route takes the request. Workers "
-        "have to be able to read it."}
+        "have to be able to read it, and wait for it: a worker looks for 100 files a second, and "
+        "answers more such reads 503 (`challenge-budget`)."}
                                                 .otherwise("none"));
   if (section.has("metrics"))
     settings.metrics = section.endpoint(

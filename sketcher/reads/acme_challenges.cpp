@@ -23,12 +23,16 @@ bool is_token_letter(char c) {
 
 }  // namespace
 
-std::optional<std::string> AcmeChallenges::find(std::string_view target) const {
-  if (!target.starts_with(kPath)) return std::nullopt;
+bool AcmeChallenges::may_be(std::string_view target) {
+  if (!target.starts_with(kPath)) return false;
   const std::string_view token = target.substr(kPath.size());
-  const bool is_token = !token.empty() && token.size() <= kTokenBytesMax &&
-                        std::all_of(token.begin(), token.end(), is_token_letter);
-  if (!is_token) return std::nullopt;
+  return !token.empty() && token.size() <= kTokenBytesMax &&
+         std::all_of(token.begin(), token.end(), is_token_letter);
+}
+
+std::optional<std::string> AcmeChallenges::find(std::string_view target) const {
+  if (!may_be(target)) return std::nullopt;
+  const std::string_view token = target.substr(kPath.size());
   const std::filesystem::path file = folder_ / token;
   const UniqueFd opened(::open(file.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   struct stat status {};

@@ -5,9 +5,6 @@
 #include "base/assert.hpp"
 #include "http/text.hpp"
 #include "sketcher/answer/answer.hpp"
-#include "sketcher/core/policy/upgrade.hpp"
-#include "sketcher/installation/described_request.hpp"
-#include "sketcher/reads/acme_challenges.hpp"
 #include "sketcher/reads/member_fields.hpp"
 
 namespace prophecy::sketcher {
@@ -27,9 +24,6 @@ bool is_options(const http::Request& request) {
 void count_answer(RequestCounters& counters, std::uint16_t status) {
   if (status >= 200 && status < 600) counters.answers[status / 100 - 2].add();
 }
-
-constexpr std::string_view kRedirect = "redirect";
-constexpr std::string_view kChallenge = "acme-challenge";
 
 // Until the owners of partitions are looked at again.
 constexpr Duration kOwnerTime = std::chrono::milliseconds(50);
@@ -58,6 +52,7 @@ void Exchange::start(http::Request& request, const ClientInfo& client, TimePoint
   request_ = &request;
   moved_since_.reset();
   is_counted_ = false;
+  if (!is_admitted_) limited_.end();
   if (!client.floor.empty()) return raise_floor(client.floor);
   begin();
 }
@@ -126,7 +121,10 @@ std::optional<sketch::Refusal> Exchange::refuse_by_head(const http::Request& req
                                                         std::uint64_t body_bytes) {
   now_ = std::chrono::steady_clock::now();
   std::optional<sketch::Refusal> refusal;
-  if (!is_admitted_) refusal = admit(request, client);
+  if (!is_admitted_) {
+    limited_.end();
+    refusal = admit(request, client);
+  }
   if (!refusal && form_.is_read && body_bytes > 0) refusal = sketch::kReadWithBody;
   is_admitted_ = !refusal;
   client_ = &client;
@@ -146,148 +144,6 @@ std::optional<sketch::Refusal> Exchange::refuse_by_head(const http::Request& req
   const sketch::Refusal refused{status_of(kFailure), to_string(kFailure)};
   log_refusal(request.method, request.target, refused);
   return refused;
-}
-
-std::optional<sketch::Refusal> Exchange::admit(const http::Request& request,
-                                               const ClientInfo& client) {
-  ASSERT(machine_.is_idle());
-  counters_ = &context_.requests.back();
-  scheme_ = client.scheme();
-  sketch::RequestCanonicalizer& canonicalizer = context_.request_canonicalizer;
-  sketch::RequestContext known{
-      .scheme = scheme_, .client_address = client.address, .trusted_peers = client.trusted_peers};
-  is_located_ = is_rewritten_ = is_ruled_ = false;
-  give_back_limit();
-  if (auto refusal = canonicalizer.locate(request, known, form_)) return refusal;
-  is_located_ = true;
-  if (form_.is_read && context_.settings.acme_challenges && find_challenge())
-    return sketch::Refusal{200, kChallenge};
-  if (auto refusal = find_route(request, client)) return refusal;
-  const RouteSettings& route = context_.settings.routes[route_];
-  if (!route.dropped.empty()) known.dropped = &route.dropped;
-  if (!route.set.empty()) known.set = &route.set;
-  upgrade_.clear();
-  if (mode_ == RouteMode::tunnel) upgrade_ = requested_upgrade(request, route.upgrades);
-  if (context_.members != nullptr) {
-    if (auto refusal = find_owner()) return refusal;
-    if (is_elsewhere_) return std::nullopt;
-  }
-  known.upgrade = upgrade_;
-  return canonicalizer.take_head(request, known, group().profile(), form_,
-                                 group().core().group.fields());
-}
-
-std::optional<sketch::Refusal> Exchange::find_route(const http::Request& request,
-                                                    const ClientInfo& client) {
-  const Router::Choice choice = context_.router.choose(form_.authority, form_.target);
-  if (!choice.route) return refusal_of(choice.miss);
-  route_ = static_cast<std::uint32_t>(*choice.route);
-  const RouteSettings& route = context_.settings.routes[route_];
-  listed_ = choice.mark;
-  group_ = context_.groups[route.group].get();
-  counters_ = &context_.requests[route_];
-  mode_ = context_.shared.route(route_).mode();
-  const bool is_verified = mode_ == RouteMode::enforce || mode_ == RouteMode::observe;
-  if (context_.shared.bypass() && is_verified) mode_ = RouteMode::off;
-  if (route.needs_client_certificate && !client.client_certificate_verified) {
-    return sketch::Refusal{403, "client-certificate-required"};
-  }
-  return apply_rules(request, client, route);
-}
-
-bool Exchange::find_challenge() {
-  auto answer = AcmeChallenges(*context_.settings.acme_challenges).find(form_.target);
-  if (!answer) return false;
-  challenge_ =
-      std::make_unique<OwnPage>(OwnPage{200, "application/octet-stream", std::move(*answer)});
-  is_ruled_ = true;
-  ruling_ = {.rules = nullptr, .page = challenge_.get()};
-  return true;
-}
-
-// A member of the ring has limited the client already.
-std::optional<sketch::Refusal> Exchange::limit_client(const http::Request& request,
-                                                      const ClientInfo& client,
-                                                      const ClientLimitSettings& settings) {
-  if (source_ == RequestSource::members) return std::nullopt;
-  std::optional<IpAddress> address;
-  if (client.trusted_peers != nullptr) {
-    const auto style = context_.settings.forwarding.style;
-    address = sketch::ForwardedChain(request.fields, style, client.trusted_peers).client();
-  }
-  if (!address) address = IpAddress::parse(client.address);
-  std::optional<std::string_view> field;
-  if (!settings.field.empty()) field = request.fields.find(settings.field);
-  limit_ = context_.client_limits[route_].get();
-  const ClientLimit::Decision decision = limit_->take(address, field, now_);
-  limit_slot_ = decision.held;
-  ruling_.retry_after_s = decision.retry_after_s;
-  switch (decision.verdict) {
-    case ClientLimit::Verdict::granted:
-      return std::nullopt;
-    case ClientLimit::Verdict::denied:
-      counters_->denied.add();
-      return sketch::Refusal{403, "client-denied"};
-    case ClientLimit::Verdict::too_often:
-      counters_->too_often.add();
-      return sketch::Refusal{429, "too-many-requests"};
-    case ClientLimit::Verdict::too_many:
-      counters_->too_many.add();
-      return sketch::Refusal{429, "too-many-in-flight"};
-  }
-  UNREACHABLE();
-}
-
-void Exchange::give_back_limit() {
-  if (limit_slot_) limit_->give_back(*limit_slot_);
-  limit_slot_.reset();
-}
-
-std::optional<sketch::Refusal> Exchange::apply_rules(const http::Request& request,
-                                                     const ClientInfo& client,
-                                                     const RouteSettings& route) {
-  if (route.has_rules()) {
-    is_ruled_ = true;
-    ruling_ = {.rules = &route.answer_rules, .scheme = scheme_, .authority = form_.authority};
-    ruling_.coded = &context_.coded;
-  }
-  if (route.client_limit) {
-    if (auto refusal = limit_client(request, client, *route.client_limit)) return refusal;
-  }
-  if (mode_ == RouteMode::maintenance) {
-    is_ruled_ = true;
-    ruling_ = {.rules = &route.answer_rules};
-    ruling_.retry_after_s = route.maintenance_retry_after_s;
-    return sketch::Refusal{503, kMaintenance};
-  }
-  if (route.redirect) {
-    const auto to = redirected(*route.redirect, route.pattern.path_prefix,
-                               {std::string(scheme_), form_.authority, form_.target});
-    if (to) {
-      ruling_.location = to->url();
-      return sketch::Refusal{route.redirect->status, kRedirect};
-    }
-  }
-  const auto& rewrite = route.answer_rules.rewrite;
-  if (!rewrite || form_.target == "*") return std::nullopt;
-  client_target_.assign(form_.target);
-  is_rewritten_ = true;
-  if (!rewrite->apply(form_.target)) return refusal_of(Router::Miss::ambiguous_path);
-  return std::nullopt;
-}
-
-// A tunnel is no part of the history: whoever its client comes to opens it.
-std::optional<sketch::Refusal> Exchange::find_owner() {
-  is_elsewhere_ = false;
-  if (!upgrade_.empty()) return std::nullopt;
-  partition_ = context_.table.floors(0).place_of(form_.authority, form_.target).partition;
-  const dht::Stage stage = context_.members->owner(partition_).stage();
-  const bool is_ours = stage != dht::Stage::elsewhere && stage != dht::Stage::unknown;
-  if (is_ours) return std::nullopt;
-  // Whoever has asked for it looks again. So no request goes round.
-  if (source_ == RequestSource::members) return sketch::Refusal{421, kNotMine};
-  is_elsewhere_ = true;
-  return std::nullopt;
 }
 
 void Exchange::forward() {
@@ -369,7 +225,7 @@ void Exchange::raise_floors_elsewhere() {
       std::uint32_t group = 0;
       while (&context_.groups[group]->context.core() != owed[index].group)
         ++group;
-      floors_->ask(index, place.partition, owed[index].authority, owed[index].target,
+      floors_->ask(index, place.partition, {scheme_, owed[index].authority, owed[index].target},
                    {.group = group, .write = owed[index].write});
     }
   }
@@ -635,7 +491,7 @@ void Exchange::on_writable() {
 
 void Exchange::abandon() {
   is_admitted_ = false;
-  give_back_limit();
+  limited_.end();
   if (is_forwarding()) {
     counters_->abandoned.add();
     return forwarded_->abandon();

@@ -63,7 +63,7 @@ class Exchange final : private SharedReadWaiter,
   void shrink(std::size_t bytes_max) {
     is_admitted_ = false;
     is_ruled_ = false;
-    give_back_limit();
+    limited_.end();
     form_.shrink(bytes_max);
     if (client_target_.capacity() > bytes_max) std::string().swap(client_target_);
     if (forwarded_) forwarded_->shrink(bytes_max);
@@ -77,6 +77,9 @@ class Exchange final : private SharedReadWaiter,
 
  private:
   static constexpr std::size_t kKeptBytesMax = 4 << 10;
+  // Reasons of answers of our own that are no refusals.
+  static constexpr std::string_view kRedirect = "redirect";
+  static constexpr std::string_view kChallenge = "acme-challenge";
 
   // The exchange with one origin; its slot is its place.
   struct OriginSlot final : http::OriginHandler {
@@ -105,13 +108,12 @@ class Exchange final : private SharedReadWaiter,
                                                      const ClientInfo& client);
   [[nodiscard]] std::optional<sketch::Refusal> find_route(const http::Request& request,
                                                           const ClientInfo& client);
-  // Of the file that answers an ACME challenge, if the request is one.
-  [[nodiscard]] bool find_challenge();
+  // The end of a request that is an ACME challenge: by the file that answers it, or the budget.
+  [[nodiscard]] std::optional<sketch::Refusal> find_challenge();
   // What one client may ask of the route.
   [[nodiscard]] std::optional<sketch::Refusal> limit_client(const http::Request& request,
                                                             const ClientInfo& client,
                                                             const ClientLimitSettings& settings);
-  void give_back_limit();
   // The route's rules for the request: it may be over by them.
   [[nodiscard]] std::optional<sketch::Refusal> apply_rules(const http::Request& request,
                                                            const ClientInfo& client,
@@ -196,9 +198,8 @@ class Exchange final : private SharedReadWaiter,
   bool is_rewritten_ = false;             // and its target is not the client's
   std::string client_target_;             // then
   bool is_ruled_ = false;
-  std::unique_ptr<OwnPage> challenge_;           // of an ACME client
-  std::optional<ClientLimit::Slot> limit_slot_;  // while it is in flight, of `limit_`
-  ClientLimit* limit_ = nullptr;
+  std::unique_ptr<OwnPage> challenge_;  // of an ACME client
+  LimitedRequest limited_;
   AnswerRuling ruling_;
 };
 

@@ -8,8 +8,17 @@ constexpr std::string_view kNoClient = "::";
 
 }  // namespace
 
-void FloorRaises::ask(std::size_t index, Partition partition, const std::string& authority,
-                      const std::string& target, const FloorField& floor) {
+void ask_for_floor(http::Http2ClientConnection& connection, http::Http2Call& call,
+                   const http::BaseUri& uri, std::string_view floor) {
+  // A member that does not know the field, being of another build, does nothing that matters.
+  http::Http2RequestHead head("OPTIONS", uri.scheme, uri.authority, uri.target);
+  head.add(kClientField, kNoClient);
+  head.add(kFloorField, floor);
+  connection.call(call, head, {}, nullptr);
+}
+
+void FloorRaises::ask(std::size_t index, Partition partition, const http::BaseUri& uri,
+                      const FloorField& floor) {
   while (calls_.size() <= index)
     calls_.push_back(std::make_unique<Call>(*this, calls_.size()));
   Call& call = *calls_[index];
@@ -20,8 +29,9 @@ void FloorRaises::ask(std::size_t index, Partition partition, const std::string&
     if (call.link() != nullptr) call.link()->remove(call);
   }
   call.slot = word.slot();
-  call.authority = authority;
-  call.target = target;
+  call.scheme = uri.scheme;
+  call.authority.assign(uri.authority);
+  call.target.assign(uri.target);
   call.field = to_text(floor);
   call.is_under_way = true;
   if (!links_.call(call.slot, call)) call.is_under_way = false;
@@ -35,11 +45,7 @@ void FloorRaises::cancel() {
 }
 
 void FloorRaises::Call::send(http::Http2ClientConnection& connection) {
-  // A member that does not know the field, being of another build, does nothing that matters.
-  http::Http2RequestHead head("OPTIONS", "http", authority, target);
-  head.add(kClientField, kNoClient);
-  head.add(kFloorField, field);
-  connection.call(*this, head, {}, nullptr);
+  ask_for_floor(connection, *this, {scheme, authority, target}, field);
 }
 
 void FloorRaises::Call::on_bytes(std::string_view bytes) {

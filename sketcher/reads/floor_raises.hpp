@@ -7,12 +7,19 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "http/uri_reference.hpp"
 #include "sketcher/members/member_links.hpp"
 #include "sketcher/reads/member_fields.hpp"
 
 namespace prophecy::sketcher {
+
+// Asks a member for one floor, in the words of kFloorField. The scheme goes along: an authority's
+// port is its default one, and no part of it, by the scheme alone.
+void ask_for_floor(http::Http2ClientConnection& connection, http::Http2Call& call,
+                   const http::BaseUri& uri, std::string_view floor);
 
 class FloorRaises {
  public:
@@ -30,9 +37,10 @@ class FloorRaises {
   FloorRaises(const FloorRaises&) = delete;
   FloorRaises& operator=(const FloorRaises&) = delete;
 
-  // Asks the partition's owner, unless it is asked already, or it is us, or nobody.
-  void ask(std::size_t index, Partition partition, const std::string& authority,
-           const std::string& target, const FloorField& floor);
+  // Asks the partition's owner, unless it is asked already, or it is us, or nobody. The scheme is
+  // static text.
+  void ask(std::size_t index, Partition partition, const http::BaseUri& uri,
+           const FloorField& floor);
   void cancel();
 
  private:
@@ -49,6 +57,7 @@ class FloorRaises {
     std::size_t index;
     bool is_under_way = false;
     dht::MemberSlot slot = dht::kNoSlot;
+    std::string_view scheme;  // static text
     std::string authority;
     std::string target;
     std::string field;

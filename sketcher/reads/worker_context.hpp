@@ -20,6 +20,7 @@
 #include "sketcher/installation/origin_settings.hpp"
 #include "sketcher/members/member_links.hpp"
 #include "sketcher/reads/access_log.hpp"
+#include "sketcher/reads/acme_challenges.hpp"
 #include "sketcher/reads/hedge_timers.hpp"
 #include "sketcher/shared/shared_state.hpp"
 #include "sketcher/spool/body_intake.hpp"
@@ -76,6 +77,7 @@ struct WorkerContext {
   AccessLog& access_log;
   Spool spool;
   sketch::RequestCanonicalizer request_canonicalizer;
+  LookUpBudget challenges{};             // of ACME clients
   std::unique_ptr<WorkerReads> reads{};  // made once the groups are
   MemberLinks* members = nullptr;        // null without others in a ring
 };

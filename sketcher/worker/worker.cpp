@@ -313,14 +313,18 @@ void Worker::make_groups(const WorkerSetup& setup) {
         context_.shared.shadows(setup.index).subspan(group.first_shadow, group.shadows.size())));
   }
   context_.reads = std::make_unique<WorkerReads>(
-      WorkerReads{.router = context_.router,
-                  .groups_by_route = {},
+      WorkerReads{.routes = {},
                   .large = context_.counters.large,
                   .forced_share = settings_.fail_fast_reads,
                   .answer_bytes_max = settings_.limits.answer.body_bytes_max,
                   .target_bytes_max = settings_.limits.request.target_bytes_max});
-  for (const RouteSettings& route : settings_.routes)
-    context_.reads->groups_by_route.push_back(&context_.groups[route.group]->context.core());
+  for (const RouteSettings& route : settings_.routes) {
+    AskedOrigins asked{
+        .group = &context_.groups[route.group]->context.core(),
+        .pattern = {.hosts = route.pattern.hosts, .path_prefix = route.pattern.path_prefix}};
+    if (const auto& rewrite = route.answer_rules.rewrite) asked.pattern.path_prefix = rewrite->to();
+    context_.reads->routes.push_back(std::move(asked));
+  }
 }
 
 int Worker::run() {

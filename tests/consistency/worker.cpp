@@ -31,10 +31,8 @@ SimulatedWorker::SimulatedWorker(World& world, std::size_t place)
       activity_(activity_memory_, {sketcher::VolatilityLimits::of_group(
                                       static_cast<std::uint32_t>(world.settings().origins))}),
       origins_(world.settings().origins),
-      router_({sketcher::RoutePattern{}}),
       core_(parts()),
-      reads_{.router = router_,
-             .groups_by_route = {&core_},
+      reads_{.routes = {{.group = &core_}},
              .large = world.large(),
              .answer_bytes_max = 2 * kBlockBytes,
              .target_bytes_max = 1 << 10},

@@ -105,7 +105,6 @@ class SimulatedWorker final : private sketcher::Dice, private sketcher::OriginRe
   sketcher::ActivityTable activity_;
   sketcher::HealthView health_;
   std::vector<sketcher::OriginCounters> origins_;
-  sketcher::Router router_;
   sketcher::GroupCore core_;
   sketcher::WorkerReads reads_;
   std::unique_ptr<sketcher::SlowPathBudget> budget_;

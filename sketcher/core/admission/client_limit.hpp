@@ -1,11 +1,13 @@
 // `ClientLimit` bounds what one client may ask of a route: requests a second, and requests in
 // flight. It also holds who may ask at all.
 //
-// A client is an IPv4 address, a network of IPv6, or the value of a request field. It has a slot of
-// a table that all workers share, chosen by a hash that no client knows: some share one. A slot's
-// rate is one word, the time until which its requests so far are paid for (GCRA), so a worker that
-// is killed leaves it right. Requests in flight are counted by each worker in a row of its own,
-// which its replacement clears.
+// A client is an IPv4 address, a network of IPv6, or the value of a request field. It has a slot in
+// each of two rows of a table that all workers share, chosen by hashes that no client knows. Both
+// count all that it is granted, and it is refused when both are full: so clients share a bound only
+// where others fill both slots. Values of fields, which clients may invent, have two rows of their
+// own. A slot's rate is one word, the time until which its requests so far are paid for (GCRA), so
+// a worker that is killed leaves it right. Requests in flight are counted by each worker in rows of
+// its own, which its replacement clears.
 //
 // Deterministic: time comes in. One object for each worker and route; single-threaded.
 #pragma once
@@ -44,14 +46,18 @@ struct ClientLimitSlots {
 
 class ClientLimit {
  public:
-  static constexpr std::size_t kSlots = 1 << 14;
+  static constexpr std::size_t kRowSlots = 1 << 13;
+  static constexpr std::size_t kSlots = 4 * kRowSlots;  // two rows of addresses, two of fields
 
   enum class Verdict : std::uint8_t { granted, denied, too_often, too_many };
   // What a request holds while it is in flight.
-  using Slot = std::uint32_t;
+  struct Slots {
+    std::uint32_t first = 0;
+    std::uint32_t second = 0;
+  };
   struct Decision {
     Verdict verdict = Verdict::granted;
-    std::optional<Slot> held;         // of one that is granted, and to be given back
+    std::optional<Slots> held;        // of one that is granted, and to be given back
     std::uint32_t retry_after_s = 1;  // of one that is refused for its number
   };
 
@@ -63,20 +69,43 @@ class ClientLimit {
   // `address` is nothing where it is not known: only a rule for all concerns it.
   [[nodiscard]] Decision take(const std::optional<IpAddress>& address,
                               const std::optional<std::string_view>& field, TimePoint now);
-  void give_back(Slot slot);
+  void give_back(Slots slots);
 
  private:
-  [[nodiscard]] Slot slot_of(const std::optional<IpAddress>& address,
-                             const std::optional<std::string_view>& field) const;
-  [[nodiscard]] std::uint32_t in_flight(Slot slot) const;
+  [[nodiscard]] Slots slots_of(const std::optional<IpAddress>& address,
+                               const std::optional<std::string_view>& field) const;
+  [[nodiscard]] std::uint32_t in_flight(std::uint32_t slot) const;
   // Nothing: it may be; otherwise the time until it may.
-  [[nodiscard]] std::optional<Duration> pay(Slot slot, TimePoint now);
+  [[nodiscard]] std::optional<Duration> pay(Slots slots, TimePoint now);
+  // Of one slot, which pays if so.
+  [[nodiscard]] std::optional<Duration> pay(std::uint32_t slot, std::uint64_t time);
+  // What the other slot had room for counts here, too.
+  void owe(std::uint32_t slot, std::uint64_t time);
+  [[nodiscard]] std::uint64_t interval() const {
+    return static_cast<std::uint64_t>(1e9 / settings_.per_second);
+  }
 
   const ClientLimitSettings& settings_;
   ClientLimitSlots slots_;
   std::uint32_t worker_;
   unsigned ipv6_prefix_bits_;
   std::uint64_t seed_;
+};
+
+// What one request has of a limit. It asks once, however often its way is looked for.
+class LimitedRequest {
+ public:
+  [[nodiscard]] ClientLimit::Decision take(ClientLimit& limit,
+                                           const std::optional<IpAddress>& address,
+                                           const std::optional<std::string_view>& field,
+                                           TimePoint now);
+  [[nodiscard]] bool has_asked() const { return limit_ != nullptr; }
+  // It is over, and the next one may ask.
+  void end();
+
+ private:
+  ClientLimit* limit_ = nullptr;  // that it has asked
+  std::optional<ClientLimit::Slots> held_;
 };
 
 }  // namespace prophecy::sketcher

@@ -20,6 +20,11 @@ std::string_view stem_of(std::string_view prefix) {
   return prefix.ends_with('/') ? prefix.substr(0, prefix.size() - 1) : prefix;
 }
 
+// Browsers take "\" for "/", and leave out tabs and the like: what begins so names a host.
+bool may_name_host(std::string_view path) {
+  return path.size() > 1 && (path[1] == '/' || path[1] == '\\' || path[1] <= ' ');
+}
+
 }  // namespace
 
 std::string replace_prefix(std::string_view path, std::string_view from, std::string_view to) {
@@ -60,7 +65,10 @@ std::optional<std::string> PrefixRewrite::restore(std::string_view reference,
   const std::string_view path = path_of(rest);
   if (!takes(to_, path)) return std::nullopt;
   std::string restored(reference.substr(0, reference.size() - rest.size()));
-  restored.append(replace_prefix(path, to_, from_)).append(rest.substr(path.size()));
+  const std::string restored_path = replace_prefix(path, to_, from_);
+  if (restored.empty() && may_name_host(restored_path))
+    restored.append(scheme).append("://").append(authority);
+  restored.append(restored_path).append(rest.substr(path.size()));
   return restored;
 }
 

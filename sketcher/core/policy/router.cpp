@@ -63,6 +63,17 @@ bool takes(std::string_view prefix, std::string_view path) {
   return prefix.ends_with('/') || path.size() == prefix.size() || path[prefix.size()] == '/';
 }
 
+bool takes(const RoutePattern& pattern, std::string_view authority, std::string_view target) {
+  const std::string_view name = without_port(authority);
+  const auto is_its = [&](const std::string& host) {
+    if (host == authority || host == name) return true;
+    return host.starts_with("*.") && name.ends_with(std::string_view(host).substr(1));
+  };
+  const bool has_host =
+      pattern.hosts.empty() || std::any_of(pattern.hosts.begin(), pattern.hosts.end(), is_its);
+  return has_host && takes(pattern.path_prefix, target.substr(0, target.find('?')));
+}
+
 bool overlaps(const RoutePattern& one, const RoutePattern& other) {
   return one.path_prefix == other.path_prefix && share_host(one, other);
 }

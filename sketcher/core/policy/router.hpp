@@ -41,6 +41,9 @@ struct RoutePattern {
 [[nodiscard]] bool takes(std::string_view prefix, std::string_view path);
 // Whether some host has both routes.
 [[nodiscard]] bool share_host(const RoutePattern& one, const RoutePattern& other);
+// Whether its hosts and its prefix take this request, whatever other routes take.
+[[nodiscard]] bool takes(const RoutePattern& pattern, std::string_view authority,
+                         std::string_view target);
 // Whether one request could be both's, with nothing to choose by.
 [[nodiscard]] bool overlaps(const RoutePattern& one, const RoutePattern& other);
 

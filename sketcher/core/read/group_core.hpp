@@ -23,9 +23,14 @@ struct GroupCore {
   SharedReads shared;
 };
 
+// Which requests a route asks its group's origins for.
+struct AskedOrigins {
+  GroupCore* group = nullptr;
+  RoutePattern pattern{};  // the prefix is that which origins know
+};
+
 struct WorkerReads {
-  const Router& router;
-  std::vector<GroupCore*> groups_by_route;
+  std::vector<AskedOrigins> routes;
   LargeCounters& large;
   double forced_share = 0;  // of valid fast answers that are made to fail, for measurements
   std::size_t answer_bytes_max = 0;  // of an unverified answer that is held as a whole

@@ -1,5 +1,7 @@
 #include "sketcher/core/read/write_invalidation.hpp"
 
+#include <algorithm>
+
 namespace prophecy::sketcher {
 
 bool invalidates(std::string_view method, std::uint16_t status) {
@@ -16,6 +18,17 @@ OwedFloors invalidate(const WorkerReads& worker, GroupCore& group, const http::B
         {.group = &of, .authority = std::string(written.authority), .target = std::string(target)});
     if (&of == &group) owed.back().write = write;
   };
+  // What an origin names is a path of its own. Any route that asks for it may have read it.
+  const auto raise_all = [&](std::string_view target) {
+    raise(group, target);
+    std::vector<const GroupCore*> raised{&group};
+    for (const AskedOrigins& route : worker.routes) {
+      if (std::find(raised.begin(), raised.end(), route.group) != raised.end()) continue;
+      if (!takes(route.pattern, written.authority, target)) continue;
+      raise(*route.group, target);
+      raised.push_back(route.group);
+    }
+  };
   raise(group, written.target);
   sketch::AnswerFields fields(answer);
   std::string_view name;
@@ -24,9 +37,7 @@ OwedFloors invalidate(const WorkerReads& worker, GroupCore& group, const http::B
     if (name != "location" && name != "content-location") continue;
     const auto target = http::resolve_at_same_origin(written, value, worker.target_bytes_max);
     if (!target || *target == written.target) continue;
-    const auto route = worker.router.choose(written.authority, *target).route;
-    if (!route) continue;
-    raise(*worker.groups_by_route[*route], *target);
+    raise_all(*target);
   }
   return owed;
 }

@@ -34,9 +34,10 @@ struct OwedFloor {
 using OwedFloors = std::vector<OwedFloor>;
 
 // Returns the floors that it may not raise here. Requires that the answer has been placed in the
-// order of `group`, as `write`, and that its client has not got it yet. Where another route takes a
-// URI to another group, only what that group answered before is out of date: an answer that is
-// under way there has no place before or behind the write.
+// order of `group`, as `write`, and that its client has not got it yet. What the answer names is
+// out of date in `group`, and in each other group that a route asks for it. Of another group only
+// what it answered before is: an answer that is under way there has no place before or behind the
+// write.
 [[nodiscard]] OwedFloors invalidate(const WorkerReads& worker, GroupCore& group,
                                     const http::BaseUri& written, const sketch::AnswerForm& answer,
                                     const SigmaOrder::Placed& write);

@@ -37,7 +37,8 @@ def _site():
     content = {"/index.html": PAGE, "/app/index.html": PAGE, "/app/new": PAGE, "/busy/a": PAGE}
     deployment = Deployment(agents=False, start=False, content=content,
                             apache_additions=dict.fromkeys(range(4), APACHE),
-                            sketcher_changes={"group": VOTE, "route": ROUTES})
+                            sketcher_changes={"group": VOTE, "route": ROUTES,
+                                              "listener": {"trusted_peers": ["127.0.0.1"]}})
     folder = deployment.sketcher.folder
     (folder / "soon.html").write_text("<h1>Back soon</h1>\n")
     (folder / "no.txt").write_text("Read only.\n")
@@ -66,6 +67,13 @@ def test_redirects_keep_path_and_query_and_the_connection(site):
     assert get(site, "/old/w", "-X", "PUT", "-d", "x").status == 301
     after = site.sketcher.counters()
     assert (after["redirected"] - before["redirected"], after["writes"]) == (1, before["writes"])
+
+
+def test_a_redirect_to_https_ends_behind_a_balancer_that_takes_tls_off(site):
+    options = ("-H", "Host: secure.example:8443", "-H")
+    for came_by, status in (("https", 200), ("http", 308), ("https, http", 308), ("", 308)):
+        answer = get(site, "/app/new", *options, f"X-Forwarded-Proto: {came_by}")
+        assert answer.status == status, came_by
 
 
 def test_verified_answers_have_the_fields_of_their_route(site):

@@ -1,6 +1,7 @@
 #include "canonical/forwarding.hpp"
 
 #include "base/config/config.hpp"
+#include "canonical/forwarded_scheme.hpp"
 #include "forms.hpp"
 
 namespace prophecy::sketch {
@@ -184,6 +185,25 @@ TEST_CASE("the client's address is keyed where it is asked for") {
     CHECK_FALSE(keyed.is_seen_unkeyed(name));
   }
   CHECK(keyed.is_seen_unkeyed("user-agent"));
+}
+
+TEST_CASE("forwarding: a trusted peer says by which scheme its client has come") {
+  const auto scheme = [](ForwardingStyle style, const std::string& lines) {
+    const http::Request request = parse_request("GET / HTTP/1.1\r\nHost: a\r\n" + lines + "\r\n");
+    return std::string(forwarded_scheme(request.fields, style));
+  };
+  CHECK(scheme(kX, "X-Forwarded-Proto: https\r\n") == "https");
+  CHECK(scheme(kX, "X-Forwarded-Proto: HTTP\r\n") == "http");
+  CHECK(scheme(kX, "X-Forwarded-Proto: https, http\r\n") == "http");
+  CHECK(scheme(kX, "X-Forwarded-Proto: http\r\nX-Forwarded-Proto: https\r\n") == "https");
+  CHECK(scheme(kX, "X-Forwarded-Proto: wss\r\n").empty());
+  CHECK(scheme(kX, "Forwarded: proto=https\r\n").empty());
+  CHECK(scheme(kX, "").empty());
+  CHECK(scheme(kF, "Forwarded: for=192.0.2.1;proto=https;host=\"a,b\"\r\n") == "https");
+  CHECK(scheme(kF, "Forwarded: for=_a;proto=https, for=_b;Proto=\"http\"\r\n") == "http");
+  CHECK(scheme(kF, "Forwarded: proto=https, for=_b\r\n").empty());
+  CHECK(scheme(kF, "Forwarded: proto=https, \"\r\n").empty());
+  CHECK(scheme(kF, "X-Forwarded-Proto: https\r\n").empty());
 }
 
 }  // namespace prophecy::sketch

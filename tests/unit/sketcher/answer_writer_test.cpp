@@ -130,6 +130,29 @@ TEST_CASE("What answers a write is neither tagged nor cut") {
   CHECK(out.ends_with("hello"));
 }
 
+TEST_CASE("A client that wants no transformation gets the plain body") {
+  const std::string body(10'000, 'a');
+  OriginAnswer origin("content-type: text/html\n", body);
+  AnswerRules rules;
+  rules.compression = CompressionRules{.codings = {http::ContentCoding::gzip},
+                                       .types = {"text/html"},
+                                       .bytes_min = 1,
+                                       .bytes_max = 1 << 20};
+  CompressionCounters counters;
+  CodedBodies coded(1 << 20, 1, counters);
+  const AnswerRuling ruling{.rules = &rules, .coded = &coded};
+  const auto body_of = [&](const Get& get) {
+    AnswerContext context = get.framed.context();
+    context.ruling = &ruling;
+    return std::string(sketcher::Answer(origin.form(), some_sketch(), context).body());
+  };
+  CHECK(body_of(Get({{"accept-encoding", "gzip"}})) != body);
+  CHECK(body_of(Get({{"accept-encoding", "gzip"}, {"cache-control", "max-age=0"}})) != body);
+  CHECK(body_of(Get({{"accept-encoding", "gzip"},
+                     {"cache-control", "max-age=0"},
+                     {"cache-control", "no-store, No-Transform"}})) == body);
+}
+
 TEST_CASE("If-None-Match with the present tag is answered 304 without a body") {
   OriginAnswer answer("content-type: text/plain\ncache-control: max-age=60\n");
   const Get conditional({{"if-none-match", "\"other\", W/" + std::string(kTag)}});

@@ -114,6 +114,63 @@ TEST_CASE("A field may name the client, and requests without it count by address
   CHECK(limit.take(at("192.0.2.1"), {}, kStart).verdict == Verdict::too_often);
 }
 
+TEST_CASE("A request that looks for its way again does not pay again, and keeps its place") {
+  ClientLimitSettings settings;
+  settings.per_second = 1;
+  settings.burst = 2;
+  settings.in_flight = 1;
+  Memory memory;
+  ClientLimit limit = memory.of(settings, 0);
+  LimitedRequest waiting;
+  LimitedRequest other;
+  for (int i = 0; i < 20; ++i)
+    CHECK(waiting.take(limit, at("192.0.2.1"), {}, kStart).verdict == Verdict::granted);
+  CHECK(other.take(limit, at("192.0.2.1"), {}, kStart).verdict == Verdict::too_many);
+  CHECK_FALSE(other.has_asked());
+  waiting.end();
+  CHECK(other.take(limit, at("192.0.2.1"), {}, kStart).verdict == Verdict::granted);
+  other.end();
+  other.end();
+  CHECK(other.take(limit, at("192.0.2.1"), {}, kStart).verdict == Verdict::too_often);
+}
+
+TEST_CASE("One client, or some, take no other's bounds, and have no more than their own") {
+  ClientLimitSettings settings;
+  settings.per_second = 1;
+  settings.burst = 2;
+  Memory memory;
+  ClientLimit limit = memory.of(settings, 0);
+  // A twentieth of a row's slots: of one row, that many would refuse a twentieth of the others.
+  const auto address = [](unsigned net, unsigned i) {
+    return IpAddress::parse("10." + std::to_string(net) + "." + std::to_string(i / 250) + "." +
+                            std::to_string(1 + i % 250));
+  };
+  unsigned granted = 0;
+  for (unsigned i = 0; i < ClientLimit::kRowSlots / 20; ++i) {
+    for (int round = 0; round < 4; ++round)
+      granted += limit.take(address(1, i), {}, kStart).verdict == Verdict::granted ? 1 : 0;
+  }
+  CHECK(granted <= 2 * (ClientLimit::kRowSlots / 20));
+  unsigned refused = 0;
+  for (unsigned i = 0; i < 2000; ++i)
+    refused += limit.take(address(2, i), {}, kStart).verdict != Verdict::granted ? 1 : 0;
+  CHECK(refused < 40);
+}
+
+TEST_CASE("Values that a client invents fill no slots of addresses") {
+  ClientLimitSettings settings;
+  settings.field = "x-api-key";
+  settings.per_second = 1;
+  settings.burst = 1;
+  Memory memory;
+  ClientLimit limit = memory.of(settings, 0);
+  for (unsigned i = 0; i < 20 * ClientLimit::kRowSlots; ++i)
+    static_cast<void>(limit.take(at("192.0.2.1"), std::to_string(i), kStart));
+  for (const char* address : {"192.0.2.1", "192.0.2.2", "198.51.100.7", "2001:db8::1"})
+    CHECK(limit.take(at(address), {}, kStart).verdict == Verdict::granted);
+  CHECK(limit.take(at("192.0.2.1"), {}, kStart).verdict == Verdict::too_often);
+}
+
 TEST_CASE("Lists of addresses decide before any count") {
   ClientLimitSettings settings;
   settings.per_second = 1;

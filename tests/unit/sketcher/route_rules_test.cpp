@@ -80,6 +80,16 @@ TEST_CASE("References in answers are changed back where they lead into the prefi
   CHECK(restored(PrefixRewrite("/a", "/"), "/x") == "/a/x");
 }
 
+TEST_CASE("A path that is changed back leads to no other host") {
+  const PrefixRewrite rewrite("/", "/app");
+  CHECK(restored(rewrite, "/app//evil.example/dir/?q") == "https://a.example//evil.example/dir/?q");
+  CHECK(restored(rewrite, "/app/\\evil.example/") == "https://a.example/\\evil.example/");
+  CHECK(restored(rewrite, "/app/\t/evil.example/") == "https://a.example/\t/evil.example/");
+  CHECK(restored(rewrite, "https://a.example/app//b/") == "https://a.example//b/");
+  CHECK(restored(rewrite, "/app/x//y") == "/x//y");
+  CHECK(restored(PrefixRewrite("/a", "/app"), "/app//b") == "/a//b");
+}
+
 TEST_CASE("A redirect changes what it names, and leaves requests that are there already") {
   const auto url = [](const Redirect& redirect, const RedirectedTo& request) {
     const auto to = redirected(redirect, "/a", request);

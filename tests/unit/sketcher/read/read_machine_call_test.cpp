@@ -73,6 +73,41 @@ TEST_CASE("ordered: and of the URIs at the same origin that its answer names") {
   CHECK(floor_of(world, "/pages") == 7);
 }
 
+TEST_CASE("ordered: what an answer names is a path of the origins, whatever clients ask for") {
+  ReadWorld world;
+  // Clients ask for /shop, and nothing asks for / in the place of a route.
+  world.worker.routes = {{.group = &world.core, .pattern = RoutePattern{{}, "/app"}}};
+  Reader writer(world);
+  writer.start("POST", "", "/app/items");
+  SECTION("below the prefix of the route's origins") {
+    writer.group_answer_in(answer_with(world, "location", "/app/items/7"), 7);
+    CHECK(floor_of(world, "/app/items/7") == 7);
+  }
+  SECTION("outside of it, in the same group") {
+    writer.group_answer_in(answer_with(world, "location", "/other/7"), 7);
+    CHECK(floor_of(world, "/other/7") == 7);
+  }
+}
+
+TEST_CASE("ordered: and it is out of date in each group that a route asks for it") {
+  ReadWorld world, others, third;
+  world.worker.routes = {{.group = &world.core, .pattern = RoutePattern{{}, "/app"}},
+                         {.group = &third.core, .pattern = RoutePattern{{"b"}}},
+                         {.group = &others.core, .pattern = RoutePattern{{}, "/items"}},
+                         {.group = &others.core, .pattern = RoutePattern{{"a"}}}};
+  for (ReadWorld* each : {&others, &third}) {
+    Reader before(*each);
+    before.start("POST", "", "/x");
+    before.group_answer("", 5);
+  }
+  Reader writer(world);
+  writer.start("POST", "", "/app/items");
+  writer.group_answer_in(answer_with(world, "location", "/items/7"), 7);
+  CHECK(floor_of(world, "/items/7") == 7);
+  CHECK(floor_of(others, "/items/7") == 5);
+  CHECK(floor_of(third, "/items/7") == 0);
+}
+
 TEST_CASE("ordered: a write that fails may have been carried out for all that") {
   ReadWorld world;
   Reader reader(world), writer(world), later(world);

@@ -85,9 +85,7 @@ class ReadWorld : public shared_reads_test::World {
   }
 
   LargeCounters large{};
-  Router router{{RoutePattern{}}};
-  WorkerReads worker{.router = router,
-                     .groups_by_route = {&core},
+  WorkerReads worker{.routes = {{.group = &core}},
                      .large = large,
                      .answer_bytes_max = 1 << 20,
                      .target_bytes_max = 1 << 10};
