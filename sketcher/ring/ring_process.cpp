@@ -67,6 +67,7 @@ Result<> RingProcess::start() {
   });
   if (!child) return child.error();
   pid_ = child->pid;
+  certificates_ = *installation_.ring_tls->files;
   boost::system::error_code ignored;
   channel_.close(ignored);
   channel_.assign(child->channel.release());
@@ -112,10 +113,11 @@ void RingProcess::kill() {
   if (pid_ > 0) ::kill(pid_, SIGKILL);
 }
 
-// It holds a lease, and a new process would have to wait for its end: so it is not replaced for new
-// certificates where it may read them itself.
+// It holds a lease, and a new process has to wait for its end. So it is replaced only if the ring's
+// certificates have changed, and it may not read them itself.
 void RingProcess::reload() {
-  if (pid_ <= 0) return;
+  if (pid_ <= 0 || *installation_.ring_tls->files == certificates_) return;
+  certificates_ = *installation_.ring_tls->files;
   renewing_ = installation_.settings.account.has_value();
   ::kill(pid_, renewing_ ? SIGTERM : SIGHUP);
 }
