@@ -27,6 +27,7 @@
 #include "dht/zookeeper/coordination_client.hpp"
 #include "history_table/history_table.hpp"
 #include "sketcher/installation/installation.hpp"
+#include "sketcher/ring/drain_watch.hpp"
 #include "sketcher/ring/hand_over_links.hpp"
 #include "sketcher/ring/ring_history.hpp"
 #include "sketcher/shared/shared_state.hpp"
@@ -105,7 +106,7 @@ class RingService final : private zookeeper::CoordinationClient::Handler,
   std::uint32_t next_worker_ = 0;
   dht::ViewNumber followed_ = 0;
   dht::BootTime lease_end_{};
-  dht::BootTime last_ask_{};
+  DrainWatch drain_watch_;
   std::function<void()> when_closed_;
 };
 
