@@ -3,6 +3,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -144,6 +145,8 @@ void HandOverLink::deliver() {
 
 void HandOverLink::send(ByteView frame) {
   ASSERT(state_ == State::open);
+  // A peer that never takes quite everything does not make us keep all that it has taken.
+  if (output_begin_ > kUnsentMax) output_.erase(0, std::exchange(output_begin_, 0));
   output_.append(reinterpret_cast<const char*>(frame.data()), frame.size());
   flush();
 }

@@ -64,6 +64,8 @@ class HandOverLink final : private transport::ReadinessHandler, private TimeoutE
   // Requires that it is open.
   void send(ByteView frame);
   [[nodiscard]] std::size_t unsent() const { return output_.size() - output_begin_; }
+  // Of output, what has been sent lately among it.
+  [[nodiscard]] std::size_t held_bytes() const override { return output_.size(); }
   void close(End end = End::lost);
 
  private:
