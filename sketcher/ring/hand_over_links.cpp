@@ -74,12 +74,28 @@ std::optional<std::string> HandOverLinks::member_of(const transport::TlsChannel&
 
 void HandOverLinks::on_open(HandOverLink& link) {
   const auto found = outgoing_.find(link.peer());
-  if (found == outgoing_.end() || found->second.link.get() != &link) return;
+  if (found == outgoing_.end() || found->second.link.get() != &link) return close_former(link);
   while (!found->second.waiting.empty() && link.is_open()) {
     const Bytes frame = std::move(found->second.waiting.front());
     found->second.waiting.pop_front();
     link.send(frame);
   }
+}
+
+void HandOverLinks::close_former(const HandOverLink& link) {
+  const auto former = std::find_if(accepted_.begin(), accepted_.end(), [&](const auto& other) {
+    return other.get() != &link && other->is_open() && other->peer() == link.peer();
+  });
+  if (former != accepted_.end()) (*former)->close();
+  make_room(true, kMemberLinksMax);
+}
+
+void HandOverLinks::make_room(bool is_open, std::size_t max) {
+  const auto counts = [is_open](const auto& link) { return link->is_open() == is_open; };
+  if (std::count_if(accepted_.begin(), accepted_.end(), counts) <= static_cast<std::ptrdiff_t>(max))
+    return;
+  (*std::find_if(accepted_.begin(), accepted_.end(), counts))
+      ->close(is_open ? HandOverLink::End::lost : HandOverLink::End::silent);
 }
 
 void HandOverLinks::on_message(HandOverLink& link, dht::HandOverMessage message) {
@@ -116,12 +132,12 @@ void HandOverLinks::destroy_later(std::unique_ptr<HandOverLink> link) {
 }
 
 void HandOverLinks::on_accepted(UniqueFd socket) {
-  if (accepted_.size() >= kAcceptedMax) return counters_.links_refused.add();
   HandOverLink::Owner& owner = *this;
   accepted_.push_back(std::make_unique<HandOverLink>(transport::ReadinessLoop::of(loop_),
                                                      handshakes_, owner, std::move(socket)));
   accepted_.back()->accept(
       [this](transport::ReadySocket& ready) { return tls_.server->accept(ready); });
+  make_room(false, kHandshakesMax);
 }
 
 }  // namespace prophecy::sketcher
