@@ -122,7 +122,7 @@ void HandOverLink::shake_hands() {
   const IoStatus status = stream_.tls()->handshake();
   if (status == IoStatus::blocked) return;
   if (status != IoStatus::done || stream_.tls()->peer_has_expired()) return close(End::stranger);
-  auto peer = owner_.member_of(*stream_.tls());
+  auto peer = owner_.member_of(*this, *stream_.tls());
   if (!peer) return close(End::stranger);
   peer_ = std::move(*peer);
   disarm();

@@ -65,11 +65,26 @@ void HandOverLinks::ask(const std::string& member, const dht::HandOverAsk& ask) 
   if (outgoing.waiting.size() < kWaitingMax) outgoing.waiting.push_back(std::move(frame));
 }
 
-std::optional<std::string> HandOverLinks::member_of(const transport::TlsChannel& channel) {
-  for (const auto& [name, address] : known_) {
-    if (channel.peer_is_named(name)) return name;
+// Of an outgoing link, the one that is meant, whatever other names its certificate has. Whoever
+// connects is known by its certificate alone, which may not leave a choice.
+std::optional<std::string> HandOverLinks::member_of(const HandOverLink& link,
+                                                    const transport::TlsChannel& channel) {
+  for (const auto& [member, outgoing] : outgoing_) {
+    if (outgoing.link.get() != &link) continue;
+    return channel.peer_is_named(member) ? std::optional(member) : std::nullopt;
   }
-  return std::nullopt;
+  std::optional<std::string> found;
+  for (const auto& [name, address] : known_) {
+    if (!channel.peer_is_named(name)) continue;
+    if (found) {
+      log_.warning("hand-over-refused",
+                   {{"member", *found},
+                    {"problem", "its certificate has the name of another member too: " + name}});
+      return std::nullopt;
+    }
+    found = name;
+  }
+  return found;
 }
 
 void HandOverLinks::on_open(HandOverLink& link) {

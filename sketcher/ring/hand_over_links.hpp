@@ -63,7 +63,8 @@ class HandOverLinks final : private HandOverLink::Owner {
     std::deque<Bytes> waiting;
   };
 
-  [[nodiscard]] std::optional<std::string> member_of(const transport::TlsChannel& channel) override;
+  [[nodiscard]] std::optional<std::string> member_of(const HandOverLink& link,
+                                                     const transport::TlsChannel& channel) override;
   void on_open(HandOverLink& link) override;
   void on_message(HandOverLink& link, dht::HandOverMessage message) override;
   void on_closed(HandOverLink& link, HandOverLink::End end) override;

@@ -14,7 +14,9 @@ namespace prophecy::sketcher {
 namespace {
 
 struct Owner final : HandOverLink::Owner {
-  std::optional<std::string> member_of(const transport::TlsChannel&) override { return "a"; }
+  std::optional<std::string> member_of(const HandOverLink&, const transport::TlsChannel&) override {
+    return "a";
+  }
   void on_open(HandOverLink&) override {}
   void on_message(HandOverLink&, dht::HandOverMessage) override { ++messages; }
   void on_closed(HandOverLink&, HandOverLink::End) override { is_closed = true; }

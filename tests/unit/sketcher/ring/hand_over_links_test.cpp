@@ -5,7 +5,8 @@
 #include <arpa/inet.h>
 #include <catch2/catch.hpp>
 #include <netinet/in.h>
-#include <netinet/tcp.h>
+#include <openssl/pem.h>
+#include <openssl/x509v3.h>
 #include <sys/socket.h>
 
 #include "support/event_loop.hpp"
@@ -89,6 +90,31 @@ UniqueFd stranger(const Endpoint& to) {
   return start_connecting({.address = *IpAddress::parse(to.address), .port = to.port});
 }
 
+// The authority's certificate for several names in the place of member `name`'s.
+void give_names(const std::filesystem::path& folder, const std::string& name,
+                const std::string& names) {
+  auto authority = transport::load_certificate(
+      {.chain = folder / "ring-ca.pem", .key = folder / "ring-ca.key", .ocsp = {}});
+  const auto chain = folder / ("ring-" + name + ".pem");
+  auto member = transport::load_certificate(
+      {.chain = chain, .key = folder / ("ring-" + name + ".key"), .ocsp = {}});
+  REQUIRE(authority.has_value());
+  REQUIRE(member.has_value());
+  X509& certificate = member->leaf();
+  const int place = X509_get_ext_by_NID(&certificate, NID_subject_alt_name, -1);
+  REQUIRE(place >= 0);
+  X509_EXTENSION_free(X509_delete_ext(&certificate, place));
+  X509_EXTENSION* const extension =
+      X509V3_EXT_conf_nid(nullptr, nullptr, NID_subject_alt_name, names.c_str());
+  REQUIRE(extension != nullptr);
+  REQUIRE(X509_add_ext(&certificate, extension, -1) == 1);
+  X509_EXTENSION_free(extension);
+  REQUIRE(X509_sign(&certificate, authority->key.get(), EVP_sha256()) > 0);
+  BIO* const file = BIO_new_file(chain.c_str(), "w");
+  REQUIRE(PEM_write_bio_X509(file, &certificate) == 1);
+  BIO_free(file);
+}
+
 }  // namespace
 
 TEST_CASE("A member hands over while strangers hold connections that say nothing") {
@@ -128,6 +154,35 @@ TEST_CASE("A member that connects anew has left its connection from before") {
   CHECK(a.links.accepted() == 1);
   b.links.ask("a", {});
   REQUIRE(run_until(loop, [&] { return b.answered.size() == 2; }));
+}
+
+TEST_CASE("A member whose certificate has other members' names is asked as the one that is meant") {
+  boost::asio::io_context loop;
+  const Keys keys;
+  give_names(keys.folder.path() / "keys", "b", "DNS:a,DNS:b,DNS:c");
+  Node a(loop, keys, "a");
+  Node b(loop, keys, "b");
+  const dht::View view = view_of({{"a", a.address}, {"b", b.address}, {"c", a.address}});
+  a.links.set_members(view);
+  b.links.set_members(view);
+  a.links.ask("b", {});
+  REQUIRE(run_until(loop, [&] { return !a.answered.empty(); }));
+  CHECK(a.answered == std::vector<std::string>{"b"});
+  CHECK(b.asked == std::vector<std::string>{"a"});
+}
+
+TEST_CASE("A certificate with several members' names asks for nothing") {
+  boost::asio::io_context loop;
+  const Keys keys;
+  give_names(keys.folder.path() / "keys", "b", "DNS:a,DNS:b");
+  Node a(loop, keys, "a");
+  Node b(loop, keys, "b");
+  const dht::View view = view_of({{"a", a.address}, {"b", b.address}});
+  a.links.set_members(view);
+  b.links.set_members(view);
+  b.links.ask("a", {});
+  REQUIRE(run_until(loop, [&] { return a.counters.links_refused.get() == 1; }));
+  CHECK(a.asked.empty());
 }
 
 }  // namespace prophecy::sketcher
