@@ -179,6 +179,7 @@ void RingService::follow_view() {
   const dht::View* const view = node_.ring().view();
   if (view == nullptr || view->number == followed_) return;
   followed_ = view->number;
+  shares_ = shares_of(*view, ring_.permissions.partitions());
   links_.set_members(*view);
   const dht::MemberSlots& slots = node_.ring().ownership().slots();
   for (dht::MemberSlot slot = 0; slot < dht::MemberSlots::kSlots; ++slot) {
@@ -292,6 +293,7 @@ std::string RingService::status() {
   const dht::Ring& ring = node_.ring();
   return ring_report({.ring = ring,
                       .settings = *installation_.settings.ring,
+                      .shares = shares_,
                       .permissions = ring_.permissions,
                       .fetching = node_.fetching(),
                       .is_handed_over = drain_watch_.is_over(ring.ownership().to_give(), now()),

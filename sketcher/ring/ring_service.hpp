@@ -105,6 +105,7 @@ class RingService final : private zookeeper::CoordinationClient::Handler,
   std::optional<Barrier> barrier_;
   std::uint32_t next_worker_ = 0;
   dht::ViewNumber followed_ = 0;
+  std::vector<std::size_t> shares_;  // by the members of that view
   dht::BootTime lease_end_{};
   DrainWatch drain_watch_;
   std::function<void()> when_closed_;
