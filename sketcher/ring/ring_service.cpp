@@ -269,7 +269,9 @@ void RingService::count() {
 void RingService::arm() {
   BootTime next = node_.deadline();
   const BootTime now_is = now();
-  if (!turns_.empty() || barrier_) next = std::min(next, now_is + kLook);
+  // However many events come meanwhile, it stays due.
+  if ((!turns_.empty() || barrier_) && !look_due_) look_due_ = now_is + kLook;
+  if (look_due_) next = std::min(next, *look_due_);
   if (!history_.is_idle()) next = now_is;
   if (next == BootTime::max()) {
     timer_.cancel();
@@ -282,6 +284,7 @@ void RingService::arm() {
 }
 
 void RingService::on_timer() {
+  look_due_.reset();
   look_at_turns();
   look_at_barrier();
   look_at_history();

@@ -100,6 +100,7 @@ class RingService final : private zookeeper::CoordinationClient::Handler,
   std::unique_ptr<zookeeper::CoordinationClient> client_;
   boost::asio::io_context& loop_;
   boost::asio::steady_timer timer_;
+  std::optional<dht::BootTime> look_due_;  // at the turns and the barrier
   std::vector<Turn> turns_;
   std::vector<std::uint64_t> barrier_tickets_;  // that wait for the next one
   std::optional<Barrier> barrier_;
