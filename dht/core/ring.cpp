@@ -319,8 +319,27 @@ void Ring::on_written(const UnderWay& written, const CoordinationResult& result)
   }
 }
 
+// One that drains goes on while nobody takes its place.
+bool Ring::has_owner() const {
+  const Announced& announced = survey_.announced();
+  const View* const view = survey_.view();
+  return std::any_of(announced.begin(), announced.end(), [view](const auto& entry) {
+    const auto& [name, member] = entry;
+    const Member* const owner = view != nullptr ? find_member(*view, name) : nullptr;
+    return member.holder.weight > 0 || (owner != nullptr && owner->holder.weight > 0 &&
+                                        owner->holder.instance == member.holder.instance);
+  });
+}
+
 void Ring::report_problems() {
   std::map<std::string, std::string> problems = survey_.problems();
+  // (Without anybody, not even us, nothing is known yet.)
+  if (!survey_.announced().empty() && !has_owner()) {
+    problems[settings_.paths.members()] =
+        settings_.paths.members() +
+        ": no member with a weight is there, so nobody owns the partitions; start one, or let one "
+        "that has drained join again";
+  }
   const std::string& name = settings_.self.holder.name;
   const Survey::Node* const node = survey_.member_node(name);
   const bool is_anothers =

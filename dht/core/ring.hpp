@@ -91,6 +91,8 @@ class Ring {
   void propose(BootTime now);
   void certify();
   void report_problems();
+  // Whether somebody who is there has partitions, or will have.
+  [[nodiscard]] bool has_owner() const;
   void write(UnderWay purpose, std::vector<WriteStep> steps);
   void on_written(const UnderWay& written, const CoordinationResult& result);
   void on_renewed(const CoordinationResult& result, BootTime now);

@@ -176,7 +176,8 @@ Result<> finish(SettingsFile& settings, const Lines& others) {
 Result<> reload_certificates(const Installation& installation) {
   Result<> first = installation.tls->reload();
   if (installation.ring_tls) {
-    if (auto loaded = installation.ring_tls->reload(); !loaded && first) first = loaded.error();
+    if (auto loaded = installation.ring_tls->reload(*installation.settings.ring); !loaded && first)
+      first = loaded.error();
   }
   for (const GroupInstallation& group : installation.groups) {
     for (const auto* clients : {&group.tls, &group.shadow_tls}) {

@@ -4,19 +4,29 @@
 #include <array>
 
 #include "base/digest.hpp"
+#include "base/file.hpp"
+#include "base/wipe.hpp"
 #include "http/text.hpp"
 
 namespace prophecy::sketcher {
 
-Result<> RingTls::reload() const {
-  auto loaded = server->reload();
-  if (auto other = client->reload(); !other && loaded) return other.error();
-  return loaded;
-}
-
 namespace {
 
 constexpr std::size_t kFingerprintBytes = 16;
+constexpr std::size_t kFileBytesMax = 1 << 20;
+
+// A file that cannot be read counts as one of its own.
+std::string digest_of_files(const RingSettings& settings) {
+  Sha256 hash;
+  for (const std::filesystem::path& path :
+       {settings.ca, settings.certificate.chain, settings.certificate.key}) {
+    auto read = read_file(path, kFileBytesMax);
+    std::string content = read ? std::move(*read) : std::string();
+    const WipeAtEnd wiped(content);
+    hash.update(sha256(as_bytes(content)));
+  }
+  return to_hex(hash.finish());
+}
 
 // Of the certificates in their order.
 Result<std::string> fingerprint_of(const std::filesystem::path& ca) {
@@ -35,6 +45,15 @@ Result<std::string> fingerprint_of(const std::filesystem::path& ca) {
 
 }  // namespace
 
+// The digest comes first: a file that changes meanwhile is read once more rather than never.
+Result<> RingTls::reload(const RingSettings& settings) const {
+  std::string digest = digest_of_files(settings);
+  auto loaded = server->reload();
+  if (auto other = client->reload(); !other && loaded) return other.error();
+  if (loaded) *files = std::move(digest);
+  return loaded;
+}
+
 Result<RingTls> load_ring_tls(const RingSettings& settings) {
   auto own = transport::load_certificate(settings.certificate);
   if (!own) return own.error();
@@ -46,6 +65,7 @@ Result<RingTls> load_ring_tls(const RingSettings& settings) {
                                          ": not a certificate for the DNS name " + settings.name};
   }
   RingTls tls;
+  tls.files = std::make_unique<std::string>(digest_of_files(settings));
   transport::TlsServerSettings server;
   server.certificates.push_back(settings.certificate);
   server.version_min = transport::TlsVersion::tls1_3;

@@ -17,9 +17,11 @@ struct RingTls {
   std::unique_ptr<transport::TlsClient> client;
   // A fingerprint of the authority's certificates: which ring it is.
   std::string authority;
+  // A digest of all files, as they were when they were read last.
+  std::unique_ptr<std::string> files;
 
   // Each of them keeps what it has when its files are not in order.
-  [[nodiscard]] Result<> reload() const;
+  [[nodiscard]] Result<> reload(const RingSettings& settings) const;
 };
 
 // Refuses a certificate that does not have our own name.

@@ -3,6 +3,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -20,8 +21,18 @@ namespace {
 constexpr std::size_t kReadBytes = 16 << 10;
 // Beyond so many, others have their turn.
 constexpr int kReadsMax = 16;
-// A member's machine that is gone without a word is noticed by what we send.
+// A member's machine that is gone without a word is noticed so much later, also while neither side
+// has anything to send.
 constexpr int kGoneMilliseconds = 30'000;
+constexpr int kProbeSeconds = 10;
+
+void notice_its_end(int socket) {
+  const int on = 1;
+  ::setsockopt(socket, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+  ::setsockopt(socket, IPPROTO_TCP, TCP_KEEPIDLE, &kProbeSeconds, sizeof kProbeSeconds);
+  ::setsockopt(socket, IPPROTO_TCP, TCP_KEEPINTVL, &kProbeSeconds, sizeof kProbeSeconds);
+  ::setsockopt(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, &kGoneMilliseconds, sizeof kGoneMilliseconds);
+}
 
 }  // namespace
 
@@ -31,8 +42,6 @@ UniqueFd start_connecting(const MemberAddress& to) {
   if (!fd) return fd;
   const int on = 1;
   ::setsockopt(fd.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-  ::setsockopt(fd.get(), IPPROTO_TCP, TCP_USER_TIMEOUT, &kGoneMilliseconds,
-               sizeof kGoneMilliseconds);
   sockaddr_storage storage{};
   socklen_t size = 0;
   const auto& bytes = to.address.bytes();
@@ -56,6 +65,7 @@ UniqueFd start_connecting(const MemberAddress& to) {
 HandOverLink::HandOverLink(transport::ReadinessLoop& readiness, TimeoutQueue& handshakes,
                            Owner& owner, UniqueFd socket)
     : readiness_(readiness), handshakes_(handshakes), owner_(owner), stream_(std::move(socket)) {
+  notice_its_end(stream_.descriptor());
   handshakes_.arm(*this, std::chrono::steady_clock::now());
 }
 
@@ -112,7 +122,7 @@ void HandOverLink::shake_hands() {
   const IoStatus status = stream_.tls()->handshake();
   if (status == IoStatus::blocked) return;
   if (status != IoStatus::done || stream_.tls()->peer_has_expired()) return close(End::stranger);
-  auto peer = owner_.member_of(*stream_.tls());
+  auto peer = owner_.member_of(*this, *stream_.tls());
   if (!peer) return close(End::stranger);
   peer_ = std::move(*peer);
   disarm();
@@ -144,6 +154,8 @@ void HandOverLink::deliver() {
 
 void HandOverLink::send(ByteView frame) {
   ASSERT(state_ == State::open);
+  // A peer that never takes quite everything does not make us keep all that it has taken.
+  if (output_begin_ > kUnsentMax) output_.erase(0, std::exchange(output_begin_, 0));
   output_.append(reinterpret_cast<const char*>(frame.data()), frame.size());
   flush();
 }

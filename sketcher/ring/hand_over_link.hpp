@@ -33,9 +33,9 @@ class HandOverLink final : private transport::ReadinessHandler, private TimeoutE
   };
   class Owner {
    public:
-    // The member whose certificate the peer has shown; nothing: none.
+    // The member whose certificate the link's peer has shown; nothing: none.
     [[nodiscard]] virtual std::optional<std::string> member_of(
-        const transport::TlsChannel& channel) = 0;
+        const HandOverLink& link, const transport::TlsChannel& channel) = 0;
     virtual void on_open(HandOverLink& link) = 0;
     virtual void on_message(HandOverLink& link, dht::HandOverMessage message) = 0;
     // The last call for it.
@@ -64,6 +64,8 @@ class HandOverLink final : private transport::ReadinessHandler, private TimeoutE
   // Requires that it is open.
   void send(ByteView frame);
   [[nodiscard]] std::size_t unsent() const { return output_.size() - output_begin_; }
+  // Of output, what has been sent lately among it.
+  [[nodiscard]] std::size_t held_bytes() const override { return output_.size(); }
   void close(End end = End::lost);
 
  private:

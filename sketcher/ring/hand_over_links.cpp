@@ -65,21 +65,52 @@ void HandOverLinks::ask(const std::string& member, const dht::HandOverAsk& ask) 
   if (outgoing.waiting.size() < kWaitingMax) outgoing.waiting.push_back(std::move(frame));
 }
 
-std::optional<std::string> HandOverLinks::member_of(const transport::TlsChannel& channel) {
-  for (const auto& [name, address] : known_) {
-    if (channel.peer_is_named(name)) return name;
+// Of an outgoing link, the one that is meant, whatever other names its certificate has. Whoever
+// connects is known by its certificate alone, which may not leave a choice.
+std::optional<std::string> HandOverLinks::member_of(const HandOverLink& link,
+                                                    const transport::TlsChannel& channel) {
+  for (const auto& [member, outgoing] : outgoing_) {
+    if (outgoing.link.get() != &link) continue;
+    return channel.peer_is_named(member) ? std::optional(member) : std::nullopt;
   }
-  return std::nullopt;
+  std::optional<std::string> found;
+  for (const auto& [name, address] : known_) {
+    if (!channel.peer_is_named(name)) continue;
+    if (found) {
+      log_.warning("hand-over-refused",
+                   {{"member", *found},
+                    {"problem", "its certificate has the name of another member too: " + name}});
+      return std::nullopt;
+    }
+    found = name;
+  }
+  return found;
 }
 
 void HandOverLinks::on_open(HandOverLink& link) {
   const auto found = outgoing_.find(link.peer());
-  if (found == outgoing_.end() || found->second.link.get() != &link) return;
+  if (found == outgoing_.end() || found->second.link.get() != &link) return close_former(link);
   while (!found->second.waiting.empty() && link.is_open()) {
     const Bytes frame = std::move(found->second.waiting.front());
     found->second.waiting.pop_front();
     link.send(frame);
   }
+}
+
+void HandOverLinks::close_former(const HandOverLink& link) {
+  const auto former = std::find_if(accepted_.begin(), accepted_.end(), [&](const auto& other) {
+    return other.get() != &link && other->is_open() && other->peer() == link.peer();
+  });
+  if (former != accepted_.end()) (*former)->close();
+  make_room(true, kMemberLinksMax);
+}
+
+void HandOverLinks::make_room(bool is_open, std::size_t max) {
+  const auto counts = [is_open](const auto& link) { return link->is_open() == is_open; };
+  if (std::count_if(accepted_.begin(), accepted_.end(), counts) <= static_cast<std::ptrdiff_t>(max))
+    return;
+  (*std::find_if(accepted_.begin(), accepted_.end(), counts))
+      ->close(is_open ? HandOverLink::End::lost : HandOverLink::End::silent);
 }
 
 void HandOverLinks::on_message(HandOverLink& link, dht::HandOverMessage message) {
@@ -116,12 +147,12 @@ void HandOverLinks::destroy_later(std::unique_ptr<HandOverLink> link) {
 }
 
 void HandOverLinks::on_accepted(UniqueFd socket) {
-  if (accepted_.size() >= kAcceptedMax) return counters_.links_refused.add();
   HandOverLink::Owner& owner = *this;
   accepted_.push_back(std::make_unique<HandOverLink>(transport::ReadinessLoop::of(loop_),
                                                      handshakes_, owner, std::move(socket)));
   accepted_.back()->accept(
       [this](transport::ReadySocket& ready) { return tls_.server->accept(ready); });
+  make_room(false, kHandshakesMax);
 }
 
 }  // namespace prophecy::sketcher

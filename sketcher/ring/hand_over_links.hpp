@@ -3,7 +3,8 @@
 //
 // Members are those of the view that was set last, and of the one before: a member that leaves has
 // something to hand over. Others get no further than the handshake; how many may be at it at once,
-// and for how long, is bounded.
+// and for how long, is bounded: beyond that, the oldest gives way. A member that connects anew has
+// left its connection from before, which is closed.
 //
 // Single-threaded. Messages come from the loop, never from within a call of a member.
 #pragma once
@@ -48,9 +49,13 @@ class HandOverLinks final : private HandOverLink::Owner {
   void set_members(const dht::View& view);
   // Is lost if that member cannot be reached: whoever asks does so again.
   void ask(const std::string& member, const dht::HandOverAsk& ask);
+  // Connections that others have made.
+  [[nodiscard]] std::size_t accepted() const { return accepted_.size(); }
 
  private:
-  static constexpr std::size_t kAcceptedMax = 2 * dht::kMembersMax;
+  // Of those that are accepted: under way (all members may come at once), and open.
+  static constexpr std::size_t kHandshakesMax = dht::kMembersMax;
+  static constexpr std::size_t kMemberLinksMax = 2 * dht::kMembersMax;
   static constexpr std::size_t kWaitingMax = 64;  // asks, of a link that is not open yet
 
   struct Outgoing {
@@ -58,11 +63,15 @@ class HandOverLinks final : private HandOverLink::Owner {
     std::deque<Bytes> waiting;
   };
 
-  [[nodiscard]] std::optional<std::string> member_of(const transport::TlsChannel& channel) override;
+  [[nodiscard]] std::optional<std::string> member_of(const HandOverLink& link,
+                                                     const transport::TlsChannel& channel) override;
   void on_open(HandOverLink& link) override;
   void on_message(HandOverLink& link, dht::HandOverMessage message) override;
   void on_closed(HandOverLink& link, HandOverLink::End end) override;
   void on_accepted(UniqueFd socket);
+  void close_former(const HandOverLink& link);
+  // The oldest of those that are accepted and open, or not open, gives way if there are so many.
+  void make_room(bool is_open, std::size_t max);
   void destroy_later(std::unique_ptr<HandOverLink> link);
 
   boost::asio::io_context& loop_;

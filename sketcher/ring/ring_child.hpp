@@ -11,11 +11,9 @@
 
 namespace prophecy::sketcher {
 
-// One byte each, from the master.
+// One byte each, from the master. To it: what ring_report() yields, now and then.
 constexpr char kDrainOrder = 'd';
 constexpr char kRejoinOrder = 'j';
-// To the master: what ring_report() yields, now and then.
-constexpr std::size_t kRingReportBytesMax = 128 << 10;
 
 struct RingChildSetup {
   const Installation& installation;

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "sketcher/ring/ring_child.hpp"
+#include "sketcher/ring/ring_report.hpp"
 #include "sketcher/shared/child_process.hpp"
 
 namespace prophecy::sketcher {
@@ -67,6 +68,7 @@ Result<> RingProcess::start() {
   });
   if (!child) return child.error();
   pid_ = child->pid;
+  certificates_ = *installation_.ring_tls->files;
   boost::system::error_code ignored;
   channel_.close(ignored);
   channel_.assign(child->channel.release());
@@ -112,10 +114,11 @@ void RingProcess::kill() {
   if (pid_ > 0) ::kill(pid_, SIGKILL);
 }
 
-// It holds a lease, and a new process would have to wait for its end: so it is not replaced for new
-// certificates where it may read them itself.
+// It holds a lease, and a new process has to wait for its end. So it is replaced only if the ring's
+// certificates have changed, and it may not read them itself.
 void RingProcess::reload() {
-  if (pid_ <= 0) return;
+  if (pid_ <= 0 || *installation_.ring_tls->files == certificates_) return;
+  certificates_ = *installation_.ring_tls->files;
   renewing_ = installation_.settings.account.has_value();
   ::kill(pid_, renewing_ ? SIGTERM : SIGHUP);
 }
@@ -140,20 +143,11 @@ void RingProcess::drain(std::function<void()> on_drained) {
   look_for_drained();
 }
 
-// Where nobody else has a weight, nobody takes anything.
+// A report that is missing says nothing: its process is being replaced, and drains as well. Who
+// drains waits for so long as it likes.
 void RingProcess::look_for_drained() {
   if (!on_drained_) return;
-  bool is_over = pid_ <= 0 || !report_.is_object();
-  if (!is_over) {
-    const std::string name = report_.value("name", "");
-    bool is_alone = true;
-    for (const auto& member : report_["members"]) {
-      if (member.value("name", "") != name && member.value("weight", 0) > 0) is_alone = false;
-    }
-    is_over =
-        is_alone || !report_.value("connected", false) || report_.value("is_handed_over", false);
-  }
-  if (is_over) std::exchange(on_drained_, nullptr)();
+  if (shows_drained(report_)) std::exchange(on_drained_, nullptr)();
 }
 
 void RingProcess::wait_for_reports() {

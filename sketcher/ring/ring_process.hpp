@@ -43,7 +43,7 @@ class RingProcess {
   // Tells it to end, and replaces it no more.
   void stop();
   void kill();
-  // It reads certificates anew.
+  // If the installation has other certificates of the ring by now, it takes them.
   void reload();
 
   // Others take our partitions; then `on_drained` is called, once they have what they want of them,
@@ -71,6 +71,7 @@ class RingProcess {
   std::vector<UniqueFd> wakes_;  // by worker
   UniqueFd listener_;
   int pid_ = -1;
+  std::string certificates_;  // RingTls::files, as it has them
   bool stopping_ = false;
   bool renewing_ = false;
   bool draining_ = false;

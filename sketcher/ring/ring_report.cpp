@@ -31,23 +31,14 @@ std::string_view state_of(const RingReportSources& sources) {
 }
 
 Json members_json(const RingReportSources& sources, const dht::View& view) {
-  const auto holders = dht::holders_of(view);
-  const dht::Placement placement = dht::place(holders, sources.permissions.partitions());
-  std::vector<std::size_t> shares(holders.size());
-  for (const dht::MemberIndex owner : placement.owners())
-    ++shares[owner];
   const dht::Sightings& sightings = sources.ring.sightings();
   Json members = Json::array();
   for (std::size_t i = 0; i < view.members.size(); ++i) {
     const dht::Member& member = view.members[i];
-    Json addresses = Json::array();
-    for (const Endpoint& address : member.addresses)
-      addresses.push_back(to_string(address));
     Json json{{"name", member.holder.name},
               {"instance", hex(member.holder.instance)},
               {"weight", member.holder.weight},
-              {"partitions", shares[i]},
-              {"addresses", std::move(addresses)}};
+              {"partitions", i < sources.shares.size() ? sources.shares[i] : 0}};
     const auto sighting = sightings.find(member.holder.name);
     const bool is_seen =
         sighting != sightings.end() && sighting->second.record.instance == member.holder.instance;
@@ -74,6 +65,26 @@ Json moving_json(const RingReportSources& sources) {
 
 }  // namespace
 
+std::vector<std::size_t> shares_of(const dht::View& view, std::size_t partitions) {
+  const auto holders = dht::holders_of(view);
+  const dht::Placement placement = dht::place(holders, partitions);
+  std::vector<std::size_t> shares(holders.size());
+  for (const dht::MemberIndex owner : placement.owners())
+    ++shares[owner];
+  return shares;
+}
+
+// Where nobody else has a weight, nobody takes anything.
+bool shows_drained(const nlohmann::json& report) {
+  if (!report.is_object()) return false;
+  const std::string name = report.value("name", "");
+  bool is_alone = true;
+  for (const auto& member : report["members"]) {
+    if (member.value("name", "") != name && member.value("weight", 0) > 0) is_alone = false;
+  }
+  return is_alone || !report.value("connected", false) || report.value("is_handed_over", false);
+}
+
 std::string ring_report(const RingReportSources& sources) {
   const dht::Ring& ring = sources.ring;
   const dht::View* const view = ring.view();
@@ -90,8 +101,14 @@ std::string ring_report(const RingReportSources& sources) {
             {"moving", moving_json(sources)},
             {"members", view == nullptr ? Json::array() : members_json(sources, *view)},
             {"problems", Json::array()}};
-  for (const auto& [path, problem] : ring.problems())
-    json["problems"].push_back(problem);
+  for (const auto& [path, problem] : ring.problems()) {
+    if (json["problems"].size() == kProblemsMax) {
+      json["problems"].push_back(std::to_string(ring.problems().size() - kProblemsMax) +
+                                 " more; the log has them");
+      break;
+    }
+    json["problems"].push_back(problem.substr(0, kProblemBytesMax));
+  }
   return json.dump(-1, ' ', true, Json::error_handler_t::replace);
 }
 

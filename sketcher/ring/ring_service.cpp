@@ -25,8 +25,12 @@ constexpr Span kBarrierTime = seconds(2);
 constexpr Span kBarrierPause = milliseconds(100);
 // Of the history, in one turn of the loop.
 constexpr std::uint64_t kBucketsAtOnce = 4096;
-// A member that drains is done when nobody has asked it for anything for so long.
+// A member that drains is done when nobody has asked it for anything for so long: a new owner asks
+// after its barrier. It may have to see first, in a survey of the nodes, that we hold nothing.
 constexpr Span kQuiet = seconds(2);
+Span quiet(const LivingRingSettings& living) {
+  return kQuiet + living.lease / 2;
+}
 
 dht::RingSettings ring_settings(const Installation& installation) {
   const RingSettings& settings = *installation.settings.ring;
@@ -63,7 +67,8 @@ RingService::RingService(boost::asio::io_context& loop, const Installation& inst
             boot_timer_.now()),
       links_(loop, *installation.ring_tls, std::move(listener), shared.ring().counters, log, *this),
       loop_(loop),
-      timer_(loop) {}
+      timer_(loop),
+      drain_watch_(quiet(*installation.settings.ring->living)) {}
 
 Result<> RingService::start() {
   const LivingRingSettings& living = *installation_.settings.ring->living;
@@ -113,7 +118,7 @@ void RingService::on_session(dht::SessionEvent event) {
 
 std::optional<dht::HandOverPage> RingService::on_ask(const dht::HandOverAsk& ask,
                                                      const std::string& from) {
-  last_ask_ = now();
+  drain_watch_.on_ask(now());
   auto page = node_.on_ask(ask, from);
   if (page && page->status == dht::HandOverPage::Status::page) {
     ring_.counters.pages_given.add();
@@ -174,6 +179,7 @@ void RingService::follow_view() {
   const dht::View* const view = node_.ring().view();
   if (view == nullptr || view->number == followed_) return;
   followed_ = view->number;
+  shares_ = shares_of(*view, ring_.permissions.partitions());
   links_.set_members(*view);
   const dht::MemberSlots& slots = node_.ring().ownership().slots();
   for (dht::MemberSlot slot = 0; slot < dht::MemberSlots::kSlots; ++slot) {
@@ -253,6 +259,7 @@ void RingService::count() {
   if (lease_end > lease_end_) ring_.counters.leases.add();
   lease_end_ = lease_end;
   const dht::Ring& ring = node_.ring();
+  drain_watch_.note(ring.is_drained(), now());
   const auto waits = ring.ownership().waits();
   ring_.counters.view.set(ring.ownership().adopted());
   ring_.counters.connected.set(ring.is_connected() ? 1 : 0);
@@ -262,7 +269,9 @@ void RingService::count() {
 void RingService::arm() {
   BootTime next = node_.deadline();
   const BootTime now_is = now();
-  if (!turns_.empty() || barrier_) next = std::min(next, now_is + kLook);
+  // However many events come meanwhile, it stays due.
+  if ((!turns_.empty() || barrier_) && !look_due_) look_due_ = now_is + kLook;
+  if (look_due_) next = std::min(next, *look_due_);
   if (!history_.is_idle()) next = now_is;
   if (next == BootTime::max()) {
     timer_.cancel();
@@ -275,6 +284,7 @@ void RingService::arm() {
 }
 
 void RingService::on_timer() {
+  look_due_.reset();
   look_at_turns();
   look_at_barrier();
   look_at_history();
@@ -284,12 +294,12 @@ void RingService::on_timer() {
 
 std::string RingService::status() {
   const dht::Ring& ring = node_.ring();
-  const bool is_quiet = ring.ownership().to_give() == 0 || now() - last_ask_ > kQuiet;
   return ring_report({.ring = ring,
                       .settings = *installation_.settings.ring,
+                      .shares = shares_,
                       .permissions = ring_.permissions,
                       .fetching = node_.fetching(),
-                      .is_handed_over = ring.is_drained() && is_quiet,
+                      .is_handed_over = drain_watch_.is_over(ring.ownership().to_give(), now()),
                       .now = now()});
 }
 

@@ -27,6 +27,7 @@
 #include "dht/zookeeper/coordination_client.hpp"
 #include "history_table/history_table.hpp"
 #include "sketcher/installation/installation.hpp"
+#include "sketcher/ring/drain_watch.hpp"
 #include "sketcher/ring/hand_over_links.hpp"
 #include "sketcher/ring/ring_history.hpp"
 #include "sketcher/shared/shared_state.hpp"
@@ -99,13 +100,15 @@ class RingService final : private zookeeper::CoordinationClient::Handler,
   std::unique_ptr<zookeeper::CoordinationClient> client_;
   boost::asio::io_context& loop_;
   boost::asio::steady_timer timer_;
+  std::optional<dht::BootTime> look_due_;  // at the turns and the barrier
   std::vector<Turn> turns_;
   std::vector<std::uint64_t> barrier_tickets_;  // that wait for the next one
   std::optional<Barrier> barrier_;
   std::uint32_t next_worker_ = 0;
   dht::ViewNumber followed_ = 0;
+  std::vector<std::size_t> shares_;  // by the members of that view
   dht::BootTime lease_end_{};
-  dht::BootTime last_ask_{};
+  DrainWatch drain_watch_;
   std::function<void()> when_closed_;
 };
 

@@ -1,12 +1,16 @@
 """What a ring with ZooKeeper refuses, and how it goes on without ZooKeeper. The origins have no agents."""
 
+import os
 import re
+import signal
 import time
+
+import pytest
 
 from harness.http_client import curl as plain_curl
 from harness.processes import wait_until
 from harness.programs import run_program
-from harness.ring import LivingRing
+from harness.ring import LivingRing, make_ring_keys
 from harness.zookeeper import Driver
 
 VOTE = {"kind": "vote", "faults": 1, "writes": "all", "file": None, "client_id": None, "key_file": None}
@@ -108,3 +112,27 @@ def test_the_last_member_stops_at_once(tmp_path):
         ring.wait_settled(["b"])
         ring.members["b"].stop()
         assert time.monotonic() - begun < 8
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may start workers of another user")
+def test_only_new_certificates_replace_the_rings_process():
+    """With another user it cannot read them itself, and the one that follows waits for a lease."""
+    with votes(members=["a"], sketcher_changes={"sketcher": {"user": "nobody"}}) as ring:
+        ring.wait_settled(["a"])
+        a, log = ring.members["a"], ring.members["a"].child.log
+        instance = ring.ring("a")["instance"]
+        for count in (1, 2):
+            a.child.signal(signal.SIGHUP)
+            wait_until(lambda: log().count("certificates-reloaded") == count, 10, "the reload")  # noqa: B023
+        time.sleep(1)
+        assert log().count("ring-started") == 1
+        assert ring.ring("a")["instance"] == instance and ring.ring("a")["lease_ms_left"] > 0
+
+        for kind in ("pem", "key"):
+            (ring.folder / f"ring-a.{kind}").unlink()
+        make_ring_keys(ring.folder, ["a"])
+        a.child.signal(signal.SIGHUP)
+        wait_until(lambda: log().count("ring-started") == 2, 10, "another process of the ring")
+        ring.wait_settled(["a"])
+        assert ring.ring("a")["instance"] != instance
+        assert "certificates-not-reloaded" not in log() and "ring-died" not in log()

@@ -197,3 +197,38 @@ TEST_CASE("a member that is alone goes on while it drains") {
   CHECK_FALSE(site.node->ring().is_drained());
   CHECK(site.permissions.lease_end() > site.now);
 }
+
+TEST_CASE("members that have drained report that nobody with a weight is left") {
+  Site site;
+  const Announcement other{{.cluster = "c", .digest = "d", .secret = "s", .profile = "p"},
+                           {{"b", 8, 100}, {}}};
+  const std::string text = encode(other);
+  site.nodes["/prophecy/members/b"] = {{text.begin(), text.end()}, 0};
+  site.node->on_session(SessionEvent::connected, site.now);
+  const auto run = [&] {
+    for (int i = 0; i < 20; ++i) {
+      while (auto action = site.next()) {
+        if (auto* const turns = std::get_if<AwaitTurns>(&*action))
+          site.node->on_turns(turns->ticket, site.now);
+        if (auto* const clear = std::get_if<ClearPartitions>(&*action))
+          site.node->on_cleared(clear->ticket, site.now);
+        if (auto* const barrier = std::get_if<OrderBarrier>(&*action))
+          site.node->on_barrier(barrier->ticket, 5, site.now);
+      }
+    }
+  };
+  run();
+  site.node->drain(site.now);
+  run();
+  REQUIRE(site.node->ring().is_drained());
+  CHECK(site.node->ring().problems().empty());
+  site.nodes.erase("/prophecy/members/b");
+  run();
+  REQUIRE(site.node->ring().problems().contains("/prophecy/members"));
+  CHECK(site.node->ring().problems().at("/prophecy/members").find("no member with a weight") !=
+        std::string::npos);
+  site.node->rejoin(site.now);
+  run();
+  CHECK(site.node->ring().problems().empty());
+  CHECK(site.permissions.owner(0).stage() == Stage::taken);
+}
