@@ -11,7 +11,6 @@
 #include "pbft/wire/limits.hpp"
 
 namespace prophecy::pbft {
-
 namespace {
 
 // In each status interval, of contents that are awaited.
@@ -566,11 +565,9 @@ void Agreement::resume(const Remembered& remembered, ReplicaActions& out) {
       slot.phase = SlotPhase::awaited;
       const auto sent = static_cast<std::ptrdiff_t>(out.sends.size());
       take_up(slot, std::move(content), out);
-      // The record may reach back far. Votes up to the stable checkpoint are for those that lack
-      // them, and say so in a Status.
-      if (proposed.sequence <= checkpoints_.stable_sequence()) {
-        out.sends.erase(out.sends.begin() + sent, out.sends.end());
-      }
+      // The record may reach back far. Who lacks votes on what is stable says so in a Status.
+      const bool is_stable = proposed.sequence <= checkpoints_.stable_sequence();
+      if (is_stable) out.sends.erase(out.sends.begin() + sent, out.sends.end());
     }
     if (context_.is_primary()) {
       context_.progress.last_proposed =

@@ -506,33 +506,6 @@ TEST_CASE("A replica forgets nothing of its votes when its base lags behind them
   CHECK(asks->prepared == std::vector{BatchRecord{stable + 1, 0, proposal.batch}});
 }
 
-TEST_CASE("A restarted replica votes at once on what is not stable, and else when it is asked") {
-  ReplicaSettings settings = every_batch();
-  settings.checkpoint_interval = 4;
-  settings.window = 8;
-  Subject before(1, settings);
-  for (std::uint64_t sequence = 1; sequence <= 4; ++sequence)
-    before.order(sequence, {request(sequence)});
-  // Its service executes none of them.
-  for (const NodeId peer : {0u, 2u, 3u})
-    before.feed(encode_checkpoint(4, sha256(as_bytes("order")), {}, {}, ring(peer)));
-  REQUIRE(before.replica.status().last_stable == 4);
-  before.feed(pre_prepare(5, {request(5)}).frame);
-  REQUIRE(before.sent(MessageType::prepare) == kReplicas - 1);
-
-  Subject after(1, settings, before.restarted());
-  CHECK(after.sent(MessageType::prepare) == kReplicas - 1);
-  REQUIRE(sent_by(after, MessageType::prepare) != nullptr);
-  CHECK(decode_vote(*sent_by(after, MessageType::prepare), MessageType::prepare, kReplicas)
-            ->sequence == 5);
-  StatusMessage lacking;
-  lacking.counter = 1;
-  lacking.first_retained = 1;
-  after.tick(milliseconds(100));
-  after.feed(encode_status(lacking, ring(3)));
-  CHECK(after.sent(MessageType::prepare) == 5);
-}
-
 TEST_CASE("A restarted replica has room for every batch behind its base") {
   // The ring is no longer than that, and nobody has a later state when all were switched off.
   ReplicaSettings settings = every_batch();

@@ -24,6 +24,15 @@ ReplicaSettings every_batch() {
   return settings;
 }
 
+Frame first_sent(const Subject& subject, MessageType type) {
+  const auto& sends = subject.actions.sends;
+  const auto found = std::find_if(sends.begin(), sends.end(), [&](const Outgoing& outgoing) {
+    return peek_header(*outgoing.frame)->type == type;
+  });
+  REQUIRE(found != sends.end());
+  return found->frame;
+}
+
 // Backup 1, whose disk does not answer, or refuses.
 struct WithoutDisk : Subject {
   WithoutDisk() : Subject(1, every_batch()) { answers_flushes = false; }
@@ -34,12 +43,7 @@ struct WithoutDisk : Subject {
     order(sequence, {request(sequence)});
     if (actions.executions.empty()) return false;
     executed(actions.executions[0].id, "result");
-    const auto claim =
-        std::find_if(actions.sends.begin(), actions.sends.end(), [](const Outgoing& outgoing) {
-          return peek_header(*outgoing.frame)->type == MessageType::checkpoint;
-        });
-    REQUIRE(claim != actions.sends.end());
-    const Frame frame = claim->frame;
+    const Frame frame = first_sent(*this, MessageType::checkpoint);
     CheckpointMessage said = *decode_checkpoint(*frame);
     if (theirs) said.service = *theirs;
     for (const NodeId other : {0u, 2u}) {
@@ -130,13 +134,8 @@ TEST_CASE("A base that was wrong keeps its parts for as long as the disk may nam
   backup.tick(seconds(2));
   backup.order(1, {request(1)});
   backup.executed(backup.actions.executions.at(0).id, "result");
-  const auto own = std::find_if(
-      backup.actions.sends.begin(), backup.actions.sends.end(), [](const Outgoing& outgoing) {
-        return peek_header(*outgoing.frame)->type == MessageType::checkpoint;
-      });
-  REQUIRE(own != backup.actions.sends.end());
-  const Frame frame = own->frame;
-  const CheckpointMessage claim = *decode_checkpoint(*frame);
+  const Frame own = first_sent(backup, MessageType::checkpoint);
+  const CheckpointMessage claim = *decode_checkpoint(*own);
   MemoryPartStore theirs;
   const Digest right = service_state(theirs, "the group's state");
   for (const NodeId peer : {0u, 2u})
@@ -156,6 +155,32 @@ TEST_CASE("A base that was wrong keeps its parts for as long as the disk may nam
   backup.answer();
   CHECK_FALSE(backup.parts.holds(claim.service));
   CHECK(backup.parts.holds(right));
+}
+
+TEST_CASE("A restarted replica votes at once on what is not stable, and else when it is asked") {
+  ReplicaSettings settings;
+  settings.checkpoint_interval = 4;
+  settings.window = 8;
+  Subject before(1, settings);
+  for (std::uint64_t sequence = 1; sequence <= 4; ++sequence)
+    before.order(sequence, {request(sequence)});
+  // Its service executes none of them.
+  for (const NodeId peer : {0u, 2u, 3u})
+    before.feed(encode_checkpoint(4, sha256(as_bytes("order")), {}, {}, ring(peer)));
+  REQUIRE(before.replica.status().last_stable == 4);
+  before.feed(pre_prepare(5, {request(5)}).frame);
+  REQUIRE(before.sent(MessageType::prepare) == kReplicas - 1);
+
+  Subject after(1, settings, before.restarted());
+  CHECK(after.sent(MessageType::prepare) == kReplicas - 1);
+  const Frame vote = first_sent(after, MessageType::prepare);
+  CHECK(decode_vote(*vote, MessageType::prepare, kReplicas)->sequence == 5);
+  StatusMessage lacking;
+  lacking.counter = 1;
+  lacking.first_retained = 1;
+  after.tick(milliseconds(100));
+  after.feed(encode_status(lacking, ring(3)));
+  CHECK(after.sent(MessageType::prepare) == 5);
 }
 
 TEST_CASE("Of the batches at one number that views have brought the newest are on the disk") {
