@@ -44,8 +44,11 @@ WriteInFlight::~WriteInFlight() {
 void WriteInFlight::begin(std::function<void()> recorded) {
   if (!file_) return recorded();
   gone_on_at_ = TimePoint{};
-  hand_over({std::max<std::uint64_t>(milliseconds_since_1970(), 1), std::move(recorded),
-             std::make_unique<WorkGuard>(loop_.get_executor())});
+  Record record;
+  record.sent_at = std::max<std::uint64_t>(milliseconds_since_1970(), 1);
+  record.recorded = std::move(recorded);
+  record.guard = std::make_unique<WorkGuard>(loop_.get_executor());
+  hand_over(std::move(record));
 }
 
 void WriteInFlight::go_on() {
@@ -53,7 +56,9 @@ void WriteInFlight::go_on() {
   if (!file_ || now - gone_on_at_ < kGoesOnFor) return;
   gone_on_at_ = now;
   const auto ahead = std::chrono::duration_cast<milliseconds>(kGoesOnFor).count();
-  hand_over({milliseconds_since_1970() + static_cast<std::uint64_t>(ahead), {}, {}});
+  Record record;
+  record.sent_at = milliseconds_since_1970() + static_cast<std::uint64_t>(ahead);
+  hand_over(std::move(record));
 }
 
 void WriteInFlight::end() {
