@@ -169,7 +169,7 @@ class LivingRing(RingDeployment):
                 return False
         return len({self.ring(name)["view"] for name in names}) == 1
 
-    def wait_settled(self, names, owners=None, timeout_s=20):
+    def wait_settled(self, names, owners=None, timeout_s=60):
         """Until these members agree on who owns partitions (by default they do), and each has its own."""
         owners = sorted(names if owners is None else owners)
         wait_until(lambda: self._is_settled(names, owners), timeout_s,

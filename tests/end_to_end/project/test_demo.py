@@ -47,6 +47,16 @@ def test_demo_once():
     assert processes_with(mark) == []
 
 
+@pytest.mark.time_limit(240)
+def test_demo_of_several_sketchers():
+    process, mark = demo("--scale-out", "--once")
+    output, _ = process.communicate(timeout=200 * patience())
+    assert process.returncode == 0, output
+    assert "FAIL" not in output
+    assert "All 6 steps held" in output
+    assert processes_with(mark) == []
+
+
 @pytest.mark.time_limit(180)
 def test_demo_measures_its_own_pages():
     process, mark = demo("--measure", "--seconds", "12", "--once")

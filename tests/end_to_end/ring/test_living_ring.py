@@ -76,22 +76,22 @@ def test_members_share_the_history(ring):
 
 def test_a_member_joins_and_drains_without_a_failed_request(ring, tmp_path):
     with clients_of(ring, ["a", "b", "c"], tmp_path) as clients:
-        time.sleep(1)
+        time.sleep(0.6)
         ring.members["d"].start()
         ring.wait_settled(["a", "b", "c", "d"])
         assert owners(ring)["d"] > 900
-        time.sleep(1)
+        time.sleep(0.6)
         ring.drain("b")
         ring.wait_settled(["a", "b", "c", "d"], owners=["a", "c", "d"])
         assert owners(ring)["b"] == 0
-        time.sleep(1)
+        time.sleep(0.6)
         ring.rejoin("b")
         ring.wait_settled(["a", "b", "c", "d"])
-        time.sleep(1)
+        time.sleep(0.6)
         # It leaves when it is told to stop.
         ring.members["d"].stop()
         ring.wait_settled(["a", "b", "c"])
-        time.sleep(1)
+        time.sleep(0.6)
     assert clients.failures == []
 
 
@@ -152,12 +152,12 @@ def test_a_killed_member(ring, tmp_path):
     """What it owned waits until its lease is over. Its clients' requests are lost with it, and those that it was
     carrying out for others."""
     with clients_of(ring, ["a", "b"], tmp_path) as clients:
-        time.sleep(1)
+        time.sleep(0.6)
         killed = time.monotonic()
         ring.members["c"].kill()
         ring.wait_settled(["a", "b"])
         settled = time.monotonic()
-        time.sleep(1)
+        time.sleep(0.6)
     ring.members["c"].start()
     ring.wait_settled(["a", "b", "c"])
     assert settled - killed < (LEASE_S + 2) * patience()
@@ -168,13 +168,13 @@ def test_a_killed_member(ring, tmp_path):
 def test_a_member_stopped_beyond_its_lease(ring, tmp_path):
     """It goes on as it was stopped, with answers that it may not give any more."""
     with clients_of(ring, ["a", "b", "c"], tmp_path) as clients:
-        time.sleep(1)
+        time.sleep(0.6)
         stopped = time.monotonic()
         ring.members["c"].child.freeze()
         time.sleep(2.5 * LEASE_S)
         ring.members["c"].child.thaw()
         ring.wait_settled(["a", "b", "c"])
-        time.sleep(1)
+        time.sleep(0.6)
     # Writes that it had when it was stopped are answered late, or by nobody in time.
     for kind, port, _, problem, begin, _ in clients.failures:
         was_there = port == ring.members["c"].port or kind == "publish"
@@ -190,7 +190,7 @@ def test_zookeeper_restarts(ring, tmp_path):
         assert ring.ring("a")["lease_ms_left"] == 0
         ring.zookeeper.start()
         ring.wait_settled(["a", "b", "c"])
-        time.sleep(1)
+        time.sleep(0.6)
     assert clients.failures == []
 
 
@@ -203,5 +203,5 @@ def test_the_rings_process_is_replaced(ring, tmp_path):
         wait_until(lambda: ring.members["b"].child.log().count("ring-started") > log.count("ring-started"), 10,
                    "another process of the ring")
         ring.wait_settled(["a", "b", "c"])
-        time.sleep(1)
+        time.sleep(0.6)
     assert clients.failures == []
