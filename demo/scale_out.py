@@ -9,15 +9,17 @@ from harness.http_client import curl
 from harness.ring import LivingRing
 
 LEASE_S = 2
-PAGES = {f"/page-{number}.html": f"<p>Page {number}.</p>\n" for number in range(24)}
+PAGES = {f"/page-{number}.html": f"<p>Page {number}.</p>\n" for number in range(12)}
 
 
 def make_ring():
-    return LivingRing(members=["north", "east", "south"], lease=f"{LEASE_S}s", content=PAGES)
+    # A loaded machine takes its time to start ZooKeeper again.
+    return LivingRing(members=["north", "east", "south"], lease=f"{LEASE_S}s", content=PAGES,
+                      ring_changes={"owner_wait": "30s"})
 
 
 def read(ring, name, path):
-    answer = curl(ring.members[name].url + path, "-H", "Host: localhost", timeout_s=20)
+    answer = curl(ring.members[name].url + path, "-H", "Host: localhost", timeout_s=40)
     require(answer.status == 200, f"GET {path} at {name} was answered with {answer.status}")
     return answer.body
 

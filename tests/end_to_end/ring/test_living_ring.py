@@ -30,7 +30,7 @@ def curl(url, *options, **arguments):
 @pytest.fixture(name="ring", scope="module")
 def make_ring():
     with LivingRing(members=["a", "b", "c", "d"], present=["a", "b", "c"], lease=f"{LEASE_S}s",
-                    content={page: INITIAL for page in PAGES},
+                    content={page: INITIAL for page in PAGES}, ring_changes={"owner_wait": "15s"},
                     sketcher_changes={"group": {"deadline": "3s"}}) as ring:
         yield ring
 
