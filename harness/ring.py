@@ -178,6 +178,10 @@ class LivingRing(RingDeployment):
     def drain(self, name):
         ctl("ring", "drain", "--admin", self.members[name].admin)
 
+    def drain_at_once(self, name):
+        """Does not wait until it is done."""
+        ctl("ring", "drain", "--wait", "0", "--admin", self.members[name].admin)
+
     def rejoin(self, name):
         ctl("ring", "join", "--admin", self.members[name].admin)
 

@@ -130,7 +130,7 @@ def test_a_write_that_moves_keeps_its_answer(ring):
     for writer in writers:
         writer.start()
     time.sleep(0.3)
-    run_program("prophecyctl", "ring", "drain", "--wait", "0", "--admin", ring.members["b"].admin)
+    ring.drain_at_once("b")
     wait_until(lambda: owners(ring)["b"] == 0 and ring.ring("b")["adopted_view"] == ring.ring("a")["view"], 5,
                "the move")
     for agent in ring.agents:

@@ -3,6 +3,8 @@
 import os
 import re
 import signal
+import socket
+import ssl
 import time
 
 import pytest
@@ -136,3 +138,35 @@ def test_only_new_certificates_replace_the_rings_process():
         ring.wait_settled(["a"])
         assert ring.ring("a")["instance"] != instance
         assert "certificates-not-reloaded" not in log() and "ring-died" not in log()
+
+
+def test_strangers_at_the_hand_over():
+    """Without a certificate of a member nobody gets further than the handshake."""
+    with votes(members=["a", "b"]) as ring:
+        context = ssl.create_default_context(cafile=str(ring.folder / "ring-ca.pem"))
+        context.check_hostname = False
+        for count, is_tls in enumerate((False, True), 1):
+            with socket.create_connection(("127.0.0.1", ring.hand_over_ports["a"]), timeout=10) as plain:
+                try:
+                    stranger = context.wrap_socket(plain) if is_tls else plain
+                    stranger.sendall(b"\x22\0\0\0\1" + bytes(33))
+                    assert stranger.recv(100) == b""
+                except OSError:
+                    pass
+            wait_until(lambda: ring.members["a"].status()["ring"]["links_refused"] >= count, 10,  # noqa: B023
+                       "the refusal to be counted")
+        assert ring.ring("a")["state"] == "member"
+
+
+@pytest.mark.long
+def test_a_worker_stopped_within_a_turn_is_ended():
+    """It holds up the partitions that move, until another one has taken its place."""
+    with votes(members=["a", "b"]) as ring:
+        a = ring.members["a"]
+        [worker] = a.workers()
+        os.kill(worker, signal.SIGSTOP)
+        ring.drain_at_once("a")
+        wait_until(lambda: "worker-hangs" in a.child.log(), 30, "its end")
+        wait_until(lambda: a.workers() not in ([], [worker]), 10, "another worker")
+        wait_until(lambda: ring.ring("a")["is_handed_over"], 20, "the hand-over")
+        assert curl(a, "/pages/1").status == 200
