@@ -243,7 +243,7 @@ void RingService::look_at_barrier() {
   } else {
     number = 0;
   }
-  const Barrier over = std::move(*std::exchange(barrier_, std::nullopt));
+  const RingBarrier over = std::move(*std::exchange(barrier_, std::nullopt));
   for (const std::uint64_t ticket : over.tickets)
     node_.on_barrier(ticket, number, now());
 }

@@ -35,6 +35,16 @@
 
 namespace prophecy::sketcher {
 
+// A barrier that a worker was asked for. One at a time; it is for all that asked before it was
+// begun.
+struct RingBarrier {
+  std::vector<std::uint64_t> tickets;
+  std::uint64_t asked = 0;  // of WorkerTurns
+  std::uint32_t worker = 0;
+  dht::BootTime end{};
+  bool has_failed = false;  // it is reported at `end`
+};
+
 class RingService final : private zookeeper::CoordinationClient::Handler,
                           private HandOverLinks::Handler {
  public:
@@ -55,14 +65,6 @@ class RingService final : private zookeeper::CoordinationClient::Handler,
   struct Turn {
     std::uint64_t number = 0;  // of WorkerTurns
     std::uint64_t ticket = 0;
-  };
-  // One at a time; it is for all that asked before it was begun.
-  struct Barrier {
-    std::vector<std::uint64_t> tickets;
-    std::uint64_t asked = 0;  // of WorkerTurns
-    std::uint32_t worker = 0;
-    dht::BootTime end{};
-    bool has_failed = false;  // it is reported at `end`
   };
 
   void on_result(dht::CoordinationResult result) override;
@@ -103,7 +105,7 @@ class RingService final : private zookeeper::CoordinationClient::Handler,
   std::optional<dht::BootTime> look_due_;  // at the turns and the barrier
   std::vector<Turn> turns_;
   std::vector<std::uint64_t> barrier_tickets_;  // that wait for the next one
-  std::optional<Barrier> barrier_;
+  std::optional<RingBarrier> barrier_;
   std::uint32_t next_worker_ = 0;
   dht::ViewNumber followed_ = 0;
   std::vector<std::size_t> shares_;  // by the members of that view
