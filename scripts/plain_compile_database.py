@@ -18,6 +18,7 @@ def plain(command):
         position = words.index("-include")
         del words[position:position + 2]
         words = [word for word in words if word not in ("-fpch-preprocess", "-Winvalid-pch")]
+    words = [word for word in words if not word.startswith("--param=")]
     return shlex.join([*words, "-Wno-unknown-warning-option"])
 
 
