@@ -52,7 +52,7 @@ class ForwardedRequest final : private MemberCall {
   };
 
   ForwardedRequest(MemberLinks& links, HeldBytes& untaken, AnswerSink& sink, Owner& owner);
-  ~ForwardedRequest();
+  ~ForwardedRequest() override;
 
   void start(const Request& what, TimePoint now);
   void abandon();

@@ -126,6 +126,7 @@ TEST_CASE("A member hands over while strangers hold connections that say nothing
   a.links.set_members(view);
   b.links.set_members(view);
   std::vector<UniqueFd> strangers;
+  strangers.reserve(300);
   for (int i = 0; i < 300; ++i)
     strangers.push_back(stranger(a.address));
   run_for(loop, milliseconds(200));
