@@ -503,15 +503,19 @@ TEST_CASE("a route names the protocols of its tunnels, and none that carries req
   CHECK(upgrades_of(route + "upgrades = []\n").empty());
   CHECK(upgrades_of(route + "upgrades = [\"chat/2\", \"echo\"]\n") ==
         std::vector<std::string>{"chat/2", "echo"});
+  const auto mistakes_in = [&](const std::string& protocol) {
+    std::string content = route;
+    content.append("upgrades = [\"echo\", \"").append(protocol).append("\"]\n");
+    return mistakes_of(content);
+  };
   for (const std::string protocol : {"h2c", "HTTP/2.0", "TLS/1.0", "HTTP2-Settings"}) {
-    CHECK_THAT(mistakes_of(route + "upgrades = [\"echo\", \"" + protocol + "\"]\n"),
-               Catch::Contains("route.upgrades: expected no \"" + protocol +
-                               "\": requests inside it would reach any path of an origin"));
+    std::string expected = "route.upgrades: expected no \"";
+    expected.append(protocol).append("\": requests inside it would reach any path of an origin");
+    CHECK_THAT(mistakes_in(protocol), Catch::Contains(expected));
   }
-  for (const std::string protocol : {"", "a b", "echo/", "a,b"}) {
-    CHECK_THAT(mistakes_of(route + "upgrades = [\"" + protocol + "\"]\n"),
+  for (const std::string protocol : {"", "a b", "echo/", "a,b"})
+    CHECK_THAT(mistakes_in(protocol),
                Catch::Contains("route.upgrades: expected names of protocols"));
-  }
   std::string many = "upgrades = [";
   for (int i = 0; i < 17; ++i)
     many += "\"p" + std::to_string(i) + "\", ";
