@@ -76,7 +76,7 @@ class Fence {
                                        const Sightings& sightings) const;
 
   [[nodiscard]] ViewNumber view() const { return view_.number; }
-  // Of the newest view, in this life.
+  // Whether the newest view lists this holder with this instance.
   [[nodiscard]] bool is_member(const Holder& holder) const {
     const Member* const member = find_member(view_, holder.name);
     return member != nullptr && member->holder.instance == holder.instance;

@@ -47,7 +47,7 @@ class Lease {
     return sent_ && sent_->number == number;
   }
   [[nodiscard]] BootTime deadline() const;
-  // What our node shows, as far as we know.
+  // The record that our node shows, as far as this member knows.
   [[nodiscard]] const LeaseRecord& written() const { return written_; }
 
  private:

@@ -2,14 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
-#include <cstring>
 
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <sys/socket.h>
 
 #include "base/assert.hpp"
+#include "transport/connecting.hpp"
 
 namespace prophecy::sketcher {
 
@@ -28,13 +25,6 @@ constexpr int kReadsGathered = 4;
 // Gathered at most before some of it is written.
 constexpr std::size_t kOutputBytesMax = 256 << 10;
 constexpr std::size_t kKeptBytesMax = 64 << 10;
-// A member's machine that is gone without a word is noticed by what we send, or ask it like this.
-constexpr int kAliveSeconds = 10;
-constexpr int kGoneMilliseconds = 30'000;
-
-void set_option(int socket, int level, int option, int value) {
-  ::setsockopt(socket, level, option, &value, sizeof value);
-}
 
 }  // namespace
 
@@ -45,12 +35,13 @@ MemberLink::MemberLink(MemberLinkResources& resources, MemberLinkOwner& owner,
       owner_(owner),
       counters_(counters),
       name_(name),
-      stream_(UniqueFd(::socket(address.address.is_v4() ? AF_INET : AF_INET6,
-                                SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0))),
+      stream_(transport::start_connecting(address.address, address.port)),
       connection_(*this, resources.answer_limits) {
   resources_.connect_timeouts.arm(*this, std::chrono::steady_clock::now());
+  const int socket = stream_.descriptor();
+  if (socket >= 0) transport::notice_lost_peer(socket);
   // Told in a turn of its own.
-  if (!start_connecting(address)) {
+  if (socket < 0 || !resources_.readiness.add(socket, *this)) {
     state_ = State::closed;
     resources_.readiness.call_again(*this);
   }
@@ -58,37 +49,6 @@ MemberLink::MemberLink(MemberLinkResources& resources, MemberLinkOwner& owner,
 
 MemberLink::~MemberLink() {
   resources_.readiness.forget(*this);
-}
-
-bool MemberLink::start_connecting(const MemberAddress& address) {
-  const int socket = stream_.descriptor();
-  if (socket < 0) return false;
-  set_option(socket, IPPROTO_TCP, TCP_NODELAY, 1);
-  set_option(socket, SOL_SOCKET, SO_KEEPALIVE, 1);
-  set_option(socket, IPPROTO_TCP, TCP_KEEPIDLE, kAliveSeconds);
-  set_option(socket, IPPROTO_TCP, TCP_KEEPINTVL, kAliveSeconds);
-  set_option(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, kGoneMilliseconds);
-  sockaddr_storage storage{};
-  socklen_t size = 0;
-  const auto& bytes = address.address.bytes();
-  if (address.address.is_v4()) {
-    auto& v4 = reinterpret_cast<sockaddr_in&>(storage);
-    v4.sin_family = AF_INET;
-    v4.sin_port = htons(address.port);
-    std::memcpy(&v4.sin_addr, bytes.data() + bytes.size() - sizeof v4.sin_addr, sizeof v4.sin_addr);
-    size = sizeof v4;
-  } else {
-    auto& v6 = reinterpret_cast<sockaddr_in6&>(storage);
-    v6.sin6_family = AF_INET6;
-    v6.sin6_port = htons(address.port);
-    std::memcpy(&v6.sin6_addr, bytes.data(), bytes.size());
-    size = sizeof v6;
-  }
-  if (::connect(socket, reinterpret_cast<const sockaddr*>(&storage), size) != 0 &&
-      errno != EINPROGRESS) {
-    return false;
-  }
-  return resources_.readiness.add(socket, *this);
 }
 
 bool MemberLink::takes_calls() const {

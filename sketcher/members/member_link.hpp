@@ -74,7 +74,6 @@ class MemberLink final : private http::Http2CallHandler,
   void on_answer_bytes(http::Http2Call& call, std::string_view bytes) override;
   void on_call_end(http::Http2Call& call, http::Http2CallEnd end) override;
 
-  [[nodiscard]] bool start_connecting(const MemberAddress& address);
   void on_connected();
   void shake_hands();
   void read();

@@ -1,15 +1,12 @@
 #include "sketcher/ring/hand_over_link.hpp"
 
 #include <array>
-#include <cerrno>
-#include <cstring>
 #include <utility>
 
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <sys/socket.h>
 
 #include "base/assert.hpp"
+#include "transport/connecting.hpp"
 
 namespace prophecy::sketcher {
 
@@ -21,51 +18,13 @@ namespace {
 constexpr std::size_t kReadBytes = 16 << 10;
 // Beyond so many, others have their turn.
 constexpr int kReadsMax = 16;
-// A member's machine that is gone without a word is noticed so much later, also while neither side
-// has anything to send.
-constexpr int kGoneMilliseconds = 30'000;
-constexpr int kProbeSeconds = 10;
-
-void notice_its_end(int socket) {
-  const int on = 1;
-  ::setsockopt(socket, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
-  ::setsockopt(socket, IPPROTO_TCP, TCP_KEEPIDLE, &kProbeSeconds, sizeof kProbeSeconds);
-  ::setsockopt(socket, IPPROTO_TCP, TCP_KEEPINTVL, &kProbeSeconds, sizeof kProbeSeconds);
-  ::setsockopt(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, &kGoneMilliseconds, sizeof kGoneMilliseconds);
-}
 
 }  // namespace
-
-UniqueFd start_connecting(const MemberAddress& to) {
-  UniqueFd fd(::socket(to.address.is_v4() ? AF_INET : AF_INET6,
-                       SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-  if (!fd) return fd;
-  const int on = 1;
-  ::setsockopt(fd.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-  sockaddr_storage storage{};
-  socklen_t size = 0;
-  const auto& bytes = to.address.bytes();
-  if (to.address.is_v4()) {
-    auto& v4 = reinterpret_cast<sockaddr_in&>(storage);
-    v4.sin_family = AF_INET;
-    v4.sin_port = htons(to.port);
-    std::memcpy(&v4.sin_addr, bytes.data() + bytes.size() - sizeof v4.sin_addr, sizeof v4.sin_addr);
-    size = sizeof v4;
-  } else {
-    auto& v6 = reinterpret_cast<sockaddr_in6&>(storage);
-    v6.sin6_family = AF_INET6;
-    v6.sin6_port = htons(to.port);
-    std::memcpy(&v6.sin6_addr, bytes.data(), bytes.size());
-    size = sizeof v6;
-  }
-  const int result = ::connect(fd.get(), reinterpret_cast<const sockaddr*>(&storage), size);
-  return result == 0 || errno == EINPROGRESS ? std::move(fd) : UniqueFd();
-}
 
 HandOverLink::HandOverLink(transport::ReadinessLoop& readiness, TimeoutQueue& handshakes,
                            Owner& owner, UniqueFd socket)
     : readiness_(readiness), handshakes_(handshakes), owner_(owner), stream_(std::move(socket)) {
-  notice_its_end(stream_.descriptor());
+  transport::notice_lost_peer(stream_.descriptor());
   handshakes_.arm(*this, std::chrono::steady_clock::now());
 }
 

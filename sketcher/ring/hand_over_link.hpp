@@ -92,7 +92,4 @@ class HandOverLink final : private transport::ReadinessHandler, private TimeoutE
   State state_ = State::connecting;
 };
 
-// A socket that is connecting; of nothing if the system refuses at once.
-[[nodiscard]] UniqueFd start_connecting(const MemberAddress& to);
-
 }  // namespace prophecy::sketcher

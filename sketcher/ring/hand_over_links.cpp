@@ -5,6 +5,7 @@
 #include <boost/asio/post.hpp>
 
 #include "base/ip_address.hpp"
+#include "transport/connecting.hpp"
 
 namespace prophecy::sketcher {
 namespace {
@@ -51,7 +52,7 @@ void HandOverLinks::ask(const std::string& member, const dht::HandOverAsk& ask) 
   if (known == known_.end()) return;
   Outgoing& outgoing = outgoing_[member];
   if (!outgoing.link) {
-    UniqueFd socket = start_connecting(known->second);
+    UniqueFd socket = transport::start_connecting(known->second.address, known->second.port);
     if (!socket) return;
     HandOverLink::Owner& owner = *this;
     outgoing.link = std::make_unique<HandOverLink>(transport::ReadinessLoop::of(loop_), handshakes_,

@@ -105,6 +105,27 @@ struct Site {
     nodes = std::move(changed);
   }
 
+  // Somebody is there to take over, and adopts each view at once.
+  void announce_other() {
+    const Announcement other{{.cluster = "c", .digest = "d", .secret = "s", .profile = "p"},
+                             {{"b", 8, 100}, {}}};
+    const std::string text = encode(other);
+    nodes["/prophecy/members/b"] = {{text.begin(), text.end()}, 0};
+  }
+  // Whatever the node asks for is done.
+  void run() {
+    for (int i = 0; i < 20; ++i) {
+      while (auto action = next()) {
+        if (auto* const turns = std::get_if<AwaitTurns>(&*action))
+          node->on_turns(turns->ticket, now);
+        if (auto* const clear = std::get_if<ClearPartitions>(&*action))
+          node->on_cleared(clear->ticket, now);
+        if (auto* const barrier = std::get_if<OrderBarrier>(&*action))
+          node->on_barrier(barrier->ticket, 5, now);
+      }
+    }
+  }
+
   BootTime now{seconds(100)};
   std::vector<std::uint64_t> words = std::vector<std::uint64_t>(kParts + Permissions::kExtraWords);
   Permissions permissions{words};
@@ -142,35 +163,19 @@ TEST_CASE("a ring node clears after the workers' turns, takes after the barrier"
 
 TEST_CASE("a member that drains is in the view without a weight, and comes back") {
   Site site;
-  // Somebody is there to take over, and adopts each view at once.
-  const Announcement other{{.cluster = "c", .digest = "d", .secret = "s", .profile = "p"},
-                           {{"b", 8, 100}, {}}};
-  const std::string text = encode(other);
-  site.nodes["/prophecy/members/b"] = {{text.begin(), text.end()}, 0};
+  site.announce_other();
   site.node->on_session(SessionEvent::connected, site.now);
-  const auto run = [&] {
-    for (int i = 0; i < 20; ++i) {
-      while (auto action = site.next()) {
-        if (auto* const turns = std::get_if<AwaitTurns>(&*action))
-          site.node->on_turns(turns->ticket, site.now);
-        if (auto* const clear = std::get_if<ClearPartitions>(&*action))
-          site.node->on_cleared(clear->ticket, site.now);
-        if (auto* const barrier = std::get_if<OrderBarrier>(&*action))
-          site.node->on_barrier(barrier->ticket, 5, site.now);
-      }
-    }
-  };
   const auto taken = [&] {
     std::size_t count = 0;
     for (Partition partition = 0; partition < kParts; ++partition)
       count += site.permissions.owner(partition).stage() == Stage::taken ? 1 : 0;
     return count;
   };
-  run();
+  site.run();
   REQUIRE(taken() > 0);
   CHECK_FALSE(site.node->ring().is_drained());
   site.node->drain(site.now);
-  run();
+  site.run();
   CHECK(taken() == 0);
   CHECK(site.node->ring().is_drained());
   const Member* const self = find_member(*site.node->ring().view(), "a");
@@ -178,7 +183,7 @@ TEST_CASE("a member that drains is in the view without a weight, and comes back"
   CHECK(self->holder.weight == 0);
   // It forwards what its clients ask: a lease is of no use, and does no harm.
   site.node->rejoin(site.now);
-  run();
+  site.run();
   CHECK_FALSE(site.node->ring().is_drained());
   CHECK(find_member(*site.node->ring().view(), "a")->holder.weight == 100);
   CHECK(taken() > 0);
@@ -200,35 +205,20 @@ TEST_CASE("a member that is alone goes on while it drains") {
 
 TEST_CASE("members that have drained report that nobody with a weight is left") {
   Site site;
-  const Announcement other{{.cluster = "c", .digest = "d", .secret = "s", .profile = "p"},
-                           {{"b", 8, 100}, {}}};
-  const std::string text = encode(other);
-  site.nodes["/prophecy/members/b"] = {{text.begin(), text.end()}, 0};
+  site.announce_other();
   site.node->on_session(SessionEvent::connected, site.now);
-  const auto run = [&] {
-    for (int i = 0; i < 20; ++i) {
-      while (auto action = site.next()) {
-        if (auto* const turns = std::get_if<AwaitTurns>(&*action))
-          site.node->on_turns(turns->ticket, site.now);
-        if (auto* const clear = std::get_if<ClearPartitions>(&*action))
-          site.node->on_cleared(clear->ticket, site.now);
-        if (auto* const barrier = std::get_if<OrderBarrier>(&*action))
-          site.node->on_barrier(barrier->ticket, 5, site.now);
-      }
-    }
-  };
-  run();
+  site.run();
   site.node->drain(site.now);
-  run();
+  site.run();
   REQUIRE(site.node->ring().is_drained());
   CHECK(site.node->ring().problems().empty());
   site.nodes.erase("/prophecy/members/b");
-  run();
+  site.run();
   REQUIRE(site.node->ring().problems().contains("/prophecy/members"));
   CHECK(site.node->ring().problems().at("/prophecy/members").find("no member with a weight") !=
         std::string::npos);
   site.node->rejoin(site.now);
-  run();
+  site.run();
   CHECK(site.node->ring().problems().empty());
   CHECK(site.permissions.owner(0).stage() == Stage::taken);
 }

@@ -12,6 +12,7 @@
 #include "support/event_loop.hpp"
 #include "support/temporary_folder.hpp"
 #include "tools/keys/ring_keygen.hpp"
+#include "transport/connecting.hpp"
 
 namespace prophecy::sketcher {
 namespace {
@@ -87,7 +88,7 @@ dht::View view_of(std::initializer_list<std::pair<const char*, Endpoint>> member
 }
 
 UniqueFd stranger(const Endpoint& to) {
-  return start_connecting({.address = *IpAddress::parse(to.address), .port = to.port});
+  return transport::start_connecting(*IpAddress::parse(to.address), to.port);
 }
 
 // The authority's certificate for several names in the place of member `name`'s.
