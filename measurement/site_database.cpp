@@ -2,14 +2,14 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <fstream>
 #include <iterator>
 #include <span>
 #include <string_view>
 
 #include <maxminddb.h>
-#include <netinet/in.h>
+
+#include "transport/socket_address.hpp"
 
 namespace prophecy::measurement {
 namespace {
@@ -76,20 +76,10 @@ Result<> SiteDatabase::open(const std::filesystem::path& file) {
 }
 
 std::optional<std::uint32_t> SiteDatabase::find(const IpAddress& address) {
-  sockaddr_in6 v6{};
-  sockaddr_in v4{};
-  const sockaddr* wanted = reinterpret_cast<const sockaddr*>(&v6);
-  if (address.is_v4()) {
-    v4.sin_family = AF_INET;
-    std::memcpy(&v4.sin_addr, address.bytes().data() + 12, 4);
-    wanted = reinterpret_cast<const sockaddr*>(&v4);
-  } else {
-    if (database_->handle.metadata.ip_version == 4) return std::nullopt;
-    v6.sin6_family = AF_INET6;
-    std::memcpy(&v6.sin6_addr, address.bytes().data(), 16);
-  }
+  if (!address.is_v4() && database_->handle.metadata.ip_version == 4) return std::nullopt;
+  const transport::SocketAddress wanted(address, 0);
   int problem = MMDB_SUCCESS;
-  MMDB_lookup_result_s found = ::MMDB_lookup_sockaddr(&database_->handle, wanted, &problem);
+  MMDB_lookup_result_s found = ::MMDB_lookup_sockaddr(&database_->handle, wanted.get(), &problem);
   if (problem != MMDB_SUCCESS || !found.found_entry) return std::nullopt;
   // In a database of IPv4 the mask has up to 32 bits.
   const bool is_short = address.is_v4() && database_->handle.metadata.ip_version == 4;

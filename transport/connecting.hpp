@@ -12,8 +12,9 @@ namespace prophecy::transport {
 // once.
 [[nodiscard]] UniqueFd start_connecting(const IpAddress& address, std::uint16_t port);
 
-// Has the kernel end the connection some 30 seconds after the peer's machine has gone without a
-// word, also while neither side has anything to send.
+// Has the kernel end the connection within half a minute after the peer's machine has gone without
+// a word, also while neither side has anything to send. Best effort: a socket that has just been
+// reset fails soon enough by itself.
 void notice_lost_peer(int socket);
 
 }  // namespace prophecy::transport

@@ -1,23 +1,10 @@
 #include "pbft/transport/socket.hpp"
 
 #include <boost/asio/ip/address.hpp>
-#include <netinet/tcp.h>
-#include <sys/socket.h>
+
+#include "transport/connecting.hpp"
 
 namespace prophecy::pbft {
-
-namespace {
-
-constexpr int kKeepAliveIdleSeconds = 10;
-constexpr int kKeepAliveIntervalSeconds = 5;
-constexpr int kKeepAliveProbes = 3;
-constexpr int kUserTimeoutMilliseconds = 25'000;
-
-void set_option(int fd, int level, int name, int value) {
-  (void)::setsockopt(fd, level, name, &value, sizeof value);
-}
-
-}  // namespace
 
 boost::asio::ip::tcp::endpoint to_asio(const Endpoint& endpoint) {
   boost::system::error_code error;
@@ -28,13 +15,8 @@ boost::asio::ip::tcp::endpoint to_asio(const Endpoint& endpoint) {
 void prepare_connection(Socket& socket) {
   boost::system::error_code error;
   socket.non_blocking(true, error);
-  const int fd = socket.native_handle();
-  set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1);
-  set_option(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
-  set_option(fd, IPPROTO_TCP, TCP_KEEPIDLE, kKeepAliveIdleSeconds);
-  set_option(fd, IPPROTO_TCP, TCP_KEEPINTVL, kKeepAliveIntervalSeconds);
-  set_option(fd, IPPROTO_TCP, TCP_KEEPCNT, kKeepAliveProbes);
-  set_option(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, kUserTimeoutMilliseconds);
+  socket.set_option(boost::asio::ip::tcp::no_delay(true), error);
+  transport::notice_lost_peer(socket.native_handle());
 }
 
 Result<Acceptor> listen_on(boost::asio::io_context& io, const Endpoint& endpoint) {

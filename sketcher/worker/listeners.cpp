@@ -1,53 +1,33 @@
 #include "sketcher/worker/listeners.hpp"
 
-#include <cstring>
-
-#include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
+
+#include "base/ip_address.hpp"
+#include "transport/socket_address.hpp"
 
 namespace prophecy::sketcher {
 namespace {
 
 constexpr int kBacklog = 4096;  // the kernel cuts it to net.core.somaxconn
 
-struct SocketAddress {
-  sockaddr_storage storage{};
-  socklen_t size = 0;
-};
-
-SocketAddress to_socket_address(const Endpoint& endpoint) {
-  SocketAddress address;
-  auto& v4 = reinterpret_cast<sockaddr_in&>(address.storage);
-  if (::inet_pton(AF_INET, endpoint.address.c_str(), &v4.sin_addr) == 1) {
-    v4.sin_family = AF_INET;
-    v4.sin_port = htons(endpoint.port);
-    address.size = sizeof v4;
-    return address;
-  }
-  auto& v6 = reinterpret_cast<sockaddr_in6&>(address.storage);
-  ::inet_pton(AF_INET6, endpoint.address.c_str(), &v6.sin6_addr);
-  v6.sin6_family = AF_INET6;
-  v6.sin6_port = htons(endpoint.port);
-  address.size = sizeof v6;
-  return address;
-}
-
 enum class Sharing { exclusive, by_workers };
 
 Result<UniqueFd> bind_socket(const Endpoint& endpoint, Sharing sharing) {
-  const SocketAddress address = to_socket_address(endpoint);
-  UniqueFd fd(::socket(address.storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  const auto parsed = IpAddress::parse(endpoint.address);
+  if (!parsed) return Error{ErrorKind::invalid, to_string(endpoint) + ": no address"};
+  const transport::SocketAddress address(*parsed, endpoint.port);
+  UniqueFd fd(::socket(address.family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!fd) return io_error("socket");
   const int on = 1;
   ::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
   if (sharing == Sharing::by_workers) {
     ::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEPORT, &on, sizeof on);
   }
-  if (address.storage.ss_family == AF_INET6) {
+  if (address.family() == AF_INET6) {
     ::setsockopt(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on);
   }
-  if (::bind(fd.get(), reinterpret_cast<const sockaddr*>(&address.storage), address.size) != 0) {
+  if (::bind(fd.get(), address.get(), address.size()) != 0) {
     return io_error("cannot listen on " + to_string(endpoint));
   }
   return fd;

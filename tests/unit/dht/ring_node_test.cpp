@@ -105,14 +105,14 @@ struct Site {
     nodes = std::move(changed);
   }
 
-  // Somebody is there to take over, and adopts each view at once.
+  // Member b is announced, and has a weight: it can take over what this one gives up.
   void announce_other() {
     const Announcement other{{.cluster = "c", .digest = "d", .secret = "s", .profile = "p"},
                              {{"b", 8, 100}, {}}};
     const std::string text = encode(other);
     nodes["/prophecy/members/b"] = {{text.begin(), text.end()}, 0};
   }
-  // Whatever the node asks for is done.
+  // The site carries out whatever the node asks for.
   void run() {
     for (int i = 0; i < 20; ++i) {
       while (auto action = next()) {
