@@ -292,9 +292,9 @@ TEST_CASE("A result counts when its digest is agreed, whoever sent it and wherev
   };
   CHECK(add(3, "x", 9 << 16, true));
   CHECK(add(0, "x", 1 << 16, false));
-  CHECK(tally.agreed(2) == nullptr);
+  CHECK(tally.agreed({2, 2}) == nullptr);
   CHECK(add(1, "x", 1 << 16, true));
-  const auto* agreed = tally.agreed(2);
+  const auto* agreed = tally.agreed({2, 2});
   REQUIRE(agreed != nullptr);
   CHECK(agreed->sigma == 1 << 16);
   CHECK(tally.take_result(*agreed) == to_bytes("x"));
@@ -307,8 +307,8 @@ TEST_CASE("A result that does not match its digest is not kept") {
   CHECK(tally.add(0, *decode_reply(frame), true));
   const Frame digest_only = reply(1, 1, "good", 1 << 16, false);
   CHECK(tally.add(1, *decode_reply(*digest_only), true));
-  REQUIRE(tally.agreed(2) != nullptr);
-  CHECK_FALSE(tally.take_result(*tally.agreed(2)).has_value());
+  REQUIRE(tally.agreed({2, 2}) != nullptr);
+  CHECK_FALSE(tally.take_result(*tally.agreed({2, 2})).has_value());
 }
 
 }  // namespace
