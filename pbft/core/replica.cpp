@@ -221,6 +221,7 @@ void Replica::Machine::release() {
   const std::uint64_t stable = checkpoints.stable_sequence();
   const std::uint64_t executed = std::min(stable, context.progress.last_executed);
   log.note_stable(stable);
+  log.let_bodies_go(context.journal.is_kept() ? recovery.base_before() : stable);
   const std::uint64_t done = std::min(executed, recovery.base());
   const std::uint64_t retained = context.settings.retained_batches;
   if (done > retained) log.release_below(done - retained + 1);
