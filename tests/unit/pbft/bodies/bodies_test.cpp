@@ -363,6 +363,21 @@ TEST_CASE("Nobody is blamed for a request whose body does not come") {
   }
 }
 
+TEST_CASE("A primary gets the more time for a body that backups have, the larger it is") {
+  Subject backup(1);
+  const BodyTree body(bytes_of_size(1 << 20), 128 * 1024);
+  backup.feed(retransmitted(by_digest(1, body.name())));
+  deliver(backup, body);
+  for (const NodeId other : {2u, 3u})
+    backup.feed(forwarded(other, retransmitted(by_digest(1, body.name()))));
+  // The time-out, half a second, and one for each 8 MiB.
+  const Duration allowed = ReplicaSettings().view_change_timeout + milliseconds(500 + 125);
+  backup.tick(allowed - milliseconds(1));
+  CHECK(backup.replica.status().state == ReplicaState::normal);
+  backup.tick(milliseconds(1));
+  CHECK(backup.replica.status().state == ReplicaState::changing_view);
+}
+
 TEST_CASE("A body that the disk refuses is given up, however often its parts come") {
   MapPartStore parts;
   GivenInputs inputs;

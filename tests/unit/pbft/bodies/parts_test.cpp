@@ -82,6 +82,21 @@ TEST_CASE("The log accounts for what it holds and reuses its places") {
   CHECK(log.find(0) == nullptr);
 }
 
+TEST_CASE("A view begins without what an earlier one was to execute") {
+  MemoryPartStore parts;
+  Log log(6, 4, parts);
+  for (const std::uint64_t sequence : {1, 2}) {
+    Slot& slot = log.open(sequence);
+    slot.phase = SlotPhase::committed;
+    slot.requests.resize(1);
+  }
+  log.enter_view(1, 2);
+  // What is committed up to the stable checkpoint is still to be executed.
+  CHECK(log.find(1)->requests.size() == 1);
+  CHECK(log.find(2)->requests.empty());
+  CHECK(log.find(2)->phase == SlotPhase::empty);
+}
+
 TEST_CASE("Kept results are bounded; the oldest are forgotten first") {
   ClientTable table(100);
   const auto keep = [&](std::uint32_t session, std::size_t size) {
