@@ -23,7 +23,7 @@ class BodyTree;
 using CallId = std::uint64_t;
 
 enum class CallKind : std::uint8_t {
-  ordered,    // agreed order; f+1 equal replies, or 2f+1 tentative ones of one view
+  ordered,    // agreed order; f+1 equal replies (ReplyTally::Need), or 2f+1 tentative of one view
   read_only,  // PBFT's read optimisation; 2f+1 equal replies, else repeated as ordered
 };
 

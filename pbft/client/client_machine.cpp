@@ -37,9 +37,11 @@ Client::Machine::Machine(const ClientSettings& settings, const KeyRing& keys,
   }
 }
 
-std::uint32_t Client::Machine::quorum_of(const Session& session) const {
-  const bool large = session.kind == CallKind::read_only || settings_.linearizable_reads;
-  return large ? quorum_.committed : quorum_.weak;
+// With linearizable reads, 2f+1 replicas have to be behind an ordered call before it is answered. A
+// reply that is not tentative shows that, even where it differs or brings no result.
+ReplyTally::Need Client::Machine::need_of(const Session& session) const {
+  if (session.kind == CallKind::read_only) return {quorum_.committed, quorum_.committed};
+  return {quorum_.weak, settings_.linearizable_reads ? quorum_.behind : quorum_.weak};
 }
 
 CallId Client::Machine::submit(ByteView operation, CallKind kind, TimePoint deadline, TimePoint now,
@@ -250,7 +252,7 @@ void Client::Machine::on_tick(TimePoint now, ClientActions& out) {
     if (session.deadline <= now) {
       fail(session, index, CallOutcome::timed_out, now, out);
     } else if (session.retransmit_at <= now) {
-      const bool quorum = session.tally.agreed(quorum_of(session)) != nullptr;
+      const bool quorum = session.tally.agreed(need_of(session)) != nullptr;
       if (quorum) replier_.let_down(session.replier);
       // A read that has no quorum by now is ordered. One that lacks only the result asks again.
       if (session.kind == CallKind::read_only && (!quorum || session.asked_for_result)) {

@@ -117,7 +117,7 @@ class Client::Machine {
   void learn_view(NodeId replica, std::uint64_t view);
   void arm(TimePoint at) { next_timer_ = std::min(next_timer_, at); }
   void drop(DropReason reason) { ++counters_.dropped[static_cast<std::size_t>(reason)]; }
-  [[nodiscard]] std::uint32_t quorum_of(const Session& session) const;
+  [[nodiscard]] ReplyTally::Need need_of(const Session& session) const;
 
   const ClientSettings settings_;
   const KeyRing& keys_;

@@ -84,7 +84,7 @@ void Client::Machine::on_stale(Session& session, std::uint32_t index, const Repl
 bool Client::Machine::wants_result(const Session& session, const ReplyMessage& reply) const {
   const bool is_replier = reply.replica == session.replier;
   if (!is_replier && !session.asked_for_result) return false;
-  const ReplyTally::Reply* agreed = session.tally.agreed(quorum_of(session));
+  const ReplyTally::Reply* agreed = session.tally.agreed(need_of(session));
   if (agreed != nullptr && agreed->digest == reply.result_digest) return true;
   return is_replier && reply.result.size() + unconfirmed_bytes() <= kUnconfirmedBytesMax;
 }
@@ -126,8 +126,8 @@ std::optional<Bytes> Client::Machine::find_part(const Digest& digest) const {
 
 void Client::Machine::evaluate(Session& session, std::uint32_t index, TimePoint now,
                                ClientActions& out) {
-  const std::uint32_t quorum = quorum_of(session);
-  if (const ReplyTally::Reply* reply = session.tally.agreed(quorum)) {
+  const ReplyTally::Need need = need_of(session);
+  if (const ReplyTally::Reply* reply = session.tally.agreed(need)) {
     if (auto result = session.tally.take_result(*reply)) {
       return agree(session, index, *reply, std::move(*result), now, out);
     }
@@ -141,9 +141,9 @@ void Client::Machine::evaluate(Session& session, std::uint32_t index, TimePoint 
     replier_.let_down(session.replier);
     return retransmit(session, now, out);
   }
-  if (session.tally.possible(quorum)) return;
+  if (session.tally.possible(need)) return;
   if (session.kind == CallKind::read_only) return fall_back(session, index, now, out);
-  const bool unavailable = session.tally.lacks_only_available(quorum);
+  const bool unavailable = session.tally.lacks_only_available(need);
   fail(session, index, unavailable ? CallOutcome::unavailable : CallOutcome::no_agreement, now,
        out);
 }

@@ -67,10 +67,11 @@ std::uint32_t ReplyTally::count_prepared(const Reply& reply) const {
 
 // Of 2f+1 that have prepared it in one view, f+1 are correct. So every later view begins with it,
 // as if they had committed it.
-const ReplyTally::Reply* ReplyTally::agreed(std::uint32_t quorum) const {
+const ReplyTally::Reply* ReplyTally::agreed(const Need& need) const {
+  const bool is_decided = undecided() + need.decided <= replies_.size();
   for (const Reply& reply : replies_) {
     if (reply.vote != Vote::done) continue;
-    if (count(reply) >= quorum) return &reply;
+    if (is_decided && count(reply) >= need.alike) return &reply;
     if (reply.tentative && count_prepared(reply) >= tentative_quorum_) return &reply;
   }
   return nullptr;
@@ -87,12 +88,12 @@ std::optional<std::uint64_t> ReplyTally::view_of(const Reply& agreed) const {
   return std::nullopt;
 }
 
-bool ReplyTally::possible(std::uint32_t quorum) const {
-  return largest() + undecided() >= quorum;
+bool ReplyTally::possible(const Need& need) const {
+  return largest() + undecided() >= need.alike;
 }
 
-bool ReplyTally::lacks_only_available(std::uint32_t quorum) const {
-  return largest() + undecided() + unavailable() >= quorum;
+bool ReplyTally::lacks_only_available(const Need& need) const {
+  return largest() + undecided() + unavailable() >= need.alike;
 }
 
 std::uint32_t ReplyTally::largest() const {

@@ -29,6 +29,13 @@ class ReplyTally {
     Bytes result;
   };
 
+  // What answers a call: so many replies alike, none of them tentative, once so many replicas in
+  // all have given one that is not tentative, whatever it says.
+  struct Need {
+    std::uint32_t alike = 0;
+    std::uint32_t decided = 0;
+  };
+
   explicit ReplyTally(const QuorumRule& rule)
       : tentative_quorum_(rule.tentative), weak_quorum_(rule.weak), replies_(rule.replicas) {}
 
@@ -39,18 +46,18 @@ class ReplyTally {
   bool add(NodeId replica, const ReplyMessage& message, bool wanted);
 
   [[nodiscard]] const std::vector<Reply>& replies() const { return replies_; }
-  // A reply that `quorum` replicas gave alike, or that is certain to be ordered as it is, or null.
-  [[nodiscard]] const Reply* agreed(std::uint32_t quorum) const;
+  // A reply for which that is there, or that is certain to be ordered as it is, or null.
+  [[nodiscard]] const Reply* agreed(const Need& need) const;
   // The view in which a correct replica has prepared what was agreed. Whoever says in the same view
   // something else of the same number is not correct.
   [[nodiscard]] std::optional<std::uint64_t> view_of(const Reply& agreed) const;
   // False when not even the replicas that have not yet replied could complete a quorum.
-  [[nodiscard]] bool possible(std::uint32_t quorum) const;
+  [[nodiscard]] bool possible(const Need& need) const;
   // Replicas that have not said their last word; and those whose last word is that they have none.
   [[nodiscard]] std::uint32_t undecided() const;
   [[nodiscard]] std::uint32_t unavailable() const;
   // True when a quorum fails for want of replicas that can answer, not for want of agreement.
-  [[nodiscard]] bool lacks_only_available(std::uint32_t quorum) const;
+  [[nodiscard]] bool lacks_only_available(const Need& need) const;
   // Moves the result of an agreed reply out, if any replica has sent it: even one that lies about
   // its place in the order, for it matches the digest.
   [[nodiscard]] std::optional<Bytes> take_result(const Reply& reply);

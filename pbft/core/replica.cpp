@@ -221,6 +221,7 @@ void Replica::Machine::release() {
   const std::uint64_t stable = checkpoints.stable_sequence();
   const std::uint64_t executed = std::min(stable, context.progress.last_executed);
   log.note_stable(stable);
+  log.let_bodies_go(context.journal.is_kept() ? recovery.base_before() : stable);
   const std::uint64_t done = std::min(executed, recovery.base());
   const std::uint64_t retained = context.settings.retained_batches;
   if (done > retained) log.release_below(done - retained + 1);
@@ -248,8 +249,7 @@ RecoveryState Replica::Machine::recovery_state() const {
   return execution.is_unreliable() ? RecoveryState::service_lost : RecoveryState::none;
 }
 
-ReplicaStatus Replica::Machine::status() const {
-  ReplicaStatus status;
+void Replica::Machine::read_status(ReplicaStatus& status) const {
   status.state = context.state;
   status.view = context.view;
   status.primary = context.primary();
@@ -271,8 +271,7 @@ ReplicaStatus Replica::Machine::status() const {
   status.cached_reply_bytes = clients.result_bytes();
   status.executions_in_flight = execution.in_flight();
   status.lag = standings.lag();
-  status.peers = standings.all();
-  return status;
+  standings.copy_to(status.peers);
 }
 
 Replica::Replica(const ReplicaSettings& settings, const KeyRing& keys, PartStore& parts,
@@ -408,7 +407,13 @@ std::uint64_t Replica::view() const {
   return machine_->context.view;
 }
 ReplicaStatus Replica::status() const {
-  return machine_->status();
+  ReplicaStatus status;
+  read_status(status);
+  return status;
+}
+
+void Replica::read_status(ReplicaStatus& status) const {
+  machine_->read_status(status);
 }
 
 AdoptionState Replica::adoption_state() const {

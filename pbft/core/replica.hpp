@@ -87,6 +87,8 @@ class Replica {
   [[nodiscard]] RecoveryState recovery() const;
   [[nodiscard]] std::uint64_t view() const;
   [[nodiscard]] ReplicaStatus status() const;
+  // The same, into one that is there, whose memory is used again.
+  void read_status(ReplicaStatus& status) const;
   [[nodiscard]] AdoptionState adoption_state() const;
   [[nodiscard]] AdoptionStatus adoption() const;
 

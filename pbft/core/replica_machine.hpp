@@ -90,7 +90,7 @@ class Replica::Machine {
     return std::max(retransmission.awaited_by_silent(), writes.awaited_checkpoint());
   }
   [[nodiscard]] RecoveryState recovery_state() const;
-  [[nodiscard]] ReplicaStatus status() const;
+  void read_status(ReplicaStatus& status) const;
 
   Context context;
   FrontDoor front_door;

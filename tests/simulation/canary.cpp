@@ -13,6 +13,7 @@ std::string_view to_string(Canary canary) {
                                                                      "small_view_change",
                                                                      "reply_accepted_early",
                                                                      "tentative_early",
+                                                                     "behind_early",
                                                                      "unproven_checkpoint",
                                                                      "gullible_signatures",
                                                                      "votes_in_left_view",
@@ -53,6 +54,8 @@ std::string_view to_string(Canary canary) {
 
 std::string_view finding_of(Canary canary) {
   switch (canary) {
+    case Canary::behind_early:
+      return "outside the order saw version";
     case Canary::repeats_writes:
       return "executes a write that crashes";
     case Canary::late_handlers:
@@ -127,6 +130,7 @@ pbft::QuorumRule client_rule(Canary canary, std::uint32_t faults) {
     rule.committed = 1;
   }
   if (canary == Canary::tentative_early) rule.tentative = rule.weak;
+  if (canary == Canary::behind_early) rule.behind = rule.weak;
   return rule;
 }
 

@@ -19,6 +19,7 @@ enum class Canary : std::uint8_t {
   small_view_change,      // views begin with f+1 view-change messages, beside a replica that lies
   reply_accepted_early,   // a client is content with one reply, beside a replica that lies
   tentative_early,        // a client is content with f+1 replies that are only prepared
+  behind_early,           // f+1 replicas behind a call will do, where reads are linearizable
   unproven_checkpoint,    // one signature is certificate enough in a view-change message
   gullible_signatures,    // any member's signature is taken for any other's
   votes_in_left_view,     // a replica that asks for a new view goes on voting in the old one

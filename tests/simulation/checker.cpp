@@ -30,7 +30,12 @@ std::string name(ByteView encoded) {
 
 }  // namespace
 
-Checker::Checker(const Scenario& scenario) : scenario_(scenario), liars_(scenario.liars()) {}
+Checker::Checker(const Scenario& scenario)
+    : scenario_(scenario),
+      liars_(scenario.liars()),
+      bad_clients_(static_cast<std::uint64_t>(std::count_if(
+          scenario.ingredients.begin(), scenario.ingredients.end(),
+          [](const Ingredient& other) { return other.kind == IngredientKind::bad_client; }))) {}
 
 void Checker::fail(const std::string& what) {
   if (violation_.empty()) violation_ = what;
@@ -373,12 +378,9 @@ void Checker::on_status(NodeId replica, const pbft::ReplicaStatus& status) {
   // Two shares of the current view and two of what older ones have left, and one frame too many.
   check_bound("bytes in its log", status.log_bytes, 4 * settings.log_bytes_max + kFrameBytes);
   // And those for which backups wait: a batch, and one of each client.
-  const auto bad_clients = std::count_if(
-      scenario_.ingredients.begin(), scenario_.ingredients.end(),
-      [](const Ingredient& other) { return other.kind == IngredientKind::bad_client; });
   check_bound("requests in its queue", status.queued_requests,
               std::max<std::uint64_t>(settings.queue_requests_max, settings.batch_requests_max) +
-                  scenario_.clients + static_cast<std::uint64_t>(bad_clients));
+                  scenario_.clients + bad_clients_);
   check_bound("bytes of replies", status.cached_reply_bytes,
               settings.cached_reply_bytes_max + kFrameBytes);
   // Under load others than the first may be tried (pbft/core/views/slow_primary.hpp).
@@ -397,8 +399,9 @@ void Checker::on_status(NodeId replica, const pbft::ReplicaStatus& status) {
   }
   for (const pbft::PeerStanding& peer : status.peers) {
     // Who takes its group for new, because 2f others are, may have spoken to the rest.
+    if (peer.contradicted_at == TimePoint::min()) continue;
     const bool may_forget = scenario_.find(IngredientKind::lost_disk, peer.replica) != nullptr;
-    if (!may_forget && peer.contradicted_at != TimePoint::min()) on_refuted(peer.replica);
+    if (!may_forget) on_refuted(peer.replica);
   }
 }
 

@@ -133,6 +133,7 @@ class Checker {
 
   const Scenario& scenario_;
   const std::uint64_t liars_;
+  const std::uint64_t bad_clients_;
   RegisterService model_;
   std::map<pbft::Sigma, Ordered> order_;
   std::map<NodeId, pbft::Sigma> last_of_replica_;

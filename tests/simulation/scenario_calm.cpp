@@ -79,8 +79,7 @@ void add_noise(Scenario& scenario, Random& random) {
   scenario.replica.retained_batches = pbft::ReplicaSettings().retained_batches;
   if (random.chance(70)) add(IngredientKind::noisy_state);
   if (random.chance(40)) add(IngredientKind::rotten_state);
-  // 2f+1 equal answers are asked for there.
-  if (!scenario.linearizable_reads && random.chance(40)) add(IngredientKind::noisy_answers);
+  if (random.chance(40)) add(IngredientKind::noisy_answers);
 }
 
 // All replicas read many frames before they answer any.

@@ -41,6 +41,20 @@ void Planner::plan_canary() {
       scenario_.replica.view_change_timeout = milliseconds(60);
       add_misconduct(anybody, BehaviourKind::forged_view_changes, 0, 0);
       break;
+    case Canary::behind_early: {  // a write that f others deny to a read, beside a laggard
+      add_lateness(30, 60);
+      scenario_.linearizable_reads = true;
+      scenario_.append_percent = 40;
+      scenario_.read_only_percent = 100;
+      scenario_.sessions = 4;
+      for (Ingredient& other : scenario_.ingredients) {
+        if (other.kind == IngredientKind::calls) other.count = 12;
+      }
+      Ingredient& twins = add(IngredientKind::twins);
+      twins.node = anybody;
+      twins.offset = milliseconds(random_.between(20, 100));
+      break;
+    }
     case Canary::unproven_checkpoint:
       disturb();
       add_misconduct(anybody, BehaviourKind::forged_view_changes, 0, 0);

@@ -184,9 +184,6 @@ void Planner::plan_origins() {
     crashes.nodes = all;
     crashes.percent = origins_.between(2, 30);
     if (origins_.chance(40)) crashes.count = static_cast<std::uint32_t>(origins_.between(1, 4));
-    // An answer that is another one when it is executed again, after all have lost their power, is
-    // honest noise: 2f+1 equal answers are asked for there.
-    if (scenario_.linearizable_reads) crashes.count = 0;
     if (origins_.chance(30)) crashes.offset = milliseconds(origins_.between(10, 400));
     const std::uint64_t faulty = faulty_with_disks();
     if (origins_.chance(40) && count(faulty) < scenario_.faults) {
@@ -393,7 +390,7 @@ void Planner::plan_load() {
 // Together with the faulty ones at most f: a reply that only one correct replica could give is lost
 // to another one that comes by its state through a transfer.
 void Planner::plan_read_failures() {
-  if (scenario_.linearizable_reads || !random_.chance(30)) return;
+  if (!random_.chance(30)) return;
   std::uint64_t faulty = scenario_.faulty_in_the_end() | scenario_.liars();
   for (const Ingredient& ingredient : scenario_.ingredients) {
     if (ingredient.kind == IngredientKind::lost_disk) faulty |= bit(ingredient.node);

@@ -166,6 +166,4 @@ class Bodies {
   TimePoint next_timer_ = TimePoint::max();
 };
 
-[[nodiscard]] bool all_whole(const std::vector<BodyHandle>& bodies);
-
 }  // namespace prophecy::pbft

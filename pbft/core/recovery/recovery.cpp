@@ -198,7 +198,9 @@ void Recovery::bound_record(ReplicaActions& out) {
   const bool is_short = base_.has() && reach < stable + context_.settings.window;
   const std::uint64_t bytes = context_.journal.bytes();
   const std::uint64_t share = context_.settings.log_bytes_max;
-  base_.advance(std::min(stable, context_.progress.last_executed), is_short || bytes > share, out);
+  const bool is_urgent = is_short || bytes > share || log_.left_bytes() > share;
+  base_.advance(std::min(stable, context_.progress.last_executed), is_urgent, log_.left_bytes() > 0,
+                out);
   // The primary waits for the disk as well, and proposes nothing meanwhile. So it is this replica's
   // disk alone that is too slow, or no disk at all: the others have what a restart would need.
   // Likewise when its service is away, for hours maybe, and f+1 others prove that they have a
@@ -216,10 +218,14 @@ void Recovery::bound_record(ReplicaActions& out) {
   const bool is_beyond = is_refused || context_.journal.last() > reach;
   if ((is_short && is_beyond) || bytes > bytes_max) {
     const bool is_well = is_untold && !is_lost;
-    if (!is_well || !base_.advance_untold(stable, out)) context_.journal.let_go(stable, out);
+    if (!is_well || !base_.advance_untold(stable, out)) {
+      context_.journal.let_go(stable, out);
+      log_.let_bodies_go(stable);
+    }
     // A restart that went back to it could not go on from there, and would leave the origin in it.
     if (is_well && !base_.is_flushing()) base_.forget_state(out);
   }
+  if (is_refused && log_.left_bytes() > bytes_max) log_.let_bodies_go(stable);
   context_.restart_reach = base_.has() && !is_refused ? reach : UINT64_MAX;
 }
 

@@ -70,6 +70,8 @@ class Recovery {
   void resume_from(const CheckpointClaim& base) { base_.resume_from(base); }
   [[nodiscard]] bool has_base() const { return base_.has(); }
   [[nodiscard]] std::uint64_t base() const { return base_.sequence(); }
+  // No restart begins before it.
+  [[nodiscard]] std::uint64_t base_before() const { return base_.before(); }
   // True once after the state was replaced.
   [[nodiscard]] bool take_replaced();
   [[nodiscard]] const StateFetch& fetch() const { return fetch_; }

@@ -19,21 +19,25 @@ void RestartBase::give_up(ReplicaActions& out) {
 }
 
 // The journal may forget what is up to it only once the disk has all its parts.
-void RestartBase::advance(std::uint64_t proven, bool is_urgent, ReplicaActions& out) {
+void RestartBase::advance(std::uint64_t proven, bool is_urgent, bool is_awaited,
+                          ReplicaActions& out) {
   if (is_flushing()) return;
+  const bool soon = context_.now - flushed_at_ < kFlushEvery;
   // To a checkpoint without the service's state there is no way back.
   const CheckpointClaim* newest = snapshots_.newest_whole_up_to(proven);
-  if (newest == nullptr || (base_ && newest->sequence <= *base_)) return;
+  if (newest == nullptr || (base_ && newest->sequence <= *base_)) {
+    if (is_awaited && base_ && *base_ != before_ && !soon) flush(std::nullopt, out);
+    return;
+  }
   // The log keeps what is behind the base, and is not to fill up with it.
   const std::uint64_t behind = newest->sequence - base_.value_or(0);
   const bool is_far =
       is_urgent || behind >= (context_.settings.window + context_.settings.retained_batches) / 4;
-  const bool soon = context_.now - flushed_at_ < kFlushEvery;
   if (soon && (state_ == State::refused || (base_ && !is_far))) return;
   flush(*newest, out);
 }
 
-void RestartBase::flush(const CheckpointClaim& claim, ReplicaActions& out) {
+void RestartBase::flush(const std::optional<CheckpointClaim>& claim, ReplicaActions& out) {
   flushed_at_ = context_.now;
   state_ = is_refused() ? State::flushing_again : State::flushing;
   flushing_ = claim;
@@ -65,6 +69,7 @@ void RestartBase::on_parts_flushed(bool done, ReplicaActions& out) {
     snapshots_.unpin(given_up_.front());
     given_up_.pop_front();
   }
+  if (done && !flushed) before_ = base_.value_or(0);
   if (!flushed || !done || snapshots_.find(flushed->sequence) == nullptr) return;
   before_ = base_.value_or(0);
   base_ = flushed->sequence;

@@ -56,8 +56,9 @@ class RestartBase {
   // not disowned yet.
   void give_up(ReplicaActions& out);
   // After every event. `proven`: the newest checkpoint up to this number may become the base. When
-  // it is urgent, the record grows too long.
-  void advance(std::uint64_t proven, bool is_urgent, ReplicaActions& out);
+  // it is urgent, the record grows too long. When it is awaited, something else goes once no
+  // restart begins before the base.
+  void advance(std::uint64_t proven, bool is_urgent, bool is_awaited, ReplicaActions& out);
   // The record gets too long, and the state of the service cannot be told: the checkpoint with this
   // number becomes the base. False when that is not to be had.
   [[nodiscard]] bool advance_untold(std::uint64_t stable, ReplicaActions& out);
@@ -68,7 +69,7 @@ class RestartBase {
  private:
   enum class State : std::uint8_t { resting, flushing, refused, flushing_again };
 
-  void flush(const CheckpointClaim& claim, ReplicaActions& out);
+  void flush(const std::optional<CheckpointClaim>& claim, ReplicaActions& out);
 
   Context& context_;
   Snapshots& snapshots_;
@@ -76,7 +77,7 @@ class RestartBase {
   std::optional<std::uint64_t> base_;
   std::uint64_t before_ = 0;
   bool has_state_ = true;                    // the base, on the disk
-  std::optional<CheckpointClaim> flushing_;  // while it is
+  std::optional<CheckpointClaim> flushing_;  // while it is; none: the base's record is waited for
   std::deque<CheckpointClaim> given_up_;     // and pinned
   std::size_t to_release_ = 0;               // of these, when the flush has ended
   TimePoint flushed_at_{};

@@ -12,5 +12,6 @@ class Body;
 using BodyHandle = std::shared_ptr<Body>;
 
 [[nodiscard]] std::uint64_t bytes_of(const std::vector<BodyHandle>& bodies);
+[[nodiscard]] bool all_whole(const std::vector<BodyHandle>& bodies);
 
 }  // namespace prophecy::pbft

@@ -92,6 +92,7 @@ class Journal {
   // Writes nothing unless it is kept.
   explicit Journal(bool is_kept) : is_kept_(is_kept) {}
 
+  [[nodiscard]] bool is_kept() const { return is_kept_; }
   // What is in the store already.
   void resume(const Remembered& remembered);
 

@@ -128,7 +128,7 @@ void Log::forget_oldest_proposal(Slot& slot) {
       slot.proposals.begin(), slot.proposals.end(), [&](const Proposal& a, const Proposal& b) {
         return std::pair(is_kept(a), a.view) < std::pair(is_kept(b), b.view);
       });
-  forget_content(*oldest);
+  forget_content(slot.sequence, *oldest);
   slot.proposals.erase(oldest);
 }
 
@@ -145,10 +145,17 @@ void Log::count_as_stable(Proposal& proposal) {
   }
 }
 
-void Log::forget_content(Proposal& proposal) {
+// The journal has the content for as long as a restart needs it, and the bodies lie beside it. Of
+// what is not whole, nothing was promised.
+void Log::forget_content(std::uint64_t sequence, Proposal& proposal) {
   leave_memory(proposal);
   if (proposal.shelved) shelf_.drop(*std::exchange(proposal.shelved, std::nullopt));
   count_as_stable(proposal);
+  if (sequence > bodies_gone_ && !proposal.bodies.empty() && all_whole(proposal.bodies)) {
+    left_bytes_ += bytes_of(proposal.bodies);
+    auto& left = left_bodies_[sequence];
+    left.insert(left.end(), proposal.bodies.begin(), proposal.bodies.end());
+  }
   proposal.bodies.clear();
   proposal.bytes = 0;
 }
@@ -176,6 +183,14 @@ void Log::release_below(std::uint64_t sequence) {
     if (Slot* slot = find(first_retained_)) reset(*slot);
   }
   first_retained_ = std::max(first_retained_, sequence);
+}
+
+void Log::let_bodies_go(std::uint64_t last) {
+  bodies_gone_ = std::max(bodies_gone_, last);
+  while (!left_bodies_.empty() && left_bodies_.begin()->first <= bodies_gone_) {
+    left_bytes_ -= bytes_of(left_bodies_.begin()->second);
+    left_bodies_.erase(left_bodies_.begin());
+  }
 }
 
 void Log::shelve(std::uint64_t view, std::uint64_t bytes_max) {
@@ -218,7 +233,7 @@ void Log::forget_execution(Slot& slot) {
 void Log::reset(Slot& slot) {
   set_pre_prepare(slot, nullptr, {});
   for (Proposal& proposal : slot.proposals)
-    forget_content(proposal);
+    forget_content(slot.sequence, proposal);
   slot.proposals.clear();
   slot.prepared.reset();
   slot.decisions.clear();

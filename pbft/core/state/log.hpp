@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <vector>
 
@@ -126,6 +127,9 @@ class Log {
   static void forget_execution(Slot& slot);
   // Forgets all below.
   void release_below(std::uint64_t sequence);
+  // No restart asks for what is up to this number. Until that is said, the bodies of forgotten
+  // batches stay, whose contents the journal has.
+  void let_bodies_go(std::uint64_t last);
   // Of batches that were proposed before this view, and are not what it agrees on, so much content
   // is moved from memory to the disk as is beyond `bytes_max` in all.
   void shelve(std::uint64_t view, std::uint64_t bytes_max);
@@ -144,6 +148,8 @@ class Log {
   [[nodiscard]] std::uint64_t unstable_bytes(NodeId primary) const {
     return unstable_bytes_.at(primary);
   }
+  // Of bodies whose batches it has forgotten.
+  [[nodiscard]] std::uint64_t left_bytes() const { return left_bytes_; }
   // Of what the current view agrees on above the stable checkpoint.
   [[nodiscard]] std::uint64_t view_bytes() const { return view_bytes_; }
 
@@ -151,7 +157,7 @@ class Log {
   void reset(Slot& slot);
   void forget_oldest_proposal(Slot& slot);
   void leave_memory(Proposal& proposal);
-  void forget_content(Proposal& proposal);
+  void forget_content(std::uint64_t sequence, Proposal& proposal);
   void count_as_stable(Proposal& proposal);
 
   ContentShelf shelf_;
@@ -164,6 +170,9 @@ class Log {
   std::uint64_t bytes_ = 0;    // of it, with the bodies that it names
   std::uint64_t view_bytes_ = 0;
   std::uint64_t stable_ = 0;
+  std::map<std::uint64_t, std::vector<BodyHandle>> left_bodies_;  // by number
+  std::uint64_t left_bytes_ = 0;
+  std::uint64_t bodies_gone_ = 0;
   std::vector<std::uint64_t> unstable_bytes_;  // by primary
 };
 

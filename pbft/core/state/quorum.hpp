@@ -21,6 +21,9 @@ struct QuorumRule {
   std::uint32_t vouching;     // f+1 that have pre-prepared what a new view begins with
   std::uint32_t vouching_views;  // 1: in the view in which it was prepared, or a newer one
   std::uint32_t tentative;       // 2f+1 replies that are only prepared, in one view
+  // 2f+1 that are behind an ordered call before it is answered, where reads are linearizable: any
+  // 2f+1 replies to a later read share a correct one with them.
+  std::uint32_t behind;
   // 1: a replica that prepares a batch has the bodies that it names. With 2f+1 of them prepared,
   // f+1 correct ones can hand them on.
   std::uint32_t bodies;
@@ -29,11 +32,11 @@ struct QuorumRule {
   std::uint32_t repair;     // 2f others that claim one state replace another of a running replica
 
   static constexpr QuorumRule standard(std::uint32_t faults) {
-    return {3 * faults + 1, 2 * faults, 2 * faults + 1,
-            2 * faults + 1, faults + 1, 2 * faults + 1,
-            2 * faults + 1, faults + 1, 1,
-            2 * faults + 1, 1,          2 * faults + 1,
-            faults + 1,     2 * faults};
+    return {3 * faults + 1, 2 * faults,     2 * faults + 1,
+            2 * faults + 1, faults + 1,     2 * faults + 1,
+            2 * faults + 1, faults + 1,     1,
+            2 * faults + 1, 2 * faults + 1, 1,
+            2 * faults + 1, faults + 1,     2 * faults};
   }
 };
 

@@ -74,8 +74,9 @@ struct ClientSettings {
   std::size_t body_leaf_bytes = 128 * 1024;
   // The first timestamp of each session; greater than any used before under the same id.
   std::uint64_t first_timestamp = 1;
-  // Wait for 2f+1 equal replies to ordered calls as well. Without it, a faulty replica can make
-  // a read_only call miss a write that f+1 replies have just confirmed (docs/protocol.md).
+  // An ordered call is answered when 2f+1 replicas have given a reply to it that is not tentative,
+  // f+1 of them alike. Without it, a faulty replica can make a read_only call miss a write that f+1
+  // replies have just confirmed (docs/protocol.md).
   bool linearizable_reads = false;
   // The replicas' setting of this name. Where it is off, no correct one sends a tentative reply.
   bool tentative_execution = false;

@@ -1,8 +1,8 @@
 #include "pbft/core/views/standings.hpp"
 
 #include <algorithm>
+#include <array>
 #include <functional>
-#include <iterator>
 #include <utility>
 
 #include "pbft/wire/frame_header.hpp"
@@ -80,22 +80,21 @@ void Standings::on_view_left(std::uint64_t view_before, TimePoint now) {
 }
 
 std::uint64_t Standings::lag() const {
-  std::vector<std::uint64_t> ordered;
+  std::array<std::uint64_t, kReplicasMax> ordered{};
+  auto* end = ordered.begin();
   for (const PeerStanding& peer : standings_) {
-    if (peer.replica != context_.self) ordered.push_back(peer.last_ordered);
+    if (peer.replica != context_.self) *end++ = peer.last_ordered;
   }
-  const auto vouched = ordered.begin() + static_cast<std::ptrdiff_t>(context_.quorum.weak - 1);
-  std::nth_element(ordered.begin(), vouched, ordered.end(), std::greater<>());
+  auto* const vouched = ordered.begin() + (context_.quorum.weak - 1);
+  std::nth_element(ordered.begin(), vouched, end, std::greater<>());
   const std::uint64_t own = context_.progress.last_executed;
   return *vouched > own ? *vouched - own : 0;
 }
 
-std::vector<PeerStanding> Standings::all() const {
-  std::vector<PeerStanding> peers;
-  peers.reserve(standings_.size());
-  std::copy_if(standings_.begin(), standings_.end(), std::back_inserter(peers),
-               [&](const PeerStanding& peer) { return peer.replica != context_.self; });
-  return peers;
+void Standings::copy_to(std::vector<PeerStanding>& peers) const {
+  const auto own = standings_.begin() + context_.self;
+  peers.assign(standings_.begin(), own);
+  peers.insert(peers.end(), own + 1, standings_.end());
 }
 
 }  // namespace prophecy::pbft

@@ -26,7 +26,7 @@ class Standings {
   // Batches that f+1 peers have ordered and this replica has not executed.
   [[nodiscard]] std::uint64_t lag() const;
   // All peers, by id.
-  [[nodiscard]] std::vector<PeerStanding> all() const;
+  void copy_to(std::vector<PeerStanding>& peers) const;
 
  private:
   void on_relayed(ByteView frame, bool authentic, TimePoint now);

@@ -35,8 +35,7 @@ ClientHost::ClientHost(const Scenario& scenario, const pbft::KeyRing& keys, Sche
       send_(std::move(send)),
       clock_(clock_of(scenario, keys.self())),
       keys_(&keys),
-      client_(new_process({})),
-      doubted_(scenario) {}
+      client_(new_process({})) {}
 
 // Timestamps begin with the microseconds of the wall clock, as a sketcher's do.
 std::unique_ptr<pbft::Client> ClientHost::new_process(Duration clock_is_off) const {
@@ -136,26 +135,9 @@ void ClientHost::submit(Call call, Duration patience, Duration cancelled_after) 
 }
 
 void ClientHost::on_frame(ByteView frame) {
-  doubted_.on_reply(frame, scheduler_.now());
   pbft::ClientActions actions;
   client_->on_frame(frame, now(), actions);
   carry_out(actions);
-  give_up_doubted();
-}
-
-void ClientHost::give_up_doubted() {
-  while (const auto request = doubted_.take(scheduler_.now())) {
-    const auto is_asked_by = [&](const auto& open) {
-      return doubted_.is_for(*request, encode(open.second.operation));
-    };
-    const auto open = std::find_if(open_.begin(), open_.end(), is_asked_by);
-    if (open == open_.end()) continue;
-    const pbft::CallId id = open->first;
-    open_.erase(open);
-    pbft::ClientActions cancelled;
-    client_->cancel(id, now(), cancelled);
-    carry_out(cancelled);
-  }
 }
 
 void ClientHost::carry_out(pbft::ClientActions& actions) {
@@ -167,11 +149,9 @@ void ClientHost::carry_out(pbft::ClientActions& actions) {
       continue;
     }
     if (completion.outcome == pbft::CallOutcome::agreed) ++agreed_;
-    const bool has_none = completion.outcome == pbft::CallOutcome::no_agreement ||
-                          completion.outcome == pbft::CallOutcome::unavailable;
     if (completion.outcome == pbft::CallOutcome::no_agreement && may_fail_ > 0) {
       --may_fail_;
-    } else if (!has_none || !doubted_.lacks_answer(encode(call->second.operation))) {
+    } else {
       checker_.on_completed(call->second, completion);
     }
     checker_.on_waited(call->second, scheduler_.now() - call->second.submitted);
@@ -180,7 +160,6 @@ void ClientHost::carry_out(pbft::ClientActions& actions) {
   for (const pbft::Refuted& refuted : actions.refuted)
     checker_.on_refuted(refuted.replica);
   for (const pbft::Outgoing& outgoing : actions.sends) {
-    doubted_.on_request(outgoing.frame);
     send_(self_, outgoing, {});
   }
   arm();

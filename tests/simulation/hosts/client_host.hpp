@@ -7,7 +7,6 @@
 
 #include "pbft/client/client.hpp"
 #include "simulation/checker.hpp"
-#include "simulation/hosts/doubted_calls.hpp"
 #include "simulation/hosts/node_clock.hpp"
 #include "simulation/hosts/scheduler.hpp"
 #include "simulation/random.hpp"
@@ -37,7 +36,6 @@ class ClientHost {
   void plan(const Ingredient& calls);
   void submit(Call call, Duration patience, Duration cancelled_after);
   void carry_out(pbft::ClientActions& actions);
-  void give_up_doubted();
   void arm();
 
   const Scenario& scenario_;
@@ -54,7 +52,6 @@ class ClientHost {
   // Calls that may end without an answer, as the clock was set back.
   std::uint32_t may_fail_ = 0;
   std::map<pbft::CallId, Call> open_;
-  DoubtedCalls doubted_;
   std::uint32_t planned_ = 0;
   std::uint32_t submitted_ = 0;
   TimePoint armed_for_ = TimePoint::max();  // of the scheduler

@@ -291,7 +291,7 @@ void ReplicaHost::with_core(const std::function<void(pbft::ReplicaActions&)>& ev
   }
   prices_.end_step(actions, now(), priced_);
   const bool answered = status_.answers;
-  status_ = process_->replica.status();
+  process_->replica.read_status(status_);
   counters_ = process_->replica.counters();
   checker_.on_status(self_, status_);
   if (actions.restore && answered) {

@@ -4,6 +4,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "pbft/core/recovery/state_fetch.hpp"
 #include "pbft/every_batch.hpp"
 #include "pbft/wire/recovery.hpp"
 
@@ -113,6 +114,29 @@ TEST_CASE("A replica that has a state without a reply says that it has none") {
   CHECK(backup.sent(MessageType::reply) == 0);
   backup.feed(request(8));
   CHECK(backup.sent(MessageType::reply) == 0);
+}
+
+TEST_CASE("A replica that was late with a state is asked again for the next one") {
+  GivenInputs inputs;
+  Context context{{}, ring(1), QuorumRule::standard(1), 1, inputs};
+  MemoryPartStore parts;
+  StateFetch fetch(context, parts);
+  const auto asked = [&](auto event) {
+    ReplicaActions out;
+    event(out);
+    REQUIRE(out.sends.size() == 1);
+    return out.sends[0].to;
+  };
+  const auto begin = [&](ReplicaActions& out) {
+    // It has claimed that state itself, and is not asked.
+    const CheckpointClaim claim{1, sha256(as_bytes("order")), {}, {}};
+    fetch.begin(claim, 0b0111, StateFetch::Trust::pins, out);
+  };
+  CHECK(asked(begin) == 2);
+  context.now += milliseconds(200);
+  CHECK(asked([&](ReplicaActions& out) { fetch.on_tick(out); }) == 0);
+  fetch.stop();
+  CHECK(asked(begin) == 2);
 }
 
 }  // namespace prophecy::pbft::test

@@ -62,11 +62,12 @@ Frame tentative_reply(NodeId from, std::uint64_t view, std::string_view result =
 }
 
 struct Caller {
-  explicit Caller(bool tentative = true)
+  explicit Caller(bool tentative = true, bool linearizable = false)
       : client(
             [&] {
               ClientSettings settings;
               settings.tentative_execution = tentative;
+              settings.linearizable_reads = linearizable;
               return settings;
             }(),
             ring(kClient)) {
@@ -258,6 +259,22 @@ TEST_CASE("A client takes 2f+1 tentative replies of one view, or f+1 of committe
     caller.feed(reply(1, 1, "good"));
     CHECK(caller.agreed());
   }
+}
+
+TEST_CASE("With linearizable reads, a replica that may still undo a call is not behind it") {
+  Caller caller(true, true);
+  caller.feed(reply(0, 1, "good"));
+  caller.feed(reply(1, 1, "good"));
+  caller.feed(tentative_reply(2, 0, "undone", 2 << 16));
+  CHECK_FALSE(caller.agreed());
+  SECTION("until it is") {
+    caller.feed(reply(2, 1, "undone", 2 << 16));
+  }
+  SECTION("where another one is") {
+    caller.feed(reply(3, 1, "good"));
+  }
+  REQUIRE(caller.agreed());
+  CHECK(as_text(caller.actions.completions[0].result) == "good");
 }
 
 TEST_CASE("A tentative reply that came to nothing does not end a call") {

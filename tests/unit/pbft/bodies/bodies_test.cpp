@@ -363,6 +363,21 @@ TEST_CASE("Nobody is blamed for a request whose body does not come") {
   }
 }
 
+TEST_CASE("A primary gets the more time for a body that backups have, the larger it is") {
+  Subject backup(1);
+  const BodyTree body(bytes_of_size(1 << 20), 128 * 1024);
+  backup.feed(retransmitted(by_digest(1, body.name())));
+  deliver(backup, body);
+  for (const NodeId other : {2u, 3u})
+    backup.feed(forwarded(other, retransmitted(by_digest(1, body.name()))));
+  // The time-out, half a second, and one for each 8 MiB.
+  const Duration allowed = ReplicaSettings().view_change_timeout + milliseconds(500 + 125);
+  backup.tick(allowed - milliseconds(1));
+  CHECK(backup.replica.status().state == ReplicaState::normal);
+  backup.tick(milliseconds(1));
+  CHECK(backup.replica.status().state == ReplicaState::changing_view);
+}
+
 TEST_CASE("A body that the disk refuses is given up, however often its parts come") {
   MapPartStore parts;
   GivenInputs inputs;
@@ -553,47 +568,6 @@ TEST_CASE("What is ordered leaves its place to others") {
   backup.feed(next);
   CHECK(backup.dropped(DropReason::queue_full) == 1);
   CHECK(backup.replica.status().bodies_missing == 1);
-}
-
-TEST_CASE("What is prepared outlasts a crash with its bodies, and goes with its batch") {
-  ReplicaSettings settings;
-  settings.checkpoint_interval = 1;
-  settings.retained_batches = 0;
-  Subject backup(1, settings);
-  const Proposal proposal = pre_prepare(1, {by_digest(1)});
-  backup.feed(proposal.frame);
-  deliver(backup);
-  CHECK(backup.parts.is_pinned(tree().name().root));
-  SECTION("a crash") {
-    MemoryPartStore parts;
-    for (const auto& [digest, part] : backup.parts.all())
-      REQUIRE(parts.keep(digest, part));
-    ReplicaActions actions;
-    Replica again(settings, ring(1), parts, backup.inputs);
-    REQUIRE(again.start(backup.restarted(), backup.now, actions));
-    CHECK(parts.is_pinned(tree().name().root));
-    CHECK(again.status().bodies_missing == 0);
-  }
-  SECTION("a stable checkpoint") {
-    backup.feed(prepare(2, 1, proposal.batch));
-    backup.feed(commit(0, 1, proposal.batch));
-    backup.feed(commit(2, 1, proposal.batch));
-    backup.executed(backup.actions.executions.at(0).id, "done");
-    CHECK(backup.parts.holds(tree().name().root));
-    CheckpointMessage own;
-    for (const Outgoing& outgoing : backup.actions.sends) {
-      if (const auto claim = decode_checkpoint(*outgoing.frame)) own = *claim;
-    }
-    REQUIRE(own.sequence == 1);
-    const Digest order = own.order;
-    const Digest replies = own.replies;
-    const Digest service = own.service;
-    backup.feed(encode_checkpoint(1, order, replies, service, ring(0)));
-    backup.feed(encode_checkpoint(1, order, replies, service, ring(2)));
-    backup.tick(seconds(2));
-    CHECK(backup.replica.status().last_stable == 1);
-    CHECK_FALSE(backup.parts.holds(tree().name().root));
-  }
 }
 
 }  // namespace

@@ -82,6 +82,21 @@ TEST_CASE("The log accounts for what it holds and reuses its places") {
   CHECK(log.find(0) == nullptr);
 }
 
+TEST_CASE("A view begins without what an earlier one was to execute") {
+  MemoryPartStore parts;
+  Log log(6, 4, parts);
+  for (const std::uint64_t sequence : {1, 2}) {
+    Slot& slot = log.open(sequence);
+    slot.phase = SlotPhase::committed;
+    slot.requests.resize(1);
+  }
+  log.enter_view(1, 2);
+  // What is committed up to the stable checkpoint is still to be executed.
+  CHECK(log.find(1)->requests.size() == 1);
+  CHECK(log.find(2)->requests.empty());
+  CHECK(log.find(2)->phase == SlotPhase::empty);
+}
+
 TEST_CASE("Kept results are bounded; the oldest are forgotten first") {
   ClientTable table(100);
   const auto keep = [&](std::uint32_t session, std::size_t size) {
@@ -292,9 +307,9 @@ TEST_CASE("A result counts when its digest is agreed, whoever sent it and wherev
   };
   CHECK(add(3, "x", 9 << 16, true));
   CHECK(add(0, "x", 1 << 16, false));
-  CHECK(tally.agreed(2) == nullptr);
+  CHECK(tally.agreed({2, 2}) == nullptr);
   CHECK(add(1, "x", 1 << 16, true));
-  const auto* agreed = tally.agreed(2);
+  const auto* agreed = tally.agreed({2, 2});
   REQUIRE(agreed != nullptr);
   CHECK(agreed->sigma == 1 << 16);
   CHECK(tally.take_result(*agreed) == to_bytes("x"));
@@ -307,8 +322,8 @@ TEST_CASE("A result that does not match its digest is not kept") {
   CHECK(tally.add(0, *decode_reply(frame), true));
   const Frame digest_only = reply(1, 1, "good", 1 << 16, false);
   CHECK(tally.add(1, *decode_reply(*digest_only), true));
-  REQUIRE(tally.agreed(2) != nullptr);
-  CHECK_FALSE(tally.take_result(*tally.agreed(2)).has_value());
+  REQUIRE(tally.agreed({2, 2}) != nullptr);
+  CHECK_FALSE(tally.take_result(*tally.agreed({2, 2})).has_value());
 }
 
 }  // namespace
