@@ -258,6 +258,7 @@ void ReplicaNode::carry_out() {
                            [this, id = parts.id](bool done) { on_parts_durable(id, done); });
   }
   outbox_.put(actions_);
+  storage_->end_event();
   actions_.clear();
   Outbox::Released released;
   if (!outbox_.take(released)) return;

@@ -15,6 +15,8 @@ namespace {
 constexpr std::size_t kOnTheirWayMax = 32;
 constexpr std::size_t kAskedOfOneMax = 8;  // in one frame: they come back to back
 constexpr Duration kPatience = milliseconds(200);
+// While the disk is behind with what has come, nothing more is asked for.
+constexpr Duration kBacklogPause = milliseconds(20);
 // Of one part, by each that should have it.
 constexpr std::uint32_t kRounds = 3;
 
@@ -150,6 +152,11 @@ NodeId StateFetch::next_holder() {
 void StateFetch::ask(ReplicaActions& out) {
   if (holders_ == 0) {
     fail();
+    return;
+  }
+  if (parts_.has_backlog()) {
+    heard_at_ = context_.now;
+    next_tick_ = context_.now + kBacklogPause;
     return;
   }
   const std::uint32_t times_max = kRounds * static_cast<std::uint32_t>(std::popcount(holders_));

@@ -320,6 +320,7 @@ void ReplicaHost::carry_out(pbft::ReplicaActions& actions) {
   for (const pbft::DurableParts& parts : actions.durable_parts)
     make_durable(parts);
   process_->outbox.put(actions);
+  disk_.end_event();
   release();
 }
 

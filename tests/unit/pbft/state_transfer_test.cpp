@@ -81,6 +81,30 @@ TEST_CASE(
   CHECK(backup.replica.status().answers);
 }
 
+TEST_CASE("Nothing more is fetched than the disk takes") {
+  Subject other(1, every_batch());
+  other.order(1, {request(1)});
+  other.executed(other.actions.executions.at(0).id, "result");
+  const auto claim = claim_of(other);
+  Subject backup(1, every_batch());
+  backup.parts.is_behind = true;
+  for (const NodeId peer : {0u, 2u, 3u}) {
+    backup.feed(encode_checkpoint(claim.sequence, claim.order, claim.replies, claim.service,
+                                  ring(peer)));
+  }
+  const auto asks = [&] {
+    for (int round = 0; round < 10; ++round) {
+      backup.tick(milliseconds(100));
+      if (backup.sent(MessageType::fetch_parts) > 0) return true;
+    }
+    return false;
+  };
+  CHECK_FALSE(asks());
+  CHECK(backup.replica.status().recovery == RecoveryState::fetching);
+  backup.parts.is_behind = false;
+  CHECK(asks());
+}
+
 TEST_CASE("A replica that has a state without a reply says that it has none") {
   Subject other(1, every_batch());
   other.order(1, {request(7)});
