@@ -81,6 +81,49 @@ TEST_CASE(
   CHECK(backup.replica.status().answers);
 }
 
+TEST_CASE("A state is taken over without the replies that nobody hands over any more") {
+  Subject other(1, every_batch());
+  other.order(1, {request(7)});
+  other.executed(other.actions.executions.at(0).id, "result");
+  const auto claim = claim_of(other);
+  std::set<Digest> of_replies{claim.replies};
+  while (true) {
+    const std::size_t known = of_replies.size();
+    for (const Digest& digest : std::set<Digest>(of_replies)) {
+      const auto part = other.parts.read(digest);
+      const auto children = decode_part(*part)->children;
+      of_replies.insert(children.begin(), children.end());
+    }
+    if (of_replies.size() == known) break;
+  }
+  Subject backup(1, every_batch());
+  for (const NodeId peer : {0u, 2u, 3u}) {
+    backup.feed(encode_checkpoint(claim.sequence, claim.order, claim.replies, claim.service,
+                                  ring(peer)));
+  }
+  backup.now += seconds(1);
+  const auto run = [&](int rounds, bool with_replies) {
+    for (int round = 0; round < rounds && backup.replica.status().last_executed == 0; ++round) {
+      backup.tick(milliseconds(100));
+      for (const auto& [digest, part] : other.parts.all()) {
+        if (with_replies || !of_replies.contains(digest)) {
+          backup.feed(encode_part_message(part, ring(2)));
+        }
+      }
+    }
+    return backup.replica.status().last_executed;
+  };
+  // They may be late.
+  REQUIRE(run(10, false) == 0);
+  const bool has_replies = GENERATE(false, true);
+  REQUIRE(run(100, has_replies) == 1);
+  CHECK(backup.replica.status().answers);
+  backup.feed(request(7));
+  REQUIRE(backup.sent(MessageType::reply) == 1);
+  const auto status = decode_reply(*sent_by(backup, MessageType::reply))->status;
+  CHECK((status == ReplyStatus::done) == has_replies);
+}
+
 TEST_CASE("Nothing more is fetched than the disk takes") {
   Subject other(1, every_batch());
   other.order(1, {request(1)});
