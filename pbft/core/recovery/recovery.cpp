@@ -23,6 +23,8 @@ constexpr Duration kClaimsAwaitedFor = milliseconds(300);
 constexpr Duration kComparedFor = seconds(1);
 constexpr std::uint32_t kRepeatsMax = 2;
 constexpr Duration kGroupAwaitedFor = seconds(2);
+// So long claims that were lost may take to come again.
+constexpr Duration kStateAwaitedFor = seconds(2);
 
 }  // namespace
 
@@ -131,7 +133,7 @@ void Recovery::note_lag() {
                           checkpoints_.stable().service == Digest{};
 }
 
-std::optional<CheckpointClaim> Recovery::wanted(bool beyond_help) {
+std::optional<CheckpointClaim> Recovery::wanted(bool beyond_help) const {
   const CheckpointClaim stable = checkpoints_.stable();
   const Progress& progress = context_.progress;
   if (stable.service == Digest{}) {
@@ -167,6 +169,11 @@ void Recovery::advance(bool beyond_help, ReplicaActions& out) {
   bound_record(out);
   trim();
   end_comparison(out);
+  if (is_waiting(beyond_help)) {
+    ask_for_checkpoint();
+  } else {
+    waiting_since_.reset();
+  }
   const auto state = execution_.state();
   if (state == ExecutionStage::State::quiescing || state == ExecutionStage::State::restoring ||
       context_.now < not_before_ || context_.is_asking()) {
@@ -190,6 +197,20 @@ void Recovery::advance(bool beyond_help, ReplicaActions& out) {
   const auto target = wanted(beyond_help);
   if (!target) return fetch_.stop();
   fetch_group(*target, out);
+}
+
+bool Recovery::is_waiting(bool beyond_help) const {
+  if (context_.is_asking() || execution_.is_frozen()) return false;
+  const bool has_own = own_to_restore() != nullptr && !own_failed_;
+  const bool is_lost = execution_.is_unreliable() && !has_own;
+  return (is_lost || is_stuck()) && !wanted(beyond_help);
+}
+
+void Recovery::ask_for_checkpoint() {
+  if (!waiting_since_) waiting_since_ = context_.now;
+  if (context_.now - *waiting_since_ < kStateAwaitedFor) return;
+  waiting_since_ = context_.now;
+  execution_.ask_for_checkpoint(checkpoints_.stable_sequence() + 1);
 }
 
 void Recovery::bound_record(ReplicaActions& out) {
@@ -268,6 +289,7 @@ void Recovery::fetch_group(const CheckpointClaim& target, ReplicaActions& out) {
       break;
     case StateFetch::State::failed:
       fetch_.stop();
+      execution_.ask_for_checkpoint(checkpoints_.stable_sequence() + 1);
       return pause();
     case StateFetch::State::fetching:
     case StateFetch::State::complete:
@@ -379,6 +401,9 @@ TimePoint Recovery::next_timer() const {
     if (context_.now < over_at) next = std::min(next, over_at);
   }
   if (repeats_at_ && !may_repeat()) next = std::min(next, *repeats_at_);
+  if (waiting_since_ && context_.now < *waiting_since_ + kStateAwaitedFor) {
+    next = std::min(next, *waiting_since_ + kStateAwaitedFor);
+  }
   if (lagging_since_ && !is_stuck()) next = std::min(next, *lagging_since_ + patience());
   return next;
 }

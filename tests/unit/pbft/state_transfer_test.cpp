@@ -98,8 +98,8 @@ TEST_CASE("A state is taken over without the replies that nobody hands over any 
   }
   Subject backup(1, every_batch());
   for (const NodeId peer : {0u, 2u, 3u}) {
-    backup.feed(encode_checkpoint(claim.sequence, claim.order, claim.replies, claim.service,
-                                  ring(peer)));
+    backup.feed(
+        encode_checkpoint(claim.sequence, claim.order, claim.replies, claim.service, ring(peer)));
   }
   backup.now += seconds(1);
   const auto run = [&](int rounds, bool with_replies) {
@@ -124,6 +124,28 @@ TEST_CASE("A state is taken over without the replies that nobody hands over any 
   CHECK((status == ReplyStatus::done) == has_replies);
 }
 
+TEST_CASE("A replica that nobody can give a state to asks an idle group for a checkpoint") {
+  Subject backup(1, every_batch());
+  backup.restores_succeed = false;  // its disk has lost it
+  backup.actions.clear();
+  backup.replica.on_service_state(true, backup.now, backup.actions);
+  backup.replica.on_service_state(false, backup.now, backup.actions);
+  backup.answer();
+  REQUIRE(backup.replica.status().recovery == RecoveryState::service_lost);
+  Frame asked;
+  for (int round = 0; round < 40 && asked == nullptr; ++round) {
+    backup.tick(milliseconds(100));
+    asked = sent_by(backup, MessageType::uncertain);
+    // Claims that were lost may come again first.
+    if (round < 15) REQUIRE(asked == nullptr);
+  }
+  REQUIRE(asked != nullptr);
+  const auto message = decode_uncertain(*asked, kReplicas);
+  REQUIRE(message);
+  CHECK(message->wants_checkpoint);
+  CHECK(message->write.sigma >> 16 == 1);
+}
+
 TEST_CASE("Nothing more is fetched than the disk takes") {
   Subject other(1, every_batch());
   other.order(1, {request(1)});
@@ -132,8 +154,8 @@ TEST_CASE("Nothing more is fetched than the disk takes") {
   Subject backup(1, every_batch());
   backup.parts.is_behind = true;
   for (const NodeId peer : {0u, 2u, 3u}) {
-    backup.feed(encode_checkpoint(claim.sequence, claim.order, claim.replies, claim.service,
-                                  ring(peer)));
+    backup.feed(
+        encode_checkpoint(claim.sequence, claim.order, claim.replies, claim.service, ring(peer)));
   }
   const auto asks = [&] {
     for (int round = 0; round < 10; ++round) {
