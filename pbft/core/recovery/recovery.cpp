@@ -23,6 +23,8 @@ constexpr Duration kClaimsAwaitedFor = milliseconds(300);
 constexpr Duration kComparedFor = seconds(1);
 constexpr std::uint32_t kRepeatsMax = 2;
 constexpr Duration kGroupAwaitedFor = seconds(2);
+// So long parts stay of which no state came: they are likely to be wanted again.
+constexpr Duration kGivenUpKeptFor = minutes(1);
 // So long claims that were lost may take to come again.
 constexpr Duration kStateAwaitedFor = seconds(2);
 
@@ -195,8 +197,17 @@ void Recovery::advance(bool beyond_help, ReplicaActions& out) {
     return execution_.begin_at_zero(out);
   }
   const auto target = wanted(beyond_help);
-  if (!target) return fetch_.stop();
-  fetch_group(*target, out);
+  if (target) return fetch_group(*target, out);
+  fetch_.stop();
+  release_fetched();
+}
+
+// Of a fetch that was given up.
+void Recovery::release_fetched() {
+  if (!fetch_.has_kept()) return given_up_at_.reset();
+  if (!given_up_at_) given_up_at_ = context_.now;
+  const bool is_over = context_.now - *given_up_at_ >= kGivenUpKeptFor;
+  if (is_over && !execution_.is_asking_for_state()) fetch_.release_kept();
 }
 
 bool Recovery::is_waiting(bool beyond_help) const {
@@ -281,6 +292,7 @@ bool Recovery::restore_own() {
 }
 
 void Recovery::fetch_group(const CheckpointClaim& target, ReplicaActions& out) {
+  given_up_at_.reset();
   // Its holders may have gone on. What was fetched is not fetched again.
   if (fetch_.target().sequence < target.sequence && fetch_.is_stalled()) fetch_.stop();
   switch (fetch_.state()) {
@@ -303,6 +315,7 @@ void Recovery::fetch_group(const CheckpointClaim& target, ReplicaActions& out) {
     not_before_ = context_.now + kPauseAtFirst;
     return;
   }
+  if (!execution_.is_asking_for_state()) fetch_.release_kept();
   state_ = State::group;
   execution_.begin_restore(whole);
 }
@@ -401,6 +414,9 @@ TimePoint Recovery::next_timer() const {
     if (context_.now < over_at) next = std::min(next, over_at);
   }
   if (repeats_at_ && !may_repeat()) next = std::min(next, *repeats_at_);
+  if (given_up_at_ && context_.now < *given_up_at_ + kGivenUpKeptFor) {
+    next = std::min(next, *given_up_at_ + kGivenUpKeptFor);
+  }
   if (waiting_since_ && context_.now < *waiting_since_ + kStateAwaitedFor) {
     next = std::min(next, *waiting_since_ + kStateAwaitedFor);
   }

@@ -102,6 +102,7 @@ class Recovery {
   [[nodiscard]] bool may_repeat() const { return repeats_at_ && context_.now >= *repeats_at_; }
   void judge_doubt(const Checkpoints::Watched& claims);
   void fetch_group(const CheckpointClaim& target, ReplicaActions& out);
+  void release_fetched();
   [[nodiscard]] std::optional<CheckpointClaim> wanted(bool beyond_help) const;
   [[nodiscard]] std::optional<CheckpointClaim> wanted_for_repair(
       const CheckpointClaim& stable) const;
@@ -142,6 +143,7 @@ class Recovery {
   // The service is well, but for such a write: its own state is restored from here on.
   std::optional<TimePoint> repeats_at_;
   std::optional<TimePoint> waiting_since_;  // or since it has asked
+  std::optional<TimePoint> given_up_at_;    // a fetch whose parts are still here
   std::optional<TimePoint> lagging_since_;
   std::uint64_t ordered_then_ = 0;
   std::uint64_t judged_ = 0;  // the last checkpoint at which claims were compared

@@ -122,6 +122,7 @@ void StateFetch::keep(const Digest& digest) {
     const Digest next = whole.back();
     whole.pop_back();
     const auto place = wanted_.find(next);
+    if (!parts_.holds(next)) kept_.push_back(next);
     if (!parts_.keep(next, place->second.bytes)) {
       fail();
       return;
@@ -138,6 +139,13 @@ void StateFetch::keep(const Digest& digest) {
 void StateFetch::fail() {
   state_ = State::failed;
   next_tick_ = TimePoint::max();
+}
+
+void StateFetch::release_kept() {
+  ASSERT(state_ == State::idle);
+  for (auto digest = kept_.rbegin(); digest != kept_.rend(); ++digest)
+    parts_.discard(*digest);
+  kept_ = {};
 }
 
 void StateFetch::give_up_part() {

@@ -51,6 +51,11 @@ class StateFetch {
   [[nodiscard]] const CheckpointClaim& target() const { return target_; }
   [[nodiscard]] std::uint64_t parts_missing() const { return wanted_.size(); }
 
+  // Parts that came over all fetches, until they are released. What no pinned root leads to is
+  // removed then. Requires that nobody builds a state upon the store's parts, and no fetch.
+  [[nodiscard]] bool has_kept() const { return !kept_.empty(); }
+  void release_kept();
+
  private:
   struct DigestHash {
     std::size_t operator()(const Digest& digest) const;
@@ -91,6 +96,7 @@ class StateFetch {
   Trust trust_ = Trust::pins;
   bool is_at_replies_ = false;  // all else is here
   std::unordered_map<Digest, Wanted, DigestHash> wanted_;
+  std::vector<Digest> kept_;    // children first
   std::vector<Digest> here_;    // wanted, and to be had without asking
   std::vector<Digest> to_ask_;  // the last first: depth first keeps few waiting for children
   std::vector<Digest> asked_;   // on their way

@@ -146,6 +146,42 @@ TEST_CASE("A replica that nobody can give a state to asks an idle group for a ch
   CHECK(message->write.sigma >> 16 == 1);
 }
 
+TEST_CASE("What was fetched of a state that is not needed any more goes a minute later") {
+  const Bytes leaf = encode_part({}, as_bytes("leaf"));
+  const std::vector<Digest> children{sha256(leaf), sha256(as_bytes("one that never comes"))};
+  const Bytes root = encode_part(children, as_bytes("of another state"));
+  Subject backup(1, every_batch());
+  const auto execute = [&](std::uint64_t sequence) {
+    backup.order(sequence, {request(sequence)});
+    backup.executed(backup.actions.executions.at(0).id, "result");
+    return claim_of(backup);
+  };
+  const auto claimed = [&](const CheckpointMessage& claim, const Digest& service) {
+    for (const NodeId peer : {0u, 2u}) {
+      backup.feed(
+          encode_checkpoint(claim.sequence, claim.order, claim.replies, service, ring(peer)));
+    }
+  };
+  claimed(execute(1), sha256(root));
+  for (int round = 0; round < 20 && !backup.parts.holds(sha256(leaf)); ++round) {
+    backup.tick(milliseconds(100));
+    backup.feed(encode_part_message(root, ring(2)));
+    backup.feed(encode_part_message(leaf, ring(2)));
+  }
+  REQUIRE(backup.parts.holds(sha256(leaf)));
+  REQUIRE(backup.replica.status().recovery == RecoveryState::fetching);
+  const auto later = execute(2);
+  claimed(later, later.service);
+  REQUIRE(backup.replica.status().recovery == RecoveryState::none);
+  for (int second = 0; second < 58; ++second)
+    backup.tick(seconds(1));
+  CHECK(backup.parts.holds(sha256(leaf)));
+  for (int second = 0; second < 5; ++second)
+    backup.tick(seconds(1));
+  CHECK_FALSE(backup.parts.holds(sha256(leaf)));
+  CHECK(backup.replica.status().answers);
+}
+
 TEST_CASE("Nothing more is fetched than the disk takes") {
   Subject other(1, every_batch());
   other.order(1, {request(1)});
