@@ -10,6 +10,7 @@
 
 #include "base/command_line/command_line.hpp"
 #include "base/io/core_dumps.hpp"
+#include "base/io/descriptor_limit.hpp"
 #include "pbft/replica/replica_metrics.hpp"
 #include "pbft/replica/replica_node.hpp"
 
@@ -31,6 +32,10 @@ int run(const prophecy::pbft::ReplicaIdentity& identity) {
   std::signal(SIGPIPE, SIG_IGN);  // of who reads the log, and may leave
   if (config.core_dumps) allow_core_dumps();
   Logger log("replica-" + std::to_string(config.id), config.log);
+  const DescriptorNeed need = pbft::ReplicaNode::descriptors_needed(identity);
+  if (auto allowed = allow_descriptors(need, log); !allowed) {
+    return complain(allowed.error(), kExitFailure);
+  }
   boost::asio::io_context io(1);  // this thread only
   auto node = pbft::ReplicaNode::create(io, identity, log);
   if (!node) return complain(node.error(), kExitFailure);

@@ -95,7 +95,12 @@ void read_replica(ConfigSection section, ReplicaConfig& config) {
 void read_http(ConfigSection& section, http::OriginSettings& origin, OriginTimes& times) {
   origin.address = section.endpoint({"origin", "Address of the HTTP server."});
   if (origin.address.port == 0) section.mistake("origin", "expected a port other than 0");
-  origin.connections_max = section.number({"connections_max", "Connections to it."}, 1, 4096, 64);
+  origin.connections_max = section.number(
+      {"connections_max",
+       "Connections to it. The limit on open files is raised as far as the system allows; if the "
+       "agent may need more, the event `too-few-descriptors` warns at the start. With too few for "
+       "its store and its peers it does not start."},
+      1, 4096, 64);
   origin.send_proxy = static_cast<http::ProxyAnnouncement>(section.choice(
       {"send_proxy",
        "`\"v1\"` or `\"v2\"`: connections to it begin with a PROXY header, which names only this "

@@ -21,6 +21,11 @@ constexpr Duration kReportInterval = seconds(10);
 // Of frames to be sent, before they are handed to the transport in the middle of a read.
 constexpr std::size_t kUnsettledBytesMax = std::size_t{4} << 20;
 
+// The store's files, and the folders of a state that are open while it is walked.
+constexpr std::uint64_t kOwnDescriptors = 512;
+// Without a state, with one client and one connection to the origin.
+constexpr std::uint64_t kLeastDescriptors = 96;
+
 TimePoint now() {
   return std::chrono::steady_clock::now();
 }
@@ -38,6 +43,13 @@ ExecutorSettings executor_settings(const ReplicaConfig& config) {
 }
 
 }  // namespace
+
+DescriptorNeed ReplicaNode::descriptors_needed(const ReplicaIdentity& identity) {
+  const std::uint64_t peers = identity.group.replicas.size() - 1;
+  return {.most = kOwnDescriptors + peers + TransportSettings().connections_max +
+                  identity.config.service.origin.connections_max,
+          .least = kLeastDescriptors + 2 * peers};
+}
 
 Result<std::unique_ptr<ReplicaNode>> ReplicaNode::create(boost::asio::io_context& io,
                                                          const ReplicaIdentity& identity,
@@ -258,6 +270,7 @@ void ReplicaNode::carry_out() {
                            [this, id = parts.id](bool done) { on_parts_durable(id, done); });
   }
   outbox_.put(actions_);
+  storage_->end_event();
   actions_.clear();
   Outbox::Released released;
   if (!outbox_.take(released)) return;

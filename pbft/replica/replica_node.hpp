@@ -22,6 +22,7 @@
 #include <boost/asio/steady_timer.hpp>
 
 #include "base/io/admin_socket.hpp"
+#include "base/io/descriptor_limit.hpp"
 #include "base/log.hpp"
 #include "http/metrics/metrics_server.hpp"
 #include "pbft/core/key_exchange.hpp"
@@ -56,6 +57,9 @@ class ReplicaNode final : private ReplicaTransport::Handler {
   void stop();
   // It has stopped of itself.
   [[nodiscard]] bool failed() const { return failed_; }
+
+  // Of the process that runs it.
+  [[nodiscard]] static DescriptorNeed descriptors_needed(const ReplicaIdentity& identity);
 
   // One line of JSON.
   [[nodiscard]] std::string status() const;

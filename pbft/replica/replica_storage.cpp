@@ -160,6 +160,17 @@ void ReplicaStorage::sweep() {
   memory_parts_.sweep();
 }
 
+void ReplicaStorage::end_event() {
+  if (!file_parts_ || is_removing_ || file_parts_->forgotten() == removable_) return;
+  is_removing_ = true;
+  // Behind all commits before it.
+  store_->commit({}, [this, forgotten = file_parts_->forgotten()](const Result<>& outcome) {
+    is_removing_ = false;
+    removable_ = forgotten;
+    if (outcome) file_parts_->remove_up_to(forgotten);
+  });
+}
+
 std::optional<ReplicaStorage::Counters> ReplicaStorage::counters() const {
   if (!store_) return std::nullopt;
   return Counters{store_->counters(), file_parts_->counters(), file_parts_->parts(),

@@ -42,6 +42,9 @@ class ReplicaStorage {
   void make_durable(const Digest& root, FilePartStore::Done done);
   // Parts that no state needs which the core remembers.
   void sweep();
+  // The writes of an event have been handed in. Files of parts that it forgot are removed once they
+  // are on the disk.
+  void end_event();
 
   struct Counters {
     StoreCounters store;
@@ -64,6 +67,8 @@ class ReplicaStorage {
   MemoryPartStore memory_parts_;
   std::unique_ptr<Store> store_;  // null: nothing is kept
   std::unique_ptr<FilePartStore> file_parts_;
+  std::uint64_t removable_ = 0;  // of the files that it forgot
+  bool is_removing_ = false;     // others wait for the store
 };
 
 inline constexpr auto kPartsTable = metric_table<ReplicaStorage::Counters>(

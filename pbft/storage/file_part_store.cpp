@@ -6,6 +6,12 @@
 #include "base/assert.hpp"
 
 namespace prophecy::pbft {
+namespace {
+
+// Votes wait for the piece of work behind it.
+constexpr std::size_t kRemovedAtOnceMax = 256;
+
+}  // namespace
 
 // What is no part at all is refused when it is pinned.
 FilePartStore::Kind FilePartStore::kind_of(ByteView bytes) {
@@ -20,8 +26,11 @@ Result<std::unique_ptr<FilePartStore>> FilePartStore::open(std::unique_ptr<PartF
   if (!found) return found.error();
   std::unique_ptr<FilePartStore> store(
       new FilePartStore(std::move(files), std::move(writer), sync));
-  for (const Digest& digest : *found)
-    store->parts_[digest] = Known{};
+  for (const Digest& digest : *found) {
+    Known known;
+    known.has_file = true;
+    store->parts_[digest] = known;
+  }
   return store;
 }
 
@@ -45,26 +54,20 @@ std::optional<Bytes> FilePartStore::read(const Digest& digest) const {
 
 bool FilePartStore::keep(const Digest& digest, ByteView part) {
   if (holds(digest)) return true;
-  // An orphan's file must not be written by two at a time.
-  if (bytes_in_memory_ + part.size() <= kUnwrittenBytesMax || orphans_.contains(digest)) {
-    hold(digest, part, false);
-  } else {
-    if (!files_->write(digest, part)) {
-      ++counters_.refused;
-      return false;
-    }
-    parts_[digest] = Known{Place::disk, kind_of(part), nullptr};
-    ++counters_.written;
-    unsynced_ = true;
+  const bool is_beyond = is_beyond_memory(part.size());
+  if (bytes_in_memory_ + part.size() > kMemoryBytesMax) {
+    ++counters_.refused;
+    return false;
   }
+  hold(digest, part, is_beyond);
   ++counters_.kept;
+  if (is_beyond) begin_work();
   return true;
 }
 
 bool FilePartStore::keep_written(const Digest& digest, ByteView part) {
   if (holds(digest)) return true;
-  if (bytes_leaving_ + part.size() > kLeavingBytesMax ||
-      bytes_in_memory_ + part.size() > kUnwrittenBytesMax ||
+  if (bytes_leaving_ + part.size() > kLeavingBytesMax || is_beyond_memory(part.size()) ||
       !files_->has_room(bytes_leaving_ + part.size())) {
     ++counters_.refused;
     return false;
@@ -77,10 +80,15 @@ bool FilePartStore::keep_written(const Digest& digest, ByteView part) {
 
 void FilePartStore::hold(const Digest& digest, ByteView part, bool is_leaving) {
   Known& known = parts_[digest];
-  // One that could not be read.
-  if (known.is_unreadable && !orphans_.contains(digest)) files_->remove(digest);
-  known = Known{Place::memory, kind_of(part),
-                std::make_shared<const Bytes>(part.begin(), part.end()), is_leaving, false};
+  bool has_file = known.has_file;  // one that could not be read
+  if (const auto left = left_since_.find(digest); left != left_since_.end()) {
+    files_left_.erase(left->second);
+    left_since_.erase(left);
+    has_file = true;
+  }
+  known =
+      Known{Place::memory, kind_of(part), std::make_shared<const Bytes>(part.begin(), part.end()),
+            is_leaving,    false,         has_file};
   bytes_in_memory_ += part.size();
   if (!is_leaving) return;
   bytes_leaving_ += part.size();
@@ -125,19 +133,33 @@ void FilePartStore::remove(const Digest& digest) {
   const auto known = parts_.find(digest);
   if (known == parts_.end()) return;
   const Place place = known->second.place;
+  const bool has_file = known->second.has_file;
   if (place != Place::disk) leave_memory(known->second);
   parts_.erase(known);
-  switch (place) {
-    case Place::memory:
-      break;
-    case Place::being_written:
-      orphans_.insert(digest);
-      break;
-    case Place::disk:
-      files_->remove(digest);
-      ++counters_.removed;
-      break;
+  if (place == Place::being_written) {
+    orphans_.insert(digest);
+  } else if (has_file) {
+    forget_file(digest);
   }
+}
+
+void FilePartStore::forget_file(const Digest& digest) {
+  files_left_.emplace(++forgotten_, digest);
+  left_since_.emplace(digest, forgotten_);
+}
+
+void FilePartStore::remove_up_to(std::uint64_t forgotten) {
+  removable_ = std::max(removable_, forgotten);
+  begin_work();
+}
+
+bool FilePartStore::has_backlog() const {
+  return is_beyond_memory(0) && bytes_leaving_ > 0;
+}
+
+void FilePartStore::after_backlog(std::function<void()> then) {
+  if (!has_backlog()) return then();
+  after_backlog_.push_back(std::move(then));
 }
 
 void FilePartStore::sweep() {
@@ -190,9 +212,11 @@ bool FilePartStore::take_below(const Digest& root, Batch& batch) {
 }
 
 void FilePartStore::begin_work() {
-  if (is_working_ || (leaving_.empty() && requests_.empty())) return;
+  const bool has_removals = !files_left_.empty() && files_left_.begin()->first <= removable_;
+  if (is_working_ || (leaving_.empty() && requests_.empty() && !has_removals)) return;
   is_working_ = true;
   auto batch = std::make_shared<Batch>();
+  take_removals(*batch);
   for (const Digest& digest : std::exchange(leaving_, {})) {
     const auto known = parts_.find(digest);
     if (known != parts_.end()) take(digest, known->second, *batch);
@@ -217,8 +241,19 @@ void FilePartStore::begin_work() {
                });
 }
 
+void FilePartStore::take_removals(Batch& batch) {
+  while (batch.removed.size() < kRemovedAtOnceMax && !files_left_.empty() &&
+         files_left_.begin()->first <= removable_) {
+    batch.removed.push_back(files_left_.begin()->second);
+    left_since_.erase(batch.removed.back());
+    files_left_.erase(files_left_.begin());
+  }
+}
+
 // Aside: of this object it uses what never changes.
 void FilePartStore::carry_out(Batch& batch) const {
+  for (const Digest& digest : batch.removed)
+    files_->remove(digest);
   for (const auto& [digest, content] : batch.parts)
     batch.written.push_back(files_->write(digest, *content));
   if (batch.sync) batch.synced = files_->sync();
@@ -227,6 +262,7 @@ void FilePartStore::carry_out(Batch& batch) const {
 void FilePartStore::on_written(const Batch& batch, const std::vector<Request>& requests,
                                const std::vector<bool>& had_room) {
   bool all = true;
+  counters_.removed += batch.removed.size();
   for (std::size_t i = 0; i < batch.parts.size(); ++i) {
     const Digest& digest = batch.parts[i].first;
     const bool written = batch.written[i];
@@ -234,10 +270,12 @@ void FilePartStore::on_written(const Batch& batch, const std::vector<Request>& r
     counters_.refused += written ? 0 : 1;
     const auto known = parts_.find(digest);
     if (orphans_.erase(digest) > 0) {
-      // Unless it was kept again meanwhile, and will be written again.
-      if (written && known == parts_.end()) {
-        files_->remove(digest);
-        ++counters_.removed;
+      // Unless it was kept again meanwhile, and will be written again. Not written, an earlier file
+      // may be there.
+      if (known != parts_.end()) {
+        known->second.has_file = true;
+      } else {
+        forget_file(digest);
       }
       continue;
     }
@@ -246,6 +284,7 @@ void FilePartStore::on_written(const Batch& batch, const std::vector<Request>& r
     if (written) {
       leave_memory(known->second);
       known->second.place = Place::disk;
+      known->second.has_file = true;
     } else {
       known->second.place = Place::memory;
       // It waits there for a flush.
@@ -260,6 +299,9 @@ void FilePartStore::on_written(const Batch& batch, const std::vector<Request>& r
     if (!had_room[i]) ++counters_.refused;
     requests[i].done(all && had_room[i] && !sync_failed_);
   }
+  if (has_backlog()) return;
+  for (const auto& then : std::exchange(after_backlog_, {}))
+    then();
 }
 
 }  // namespace prophecy::pbft

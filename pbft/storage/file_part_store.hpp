@@ -5,16 +5,22 @@
 //
 //   keep() ---> memory ---flush(), make_durable()---> being written ---> disk
 //                  |                                        |              |
-//                  +--- unpinned: gone <--------------------+--------------+
+//                  +--- unpinned: gone <--------------------+              +--- unpinned --->
+//                                                                     forgotten ---> file removed
 //
 // keep_written() writes as soon as nothing else is being written, pinned or not. Such parts leave
 // kFreeBytesMin of the file system to others: what a replica promises lies there as well, and a
-// disk that refuses a promise ends it.
+// disk that refuses a promise ends it. keep() does so beyond kUnwrittenBytesMax in memory; snapshots
+// and fetches wait then until there is no backlog.
 //
-// Writing and syncing is the PartWriter's. One piece of work is under way at a time, and takes all
-// that was asked for before it began. The bytes are shared with it; all else belongs to the event
-// loop. So a disk that stalls holds nobody up, but for two cases: a part that is read from it, and
-// one that is kept while memory holds kUnwrittenBytesMax, which is written at once.
+// The file of a part that nobody wants stays until the caller says that no record on the disk names
+// the part (remove_up_to()): the record that forgets it lasts only later than it is made, and a
+// restart in between has to find the part. A part that is kept again meanwhile has its file written
+// anew.
+//
+// Writing, syncing and removing is the PartWriter's. One piece of work is under way at a time, and
+// takes all that was asked for before it began. The bytes are shared with it; all else belongs to
+// the event loop. So a disk that stalls holds up nothing but the reading of a part from it.
 //
 // Reading checks the digest. A file that is not what its name says is removed and counted, and the
 // part is missing then: it can be fetched and kept again. Likewise one that cannot be read, but
@@ -42,6 +48,8 @@
 namespace prophecy::pbft {
 
 constexpr std::size_t kUnwrittenBytesMax = 64 * 1024 * 1024;
+// Nothing is kept beyond.
+constexpr std::size_t kMemoryBytesMax = 2 * kUnwrittenBytesMax;
 // Of these, what keep_written() has yet to write.
 constexpr std::size_t kLeavingBytesMax = 16 * 1024 * 1024;
 constexpr std::uint64_t kFreeBytesMin = 256 * 1024 * 1024;
@@ -96,11 +104,17 @@ class FilePartStore final : public PartStore {
   [[nodiscard]] std::optional<Bytes> read(const Digest& digest) const override;
   [[nodiscard]] bool keep(const Digest& digest, ByteView part) override;
   [[nodiscard]] bool keep_written(const Digest& digest, ByteView part) override;
+  [[nodiscard]] bool has_backlog() const override;
+  void after_backlog(std::function<void()> then) override;
   void discard(const Digest& digest) override;
   [[nodiscard]] bool pin(const Digest& root) override;
   void unpin(const Digest& root) override;
   // Removes what no pinned root leads to.
   void sweep();
+
+  // So many parts with a file were forgotten so far; the files of so many of them may go.
+  [[nodiscard]] std::uint64_t forgotten() const { return forgotten_; }
+  void remove_up_to(std::uint64_t forgotten);
 
   // Puts everything that is pinned when the work begins on the disk. `done` is called with false
   // when the disk has refused. What could not be written is tried again with the next flush; after
@@ -129,6 +143,7 @@ class FilePartStore final : public PartStore {
     Content content;             // null on the disk
     bool is_leaving = false;     // memory, as soon as it can be written
     bool is_unreadable = false;  // on the disk, when it was tried last
+    bool has_file = false;       // that is to go with it
   };
   // What is asked of the disk: about a root, or about everything that is pinned.
   struct Request {
@@ -138,6 +153,7 @@ class FilePartStore final : public PartStore {
   // What the work aside gets, and what it gives back.
   struct Batch {
     std::vector<std::pair<Digest, Content>> parts;
+    std::vector<Digest> removed;
     bool sync = false;
     std::vector<bool> written;  // by part
     bool synced = true;
@@ -160,6 +176,11 @@ class FilePartStore final : public PartStore {
   void on_written(const Batch& batch, const std::vector<Request>& requests,
                   const std::vector<bool>& had_room);
   void remove(const Digest& digest);
+  void forget_file(const Digest& digest);
+  void take_removals(Batch& batch);
+  [[nodiscard]] bool is_beyond_memory(std::size_t bytes) const {
+    return bytes_in_memory_ + bytes > kUnwrittenBytesMax;
+  }
 
   std::unique_ptr<PartFiles> files_;
   SyncPolicy sync_;
@@ -171,8 +192,14 @@ class FilePartStore final : public PartStore {
   std::size_t bytes_leaving_ = 0;  // among them
   std::vector<Digest> leaving_;    // not being written yet; some may have gone
   std::vector<Request> requests_;  // likewise
-  // Removed while they were being written: their files go when that has ended.
+  // Removed while they were being written: their files are forgotten when that has ended.
   std::set<Digest> orphans_;
+  // Files that nobody wants, by when they were forgotten.
+  std::map<std::uint64_t, Digest> files_left_;
+  std::map<Digest, std::uint64_t> left_since_;
+  std::uint64_t forgotten_ = 0;
+  std::uint64_t removable_ = 0;  // up to it
+  std::vector<std::function<void()>> after_backlog_;
   // Something lies on the disk, or may, of which it is not known whether it was synced. Of what an
   // earlier process has left nothing is.
   bool unsynced_ = true;

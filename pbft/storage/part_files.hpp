@@ -1,8 +1,8 @@
 // `PartFiles` is where a part store (pbft/storage/file_part_store.hpp) keeps its files, one a part,
 // each named by the part's digest: a folder (pbft/storage/part_folder.hpp), or a simulated disk.
 //
-// write(), remove() and sync() are called from the store's thread and from its background work,
-// never for one name from both at the same time. All else is called from the store's thread.
+// write() and sync() are called from the store's background work, remove() also from the store's
+// thread, never for one name from both at the same time. All else is called from the store's thread.
 #pragma once
 
 #include <cstdint>

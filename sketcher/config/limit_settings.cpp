@@ -31,7 +31,8 @@ LimitSettings read_limits(ConfigSection section) {
        "client's first bytes or the next ones of its handshake for longer than a second, or for "
        "the client to take the end of its answer. None is closed while a request of it is under "
        "way. The limit on open files is raised as far as the system allows; if a worker may need "
-       "more, the event `too-few-descriptors` warns at the start."},
+       "more, the event `too-few-descriptors` warns at the start. Where not even one connection to "
+       "each origin is possible, the sketcher does not start."},
       1, 1'000'000, 10'000);
   // No bound of its own unless asked for: behind a load balancer all clients have one address.
   limits.connections_per_address_max = section.number(

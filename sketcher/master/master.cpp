@@ -559,7 +559,8 @@ std::string Master::on_admin_files(std::string_view line, std::vector<UniqueFd> 
 
 Result<int> run_master(const Installation& installation, Logger& log) {
   if (auto allowed = check_account(installation.settings); !allowed) return allowed.error();
-  allow_descriptors(installation.settings, log);
+  const DescriptorNeed need = descriptors_needed(installation.settings);
+  if (auto allowed = allow_descriptors(need, log); !allowed) return allowed.error();
   auto table = make_table(installation, log);
   if (!table) return table.error();
   warn_of_routes(installation.settings, log);

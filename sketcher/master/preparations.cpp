@@ -2,7 +2,6 @@
 
 #include <cstdint>
 
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/account.hpp"
@@ -16,6 +15,8 @@ namespace {
 
 // Listeners, channels, agents, logs.
 constexpr std::uint64_t kOwnDescriptors = 256;
+// With one client, and one connection to each origin.
+constexpr std::uint64_t kLeastDescriptors = 64;
 
 }  // namespace
 
@@ -67,28 +68,24 @@ Result<SharedState> map_shared_state(const Installation& installation, const His
   return shared;
 }
 
-// As many descriptors as the system allows, for the workers as well, which inherit it. Too few
-// would show as clients that are not accepted and origins that are not reached.
-void allow_descriptors(const Settings& settings, Logger& log) {
-  std::uint64_t needed = settings.limits.connections_max + kOwnDescriptors + kSpooledFilesMax;
+// Too few would show as clients that are not accepted and origins that are not reached.
+DescriptorNeed descriptors_needed(const Settings& settings) {
+  DescriptorNeed need;
+  need.most = settings.limits.connections_max + kOwnDescriptors + kSpooledFilesMax;
+  need.least = kLeastDescriptors;
   // Tunnels have sockets of their own; any route may be made one of theirs, but few are.
   for (const RouteSettings& route : settings.routes) {
     if (route.mode == RouteMode::tunnel) {
-      needed += settings.groups[route.group].origins.size() * settings.origin_tunnels_max;
+      need.most += settings.groups[route.group].origins.size() * settings.origin_tunnels_max;
     }
   }
   for (const GroupSettings& group : settings.groups) {
-    needed += group.origins.size() * settings.origin_connections_max;
+    need.most += group.origins.size() * settings.origin_connections_max;
+    need.least += group.origins.size();
     for (const ShadowSettings& shadow : group.shadows)
-      needed += shadow.connections_max;
+      need.most += shadow.connections_max;
   }
-  rlimit limit{};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-  limit.rlim_cur = limit.rlim_max;
-  if (::setrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_max < needed) {
-    log.warning("too-few-descriptors",
-                {{"allowed", std::uint64_t{limit.rlim_cur}}, {"needed_by_a_worker", needed}});
-  }
+  return need;
 }
 
 Result<> check_account(const Settings& settings) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "base/error.hpp"
+#include "base/io/descriptor_limit.hpp"
 #include "base/log.hpp"
 #include "history_table/history_table.hpp"
 #include "sketcher/installation/installation.hpp"
@@ -16,7 +17,8 @@ namespace prophecy::sketcher {
 // What workers share beside it, with routes in their configured modes.
 [[nodiscard]] Result<SharedState> map_shared_state(const Installation& installation,
                                                    const HistoryTable& table);
-void allow_descriptors(const Settings& settings, Logger& log);
+// Of a worker, which inherits the limit.
+[[nodiscard]] DescriptorNeed descriptors_needed(const Settings& settings);
 // An error if workers cannot become the configured user.
 [[nodiscard]] Result<> check_account(const Settings& settings);
 void warn_of_rights(const Settings& settings, Logger& log);

@@ -65,6 +65,8 @@ class Checker {
 
   // What is not ordered yet, and is executed ahead, counts once it is, or once a client was told.
   void on_handed_out(NodeId replica, const pbft::Execution& execution);
+  // A process begins: it does not know what an earlier one has executed ahead.
+  void on_started(NodeId replica) { end_ahead(replica); }
   // It is in the state behind this sequence number, whatever it executed before.
   void on_restored(NodeId replica, std::uint64_t sequence);
   void on_submitted(Call& call);

@@ -109,6 +109,11 @@ class ExecutionStage {
     return !is_unreliable() && !to_restore_ &&
            (ordered_in_flight_ > 0 || state_ == State::snapshotting);
   }
+  // The service has been asked for its state, and has not told it yet.
+  [[nodiscard]] bool is_asking_for_state() const {
+    return state_ == State::snapshotting || state_ == State::looking ||
+           (uncertain_ && !uncertain_->is_seen);
+  }
   void on_service_lost();
 
   // A write without a usable answer is being compared (uncertain_writes.hpp): its number, and since

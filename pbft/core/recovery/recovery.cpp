@@ -23,6 +23,10 @@ constexpr Duration kClaimsAwaitedFor = milliseconds(300);
 constexpr Duration kComparedFor = seconds(1);
 constexpr std::uint32_t kRepeatsMax = 2;
 constexpr Duration kGroupAwaitedFor = seconds(2);
+// So long parts stay of which no state came: they are likely to be wanted again.
+constexpr Duration kGivenUpKeptFor = minutes(1);
+// So long claims that were lost may take to come again.
+constexpr Duration kStateAwaitedFor = seconds(2);
 
 }  // namespace
 
@@ -131,7 +135,7 @@ void Recovery::note_lag() {
                           checkpoints_.stable().service == Digest{};
 }
 
-std::optional<CheckpointClaim> Recovery::wanted(bool beyond_help) {
+std::optional<CheckpointClaim> Recovery::wanted(bool beyond_help) const {
   const CheckpointClaim stable = checkpoints_.stable();
   const Progress& progress = context_.progress;
   if (stable.service == Digest{}) {
@@ -167,6 +171,11 @@ void Recovery::advance(bool beyond_help, ReplicaActions& out) {
   bound_record(out);
   trim();
   end_comparison(out);
+  if (is_waiting(beyond_help)) {
+    ask_for_checkpoint();
+  } else {
+    waiting_since_.reset();
+  }
   const auto state = execution_.state();
   if (state == ExecutionStage::State::quiescing || state == ExecutionStage::State::restoring ||
       context_.now < not_before_ || context_.is_asking()) {
@@ -188,8 +197,31 @@ void Recovery::advance(bool beyond_help, ReplicaActions& out) {
     return execution_.begin_at_zero(out);
   }
   const auto target = wanted(beyond_help);
-  if (!target) return fetch_.stop();
-  fetch_group(*target, out);
+  if (target) return fetch_group(*target, out);
+  fetch_.stop();
+  release_fetched();
+}
+
+// Of a fetch that was given up.
+void Recovery::release_fetched() {
+  if (!fetch_.has_kept()) return given_up_at_.reset();
+  if (!given_up_at_) given_up_at_ = context_.now;
+  const bool is_over = context_.now - *given_up_at_ >= kGivenUpKeptFor;
+  if (is_over && !execution_.is_asking_for_state()) fetch_.release_kept();
+}
+
+bool Recovery::is_waiting(bool beyond_help) const {
+  if (context_.is_asking() || execution_.is_frozen()) return false;
+  const bool has_own = own_to_restore() != nullptr && !own_failed_;
+  const bool is_lost = execution_.is_unreliable() && !has_own;
+  return (is_lost || is_stuck()) && !wanted(beyond_help);
+}
+
+void Recovery::ask_for_checkpoint() {
+  if (!waiting_since_) waiting_since_ = context_.now;
+  if (context_.now - *waiting_since_ < kStateAwaitedFor) return;
+  waiting_since_ = context_.now;
+  execution_.ask_for_checkpoint(checkpoints_.stable_sequence() + 1);
 }
 
 void Recovery::bound_record(ReplicaActions& out) {
@@ -266,6 +298,7 @@ bool Recovery::restore_own() {
 }
 
 void Recovery::fetch_group(const CheckpointClaim& target, ReplicaActions& out) {
+  given_up_at_.reset();
   // Its holders may have gone on. What was fetched is not fetched again.
   if (fetch_.target().sequence < target.sequence && fetch_.is_stalled()) fetch_.stop();
   switch (fetch_.state()) {
@@ -274,6 +307,7 @@ void Recovery::fetch_group(const CheckpointClaim& target, ReplicaActions& out) {
       break;
     case StateFetch::State::failed:
       fetch_.stop();
+      execution_.ask_for_checkpoint(checkpoints_.stable_sequence() + 1);
       return pause();
     case StateFetch::State::fetching:
     case StateFetch::State::complete:
@@ -287,6 +321,7 @@ void Recovery::fetch_group(const CheckpointClaim& target, ReplicaActions& out) {
     not_before_ = context_.now + kPauseAtFirst;
     return;
   }
+  if (!execution_.is_asking_for_state()) fetch_.release_kept();
   state_ = State::group;
   execution_.begin_restore(whole);
 }
@@ -385,6 +420,12 @@ TimePoint Recovery::next_timer() const {
     if (context_.now < over_at) next = std::min(next, over_at);
   }
   if (repeats_at_ && !may_repeat()) next = std::min(next, *repeats_at_);
+  if (given_up_at_ && context_.now < *given_up_at_ + kGivenUpKeptFor) {
+    next = std::min(next, *given_up_at_ + kGivenUpKeptFor);
+  }
+  if (waiting_since_ && context_.now < *waiting_since_ + kStateAwaitedFor) {
+    next = std::min(next, *waiting_since_ + kStateAwaitedFor);
+  }
   if (lagging_since_ && !is_stuck()) next = std::min(next, *lagging_since_ + patience());
   return next;
 }

@@ -14,6 +14,9 @@
 //     ahead what the group then did not agree on: then it goes back to its own last checkpoint, and
 //     executes what came behind it once more.
 //
+// Where it waits for a state of the group's, and no checkpoint has one that f+1 claim and hand
+// over, the next checkpoint may have one. It asks for that: in an idle group none would come.
+//
 //   nothing --- the service is back, and an own checkpoint is here -----> own ----+
 //      ^    --- the group's is wanted, and all its parts are here ------> group --+
 //      |                                                                          | it is restored
@@ -101,12 +104,16 @@ class Recovery {
   [[nodiscard]] bool may_repeat() const { return repeats_at_ && context_.now >= *repeats_at_; }
   void judge_doubt(const Checkpoints::Watched& claims);
   void fetch_group(const CheckpointClaim& target, ReplicaActions& out);
-  [[nodiscard]] std::optional<CheckpointClaim> wanted(bool beyond_help);
+  void release_fetched();
+  [[nodiscard]] std::optional<CheckpointClaim> wanted(bool beyond_help) const;
   [[nodiscard]] std::optional<CheckpointClaim> wanted_for_repair(
       const CheckpointClaim& stable) const;
   void judge_state();
   void disown(std::uint64_t from, ReplicaActions& out);
   void note_lag();
+  // For a state that nobody has.
+  [[nodiscard]] bool is_waiting(bool beyond_help) const;
+  void ask_for_checkpoint();
   [[nodiscard]] bool is_stuck() const;
   [[nodiscard]] Duration patience() const;
   // Nothing is tried for a while, for longer each time.
@@ -137,6 +144,8 @@ class Recovery {
   std::uint32_t doubted_at_ = 0;  // checkpoints that decided nothing
   // The service is well, but for such a write: its own state is restored from here on.
   std::optional<TimePoint> repeats_at_;
+  std::optional<TimePoint> waiting_since_;  // or since it has asked
+  std::optional<TimePoint> given_up_at_;    // a fetch whose parts are still here
   std::optional<TimePoint> lagging_since_;
   std::uint64_t ordered_then_ = 0;
   std::uint64_t judged_ = 0;  // the last checkpoint at which claims were compared

@@ -15,8 +15,12 @@ namespace {
 constexpr std::size_t kOnTheirWayMax = 32;
 constexpr std::size_t kAskedOfOneMax = 8;  // in one frame: they come back to back
 constexpr Duration kPatience = milliseconds(200);
-// Of one part, by each that should have it.
+// While the disk is behind with what has come, nothing more is asked for.
+constexpr Duration kBacklogPause = milliseconds(20);
+// Of one part, by each that should have it; of the replies for longer, as they are not asked for
+// again.
 constexpr std::uint32_t kRounds = 3;
+constexpr std::uint32_t kReplyRounds = 6;
 
 }  // namespace
 
@@ -35,7 +39,8 @@ void StateFetch::begin(const CheckpointClaim& target, std::uint64_t holders, Tru
   holders_ = holders & ~(std::uint64_t{1} << context_.self);
   state_ = State::fetching;
   heard_at_ = context_.now;
-  for (const Digest& root : {target.service, target.replies, target.order}) {
+  is_at_replies_ = false;
+  for (const Digest& root : {target.service, target.order}) {
     if (root != Digest{}) want(root, nullptr);
   }
   look_here();
@@ -49,11 +54,15 @@ bool StateFetch::is_stalled() const {
 
 void StateFetch::stop() {
   state_ = State::idle;
+  forget_wanted();
+  next_tick_ = TimePoint::max();
+}
+
+void StateFetch::forget_wanted() {
   wanted_.clear();
   here_.clear();
   to_ask_.clear();
   asked_.clear();
-  next_tick_ = TimePoint::max();
 }
 
 bool StateFetch::want(const Digest& digest, const Digest* parent) {
@@ -113,6 +122,7 @@ void StateFetch::keep(const Digest& digest) {
     const Digest next = whole.back();
     whole.pop_back();
     const auto place = wanted_.find(next);
+    if (!parts_.holds(next)) kept_.push_back(next);
     if (!parts_.keep(next, place->second.bytes)) {
       fail();
       return;
@@ -131,7 +141,29 @@ void StateFetch::fail() {
   next_tick_ = TimePoint::max();
 }
 
+void StateFetch::release_kept() {
+  ASSERT(state_ == State::idle);
+  for (auto digest = kept_.rbegin(); digest != kept_.rend(); ++digest)
+    parts_.discard(*digest);
+  kept_ = {};
+}
+
+void StateFetch::give_up_part() {
+  if (!is_at_replies_) return fail();
+  target_.replies = {};
+  forget_wanted();
+  finish_if_done();
+}
+
+void StateFetch::want_replies() {
+  is_at_replies_ = true;
+  if (target_.replies == Digest{}) return;
+  want(target_.replies, nullptr);
+  look_here();
+}
+
 void StateFetch::finish_if_done() {
+  if (state_ == State::fetching && wanted_.empty() && !is_at_replies_) want_replies();
   if (state_ == State::fetching && wanted_.empty()) {
     state_ = State::complete;
     next_tick_ = TimePoint::max();
@@ -148,11 +180,14 @@ NodeId StateFetch::next_holder() {
 }
 
 void StateFetch::ask(ReplicaActions& out) {
-  if (holders_ == 0) {
-    fail();
+  if (holders_ == 0) return give_up_part();
+  if (parts_.has_backlog()) {
+    heard_at_ = context_.now;
+    next_tick_ = context_.now + kBacklogPause;
     return;
   }
-  const std::uint32_t times_max = kRounds * static_cast<std::uint32_t>(std::popcount(holders_));
+  const std::uint32_t rounds = is_at_replies_ ? kReplyRounds : kRounds;
+  const std::uint32_t times_max = rounds * static_cast<std::uint32_t>(std::popcount(holders_));
   while (!to_ask_.empty() && asked_.size() < kOnTheirWayMax) {
     const NodeId holder = next_holder();
     std::vector<Digest> parts;
@@ -160,10 +195,7 @@ void StateFetch::ask(ReplicaActions& out) {
       const Digest digest = to_ask_.back();
       to_ask_.pop_back();
       Wanted& wanted = wanted_.at(digest);
-      if (wanted.times_asked++ == times_max) {
-        fail();
-        return;
-      }
+      if (wanted.times_asked++ == times_max) return give_up_part();
       wanted.asked_at = context_.now;
       wanted.asked = holder;
       asked_.push_back(digest);

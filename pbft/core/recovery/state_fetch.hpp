@@ -3,6 +3,10 @@
 // have signed. What is here already is not fetched, so a replica that was away gets the difference,
 // and one for which the checkpoint moves on while it fetches has less left each time.
 //
+// The replies come last. Where no holder hands them over any more (each has gone on from another
+// checkpoint), the state is complete without them. This replica then has no answer to requests that
+// were executed before. Without that rule no replica could be repaired from such a checkpoint.
+//
 // Children are kept before the parts that name them, and what is here is used, so a fetch that is
 // broken off loses little.
 #pragma once
@@ -43,8 +47,14 @@ class StateFetch {
   // Nothing has come for a while of what was asked for: those that were asked may have gone on to a
   // newer checkpoint, before they knew that somebody fetches this one.
   [[nodiscard]] bool is_stalled() const;
+  // Once it is complete, what is here: maybe without replies.
   [[nodiscard]] const CheckpointClaim& target() const { return target_; }
   [[nodiscard]] std::uint64_t parts_missing() const { return wanted_.size(); }
+
+  // Parts that came over all fetches, until they are released. What no pinned root leads to is
+  // removed then. Requires that nobody builds a state upon the store's parts, and no fetch.
+  [[nodiscard]] bool has_kept() const { return !kept_.empty(); }
+  void release_kept();
 
  private:
   struct DigestHash {
@@ -68,6 +78,10 @@ class StateFetch {
   void look_here();
   void keep(const Digest& digest);
   void ask(ReplicaActions& out);
+  // One that has been asked for so often that nobody has it.
+  void give_up_part();
+  void want_replies();
+  void forget_wanted();
   [[nodiscard]] NodeId next_holder();
   void fail();
   void finish_if_done();
@@ -80,7 +94,9 @@ class StateFetch {
   NodeId last_holder_ = 0;
   std::uint64_t late_ = 0;  // holders that let this replica wait, one bit each
   Trust trust_ = Trust::pins;
+  bool is_at_replies_ = false;  // all else is here
   std::unordered_map<Digest, Wanted, DigestHash> wanted_;
+  std::vector<Digest> kept_;    // children first
   std::vector<Digest> here_;    // wanted, and to be had without asking
   std::vector<Digest> to_ask_;  // the last first: depth first keeps few waiting for children
   std::vector<Digest> asked_;   // on their way

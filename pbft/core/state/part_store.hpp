@@ -12,6 +12,7 @@
 // Single-threaded.
 #pragma once
 
+#include <functional>
 #include <optional>
 
 #include "pbft/wire/part.hpp"
@@ -34,6 +35,10 @@ class PartStore {
   [[nodiscard]] virtual bool keep_written(const Digest& digest, ByteView part) {
     return keep(digest, part);
   }
+  // So much waits to be written that the filling of the store should wait, too. `then` is called
+  // when there is no backlog any more; at once where there is none.
+  [[nodiscard]] virtual bool has_backlog() const { return false; }
+  virtual void after_backlog(std::function<void()> then) { then(); }
   // Nobody wants it any more. Stays if a pinned root leads to it.
   virtual void discard(const Digest& digest) = 0;
   // Everything below the root stays from now on, the root itself included. Pins of one root are

@@ -17,9 +17,6 @@ namespace prophecy::pbft {
 
 namespace {
 
-// Of its standard error, for the log.
-constexpr std::size_t kErrorBytesMax = 1000;
-
 struct Pipe {
   UniqueFd reading;
   UniqueFd writing;
@@ -141,7 +138,7 @@ ChildProgram::ChildProgram(ChildProgram&& other) noexcept
       pipe_(std::move(other.pipe_)),
       errors_(std::move(other.errors_)),
       deadline_(other.deadline_),
-      last_errors_(std::move(other.last_errors_)) {}
+      last_words_(std::move(other.last_words_)) {}
 
 ChildProgram::~ChildProgram() {
   if (process_ == 0) return;
@@ -167,27 +164,11 @@ Result<bool> ChildProgram::wait(int fd, short events) {
 }
 
 void ChildProgram::take_errors() {
-  // So many at once: a program that says more than is read must not hide its deadline.
-  constexpr int kReadsMax = 16;
-  char room[4096];
-  for (int reads = 0; errors_ && reads < kReadsMax; ++reads) {
-    const ssize_t size = ::read(errors_.get(), room, sizeof room);
-    if (size < 0) return;  // nothing more yet
-    if (size == 0) return errors_.reset();
-    last_errors_.append(room, static_cast<std::size_t>(size));
-    if (last_errors_.size() > kErrorBytesMax) {
-      last_errors_.erase(0, last_errors_.size() - kErrorBytesMax);
-    }
-  }
+  if (errors_ && !last_words_.take(errors_.get())) errors_.reset();
 }
 
 Error ChildProgram::failed(const std::string& how) const {
-  std::string said = last_errors_;
-  while (!said.empty() && (said.back() == '\n' || said.back() == '\r'))
-    said.pop_back();
-  for (char& c : said) {
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
-  }
+  const std::string said = last_words_.text();
   return {ErrorKind::unavailable, name_ + ": " + how + (said.empty() ? "" : "; it said: " + said)};
 }
 

@@ -15,6 +15,7 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/unique_fd.hpp"
+#include "pbft/services/state/last_words.hpp"
 
 namespace prophecy::pbft {
 
@@ -64,7 +65,7 @@ class ChildProgram {
   UniqueFd pipe_;    // its output or its input
   UniqueFd errors_;  // its standard error
   TimePoint deadline_;
-  std::string last_errors_;
+  LastWords last_words_;
 };
 
 }  // namespace prophecy::pbft

@@ -119,10 +119,18 @@ Result<> PartPipe::keep(const Digest& digest, Bytes part) {
     const bool is_new = wanted && !shared->writable->holds(digest);
     const bool failed = is_new && !shared->writable->keep(digest, part);
     if (is_new && !failed) shared->kept.push_back(digest);
-    const std::lock_guard lock(shared->mutex);
-    shared->bytes_in_flight -= part.size();
-    shared->keep_failed = shared->keep_failed || failed;
-    shared->changed.notify_all();
+    if (failed) {
+      const std::lock_guard lock(shared->mutex);
+      shared->keep_failed = true;
+      shared->changed.notify_all();
+    }
+    const auto make_room = [shared, size = part.size()] {
+      const std::lock_guard lock(shared->mutex);
+      shared->bytes_in_flight -= size;
+      shared->changed.notify_all();
+    };
+    if (!wanted) return make_room();
+    shared->writable->after_backlog(make_room);
   });
   return {};
 }

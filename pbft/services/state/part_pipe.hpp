@@ -1,7 +1,8 @@
 // The way to a PartStore, which belongs to the event loop, from the one thread on which a state is
 // read and written. That thread waits for each answer of the loop, and for room when more than
-// kBytesInFlightMax of parts are on their way; the loop never waits. What is done on the loop at a
-// time is one part's worth.
+// kBytesInFlightMax of parts are on their way; the loop never waits. While the store has a backlog
+// (part_store.hpp), what came last counts as on its way. What is done on the loop at a time is one
+// part's worth.
 //
 // open(), discard_kept(), close() and the destructor belong to the event loop; everything else to
 // the worker.

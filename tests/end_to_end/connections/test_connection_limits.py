@@ -108,10 +108,12 @@ def test_workers_may_open_as_many_files_as_the_system_allows():
     try:
         with Deployment(content={"/index.html": PAGE}) as deployment:
             [worker] = deployment.sketcher.workers()
-            assert resource.prlimit(worker, resource.RLIMIT_NOFILE) == (hard, hard)
+            allowed = resource.prlimit(worker, resource.RLIMIT_NOFILE)
+            assert allowed[0] == allowed[1] >= hard
             warned = "too-few-descriptors" in deployment.sketcher.child.log()
-            # 10,000 clients, 256 connections to each of four origins, 256 of its own.
-            assert warned == (hard < 10_000 + 4 * 256 + 256)
+            # 10,000 clients, 256 connections to each of four origins, 1024 bodies in files, 256 of
+            # its own. Root raises the hard limit, too.
+            assert warned == (allowed[1] < 10_000 + 4 * 256 + 1024 + 256)
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 

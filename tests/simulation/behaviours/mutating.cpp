@@ -6,6 +6,7 @@
 
 #include "pbft/wire/decode.hpp"
 #include "pbft/wire/encode.hpp"
+#include "pbft/wire/limits.hpp"
 #include "pbft/wire/recovery.hpp"
 #include "pbft/wire/view_change.hpp"
 #include "simulation/behaviours/families.hpp"
@@ -149,7 +150,9 @@ class Mutating final : public Lying {
     change_one(record.view, record.sequence, record.batch);
   }
 
+  // Null for a number that no proposal can be made for; receivers would not decode one.
   pbft::Frame proposed(const pbft::PrePrepareMessage& message) {
+    if (message.sequence > pbft::kSequenceMax) return nullptr;
     pbft::PrePrepareBuilder builder(1024);
     for (const pbft::RequestMessage& request : message.requests) {
       const auto* begin = request.content.data();

@@ -111,6 +111,7 @@ void Disk::open() {
   ASSERT(parts.has_value());
   parts_ = std::move(*parts);
   last_commit_ = scheduler_.now();
+  forgotten_ = 0;
 }
 
 void Disk::commit(std::vector<pbft::DurableWrite> writes, std::function<void()> done) {
@@ -122,6 +123,16 @@ void Disk::commit(std::vector<pbft::DurableWrite> writes, std::function<void()> 
     if (process_ != process) return;
     commit_lasts();
     done();
+  });
+}
+
+void Disk::end_event() {
+  const std::uint64_t forgotten = parts_->forgotten();
+  if (forgotten == forgotten_) return;
+  forgotten_ = forgotten;
+  if (pending_.empty()) return parts_->remove_up_to(forgotten);
+  scheduler_.at(last_commit_, [this, process = process_, forgotten] {
+    if (process_ == process) parts_->remove_up_to(forgotten);
   });
 }
 

@@ -35,6 +35,8 @@ class Disk {
   void open();
   // In the order of writing; `done` is called when they last.
   void commit(std::vector<pbft::DurableWrite> writes, std::function<void()> done);
+  // The writes of an event have been handed in: files of parts that it forgot go behind them.
+  void end_event();
   // Of the running process.
   [[nodiscard]] pbft::FilePartStore& parts() { return *parts_; }
   // The process ends, or the power. Of the commits that are under way the first so many last.
@@ -80,6 +82,7 @@ class Disk {
   std::map<pbft::Digest, File> files_;
   std::unique_ptr<pbft::FilePartStore> parts_;
   Writer* writer_ = nullptr;       // of the running process
+  std::uint64_t forgotten_ = 0;    // files of it
   std::uint64_t process_ = 0;      // what an earlier one began, ends for nobody
   std::uint64_t writes_left_ = 0;  // while it dies
   bool is_dying_ = false;

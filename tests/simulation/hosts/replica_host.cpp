@@ -95,6 +95,7 @@ void ReplicaHost::start() {
   if (const std::string missing = disk_.missing(keys_->replicas()); !missing.empty()) {
     checker_.fail("the disk of replica " + std::to_string(self_) + " lacks " + missing);
   }
+  checker_.on_started(self_);
   disk_.open();
   {
     const MemoryUser user = prices_.use_memory();
@@ -320,6 +321,7 @@ void ReplicaHost::carry_out(pbft::ReplicaActions& actions) {
   for (const pbft::DurableParts& parts : actions.durable_parts)
     make_durable(parts);
   process_->outbox.put(actions);
+  disk_.end_event();
   release();
 }
 

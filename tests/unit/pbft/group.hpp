@@ -162,7 +162,7 @@ inline Digest service_state(PartStore& parts, std::string_view state) {
   return sha256(part);
 }
 
-// Counts what is read, and may be full.
+// Counts what is read, and may be full, or behind.
 struct WatchedParts final : MemoryPartStore {
   WatchedParts() = default;
   explicit WatchedParts(const MemoryPartStore& before) : MemoryPartStore(before) {}
@@ -174,6 +174,7 @@ struct WatchedParts final : MemoryPartStore {
   bool keep_written(const Digest& digest, ByteView part) override {
     return !is_full && keep(digest, part);
   }
+  [[nodiscard]] bool has_backlog() const override { return is_behind; }
   bool pin(const Digest& root) override {
     if (root != unpinnable) return MemoryPartStore::pin(root);
     ++pins_refused;
@@ -182,6 +183,7 @@ struct WatchedParts final : MemoryPartStore {
 
   mutable std::size_t bytes_read = 0;
   bool is_full = false;
+  bool is_behind = false;
   std::optional<Digest> unpinnable{};
   std::size_t pins_refused = 0;
 };

@@ -82,6 +82,131 @@ TEST_CASE(
   CHECK(backup.replica.status().answers);
 }
 
+TEST_CASE("A state is taken over without the replies that nobody hands over any more") {
+  Subject other(1, every_batch());
+  other.order(1, {request(7)});
+  other.executed(other.actions.executions.at(0).id, "result");
+  const auto claim = claim_of(other);
+  std::set<Digest> of_replies{claim.replies};
+  while (true) {
+    const std::size_t known = of_replies.size();
+    for (const Digest& digest : std::set<Digest>(of_replies)) {
+      const auto part = other.parts.read(digest);
+      const auto children = decode_part(*part)->children;
+      of_replies.insert(children.begin(), children.end());
+    }
+    if (of_replies.size() == known) break;
+  }
+  Subject backup(1, every_batch());
+  for (const NodeId peer : {0u, 2u, 3u}) {
+    backup.feed(
+        encode_checkpoint(claim.sequence, claim.order, claim.replies, claim.service, ring(peer)));
+  }
+  backup.now += seconds(1);
+  const auto run = [&](int rounds, bool with_replies) {
+    for (int round = 0; round < rounds && backup.replica.status().last_executed == 0; ++round) {
+      backup.tick(milliseconds(100));
+      for (const auto& [digest, part] : other.parts.all()) {
+        if (with_replies || !of_replies.contains(digest)) {
+          backup.feed(encode_part_message(part, ring(2)));
+        }
+      }
+    }
+    return backup.replica.status().last_executed;
+  };
+  // They may be late.
+  REQUIRE(run(10, false) == 0);
+  const bool has_replies = GENERATE(false, true);
+  REQUIRE(run(100, has_replies) == 1);
+  CHECK(backup.replica.status().answers);
+  backup.feed(request(7));
+  REQUIRE(backup.sent(MessageType::reply) == 1);
+  const auto status = decode_reply(*sent_by(backup, MessageType::reply))->status;
+  CHECK((status == ReplyStatus::done) == has_replies);
+}
+
+TEST_CASE("A replica that nobody can give a state to asks an idle group for a checkpoint") {
+  Subject backup(1, every_batch());
+  backup.restores_succeed = false;  // its disk has lost it
+  backup.actions.clear();
+  backup.replica.on_service_state(true, backup.now, backup.actions);
+  backup.replica.on_service_state(false, backup.now, backup.actions);
+  backup.answer();
+  REQUIRE(backup.replica.status().recovery == RecoveryState::service_lost);
+  Frame asked;
+  for (int round = 0; round < 40 && asked == nullptr; ++round) {
+    backup.tick(milliseconds(100));
+    asked = sent_by(backup, MessageType::uncertain);
+    // Claims that were lost may come again first.
+    if (round < 15) REQUIRE(asked == nullptr);
+  }
+  REQUIRE(asked != nullptr);
+  const auto message = decode_uncertain(*asked, kReplicas);
+  REQUIRE(message);
+  CHECK(message->wants_checkpoint);
+  CHECK(message->write.sigma >> 16 == 1);
+}
+
+TEST_CASE("What was fetched of a state that is not needed any more goes a minute later") {
+  const Bytes leaf = encode_part({}, as_bytes("leaf"));
+  const std::vector<Digest> children{sha256(leaf), sha256(as_bytes("one that never comes"))};
+  const Bytes root = encode_part(children, as_bytes("of another state"));
+  Subject backup(1, every_batch());
+  const auto execute = [&](std::uint64_t sequence) {
+    backup.order(sequence, {request(sequence)});
+    backup.executed(backup.actions.executions.at(0).id, "result");
+    return claim_of(backup);
+  };
+  const auto claimed = [&](const CheckpointMessage& claim, const Digest& service) {
+    for (const NodeId peer : {0u, 2u}) {
+      backup.feed(
+          encode_checkpoint(claim.sequence, claim.order, claim.replies, service, ring(peer)));
+    }
+  };
+  claimed(execute(1), sha256(root));
+  for (int round = 0; round < 20 && !backup.parts.holds(sha256(leaf)); ++round) {
+    backup.tick(milliseconds(100));
+    backup.feed(encode_part_message(root, ring(2)));
+    backup.feed(encode_part_message(leaf, ring(2)));
+  }
+  REQUIRE(backup.parts.holds(sha256(leaf)));
+  REQUIRE(backup.replica.status().recovery == RecoveryState::fetching);
+  const auto later = execute(2);
+  claimed(later, later.service);
+  REQUIRE(backup.replica.status().recovery == RecoveryState::none);
+  for (int second = 0; second < 58; ++second)
+    backup.tick(seconds(1));
+  CHECK(backup.parts.holds(sha256(leaf)));
+  for (int second = 0; second < 5; ++second)
+    backup.tick(seconds(1));
+  CHECK_FALSE(backup.parts.holds(sha256(leaf)));
+  CHECK(backup.replica.status().answers);
+}
+
+TEST_CASE("Nothing more is fetched than the disk takes") {
+  Subject other(1, every_batch());
+  other.order(1, {request(1)});
+  other.executed(other.actions.executions.at(0).id, "result");
+  const auto claim = claim_of(other);
+  Subject backup(1, every_batch());
+  backup.parts.is_behind = true;
+  for (const NodeId peer : {0u, 2u, 3u}) {
+    backup.feed(
+        encode_checkpoint(claim.sequence, claim.order, claim.replies, claim.service, ring(peer)));
+  }
+  const auto asks = [&] {
+    for (int round = 0; round < 10; ++round) {
+      backup.tick(milliseconds(100));
+      if (backup.sent(MessageType::fetch_parts) > 0) return true;
+    }
+    return false;
+  };
+  CHECK_FALSE(asks());
+  CHECK(backup.replica.status().recovery == RecoveryState::fetching);
+  backup.parts.is_behind = false;
+  CHECK(asks());
+}
+
 TEST_CASE("A replica that has a state without a reply says that it has none") {
   Subject other(1, every_batch());
   other.order(1, {request(7)});

@@ -1,9 +1,12 @@
-// Parts in a map, for tests of what fills and reads a store: it can be full, or refuse one, shows
-// all that it holds, and notices a part that comes before its children.
+// Parts in a map, for tests of what fills and reads a store: it can be full, refuse one, or have a
+// backlog, shows all that it holds, and notices a part that comes before its children.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <set>
+#include <utility>
+#include <vector>
 
 #include "pbft/core/state/part_store.hpp"
 
@@ -26,6 +29,16 @@ class MapPartStore final : public PartStore {
       children_first = children_first && holds(child);
     kept += parts.emplace(digest, Bytes(part.begin(), part.end())).second ? 1 : 0;
     return true;
+  }
+  [[nodiscard]] bool has_backlog() const override { return is_behind; }
+  void after_backlog(std::function<void()> then) override {
+    if (!is_behind) return then();
+    waiting.push_back(std::move(then));
+  }
+  void end_backlog() {
+    is_behind = false;
+    for (const auto& then : std::exchange(waiting, {}))
+      then();
   }
   void discard(const Digest& digest) override { parts.erase(digest); }
   [[nodiscard]] bool pin(const Digest& root) override { return reaches_all(root); }
@@ -50,6 +63,8 @@ class MapPartStore final : public PartStore {
 
   std::map<Digest, Bytes> parts;
   bool full = false;
+  bool is_behind = false;
+  std::vector<std::function<void()>> waiting;  // for the end of that
   std::optional<Digest> refused;
   bool children_first = true;
   std::size_t kept = 0;  // new ones

@@ -7,6 +7,7 @@
 
 #include "base/unique_fd.hpp"
 #include "pbft/services/state/command_state.hpp"
+#include "pbft/services/state/last_words.hpp"
 #include "pbft/services/state/state_parts.hpp"
 #include "state_runs.hpp"
 
@@ -128,6 +129,15 @@ TEST_CASE("A program that never stops complaining has a deadline all the same") 
   const TimePoint begin = std::chrono::steady_clock::now();
   CHECK_THAT(loud.snapshot_error(), Catch::Contains("state_timeout") && Catch::Contains("noise"));
   CHECK(std::chrono::steady_clock::now() - begin < seconds(5));
+}
+
+TEST_CASE("Of what a program complains so much is read at a time, and the end is kept") {
+  const UniqueFd endless(::open("/dev/zero", O_RDONLY | O_CLOEXEC));
+  LastWords words;
+  CHECK(words.take(endless.get()));  // and comes back
+  CHECK(words.text() == std::string(LastWords::kBytesMax, ' '));
+  const UniqueFd ended(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  CHECK_FALSE(words.take(ended.get()));
 }
 
 TEST_CASE("Output beyond the bound is an error, not a state that is cut short") {

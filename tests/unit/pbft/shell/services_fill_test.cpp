@@ -114,3 +114,36 @@ TEST_CASE("Bytes and levels of folders fill a state as well") {
   (void)deep.snapshot();
   CHECK(deep.state->fill_percent() >= 100);
 }
+
+TEST_CASE("A snapshot waits while its parts wait for the disk") {
+  Folder folder({});
+  std::ofstream large(folder.folder.path() / "large");
+  for (int line = 0; line < 1'000'000; ++line)
+    large << line << '\n';
+  large.close();
+  folder.parts.is_behind = true;
+  std::optional<Result<Digest>> root;
+  folder.keeper->snapshot(folder.parts, [&](Result<Digest> made) { root = std::move(made); });
+  const auto bytes = [&] {
+    std::size_t sum = 0;
+    for (const auto& [digest, part] : folder.parts.parts)
+      sum += part.size();
+    return sum;
+  };
+  REQUIRE(run_until(folder.io, [&] { return bytes() > 0; }));
+  SECTION("as long as that takes") {
+    for (int i = 0; i < 20; ++i)
+      folder.io.run_one_for(milliseconds(5));
+    CHECK_FALSE(root.has_value());
+    CHECK(bytes() <= PartPipe::kBytesInFlightMax);
+    folder.parts.end_backlog();
+    REQUIRE(run_until(folder.io, [&] { return root.has_value(); }));
+    CHECK(root->has_value());
+    CHECK(folder.parts.reaches_all(**root));
+  }
+  SECTION("and ends when it is stopped") {
+    folder.keeper->stop();
+    folder.parts.end_backlog();
+    CHECK_FALSE(root.has_value());
+  }
+}

@@ -13,6 +13,7 @@ struct Desk {
   std::map<Digest, Bytes> files;
   std::optional<Digest> unreadable;
   bool syncs = true;
+  bool writes = true;
   std::size_t synced = 0;  // times
   std::function<void()> work;
   std::function<void()> done;
@@ -34,6 +35,7 @@ class Files final : public PartFiles {
     return file->second;
   }
   [[nodiscard]] bool write(const Digest& name, ByteView content) override {
+    if (!desk_.writes) return false;
     desk_.files[name] = Bytes(content.begin(), content.end());
     if (desk_.unreadable == name) desk_.unreadable.reset();  // it lies elsewhere
     return true;
@@ -204,6 +206,129 @@ TEST_CASE("A body that nobody wants any more is not written") {
   }
   CHECK(durable.has_value());
   CHECK(subject.desk.files.size() == 1);
+}
+
+// A part on the disk, and pinned.
+Digest keep_on_disk(Subject& subject, const std::string& payload) {
+  const Digest part = subject.keep(payload);
+  std::optional<bool> flushed;
+  REQUIRE(subject.store->pin(part));
+  subject.store->flush(subject.note(flushed));
+  REQUIRE(subject.work());
+  REQUIRE(flushed == true);
+  REQUIRE(subject.desk.files.contains(part));
+  return part;
+}
+
+TEST_CASE("A file stays until the record is off the disk that names its part") {
+  Subject subject;
+  const Digest part = keep_on_disk(subject, "part");
+  const Digest later = keep_on_disk(subject, "forgotten later");
+  subject.store->unpin(part);
+  CHECK_FALSE(subject.store->holds(part));
+  CHECK_FALSE(subject.work());
+  CHECK(subject.desk.files.contains(part));
+  const std::uint64_t forgotten = subject.store->forgotten();
+  subject.store->unpin(later);
+  SECTION("which comes with a commit of its own") {
+    subject.store->remove_up_to(forgotten);
+    CHECK(subject.desk.files.contains(part));  // the disk's thread does it
+    REQUIRE(subject.work());
+    CHECK_FALSE(subject.desk.files.contains(part));
+    CHECK(subject.desk.files.contains(later));
+    CHECK(subject.store->counters().removed == 1);
+    subject.store->remove_up_to(subject.store->forgotten());
+    REQUIRE(subject.work());
+    CHECK(subject.desk.files.empty());
+  }
+  SECTION("and the process ends before") {
+    subject.reopen();
+    CHECK(subject.store->pin(part));
+  }
+}
+
+TEST_CASE("A part that is kept again has its file, whenever the earlier one was to go") {
+  Subject subject;
+  const Digest part = keep_on_disk(subject, "part");
+  subject.store->unpin(part);
+  const std::uint64_t forgotten = subject.store->forgotten();
+  const bool is_removed_first = GENERATE(false, true);
+  if (is_removed_first) subject.store->remove_up_to(forgotten);
+  subject.keep("part");
+  REQUIRE(subject.store->pin(part));
+  subject.store->remove_up_to(forgotten);
+  std::optional<bool> durable;
+  subject.store->make_durable(part, subject.note(durable));
+  while (subject.work()) {
+  }
+  CHECK(durable == true);
+  CHECK(subject.desk.files.contains(part));
+  subject.store->unpin(part);
+  subject.store->remove_up_to(subject.store->forgotten());
+  while (subject.work()) {
+  }
+  CHECK(subject.desk.files.empty());
+}
+
+TEST_CASE("An earlier file of a part goes with it, though the part has not been written since") {
+  Subject subject;
+  const Digest part = keep_on_disk(subject, "part");
+  subject.store->unpin(part);
+  subject.keep("part");
+  if (GENERATE(false, true)) {
+    std::optional<bool> flushed;
+    REQUIRE(subject.store->pin(part));
+    subject.store->flush(subject.note(flushed));
+    subject.desk.writes = false;
+    subject.store->unpin(part);
+    while (subject.work()) {
+    }
+  } else {
+    subject.store->discard(part);
+  }
+  subject.store->remove_up_to(subject.store->forgotten());
+  while (subject.work()) {
+  }
+  CHECK(subject.desk.files.empty());
+}
+
+TEST_CASE("Who fills a store waits while more than it holds in memory is to be written") {
+  Subject subject;
+  const auto keep = [&](std::size_t i) {
+    const Bytes part = encode_part({}, as_bytes(std::to_string(i) + std::string(200'000, 'x')));
+    return subject.store->keep(sha256(part), part);
+  };
+  std::size_t kept = 0;
+  while (!subject.store->has_backlog() && keep(kept))
+    ++kept;
+  REQUIRE(subject.store->has_backlog());
+  CHECK(subject.store->bytes_in_memory() > kUnwrittenBytesMax);
+  CHECK(subject.desk.files.empty());
+  bool is_over = false;
+  subject.store->after_backlog([&] { is_over = true; });
+  CHECK_FALSE(is_over);
+  SECTION("until it is") {
+    REQUIRE(subject.work());
+    CHECK(is_over);
+    CHECK(subject.store->bytes_in_memory() <= kUnwrittenBytesMax);
+    CHECK(subject.desk.files.size() == 1);
+  }
+  SECTION("who does not wait has a bound as well") {
+    while (keep(kept))
+      ++kept;
+    CHECK(subject.store->bytes_in_memory() <= kMemoryBytesMax);
+    CHECK(subject.store->counters().refused == 1);
+  }
+  SECTION("but not for a disk that refuses it") {
+    subject.desk.writes = false;
+    REQUIRE(subject.work());
+    CHECK(is_over);
+    CHECK_FALSE(subject.store->has_backlog());
+    CHECK(keep(kept + 1));  // which is tried again
+    subject.desk.writes = true;
+    REQUIRE(subject.work());
+    CHECK(subject.desk.files.size() == 1);
+  }
 }
 
 }  // namespace
