@@ -127,6 +127,30 @@ void check_hand_over(ConfigSection& section, const Endpoint& address,
   }
 }
 
+transport::TlsClientSettings read_zookeeper_tls(ConfigSection section) {
+  transport::TlsClientSettings tls;
+  tls.ca = section.path(
+      Key{"ca", "PEM file of the authorities that may sign the servers' certificates."}.reloaded());
+  tls.server_name = section.text(
+      Key{"server_name", "The name or the address that each server's certificate must have."}
+          .otherwise("its own address in `zookeeper`"),
+      "");
+  if (section.has("certificate") || section.has("key")) {
+    tls.certificate.emplace();
+    tls.certificate->chain = section.path(
+        Key{"certificate",
+            "PEM file of the certificate that this member shows to the servers; needs `key` as "
+            "well. A server with `ssl.clientAuth=need` asks for one."}
+            .otherwise("none")
+            .reloaded());
+    tls.certificate->key = section.path(
+        Key{"key", "PEM file of the key of `certificate`, which only its owner may read."}
+            .otherwise("none")
+            .reloaded());
+  }
+  return tls;
+}
+
 LivingRingSettings read_living_ring(ConfigSection& section, RingSettings& ring,
                                     std::uint32_t workers, std::vector<Endpoint>& taken) {
   LivingRingSettings living;
@@ -138,6 +162,13 @@ LivingRingSettings read_living_ring(ConfigSection& section, RingSettings& ring,
   if (living.zookeeper.size() > zookeeper::kServersMax) {
     section.mistake("zookeeper",
                     "expected at most " + std::to_string(zookeeper::kServersMax) + " servers");
+  }
+  if (section.has("zookeeper_tls")) {
+    living.zookeeper_tls = read_zookeeper_tls(section.section(
+        {"zookeeper_tls",
+         "Optional: the connections to ZooKeeper are inside TLS, version 1.2 or later, and "
+         "`zookeeper` has the servers' `secureClientPort`. A server with another certificate is "
+         "left, with the reason, and the next one is tried."}));
   }
   living.root = section.text({"root",
                               "The node of ZooKeeper below which the ring's nodes lie. The node "

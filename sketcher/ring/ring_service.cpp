@@ -41,10 +41,10 @@ dht::RingSettings ring_settings(const Installation& installation) {
   return ring;
 }
 
-zookeeper::ClientSettings client_settings(const LivingRingSettings& living) {
+zookeeper::ClientSettings client_settings(const LivingRingSettings& living, const RingTls& tls) {
   zookeeper::ClientSettings settings;
-  for (const Endpoint& server : living.zookeeper)
-    settings.servers.push_back({.address = server});
+  for (std::size_t i = 0; i < living.zookeeper.size(); ++i)
+    settings.servers.push_back({.address = living.zookeeper[i], .tls = tls.zookeeper[i].get()});
   // A member that has died is missed when its lease is over, about.
   settings.session.timeout =
       std::clamp(std::chrono::duration_cast<milliseconds>(living.lease),
@@ -72,7 +72,8 @@ RingService::RingService(boost::asio::io_context& loop, const Installation& inst
 
 Result<> RingService::start() {
   const LivingRingSettings& living = *installation_.settings.ring->living;
-  auto client = zookeeper::CoordinationClient::make(loop_, client_settings(living), log_, *this);
+  auto client = zookeeper::CoordinationClient::make(
+      loop_, client_settings(living, *installation_.ring_tls), log_, *this);
   if (!client) return client.error();
   client_ = std::move(*client);
   ring_.counters.connected.set(0);
