@@ -13,9 +13,10 @@ bool is_settled(const View& view, const Sightings& sightings) {
 }
 
 std::optional<View> next_view(const View* newest, const Parameters& parameters,
-                              const Announced& announced, const Sightings& sightings) {
+                              const Announced& announced, const Sightings& sightings,
+                              ViewNumber first) {
   if (announced.empty()) return std::nullopt;
-  View next{.number = 1, .parameters = parameters, .members = {}, .former = {}};
+  View next{.number = first, .parameters = parameters, .members = {}, .former = {}};
   for (const auto& [name, member] : announced) {
     if (next.members.size() < kMembersMax) next.members.push_back(member);
   }

@@ -259,7 +259,8 @@ void Ring::propose(BootTime now) {
   const auto self = announced.find(own);
   const bool is_announced = self != announced.end() && self->second == wanted_self();
   if (!is_announced) return;
-  const auto next = next_view(newest, settings_.parameters, announced, survey_.sightings());
+  const auto next =
+      next_view(newest, settings_.parameters, announced, survey_.sightings(), settings_.first_view);
   if (!next) {
     differs_since_.reset();
     return;

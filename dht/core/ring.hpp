@@ -36,6 +36,7 @@ struct RingSettings {
   Parameters parameters;
   Member self;
   ClockBounds clocks;
+  ViewNumber first_view = 1;  // where there is none yet
 };
 
 class Ring {

@@ -220,9 +220,11 @@ void read_former(Lines& lines, View& view) {
     if (former.number + left != view.number) lines.fail("former views do not follow one another");
     former.holders = read_holders(lines, lines.number(1, kMembersMax));
   }
-  // Before the first view there is none; each other one has the one before it, at least.
-  const bool is_first = view.number == 1;
-  if (!lines.failed() && is_first != view.former.empty()) lines.fail("a former view is missing");
+  // Before the first view there is none, whatever its number; each other one has the one before it,
+  // at least.
+  const bool lacks_former = view.former.empty() && !view.is_former_complete;
+  const bool precedes_all = view.number == 1 && !view.former.empty();
+  if (!lines.failed() && (lacks_former || precedes_all)) lines.fail("a former view is missing");
 }
 
 }  // namespace

@@ -16,6 +16,9 @@ constexpr std::string_view kNameHelp =
     "lower "
     "case. The member's certificate has it as a DNS name.";
 
+// Beyond it there is room for as many views as a ring will ever have.
+constexpr dht::ViewNumber kFirstViewMax = dht::ViewNumber{1} << 61;
+
 const RingMember* find_own(const RingSettings& ring) {
   const auto own = std::find_if(ring.members.begin(), ring.members.end(),
                                 [&](const RingMember& member) { return member.name == ring.name; });
@@ -188,6 +191,13 @@ LivingRingSettings read_living_ring(ConfigSection& section, RingSettings& ring,
        "time, while ZooKeeper cannot be reached. A member that takes partitions over waits so "
        "much longer. The same at all members."},
       Duration::zero(), minutes(5), Duration::zero());
+  living.first_view = section.number(
+      {"first_view",
+       "The number of the ring's first view, where `root` has none yet. Agents refuse writes of an "
+       "older view than the newest that they have seen (`epoch` in their status): after the loss "
+       "of "
+       "ZooKeeper's nodes, or for another `root`, begin beyond it, by 1000000 at most."},
+      1, kFirstViewMax, 1);
   RingMember own{.name = ring.name, .addresses = {}};
   read_part(section, own, taken);
   if (!section.is_wrong("addresses") && own.addresses.size() != workers) {

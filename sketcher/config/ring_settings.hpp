@@ -36,6 +36,7 @@ struct LivingRingSettings {
   Endpoint hand_over;  // where our ring process gives partitions to other members
   Duration lease{};
   Duration without_zookeeper{};
+  dht::ViewNumber first_view = 1;
 };
 
 struct RingSettings {

@@ -38,6 +38,7 @@ dht::RingSettings ring_settings(const Installation& installation) {
   ring.paths.root = settings.living->root;
   ring.parameters = ring_parameters(installation);
   ring.self = ring_member(settings);
+  ring.first_view = settings.living->first_view;
   return ring;
 }
 

@@ -118,6 +118,19 @@ TEST_CASE("announcements and leases are read as they were written") {
   CHECK_FALSE(decode_lease(replaced(encode(record), "settled 16", "settled 18")).has_value());
 }
 
+TEST_CASE("a ring's first view may have any number, and has no view before it") {
+  const Announced one{{"a", {{"a", 1, 100}, {}}}};
+  const View first = *next_view(nullptr, example().parameters, one, {}, 1'000'000);
+  CHECK(first.number == 1'000'000);
+  const auto read = decode_view(encode(first));
+  REQUIRE(read.has_value());
+  CHECK(*read == first);
+  CHECK_FALSE(decode_view(replaced(encode(first), "0 complete", "0 incomplete")).has_value());
+  // It counts where there is no view alone.
+  const Announced both{{"a", {{"a", 1, 100}, {}}}, {"b", {{"b", 2, 100}, {}}}};
+  CHECK(next_view(&first, first.parameters, both, {}, 5)->number == 1'000'001);
+}
+
 TEST_CASE("the next view keeps the views under which something may still be held") {
   const View first = *next_view(nullptr, example().parameters, {{"a", {{"a", 1, 100}, {}}}}, {});
   CHECK(first.number == 1);
