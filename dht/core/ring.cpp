@@ -26,7 +26,7 @@ Ring::Ring(RingSettings settings, Permissions permissions, BootTime now)
       ownership_(permissions, settings_.self.holder, settings_.clocks),
       lease_(settings_.paths.lease(settings_.self.holder.name), settings_.self.holder.instance,
              settings_.parameters.lease),
-      survey_(settings_.paths, settings_.parameters),
+      survey_(settings_.paths, settings_.parameters, settings_.self.steps),
       survey_due_(now) {}
 
 bool Ring::is_under_way(Purpose purpose, const std::string& name) const {

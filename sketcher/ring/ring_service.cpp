@@ -183,10 +183,13 @@ void RingService::follow_view() {
   followed_ = view->number;
   shares_ = shares_of(*view, ring_.permissions.partitions());
   links_.set_members(*view);
+  // Nothing is forwarded to members that would not understand it.
+  const bool is_spoken = node_.ring().speaks(*view);
   const dht::MemberSlots& slots = node_.ring().ownership().slots();
   for (dht::MemberSlot slot = 0; slot < dht::MemberSlots::kSlots; ++slot) {
     MemberEntry entry;
-    if (const dht::Member* const member = dht::find_member(*view, slots.name_at(slot))) {
+    const dht::Member* const member = dht::find_member(*view, slots.name_at(slot));
+    if (member != nullptr && is_spoken) {
       entry.name = member->holder.name;
       // The last one is the ring process's.
       for (std::size_t i = 0; i + 1 < member->addresses.size(); ++i) {
@@ -200,7 +203,7 @@ void RingService::follow_view() {
   std::string names;
   for (const dht::Member& member : view->members)
     names += (names.empty() ? "" : " ") + member.holder.name;
-  log_.info("ring-view", {{"view", view->number}, {"members", names}});
+  log_.info("ring-view", {{"view", view->number}, {"step", view->step}, {"members", names}});
 }
 
 void RingService::wake_workers() const {
