@@ -12,7 +12,7 @@ from harness.processes import HarnessError
 NETWORK = "10.213.7"
 
 
-def _run(*arguments):
+def run_ip(*arguments):
     result = subprocess.run(["ip", *map(str, arguments)], stdin=subprocess.DEVNULL,
                             capture_output=True, text=True, check=False)
     if result.returncode != 0:
@@ -51,17 +51,17 @@ class Cables:
         self._remove()
 
     def _lay(self):
-        _run("netns", "add", self._switch)
-        _run("-n", self._switch, "link", "add", "bridge", "type", "bridge")
-        _run("-n", self._switch, "link", "set", "bridge", "up")
+        run_ip("netns", "add", self._switch)
+        run_ip("-n", self._switch, "link", "add", "bridge", "type", "bridge")
+        run_ip("-n", self._switch, "link", "set", "bridge", "up")
         for number, (machine, host) in enumerate(zip(self._machines, self.hosts)):
-            _run("netns", "add", machine)
-            _run("-n", machine, "link", "set", "lo", "up")
-            _run("-n", self._switch, "link", "add", f"port{number}", "type", "veth",
+            run_ip("netns", "add", machine)
+            run_ip("-n", machine, "link", "set", "lo", "up")
+            run_ip("-n", self._switch, "link", "add", f"port{number}", "type", "veth",
                  "peer", "name", "cable", "netns", machine)
-            _run("-n", self._switch, "link", "set", f"port{number}", "master", "bridge", "up")
-            _run("-n", machine, "address", "add", f"{host}/24", "dev", "cable")
-            _run("-n", machine, "link", "set", "cable", "up")
+            run_ip("-n", self._switch, "link", "set", f"port{number}", "master", "bridge", "up")
+            run_ip("-n", machine, "address", "add", f"{host}/24", "dev", "cable")
+            run_ip("-n", machine, "link", "set", "cable", "up")
 
     def _remove(self):
         for name in (*self._machines, self._switch):
@@ -74,4 +74,4 @@ class Cables:
 
     def cut(self, number):
         """Nothing passes in either direction, and nobody is told."""
-        _run("-n", self._switch, "link", "set", f"port{number}", "nomaster")
+        run_ip("-n", self._switch, "link", "set", f"port{number}", "nomaster")

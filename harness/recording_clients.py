@@ -5,6 +5,7 @@ monotonic clock. Whatever a client is not sure of is left open: a write without 
 may take effect at any time.
 """
 
+import contextlib
 import random
 import re
 import threading
@@ -12,6 +13,7 @@ import time
 
 from harness.http_client import RawConnection
 from harness.processes import HarnessError
+from harness.programs import run_program
 
 WORD = re.compile(rb"[A-Za-z0-9_.-]{1,64}")
 
@@ -19,6 +21,19 @@ WORD = re.compile(rb"[A-Za-z0-9_.-]{1,64}")
 def word(body):
     """A body as a word of the record, whatever it is."""
     return body.decode() if WORD.fullmatch(body) else "0x" + body[:64].hex()
+
+
+@contextlib.contextmanager
+def checked_clients(ports, pages, initial, file, clients=4, pause_s=0.004):
+    """Readers and writers at these sketchers. Their history holds, by prophecy-consistency. Yields the clients."""
+    mixed = [(kind, port, "localhost", weight) for port in ports for kind, weight in (("read", 3), ("publish", 1))]
+    with RecordingClients(pages, initial, [mixed] * clients, seed=int(time.monotonic() * 1000),
+                          pause_s=pause_s) as recording:
+        yield recording
+    file.write_text(recording.record())
+    checked = run_program("prophecy-consistency", "check", file, timeout_s=300)
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+    assert recording.operations() > 100
 
 
 class RecordingClients:

@@ -1,6 +1,7 @@
 """Several sketchers in a ring over one group of Apaches and agents: with a configured list of members, or
 with ZooKeeper."""
 
+from harness.certificates import Authority
 from harness.deployment import Deployment
 from harness.ports import PortReservation
 from harness.processes import HarnessError, wait_until
@@ -122,10 +123,14 @@ class LivingRing(RingDeployment):
     present           names of the members that start at once; default: all
     lease             of the ring
     ring_changes      over [ring] of all members
+    secure            members and ZooKeeper speak TLS, with certificates on both sides
     """
 
-    def __init__(self, members=("a", "b", "c"), present=None, lease="1s", ring_changes=None, **options):
+    def __init__(self, members=("a", "b", "c"), present=None, lease="1s", ring_changes=None, secure=False,
+                 **options):
         self.zookeeper = None
+        self.is_secure = secure
+        self.zookeeper_authority = None
         self.lease = lease
         self.ring_changes = ring_changes or {}
         self.present = list(members if present is None else present)
@@ -133,14 +138,24 @@ class LivingRing(RingDeployment):
 
     def ring_settings(self, name):
         if self.zookeeper is None:
-            self.zookeeper = ZooKeeper(self.folder / "zookeeper")
+            if self.is_secure:
+                self.zookeeper_authority = Authority(self.folder / "zookeeper-ca")
+            self.zookeeper = ZooKeeper(self.folder / "zookeeper", tls=self.zookeeper_authority)
         settings = super().ring_settings(name)
         settings.pop("member")
+        if self.is_secure:
+            settings["zookeeper_tls"] = self.zookeeper_tls(name)
         return merged({
-            "name": name, "zookeeper": [self.zookeeper.address], "lease": self.lease,
+            "name": name, "lease": self.lease,
+            "zookeeper": [self.zookeeper.secure_address if self.is_secure else self.zookeeper.address],
             "addresses": [f"127.0.0.1:{port}" for port in self.member_ports[name]],
             "hand_over": f"127.0.0.1:{self.hand_over_ports[name]}",
             "role": self.roles.get(name, "both"), **settings}, self.ring_changes)
+
+    def zookeeper_tls(self, name):
+        own = self.zookeeper_authority.issue(f"zookeeper-{name}")
+        return {"ca": str(self.zookeeper_authority.certificate), "server_name": "zookeeper.test",
+                "certificate": own["chain"], "key": own["key"]}
 
     def start(self):
         self.zookeeper.start()

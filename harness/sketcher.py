@@ -20,6 +20,8 @@ class Sketcher:
         self.admin = self.folder / "sketcher.sock"
         self.divergence_log = self.folder / "divergences.jsonl"
         self.configuration = self.folder / "sketcher.toml"
+        self.program = "prophecy-sketcher"  # from the next start on, as the next line
+        self.wrapper = []  # what starts it, elsewhere
         self.settings = merged({
             "sketcher": {
                 "workers": 1,
@@ -52,7 +54,7 @@ class Sketcher:
 
     def start(self):
         self.child = Child("sketcher",
-                           [program("prophecy-sketcher"), "--config", self.configuration],
+                           [*self.wrapper, program(self.program), "--config", self.configuration],
                            self.folder / "sketcher.log")
         self.child.wait_ready(self._ready)
 

@@ -19,10 +19,11 @@ namespace prophecy::dht {
 // By name.
 using Announced = std::map<std::string, Member, std::less<>>;
 
-// Nothing: no change is due. Without `newest`, the first view. Without anybody who has a weight,
-// none.
+// Nothing: no change is due. Without `newest`, the first view, whose number is `first`. Without
+// anybody who has a weight, none.
 [[nodiscard]] std::optional<View> next_view(const View* newest, const Parameters& parameters,
-                                            const Announced& announced, const Sightings& sightings);
+                                            const Announced& announced, const Sightings& sightings,
+                                            ViewNumber first = 1);
 
 // Each member of the view has seen all former holders of its partitions stopped.
 [[nodiscard]] bool is_settled(const View& view, const Sightings& sightings);

@@ -60,6 +60,7 @@ void Ownership::adopt(const View& view, BootTime known) {
     }
   }
   take_in(gained);
+  permissions_.set_view(view.number);
   std::erase_if(given, [&](Partition partition) { return is_ours(parts_[partition]); });
   if (!given.empty()) {
     const std::uint64_t ticket = ++last_ticket_;

@@ -66,19 +66,26 @@ enum class Basis : std::uint8_t {
 
 class Permissions {
  public:
-  // `words`: one for each partition, and two for the ends of leases. All zero at first. A process
-  // that follows another one here begins by taking all partitions' words away, and resumes nothing.
-  static constexpr std::size_t kExtraWords = 2;
+  // `words`: one for each partition, two for the ends of leases, and the view. All zero at first. A
+  // process that follows another one here begins by taking all partitions' words away, and resumes
+  // nothing.
+  static constexpr std::size_t kExtraWords = 3;
   explicit Permissions(std::span<std::uint64_t> words)
       : words_(words.first(words.size() - kExtraWords)),
-        lease_end_(words[words.size() - 2]),
-        group_end_(words[words.size() - 1]) {}
+        lease_end_(words[words.size() - 3]),
+        group_end_(words[words.size() - 2]),
+        view_(words[words.size() - 1]) {}
 
   // ---- For workers.
 
   [[nodiscard]] OwnerWord owner(Partition partition) const {
     return OwnerWord(std::atomic_ref(words_[partition]).load());
   }
+
+  // The view that the words are of, or an older one; 0: none. Whoever reads this, and a word
+  // afterwards that says that the partition is ours, knows that the view gives it to us, or an
+  // older one did and no newer one up to this has taken it away.
+  [[nodiscard]] std::uint64_t view() const { return std::atomic_ref(view_).load(); }
 
   // Whether what was begun under `claim` may be accepted now. For what was *looked up*: the look-up
   // comes before this. For what *changes* the history or a floor: the change comes after it, in the
@@ -111,6 +118,8 @@ class Permissions {
   void set_owner(Partition partition, OwnerWord word) const {
     std::atomic_ref(words_[partition]).store(word.bits());
   }
+  // Once all words are changed that the view takes from us.
+  void set_view(std::uint64_t view) const { std::atomic_ref(view_).store(view); }
   // Never falls. `group_end` is when answers end that rest on the group alone.
   void extend(BootTime lease_end, BootTime group_end) const {
     ASSERT(lease_end <= group_end);
@@ -131,6 +140,7 @@ class Permissions {
   std::span<std::uint64_t> words_;
   std::uint64_t& lease_end_;
   std::uint64_t& group_end_;
+  std::uint64_t& view_;
 };
 
 }  // namespace prophecy::dht

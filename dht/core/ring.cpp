@@ -26,7 +26,7 @@ Ring::Ring(RingSettings settings, Permissions permissions, BootTime now)
       ownership_(permissions, settings_.self.holder, settings_.clocks),
       lease_(settings_.paths.lease(settings_.self.holder.name), settings_.self.holder.instance,
              settings_.parameters.lease),
-      survey_(settings_.paths, settings_.parameters),
+      survey_(settings_.paths, settings_.parameters, settings_.self.steps),
       survey_due_(now) {}
 
 bool Ring::is_under_way(Purpose purpose, const std::string& name) const {
@@ -259,7 +259,8 @@ void Ring::propose(BootTime now) {
   const auto self = announced.find(own);
   const bool is_announced = self != announced.end() && self->second == wanted_self();
   if (!is_announced) return;
-  const auto next = next_view(newest, settings_.parameters, announced, survey_.sightings());
+  const auto next =
+      next_view(newest, settings_.parameters, announced, survey_.sightings(), settings_.first_view);
   if (!next) {
     differs_since_.reset();
     return;

@@ -36,6 +36,7 @@ struct RingSettings {
   Parameters parameters;
   Member self;
   ClockBounds clocks;
+  ViewNumber first_view = 1;  // where there is none yet
 };
 
 class Ring {
@@ -65,6 +66,10 @@ class Ring {
   // The newest view that was read; null before.
   [[nodiscard]] const View* view() const { return survey_.view(); }
   [[nodiscard]] const Holder& self() const { return settings_.self.holder; }
+  // What is said between members under this view is understood here.
+  [[nodiscard]] bool speaks(const View& view) const {
+    return settings_.self.steps.speaks(view.step);
+  }
   [[nodiscard]] bool is_draining() const { return is_draining_; }
   // Our node shows that we hold nothing any more.
   [[nodiscard]] bool is_drained() const { return is_draining_ && has_let_go_; }

@@ -107,6 +107,10 @@ void Survey::on_view(const CoordinationResult& result, BootTime now) {
     problems_[path] = path + ": " + *reason;
     return;
   }
+  const bool is_spoken = own_steps_.speaks(view->step);
+  if (is_mutated(Mutation::ignores_newer_steps) && !is_spoken) return;
+  if (const auto reason = why_out_of_step(own_steps_, *view))
+    problems_[path] = path + ": " + *reason;
   // A read may be old.
   if (view_ && view->number <= view_->number) return;
   view_ = std::move(*view);
@@ -162,6 +166,9 @@ void Survey::finish() {
     if (const auto reason = why_foreign(own_, node.announcement->parameters)) {
       problems_[paths_.member(name)] = paths_.member(name) + ": " + *reason;
     } else {
+      const Steps& steps = node.announcement->member.steps;
+      const auto out_of_step = view_ ? why_out_of_step(steps, *view_) : std::nullopt;
+      if (out_of_step) problems_[paths_.member(name)] = paths_.member(name) + ": " + *out_of_step;
       announced_[name] = node.announcement->member;
     }
   }

@@ -20,7 +20,8 @@ namespace prophecy::dht {
 
 class Survey {
  public:
-  Survey(const Paths& paths, const Parameters& parameters) : paths_(paths), own_(parameters) {}
+  Survey(const Paths& paths, const Parameters& parameters, const Steps& steps)
+      : paths_(paths), own_(parameters), own_steps_(steps) {}
 
   // The calls that a round begins with. An unfinished round is dropped.
   [[nodiscard]] std::vector<CoordinationCall> begin(std::uint64_t& last_number);
@@ -30,7 +31,8 @@ class Survey {
   [[nodiscard]] std::vector<CoordinationCall> on_result(const CoordinationResult& result,
                                                         BootTime now, std::uint64_t& last_number);
 
-  // The newest view that was ever read, and when that was; null before.
+  // The newest view that was ever read, and when that was; null before. It may be of a step that we
+  // do not speak: then we are no member of it, and follow it all the same.
   [[nodiscard]] const View* view() const { return view_ ? &*view_ : nullptr; }
   [[nodiscard]] NodeVersion view_version() const { return view_version_; }
   [[nodiscard]] BootTime view_known() const { return view_known_; }
@@ -70,6 +72,7 @@ class Survey {
 
   Paths paths_;
   Parameters own_;
+  Steps own_steps_;
   std::map<std::uint64_t, Asked> asked_;
   std::optional<View> view_;
   NodeVersion view_version_ = 0;

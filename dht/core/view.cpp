@@ -32,6 +32,18 @@ std::optional<std::string> why_foreign(const Parameters& own, const Parameters& 
   return std::nullopt;
 }
 
+std::optional<std::string> why_out_of_step(const Steps& own, const View& view) {
+  std::optional<Steps> shared;
+  for (const Member& member : view.members)
+    shared = shared ? shared->shared_with(member.steps) : std::optional(member.steps);
+  if (!shared || shared->shared_with(own)) return std::nullopt;
+  const auto text = [](const Steps& steps) {
+    return std::to_string(steps.oldest) + " to " + std::to_string(steps.newest);
+  };
+  return "steps of the members' protocol are " + text(own) + " here and " + text(*shared) +
+         " in the ring; exchange the members' builds one release after the other";
+}
+
 const Member* find_member(const View& view, std::string_view name) {
   const auto found = std::find_if(view.members.begin(), view.members.end(),
                                   [&](const Member& member) { return member.holder.name == name; });

@@ -17,6 +17,7 @@
 #include "base/error.hpp"
 #include "dht/core/boot_time.hpp"
 #include "dht/core/placement.hpp"
+#include "dht/core/steps.hpp"
 
 namespace prophecy::dht {
 
@@ -68,6 +69,7 @@ struct Member {
   // For other members: where its workers take requests; and the last one, where its ring process
   // hands partitions over.
   std::vector<Endpoint> addresses;
+  Steps steps = {};  // that it speaks
 
   bool operator==(const Member&) const = default;
 };
@@ -79,9 +81,10 @@ struct FormerView {
   bool operator==(const FormerView&) const = default;
 };
 
-// One of the members has a weight, at least.
+// One of the members has a weight, at least. All of them speak its step.
 struct View {
   ViewNumber number = 0;
+  Step step = 1;
   Parameters parameters;
   std::vector<Member> members;  // by name, one at least
   // The views before this one, without a gap, oldest first.
@@ -91,6 +94,10 @@ struct View {
 
   bool operator==(const View&) const = default;
 };
+
+// Why a process with these steps cannot become a member beside those of the view; nothing if it
+// can. Both sides report it.
+[[nodiscard]] std::optional<std::string> why_out_of_step(const Steps& own, const View& view);
 
 [[nodiscard]] const Member* find_member(const View& view, std::string_view name);
 [[nodiscard]] std::vector<Holder> holders_of(const View& view);

@@ -1,16 +1,17 @@
 // The texts of view.hpp: a word that names the form, then lines of a name and its values, in a
 // fixed order.
 //
-//   prophecy-view 1                     prophecy-member 1         prophecy-lease 1
+//   prophecy-view 2                     prophecy-member 2         prophecy-lease 1
 //   number 17                           (parameters)              instance 0000000000000001
-//   cluster 9f2c                        (member)                  view 17
-//   digest hmac-sha1                                              settled 16
+//   step 1                              (member)                  view 17
+//   cluster 9f2c                                                  settled 16
+//   digest hmac-sha1
 //   secret 51b0
 //   profile 07aa
 //   lease-ms 4000
 //   group-only-ms 0
 //   members 1
-//   member a 0000000000000001 100 10.0.0.1:7001 10.0.0.1:7002
+//   member a 0000000000000001 100 1-1 10.0.0.1:7001 10.0.0.1:7002
 //   former 1 complete
 //   former-view 16 1
 //   holder a 0000000000000001 100
@@ -84,6 +85,23 @@ class Lines {
     const std::string_view text = word();
     if (!error_ && !is_name(text)) fail("a name has wrong letters, or too many");
     return error_ ? std::string() : std::string(text);
+  }
+  // As "1-2".
+  [[nodiscard]] Steps steps() {
+    const std::string_view text = word();
+    const std::size_t dash = text.find('-');
+    Steps steps{.oldest = 0, .newest = 0};
+    const auto read = [&](std::string_view part, Step& step) {
+      const auto [end, status] = std::from_chars(part.data(), part.data() + part.size(), step);
+      return status == std::errc() && end == part.data() + part.size();
+    };
+    const bool is_read = dash != std::string_view::npos &&
+                         read(text.substr(0, dash), steps.oldest) &&
+                         read(text.substr(dash + 1), steps.newest);
+    const bool is_range =
+        is_read && 1 <= steps.oldest && steps.oldest <= steps.newest && steps.newest <= kStepMax;
+    if (!error_ && !is_range) fail("no range of steps, such as 1-1");
+    return error_ ? Steps{} : steps;
   }
   [[nodiscard]] std::string parameter() {
     const std::string_view text = word();
@@ -174,6 +192,7 @@ Holder read_holder(Lines& lines) {
 void write(std::string& text, const Member& member) {
   text += "member ";
   write(text, member.holder);
+  text += " " + std::to_string(member.steps.oldest) + "-" + std::to_string(member.steps.newest);
   for (const Endpoint& address : member.addresses)
     text += " " + to_string(address);
   text += "\n";
@@ -183,6 +202,7 @@ Member read_member(Lines& lines) {
   Member member;
   lines.line("member");
   member.holder = read_holder(lines);
+  member.steps = lines.steps();
   while (lines.has_word() && member.addresses.size() < kAddressesMax)
     member.addresses.push_back(lines.endpoint());
   if (lines.has_word()) lines.fail("there are too many addresses");
@@ -220,15 +240,18 @@ void read_former(Lines& lines, View& view) {
     if (former.number + left != view.number) lines.fail("former views do not follow one another");
     former.holders = read_holders(lines, lines.number(1, kMembersMax));
   }
-  // Before the first view there is none; each other one has the one before it, at least.
-  const bool is_first = view.number == 1;
-  if (!lines.failed() && is_first != view.former.empty()) lines.fail("a former view is missing");
+  // Before the first view there is none, whatever its number; each other one has the one before it,
+  // at least.
+  const bool lacks_former = view.former.empty() && !view.is_former_complete;
+  const bool precedes_all = view.number == 1 && !view.former.empty();
+  if (!lines.failed() && (lacks_former || precedes_all)) lines.fail("a former view is missing");
 }
 
 }  // namespace
 
 std::string encode(const View& view) {
-  std::string text = "prophecy-view 1\nnumber " + std::to_string(view.number) + "\n";
+  std::string text = "prophecy-view 2\nnumber " + std::to_string(view.number) + "\nstep " +
+                     std::to_string(view.step) + "\n";
   write(text, view.parameters);
   text += "members " + std::to_string(view.members.size()) + "\n";
   for (const Member& member : view.members)
@@ -251,21 +274,27 @@ Result<View> decode_view(std::string_view text) {
   Lines lines(text);
   View view;
   lines.line("prophecy-view");
-  (void)lines.number(1, 1);
+  (void)lines.number(2, 2);
   lines.line("number");
   view.number = lines.number(1, kViewNumberMax);
+  lines.line("step");
+  view.step = static_cast<Step>(lines.number(1, kStepMax));
   view.parameters = read_parameters(lines);
   lines.line("members");
   for (std::uint64_t left = lines.number(1, kMembersMax); left > 0 && !lines.failed(); --left)
     view.members.push_back(read_member(lines));
   if (!are_in_order(holders_of(view))) lines.fail("members are not in the order of their names");
   if (!lines.failed() && !has_weight(holders_of(view))) lines.fail("no member has a weight");
+  const bool all_speak =
+      std::all_of(view.members.begin(), view.members.end(),
+                  [&](const Member& member) { return member.steps.speaks(view.step); });
+  if (!lines.failed() && !all_speak) lines.fail("a member does not speak the view's step");
   read_former(lines, view);
   return checked(std::move(view), lines, text);
 }
 
 std::string encode(const Announcement& announcement) {
-  std::string text = "prophecy-member 1\n";
+  std::string text = "prophecy-member 2\n";
   write(text, announcement.parameters);
   write(text, announcement.member);
   return text;
@@ -275,7 +304,7 @@ Result<Announcement> decode_announcement(std::string_view text) {
   Lines lines(text);
   Announcement announcement;
   lines.line("prophecy-member");
-  (void)lines.number(1, 1);
+  (void)lines.number(2, 2);
   announcement.parameters = read_parameters(lines);
   announcement.member = read_member(lines);
   return checked(std::move(announcement), lines, text);

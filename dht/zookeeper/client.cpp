@@ -21,20 +21,12 @@ Result<std::unique_ptr<Client>> Client::make(asio::io_context& loop, ClientSetti
                                              Logger& log, Handler& handler) {
   settings.session.servers = settings.servers.size();
   if (auto checked = check(settings.session); !checked) return checked.error();
-  std::vector<Server> servers;
-  for (ServerSettings& server : settings.servers) {
-    servers.push_back({std::move(server.address), nullptr});
-    if (!server.tls) continue;
-    auto tls = transport::TlsClient::load(std::move(*server.tls));
-    if (!tls) return tls.error();
-    servers.back().tls = std::move(*tls);
-  }
   return std::unique_ptr<Client>(
-      new Client(loop, std::move(servers), std::move(settings.session), log, handler));
+      new Client(loop, std::move(settings.servers), std::move(settings.session), log, handler));
 }
 
-Client::Client(asio::io_context& loop, std::vector<Server> servers, SessionSettings settings,
-               Logger& log, Handler& handler)
+Client::Client(asio::io_context& loop, std::vector<ServerSettings> servers,
+               SessionSettings settings, Logger& log, Handler& handler)
     : loop_(loop),
       servers_(std::move(servers)),
       log_(log),
@@ -60,15 +52,6 @@ void Client::close() {
   carry_out();
 }
 
-Result<> Client::reload() {
-  Result<> result;
-  for (const Server& server : servers_) {
-    if (!server.tls) continue;
-    if (auto reloaded = server.tls->reload(); !reloaded && result) result = reloaded;
-  }
-  return result;
-}
-
 void Client::on_opened() {
   session_.on_opened(now());
   carry_out_and_tell();
@@ -88,7 +71,7 @@ void Client::carry_out() {
   for (Action& action : session_.take_actions()) {
     if (const auto* const connect = std::get_if<Connect>(&action)) {
       server_ = connect->server;
-      connection_.open(servers_[server_].address, servers_[server_].tls.get());
+      connection_.open(servers_[server_].address, servers_[server_].tls);
     } else if (const auto* const send = std::get_if<Send>(&action)) {
       connection_.send(send->bytes);
     } else if (std::holds_alternative<Disconnect>(action)) {

@@ -9,7 +9,6 @@
 
 #include <deque>
 #include <memory>
-#include <optional>
 #include <variant>
 #include <vector>
 
@@ -27,7 +26,7 @@ namespace prophecy::zookeeper {
 
 struct ServerSettings {
   Endpoint address;
-  std::optional<transport::TlsClientSettings> tls = {};
+  transport::TlsClient* tls = nullptr;  // null for plain TCP; outlives the client
 };
 
 struct ClientSettings {
@@ -47,7 +46,6 @@ class Client final : private Connection::Handler {
     ~Handler() = default;
   };
 
-  // Reads the files of TLS.
   [[nodiscard]] static Result<std::unique_ptr<Client>> make(boost::asio::io_context& loop,
                                                             ClientSettings settings, Logger& log,
                                                             Handler& handler);
@@ -59,20 +57,14 @@ class Client final : private Connection::Handler {
   void call(std::uint64_t number, Request request);
   // Ends the session; the last report is `closed`.
   void close();
-  // Reads the files of TLS anew, for later connections. After an error each server's are as before.
-  [[nodiscard]] Result<> reload();
 
   [[nodiscard]] const Session& session() const { return session_; }
 
  private:
-  struct Server {
-    Endpoint address;
-    std::unique_ptr<transport::TlsClient> tls;  // null for plain TCP
-  };
   using News = std::variant<Completion, Report>;
 
-  Client(boost::asio::io_context& loop, std::vector<Server> servers, SessionSettings settings,
-         Logger& log, Handler& handler);
+  Client(boost::asio::io_context& loop, std::vector<ServerSettings> servers,
+         SessionSettings settings, Logger& log, Handler& handler);
 
   void on_opened() override;
   void on_bytes(ByteView bytes) override;
@@ -88,7 +80,7 @@ class Client final : private Connection::Handler {
   void log_report(const Report& report);
 
   boost::asio::io_context& loop_;
-  std::vector<Server> servers_;
+  std::vector<ServerSettings> servers_;
   Logger& log_;
   Handler& handler_;
   SecureRandom random_;

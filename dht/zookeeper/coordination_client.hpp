@@ -31,7 +31,6 @@ class CoordinationClient final : private Client::Handler {
   void start() { client_->start(); }
   void call(dht::CoordinationCall call);
   void close() { client_->close(); }
-  [[nodiscard]] Result<> reload() { return client_->reload(); }
   // To compare with CoordinationResult::owner_session; 0: none. Not to be logged.
   [[nodiscard]] std::uint64_t session_id() const {
     return static_cast<std::uint64_t>(client_->session().session_id());

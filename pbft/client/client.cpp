@@ -20,13 +20,13 @@ Client::Client(const ClientSettings& settings, const KeyRing& keys, const Quorum
 Client::~Client() = default;
 
 CallId Client::submit(ByteView operation, CallKind kind, TimePoint deadline, TimePoint now,
-                      ClientActions& out) {
-  return machine_->submit(operation, kind, deadline, now, out);
+                      ClientActions& out, std::uint64_t epoch) {
+  return machine_->submit(operation, kind, deadline, now, out, epoch);
 }
 
 CallId Client::submit(std::shared_ptr<const BodyTree> operation, TimePoint deadline, TimePoint now,
-                      ClientActions& out) {
-  return machine_->submit(std::move(operation), deadline, now, out);
+                      ClientActions& out, std::uint64_t epoch) {
+  return machine_->submit(std::move(operation), deadline, now, out, epoch);
 }
 
 void Client::cancel(CallId call, TimePoint now, ClientActions& out) {

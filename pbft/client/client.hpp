@@ -83,13 +83,13 @@ class Client {
   Client& operator=(const Client&) = delete;
 
   // The operation (at most kOperationBytesMax) is copied; beyond inline_bytes_max it is ordered, by
-  // digest, whatever the kind, and replicas fetch it. Answers through `out`
-  // exactly once: at once when overloaded, else later.
+  // digest, whatever the kind, and replicas fetch it. `epoch`: what is ordered names it; 0: none.
+  // Answers through `out` exactly once: at once when overloaded, else later.
   CallId submit(ByteView operation, CallKind kind, TimePoint deadline, TimePoint now,
-                ClientActions& out);
+                ClientActions& out, std::uint64_t epoch = 0);
   // One that is to be ordered by its digest.
   CallId submit(std::shared_ptr<const BodyTree> operation, TimePoint deadline, TimePoint now,
-                ClientActions& out);
+                ClientActions& out, std::uint64_t epoch = 0);
   // The caller lost interest: no completion follows. What was sent may still execute.
   void cancel(CallId call, TimePoint now, ClientActions& out);
 

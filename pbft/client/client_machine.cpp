@@ -45,21 +45,22 @@ ReplyTally::Need Client::Machine::need_of(const Session& session) const {
 }
 
 CallId Client::Machine::submit(ByteView operation, CallKind kind, TimePoint deadline, TimePoint now,
-                               ClientActions& out) {
+                               ClientActions& out, std::uint64_t epoch) {
   if (operation.size() > settings_.inline_bytes_max) {
     auto bytes = std::make_shared<const Bytes>(operation.begin(), operation.end());
     auto body = std::make_shared<const BodyTree>(std::move(bytes), settings_.body_leaf_bytes);
     // Reads are ordered, too: a body is fetched for what is ordered only.
-    return begin({0, CallKind::ordered, deadline, {}, std::move(body), kind == CallKind::read_only},
-                 now, out);
+    return begin(
+        {0, CallKind::ordered, deadline, {}, std::move(body), kind == CallKind::read_only, epoch},
+        now, out);
   }
-  return begin({0, kind, deadline, begin_request(operation, quorum_.replicas), nullptr, false}, now,
-               out);
+  Bytes begun = begin_request(operation, quorum_.replicas, kind == CallKind::ordered ? epoch : 0);
+  return begin({0, kind, deadline, std::move(begun), nullptr, false, epoch}, now, out);
 }
 
 CallId Client::Machine::submit(std::shared_ptr<const BodyTree> operation, TimePoint deadline,
-                               TimePoint now, ClientActions& out) {
-  return begin({0, CallKind::ordered, deadline, {}, std::move(operation), false}, now, out);
+                               TimePoint now, ClientActions& out, std::uint64_t epoch) {
+  return begin({0, CallKind::ordered, deadline, {}, std::move(operation), false, epoch}, now, out);
 }
 
 CallId Client::Machine::begin(Waiting waiting, TimePoint now, ClientActions& out) {
@@ -71,7 +72,7 @@ CallId Client::Machine::begin(Waiting waiting, TimePoint now, ClientActions& out
     return call;
   }
   if (waiting.body != nullptr) {
-    waiting.begun = begin_request(waiting.body->name(), quorum_.replicas);
+    waiting.begun = begin_request(waiting.body->name(), quorum_.replicas, waiting.epoch);
   }
   if (free_.empty()) {
     arm(waiting.deadline);
@@ -92,6 +93,7 @@ void Client::Machine::start(std::uint32_t index, Waiting waiting, TimePoint now,
   session.call = waiting.call;
   session.kind = waiting.kind;
   session.fell_back = waiting.fell_back;
+  session.epoch = waiting.epoch;
   session.body = std::move(waiting.body);
   session.deadline = waiting.deadline;
   arm(session.deadline);
@@ -176,10 +178,11 @@ void Client::Machine::fall_back(Session& session, std::uint32_t index, TimePoint
 }
 
 Bytes Client::Machine::begun_again(const Session& session) const {
-  if (session.body != nullptr) return begin_request(session.body->name(), quorum_.replicas);
+  if (session.body != nullptr)
+    return begin_request(session.body->name(), quorum_.replicas, session.epoch);
   const auto request = decode_request(*session.frame, quorum_.replicas);
   ASSERT(request.has_value());
-  return begin_request(request->operation, quorum_.replicas);
+  return begin_request(request->operation, quorum_.replicas, session.epoch);
 }
 
 bool Client::Machine::lacks_replies(const Session& session, TimePoint now) const {

@@ -17,9 +17,9 @@ class Client::Machine {
   Machine(const ClientSettings& settings, const KeyRing& keys, const QuorumRule& quorum);
 
   CallId submit(ByteView operation, CallKind kind, TimePoint deadline, TimePoint now,
-                ClientActions& out);
+                ClientActions& out, std::uint64_t epoch);
   CallId submit(std::shared_ptr<const BodyTree> operation, TimePoint deadline, TimePoint now,
-                ClientActions& out);
+                ClientActions& out, std::uint64_t epoch);
   void cancel(CallId call, TimePoint now, ClientActions& out);
   void on_connected(NodeId replica, ClientActions& out) const;
   void on_frame(ByteView frame, TimePoint now, ClientActions& out);
@@ -38,6 +38,7 @@ class Client::Machine {
     Bytes begun;                           // of the request's frame
     std::shared_ptr<const BodyTree> body;  // of a large operation
     bool fell_back = false;
+    std::uint64_t epoch = 0;
   };
   // What a replica was handed of bodies.
   struct Served {
@@ -64,6 +65,7 @@ class Client::Machine {
     bool fell_back = false;
     bool asked_for_result = false;  // a quorum was there, and nobody had sent the result
     NodeId replier = 0;
+    std::uint64_t epoch = 0;  // of what is ordered
     TimePoint deadline;
     TimePoint retransmit_at;
     Duration backoff{};

@@ -270,6 +270,7 @@ void Replica::Machine::read_status(ReplicaStatus& status) const {
   status.queued_bytes = queue.bytes();
   status.cached_reply_bytes = clients.result_bytes();
   status.executions_in_flight = execution.in_flight();
+  status.epoch = execution.epoch();
   status.lag = standings.lag();
   standings.copy_to(status.peers);
 }

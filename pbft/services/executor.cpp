@@ -156,6 +156,11 @@ void Executor::begin_ready() {
 
 void Executor::begin(const Execution& execution, Kind kind) {
   if (state_ == State::lost) return refuse_without_state(execution.id);
+  if (kind == Kind::ordered_write && !execution.refusal.empty()) {
+    ++counters_.refused_by_epoch;
+    finished_.push_back({execution.id, ExecutionStatus::done, execution.refusal});
+    return;
+  }
   switch (kind) {
     case Kind::ordered_read:
       ++reads_running_;

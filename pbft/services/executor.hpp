@@ -3,6 +3,7 @@
 //   - ordered ones begin in the order of the core; a write waits until everything before it has
 //     finished, and everything after it waits for the write;
 //   - reads between two writes run at the same time;
+//   - a write that carries a refusal is answered with it, in its turn, and not executed;
 //   - reads outside the order (PBFT's read-only optimisation) run at once. One that is no read is
 //     answered `unavailable`: a client cannot slip a write past the agreement;
 //   - a snapshot waits like a write, and is waited for; reads outside the order go on beside it;
@@ -43,6 +44,7 @@ struct ExecutorCounters {
   std::uint64_t unordered = 0;
   std::uint64_t refused_unordered_write = 0;
   std::uint64_t refused_overload = 0;
+  std::uint64_t refused_by_epoch = 0;  // ordered writes of an epoch that is too old, or too new
   std::uint64_t refused_without_state = 0;  // because of a restore that waits, runs or has failed
 };
 inline constexpr Metric kExecutorMetric =
@@ -63,6 +65,9 @@ inline constexpr auto kExecutorTable = metric_table<ExecutorCounters>(
                                                             "A write outside the order."),
      metric_row<&ExecutorCounters::refused_overload>("refused_overload", kRefusedMetric, "overload",
                                                      "Too many reads outside the order."),
+     metric_row<&ExecutorCounters::refused_by_epoch>(
+         "refused_by_epoch", kRefusedMetric, "epoch",
+         "A write of a ring's view that is older than the newest, or too far beyond it."),
      metric_row<&ExecutorCounters::refused_without_state>("refused_without_state", kRefusedMetric,
                                                           "without_state",
                                                           "A restore waits, runs or has failed.")});

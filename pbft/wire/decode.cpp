@@ -32,11 +32,17 @@ std::optional<RequestMessage> decode_request(ByteView frame, std::uint32_t repli
   message.read_only = flags == kRequestReadOnly;
   message.replier = reader.integer<std::uint32_t>();
   message.operation = reader.sized(kInlineBytesMax);
-  if (flags == kRequestByDigest) {
+  if ((flags & ~kRequestInEpoch) == kRequestByDigest) {
     message.body = decode_body_name(message.operation);
     if (!message.body) return std::nullopt;
   }
-  if (flags > kRequestByDigest || message.session >= kSessionsMax || message.timestamp == 0 ||
+  if ((flags & kRequestInEpoch) != 0) {
+    message.epoch = reader.integer<std::uint64_t>();
+    if (message.epoch == 0 || message.epoch > kEpochMax) return std::nullopt;
+  }
+  const bool has_known_flags =
+      flags == kRequestReadOnly || (flags & ~(kRequestByDigest | kRequestInEpoch)) == 0;
+  if (!has_known_flags || message.session >= kSessionsMax || message.timestamp == 0 ||
       message.replier >= replicas || !is_client(message.client)) {
     return std::nullopt;
   }

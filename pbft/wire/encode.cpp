@@ -36,18 +36,22 @@ constexpr std::size_t kPrePrepareHeadSize = kCountAt + 2;
 
 }  // namespace
 
-Bytes begin_request(ByteView operation, std::uint32_t replicas) {
-  ASSERT(operation.size() <= kInlineBytesMax);
+Bytes begin_request(ByteView operation, std::uint32_t replicas, std::uint64_t epoch) {
+  ASSERT(operation.size() <= kInlineBytesMax && epoch <= kEpochMax);
   Bytes bytes;
-  bytes.reserve(kRequestFixedSize + operation.size() + replicas * kTagSize);
+  bytes.reserve(kRequestFixedSize + operation.size() + sizeof epoch + replicas * kTagSize);
   bytes.resize(kReplierAt + 4);
-  Writer(bytes).sized(operation);
+  Writer writer(bytes);
+  writer.sized(operation);
+  if (epoch == 0) return bytes;
+  writer.integer(epoch);
+  bytes[kFlagsAt] = kRequestInEpoch;
   return bytes;
 }
 
-Bytes begin_request(const BodyName& body, std::uint32_t replicas) {
-  Bytes bytes = begin_request(encode_body_name(body), replicas);
-  bytes[kFlagsAt] = kRequestByDigest;
+Bytes begin_request(const BodyName& body, std::uint32_t replicas, std::uint64_t epoch) {
+  Bytes bytes = begin_request(encode_body_name(body), replicas, epoch);
+  bytes[kFlagsAt] |= kRequestByDigest;
   return bytes;
 }
 

@@ -11,10 +11,13 @@
 namespace prophecy::pbft {
 
 // A request is encoded in two steps, because a call may wait for a session: the operation is
-// copied when the call comes, the rest is filled in when it goes.
-[[nodiscard]] Bytes begin_request(ByteView operation, std::uint32_t replicas);
+// copied when the call comes, the rest is filled in when it goes. With an epoch (0: none), it is
+// finished as one that is not read-only.
+[[nodiscard]] Bytes begin_request(ByteView operation, std::uint32_t replicas,
+                                  std::uint64_t epoch = 0);
 // For an operation that is ordered by digest; finished as one that is not read-only.
-[[nodiscard]] Bytes begin_request(const BodyName& body, std::uint32_t replicas);
+[[nodiscard]] Bytes begin_request(const BodyName& body, std::uint32_t replicas,
+                                  std::uint64_t epoch = 0);
 [[nodiscard]] Frame finish_request(Bytes begun, std::uint32_t session, std::uint64_t timestamp,
                                    bool read_only, NodeId replier, const KeyRing& keys);
 // The same, signed, under MACs that cover the signature. Requires a request of this client's own.

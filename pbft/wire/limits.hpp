@@ -47,6 +47,12 @@ constexpr std::size_t kPrePrepareBytesMax =
 // Flags of a request.
 constexpr std::uint8_t kRequestReadOnly = 1;
 constexpr std::uint8_t kRequestByDigest = 2;  // never both
+constexpr std::uint8_t kRequestInEpoch = 4;   // an epoch follows the operation; never read only
+
+// Of a request's epoch. One request raises a group's epoch by no more than the second: what a
+// client makes up cannot lock out the others for ever (core/execution/epoch_fence.hpp).
+constexpr std::uint64_t kEpochMax = std::uint64_t{1} << 62;
+constexpr std::uint64_t kEpochStepMax = std::uint64_t{1} << 20;
 
 constexpr std::size_t kBatchRecordSize = 8 + 8 + 32;  // number, view, digest in a view-change
 

@@ -38,6 +38,7 @@ struct RequestMessage {
   NodeId replier = 0;            // sends the result itself; the others send its digest
   ByteView operation;            // or, by digest, its encoded name
   std::optional<BodyName> body;  // of an operation that is ordered by digest
+  std::uint64_t epoch = 0;       // in which its client has made it; 0: none
   ByteView content;
   ByteView authenticator;
   ByteView signature;  // over the content; empty unless the client sends the request once more

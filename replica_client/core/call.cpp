@@ -16,6 +16,10 @@ std::string_view to_string(ReplicatedFailure failure) {
       return "writes-refused";
     case ReplicatedFailure::uncertain_write:
       return "uncertain-write";
+    case ReplicatedFailure::view_too_old:
+      return "view-too-old";
+    case ReplicatedFailure::view_too_new:
+      return "view-too-new";
   }
   return "";
 }
@@ -24,6 +28,8 @@ std::uint16_t status_of(ReplicatedFailure failure) {
   switch (failure) {
     case ReplicatedFailure::too_few_replicas:
     case ReplicatedFailure::overloaded:
+    case ReplicatedFailure::view_too_old:
+    case ReplicatedFailure::view_too_new:
       return 503;
     case ReplicatedFailure::no_agreement:
     case ReplicatedFailure::uncertain_write:

@@ -30,6 +30,9 @@ struct ReplicatedRequest {
   std::string_view wire;
   ByteSourcePtr body = nullptr;  // behind the wire: a body that is too large for memory
   ReplicatedKind kind = ReplicatedKind::ordered;
+  // The ring's view that the caller goes by; 0: none. A group with agents refuses writes of an
+  // older view than the newest that it has ordered.
+  std::uint64_t view = 0;
 
   [[nodiscard]] bool is_safe() const { return http::is_safe_method(method); }
   [[nodiscard]] bool is_read() const { return http::is_read_method(method); }
@@ -42,8 +45,10 @@ enum class ReplicatedFailure : std::uint8_t {
   overloaded,        // too many calls wait
   writes_refused,    // the group has no order to put a write into
   uncertain_write,   // too few of its members have carried a write out alike, for all that is known
+  view_too_old,      // the group has ordered a newer view: the write was not carried out
+  view_too_new,      // by more than the group takes; likewise
 };
-constexpr std::size_t kReplicatedFailureCount = 5;
+constexpr std::size_t kReplicatedFailureCount = 7;
 [[nodiscard]] std::string_view to_string(ReplicatedFailure failure);
 // For the client whose request has failed.
 [[nodiscard]] std::uint16_t status_of(ReplicatedFailure failure);

@@ -5,6 +5,7 @@
 
 #include "canonical/answer_form.hpp"
 #include "pbft/wire/body.hpp"
+#include "pbft/wire/epoch_refusal.hpp"
 
 namespace prophecy::replica_client {
 namespace {
@@ -14,6 +15,10 @@ constexpr std::uint64_t kBodyBytesPerSecondMin = 4 << 20;
 
 // A call of the first moments is submitted again after so long.
 constexpr Duration kRepeatPause = milliseconds(200);
+
+// An encoded answer begins with the length of its head, or with this.
+static_assert(sketch::kAnswerHeadBytesMax < pbft::kEpochRefusalMark &&
+              pbft::kEpochRefusalMark != UINT32_MAX);
 
 pbft::CallKind call_kind(ReplicatedKind kind) {
   return kind == ReplicatedKind::ordered ? pbft::CallKind::ordered : pbft::CallKind::read_only;
@@ -34,14 +39,16 @@ PbftCalls::PbftCalls(const pbft::ClientSettings& settings, Duration deadline,
 
 std::uint64_t PbftCalls::submit(const ReplicatedRequest& request, ReplicatedHandler& handler,
                                 TimePoint now) {
-  const pbft::CallId call = request.body == nullptr
-                                ? client_.submit(as_bytes(request.wire), call_kind(request.kind),
-                                                 now + deadline_, now, actions_)
-                                : client_.submit(tree_of(request.wire, request.body),
-                                                 now + deadline_for(*request.body), now, actions_);
+  const pbft::CallId call =
+      request.body == nullptr
+          ? client_.submit(as_bytes(request.wire), call_kind(request.kind), now + deadline_, now,
+                           actions_, request.view)
+          : client_.submit(tree_of(request.wire, request.body), now + deadline_for(*request.body),
+                           now, actions_, request.view);
   Call& entry = calls_.emplace(call, Call{call, request.kind, &handler, nullptr}).first->second;
   if (request.is_safe() && request.body == nullptr && is_starting(now)) {
-    entry.repeat = std::make_unique<Repeat>(Repeat{std::string(request.wire), now + deadline_});
+    entry.repeat =
+        std::make_unique<Repeat>(Repeat{std::string(request.wire), now + deadline_, request.view});
   }
   Note& note = notes_[call % kNotes];
   note.call = note.id = call;
@@ -89,8 +96,9 @@ bool PbftCalls::repeat_later(Call& call, TimePoint now) {
 void PbftCalls::repeat_all(TimePoint now) {
   repeat_at_ = TimePoint::max();
   for (Call& call : std::exchange(to_repeat_, {})) {
-    const pbft::CallId again = client_.submit(as_bytes(call.repeat->wire), call_kind(call.kind),
-                                              call.repeat->deadline, now, actions_);
+    const pbft::CallId again =
+        client_.submit(as_bytes(call.repeat->wire), call_kind(call.kind), call.repeat->deadline,
+                       now, actions_, call.repeat->view);
     // The first submission has accused nobody: nothing was agreed on.
     const Note& first = notes_[call.id % kNotes];
     if (first.call == call.id) {
@@ -143,6 +151,11 @@ void PbftCalls::finish(pbft::Completion& completion, TimePoint now) {
     case pbft::CallOutcome::agreed:
       has_agreed_ = true;
       break;
+  }
+  if (const auto refusal = pbft::decode_epoch_refusal(completion.result)) {
+    return handler.on_replicated_failure(refusal->kind == pbft::EpochRefusal::Kind::too_old
+                                             ? ReplicatedFailure::view_too_old
+                                             : ReplicatedFailure::view_too_new);
   }
   ReplicatedAnswer answer;
   answer.storage = std::move(completion.result);

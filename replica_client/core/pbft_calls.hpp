@@ -54,6 +54,7 @@ class PbftCalls {
   struct Repeat {
     std::string wire;
     TimePoint deadline;
+    std::uint64_t view = 0;
   };
   struct Call {
     std::uint64_t id = 0;  // that the caller knows: of its first submission

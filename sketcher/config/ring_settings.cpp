@@ -16,6 +16,9 @@ constexpr std::string_view kNameHelp =
     "lower "
     "case. The member's certificate has it as a DNS name.";
 
+// Beyond it there is room for as many views as a ring will ever have.
+constexpr dht::ViewNumber kFirstViewMax = dht::ViewNumber{1} << 61;
+
 const RingMember* find_own(const RingSettings& ring) {
   const auto own = std::find_if(ring.members.begin(), ring.members.end(),
                                 [&](const RingMember& member) { return member.name == ring.name; });
@@ -127,6 +130,30 @@ void check_hand_over(ConfigSection& section, const Endpoint& address,
   }
 }
 
+transport::TlsClientSettings read_zookeeper_tls(ConfigSection section) {
+  transport::TlsClientSettings tls;
+  tls.ca = section.path(
+      Key{"ca", "PEM file of the authorities that may sign the servers' certificates."}.reloaded());
+  tls.server_name = section.text(
+      Key{"server_name", "The name or the address that each server's certificate must have."}
+          .otherwise("its own address in `zookeeper`"),
+      "");
+  if (section.has("certificate") || section.has("key")) {
+    tls.certificate.emplace();
+    tls.certificate->chain = section.path(
+        Key{"certificate",
+            "PEM file of the certificate that this member shows to the servers; needs `key` as "
+            "well. A server with `ssl.clientAuth=need` asks for one."}
+            .otherwise("none")
+            .reloaded());
+    tls.certificate->key = section.path(
+        Key{"key", "PEM file of the key of `certificate`, which only its owner may read."}
+            .otherwise("none")
+            .reloaded());
+  }
+  return tls;
+}
+
 LivingRingSettings read_living_ring(ConfigSection& section, RingSettings& ring,
                                     std::uint32_t workers, std::vector<Endpoint>& taken) {
   LivingRingSettings living;
@@ -138,6 +165,13 @@ LivingRingSettings read_living_ring(ConfigSection& section, RingSettings& ring,
   if (living.zookeeper.size() > zookeeper::kServersMax) {
     section.mistake("zookeeper",
                     "expected at most " + std::to_string(zookeeper::kServersMax) + " servers");
+  }
+  if (section.has("zookeeper_tls")) {
+    living.zookeeper_tls = read_zookeeper_tls(section.section(
+        {"zookeeper_tls",
+         "Optional: the connections to ZooKeeper are inside TLS, version 1.2 or later, and "
+         "`zookeeper` has the servers' `secureClientPort`. A server with another certificate is "
+         "left, with the reason, and the next one is tried."}));
   }
   living.root = section.text({"root",
                               "The node of ZooKeeper below which the ring's nodes lie. The node "
@@ -157,6 +191,13 @@ LivingRingSettings read_living_ring(ConfigSection& section, RingSettings& ring,
        "time, while ZooKeeper cannot be reached. A member that takes partitions over waits so "
        "much longer. The same at all members."},
       Duration::zero(), minutes(5), Duration::zero());
+  living.first_view = section.number(
+      {"first_view",
+       "The number of the ring's first view, where `root` has none yet. Agents refuse writes of an "
+       "older view than the newest that they have seen (`epoch` in their status): after the loss "
+       "of "
+       "ZooKeeper's nodes, or for another `root`, begin beyond it, by 1000000 at most."},
+      1, kFirstViewMax, 1);
   RingMember own{.name = ring.name, .addresses = {}};
   read_part(section, own, taken);
   if (!section.is_wrong("addresses") && own.addresses.size() != workers) {

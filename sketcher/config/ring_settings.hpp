@@ -30,10 +30,13 @@ struct RingMember {
 // Of a ring whose members come and go: they find each other in ZooKeeper.
 struct LivingRingSettings {
   std::vector<Endpoint> zookeeper;
+  // Without a server name: each server's certificate has the address that is configured for it.
+  std::optional<transport::TlsClientSettings> zookeeper_tls;
   std::string root;    // of the ring's nodes there
   Endpoint hand_over;  // where our ring process gives partitions to other members
   Duration lease{};
   Duration without_zookeeper{};
+  dht::ViewNumber first_view = 1;
 };
 
 struct RingSettings {

@@ -90,7 +90,8 @@ void GroupCalls::call(const GroupAction& action) {
                                .authority = form.authority,
                                .target = form.target,
                                .wire = action.wire,
-                               .kind = replica_client::ReplicatedKind::ordered},
+                               .kind = replica_client::ReplicatedKind::ordered,
+                               .view = core_.group.view()},
                               call);
   former_[call.id % kFormerKept] = {.id = call.id, .number = action.number};
 }

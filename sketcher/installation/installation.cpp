@@ -151,15 +151,30 @@ void check_set_fields(ConfigSection& section, const RouteSettings& route,
                                              "\", which is not in keyed_headers of the group");
 }
 
+// A mistake that has been noted.
+bool has_no_path(const std::optional<transport::TlsClientSettings>& tls) {
+  return tls && (tls->ca.empty() || (tls->certificate && (tls->certificate->chain.empty() ||
+                                                          tls->certificate->key.empty())));
+}
+
 std::optional<RingTls> load_ring(ConfigSection root, const std::optional<RingSettings>& settings) {
   if (!settings || settings->ca.empty() || settings->certificate.chain.empty() ||
       settings->certificate.key.empty()) {
     return std::nullopt;
   }
   auto tls = load_ring_tls(*settings);
-  if (tls) return std::move(*tls);
-  root.section("ring").mistake("tls", tls.error().message);
-  return std::nullopt;
+  if (!tls) {
+    root.section("ring").mistake("tls", tls.error().message);
+    return std::nullopt;
+  }
+  if (!settings->living || has_no_path(settings->living->zookeeper_tls)) return std::move(*tls);
+  auto zookeeper = load_zookeeper_tls(*settings->living);
+  if (zookeeper) {
+    tls->zookeeper = std::move(*zookeeper);
+  } else {
+    root.section("ring").mistake("zookeeper_tls", zookeeper.error().message);
+  }
+  return std::move(*tls);
 }
 
 // The mistakes of the configuration, and of the files that it names.

@@ -17,9 +17,18 @@ constexpr std::size_t kFileBytesMax = 1 << 20;
 
 // A file that cannot be read counts as one of its own.
 std::string digest_of_files(const RingSettings& settings) {
+  std::vector<std::filesystem::path> paths{settings.ca, settings.certificate.chain,
+                                           settings.certificate.key};
+  if (settings.living && settings.living->zookeeper_tls) {
+    const transport::TlsClientSettings& zookeeper = *settings.living->zookeeper_tls;
+    paths.push_back(zookeeper.ca);
+    if (zookeeper.certificate) {
+      paths.push_back(zookeeper.certificate->chain);
+      paths.push_back(zookeeper.certificate->key);
+    }
+  }
   Sha256 hash;
-  for (const std::filesystem::path& path :
-       {settings.ca, settings.certificate.chain, settings.certificate.key}) {
+  for (const std::filesystem::path& path : paths) {
     auto read = read_file(path, kFileBytesMax);
     std::string content = read ? std::move(*read) : std::string();
     const WipeAtEnd wiped(content);
@@ -49,7 +58,11 @@ Result<std::string> fingerprint_of(const std::filesystem::path& ca) {
 Result<> RingTls::reload(const RingSettings& settings) const {
   std::string digest = digest_of_files(settings);
   auto loaded = server->reload();
-  if (auto other = client->reload(); !other && loaded) return other.error();
+  if (auto other = client->reload(); !other && loaded) loaded = other;
+  for (const auto& each : zookeeper) {
+    if (!each) continue;
+    if (auto other = each->reload(); !other && loaded) loaded = other;
+  }
   if (loaded) *files = std::move(digest);
   return loaded;
 }
@@ -86,6 +99,20 @@ Result<RingTls> load_ring_tls(const RingSettings& settings) {
   if (!authority) return authority.error();
   tls.authority = std::move(*authority);
   return tls;
+}
+
+Result<std::vector<std::unique_ptr<transport::TlsClient>>> load_zookeeper_tls(
+    const LivingRingSettings& settings) {
+  std::vector<std::unique_ptr<transport::TlsClient>> clients(settings.zookeeper.size());
+  if (!settings.zookeeper_tls) return clients;
+  for (std::size_t i = 0; i < clients.size(); ++i) {
+    transport::TlsClientSettings tls = *settings.zookeeper_tls;
+    if (tls.server_name.empty()) tls.server_name = settings.zookeeper[i].address;
+    auto client = transport::TlsClient::load(std::move(tls));
+    if (!client) return client.error();
+    clients[i] = std::move(*client);
+  }
+  return clients;
 }
 
 }  // namespace prophecy::sketcher

@@ -15,10 +15,10 @@ void add(Files& files, const transport::CertificateFiles& certificate) {
   if (certificate.ocsp) files.push_back(*certificate.ocsp);
 }
 
-void add(Files& files, const OriginAddress& origin) {
-  if (!origin.tls) return;
-  files.push_back(origin.tls->ca);
-  if (origin.tls->certificate) add(files, *origin.tls->certificate);
+void add(Files& files, const std::optional<transport::TlsClientSettings>& tls) {
+  if (!tls) return;
+  files.push_back(tls->ca);
+  if (tls->certificate) add(files, *tls->certificate);
 }
 
 Files files_of(const Settings& settings) {
@@ -31,13 +31,14 @@ Files files_of(const Settings& settings) {
   }
   for (const GroupSettings& group : settings.groups) {
     for (const OriginAddress& origin : group.origins)
-      add(files, origin);
+      add(files, origin.tls);
     for (const ShadowSettings& shadow : group.shadows)
-      add(files, shadow.origin);
+      add(files, shadow.origin.tls);
   }
   if (settings.ring) {
     files.push_back(settings.ring->ca);
     add(files, settings.ring->certificate);
+    if (settings.ring->living) add(files, settings.ring->living->zookeeper_tls);
   }
   return files;
 }

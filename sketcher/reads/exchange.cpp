@@ -376,10 +376,12 @@ void Exchange::ask_group() {
                                       .target = form_.target,
                                       .wire = form_.wire,
                                       .body = form_.large_body,
-                                      .kind = machine_.call_kind()},
+                                      .kind = machine_.call_kind(),
+                                      .view = machine_.call_view()},
                                      *this);
-  // The group has a copy. A read is small, and an origin may be asked for it yet.
-  if (form_.is_read) return;
+  // The group has a copy. A read is small, and an origin may be asked for it yet. A write that is
+  // refused for its view goes to the partition's owner.
+  if (form_.is_read || machine_.call_view() != 0) return;
   if (request_->body.capacity() > kKeptBytesMax) std::string().swap(request_->body);
   request_->large_body.reset();
   if (form_.wire.capacity() > kKeptBytesMax) std::string().swap(form_.wire);

@@ -48,6 +48,7 @@ dht::Member ring_member(const RingSettings& settings) {
         {reinterpret_cast<std::uint8_t*>(&member.holder.instance), sizeof member.holder.instance});
   member.addresses = own.addresses;
   member.addresses.push_back(settings.living->hand_over);
+  member.steps = dht::own_steps();
   return member;
 }
 

@@ -38,6 +38,8 @@ Json members_json(const RingReportSources& sources, const dht::View& view) {
     Json json{{"name", member.holder.name},
               {"instance", hex(member.holder.instance)},
               {"weight", member.holder.weight},
+              {"oldest_step", member.steps.oldest},
+              {"newest_step", member.steps.newest},
               {"partitions", i < sources.shares.size() ? sources.shares[i] : 0}};
     const auto sighting = sightings.find(member.holder.name);
     const bool is_seen =
@@ -96,6 +98,7 @@ std::string ring_report(const RingReportSources& sources) {
             {"is_handed_over", sources.is_handed_over},
             {"view", view == nullptr ? 0 : view->number},
             {"adopted_view", ring.ownership().adopted()},
+            {"step", view == nullptr ? 0 : view->step},
             {"lease_ms", in_milliseconds(sources.settings.living->lease)},
             {"lease_ms_left", std::max<std::int64_t>(in_milliseconds(left), 0)},
             {"moving", moving_json(sources)},

@@ -38,13 +38,14 @@ dht::RingSettings ring_settings(const Installation& installation) {
   ring.paths.root = settings.living->root;
   ring.parameters = ring_parameters(installation);
   ring.self = ring_member(settings);
+  ring.first_view = settings.living->first_view;
   return ring;
 }
 
-zookeeper::ClientSettings client_settings(const LivingRingSettings& living) {
+zookeeper::ClientSettings client_settings(const LivingRingSettings& living, const RingTls& tls) {
   zookeeper::ClientSettings settings;
-  for (const Endpoint& server : living.zookeeper)
-    settings.servers.push_back({.address = server});
+  for (std::size_t i = 0; i < living.zookeeper.size(); ++i)
+    settings.servers.push_back({.address = living.zookeeper[i], .tls = tls.zookeeper[i].get()});
   // A member that has died is missed when its lease is over, about.
   settings.session.timeout =
       std::clamp(std::chrono::duration_cast<milliseconds>(living.lease),
@@ -72,7 +73,8 @@ RingService::RingService(boost::asio::io_context& loop, const Installation& inst
 
 Result<> RingService::start() {
   const LivingRingSettings& living = *installation_.settings.ring->living;
-  auto client = zookeeper::CoordinationClient::make(loop_, client_settings(living), log_, *this);
+  auto client = zookeeper::CoordinationClient::make(
+      loop_, client_settings(living, *installation_.ring_tls), log_, *this);
   if (!client) return client.error();
   client_ = std::move(*client);
   ring_.counters.connected.set(0);
@@ -181,10 +183,13 @@ void RingService::follow_view() {
   followed_ = view->number;
   shares_ = shares_of(*view, ring_.permissions.partitions());
   links_.set_members(*view);
+  // Nothing is forwarded to members that would not understand it.
+  const bool is_spoken = node_.ring().speaks(*view);
   const dht::MemberSlots& slots = node_.ring().ownership().slots();
   for (dht::MemberSlot slot = 0; slot < dht::MemberSlots::kSlots; ++slot) {
     MemberEntry entry;
-    if (const dht::Member* const member = dht::find_member(*view, slots.name_at(slot))) {
+    const dht::Member* const member = dht::find_member(*view, slots.name_at(slot));
+    if (member != nullptr && is_spoken) {
       entry.name = member->holder.name;
       // The last one is the ring process's.
       for (std::size_t i = 0; i + 1 < member->addresses.size(); ++i) {
@@ -198,7 +203,7 @@ void RingService::follow_view() {
   std::string names;
   for (const dht::Member& member : view->members)
     names += (names.empty() ? "" : " ") + member.holder.name;
-  log_.info("ring-view", {{"view", view->number}, {"members", names}});
+  log_.info("ring-view", {{"view", view->number}, {"step", view->step}, {"members", names}});
 }
 
 void RingService::wake_workers() const {

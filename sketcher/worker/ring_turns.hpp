@@ -7,7 +7,9 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 
+#include "base/log.hpp"
 #include "base/unique_fd.hpp"
+#include "dht/core/permissions.hpp"
 #include "replica_client/group.hpp"
 #include "sketcher/core/read/sigma_order.hpp"
 #include "sketcher/shared/worker_turns.hpp"
@@ -17,8 +19,9 @@ namespace prophecy::sketcher {
 class RingTurns final : private replica_client::ReplicatedHandler {
  public:
   // The group, whose order that is, outlives it. `wake` is the worker's event descriptor.
-  RingTurns(boost::asio::io_context& loop, const WorkerTurns& turns, std::uint32_t worker,
-            UniqueFd wake, replica_client::ReplicaGroup& group, SigmaOrder& order);
+  RingTurns(boost::asio::io_context& loop, const WorkerTurns& turns,
+            const dht::Permissions& permissions, std::uint32_t worker, UniqueFd wake,
+            replica_client::ReplicaGroup& group, SigmaOrder& order, Logger& log);
 
   // Once the group has started.
   void start();
@@ -31,12 +34,16 @@ class RingTurns final : private replica_client::ReplicatedHandler {
   void on_replicated_failure(replica_client::ReplicatedFailure failure) override;
 
   WorkerTurns turns_;
+  dht::Permissions permissions_;
   const std::uint32_t worker_;
   boost::asio::posix::stream_descriptor wake_;
   replica_client::ReplicaGroup& group_;
   SigmaOrder& order_;
-  std::uint64_t ticket_ = 0;  // of the barrier that was asked for last
-  std::uint64_t call_ = 0;    // 0: none is under way
+  Logger& log_;
+  std::uint64_t ticket_ = 0;        // of the barrier that was asked for last
+  std::uint64_t call_ = 0;          // 0: none is under way
+  std::uint64_t view_ = 0;          // of that call
+  std::uint64_t refused_view_ = 0;  // that was logged
   SigmaOrder::Submitted submitted_;
 };
 

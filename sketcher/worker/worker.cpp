@@ -280,9 +280,9 @@ void Worker::join_ring(WorkerSetup& setup) {
     context_.members = &members_->links();
   if (setup.wake) {
     GroupContext& group = context_.groups.front()->context;
-    turns_ = std::make_unique<RingTurns>(loop_, context_.shared.ring().turns, setup.index,
-                                         std::move(setup.wake), group.group(),
-                                         group.core().group.order());
+    turns_ = std::make_unique<RingTurns>(
+        loop_, context_.shared.ring().turns, context_.shared.ring().permissions, setup.index,
+        std::move(setup.wake), group.group(), group.core().group.order(), log_);
   }
   member_acceptor_ = std::make_unique<Acceptor>(
       loop_, std::move(setup.member_listener), [this](UniqueFd socket, const IpAddress& peer) {

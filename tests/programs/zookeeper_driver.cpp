@@ -184,23 +184,23 @@ class Driver final : zk::Client::Handler, zk::CoordinationClient::Handler {
   }
 
  private:
-  static zk::ClientSettings settings(const json& options) {
+  zk::ClientSettings settings(const json& options) {
     zk::ClientSettings settings;
-    std::optional<transport::TlsClientSettings> tls;
     if (options.contains("tls")) {
       const json& given = options.at("tls");
-      tls.emplace();
-      tls->ca = given.at("ca").get<std::string>();
-      tls->server_name = given.at("name").get<std::string>();
+      transport::TlsClientSettings tls;
+      tls.ca = given.at("ca").get<std::string>();
+      tls.server_name = given.at("name").get<std::string>();
       if (given.contains("chain")) {
-        tls->certificate = transport::CertificateFiles{
+        tls.certificate = transport::CertificateFiles{
             given.at("chain").get<std::string>(), given.at("key").get<std::string>(), std::nullopt};
       }
+      tls_ = need(transport::TlsClient::load(std::move(tls)));
     }
     for (const std::string server : options.at("servers")) {
       auto address = parse_endpoint(server);
       ASSERT(address);
-      settings.servers.push_back({std::move(*address), tls});
+      settings.servers.push_back({std::move(*address), tls_.get()});
     }
     settings.session.timeout = milliseconds(options.value("timeout_ms", 1000));
     settings.session.pause_max = milliseconds(options.value("pause_max_ms", 500));
@@ -287,6 +287,7 @@ class Driver final : zk::Client::Handler, zk::CoordinationClient::Handler {
 
   asio::posix::stream_descriptor input_;
   asio::streambuf buffer_;
+  std::unique_ptr<transport::TlsClient> tls_;
   std::unique_ptr<zk::Client> client_;
   std::unique_ptr<zk::CoordinationClient> ring_;
 };

@@ -24,14 +24,26 @@ class Group {
   struct Answer {
     Content content = 0;
     dht::OrderNumber number = 0;
+    bool is_refused = false;  // of an older view, and no read: it was not carried out
   };
 
   explicit Group(std::size_t registers) : registers_(registers, {Version{}}) {}
 
-  // ---- In the order. `also`: another register that the write changes at the same instant.
-  Answer read(Register at) { return {registers_[at].back().content, ++last_}; }
-  Answer write(Register at, std::optional<Register> also, Content content) {
+  // ---- In the order. `also`: another register that the write changes at the same instant. `view`:
+  // that the request names; 0: none.
+  Answer read(Register at, dht::ViewNumber view) {
+    view_ = std::max(view_, view);
+    return {registers_[at].back().content, ++last_};
+  }
+  // Another request that is no read.
+  Answer barrier(dht::ViewNumber view) {
+    if (view != 0 && view < view_) return {.number = ++last_, .is_refused = true};
+    return read(0, view);
+  }
+  Answer write(Register at, std::optional<Register> also, Content content, dht::ViewNumber view) {
     const dht::OrderNumber number = ++last_;
+    if (view != 0 && view < view_) return {.number = number, .is_refused = true};
+    view_ = std::max(view_, view);
     registers_[at].push_back({content, number});
     if (also) registers_[*also].push_back({content, number});
     return {content, number};
@@ -64,6 +76,7 @@ class Group {
 
   std::vector<std::vector<Version>> registers_;
   dht::OrderNumber last_ = 0;
+  dht::ViewNumber view_ = 0;  // the newest that was named
   std::array<dht::OrderNumber, kOrigins> reached_{};
 };
 

@@ -36,6 +36,8 @@ Host::Host(World& world, std::string name, dht::Instance instance, std::uint32_t
   dht::RingSettings settings;
   settings.parameters = ring_parameters(world.settings());
   settings.self.holder = {std::move(name), instance, weight};
+  // Half of the processes are of the next build: a member that restarts may be exchanged for one.
+  settings.self.steps.newest = 1 + static_cast<dht::Step>(instance & 1);
   settings.clocks.drift_ppm = world.settings().drift_ppm;
   settings.clocks.grain = milliseconds(1);
   node_ = std::make_unique<dht::RingNode>(std::move(settings), permissions_, *table_,
@@ -89,6 +91,8 @@ void Host::carry_out() {
   if (adopted_ != 0 && adopted > adopted_ + 1) world_.tally().add(Met::skipped_views);
   if (adopted > adopted_) world_.tally().add(Met::views);
   if (adopted > adopted_) {
+    const bool is_newer_step = ring().view() != nullptr && ring().view()->step > 1;
+    world_.tally().add(is_newer_step ? Met::newer_steps : Met::older_steps);
     adopted_at_ = world_.scheduler().now();
     world_.trace(self().name + " adopts view " + std::to_string(adopted));
   }
@@ -173,12 +177,15 @@ void Host::clear(const dht::ClearPartitions& wanted) {
 }
 
 void Host::order_barrier(std::uint64_t ticket) {
-  world_.ask_group([&group = world_.group()] { return group.read(0); },
+  const dht::ViewNumber view =
+      world_.is_broken(Broken::barrier_without_view) ? 0 : permissions_.view();
+  world_.ask_group([&group = world_.group(), view] { return group.barrier(view); },
                    [this, ticket, alive = alive()](Group::Answer answer) {
                      if (alive.expired()) return;
                      const bool is_lost = world_.random().chance(3) && !world_.is_calm();
                      on_event([this, ticket, is_lost, answer] {
-                       if (is_lost) return node_->on_barrier(ticket, std::nullopt, now());
+                       if (is_lost || answer.is_refused)
+                         return node_->on_barrier(ticket, std::nullopt, now());
                        table_->note(answer.number);
                        node_->on_barrier(ticket, answer.number, now());
                      });

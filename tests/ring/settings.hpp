@@ -74,12 +74,15 @@ enum class Met : std::uint8_t {
   shared_reads,
   group_only_answers,
   writes,
-  moved_reads,   // asked again: the partition moved meanwhile
-  moved_writes,  // answered after a floor was raised elsewhere
-  locations,     // made out of date elsewhere
-  refused_late,  // answers that came after the lease
+  moved_reads,     // asked again: the partition moved meanwhile
+  refused_writes,  // of an older view; asked for again where the partition is by then
+  moved_writes,    // answered after a floor was raised elsewhere
+  locations,       // made out of date elsewhere
+  refused_late,    // answers that came after the lease
   views,
   skipped_views,
+  older_steps,     // views whose members speak the first step alone, all or some of them
+  newer_steps,     // views whose members all speak the second
   takes_by_word,   // the former holder had confirmed
   takes_by_lease,  // its lease was over
   handed_entries,
@@ -103,11 +106,14 @@ constexpr std::array<std::string_view, kMet> kMetNames{
     "answers through the group alone",
     "writes",
     "reads asked again after a move",
+    "writes refused for their view",
     "writes answered after a move",
     "locations made out of date elsewhere",
     "answers after the lease",
     "views",
     "views skipped",
+    "views of the older step",
+    "views of the newer step",
     "takes by word",
     "takes by the end of a lease",
     "entries handed over",

@@ -25,10 +25,12 @@ enum class Broken : std::uint8_t {
   clears_at_once,         // entries are erased while a worker may still be recording
   gives_at_once,          // entries are handed over while a worker may still be recording
   wall_clock,             // leases are measured by a clock that operators set
+  barrier_without_view,   // a barrier does not name the view that it is for
+  view_after_word,        // a worker reads the partition's word first, and then the view
   hidden_pause,           // outside the assumptions: a pause that no clock shows
 };
 
-enum class Oracle : std::uint8_t { any, owner, acceptance, hand_over, delay_once, service };
+enum class Oracle : std::uint8_t { any, owner, acceptance, hand_over, delay_once, view, service };
 
 struct Variant {
   std::string_view name;
@@ -52,6 +54,9 @@ inline constexpr std::array kVariants{
     Variant{"fence-by-name", dht::Mutation::fence_by_name, Broken::none, Oracle::owner},
     Variant{"fence-one-view", dht::Mutation::fence_one_view, Broken::none, Oracle::owner},
     Variant{"retains-across", dht::Mutation::retains_across, Broken::none, Oracle::acceptance},
+    Variant{"newest-step", dht::Mutation::newest_step, Broken::none, Oracle::service},
+    Variant{"ignores-newer-steps", dht::Mutation::ignores_newer_steps, Broken::none,
+            Oracle::service},
     Variant{"no-barrier", dht::Mutation::no_barrier, Broken::none, Oracle::hand_over},
     Variant{"leftovers-count", dht::Mutation::leftovers_count, Broken::none, Oracle::delay_once},
     Variant{"no-floors", dht::Mutation::no_floors, Broken::none, Oracle::hand_over},
@@ -79,6 +84,9 @@ inline constexpr std::array kVariants{
             Oracle::delay_once},
     Variant{"clears-at-once", dht::Mutation::none, Broken::clears_at_once, Oracle::acceptance},
     Variant{"gives-at-once", dht::Mutation::none, Broken::gives_at_once, Oracle::acceptance},
+    Variant{"barrier-without-view", dht::Mutation::none, Broken::barrier_without_view,
+            Oracle::view},
+    Variant{"view-after-word", dht::Mutation::none, Broken::view_after_word, Oracle::view},
     Variant{"wall-clock", dht::Mutation::none, Broken::wall_clock, Oracle::owner},
     Variant{"hidden-pause", dht::Mutation::none, Broken::hidden_pause, Oracle::owner},
 };

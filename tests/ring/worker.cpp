@@ -106,7 +106,7 @@ void Worker::handle(const OperationPointer& operation, int hops) {
   const bool by_history = allows(word.stage(), Basis::history) && is_in_force(Basis::history);
   const bool by_group = allows(word.stage(), Basis::group) && is_in_force(Basis::group);
   if (!by_history && !by_group) return handle_later(operation);
-  if (operation->is_write()) return begin_write(operation, word);
+  if (operation->is_write()) return start_write(operation);
   begin_read(operation, word, by_history);
 }
 
@@ -178,7 +178,8 @@ void Worker::ask_group(const OperationPointer& operation, OwnerWord claim, bool 
   call->askers.push_back(operation);
   if (may_share) joinable_[at] = call;
   const bool is_lost = world_.random().chance(kLostPercent) && !world_.is_calm();
-  world_.ask_group([&group = world_.group(), at] { return group.read(at); },
+  const dht::ViewNumber view = host_.permissions().view();
+  world_.ask_group([&group = world_.group(), at, view] { return group.read(at, view); },
                    [this, call, is_lost, alive = host_.alive()](Group::Answer answer) {
                      if (alive.expired()) return;
                      process_.post([=, this] {
@@ -259,16 +260,50 @@ void Worker::accept_group_answer(const Call& call, const Group::Answer& answer, 
 
 // ---- Writes.
 
-void Worker::begin_write(const OperationPointer& operation, OwnerWord claim) {
+// The view is read before the word.
+void Worker::start_write(const OperationPointer& operation) {
+  struct Seen {
+    dht::ViewNumber view = 0;
+    OwnerWord word;
+  };
+  const auto seen = std::make_shared<Seen>();
+  const auto view = [this, seen] { seen->view = host_.permissions().view(); };
+  const auto word = [this, seen, operation] {
+    seen->word = host_.permissions().owner(world_.layout().partition_of(operation->at));
+  };
+  const bool is_reversed = world_.is_broken(Broken::view_after_word);
+  std::vector<Process::Work> steps;
+  if (is_reversed) steps.emplace_back(word);
+  steps.emplace_back(view);
+  if (!is_reversed) steps.emplace_back(word);
+  steps.emplace_back([this, seen, operation] {
+    const Stage stage = seen->word.stage();
+    const bool may_begin = (allows(stage, Basis::history) && is_in_force(Basis::history)) ||
+                           (allows(stage, Basis::group) && is_in_force(Basis::group));
+    if (!may_begin) return handle_later(operation);
+    begin_write(operation, seen->word, seen->view);
+  });
+  process_.run_steps(std::move(steps));
+}
+
+void Worker::begin_write(const OperationPointer& operation, OwnerWord claim, dht::ViewNumber view) {
   world_.tally().add(Met::writes);
   const bool is_lost = world_.random().chance(kLostPercent) && !world_.is_calm();
   world_.ask_group(
-      [&group = world_.group(), operation] {
-        return group.write(operation->at, operation->also, *operation->content);
+      [&world = world_, operation, view, writer = host_.self().instance] {
+        const auto answer =
+            world.group().write(operation->at, operation->also, *operation->content, view);
+        if (!answer.is_refused)
+          world.check_write(world.layout().partition_of(operation->at), writer);
+        return answer;
       },
       [this, operation, claim, is_lost, alive = host_.alive()](Group::Answer answer) {
         if (is_lost || alive.expired()) return;
-        process_.post([=, this] { on_written(operation, claim, answer.number); });
+        process_.post([=, this] {
+          if (!answer.is_refused) return on_written(operation, claim, answer.number);
+          world_.tally().add(Met::refused_writes);
+          handle_later(operation);
+        });
       });
 }
 

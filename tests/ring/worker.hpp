@@ -58,7 +58,8 @@ class Worker {
   void on_group_answer(const CallPointer& call, Group::Answer answer);
   void accept_group_answer(const Call& call, const Group::Answer& answer, const Check& check,
                            bool was_recorded_before);
-  void begin_write(const OperationPointer& operation, dht::OwnerWord claim);
+  void start_write(const OperationPointer& operation);
+  void begin_write(const OperationPointer& operation, dht::OwnerWord claim, dht::ViewNumber view);
   void on_written(const OperationPointer& operation, dht::OwnerWord claim, OrderNumber number);
   void raise_then(const OperationPointer& operation, std::size_t slot, OrderNumber number,
                   const std::function<void()>& done);

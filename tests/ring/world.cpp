@@ -283,7 +283,7 @@ void World::write_past() {
   const Register at = random_.below(layout().registers);
   const Content content = new_content();
   const auto id = recorder_.begin(at, consistency::Kind::write, content, instant());
-  ask_group([this, at, content] { return group_.write(at, {}, content); },
+  ask_group([this, at, content] { return group_.write(at, {}, content, 0); },
             [this, id, content](Group::Answer) { recorder_.end(id, content, instant(), 0); });
   if (!is_calm_) scheduler_.after(milliseconds(random_.below(600)), [this] { write_past(); });
 }
@@ -348,6 +348,21 @@ void World::note_accepted(Partition partition, const Host& host, dht::OwnerWord 
                     std::to_string(at / 1000) + " us, after another member has since " +
                     std::to_string(next->first / 1000) + " us");
   own->last = std::max(own->last, at);
+}
+
+// By a member: none of them would let another carry out a write of its partition beside it.
+void World::check_write(Partition partition, dht::Instance writer) {
+  if (settings_.variant.oracle != Oracle::any && settings_.variant.oracle != Oracle::view) return;
+  for (const Host* const host : living()) {
+    const dht::Permissions& permissions = host->permissions();
+    const dht::OwnerWord word = permissions.owner(partition);
+    const bool is_owner = permissions.may_accept(partition, word, dht::Basis::history,
+                                                 [host] { return host->now(); });
+    if (!is_owner || host->self().instance == writer) continue;
+    return fail(Oracle::view, "a write of partition " + std::to_string(partition) +
+                                  " is carried out for another member than its owner, " +
+                                  host->self().name);
+  }
 }
 
 void World::note_answer(Register at, Content content, OrderNumber number) {

@@ -70,6 +70,8 @@ class World {
   void send(const Host& from, const std::string& to, std::function<void(Host&)> message);
   void send_ask(const Host& from, const dht::Holder& to, const dht::HandOverAsk& ask,
                 std::function<void(const dht::HandOverPage&)> answer);
+  // The group has carried it out.
+  void check_write(Partition partition, dht::Instance writer);
   void note_answer(Register at, Content content, OrderNumber number);
   // It counts from now on.
   void check_handed(const Host& host, Register at, const Table::Entry& entry);

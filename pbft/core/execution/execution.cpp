@@ -34,7 +34,8 @@ ExecutionStage::ExecutionStage(Context& context, Log& log, ClientTable& clients,
       parts_(parts),
       bodies_(bodies),
       writes_(writes),
-      history_(context.settings) {}
+      history_(context.settings),
+      epochs_(context.counters) {}
 
 bool ExecutionStage::take(Slot& slot, ReplicaActions& out) {
   ASSERT(slot.sequence == context_.progress.last_ordered + 1);
@@ -172,6 +173,7 @@ void ExecutionStage::hand_out(Slot& slot, ReplicaActions& out) {
       continue;
     }
     clients_.begin(session, request.timestamp);
+    Bytes refusal = epochs_.pass(request.epoch);
     if (ahead_) {
       session.is_ahead = true;
       ahead_->sessions.push_back(&session);
@@ -201,7 +203,7 @@ void ExecutionStage::hand_out(Slot& slot, ReplicaActions& out) {
         {start(pending), pending.sigma, false, ahead_.has_value(), storage, operation,
          AgreedInput{context_.progress.agreed_time,
                      seed_of_request(slot.input.seed, static_cast<std::uint16_t>(index))},
-         collected.whole});
+         collected.whole, std::move(refusal)});
     ++slot.results_missing;
   }
   slot.requests = {};
@@ -494,7 +496,8 @@ void ExecutionStage::take_checkpoint(const Digest& service, ReplicaActions& out)
   state_ = State::running;
   CheckpointClaim claim{context_.progress.last_executed, {}, {}, service};
   const auto roots = sessions_.build(
-      clients_, {claim.sequence, history_.digest(), context_.progress.agreed_time}, parts_);
+      clients_,
+      {claim.sequence, history_.digest(), context_.progress.agreed_time, epochs_.newest()}, parts_);
   if (!roots) {
     // The disk is full. The others' checkpoints do for this replica as well.
     ++context_.counters.snapshots_failed;
@@ -560,6 +563,7 @@ bool ExecutionStage::load(const CheckpointClaim& claim) {
     return false;
   }
   history_.reset(root->history);
+  epochs_.reset(root->epoch);
   Progress& progress = context_.progress;
   const auto forget = [&](std::uint64_t sequence) {
     if (Slot* slot = log_.find(sequence)) log_.forget_execution(*slot);

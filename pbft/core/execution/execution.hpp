@@ -29,6 +29,7 @@
 #include <vector>
 
 #include "pbft/core/bodies/bodies.hpp"
+#include "pbft/core/execution/epoch_fence.hpp"
 #include "pbft/core/execution/history.hpp"
 #include "pbft/core/execution/session_tree.hpp"
 #include "pbft/core/execution/snapshots.hpp"
@@ -90,6 +91,8 @@ class ExecutionStage {
   Restored on_restored(bool done);
 
   [[nodiscard]] State state() const { return state_; }
+  // Of requests; the newest that was ordered.
+  [[nodiscard]] std::uint64_t epoch() const { return epochs_.newest(); }
   // Null when there is none.
   [[nodiscard]] const CheckpointClaim* to_restore() const {
     return to_restore_ ? &*to_restore_ : nullptr;
@@ -245,6 +248,7 @@ class ExecutionStage {
   std::vector<Digest> held_roots_;  // of the last checkpoint, when it is no snapshot; pinned
   Digest looked_at_{};  // a state of the service at no checkpoint; pinned until the next one
   History history_;
+  EpochFence epochs_;
   State state_ = State::running;
   std::optional<CheckpointClaim> to_restore_;
   std::optional<Ahead> ahead_;

@@ -230,6 +230,7 @@ std::optional<SessionTree::Roots> SessionTree::build(ClientTable& clients, const
   writer.integer(root.sequence);
   writer.raw(root.history);
   writer.integer(root.agreed_time);
+  if (root.epoch != 0) writer.integer(root.epoch);
   const auto order = keep(order_nodes, payload, parts);
   const auto replies = keep(replies_nodes, {}, parts);
   if (!order || !replies) return clear(), std::nullopt;
@@ -245,6 +246,10 @@ std::optional<OrderRoot> read_order_root(const PartStore& parts, const Digest& o
   root.sequence = reader.integer<std::uint64_t>();
   reader.fixed(root.history);
   root.agreed_time = reader.integer<std::uint64_t>();
+  if (reader.remaining() > 0) {
+    root.epoch = reader.integer<std::uint64_t>();
+    if (root.epoch == 0 || root.epoch > kEpochMax) return std::nullopt;
+  }
   if (!reader.complete()) return std::nullopt;
   return root;
 }

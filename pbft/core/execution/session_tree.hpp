@@ -8,8 +8,8 @@
 //             may never get its quorum, or its result (Berger, Reiser, Bessani, SRDS 2021). Answers
 //             of unmodified origins may differ honestly, so this root decides nothing.
 //
-//   order root     payload: sequence u64, history digest 32, agreed time u64; children: one node a
-//                  client
+//   order root     payload: sequence u64, history digest 32, agreed time u64, and the newest epoch
+//                  u64 if there is one; children: one node a client
 //   replies root   payload: empty; children: one node a client
 //   client node    payload: client u32; children: its blocks
 //   order block    payload: client u32, block u16, 64 times a timestamp u64
@@ -34,6 +34,7 @@ struct OrderRoot {
   std::uint64_t sequence = 0;
   Digest history{};
   std::uint64_t agreed_time = 0;
+  std::uint64_t epoch = 0;  // of requests; 0: none
 };
 
 class SessionTree {

@@ -35,15 +35,9 @@ bool RequestQueue::add(const RequestMessage& request, ByteView frame, const Dige
     if (client.line.empty()) break;  // what fills its share is laid out
     displace_last(client, displaced);
   }
-  const BatchRequest entry{request.client,
-                           request.session,
-                           request.timestamp,
-                           request.replier,
-                           static_cast<std::uint32_t>(request.operation.data() - frame.data()),
-                           operation_bytes(request),
-                           static_cast<std::uint32_t>(frame.size()),
-                           request.body.has_value(),
-                           !request.signature.empty()};
+  BatchRequest entry = batch_request(request, frame);
+  entry.frame_size = static_cast<std::uint32_t>(frame.size());
+  entry.is_signed = !request.signature.empty();
   ++requests_;
   ++client.requests;
   bytes_ += frame.size();

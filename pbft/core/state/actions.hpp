@@ -41,6 +41,9 @@ struct Execution {
   // All of an operation that is too large for memory, of which `operation` is the beginning; else
   // null. To be read until the execution is answered.
   ByteSourcePtr whole;
+  // Not empty: a write is not executed, and answered with this (core/execution/epoch_fence.hpp). A
+  // read is executed.
+  Bytes refusal = {};
 };
 
 enum class ExecutionStatus : std::uint8_t {

@@ -78,6 +78,7 @@ struct ReplicaCounters {
   std::uint64_t requests_forwarded = 0;      // to the primary
   std::uint64_t reads_executed = 0;          // outside the order
   std::uint64_t executions_unavailable = 0;
+  std::uint64_t epochs_too_far = 0;  // requests whose epoch is too far beyond the newest
   std::uint64_t replies_sent = 0;
   std::uint64_t replies_repeated = 0;  // from the cache
   std::uint64_t cached_replies_dropped = 0;
@@ -175,6 +176,10 @@ inline constexpr auto kReplicaTable = metric_table<ReplicaCounters>(
      metric_row<&ReplicaCounters::executions_unavailable>(
          "executions_unavailable", counter_metric("prophecy_replica_executions_unavailable_total",
                                                   "executions", "Executions without a result.")),
+     metric_row<&ReplicaCounters::epochs_too_far>(
+         "epochs_too_far",
+         counter_metric("prophecy_replica_epochs_too_far_total", "requests",
+                        "Requests of a ring's view that is too far beyond the newest one.")),
      metric_row<&ReplicaCounters::replies_sent>(
          "replies_sent",
          counter_metric("prophecy_replica_replies_sent_total", "replies", "Replies sent.")),
@@ -371,6 +376,7 @@ struct ReplicaStatus {
   std::uint64_t queued_bytes = 0;
   std::uint64_t cached_reply_bytes = 0;
   std::uint64_t executions_in_flight = 0;
+  std::uint64_t epoch = 0;
   // Batches that f+1 others have ordered and this replica has not executed: one of them is correct.
   std::uint64_t lag = 0;
   std::vector<PeerStanding> peers;  // all others, by id
@@ -389,6 +395,11 @@ inline constexpr auto kProgressTable = metric_table<ReplicaStatus>(
                                              "The last stable checkpoint."),
      metric_row<&ReplicaStatus::base>("base", kSequenceMetric, "base",
                                       "The checkpoint that a restart begins from."),
+     metric_row<&ReplicaStatus::epoch>(
+         "epoch",
+         gauge_metric("prophecy_replica_epoch", "number",
+                      "The newest view of a ring of sketchers that a request was made in; 0 "
+                      "without a ring.")),
      metric_row<&ReplicaStatus::lag>(
          "lag",
          gauge_metric("prophecy_replica_lag_batches", "batches",

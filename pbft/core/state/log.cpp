@@ -23,14 +23,22 @@ NodeId proposer_of(const Bytes& content, std::uint32_t replicas) {
 
 }  // namespace
 
+BatchRequest batch_request(const RequestMessage& request, ByteView bytes) {
+  return {.client = request.client,
+          .session = request.session,
+          .timestamp = request.timestamp,
+          .replier = request.replier,
+          .operation_at = static_cast<std::uint32_t>(request.operation.data() - bytes.data()),
+          .operation_size = operation_bytes(request),
+          .by_digest = request.body.has_value(),
+          .epoch = request.epoch};
+}
+
 std::vector<BatchRequest> batch_requests(const PrePrepareMessage& message, const Bytes& frame) {
   std::vector<BatchRequest> requests;
   requests.reserve(message.requests.size());
-  for (const RequestMessage& request : message.requests) {
-    requests.push_back({request.client, request.session, request.timestamp, request.replier,
-                        static_cast<std::uint32_t>(request.operation.data() - frame.data()),
-                        operation_bytes(request), 0, request.body.has_value()});
-  }
+  for (const RequestMessage& request : message.requests)
+    requests.push_back(batch_request(request, frame));
   return requests;
 }
 

@@ -28,8 +28,11 @@ struct BatchRequest {
   std::uint32_t frame_size = 0;  // of the whole request
   bool by_digest = false;
   bool is_signed = false;  // known at the primary alone
+  std::uint64_t epoch = 0;
 };
 
+// Of a request that lies in these bytes.
+[[nodiscard]] BatchRequest batch_request(const RequestMessage& request, ByteView bytes);
 // Requires a message that was decoded from the frame.
 [[nodiscard]] std::vector<BatchRequest> batch_requests(const PrePrepareMessage& message,
                                                        const Bytes& frame);

@@ -38,6 +38,8 @@ class Acceptance {
   Acceptance(dht::Permissions permissions, BootTimer& timer)
       : permissions_(permissions), timer_(timer) {}
 
+  // To be read before the claim of what is asked for in this view.
+  [[nodiscard]] std::uint64_t view() const { return permissions_.view(); }
   [[nodiscard]] Claim claim(Partition partition) const {
     return {permissions_.owner(partition), partition};
   }

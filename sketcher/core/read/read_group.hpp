@@ -98,6 +98,8 @@ class ReadGroup {
 
   // ---- Permission to accept (acceptance.hpp). Without a ring, all of these are one branch.
   [[nodiscard]] bool has_ring() const { return parts_.acceptance != nullptr; }
+  // The ring's; 0: none. To be read before the claim.
+  [[nodiscard]] std::uint64_t view() const { return has_ring() ? parts_.acceptance->view() : 0; }
   [[nodiscard]] Claim claim(Partition partition) const {
     return has_ring() ? parts_.acceptance->claim(partition) : Claim{};
   }

@@ -39,6 +39,7 @@ void ReadMachine::start(const ReadRequest& request, GroupCore& group, TimePoint 
   request_ = request;
   group_ = &group;
   raising_.reset();
+  if (!request.was_moved) refused_view_ = 0;
   const sketch::RequestForm& form = *request.form;
   const bool is_off = request.mode == RouteMode::off || request.mode == RouteMode::tunnel;
   // One origin is asked only with what is in memory.
@@ -177,9 +178,13 @@ void ReadMachine::ask_one(const replica_client::FastForm& asked, TimePoint now) 
 void ReadMachine::ask_call(ReplicatedKind kind) {
   const sketch::RequestForm& form = *request_.form;
   ReadGroup& group = group_->group;
+  // Before the claim: an ownership that is over by this view has no claim any more.
+  call_view_ = group.view();
   const bool has_claim = !group.has_ring() ||
                          take_claim(group.floors().place_of(form.authority, form.target).partition);
-  if (!has_claim) return move();
+  // The group would refuse it again.
+  const bool is_refused = refused_view_ != 0 && call_view_ <= refused_view_;
+  if (!has_claim || is_refused) return move();
   state_ = State::ordered;
   call_kind_ = kind;
   submitted_ = group.order().submit();
@@ -397,9 +402,15 @@ OwedFloors ReadMachine::on_write_answered(const sketch::AnswerForm& form,
 
 void ReadMachine::on_group_failure(ReplicatedFailure failure) {
   ASSERT(state_ == State::ordered);
+  if (failure == ReplicatedFailure::view_too_old) {
+    request_.counters->replicated_failures[static_cast<std::size_t>(failure)].add();
+    refused_view_ = call_view_;
+    return move();
+  }
   // A write that has left may have been carried out for all that.
-  const bool has_left =
-      failure != ReplicatedFailure::writes_refused && failure != ReplicatedFailure::overloaded;
+  const bool has_left = failure != ReplicatedFailure::writes_refused &&
+                        failure != ReplicatedFailure::overloaded &&
+                        failure != ReplicatedFailure::view_too_new;
   if (changes_state() && has_left) group_->shared.on_write();
   request_.counters->replicated_failures[static_cast<std::size_t>(failure)].add();
   const Refused refusal{replica_client::status_of(failure), replica_client::to_string(failure)};

@@ -18,8 +18,9 @@
 // may be started again from within that action.
 //
 // In a ring (acceptance.hpp), each request has a claim, by which every answer is accepted. `move`
-// ends one that may not be accepted here. A write is never moved once the group was asked: it waits
-// in state `raising` until the floors that it names are raised, wherever their partitions belong.
+// ends one that may not be accepted here. A write is never moved once the group has carried it out,
+// or may have: it waits in state `raising` until the floors that it names are raised, wherever
+// their partitions belong. One that the group has refused for its view is moved.
 //
 // One object serves one request after another. Deterministic; single-threaded.
 #pragma once
@@ -116,6 +117,8 @@ class ReadMachine {
     return state_ == State::relaying ? large_->relay.asked() : asks_.asked();
   }
   [[nodiscard]] replica_client::ReplicatedKind call_kind() const { return call_kind_; }
+  // Likewise: the ring's view that the call is made in; 0: none.
+  [[nodiscard]] std::uint64_t call_view() const { return call_view_; }
   [[nodiscard]] const sketch::AnswerForm& answer() const {
     ASSERT(!is_borrowed_ || group_->group.forms_read() == forms_read_);
     return answer_;
@@ -249,6 +252,8 @@ class ReadMachine {
   bool is_deadline_armed_ = false;
   bool is_borrowed_ = false;  // the answer's head lies in ReadGroup::canonicalizer()
   replica_client::ReplicatedKind call_kind_{};
+  std::uint64_t call_view_ = 0;
+  std::uint64_t refused_view_ = 0;  // the group refused this request's write in it; 0: it did not
   std::uint32_t serial_ = 0;
   std::uint32_t began_seconds_ = 0;
   std::uint32_t large_rounds_ = 0;  // times that the group has agreed on a list for this request

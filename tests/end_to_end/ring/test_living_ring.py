@@ -7,7 +7,6 @@ import re
 import signal
 import threading
 import time
-from contextlib import contextmanager
 
 import pytest
 
@@ -15,7 +14,7 @@ from harness.build import patience
 from harness.http_client import curl as plain_curl
 from harness.processes import wait_until
 from harness.programs import run_program
-from harness.recording_clients import RecordingClients
+from harness.recording_clients import checked_clients
 from harness.ring import LivingRing
 
 INITIAL = "initial"
@@ -39,19 +38,8 @@ def owners(ring, name="a"):
     return {each["name"]: each["partitions"] for each in ring.ring(name)["members"]}
 
 
-@contextmanager
 def clients_of(ring, names, tmp_path):
-    """Readers and writers at these members, whose history holds. Yields the clients."""
-    ports = [ring.members[name].port for name in names]
-    mixed = [(kind, port, "localhost", weight) for port in ports for kind, weight in (("read", 3), ("publish", 1))]
-    with RecordingClients(PAGES, INITIAL, [mixed] * 4, seed=int(time.monotonic() * 1000),
-                          pause_s=0.004) as clients:
-        yield clients
-    file = tmp_path / "history"
-    file.write_text(clients.record())
-    checked = run_program("prophecy-consistency", "check", file, timeout_s=120)
-    assert checked.returncode == 0, checked.stdout + checked.stderr
-    assert clients.operations() > 100
+    return checked_clients([ring.members[name].port for name in names], PAGES, INITIAL, tmp_path / "history")
 
 
 @pytest.fixture(name="pages", autouse=True)

@@ -115,6 +115,16 @@ TEST_CASE("a wait outlasts a lease whichever clock is fast") {
   CHECK(outlast(lease, {.drift_ppm = 0, .grain = milliseconds(10)}) == lease + milliseconds(10));
 }
 
+TEST_CASE("a view is told to the workers once its words are") {
+  Site member;
+  CHECK(member.permissions.view() == 0);
+  member.ownership.adopt(second_view(), at(milliseconds(100)));
+  CHECK(member.permissions.view() == 2);
+  // An older one, read late, changes nothing.
+  member.ownership.adopt(view_of(1, {kOther}, {}), at(milliseconds(200)));
+  CHECK(member.permissions.view() == 2);
+}
+
 TEST_CASE("a taker waits for the former holder's word") {
   Site member;
   member.ownership.adopt(second_view(), at(milliseconds(100)));

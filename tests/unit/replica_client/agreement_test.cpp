@@ -6,6 +6,7 @@
 #include <catch2/catch.hpp>
 
 #include "history_table/history_table.hpp"
+#include "pbft/wire/epoch_refusal.hpp"
 #include "replica_client/pbft_group.hpp"
 #include "scripted_agent.hpp"
 #include "support/event_loop.hpp"
@@ -175,6 +176,33 @@ TEST_CASE("A vote that the answer refutes is reported once, be it early or late"
   CHECK(world.accusations[0].request == "GET x " + target.substr(0, RequestNote::kTargetBytesMax));
   CHECK(world.accusations[0].vote_digest == digest_of(page("a lie")));
   CHECK(world.accusations[0].agreed_digest == digest_of(page("the page")));
+}
+
+TEST_CASE("Agents agree on a refusal for the view that a request names") {
+  World world;
+  const bool is_old = GENERATE(true, false);
+  const auto kind = is_old ? pbft::EpochRefusal::Kind::too_old : pbft::EpochRefusal::Kind::too_new;
+  const std::string refused(as_text(pbft::encode(pbft::EpochRefusal{kind, 6})));
+  std::uint64_t named = 0;
+  const ScriptedAgent::Script refuse = [&](const pbft::RequestMessage& request) {
+    named = request.epoch;
+    return Vote{refused};
+  };
+  // A liar alone refuses nothing.
+  const bool is_lie = GENERATE(false, true);
+  const auto honest = is_lie ? always({page("done")}) : refuse;
+  world.vote({honest, honest, honest, refuse});
+  Call call;
+  call.id = world.group->replicated(
+      {.method = "POST", .authority = "x", .target = "/a", .wire = kWire, .view = 5}, call);
+  REQUIRE(run_until(world.io, [&] { return call.ends == 1; }));
+  if (is_lie) {
+    CHECK(call.answer.has_value());
+    return;
+  }
+  CHECK(named == 5);
+  CHECK(call.failure ==
+        (is_old ? ReplicatedFailure::view_too_old : ReplicatedFailure::view_too_new));
 }
 
 TEST_CASE("A late accusation names the call that the vote was on") {

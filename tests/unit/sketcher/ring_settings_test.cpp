@@ -109,6 +109,7 @@ TEST_CASE("With ZooKeeper, a ring has no list of members") {
   CHECK_THAT(mistakes(living + kTls + member("a", "\"127.0.0.1:7402\"")),
              Catch::Contains("ring.member"));
   CHECK_THAT(mistakes(living + kTls, 2), Catch::Contains("expected 2 of them, one for each"));
+  CHECK_FALSE(ring.living->zookeeper_tls.has_value());
   CHECK_THAT(mistakes(living + "root = \"prophecy\"\n" + kTls),
              Catch::Contains("ring.root: expected a path of ZooKeeper"));
   CHECK_THAT(mistakes(living + "lease = \"50ms\"\n" + kTls), Catch::Contains("ring.lease"));
@@ -119,6 +120,36 @@ TEST_CASE("With ZooKeeper, a ring has no list of members") {
   CHECK_THAT(
       mistakes("[ring]\nname = \"a\"\nlease = \"2s\"\n" + kTls + member("a", "\"127.0.0.1:7400\"")),
       Catch::Contains("ring.lease"));
+}
+
+TEST_CASE("Connections to ZooKeeper may be inside TLS") {
+  const std::string living =
+      "[ring]\nname = \"a\"\nzookeeper = [\"127.0.0.1:2281\"]\naddresses = [\"127.0.0.1:7400\"]\n"
+      "hand_over = \"127.0.0.1:7401\"\n" +
+      kTls + "[ring.zookeeper_tls]\n";
+  const auto plain = read(living + "ca = \"zk.pem\"\n");
+  REQUIRE(plain.mistakes.empty());
+  REQUIRE(plain.ring->living->zookeeper_tls.has_value());
+  CHECK(plain.ring->living->zookeeper_tls->server_name.empty());
+  CHECK_FALSE(plain.ring->living->zookeeper_tls->certificate.has_value());
+  const auto mutual =
+      read(living +
+           "ca = \"zk.pem\"\nserver_name = \"zk.test\"\ncertificate = \"zk-a.pem\"\n"
+           "key = \"zk-a.key\"\n");
+  REQUIRE(mutual.mistakes.empty());
+  const transport::TlsClientSettings& tls = *mutual.ring->living->zookeeper_tls;
+  CHECK(tls.ca.filename() == "zk.pem");
+  CHECK(tls.server_name == "zk.test");
+  REQUIRE(tls.certificate.has_value());
+  CHECK(tls.certificate->chain.filename() == "zk-a.pem");
+  CHECK(tls.certificate->key.filename() == "zk-a.key");
+  CHECK_THAT(read(living).mistakes, Catch::Contains("ring.zookeeper_tls.ca: expected a path"));
+  CHECK_THAT(read(living + "ca = \"zk.pem\"\nkey = \"zk-a.key\"\n").mistakes,
+             Catch::Contains("ring.zookeeper_tls.certificate: expected a path"));
+  CHECK_THAT(read("[ring]\nname = \"a\"\n" + kTls + member("a", "\"127.0.0.1:7400\"") +
+                  "[ring.zookeeper_tls]\nca = \"zk.pem\"\n")
+                 .mistakes,
+             Catch::Contains("zookeeper_tls"));
 }
 
 }  // namespace prophecy::sketcher

@@ -349,3 +349,28 @@ TEST_CASE("A service without state has one root everywhere, and takes back no ot
   full.full = true;
   null.snapshot(full, [&](Result<Digest> made) { CHECK_FALSE(made.has_value()); });
 }
+
+TEST_CASE("A write that carries a refusal is answered with it in its turn; a read is executed") {
+  World world;
+  const Bytes refusal{1, 2, 3};
+  world.executor.submit(execution(1, 'w'));
+  for (const std::uint64_t id : {2, 3}) {
+    Execution refused = execution(id, id == 2 ? 'w' : 'r');
+    refused.refusal = refusal;
+    world.executor.submit(std::move(refused));
+  }
+  world.executor.submit(execution(4, 'w'));
+  CHECK(world.running() == Ids{1});
+  CHECK(world.taken().empty());
+  world.service.finish(1);
+  CHECK(world.running() == Ids{3});
+  auto finished = world.taken();
+  REQUIRE(finished.size() == 2);
+  CHECK(finished[0].id == 1);
+  CHECK(finished[1].id == 2);
+  CHECK(finished[1].status == ExecutionStatus::done);
+  CHECK(finished[1].result == refusal);
+  world.service.finish(3);
+  CHECK(world.running() == Ids{4});
+  CHECK(world.executor.counters().refused_by_epoch == 1);
+}

@@ -49,6 +49,58 @@ TEST_CASE("ring: a write of an own partition raises its floor, and is answered")
   CHECK(world.floor("/page") == 7);
 }
 
+TEST_CASE("ring: a write that the group refuses for its view goes to the owner of now") {
+  RingWorld world;
+  world.permissions.set_view(5);
+  Reader writer(world);
+  writer.start("POST", "", "/page");
+  CHECK(writer.machine.call_view() == 5);
+  writer.group_failure(ReplicatedFailure::view_too_old);
+  CHECK(writer.took() == Lines{"order", "move"});
+  CHECK(world.floor("/page") == 0);
+  CHECK(world.counters.failed.get() == 0);
+  CHECK(world.counters.moved.get() == 1);
+  const auto failure = static_cast<std::size_t>(ReplicatedFailure::view_too_old);
+  CHECK(world.counters.replicated_failures[failure].get() == 1);
+
+  // It is not asked for again in the view that was refused.
+  writer.request.was_moved = true;
+  writer.start("POST", "", "/page");
+  CHECK(writer.took() == Lines{"move"});
+  world.permissions.set_view(6);
+  writer.start("POST", "", "/page");
+  CHECK(writer.machine.call_view() == 6);
+  writer.group_answer("", 7, kDone);
+  CHECK(writer.took() == Lines{"order", "deliver 204 "});
+
+  // Another request begins anew.
+  writer.request.was_moved = false;
+  writer.start("POST", "", "/page");
+  writer.group_answer("", 8, kDone);
+  CHECK(writer.took() == Lines{"order", "deliver 204 "});
+}
+
+TEST_CASE("ring: a view that is too new for the group ends a write, which was not carried out") {
+  RingWorld world;
+  Reader reader(world), writer(world), later(world);
+  reader.start();
+  writer.start("POST", "", "/page");
+  writer.group_failure(ReplicatedFailure::view_too_new);
+  CHECK(writer.took() == Lines{"order", "refuse 503 view-too-new"});
+  later.start();
+  CHECK(world.calls.size() == 1);  // it shares the call
+}
+
+TEST_CASE("ring: the view is read before the claim") {
+  // What was lost in between is not claimed under the view that has taken it.
+  RingWorld world;
+  Reader writer(world);
+  world.set_word(Stage::elsewhere, world.partition("/page"));
+  world.permissions.set_view(6);
+  writer.start("POST", "", "/page");
+  CHECK(writer.took() == Lines{"move"});
+}
+
 TEST_CASE("ring: a write whose partition has moved keeps its answer until the owner has raised") {
   RingWorld world;
   Reader writer(world);
