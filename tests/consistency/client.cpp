@@ -73,6 +73,7 @@ Wanted SimulatedClient::next_wanted() {
 void SimulatedClient::choose_worker() {
   SimulatedWorker& worker = world_.any_worker();
   asks_ = calls_ = 0;
+  asked_ = 0;
   is_agreed_ = false;
   if (worker_ == &worker && machine_) return;
   worker_ = &worker;
@@ -216,6 +217,8 @@ void SimulatedClient::carry_out(const ReadAction& action) {
 
 void SimulatedClient::ask_origin(const ReadAction& action) {
   ++asks_;
+  world_.operators().check_ask(action.replica, asked_);
+  asked_ |= replica_client::bit_of(action.replica);
   const RunSettings& settings = world_.settings();
   if (settings.has_blocks) {
     world_.cost().check("origin-asks-per-block", asks_, settings.origins * kLargeBlocks);

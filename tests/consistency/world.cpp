@@ -46,6 +46,7 @@ World::World(std::uint64_t seed, const Variant& variant, GroupChoice group, cons
       attribution_(breach_),
       accusation_(settings_, breach_, tally_),
       cost_(bounds, breach_),
+      operator_(settings_, seed, breach_, tally_),
       profile_(make_profile(settings_)),
       sketch_(sketch::DigestKind::sha1, as_bytes("0123456789abcdef0123456789abcdef"), profile_,
               "group"),
@@ -162,6 +163,7 @@ void World::pass_time() {
 
 void World::step() {
   using Phase = SimulatedClient::Phase;
+  operator_.advance(now());
   if (ring_ && random_.chance(kRingStepPercent)) return ring_->step();
   const std::uint64_t draw = random_.below(200);
   if (draw < 93) return clients_[random_.below(clients_.size())]->advance(Phase::free);
@@ -180,6 +182,7 @@ bool World::is_quiet() const {
 
 void World::calm_down() {
   service_->calm_down();
+  operator_.settle();
   if (ring_) ring_->settle();
   failing_percent_ = 0;
   const std::size_t events_max = cost_.bound("events-to-an-end");

@@ -33,6 +33,13 @@ enum class Administration : std::uint8_t {
   maint,  // nor checks; what requests meet there is not held against it
 };
 
+// What an operator changes about one origin; what is absent stays as it is.
+struct OriginChange {
+  std::optional<Administration> administration{};
+  std::optional<std::uint32_t> weight{};  // from 1 to kWeightMax
+  std::string reason{};                   // of the administration
+};
+
 // Requests to an origin since it was asked last; how fast reads and votes ended.
 struct OriginEvidence {
   std::uint64_t good = 0;

@@ -54,6 +54,9 @@ enum class Met : std::uint8_t {
   partitions_taken,
   leases_lost,
   entries_handed,
+  weights_set,
+  origin_states_set,
+  asked_out_of_the_draw,
   kCount,
 };
 
@@ -103,6 +106,9 @@ inline constexpr std::array<std::string_view, static_cast<std::size_t>(Met::kCou
     "partitions that a member took",
     "leases that were lost",
     "entries that were handed over",
+    "weights of origins that were set",
+    "origins that were taken out or put back",
+    "origins asked that were out of the draw",
 };
 
 class Tally {
