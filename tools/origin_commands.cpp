@@ -26,12 +26,21 @@ struct Options {
   std::string state;
   std::string reason = "by an operator";
   std::uint32_t weight = 0;
+  std::optional<std::uint64_t> within_seconds;
 };
 
 // What of an origin's status is about its health.
-constexpr const char* kColumns[] = {"group", "replica",       "address", "state",
-                                    "drawn", "weight",        "share",   "since_seconds",
-                                    "reason"};
+constexpr const char* kColumns[] = {"group",
+                                    "replica",
+                                    "address",
+                                    "state",
+                                    "drawn",
+                                    "weight",
+                                    "share",
+                                    "since_seconds",
+                                    "reason",
+                                    "under_way",
+                                    "drain_seconds_left"};
 
 int list(const Options& options) {
   Json status;
@@ -83,6 +92,15 @@ int set(const Options& options) {
   return tell(options.socket, *request);
 }
 
+int drain(const Options& options) {
+  auto request = request_about(options, "set-origin-state");
+  if (!request) return 2;
+  (*request)["state"] = "drain";
+  (*request)["reason"] = options.reason;
+  if (options.within_seconds) (*request)["within_seconds"] = *options.within_seconds;
+  return tell(options.socket, *request);
+}
+
 int set_weight(const Options& options) {
   auto request = request_about(options, "set-origin-weight");
   if (!request) return 2;
@@ -121,6 +139,15 @@ void add_origin_commands(Command program) {
       .one_of({"ready", "drain", "maint"});
   setting.add("--reason", options->reason, "What other operators are told");
   setting.on_run([options] { return set(*options); });
+
+  const Command draining =
+      origin.add_command("drain", "Takes an origin out of fast reads, and then out of use");
+  draining.add("--admin", options->socket, "Admin socket of the sketcher").required();
+  draining.add("origin", options->origin, "GROUP/REPLICA").required();
+  draining.add("--within", options->within_seconds,
+               "Seconds, 1 to 86400, after which what is left is cut and the origin is in maint");
+  draining.add("--reason", options->reason, "What other operators are told");
+  draining.on_run([options] { return drain(*options); });
 
   const Command weight = origin.add_command("weight", "Sets an origin's part of the fast reads");
   weight.add("--admin", options->socket, "Admin socket of the sketcher").required();

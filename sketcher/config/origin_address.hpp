@@ -14,7 +14,7 @@ struct OriginAddress {
   Endpoint address;
   std::optional<transport::TlsClientSettings> tls;
   std::uint32_t weight = 1;  // for fast reads
-  std::size_t place = 0;  // among those of its group in the configuration
+  std::size_t place = 0;     // among those of its group in the configuration
 };
 
 }  // namespace prophecy::sketcher

@@ -28,6 +28,8 @@ struct OriginCounters {
   Counter vindications;   // refuted answers that the group agreed on later
   Counter overtaken;      // hedged fast reads that the second origin, asked later, answered first
   Counter slow;           // fast reads that took much longer than those of others (HedgePolicy)
+  // Now, at an origin that is drained or in maintenance: a gauge, zeroed when a worker ends.
+  Counter under_way;
 };
 inline constexpr std::string_view kExchangeEnds =
     "`not-sent`: no connection, or closed before a byte had left; `stale`: a kept connection "
@@ -73,7 +75,12 @@ inline constexpr auto kOriginTable = metric_table<OriginCounters>(
      metric_row<&OriginCounters::slow>(
          "slow", counter_metric("prophecy_slow_reads_total", "reads",
                                 "Fast reads that took much longer than those of other origins.")
-                     .about("Time-outs are not counted."))});
+                     .about("Time-outs are not counted.")),
+     metric_row<&OriginCounters::under_way>(
+         "under_way",
+         gauge_metric("prophecy_origin_under_way", "reads",
+                      "Reads and tunnels still at an origin that is drained or in maintenance.")
+             .about("Counted once a second. It is 0 for all others."))});
 // The status has these as `fast_answers` and `fast_failures`.
 inline constexpr auto kOriginExchangeTable = metric_table<OriginCounters>(
     "group, replica, address", "origins[]",

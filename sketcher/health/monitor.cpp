@@ -148,7 +148,7 @@ void HealthMonitor::publish(std::uint32_t index, TimePoint time) {
   const GroupHealth& health = groups_[index].health;
   HealthView& view = shared_.group(index).health;
   view.publish_shares(health.shares(time), health.size());
-  view.publish(health.drawable(), health.unchecked());
+  view.publish(health.drawable(), health.unchecked(), health.cut());
 }
 
 }  // namespace prophecy::sketcher

@@ -14,6 +14,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr std::string_view kSetState = "set-origin-state";
+constexpr std::uint64_t kDrainSecondsMax = 86'400;
 constexpr std::string_view kSetWeight = "set-origin-weight";
 
 std::string as_line(const Json& json) {
@@ -56,6 +57,13 @@ Result<OriginChange> read_change(std::string_view command, const Json& request) 
     return wrong("expected the state to be one of ready, drain, maint");
   }
   change.reason = text_of(request, "reason");
+  if (request.contains("within_seconds")) {
+    const auto within = number_of(request, "within_seconds").value_or(0);
+    if (within < 1 || within > kDrainSecondsMax) {
+      return wrong("expected a time from 1 to " + std::to_string(kDrainSecondsMax) + " seconds");
+    }
+    change.within = seconds(within);
+  }
   return change;
 }
 

@@ -26,8 +26,7 @@ std::vector<std::string> staleness_bounds(const Installation& installation) {
     std::vector<std::uint32_t> weights;
     for (const OriginAddress& origin : group.origins)
       weights.push_back(origin.weight);
-    const auto drawn_min =
-        std::min(rules.drawable_min, static_cast<std::uint32_t>(weights.size()));
+    const auto drawn_min = std::min(rules.drawable_min, static_cast<std::uint32_t>(weights.size()));
     lines.push_back(fmt::format(
         "group \"{}\": {} faulty of {} origins, by their weights, keep k reads in a row stale with "
         "probability {:.3f}^k at most; {:.3f}^k while {} origins are in the draw",

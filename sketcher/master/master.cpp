@@ -365,6 +365,8 @@ void Master::on_worker_ended(std::uint32_t index, int wait_status) {
   shared_.worker(index).asking_bytes.set(0);
   shared_.worker(index).spool.bytes.set(0);
   shared_.worker(index).spool.files.set(0);
+  for (OriginCounters& origin : shared_.origins(index))
+    origin.under_way.set(0);
   static_cast<void>(take_events(index));  // what it reported last
   worker.pid = -1;
   const bool clean = WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == 0;

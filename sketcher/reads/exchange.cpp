@@ -313,8 +313,10 @@ void Exchange::carry_out(const ReadAction& action) {
   http::OriginExchange& origin = origins_[action.slot].exchange;
   switch (action.kind) {
     case Kind::ask_origin:
+      group_->uses.begin(origins_[action.slot], action.replica);
       return group().group().fast(origin, action.replica, machine_.wire(), machine_.asked());
     case Kind::cancel_origin:
+      origins_[action.slot].end_use();
       return origin.cancel();
     case Kind::extend_origin:
       return origin.active() ? origin.extend() : void();
@@ -424,12 +426,22 @@ void Exchange::send_body(const ReadAction& action) {
 
 void Exchange::OriginSlot::on_exchange_end(http::OriginExchange& /*exchange*/, ExchangeEnd end,
                                            http::Response& response) {
+  end_use();
   owner.now_ = std::chrono::steady_clock::now();
   if (end == ExchangeEnd::answered) {
     owner.machine_.on_origin_answer(slot(), response, owner.now_);
   } else {
     owner.machine_.on_origin_failure(slot(), end, owner.now_);
   }
+  owner.perform();
+}
+
+// As an origin that closes the connection: it is asked elsewhere, or the body is cut off.
+void Exchange::OriginSlot::on_cut() {
+  if (!exchange.active()) return;
+  exchange.cancel();
+  owner.now_ = std::chrono::steady_clock::now();
+  owner.machine_.on_origin_failure(slot(), ExchangeEnd::broken, owner.now_);
   owner.perform();
 }
 

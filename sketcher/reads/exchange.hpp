@@ -82,11 +82,12 @@ class Exchange final : private SharedReadWaiter,
   static constexpr std::string_view kChallenge = "acme-challenge";
 
   // The exchange with one origin; its slot is its place.
-  struct OriginSlot final : http::OriginHandler {
+  struct OriginSlot final : http::OriginHandler, OriginUse {
     explicit OriginSlot(Exchange& of) : owner(of), exchange(*this) {}
     void on_exchange_end(http::OriginExchange& exchange, http::ExchangeEnd end,
                          http::Response& response) override;
     void on_exchange_progress(http::OriginExchange& exchange, http::Response& response) override;
+    void on_cut() override;
     [[nodiscard]] std::uint8_t slot() const {
       return static_cast<std::uint8_t>(this - owner.origins_.data());
     }

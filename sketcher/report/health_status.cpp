@@ -1,5 +1,7 @@
 #include "sketcher/report/health_status.hpp"
 
+#include <algorithm>
+
 #include <nlohmann/json.hpp>
 
 namespace prophecy::sketcher {
@@ -20,7 +22,8 @@ constexpr Metric kDrawnMetric =
         .about("The status has it as `origins[].drawn`.");
 
 constexpr Metric kShareMetric =
-    gauge_metric("prophecy_origin_share", "ratio", "The part of the fast reads that an origin is drawn for.")
+    gauge_metric("prophecy_origin_share", "ratio",
+                 "The part of the fast reads that an origin is drawn for.")
         .about("By its weight, and its slow start. The status has it as `origins[].share`.");
 
 bool has(replica_client::ReplicaSet set, NodeId replica) {
@@ -49,6 +52,11 @@ void add_health(nlohmann::ordered_json& origin, const GroupHealth& group, NodeId
   origin["drawn"] = has(group.drawable(), replica);
   origin["kept"] = has(group.kept(), replica);
   origin["weight"] = group.weight(replica);
+  // Of a drain with a time.
+  if (const auto end = health.drain_end()) {
+    origin["drain_seconds_left"] =
+        std::max<std::int64_t>(0, std::chrono::ceil<seconds>(*end - now).count());
+  }
   origin["share"] = part_of(group, replica, group.shares(now));
 }
 

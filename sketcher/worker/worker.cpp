@@ -78,6 +78,7 @@ class Worker final : private ConnectionOwner {
   // Once a second: storage that nothing has needed since, requests that nobody reads any more,
   // bodies in files that give way to others.
   void tidy_up();
+  void look_at_drained_origins();
   // Clients of which too much is held, for being slow.
   void shed_answers();
   void shed_requests();
@@ -345,8 +346,23 @@ void Worker::tidy_up() {
   bodies_.free_unused();
   activity_.sweep(activity_seconds(now));
   access_log_.flush();
+  look_at_drained_origins();
   context_.spool.slow_bodies.make_room(context_.spool.space, now);
   untaken_timeouts_.arm(tidy_timer_, now);
+}
+
+// What is left there is counted, and cut when its time is over.
+void Worker::look_at_drained_origins() {
+  for (std::uint32_t i = 0; i < settings_.groups.size(); ++i) {
+    const HealthView& health = context_.shared.group(i).health;
+    WorkerGroup& group = *context_.groups[i];
+    for (NodeId replica = 0; replica < settings_.groups[i].origins.size(); ++replica) {
+      const auto bit = replica_client::bit_of(replica);
+      if ((health.cut() & bit) != 0) group.uses.cut(replica);
+      const bool is_out = (health.drawable() & bit) == 0;
+      group.context.counters(replica).under_way.set(is_out ? group.uses.count(replica) : 0);
+    }
+  }
 }
 
 void Worker::shed_answers() {

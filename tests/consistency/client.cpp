@@ -249,6 +249,17 @@ void SimulatedClient::on_origin(std::uint8_t slot) {
   perform();
 }
 
+void SimulatedClient::cut(replica_client::ReplicaSet origins) {
+  for (std::uint8_t slot = 0; slot < streams_.size(); ++slot) {
+    OriginStream& stream = streams_[slot];
+    if (!stream.is_active() || (origins & replica_client::bit_of(static_cast<NodeId>(stream.origin()))) == 0) continue;
+    stream.cancel();
+    world_.counted().add(Met::exchanges_cut);
+    machine_->on_origin_failure(slot, http::ExchangeEnd::broken, world_.now());
+    perform();
+  }
+}
+
 void SimulatedClient::on_deadline() {
   is_deadline_armed_ = false;
   world_.counted().add(Met::deadlines);

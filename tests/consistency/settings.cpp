@@ -107,8 +107,7 @@ void RunSettings::choose_ring(simulation::Random random) {
 // Likewise.
 void RunSettings::choose_weights(simulation::Random random) {
   simulation::Random own(random.next(), simulation::kPurposeWeights);
-  has_weights =
-      own.chance(kWeightsPercent) || variant.mutation == sketcher::Mutation::draws_anyone;
+  has_weights = own.chance(kWeightsPercent) || variant.mutation == sketcher::Mutation::draws_anyone;
 }
 
 RunSettings RunSettings::draw(const Variant& variant, GroupChoice choice,

@@ -19,6 +19,7 @@ constexpr std::size_t kClients = 5;
 constexpr std::uint64_t kFailingPercent = 4;
 constexpr std::uint64_t kOutagePercent = 60;
 constexpr std::uint64_t kRingStepPercent = 5;
+constexpr std::uint64_t kCutPercent = 20;
 constexpr std::int64_t kJumpMsMax = 24LL * 3600 * 1000;
 
 HistoryTable make_table(std::uint64_t seed) {
@@ -164,6 +165,9 @@ void World::pass_time() {
 void World::step() {
   using Phase = SimulatedClient::Phase;
   operator_.advance(now());
+  if (operator_.cut() != 0 && random_.chance(kCutPercent)) {
+    return clients_[random_.below(clients_.size())]->cut(operator_.cut());
+  }
   if (ring_ && random_.chance(kRingStepPercent)) return ring_->step();
   const std::uint64_t draw = random_.below(200);
   if (draw < 93) return clients_[random_.below(clients_.size())]->advance(Phase::free);

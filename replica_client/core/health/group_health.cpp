@@ -80,9 +80,11 @@ void GroupHealth::judge_slowness(TimePoint now) {
 Result<> GroupHealth::set(NodeId replica, OriginChange change, TimePoint now) {
   ASSERT(replica < size());
   if (change.weight && (*change.weight < 1 || *change.weight > kWeightMax)) {
-    return Error{ErrorKind::invalid,
-                 "expected a weight from 1 to " + std::to_string(kWeightMax) +
-                     "; an origin that is to get no fast reads is drained"};
+    return Error{ErrorKind::invalid, "expected a weight from 1 to " + std::to_string(kWeightMax) +
+                                         "; an origin that is to get no fast reads is drained"};
+  }
+  if (change.within && change.administration != Administration::drain) {
+    return Error{ErrorKind::invalid, "expected a time with drain alone"};
   }
   if (change.administration) {
     const bool stays = *change.administration == Administration::ready;
@@ -99,7 +101,7 @@ Result<> GroupHealth::set(NodeId replica, OriginChange change, TimePoint now) {
   if (change.weight) weights_[replica] = *change.weight;
   if (!change.administration) return {};
   const OriginState before = origins_[replica].state();
-  origins_[replica].set(*change.administration, std::move(change.reason), now);
+  origins_[replica].set(*change.administration, std::move(change.reason), now, change.within);
   follow(replica, before);
   return {};
 }
@@ -128,6 +130,14 @@ ReplicaSet GroupHealth::unchecked() const {
     if (origins_[replica].administration() == Administration::maint) unchecked |= bit_of(replica);
   }
   return unchecked;
+}
+
+ReplicaSet GroupHealth::cut() const {
+  ReplicaSet cut = 0;
+  for (NodeId replica = 0; replica < size(); ++replica) {
+    if (origins_[replica].is_cut()) cut |= bit_of(replica);
+  }
+  return cut;
 }
 
 std::vector<GroupHealth::Change> GroupHealth::take_changes() {

@@ -54,6 +54,8 @@ class GroupHealth {
   [[nodiscard]] ReplicaSet kept() const { return kept_; }
   // In maintenance: not to be checked.
   [[nodiscard]] ReplicaSet unchecked() const;
+  // What is under way at these is cut.
+  [[nodiscard]] ReplicaSet cut() const;
   [[nodiscard]] std::uint32_t weight(NodeId replica) const { return weights_[replica]; }
   // In what proportion origins are drawn, of all: also of those that are out of the draw.
   [[nodiscard]] OriginShares shares(TimePoint now) const;

@@ -36,9 +36,9 @@ static_assert(std::uint64_t{kReplicasMax} * kWeightMax * kShareOfWeight <= UINT3
                                                Duration whole) {
   const std::uint64_t full = std::uint64_t{weight} * kShareOfWeight;
   if (passed >= whole) return static_cast<std::uint32_t>(full);
-  const auto part = static_cast<std::uint64_t>(
-      static_cast<double>(full) *
-      (static_cast<double>(passed.count()) / static_cast<double>(whole.count())));
+  const auto part =
+      static_cast<std::uint64_t>(static_cast<double>(full) * (static_cast<double>(passed.count()) /
+                                                              static_cast<double>(whole.count())));
   return static_cast<std::uint32_t>(std::max(full / kSlowStartParts, part));
 }
 

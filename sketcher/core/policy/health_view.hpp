@@ -1,5 +1,6 @@
-// What workers and the checker see of a group's health, in shared memory, written by the master alone
-// and read without a lock. Before the master has said anything, all may be drawn, and uniformly.
+// What workers and the checker see of a group's health, in shared memory, written by the master
+// alone and read without a lock. Before the master has said anything, all may be drawn, and
+// uniformly.
 #pragma once
 
 #include <array>
@@ -19,7 +20,10 @@ class alignas(64) HealthView {
   [[nodiscard]] ReplicaSet drawable() const { return drawable_.load(std::memory_order_relaxed); }
   // In maintenance.
   [[nodiscard]] ReplicaSet unchecked() const { return unchecked_.load(std::memory_order_relaxed); }
-  void publish(ReplicaSet drawable, ReplicaSet unchecked) {
+  // Their drain is over: what is under way there is cut.
+  [[nodiscard]] ReplicaSet cut() const { return cut_.load(std::memory_order_relaxed); }
+  void publish(ReplicaSet drawable, ReplicaSet unchecked, ReplicaSet cut = 0) {
+    cut_.store(cut, std::memory_order_relaxed);
     drawable_.store(drawable, std::memory_order_relaxed);
     unchecked_.store(unchecked, std::memory_order_relaxed);
   }
@@ -50,6 +54,7 @@ class alignas(64) HealthView {
  private:
   std::atomic<ReplicaSet> drawable_{~ReplicaSet{0}};
   std::atomic<ReplicaSet> unchecked_{0};
+  std::atomic<ReplicaSet> cut_{0};
   std::atomic<bool> is_weighted_{false};
   std::array<std::atomic<std::uint32_t>, kReplicasMax> shares_{};
 };

@@ -57,6 +57,7 @@ enum class Met : std::uint8_t {
   weights_set,
   origin_states_set,
   asked_out_of_the_draw,
+  exchanges_cut,
   kCount,
 };
 
@@ -109,6 +110,7 @@ inline constexpr std::array<std::string_view, static_cast<std::size_t>(Met::kCou
     "weights of origins that were set",
     "origins that were taken out or put back",
     "origins asked that were out of the draw",
+    "exchanges cut at the end of a drain",
 };
 
 class Tally {

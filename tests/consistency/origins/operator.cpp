@@ -17,6 +17,7 @@ constexpr std::uint64_t kChangePercent = 4;  // of the events
 constexpr std::uint64_t kWeightPercent = 50;
 constexpr std::uint64_t kWeightMax = 9;
 constexpr std::uint64_t kSlowStartMsMax = 300;
+constexpr std::uint64_t kDrainMsMax = 300;
 
 }  // namespace
 
@@ -36,7 +37,7 @@ Operator::Operator(const RunSettings& settings, std::uint64_t seed, Breach& brea
 
 void Operator::publish(TimePoint now) {
   view_.publish_shares(health_->shares(now), health_->size());
-  view_.publish(health_->drawable(), health_->unchecked());
+  view_.publish(health_->drawable(), health_->unchecked(), health_->cut());
 }
 
 void Operator::advance(TimePoint now) {
@@ -53,6 +54,8 @@ void Operator::change(TimePoint now) {
     change.weight = static_cast<std::uint32_t>(random_.between(1, kWeightMax));
   } else {
     change.administration = static_cast<Administration>(random_.below(3));
+    const bool has_time = change.administration == Administration::drain && random_.chance(60);
+    if (has_time) change.within = milliseconds(random_.below(kDrainMsMax));
   }
   const bool is_weight = change.weight.has_value();
   // It may be one too many.

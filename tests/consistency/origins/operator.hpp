@@ -23,6 +23,8 @@ class Operator {
   // What all workers see.
   [[nodiscard]] const sketcher::HealthView& view() const { return view_; }
   void advance(TimePoint now);
+  // Origins whose drain is over: what is under way there ends at any time.
+  [[nodiscard]] replica_client::ReplicaSet cut() const { return view_.cut(); }
   // Nothing is changed any more: all origins are ready, and alike.
   void settle();
   // A read that has asked these origins asks one more.

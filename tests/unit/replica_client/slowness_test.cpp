@@ -112,7 +112,8 @@ TEST_CASE("Old slow reads are forgotten") {
 TEST_CASE("An operator says that a slow origin is ready; and the rule can be switched off") {
   GroupHealth group({1, 1, 1, 1}, rules(), kStart);
   read(group, 40, {0, 0, 0, 40}, kStart);
-  REQUIRE(group.set(3, {.administration = Administration::ready, .reason = "new disk"}, kStart).has_value());
+  REQUIRE(group.set(3, {.administration = Administration::ready, .reason = "new disk"}, kStart)
+              .has_value());
   CHECK(group.origin(3).state() == OriginState::ready);
   HealthRules off = rules();
   off.slow = false;
