@@ -127,6 +127,8 @@ struct alignas(64) RequestCounters {
   Counter tunnels_opened;      // likewise: the connection was handed to another protocol
   Counter tunnel_bytes_in;     // from clients
   Counter tunnel_bytes_out;    // to clients
+  Counter streams;             // of those unverified: on a route in mode `stream`, in pieces
+  Counter stream_bytes_out;    // to clients
   Counter hedged;              // fast reads for which a second origin was asked
   Counter hedges_won;          // of these, those that it answered first
   Counter denied;              // of those refused: the client may not ask
@@ -197,6 +199,13 @@ inline constexpr auto kRequestTable = metric_table<RequestCounters>(
                                                    "From clients."),
      metric_row<&RequestCounters::tunnel_bytes_out>("tunnel_bytes_out", kTunnelBytesMetric, "out",
                                                     "To clients."),
+     metric_row<&RequestCounters::streams>(
+         "streams", counter_metric("prophecy_streamed_total", "answers",
+                                   "Answers that began on a route in mode `stream`, in pieces.")
+                        .about("Each is one of the `unverified` requests as well.")),
+     metric_row<&RequestCounters::stream_bytes_out>(
+         "stream_bytes_out", counter_metric("prophecy_streamed_out_bytes_total", "bytes",
+                                            "Bytes of these answers that clients were sent.")),
      metric_rows_by<&RequestCounters::answers, StatusClass>(
          "answers", counter_metric("prophecy_answers_total", "answers",
                                    "Answers by the class of their status.")
@@ -363,6 +372,7 @@ struct alignas(64) WorkerCounters {
   // Open now: gauges, zeroed when a worker starts.
   Counter connections;
   Counter tunnels;
+  Counter streams;
   Counter untaken_bytes;   // of answers
   Counter arriving_bytes;  // of requests that are not whole, or wait for their turn
   Counter asking_bytes;    // of requests that an origin or the group is asked for
@@ -398,6 +408,9 @@ inline constexpr auto kWorkerTable = metric_table<WorkerCounters>(
          gauge_metric("prophecy_connections", "connections", "Open client connections.")),
      metric_row<&WorkerCounters::tunnels>(
          "tunnels", gauge_metric("prophecy_tunnels", "tunnels", "Open tunnels.")),
+     metric_row<&WorkerCounters::streams>(
+         "streams",
+         gauge_metric("prophecy_streams", "streams", "Answers that are being streamed.")),
      metric_row<&WorkerCounters::untaken_bytes>(
          "untaken_bytes",
          gauge_metric(

@@ -360,6 +360,7 @@ void Master::on_worker_ended(std::uint32_t index, int wait_status) {
   if (ring_.exists()) shared_.ring().turns.leave(index);
   shared_.worker(index).connections.set(0);
   shared_.worker(index).tunnels.set(0);
+  shared_.worker(index).streams.set(0);
   shared_.worker(index).untaken_bytes.set(0);
   shared_.worker(index).arriving_bytes.set(0);
   shared_.worker(index).asking_bytes.set(0);

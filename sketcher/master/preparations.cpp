@@ -77,6 +77,11 @@ void allow_descriptors(const Settings& settings, Logger& log) {
       needed += settings.groups[route.group].origins.size() * settings.origin_tunnels_max;
     }
   }
+  for (const RouteSettings& route : settings.routes) {
+    if (route.mode == RouteMode::stream) {
+      needed += settings.groups[route.group].origins.size() * settings.origin_streams_max;
+    }
+  }
   for (const GroupSettings& group : settings.groups) {
     needed += group.origins.size() * settings.origin_connections_max;
     for (const ShadowSettings& shadow : group.shadows)

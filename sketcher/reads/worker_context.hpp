@@ -18,6 +18,7 @@
 #include "sketcher/group/group_context.hpp"
 #include "sketcher/group/origin_uses.hpp"
 #include "sketcher/group/shadow_reads.hpp"
+#include "sketcher/group/stream_pools.hpp"
 #include "sketcher/installation/origin_settings.hpp"
 #include "sketcher/members/member_links.hpp"
 #include "sketcher/reads/access_log.hpp"
@@ -35,7 +36,9 @@ struct WorkerGroup {
               std::span<ShadowCounters> shadow_counters)
       : context(environment, table, settings, installation, state, floors, origins),
         tunnels(settings.origins.size()),
-        uses(settings.origins.size()) {
+        uses(settings.origins.size()),
+        streams(environment.loop, origin_settings(environment.settings, settings, installation),
+                environment.settings.origin_streams_max, environment.origin_timeouts) {
     if (settings.shadows.empty()) return;
     shadows = std::make_unique<ShadowReads>(
         environment.loop, context, table, settings.shadows,
@@ -46,6 +49,7 @@ struct WorkerGroup {
   std::unique_ptr<ShadowReads> shadows;  // null without any
   std::vector<std::size_t> tunnels;      // by replica: sockets of tunnels, open or being opened
   OriginUses uses;
+  StreamPools streams;
 };
 
 // The worker's generator, for cores.

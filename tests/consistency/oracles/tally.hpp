@@ -58,6 +58,7 @@ enum class Met : std::uint8_t {
   origin_states_set,
   asked_out_of_the_draw,
   exchanges_cut,
+  streams,
   kCount,
 };
 
@@ -111,6 +112,7 @@ inline constexpr std::array<std::string_view, static_cast<std::size_t>(Met::kCou
     "origins that were taken out or put back",
     "origins asked that were out of the draw",
     "exchanges cut at the end of a drain",
+    "bodies of unknown length that began",
 };
 
 class Tally {

@@ -50,6 +50,7 @@ class OriginStream {
   [[nodiscard]] Event go_on();
   [[nodiscard]] Event finish(Event event, http::ExchangeEnd end = http::ExchangeEnd::answered);
   [[nodiscard]] Event fail_somehow();
+  void drop_length();
   void bring(std::size_t bytes);
 
   Origins& origins_;
