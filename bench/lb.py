@@ -9,7 +9,7 @@ origins and the load share its cores: throughput is as much theirs as the proxy'
 import shutil
 import statistics
 
-from bench import lb_liar
+from bench import lb_gzip, lb_liar
 from bench.cost import cpu_seconds, process_memory_bytes
 from bench.fast_read import allow_open_files
 from bench.figures import Figure
@@ -79,11 +79,17 @@ def run(options):
             for protocol in ("https/1.1", "h2"):
                 for path in ("/1k", "/64k"):
                     figures += requests(options, proxies, protocol, path)
-            return figures
         finally:
             for program in (gmac, *peers):
                 program.stop()
             ports.close()
+    seconds, rounds, _ = lengths(options)
+    return figures + lb_gzip.run(lb_gzip.Runs(APACHE, CONNECTIONS, seconds, rounds))
+
+
+def lengths(options):
+    """Seconds of a run, rounds, and seconds of the warm-up."""
+    return (1, 1, 1) if options.quick else (SECONDS, 5, 2)
 
 
 def gmac_sketcher(deployment, port, changes):
@@ -134,7 +140,7 @@ class Proxy:
 
 
 def requests(options, proxies, protocol, path):
-    seconds, rounds, warm_up = (1, 1, 1) if options.quick else (SECONDS, 5, 2)
+    seconds, rounds, warm_up = lengths(options)
     runs = {proxy.name: [] for proxy in proxies}
     for proxy in proxies:
         proxy.run(protocol, path, warm_up)

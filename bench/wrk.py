@@ -35,14 +35,15 @@ end
 """
 
 
-def run_wrk(url, seconds, connections=100, urls=1):
-    """Reads the URL, or, with more than one, so many of them with a query each."""
+def run_wrk(url, seconds, connections=100, urls=1, fields=()):
+    """Reads the URL, or, with more than one, so many of them with a query each. `fields` are lines of the head."""
     with tempfile.NamedTemporaryFile("w", suffix=".lua") as script:
         script.write(REPORT + (QUERIES % urls if urls > 1 else ""))
         script.flush()
         result = subprocess.run(["wrk", "--threads", "1", "--connections", str(connections),
                                  "--duration", f"{seconds}s", "--timeout", "20s",
-                                 "--script", script.name, url],
+                                 "--script", script.name,
+                                 *(part for field in fields for part in ("--header", field)), url],
                                 stdin=subprocess.DEVNULL, capture_output=True, text=True,
                                 timeout=seconds + 60, check=False)
     if result.returncode != 0:

@@ -34,6 +34,7 @@ struct AnswerForm {
   BlockList blocks{};  // in place of the body, if it has a length
 
   [[nodiscard]] bool in_blocks() const { return blocks.length > 0; }
+  [[nodiscard]] bool is_open_ended() const { return blocks.length == kOpenEnded; }
   [[nodiscard]] std::uint64_t body_bytes() const {
     return in_blocks() ? blocks.length : body.size();
   }

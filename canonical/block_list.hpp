@@ -22,6 +22,9 @@ constexpr std::size_t kBlocksMax = 1 << 17;
 // The one status that an answer in blocks has.
 constexpr std::uint16_t kStatusInBlocks = 200;
 
+// The length of a body that nobody knows before its end. It has no list, and is not verified.
+constexpr std::uint64_t kOpenEnded = UINT64_MAX;
+
 // A view of one. With a length of 0 there is none.
 struct BlockList {
   std::uint64_t length = 0;  // of the body

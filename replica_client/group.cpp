@@ -14,6 +14,7 @@ void start_fast_read(http::OriginPool& origin, http::OriginExchange& exchange,
   request.pipelined = form.is_verified && !form.is_head && form.piece_bytes == 0;
   request.piece_bytes = form.piece_bytes;
   request.whole_bytes = form.whole_bytes;
+  request.streamed = form.is_streamed;
   origin.start(exchange, request);
 }
 

@@ -57,9 +57,9 @@ void add_route_command(Command program) {
   const Command command = program.add_command("route", "Changes the mode of one route");
   command.add("--admin", options->socket, "Admin socket of the sketcher").required();
   command.add("name", options->route, "The route").required();
-  command.add("mode", options->value, "enforce, observe, off, tunnel or maintenance")
+  command.add("mode", options->value, "enforce, observe, off, tunnel, maintenance or stream")
       .required()
-      .one_of({"enforce", "observe", "off", "tunnel", "maintenance"});
+      .one_of({"enforce", "observe", "off", "tunnel", "maintenance", "stream"});
   command.on_run([options] { return set_route_mode(*options); });
 }
 

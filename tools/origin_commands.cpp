@@ -3,8 +3,11 @@
 #include <charconv>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "tools/answer_shape.hpp"
@@ -22,11 +25,22 @@ struct Options {
   std::string origin;
   std::string state;
   std::string reason = "by an operator";
+  std::uint32_t weight = 0;
+  std::optional<std::uint64_t> within_seconds;
 };
 
 // What of an origin's status is about its health.
-constexpr const char* kColumns[] = {"group", "replica",       "address", "state",
-                                    "drawn", "since_seconds", "reason"};
+constexpr const char* kColumns[] = {"group",
+                                    "replica",
+                                    "address",
+                                    "state",
+                                    "drawn",
+                                    "weight",
+                                    "share",
+                                    "since_seconds",
+                                    "reason",
+                                    "under_way",
+                                    "drain_seconds_left"};
 
 int list(const Options& options) {
   Json status;
@@ -56,20 +70,52 @@ int list(const Options& options) {
   return 0;
 }
 
-int set(const Options& options) {
+// A request about the origin that was named; nothing: it is none, which has been printed.
+std::optional<Json> request_about(const Options& options, std::string_view command) {
   const std::size_t slash = options.origin.rfind('/');
   const std::string number = slash == std::string::npos ? "" : options.origin.substr(slash + 1);
   std::uint32_t replica = 0;
   const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), replica);
   if (error != std::errc() || end != number.data() + number.size()) {
     std::cerr << "prophecyctl: expected GROUP/REPLICA, such as default/2\n";
-    return 2;
+    return std::nullopt;
   }
-  return tell(options.socket, {{"command", "set-origin-state"},
-                               {"group", options.origin.substr(0, slash)},
-                               {"replica", replica},
-                               {"state", options.state},
-                               {"reason", options.reason}});
+  return Json{
+      {"command", command}, {"group", options.origin.substr(0, slash)}, {"replica", replica}};
+}
+
+int set(const Options& options) {
+  auto request = request_about(options, "set-origin-state");
+  if (!request) return 2;
+  (*request)["state"] = options.state;
+  (*request)["reason"] = options.reason;
+  return tell(options.socket, *request);
+}
+
+int drain(const Options& options) {
+  auto request = request_about(options, "set-origin-state");
+  if (!request) return 2;
+  (*request)["state"] = "drain";
+  (*request)["reason"] = options.reason;
+  if (options.within_seconds) (*request)["within_seconds"] = *options.within_seconds;
+  return tell(options.socket, *request);
+}
+
+int set_weight(const Options& options) {
+  auto request = request_about(options, "set-origin-weight");
+  if (!request) return 2;
+  (*request)["weight"] = options.weight;
+  Json answer;
+  auto asked = ask(options.socket, *request, answer);
+  if (asked) asked = expect_members(answer, "", {{"staleness_share", Shape::fraction}});
+  if (!asked) {
+    std::cerr << "prophecyctl: " << asked.error().message << '\n';
+    return 1;
+  }
+  // As --check does.
+  std::cout << fmt::format("k reads in a row are stale with probability {:.3f}^k at most\n",
+                           answer["staleness_share"].get<double>());
+  return 0;
 }
 
 }  // namespace
@@ -93,6 +139,21 @@ void add_origin_commands(Command program) {
       .one_of({"ready", "drain", "maint"});
   setting.add("--reason", options->reason, "What other operators are told");
   setting.on_run([options] { return set(*options); });
+
+  const Command draining =
+      origin.add_command("drain", "Takes an origin out of fast reads, and then out of use");
+  draining.add("--admin", options->socket, "Admin socket of the sketcher").required();
+  draining.add("origin", options->origin, "GROUP/REPLICA").required();
+  draining.add("--within", options->within_seconds,
+               "Seconds, 1 to 86400, after which what is left is cut and the origin is in maint");
+  draining.add("--reason", options->reason, "What other operators are told");
+  draining.on_run([options] { return drain(*options); });
+
+  const Command weight = origin.add_command("weight", "Sets an origin's part of the fast reads");
+  weight.add("--admin", options->socket, "Admin socket of the sketcher").required();
+  weight.add("origin", options->origin, "GROUP/REPLICA").required();
+  weight.add("weight", options->weight, "1 to 256").required();
+  weight.on_run([options] { return set_weight(*options); });
 }
 
 }  // namespace prophecy::tools

@@ -26,6 +26,7 @@ class ByteStream {
 
   void note(std::uint32_t events) { socket_.note(events); }
   [[nodiscard]] bool broken() const { return socket_.broken(); }
+  [[nodiscard]] bool hangs_up() const { return socket_.hangs_up(); }
   // False: read() would find nothing.
   [[nodiscard]] bool may_have_input() const { return tls_ != nullptr || socket_.readable(); }
   [[nodiscard]] int descriptor() const { return socket_.descriptor(); }

@@ -37,6 +37,8 @@ class ReadySocket {
   [[nodiscard]] bool writable() const { return writable_; }
   // Reset, or ended in both directions.
   [[nodiscard]] bool broken() const { return broken_; }
+  // The peer has ended its sending, in whatever way.
+  [[nodiscard]] bool hangs_up() const { return hangs_up_; }
 
   [[nodiscard]] IoResult receive(char* into, std::size_t size);
   // All pieces with one call.

@@ -89,6 +89,7 @@ OriginConnection::Carried::Carried(OriginExchange& of)
       verified(of.request_.verified),
       pipelined(of.request_.pipelined),
       piece_bytes(of.request_.piece_bytes),
+      streamed(of.request_.streamed),
       whole_bytes(of.request_.whole_bytes) {}
 
 void OriginConnection::open(OriginExchange& exchange) {
@@ -436,7 +437,7 @@ void OriginConnection::report_progress() {
   Carried& first = carried_.front();
   note_held();
   if (first.piece_bytes == 0 || first.whole_bytes > 0) return;
-  if (reader_->response.body.size() < first.piece_bytes) return;
+  if (reader_->response.body.size() < (first.streamed ? 1 : first.piece_bytes)) return;
   if (first.exchange != nullptr)
     first.exchange->handler_->on_exchange_progress(*first.exchange, reader_->response);
   if (state_ != State::busy || carried_.empty()) return;

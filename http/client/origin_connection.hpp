@@ -75,6 +75,7 @@ class OriginConnection final : private TimeoutEntry,
     bool verified;
     bool pipelined;
     std::size_t piece_bytes;
+    bool streamed;
     std::size_t whole_bytes;  // 0 once it comes in pieces
 
     explicit Carried(OriginExchange& of);

@@ -56,6 +56,9 @@ struct ExchangeRequest {
   // Not 0: the body comes in pieces of so many bytes, and has no limit but its handler's. Not
   // pipelined.
   std::size_t piece_bytes = 0;
+  // With pieces: each is told of as it comes, be it as small as it likes; the exchange has the time
+  // `stream` in place of `answer`, and no limit to a body without a declared length.
+  bool streamed = false;
   // With pieces: a body of at most so many bytes comes whole for all that, without any progress;
   // one whose length is not declared has to, or is too large.
   std::size_t whole_bytes = 0;

@@ -41,8 +41,13 @@ void OriginPool::start(OriginExchange& exchange, const ExchangeRequest& request)
                                 request.piece_bytes == 0 && request.body == nullptr));
   exchange.request_ = request;
   exchange.pool_ = this;
-  timeouts_.answer.arm(exchange, std::chrono::steady_clock::now());
+  give_time(exchange);
   submit(exchange);
+}
+
+void OriginPool::give_time(OriginExchange& exchange) {
+  TimeoutQueue& queue = exchange.request_.streamed ? timeouts_.stream : timeouts_.answer;
+  queue.arm(exchange, std::chrono::steady_clock::now());
 }
 
 void OriginPool::submit(OriginExchange& exchange) {
@@ -195,7 +200,7 @@ void OriginExchange::cancel() {
 }
 
 void OriginExchange::extend() {
-  pool_->timeouts_.answer.arm(*this, std::chrono::steady_clock::now());
+  pool_->give_time(*this);
 }
 
 void OriginExchange::pause() {

@@ -47,8 +47,9 @@ struct OriginSettings {
 // has to let them expire.
 struct OriginTimeouts {
   TimeoutQueue connect;
-  TimeoutQueue answer;  // from start() to the last byte
-  TimeoutQueue idle;    // kept-alive connections are closed by us after this
+  TimeoutQueue answer;                         // from start() to the last byte
+  TimeoutQueue idle;                           // kept-alive connections are closed by us after this
+  TimeoutQueue stream{std::chrono::hours(1)};  // of one that is streamed: without a byte
 };
 
 class OriginPool {
@@ -74,6 +75,8 @@ class OriginPool {
   friend class OriginExchange;
   friend class OriginConnection;
 
+  // Its time begins anew.
+  void give_time(OriginExchange& exchange);
   // Gives the exchange to a connection or to the queue.
   void submit(OriginExchange& exchange);
   [[nodiscard]] bool has_room_for(const OriginExchange& exchange) const;

@@ -135,9 +135,9 @@ struct Http2ServerConnection::Callbacks {
                            std::uint32_t* flags, nghttp2_data_source* source, void*) {
     const auto& one = *static_cast<Http2Stream*>(source->ptr);
     if (one.broken_off_) return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
-    if (one.unsent_.empty()) return NGHTTP2_ERR_DEFERRED;
+    if (one.unsent_.empty() && one.left_ > 0) return NGHTTP2_ERR_DEFERRED;
     const std::size_t size = std::min(size_max, one.unsent_.size());
-    *flags |= NGHTTP2_DATA_FLAG_NO_COPY;
+    if (size > 0) *flags |= NGHTTP2_DATA_FLAG_NO_COPY;
     if (size == one.left_) *flags |= NGHTTP2_DATA_FLAG_EOF;
     return static_cast<ssize_t>(size);
   }

@@ -115,11 +115,18 @@ class Http2ServerConnection {
   // the stream was broken off.
   [[nodiscard]] bool answer(Http2Stream& stream, const Http2Head& head, std::string_view body,
                             std::string& out, std::size_t size_max, std::string* storage = nullptr);
-  // An answer whose body, of `size` bytes and not empty, is still to come.
+  // An answer whose body, of `size` bytes and not empty, is still to come. kUnknownSize: until
+  // finish().
+  static constexpr std::uint64_t kUnknownSize = UINT64_MAX;
   void begin(Http2Stream& stream, const Http2Head& head, std::uint64_t size);
   // The next bytes of it: part of `storage`, which is swapped for one that is needed no more. None
   // of those before may be unsent.
   void append(Http2Stream& stream, std::string& storage, std::size_t begin, std::size_t size);
+  // Of unknown size: what was appended is all.
+  void finish(Http2Stream& stream) {
+    stream.left_ = stream.unsent_.size();
+    static_cast<void>(nghttp2_session_resume_data(session_, stream.id_));
+  }
   // The rest of it cannot be had: the stream ends with INTERNAL_ERROR, which is nobody else's.
   void cut_off(Http2Stream& stream);
   // Of a client that takes or sends too little.

@@ -89,6 +89,8 @@ struct FastForm {
   // (http::ExchangeRequest).
   std::size_t piece_bytes = 0;
   std::size_t whole_bytes = 0;
+  // With pieces: an answer that may have no end (http::ExchangeRequest::streamed).
+  bool is_streamed = false;
 };
 
 }  // namespace prophecy::replica_client

@@ -108,7 +108,7 @@ Answer::Answer(const sketch::AnswerForm& form, const std::optional<sketch::Sketc
       status_(form.status),
       body_(form.body),
       size_(form.body_bytes()) {
-  selectable_ = form.status == 200 && context.conditions != nullptr;
+  selectable_ = form.status == 200 && context.conditions != nullptr && !form.is_open_ended();
   // An answer to HEAD was sketched without its body: its digest is not the representation's.
   if (sketch.has_value() && selectable_ && !context.answers_head) set_tag(*sketch);
   if (selectable_ && rules() != nullptr && rules()->compression) choose_coding();
@@ -116,6 +116,7 @@ Answer::Answer(const sketch::AnswerForm& form, const std::optional<sketch::Sketc
   // The length of the body that HEAD did not bring is one of its covered fields.
   if (form_ == nullptr) return;
   if (coding_ != http::ContentCoding::identity && status_ == 200) code(*sketch);
+  if (form.is_open_ended()) return;
   if (form.in_blocks()) {
     if (status_ == 304) size_ = 0;
     set_length(size_);

@@ -66,6 +66,8 @@ class Answer {
   // Of an answer in blocks, whose body() is empty: what of the form's body has to follow the head.
   [[nodiscard]] std::uint64_t first() const { return first_; }
   [[nodiscard]] std::uint64_t size() const { return size_; }
+  // Nobody knows how long it is: size() is sketch::kOpenEnded.
+  [[nodiscard]] bool is_open_ended() const { return form_ != nullptr && form_->is_open_ended(); }
 
   // take(name, value) for each field in order; names are in lower case. Nothing of the protocol's:
   // what a connection is told is its session's to add.

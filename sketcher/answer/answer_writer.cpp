@@ -9,6 +9,7 @@ void append_head(std::string& out, const Answer& answer, ConnectionFate fate) {
   answer.for_each_field([&out](std::string_view name, std::string_view value) {
     http::append_field(out, name, value);
   });
+  if (fate.chunked) out += "transfer-encoding: chunked\r\n";
   if (!fate.keep_alive) {
     out += "connection: close\r\n";
   } else if (fate.version_minor == 0) {

@@ -12,6 +12,7 @@ namespace prophecy::sketcher {
 struct ConnectionFate {
   bool keep_alive = true;
   std::uint8_t version_minor = 1;  // the request's
+  bool chunked = false;            // the body's framing
 };
 
 // Appends the head. The answer's body has to follow.

@@ -95,6 +95,7 @@ class ClientConnection final : private StreamHost,
   }
   std::size_t queued_bytes() const override { return stream_.queued_bytes(); }
   bool broken() const override { return stream_.broken(); }
+  bool hangs_up() const override { return stream_.hangs_up(); }
   void wait(Wait what, TimePoint now) override { context_.timeouts.of(what).arm(*this, now); }
   void stop_waiting() override { disarm(); }
   void take_input(TimePoint now) override;

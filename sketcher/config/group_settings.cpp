@@ -4,6 +4,7 @@
 
 #include "pbft/core/key_exchange.hpp"
 #include "pbft/wire/limits.hpp"
+#include "replica_client/core/health/origin_weights.hpp"
 #include "sketcher/config/setting_bounds.hpp"
 #include "sketcher/config/setting_name.hpp"
 #include "transport/tls_client_settings.hpp"
@@ -126,6 +127,12 @@ void read_origins(ConfigSection& section, GroupSettings& group, std::span<const 
     OriginAddress address = read_origin(origin, group.origins, own);
     address.replica =
         static_cast<NodeId>(origin.number({"replica", "Its number, from 0."}, 0, kReplicasMax - 1));
+    address.weight = static_cast<std::uint32_t>(origin.number(
+        {"weight",
+         "Its part of the fast reads: an origin is drawn in proportion to its weight. The largest "
+         "parts bound how long a read may stay stale; `--check` prints the bound. It has no part "
+         "in agreement. `prophecyctl origin weight` changes it while the sketcher runs."},
+        1, replica_client::kWeightMax, 1));
     address.place = group.origins.size();
     group.origins.push_back(std::move(address));
   }

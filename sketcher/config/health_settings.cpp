@@ -160,6 +160,11 @@ HealthSettings read_health(ConfigSection section) {
       100'000, rules.slow_max);
   rules.slow_window = section.duration({"slow_window", "The time in which slow reads are counted."},
                                        kDurationMin, kDurationMax, rules.slow_window);
+  rules.slow_start = section.duration(
+      {"slow_start",
+       "The time in which an origin that comes back into the draw, by itself or by an operator, "
+       "rises from a sixteenth of its weight to all of it; `0s`: at once."},
+      Duration{}, kDurationMax, rules.slow_start);
   rules.drawable_min = read_count(
       section,
       Key{"drawable_min", "Number of origins that always stay in the draw; never fewer than f+1."}

@@ -13,7 +13,8 @@ struct OriginAddress {
   NodeId replica = 0;  // of a shadow: its number among the group's
   Endpoint address;
   std::optional<transport::TlsClientSettings> tls;
-  std::size_t place = 0;  // among those of its group in the configuration
+  std::uint32_t weight = 1;  // for fast reads
+  std::size_t place = 0;     // among those of its group in the configuration
 };
 
 }  // namespace prophecy::sketcher

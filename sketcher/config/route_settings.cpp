@@ -10,8 +10,9 @@
 namespace prophecy::sketcher {
 namespace {
 
-const std::vector<std::string> kModes = {"enforce", "observe", "off", "tunnel", "maintenance"};
-static_assert(kRouteModeCount == 5);
+const std::vector<std::string> kModes = {"enforce", "observe",     "off",
+                                         "tunnel",  "maintenance", "stream"};
+static_assert(kRouteModeCount == 6);
 constexpr std::size_t kListedPathsMax = 1024;  // of a list
 constexpr std::size_t kUpgradesMax = 16;
 constexpr float kVolatilityMin = 0.1F;
@@ -180,7 +181,12 @@ RouteSettings read_route(ConfigSection& section, const std::vector<RouteSettings
        "`upgrades` goes to one replica with all its fields. Once that has switched, bytes pass "
        "both ways unseen. No other route forwards such a request. Not for a group with "
        "`send_proxy` or with TLS to its origins: a tunnel has neither. `\"maintenance\"`: every "
-       "request is answered 503 (`maintenance`). In all other modes writes go to the group. "
+       "request is answered 503 (`maintenance`). `\"stream\"`: as off, for answers that may have "
+       "no "
+       "end, such as Server-Sent Events and long polls. A GET's answer is passed on as it comes, "
+       "unverified, over HTTP/1 and HTTP/2; `stream` in `[timeouts]` is all that ends it. It is an "
+       "error with `reads` other than `\"delay-once\"`, and with a `blacklist`, which demand "
+       "verification. In all other modes writes go to the group. "
        "`prophecyctl route` and `prophecyctl bypass` change it while the sketcher "
        "runs, and `state_file` keeps the change."},
       kModes, 0));
@@ -234,6 +240,12 @@ RouteSettings read_route(ConfigSection& section, const std::vector<RouteSettings
       true);
   read_rules(section, route);
   read_lists(section, route.pattern);
+  const bool demands_group = route.reads != Reads::delay_once || !route.pattern.blacklist.empty();
+  if (route.mode == RouteMode::stream && demands_group) {
+    section.mistake("mode",
+                    "expected no \"stream\" where the group is to answer reads (reads, "
+                    "blacklist): nothing of a stream is verified");
+  }
   route.volatility = read_volatility(section, route, groups);
   route.slow_path.share = section.fraction(
       {"slow_path_share",

@@ -123,6 +123,13 @@ void read_origins(ConfigSection section, Settings& settings) {
                       "Tunnels, for each worker and origin, beside these. When all origins have "
                       "so many, a request for another is answered 503 (`too-many-tunnels`)."},
                      1, 65'536, 256);
+  settings.origin_streams_max = section.number(
+      {"streams_max",
+       "Answers that are streamed (routes in mode `\"stream\"`), for each worker and origin, "
+       "beside "
+       "these. When the origins that are drawn have so many, a request for another is answered 503 "
+       "(`origin-unavailable`)."},
+      1, 65'536, 256);
   settings.timeouts.origin_idle = section.duration(
       {"idle",
        "Unused connections are closed after this time. Keep it below the origins' own limit."},

@@ -57,6 +57,7 @@ struct Settings {
   TimeoutSettings timeouts;
   std::size_t origin_connections_max = 0;
   std::size_t origin_pipeline_max = 0;
+  std::size_t origin_streams_max = 0;  // likewise
   std::size_t origin_tunnels_max = 0;  // beside these connections
   double fail_fast_reads = 0;          // [test]
 };

@@ -51,6 +51,13 @@ TimeoutSettings read_timeouts(ConfigSection section, std::uint64_t body_bytes_ma
        "before, and then the tunnel ends. Its origin has `connect` to be connected, and `answer` "
        "to answer."},
       kDurationMin, 24 * kDurationMax, kDurationMax);
+  timeouts.stream = section.duration(
+      {"stream",
+       "On a route in mode `\"stream\"`, time for an origin to begin its answer, and between two "
+       "pieces of it; then the answer ends, cut off, or 504. It has no other end: not `answer`, "
+       "and "
+       "not `total`."},
+      kDurationMin, 24 * kDurationMax, kDurationMax);
   timeouts.total =
       section.duration({"total",
                         "Time for the whole of one read; then it is answered 504. Also bounds "

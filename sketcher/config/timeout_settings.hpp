@@ -8,7 +8,7 @@ namespace prophecy::sketcher {
 
 struct TimeoutSettings {
   Duration header{}, body{}, idle{}, send{}, connect{}, answer{}, total{}, drain{}, tunnel{},
-      origin_idle{}, body_total{};
+      stream{}, origin_idle{}, body_total{};
 };
 
 // All but origin_idle, which [origins] has. `body_bytes_max` is the limit of one body.

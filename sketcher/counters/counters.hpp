@@ -28,6 +28,8 @@ struct OriginCounters {
   Counter vindications;   // refuted answers that the group agreed on later
   Counter overtaken;      // hedged fast reads that the second origin, asked later, answered first
   Counter slow;           // fast reads that took much longer than those of others (HedgePolicy)
+  // Now, at an origin that is drained or in maintenance: a gauge, zeroed when a worker ends.
+  Counter under_way;
 };
 inline constexpr std::string_view kExchangeEnds =
     "`not-sent`: no connection, or closed before a byte had left; `stale`: a kept connection "
@@ -73,7 +75,12 @@ inline constexpr auto kOriginTable = metric_table<OriginCounters>(
      metric_row<&OriginCounters::slow>(
          "slow", counter_metric("prophecy_slow_reads_total", "reads",
                                 "Fast reads that took much longer than those of other origins.")
-                     .about("Time-outs are not counted."))});
+                     .about("Time-outs are not counted.")),
+     metric_row<&OriginCounters::under_way>(
+         "under_way",
+         gauge_metric("prophecy_origin_under_way", "reads",
+                      "Reads and tunnels still at an origin that is drained or in maintenance.")
+             .about("Counted once a second. It is 0 for all others."))});
 // The status has these as `fast_answers` and `fast_failures`.
 inline constexpr auto kOriginExchangeTable = metric_table<OriginCounters>(
     "group, replica, address", "origins[]",
@@ -120,6 +127,8 @@ struct alignas(64) RequestCounters {
   Counter tunnels_opened;      // likewise: the connection was handed to another protocol
   Counter tunnel_bytes_in;     // from clients
   Counter tunnel_bytes_out;    // to clients
+  Counter streams;             // of those unverified: on a route in mode `stream`, in pieces
+  Counter stream_bytes_out;    // to clients
   Counter hedged;              // fast reads for which a second origin was asked
   Counter hedges_won;          // of these, those that it answered first
   Counter denied;              // of those refused: the client may not ask
@@ -190,6 +199,13 @@ inline constexpr auto kRequestTable = metric_table<RequestCounters>(
                                                    "From clients."),
      metric_row<&RequestCounters::tunnel_bytes_out>("tunnel_bytes_out", kTunnelBytesMetric, "out",
                                                     "To clients."),
+     metric_row<&RequestCounters::streams>(
+         "streams", counter_metric("prophecy_streamed_total", "answers",
+                                   "Answers that began on a route in mode `stream`, in pieces.")
+                        .about("Each is one of the `unverified` requests as well.")),
+     metric_row<&RequestCounters::stream_bytes_out>(
+         "stream_bytes_out", counter_metric("prophecy_streamed_out_bytes_total", "bytes",
+                                            "Bytes of these answers that clients were sent.")),
      metric_rows_by<&RequestCounters::answers, StatusClass>(
          "answers", counter_metric("prophecy_answers_total", "answers",
                                    "Answers by the class of their status.")
@@ -356,6 +372,7 @@ struct alignas(64) WorkerCounters {
   // Open now: gauges, zeroed when a worker starts.
   Counter connections;
   Counter tunnels;
+  Counter streams;
   Counter untaken_bytes;   // of answers
   Counter arriving_bytes;  // of requests that are not whole, or wait for their turn
   Counter asking_bytes;    // of requests that an origin or the group is asked for
@@ -391,6 +408,9 @@ inline constexpr auto kWorkerTable = metric_table<WorkerCounters>(
          gauge_metric("prophecy_connections", "connections", "Open client connections.")),
      metric_row<&WorkerCounters::tunnels>(
          "tunnels", gauge_metric("prophecy_tunnels", "tunnels", "Open tunnels.")),
+     metric_row<&WorkerCounters::streams>(
+         "streams",
+         gauge_metric("prophecy_streams", "streams", "Answers that are being streamed.")),
      metric_row<&WorkerCounters::untaken_bytes>(
          "untaken_bytes",
          gauge_metric(

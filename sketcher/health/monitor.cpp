@@ -4,9 +4,11 @@
 #include <bit>
 #include <chrono>
 
+#include "base/assert.hpp"
+#include "sketcher/installation/staleness_bound.hpp"
+
 namespace prophecy::sketcher {
 
-using replica_client::Administration;
 using replica_client::CheckOutcome;
 using replica_client::GroupHealth;
 using replica_client::OriginHealth;
@@ -20,16 +22,6 @@ constexpr std::size_t kReasonBytesMax = 200;
 
 TimePoint now() {
   return std::chrono::steady_clock::now();
-}
-
-replica_client::HealthRules rules_of(const GroupSettings& group,
-                                     const GroupInstallation& installation) {
-  const std::uint32_t faults = installation.pbft ? installation.pbft->group.faults : group.faults;
-  replica_client::HealthRules rules = group.health.rules;
-  // Fewer would not always have a correct one among them.
-  rules.drawable_min = std::max(rules.drawable_min, faults + 1);
-  rules.faults = faults;
-  return rules;
 }
 
 bool is_reason(std::string_view text) {
@@ -52,9 +44,11 @@ HealthMonitor::HealthMonitor(boost::asio::io_context& loop, const Installation& 
     : settings_(installation.settings), shared_(shared), log_(log), timer_(loop) {
   for (std::size_t i = 0; i < settings_.groups.size(); ++i) {
     const GroupSettings& group = settings_.groups[i];
-    const auto size = static_cast<std::uint32_t>(group.origins.size());
-    groups_.push_back({GroupHealth(size, rules_of(group, installation.groups[i]), now()),
-                       std::vector<EvidenceReader>(size)});
+    std::vector<std::uint32_t> weights;
+    for (const OriginAddress& origin : group.origins)
+      weights.push_back(origin.weight);
+    groups_.push_back({GroupHealth(weights, health_rules(group, installation.groups[i]), now()),
+                       std::vector<EvidenceReader>(weights.size())});
   }
 }
 
@@ -94,29 +88,39 @@ void HealthMonitor::on_check(const CheckReport& report) {
   follow(report.group);
 }
 
-Result<> HealthMonitor::set(std::string_view group, std::uint64_t replica, std::string_view state,
-                            std::string reason) {
+Result<> HealthMonitor::set(std::string_view group, std::uint64_t replica,
+                            replica_client::OriginChange change) {
   const auto found = std::find_if(settings_.groups.begin(), settings_.groups.end(),
                                   [&](const GroupSettings& each) { return each.name == group; });
   if (found == settings_.groups.end() || replica >= found->origins.size()) {
     return Error{ErrorKind::invalid, "there is no such origin"};
   }
-  Administration wanted = Administration::ready;
-  if (state == "drain") {
-    wanted = Administration::drain;
-  } else if (state == "maint") {
-    wanted = Administration::maint;
-  } else if (state != "ready") {
-    return Error{ErrorKind::invalid, "expected the state to be one of ready, drain, maint"};
-  }
-  if (!is_reason(reason)) {
+  if (!is_reason(change.reason)) {
     return Error{ErrorKind::invalid, "expected a reason of at most 200 bytes on one line"};
   }
   const auto index = static_cast<std::uint32_t>(found - settings_.groups.begin());
-  auto set =
-      groups_[index].health.set(static_cast<NodeId>(replica), wanted, std::move(reason), now());
-  if (set) follow(index);
+  GroupHealth& health = groups_[index].health;
+  const auto id = static_cast<NodeId>(replica);
+  const std::uint32_t weight = health.weight(id);
+  auto set = health.set(id, std::move(change), now());
+  if (!set) return set;
+  if (health.weight(id) != weight) {
+    log_.warning("origin-weight", {{"group", found->name},
+                                   {"replica", id},
+                                   {"address", to_string(found->origins[id].address)},
+                                   {"from", weight},
+                                   {"to", health.weight(id)}});
+  }
+  follow(index);
   return set;
+}
+
+double HealthMonitor::staleness_share(std::string_view group) const {
+  const auto found = std::find_if(settings_.groups.begin(), settings_.groups.end(),
+                                  [&](const GroupSettings& each) { return each.name == group; });
+  ASSERT(found != settings_.groups.end());
+  const GroupHealth& health = of(*found);
+  return health.largest_share(health.shares(now()));
 }
 
 void HealthMonitor::follow(std::uint32_t index) {
@@ -137,7 +141,14 @@ void HealthMonitor::follow(std::uint32_t index) {
                                   {"kept", std::popcount(group.kept)},
                                   {"reason", "too many are out"}});
   }
-  shared_.group(index).health.publish(group.health.drawable(), group.health.unchecked());
+  publish(index, now());
+}
+
+void HealthMonitor::publish(std::uint32_t index, TimePoint time) {
+  const GroupHealth& health = groups_[index].health;
+  HealthView& view = shared_.group(index).health;
+  view.publish_shares(health.shares(time), health.size());
+  view.publish(health.drawable(), health.unchecked(), health.cut());
 }
 
 }  // namespace prophecy::sketcher

@@ -27,9 +27,12 @@ class HealthMonitor {
 
   void start();
   void on_check(const CheckReport& report);
-  // For an operator. The error says what is wrong with the request.
-  [[nodiscard]] Result<> set(std::string_view group, std::uint64_t replica, std::string_view state,
-                             std::string reason);
+  // All that an operator changes about an origin. The error says what is wrong with the request.
+  [[nodiscard]] Result<> set(std::string_view group, std::uint64_t replica,
+                             replica_client::OriginChange change);
+
+  // g of the staleness bound, by the shares of now. Requires a group of that name.
+  [[nodiscard]] double staleness_share(std::string_view group) const;
 
   // Of one of the installation's groups.
   [[nodiscard]] const replica_client::GroupHealth& of(const GroupSettings& group) const {
@@ -43,6 +46,7 @@ class HealthMonitor {
     replica_client::ReplicaSet kept = 0;   // that operators know of
   };
 
+  void publish(std::uint32_t group, TimePoint time);
   void wait();
   void look();
   // What an event has led to.

@@ -6,6 +6,7 @@
 
 #include "base/command_line/command_line.hpp"
 #include "base/io/core_dumps.hpp"
+#include "sketcher/installation/staleness_bound.hpp"
 #include "sketcher/master/master.hpp"
 #include "sketcher/report/status.hpp"
 
@@ -62,6 +63,8 @@ int main(int argc, char** argv) {
     const auto& settings = installation->settings;
     for (const auto& warning : prophecy::sketcher::warnings_about(settings.routes, settings.groups))
       std::cout << config << ": warning: " << warning.text << '\n';
+    for (const auto& bound : prophecy::sketcher::staleness_bounds(*installation))
+      std::cout << config << ": note: " << bound << '\n';
     std::cout << config << ": in order\n";
     return 0;
   }

@@ -16,6 +16,7 @@
 #include "http/metrics/metrics_server.hpp"
 #include "sketcher/health/checker_process.hpp"
 #include "sketcher/health/monitor.hpp"
+#include "sketcher/health/origin_admin.hpp"
 #include "sketcher/history/history_admin.hpp"
 #include "sketcher/history/transfer_process.hpp"
 #include "sketcher/master/certificate_watch.hpp"
@@ -359,11 +360,14 @@ void Master::on_worker_ended(std::uint32_t index, int wait_status) {
   if (ring_.exists()) shared_.ring().turns.leave(index);
   shared_.worker(index).connections.set(0);
   shared_.worker(index).tunnels.set(0);
+  shared_.worker(index).streams.set(0);
   shared_.worker(index).untaken_bytes.set(0);
   shared_.worker(index).arriving_bytes.set(0);
   shared_.worker(index).asking_bytes.set(0);
   shared_.worker(index).spool.bytes.set(0);
   shared_.worker(index).spool.files.set(0);
+  for (OriginCounters& origin : shared_.origins(index))
+    origin.under_way.set(0);
   static_cast<void>(take_events(index));  // what it reported last
   worker.pid = -1;
   const bool clean = WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == 0;
@@ -513,17 +517,12 @@ std::string Master::on_admin_request(std::string_view line) {
   if (command == "set-bypass" && request.contains("on") && request["on"].is_boolean()) {
     return switches_.set_bypass(request["on"].get<bool>());
   }
-  if (command == "set-origin-state" && request.contains("replica") &&
-      request["replica"].is_number_unsigned()) {
-    const auto set = health_.set(text("group"), request["replica"].get<std::uint64_t>(),
-                                 text("state"), text("reason"));
-    return set ? "{}" : refusal(set.error().message);
-  }
+  if (takes_origin_change(command)) return change_origin(health_, command, request);
   return refusal(
       R"(expected "command" to be one of status, fields, divergences, ring, ring-drain, ring-join, )"
       R"(history-..., )"
       R"(set-route-mode with "route" and "mode", set-bypass with "on", set-origin-state with "group", )"
-      R"("replica", "state" and "reason")");
+      R"("replica", "state" and "reason", set-origin-weight with "group", "replica" and "weight")");
 }
 
 // An export or import: the file, and the channel that is told how it ended.

@@ -79,6 +79,11 @@ DescriptorNeed descriptors_needed(const Settings& settings) {
       need.most += settings.groups[route.group].origins.size() * settings.origin_tunnels_max;
     }
   }
+  for (const RouteSettings& route : settings.routes) {
+    if (route.mode == RouteMode::stream) {
+      needed += settings.groups[route.group].origins.size() * settings.origin_streams_max;
+    }
+  }
   for (const GroupSettings& group : settings.groups) {
     need.most += group.origins.size() * settings.origin_connections_max;
     need.least += group.origins.size();

@@ -74,9 +74,16 @@ Result<Switches::RouteSwitch> Switches::find(const std::string& name,
                                   [&](const RouteSettings& each) { return each.name == name; });
   if (route == routes.end()) return refused("there is no route \"" + name + "\"");
   const auto wanted = parse_route_mode(mode);
-  if (!wanted) return refused("expected the mode to be one of enforce, observe, off, tunnel");
+  if (!wanted)
+    return refused(
+        "expected the mode to be one of enforce, observe, off, tunnel, "
+        "maintenance, stream");
   if (*wanted == RouteMode::tunnel && !may_be_tunnelled(settings_.groups[route->group])) {
     return refused("a group with send_proxy or TLS to its origins takes no tunnels");
+  }
+  // Whoever asks for it there has agreed to unverified answers without an end.
+  if (*wanted == RouteMode::stream && route->mode != RouteMode::stream) {
+    return refused("only a route whose configuration has mode \"stream\" takes it");
   }
   return RouteSwitch{static_cast<std::uint32_t>(route - routes.begin()), *wanted};
 }

@@ -247,7 +247,7 @@ void Exchange::refuse(const sketch::Refusal& refusal) {
 
 void Exchange::log_answer(const sketch::AnswerForm& form, AnsweredBy by) {
   if (!context_.access_log.is_open()) return;
-  const bool has_key = form_.is_read && mode_ != RouteMode::off && mode_ != RouteMode::tunnel &&
+  const bool has_key = form_.is_read && !is_unverified(mode_) &&
                        (mode_ == RouteMode::observe || listed_ != Mark::none ||
                         context_.settings.routes[route_].reads == Reads::delay_once);
   AccessEntry entry{.client = client_->address,
@@ -256,7 +256,8 @@ void Exchange::log_answer(const sketch::AnswerForm& form, AnsweredBy by) {
                     .authority = form_.authority,
                     .target = client_target(),
                     .status = form.status,
-                    .body_bytes = form.body_bytes(),
+                    // Of one without an end, nobody knows.
+                    .body_bytes = form.is_open_ended() ? 0 : form.body_bytes(),
                     .by = by,
                     .took = now_ - started_};
   if (has_key) {
@@ -313,8 +314,9 @@ void Exchange::carry_out(const ReadAction& action) {
   http::OriginExchange& origin = origins_[action.slot].exchange;
   switch (action.kind) {
     case Kind::ask_origin:
-      return group().group().fast(origin, action.replica, machine_.wire(), machine_.asked());
+      return ask_origin(action);
     case Kind::cancel_origin:
+      origins_[action.slot].end_use();
       return origin.cancel();
     case Kind::extend_origin:
       return origin.active() ? origin.extend() : void();
@@ -348,6 +350,7 @@ void Exchange::carry_out(const ReadAction& action) {
     case Kind::deliver:
       return deliver(action);
     case Kind::refuse:
+      end_stream();
       count_answer(*counters_, machine_.refusal().status);
       log_refusal(request_->method, request_->target,
                   {machine_.refusal().status, machine_.refusal().reason});
@@ -356,8 +359,9 @@ void Exchange::carry_out(const ReadAction& action) {
       return ask_client(action.size);
     case Kind::begin_body: {
       const std::uint32_t serial = machine_.serial();
+      if (stream_) begin_stream();
       count_answer(*counters_, machine_.answer().status);
-      log_answer(machine_.answer(), AnsweredBy::blocks);
+      log_answer(machine_.answer(), stream_ ? AnsweredBy::unverified : AnsweredBy::blocks);
       sink_.on_large_begin(sketch::AnswerForm(machine_.answer()),
                            std::optional<Sketch>(machine_.answer_sketch()));
       return machine_.serial() == serial ? machine_.on_begun(now_) : void();
@@ -365,9 +369,42 @@ void Exchange::carry_out(const ReadAction& action) {
     case Kind::send_body:
       return send_body(action);
     case Kind::end_body:
+      end_stream();
       return sink_.on_large_end(action.whole);
   }
   UNREACHABLE();
+}
+
+void Exchange::ask_origin(const ReadAction& action) {
+  http::OriginExchange& exchange = origins_[action.slot].exchange;
+  group_->uses.begin(origins_[action.slot], action.replica);
+  const replica_client::FastForm asked = machine_.asked();
+  if (!asked.is_streamed) {
+    return group().group().fast(exchange, action.replica, machine_.wire(), asked);
+  }
+  stream_ = std::make_unique<Stream>(Stream{.replica = action.replica});
+  replica_client::start_fast_read(group_->streams.at(action.replica), exchange, machine_.wire(),
+                                  asked);
+}
+
+void Exchange::begin_stream() {
+  stream_->has_begun = true;
+  stream_->begun = now_;
+  counters_->streams.add();
+  context_.counters.streams.add();
+}
+
+void Exchange::end_stream() {
+  const auto stream = std::exchange(stream_, nullptr);
+  if (!stream || !stream->has_begun) return;
+  context_.counters.streams.subtract();
+  const auto lived = std::chrono::steady_clock::now() - stream->begun;
+  context_.log.info("stream-closed",
+                    {{"route", context_.settings.routes[route_].name},
+                     {"client", client_->address},
+                     {"origin", to_string(group().settings().origins[stream->replica].address)},
+                     {"bytes_out", stream->bytes},
+                     {"milliseconds", std::chrono::duration_cast<milliseconds>(lived).count()}});
 }
 
 void Exchange::ask_group() {
@@ -402,6 +439,7 @@ void Exchange::deliver(const ReadAction& action) {
   const sketch::AnswerForm form = machine_.answer();
   const std::optional<Sketch> sketch = machine_.answer_sketch();
   const bool is_verified = action.whole;
+  end_stream();
   if (is_verified && sketch && group_->shadows != nullptr) {
     group_->shadows->on_read({.request = form_,
                               .method = request_->method,
@@ -420,18 +458,32 @@ void Exchange::deliver(const ReadAction& action) {
 
 void Exchange::send_body(const ReadAction& action) {
   const std::uint32_t serial = machine_.serial();
+  if (stream_) {
+    stream_->bytes += action.size;
+    counters_->stream_bytes_out.add(action.size);
+  }
   const bool writable = sink_.on_large_bytes(*action.storage, action.begin, action.size);
   if (machine_.serial() == serial) machine_.on_sent(writable, now_);
 }
 
 void Exchange::OriginSlot::on_exchange_end(http::OriginExchange& /*exchange*/, ExchangeEnd end,
                                            http::Response& response) {
+  end_use();
   owner.now_ = std::chrono::steady_clock::now();
   if (end == ExchangeEnd::answered) {
     owner.machine_.on_origin_answer(slot(), response, owner.now_);
   } else {
     owner.machine_.on_origin_failure(slot(), end, owner.now_);
   }
+  owner.perform();
+}
+
+// As an origin that closes the connection: it is asked elsewhere, or the body is cut off.
+void Exchange::OriginSlot::on_cut() {
+  if (!exchange.active()) return;
+  exchange.cancel();
+  owner.now_ = std::chrono::steady_clock::now();
+  owner.machine_.on_origin_failure(slot(), ExchangeEnd::broken, owner.now_);
   owner.perform();
 }
 
@@ -505,6 +557,7 @@ void Exchange::abandon() {
   }
   machine_.abandon();
   perform();
+  end_stream();
 }
 
 }  // namespace prophecy::sketcher

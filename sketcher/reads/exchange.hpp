@@ -50,7 +50,11 @@ class Exchange final : private SharedReadWaiter,
   void abandon();
   // The sink takes more of an answer in blocks.
   void on_writable();
-  [[nodiscard]] bool reads_fast() const { return machine_.state() == ReadMachine::State::fast; }
+  // One without an end has none to wait for.
+  [[nodiscard]] bool reads_fast() const {
+    return machine_.state() == ReadMachine::State::fast && !machine_.is_streamed();
+  }
+  [[nodiscard]] bool streams() const { return !machine_.is_idle() && machine_.is_streamed(); }
   [[nodiscard]] bool asks_group() const {
     return machine_.state() == ReadMachine::State::shared ||
            machine_.state() == ReadMachine::State::ordered || is_forwarding();
@@ -82,11 +86,12 @@ class Exchange final : private SharedReadWaiter,
   static constexpr std::string_view kChallenge = "acme-challenge";
 
   // The exchange with one origin; its slot is its place.
-  struct OriginSlot final : http::OriginHandler {
+  struct OriginSlot final : http::OriginHandler, OriginUse {
     explicit OriginSlot(Exchange& of) : owner(of), exchange(*this) {}
     void on_exchange_end(http::OriginExchange& exchange, http::ExchangeEnd end,
                          http::Response& response) override;
     void on_exchange_progress(http::OriginExchange& exchange, http::Response& response) override;
+    void on_cut() override;
     [[nodiscard]] std::uint8_t slot() const {
       return static_cast<std::uint8_t>(this - owner.origins_.data());
     }
@@ -151,6 +156,10 @@ class Exchange final : private SharedReadWaiter,
   // Carries out what the cores ask for.
   void perform();
   void carry_out(const ReadAction& action);
+  void ask_origin(const ReadAction& action);
+  void begin_stream();
+  // If there is one. Each is logged, as tunnels are.
+  void end_stream();
   void ask_group();
   void ask_client(std::size_t block_bytes);
   void deliver(const ReadAction& action);
@@ -191,12 +200,20 @@ class Exchange final : private SharedReadWaiter,
   std::optional<TimePoint> moved_since_;  // of a request that could not be accepted here at first
   bool is_counted_ = false;               // among reads or writes
   std::unique_ptr<FloorRaises> floors_;   // once a write has moved
-  std::uint64_t call_ = 0;                // the request's own; 0: none
-  TimePoint now_{};                       // of the last event
-  TimePoint started_{};                   // at start()
-  bool is_located_ = false;               // the form has authority and target
-  bool is_rewritten_ = false;             // and its target is not the client's
-  std::string client_target_;             // then
+  // An answer on a route in mode `stream`, from when an origin is asked.
+  struct Stream {
+    NodeId replica = 0;
+    bool has_begun = false;  // its client has the head
+    TimePoint begun{};
+    std::uint64_t bytes = 0;
+  };
+  std::unique_ptr<Stream> stream_;
+  std::uint64_t call_ = 0;     // the request's own; 0: none
+  TimePoint now_{};            // of the last event
+  TimePoint started_{};        // at start()
+  bool is_located_ = false;    // the form has authority and target
+  bool is_rewritten_ = false;  // and its target is not the client's
+  std::string client_target_;  // then
   bool is_ruled_ = false;
   std::unique_ptr<OwnPage> challenge_;  // of an ACME client
   LimitedRequest limited_;

@@ -138,10 +138,10 @@ std::optional<sketch::Refusal> Exchange::apply_rules(const http::Request& reques
   return std::nullopt;
 }
 
-// A tunnel is no part of the history: whoever its client comes to opens it.
+// A tunnel and a stream are no part of the history: whoever the client comes to opens them.
 std::optional<sketch::Refusal> Exchange::find_owner() {
   is_elsewhere_ = false;
-  if (!upgrade_.empty()) return std::nullopt;
+  if (!upgrade_.empty() || (mode_ == RouteMode::stream && form_.is_read)) return std::nullopt;
   partition_ = context_.table.floors(0).place_of(form_.authority, form_.target).partition;
   const dht::Stage stage = context_.members->owner(partition_).stage();
   const bool is_ours = stage != dht::Stage::elsewhere && stage != dht::Stage::unknown;

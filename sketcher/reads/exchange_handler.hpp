@@ -23,6 +23,7 @@ class ExchangeHandler final : public RequestHandler {
   [[nodiscard]] bool reads_fast() const override { return exchange_.reads_fast(); }
   [[nodiscard]] bool asks_group() const override { return exchange_.asks_group(); }
   [[nodiscard]] bool is_idle() const override { return exchange_.is_idle(); }
+  [[nodiscard]] bool streams() const override { return exchange_.streams(); }
   void shrink(std::size_t bytes_max) override { exchange_.shrink(bytes_max); }
   [[nodiscard]] std::size_t request_bytes() const override { return exchange_.request_bytes(); }
   [[nodiscard]] const AnswerRuling* ruling() const override { return exchange_.ruling(); }

@@ -29,6 +29,8 @@ class RequestHandler {
   [[nodiscard]] virtual bool reads_fast() const = 0;
   [[nodiscard]] virtual bool asks_group() const = 0;
   [[nodiscard]] virtual bool is_idle() const = 0;
+  // Its answer may have no end: it ends when the client goes.
+  [[nodiscard]] virtual bool streams() const { return false; }
   virtual void shrink(std::size_t bytes_max) = 0;
   [[nodiscard]] virtual std::size_t request_bytes() const = 0;
   // Until the next request, or shrink().

@@ -16,7 +16,9 @@
 #include "sketcher/core/policy/router.hpp"
 #include "sketcher/core/read/group_core.hpp"
 #include "sketcher/group/group_context.hpp"
+#include "sketcher/group/origin_uses.hpp"
 #include "sketcher/group/shadow_reads.hpp"
+#include "sketcher/group/stream_pools.hpp"
 #include "sketcher/installation/origin_settings.hpp"
 #include "sketcher/members/member_links.hpp"
 #include "sketcher/reads/access_log.hpp"
@@ -33,7 +35,10 @@ struct WorkerGroup {
               GroupState& state, WriteFloors floors, std::span<OriginCounters> origins,
               std::span<ShadowCounters> shadow_counters)
       : context(environment, table, settings, installation, state, floors, origins),
-        tunnels(settings.origins.size()) {
+        tunnels(settings.origins.size()),
+        uses(settings.origins.size()),
+        streams(environment.loop, origin_settings(environment.settings, settings, installation),
+                environment.settings.origin_streams_max, environment.origin_timeouts) {
     if (settings.shadows.empty()) return;
     shadows = std::make_unique<ShadowReads>(
         environment.loop, context, table, settings.shadows,
@@ -43,6 +48,8 @@ struct WorkerGroup {
   GroupContext context;
   std::unique_ptr<ShadowReads> shadows;  // null without any
   std::vector<std::size_t> tunnels;      // by replica: sockets of tunnels, open or being opened
+  OriginUses uses;
+  StreamPools streams;
 };
 
 // The worker's generator, for cores.

@@ -14,7 +14,7 @@ void add_health(nlohmann::ordered_json& origin, const replica_client::GroupHealt
                 NodeId replica, TimePoint now);
 
 void add_health(http::Exposition& out, const http::Exposition::Labels& origin,
-                const replica_client::GroupHealth& group, NodeId replica);
+                const replica_client::GroupHealth& group, NodeId replica, TimePoint now);
 
 void describe_health(http::MetricDescriptions& out);
 

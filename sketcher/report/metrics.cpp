@@ -78,7 +78,8 @@ void add_origin(Exposition& out, const StatusSources& sources, const GroupSettin
   out.add(kOriginTable, labels, blocks);
   out.add(kOriginExchangeTable, labels, blocks);
   if (group.kind == GroupKind::vote) out.add(kOriginVoteTable, labels, blocks);
-  add_health(out, labels, sources.health.of(group), origin.replica);
+  add_health(out, labels, sources.health.of(group), origin.replica,
+             std::chrono::steady_clock::now());
 }
 
 }  // namespace

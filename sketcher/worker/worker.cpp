@@ -78,6 +78,7 @@ class Worker final : private ConnectionOwner {
   // Once a second: storage that nothing has needed since, requests that nobody reads any more,
   // bodies in files that give way to others.
   void tidy_up();
+  void look_at_drained_origins();
   // Clients of which too much is held, for being slow.
   void shed_answers();
   void shed_requests();
@@ -148,7 +149,8 @@ Worker::Worker(const Installation& installation, WorkerSetup setup, HistoryTable
       drain_timer_(loop_),
       origin_timeouts_{.connect = TimeoutQueue(settings_.timeouts.connect),
                        .answer = TimeoutQueue(settings_.timeouts.answer),
-                       .idle = TimeoutQueue(settings_.timeouts.origin_idle)},
+                       .idle = TimeoutQueue(settings_.timeouts.origin_idle),
+                       .stream = TimeoutQueue(settings_.timeouts.stream)},
       connection_timeouts_{.handshake = TimeoutQueue(settings_.timeouts.header),
                            .header = TimeoutQueue(settings_.timeouts.header),
                            .body = TimeoutQueue(settings_.timeouts.body),
@@ -169,7 +171,7 @@ Worker::Worker(const Installation& installation, WorkerSetup setup, HistoryTable
                &connection_timeouts_.tunnel_connect, &connection_timeouts_.tunnel_answer,
                &connection_timeouts_.tunnel, &connection_timeouts_.tunnel_half_closed,
                &origin_timeouts_.connect, &origin_timeouts_.answer, &origin_timeouts_.idle,
-               &read_timeouts_, &untaken_timeouts_, &places_timeouts_}),
+               &origin_timeouts_.stream, &read_timeouts_, &untaken_timeouts_, &places_timeouts_}),
       hedge_timers_(loop_),
       owner_timers_(loop_),
       coded_(settings_.compression.bytes_max, settings_.compression.processor_share,
@@ -345,8 +347,23 @@ void Worker::tidy_up() {
   bodies_.free_unused();
   activity_.sweep(activity_seconds(now));
   access_log_.flush();
+  look_at_drained_origins();
   context_.spool.slow_bodies.make_room(context_.spool.space, now);
   untaken_timeouts_.arm(tidy_timer_, now);
+}
+
+// What is left there is counted, and cut when its time is over.
+void Worker::look_at_drained_origins() {
+  for (std::uint32_t i = 0; i < settings_.groups.size(); ++i) {
+    const HealthView& health = context_.shared.group(i).health;
+    WorkerGroup& group = *context_.groups[i];
+    for (NodeId replica = 0; replica < settings_.groups[i].origins.size(); ++replica) {
+      const auto bit = replica_client::bit_of(replica);
+      if ((health.cut() & bit) != 0) group.uses.cut(replica);
+      const bool is_out = (health.drawable() & bit) == 0;
+      group.context.counters(replica).under_way.set(is_out ? group.uses.count(replica) : 0);
+    }
+  }
 }
 
 void Worker::shed_answers() {

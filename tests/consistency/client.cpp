@@ -15,6 +15,7 @@ namespace {
 
 constexpr std::uint64_t kLeavingPercent = 1;
 constexpr std::uint64_t kAccompliceLeavingPercent = 8;
+constexpr std::uint64_t kLeavingStreamPercent = 5;
 constexpr std::uint64_t kDeadlinePermille = 4;
 constexpr std::string_view kHost = "site";
 
@@ -37,6 +38,9 @@ void SimulatedClient::advance(Phase phase) {
     if (is_deadline_armed_ && random.below(1000) < kDeadlinePermille) return on_deadline();
   }
   if (is_moved_) return ask_again();
+  // An origin may go on for ever: it is the client that ends such an answer.
+  const bool is_endless = phase != Phase::free && machine_->is_streamed();
+  if (is_endless && random.chance(kLeavingStreamPercent)) return leave();
   if (machine_->state() == ReadMachine::State::raising) return raise_floors();
   if (is_hedge_armed_ && random.chance(30)) {
     is_hedge_armed_ = false;
@@ -73,6 +77,7 @@ Wanted SimulatedClient::next_wanted() {
 void SimulatedClient::choose_worker() {
   SimulatedWorker& worker = world_.any_worker();
   asks_ = calls_ = 0;
+  asked_ = 0;
   is_agreed_ = false;
   if (worker_ == &worker && machine_) return;
   worker_ = &worker;
@@ -197,6 +202,7 @@ void SimulatedClient::carry_out(const ReadAction& action) {
       return machine_->on_client(taker_.view(machine_->answer().blocks.length, !is_tried_),
                                  world_.now());
     case ActionKind::begin_body:
+      if (machine_->answer().is_open_ended()) world_.counted().add(Met::streams);
       taker_.begin();
       // What the group has agreed on for this read was accepted when it came.
       if (wanted_.is_recorded() && !is_agreed_) {
@@ -216,6 +222,8 @@ void SimulatedClient::carry_out(const ReadAction& action) {
 
 void SimulatedClient::ask_origin(const ReadAction& action) {
   ++asks_;
+  world_.operators().check_ask(action.replica, asked_);
+  asked_ |= replica_client::bit_of(action.replica);
   const RunSettings& settings = world_.settings();
   if (settings.has_blocks) {
     world_.cost().check("origin-asks-per-block", asks_, settings.origins * kLargeBlocks);
@@ -244,6 +252,19 @@ void SimulatedClient::on_origin(std::uint8_t slot) {
       break;
   }
   perform();
+}
+
+void SimulatedClient::cut(replica_client::ReplicaSet origins) {
+  for (std::uint8_t slot = 0; slot < streams_.size(); ++slot) {
+    OriginStream& stream = streams_[slot];
+    if (!stream.is_active() ||
+        (origins & replica_client::bit_of(static_cast<NodeId>(stream.origin()))) == 0)
+      continue;
+    stream.cancel();
+    world_.counted().add(Met::exchanges_cut);
+    machine_->on_origin_failure(slot, http::ExchangeEnd::broken, world_.now());
+    perform();
+  }
 }
 
 void SimulatedClient::on_deadline() {

@@ -31,6 +31,8 @@ class SimulatedClient final : private sketcher::SharedReadWaiter, private Replic
   void advance(Phase phase);
   void on_worker_killed(const SimulatedWorker& worker);
   [[nodiscard]] bool is_idle() const { return !is_moved_ && (!machine_ || machine_->is_idle()); }
+  // What is under way at these origins is cut.
+  void cut(replica_client::ReplicaSet origins);
   // What it waits for, for people.
   [[nodiscard]] std::string describe() const;
 
@@ -79,7 +81,8 @@ class SimulatedClient final : private sketcher::SharedReadWaiter, private Replic
   bool is_agreed_ = false;  // the group has answered
   bool is_moved_ = false;   // the request waits to begin again
   std::uint64_t call_ = 0;
-  std::size_t asks_ = 0;   // of origins, for this request
+  std::size_t asks_ = 0;  // of origins, for this request
+  replica_client::ReplicaSet asked_ = 0;
   std::size_t calls_ = 0;  // of its own or of the worker's, for this request
 };
 

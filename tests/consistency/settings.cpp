@@ -23,6 +23,7 @@ constexpr std::uint64_t kOutagesPercent = 10;
 constexpr std::uint64_t kClockStepsPercent = 15;
 constexpr std::uint64_t kFewAddressesPercent = 25;
 constexpr std::uint64_t kAccomplicePercent = 15;
+constexpr std::uint64_t kWeightsPercent = 20;
 constexpr std::uint64_t kRingPercent = 20;  // of those that may have one
 constexpr std::uint64_t kTriedPercent = 25;
 constexpr std::uint64_t kLongPermille = 8;
@@ -61,6 +62,7 @@ std::string RunSettings::describe() const {
   add(has_clock_steps, "clock steps");
   add(has_few_addresses, "one address");
   add(has_accomplice, "accomplice");
+  add(has_weights, "weights");
   add(has_ring, "ring");
   add(is_tried, "trial");
   add(is_long, "long");
@@ -100,6 +102,12 @@ void RunSettings::choose_ring(simulation::Random random) {
   has_ring = is_forced || (is_drawn && variant.world == BrokenWorld::none && !has_votes &&
                            !has_agents && !is_flooded && !is_busy);
   if (has_ring) is_tried = is_long = false;
+}
+
+// Likewise.
+void RunSettings::choose_weights(simulation::Random random) {
+  simulation::Random own(random.next(), simulation::kPurposeWeights);
+  has_weights = own.chance(kWeightsPercent) || variant.mutation == sketcher::Mutation::draws_anyone;
 }
 
 RunSettings RunSettings::draw(const Variant& variant, GroupChoice choice,
@@ -143,6 +151,7 @@ RunSettings RunSettings::draw(const Variant& variant, GroupChoice choice,
   }
   settings.choose_group(choice, random);
   settings.choose_ring(random);
+  settings.choose_weights(random);
   return settings;
 }
 

@@ -45,6 +45,7 @@ struct RunSettings {
   bool has_clock_steps = false;    // `now` stands still, or jumps far ahead
   bool has_few_addresses = false;  // all clients are behind one address
   bool has_accomplice = false;     // one client conspires with the liars
+  bool has_weights = false;        // of origins, and an operator takes some out (operator.hpp)
   bool has_ring = false;           // two members, each with a worker (ring.hpp)
   bool is_tried = false;           // ends with a trial of the liars
   bool is_long = false;
@@ -67,6 +68,7 @@ struct RunSettings {
  private:
   void choose_group(GroupChoice choice, simulation::Random random);
   void choose_ring(simulation::Random random);
+  void choose_weights(simulation::Random random);
 };
 
 }  // namespace prophecy::consistency

@@ -23,7 +23,7 @@ sketcher::ReadMachine::ClientView Taker::view(std::uint64_t length, bool may_lea
   untaken_ = 0;
   first_ = 0;
   size_ = length;
-  if (random_.chance(kRangePercent)) {
+  if (length != sketch::kOpenEnded && random_.chance(kRangePercent)) {
     first_ = random_.below(length - kPartBytesMin);
     size_ = random_.between(kPartBytesMin, length - first_);
   }

@@ -34,6 +34,7 @@ constexpr std::string_view kAccusation = "accusation";
 constexpr std::string_view kCost = "cost";
 constexpr std::string_view kService = "service";
 constexpr std::string_view kGroup = "group";
+constexpr std::string_view kDraw = "draw";
 
 struct Variant {
   std::string_view name;
@@ -42,7 +43,7 @@ struct Variant {
   BrokenWorld world = BrokenWorld::none;
 };
 
-inline constexpr std::array<Variant, 42> kVariants{{
+inline constexpr std::array<Variant, 43> kVariants{{
     {"correct"},
     {"one-lookup", kDelayOnce, sketcher::Mutation::one_lookup},
     {"any-former", kDelayOnce, sketcher::Mutation::any_former},
@@ -86,6 +87,7 @@ inline constexpr std::array<Variant, 42> kVariants{{
     {"no-switch", kService, sketcher::Mutation::no_switch},
     {"result-lost", kService, sketcher::Mutation::result_lost},
     {"hedge-lost", kService, sketcher::Mutation::hedge_lost},
+    {"draws-anyone", kDraw, sketcher::Mutation::draws_anyone},
     {"group-misnamed", kGroup, sketcher::Mutation::none, BrokenWorld::group_misnamed},
     {"group-write-lost", kGroup, sketcher::Mutation::none, BrokenWorld::group_write_lost},
 }};

@@ -44,6 +44,8 @@ Wanted Wanted::draw(const RunSettings& settings, simulation::Random& random) {
   }
   if (settings.has_modes && wanted.kind == Kind::read && random.chance(kModePercent)) {
     wanted.mode = random.chance(50) ? sketcher::RouteMode::observe : sketcher::RouteMode::off;
+    const bool is_streamed = wanted.mode == sketcher::RouteMode::off && random.chance(40);
+    if (is_streamed) wanted.mode = sketcher::RouteMode::stream;
   }
   return wanted;
 }

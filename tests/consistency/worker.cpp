@@ -61,7 +61,7 @@ sketcher::ReadGroupParts SimulatedWorker::parts() {
           .activity = activity_,
           .profile = world_.profile(),
           .sketch = world_.sketch_function(),
-          .health = health_,
+          .health = world_.operators().view(),
           .origins = origins_,
           .faults = static_cast<std::uint32_t>(settings.faults),
           .dice = *this,

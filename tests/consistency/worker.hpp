@@ -103,7 +103,6 @@ class SimulatedWorker final : private sketcher::Dice, private sketcher::OriginRe
   const TimePoint born_;
   alignas(64) std::array<std::byte, sketcher::ActivityParts::kBytesMin> activity_memory_{};
   sketcher::ActivityTable activity_;
-  sketcher::HealthView health_;
   std::vector<sketcher::OriginCounters> origins_;
   sketcher::GroupCore core_;
   sketcher::WorkerReads reads_;

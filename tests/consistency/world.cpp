@@ -19,6 +19,7 @@ constexpr std::size_t kClients = 5;
 constexpr std::uint64_t kFailingPercent = 4;
 constexpr std::uint64_t kOutagePercent = 60;
 constexpr std::uint64_t kRingStepPercent = 5;
+constexpr std::uint64_t kCutPercent = 20;
 constexpr std::int64_t kJumpMsMax = 24LL * 3600 * 1000;
 
 HistoryTable make_table(std::uint64_t seed) {
@@ -46,6 +47,7 @@ World::World(std::uint64_t seed, const Variant& variant, GroupChoice group, cons
       attribution_(breach_),
       accusation_(settings_, breach_, tally_),
       cost_(bounds, breach_),
+      operator_(settings_, seed, breach_, tally_),
       profile_(make_profile(settings_)),
       sketch_(sketch::DigestKind::sha1, as_bytes("0123456789abcdef0123456789abcdef"), profile_,
               "group"),
@@ -162,6 +164,10 @@ void World::pass_time() {
 
 void World::step() {
   using Phase = SimulatedClient::Phase;
+  operator_.advance(now());
+  if (operator_.cut() != 0 && random_.chance(kCutPercent)) {
+    return clients_[random_.below(clients_.size())]->cut(operator_.cut());
+  }
   if (ring_ && random_.chance(kRingStepPercent)) return ring_->step();
   const std::uint64_t draw = random_.below(200);
   if (draw < 93) return clients_[random_.below(clients_.size())]->advance(Phase::free);
@@ -180,6 +186,7 @@ bool World::is_quiet() const {
 
 void World::calm_down() {
   service_->calm_down();
+  operator_.settle();
   if (ring_) ring_->settle();
   failing_percent_ = 0;
   const std::size_t events_max = cost_.bound("events-to-an-end");

@@ -27,6 +27,7 @@
 #include "consistency/oracles/cost.hpp"
 #include "consistency/oracles/recorder.hpp"
 #include "consistency/oracles/tally.hpp"
+#include "consistency/origins/operator.hpp"
 #include "consistency/ring.hpp"
 #include "consistency/settings.hpp"
 #include "history_table/history_table.hpp"
@@ -56,6 +57,7 @@ class World {
   [[nodiscard]] const sketch::Profile& profile() const { return profile_; }
   [[nodiscard]] const sketch::SketchFunction& sketch_function() const { return sketch_; }
   [[nodiscard]] Service& service() { return *service_; }
+  [[nodiscard]] Operator& operators() { return operator_; }
   // Those that the worker in this place uses: in a ring, each member has its own.
   [[nodiscard]] HistoryTable& table(std::size_t place);
   [[nodiscard]] WriteFloors floors(std::size_t place);
@@ -130,6 +132,7 @@ class World {
   Attribution attribution_;
   Accusation accusation_;
   Cost cost_;
+  Operator operator_;
   sketch::Profile profile_;
   sketch::SketchFunction sketch_;
   std::unique_ptr<Service> service_;

@@ -89,8 +89,9 @@ class Script {
         choices_.one_of({"GET", "GET", "GET", "GET", "HEAD", "POST", "OPTIONS"});
     request = {};
     request.is_options = method == "OPTIONS";
-    request.mode = choices_.one_of({RouteMode::enforce, RouteMode::enforce, RouteMode::enforce,
-                                    RouteMode::observe, RouteMode::off, RouteMode::tunnel});
+    request.mode =
+        choices_.one_of({RouteMode::enforce, RouteMode::enforce, RouteMode::enforce,
+                         RouteMode::observe, RouteMode::off, RouteMode::tunnel, RouteMode::stream});
     request.reads = choices_.one_of({Reads::delay_once, Reads::delay_once, Reads::delay_once,
                                      Reads::replicated, Reads::read_only});
     request.listed =

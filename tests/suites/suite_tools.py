@@ -9,6 +9,19 @@ import pytest
 from harness.build import ROOT
 
 FOLDER = ROOT / ".run/suites"
+# Of every type and size that the suites have, in every coding that a client takes, and never for want of time.
+COMPRESSED = {"route": {"compression": {"from": "1B", "types": [
+    "text/html", "text/plain", "text/css", "application/json", "application/octet-stream"]}},
+    "compression": {"processor_share": 1.0}}
+# For what has to hold with compression as well as without: changes over the sketcher's configuration.
+with_and_without_compression = pytest.mark.parametrize(
+    "compression", [{}, COMPRESSED], ids=["plain", "compressed"])
+
+
+def tried_codings(sketcher):
+    """Answers that the sketcher has coded, or tried to: a body of a few bytes gets no smaller."""
+    counts = sketcher.status()["compression"]
+    return counts["delivered"] + counts["not_smaller"]
 
 
 def suite_folder(name):

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from replayed_origins import ReplayedOrigins
-from suite_tools import run, suite_folder
+from suite_tools import tried_codings, run, suite_folder, with_and_without_compression
 
 from harness import Deployment
 from harness.ports import PortReservation, accepts_connections
@@ -19,7 +19,7 @@ from harness.processes import Child
 
 EXCEPTIONS = Path(__file__).with_name("cache_tests_exceptions.toml")
 GROUP = {"kind": "vote", "faults": 1, "writes": "all", "file": None, "client_id": None,
-         "key_file": None, "canonical": {"forwarded_headers": ["req-num"]}}
+         "key_file": None, "canonical": {"keyed_headers": ["req-num"]}}
 
 
 class Server:
@@ -63,31 +63,35 @@ def compare(straight, through, exceptions, at_times=frozenset()):
             sorted(exceptions - at_times - lost))
 
 
-def listed_exceptions():
+def listed_exceptions(is_compressed):
     rules = tomllib.loads(EXCEPTIONS.read_text())["rule"]
+    rules = [rule for rule in rules if is_compressed or not rule.get("compressed")]
     names = [name for rule in rules for name in rule["tests"]]
     assert len(names) == len(set(names)), "an exception is listed twice"
     assert all(rule["rule"] and rule["why"] for rule in rules)
     return set(names), {name for rule in rules if rule.get("at_times") for name in rule["tests"]}
 
 
+@with_and_without_compression
 @pytest.mark.time_limit(600)
-def test_nothing_that_passes_straight_fails_through_the_sketcher(tmp_path, tell):
+def test_nothing_that_passes_straight_fails_through_the_sketcher(compression, tmp_path, tell):
     with Server(tmp_path) as server:
         straight = server.results(server.port)
         with Deployment(agents=False, start=False,
-                        sketcher_changes={"group": GROUP}) as deployment:
+                        sketcher_changes={"group": GROUP, **compression}) as deployment:
             with ReplayedOrigins([origin.port for origin in deployment.origins], server.port):
                 deployment.sketcher.start()
                 through = server.results(deployment.sketcher.port)
                 counters = deployment.sketcher.counters()
+                coded = tried_codings(deployment.sketcher)
                 deployment.sketcher.stop()
-    exceptions, at_times = listed_exceptions()
+    exceptions, at_times = listed_exceptions(bool(compression))
     passed = [sum(result is True for result in results.values()) for results in (straight, through)]
     tell(f"{len(straight)} tests, {passed[0]} pass straight and {passed[1]} through the sketcher, "
-         f"{len(exceptions)} exceptions with a rule")
+         f"{len(exceptions)} exceptions with a rule, {coded} answers coded, or tried")
     assert len(straight) > 300 and passed[0] > 100, "the suite has not run"
     assert counters["replicated"] > 300, "the sketcher was not asked"
+    assert bool(coded) == bool(compression), "nothing was coded" if compression else "it was not asked to"
     lost, needless = compare(straight, through, exceptions, at_times)
     assert not lost, json.dumps(lost, indent=1)
     assert not needless, f"these exceptions do not fail any more: {needless}"

@@ -5,7 +5,7 @@ import xml.etree.ElementTree
 import pytest
 from certificates import make_certificate
 from nginx import Nginx
-from suite_tools import run, suite_folder
+from suite_tools import run, suite_folder, with_and_without_compression
 
 from harness import Deployment
 
@@ -23,16 +23,17 @@ def failed_cases(port, folder, *options):
                         if case.find("failure") is not None or case.find("error") is not None]
 
 
+@with_and_without_compression
 @pytest.mark.parametrize("name", ["tls", "plain"])
 @pytest.mark.time_limit(500)
-def test_all_cases_pass(name, tmp_path, tell):
+def test_all_cases_pass(name, compression, tmp_path, tell):
     if name == "tls":
         certificate = make_certificate(tmp_path)
         files = {"chain": str(certificate.chain), "key": str(certificate.key)}
         listener, options = {"tls": {"certificates": [files]}}, ["--tls", "--insecure"]
     else:
         listener, options = {"protocols": ["h2"]}, []
-    with Deployment(sketcher_changes={"listener": listener}) as deployment:
+    with Deployment(sketcher_changes={"listener": listener, **compression}) as deployment:
         count, failed = failed_cases(deployment.sketcher.port, tmp_path, *options)
     tell(f"{count - len(failed)} of {count}")
     assert not failed

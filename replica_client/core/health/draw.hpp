@@ -6,6 +6,7 @@
 
 #include "base/assert.hpp"
 #include "replica_client/core/health/group_health.hpp"
+#include "replica_client/core/health/origin_weights.hpp"
 
 namespace prophecy::replica_client {
 
@@ -16,7 +17,24 @@ constexpr ReplicaSet candidates(ReplicaSet all, ReplicaSet drawable, ReplicaSet 
   return eligible != 0 ? eligible : all & ~tried;
 }
 
-// Requires a set that is not empty. `below(n)` is uniform in [0, n); then so is the draw.
+// Requires a set that is not empty. `below(n)` is uniform in [0, n); then each of the set is drawn
+// with the probability share / sum of the set's shares. Requires that none of these is 0.
+template <typename Below>
+NodeId draw(ReplicaSet from, const OriginShares& shares, Below below) {
+  ASSERT(from != 0);
+  std::uint32_t sum = 0;
+  for (ReplicaSet rest = from; rest != 0; rest &= rest - 1)
+    sum += shares[static_cast<std::size_t>(std::countr_zero(rest))];
+  ASSERT(sum > 0);
+  std::uint32_t rolled = below(sum);
+  for (;; from &= from - 1) {
+    const auto replica = static_cast<NodeId>(std::countr_zero(from));
+    if (rolled < shares[replica]) return replica;
+    rolled -= shares[replica];
+  }
+}
+
+// Likewise; all shares are equal: the draw is uniform.
 template <typename Below>
 NodeId draw(ReplicaSet from, Below below) {
   ASSERT(from != 0);

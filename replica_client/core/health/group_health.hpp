@@ -4,6 +4,9 @@
 // last. (Fewer would help a faulty origin: the fewer are drawn, the more reads see its old
 // answers.) What an operator took out stays out; that is why too many may not be taken out.
 //
+// An origin is drawn in proportion to its weight. One that comes back into the draw starts slowly
+// (origin_weights.hpp), unless it is kept there, where it is needed.
+//
 // It says who is DRAWN. Nothing here takes a replica out of agreement.
 //
 // Deterministic; not thread-safe. Time never goes back from call to call.
@@ -19,6 +22,7 @@
 #include "base/error.hpp"
 #include "base/ids.hpp"
 #include "replica_client/core/health/origin_health.hpp"
+#include "replica_client/core/health/origin_weights.hpp"
 
 namespace prophecy::replica_client {
 
@@ -33,16 +37,16 @@ constexpr ReplicaSet all_of(std::uint32_t size) {
 
 class GroupHealth {
  public:
-  // Requires 1 <= size <= kReplicasMax. A minimum beyond the size is the size.
-  GroupHealth(std::uint32_t size, const HealthRules& rules, TimePoint now);
+  // Requires from 1 to kReplicasMax weights, by replica. A minimum beyond their number is that.
+  GroupHealth(std::vector<std::uint32_t> weights, const HealthRules& rules, TimePoint now);
 
   // A replica beyond the size is a defect of the caller.
   void on_check(NodeId replica, bool passed, std::string_view detail, TimePoint now);
   void on_evidence(NodeId replica, const OriginEvidence& evidence, TimePoint now);
   void on_time(TimePoint now);
-  // An error when fewer than the minimum were left.
-  [[nodiscard]] Result<> set(NodeId replica, Administration administration, std::string reason,
-                             TimePoint now);
+  // All that an operator sets about an origin comes this way. An error, which changes nothing, when
+  // fewer than the minimum were left, or a weight is out of bounds.
+  [[nodiscard]] Result<> set(NodeId replica, OriginChange change, TimePoint now);
 
   // Never empty.
   [[nodiscard]] ReplicaSet drawable() const { return drawable_; }
@@ -50,6 +54,13 @@ class GroupHealth {
   [[nodiscard]] ReplicaSet kept() const { return kept_; }
   // In maintenance: not to be checked.
   [[nodiscard]] ReplicaSet unchecked() const;
+  // What is under way at these is cut.
+  [[nodiscard]] ReplicaSet cut() const;
+  [[nodiscard]] std::uint32_t weight(NodeId replica) const { return weights_[replica]; }
+  // In what proportion origins are drawn, of all: also of those that are out of the draw.
+  [[nodiscard]] OriginShares shares(TimePoint now) const;
+  // g of the staleness bound: the share of the draws that f origins get at most, by shares().
+  [[nodiscard]] double largest_share(const OriginShares& shares) const;
   [[nodiscard]] const OriginHealth& origin(NodeId replica) const { return origins_[replica]; }
   [[nodiscard]] std::uint32_t size() const { return static_cast<std::uint32_t>(origins_.size()); }
 
@@ -82,7 +93,10 @@ class GroupHealth {
 
   std::uint32_t drawable_min_;
   std::uint32_t faults_;
+  Duration slow_start_;
+  std::vector<std::uint32_t> weights_;
   std::vector<OriginHealth> origins_;
+  std::vector<std::optional<TimePoint>> started_;  // slowly, when they came back
   ReplicaSet drawable_;
   ReplicaSet kept_ = 0;
   std::vector<Change> changes_;

@@ -63,6 +63,11 @@ void OriginHealth::on_evidence(const OriginEvidence& evidence, TimePoint now, do
 }
 
 void OriginHealth::on_time(TimePoint now) {
+  if (drain_end_ && now >= *drain_end_) {
+    drain_end_.reset();
+    is_cut_ = true;
+    administration_ = Administration::maint;
+  }
   const bool was_up = is_up();
   availability_.on_time(now);
   standing_.on_time(now);
@@ -84,7 +89,8 @@ void OriginHealth::judge_slowness(double others, TimePoint now) {
   follow({}, now);
 }
 
-void OriginHealth::set(Administration administration, std::string reason, TimePoint now) {
+void OriginHealth::set(Administration administration, std::string reason, TimePoint now,
+                       std::optional<Duration> within) {
   // What was known before the maintenance says nothing about what comes back from it.
   if (administration_ == Administration::maint && administration != Administration::maint) {
     availability_ = Availability(rules_);
@@ -94,6 +100,8 @@ void OriginHealth::set(Administration administration, std::string reason, TimePo
     standing_ = Standing(rules_);
     slowness_ = Slowness(rules_);
   }
+  drain_end_ = within ? std::optional(now + *within) : std::nullopt;
+  is_cut_ = false;
   administration_ = administration;
   operators_reason_ = std::move(reason);
   // Of a state that stays, too: the operator may give another reason.

@@ -29,8 +29,16 @@ constexpr std::size_t kOriginStateCount = 6;
 // What the operator wants of an origin.
 enum class Administration : std::uint8_t {
   ready,
-  drain,  // no new fast reads
+  drain,  // no new fast reads; with a time, `maint` when that is over
   maint,  // nor checks; what requests meet there is not held against it
+};
+
+// What an operator changes about one origin; what is absent stays as it is.
+struct OriginChange {
+  std::optional<Administration> administration{};
+  std::optional<std::uint32_t> weight{};  // from 1 to kWeightMax
+  std::optional<Duration> within{};       // with `drain`: then what is left there is cut
+  std::string reason{};                   // of the administration
 };
 
 // Requests to an origin since it was asked last; how fast reads and votes ended.
@@ -66,10 +74,16 @@ class OriginHealth {
   // Compares that with the share of others.
   void judge_slowness(double others, TimePoint now);
   // `ready` ends a quarantine, a probation and a sit-out of a slow one, unless it ends a drain.
-  void set(Administration administration, std::string reason, TimePoint now);
+  // A drain ends in maintenance `within` a time, if there is one.
+  void set(Administration administration, std::string reason, TimePoint now,
+           std::optional<Duration> within = std::nullopt);
 
   [[nodiscard]] OriginState state() const { return state_; }
   [[nodiscard]] Administration administration() const { return administration_; }
+  // The end of a drain with a time.
+  [[nodiscard]] std::optional<TimePoint> drain_end() const { return drain_end_; }
+  // In maintenance by that end: what is under way there is cut.
+  [[nodiscard]] bool is_cut() const { return is_cut_; }
   [[nodiscard]] TimePoint since() const { return since_; }
   // Why it is in this state, for people.
   [[nodiscard]] const std::string& reason() const { return reason_; }
@@ -85,6 +99,8 @@ class OriginHealth {
 
   HealthRules rules_;
   Administration administration_ = Administration::ready;
+  std::optional<TimePoint> drain_end_;
+  bool is_cut_ = false;
   Availability availability_;
   Standing standing_;
   Slowness slowness_;

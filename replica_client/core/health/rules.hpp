@@ -34,6 +34,8 @@ struct HealthRules {
 
   // Of the group: so many may be faulty.
   std::uint32_t faults = 1;
+  // An origin that comes back into the draw rises to its weight within this time; zero: at once.
+  Duration slow_start{};
   // So many origins stay in the draw, whatever happens: f+1 or more, so that one of them is
   // correct.
   std::uint32_t drawable_min = 2;

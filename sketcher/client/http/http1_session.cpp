@@ -1,5 +1,9 @@
 #include "sketcher/client/http/http1_session.hpp"
 
+#include <iterator>
+
+#include <fmt/format.h>
+
 #include "base/assert.hpp"
 
 namespace prophecy::sketcher {
@@ -57,10 +61,11 @@ void Http1Session::on_ready(TimePoint now) {
     case State::head:
       return host_.take_input(now_);
     case State::exchanging:
+      if (handler_->streams() && host_.hangs_up()) return close();
       if (host_.broken()) look_for_client();
       return;
     case State::sending:
-      if (host_.broken()) return close();
+      if (host_.broken() || (handler_->streams() && host_.hangs_up())) return close();
       return output_.empty() ? void() : flush();
     case State::flushing:
       return flush();
@@ -203,6 +208,7 @@ void Http1Session::on_request() {
   handler_->start(request_, host_.client(), now_);
   if (state_ != State::exchanging) return;
   asking_.set(request_.held_bytes() + handler_->request_bytes());
+  if (handler_->streams() && host_.hangs_up()) return close();
   if (host_.broken()) look_for_client();
 }
 
@@ -279,6 +285,9 @@ void Http1Session::begin(const Answer& answer) {
   asking_.set(0);
   progress_.restart();
   state_ = State::sending;
+  is_chunked_ = answer.is_open_ended() && request_.version_minor > 0;
+  // To HTTP/1.0, the end of the connection is the end of such a body.
+  if (answer.is_open_ended() && !is_chunked_) keep_alive_ = false;
   const bool is_open = write(answer, nullptr);
   let_go_of_request();
   if (is_open && !output_.empty()) flush();
@@ -287,6 +296,12 @@ void Http1Session::begin(const Answer& answer) {
 bool Http1Session::on_large_bytes(std::string& storage, std::size_t begin, std::size_t size) {
   if (state_ != State::sending) return false;  // closed
   now_ = host_.now();
+  if (is_chunked_) {
+    const bool is_first = output_.empty();
+    append_chunk(std::string_view(storage).substr(begin, size));
+    if (is_first) flush();
+    return state_ == State::sending && output_.empty();
+  }
   if (!output_.empty()) {
     output_.append(storage, begin, size);
     return false;
@@ -309,11 +324,20 @@ void Http1Session::on_large_end(bool whole) {
   if (!whole) return close();
   now_ = host_.now();
   state_ = State::flushing;
-  if (output_.empty()) flushed();
+  const bool is_first = output_.empty();
+  if (is_chunked_) output_ += "0\r\n\r\n";
+  if (output_.empty()) return flushed();
+  if (is_first) flush();
+}
+
+void Http1Session::append_chunk(std::string_view bytes) {
+  fmt::format_to(std::back_inserter(output_), "{:x}\r\n", bytes.size());
+  output_.append(bytes).append("\r\n");
 }
 
 void Http1Session::send(const Answer& answer, std::string* storage) {
   ASSERT(state_ == State::exchanging);
+  is_chunked_ = false;
   state_ = State::flushing;
   stop_waiting();
   asking_.set(0);
@@ -334,8 +358,9 @@ void Http1Session::let_go_of_request() {
 
 bool Http1Session::write(const Answer& answer, std::string* storage) {
   resources_.scratch.clear();
-  append_head(resources_.scratch, answer,
-              {.keep_alive = keep_alive_, .version_minor = request_.version_minor});
+  append_head(
+      resources_.scratch, answer,
+      {.keep_alive = keep_alive_, .version_minor = request_.version_minor, .chunked = is_chunked_});
   std::string_view head = resources_.scratch;
   std::string_view body = answer.body();
   if (output_.empty()) {

@@ -78,6 +78,8 @@ class Http1Session final : public Session, private AnswerSink, private BodyOwner
   void on_head();
   void on_request();
   void look_for_client();
+  // A chunk goes to output_.
+  void append_chunk(std::string_view bytes);
   void cut_off();
   void wait(Wait what);
   void stop_waiting();
@@ -110,6 +112,7 @@ class Http1Session final : public Session, private AnswerSink, private BodyOwner
   std::optional<Wait> waits_;  // for what has a time
   State state_ = State::head;
   bool keep_alive_ = true;
+  bool is_chunked_ = false;  // the answer that is being sent
   bool draining_ = false;
   int requests_ = 0;        // of this turn
   LeastProgress progress_;  // of the body, or of the answer

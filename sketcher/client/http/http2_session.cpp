@@ -313,6 +313,7 @@ void Http2Session::on_stream_closed(http::Http2Stream& stream) {
 
 void Http2Session::recycle(Stream& stream) {
   stream.shrink();
+  stream.is_open_ended = false;
   unused_.push_back(&stream);
   flush_later();
 }
@@ -334,6 +335,7 @@ void Http2Session::begin(Stream& stream, const Answer& answer) {
   if (answer.size() == 0) return send(stream, answer, nullptr);
   if (over_) return;
   http::Http2Head head(answer.status());
+  stream.is_open_ended = answer.is_open_ended();
   connection_.begin(stream, add_fields(head, answer, is_member()), answer.size());
   stream.let_go_of_request();
   flush_later();
@@ -344,6 +346,13 @@ void Http2Session::append(Stream& stream, std::string& storage, std::size_t begi
   if (over_) return;
   connection_.append(stream, storage, begin, size);
   stream.wait_in(http2_.timeouts.send, 0);
+  flush_later();
+}
+
+// Of a body that was not known to end here.
+void Http2Session::finish(Stream& stream) {
+  if (over_ || !stream.is_open_ended) return;
+  connection_.finish(stream);
   flush_later();
 }
 

@@ -121,6 +121,7 @@ class Http2Session final : public Session, private http::Http2Handler, private T
   [[nodiscard]] bool may_take_blocks(Stream& stream, std::uint32_t bytes_of_each);
   void begin(Stream& stream, const Answer& answer);
   void append(Stream& stream, std::string& storage, std::size_t begin, std::size_t size);
+  void finish(Stream& stream);
   void cut_off(Stream& stream);
   void give_back_blocks(Stream& stream);
   [[nodiscard]] bool has_room_for(std::size_t block_bytes) const;

@@ -120,6 +120,8 @@ class Http2Session::Stream final : public http::Http2Stream,
   void go_on() { handler_->on_writable(); }
   // What its head, or that there is a body, is refused for, while the body still comes.
   std::optional<sketch::Refusal> refusal;
+  // Nobody knew the length of its body when it began.
+  bool is_open_ended = false;
   // What its answer in blocks may hold.
   std::size_t block_bytes = 0;
   // What is left of its request, to ask origins for that, or for the rest of it.
@@ -170,7 +172,7 @@ class Http2Session::Stream final : public http::Http2Stream,
     return false;
   }
   void on_large_end(bool whole) override {
-    if (!whole) session_->cut_off(*this);
+    whole ? session_->finish(*this) : session_->cut_off(*this);
   }
   void on_passed(const http::Response& answer) override {
     const AnswerContext context = answer_context();

@@ -73,6 +73,9 @@ class SessionHost {
   // The client has reset the connection, or closed it in both directions.
   [[nodiscard]] virtual bool broken() const = 0;
 
+  // Likewise, or the client has ended its sending.
+  [[nodiscard]] virtual bool hangs_up() const { return broken(); }
+
   // Calls on_late() when the time for this is over, counted from `now`; for one thing at a time.
   virtual void wait(Wait what, TimePoint now) = 0;
   virtual void stop_waiting() = 0;

@@ -89,6 +89,7 @@ bool TunnelSession::connect(const Endpoint& origin) {
   if (connected != 0 && errno != EINPROGRESS) return false;
   origin_.emplace(std::move(fd));
   ++request_.group->tunnels[replica_];
+  request_.group->uses.begin(*this, replica_);
   state_ = State::connecting;
   transport::ReadinessHandler& handler = *this;
   if (!host_.readiness().add(origin_->descriptor(), handler)) return false;
@@ -408,6 +409,18 @@ void TunnelSession::on_timeout() {
   }
 }
 
+// The time of an origin that is drained is over. A request that was not sent goes to another one.
+void TunnelSession::on_cut() {
+  switch (state_) {
+    case State::connecting:
+      return connect_to_another();
+    case State::asking:
+      return fail(503, "origin-unavailable");
+    default:
+      return end();
+  }
+}
+
 void TunnelSession::on_send_timeout(const ByteStream& to) {
   if (!queue_.went_on(to.queued_bytes())) return on_give_way();
   context_.timeouts.send.arm(*this, SessionContext::now());
@@ -423,6 +436,7 @@ void TunnelSession::close_origin() {
   transport::ReadinessHandler& handler = *this;
   host_.readiness().forget(handler);
   origin_.reset();
+  end_use();
   --request_.group->tunnels[replica_];
 }
 

@@ -45,7 +45,8 @@ namespace prophecy::sketcher {
 
 class TunnelSession final : public Session,
                             private transport::ReadinessHandler,
-                            private TimeoutEntry {
+                            private TimeoutEntry,
+                            private OriginUse {
  public:
   TunnelSession(SessionContext& context, StreamHost& host, TunnelRequest request);
   ~TunnelSession() override;
@@ -73,6 +74,7 @@ class TunnelSession final : public Session,
   void on_ready(std::uint32_t events) override;  // the origin's socket
   void on_timeout() override;
   void on_give_way() override;
+  void on_cut() override;
   void on_send_timeout(const transport::ByteStream& to);
   [[nodiscard]] std::size_t held_bytes() const override { return held_.bytes(); }
 

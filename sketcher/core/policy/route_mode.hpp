@@ -13,8 +13,14 @@ enum class RouteMode : std::uint8_t {
   off,      // clients get the drawn replica's answer: a load balancer
   tunnel,   // as off; and requests to change the protocol are tunnelled
   maintenance,  // clients get 503; no origin is asked
+  stream,       // as off; and answers are passed on as they come, without an end or with one
 };
-constexpr std::size_t kRouteModeCount = 5;
+constexpr std::size_t kRouteModeCount = 6;
+
+// One origin answers reads, and nothing is compared.
+[[nodiscard]] constexpr bool is_unverified(RouteMode mode) {
+  return mode == RouteMode::off || mode == RouteMode::tunnel || mode == RouteMode::stream;
+}
 
 // How reads are answered where they are enforced. The paper's evaluation compares the three.
 enum class Reads : std::uint8_t {

@@ -74,6 +74,8 @@ BodyRelay::Step BodyRelay::start_unverified(ReadGroup& group, std::uint8_t slot,
   head_ = Head::expected;
   skip_ = first;
   left_ = size;
+  is_open_ended_ = size == sketch::kOpenEnded;
+  has_ended_ = false;
   if (left_ == 0) return finish(Step::complete);
   if (!writable_) wait_for_client();
   return Step::waits;
@@ -144,7 +146,10 @@ BodyRelay::Step BodyRelay::on_end(ExchangeEnd end, http::Response& response) {
       is_expected && is_verified() && !is_done() && body_.size() < fetch_end() - fetch_begin();
   const ExchangeEnd counted = is_short ? ExchangeEnd::malformed : end;
   group_->counters(replica_).exchanges[static_cast<std::size_t>(counted)].add();
-  if (is_expected) return advance();
+  if (is_expected) {
+    has_ended_ = true;
+    return advance();
+  }
   body_.clear();
   return on_origin_exhausted();
 }

@@ -48,7 +48,8 @@ namespace prophecy::sketcher {
 
 class BodyRelay {
  public:
-  static constexpr std::size_t kPieceBytes = 256 << 10;  // of an unverified body
+  static constexpr std::uint32_t kPieceBytes = 256 << 10;  // of an unverified body
+  static constexpr std::uint32_t kStreamPieceBytes = 16 << 10;
 
   enum class Source : std::uint8_t { remembered, agreed, unverified };
   enum class Step : std::uint8_t {
@@ -72,7 +73,8 @@ class BodyRelay {
                                     std::uint64_t first, std::uint64_t size, std::string_view wire,
                                     std::string_view constant_wire, bool may_begin);
   // The head has come by the exchange of `slot`, and its body comes in pieces. Unless it
-  // `may_begin`, nothing is sent before on_writable().
+  // `may_begin`, nothing is sent before on_writable(). A `size` of sketch::kOpenEnded: the body
+  // ends when the origin ends it.
   [[nodiscard]] Step start_unverified(ReadGroup& group, std::uint8_t slot, NodeId replica,
                                       std::uint64_t first, std::uint64_t size, bool may_begin);
 
@@ -155,7 +157,11 @@ class BodyRelay {
   [[nodiscard]] std::string_view base_wire() const { return is_constant_ ? constant_wire_ : wire_; }
   [[nodiscard]] std::uint64_t fetch_begin() const { return form_.blocks.begin_of(block_); }
   [[nodiscard]] std::uint64_t fetch_end() const;
-  [[nodiscard]] bool is_done() const { return is_verified() ? block_ >= block_end_ : left_ == 0; }
+  [[nodiscard]] bool is_done() const {
+    if (is_verified()) return block_ >= block_end_;
+    if (!is_open_ended_) return left_ == 0;
+    return has_ended_ && body_.empty() && state_ != State::sending;
+  }
 
   ReadActions& actions_;
   LargeCounters& counters_;
@@ -169,9 +175,11 @@ class BodyRelay {
   bool is_constant_ = false;  // the origin was, or will be, asked with constants
   std::string ranged_wire_;
 
-  std::uint64_t first_ = 0;    // of the body, for the client
-  std::uint64_t end_ = 0;      // likewise
-  std::uint64_t left_ = 0;     // unverified: bytes that the client still wants
+  std::uint64_t first_ = 0;  // of the body, for the client
+  std::uint64_t end_ = 0;    // likewise
+  std::uint64_t left_ = 0;   // unverified: bytes that the client still wants
+  bool is_open_ended_ = false;
+  bool has_ended_ = false;     // of these: the origin has ended it in order
   std::size_t block_ = 0;      // verified: the next one
   std::size_t block_end_ = 0;  // verified
   bool is_released_ = false;   // the client has the head

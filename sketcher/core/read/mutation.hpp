@@ -42,6 +42,7 @@ enum class Mutation : std::uint8_t {
   confirms_without_bound,  // confirming reads have no budget
   unwaited_without_bound,  // reads that no client waits for have no bound
   pause_forgotten,         // an origin goes on while the client takes nothing
+  draws_anyone,            // origins that are out are drawn like others
   look_up_unchecked,       // a fast answer is accepted without a look at lease and word
   record_unchecked,        // the group's answer is recorded without one
   write_unchecked,         // a write that has moved is answered by raising a floor of one's own

@@ -31,9 +31,10 @@ bool ReadGroup::make_out_of_date(std::string_view authority, std::string_view ta
 
 std::optional<NodeId> ReadGroup::draw(ReplicaSet tried) {
   const ReplicaSet all = replica_client::all_of(size());
-  const ReplicaSet from = replica_client::candidates(all, parts_.health.drawable(), tried);
+  const ReplicaSet drawable = is_mutated(Mutation::draws_anyone) ? all : parts_.health.drawable();
+  const ReplicaSet from = replica_client::candidates(all, drawable, tried);
   if (from == 0) return std::nullopt;
-  return replica_client::draw(from, [this](std::uint32_t bound) { return roll(bound); });
+  return parts_.health.draw(from, [this](std::uint32_t bound) { return roll(bound); });
 }
 
 }  // namespace prophecy::sketcher

@@ -144,8 +144,8 @@ class ReadGroup {
   [[nodiscard]] bool make_out_of_date(std::string_view authority, std::string_view target,
                                       const SigmaOrder::Placed* write = nullptr);
 
-  // Draws an origin for a fast read: uniformly among those whose health allows it, then among the
-  // others, and never one of `tried`. Nothing when all have been tried.
+  // Draws an origin for a fast read, in proportion to the shares: among those whose health allows
+  // it, then among the others, and never one of `tried`. Nothing when all have been tried.
   [[nodiscard]] std::optional<NodeId> draw(ReplicaSet tried);
   // Draws only among those whose health allows it.
   [[nodiscard]] std::optional<NodeId> draw_healthy(ReplicaSet tried) {

@@ -31,6 +31,11 @@ std::string_view reason_of(ExchangeEnd end) {
   return http::is_unsent(end) ? "origin-unavailable" : "origin-answer-unusable";
 }
 
+bool comes_without_body(const http::Response& response) {
+  return response.status == 204 || response.status == 304 ||
+         response.fields.find("content-length") == "0";
+}
+
 }  // namespace
 
 void ReadMachine::start(const ReadRequest& request, GroupCore& group, TimePoint now) {
@@ -41,7 +46,7 @@ void ReadMachine::start(const ReadRequest& request, GroupCore& group, TimePoint 
   raising_.reset();
   if (!request.was_moved) refused_view_ = 0;
   const sketch::RequestForm& form = *request.form;
-  const bool is_off = request.mode == RouteMode::off || request.mode == RouteMode::tunnel;
+  const bool is_off = is_unverified(request.mode);
   // One origin is asked only with what is in memory.
   const bool is_for_one = is_off && request.is_options && form.large_body == nullptr;
   const bool is_call = !form.is_read && !is_for_one;
@@ -53,8 +58,12 @@ void ReadMachine::start(const ReadRequest& request, GroupCore& group, TimePoint 
 void ReadMachine::start_read(TimePoint now) {
   large_rounds_ = 0;
   began_seconds_ = activity_seconds(now);
+  if (is_streamed()) {
+    // As long as bytes come, it goes on.
+    return ask_one({.piece_bytes = BodyRelay::kStreamPieceBytes, .is_streamed = true}, now);
+  }
   arm_deadline();
-  if (request_.mode == RouteMode::off || request_.mode == RouteMode::tunnel) {
+  if (is_unverified(request_.mode)) {
     if (request_.form->is_head) return ask_one({.is_head = true}, now);
     return ask_one({.piece_bytes = BodyRelay::kPieceBytes, .whole_bytes = worker_.answer_bytes_max},
                    now);
@@ -171,8 +180,12 @@ bool ReadMachine::is_forced() {
 void ReadMachine::ask_one(const replica_client::FastForm& asked, TimePoint now) {
   state_ = State::fast;
   may_be_unverified_ = !asked.is_verified;
-  const auto failing = algorithm_ ? OriginAsks::Failing::to_group : OriginAsks::Failing::to_another;
-  asks_.start(group_->group, *request_.counters, failing, request_.may_hedge, asked, now);
+  // An origin that has a stream's request, and does not answer it, has had all the time there is.
+  const bool is_replaced = !algorithm_ && !asked.is_streamed;
+  const auto failing =
+      is_replaced ? OriginAsks::Failing::to_another : OriginAsks::Failing::to_group;
+  const bool may_hedge = request_.may_hedge && !asked.is_streamed;
+  asks_.start(group_->group, *request_.counters, failing, may_hedge, asked, now);
 }
 
 void ReadMachine::ask_call(ReplicatedKind kind) {
@@ -244,6 +257,8 @@ void ReadMachine::on_origin_failure(std::uint8_t slot, ExchangeEnd end, TimePoin
 void ReadMachine::on_origin_progress(std::uint8_t slot, http::Response& response, TimePoint now) {
   if (state_ == State::relaying) return on_relay(large_->relay.on_progress(response), now);
   ASSERT(state_ == State::fast);
+  // One without a body is whole at once.
+  if (asks_.asked().is_streamed && comes_without_body(response)) return;
   asks_.on_pieces(slot, now);
   open_unverified(slot, response, now);
 }

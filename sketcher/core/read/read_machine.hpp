@@ -138,6 +138,10 @@ class ReadMachine {
   [[nodiscard]] const Refused& refusal() const { return refusal_; }
 
   [[nodiscard]] State state() const { return state_; }
+  // A read whose answer may have no end. Of a request that has begun.
+  [[nodiscard]] bool is_streamed() const {
+    return request_.mode == RouteMode::stream && request_.form->is_read && !request_.form->is_head;
+  }
   [[nodiscard]] bool is_idle() const { return state_ == State::idle; }
   // Changes with each request, and when one is abandoned.
   [[nodiscard]] std::uint32_t serial() const { return serial_; }

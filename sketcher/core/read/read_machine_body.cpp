@@ -79,13 +79,14 @@ void ReadMachine::open(BodyRelay::Source source, BlockLists::List list,
 
 void ReadMachine::open_unverified(std::uint8_t slot, http::Response& response, TimePoint now) {
   ReadGroup& group = group_->group;
-  // Every body is sent on with its length. (A body that comes without one is held until it is
-  // whole.)
-  std::uint64_t length = 0;
+  // Every body is sent on with its length, unless it is streamed. (Elsewhere, a body that comes
+  // without one is held until it is whole.)
+  std::uint64_t length = sketch::kOpenEnded;
   const auto declared = response.fields.find("content-length");
+  const bool has_length = declared && http::parse_decimal(*declared, length);
   sketch::AnswerForm form;
   const bool is_usable =
-      declared && http::parse_decimal(*declared, length) &&
+      (has_length || (!declared && is_streamed())) &&
       group.read_answer(asks_.replica(slot), response, false, form) == sketch::AnswerFault::none;
   if (!is_usable) {
     if (asks_.reject(slot, now) == OriginAsks::Step::over) {
@@ -93,7 +94,9 @@ void ReadMachine::open_unverified(std::uint8_t slot, http::Response& response, T
     }
     return;
   }
-  form.blocks = {.length = length, .block_bytes = BodyRelay::kPieceBytes, .digests = {}};
+  const std::uint32_t piece_bytes =
+      is_streamed() ? BodyRelay::kStreamPieceBytes : BodyRelay::kPieceBytes;
+  form.blocks = {.length = length, .block_bytes = piece_bytes, .digests = {}};
   Large& opened = large();
   opened.source = BodyRelay::Source::unverified;
   opened.sketch.reset();
@@ -102,7 +105,7 @@ void ReadMachine::open_unverified(std::uint8_t slot, http::Response& response, T
   opened.response = &response;
   set_answer(form, std::nullopt, true);
   state_ = State::opening;
-  actions_.add({.kind = Kind::ask_client, .size = BodyRelay::kPieceBytes});
+  actions_.add({.kind = Kind::ask_client, .size = piece_bytes});
 }
 
 void ReadMachine::on_client(const ClientView& client, TimePoint now) {

@@ -54,6 +54,11 @@ enum class Met : std::uint8_t {
   partitions_taken,
   leases_lost,
   entries_handed,
+  weights_set,
+  origin_states_set,
+  asked_out_of_the_draw,
+  exchanges_cut,
+  streams,
   kCount,
 };
 
@@ -103,6 +108,11 @@ inline constexpr std::array<std::string_view, static_cast<std::size_t>(Met::kCou
     "partitions that a member took",
     "leases that were lost",
     "entries that were handed over",
+    "weights of origins that were set",
+    "origins that were taken out or put back",
+    "origins asked that were out of the draw",
+    "exchanges cut at the end of a drain",
+    "bodies of unknown length that began",
 };
 
 class Tally {

@@ -74,6 +74,7 @@ OriginStream::Event OriginStream::begin() {
   const PageRequest request = parse_page_request(wire_);
   response_ = answer_->head(request);
   body_ = answer_->body(request);
+  if (asked_.is_streamed && random_.chance(50)) drop_length();
   const bool is_whole = asked_.piece_bytes == 0 || body_.size() <= asked_.whole_bytes;
   if (is_whole) {
     switch (answer_->manner) {
@@ -109,8 +110,19 @@ OriginStream::Event OriginStream::go_on() {
     bring(random_.chance(50) ? kBlockBytes : random_.below(kBlockBytes));
   }
   if (manner == Manner::whole && position_ == body_.size()) return finish(Event::answered);
-  const bool is_piece = response_.body.size() >= std::min(asked_.piece_bytes, kBlockBytes);
+  const std::size_t enough = asked_.is_streamed ? 1 : std::min(asked_.piece_bytes, kBlockBytes);
+  const bool is_piece = response_.body.size() >= enough;
   return is_piece ? Event::progress : Event::none;
+}
+
+// As an origin that does not know how long its answer will be.
+void OriginStream::drop_length() {
+  http::FieldList others;
+  for (std::size_t i = 0; i < response_.fields.size(); ++i) {
+    if (response_.fields.name(i) != "content-length")
+      others.add(response_.fields.name(i), response_.fields.value(i));
+  }
+  response_.fields = others;
 }
 
 void OriginStream::bring(std::size_t bytes) {

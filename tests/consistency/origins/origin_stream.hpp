@@ -29,6 +29,8 @@ class OriginStream {
   void pause();
   void resume();
   [[nodiscard]] bool is_active() const { return is_active_; }
+  // Of an active one.
+  [[nodiscard]] std::size_t origin() const { return origin_; }
 
   // Its next event. Of so many percent of the events, each is the exchange's failure.
   [[nodiscard]] Event advance(std::uint64_t failing_percent);
@@ -48,6 +50,7 @@ class OriginStream {
   [[nodiscard]] Event go_on();
   [[nodiscard]] Event finish(Event event, http::ExchangeEnd end = http::ExchangeEnd::answered);
   [[nodiscard]] Event fail_somehow();
+  void drop_length();
   void bring(std::size_t bytes);
 
   Origins& origins_;

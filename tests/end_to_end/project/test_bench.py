@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from bench import etcd, lb, pbft, pbft_attack, pbft_group, peers
+from bench import etcd, lb, lb_gzip, pbft, pbft_attack, pbft_group, peers
 from bench.fast_read import call_figures
 from bench.figures import Options
 from bench.pbft_load import read_report
@@ -136,7 +136,8 @@ def test_lb_in_its_small_size(tmp_path):
     rows |= {(protocol, path) for protocol in ("https/1.1", "h2") for path in ("/1k", "/64k")}
     assert found == {(proxy, protocol, len(lb.CONTENT[path])) for proxy in proxies
                      for protocol, path in rows} | {
-        (lb.GMAC, "http/1.1", len(content)) for content in lb.CONTENT.values()}
+        (lb.GMAC, "http/1.1", len(content)) for content in lb.CONTENT.values()} | {
+            (proxy, lb_gzip.PROTOCOL, len(lb_gzip.TEXT)) for proxy in ("sketcher", *lb_gzip.PEERS)}
     idle = [figure for figure in figures if figure["name"] == "lb: idle connection"]
     assert {figure["parameters"]["proxy"] for figure in idle} == proxies
 

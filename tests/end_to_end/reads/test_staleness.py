@@ -68,10 +68,16 @@ def refused(rounds, share):
     return [(n, count) for n, count in rounds if tests.refuses(n, share, count)]
 
 
-@pytest.mark.parametrize("behind, late", [([3], []), ([2, 3], [2])], ids=["a-quarter", "half"])
-def test_reads_stay_stale_as_long_as_draws_say(behind, late):
+@pytest.mark.parametrize("behind, late, weights", [
+    ([3], [], [1, 1, 1, 1]), ([2, 3], [2], [1, 1, 1, 1]), ([3], [], [1, 1, 1, 3])],
+    ids=["a-quarter", "half", "half-by-weight"])
+def test_reads_stay_stale_as_long_as_draws_say(behind, late, weights):
     """Of two that are behind, one is late and the other one faulty: its agent votes for what is old."""
-    with Deployment(content={"/page": OLD}, sketcher_changes=ALL_DRAWN) as deployment:
+    with Deployment(content={"/page": OLD}, sketcher_changes=ALL_DRAWN, start=False) as deployment:
+        for origin, weight in zip(deployment.sketcher.settings["group"][0]["origin"], weights):
+            origin["weight"] = weight
+        deployment.sketcher.write_configuration()
+        deployment.start()
         targets = [f"/page?{number}" for number in range(PAGES)]
         port = deployment.sketcher.port
         assert set(read_all(port, targets)) == {OLD}
@@ -85,7 +91,7 @@ def test_reads_stay_stale_as_long_as_draws_say(behind, late):
         assert set(read_all(port, targets[:200])) == {NEW}
         for number in late:
             deployment.agents[number].resume()
-        assert refused(rounds, len(behind) / 4) == []
+        assert refused(rounds, sum(weights[number] for number in behind) / sum(weights)) == []
         assert sum(count for _, count in rounds) > PAGES // 5
 
 

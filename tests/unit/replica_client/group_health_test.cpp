@@ -14,6 +14,15 @@ namespace {
 
 const TimePoint kStart = TimePoint(std::chrono::hours(10));
 
+std::vector<std::uint32_t> equal_weights(std::uint32_t size) {
+  return std::vector<std::uint32_t>(size, 1);
+}
+
+Result<> set(GroupHealth& group, NodeId replica, Administration administration, std::string reason,
+             TimePoint now) {
+  return group.set(replica, {.administration = administration, .reason = std::move(reason)}, now);
+}
+
 bool may_be_drawn(const GroupHealth& group, NodeId replica) {
   return (group.drawable() & bit_of(replica)) != 0;
 }
@@ -59,7 +68,7 @@ GroupHealth group_of(std::uint32_t size, std::uint32_t minimum) {
   rules.fall = 1;
   rules.rise = 1;
   rules.drawable_min = minimum;
-  return {size, rules, kStart};
+  return {equal_weights(size), rules, kStart};
 }
 
 }  // namespace
@@ -69,7 +78,7 @@ TEST_CASE("What fails at all origins alike takes none of them out") {
   HealthRules rules;
   rules.faults = 1;
   rules.failures_max = 10;
-  GroupHealth group(kSize, rules, TimePoint{});
+  GroupHealth group(equal_weights(kSize), rules, TimePoint{});
   // A client whose requests each correct origin refuses; origin 3 answers them.
   const bool is_worse = GENERATE(false, true);
   for (int step = 0; step < 300; ++step) {
@@ -87,7 +96,7 @@ TEST_CASE(
   HealthRules rules;
   rules.faults = 1;
   rules.failures_max = 10;
-  GroupHealth group(4, rules, TimePoint{});
+  GroupHealth group(equal_weights(4), rules, TimePoint{});
   for (int step = 0; step < 300; ++step) {
     const TimePoint now = TimePoint{} + milliseconds(200) * step;
     for (NodeId replica = 0; replica < 4; ++replica) {
@@ -106,7 +115,7 @@ TEST_CASE("Origins that cannot be reached go out, however many they are") {
   rules.faults = 1;
   rules.failures_max = 10;
   rules.drawable_min = 1;
-  GroupHealth group(4, rules, TimePoint{});
+  GroupHealth group(equal_weights(4), rules, TimePoint{});
   for (int step = 0; step < 20; ++step) {
     const TimePoint now = TimePoint{} + milliseconds(200) * step;
     for (NodeId replica = 0; replica < 3; ++replica)
@@ -132,7 +141,7 @@ TEST_CASE("Whatever happens, the minimum stays in the draw, and nobody is out wi
   rules.disputes_max = 1 + below(3);
   rules.drawable_min = 1 + below(10);  // beyond the size, too
   const std::uint32_t minimum = std::min(size, rules.drawable_min);
-  GroupHealth group(size, rules, kStart);
+  GroupHealth group(equal_weights(size), rules, kStart);
   std::vector<OriginState> told(size, OriginState::ready);
   TimePoint now = kStart;
   for (int i = 0; i < 2000; ++i) {
@@ -153,7 +162,7 @@ TEST_CASE("Whatever happens, the minimum stays in the draw, and nobody is out wi
         const auto wanted = static_cast<Administration>(below(3));
         const bool allowed =
             wanted == Administration::ready || size - administrative - 1 >= minimum;
-        REQUIRE(group.set(replica, wanted, "test", now).has_value() == allowed);
+        REQUIRE(set(group, replica, wanted, "test", now).has_value() == allowed);
         break;
       }
       default:
@@ -195,15 +204,15 @@ TEST_CASE(
 
 TEST_CASE("An operator cannot take out more than the minimum leaves, and is told") {
   GroupHealth group = group_of(4, 2);
-  REQUIRE(group.set(0, Administration::drain, "a", kStart).has_value());
-  REQUIRE(group.set(1, Administration::maint, "b", kStart).has_value());
+  REQUIRE(set(group, 0, Administration::drain, "a", kStart).has_value());
+  REQUIRE(set(group, 1, Administration::maint, "b", kStart).has_value());
   CHECK(group.unchecked() == bit_of(1));
-  const auto refused = group.set(2, Administration::drain, "c", kStart);
+  const auto refused = set(group, 2, Administration::drain, "c", kStart);
   REQUIRE_FALSE(refused.has_value());
   CHECK(refused.error().message.find("at least 2 ") == 0);
-  CHECK(group.set(0, Administration::maint, "a", kStart).has_value());
-  CHECK(group.set(0, Administration::ready, "a", kStart).has_value());
-  CHECK(group.set(2, Administration::drain, "c", kStart).has_value());
+  CHECK(set(group, 0, Administration::maint, "a", kStart).has_value());
+  CHECK(set(group, 0, Administration::ready, "a", kStart).has_value());
+  CHECK(set(group, 2, Administration::drain, "c", kStart).has_value());
   CHECK(group.drawable() == (bit_of(0) | bit_of(3)));
 }
 

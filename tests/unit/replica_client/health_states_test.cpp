@@ -309,4 +309,39 @@ TEST_CASE("A check wants a status, and a text in the body") {
   CHECK(judge({.statuses = {{200, 200}}, .body = ""}, 200, "") == CheckOutcome::passed);
 }
 
+TEST_CASE("A drain with a time ends in maintenance, where what is left is cut") {
+  OriginHealth origin(rules(), kStart);
+  origin.set(Administration::drain, "new kernel", kStart, seconds(30));
+  REQUIRE(origin.drain_end() == kStart + seconds(30));
+  origin.on_time(kStart + seconds(30) - Duration(1));
+  CHECK(origin.state() == OriginState::drain);
+  CHECK_FALSE(origin.is_cut());
+  SECTION("its end") {
+    origin.on_time(kStart + seconds(30));
+    CHECK(origin.state() == OriginState::maint);
+    CHECK(origin.reason() == "new kernel");
+    CHECK(origin.since() == kStart + seconds(30));
+    CHECK(origin.is_cut());
+    CHECK_FALSE(origin.drain_end().has_value());
+    // As any maintenance.
+    for (int i = 0; i < 10; ++i)
+      origin.on_check(false, "test", kStart + seconds(31 + i));
+    origin.set(Administration::ready, "done", kStart + seconds(60));
+    CHECK(origin.state() == OriginState::ready);
+    CHECK_FALSE(origin.is_cut());
+  }
+  SECTION("taken back") {
+    origin.set(Administration::ready, "done", kStart + seconds(30));
+    origin.on_time(kStart + seconds(60));
+    CHECK(origin.state() == OriginState::ready);
+    CHECK_FALSE(origin.is_cut());
+  }
+  SECTION("without a time, from then on") {
+    origin.set(Administration::drain, "new disk", kStart + seconds(30));
+    origin.on_time(kStart + seconds(90));
+    CHECK(origin.state() == OriginState::drain);
+    CHECK_FALSE(origin.drain_end().has_value());
+  }
+}
+
 }  // namespace prophecy::replica_client

@@ -33,7 +33,7 @@ void read(GroupHealth& group, std::uint64_t reads, const Slow& slow, TimePoint n
 }
 
 ReplicaSet out_after(std::uint64_t reads, const Slow& slow) {
-  GroupHealth group(4, rules(), kStart);
+  GroupHealth group({1, 1, 1, 1}, rules(), kStart);
   read(group, reads, slow, kStart);
   return all_of(4) & ~group.drawable();
 }
@@ -60,7 +60,7 @@ TEST_CASE("Content that takes long at all origins makes none of them slow") {
 TEST_CASE("At least f+1 stay in the draw, whoever is slow") {
   HealthRules checked = rules();
   checked.checked = true;
-  GroupHealth group(4, checked, kStart);
+  GroupHealth group({1, 1, 1, 1}, checked, kStart);
   read(group, 40, {0, 0, 40, 40}, kStart);
   CHECK(group.drawable() == 0b0011);
   group.on_check(0, false, "test", kStart);
@@ -74,7 +74,7 @@ TEST_CASE("At least f+1 stay in the draw, whoever is slow") {
 }
 
 TEST_CASE("A slow origin comes back on trial, and sits out for twice as long if that fails") {
-  GroupHealth group(4, rules(), kStart);
+  GroupHealth group({1, 1, 1, 1}, rules(), kStart);
   TimePoint now = kStart;
   read(group, 40, {0, 0, 0, 40}, now);
   REQUIRE(group.origin(3).state() == OriginState::slow);
@@ -100,7 +100,7 @@ TEST_CASE("A slow origin comes back on trial, and sits out for twice as long if 
 }
 
 TEST_CASE("Old slow reads are forgotten") {
-  GroupHealth group(4, rules(), kStart);
+  GroupHealth group({1, 1, 1, 1}, rules(), kStart);
   TimePoint now = kStart;
   for (int i = 0; i < 100; ++i) {
     read(group, 10, {0, 0, 0, 2}, now);
@@ -110,13 +110,14 @@ TEST_CASE("Old slow reads are forgotten") {
 }
 
 TEST_CASE("An operator says that a slow origin is ready; and the rule can be switched off") {
-  GroupHealth group(4, rules(), kStart);
+  GroupHealth group({1, 1, 1, 1}, rules(), kStart);
   read(group, 40, {0, 0, 0, 40}, kStart);
-  REQUIRE(group.set(3, Administration::ready, "new disk", kStart).has_value());
+  REQUIRE(group.set(3, {.administration = Administration::ready, .reason = "new disk"}, kStart)
+              .has_value());
   CHECK(group.origin(3).state() == OriginState::ready);
   HealthRules off = rules();
   off.slow = false;
-  GroupHealth ungoverned(4, off, kStart);
+  GroupHealth ungoverned({1, 1, 1, 1}, off, kStart);
   read(ungoverned, 40, {0, 0, 0, 40}, kStart);
   CHECK(ungoverned.drawable() == all_of(4));
 }
@@ -131,7 +132,7 @@ TEST_CASE("After it was learnt, one read of a hundred at most waits for a slow o
   const auto below = [&](std::uint32_t bound) {
     return std::uniform_int_distribution<std::uint32_t>(0, bound - 1)(random);
   };
-  GroupHealth group(4, rules(), kStart);
+  GroupHealth group({1, 1, 1, 1}, rules(), kStart);
   HedgePolicy hedges(4, 1);
   TimePoint now = kStart;
   const auto latency_of = [&](NodeId origin) -> Duration {
