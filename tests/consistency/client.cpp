@@ -73,6 +73,7 @@ Wanted SimulatedClient::next_wanted() {
 void SimulatedClient::choose_worker() {
   SimulatedWorker& worker = world_.any_worker();
   asks_ = calls_ = 0;
+  delays_ = {};
   is_agreed_ = false;
   if (worker_ == &worker && machine_) return;
   worker_ = &worker;
@@ -222,12 +223,13 @@ void SimulatedClient::ask_origin(const ReadAction& action) {
   } else {
     world_.cost().check("origin-asks-per-read", asks_, settings.faults);
   }
-  streams_[action.slot].start(action.replica, machine_->wire(), machine_->asked());
+  streams_[action.slot].start(action.replica, machine_->wire(), machine_->asked(), worker_->links(),
+                              world_.now());
 }
 
 void SimulatedClient::on_origin(std::uint8_t slot) {
   OriginStream& stream = streams_[slot];
-  const auto event = stream.advance(world_.failing_percent());
+  const auto event = stream.advance(world_.failing_percent(), world_.now());
   const std::size_t untaken = taker_.note_brought(stream.brought());
   world_.cost().check("bytes-while-untaken", untaken);
   switch (event) {
@@ -240,6 +242,9 @@ void SimulatedClient::on_origin(std::uint8_t slot) {
       machine_->on_origin_answer(slot, stream.response(), world_.now());
       break;
     case OriginStream::Event::failed:
+      if (stream.end() == http::ExchangeEnd::delayed) {
+        world_.cost().check("delays-per-slot", ++delays_[slot]);
+      }
       machine_->on_origin_failure(slot, stream.end(), world_.now());
       break;
   }

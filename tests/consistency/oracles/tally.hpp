@@ -54,6 +54,10 @@ enum class Met : std::uint8_t {
   partitions_taken,
   leases_lost,
   entries_handed,
+  shared_connections,
+  delayed,
+  asked_after_close,
+  answers_skipped,
   kCount,
 };
 
@@ -103,6 +107,10 @@ inline constexpr std::array<std::string_view, static_cast<std::size_t>(Met::kCou
     "partitions that a member took",
     "leases that were lost",
     "entries that were handed over",
+    "reads put behind others on a connection",
+    "reads that waited behind others for too long",
+    "reads asked once more after a connection was closed",
+    "answers on shared connections that nobody waited for",
 };
 
 class Tally {
