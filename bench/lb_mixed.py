@@ -3,6 +3,7 @@ same four Apaches: quick pages, pages that take 100 ms, and files of 1 MiB; one 
 after 100 answers, and one hangs. The load is an open loop: requests of each kind at a fixed rate, in all 70 % of
 what the slower sketcher can do. Every answer has to come, and none later for the sharing of connections."""
 
+import shutil
 import statistics
 import subprocess
 import tempfile
@@ -75,7 +76,7 @@ def measure(options, always_drawn):
         ports = PortReservation(1)
         folder = deployment.folder / "alone"
         folder.mkdir()
-        (folder / "sketch.key").write_bytes((deployment.folder / "sketch.key").read_bytes())
+        shutil.copy(deployment.folder / "sketch.key", folder)
         alone = Sketcher(folder, ports.ports[0], [origin.port for origin in deployment.origins],
                          changes(1, always_drawn))
         try:
