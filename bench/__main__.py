@@ -30,6 +30,9 @@ def main():
                         help="pbft: with a faulty replica of each kind, as primary and beside one")
     parser.add_argument("--liar", action="store_true",
                         help="lb: a sketcher alone, before and beside an origin that lies")
+    parser.add_argument("--mixed", action="store_true",
+                        help="lb: quick, slow and large pages, an origin that hangs and one that closes; "
+                             "pipelined and one at a time")
     parser.add_argument("--json", metavar="FILE", help="writes all figures there as well")
     options = parser.parse_args()
     unknown = [name for name in options.names if name not in BENCHMARKS]
@@ -44,7 +47,7 @@ def main():
         for name in options.names or [name for name in BENCHMARKS if name != "soak"]:
             print(f"\n{name}", flush=True)
             found = BENCHMARKS[name](Options(options.quick, options.operations, options.minutes,
-                                             options.attack, options.liar))
+                                             options.attack, options.liar, options.mixed))
             print(table(found), flush=True)
             for figure in found:
                 figure.name = f"{name}: {figure.name}"

@@ -2,7 +2,7 @@
 figure 9), what one of them costs in CPU time, and what a waiting client costs in memory.
 
 All systems are measured in two settings of the sketcher: with up to 16 fast reads pipelined on a
-connection to an origin, and, as by default, with one at a time.
+connection to an origin, as by default, and with one at a time.
 
 Equal reads that the group is asked for at the same time share one call. With one page, 100 clients
 share most of their calls; with 1,000 URLs, one after the other, hardly any."""

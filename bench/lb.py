@@ -1,7 +1,7 @@
 """The sketcher as a load balancer: one worker, beside one worker of nginx and one thread of HAProxy
 in front of the same four Apaches. Over plain HTTP/1.1 a second sketcher, whose digest is gmac, stands beside the
-first one with sha1, the default. What a request costs each of them in processor time, how long it
-takes, and what a kept-alive connection holds.
+first one with sha1, the default. What a request costs each of them, and it together with the
+origins, in processor time, how long it takes, and what a kept-alive connection holds.
 
 They are measured in turn, in rounds, so that whatever else the machine does strikes all alike. The
 origins and the load share its cores: throughput is as much theirs as the proxy's."""
@@ -9,7 +9,7 @@ origins and the load share its cores: throughput is as much theirs as the proxy'
 import shutil
 import statistics
 
-from bench import lb_gzip, lb_liar
+from bench import lb_gzip, lb_liar, lb_mixed
 from bench.cost import cpu_seconds, process_memory_bytes
 from bench.fast_read import allow_open_files
 from bench.figures import Figure
@@ -44,6 +44,8 @@ MaxRequestWorkers 256
 def run(options):
     if options.liar:
         return lb_liar.run(options)
+    if options.mixed:
+        return lb_mixed.run(options)
     if missing := missing_programs():
         return [Figure("all", "skipped", "", {"reason": f"{' and '.join(missing)} not installed"})]
     # Before the proxies start, which inherit it. HAProxy reckons with two files a client.
@@ -61,7 +63,9 @@ def run(options):
     deployment.start()
     with deployment:
         origins = [origin.port for origin in deployment.origins]
-        proxies = [Proxy("sketcher", deployment.sketcher.child, deployment.sketcher.port, tls_port)]
+        children = [origin.child for origin in deployment.origins]
+        proxies = [Proxy("sketcher", deployment.sketcher.child, deployment.sketcher.port, tls_port,
+                         children)]
         gmac = gmac_sketcher(deployment, gmac_port, changes)
         peers = [make(deployment.folder, ports.ports[2 * number:2 * number + 2], origins,
                       connections_max, certificate)
@@ -70,10 +74,10 @@ def run(options):
             gmac.start()
             for peer in peers:
                 peer.start()
-                proxies.append(Proxy(peer.name, peer.child, peer.port, peer.tls_port))
+                proxies.append(Proxy(peer.name, peer.child, peer.port, peer.tls_port, children))
             # First of all: what a proxy has held for a load once, it would not have to get now.
             figures = idle_connections(options, proxies, connections_max)
-            both = [*proxies, Proxy(GMAC, gmac.child, gmac.port, None)]
+            both = [*proxies, Proxy(GMAC, gmac.child, gmac.port, None, children)]
             for path in CONTENT:
                 figures += requests(options, both, "http/1.1", path)
             for protocol in ("https/1.1", "h2"):
@@ -105,16 +109,20 @@ def gmac_sketcher(deployment, port, changes):
 
 
 class Proxy:
-    """One of those that are compared."""
+    """One of those that are compared. `origins` are the processes behind it."""
 
-    def __init__(self, name, child, port, tls_port):
+    def __init__(self, name, child, port, tls_port, origins):
         self.name = name
         self.port = port
         self.tls_port = tls_port
         self._child = child
+        self._origins = origins
 
     def cpu_seconds(self):
         return cpu_seconds([self._child.pid])
+
+    def origin_cpu_seconds(self):
+        return cpu_seconds([origin.pid for origin in self._origins])
 
     def memory_bytes(self):
         return process_memory_bytes(self._child.pid)
@@ -127,15 +135,17 @@ class Proxy:
             else run_h2load(url, seconds, CONNECTIONS // H2_STREAMS, H2_STREAMS)
 
     def load(self, protocol, path, seconds):
-        before = self.cpu_seconds()
+        before, origins_before = self.cpu_seconds(), self.origin_cpu_seconds()
         result = self.run(protocol, path, seconds)
         used = self.cpu_seconds() - before
+        system = used + self.origin_cpu_seconds() - origins_before
         # The first of a hundred large answers at once may take longer than so short a run.
         if not (result.requests or result.errors) and seconds < SECONDS:
             return self.load(protocol, path, SECONDS)
         if result.errors or not result.requests:
             raise HarnessError(f"{self.name}: {result.errors} of {result.requests} requests failed")
         return {"rate": result.requests_per_second, "cpu_us": used / result.requests * 1e6,
+                "system_us": system / result.requests * 1e6,
                 "p50_us": result.p50_us, "p99_us": result.p99_us, "p999_us": result.p999_us}
 
 
@@ -153,15 +163,16 @@ def requests(options, proxies, protocol, path):
 
 
 def request_figures(runs, common):
-    """A figure for each proxy, and each sketcher's cost and slowness over the better peer's."""
+    """A figure for each proxy, and each sketcher's throughput, cost and slowness over the better peer's."""
     median = {name: {key: round(statistics.median(each[key] for each in results), 1)
                      for key in results[0]} for name, results in runs.items()}
     figures = [Figure("cpu time", values.pop("cpu_us"), "us/request",
                       {"proxy": name, **values, **common,
                        "runs": [each["cpu_us"] for each in runs[name]]})
                for name, values in ((name, dict(values)) for name, values in median.items())]
-    for key, title in (("cpu_us", "cpu time ratio"), ("p99_us", "p99 ratio")):
-        best = min(PEERS, key=lambda peer: median[peer][key])  # pylint: disable=cell-var-from-loop
+    for key, title, better in (("rate", "throughput ratio", max), ("cpu_us", "cpu time ratio", min),
+                               ("system_us", "system cpu time ratio", min), ("p99_us", "p99 ratio", min)):
+        best = better(PEERS, key=lambda peer: median[peer][key])  # pylint: disable=cell-var-from-loop
         figures += [Figure(title, median[name][key] / median[best][key], "times",
                            {"proxy": name, "over": best, **common})
                     for name in SKETCHERS if name in median]

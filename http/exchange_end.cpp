@@ -30,6 +30,8 @@ std::string_view to_string(ExchangeEnd end) {
       return "tls-failed";
     case ExchangeEnd::shed:
       return "shed";
+    case ExchangeEnd::delayed:
+      return "delayed";
   }
   return "";
 }

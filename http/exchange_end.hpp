@@ -23,8 +23,11 @@ enum class ExchangeEnd : std::uint8_t {
   tls_failed,  // something else is wrong
   // Our own load, of one that was sent: answers that were coming held too much (ComingAnswers).
   shed,
+  // It waited behind other reads on its connection for too long, and is to be asked of another
+  // origin. Says nothing of the answer that would have come.
+  delayed,
 };
-constexpr std::size_t kExchangeEndCount = 13;
+constexpr std::size_t kExchangeEndCount = 14;
 [[nodiscard]] std::string_view to_string(ExchangeEnd end);
 
 constexpr bool is_tls_failure(ExchangeEnd end) {

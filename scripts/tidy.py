@@ -16,7 +16,7 @@ FLOORS = [
     "base/io",
     "transport",
     "http",
-    "http/http2",
+    "http/http2 http/pipeline",
     "http/client http/metrics",
     "canonical",
     "sketch",

@@ -36,8 +36,6 @@ constexpr std::size_t kBodyReadBytes = 64 << 10;
 constexpr std::size_t kPooledBodyBytesMin = AnswerReaders::kBodyBytesMax;
 // Beyond so many reads, others have their turn.
 constexpr int kReadsMax = 8;
-// Behind an answer that takes longer, no further request is put.
-constexpr Duration kFirstAnswerMax = milliseconds(20);
 
 IpAddress ip_address(const asio::ip::tcp::endpoint& endpoint) {
   const asio::ip::address address = endpoint.address();
@@ -93,9 +91,9 @@ OriginConnection::Carried::Carried(OriginExchange& of)
       whole_bytes(of.request_.whole_bytes) {}
 
 void OriginConnection::open(OriginExchange& exchange) {
-  carried_.emplace_back(exchange);
-  exchange.connection_ = this;
-  pool_.timeouts_.connect.arm(*this, std::chrono::steady_clock::now());
+  const TimePoint now = std::chrono::steady_clock::now();
+  carry(exchange, now);
+  pool_.timeouts_.connect.arm(*this, now);
   if (connect_error_ == 0) connect_error_ = start_connecting();
   // Told in a turn of its own, as any other end is.
   if (connect_error_ != 0) pool_.readiness_.call_again(*this);
@@ -174,7 +172,7 @@ void OriginConnection::shake_hands() {
 void OriginConnection::on_established() {
   disarm();
   state_ = State::busy;
-  first_since_ = std::chrono::steady_clock::now();
+  note_first(std::chrono::steady_clock::now());
   write();
 }
 
@@ -200,13 +198,16 @@ bool OriginConnection::announce() {
 void OriginConnection::send(OriginExchange& exchange) {
   // Not may_share() again: time goes on.
   ASSERT(state_ == State::idle || (state_ == State::busy && !carried_.empty()));
-  carried_.emplace_back(exchange);
-  exchange.connection_ = this;
-  is_doubtful_ |= carried_.size() > 1;
+  const TimePoint now = std::chrono::steady_clock::now();
+  carry(exchange, now);
   if (state_ == State::idle) {
     disarm();
     state_ = State::busy;
-    first_since_ = std::chrono::steady_clock::now();
+    note_first(now);
+  }
+  if (carried_.size() > 1) {
+    is_doubtful_ = true;
+    pool_.watch(now);
   }
   if (flush_pending_ || write_blocked_) return;
   if (pool_.settings_.pipeline_max == 1 || !exchange.request_.pipelined) return write();
@@ -225,13 +226,6 @@ void OriginConnection::flush() {
 bool OriginConnection::is_outdated() const {
   const transport::TlsClient* const tls = pool_.settings_.tls;
   return tls != nullptr && tls->generation() != tls_generation_;
-}
-
-bool OriginConnection::may_share() const {
-  return state_ == State::busy && !carried_.empty() &&
-         carried_.size() < pool_.settings_.pipeline_max && carried_.back().pipelined &&
-         carried_.front().exchange != nullptr && !is_outdated() &&
-         std::chrono::steady_clock::now() - first_since_ < kFirstAnswerMax;
 }
 
 bool OriginConnection::may_take(const OriginExchange& exchange) const {
@@ -378,7 +372,7 @@ void OriginConnection::on_read(IoStatus status, std::string_view bytes) {
 void OriginConnection::on_bytes(std::string_view input) {
   // Every answer ends with a handler, which may close this connection or add to it.
   while (state_ == State::busy) {
-    if (carried_.front().sent == 0) return fail(ExchangeEnd::malformed);  // not asked yet
+    if (!carried_.may_begin()) return fail(ExchangeEnd::malformed);  // not asked yet
     if (!reader_) begin_answer();
     const ParseProgress progress = reader_->parser.feed(input);
     input.remove_prefix(progress.consumed);
@@ -393,9 +387,7 @@ void OriginConnection::on_bytes(std::string_view input) {
                                                              : ExchangeEnd::malformed);
       case ParseState::complete:
         // Bytes behind the answer that nobody has asked for would be taken for a later one's.
-        if (!input.empty() && (carried_.size() == 1 || carried_[1].sent == 0)) {
-          return fail(ExchangeEnd::malformed);
-        }
+        if (!input.empty() && !carried_.may_go_on()) return fail(ExchangeEnd::malformed);
         on_answer_complete();
         if (input.empty()) return;
     }
@@ -466,24 +458,26 @@ void OriginConnection::on_end_of_stream(bool orderly) {
 }
 
 void OriginConnection::on_answered(bool reusable) {
-  OriginExchange* exchange = carried_.front().exchange;
+  const Carried answered = carried_.pop();
+  OriginExchange* const exchange = answered.exchange;
   // What is behind it is verified, since it was pipelined.
-  const Closing closing = carried_.front().is_sent() ? Closing::abort : Closing::orderly;
-  carried_.erase(carried_.begin());
+  const Closing closing = answered.is_sent() ? Closing::abort : Closing::orderly;
+  note_answered(answered);
   std::unique_ptr<AnswerReader> reader = std::move(reader_);
   if (exchange != nullptr) exchange->connection_ = nullptr;
   reused_ = true;
   paused_ = false;
+  is_late_ = false;
   // The connection cannot carry another exchange before the handler has seen the response. Answers
   // that nobody waits for any more are not worth waiting for.
-  const bool unwanted = !carried_.empty() && !is_wanted();
+  const bool unwanted = !carried_.empty() && !carried_.is_wanted();
   if (!reusable || unwanted) close_and_put_back(true, closing);
   if (exchange != nullptr) pool_.end(*exchange, ExchangeEnd::answered, reader->response);
   note_none_held();
   give_back(std::move(reader));
   if (state_ == State::closed) return;
   if (!carried_.empty()) {
-    first_since_ = std::chrono::steady_clock::now();
+    note_first(std::chrono::steady_clock::now());
     return pool_.serve_queue();
   }
   state_ = State::answered;
@@ -496,10 +490,14 @@ void OriginConnection::on_nothing_behind_answer() {
 }
 
 void OriginConnection::fail(ExchangeEnd end) {
-  OriginExchange* exchange = carried_.front().exchange;
-  carried_.erase(carried_.begin());
+  OriginExchange* const exchange = carried_.pop().exchange;
   if (exchange != nullptr) exchange->connection_ = nullptr;
   const std::unique_ptr<AnswerReader> reader = std::move(reader_);
+  // One that nothing was asked on has closed for want of that.
+  const bool is_closed = end == ExchangeEnd::stale || end == ExchangeEnd::broken;
+  if (is_closed && !carried_.empty()) {
+    pool_.pace_.on_closed(answered_, carried_.size(), std::chrono::steady_clock::now());
+  }
   close_and_put_back(false);
   if (exchange != nullptr) {
     pool_.end(*exchange, end, reader ? reader->response : pool_.no_response_);
@@ -512,23 +510,16 @@ void OriginConnection::give_back(std::unique_ptr<AnswerReader> reader) {
   pool_.readers_.give_back(std::move(reader));
 }
 
-void OriginConnection::leave(OriginExchange& exchange) {
-  const auto found = find(exchange);
-  found->exchange = nullptr;
-  // A record of it may be on its way although none of it counts as sent.
-  const bool in_record = stream_.tls() != nullptr && write_blocked_;
-  const bool cut_short = (found->sent > 0 || in_record) && !found->is_sent();
-  if (!is_wanted() || cut_short) {
-    const bool may_abort = std::all_of(carried_.begin(), carried_.end(),
-                                       [](const Carried& one) { return one.verified; });
-    return close_and_put_back(false, may_abort ? Closing::abort : Closing::orderly);
-  }
-  if (found->sent == 0) carried_.erase(found);
+// A record of a request may be on its way although none of it counts as sent.
+bool OriginConnection::is_in_record() const {
+  return stream_.tls() != nullptr && write_blocked_;
 }
 
-bool OriginConnection::is_wanted() const {
-  return std::any_of(carried_.begin(), carried_.end(),
-                     [](const Carried& one) { return one.exchange != nullptr; });
+void OriginConnection::leave(OriginExchange& exchange) {
+  const bool may_abort = std::all_of(carried_.begin(), carried_.end(),
+                                     [](const Carried& one) { return one.verified; });
+  if (carried_.leave(find(exchange), is_in_record()) == Leaving::goes_on) return;
+  close_and_put_back(false, may_abort ? Closing::abort : Closing::orderly);
 }
 
 void OriginConnection::stop() {
@@ -541,7 +532,7 @@ void OriginConnection::stop() {
   close();
 }
 
-std::vector<OriginConnection::Carried>::iterator OriginConnection::find(
+AnswerQueue<OriginConnection::Carried>::iterator OriginConnection::find(
     const OriginExchange& exchange) {
   const auto found = std::find_if(carried_.begin(), carried_.end(),
                                   [&](const Carried& one) { return one.exchange == &exchange; });
@@ -556,10 +547,9 @@ void OriginConnection::on_timeout() {
 
 void OriginConnection::close_and_put_back(bool untouched, Closing closing) {
   // From the back to the front of the pool's queue, which keeps their order.
-  for (; !carried_.empty(); carried_.pop_back()) {
-    if (OriginExchange* exchange = carried_.back().exchange) {
-      pool_.put_back(*exchange, untouched || carried_.back().sent == 0);
-    }
+  while (!carried_.empty()) {
+    const Carried carried = carried_.pop_back();
+    if (carried.is_wanted()) pool_.put_back(*carried.exchange, untouched || !carried.has_left());
   }
   close(closing);
 }

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "http/client/origin_pool.hpp"
+#include "http/pipeline/answer_queue.hpp"
 #include "transport/byte_stream.hpp"
 #include "transport/readiness_loop.hpp"
 
@@ -42,7 +43,7 @@ class OriginConnection final : private TimeoutEntry,
   // Cancels whatever it carries and closes.
   void stop();
   // Busy, and another exchange may be sent behind those that it carries.
-  [[nodiscard]] bool may_share() const;
+  [[nodiscard]] bool may_share(TimePoint now) const;
   // Idle, and this one may be sent.
   [[nodiscard]] bool may_take(const OriginExchange& exchange) const;
   // An answer to an earlier request may still come: an origin may have answered too much or too
@@ -60,11 +61,17 @@ class OriginConnection final : private TimeoutEntry,
   // A write at the end of this turn of the loop.
   [[nodiscard]] bool flush_pending() const { return flush_pending_; }
   void flush();
+  // Once a tick, while it is_watched(): those that wait behind another for too long end delayed.
+  void look_at_waiting(TimePoint now);
+  // Exchanges wait behind another, or the answer of one that others may wait behind is late.
+  [[nodiscard]] bool is_watched() const {
+    return state_ == State::busy && (carried_.size() > 1 || is_late_);
+  }
 
  private:
   friend class OriginPool;
   enum class State : std::uint8_t { connecting, busy, answered, idle, closed };
-  struct Carried {
+  struct Carried : QueuedAsk {
     OriginExchange* exchange;  // null: cancelled, its answer is skipped
     std::string_view wire;     // meaningless once it is sent
     const ByteSource* body;    // null: none behind the wire; likewise
@@ -79,7 +86,10 @@ class OriginConnection final : private TimeoutEntry,
     std::size_t whole_bytes;  // 0 once it comes in pieces
 
     explicit Carried(OriginExchange& of);
+    [[nodiscard]] bool is_wanted() const { return exchange != nullptr; }
+    [[nodiscard]] bool has_left() const { return sent > 0; }
     [[nodiscard]] bool is_sent() const { return sent == size; }
+    void forget() { exchange = nullptr; }
   };
 
   void on_timeout() override;
@@ -132,9 +142,14 @@ class OriginConnection final : private TimeoutEntry,
   // Closes with exchanges on it, all of which are put back. `untouched`: the origin has said that
   // it does nothing about them.
   void close_and_put_back(bool untouched, Closing closing = Closing::orderly);
-  // Somebody waits for an answer on it.
-  [[nodiscard]] bool is_wanted() const;
-  [[nodiscard]] std::vector<Carried>::iterator find(const OriginExchange& exchange);
+  // Behind those that it carries.
+  void carry(OriginExchange& exchange, TimePoint now);
+  [[nodiscard]] bool is_in_record() const;
+  // Its answer is the next one from now on.
+  void note_first(TimePoint now);
+  // How the first exchange was answered, for the pace of the origin.
+  void note_answered(const Carried& answered);
+  [[nodiscard]] AnswerQueue<Carried>::iterator find(const OriginExchange& exchange);
   // Destroys a closed connection once nobody is in its code any more.
   void operation_ended();
 
@@ -149,7 +164,9 @@ class OriginConnection final : private TimeoutEntry,
   bool write_blocked_ = false;    // the socket takes nothing more for now
   std::uint8_t pending_ = 0;      // posted calls under way
   TimePoint first_since_{};       // since when the first answer has been the next one
-  std::vector<Carried> carried_;  // in the order of their answers; not yet sent ones last
+  bool is_late_ = false;          // it takes too long for others to wait behind it
+  std::size_t answered_ = 0;      // exchanges, on this connection
+  AnswerQueue<Carried> carried_;  // in the order of their answers; not yet sent ones last
   bool reading_ = false;          // what was read is being looked at
   bool paused_ = false;
   bool reads_body_ = false;  // the read under way goes into the body, behind body_bytes_

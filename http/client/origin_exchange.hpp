@@ -12,6 +12,7 @@
 #include "base/timeout_queue.hpp"
 #include "http/exchange_end.hpp"
 #include "http/message.hpp"
+#include "http/pipeline/origin_pace.hpp"
 
 namespace prophecy::http {
 
@@ -49,9 +50,9 @@ struct ExchangeRequest {
   // elsewhere if it differs. Such a request changes nothing, and may go on a connection on which an
   // answer to another request could be lying.
   bool verified = false;
-  // May be sent behind others whose answers are not there yet, where the pool's settings allow
-  // that. Whatever goes wrong with those in front makes it stale: it has to be repeatable, and
-  // verified.
+  // May be sent behind others whose answers are not there yet, where the pool's settings and the
+  // origin's pace allow that. Whatever goes wrong with those in front makes it stale: it has to be
+  // repeatable, and verified. If those in front take too long it ends delayed.
   bool pipelined = false;
   // Not 0: the body comes in pieces of so many bytes, and has no limit but its handler's. Not
   // pipelined.
@@ -89,6 +90,8 @@ class OriginExchange final : private TimeoutEntry {
 
   OriginHandler* handler_;
   ExchangeRequest request_;
+  PathClass path_class_ = 0;                // of a pipelined one
+  bool was_put_back_ = false;               // from a connection that was closed
   OriginPool* pool_ = nullptr;              // from start() to the end
   OriginConnection* connection_ = nullptr;  // while on one, not in the pool's queue
 };

@@ -1,11 +1,14 @@
 #include "http/client/origin_pool.hpp"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 
 #include <boost/asio/ip/address.hpp>
 #include <boost/asio/post.hpp>
 
 #include "base/assert.hpp"
+#include "base/random.hpp"
 #include "http/client/origin_connection.hpp"
 
 namespace prophecy::http {
@@ -21,6 +24,12 @@ constexpr std::size_t kBusyBeforeSharing = 2;
 constexpr std::size_t kIdleBesideFresh = 2;
 constexpr std::size_t kSpareBodyBytesMax = 4 << 20;
 
+OriginPace::Key draw_pace_key() {
+  std::array<std::uint8_t, sizeof(OriginPace::Key)> bytes{};
+  SecureRandom().fill(bytes);
+  return std::bit_cast<OriginPace::Key>(bytes);
+}
+
 }  // namespace
 
 OriginPool::OriginPool(asio::io_context& loop, OriginSettings settings, OriginTimeouts& timeouts)
@@ -29,6 +38,8 @@ OriginPool::OriginPool(asio::io_context& loop, OriginSettings settings, OriginTi
       settings_(std::move(settings)),
       timeouts_(timeouts),
       address_(asio::ip::make_address(settings_.address.address), settings_.address.port),
+      pace_(draw_pace_key()),
+      ticks_(loop),
       own_bodies_(kSpareBodyBytesMax),
       bodies_(settings_.bodies != nullptr ? *settings_.bodies : own_bodies_),
       readers_(settings_.answer_limits) {}
@@ -40,6 +51,9 @@ void OriginPool::start(OriginExchange& exchange, const ExchangeRequest& request)
   ASSERT(!request.pipelined || (request.repeat_when_stale && request.verified &&
                                 request.piece_bytes == 0 && request.body == nullptr));
   exchange.request_ = request;
+  exchange.request_.pipelined = request.pipelined && settings_.pipeline_max > 1;
+  exchange.was_put_back_ = false;
+  if (exchange.request_.pipelined) exchange.path_class_ = pace_.class_of(request.wire);
   exchange.pool_ = this;
   give_time(exchange);
   submit(exchange);
@@ -63,13 +77,12 @@ bool OriginPool::has_room_for(const OriginExchange& exchange) const {
 
 // One that this turn of the loop writes to anyway; else the one with the fewest before us.
 OriginConnection* OriginPool::connection_to_share(const OriginExchange& exchange) const {
-  if (settings_.pipeline_max == 1 || !exchange.request_.pipelined ||
-      exchange.request_.fresh_connection) {
-    return nullptr;
-  }
+  if (!exchange.request_.pipelined || exchange.request_.fresh_connection) return nullptr;
+  const TimePoint now = std::chrono::steady_clock::now();
+  if (!pace_.may_share(exchange.path_class_, now)) return nullptr;
   OriginConnection* best = nullptr;
   for (const auto& connection : connections_) {
-    if (!connection->may_share()) continue;
+    if (!connection->may_share(now)) continue;
     if (connection->flush_pending()) return connection.get();
     if (best == nullptr || connection->depth() < best->depth()) best = connection.get();
   }
@@ -85,9 +98,10 @@ void OriginPool::place(OriginExchange& exchange) {
     idle_.back()->close();
   const auto may_take = [&](const OriginConnection* one) { return one->may_take(exchange); };
   auto idle = idle_.rend();
-  // HEAD makes a connection doubtful: those that are so already come first, and the others are left
-  // for whoever needs one.
-  if (exchange.request_.answers_head && exchange.request_.verified) {
+  // HEAD makes a connection doubtful, and so does sharing it: those that are so already come first,
+  // and the others are left for whoever needs one.
+  const bool makes_doubtful = exchange.request_.answers_head || exchange.request_.pipelined;
+  if (makes_doubtful && exchange.request_.verified) {
     idle = std::find_if(idle_.rbegin(), idle_.rend(), [&](const OriginConnection* one) {
       return one->is_doubtful() && may_take(one);
     });
@@ -116,6 +130,7 @@ void OriginPool::stop() {
     connection->stop();
   while (!waiting_.empty())
     waiting_.front()->cancel();
+  ticks_.cancel();
 }
 
 void OriginPool::end(OriginExchange& exchange, ExchangeEnd end, Response& response) {
@@ -140,6 +155,8 @@ void OriginPool::set_up(bool up) {
 
 void OriginPool::put_back(OriginExchange& exchange, bool untouched) {
   exchange.connection_ = nullptr;
+  // An origin that closes again and again does not keep it from a connection of its own.
+  if (std::exchange(exchange.was_put_back_, true)) exchange.request_.pipelined = false;
   if (!untouched) {
     exchange.request_.repeat_when_stale = false;
     exchange.request_.fresh_connection = true;
@@ -158,6 +175,28 @@ void OriginPool::flush() {
   // their own.
   for (OriginConnection* connection : std::exchange(to_flush_, {}))
     connection->flush();
+}
+
+void OriginPool::watch(TimePoint now) {
+  if (std::exchange(is_ticking_, true)) return;
+  pace_.begin_ticks(now);
+  ticks_.expires_at(now + OriginPace::kTick);
+  ticks_.async_wait([this](const boost::system::error_code& error) {
+    if (!error) on_tick();
+  });
+}
+
+void OriginPool::on_tick() {
+  const TimePoint now = std::chrono::steady_clock::now();
+  if (pace_.on_tick(now)) {
+    // What they lead to may add connections, and destroys none before this turn is over.
+    for (std::size_t i = 0; i < connections_.size(); ++i)
+      connections_[i]->look_at_waiting(now);
+  }
+  is_ticking_ = false;
+  const bool goes_on = std::any_of(connections_.begin(), connections_.end(),
+                                   [](const auto& one) { return one->is_watched(); });
+  goes_on ? watch(now) : pace_.end_ticks();
 }
 
 void OriginPool::on_connection_idle(OriginConnection& connection) {

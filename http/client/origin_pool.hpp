@@ -1,7 +1,7 @@
 // Kept-alive HTTP/1.1 connections to one origin: a bounded number, the most recently used first,
 // and a bounded queue for the exchanges beyond it. An exchange gets a place behind others on a
-// busy one, if it allows that and some are busy (pipelining, RFC 9112, section 9.3.2); else an idle
-// one; else a new one; else it waits in the queue.
+// busy one, if it allows that, some are busy, and the origin's pace allows it (pipelining, RFC
+// 9112, section 9.3.2; OriginPace); else an idle one; else a new one; else it waits in the queue.
 //
 // Single-threaded. Its io_context must not run any more once the pool is destroyed.
 #pragma once
@@ -13,6 +13,7 @@
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/steady_timer.hpp>
 
 #include "base/endpoint.hpp"
 #include "http/client/answer_readers.hpp"
@@ -20,6 +21,7 @@
 #include "http/client/coming_answers.hpp"
 #include "http/client/origin_exchange.hpp"
 #include "http/parser.hpp"
+#include "http/pipeline/origin_pace.hpp"
 #include "transport/readiness_loop.hpp"
 #include "transport/tls_client.hpp"
 
@@ -34,7 +36,7 @@ struct OriginSettings {
   Endpoint address;
   std::size_t connections_max = 64;
   std::size_t queue_max = 1024;
-  // Requests on a connection whose answers are not there yet.
+  // Requests on a connection whose answers are not there yet, at most.
   std::size_t pipeline_max = 1;
   ProxyAnnouncement send_proxy = ProxyAnnouncement::none;
   transport::TlsClient* tls = nullptr;  // null: plain; else outlives the pool
@@ -92,6 +94,9 @@ class OriginPool {
   // The requests that one turn of the loop gives to a shared connection leave in one write.
   void flush_later(OriginConnection& connection);
   void flush();
+  // Looks at those that wait behind others once a tick, as long as some do.
+  void watch(TimePoint now);
+  void on_tick();
 
   void on_connection_idle(OriginConnection& connection);
   // The connection is on its way out; it is destroyed when its last operation has ended.
@@ -112,6 +117,9 @@ class OriginPool {
   std::size_t open_ = 0;                                        // not closed
   std::deque<OriginExchange*> waiting_;
   std::vector<OriginConnection*> to_flush_;
+  OriginPace pace_;
+  boost::asio::steady_timer ticks_;
+  bool is_ticking_ = false;
   BodyPool own_bodies_;
   BodyPool& bodies_;
   AnswerReaders readers_;

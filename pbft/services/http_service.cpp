@@ -382,6 +382,7 @@ void HttpService::count(ExchangeEnd end) {
       ++counters_.origin_broken;
       return;
     case ExchangeEnd::timed_out:
+    case ExchangeEnd::delayed:
       ++counters_.origin_timeouts;
       return;
     case ExchangeEnd::malformed:

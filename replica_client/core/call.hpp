@@ -85,6 +85,8 @@ struct FastForm {
   // Only then may its connection be shared with other reads (pipelining): an origin that adds an
   // answer, or leaves one out, moves those behind it to the wrong requests.
   bool is_verified = false;
+  // It has waited behind others already: it gets a connection to itself.
+  bool is_alone = false;
   // Not 0: the answer comes in pieces of so many bytes, unless it has at most `whole_bytes`
   // (http::ExchangeRequest).
   std::size_t piece_bytes = 0;

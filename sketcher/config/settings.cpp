@@ -111,13 +111,16 @@ void read_origins(ConfigSection section, Settings& settings) {
                      1, 65'536, 256);
   settings.origin_pipeline_max = section.number(
       {"pipeline_max",
-       "GET requests that may be under way on one of these connections, once two of them are "
-       "busy (RFC 9112, section 9.3.2). A request waits for the answers in front of it, so this "
-       "is for origins that answer quickly, such as file servers, which need about half of the "
-       "processor time with 16. No request is put behind an answer that takes longer than 20 ms. "
-       "The sketch detects an answer that an origin gives to the wrong request. Unverified reads "
-       "(in modes other than `enforce`, or whitelisted) are not pipelined, and agents never do."},
-      1, 64, 1);
+       "Verified GET requests that may be under way on one of these connections, once two of them "
+       "are busy (RFC 9112, section 9.3.2). A request waits for the answers in front of it. So it "
+       "is put behind others only where the origin has lately answered all of their paths within "
+       "10 ms, and for at most 256 KiB of answers; after 80 ms behind others it is sent to another "
+       "origin. Where more than one read in 400 waits for a late answer, these paths, or all of "
+       "the "
+       "origin, are asked one at a time for a second or longer. The sketch detects an answer that "
+       "an origin gives to the wrong request. Unverified reads (in modes other than `enforce`, or "
+       "whitelisted) are not pipelined, and agents never do. 1: one at a time."},
+      1, 64, 16);
   settings.origin_tunnels_max =
       section.number({"tunnels_max",
                       "Tunnels, for each worker and origin, beside these. When all origins have "

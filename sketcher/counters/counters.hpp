@@ -39,7 +39,9 @@ inline constexpr std::string_view kExchangeEnds =
     "more than was requested; `too-large`: beyond a limit; `overloaded`: too many waited for a "
     "connection, or this did for all its time; `shed`: the answers that were arriving held more "
     "than "
-    "`answers_coming`; `untrusted-certificate`, `expired-certificate`, `wrong-name`, `tls-failed`: "
+    "`answers_coming`; `delayed`: waited behind others on a connection for too long, and was sent "
+    "to another origin; `untrusted-certificate`, `expired-certificate`, `wrong-name`, "
+    "`tls-failed`: "
     "the "
     "TLS handshake failed before anything was sent.";
 inline constexpr auto kOriginTable = metric_table<OriginCounters>(

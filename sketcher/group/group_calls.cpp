@@ -38,7 +38,8 @@ class GroupCalls::Confirmation final : private http::OriginHandler {
       : owner_(owner), number_(of.number), wire_(of.form.wire), exchange_(*this) {}
 
   void start(NodeId replica, bool is_head) {
-    owner_.group_.fast(exchange_, replica, wire_, {.is_head = is_head, .is_verified = true});
+    // Its answer is evidence, so that nothing else can have come on its connection in its place.
+    owner_.group_.fast(exchange_, replica, wire_, {.is_head = is_head});
   }
 
  private:

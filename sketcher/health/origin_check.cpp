@@ -36,6 +36,7 @@ CheckOutcome outcome_of(ExchangeEnd end) {
     case ExchangeEnd::broken:
       return CheckOutcome::broken;
     case ExchangeEnd::timed_out:
+    case ExchangeEnd::delayed:
       return CheckOutcome::timed_out;
     case ExchangeEnd::malformed:
       return CheckOutcome::malformed;

@@ -15,7 +15,6 @@ namespace {
 
 constexpr std::uint64_t kLeavingPercent = 1;
 constexpr std::uint64_t kAccompliceLeavingPercent = 8;
-constexpr std::uint64_t kLeavingStreamPercent = 5;
 constexpr std::uint64_t kDeadlinePermille = 4;
 constexpr std::string_view kHost = "site";
 
@@ -38,9 +37,6 @@ void SimulatedClient::advance(Phase phase) {
     if (is_deadline_armed_ && random.below(1000) < kDeadlinePermille) return on_deadline();
   }
   if (is_moved_) return ask_again();
-  // An origin may go on for ever: it is the client that ends such an answer.
-  const bool is_endless = phase != Phase::free && machine_->is_streamed();
-  if (is_endless && random.chance(kLeavingStreamPercent)) return leave();
   if (machine_->state() == ReadMachine::State::raising) return raise_floors();
   if (is_hedge_armed_ && random.chance(30)) {
     is_hedge_armed_ = false;
@@ -78,6 +74,7 @@ void SimulatedClient::choose_worker() {
   SimulatedWorker& worker = world_.any_worker();
   asks_ = calls_ = 0;
   asked_ = 0;
+  delays_ = {};
   is_agreed_ = false;
   if (worker_ == &worker && machine_) return;
   worker_ = &worker;
@@ -230,12 +227,13 @@ void SimulatedClient::ask_origin(const ReadAction& action) {
   } else {
     world_.cost().check("origin-asks-per-read", asks_, settings.faults);
   }
-  streams_[action.slot].start(action.replica, machine_->wire(), machine_->asked());
+  streams_[action.slot].start(action.replica, machine_->wire(), machine_->asked(), worker_->links(),
+                              world_.now());
 }
 
 void SimulatedClient::on_origin(std::uint8_t slot) {
   OriginStream& stream = streams_[slot];
-  const auto event = stream.advance(world_.failing_percent());
+  const auto event = stream.advance(world_.failing_percent(), world_.now());
   const std::size_t untaken = taker_.note_brought(stream.brought());
   world_.cost().check("bytes-while-untaken", untaken);
   switch (event) {
@@ -248,6 +246,9 @@ void SimulatedClient::on_origin(std::uint8_t slot) {
       machine_->on_origin_answer(slot, stream.response(), world_.now());
       break;
     case OriginStream::Event::failed:
+      if (stream.end() == http::ExchangeEnd::delayed) {
+        world_.cost().check("delays-per-slot", ++delays_[slot]);
+      }
       machine_->on_origin_failure(slot, stream.end(), world_.now());
       break;
   }

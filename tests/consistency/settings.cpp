@@ -25,6 +25,7 @@ constexpr std::uint64_t kFewAddressesPercent = 25;
 constexpr std::uint64_t kAccomplicePercent = 15;
 constexpr std::uint64_t kWeightsPercent = 20;
 constexpr std::uint64_t kRingPercent = 20;  // of those that may have one
+constexpr std::uint64_t kPipeliningPercent = 35;
 constexpr std::uint64_t kTriedPercent = 25;
 constexpr std::uint64_t kLongPermille = 8;
 constexpr std::uint64_t kFloodedPermille = 4;
@@ -64,6 +65,7 @@ std::string RunSettings::describe() const {
   add(has_accomplice, "accomplice");
   add(has_weights, "weights");
   add(has_ring, "ring");
+  add(has_pipelining, "pipelining");
   add(is_tried, "trial");
   add(is_long, "long");
   add(is_flooded, "flood");
@@ -110,6 +112,17 @@ void RunSettings::choose_weights(simulation::Random random) {
   has_weights = own.chance(kWeightsPercent) || variant.mutation == sketcher::Mutation::draws_anyone;
 }
 
+// Likewise. (Bodies in blocks do not share connections.)
+void RunSettings::choose_pipelining(simulation::Random random) {
+  simulation::Random own(random.next(), simulation::kPurposeFairness);
+  const bool is_forced = is_of_pipelining(variant.mutation);
+  const bool is_drawn = own.chance(kPipeliningPercent) &&
+                        variant.mutation == sketcher::Mutation::none &&
+                        variant.world == BrokenWorld::none;
+  has_pipelining = is_forced || is_drawn;
+  shares_always = own.chance(50);
+}
+
 RunSettings RunSettings::draw(const Variant& variant, GroupChoice choice,
                               simulation::Random& random) {
   using sketcher::Mutation;
@@ -152,6 +165,7 @@ RunSettings RunSettings::draw(const Variant& variant, GroupChoice choice,
   settings.choose_group(choice, random);
   settings.choose_ring(random);
   settings.choose_weights(random);
+  settings.choose_pipelining(random);
   return settings;
 }
 

@@ -47,6 +47,8 @@ struct RunSettings {
   bool has_accomplice = false;     // one client conspires with the liars
   bool has_weights = false;        // of origins, and an operator takes some out (operator.hpp)
   bool has_ring = false;           // two members, each with a worker (ring.hpp)
+  bool has_pipelining = false;     // verified reads share connections to origins
+  bool shares_always = false;      // then: whatever the origin's pace
   bool is_tried = false;           // ends with a trial of the liars
   bool is_long = false;
   // The group hangs while many different reads of an observed route come; long.
@@ -69,6 +71,7 @@ struct RunSettings {
   void choose_group(GroupChoice choice, simulation::Random random);
   void choose_ring(simulation::Random random);
   void choose_weights(simulation::Random random);
+  void choose_pipelining(simulation::Random random);
 };
 
 }  // namespace prophecy::consistency

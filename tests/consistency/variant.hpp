@@ -43,7 +43,7 @@ struct Variant {
   BrokenWorld world = BrokenWorld::none;
 };
 
-inline constexpr std::array<Variant, 43> kVariants{{
+inline constexpr std::array<Variant, 45> kVariants{{
     {"correct"},
     {"one-lookup", kDelayOnce, sketcher::Mutation::one_lookup},
     {"any-former", kDelayOnce, sketcher::Mutation::any_former},
@@ -68,6 +68,7 @@ inline constexpr std::array<Variant, 43> kVariants{{
     {"private-for-late", kAttribution, sketcher::Mutation::private_for_late},
     {"real-to-group", kAttribution, sketcher::Mutation::real_to_group},
     {"block-unchecked", kAttribution, sketcher::Mutation::block_unchecked},
+    {"late-for-next", kAttribution, sketcher::Mutation::late_for_next},
     {"unverified-tagged", kAttribution, sketcher::Mutation::unverified_tagged},
     {"cookies-remembered", kAttribution, sketcher::Mutation::none, BrokenWorld::cookies_remembered},
     {"weak-accuses", kAccusation, sketcher::Mutation::weak_accuses},
@@ -82,6 +83,7 @@ inline constexpr std::array<Variant, 43> kVariants{{
     {"budget-ignored", kCost, sketcher::Mutation::budget_ignored},
     {"confirms-without-bound", kCost, sketcher::Mutation::confirms_without_bound},
     {"unwaited-without-bound", kCost, sketcher::Mutation::unwaited_without_bound},
+    {"delayed-again", kCost, sketcher::Mutation::delayed_again},
     {"pause-forgotten", kCost, sketcher::Mutation::pause_forgotten},
     {"no-failover", kService, sketcher::Mutation::no_failover},
     {"no-switch", kService, sketcher::Mutation::no_switch},
@@ -104,6 +106,12 @@ inline constexpr std::array<Variant, 43> kVariants{{
 // The defect shows where there are several members alone.
 [[nodiscard]] constexpr bool is_of_ring(sketcher::Mutation mutation) {
   return mutation >= sketcher::Mutation::look_up_unchecked;
+}
+
+// The defect shows where reads share connections alone.
+[[nodiscard]] constexpr bool is_of_pipelining(sketcher::Mutation mutation) {
+  return mutation == sketcher::Mutation::late_for_next ||
+         mutation == sketcher::Mutation::delayed_again;
 }
 
 [[nodiscard]] inline std::optional<Variant> parse_variant(std::string_view name) {

@@ -38,6 +38,10 @@ SimulatedWorker::SimulatedWorker(World& world, std::size_t place)
              .target_bytes_max = 1 << 10},
       confirmed_(world.settings().origins) {
   world.service().begin_worker(place);
+  if (world.settings().has_pipelining) {
+    links_.emplace(world.service().origins(), world.settings(), world.random(), world.attribution(),
+                   world.counted());
+  }
   if (world.settings().has_hedges) know_latencies();
   if (world.settings().has_budget) make_budget();
 }
@@ -261,8 +265,8 @@ void SimulatedWorker::advance() {
   confirmations_.erase(confirmations_.begin() + static_cast<std::ptrdiff_t>(chosen));
   --confirmed_[confirming.origin].under_way;
   OriginStream stream(world_.service().origins(), world_.random());
-  stream.start(confirming.origin, confirming.wire, {});
-  const auto event = stream.advance(world_.failing_percent());
+  stream.start(confirming.origin, confirming.wire, {}, nullptr, world_.now());
+  const auto event = stream.advance(world_.failing_percent(), world_.now());
   const bool is_answered = event == OriginStream::Event::answered;
   core_.shared.on_confirmed(confirming.number,
                             is_answered ? http::ExchangeEnd::answered : stream.end(),

@@ -12,6 +12,7 @@
 
 #include "consistency/group/service.hpp"
 #include "consistency/oracles/recorder.hpp"
+#include "consistency/origins/origin_links.hpp"
 #include "sketcher/core/policy/activity_layout.hpp"
 #include "sketcher/core/policy/slow_path_budget.hpp"
 #include "sketcher/core/read/group_core.hpp"
@@ -31,6 +32,8 @@ class SimulatedWorker final : private sketcher::Dice, private sketcher::OriginRe
   [[nodiscard]] std::size_t place() const { return place_; }
   [[nodiscard]] sketcher::GroupCore& core() { return core_; }
   [[nodiscard]] sketcher::WorkerReads& reads() { return reads_; }
+  // Null in runs that share no connections.
+  [[nodiscard]] OriginLinks* links() { return links_ ? &*links_ : nullptr; }
   [[nodiscard]] sketcher::SlowPathBudget* budget() { return budget_.get(); }
   [[nodiscard]] sketch::RequestCanonicalizer& canonicalizer() { return canonicalizer_; }
   // Carries out the actions of the group's core. `is_recorded`: calls that they begin belong to
@@ -106,6 +109,7 @@ class SimulatedWorker final : private sketcher::Dice, private sketcher::OriginRe
   std::vector<sketcher::OriginCounters> origins_;
   sketcher::GroupCore core_;
   sketcher::WorkerReads reads_;
+  std::optional<OriginLinks> links_;
   std::unique_ptr<sketcher::SlowPathBudget> budget_;
   bool is_budget_shared_ = false;  // all clients have one, in place of one each
   sketch::RequestCanonicalizer canonicalizer_;

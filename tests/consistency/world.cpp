@@ -58,6 +58,7 @@ World::World(std::uint64_t seed, const Variant& variant, GroupChoice group, cons
       failing_percent_(kFailingPercent) {
 #ifdef PROPHECY_MUTATIONS
   sketcher::active_mutation = variant.mutation;
+  http::late_for_next_mutation = variant.mutation == sketcher::Mutation::late_for_next;
   sketcher::former_answers.clear();
 #endif
   for (std::size_t i = 0; i < kClients; ++i)

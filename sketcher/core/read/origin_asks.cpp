@@ -18,7 +18,7 @@ void OriginAsks::start(ReadGroup& group, RequestCounters& counters, Failing fail
   hedged_ = hedged;
   asked_ = asked;
   in_pieces_ = false;
-  tried_ = 0;
+  tried_ = delayed_ = 0;
   if (hedged) {
     if (const auto delay = group.hedges().on_read()) {
       hedge_armed_ = true;
@@ -59,7 +59,7 @@ void OriginAsks::give_up(const std::array<ExchangeEnd, kSlots>& ends) {
 
 void OriginAsks::on_hedge_time(TimePoint now) {
   hedge_armed_ = false;
-  const auto replica = group_->draw_healthy(tried_);
+  const auto replica = group_->draw_healthy(tried_ | delayed_);
   if (!replica) return;
   if (!is_mutated(Mutation::hedges_unpaid) && !group_->hedges().take()) return;
   counters_->hedged.add();
@@ -74,11 +74,21 @@ OriginAsks::Step OriginAsks::on_end(std::uint8_t slot, ExchangeEnd end, TimePoin
   } else {
     count(asks_[slot].replica, end);
   }
+  if (end == ExchangeEnd::delayed) note_delayed(slot);
   if (asks_[1 - slot].active) return Step::waits;
   if (slot == 1 && !is_whole && is_mutated(Mutation::hedge_lost)) return Step::waits;
   disarm_hedge();
   const bool is_over = in_pieces_ || end == ExchangeEnd::answered || !is_replaced(end);
   return is_over || !ask_another(now) ? Step::over : Step::waits;
+}
+
+// From here on it is put behind no others.
+void OriginAsks::note_delayed(std::uint8_t slot) {
+  const auto bit = replica_client::bit_of(asks_[slot].replica);
+  tried_ &= ~bit;
+  if (is_mutated(Mutation::delayed_again)) return;
+  delayed_ |= bit;
+  asked_.is_alone = true;
 }
 
 void OriginAsks::on_pieces(std::uint8_t slot, TimePoint now) {
@@ -119,14 +129,15 @@ void OriginAsks::note_latency(const Ask& ask, TimePoint now) {
 bool OriginAsks::is_replaced(ExchangeEnd end) const {
   if (is_mutated(Mutation::no_failover)) return false;
   if (failing_ == Failing::to_another) return end != ExchangeEnd::too_large;
-  return http::is_unsent(end) || end == ExchangeEnd::stale || end == ExchangeEnd::broken;
+  return http::is_unsent(end) || end == ExchangeEnd::stale || end == ExchangeEnd::broken ||
+         end == ExchangeEnd::delayed;
 }
 
 bool OriginAsks::ask_another(TimePoint now) {
   if (is_mutated(Mutation::asks_without_bound)) tried_ = 0;
   const auto tried = static_cast<std::uint32_t>(std::popcount(tried_));
   if (tried > group_->faults()) return false;
-  const auto replica = group_->draw(tried_);
+  const auto replica = group_->draw(tried_ | delayed_);
   if (!replica) return false;
   ask(0, *replica, now);
   return true;

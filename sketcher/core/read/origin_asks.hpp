@@ -5,7 +5,8 @@
 // will show it. Where no agreement follows, an origin that is too slow or whose answer is of no use
 // is replaced as well. In a hedged read a second origin is asked when the first one takes long
 // (replica_client/core/hedge/); the first to answer decides, and the other is cancelled, which is
-// not held against it.
+// not held against it. A read that waited behind others on its connection for too long is asked of
+// another origin, on a connection to itself: that is no failure, and happens once for each slot.
 //
 // A part of ReadMachine, used for one read after another. Deterministic.
 #pragma once
@@ -68,6 +69,7 @@ class OriginAsks {
 
   void ask(std::uint8_t slot, NodeId replica, TimePoint now);
   void cancel(std::uint8_t slot);
+  void note_delayed(std::uint8_t slot);
   void note_latency(const Ask& ask, TimePoint now);
   // The first to answer decides.
   void decide(std::uint8_t slot, TimePoint now);
@@ -86,6 +88,7 @@ class OriginAsks {
   bool in_pieces_ = false;  // one has come
   replica_client::FastForm asked_;
   ReadGroup::ReplicaSet tried_ = 0;
+  ReadGroup::ReplicaSet delayed_ = 0;  // where it waited for too long behind others
   std::array<Ask, kSlots> asks_;
 };
 

@@ -19,13 +19,13 @@ namespace {
 
 // Status for a failure of one origin with no fallback.
 std::uint16_t status_of(ExchangeEnd end) {
-  if (end == ExchangeEnd::timed_out) return 504;
+  if (end == ExchangeEnd::timed_out || end == ExchangeEnd::delayed) return 504;
   if (end == ExchangeEnd::shed) return 503;
   return http::is_unsent(end) ? 503 : 502;
 }
 
 std::string_view reason_of(ExchangeEnd end) {
-  if (end == ExchangeEnd::timed_out) return "origin-too-slow";
+  if (end == ExchangeEnd::timed_out || end == ExchangeEnd::delayed) return "origin-too-slow";
   if (end == ExchangeEnd::too_large) return "answer-too-large";
   if (end == ExchangeEnd::shed) return "overloaded";
   return http::is_unsent(end) ? "origin-unavailable" : "origin-answer-unusable";

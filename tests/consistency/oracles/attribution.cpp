@@ -22,6 +22,11 @@ void Attribution::check_unverified(bool has_tag) {
   if (has_tag) breach_.note("attribution: an answer that was not verified has an entity tag");
 }
 
+void Attribution::check_paired(bool is_paired) {
+  if (is_paired) return;
+  breach_.note("attribution: on a shared connection a read got the answer to another one");
+}
+
 void Attribution::note_patchwork(std::string_view agent) {
   breach_.note("attribution: " + std::string(agent) + " got a body that is of no one text");
 }

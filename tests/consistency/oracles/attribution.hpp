@@ -28,6 +28,9 @@ class Attribution {
 
   void check_verified(const Delivered& delivered);
   void check_unverified(bool has_tag);
+  // An answer of a correct origin on a shared connection was given to the read that it was made
+  // for.
+  void check_paired(bool is_paired);
   // A body came in parts that are of no text of the service.
   void note_patchwork(std::string_view agent);
 

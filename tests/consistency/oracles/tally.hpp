@@ -59,6 +59,10 @@ enum class Met : std::uint8_t {
   asked_out_of_the_draw,
   exchanges_cut,
   streams,
+  shared_connections,
+  delayed,
+  asked_after_close,
+  answers_skipped,
   kCount,
 };
 
@@ -113,6 +117,10 @@ inline constexpr std::array<std::string_view, static_cast<std::size_t>(Met::kCou
     "origins asked that were out of the draw",
     "exchanges cut at the end of a drain",
     "bodies of unknown length that began",
+    "reads put behind others on a connection",
+    "reads that waited behind others for too long",
+    "reads asked once more after a connection was closed",
+    "answers on shared connections that nobody waited for",
 };
 
 class Tally {

@@ -6,13 +6,14 @@
 
 #include "base/assert.hpp"
 #include "consistency/origins/bodies.hpp"
+#include "consistency/origins/origin_links.hpp"
 
 namespace prophecy::consistency {
 
 using http::ExchangeEnd;
 
 void OriginStream::start(std::size_t origin, std::string_view wire,
-                         const replica_client::FastForm& asked) {
+                         const replica_client::FastForm& asked, OriginLinks* links, TimePoint now) {
   ASSERT(!is_active_);
   is_active_ = true;
   is_paused_ = has_begun_ = is_made_ = false;
@@ -20,7 +21,33 @@ void OriginStream::start(std::size_t origin, std::string_view wire,
   wire_ = wire;
   asked_ = asked;
   patience_ = kPatience;
+  on_link_ = Event::none;
+  if (links != nullptr && is_shareable()) {
+    links_ = links;
+    return links->join(*this, origin, wire_, now);
+  }
   if (random_.chance(50)) ask();
+}
+
+void OriginStream::cancel() {
+  is_active_ = false;
+  if (links_ != nullptr) std::exchange(links_, nullptr)->leave(*this);
+}
+
+void OriginStream::end_answered(http::Response response) {
+  links_ = nullptr;
+  response_ = std::move(response);
+  on_link_ = Event::answered;
+}
+
+void OriginStream::end_failed(ExchangeEnd end) {
+  links_ = nullptr;
+  end_ = end;
+  on_link_ = Event::failed;
+}
+
+void OriginStream::put_back() {
+  links_ = nullptr;
 }
 
 void OriginStream::pause() {
@@ -56,9 +83,14 @@ OriginStream::Event OriginStream::fail_somehow() {
                                           : kBefore[random_.below(kBefore.size())]);
 }
 
-OriginStream::Event OriginStream::advance(std::uint64_t failing_percent) {
+OriginStream::Event OriginStream::advance(std::uint64_t failing_percent, TimePoint now) {
   ASSERT(is_active_);
   brought_ = 0;
+  if (links_ != nullptr) {
+    links_->advance(*this, failing_percent, now);
+    if (on_link_ == Event::none) return Event::none;
+  }
+  if (on_link_ != Event::none) return finish(on_link_, end_);
   if (is_paused_) {
     if (!std::exchange(brings_once_more_, false)) return Event::none;
     bring(random_.below(kBlockBytes));

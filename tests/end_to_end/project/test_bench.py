@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from bench import etcd, lb, lb_gzip, pbft, pbft_attack, pbft_group, peers
+from bench import etcd, lb, lb_gzip, lb_mixed, pbft, pbft_attack, pbft_group, peers
 from bench.fast_read import call_figures
 from bench.figures import Options
 from bench.pbft_load import read_report
@@ -106,11 +106,15 @@ def test_without_etcd_there_is_a_line_that_says_so(monkeypatch):
 def test_cost_and_slowness_are_held_against_the_better_peer():
     costs = {"sketcher": (20.0, 300.0), "sketcher-gmac": (32.0, 100.0), "nginx": (25.0, 200.0),
              "haproxy": (16.0, 400.0)}
-    runs = {name: [{"rate": 1.0, "cpu_us": cpu, "p50_us": 1.0, "p99_us": p99, "p999_us": 1.0}]
+    runs = {name: [{"rate": 1000.0 / cpu, "cpu_us": cpu, "system_us": 2 * cpu, "p50_us": 1.0, "p99_us": p99, "p999_us": 1.0}]
             for name, (cpu, p99) in costs.items()}
     ratios = {(figure.parameters["proxy"], figure.name): (figure.value, figure.parameters["over"])
               for figure in lb.request_figures(runs, {}) if figure.name.endswith("ratio")}
     assert ratios == {
+        ("sketcher", "throughput ratio"): (0.8, "haproxy"),
+        ("sketcher-gmac", "throughput ratio"): (0.5, "haproxy"),
+        ("sketcher", "system cpu time ratio"): (1.25, "haproxy"),
+        ("sketcher-gmac", "system cpu time ratio"): (2.0, "haproxy"),
         ("sketcher", "cpu time ratio"): (1.25, "haproxy"), ("sketcher", "p99 ratio"): (1.5, "nginx"),
         ("sketcher-gmac", "cpu time ratio"): (2.0, "haproxy"),
         ("sketcher-gmac", "p99 ratio"): (0.5, "nginx")}
@@ -138,12 +142,14 @@ def test_lb_in_its_small_size(tmp_path):
                      for protocol, path in rows} | {
         (lb.GMAC, "http/1.1", len(content)) for content in lb.CONTENT.values()} | {
             (proxy, lb_gzip.PROTOCOL, len(lb_gzip.TEXT)) for proxy in ("sketcher", *lb_gzip.PEERS)}
+    system = {figure["parameters"]["proxy"] for figure in figures
+              if figure["name"] == "lb: system cpu time ratio" and figure["value"] > 0}
+    assert system == set(lb.SKETCHERS)
     idle = [figure for figure in figures if figure["name"] == "lb: idle connection"]
     assert {figure["parameters"]["proxy"] for figure in idle} == proxies
 
 
 @pytest.mark.time_limit(240)
-@pytest.mark.time_limit(200)
 def test_ring_in_its_small_size(tmp_path):
     if shutil.which("wrk") is None:
         pytest.skip("wrk is not installed")
@@ -230,6 +236,17 @@ def test_liar_in_its_small_size(tmp_path):
     (share,) = [figure for figure in figures
                 if figure["name"] == "lb: throughput once it is out"]
     assert share["value"] > 0
+
+
+@pytest.mark.skipif(shutil.which("wrk") is None or shutil.which("h2load") is None,
+                    reason="wrk or h2load is not installed")
+@pytest.mark.time_limit(240)
+def test_mixed_in_its_small_size(tmp_path):
+    figures = small(tmp_path, "lb", "--mixed")
+    times = {(figure["parameters"]["sketcher"], figure["parameters"]["page"]) for figure in figures
+             if figure["name"] == "lb: p99" and figure["value"] > 0}
+    assert times == {(name, page) for name in (lb_mixed.PIPELINED, lb_mixed.ALONE) for page in lb_mixed.PAGES}
+    assert [figure["value"] for figure in figures if figure["name"] == "lb: errors"] == [0] * 4
 
 
 @pytest.mark.time_limit(120)

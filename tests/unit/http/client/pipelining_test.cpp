@@ -13,13 +13,21 @@ namespace {
 constexpr std::size_t kDepth = 4;
 
 std::string target_of(const std::string& request) {
-  return request.substr(4, request.find(' ', 4) - 4);
+  std::string target = request.substr(4, request.find(' ', 4) - 4);
+  std::erase(target, '?');
+  return target;
+}
+
+std::deque<Step> after_learning(std::deque<Step> script) {
+  script.insert(script.begin(), World::kLearned, answer("quick"));
+  return script;
 }
 
 // One connection, shared by up to kDepth exchanges, and calls that ask for /0, /1 and so on.
 struct Shared : World {
   explicit Shared(std::deque<Step> script, std::size_t calls_count, std::size_t queue_max = 10)
-      : World(std::move(script), 1, queue_max, kDepth) {
+      : World(after_learning(std::move(script)), 1, queue_max, kDepth) {
+    learn();
     for (std::size_t i = 0; i < calls_count; ++i)
       calls.push_back(std::make_unique<Call>(pool));
   }
@@ -44,7 +52,9 @@ struct Shared : World {
   }
   std::string body(std::size_t number) const {
     const Call& call = *calls[number];
-    return call.ends == Ends{ExchangeEnd::answered} ? call.bodies.front() : "not answered";
+    return call.ends == Ends{ExchangeEnd::answered}
+               ? call.bodies.front()
+               : (call.ends.empty() ? "no end" : std::string(to_string(call.ends[0])));
   }
 
   std::vector<std::unique_ptr<Call>> calls;
@@ -231,6 +241,7 @@ TEST_CASE("A connection on which only cancelled exchanges are left is closed, an
 
 TEST_CASE("Two connections are opened before they are shared") {
   World world({answer("x")}, 4, 10, kDepth);
+  world.learn();
   std::vector<std::unique_ptr<Call>> calls;
   for (std::size_t i = 0; i < 6; ++i) {
     calls.push_back(std::make_unique<Call>(world.pool));
@@ -242,8 +253,70 @@ TEST_CASE("Two connections are opened before they are shared") {
   CHECK(world.origin.accepted <= 2);
 }
 
+TEST_CASE("An origin that is not known to be quick is asked one at a time") {
+  World world({answer("x")}, 4, 10, kDepth);
+  std::vector<std::unique_ptr<Call>> calls;
+  for (std::size_t i = 0; i < 4; ++i) {
+    calls.push_back(std::make_unique<Call>(world.pool));
+    calls.back()->start_pipelined("/" + std::to_string(i));
+  }
+  CHECK(world.pool.connections() == 4);
+  for (const auto& call : calls)
+    CHECK(world.run(*call) == Ends{ExchangeEnd::answered});
+}
+
+TEST_CASE("Those that wait behind a stuck answer end delayed, and the first one goes on waiting") {
+  Shared world({kOpen, kSilence}, 3);
+  world.start_all();
+  REQUIRE(run_until(world.io, [&] { return !world.calls[1]->exchange.active(); }));
+  REQUIRE(run_until(world.io, [&] { return !world.calls[2]->exchange.active(); }));
+  CHECK(world.calls[0]->ends.empty());
+  CHECK(world.calls[1]->ends == Ends{ExchangeEnd::delayed});
+  CHECK(world.calls[2]->ends == Ends{ExchangeEnd::delayed});
+  CHECK(world.pool.connections() == 1);
+  // Its connection carries answers that nobody waits for any more.
+  world.calls[0]->exchange.cancel();
+  CHECK(world.pool.connections() == 0);
+}
+
+TEST_CASE("The answer to one that was delayed is given to nobody") {
+  Shared world({kOpen, kSilence, kSilence, kSilence, answer("x")}, 3);
+  world.start_all();
+  REQUIRE(run_until(world.io, [&] { return !world.calls[2]->exchange.active(); }));
+  CHECK(world.calls[1]->ends == Ends{ExchangeEnd::delayed});
+  world.calls[1]->ends.clear();
+  world.origin.send(0, answer("first").answer + answer("late").answer);
+  world.calls[1]->start_pipelined("/again");
+  world.run_all();
+  CHECK(world.body(0) == "first");
+  CHECK(world.body(1) == "x");
+  CHECK(world.origin.accepted == 2);
+}
+
+TEST_CASE("An origin that closes after so many answers is asked no more on one connection") {
+  std::deque<Step> script;
+  constexpr std::size_t kAnswers = 6;
+  // (The scripted origin answers all connections from one script.)
+  for (std::size_t round = 0; round < 4; ++round) {
+    for (std::size_t i = 0; i + 1 < kAnswers; ++i)
+      script.push_back(answer("x"));
+    script.push_back({answer("last", "Connection: close\r\n").answer, true});
+  }
+  World world(script, 1, 100, kDepth);
+  world.learn();
+  std::vector<std::unique_ptr<Call>> calls;
+  for (std::size_t i = 0; i < 4 * kAnswers - World::kLearned; ++i) {
+    calls.push_back(std::make_unique<Call>(world.pool));
+    calls.back()->start_pipelined("/" + std::to_string(i));
+  }
+  for (const auto& call : calls)
+    CHECK(world.run(*call) == Ends{ExchangeEnd::answered});
+  CHECK(world.origin.accepted == 4);
+}
+
 TEST_CASE("Nothing is put behind an answer that takes long") {
-  World world({kSilence, kSilence, answer("x")}, 4, 10, kDepth);
+  World world(after_learning({kSilence, kSilence, answer("x")}), 4, 10, kDepth);
+  world.learn();
   Call first(world.pool), second(world.pool), third(world.pool), fourth(world.pool);
   first.start_pipelined("/0");
   second.start_pipelined("/1");

@@ -44,6 +44,43 @@ TEST_CASE(
   CHECK(world.ended(1, end) == 1);
 }
 
+TEST_CASE("A read that waited behind others for too long is asked of another origin, alone") {
+  AsksWorld world;
+  world.start();
+  CHECK_FALSE(world.asks.asked().is_alone);
+  CHECK(world.asks.on_end(0, ExchangeEnd::delayed, world.now) == AskStep::waits);
+  CHECK(world.took() == Lines{"ask 0 in 0", "ask 1 in 0"});
+  CHECK(world.asks.asked().is_alone);
+  CHECK(world.ended(0, ExchangeEnd::delayed) == 1);
+  // It was no failure: f of these are made up for yet, and not by the origin that delays.
+  CHECK(world.asks.on_end(0, ExchangeEnd::broken, world.now) == AskStep::waits);
+  CHECK(world.took() == Lines{"ask 2 in 0"});
+  CHECK(world.asks.on_end(0, ExchangeEnd::broken, world.now) == AskStep::over);
+  // The next read may wait behind others again, and there as well.
+  world.start();
+  CHECK(world.took() == Lines{"ask 0 in 0"});
+  CHECK_FALSE(world.asks.asked().is_alone);
+}
+
+TEST_CASE("Of a hedged read, the origin that does not delay it goes on alone") {
+  AsksWorld world;
+  world.learn(milliseconds(1));
+  world.start(Failing::to_group, true);
+  world.asks.on_hedge_time(world.now);
+  REQUIRE(world.took() == Lines{"hedge", "ask 0 in 0", "ask 1 in 1"});
+  CHECK(world.asks.on_end(0, ExchangeEnd::delayed, world.now) == AskStep::waits);
+  CHECK(world.took().empty());
+  SECTION("and answers") {
+    CHECK(world.asks.on_end(1, ExchangeEnd::answered, world.now) == AskStep::over);
+    CHECK(world.took().empty());
+  }
+  SECTION("or delays it as well") {
+    CHECK(world.asks.on_end(1, ExchangeEnd::delayed, world.now) == AskStep::waits);
+    CHECK(world.took() == Lines{"ask 2 in 0"});
+    CHECK(world.asks.asked().is_alone);
+  }
+}
+
 TEST_CASE("An origin that was reached and failed is replaced only where no agreement follows") {
   AsksWorld world;
   const auto end = GENERATE(ExchangeEnd::timed_out, ExchangeEnd::malformed, ExchangeEnd::shed);

@@ -1,0 +1,181 @@
+"""A sketcher that pipelines, as by default, and one that asks one at a time, in turns of one run, before the
+same four Apaches: quick pages, pages that take 100 ms, and files of 1 MiB; one origin closes its connections
+after 100 answers, and one hangs. The load is an open loop: requests of each kind at a fixed rate, in all 70 % of
+what the slower sketcher can do. Every answer has to come, and none later for the sharing of connections."""
+
+import shutil
+import statistics
+import subprocess
+import tempfile
+import threading
+from pathlib import Path
+
+from bench.cost import cpu_seconds
+from bench.figures import Figure
+from bench.h2load import parse_h2load
+from bench.wrk import run_wrk
+from harness import Deployment, HarnessError
+from harness.apache import load_module
+from harness.health import ALWAYS_DRAWN
+from harness.http_client import RawConnection
+from harness.ports import PortReservation
+from harness.sketcher import Sketcher
+
+CONTENT = {"/1k": b"x" * 1024, "/1m": b"x" * (1 << 20)}
+SLOW = "/cgi/slow"
+SLOW_S = 0.1
+PAGES = {"quick": "/1k", "slow": SLOW, "large": "/1m"}
+PIPELINED, ALONE = "pipelined", "one at a time"
+CLIENTS = 100
+SHARE = 0.7  # of what the slower one can do
+# A second, beside the quick ones: what they cost is a small part.
+RATES = {"slow": 20, "large": 10}
+CLOSING, HANGING = 2, 3
+APACHE = """
+StartServers 2
+ThreadsPerChild 64
+MinSpareThreads 128
+MaxSpareThreads 256
+MaxRequestWorkers 256
+"""
+CGI = load_module("alias") + load_module("cgid") + """\
+ScriptSock {folder}/cgid.sock
+ScriptAlias /cgi/ {folder}/cgi/
+<Directory "{folder}/cgi">
+  Require all granted
+  Options +ExecCGI
+</Directory>
+"""
+SLOW_PAGE = f"""#!/bin/sh
+sleep {SLOW_S}
+printf 'Content-Type: text/plain\\r\\n\\r\\nslow'
+"""
+GROUP = {"kind": "vote", "faults": 1, "file": None, "client_id": None, "key_file": None}
+
+
+def changes(pipeline_max, always_drawn):
+    group = {**GROUP, "health": ALWAYS_DRAWN} if always_drawn else GROUP
+    return {"sketcher": {"workers": 1}, "group": group, "origins": {"pipeline_max": pipeline_max}}
+
+
+def run(options):
+    # In the second case health takes no origin out of the draw: the worst that one that hangs can do.
+    figures = []
+    for always_drawn in (False, True):
+        figures += measure(options, always_drawn)
+    return figures
+
+
+def measure(options, always_drawn):
+    with Deployment(agents=False, content=CONTENT, apache_additions=dict.fromkeys(range(4), APACHE),
+                    sketcher_changes=changes(16, always_drawn), start=False) as deployment:
+        for origin in deployment.origins:
+            add_slow_page(origin)
+        deployment.origins[CLOSING].additions += "MaxKeepAliveRequests 100\n"
+        deployment.start()
+        ports = PortReservation(1)
+        folder = deployment.folder / "alone"
+        folder.mkdir()
+        shutil.copy(deployment.folder / "sketch.key", folder)
+        alone = Sketcher(folder, ports.ports[0], [origin.port for origin in deployment.origins],
+                         changes(1, always_drawn))
+        try:
+            alone.start()
+            sketchers = {PIPELINED: deployment.sketcher, ALONE: alone}
+            for sketcher in sketchers.values():
+                warm_up(sketcher)
+            return measure_both(options, deployment, sketchers, always_drawn)
+        finally:
+            alone.stop()
+            ports.close()
+
+
+def add_slow_page(origin):
+    folder = origin.folder / "cgi"
+    folder.mkdir()
+    page = folder / "slow"
+    page.write_text(SLOW_PAGE)
+    page.chmod(0o755)
+    origin.additions += CGI.format(folder=origin.folder)
+
+
+def warm_up(sketcher):
+    with RawConnection(sketcher.port) as connection:
+        for _ in range(8):
+            for path in PAGES.values():
+                if connection.get(path).status != 200:
+                    raise HarnessError(f"{path} is not served")
+
+
+def measure_both(options, deployment, sketchers, always_drawn):
+    seconds, rounds = (2, 1) if options.quick else (8, 5)
+    rate = SHARE * min(capacity(sketcher, 1 if options.quick else 4) for sketcher in sketchers.values())
+    deployment.origins[HANGING].pause()
+    try:
+        for sketcher in sketchers.values():
+            load(sketcher, rate, seconds)  # until health knows
+        runs = {name: [] for name in sketchers}
+        for _ in range(rounds):
+            for name, sketcher in sketchers.items():
+                runs[name].append(load(sketcher, rate, seconds))
+    finally:
+        deployment.origins[HANGING].resume()
+    return mixed_figures(runs, {"rate": round(rate), "always_drawn": always_drawn, "clients": CLIENTS,
+                                "seconds": seconds, "rounds": rounds})
+
+
+def mixed_figures(runs, common):
+    figures = []
+    medians = {}
+    for name, results in runs.items():
+        errors = sum(result[kind].errors for result in results for kind in PAGES)
+        figures.append(Figure("errors", errors, "requests", {"sketcher": name, **common}))
+        figures.append(Figure("cpu time", statistics.median(result["cpu_us"] for result in results),
+                              "us/request", {"sketcher": name, **common}))
+        for kind in PAGES:
+            medians[name, kind] = statistics.median(result[kind].p99_us for result in results)
+            figures.append(Figure("p99", medians[name, kind] / 1000, "ms",
+                                  {"sketcher": name, "page": kind,
+                                   "p50_ms": statistics.median(result[kind].p50_us for result in results)
+                                   / 1000,
+                                   **common, "runs": [result[kind].p99_us for result in results]}))
+    for kind in PAGES:
+        figures.append(Figure("p99 ratio", medians[PIPELINED, kind] / medians[ALONE, kind], "times",
+                              {"sketcher": PIPELINED, "over": ALONE, "page": kind, **common}))
+    return figures
+
+
+def capacity(sketcher, seconds):
+    return run_wrk(f"http://127.0.0.1:{sketcher.port}{PAGES['quick']}", seconds, CLIENTS).requests_per_second
+
+
+def load(sketcher, rate, seconds):
+    """All kinds at once: how each fared, and what a request cost the sketcher."""
+    results = {}
+    rates = {"quick": rate, **RATES}
+    threads = [threading.Thread(target=lambda kind=kind: results.update(
+        {kind: open_loop(sketcher, PAGES[kind], rates[kind], seconds)})) for kind in PAGES]
+    before = cpu_seconds([sketcher.child.pid])
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    used = cpu_seconds([sketcher.child.pid]) - before
+    if set(results) != set(PAGES):
+        raise HarnessError("a load has failed")
+    return {**results, "cpu_us": used / max(1, sum(each.requests for each in results.values())) * 1e6}
+
+
+def open_loop(sketcher, path, rate, seconds):
+    """Each client asks at a rate so low that it hardly ever waits for itself."""
+    clients = CLIENTS if rate > CLIENTS else max(1, round(rate))
+    with tempfile.TemporaryDirectory() as folder:
+        log = Path(folder) / "requests.tsv"
+        result = subprocess.run(["h2load", "--h1", "--threads", "1", "--clients", str(clients),
+                                 "--rps", f"{rate / clients:.3f}", "--duration", str(seconds),
+                                 "--log-file", str(log), f"http://127.0.0.1:{sketcher.port}{path}"],
+                                stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                                timeout=seconds + 60, check=False)
+        if result.returncode != 0:
+            raise HarnessError(f"h2load failed: {result.stderr.strip() or result.stdout.strip()}")
+        return parse_h2load(result.stdout, log.read_text())

@@ -1,0 +1,130 @@
+// `OriginPace` decides which reads of one origin may share a connection, for an OriginPool.
+//
+// Paths fall into classes by a keyed hash, so that clients cannot choose whose class they are in. A
+// class is quick while the origin has lately answered it quickly: a high quantile of the times that
+// its answers took at the front of a connection. Only reads of quick classes are put behind others,
+// or have others behind them; what is expected in front of a read is bounded in time and in bytes.
+//
+// Losses decide in the end. A read loses when the answer in front of it is late, or when it waits
+// behind others for too long. A class, and the origin as a whole, may cost one read in
+// `kAnswersPerLoss`; one that costs more is asked one at a time for a second, then for two, and so
+// on. While an answer is late just now, no read is put behind another at this origin.
+//
+// An origin that closes its connections after so many answers is found out likewise: no more reads
+// are sent on a connection than it will answer.
+//
+// Deterministic; single-threaded. `now` never runs backwards.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "base/clock.hpp"
+
+namespace prophecy::http {
+
+using PathClass = std::uint16_t;
+
+class OriginPace {
+ public:
+  static constexpr std::size_t kClasses = 512;  // a power of two
+  // Expected in front of a read.
+  static constexpr std::size_t kFrontBytesMax = 256 << 10;
+  static constexpr Duration kFrontTimeMax = milliseconds(10);
+  // Of a quick class: its quantile.
+  static constexpr Duration kQuick = milliseconds(10);
+  // An answer at the front of a connection that takes longer costs those behind it.
+  static constexpr Duration kLate = milliseconds(30);
+  // A read that waits behind others for longer is asked elsewhere.
+  static constexpr Duration kWaitMax = milliseconds(80);
+  // How often an answer in time has to come for each read that loses.
+  static constexpr std::int32_t kAnswersPerLoss = 400;
+  // Saved up at most.
+  static constexpr std::int32_t kLossesSaved = 32;
+  static constexpr Duration kBackOffMin = seconds(1);
+  static constexpr Duration kBackOffMax = seconds(64);
+  // Whoever shares connections calls on_tick() so often while he does.
+  static constexpr Duration kTick = milliseconds(5);
+  // Answers of a class before it is known, and the time after which it is not known any more.
+  static constexpr std::uint16_t kKnownAnswers = 3;
+  static constexpr Duration kKnownFor = seconds(10);
+
+  struct Key {
+    std::uint64_t low = 0;
+    std::uint64_t high = 0;
+  };
+  // Of one answer.
+  struct Expected {
+    Duration time{};
+    std::size_t bytes = 0;
+  };
+
+  explicit OriginPace(const Key& key) : key_(key) {}
+
+  // Of the path in the first line of a request; its query does not count.
+  [[nodiscard]] PathClass class_of(std::string_view wire) const;
+  // Whether such a read may be put behind others, and others behind it.
+  [[nodiscard]] bool may_share(PathClass of, TimePoint now) const;
+  [[nodiscard]] Expected expected(PathClass of) const;
+  // Requests that one connection may carry from its first to its last.
+  [[nodiscard]] std::size_t answers_max() const { return answers_max_; }
+  // How much of the time since then the origin answers for: not what we have slept through.
+  [[nodiscard]] Duration waited(TimePoint since, TimePoint now) const;
+
+  // A read has been answered, that was at the front for this long.
+  void on_answer(PathClass of, Duration took, std::size_t bytes, TimePoint now);
+  // An answer at the front is late, or was; so many reads wait behind it. Once for each answer.
+  void on_late(PathClass of, std::size_t behind, TimePoint now);
+  // It still is.
+  void on_still_late(TimePoint now) { calm_from_ = now + kLate; }
+  // So many reads have waited for too long behind answers none of which was late by itself.
+  void on_waited(PathClass front, std::size_t reads, TimePoint now) { lose(front, reads, now); }
+  // A connection was closed by the origin after so many answers, with so many reads on it that it
+  // has not answered.
+  void on_closed(std::size_t answers, std::size_t unanswered, TimePoint now);
+  // A connection stays open after so many answers.
+  void on_kept(std::size_t answers) {
+    if (answers >= answers_max_) answers_max_ = SIZE_MAX;
+  }
+
+  // The first tick is due.
+  void begin_ticks(TimePoint now) { tick_due_ = now + kTick; }
+  // False: it comes so late that answers may lie unread; it says nothing of the origin.
+  [[nodiscard]] bool on_tick(TimePoint now);
+  void end_ticks() { tick_due_ = TimePoint::max(); }
+
+ private:
+  // What a class, or the origin, may cost yet.
+  struct Credit {
+    std::int32_t answers = kAnswersPerLoss * kLossesSaved / 4;
+    std::uint8_t backed_off = 0;  // times in a row
+    TimePoint paused_until{};
+
+    void earn();
+    void lose(std::size_t reads, TimePoint now);
+    [[nodiscard]] bool is_paused(TimePoint now) const { return now < paused_until; }
+  };
+  struct Class {
+    float quantile_us = 0;
+    float mean_us = 0;
+    std::uint32_t bytes = 0;
+    std::uint16_t answers = 0;  // saturates
+    TimePoint last{};
+    Credit credit;
+  };
+
+  void lose(PathClass of, std::size_t reads, TimePoint now);
+
+  Key key_;
+  Credit credit_;
+  TimePoint calm_from_{};  // until then an answer is late, or was a moment ago
+  std::size_t answers_max_ = SIZE_MAX;
+  TimePoint tick_due_ = TimePoint::max();
+  TimePoint slept_until_{};
+  Duration slept_{};
+  std::array<Class, kClasses> classes_{};
+};
+
+}  // namespace prophecy::http

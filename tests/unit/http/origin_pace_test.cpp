@@ -1,0 +1,206 @@
+// Which reads may share connections to an origin, in virtual time.
+#include "http/pipeline/origin_pace.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include <catch2/catch.hpp>
+
+namespace prophecy::http {
+namespace {
+
+constexpr auto kFast = microseconds(200);
+
+struct PaceWorld {
+  OriginPace pace{{1, 2}};
+  TimePoint now = TimePoint{} + seconds(100);
+  PathClass page = pace.class_of("GET /page?a=1 HTTP/1.1\r\n");
+  PathClass other = pace.class_of("GET /other HTTP/1.1\r\n");
+
+  void answer(PathClass of, int times, Duration took = kFast, std::size_t bytes = 1000) {
+    for (int i = 0; i < times; ++i)
+      pace.on_answer(of, took, bytes, now += microseconds(100));
+  }
+  bool shares(PathClass of) const { return pace.may_share(of, now); }
+};
+
+constexpr int kStartingLosses = OriginPace::kLossesSaved / 4;
+
+}  // namespace
+
+TEST_CASE("A path's class does not depend on its query, but on the key") {
+  const OriginPace pace({1, 2});
+  CHECK(pace.class_of("GET /a?b HTTP/1.1\r\n") == pace.class_of("GET /a?c HTTP/1.1\r\n"));
+  CHECK(pace.class_of("GET /a HTTP/1.1\r\n") == pace.class_of("GET /a?c HTTP/1.1\r\n"));
+  CHECK(pace.class_of("GET /a HTTP/1.1\r\n") != pace.class_of("GET /b HTTP/1.1\r\n"));
+  const OriginPace otherwise({3, 4});
+  int equal = 0;
+  for (int i = 0; i < 100; ++i) {
+    const std::string wire = "GET /" + std::to_string(i) + " HTTP/1.1\r\n";
+    equal += pace.class_of(wire) == otherwise.class_of(wire) ? 1 : 0;
+  }
+  CHECK(equal < 10);
+  CHECK(pace.class_of("") < OriginPace::kClasses);
+  CHECK(pace.class_of("GET") < OriginPace::kClasses);
+}
+
+TEST_CASE("A class is quick once a few answers were, and as long as that is not long ago") {
+  PaceWorld world;
+  CHECK_FALSE(world.shares(world.page));
+  world.answer(world.page, OriginPace::kKnownAnswers - 1);
+  CHECK_FALSE(world.shares(world.page));
+  world.answer(world.page, 1);
+  CHECK(world.shares(world.page));
+  CHECK_FALSE(world.shares(world.other));
+  world.now += OriginPace::kKnownFor + milliseconds(1);
+  CHECK_FALSE(world.shares(world.page));
+  world.answer(world.page, 1);
+  CHECK(world.shares(world.page));
+}
+
+TEST_CASE("A slow class is asked one at a time, and one that turns quick is found out") {
+  PaceWorld world;
+  world.answer(world.page, 20, milliseconds(100));
+  world.answer(world.other, 20);
+  CHECK_FALSE(world.shares(world.page));
+  CHECK(world.shares(world.other));
+  world.answer(world.page, 400);
+  CHECK(world.shares(world.page));
+  CHECK(world.pace.expected(world.page).time < milliseconds(1));
+}
+
+TEST_CASE("One answer of twenty that is slow makes a class slow") {
+  PaceWorld world;
+  for (int i = 0; i < 50; ++i) {
+    world.answer(world.page, 19);
+    world.answer(world.page, 1, milliseconds(25));
+  }
+  CHECK_FALSE(world.shares(world.page));
+}
+
+TEST_CASE("What is expected of an answer follows those that come") {
+  PaceWorld world;
+  world.answer(world.page, 100, milliseconds(2), 1000);
+  CHECK(world.pace.expected(world.page).time > milliseconds(1));
+  CHECK(world.pace.expected(world.page).time < milliseconds(3));
+  CHECK(world.pace.expected(world.page).bytes >= 1000);
+  // A large one counts at once.
+  world.answer(world.page, 1, milliseconds(2), 1 << 20);
+  CHECK(world.pace.expected(world.page).bytes >= 1 << 20);
+  world.answer(world.page, 200, milliseconds(2), 1000);
+  CHECK(world.pace.expected(world.page).bytes < 3000);
+}
+
+TEST_CASE("While an answer is late no read is put behind another, of any class") {
+  PaceWorld world;
+  world.answer(world.page, 100);
+  world.answer(world.other, 100);
+  world.pace.on_late(world.page, 0, world.now);
+  CHECK_FALSE(world.shares(world.other));
+  world.now += OriginPace::kLate / 2;
+  world.pace.on_still_late(world.now);
+  world.now += OriginPace::kLate / 2 + milliseconds(1);
+  CHECK_FALSE(world.shares(world.other));
+  world.now += OriginPace::kLate;
+  CHECK(world.shares(world.other));
+}
+
+TEST_CASE("A loss of one read in so many answers is paid for") {
+  PaceWorld world;
+  for (int i = 0; i < 100; ++i) {
+    world.answer(world.page, OriginPace::kAnswersPerLoss);
+    world.pace.on_late(world.page, 1, world.now);
+    world.now += 2 * OriginPace::kLate;
+    REQUIRE(world.shares(world.page));
+  }
+}
+
+TEST_CASE("An origin that costs more is asked one at a time, longer each time") {
+  PaceWorld world;
+  world.answer(world.page, 10);
+  Duration pause = OriginPace::kBackOffMin;
+  for (int round = 0; round < 10; ++round) {
+    world.pace.on_late(world.page, OriginPace::kLossesSaved + 1, world.now);
+    world.now += pause - milliseconds(1);
+    world.answer(world.page, 1);
+    CHECK_FALSE(world.shares(world.page));
+    CHECK_FALSE(world.shares(world.other));
+    world.now += milliseconds(2);
+    world.answer(world.page, 1);
+    CHECK(world.shares(world.page));
+    pause = std::min(2 * pause, Duration(OriginPace::kBackOffMax));
+  }
+  // Until it has been quick for long.
+  world.answer(world.page, OriginPace::kAnswersPerLoss * OriginPace::kLossesSaved);
+  world.pace.on_late(world.page, OriginPace::kLossesSaved, world.now);
+  world.pace.on_late(world.page, 1, world.now);
+  CHECK_FALSE(world.shares(world.page));
+  world.now += OriginPace::kBackOffMin + milliseconds(1);
+  world.answer(world.page, 1);
+  CHECK(world.shares(world.page));
+}
+
+TEST_CASE("Losses of the same time count for one back-off") {
+  PaceWorld world;
+  world.answer(world.page, 10);
+  for (int i = 0; i < 100; ++i)
+    world.pace.on_waited(world.page, OriginPace::kLossesSaved, world.now += microseconds(10));
+  world.now += OriginPace::kBackOffMin;
+  world.answer(world.page, 1);
+  CHECK(world.shares(world.page));
+}
+
+TEST_CASE("A class that costs more than others is asked one at a time alone") {
+  PaceWorld world;
+  world.answer(world.other, 4 * OriginPace::kLossesSaved * OriginPace::kAnswersPerLoss);
+  world.answer(world.page, 10);
+  world.pace.on_late(world.page, kStartingLosses + 1, world.now);
+  world.now += 2 * OriginPace::kLate;
+  CHECK_FALSE(world.shares(world.page));
+  CHECK(world.shares(world.other));
+}
+
+TEST_CASE("The number of answers after which an origin closes is learned, and forgotten") {
+  PaceWorld world;
+  CHECK(world.pace.answers_max() == SIZE_MAX);
+  world.pace.on_closed(100, 5, world.now);
+  CHECK(world.pace.answers_max() == 100);
+  world.pace.on_kept(99);
+  CHECK(world.pace.answers_max() == 100);
+  world.pace.on_kept(100);
+  CHECK(world.pace.answers_max() == SIZE_MAX);
+}
+
+TEST_CASE("An origin that closes when nobody expects it is asked one at a time") {
+  PaceWorld world;
+  world.answer(world.page, 10);
+  SECTION("always after as many answers: learned") {
+    for (int i = 0; i < 200; ++i)
+      world.pace.on_closed(100, i == 0 ? 15 : 0, world.now);
+    CHECK(world.shares(world.page));
+  }
+  SECTION("after other ones each time") {
+    for (std::size_t i = 0; i < 2 * OriginPace::kLossesSaved; ++i)
+      world.pace.on_closed(10 + i % 7, 5, world.now);
+    CHECK_FALSE(world.shares(world.page));
+  }
+}
+
+TEST_CASE("What this process has slept through is no wait for the origin") {
+  PaceWorld world;
+  const TimePoint since = world.now;
+  world.pace.begin_ticks(world.now);
+  CHECK(world.pace.waited(since, world.now + milliseconds(4)) == milliseconds(4));
+  // A tick is due, and has not been served.
+  CHECK(world.pace.waited(since, world.now + milliseconds(50)) == OriginPace::kTick);
+  CHECK_FALSE(world.pace.on_tick(world.now + milliseconds(50)));
+  CHECK(world.pace.waited(since, world.now + milliseconds(52)) ==
+        OriginPace::kTick + milliseconds(2));
+  CHECK(world.pace.on_tick(world.now + milliseconds(55)));
+  const TimePoint later = world.now + milliseconds(56);
+  CHECK(world.pace.waited(later, later + milliseconds(3)) == milliseconds(3));
+  world.pace.end_ticks();
+  CHECK(world.pace.waited(later, later + milliseconds(90)) == milliseconds(90));
+}
+
+}  // namespace prophecy::http
