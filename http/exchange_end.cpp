@@ -32,6 +32,8 @@ std::string_view to_string(ExchangeEnd end) {
       return "shed";
     case ExchangeEnd::delayed:
       return "delayed";
+    case ExchangeEnd::quiet:
+      return "quiet";
   }
   return "";
 }

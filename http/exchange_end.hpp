@@ -26,8 +26,11 @@ enum class ExchangeEnd : std::uint8_t {
   // It waited behind other reads on its connection for too long, and is to be asked of another
   // origin. Says nothing of the answer that would have come.
   delayed,
+  // A streamed answer brought nothing for too long. Some do by their nature: it says nothing of the
+  // origin.
+  quiet,
 };
-constexpr std::size_t kExchangeEndCount = 14;
+constexpr std::size_t kExchangeEndCount = 15;
 [[nodiscard]] std::string_view to_string(ExchangeEnd end);
 
 constexpr bool is_tls_failure(ExchangeEnd end) {

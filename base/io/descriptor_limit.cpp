@@ -1,5 +1,6 @@
 #include "base/io/descriptor_limit.hpp"
 
+#include <algorithm>
 #include <string>
 
 #include <sys/resource.h>
@@ -11,9 +12,10 @@ Result<> allow_descriptors(const DescriptorNeed& need, Logger& log) {
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return io_error("RLIMIT_NOFILE");
   rlimit raised = limit;
   if (raised.rlim_max < need.most) raised.rlim_max = need.most;
-  raised.rlim_cur = raised.rlim_max;
+  // Not more than is needed: programs that this one starts inherit it, and some close all.
+  raised.rlim_cur = std::max<rlim_t>(limit.rlim_cur, need.most);
   if (::setrlimit(RLIMIT_NOFILE, &raised) != 0) {
-    raised = {limit.rlim_max, limit.rlim_max};
+    raised = {std::min(raised.rlim_cur, limit.rlim_max), limit.rlim_max};
     if (::setrlimit(RLIMIT_NOFILE, &raised) != 0) raised = limit;
   }
   const std::uint64_t allowed = raised.rlim_cur;

@@ -15,9 +15,9 @@ struct DescriptorNeed {
   std::uint64_t least = 0;  // with fewer it cannot do its work at all
 };
 
-// Raises the soft limit to the hard one, which children inherit; and the hard one, if that is below
-// `most` and the process may (root). Logs `too-few-descriptors` if it stays below. An error if it
-// is below `least`.
+// Raises the soft limit to `most`, which children inherit; and the hard one, if that is below it
+// and the process may (root). Logs `too-few-descriptors` if it stays below. An error if it is below
+// `least`.
 [[nodiscard]] Result<> allow_descriptors(const DescriptorNeed& need, Logger& log);
 
 }  // namespace prophecy

@@ -82,9 +82,8 @@ class Permissions {
     return OwnerWord(std::atomic_ref(words_[partition]).load());
   }
 
-  // The view that the words are of, or an older one; 0: none. Whoever reads this, and a word
-  // afterwards that says that the partition is ours, knows that the view gives it to us, or an
-  // older one did and no newer one up to this has taken it away.
+  // The view that the words are of, or an older one; 0: none. A worker that reads view v, and then
+  // a word that gives it a partition, holds that by v, or by a view that the ring adopted after v.
   [[nodiscard]] std::uint64_t view() const { return std::atomic_ref(view_).load(); }
 
   // Whether what was begun under `claim` may be accepted now. For what was *looked up*: the look-up

@@ -261,7 +261,8 @@ void OriginExchange::on_timeout() {
 
 ExchangeEnd OriginExchange::end_without_time() const {
   if (connection_ == nullptr) return ExchangeEnd::overloaded;  // in the queue
-  return connection_->has_sent(*this) ? ExchangeEnd::timed_out : ExchangeEnd::not_sent;
+  if (!connection_->has_sent(*this)) return ExchangeEnd::not_sent;
+  return request_.streamed ? ExchangeEnd::quiet : ExchangeEnd::timed_out;
 }
 
 }  // namespace prophecy::http

@@ -383,6 +383,7 @@ void HttpService::count(ExchangeEnd end) {
       return;
     case ExchangeEnd::timed_out:
     case ExchangeEnd::delayed:
+    case ExchangeEnd::quiet:
       ++counters_.origin_timeouts;
       return;
     case ExchangeEnd::malformed:

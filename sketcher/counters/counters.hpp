@@ -33,17 +33,13 @@ struct OriginCounters {
 };
 inline constexpr std::string_view kExchangeEnds =
     "`not-sent`: no connection, or closed before a byte had left; `stale`: a kept connection "
-    "closed "
-    "before any byte of the answer; `broken`: closed within the exchange; `malformed`: not HTTP, "
-    "or "
-    "more than was requested; `too-large`: beyond a limit; `overloaded`: too many waited for a "
-    "connection, or this did for all its time; `shed`: the answers that were arriving held more "
-    "than "
-    "`answers_coming`; `delayed`: waited behind others on a connection for too long, and was sent "
-    "to another origin; `untrusted-certificate`, `expired-certificate`, `wrong-name`, "
-    "`tls-failed`: "
-    "the "
-    "TLS handshake failed before anything was sent.";
+    "closed before any byte of the answer; `broken`: closed within the exchange; `malformed`: not "
+    "HTTP, or more than was requested; `too-large`: beyond a limit; `overloaded`: too many waited "
+    "for a connection, or this did for all its time; `shed`: the answers that were arriving held "
+    "more than `answers_coming`; `delayed`: waited behind others on a connection for too long, and "
+    "was sent to another origin; `quiet`: a streamed answer brought nothing for too long; "
+    "`untrusted-certificate`, `expired-certificate`, `wrong-name`, `tls-failed`: the TLS handshake "
+    "failed before anything was sent.";
 inline constexpr auto kOriginTable = metric_table<OriginCounters>(
     "group, replica, address", "origins[]",
     {metric_row<&OriginCounters::divergences>(

@@ -37,6 +37,7 @@ CheckOutcome outcome_of(ExchangeEnd end) {
       return CheckOutcome::broken;
     case ExchangeEnd::timed_out:
     case ExchangeEnd::delayed:
+    case ExchangeEnd::quiet:
       return CheckOutcome::timed_out;
     case ExchangeEnd::malformed:
       return CheckOutcome::malformed;

@@ -29,12 +29,12 @@ std::vector<std::string> staleness_bounds(const Installation& installation) {
     const auto drawn_min = std::min(rules.drawable_min, static_cast<std::uint32_t>(weights.size()));
     lines.push_back(fmt::format(
         "group \"{}\": {} faulty of {} origins, by their weights, keep k reads in a row stale with "
-        "probability {:.3f}^k at most; {:.3f}^k while {} origins are in the draw",
+        "probability {:.3f}^k at most; {:.3f}^k while {} origins are in the draw{}",
         group.name, rules.faults, weights.size(),
         replica_client::largest_share(weights, rules.faults),
         replica_client::largest_share_ever(weights, rules.faults, drawn_min,
                                            rules.slow_start > Duration{}),
-        drawn_min));
+        drawn_min, rules.slow_start > Duration{} ? " and the correct ones start slowly" : ""));
   }
   return lines;
 }

@@ -73,15 +73,12 @@ DescriptorNeed descriptors_needed(const Settings& settings) {
   DescriptorNeed need;
   need.most = settings.limits.connections_max + kOwnDescriptors + kSpooledFilesMax;
   need.least = kLeastDescriptors;
-  // Tunnels have sockets of their own; any route may be made one of theirs, but few are.
+  // Tunnels and streams have sockets of their own. (Any route may be made a tunnel; few are.)
   for (const RouteSettings& route : settings.routes) {
     if (route.mode == RouteMode::tunnel) {
       need.most += settings.groups[route.group].origins.size() * settings.origin_tunnels_max;
-    }
-  }
-  for (const RouteSettings& route : settings.routes) {
-    if (route.mode == RouteMode::stream) {
-      needed += settings.groups[route.group].origins.size() * settings.origin_streams_max;
+    } else if (route.mode == RouteMode::stream) {
+      need.most += settings.groups[route.group].origins.size() * settings.origin_streams_max;
     }
   }
   for (const GroupSettings& group : settings.groups) {

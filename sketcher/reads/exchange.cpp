@@ -509,6 +509,7 @@ void Exchange::on_replicated_answer(ReplicatedAnswer answer) {
 
 void Exchange::on_replicated_failure(ReplicatedFailure failure) {
   call_ = 0;
+  now_ = std::chrono::steady_clock::now();
   machine_.on_group_failure(failure);
   perform();
 }

@@ -14,6 +14,7 @@
 // Those who wait repeat theirs, and are answered by those who do not.
 #pragma once
 
+#include <algorithm>
 #include <deque>
 #include <optional>
 #include <vector>
@@ -38,7 +39,9 @@ class UncertainWrites {
 
   // This replica does not vote until a checkpoint at or behind `sequence` has shown its state to be
   // right; the primary is to bring one about, even where no client asks for anything.
-  void ask_for_checkpoint(std::uint64_t sequence) { doubts_from_ = sequence; }
+  void ask_for_checkpoint(std::uint64_t sequence) {
+    doubts_from_ = std::max(doubts_from_, sequence);
+  }
   // A checkpoint that this replica, or another one, waits for; 0: none.
   [[nodiscard]] std::uint64_t awaited_checkpoint() const;
 

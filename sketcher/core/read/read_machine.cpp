@@ -17,15 +17,19 @@ using Kind = ReadAction::Kind;
 
 namespace {
 
+bool is_too_slow(ExchangeEnd end) {
+  return end == ExchangeEnd::timed_out || end == ExchangeEnd::delayed || end == ExchangeEnd::quiet;
+}
+
 // Status for a failure of one origin with no fallback.
 std::uint16_t status_of(ExchangeEnd end) {
-  if (end == ExchangeEnd::timed_out || end == ExchangeEnd::delayed) return 504;
+  if (is_too_slow(end)) return 504;
   if (end == ExchangeEnd::shed) return 503;
   return http::is_unsent(end) ? 503 : 502;
 }
 
 std::string_view reason_of(ExchangeEnd end) {
-  if (end == ExchangeEnd::timed_out || end == ExchangeEnd::delayed) return "origin-too-slow";
+  if (is_too_slow(end)) return "origin-too-slow";
   if (end == ExchangeEnd::too_large) return "answer-too-large";
   if (end == ExchangeEnd::shed) return "overloaded";
   return http::is_unsent(end) ? "origin-unavailable" : "origin-answer-unusable";
@@ -197,7 +201,9 @@ void ReadMachine::ask_call(ReplicatedKind kind) {
                          take_claim(group.floors().place_of(form.authority, form.target).partition);
   // The group would refuse it again.
   const bool is_refused = refused_view_ != 0 && call_view_ <= refused_view_;
-  if (!has_claim || is_refused) return move();
+  // The ring has begun since the view was read: the call would name none, and never be refused.
+  const bool is_unnamed = call_view_ == 0 && group.view() != 0;
+  if (!has_claim || is_refused || is_unnamed) return move();
   state_ = State::ordered;
   call_kind_ = kind;
   submitted_ = group.order().submit();

@@ -83,7 +83,8 @@ void ReadMachine::open_unverified(std::uint8_t slot, http::Response& response, T
   // without one is held until it is whole.)
   std::uint64_t length = sketch::kOpenEnded;
   const auto declared = response.fields.find("content-length");
-  const bool has_length = declared && http::parse_decimal(*declared, length);
+  const bool has_length =
+      declared && http::parse_decimal(*declared, length) && length != sketch::kOpenEnded;
   sketch::AnswerForm form;
   const bool is_usable =
       (has_length || (!declared && is_streamed())) &&

@@ -54,11 +54,15 @@ LimitSeen allow_in_child(rlimit limit, const DescriptorNeed& need, bool as_root)
 
 }  // namespace
 
-TEST_CASE("A program may open as many files as its hard limit allows") {
+TEST_CASE("A program may open as many files as its configuration needs, and no more") {
   const LimitSeen seen = allow_in_child({50, 200}, {.most = 150, .least = 100}, false);
   CHECK(seen.is_allowed);
-  CHECK(seen.soft == 200);
+  CHECK(seen.soft == 150);
   CHECK_FALSE(seen.is_warned);
+}
+
+TEST_CASE("A soft limit beyond that stays") {
+  CHECK(allow_in_child({180, 200}, {.most = 150, .least = 100}, false).soft == 180);
 }
 
 TEST_CASE("Fewer files than the configuration may need are reported") {
