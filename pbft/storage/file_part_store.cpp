@@ -157,9 +157,9 @@ bool FilePartStore::has_backlog() const {
   return is_beyond_memory(0) && bytes_leaving_ > 0;
 }
 
-void FilePartStore::after_backlog(std::function<void()> then) {
+void FilePartStore::after_backlog(const std::function<void()>& then) {
   if (!has_backlog()) return then();
-  after_backlog_.push_back(std::move(then));
+  after_backlog_.push_back(then);
 }
 
 void FilePartStore::sweep() {

@@ -10,8 +10,8 @@
 //
 // keep_written() writes as soon as nothing else is being written, pinned or not. Such parts leave
 // kFreeBytesMin of the file system to others: what a replica promises lies there as well, and a
-// disk that refuses a promise ends it. keep() does so beyond kUnwrittenBytesMax in memory; snapshots
-// and fetches wait then until there is no backlog.
+// disk that refuses a promise ends it. keep() does so beyond kUnwrittenBytesMax in memory;
+// snapshots and fetches wait then until there is no backlog.
 //
 // The file of a part that nobody wants stays until the caller says that no record on the disk names
 // the part (remove_up_to()): the record that forgets it lasts only later than it is made, and a
@@ -105,7 +105,7 @@ class FilePartStore final : public PartStore {
   [[nodiscard]] bool keep(const Digest& digest, ByteView part) override;
   [[nodiscard]] bool keep_written(const Digest& digest, ByteView part) override;
   [[nodiscard]] bool has_backlog() const override;
-  void after_backlog(std::function<void()> then) override;
+  void after_backlog(const std::function<void()>& then) override;
   void discard(const Digest& digest) override;
   [[nodiscard]] bool pin(const Digest& root) override;
   void unpin(const Digest& root) override;

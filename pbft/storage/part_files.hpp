@@ -2,7 +2,8 @@
 // each named by the part's digest: a folder (pbft/storage/part_folder.hpp), or a simulated disk.
 //
 // write() and sync() are called from the store's background work, remove() also from the store's
-// thread, never for one name from both at the same time. All else is called from the store's thread.
+// thread, never for one name from both at the same time. All else is called from the store's
+// thread.
 #pragma once
 
 #include <cstdint>

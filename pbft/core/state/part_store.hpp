@@ -38,7 +38,7 @@ class PartStore {
   // So much waits to be written that the filling of the store should wait, too. `then` is called
   // when there is no backlog any more; at once where there is none.
   [[nodiscard]] virtual bool has_backlog() const { return false; }
-  virtual void after_backlog(std::function<void()> then) { then(); }
+  virtual void after_backlog(const std::function<void()>& then) { then(); }
   // Nobody wants it any more. Stays if a pinned root leads to it.
   virtual void discard(const Digest& digest) = 0;
   // Everything below the root stays from now on, the root itself included. Pins of one root are

@@ -31,9 +31,9 @@ class MapPartStore final : public PartStore {
     return true;
   }
   [[nodiscard]] bool has_backlog() const override { return is_behind; }
-  void after_backlog(std::function<void()> then) override {
+  void after_backlog(const std::function<void()>& then) override {
     if (!is_behind) return then();
-    waiting.push_back(std::move(then));
+    waiting.push_back(then);
   }
   void end_backlog() {
     is_behind = false;
