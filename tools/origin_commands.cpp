@@ -65,11 +65,19 @@ int set(const Options& options) {
     std::cerr << "prophecyctl: expected GROUP/REPLICA, such as default/2\n";
     return 2;
   }
-  return tell(options.socket, {{"command", "set-origin-state"},
-                               {"group", options.origin.substr(0, slash)},
-                               {"replica", replica},
-                               {"state", options.state},
-                               {"reason", options.reason}});
+  Json answer;
+  if (auto asked = ask(options.socket,
+                       {{"command", "set-origin-state"},
+                        {"group", options.origin.substr(0, slash)},
+                        {"replica", replica},
+                        {"state", options.state},
+                        {"reason", options.reason}},
+                       answer);
+      !asked) {
+    std::cerr << "prophecyctl: " << asked.error().message << '\n';
+    return 1;
+  }
+  return report_sharing(options.socket, answer);
 }
 
 }  // namespace

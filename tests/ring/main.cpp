@@ -103,6 +103,8 @@ std::string_view name_of(Oracle oracle) {
       return "hand-over";
     case Oracle::delay_once:
       return "delay-once";
+    case Oracle::settings:
+      return "settings";
     case Oracle::service:
       return "service";
     case Oracle::any:
