@@ -1,6 +1,9 @@
 #include "tools/ask.hpp"
 
+#include <chrono>
 #include <iostream>
+#include <string>
+#include <thread>
 
 #include <nlohmann/json.hpp>
 
@@ -10,6 +13,10 @@ namespace prophecy::tools {
 namespace {
 
 constexpr int kDepthMax = 32;
+
+// While a change is being shared.
+constexpr std::chrono::milliseconds kLookPause{20};
+constexpr std::chrono::seconds kPatience{5};
 
 // The library has no other word for it than an exception.
 Result<std::string> as_line(const nlohmann::ordered_json& request) {
@@ -71,6 +78,40 @@ int tell(const std::filesystem::path& socket, const nlohmann::ordered_json& requ
   const auto asked = ask(socket, request, answer);
   if (!asked) std::cerr << "prophecyctl: " << asked.error().message << '\n';
   return asked ? 0 : 1;
+}
+
+int report_sharing(const std::filesystem::path& socket, const nlohmann::ordered_json& answer) {
+  if (!answer.contains("change")) return 0;
+  const nlohmann::ordered_json request{{"command", "ring-change"}, {"change", answer["change"]}};
+  const auto deadline = std::chrono::steady_clock::now() + kPatience;
+  for (;;) {
+    nlohmann::ordered_json state;
+    if (auto asked = ask(socket, request, state); !asked) {
+      std::cerr << "prophecyctl: " << asked.error().message << '\n';
+      return 1;
+    }
+    const std::string outcome = state.value("outcome", "");
+    const std::string problem = state.value("problem", "");
+    if (outcome == "agreed") {
+      std::cout << "It is agreed on in the ring, and holds at all members.\n";
+      return 0;
+    }
+    if (outcome == "refused") {
+      std::cerr << "prophecyctl: the ring refuses it, and what was agreed on holds again: "
+                << problem << '\n';
+      return 1;
+    }
+    if (outcome == "lost" || outcome == "replaced") {
+      std::cerr << "prophecyctl: another change came first, and holds: " << problem << '\n';
+      return 1;
+    }
+    if (outcome == "waiting" || std::chrono::steady_clock::now() >= deadline) {
+      std::cerr << "prophecyctl: it holds at this member alone, and is shared once the ring can"
+                << (problem.empty() ? "" : ": " + problem) << "; see prophecyctl ring settings\n";
+      return 0;
+    }
+    std::this_thread::sleep_for(kLookPause);
+  }
 }
 
 }  // namespace prophecy::tools

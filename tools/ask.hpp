@@ -33,4 +33,10 @@ namespace prophecy::tools {
 // For a command that only tells it something: prints what is wrong, and yields the exit status.
 [[nodiscard]] int tell(const std::filesystem::path& socket, const nlohmann::ordered_json& request);
 
+// `answer`: of a member of a ring to a change that an operator has made. If it shares the change,
+// waits some seconds for the ring, and says how that ended. Returns the exit status: 0, unless the
+// change does not hold.
+[[nodiscard]] int report_sharing(const std::filesystem::path& socket,
+                                 const nlohmann::ordered_json& answer);
+
 }  // namespace prophecy::tools

@@ -1,5 +1,6 @@
 #include "tools/history_request_commands.hpp"
 
+#include <algorithm>
 #include <iostream>
 #include <memory>
 #include <string>
@@ -72,6 +73,7 @@ void print_for_people(const std::string& url, const Json& answer) {
 // Of each URL in turn; the rest is left when one fails.
 int run(const Options& options, const Json& command) {
   Json answers = Json::array();
+  int status = 0;
   for (const std::string& url : options.urls) {
     Json request = command;
     request["url"] = url;
@@ -86,10 +88,11 @@ int run(const Options& options, const Json& command) {
       answers.push_back(std::move(named));
     } else {
       print_for_people(url, answer);
+      status = std::max(status, report_sharing(options.socket, answer));
     }
   }
   if (options.json) std::cout << answers.dump(2) << '\n';
-  return 0;
+  return status;
 }
 
 void add(Command history, const char* name, const char* description, Json request) {

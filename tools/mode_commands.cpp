@@ -27,12 +27,12 @@ int switch_over(const Options& options, const nlohmann::ordered_json& request) {
   const bool is_remembered = answer.contains("remembered") && answer["remembered"] == true;
   if (is_remembered) {
     std::cout << "It is remembered, and holds after a restart of the sketcher as well.\n";
-    return 0;
+    return report_sharing(options.socket, answer);
   }
   const bool is_explained = answer.contains("problem") && answer["problem"].is_string();
   std::cerr << "prophecyctl: it holds now, but is not remembered, and ends with the sketcher"
             << (is_explained ? ": " + answer["problem"].get<std::string>() : "") << '\n';
-  return 0;
+  return report_sharing(options.socket, answer);
 }
 
 int set_route_mode(const Options& options) {

@@ -84,12 +84,21 @@ std::optional<Json> request_about(const Options& options, std::string_view comma
       {"command", command}, {"group", options.origin.substr(0, slash)}, {"replica", replica}};
 }
 
+int change(const std::filesystem::path& socket, const Json& request) {
+  Json answer;
+  if (auto asked = ask(socket, request, answer); !asked) {
+    std::cerr << "prophecyctl: " << asked.error().message << '\n';
+    return 1;
+  }
+  return report_sharing(socket, answer);
+}
+
 int set(const Options& options) {
   auto request = request_about(options, "set-origin-state");
   if (!request) return 2;
   (*request)["state"] = options.state;
   (*request)["reason"] = options.reason;
-  return tell(options.socket, *request);
+  return change(options.socket, *request);
 }
 
 int drain(const Options& options) {
@@ -98,7 +107,7 @@ int drain(const Options& options) {
   (*request)["state"] = "drain";
   (*request)["reason"] = options.reason;
   if (options.within_seconds) (*request)["within_seconds"] = *options.within_seconds;
-  return tell(options.socket, *request);
+  return change(options.socket, *request);
 }
 
 int set_weight(const Options& options) {
@@ -115,7 +124,7 @@ int set_weight(const Options& options) {
   // As --check does.
   std::cout << fmt::format("k reads in a row are stale with probability {:.3f}^k at most\n",
                            answer["staleness_share"].get<double>());
-  return 0;
+  return report_sharing(options.socket, answer);
 }
 
 }  // namespace

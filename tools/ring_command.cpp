@@ -8,6 +8,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "tools/answer_shape.hpp"
 #include "tools/ask.hpp"
 #include "tools/table.hpp"
 
@@ -24,6 +25,8 @@ struct Options {
   std::string socket;
   std::string action = "show";
   bool json = false;
+  bool accepts = false;
+  bool restores = false;
   std::uint64_t wait_seconds = 60;
 };
 
@@ -67,6 +70,47 @@ int show(const Options& options) {
   return 0;
 }
 
+Result<> check_settings(const Json& settings) {
+  return expect_members(
+      settings, "",
+      {{"number", Shape::number}, {"problem", Shape::text}, {"settings", Shape::objects}});
+}
+
+int show_settings(const Options& options) {
+  Json settings;
+  if (!ask_for(options.socket, "ring-settings", "the settings of a ring", check_settings, settings))
+    return 1;
+  if (options.json) {
+    std::cout << settings.dump(2) << '\n';
+    return 0;
+  }
+  const std::string problem = settings["problem"].get<std::string>();
+  std::cout << "settings after " << settings["number"] << " changes"
+            << (settings["connected"] == true ? "" : ", no connection to ZooKeeper") << '\n';
+  if (!problem.empty()) std::cout << "  problem: " << problem << '\n';
+  if (settings["settings"].empty()) {
+    std::cout << "  all is as configured\n";
+  } else {
+    print_table("settings", settings["settings"]);
+  }
+  return 0;
+}
+
+int run_settings(const Options& options) {
+  if (options.accepts && options.restores) {
+    std::cerr << "prophecyctl: --accept and --restore exclude each other\n";
+    return 2;
+  }
+  if (!options.accepts && !options.restores) return show_settings(options);
+  Json answer;
+  const char* const command = options.accepts ? "ring-settings-accept" : "ring-settings-restore";
+  if (auto asked = ask(options.socket, {{"command", command}}, answer); !asked) {
+    std::cerr << "prophecyctl: " << asked.error().message << '\n';
+    return 1;
+  }
+  return report_sharing(options.socket, answer);
+}
+
 // Until the member's state is `wanted`.
 int wait_for(const Options& options, const std::string& wanted) {
   const auto deadline = Clock::now() + std::chrono::seconds(options.wait_seconds);
@@ -91,6 +135,7 @@ int wait_for(const Options& options, const std::string& wanted) {
 
 int run(const Options& options) {
   if (options.action == "show") return show(options);
+  if (options.action == "settings") return run_settings(options);
   if (const int status = tell(options.socket, {{"command", "ring-" + options.action}}); status != 0)
     return status;
   return options.wait_seconds == 0
@@ -106,12 +151,16 @@ void add_ring_command(Command program) {
       "ring", "Shows the ring of sketchers, has others take this one's partitions, or has it back");
   command
       .add("action", options->action,
-           "show; drain: others take its partitions, and it forwards all requests; join: the end "
-           "of that")
-      .one_of({"show", "drain", "join"})
+           "show; settings: what operators have set for all members; drain: others take its "
+           "partitions, and it forwards all requests; join: the end of that")
+      .one_of({"show", "settings", "drain", "join"})
       .shows_default();
   command.add("--admin", options->socket, "Admin socket of the sketcher").required();
   command.flag("--json", options->json, "Print JSON");
+  command.flag("--accept", options->accepts,
+               "With settings: those in ZooKeeper count, though others were agreed on");
+  command.flag("--restore", options->restores,
+               "With settings: those that this member knows count, whatever ZooKeeper has");
   command
       .add("--wait", options->wait_seconds,
            "For how many seconds to wait until drain or join is done; 0: not at all")

@@ -88,6 +88,11 @@ void Ring::rejoin(BootTime now) {
   move_on(now);
 }
 
+void Ring::allow_announcing(BootTime now) {
+  may_announce_ = true;
+  move_on(now);
+}
+
 Member Ring::wanted_self() const {
   Member self = settings_.self;
   if (is_draining_) self.holder.weight = 0;
@@ -197,6 +202,7 @@ void Ring::survey(BootTime now) {
 
 void Ring::keep_announced() {
   if (set_up_ < 3 || survey_.rounds() == 0) return;
+  if (!may_announce_ && !is_mutated(Mutation::announced_without_settings)) return;
   const std::string& name = settings_.self.holder.name;
   const Announcement own{settings_.parameters, wanted_self()};
   const Survey::Node* const node = survey_.member_node(name);

@@ -50,6 +50,8 @@ class Ring {
   void drain(BootTime now);
   // The end of that.
   void rejoin(BootTime now);
+  // Before this the member takes no part: it has not carried out what operators have agreed on.
+  void allow_announcing(BootTime now);
 
   // ---- Reports on actions of Ownership.
   void on_quiesced(std::uint64_t ticket, BootTime now);
@@ -111,6 +113,7 @@ class Ring {
   Lease lease_;
   Survey survey_;
   bool is_connected_ = false;
+  bool may_announce_ = false;
   bool is_draining_ = false;
   bool has_let_go_ = false;
   std::size_t set_up_ = 0;  // nodes that are there

@@ -18,6 +18,11 @@ void RingNode::on_barrier(std::uint64_t ticket, std::optional<OrderNumber> numbe
   ring_.on_barrier(ticket, *number, now);
 }
 
+void RingNode::on_settings_carried_out(SettingsNumber number, BootTime now) {
+  const auto first = settings_.first_adopted();
+  if (first && number >= *first) ring_.allow_announcing(now);
+}
+
 std::optional<RingNodeAction> RingNode::take_action(BootTime now) {
   if (!clearings_.empty()) {
     ClearPartitions clearing = std::move(clearings_.front());
@@ -30,7 +35,16 @@ std::optional<RingNodeAction> RingNode::take_action(BootTime now) {
     return carry_out(std::move(std::get<OwnershipAction>(*action)), now);
   }
   if (auto send = taker_.take_send()) return std::move(*send);
+  if (auto action = settings_.take_action()) return pass_on(std::move(*action));
   return std::nullopt;
+}
+
+RingNodeAction RingNode::pass_on(SettingsAction action) {
+  if (auto* const problem = std::get_if<SettingsProblem>(&action))
+    return RingReport{std::move(problem->path), std::move(problem->message)};
+  if (auto* const call = std::get_if<CoordinationCall>(&action)) return std::move(*call);
+  if (auto* const adopted = std::get_if<SettingsAdopted>(&action)) return std::move(*adopted);
+  return std::move(std::get<SettingsOutcome>(action));
 }
 
 RingNodeAction RingNode::carry_out(OwnershipAction action, BootTime now) {

@@ -58,7 +58,8 @@ void read_sketcher(ConfigSection section, Settings& settings) {
   settings.state_file = section.path(
       Key{"state_file",
           "File, of mode 0600, that keeps the changes of `prophecyctl route` and `prophecyctl "
-          "bypass`. A start applies them over the configuration, and logs each difference as a "
+          "bypass`, and of a member of a ring what all members have agreed on. A start applies "
+          "them over the configuration, and logs each difference as a "
           "warning (`bypass-restored`, `route-mode-restored`). A damaged file is logged "
           "(`switches-forgotten`) and ignored; so is a route in it that no longer exists "
           "(`route-mode-forgotten`). Its folder has to be writable. A folder in `/run` is emptied "

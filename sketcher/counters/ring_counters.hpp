@@ -1,5 +1,6 @@
-// What the ring's process counts, in shared memory (sketcher/counters/counters.hpp says how). A
-// process that takes its place goes on with the counts, and begins the gauges anew.
+// What the ring's process counts, in shared memory (sketcher/counters/counters.hpp says how), and
+// the master of settings. A process that takes its place goes on with the counts, and begins the
+// gauges anew.
 #pragma once
 
 #include "base/counter.hpp"
@@ -20,6 +21,12 @@ struct RingCounters {
   Counter entries_taken;
   Counter links_refused;   // connections of others than members
   Counter frames_refused;  // of members, that broke the protocol
+  // What operators set for all members.
+  Counter settings_number;
+  Counter settings_conflicts;   // with changes of other members
+  Counter settings_undecided;   // 1: they were set back, or cannot be read
+  Counter settings_refused;     // by this member; of the master
+  Counter settings_not_shared;  // set here; of the master
 };
 inline constexpr auto kRingTable = metric_table<RingCounters>(
     "", "ring",
@@ -65,6 +72,30 @@ inline constexpr auto kRingTable = metric_table<RingCounters>(
      metric_row<&RingCounters::frames_refused>(
          "frames_refused", counter_metric("prophecy_ring_refused_frames_total", "connections",
                                           "Members' connections for the hand-over that were "
-                                          "ended because they broke its protocol."))});
+                                          "ended because they broke its protocol.")),
+     metric_row<&RingCounters::settings_number>(
+         "settings_number",
+         gauge_metric("prophecy_ring_settings_number", "changes",
+                      "Changes of what operators set for all members, up to the newest one that "
+                      "this member knows.")),
+     metric_row<&RingCounters::settings_conflicts>(
+         "settings_conflicts",
+         counter_metric("prophecy_ring_settings_conflicts_total", "changes",
+                        "Changes of settings that another member's change came before, and that "
+                        "were made again.")),
+     metric_row<&RingCounters::settings_undecided>(
+         "settings_undecided",
+         gauge_metric(
+             "prophecy_ring_settings_undecided", "flag",
+             "1 while the settings in ZooKeeper are older than known ones, cannot be read, "
+             "or are gone: an operator has to decide.")),
+     metric_row<&RingCounters::settings_refused>(
+         "settings_refused", gauge_metric("prophecy_ring_refused_settings", "settings",
+                                          "Agreed settings that this member cannot carry out.")),
+     metric_row<&RingCounters::settings_not_shared>(
+         "settings_not_shared",
+         gauge_metric("prophecy_ring_unshared_settings", "settings",
+                      "Settings that were set at this member, and that the others do not have "
+                      "yet."))});
 
 }  // namespace prophecy::sketcher

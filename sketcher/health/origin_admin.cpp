@@ -1,8 +1,11 @@
 #include "sketcher/health/origin_admin.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include <nlohmann/json.hpp>
+
+#include "http/text.hpp"
 
 namespace prophecy::sketcher {
 
@@ -14,12 +17,10 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr std::string_view kSetState = "set-origin-state";
-constexpr std::uint64_t kDrainSecondsMax = 86'400;
 constexpr std::string_view kSetWeight = "set-origin-weight";
-
-std::string as_line(const Json& json) {
-  return json.dump(-1, ' ', true, Json::error_handler_t::replace);
-}
+constexpr std::string_view kStatePrefix = "origin/";
+constexpr std::string_view kWeightPrefix = "weight/";
+constexpr std::uint64_t kDrainSecondsMax = 86'400;
 
 std::string text_of(const Json& request, const char* key) {
   return request.contains(key) && request[key].is_string() ? request[key].get<std::string>()
@@ -31,6 +32,12 @@ std::optional<std::uint64_t> number_of(const Json& request, const char* key) {
   return request[key].get<std::uint64_t>();
 }
 
+std::optional<std::uint64_t> number_in(std::string_view text) {
+  std::uint64_t number = 0;
+  if (!http::parse_decimal(text, number)) return std::nullopt;
+  return number;
+}
+
 std::optional<Administration> parse_administration(std::string_view text) {
   if (text == "ready") return Administration::ready;
   if (text == "drain") return Administration::drain;
@@ -38,32 +45,52 @@ std::optional<Administration> parse_administration(std::string_view text) {
   return std::nullopt;
 }
 
-Error wrong(std::string problem) {
+Error wrong_setting(std::string problem) {
   return Error{ErrorKind::invalid, std::move(problem)};
 }
 
-Result<OriginChange> read_change(std::string_view command, const Json& request) {
+struct NamedOrigin {
+  std::string_view group;
+  std::uint64_t replica = 0;
+  const OriginAddress* configured = nullptr;
+};
+
+// "GROUP/REPLICA"
+Result<NamedOrigin> find_origin(const Settings& settings, std::string_view path) {
+  const std::size_t slash = std::min(path.rfind('/'), path.size());
+  const auto replica = number_in(path.substr(std::min(slash + 1, path.size())));
+  const std::string_view name = path.substr(0, slash);
+  const auto group = std::find_if(settings.groups.begin(), settings.groups.end(),
+                                  [&](const GroupSettings& each) { return each.name == name; });
+  if (!replica || group == settings.groups.end() || *replica >= group->origins.size())
+    return wrong_setting("there is no such origin");
+  return NamedOrigin{name, *replica, &group->origins[*replica]};
+}
+
+Result<std::uint32_t> check_weight(std::optional<std::uint64_t> weight) {
+  if (weight && *weight >= 1 && *weight <= replica_client::kWeightMax)
+    return static_cast<std::uint32_t>(*weight);
+  return wrong_setting("expected a weight from 1 to " + std::to_string(replica_client::kWeightMax));
+}
+
+// "STATE[:SECONDS][ REASON]"
+Result<OriginChange> parse_state(std::string_view value) {
   OriginChange change;
-  if (command == kSetWeight) {
-    const auto weight = number_of(request, "weight");
-    if (!weight || *weight > replica_client::kWeightMax) {
-      return wrong("expected a weight from 1 to " + std::to_string(replica_client::kWeightMax));
-    }
-    change.weight = static_cast<std::uint32_t>(*weight);
-    return change;
-  }
-  change.administration = parse_administration(text_of(request, "state"));
-  if (!change.administration) {
-    return wrong("expected the state to be one of ready, drain, maint");
-  }
-  change.reason = text_of(request, "reason");
-  if (request.contains("within_seconds")) {
-    const auto within = number_of(request, "within_seconds").value_or(0);
+  const std::size_t blank = std::min(value.find(' '), value.size());
+  const std::string_view state = value.substr(0, blank);
+  const std::size_t colon = std::min(state.find(':'), state.size());
+  change.administration = parse_administration(state.substr(0, colon));
+  if (!change.administration)
+    return wrong_setting("expected the state to be one of ready, drain, maint");
+  if (colon != state.size()) {
+    const auto within = number_in(state.substr(colon + 1)).value_or(0);
     if (within < 1 || within > kDrainSecondsMax) {
-      return wrong("expected a time from 1 to " + std::to_string(kDrainSecondsMax) + " seconds");
+      return wrong_setting("expected a time from 1 to " + std::to_string(kDrainSecondsMax) +
+                           " seconds");
     }
     change.within = seconds(within);
   }
+  change.reason = value.substr(std::min(blank + 1, value.size()));
   return change;
 }
 
@@ -73,16 +100,51 @@ bool takes_origin_change(std::string_view command) {
   return command == kSetState || command == kSetWeight;
 }
 
-std::string change_origin(HealthMonitor& health, std::string_view command, const Json& request) {
+bool is_origin_setting(std::string_view name) {
+  return name.starts_with(kStatePrefix) || name.starts_with(kWeightPrefix);
+}
+
+Result<OriginSetting> read_origin_setting(const Settings& settings, std::string_view command,
+                                          const Json& request) {
   const auto replica = number_of(request, "replica");
-  if (!replica) return as_line({{"error", "expected the number of a replica"}});
-  auto change = read_change(command, request);
-  if (!change) return as_line({{"error", change.error().message}});
-  const std::string group = text_of(request, "group");
-  const auto set = health.set(group, *replica, std::move(*change));
-  if (!set) return as_line({{"error", set.error().message}});
-  if (command != kSetWeight) return "{}";
-  return as_line({{"staleness_share", health.staleness_share(group)}});
+  if (!replica) return wrong_setting("expected the number of a replica");
+  const std::string path = text_of(request, "group") + "/" + std::to_string(*replica);
+  const auto origin = find_origin(settings, path);
+  if (!origin) return origin.error();
+  if (command == kSetWeight) {
+    const auto weight = check_weight(number_of(request, "weight"));
+    if (!weight) return weight.error();
+    const bool is_configured = *weight == origin->configured->weight;
+    return OriginSetting{std::string(kWeightPrefix) + path,
+                         is_configured ? "" : std::to_string(*weight)};
+  }
+  std::string value = text_of(request, "state");
+  if (request.contains("within_seconds")) {
+    value += ":" + std::to_string(number_of(request, "within_seconds").value_or(0));
+  }
+  if (const std::string reason = text_of(request, "reason"); !reason.empty()) value += " " + reason;
+  if (auto change = parse_state(value); !change) return change.error();
+  return OriginSetting{std::string(kStatePrefix) + path, value};
+}
+
+Result<> set_origin(HealthMonitor& health, const Settings& settings, const OriginSetting& setting) {
+  const bool is_weight = setting.name.starts_with(kWeightPrefix);
+  const auto origin = find_origin(
+      settings,
+      std::string_view(setting.name).substr((is_weight ? kWeightPrefix : kStatePrefix).size()));
+  if (!origin) return origin.error();
+  OriginChange change{.administration = Administration::ready, .reason = "by an operator"};
+  if (is_weight) {
+    const auto weight = setting.value.empty() ? Result<std::uint32_t>(origin->configured->weight)
+                                              : check_weight(number_in(setting.value));
+    if (!weight) return weight.error();
+    change = {.weight = *weight};
+  } else if (!setting.value.empty()) {
+    auto parsed = parse_state(setting.value);
+    if (!parsed) return parsed.error();
+    change = std::move(*parsed);
+  }
+  return health.set(origin->group, origin->replica, std::move(change));
 }
 
 }  // namespace prophecy::sketcher

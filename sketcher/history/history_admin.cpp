@@ -131,18 +131,20 @@ Result<> HistoryAdmin::answer_to(std::string_view command, const nlohmann::json&
   if (!description) return description.error();
   const auto described = read_described(installation_, router_, *description);
   if (!described) return described.error();
+  Json shared = Json::object();
   if (!gets) {
-    if (auto changed = change(command, text_of(request, "mark"), *description, *described);
+    if (auto changed = change(command, text_of(request, "mark"), *description, *described, shared);
         !changed)
       return changed;
   }
   answer = request_json(sources(), *described, now());
+  answer.update(shared);
   return {};
 }
 
 Result<> HistoryAdmin::change(std::string_view command, const std::string& mark_name,
                               const RequestDescription& description,
-                              const DescribedRequest& described) {
+                              const DescribedRequest& described, Json& shared) {
   if (described.refusal) {
     return mistake(description.url +
                    ": such a request is refused: " + std::string(described.refusal->reason));
@@ -165,13 +167,22 @@ Result<> HistoryAdmin::change(std::string_view command, const std::string& mark_
   if (!mark) return mistake("expected \"mark\" to be none, whitelisted or blacklisted");
   const std::string_view obstacle = hindrance(route, described.listed, *mark);
   if (!obstacle.empty()) return mistake(description.url + ": " + std::string(obstacle));
-  if (auto done = insist([&] { return table_.set_mark(key, *mark); }); !done) return done;
+  if (marker_) {
+    shared = marker_(key, *mark);
+    if (shared.contains("error")) return mistake(shared["error"].get<std::string>());
+  } else if (auto done = set_mark(key, *mark); !done) {
+    return done;
+  }
   log_.warning("history-marked", {{"method", description.method},
                                   {"url", description.url},
                                   {"route", route.name},
                                   {"key", to_hex(key)},
                                   {"mark", to_string(*mark)}});
   return {};
+}
+
+Result<> HistoryAdmin::set_mark(const Sketch& key, Mark mark) {
+  return insist([&] { return table_.set_mark(key, mark); });
 }
 
 Result<> HistoryAdmin::insist(const std::function<ChangeOutcome()>& change) {

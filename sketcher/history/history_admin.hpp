@@ -12,7 +12,7 @@
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <nlohmann/json_fwd.hpp>
+#include <nlohmann/json.hpp>
 
 #include "base/log.hpp"
 #include "history_table/history_table.hpp"
@@ -33,6 +33,13 @@ class HistoryAdmin {
   // From now on the ages of sigmas are known.
   void start();
 
+  // Of a member of a ring, whose marks are shared: by what a mark is set, and what the answer to an
+  // operator has to say of it, or {"error": TEXT}.
+  using Marker = std::function<nlohmann::ordered_json(const Sketch& key, Mark mark)>;
+  void mark_by(Marker marker) { marker_ = std::move(marker); }
+  // In this table alone.
+  [[nodiscard]] Result<> set_mark(const Sketch& key, Mark mark);
+
   [[nodiscard]] static bool takes(std::string_view command) {
     return command.starts_with("history-");
   }
@@ -47,7 +54,7 @@ class HistoryAdmin {
   // Marks the request, or forgets it.
   [[nodiscard]] Result<> change(std::string_view command, const std::string& mark_name,
                                 const RequestDescription& description,
-                                const DescribedRequest& described);
+                                const DescribedRequest& described, nlohmann::ordered_json& shared);
   // Again and again, while somebody holds what is to be changed.
   [[nodiscard]] Result<> insist(const std::function<ChangeOutcome()>& change);
   [[nodiscard]] HistorySources sources() const { return {installation_, table_, shared_, clocks_}; }
@@ -57,6 +64,7 @@ class HistoryAdmin {
   const SharedState& shared_;
   Logger& log_;
   std::function<void()> reap_;
+  Marker marker_;
   Router router_;
   std::vector<SigmaClock> clocks_;  // by group
   boost::asio::steady_timer timer_;

@@ -258,6 +258,7 @@ Result<Installation> load_installation(const std::filesystem::path& config) {
   }
   installation.table_identity = table_identity(installation, *secret);
   installation.transfer_key = transfer_key(*secret);
+  installation.settings_key = settings_key(*secret);
   installation.floor_seed = floor_seed(*secret);
   return installation;
 }

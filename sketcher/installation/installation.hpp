@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/digest.hpp"
 #include "base/error.hpp"
 #include "history_table/transfer/format.hpp"
 #include "pbft/auth/key_ring.hpp"
@@ -42,6 +43,8 @@ struct Installation {
   table::Identity table_identity{};
   // Who has it can make entries that are believed.
   table::TransferKey transfer_key{};
+  // Of the seal of what a ring's members agree on.
+  Sha256::Digest settings_key{};
   // Of the slots of write floors.
   std::uint64_t floor_seed = 0;
 };

@@ -58,6 +58,12 @@ table::TransferKey transfer_key(const sketch::Secret& secret) {
   return key.finish();
 }
 
+Sha256::Digest settings_key(const sketch::Secret& secret) {
+  Hmac<Sha256> key(secret);
+  key.update(as_bytes("the key of settings that a ring's members agree on"));
+  return key.finish();
+}
+
 std::uint64_t floor_seed(const sketch::Secret& secret) {
   Hmac<Sha256> key(secret);
   key.update(as_bytes("the seed of write floors"));

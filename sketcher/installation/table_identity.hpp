@@ -3,6 +3,7 @@
 // another numbering.
 #pragma once
 
+#include "base/digest.hpp"
 #include "history_table/kept_file.hpp"
 #include "sketch/secret_file.hpp"
 #include "sketcher/installation/installation.hpp"
@@ -15,6 +16,9 @@ namespace prophecy::sketcher {
 
 // Under which exports of the history are made, and believed.
 [[nodiscard]] table::TransferKey transfer_key(const sketch::Secret& secret);
+
+// By which a ring's members seal what operators have set for all of them.
+[[nodiscard]] Sha256::Digest settings_key(const sketch::Secret& secret);
 
 // Which slots of write floors URIs have: the same in all sketchers of the installation, and known
 // to no client.

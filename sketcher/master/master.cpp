@@ -16,13 +16,12 @@
 #include "http/metrics/metrics_server.hpp"
 #include "sketcher/health/checker_process.hpp"
 #include "sketcher/health/monitor.hpp"
-#include "sketcher/health/origin_admin.hpp"
 #include "sketcher/history/history_admin.hpp"
 #include "sketcher/history/transfer_process.hpp"
 #include "sketcher/master/certificate_watch.hpp"
+#include "sketcher/master/operator_switches.hpp"
 #include "sketcher/master/preparations.hpp"
 #include "sketcher/master/static_ring.hpp"
-#include "sketcher/master/switches.hpp"
 #include "sketcher/master/turn_watch.hpp"
 #include "sketcher/reads/access_log.hpp"
 #include "sketcher/report/field_report.hpp"
@@ -115,12 +114,12 @@ class Master {
   CertificateWatch certificates_;
   DivergenceLog divergences_;
   UniqueFd access_log_;
-  Switches switches_;
   HealthMonitor health_;
   CheckerProcess checker_;
   TransferProcess transfer_;
   HistoryAdmin history_;
   RingProcess ring_;
+  OperatorSwitches switches_;
   std::vector<WorkerProcess> workers_;
   TurnWatch turn_watch_;
   std::vector<std::unique_ptr<Seat>> seats_;
@@ -144,13 +143,13 @@ Master::Master(const Installation& installation, HistoryTable table, const Share
       leave_timer_(loop_),
       certificates_(loop_, installation, [this] { reload_certificates(); }),
       divergences_(log),
-      switches_(settings_, shared_, log),
       health_(loop_, installation, shared, log),
       checker_(loop_, installation, shared, log,
                [this](const CheckReport& report) { health_.on_check(report); }),
       transfer_(loop_, installation, table_, shared, log),
       history_(loop_, installation, table_, shared_, log, [this] { reap(); }),
       ring_(loop_, installation, table_, shared_, log),
+      switches_(loop_, installation, shared_, health_, history_, ring_, log),
       turn_watch_(loop_, workers_, log) {
   table_.attach(0);
   for (std::uint32_t i = 0; i < settings_.workers; ++i) {
@@ -185,8 +184,8 @@ Result<> Master::start(UniqueFd hand_over_listener) {
     if (!metrics) return metrics.error();
     metrics_ = std::move(*metrics);
   }
-  switches_.restore();
   if (auto prepared = ring_.prepare(std::move(hand_over_listener)); !prepared) return prepared;
+  switches_.start();
   for (std::uint32_t i = 0; i < settings_.workers; ++i) {
     if (auto started = start_worker_at(i); !started) return started.error();
   }
@@ -487,6 +486,7 @@ StatusSources Master::sources() const {
           .divergences = divergences_,
           .health = health_,
           .ring = ring_.report(),
+          .ring_settings = switches_.status(),
           .started = started_};
 }
 
@@ -513,13 +513,10 @@ std::string Master::on_admin_request(std::string_view line) {
   if (command == "ring-drain") return ring_.exists() && ring_.drain() ? "{}" : no_ring();
   if (command == "ring-join") return ring_.exists() && ring_.rejoin() ? "{}" : no_ring();
   if (HistoryAdmin::takes(command)) return history_.answer(command, request);
-  if (command == "set-route-mode") return switches_.set_route_mode(text("route"), text("mode"));
-  if (command == "set-bypass" && request.contains("on") && request["on"].is_boolean()) {
-    return switches_.set_bypass(request["on"].get<bool>());
-  }
-  if (takes_origin_change(command)) return change_origin(health_, command, request);
+  if (OperatorSwitches::takes(command)) return switches_.answer(command, request);
   return refusal(
       R"(expected "command" to be one of status, fields, divergences, ring, ring-drain, ring-join, )"
+      R"(ring-settings, ring-settings-accept, ring-settings-restore, ring-change with "change", )"
       R"(history-..., )"
       R"(set-route-mode with "route" and "mode", set-bypass with "on", set-origin-state with "group", )"
       R"("replica", "state" and "reason", set-origin-weight with "group", "replica" and "weight")");

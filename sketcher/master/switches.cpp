@@ -12,8 +12,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// {"format": 1, "bypass": BOOL, "routes": {NAME: MODE}}, with the routes that differ from the
-// configuration.
+// {"format": 1, "bypass": BOOL, "routes": {NAME: MODE}, "ring": ...}, with the routes that differ
+// from the configuration.
 constexpr int kFormat = 1;
 constexpr std::size_t kFileBytesMax = std::size_t{1} << 20;
 
@@ -48,6 +48,7 @@ Result<> Switches::restore_from(const std::string& text) {
                         json.contains("bypass") && json["bypass"].is_boolean() &&
                         json.contains("routes") && json["routes"].is_object();
   if (!is_whole) return Error{ErrorKind::damaged, "damaged, or of another version"};
+  if (json.contains("ring")) ring_memory_ = json["ring"];
   if (json["bypass"].get<bool>()) {
     shared_.set_bypass(true);
     log_.warning("bypass-restored", {{"on", true}, {"file", settings_.state_file.string()}});
@@ -88,34 +89,32 @@ Result<Switches::RouteSwitch> Switches::find(const std::string& name,
   return RouteSwitch{static_cast<std::uint32_t>(route - routes.begin()), *wanted};
 }
 
-std::string Switches::set_route_mode(const std::string& name, const std::string& mode) {
+Result<> Switches::set_route_mode(const std::string& name, const std::string& mode) {
   const auto found = find(name, mode);
-  if (!found) return as_text({{"error", found.error().message}});
+  if (!found) return found.error();
   RouteState& state = shared_.route(found->route);
   log_.warning("route-mode-changed",
                {{"route", name}, {"from", to_string(state.mode())}, {"to", mode}});
   state.set_mode(found->mode);
-  return remember();
+  return {};
 }
 
-std::string Switches::set_bypass(bool on) {
+void Switches::set_bypass(bool on) {
   log_.warning("bypass-changed", {{"on", on}});
   shared_.set_bypass(on);
-  return remember();
 }
 
-std::string Switches::remember() {
+Result<> Switches::remember() {
   Json routes = Json::object();
   for (std::uint32_t i = 0; i < settings_.routes.size(); ++i) {
     const RouteMode mode = shared_.route(i).mode();
     if (mode != settings_.routes[i].mode) routes[settings_.routes[i].name] = to_string(mode);
   }
-  const Json state{{"format", kFormat}, {"bypass", shared_.bypass()}, {"routes", routes}};
-  const auto written =
-      replace_file(settings_.state_file, as_text(state) + '\n', FileSecrecy::secret);
-  if (written) return as_text({{"remembered", true}});
-  log_.error("switch-not-remembered", {{"problem", written.error().message}});
-  return as_text({{"remembered", false}, {"problem", written.error().message}});
+  Json state{{"format", kFormat}, {"bypass", shared_.bypass()}, {"routes", routes}};
+  if (current_ring_memory_) state["ring"] = current_ring_memory_();
+  auto written = replace_file(settings_.state_file, as_text(state) + '\n', FileSecrecy::secret);
+  if (!written) log_.error("switch-not-remembered", {{"problem", written.error().message}});
+  return written;
 }
 
 }  // namespace prophecy::sketcher

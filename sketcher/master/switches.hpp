@@ -1,14 +1,16 @@
 // `Switches` holds what an operator switches at run time: the modes of routes, and the bypass. It
 // remembers them in a file, so that a master that starts after a crash does not enforce what was
-// switched off.
+// switched off. The file also has what a member of a ring remembers of settings that all members
+// share.
 //
-// A switch takes effect at once, also when it cannot be remembered. Only the master calls.
+// Only the master calls.
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <string>
 
-#include <nlohmann/json_fwd.hpp>
+#include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
 #include "base/log.hpp"
@@ -26,11 +28,17 @@ class Switches {
   // that it names and that is none, or that may not have that mode.
   void restore();
 
-  // The answer for the admin socket: {"remembered": true}, {"remembered": false, "problem": TEXT}
-  // or
-  // {"error": TEXT}.
-  [[nodiscard]] std::string set_route_mode(const std::string& name, const std::string& mode);
-  [[nodiscard]] std::string set_bypass(bool on);
+  // These take effect at once.
+  [[nodiscard]] Result<> set_route_mode(const std::string& name, const std::string& mode);
+  void set_bypass(bool on);
+  // Writes the file. An error is logged.
+  [[nodiscard]] Result<> remember();
+
+  // What the file has had of the ring, or null; and what it is to have.
+  [[nodiscard]] const nlohmann::ordered_json& ring_memory() const { return ring_memory_; }
+  void remember_ring_by(std::function<nlohmann::ordered_json()> memory) {
+    current_ring_memory_ = std::move(memory);
+  }
 
  private:
   // The mode and the route's number, if the route may have it.
@@ -40,11 +48,12 @@ class Switches {
   };
   [[nodiscard]] Result<RouteSwitch> find(const std::string& name, const std::string& mode) const;
   [[nodiscard]] Result<> restore_from(const std::string& text);
-  [[nodiscard]] std::string remember();
 
   const Settings& settings_;
   SharedState shared_;
   Logger& log_;
+  nlohmann::ordered_json ring_memory_;
+  std::function<nlohmann::ordered_json()> current_ring_memory_;
 };
 
 }  // namespace prophecy::sketcher

@@ -228,6 +228,7 @@ std::string status_json(const StatusSources& sources, TimePoint now) {
   http::add_rows(json, kFailureTable, totals.blocks());
   if (sources.shared.shape().has_ring)
     json["ring"] = ring_json(*sources.installation.settings.ring, sources.shared, sources.ring);
+  if (!sources.ring_settings.is_null()) json["ring"]["settings"] = sources.ring_settings;
   return json.dump();
 }
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include <nlohmann/json_fwd.hpp>
+#include <nlohmann/json.hpp>
 
 #include "sketcher/health/monitor.hpp"
 #include "sketcher/installation/installation.hpp"
@@ -23,7 +23,8 @@ struct StatusSources {
   const HistoryTable& table;
   const DivergenceLog& divergences;
   const HealthMonitor& health;
-  const nlohmann::json& ring;  // of its process: an object, or null
+  const nlohmann::json& ring;            // of its process: an object, or null
+  nlohmann::ordered_json ring_settings;  // that all members share: an object, or null
   TimePoint started;
 };
 

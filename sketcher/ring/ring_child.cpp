@@ -1,5 +1,6 @@
 #include "sketcher/ring/ring_child.hpp"
 
+#include <array>
 #include <csignal>
 #include <fstream>
 
@@ -44,7 +45,7 @@ class RingChild {
         report_timer_(loop_),
         close_timer_(loop_),
         service_(loop_, setup.installation, setup.table, setup.shared, std::move(setup.wakes),
-                 std::move(setup.listener), log) {}
+                 std::move(setup.listener), std::move(setup.known), log) {}
 
   int run() {
     warn_of_clock(log_);
@@ -52,6 +53,7 @@ class RingChild {
       log_.error("ring-not-started", {{"problem", started.error().message}});
       return 1;
     }
+    service_.tell_by([this](const std::string& text) { return tell(text); });
     wait_for_orders();
     report();
     loop_.run();
@@ -76,20 +78,32 @@ class RingChild {
     });
   }
   [[nodiscard]] bool take_orders() {
+    std::array<char, kRingOrderBytesMax> bytes;
     for (;;) {
-      char order = 0;
-      const ssize_t size = ::read(channel_.native_handle(), &order, sizeof order);
+      const ssize_t size = ::read(channel_.native_handle(), bytes.data(), bytes.size());
       if (size <= 0) return size < 0;
-      if (order == kDrainOrder) service_.drain();
-      if (order == kRejoinOrder) service_.rejoin();
+      const std::string_view text(bytes.data(), static_cast<std::size_t>(size));
+      if (text == std::string_view(&kDrainOrder, 1)) {
+        service_.drain();
+      } else if (text == std::string_view(&kRejoinOrder, 1)) {
+        service_.rejoin();
+      } else if (auto message = parse_master_message(text)) {
+        service_.on_master(std::move(*message));
+      } else {
+        log_.warning("ring-order-refused");
+      }
     }
+  }
+  // False: there is no room at present.
+  [[nodiscard]] bool tell(const std::string& text) {
+    return ::send(channel_.native_handle(), text.data(), text.size(),
+                  MSG_DONTWAIT | MSG_NOSIGNAL) >= 0;
   }
 
   // One that does not fit is lost: the next one comes soon.
   void report() {
-    const std::string text = service_.status();
-    static_cast<void>(
-        ::send(channel_.native_handle(), text.data(), text.size(), MSG_DONTWAIT | MSG_NOSIGNAL));
+    service_.tell_master();
+    static_cast<void>(tell(service_.status()));
     report_timer_.expires_after(kReportInterval);
     report_timer_.async_wait([this](error_code error) {
       if (!error) report();

@@ -5,13 +5,15 @@
 
 #include "base/log.hpp"
 #include "base/unique_fd.hpp"
+#include "dht/core/agreed_settings.hpp"
 #include "history_table/history_table.hpp"
 #include "sketcher/installation/installation.hpp"
 #include "sketcher/shared/shared_state.hpp"
 
 namespace prophecy::sketcher {
 
-// One byte each, from the master. To it: what ring_report() yields, now and then.
+// From the master: one byte, or what settings_messages.hpp has. To it: what ring_report() yields,
+// now and then, and what settings_messages.hpp has.
 constexpr char kDrainOrder = 'd';
 constexpr char kRejoinOrder = 'j';
 
@@ -22,6 +24,7 @@ struct RingChildSetup {
   std::vector<int> wakes;  // by worker
   UniqueFd listener;
   UniqueFd channel;
+  dht::AgreedSettings known;  // that the master acts by
 };
 
 // Runs until TERM or INT. Yields the exit status of the process.

@@ -63,7 +63,8 @@ Result<> RingProcess::start() {
                      .shared = shared_,
                      .wakes = wakes,
                      .listener = std::move(listener_),
-                     .channel = std::move(channel)},
+                     .channel = std::move(channel),
+                     .known = settings_handler_->known_settings()},
                     log_);
   });
   if (!child) return child.error();
@@ -74,7 +75,8 @@ Result<> RingProcess::start() {
   channel_.assign(child->channel.release());
   wait_for_reports();
   log_.info("ring-started", {{"pid", pid_}});
-  if (draining_) static_cast<void>(tell(kDrainOrder));
+  if (draining_) static_cast<void>(tell({&kDrainOrder, 1}));
+  settings_handler_->on_ring_started();
   return {};
 }
 
@@ -123,18 +125,19 @@ void RingProcess::reload() {
   ::kill(pid_, renewing_ ? SIGTERM : SIGHUP);
 }
 
-bool RingProcess::tell(char order) {
-  return pid_ > 0 && ::send(channel_.native_handle(), &order, 1, MSG_DONTWAIT | MSG_NOSIGNAL) == 1;
+bool RingProcess::tell(std::string_view text) {
+  return pid_ > 0 && ::send(channel_.native_handle(), text.data(), text.size(),
+                            MSG_DONTWAIT | MSG_NOSIGNAL) >= 0;
 }
 
 bool RingProcess::drain() {
   draining_ = true;
-  return tell(kDrainOrder);
+  return tell({&kDrainOrder, 1});
 }
 
 bool RingProcess::rejoin() {
   draining_ = false;
-  return tell(kRejoinOrder);
+  return tell({&kRejoinOrder, 1});
 }
 
 void RingProcess::drain(std::function<void()> on_drained) {
@@ -166,6 +169,12 @@ bool RingProcess::take_reports() {
     if (report.is_object() && report.contains("members") && report["members"].is_array()) {
       report_ = std::move(report);
       look_for_drained();
+    } else if (auto message = parse_settings_message(report)) {
+      if (auto* const agreed = std::get_if<dht::AgreedSettings>(&*message)) {
+        settings_handler_->on_agreed(std::move(*agreed));
+      } else {
+        settings_handler_->on_outcome(std::get<dht::SettingsOutcome>(*message));
+      }
     } else {
       log_.warning("ring-report-refused");
     }

@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <boost/asio/io_context.hpp>
@@ -17,11 +18,24 @@
 #include "history_table/history_table.hpp"
 #include "sketcher/history/transfer_process.hpp"
 #include "sketcher/installation/installation.hpp"
+#include "sketcher/ring/settings_messages.hpp"
 #include "sketcher/shared/shared_state.hpp"
 
 namespace prophecy::sketcher {
 
 constexpr WriterSlot kRingWriter = kTransferWriter + 1;
+
+// Who acts by what operators set for all members.
+class RingSettingsHandler {
+ public:
+  virtual ~RingSettingsHandler() = default;
+  // For a process that begins.
+  [[nodiscard]] virtual dht::AgreedSettings known_settings() const = 0;
+  // It knows of no order.
+  virtual void on_ring_started() = 0;
+  virtual void on_agreed(dht::AgreedSettings settings) = 0;
+  virtual void on_outcome(const dht::SettingsOutcome& outcome) = 0;
+};
 
 class RingProcess {
  public:
@@ -34,6 +48,8 @@ class RingProcess {
   // -1 without a living ring.
   [[nodiscard]] int wake(std::uint32_t worker) const;
 
+  // Requires a handler of settings, which outlives it.
+  void handle_settings(RingSettingsHandler& handler) { settings_handler_ = &handler; }
   [[nodiscard]] Result<> start();
   [[nodiscard]] bool is_running() const { return pid_ > 0; }
   // Whether there is a living ring.
@@ -52,11 +68,12 @@ class RingProcess {
   // For an operator: true, if it was told.
   [[nodiscard]] bool drain();
   [[nodiscard]] bool rejoin();
+  // A message of settings_messages.hpp. False: it cannot be told at present.
+  [[nodiscard]] bool tell(std::string_view text);
   // What it has said last: an object, or null.
   [[nodiscard]] const nlohmann::json& report() const { return report_; }
 
  private:
-  [[nodiscard]] bool tell(char order);
   void replace();
   void wait_for_reports();
   // False at the end of the channel.
@@ -75,6 +92,7 @@ class RingProcess {
   bool stopping_ = false;
   bool renewing_ = false;
   bool draining_ = false;
+  RingSettingsHandler* settings_handler_ = nullptr;
   std::function<void()> on_drained_;
   nlohmann::json report_;
   boost::asio::posix::stream_descriptor channel_;

@@ -103,7 +103,9 @@ std::string ring_report(const RingReportSources& sources) {
             {"lease_ms_left", std::max<std::int64_t>(in_milliseconds(left), 0)},
             {"moving", moving_json(sources)},
             {"members", view == nullptr ? Json::array() : members_json(sources, *view)},
+            {"settings_problem", sources.settings_problem.substr(0, kProblemBytesMax)},
             {"problems", Json::array()}};
+  if (!sources.settings_problem.empty()) json["problems"].push_back(json["settings_problem"]);
   for (const auto& [path, problem] : ring.problems()) {
     if (json["problems"].size() == kProblemsMax) {
       json["problems"].push_back(std::to_string(ring.problems().size() - kProblemsMax) +

@@ -4,6 +4,7 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <nlohmann/json_fwd.hpp>
@@ -20,6 +21,7 @@ constexpr std::size_t kProblemBytesMax = 512;
 
 struct RingReportSources {
   const dht::Ring& ring;
+  std::string_view settings_problem;  // of the node of what operators set; empty: none
   const RingSettings& settings;
   std::span<const std::size_t> shares;  // partitions, by the view's members
   const dht::Permissions& permissions;

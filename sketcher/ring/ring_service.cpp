@@ -57,15 +57,15 @@ zookeeper::ClientSettings client_settings(const LivingRingSettings& living, cons
 
 RingService::RingService(boost::asio::io_context& loop, const Installation& installation,
                          HistoryTable& table, const SharedState& shared, std::vector<int> wakes,
-                         UniqueFd listener, Logger& log)
+                         UniqueFd listener, dht::AgreedSettings known, Logger& log)
     : installation_(installation),
       ring_(shared.ring()),
       wakes_(std::move(wakes)),
       log_(log),
       has_barriers_(hands_over(installation.settings)),
       history_(table, has_barriers_),
-      node_(ring_settings(installation), shared.ring().permissions, history_, kPageRetry,
-            boot_timer_.now()),
+      node_(ring_settings(installation), {installation.settings_key, std::move(known)},
+            shared.ring().permissions, history_, kPageRetry, boot_timer_.now()),
       links_(loop, *installation.ring_tls, std::move(listener), shared.ring().counters, log, *this),
       loop_(loop),
       timer_(loop),
@@ -94,6 +94,15 @@ void RingService::drain() {
 void RingService::rejoin() {
   log_.info("ring-rejoining");
   node_.rejoin(now());
+  go_on();
+}
+
+void RingService::on_master(MasterMessage message) {
+  if (auto* const order = std::get_if<dht::SettingsOrder>(&message)) {
+    node_.on_settings_order(std::move(*order), now());
+  } else {
+    node_.on_settings_carried_out(std::get<SettingsCarriedOut>(message).number, now());
+  }
   go_on();
 }
 
@@ -144,6 +153,7 @@ void RingService::on_page(const dht::HandOverPage& page, const std::string& /*fr
 void RingService::go_on() {
   while (auto action = node_.take_action(now()))
     carry_out(std::move(*action));
+  tell_master();
   begin_barrier();
   follow_view();
   count();
@@ -166,6 +176,10 @@ void RingService::carry_out(dht::RingNodeAction action) {
     ring_.counters.taken.add(taken->partitions.size());
     log_.info("partitions-taken", {{"partitions", taken->partitions.size()},
                                    {"view", node_.ring().ownership().adopted()}});
+  } else if (auto* const adopted = std::get_if<dht::SettingsAdopted>(&action)) {
+    on_adopted(std::move(adopted->settings));
+  } else if (auto* const outcome = std::get_if<dht::SettingsOutcome>(&action)) {
+    untold_outcomes_.push_back(std::move(*outcome));
   } else {
     report(std::get<dht::RingReport>(action));
   }
@@ -174,6 +188,24 @@ void RingService::carry_out(dht::RingNodeAction action) {
 void RingService::report(const dht::RingReport& report) {
   if (report.message.empty()) return log_.info("ring-problem-over", {{"node", report.path}});
   log_.error("ring-problem", {{"node", report.path}, {"problem", report.message}});
+}
+
+void RingService::on_adopted(dht::AgreedSettings settings) {
+  log_.info("settings-agreed", {{"number", settings.number}, {"settings", settings.values.size()}});
+  untold_settings_ = std::move(settings);
+}
+
+// Settings first: an order that has ended is part of them.
+void RingService::tell_master() {
+  if (!tell_) return;
+  if (untold_settings_) {
+    if (!tell_(agreed_text(*untold_settings_))) return;
+    untold_settings_.reset();
+  }
+  while (!untold_outcomes_.empty()) {
+    if (!tell_(outcome_text(untold_outcomes_.front()))) return;
+    untold_outcomes_.pop_front();
+  }
 }
 
 // Where the members are, for the workers and for the hand-over.
@@ -268,6 +300,11 @@ void RingService::count() {
   const auto waits = ring.ownership().waits();
   ring_.counters.view.set(ring.ownership().adopted());
   ring_.counters.connected.set(ring.is_connected() ? 1 : 0);
+  const dht::SettingsShare& settings = node_.settings();
+  ring_.counters.settings_number.set(settings.known().number);
+  ring_.counters.settings_conflicts.add(settings.conflicts() - settings_conflicts_);
+  settings_conflicts_ = settings.conflicts();
+  ring_.counters.settings_undecided.set(settings.problem().empty() ? 0 : 1);
   ring_.counters.waiting.set(waits.clearing + waits.fence + waits.barrier);
 }
 
@@ -300,6 +337,7 @@ void RingService::on_timer() {
 std::string RingService::status() {
   const dht::Ring& ring = node_.ring();
   return ring_report({.ring = ring,
+                      .settings_problem = node_.settings().problem(),
                       .settings = *installation_.settings.ring,
                       .shares = shares_,
                       .permissions = ring_.permissions,

@@ -5,7 +5,8 @@
 //   ZooKeeper ◄──► CoordinationClient ◄──┐
 //   other members ◄──► HandOverLinks ◄───┤ RingNode ──► Permissions, MemberDirectory
 //   workers ◄──► WorkerTurns, wake-ups ◄─┤               (shared memory)
-//   history table ◄──► RingHistory ◄─────┘
+//   history table ◄──► RingHistory ◄─────┤
+//   master ◄──► settings_messages.hpp ◄──┘
 //
 // What it does may be late, and it may be killed at any instruction: the workers' permissions end
 // by themselves (docs/ring.md).
@@ -13,6 +14,7 @@
 // Single-threaded, on its own loop. Its loop must not run any more once it is destroyed.
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -30,6 +32,7 @@
 #include "sketcher/ring/drain_watch.hpp"
 #include "sketcher/ring/hand_over_links.hpp"
 #include "sketcher/ring/ring_history.hpp"
+#include "sketcher/ring/settings_messages.hpp"
 #include "sketcher/shared/shared_state.hpp"
 #include "sketcher/shared/system_boot_timer.hpp"
 
@@ -50,11 +53,17 @@ class RingService final : private zookeeper::CoordinationClient::Handler,
  public:
   // All outlive it, but `listener`. `wakes` are the workers' event descriptors.
   RingService(boost::asio::io_context& loop, const Installation& installation, HistoryTable& table,
-              const SharedState& shared, std::vector<int> wakes, UniqueFd listener, Logger& log);
+              const SharedState& shared, std::vector<int> wakes, UniqueFd listener,
+              dht::AgreedSettings known, Logger& log);
 
   [[nodiscard]] Result<> start();
   void drain();
   void rejoin();
+  // How the master is told of settings; false: it cannot be told at present.
+  void tell_by(std::function<bool(const std::string& text)> tell) { tell_ = std::move(tell); }
+  // Again, what it could not be told before.
+  void tell_master();
+  void on_master(MasterMessage message);
   // Ends the session; then calls `on_closed`.
   void close(std::function<void()> on_closed);
 
@@ -85,6 +94,7 @@ class RingService final : private zookeeper::CoordinationClient::Handler,
   void look_at_barrier();
   void look_at_history();
   void report(const dht::RingReport& report);
+  void on_adopted(dht::AgreedSettings settings);
   void count();
   void arm();
   void on_timer();
@@ -111,6 +121,11 @@ class RingService final : private zookeeper::CoordinationClient::Handler,
   std::vector<std::size_t> shares_;  // by the members of that view
   dht::BootTime lease_end_{};
   DrainWatch drain_watch_;
+  std::function<bool(const std::string& text)> tell_;
+  // For the master: the newest settings, if it has to be told, and how orders have ended.
+  std::optional<dht::AgreedSettings> untold_settings_;
+  std::deque<dht::SettingsOutcome> untold_outcomes_;
+  std::uint64_t settings_conflicts_ = 0;  // that are counted
   std::function<void()> when_closed_;
 };
 

@@ -23,14 +23,16 @@ dht::Parameters ring_parameters(const RunSettings& settings) {
 }  // namespace
 
 Host::Host(World& world, std::string name, dht::Instance instance, std::uint32_t weight,
-           Clock& clock, std::shared_ptr<Table> table)
+           Clock& clock, std::shared_ptr<Table> table, dht::AgreedSettings known)
     : world_(world),
       clock_(clock),
       words_(world.layout().partitions + dht::Permissions::kExtraWords),
       permissions_(words_),
       table_(std::move(table)),
       process_(world.scheduler(), world.random()),
-      touched_(world.layout().partitions) {
+      touched_(world.layout().partitions),
+      carried_out_(known),
+      agreed_at_first_(world.settings_oracle().committed().number) {
   for (std::size_t i = 0; i < kWorkers; ++i)
     workers_.push_back(std::make_unique<Worker>(world, *this));
   dht::RingSettings settings;
@@ -40,8 +42,9 @@ Host::Host(World& world, std::string name, dht::Instance instance, std::uint32_t
   settings.self.steps.newest = 1 + static_cast<dht::Step>(instance & 1);
   settings.clocks.drift_ppm = world.settings().drift_ppm;
   settings.clocks.grain = milliseconds(1);
-  node_ = std::make_unique<dht::RingNode>(std::move(settings), permissions_, *table_,
-                                          milliseconds(300), now());
+  node_ = std::make_unique<dht::RingNode>(
+      std::move(settings), dht::KnownSettings{dht::SettingsCodec::Key{7}, std::move(known)},
+      permissions_, *table_, milliseconds(300), now());
   client_ = world_.zookeeper().open(
       {.on_session =
            [this](SessionEvent event) {
@@ -154,6 +157,10 @@ void Host::carry_out(dht::RingNodeAction action) {
     const bool is_early = world_.scheduler().now() < adopted_at_ + kLease / 2;
     return world_.tally().add(is_early ? Met::takes_by_word : Met::takes_by_lease);
   }
+  if (const auto* const adopted = std::get_if<dht::SettingsAdopted>(&action))
+    return on_settings(adopted->settings);
+  if (const auto* const outcome = std::get_if<dht::SettingsOutcome>(&action))
+    return on_outcome(*outcome);
   world_.trace(self().name + " reports " + std::get<dht::RingReport>(action).message);
 }
 
@@ -227,6 +234,43 @@ void Host::raise_elsewhere(dht::MemberSlot owner, std::size_t slot, OrderNumber 
                   });
                 });
               });
+}
+
+// ---- What operators set. The master is another process, which takes its time.
+
+void Host::set(const std::string& name, std::string value) {
+  dht::SettingsOrder order{.id = ++last_order_, .change = {name, std::move(value)}};
+  order.bases = {dht::value_of(carried_out_.values, name)};
+  if (const auto last = last_set_.find(name); last != last_set_.end())
+    order.bases.push_back(last->second);
+  last_set_[name] = order.change.value;
+  world_.settings_oracle().on_order(self().instance, order);
+  orders_.insert(order.id);
+  on_event([this, order] { node_->on_settings_order(order, now()); });
+}
+
+void Host::on_settings(const dht::AgreedSettings& settings) {
+  const Duration late = milliseconds(world_.random().below(200));
+  world_.scheduler().after(late, [this, settings, alive = alive()] {
+    if (alive.expired()) return;
+    if (settings.number < carried_out_.number) return;
+    carried_out_ = settings;
+    on_event([this, settings] { node_->on_settings_carried_out(settings.number, now()); });
+  });
+}
+
+void Host::on_outcome(const dht::SettingsOutcome& outcome) {
+  using Kind = dht::SettingsOutcome::Kind;
+  world_.trace(self().name + " ends order " + std::to_string(outcome.id) + ": " + outcome.message);
+  if (const auto problem = world_.settings_oracle().on_outcome(self().instance, outcome))
+    world_.fail(Oracle::settings, self().name + ": " + *problem);
+  if (outcome.kind == Kind::agreed) world_.tally().add(Met::settings_agreed);
+  if (outcome.kind == Kind::lost) world_.tally().add(Met::settings_lost);
+  if (outcome.kind == Kind::waiting) {
+    world_.tally().add(Met::settings_unshared);
+  } else {
+    orders_.erase(outcome.id);
+  }
 }
 
 // ---- What happens to it.

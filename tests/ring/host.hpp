@@ -4,8 +4,10 @@
 
 #include <array>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -30,7 +32,7 @@ struct Clock {
 class Host {
  public:
   Host(World& world, std::string name, dht::Instance instance, std::uint32_t weight, Clock& clock,
-       std::shared_ptr<Table> table);
+       std::shared_ptr<Table> table, dht::AgreedSettings known);
   ~Host();
   Host(const Host&) = delete;
   Host& operator=(const Host&) = delete;
@@ -56,6 +58,14 @@ class Host {
   void on_ask(const dht::HandOverAsk& ask, const std::string& from,
               std::function<void(dht::HandOverPage)> answer);
 
+  // ---- What operators set.
+  void set(const std::string& name, std::string value);
+  // By what its master acts.
+  [[nodiscard]] const dht::AgreedSettings& carried_out() const { return carried_out_; }
+  [[nodiscard]] std::size_t orders_under_way() const { return orders_.size(); }
+  // That were agreed when it began.
+  [[nodiscard]] dht::SettingsNumber agreed_at_first() const { return agreed_at_first_; }
+
   // ---- What happens to it.
   void drain();
   void rejoin();
@@ -72,6 +82,8 @@ class Host {
   void on_event(std::function<void()> event);
   void carry_out();
   void carry_out(dht::RingNodeAction action);
+  void on_settings(const dht::AgreedSettings& settings);
+  void on_outcome(const dht::SettingsOutcome& outcome);
   void ask(const dht::Taker::Send& send);
   void clear(const dht::ClearPartitions& wanted);
   void order_barrier(std::uint64_t ticket);
@@ -95,6 +107,11 @@ class Host {
   dht::ViewNumber adopted_ = 0;
   TimePoint adopted_at_{};
   bool is_draining_ = false;
+  dht::AgreedSettings carried_out_;
+  dht::SettingsNumber agreed_at_first_ = 0;
+  std::uint64_t last_order_ = 0;
+  std::map<std::string, std::string> last_set_;
+  std::set<std::uint64_t> orders_;  // that have not ended
 };
 
 }  // namespace prophecy::ring

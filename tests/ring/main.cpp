@@ -105,6 +105,8 @@ std::string_view name_of(Oracle oracle) {
       return "delay-once";
     case Oracle::view:
       return "view";
+    case Oracle::settings:
+      return "settings";
     case Oracle::service:
       return "service";
     case Oracle::any:

@@ -95,6 +95,9 @@ enum class Met : std::uint8_t {
   expiries,
   drains,
   ghosts,  // two processes of one name
+  settings_agreed,
+  settings_lost,      // another member was faster
+  settings_unshared,  // for a while
   count_,
 };
 constexpr std::size_t kMet = static_cast<std::size_t>(Met::count_);
@@ -126,6 +129,9 @@ constexpr std::array<std::string_view, kMet> kMetNames{
     "sessions expired",
     "drains",
     "processes started beside one of their name",
+    "settings agreed",
+    "settings that another member has changed first",
+    "settings that had to wait for the service",
 };
 
 struct Tally {

@@ -30,7 +30,16 @@ enum class Broken : std::uint8_t {
   hidden_pause,           // outside the assumptions: a pause that no clock shows
 };
 
-enum class Oracle : std::uint8_t { any, owner, acceptance, hand_over, delay_once, view, service };
+enum class Oracle : std::uint8_t {
+  any,
+  owner,
+  acceptance,
+  hand_over,
+  delay_once,
+  view,
+  settings,
+  service
+};
 
 struct Variant {
   std::string_view name;
@@ -65,6 +74,12 @@ inline constexpr std::array kVariants{
     Variant{"gives-former-tenure", dht::Mutation::gives_former_tenure, Broken::none,
             Oracle::hand_over},
     Variant{"group-phase-takes", dht::Mutation::group_phase_takes, Broken::none, Oracle::hand_over},
+    Variant{"settings-unknown-agreed", dht::Mutation::settings_unknown_agreed, Broken::none,
+            Oracle::settings},
+    Variant{"settings-written-blindly", dht::Mutation::settings_written_blindly, Broken::none,
+            Oracle::settings},
+    Variant{"announced-without-settings", dht::Mutation::announced_without_settings, Broken::none,
+            Oracle::settings},
     // Workers and the shell.
     Variant{"lease-before-look-up", dht::Mutation::none, Broken::lease_before_look_up,
             Oracle::acceptance},

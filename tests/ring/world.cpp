@@ -58,10 +58,12 @@ void World::run() {
   scheduler_.after(milliseconds(500), [this] { disturb(); });
   scheduler_.after(milliseconds(5), [this] { advance_origins(); });
   scheduler_.after(milliseconds(50), [this] { evict_some(); });
+  scheduler_.after(milliseconds(200), [this] { set_something(); });
   if (settings_.has_other_writers) scheduler_.after(milliseconds(100), [this] { write_past(); });
   scheduler_.at(TimePoint{} + kTurmoil, [this] { calm_down(); });
   while (!breach_ && scheduler_.now() < TimePoint{} + kTurmoil + kCalm) {
     scheduler_.step();
+    check_settings();
     check_owners();
   }
   if (!breach_) check_service();
@@ -166,13 +168,15 @@ void World::start(Machine& machine, const std::string& name) {
   if (!resumes) machine.instance = ++last_instance_;
   trace("starts " + name);
   machine.host = std::make_unique<Host>(*this, name, machine.instance, machine.weight,
-                                        machine.clock, std::move(table));
+                                        machine.clock, std::move(table), machine.kept_settings);
   if (is_calm_) machine.host->resume();
 }
 
 void World::kill(Machine& machine) {
   trace("dies " + machine.host->self().name);
   machine.kept_table = machine.host->table_pointer();
+  machine.kept_settings = {};
+  if (settings_.keeps_tables) machine.kept_settings = machine.host->carried_out();
   machine.host.reset();
 }
 
@@ -267,6 +271,19 @@ void World::disturb_service() {
   trace("disturbs the service");
   if (random_.chance(30)) return zookeeper_.lose_leader(time);
   zookeeper_.cut_off_server(random_.below(ZooKeeperModel::kServers), time);
+}
+
+// Often by two members at once.
+void World::set_something() {
+  if (is_calm_) return;
+  constexpr std::size_t kNames = 3;
+  const auto hosts = living();
+  for (std::size_t i = 0; i < 2 && !hosts.empty(); ++i) {
+    std::string value = random_.chance(20) ? "" : "v" + std::to_string(++values_);
+    const std::string name = "n" + std::to_string(random_.below(kNames));
+    hosts[random_.below(hosts.size())]->set(name, std::move(value));
+  }
+  scheduler_.after(milliseconds(random_.below(1500)), [this] { set_something(); });
 }
 
 void World::advance_origins() {
@@ -388,6 +405,8 @@ std::size_t World::owners_of(Partition partition, std::string& names, bool& is_d
       return dht::Permissions::allows(stage, basis) && permissions.is_in_force(basis, now);
     };
     if (!may(dht::Basis::group)) return;
+    if (host.carried_out().number < host.agreed_at_first())
+      fail(Oracle::settings, host.self().name + " answers without what operators have set");
     names += (names.empty() ? "" : ", ") + host.self().name;
     by_history += may(dht::Basis::history) ? 1 : 0;
     ++by_group;
@@ -410,6 +429,19 @@ void World::check_owners() {
   }
 }
 
+void World::check_settings() {
+  if (zookeeper_.commits() == commits_) return;
+  commits_ = zookeeper_.commits();
+  const std::string path = dht::Paths{}.settings();
+  const dht::NodeVersion version = zookeeper_.version(path);
+  if (version == settings_version_) return;
+  if (version != settings_version_ + 1)
+    return fail(Oracle::settings, "the settings' node was made anew, or changed twice at once");
+  settings_version_ = version;
+  if (const auto problem = settings_oracle_.on_commit(*zookeeper_.data(path)))
+    fail(Oracle::settings, *problem);
+}
+
 bool World::is_recovered(Instant since) const {
   return since >= Duration(kTurmoil + kRecovery).count();
 }
@@ -420,6 +452,12 @@ void World::check_service() {
     bool is_double = false;
     if (owners_of(static_cast<Partition>(i), names, is_double) != 1)
       return fail(Oracle::service, "partition " + std::to_string(i) + " has no owner");
+  }
+  for (const Host* const host : living()) {
+    if (host->carried_out() != settings_oracle_.committed())
+      return fail(Oracle::settings, host->self().name + " has not what was agreed");
+    if (host->orders_under_way() != 0)
+      return fail(Oracle::settings, host->self().name + " has not ended what was asked for");
   }
 }
 

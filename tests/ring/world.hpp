@@ -11,6 +11,9 @@
 //    accepted for the register, whoever has accepted it;
 //  - delay-once: each register's history is delay-once linearizable, with reads after writes
 //    (tests/consistency/);
+//  - settings: each committed text of what operators set is the one before with one change that was
+//    asked for; what was answered as agreed was committed; who accepts acts by what was agreed when
+//    it was started; in the end all act by the same (settings_oracle.hpp);
 //  - service: once nothing goes wrong any more, each partition has one owner, and requests are
 //    answered.
 #pragma once
@@ -27,6 +30,7 @@
 #include "ring/host.hpp"
 #include "ring/recorder.hpp"
 #include "ring/settings.hpp"
+#include "ring/settings_oracle.hpp"
 #include "ring/zookeeper_model.hpp"
 
 namespace prophecy::ring {
@@ -50,6 +54,7 @@ class World {
   [[nodiscard]] const RunSettings& settings() const { return settings_; }
   [[nodiscard]] const Layout& layout() const { return settings_.layout; }
   [[nodiscard]] ZooKeeperModel& zookeeper() { return zookeeper_; }
+  [[nodiscard]] SettingsOracle& settings_oracle() { return settings_oracle_; }
   [[nodiscard]] Group& group() { return group_; }
   [[nodiscard]] Recorder& mutable_recorder() { return recorder_; }
   [[nodiscard]] bool is_broken(Broken what) const { return settings_.variant.broken == what; }
@@ -83,6 +88,7 @@ class World {
     std::uint32_t weight = 100;
     dht::Instance instance = 0;         // of its last process
     std::shared_ptr<Table> kept_table;  // of the process before
+    dht::AgreedSettings kept_settings;  // likewise
     std::unique_ptr<Host> host;
     // An earlier life that was taken for dead, and another process started in its place.
     std::unique_ptr<Host> ghost;
@@ -102,11 +108,13 @@ class World {
   void disturb();
   void disturb_host(const std::string& name, Machine& machine);
   void disturb_service();
+  void set_something();
   void advance_origins();
   void write_past();
   void evict_some();
   void calm_down();
   void check_owners();
+  void check_settings();
   void check_service();
   [[nodiscard]] std::size_t owners_of(Partition partition, std::string& names, bool& is_double);
 
@@ -118,6 +126,10 @@ class World {
   ZooKeeperModel zookeeper_;
   Group group_;
   Recorder recorder_;
+  SettingsOracle settings_oracle_;
+  dht::NodeVersion settings_version_ = -1;
+  std::uint64_t commits_ = 0;
+  std::uint64_t values_ = 0;
   Tally tally_;
   std::map<std::string, Machine> machines_;
   std::set<std::pair<std::string, std::string>> parted_;

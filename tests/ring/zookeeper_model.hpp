@@ -63,6 +63,11 @@ class ZooKeeperModel {
   // What is committed.
   [[nodiscard]] std::optional<std::string> data(const std::string& path) const;
   [[nodiscard]] std::uint64_t commits() const { return states_.size(); }
+  // Of what is committed; -1: there is no such node.
+  [[nodiscard]] dht::NodeVersion version(const std::string& path) const {
+    const auto found = states_.back().find(path);
+    return found == states_.back().end() ? -1 : found->second->version;
+  }
 
  private:
   struct Node {

@@ -31,13 +31,17 @@ struct Site {
     RingSettings settings;
     settings.parameters = {.cluster = "c", .digest = "d", .secret = "s", .profile = "p"};
     settings.self.holder = {"a", 7, 100};
-    node.emplace(std::move(settings), permissions, store, milliseconds(100), now);
+    node.emplace(std::move(settings), KnownSettings{}, permissions, store, milliseconds(100), now);
   }
 
   // Carries out calls until something else is wanted.
   std::optional<RingNodeAction> next() {
     for (int i = 0; i < 1000; ++i) {
       while (auto action = node->take_action(now)) {
+        if (const auto* const adopted = std::get_if<SettingsAdopted>(&*action)) {
+          node->on_settings_carried_out(adopted->settings.number, now);
+          continue;
+        }
         auto* const call = std::get_if<CoordinationCall>(&*action);
         if (call == nullptr) return action;
         node->on_result(answer(*call), now);
