@@ -53,6 +53,9 @@ HealthMonitor::HealthMonitor(boost::asio::io_context& loop, const Installation& 
 }
 
 void HealthMonitor::start() {
+  // The weights hold from the first read on.
+  for (std::uint32_t i = 0; i < groups_.size(); ++i)
+    publish(i, now());
   wait();
 }
 

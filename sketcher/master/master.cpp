@@ -186,13 +186,13 @@ Result<> Master::start(UniqueFd hand_over_listener) {
   }
   if (auto prepared = ring_.prepare(std::move(hand_over_listener)); !prepared) return prepared;
   switches_.start();
+  health_.start();
   for (std::uint32_t i = 0; i < settings_.workers; ++i) {
     if (auto started = start_worker_at(i); !started) return started.error();
   }
   if (auto started = checker_.start(); !started) return started.error();
   if (auto started = ring_.start(); !started) return started.error();
   if (ring_.exists()) turn_watch_.start(shared_.ring().turns);
-  health_.start();
   history_.start();
   log_.info("table-mapped", {{"bytes", table_.bytes()},
                              {"in_huge_pages", table_.huge_bytes()},
