@@ -45,6 +45,13 @@ std::optional<Administration> parse_administration(std::string_view text) {
   return std::nullopt;
 }
 
+// What is in front of the first `at`, and what is behind it.
+std::pair<std::string_view, std::string_view> split_at(std::string_view text, char at) {
+  const std::size_t place = text.find(at);
+  if (place == std::string_view::npos) return {text, {}};
+  return {text.substr(0, place), text.substr(place + 1)};
+}
+
 Error wrong_setting(std::string problem) {
   return Error{ErrorKind::invalid, std::move(problem)};
 }
@@ -57,8 +64,9 @@ struct NamedOrigin {
 
 // "GROUP/REPLICA"
 Result<NamedOrigin> find_origin(const Settings& settings, std::string_view path) {
-  const std::size_t slash = std::min(path.rfind('/'), path.size());
-  const auto replica = number_in(path.substr(std::min(slash + 1, path.size())));
+  const std::size_t slash = path.rfind('/');
+  if (slash == std::string_view::npos) return wrong_setting("there is no such origin");
+  const auto replica = number_in(path.substr(slash + 1));
   const std::string_view name = path.substr(0, slash);
   const auto group = std::find_if(settings.groups.begin(), settings.groups.end(),
                                   [&](const GroupSettings& each) { return each.name == name; });
@@ -76,21 +84,20 @@ Result<std::uint32_t> check_weight(std::optional<std::uint64_t> weight) {
 // "STATE[:SECONDS][ REASON]"
 Result<OriginChange> parse_state(std::string_view value) {
   OriginChange change;
-  const std::size_t blank = std::min(value.find(' '), value.size());
-  const std::string_view state = value.substr(0, blank);
-  const std::size_t colon = std::min(state.find(':'), state.size());
-  change.administration = parse_administration(state.substr(0, colon));
+  const auto [state, reason] = split_at(value, ' ');
+  const auto [word, time] = split_at(state, ':');
+  change.administration = parse_administration(word);
   if (!change.administration)
     return wrong_setting("expected the state to be one of ready, drain, maint");
-  if (colon != state.size()) {
-    const auto within = number_in(state.substr(colon + 1)).value_or(0);
+  if (word.size() != state.size()) {
+    const auto within = number_in(time).value_or(0);
     if (within < 1 || within > kDrainSecondsMax) {
       return wrong_setting("expected a time from 1 to " + std::to_string(kDrainSecondsMax) +
                            " seconds");
     }
     change.within = seconds(within);
   }
-  change.reason = value.substr(std::min(blank + 1, value.size()));
+  change.reason = reason;
   return change;
 }
 

@@ -91,8 +91,8 @@ dht::SettingValues OperatorSwitches::in_force() const {
 // ---- Operators.
 
 bool OperatorSwitches::takes(std::string_view command) {
-  return command == "set-route-mode" || command == "set-bypass" ||
-         takes_origin_change(command) || command == "ring-settings" || command == "ring-settings-accept" ||
+  return command == "set-route-mode" || command == "set-bypass" || takes_origin_change(command) ||
+         command == "ring-settings" || command == "ring-settings-accept" ||
          command == "ring-settings-restore" || command == "ring-change";
 }
 

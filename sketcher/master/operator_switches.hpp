@@ -1,6 +1,6 @@
 // `OperatorSwitches` answers operators who switch something at run time: modes of routes, the
-// bypass, states and weights of origins, and marks on requests. A member of a ring with ZooKeeper shares these
-// with all members (agreed_switches.hpp); elsewhere each sketcher has its own.
+// bypass, states and weights of origins, and marks on requests. A member of a ring with ZooKeeper
+// shares these with all members (agreed_switches.hpp); elsewhere each sketcher has its own.
 //
 // A switch takes effect here at once, and is answered then. The answer of a member of a ring has
 // the number of the order by which it is shared; {"command": "ring-change"} says how that ends.
