@@ -423,15 +423,15 @@ OwedFloors ReadMachine::on_write_answered(const sketch::AnswerForm& form,
 
 void ReadMachine::on_group_failure(ReplicatedFailure failure) {
   ASSERT(state_ == State::ordered);
-  if (failure == ReplicatedFailure::view_too_old) {
+  if (failure == ReplicatedFailure::view_too_old && call_view_ != 0) {
     request_.counters->replicated_failures[static_cast<std::size_t>(failure)].add();
     refused_view_ = call_view_;
     return move();
   }
   // A write that has left may have been carried out for all that.
-  const bool has_left = failure != ReplicatedFailure::writes_refused &&
-                        failure != ReplicatedFailure::overloaded &&
-                        failure != ReplicatedFailure::view_too_new;
+  const bool has_left =
+      failure != ReplicatedFailure::writes_refused && failure != ReplicatedFailure::overloaded &&
+      failure != ReplicatedFailure::view_too_old && failure != ReplicatedFailure::view_too_new;
   if (changes_state() && has_left) group_->shared.on_write();
   request_.counters->replicated_failures[static_cast<std::size_t>(failure)].add();
   const Refused refusal{replica_client::status_of(failure), replica_client::to_string(failure)};
