@@ -25,8 +25,8 @@ enum class Mutation : std::uint8_t {
   no_floors,                   // floors are not handed over
   entries_before_floors,       // they are handed over last
   gives_former_tenure,         // entries are handed over though another may have held them since
-  newest_step,            // a view names the newest step that one of its members speaks
-  ignores_newer_steps,    // a view of a step that is not spoken here is not read
+  newest_step,                 // a view names the newest step that one of its members speaks
+  ignores_newer_steps,         // a view of a step that is not spoken here is not read
   group_phase_takes,           // entries are taken after answers through the group alone
   settings_unknown_agreed,     // a change of unknown outcome is taken for agreed
   settings_written_blindly,    // after a conflict, a change is not applied anew to what is there

@@ -82,7 +82,7 @@ class SimulatedClient final : private sketcher::SharedReadWaiter, private Replic
   bool is_moved_ = false;   // the request waits to begin again
   std::uint64_t call_ = 0;
   std::array<std::size_t, sketcher::OriginAsks::kSlots> delays_{};  // behind others, likewise
-  std::size_t asks_ = 0;  // of origins, for this request
+  std::size_t asks_ = 0;                                            // of origins, for this request
   replica_client::ReplicaSet asked_ = 0;
   std::size_t calls_ = 0;  // of its own or of the worker's, for this request
 };
