@@ -106,7 +106,8 @@ def test_without_etcd_there_is_a_line_that_says_so(monkeypatch):
 def test_cost_and_slowness_are_held_against_the_better_peer():
     costs = {"sketcher": (20.0, 300.0), "sketcher-gmac": (32.0, 100.0), "nginx": (25.0, 200.0),
              "haproxy": (16.0, 400.0)}
-    runs = {name: [{"rate": 8000.0 / cpu, "cpu_us": cpu, "system_us": 2 * cpu, "p50_us": 1.0, "p99_us": p99, "p999_us": 1.0}]
+    runs = {name: [{"rate": 8000.0 / cpu, "cpu_us": cpu, "system_us": 2 * cpu, "p50_us": 1.0,
+                    "p99_us": p99, "p999_us": 1.0}]
             for name, (cpu, p99) in costs.items()}
     ratios = {(figure.parameters["proxy"], figure.name): (figure.value, figure.parameters["over"])
               for figure in lb.request_figures(runs, {}) if figure.name.endswith("ratio")}
