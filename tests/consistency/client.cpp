@@ -15,6 +15,7 @@ namespace {
 
 constexpr std::uint64_t kLeavingPercent = 1;
 constexpr std::uint64_t kAccompliceLeavingPercent = 8;
+constexpr std::uint64_t kLeavingStreamPercent = 5;
 constexpr std::uint64_t kDeadlinePermille = 4;
 constexpr std::string_view kHost = "site";
 
@@ -37,6 +38,9 @@ void SimulatedClient::advance(Phase phase) {
     if (is_deadline_armed_ && random.below(1000) < kDeadlinePermille) return on_deadline();
   }
   if (is_moved_) return ask_again();
+  // An origin may go on for ever: it is the client that ends such an answer.
+  const bool is_endless = phase != Phase::free && machine_->is_streamed();
+  if (is_endless && random.chance(kLeavingStreamPercent)) return leave();
   if (machine_->state() == ReadMachine::State::raising) return raise_floors();
   if (is_hedge_armed_ && random.chance(30)) {
     is_hedge_armed_ = false;
