@@ -76,8 +76,10 @@ void SettingsShare::on_result(const CoordinationResult& result, BootTime now) {
       if (result.status == CoordinationStatus::done) {
         version_ = 0;
         adopt(ended.settings);
-      } else if (result.status != CoordinationStatus::absent) {
+      } else if (result.status == CoordinationStatus::exists) {
         read_due_ = now;
+      } else if (result.status == CoordinationStatus::refused) {
+        set_problem("ZooKeeper refuses to create it: " + result.message);
       }
       break;
     case Call::write:
@@ -90,11 +92,14 @@ void SettingsShare::on_result(const CoordinationResult& result, BootTime now) {
 void SettingsShare::on_read(const CoordinationResult& result) {
   if (result.status == CoordinationStatus::absent) {
     version_.reset();
-    if (known_.number == 0) return begin();
+    // Where nobody has ever set anything, nothing is lost.
+    if (known_.number <= 1 && known_.values.empty() && !first_adopted_) return begin();
     state_ = State::gone;
     return set_problem("the node is gone, and settings of number " + std::to_string(known_.number) +
                        " were agreed; decide by prophecyctl ring settings --restore");
   }
+  if (result.status == CoordinationStatus::refused)
+    return set_problem("ZooKeeper refuses to read it: " + result.message);
   if (result.status != CoordinationStatus::done) return;
   version_ = result.version;
   auto settings = codec_.decode(as_text(result.data));

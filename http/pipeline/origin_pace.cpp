@@ -137,10 +137,15 @@ void OriginPace::on_closed(std::size_t answers, std::size_t unanswered, TimePoin
 bool OriginPace::on_tick(TimePoint now) {
   const Duration late = now - tick_due_;
   tick_due_ = now + kTick;
-  if (late < kTick) return true;
+  if (late < kTick) {
+    skipped_ = false;
+    return true;
+  }
   slept_ = late;
   slept_until_ = now;
-  return false;
+  // Where each is late, every other one looks all the same.
+  skipped_ = !skipped_;
+  return !skipped_;
 }
 
 void OriginPace::lose(PathClass of, std::size_t reads, TimePoint now) {

@@ -91,7 +91,8 @@ class OriginPace {
 
   // The first tick is due.
   void begin_ticks(TimePoint now) { tick_due_ = now + kTick; }
-  // False: it comes so late that answers may lie unread; it says nothing of the origin.
+  // False: it comes so late that answers may lie unread; it says nothing of the origin. Not twice
+  // in a row: a process that is always late has to look as well.
   [[nodiscard]] bool on_tick(TimePoint now);
   void end_ticks() { tick_due_ = TimePoint::max(); }
 
@@ -124,6 +125,7 @@ class OriginPace {
   TimePoint tick_due_ = TimePoint::max();
   TimePoint slept_until_{};
   Duration slept_{};
+  bool skipped_ = false;  // the last tick came too late
   std::array<Class, kClasses> classes_{};
 };
 

@@ -90,6 +90,8 @@ Result<OriginChange> parse_state(std::string_view value) {
   if (!change.administration)
     return wrong_setting("expected the state to be one of ready, drain, maint");
   if (word.size() != state.size()) {
+    if (*change.administration != Administration::drain)
+      return wrong_setting("expected a time with drain alone");
     const auto within = number_in(time).value_or(0);
     if (within < 1 || within > kDrainSecondsMax) {
       return wrong_setting("expected a time from 1 to " + std::to_string(kDrainSecondsMax) +

@@ -32,7 +32,8 @@ std::optional<dht::SettingValues> values_at(const Json& memory, const char* key)
 
 // ---- Memory.
 
-// {"number": N, "values": {NAME: VALUE}, "own": {NAME: VALUE or ""}, "bases": {NAME: [VALUE]},
+// {"ring": NAME, "number": N, "values": {NAME: VALUE}, "own": {NAME: VALUE or ""}, "bases": {NAME:
+// [VALUE]},
 //  "marks": [NAME]}
 Json AgreedSwitches::memory() const {
   Json own = Json::object();
@@ -47,14 +48,13 @@ Json AgreedSwitches::memory() const {
       if (is_mark(name)) marks.insert(name);
     }
   }
-  return {{"number", agreed_.number},
-          {"values", agreed_.values},
-          {"own", std::move(own)},
-          {"bases", std::move(bases)},
-          {"marks", marks}};
+  return {{"ring", ring_},         {"number", agreed_.number},  {"values", agreed_.values},
+          {"own", std::move(own)}, {"bases", std::move(bases)}, {"marks", marks}};
 }
 
-Result<> AgreedSwitches::restore(dht::SettingValues in_force, const Json& memory) {
+Result<> AgreedSwitches::restore(std::string ring, dht::SettingValues in_force,
+                                 const Json& memory) {
+  ring_ = std::move(ring);
   in_force_ = std::move(in_force);
   if (memory.is_null()) return {};
   const auto damaged = [] {
@@ -82,11 +82,31 @@ Result<> AgreedSwitches::restore(dht::SettingValues in_force, const Json& memory
     if (!mark.is_string() || !dht::is_setting_name(mark.get<std::string>())) return damaged();
     in_force_[mark.get<std::string>()] = kUnsure;
   }
+  const auto former = memory.find("ring");
+  if (former == memory.end() || !former->is_string() || former->get<std::string>() != ring_) {
+    dht::SettingValues held = *values;
+    for (const auto& [name, each] : own)
+      held[name] = each.value;
+    begin_elsewhere(held);
+    return {};
+  }
   agreed_.number = memory["number"].get<dht::SettingsNumber>();
   agreed_.values = *values;
   own_ = std::move(own);
   reconcile();
   return {};
+}
+
+// Its operators' values stay in force until that ring says what is agreed there; one that has
+// agreed on nothing takes them over (on_agreed).
+void AgreedSwitches::begin_elsewhere(const dht::SettingValues& values) {
+  for (const auto& [name, value] : values) {
+    if (value.empty()) {
+      in_force_.erase(name);
+    } else if (target_.carry_out(name, value)) {
+      in_force_[name] = value;
+    }
+  }
 }
 
 // ---- Operators.
@@ -170,7 +190,7 @@ void AgreedSwitches::on_outcome(const SettingsOutcome& outcome) {
   if (found == own_.end()) return;
   if (outcome.kind == SettingsOutcome::Kind::waiting) {
     found->second.waits_for = outcome.message;
-    return target_.remember();
+    return;
   }
   // Another own change of the same name has another id.
   if (outcome.kind == SettingsOutcome::Kind::replaced) return;

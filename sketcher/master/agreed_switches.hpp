@@ -43,9 +43,11 @@ class AgreedSwitches {
   explicit AgreedSwitches(SettingTarget& target) : target_(target) {}
 
   // ---- From one life of the process to the next.
-  // `in_force`: what holds here at the beginning. `memory`: null, or what memory() was once; the
-  // error says what is wrong with it, and nothing of it is used.
-  [[nodiscard]] Result<> restore(dht::SettingValues in_force, const nlohmann::ordered_json& memory);
+  // `ring` tells rings apart. `in_force`: what holds here at the beginning. `memory`: null, or what
+  // memory() was once; the error says what is wrong with it, and nothing of it is used. What
+  // another ring has agreed on is in force here at first, and no more.
+  [[nodiscard]] Result<> restore(std::string ring, dht::SettingValues in_force,
+                                 const nlohmann::ordered_json& memory);
   [[nodiscard]] nlohmann::ordered_json memory() const;
 
   // ---- From operators. Return the order's id.
@@ -90,6 +92,7 @@ class AgreedSwitches {
     std::string waits_for = {};
   };
 
+  void begin_elsewhere(const dht::SettingValues& values);
   void reconcile();
   void carry_out_what(bool puts_back);
   [[nodiscard]] std::string wanted(const std::string& name) const;
@@ -97,6 +100,7 @@ class AgreedSwitches {
   [[nodiscard]] std::string here(const std::string& name) const;
 
   SettingTarget& target_;
+  std::string ring_;
   dht::AgreedSettings agreed_;
   bool is_ring_known_ = false;      // what is agreed comes from the ring, not from memory
   dht::SettingValues in_force_;     // names without a value are as configured

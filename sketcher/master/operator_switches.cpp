@@ -40,6 +40,12 @@ std::optional<Mark> mark_named(std::string_view name) {
   return std::nullopt;
 }
 
+// What a ring's members have in common, and another ring has not.
+std::string ring_name(const Settings& settings) {
+  const auto& ring = settings.ring;
+  return ring && ring->living ? ring->living->root : std::string();
+}
+
 Json refused_json(const std::string& reason) {
   return {{"error", reason}};
 }
@@ -66,7 +72,9 @@ void OperatorSwitches::start() {
   if (!ring_.exists()) return;
   shared_.ring().counters.settings_refused.set(0);
   shared_.ring().counters.settings_not_shared.set(0);
-  if (auto restored = agreed_.restore(in_force(), switches_.ring_memory()); !restored)
+  if (auto restored =
+          agreed_.restore(ring_name(installation_.settings), in_force(), switches_.ring_memory());
+      !restored)
     log_.error("settings-forgotten", {{"problem", restored.error().message}});
   switches_.remember_ring_by([this] { return agreed_.memory(); });
   history_.mark_by([this](const Sketch& key, Mark mark) {

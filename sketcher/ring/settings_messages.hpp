@@ -14,7 +14,7 @@
 namespace prophecy::sketcher {
 
 // Of what the master says. A longer order is refused before it is sent.
-constexpr std::size_t kRingOrderBytesMax = 1024;
+constexpr std::size_t kRingOrderBytesMax = 16 << 10;
 
 // The member acts by the settings of that number.
 struct SettingsCarriedOut {

@@ -496,6 +496,10 @@ bool Agreement::on_vote(MessageType type, ByteView frame, ReplicaActions& out) {
       if (prepare && slot.phase == SlotPhase::empty) {
         voted_for_.try_emplace({vote->sequence, vote->batch}, context_.now);
       }
+      if (!prepare && slot.phase == SlotPhase::empty &&
+          votes.count(vote->batch) >= context_.quorum.weak) {
+        context_.voted_until = std::max(context_.voted_until, vote->sequence);
+      }
       advance(slot, out);
       break;
     case VoteSet::Outcome::duplicate:

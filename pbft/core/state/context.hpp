@@ -67,6 +67,9 @@ struct Context {
   // Up to it the primary of this view has proposed what this replica refused: its time was wrong,
   // or a client's MAC. If nobody else takes it either, the primary cannot go on.
   std::uint64_t refused_until = 0;
+  // f+1 others have committed votes up to here, in this view, on what its primary has not sent, or
+  // what was lost on the way.
+  std::uint64_t voted_until = 0;
   // The highest number that the primary of this view has named in a frame of its own: it sends no
   // lower one for the first time behind that.
   std::uint64_t named_by_primary = 0;

@@ -40,8 +40,10 @@ bool Retransmission::lagging() const {
 }
 
 bool Retransmission::outstanding() const {
-  // The others may agree on what this replica has refused, for instance because one MAC is damaged.
-  const std::uint64_t proposed = std::max(log_.highest_proposed(), context_.refused_until);
+  // The others may agree on what this replica has refused, for instance because one MAC is damaged,
+  // or has not got.
+  const std::uint64_t proposed =
+      std::max({log_.highest_proposed(), context_.refused_until, context_.voted_until});
   return context_.state == ReplicaState::changing_view || proposed > agreement_.settled() ||
          lagging() || !checkpoints_.is_proven() ||
          checkpoints_.last_own() > checkpoints_.stable_sequence();

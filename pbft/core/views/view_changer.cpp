@@ -511,6 +511,7 @@ void ViewChanger::enter(std::uint64_t view, const std::vector<ViewChangeMessage>
   log_.enter_view(stable, highest);
   context_.chosen_until = highest;
   context_.refused_until = 0;
+  context_.voted_until = 0;
   context_.named_by_primary = 0;
   context_.progress.last_proposed = highest;
   for (std::size_t i = 0; i < choice.batches.size(); ++i) {

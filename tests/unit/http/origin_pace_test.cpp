@@ -203,4 +203,11 @@ TEST_CASE("What this process has slept through is no wait for the origin") {
   CHECK(world.pace.waited(later, later + milliseconds(90)) == milliseconds(90));
 }
 
+TEST_CASE("Where every tick comes late, every other one looks all the same") {
+  PaceWorld world;
+  world.pace.begin_ticks(world.now);
+  for (int tick = 1; tick <= 6; ++tick)
+    CHECK(world.pace.on_tick(world.now + tick * milliseconds(50)) == (tick % 2 == 0));
+}
+
 }  // namespace prophecy::http

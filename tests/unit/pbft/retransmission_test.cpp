@@ -51,6 +51,19 @@ TEST_CASE("A batch that is refused here brings the next status near: others may 
   CHECK(backup.sent(MessageType::status) == kReplicas - 1);
 }
 
+TEST_CASE("Votes of f+1 others on a batch that has not come bring the next status near") {
+  Subject backup(1);
+  backup.tick(milliseconds(0));
+  const Digest batch = pre_prepare(1, {request(1)}).batch;
+  backup.feed(encode_vote(MessageType::commit, 0, 1, batch, ring(2)));
+  // One may lie.
+  CHECK(backup.replica.next_timer() == backup.now + seconds(1));
+  backup.feed(encode_vote(MessageType::commit, 0, 1, batch, ring(3)));
+  CHECK(backup.replica.next_timer() == backup.now + milliseconds(50));
+  backup.tick(milliseconds(50));
+  CHECK(backup.sent(MessageType::status) == kReplicas - 1);
+}
+
 TEST_CASE("A peer that gets no further is served ever less often, and others are not") {
   Subject backup(1);
   constexpr std::uint64_t kBatches = 6;

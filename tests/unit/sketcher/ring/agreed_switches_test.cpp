@@ -158,7 +158,7 @@ TEST_CASE("What is agreed, and what is not shared, outlives the process") {
 
   SwitchBoard next_board;
   AgreedSwitches next(next_board);
-  REQUIRE(next.restore({{"bypass", "on"}, {"route/r", "off"}}, memory).has_value());
+  REQUIRE(next.restore("", {{"bypass", "on"}, {"route/r", "off"}}, memory).has_value());
   // Whether a mark is in the table is not sure.
   CHECK(next_board.done == std::vector<std::string>{kept + "=blacklisted", gone + "=blacklisted"});
   CHECK(next.agreed().number == 9);
@@ -174,16 +174,43 @@ TEST_CASE("What is agreed, and what is not shared, outlives the process") {
 TEST_CASE("Where nobody has set anything, what a member has remembered is shared") {
   SwitchBoard board;
   AgreedSwitches switches(board);
-  REQUIRE(switches.restore({{"route/r", "observe"}}, nullptr).has_value());
+  REQUIRE(switches.restore("", {{"route/r", "observe"}}, nullptr).has_value());
   switches.on_agreed(agreed(1, {}));
   REQUIRE(switches.unsent().has_value());
   CHECK(switches.unsent()->change == dht::SettingChange{"route/r", "observe"});
   CHECK(board.done.empty());
   SwitchBoard other_board;
   AgreedSwitches other(other_board);
-  REQUIRE(other.restore({{"route/r", "off"}}, nullptr).has_value());
+  REQUIRE(other.restore("", {{"route/r", "off"}}, nullptr).has_value());
   other.on_agreed(agreed(2, {{"route/r", "observe"}}));
   CHECK(other_board.done == std::vector<std::string>{"route/r=observe"});
+}
+
+TEST_CASE("What another ring has agreed on holds until this one says what does") {
+  SwitchBoard board;
+  AgreedSwitches switches(board);
+  REQUIRE(switches.restore("/one", {}, nullptr).has_value());
+  const std::string mark = "mark/" + std::string(40, 'a');
+  switches.on_agreed(agreed(9, {{mark, "blacklisted"}, {"origin/g/1", "maint"}}));
+  const Json memory = Json::parse(switches.memory().dump());
+
+  SwitchBoard next_board;
+  AgreedSwitches next(next_board);
+  REQUIRE(next.restore("/two", {}, memory).has_value());
+  CHECK(next.agreed().number == 0);
+  CHECK(next_board.done == std::vector<std::string>{mark + "=blacklisted", "origin/g/1=maint"});
+  CHECK_FALSE(next.unsent().has_value());
+  SECTION("which takes it over where nobody has set anything") {
+    next.on_agreed(agreed(1, {}));
+    CHECK(next.not_shared() == 2);
+    CHECK(next_board.done.size() == 2);
+  }
+  SECTION("and is put back where it has settings of its own") {
+    next.on_agreed(agreed(3, {{"bypass", "on"}}));
+    CHECK(next.not_shared() == 0);
+    CHECK(next_board.done == std::vector<std::string>{mark + "=blacklisted", "origin/g/1=maint",
+                                                      mark + "=", "origin/g/1=", "bypass=on"});
+  }
 }
 
 TEST_CASE("A damaged memory of settings is refused as a whole") {
@@ -197,7 +224,7 @@ TEST_CASE("A damaged memory of settings is refused as a whole") {
       Json damaged = memory;
       damaged[key] = wrong;
       AgreedSwitches next(board);
-      CHECK_FALSE(next.restore({}, damaged).has_value());
+      CHECK_FALSE(next.restore("", {}, damaged).has_value());
       CHECK(next.agreed().number == 0);
     }
   }
