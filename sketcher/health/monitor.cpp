@@ -11,7 +11,6 @@ namespace prophecy::sketcher {
 
 using replica_client::CheckOutcome;
 using replica_client::GroupHealth;
-using replica_client::OriginHealth;
 using replica_client::OriginState;
 
 namespace {

@@ -193,7 +193,7 @@ def test_settings_that_were_put_back_wait_for_an_operator(ring):
         assert "holds at all members" in set_at(ring, "c", "ring", "settings", "--accept")
         wait_until(lambda: all(in_force(ring, name)[:2] == (False, "observe") for name in ("a", "b", "c")), 10,
                    "what was put back")
-        assert problem(ring, "a") == ""
+        wait_until(lambda: problem(ring, "a") == "", 10, "its end")
 
         # Nonsense is named, and changes nothing.
         driver.call("set", NODE, data="nonsense", version=driver.call("get", NODE)["version"])

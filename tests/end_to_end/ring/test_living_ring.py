@@ -99,6 +99,10 @@ def test_entries_are_handed_over(ring):
     ring.wait_settled(["a", "b", "c"])
 
 
+def floors_raised(ring, name):
+    return sum(member["floors_raised"] for member in ring.members[name].status()["ring"]["members"])
+
+
 def test_a_write_that_moves_keeps_its_answer(ring):
     """Its answer waits until the new owner has raised the floor, and it is not sent again."""
     owned = []
@@ -110,6 +114,7 @@ def test_a_write_that_moves_keeps_its_answer(ring):
         if len(owned) == 4:
             break
     assert len(owned) == 4
+    raised_before = floors_raised(ring, "b")  # drains of earlier tests may have moved writes, too
     for agent in ring.agents:
         agent.child.signal(signal.SIGSTOP)
     results = []
@@ -129,8 +134,7 @@ def test_a_write_that_moves_keeps_its_answer(ring):
     for page in owned:
         for name in ("a", "b", "c"):
             assert curl(ring.members[name].url + page).body == b"moved"
-    members = ring.members["b"].status()["ring"]["members"]
-    assert sum(member["floors_raised"] for member in members) == len(owned)
+    assert floors_raised(ring, "b") - raised_before == len(owned)
     ring.wait_settled(["a", "b", "c"], owners=["a", "c"])
     ring.rejoin("b")
     ring.wait_settled(["a", "b", "c"])

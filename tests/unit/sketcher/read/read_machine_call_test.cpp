@@ -4,7 +4,6 @@
 namespace prophecy::sketcher {
 
 using namespace read_test;
-using replica_client::ReplicatedKind;
 using State = ReadMachine::State;
 
 namespace {
