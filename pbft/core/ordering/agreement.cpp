@@ -493,13 +493,10 @@ bool Agreement::on_vote(MessageType type, ByteView frame, ReplicaActions& out) {
   switch (votes.record(vote->replica, vote->batch)) {
     case VoteSet::Outcome::added:
       if (vote->replica == context_.primary()) note_named(vote->sequence);
-      if (prepare && slot.phase == SlotPhase::empty) {
+      if (slot.phase == SlotPhase::empty && prepare)
         voted_for_.try_emplace({vote->sequence, vote->batch}, context_.now);
-      }
-      if (!prepare && slot.phase == SlotPhase::empty &&
-          votes.count(vote->batch) >= context_.quorum.weak) {
-        context_.voted_until = std::max(context_.voted_until, vote->sequence);
-      }
+      if (slot.phase == SlotPhase::empty && !prepare)
+        context_.note_unseen(vote->sequence, votes.count(vote->batch));
       advance(slot, out);
       break;
     case VoteSet::Outcome::duplicate:
@@ -537,9 +534,8 @@ bool Agreement::on_decision(ByteView frame, ReplicaActions& out) {
 void Agreement::certify(Slot& slot, const Digest& batch, ReplicaActions& out) {
   if (slot.phase >= SlotPhase::committed || slot.phase == SlotPhase::certified) return;
   Frame content = log_.content_of(slot, batch);
-  if (content == nullptr && slot.phase == SlotPhase::awaited && slot.batch == batch) {
+  if (content == nullptr && slot.phase == SlotPhase::awaited && slot.batch == batch)
     content = slot.pre_prepare;
-  }
   log_.set_pre_prepare(slot, nullptr, {});
   slot.phase = SlotPhase::certified;
   slot.batch = batch;

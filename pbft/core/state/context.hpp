@@ -60,6 +60,10 @@ struct Context {
     return Journal::kFullAt * settings.log_bytes_max + (quorum.weak - 1) * left_by_one_max();
   }
   [[nodiscard]] bool is_record_full() const { return journal.bytes() >= record_bytes_max(); }
+  // So many others have voted alike to commit a batch that has not come.
+  void note_unseen(std::uint64_t sequence, std::uint32_t votes) {
+    if (votes >= quorum.weak) voted_until = std::max(voted_until, sequence);
+  }
   // Its service has something ordered to execute, or its state to tell, and has not answered yet:
   // it will. Not while it is restored, or waits to be: for that others, and a primary, may be
   // needed.
@@ -67,8 +71,8 @@ struct Context {
   // Up to it the primary of this view has proposed what this replica refused: its time was wrong,
   // or a client's MAC. If nobody else takes it either, the primary cannot go on.
   std::uint64_t refused_until = 0;
-  // f+1 others have committed votes up to here, in this view, on what its primary has not sent, or
-  // what was lost on the way.
+  // Up to it f+1 others have voted, in this view, to commit what its primary has not sent, or what
+  // was lost on the way.
   std::uint64_t voted_until = 0;
   // The highest number that the primary of this view has named in a frame of its own: it sends no
   // lower one for the first time behind that.
