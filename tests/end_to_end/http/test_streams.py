@@ -122,7 +122,10 @@ def test_a_long_poll_is_answered_when_there_is_news(site, protocol):
                             capture_output=True, text=True, check=True, timeout=30 * patience())
     head, _, body = result.stdout.replace("\r\n", "\n").partition("\n\n")
     assert " 200" in head.splitlines()[0]
-    assert "content-length: 13" in head and "transfer-encoding" not in head
+    # Apache does not take a script's word for the length: it tells it where all has come at once.
+    framing = [line for line in head.splitlines() if line.startswith(("content-length:", "transfer-encoding:"))]
+    assert framing in ([], ["content-length: 13"], ["transfer-encoding: chunked"])
+    assert framing != [] or "http2" in str(protocol)
     assert body == '{"news": [1]}'
 
 

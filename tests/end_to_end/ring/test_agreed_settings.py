@@ -103,7 +103,9 @@ def test_settings_hold_at_all_members_and_outlive_one(ring):
 
     # It outlives ZooKeeper's restart, and is taken away at all members, also at one that was away.
     ring.zookeeper.kill()
+    wait_until(lambda: not any(ring.ring(name)["connected"] for name in names), 20, "the loss of ZooKeeper")
     ring.zookeeper.start()
+    wait_until(lambda: all(ring.ring(name)["connected"] for name in names), 40, "ZooKeeper")
     ring.wait_settled(names)
     wait_in_force(ring, names, wanted)
     assert "holds at all members" in set_at(ring, "d", "history", "unmark", f"http://localhost{page}")
