@@ -109,7 +109,7 @@ def gmac_sketcher(deployment, port, changes):
 
 
 class Proxy:
-    """One of those that are compared. `origins` are the processes behind it."""
+    """A proxy that is compared. `origins` are the processes behind it."""
 
     def __init__(self, name, child, port, tls_port, origins):
         self.name = name

@@ -73,7 +73,7 @@ class SettingLines {
     rest_.remove_prefix(end + 1);
     return found;
   }
-  // What follows this word in the next line.
+  // The next line, without this word at its beginning.
   [[nodiscard]] std::string_view line_of(std::string_view name) {
     std::string_view found = line();
     if (!found.starts_with(name) || found.size() <= name.size() || found[name.size()] != ' ') {

@@ -73,7 +73,7 @@ struct SettingChange {
 [[nodiscard]] bool is_setting_name(std::string_view text);
 [[nodiscard]] bool is_setting_value(std::string_view text);  // an empty one is none
 
-// What follows `settings` with this change, which is that process's; or which bound it breaks.
+// `settings` after this change, which that process makes; or the bound that the change breaks.
 [[nodiscard]] Result<AgreedSettings> changed(const AgreedSettings& settings,
                                              const SettingChange& change, Instance instance,
                                              std::uint64_t own_number);

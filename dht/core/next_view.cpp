@@ -30,8 +30,8 @@ Step newest_of_any(const std::vector<Member>& members) {
   return newest;
 }
 
-// Those that can be members together, by name. Who is a member stays one: others come as far as
-// they share a step with all before them.
+// The processes that can be members together, by name. Present members stay; others are added as
+// far as they share a step with all before them.
 std::vector<Member> choose_members(const View* newest, const Announced& announced, Step& step) {
   std::vector<Member> chosen;
   std::optional<Steps> shared;

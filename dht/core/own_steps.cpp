@@ -1,6 +1,6 @@
 #include "dht/core/steps.hpp"
 
-// Of a build for tests, which stands for the release after this one: one more.
+// A build for tests stands for the release after this one, and speaks one step more.
 #ifndef PROPHECY_STEPS_AHEAD
 #define PROPHECY_STEPS_AHEAD 0
 #endif

@@ -68,7 +68,7 @@ class Ring {
   // The newest view that was read; null before.
   [[nodiscard]] const View* view() const { return survey_.view(); }
   [[nodiscard]] const Holder& self() const { return settings_.self.holder; }
-  // What is said between members under this view is understood here.
+  // This process understands what members say to each other under this view.
   [[nodiscard]] bool speaks(const View& view) const {
     return settings_.self.steps.speaks(view.step);
   }

@@ -41,7 +41,7 @@ using RingNodeAction =
     std::variant<CoordinationCall, AwaitTurns, ClearPartitions, OrderBarrier, Taker::Send,
                  PartitionsTaken, RingReport, SettingsAdopted, SettingsOutcome>;
 
-// What a node knows of settings before it begins.
+// The settings that a node knows before it begins.
 struct KnownSettings {
   SettingsCodec::Key key{};  // of the seal
   AgreedSettings settings;   // of an earlier life

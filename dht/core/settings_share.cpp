@@ -110,8 +110,8 @@ void SettingsShare::on_read(const CoordinationResult& result) {
   }
   if (first_adopted_ && !is_older(*settings)) return adopt(std::move(*settings));
   if (state_ == State::set_back && *settings == found_) return;
-  // What a process begins with has to be the newest. What is older than what is known may be so
-  // because the read is, or because somebody has put the node back (S3).
+  // A process has to begin with the newest settings. Settings older than the known ones were read
+  // from a server that lags, or somebody has put the node back (S3).
   if (state_ == State::agreed) state_ = State::unread;
   CoordinationCall check{.kind = CoordinationCall::Kind::write};
   check.steps.push_back({WriteStep::Kind::check, path_, result.version, {}});
@@ -138,7 +138,7 @@ void SettingsShare::on_certified(const AgreedSettings& settings, const Coordinat
               " was agreed; decide by prophecyctl ring settings --accept or --restore");
 }
 
-// Nobody has set anything, as far as is known: that nobody has is seen by making the node.
+// As far as this process knows, nobody has set anything; making the node shows whether that is so.
 void SettingsShare::begin() {
   AgreedSettings first;
   first.number = 1;
@@ -301,7 +301,7 @@ void SettingsShare::on_written(const UnderWay& written, const CoordinationResult
     version_ = *version_ + 1;
     return;
   }
-  // What is there now is read, and the change applied to that.
+  // The node is read again, and the change applied to what it holds then.
   state_ = State::unread;
   read_due_ = now + pause_ / kConflictPauses;
 }
