@@ -180,7 +180,7 @@ std::string SettingsCodec::encode(const AgreedSettings& settings) const {
   }
   text += "settings " + std::to_string(settings.values.size()) + "\n";
   for (const auto& [name, value] : settings.values)
-    text += name + " " + value + "\n";
+    text.append(name).append(" ").append(value).append("\n");
   return text + std::string(kSealWord) + seal_of(text) + "\n";
 }
 
