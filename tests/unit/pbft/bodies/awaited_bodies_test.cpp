@@ -60,6 +60,24 @@ TEST_CASE("A body that no later view wants is given up") {
   CHECK(backup.replica.status().bodies_missing == 0);
 }
 
+TEST_CASE("What others have committed blames nobody while its body is on its way") {
+  constexpr Duration kPatience = ReplicaSettings().view_change_timeout;
+  Subject backup(3);
+  const Proposal proposal = pre_prepare(1, {by_digest(1)});
+  backup.feed(proposal.frame);
+  for (const NodeId from : {0U, 1U})
+    backup.feed(encode_vote(MessageType::decision, 0, 1, proposal.batch, ring(from)));
+  backup.tick(20 * kPatience);
+  CHECK(backup.replica.status().last_ordered == 0);
+  CHECK(backup.replica.counters().view_changes_started == 0);
+
+  // What comes behind it, and is not agreed on, still counts.
+  backup.feed(pre_prepare(2, {request(2)}).frame);
+  backup.tick(kPatience);
+  CHECK(backup.replica.status().state == ReplicaState::changing_view);
+  CHECK(backup.replica.status().view_change_cause == ViewChangeCause::nothing_settled);
+}
+
 TEST_CASE("No more than 32 parts of a body are on their way from its client") {
   constexpr std::size_t kLeafBytes = 64 * 1024;
   constexpr std::size_t kLeaves = 60;
