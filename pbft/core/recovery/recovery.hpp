@@ -111,6 +111,8 @@ class Recovery {
   void judge_state();
   void disown(std::uint64_t from, ReplicaActions& out);
   void note_lag();
+  // The next batch is committed, and waits for this replica's service, or for bodies, which come.
+  [[nodiscard]] bool goes_on() const;
   // For a state that nobody has.
   [[nodiscard]] bool is_waiting(bool beyond_help) const;
   void ask_for_checkpoint();
@@ -147,6 +149,7 @@ class Recovery {
   std::optional<TimePoint> waiting_since_;  // or since it has asked
   std::optional<TimePoint> given_up_at_;    // a fetch whose parts are still here
   std::optional<TimePoint> lagging_since_;
+  std::optional<TimePoint> behind_since_;  // likewise, whether it goes on or not
   std::uint64_t ordered_then_ = 0;
   std::uint64_t judged_ = 0;  // the last checkpoint at which claims were compared
   TimePoint watched_since_{};

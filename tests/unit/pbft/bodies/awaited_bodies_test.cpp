@@ -5,6 +5,7 @@
 #include <catch2/catch.hpp>
 
 #include "pbft/bodies/body_frames.hpp"
+#include "pbft/every_batch.hpp"
 #include "pbft/wire/view_change.hpp"
 
 namespace prophecy::pbft::test {
@@ -76,6 +77,57 @@ TEST_CASE("What others have committed blames nobody while its body is on its way
   backup.tick(kPatience);
   CHECK(backup.replica.status().state == ReplicaState::changing_view);
   CHECK(backup.replica.status().view_change_cause == ViewChangeCause::nothing_settled);
+}
+
+TEST_CASE("No state takes the place of a batch whose body is coming, or whose service is at work") {
+  Subject backup(3, every_batch());
+  backup.tick(milliseconds(0));
+  const auto make_stable = [&](std::uint64_t sequence) {
+    const Digest state = sha256(as_bytes("state"));
+    for (const NodeId peer : {0U, 1U, 2U})
+      backup.feed(encode_checkpoint(sequence, state, state, state, ring(peer)));
+    REQUIRE(backup.replica.status().last_stable == sequence);
+  };
+  SECTION("a body") {
+    const Proposal proposal = pre_prepare(1, {by_digest(1)});
+    backup.feed(proposal.frame);
+    const auto bring = [&](const Digest& part) {
+      backup.feed(encode_part_message(*tree().part(part), ring(kClient)));
+    };
+    bring(tree().name().root);
+    const std::vector<Asked> asked = asked_by(backup);
+    REQUIRE(asked.size() == 1);
+    // What has come stays when the others tell that they have committed the batch.
+    for (const NodeId from : {0U, 1U})
+      backup.feed(encode_vote(MessageType::decision, 0, 1, proposal.batch, ring(from)));
+    make_stable(1);
+    for (std::size_t part = 0; part < 4; ++part) {
+      backup.tick(milliseconds(450));
+      CHECK(backup.replica.recovery() == RecoveryState::none);
+      bring(asked[0].parts[part]);
+    }
+    SECTION("that has come") {
+      bring(asked[0].parts[4]);
+      CHECK(backup.replica.status().last_ordered == 1);
+    }
+    SECTION("of which no more comes") {
+      for (int i = 0; i < 10; ++i)
+        backup.tick(milliseconds(300));
+      CHECK(backup.replica.recovery() == RecoveryState::fetching);
+    }
+  }
+  SECTION("a service") {
+    backup.order(1, {request(1)});
+    const std::uint64_t execution = backup.actions.executions.at(0).id;
+    backup.order(2, {request(2)});
+    make_stable(2);
+    for (int i = 0; i < 10; ++i) {
+      backup.tick(milliseconds(450));
+      CHECK(backup.replica.recovery() == RecoveryState::none);
+    }
+    backup.executed(execution, "result");
+    CHECK(backup.replica.status().last_ordered == 2);
+  }
 }
 
 TEST_CASE("No more than 32 parts of a body are on their way from its client") {
