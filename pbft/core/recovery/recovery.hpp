@@ -75,6 +75,9 @@ class Recovery {
   [[nodiscard]] std::uint64_t base() const { return base_.sequence(); }
   // No restart begins before it.
   [[nodiscard]] std::uint64_t base_before() const { return base_.before(); }
+  // Behind the stable checkpoint, but the next batch is committed, and waits for this replica's
+  // service, or for bodies, which come.
+  [[nodiscard]] bool goes_on() const;
   // True once after the state was replaced.
   [[nodiscard]] bool take_replaced();
   [[nodiscard]] const StateFetch& fetch() const { return fetch_; }
@@ -111,8 +114,6 @@ class Recovery {
   void judge_state();
   void disown(std::uint64_t from, ReplicaActions& out);
   void note_lag();
-  // The next batch is committed, and waits for this replica's service, or for bodies, which come.
-  [[nodiscard]] bool goes_on() const;
   // For a state that nobody has.
   [[nodiscard]] bool is_waiting(bool beyond_help) const;
   void ask_for_checkpoint();

@@ -80,7 +80,10 @@ TEST_CASE("What others have committed blames nobody while its body is on its way
 }
 
 TEST_CASE("No state takes the place of a batch whose body is coming, or whose service is at work") {
-  Subject backup(3, every_batch());
+  ReplicaSettings settings = every_batch();
+  settings.checkpoint_bytes = 1;
+  settings.log_bytes_max = 200;  // the body is larger than twice that
+  Subject backup(3, settings);
   backup.tick(milliseconds(0));
   const auto make_stable = [&](std::uint64_t sequence) {
     const Digest state = sha256(as_bytes("state"));
@@ -128,6 +131,38 @@ TEST_CASE("No state takes the place of a batch whose body is coming, or whose se
     backup.executed(execution, "result");
     CHECK(backup.replica.status().last_ordered == 2);
   }
+}
+
+TEST_CASE("The last stable batch is kept for those that lag by it, however large") {
+  ReplicaSettings settings = every_batch();
+  settings.checkpoint_bytes = 1;
+  settings.log_bytes_max = 200;
+  Subject backup(1, settings);
+  const auto order_and_execute = [&](std::uint64_t sequence, const Frame& request) {
+    const Proposal proposal = pre_prepare(sequence, {request});
+    backup.feed(proposal.frame);
+    if (sequence == 1) deliver(backup);
+    backup.feed(prepare(2, sequence, proposal.batch));
+    backup.feed(commit(0, sequence, proposal.batch));
+    backup.feed(commit(2, sequence, proposal.batch));
+    backup.executed(backup.actions.executions.at(0).id, "result");
+    const Frame frame = sent_by(backup, MessageType::checkpoint);
+    REQUIRE(frame != nullptr);
+    const CheckpointMessage own = *decode_checkpoint(*frame);  // within its frame
+    for (const NodeId peer : {0U, 2U}) {
+      backup.feed(encode_checkpoint(sequence, own.order, own.replies, own.service, ring(peer)));
+    }
+    REQUIRE(backup.replica.status().last_stable == sequence);
+    backup.tick(seconds(2));
+  };
+  order_and_execute(1, by_digest(1));
+  CHECK(backup.replica.status().log_batches == 1);
+  CHECK(backup.parts.is_pinned(tree().name().root));
+  order_and_execute(2, request(2));
+  CHECK(backup.replica.status().log_batches == 1);
+  for (int i = 0; i < 3; ++i)
+    backup.tick(seconds(2));
+  CHECK_FALSE(backup.parts.is_pinned(tree().name().root));
 }
 
 TEST_CASE("No more than 32 parts of a body are on their way from its client") {
