@@ -232,9 +232,14 @@ void Replica::Machine::release() {
     while (log.bytes() > bytes_max && log.first_retained() <= last)
       log.release_below(log.first_retained() + 1);
   };
-  shorten(done, context.settings.log_bytes_max / 2);
-  shorten(executed, context.settings.log_bytes_max);
-  if (execution.in_flight() == 0) shorten(stable, 2 * context.settings.log_bytes_max);
+  // The last one stays, however large: who is slower than others by this batch alone needs no
+  // state.
+  const std::uint64_t before_last = stable - std::min<std::uint64_t>(stable, 1);
+  shorten(std::min(done, before_last), context.settings.log_bytes_max / 2);
+  shorten(std::min(executed, before_last), context.settings.log_bytes_max);
+  const bool waits_for_state =
+      stable > context.progress.last_executed && execution.in_flight() == 0 && !recovery.goes_on();
+  if (waits_for_state) shorten(stable, 2 * context.settings.log_bytes_max);
   // Contents that the disk had no room for when the view began.
   const std::uint64_t in_memory_max = 2 * context.settings.log_bytes_max;
   if (log.bytes() > in_memory_max && context.now >= shelve_at) {

@@ -536,6 +536,7 @@ void Agreement::certify(Slot& slot, const Digest& batch, ReplicaActions& out) {
   Frame content = log_.content_of(slot, batch);
   if (content == nullptr && slot.phase == SlotPhase::awaited && slot.batch == batch)
     content = slot.pre_prepare;
+  const std::vector<BodyHandle> bodies = slot.bodies;  // what has come of them stays
   log_.set_pre_prepare(slot, nullptr, {});
   slot.phase = SlotPhase::certified;
   slot.batch = batch;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/assert.hpp"
+#include "pbft/core/bodies/bodies.hpp"
 #include "pbft/core/recovery/state_verdict.hpp"
 #include "pbft/wire/recovery.hpp"
 
@@ -25,6 +26,10 @@ constexpr std::uint32_t kRepeatsMax = 2;
 constexpr Duration kGroupAwaitedFor = seconds(2);
 // So long parts stay of which no state came: they are likely to be wanted again.
 constexpr Duration kGivenUpKeptFor = minutes(1);
+// So long a body may make no progress before its batch is taken over with a state; and so long it
+// may take in all, for so many bytes in each second.
+constexpr Duration kBodyAwaitedFor = seconds(2);
+constexpr std::uint64_t kBodyBytesPerSecond = std::uint64_t{4} << 20;
 // So long claims that were lost may take to come again.
 constexpr Duration kStateAwaitedFor = seconds(2);
 
@@ -121,12 +126,28 @@ Duration Recovery::patience() const {
   return std::max<Duration>(10 * context_.settings.status_interval, milliseconds(200));
 }
 
+// A state would bring what the batch would, but to a service that keeps none it brings nothing: its
+// origin would miss a write, only because it or its disk is slower than others.
+bool Recovery::goes_on() const {
+  const Slot* next = log_.find(context_.progress.last_ordered + 1);
+  if (!behind_since_ || next == nullptr || next->phase != SlotPhase::committed) return false;
+  if (all_whole(next->bodies)) return context_.is_service_at_work;
+  const Duration allowed = kBodyAwaitedFor + seconds(bytes_of(next->bodies) / kBodyBytesPerSecond);
+  if (context_.now - *behind_since_ >= allowed) return false;
+  return std::none_of(next->bodies.begin(), next->bodies.end(), [&](const BodyHandle& body) {
+    return body->state() == Body::State::missing &&
+           context_.now - body->progressed_at() >= kBodyAwaitedFor;
+  });
+}
+
 void Recovery::note_lag() {
   const std::uint64_t ordered = context_.progress.last_ordered;
   if (checkpoints_.stable_sequence() <= ordered) {
     lagging_since_.reset();
-  } else if (!lagging_since_ || ordered != ordered_then_) {
-    lagging_since_ = context_.now;
+    behind_since_.reset();
+  } else {
+    if (!behind_since_ || ordered != ordered_then_) behind_since_ = lagging_since_ = context_.now;
+    if (goes_on()) lagging_since_ = context_.now;
   }
   ordered_then_ = ordered;
   // Claims may have been lost, and no further checkpoint need come.
@@ -141,10 +162,11 @@ std::optional<CheckpointClaim> Recovery::wanted(bool beyond_help) const {
   if (stable.service == Digest{}) {
     return is_astray() ? wanted_for_repair(stable) : std::nullopt;
   }
-  const bool behind = stable.sequence > progress.last_ordered &&
-                      (beyond_help || is_stuck() || !log_.reaches(stable.sequence + 1) ||
-                       stable.sequence - progress.last_ordered >
-                           std::max<std::uint64_t>(context_.settings.retained_batches, 1));
+  const bool behind =
+      stable.sequence > progress.last_ordered &&
+      ((beyond_help && !goes_on()) || is_stuck() || !log_.reaches(stable.sequence + 1) ||
+       stable.sequence - progress.last_ordered >
+           std::max<std::uint64_t>(context_.settings.retained_batches, 1));
   if (behind || execution_.is_unreliable()) return stable;
   if (is_astray()) return wanted_for_repair(stable);
   return std::nullopt;

@@ -75,6 +75,9 @@ class Recovery {
   [[nodiscard]] std::uint64_t base() const { return base_.sequence(); }
   // No restart begins before it.
   [[nodiscard]] std::uint64_t base_before() const { return base_.before(); }
+  // Behind the stable checkpoint, but the next batch is committed, and waits for this replica's
+  // service, or for bodies, which come.
+  [[nodiscard]] bool goes_on() const;
   // True once after the state was replaced.
   [[nodiscard]] bool take_replaced();
   [[nodiscard]] const StateFetch& fetch() const { return fetch_; }
@@ -147,6 +150,7 @@ class Recovery {
   std::optional<TimePoint> waiting_since_;  // or since it has asked
   std::optional<TimePoint> given_up_at_;    // a fetch whose parts are still here
   std::optional<TimePoint> lagging_since_;
+  std::optional<TimePoint> behind_since_;  // likewise, whether it goes on or not
   std::uint64_t ordered_then_ = 0;
   std::uint64_t judged_ = 0;  // the last checkpoint at which claims were compared
   TimePoint watched_since_{};

@@ -15,6 +15,8 @@ constexpr std::size_t kBytesServedMax = std::size_t{2} << 20;
 // A peer that has been sent so much more than what has settled there since waits twice as long for
 // the next, and so on: it loses everything, or pretends to.
 constexpr std::uint64_t kBytesUnmovedStep = std::uint64_t{256} << 10;
+// Every peer sends such a proposal: another round costs more, where one does not want to send it.
+constexpr std::size_t kSmallContentBytes = 4096;
 // So long after it was helped through its silence a peer is not helped through another one.
 constexpr Duration kCarryingPause = seconds(2);
 
@@ -49,27 +51,43 @@ bool Retransmission::outstanding() const {
          checkpoints_.last_own() > checkpoints_.stable_sequence();
 }
 
+// Progress counts from when something began to be outstanding: what was ordered before that, since
+// the last tick, does not put a Status off.
 void Retransmission::arm(TimePoint now) {
-  if (!started_ || !outstanding()) return;
+  if (!started_ || !outstanding()) return outstanding_since_.reset();
+  if (!outstanding_since_) {
+    outstanding_since_ = now;
+    note_progress();
+  }
   next_tick_ = std::min(next_tick_, now + context_.settings.status_interval);
+}
+
+void Retransmission::note_progress() {
+  ordered_then_ = context_.progress.last_ordered;
+  stable_then_ = checkpoints_.stable_sequence();
+  settled_then_ = agreement_.settled();
+}
+
+bool Retransmission::is_stuck() const {
+  // Alone in a later view, it gets on by what others have decided, and they send that when asked.
+  if (context_.state == ReplicaState::changing_view) return true;
+  return ordered_then_ == context_.progress.last_ordered &&
+         stable_then_ == checkpoints_.stable_sequence() && settled_then_ == agreement_.settled();
 }
 
 void Retransmission::on_tick(TimePoint now, ReplicaActions& out) {
   if (now < next_tick_) return;
   const bool first = !started_;
   started_ = true;
-  const std::uint64_t stable = checkpoints_.stable_sequence();
-  const bool stuck = ordered_then_ == context_.progress.last_ordered && stable_then_ == stable &&
-                     settled_then_ == agreement_.settled();
-  const bool wanted = outstanding() && (stuck || lagging());
-  if (first || wanted || now >= heartbeat_at_) {
+  const TimePoint due = outstanding_since_.value_or(now) + context_.settings.status_interval;
+  const bool is_due = outstanding() && now >= due;
+  if (first || (outstanding() && lagging()) || (is_due && is_stuck()) || now >= heartbeat_at_) {
     send_status(out);
     heartbeat_at_ = now + context_.settings.heartbeat_interval;
   }
-  ordered_then_ = context_.progress.last_ordered;
-  stable_then_ = stable;
-  settled_then_ = agreement_.settled();
-  next_tick_ = outstanding() ? now + context_.settings.status_interval : heartbeat_at_;
+  if (is_due || !outstanding_since_) note_progress();
+  const TimePoint next = now < due ? due : now + context_.settings.status_interval;
+  next_tick_ = outstanding() ? next : heartbeat_at_;
 }
 
 void Retransmission::send_status(ReplicaActions& out) {
@@ -215,6 +233,20 @@ Frame Retransmission::renewed(const Frame& pre_prepare, const Digest& batch) con
   return renew_pre_prepare(*pre_prepare, batch, context_.keys);
 }
 
+// The primary sends its proposal; the others take turns, in case it does not want to. Those that
+// cannot help have none: the primary among them, and the peer itself.
+bool Retransmission::is_own_turn(NodeId peer, std::uint64_t turn) const {
+  const NodeId primary = context_.primary();
+  if (context_.self == primary) return true;
+  NodeId place = 0;
+  NodeId others = 0;
+  for (NodeId id = 0; id < context_.quorum.replicas; ++id) {
+    if (id == context_.self) place = others;
+    if (id != primary && id != peer) ++others;
+  }
+  return turn % others == place;
+}
+
 void Retransmission::serve(const StatusMessage& status, ReplicaActions& out) {
   std::vector<Frame> frames;
   std::size_t bytes = 0;
@@ -233,13 +265,15 @@ void Retransmission::serve(const StatusMessage& status, ReplicaActions& out) {
     if (slot == nullptr) continue;
     const std::uint64_t place = sequence - status.settled - 1;
     const std::uint8_t has = place < status.slots.size() ? status.slots[place] : 0;
-    // The primary sends its proposal; the others take turns, in case it does not want to.
-    const bool my_turn = context_.is_primary() ||
-                         (sequence + peer.times_served) % context_.quorum.replicas == context_.self;
-    if ((has & kHasPrePrepare) == 0 && my_turn) {
-      // What is ordered is kept, whatever became of its number in later views.
-      const bool ordered = sequence <= context_.progress.last_ordered;
-      add(renewed(ordered ? log_.content_of(*slot, slot->batch) : slot->pre_prepare, slot->batch));
+    if ((has & kHasPrePrepare) == 0) {
+      const bool is_small =
+          slot->pre_prepare != nullptr && slot->pre_prepare->size() <= kSmallContentBytes;
+      if (is_small || is_own_turn(status.replica, sequence + peer.times_served)) {
+        // What is ordered is kept, whatever became of its number in later views.
+        const bool ordered = sequence <= context_.progress.last_ordered;
+        add(renewed(ordered ? log_.content_of(*slot, slot->batch) : slot->pre_prepare,
+                    slot->batch));
+      }
     }
     // What was passed over by a transfer of state may have been another batch than is known here,
     // and what was executed ahead is not decided yet.

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "pbft/core/state/checkpoints.hpp"
@@ -56,11 +57,16 @@ class Retransmission {
 
   [[nodiscard]] bool lagging() const;
   [[nodiscard]] bool outstanding() const;
+  void note_progress();
+  // Nothing has moved since progress was noted.
+  [[nodiscard]] bool is_stuck() const;
   void learn(const StatusMessage& status);
   // Until when the peer has to wait that was served last at `served_at`.
   [[nodiscard]] TimePoint may_serve_at(const Peer& peer) const;
   void forgive(Peer& peer, std::uint64_t settled) const;
   void serve(const StatusMessage& status, ReplicaActions& out);
+  // To send the peer a batch's content that is large.
+  [[nodiscard]] bool is_own_turn(NodeId peer, std::uint64_t turn) const;
   [[nodiscard]] Frame renewed(const Frame& pre_prepare, const Digest& batch) const;
   void send_status(ReplicaActions& out);
 
@@ -75,7 +81,8 @@ class Retransmission {
   bool started_ = false;
   TimePoint next_tick_ = TimePoint::min();  // the first tick is due at once
   TimePoint heartbeat_at_{};
-  // Progress at the last tick.
+  std::optional<TimePoint> outstanding_since_;
+  // Progress at the last tick, or when something began to be outstanding.
   std::uint64_t ordered_then_ = 0;
   std::uint64_t stable_then_ = 0;
   std::uint64_t settled_then_ = 0;

@@ -70,6 +70,11 @@ bool ViewChanger::is_behind() const {
   return checkpoints_.stable_sequence() > context_.progress.last_ordered;
 }
 
+bool ViewChanger::lacks_bodies() const {
+  const Slot* next = log_.find(context_.progress.last_ordered + 1);
+  return next != nullptr && next->phase == SlotPhase::committed && !all_whole(next->bodies);
+}
+
 BlameInputs::Place ViewChanger::place() const {
   if (context_.is_silent()) return BlameInputs::Place::silent;
   if (context_.state != ReplicaState::normal) return BlameInputs::Place::changing;
@@ -101,12 +106,14 @@ void ViewChanger::note_unsettled(TimePoint now) {
   // What was proposed has to be settled in time, too. Those that have executed it in an older view
   // wait for no request any more, while others may need their votes in a new one. For that, a
   // primary gives itself up as well.
-  // But what is agreed on and waits for this replica's own service waits for nobody else. (When its
-  // service does nothing, something is missing, for which another primary may be needed.)
+  // But what is agreed on and waits for this replica's own service waits for nobody else, nor does
+  // what waits for bodies: those that have committed it have them, whoever is primary. (When its
+  // service does nothing for another reason, another primary may be needed.)
   // Nor is it the primary's fault that this replica lacks what 2f+1 have executed.
-  const std::uint64_t settled =
-      is_behind() ? agreement_.settled_by_group()
-                  : (context_.is_service_at_work ? agreement_.agreed() : agreement_.settled());
+  const bool is_own_matter = context_.is_service_at_work || lacks_bodies();
+  const std::uint64_t settled = is_behind()
+                                    ? agreement_.settled_by_group()
+                                    : (is_own_matter ? agreement_.agreed() : agreement_.settled());
   // Nor does anybody wait for the batches that carry a peer to the checkpoint that it needs.
   // Seldom: a peer may tell this replica that it waits, and not the primary.
   const bool carrying = context_.awaited_by_silent > checkpoints_.stable_sequence() &&

@@ -112,6 +112,8 @@ class ViewChanger {
   [[nodiscard]] bool has_no_room() const;
   // It lacks what 2f+1 have executed.
   [[nodiscard]] bool is_behind() const;
+  // The next batch is committed, and waits for bodies alone, which are fetched.
+  [[nodiscard]] bool lacks_bodies() const;
   // What keeps this replica from holding requests against the primary.
   [[nodiscard]] Patience::Excuse excuse() const;
   [[nodiscard]] BlameInputs::Place place() const;

@@ -113,14 +113,61 @@ TEST_CASE("A peer gets exactly what it lacks") {
     backup.feed(status(3, 1));
     CHECK(backup.actions.sends.empty());
   }
-  SECTION("the proposal is missing: backups take turns in sending it") {
-    std::size_t proposals = 0;
-    for (std::size_t i = 0; i < kReplicas; ++i) {
-      backup.now += seconds(1);
-      backup.feed(status(3, 0));
-      proposals += backup.sent(MessageType::pre_prepare);
+  SECTION("the proposal, and it is small") {
+    backup.feed(status(3, 0));
+    CHECK(backup.sent(MessageType::pre_prepare) == 1);
+  }
+}
+
+TEST_CASE("Large proposals that a peer lacks are sent in turns, by those that can help") {
+  Subject one(1);
+  Subject two(2);
+  const Proposal proposal = pre_prepare(1, {request(1, std::string(10'000, 'x'))});
+  one.feed(proposal.frame);
+  two.feed(proposal.frame);
+  for (std::size_t i = 0; i < 2 * kReplicas; ++i) {
+    one.now += seconds(1);
+    two.now += seconds(1);
+    const Frame lacking = status(3, 0);
+    one.feed(lacking);
+    two.feed(lacking);
+    CHECK(one.sent(MessageType::pre_prepare) + two.sent(MessageType::pre_prepare) == 1);
+  }
+}
+
+TEST_CASE("What was ordered before does not put off the Status about what is missing now") {
+  Subject backup(1);
+  backup.tick(milliseconds(0));
+  // A tick is due soon, for the sake of what is ordered meanwhile.
+  backup.feed(pre_prepare(1, {request(1)}).frame);
+  backup.tick(milliseconds(30));
+  backup.order(1, {request(1)});
+  REQUIRE(backup.replica.status().last_ordered == 1);
+  backup.tick(milliseconds(10));
+  const Digest batch = pre_prepare(2, {request(2)}).batch;
+  for (const NodeId from : {2U, 3U})
+    backup.feed(encode_vote(MessageType::commit, 0, 2, batch, ring(from)));
+  backup.tick(milliseconds(10));
+  CHECK(backup.sent(MessageType::status) == 0);
+  backup.tick(milliseconds(40));
+  CHECK(backup.sent(MessageType::status) == kReplicas - 1);
+}
+
+TEST_CASE("Alone in a later view, a replica asks in each interval, whatever it has got") {
+  Subject backup(1);
+  backup.tick(milliseconds(0));
+  backup.feed(pre_prepare(1, {request(1)}).frame);
+  backup.tick(ReplicaSettings().view_change_timeout);
+  REQUIRE(backup.replica.status().state == ReplicaState::changing_view);
+  for (std::uint64_t sequence = 1; sequence <= 5; ++sequence) {
+    const Proposal proposal = pre_prepare(sequence, {request(sequence)});
+    for (const NodeId from : {2U, 3U}) {
+      backup.feed(encode_vote(MessageType::decision, 0, sequence, proposal.batch, ring(from)));
     }
-    CHECK(proposals == 1);
+    backup.feed(proposal.frame);
+    REQUIRE(backup.replica.status().last_ordered == sequence);
+    backup.tick(milliseconds(50));
+    CHECK(backup.sent(MessageType::status) == kReplicas - 1);
   }
 }
 

@@ -5,6 +5,7 @@
 #include <catch2/catch.hpp>
 
 #include "pbft/bodies/body_frames.hpp"
+#include "pbft/every_batch.hpp"
 #include "pbft/wire/view_change.hpp"
 
 namespace prophecy::pbft::test {
@@ -58,6 +59,110 @@ TEST_CASE("A body that no later view wants is given up") {
   backup.feed(new_view(3, {1, 1, other.batch}));
   REQUIRE(backup.replica.status().view == 3);
   CHECK(backup.replica.status().bodies_missing == 0);
+}
+
+TEST_CASE("What others have committed blames nobody while its body is on its way") {
+  constexpr Duration kPatience = ReplicaSettings().view_change_timeout;
+  Subject backup(3);
+  const Proposal proposal = pre_prepare(1, {by_digest(1)});
+  backup.feed(proposal.frame);
+  for (const NodeId from : {0U, 1U})
+    backup.feed(encode_vote(MessageType::decision, 0, 1, proposal.batch, ring(from)));
+  backup.tick(20 * kPatience);
+  CHECK(backup.replica.status().last_ordered == 0);
+  CHECK(backup.replica.counters().view_changes_started == 0);
+
+  // What comes behind it, and is not agreed on, still counts.
+  backup.feed(pre_prepare(2, {request(2)}).frame);
+  backup.tick(kPatience);
+  CHECK(backup.replica.status().state == ReplicaState::changing_view);
+  CHECK(backup.replica.status().view_change_cause == ViewChangeCause::nothing_settled);
+}
+
+TEST_CASE("No state takes the place of a batch whose body is coming, or whose service is at work") {
+  ReplicaSettings settings = every_batch();
+  settings.checkpoint_bytes = 1;
+  settings.log_bytes_max = 200;  // the body is larger than twice that
+  Subject backup(3, settings);
+  backup.tick(milliseconds(0));
+  const auto make_stable = [&](std::uint64_t sequence) {
+    const Digest state = sha256(as_bytes("state"));
+    for (const NodeId peer : {0U, 1U, 2U})
+      backup.feed(encode_checkpoint(sequence, state, state, state, ring(peer)));
+    REQUIRE(backup.replica.status().last_stable == sequence);
+  };
+  SECTION("a body") {
+    const Proposal proposal = pre_prepare(1, {by_digest(1)});
+    backup.feed(proposal.frame);
+    const auto bring = [&](const Digest& part) {
+      backup.feed(encode_part_message(*tree().part(part), ring(kClient)));
+    };
+    bring(tree().name().root);
+    const std::vector<Asked> asked = asked_by(backup);
+    REQUIRE(asked.size() == 1);
+    // What has come stays when the others tell that they have committed the batch.
+    for (const NodeId from : {0U, 1U})
+      backup.feed(encode_vote(MessageType::decision, 0, 1, proposal.batch, ring(from)));
+    make_stable(1);
+    for (std::size_t part = 0; part < 4; ++part) {
+      backup.tick(milliseconds(450));
+      CHECK(backup.replica.recovery() == RecoveryState::none);
+      bring(asked[0].parts[part]);
+    }
+    SECTION("that has come") {
+      bring(asked[0].parts[4]);
+      CHECK(backup.replica.status().last_ordered == 1);
+    }
+    SECTION("of which no more comes") {
+      for (int i = 0; i < 10; ++i)
+        backup.tick(milliseconds(300));
+      CHECK(backup.replica.recovery() == RecoveryState::fetching);
+    }
+  }
+  SECTION("a service") {
+    backup.order(1, {request(1)});
+    const std::uint64_t execution = backup.actions.executions.at(0).id;
+    backup.order(2, {request(2)});
+    make_stable(2);
+    for (int i = 0; i < 10; ++i) {
+      backup.tick(milliseconds(450));
+      CHECK(backup.replica.recovery() == RecoveryState::none);
+    }
+    backup.executed(execution, "result");
+    CHECK(backup.replica.status().last_ordered == 2);
+  }
+}
+
+TEST_CASE("The last stable batch is kept for those that lag by it, however large") {
+  ReplicaSettings settings = every_batch();
+  settings.checkpoint_bytes = 1;
+  settings.log_bytes_max = 200;
+  Subject backup(1, settings);
+  const auto order_and_execute = [&](std::uint64_t sequence, const Frame& request) {
+    const Proposal proposal = pre_prepare(sequence, {request});
+    backup.feed(proposal.frame);
+    if (sequence == 1) deliver(backup);
+    backup.feed(prepare(2, sequence, proposal.batch));
+    backup.feed(commit(0, sequence, proposal.batch));
+    backup.feed(commit(2, sequence, proposal.batch));
+    backup.executed(backup.actions.executions.at(0).id, "result");
+    const Frame frame = sent_by(backup, MessageType::checkpoint);
+    REQUIRE(frame != nullptr);
+    const CheckpointMessage own = *decode_checkpoint(*frame);  // within its frame
+    for (const NodeId peer : {0U, 2U}) {
+      backup.feed(encode_checkpoint(sequence, own.order, own.replies, own.service, ring(peer)));
+    }
+    REQUIRE(backup.replica.status().last_stable == sequence);
+    backup.tick(seconds(2));
+  };
+  order_and_execute(1, by_digest(1));
+  CHECK(backup.replica.status().log_batches == 1);
+  CHECK(backup.parts.is_pinned(tree().name().root));
+  order_and_execute(2, request(2));
+  CHECK(backup.replica.status().log_batches == 1);
+  for (int i = 0; i < 3; ++i)
+    backup.tick(seconds(2));
+  CHECK_FALSE(backup.parts.is_pinned(tree().name().root));
 }
 
 TEST_CASE("No more than 32 parts of a body are on their way from its client") {

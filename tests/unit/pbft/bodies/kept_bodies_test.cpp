@@ -110,18 +110,24 @@ TEST_CASE("A log that is full takes no body away that a restart executes again")
   backup.feed(proposal.frame);
   deliver(backup);
   backup.answers_flushes = false;  // from here on its disk stalls
-  backup.feed(prepare(2, 1, proposal.batch));
-  backup.feed(commit(0, 1, proposal.batch));
-  backup.feed(commit(2, 1, proposal.batch));
-  backup.executed(backup.actions.executions.at(0).id, "result");
-  const CheckpointMessage own = claim_about_body(backup);
-  const Digest order = own.order;
-  const Digest replies = own.replies;
-  const Digest service = own.service;
-  for (const NodeId peer : {0u, 2u})
-    backup.feed(encode_checkpoint(1, order, replies, service, ring(peer)));
-  REQUIRE(backup.replica.status().last_stable == 1);
-  CHECK(backup.replica.status().log_bytes == 0);
+  const auto make_stable = [&](std::uint64_t sequence, const Digest& batch) {
+    backup.feed(prepare(2, sequence, batch));
+    backup.feed(commit(0, sequence, batch));
+    backup.feed(commit(2, sequence, batch));
+    backup.executed(backup.actions.executions.at(0).id, "result");
+    const CheckpointMessage own = claim_about_body(backup);
+    const Digest order = own.order;
+    const Digest replies = own.replies;
+    const Digest service = own.service;
+    for (const NodeId peer : {0u, 2u})
+      backup.feed(encode_checkpoint(sequence, order, replies, service, ring(peer)));
+    REQUIRE(backup.replica.status().last_stable == sequence);
+  };
+  make_stable(1, proposal.batch);
+  const Proposal next = pre_prepare(2, {request(2)});
+  backup.feed(next.frame);
+  make_stable(2, next.batch);
+  CHECK(backup.replica.status().log_bytes == next.frame->size());
   CHECK(backup.replica.status().base == 0);
   CHECK(backup.parts.is_pinned(tree().name().root));
 }
