@@ -265,7 +265,8 @@ bool is_within(const std::filesystem::path& path, const std::filesystem::path& f
 }
 
 // A restore removes what is no part of the state, and a snapshot reads all that is.
-void check_apart(ConfigSection service, const ReplicaConfig& config) {
+void check_apart(ConfigSection service, const ReplicaConfig& config,
+                 const std::filesystem::path& configuration) {
   const std::filesystem::path& state = config.service.state.folder.folder;
   if (config.service.state.kind != StateKind::directory || state.empty()) return;
   if (is_within("/", state)) {
@@ -280,6 +281,12 @@ void check_apart(ConfigSection service, const ReplicaConfig& config) {
   check("group file", config.group_file);
   check("key file", config.key_file);
   if (config.admin) check("admin socket", *config.admin);
+  check("configuration", configuration);
+  if (const auto& tls = config.service.origin_tls) {
+    check("origins' CA certificates", tls->ca);
+    if (tls->certificate) check("certificate", tls->certificate->chain);
+    if (tls->certificate) check("certificate's key", tls->certificate->key);
+  }
   if (!config.storage) return;
   check("storage", config.storage->folder);
   if (!config.storage->folder.empty() && is_within(state, config.storage->folder)) {
@@ -323,7 +330,8 @@ void read_bodies(ConfigSection section, ReplicaConfig& config) {
           1 << 20, body_bytes_max, std::min(body_bytes_max, kBodyBytesDefault));
 }
 
-ReplicaConfig read(ConfigSection root) {
+// `configuration`: the file that it is; empty for a mere text.
+ReplicaConfig read(ConfigSection root, const std::filesystem::path& configuration) {
   ReplicaConfig config;
   read_replica(root.section("replica"), config);
   config.log = read_log_settings(root.section("log"));
@@ -354,18 +362,18 @@ ReplicaConfig read(ConfigSection root) {
          "safe."}));
     config.service.state.command.lock = config.storage->folder / "state_load.lock";
   }
-  check_apart(root.section("service"), config);
+  check_apart(root.section("service"), config, configuration);
   read_bodies(root.section("replica"), config);
   return config;
 }
 
 Result<> finish(ConfigFile& file) {
-  return file.finish([](ConfigSection root) { static_cast<void>(read(std::move(root))); });
+  return file.finish([](ConfigSection root) { static_cast<void>(read(std::move(root), {})); });
 }
 
-Result<ReplicaConfig> read(Result<ConfigFile> file) {
+Result<ReplicaConfig> read(Result<ConfigFile> file, const std::filesystem::path& path) {
   if (!file) return file.error();
-  ReplicaConfig config = read(file->root());
+  ReplicaConfig config = read(file->root(), path);
   if (auto checked = finish(*file); !checked) return checked.error();
   return config;
 }
@@ -421,24 +429,24 @@ std::unique_ptr<transport::TlsClient> load_origin_tls(ConfigSection service,
 }  // namespace
 
 Result<ReplicaConfig> load_replica_config(const std::filesystem::path& path) {
-  return read(ConfigFile::load(path));
+  return read(ConfigFile::load(path), path);
 }
 
 Result<ReplicaConfig> parse_replica_config(std::string_view text, std::string name) {
-  return read(ConfigFile::parse(text, std::move(name)));
+  return read(ConfigFile::parse(text, std::move(name)), {});
 }
 
 Result<std::string> dump_replica_config(const std::filesystem::path& path) {
   auto file = ConfigFile::load(path);
   if (!file) return file.error();
-  static_cast<void>(read(file->root()));
+  static_cast<void>(read(file->root(), path));
   if (auto checked = finish(*file); !checked) return checked.error();
   return file->dump();
 }
 
 std::string describe_replica_config() {
   ConfigFile file = ConfigFile::schema();
-  static_cast<void>(read(file.root()));
+  static_cast<void>(read(file.root(), {}));
   return file.describe();
 }
 
@@ -446,7 +454,7 @@ Result<ReplicaIdentity> load_replica_identity(const std::filesystem::path& path)
   auto file = ConfigFile::load(path);
   if (!file) return file.error();
   ConfigSection root = file->root();
-  ReplicaConfig config = read(root);
+  ReplicaConfig config = read(root, path);
   std::string others;  // lines about the group file
   auto group = load_group(root.section("replica"), config.group_file, others);
   auto keys = load_keys(root.section("replica"), config, group);

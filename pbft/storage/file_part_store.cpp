@@ -53,7 +53,7 @@ std::optional<Bytes> FilePartStore::read(const Digest& digest) const {
 }
 
 bool FilePartStore::keep(const Digest& digest, ByteView part) {
-  if (holds(digest)) return true;
+  if (holds(digest) || takes_back(digest, part)) return true;
   const bool is_beyond = is_beyond_memory(part.size());
   if (bytes_in_memory_ + part.size() > kMemoryBytesMax) {
     ++counters_.refused;
@@ -66,7 +66,7 @@ bool FilePartStore::keep(const Digest& digest, ByteView part) {
 }
 
 bool FilePartStore::keep_written(const Digest& digest, ByteView part) {
-  if (holds(digest)) return true;
+  if (holds(digest) || takes_back(digest, part)) return true;
   if (bytes_leaving_ + part.size() > kLeavingBytesMax || is_beyond_memory(part.size()) ||
       !files_->has_room(bytes_leaving_ + part.size())) {
     ++counters_.refused;
@@ -78,12 +78,22 @@ bool FilePartStore::keep_written(const Digest& digest, ByteView part) {
   return true;
 }
 
+bool FilePartStore::takes_back(const Digest& digest, ByteView part) {
+  const auto left = left_.find(digest);
+  if (left == left_.end() || !left->second.is_whole) return false;
+  files_left_.erase(left->second.since);
+  left_.erase(left);
+  parts_[digest] = Known{Place::disk, kind_of(part), nullptr, false, false, true};
+  ++counters_.kept;
+  return true;
+}
+
 void FilePartStore::hold(const Digest& digest, ByteView part, bool is_leaving) {
   Known& known = parts_[digest];
   bool has_file = known.has_file;  // one that could not be read
-  if (const auto left = left_since_.find(digest); left != left_since_.end()) {
-    files_left_.erase(left->second);
-    left_since_.erase(left);
+  if (const auto left = left_.find(digest); left != left_.end()) {
+    files_left_.erase(left->second.since);
+    left_.erase(left);
     has_file = true;
   }
   known =
@@ -134,18 +144,20 @@ void FilePartStore::remove(const Digest& digest) {
   if (known == parts_.end()) return;
   const Place place = known->second.place;
   const bool has_file = known->second.has_file;
+  const bool is_whole =
+      place == Place::disk && !known->second.is_unreadable && known->second.kind != Kind::unread;
   if (place != Place::disk) leave_memory(known->second);
   parts_.erase(known);
   if (place == Place::being_written) {
     orphans_.insert(digest);
   } else if (has_file) {
-    forget_file(digest);
+    forget_file(digest, is_whole);
   }
 }
 
-void FilePartStore::forget_file(const Digest& digest) {
+void FilePartStore::forget_file(const Digest& digest, bool is_whole) {
   files_left_.emplace(++forgotten_, digest);
-  left_since_.emplace(digest, forgotten_);
+  left_.emplace(digest, Left{forgotten_, is_whole});
 }
 
 void FilePartStore::remove_up_to(std::uint64_t forgotten) {
@@ -245,7 +257,7 @@ void FilePartStore::take_removals(Batch& batch) {
   while (batch.removed.size() < kRemovedAtOnceMax && !files_left_.empty() &&
          files_left_.begin()->first <= removable_) {
     batch.removed.push_back(files_left_.begin()->second);
-    left_since_.erase(batch.removed.back());
+    left_.erase(batch.removed.back());
     files_left_.erase(files_left_.begin());
   }
 }
@@ -275,7 +287,7 @@ void FilePartStore::on_written(const Batch& batch, const std::vector<Request>& r
       if (known != parts_.end()) {
         known->second.has_file = true;
       } else {
-        forget_file(digest);
+        forget_file(digest, written);
       }
       continue;
     }

@@ -15,8 +15,10 @@
 //
 // The file of a part that nobody wants stays until the caller says that no record on the disk names
 // the part (remove_up_to()): the record that forgets it lasts only later than it is made, and a
-// restart in between has to find the part. A part that is kept again meanwhile has its file written
-// anew.
+// restart in between has to find the part. A part that is kept again meanwhile has its old file
+// back, which is not written anew: a loss of power before the next sync could take it from the
+// record that still names it. Only a file that is not known to be whole is written anew; no record
+// can lead to it.
 //
 // Writing, syncing and removing is the PartWriter's. One piece of work is under way at a time, and
 // takes all that was asked for before it began. The bytes are shared with it; all else belongs to
@@ -164,6 +166,8 @@ class FilePartStore final : public PartStore {
       : files_(std::move(files)), sync_(sync), writer_(std::move(writer)) {}
   [[nodiscard]] static Kind kind_of(ByteView bytes);
   [[nodiscard]] std::optional<std::vector<Digest>> children_of(const Digest& digest) const;
+  // A file of it was to go, and is whole.
+  [[nodiscard]] bool takes_back(const Digest& digest, ByteView part);
   void hold(const Digest& digest, ByteView part, bool is_leaving);
   // It is not in memory any more.
   void leave_memory(Known& known);
@@ -176,7 +180,7 @@ class FilePartStore final : public PartStore {
   void on_written(const Batch& batch, const std::vector<Request>& requests,
                   const std::vector<bool>& had_room);
   void remove(const Digest& digest);
-  void forget_file(const Digest& digest);
+  void forget_file(const Digest& digest, bool is_whole);
   void take_removals(Batch& batch);
   [[nodiscard]] bool is_beyond_memory(std::size_t bytes) const {
     return bytes_in_memory_ + bytes > kUnwrittenBytesMax;
@@ -195,8 +199,12 @@ class FilePartStore final : public PartStore {
   // Removed while they were being written: their files are forgotten when that has ended.
   std::set<Digest> orphans_;
   // Files that nobody wants, by when they were forgotten.
+  struct Left {
+    std::uint64_t since = 0;
+    bool is_whole = false;  // it was written by this process, or read
+  };
   std::map<std::uint64_t, Digest> files_left_;
-  std::map<Digest, std::uint64_t> left_since_;
+  std::map<Digest, Left> left_;
   std::uint64_t forgotten_ = 0;
   std::uint64_t removable_ = 0;  // up to it
   std::vector<std::function<void()>> after_backlog_;

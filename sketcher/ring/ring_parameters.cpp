@@ -1,5 +1,7 @@
 #include "sketcher/ring/ring_parameters.hpp"
 
+#include <algorithm>
+
 #include "base/assert.hpp"
 #include "base/random.hpp"
 
@@ -53,7 +55,12 @@ dht::Member ring_member(const RingSettings& settings) {
 }
 
 bool hands_over(const Settings& settings) {
-  return settings.groups.size() == 1 && settings.groups.front().kind == GroupKind::pbft;
+  return settings.groups.size() == 1 && has_order(settings);
+}
+
+bool has_order(const Settings& settings) {
+  return std::any_of(settings.groups.begin(), settings.groups.end(),
+                     [](const GroupSettings& group) { return group.kind == GroupKind::pbft; });
 }
 
 }  // namespace prophecy::sketcher

@@ -16,4 +16,7 @@ namespace prophecy::sketcher {
 // their group.)
 [[nodiscard]] bool hands_over(const Settings& settings);
 
+// Whether a group has an order at all.
+[[nodiscard]] bool has_order(const Settings& settings);
+
 }  // namespace prophecy::sketcher

@@ -62,8 +62,9 @@ RingService::RingService(boost::asio::io_context& loop, const Installation& inst
       ring_(shared.ring()),
       wakes_(std::move(wakes)),
       log_(log),
-      has_barriers_(hands_over(installation.settings)),
-      history_(table, has_barriers_),
+      hands_over_(hands_over(installation.settings)),
+      has_barriers_(has_order(installation.settings)),
+      history_(table, hands_over_),
       node_(ring_settings(installation), {installation.settings_key, std::move(known)},
             shared.ring().permissions, history_, kPageRetry, boot_timer_.now()),
       links_(loop, *installation.ring_tls, std::move(listener), shared.ring().counters, log, *this),
@@ -244,7 +245,7 @@ void RingService::wake_workers() const {
     static_cast<void>(!::write(wake, &one, sizeof one));
 }
 
-// Without an order that members share there is nothing to compare with its number.
+// Of a group without an order nobody can ask for one.
 void RingService::begin_barrier() {
   if (barrier_ || barrier_tickets_.empty()) return;
   barrier_.emplace();
@@ -277,6 +278,8 @@ void RingService::look_at_barrier() {
       barrier_->end = std::min(barrier_->end, now() + kBarrierPause);
     if (!number && now() < barrier_->end) return;
     if (!number) ring_.counters.barriers_failed.add();
+    // There is nothing to compare it with.
+    if (number && !hands_over_) number = 0;
   } else {
     number = 0;
   }

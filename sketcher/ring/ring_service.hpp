@@ -104,7 +104,8 @@ class RingService final : private zookeeper::CoordinationClient::Handler,
   const SharedRing& ring_;
   std::vector<int> wakes_;
   Logger& log_;
-  const bool has_barriers_;
+  const bool hands_over_;
+  const bool has_barriers_;  // some group has an order
   SystemBootTimer boot_timer_;
   RingHistory history_;
   dht::RingNode node_;

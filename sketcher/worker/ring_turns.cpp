@@ -15,14 +15,17 @@ constexpr std::string_view kWire = "OPTIONS * HTTP/1.1\r\nhost: ring.prophecy.in
 
 RingTurns::RingTurns(boost::asio::io_context& loop, const WorkerTurns& turns,
                      const dht::Permissions& permissions, std::uint32_t worker, UniqueFd wake,
-                     replica_client::ReplicaGroup& group, SigmaOrder& order, Logger& log)
+                     std::vector<OrderedGroup> groups, bool is_only, Logger& log)
     : turns_(turns),
       permissions_(permissions),
       worker_(worker),
       wake_(loop, wake.release()),
-      group_(group),
-      order_(order),
-      log_(log) {}
+      is_only_(is_only),
+      log_(log),
+      timer_(loop) {
+  for (OrderedGroup& group : groups)
+    calls_.emplace_back(*this, std::move(group));
+}
 
 void RingTurns::start() {
   // A predecessor may have left a barrier; whoever asked for it asks again.
@@ -45,44 +48,77 @@ void RingTurns::on_wake() {
   static_cast<void>(!::read(wake_.native_handle(), &count, sizeof count));
   turns_.pass(worker_);
   const std::uint64_t wanted = turns_.wanted_barrier(worker_);
-  if (wanted != ticket_) ask_group(wanted);
+  if (wanted != ticket_) ask_groups(wanted);
 }
 
-void RingTurns::ask_group(std::uint64_t ticket) {
-  if (call_ != 0) group_.cancel_replicated(call_);
+// In the newest view: once it is ordered, no write of an older one is carried out any more.
+void RingTurns::ask_groups(std::uint64_t ticket) {
   ticket_ = ticket;
-  submitted_ = order_.submit();
   view_ = permissions_.view();
-  // In the newest view: once it is ordered, no write of an older one is carried out any more.
-  call_ = group_.replicated(
+  number_ = 0;
+  awaited_ = calls_.size();
+  for (Call& call : calls_)
+    ask(call);
+  timer_.cancel();
+  if (is_only_) return;
+  timer_.expires_after(kGroupWait);
+  timer_.async_wait([this, ticket](const boost::system::error_code& error) {
+    if (!error && ticket == ticket_ && awaited_ > 0) end_barrier(number_);
+  });
+}
+
+void RingTurns::ask(Call& call) {
+  if (call.id != 0) call.group.group->cancel_replicated(call.id);
+  call.submitted = call.group.order->submit();
+  call.id = call.group.group->replicated(
       {.method = "OPTIONS", .authority = kAuthority, .target = "*", .wire = kWire, .view = view_},
-      *this);
+      call);
 }
 
 // A number that may lie before others', though it was made after them, is none.
-void RingTurns::on_replicated_answer(replica_client::ReplicatedAnswer answer) {
-  call_ = 0;
-  const SigmaOrder::Placed placed = order_.place(submitted_, answer.sigma);
-  turns_.end_barrier(worker_, ticket_,
-                     placed.doubtful ? std::nullopt : std::optional<Sigma>(placed.sigma));
+void RingTurns::Call::on_replicated_answer(replica_client::ReplicatedAnswer answer) {
+  id = 0;
+  const SigmaOrder::Placed placed = group.order->place(submitted, answer.sigma);
+  if (placed.doubtful && owner.is_only_) return owner.fail();
+  if (owner.is_only_) owner.number_ = placed.sigma;
+  owner.pass_group();
 }
 
 // One for a view that is over is asked for again in the next one. If there is none, nobody takes a
 // partition before an operator has done something about it.
-void RingTurns::on_replicated_failure(replica_client::ReplicatedFailure failure) {
+void RingTurns::Call::on_replicated_failure(replica_client::ReplicatedFailure failure) {
   using replica_client::ReplicatedFailure;
-  call_ = 0;
+  id = 0;
   const bool is_refused =
       failure == ReplicatedFailure::view_too_old || failure == ReplicatedFailure::view_too_new;
-  if (is_refused && std::exchange(refused_view_, view_) != view_) {
-    log_.error("ring-view-refused",
-               {{"view", view_},
-                {"reason", replica_client::to_string(failure)},
-                {"problem",
-                 "the agents have ordered a newer view, or this one is too far beyond it; if no "
-                 "newer view comes, see first_view in [ring], and epoch in the agents' status"}});
-  }
-  turns_.end_barrier(worker_, ticket_, std::nullopt);
+  if (is_refused && std::exchange(logged_view, owner.view_) != owner.view_)
+    owner.log_refusal(*this, failure);
+  if (is_refused || owner.is_only_) return owner.fail();
+  owner.pass_group();
+}
+
+void RingTurns::log_refusal(const Call& call, replica_client::ReplicatedFailure failure) {
+  log_.error("ring-view-refused",
+             {{"group", call.group.name},
+              {"view", view_},
+              {"reason", replica_client::to_string(failure)},
+              {"problem",
+               "the agents have ordered a newer view, or this one is too far beyond it; if no "
+               "newer view comes, see first_view in [ring], and epoch in the agents' status"}});
+}
+
+void RingTurns::fail() {
+  if (awaited_ > 0) end_barrier(std::nullopt);
+}
+
+void RingTurns::pass_group() {
+  if (awaited_ > 0 && --awaited_ == 0) end_barrier(number_);
+}
+
+void RingTurns::end_barrier(std::optional<Sigma> number) {
+  awaited_ = 0;
+  timer_.cancel();
+  turns_.end_barrier(worker_, ticket_, number);
 }
 
 }  // namespace prophecy::sketcher

@@ -281,10 +281,16 @@ void Worker::join_ring(WorkerSetup& setup) {
   if (settings_.ring->members.size() > 1 || settings_.ring->living)
     context_.members = &members_->links();
   if (setup.wake) {
-    GroupContext& group = context_.groups.front()->context;
+    std::vector<RingTurns::OrderedGroup> ordered;
+    for (std::uint32_t i = 0; i < settings_.groups.size(); ++i) {
+      const GroupSettings& group = settings_.groups[i];
+      GroupContext& context = context_.groups[i]->context;
+      if (group.kind == GroupKind::pbft)
+        ordered.push_back({group.name, &context.group(), &context.core().group.order()});
+    }
     turns_ = std::make_unique<RingTurns>(
         loop_, context_.shared.ring().turns, context_.shared.ring().permissions, setup.index,
-        std::move(setup.wake), group.group(), group.core().group.order(), log_);
+        std::move(setup.wake), std::move(ordered), settings_.groups.size() == 1, log_);
   }
   member_acceptor_ = std::make_unique<Acceptor>(
       loop_, std::move(setup.member_listener), [this](UniqueFd socket, const IpAddress& peer) {

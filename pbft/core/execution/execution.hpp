@@ -124,6 +124,7 @@ class ExecutionStage {
   struct Comparison {
     std::uint64_t sequence = 0;
     TimePoint since{};
+    Duration snapshot_took{};
   };
   [[nodiscard]] std::optional<Comparison> comparison() const;
   // Ends it without an agreement. The state is to be replaced: unreliable until then; or it is
@@ -171,6 +172,7 @@ class ExecutionStage {
     std::uint64_t id = 0;
     UncertainWrite write;
     Bytes result;  // what is answered when it is agreed on
+    TimePoint begun{};
     bool is_seen = false;
     TimePoint since{};
   };

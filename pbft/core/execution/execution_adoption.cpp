@@ -20,10 +20,13 @@ bool ExecutionStage::end_look(const Digest& service) {
 }
 
 // The next one is built upon its parts. What that does not have goes then, or it would stay for
-// ever.
+// ever. A state of which a part is missing goes at once: its service takes a root that the store
+// holds for the sign that all below it is there, and would never keep the missing part again.
 void ExecutionStage::hold_looked_at(const Digest& service) {
   const Digest before = looked_at_;
-  looked_at_ = service != Digest{} && parts_.pin(service) ? service : Digest{};
+  const bool is_whole = service != Digest{} && parts_.pin(service);
+  if (service != Digest{} && !is_whole) parts_.discard(service);
+  looked_at_ = is_whole ? service : Digest{};
   if (before != Digest{}) parts_.unpin(before);
 }
 

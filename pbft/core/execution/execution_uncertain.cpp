@@ -12,14 +12,15 @@ void ExecutionStage::begin_comparison(std::uint64_t id, Sigma sigma, Bytes resul
   ++context_.counters.writes_uncertain;
   const Slot* slot = log_.find(sigma >> 16);
   ASSERT(slot != nullptr);
-  uncertain_ = Uncertain{id, {sigma, slot->batch, {}}, std::move(result), false, {}};
+  uncertain_ = Uncertain{id, {sigma, slot->batch, {}}, std::move(result), context_.now, false, {}};
   // Nothing else asks for a snapshot now: this write is executed still.
   out.snapshot = sigma >> 16;
 }
 
 std::optional<ExecutionStage::Comparison> ExecutionStage::comparison() const {
   if (!uncertain_ || !uncertain_->is_seen) return std::nullopt;
-  return Comparison{uncertain_->write.sigma >> 16, uncertain_->since};
+  return Comparison{uncertain_->write.sigma >> 16, uncertain_->since,
+                    uncertain_->since - uncertain_->begun};
 }
 
 void ExecutionStage::end_comparison(ExecutionStatus status, ReplicaActions& out) {

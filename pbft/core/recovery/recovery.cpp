@@ -19,9 +19,11 @@ constexpr Duration kBeginAgainAfter = seconds(1);
 // So long claims about a checkpoint are waited for, where those that are here do not confirm this
 // replica's state.
 constexpr Duration kClaimsAwaitedFor = milliseconds(300);
-// So long 2f+1 equal states behind an uncertain write are waited for; and so often it is executed
-// once more from one checkpoint.
+// So long 2f+1 equal states behind an uncertain write are waited for, and longer by what the own
+// snapshot took, as the others' take their time as well; and so often it is executed once more from
+// one checkpoint.
 constexpr Duration kComparedFor = seconds(1);
+constexpr Duration kSnapshotAwaitedMax = seconds(10);
 constexpr std::uint32_t kRepeatsMax = 2;
 constexpr Duration kGroupAwaitedFor = seconds(2);
 // So long parts stay of which no state came: they are likely to be wanted again.
@@ -32,6 +34,11 @@ constexpr Duration kBodyAwaitedFor = seconds(2);
 constexpr std::uint64_t kBodyBytesPerSecond = std::uint64_t{4} << 20;
 // So long claims that were lost may take to come again.
 constexpr Duration kStateAwaitedFor = seconds(2);
+
+TimePoint end_of(const ExecutionStage::Comparison& comparison) {
+  return comparison.since + kComparedFor +
+         std::min<Duration>(comparison.snapshot_took, kSnapshotAwaitedMax);
+}
 
 }  // namespace
 
@@ -292,7 +299,7 @@ const CheckpointClaim* Recovery::own_to_restore() const {
 void Recovery::end_comparison(ReplicaActions& out) {
   const auto comparison = execution_.comparison();
   if (!comparison) return;
-  if (context_.now - comparison->since < kComparedFor) return;
+  if (context_.now < end_of(*comparison)) return;
   const CheckpointClaim* own = own_to_restore();
   // Nothing that was repeated lies behind its checkpoint any more.
   if (own != nullptr && own->sequence >= repeated_up_to_) repeats_ = 0;
@@ -438,7 +445,7 @@ TimePoint Recovery::next_timer() const {
     next = std::min(next, watched_since_ + kClaimsAwaitedFor);
   }
   if (const auto comparison = execution_.comparison()) {
-    const TimePoint over_at = comparison->since + kComparedFor;
+    const TimePoint over_at = end_of(*comparison);
     if (context_.now < over_at) next = std::min(next, over_at);
   }
   if (repeats_at_ && !may_repeat()) next = std::min(next, *repeats_at_);

@@ -100,7 +100,7 @@ Result<FolderRestore::Entries> FolderRestore::read_listing(const Digest& root,
       if (!entries.empty() && entry.name <= entries.back().name) {
         return malformed_state("names are out of order");
       }
-      if (entries.size() > entries_max) return entries;  // the budget refuses the last one
+      if (entries.size() > entries_max) return entries;  // the budget refuses them
       entries.push_back(std::move(entry));
     }
   }
@@ -111,6 +111,8 @@ Result<> FolderRestore::check(int folder, const Digest& root, const std::string&
   if (auto checked = budget_.check_depth(depth, path); !checked) return checked;
   auto entries = read_listing(root, budget_.entries_left());
   if (!entries) return entries.error();
+  // All of them at once: those behind a folder are held while it is looked into.
+  if (auto taken = budget_.take_entries(entries->size()); !taken) return taken;
   for (const FolderEntry& entry : *entries) {
     if (auto checked = check_entry(folder, entry, path_below(path, entry.name), depth); !checked) {
       return checked;
@@ -121,7 +123,6 @@ Result<> FolderRestore::check(int folder, const Digest& root, const std::string&
 
 Result<> FolderRestore::check_entry(int folder, const FolderEntry& entry, const std::string& path,
                                     std::size_t depth) {
-  if (auto taken = budget_.take_entry(); !taken) return taken;
   if (rules_.exclude.match(path)) {
     return malformed_state("it holds " + path + ", which this replica leaves out (state_exclude)");
   }

@@ -38,13 +38,14 @@ class FolderBudget {
  public:
   explicit FolderBudget(const FolderRules& rules) : rules_(rules) {}
 
-  [[nodiscard]] Result<> take_entry() {
-    if (entries_ == rules_.files_max) {
+  [[nodiscard]] Result<> take_entry() { return take_entries(1); }
+  [[nodiscard]] Result<> take_entries(std::uint64_t number) {
+    if (number > entries_left()) {
       return Error{ErrorKind::limit, rules_.folder + ": more than " +
                                          std::to_string(rules_.files_max) +
                                          " files and folders (state_files_max)"};
     }
-    ++entries_;
+    entries_ += number;
     return {};
   }
   // So many may still be taken.

@@ -125,3 +125,25 @@ def test_views_that_begin_anew():
         assert write(a, "/p1", "third").status == 503
         assert max(epochs(ring)) < 2 ** 20
         assert all(agent.status()["core"]["epochs_too_far"] > 0 for agent in ring.agents)
+
+
+def test_of_several_groups_each_with_agents_orders_a_barrier():
+    """Nobody sends a request: the view gets to the agents by the barriers of who takes partitions alone."""
+    with make_ring(members=["a", "b"], present=["a"], lease="1s", start=False) as ring:
+        for member in ring.members.values():
+            group = member.settings["group"][0]
+            plain = {"name": "plain", "kind": "vote", "faults": 1, "origin": group["origin"]}
+            member.settings["group"] = [plain, {**group, "name": "agreed"}]
+            member.settings["route"] = [{"name": "plain", "path_prefix": "/plain", "group": "plain"},
+                                        {"name": "agreed", "group": "agreed", "reads": "delay-once"}]
+            member.write_configuration()
+        ring.start()
+        view = ring.ring("a")["view"]
+        wait_until(lambda: epochs(ring) == {view}, 10, "the first view at the agents")
+        ring.members["b"].start()
+        ring.wait_settled(["a", "b"])
+        newest = ring.ring("b")["view"]
+        assert newest > view
+        wait_until(lambda: epochs(ring) == {newest}, 10, "the next view at the agents")
+        assert write(ring.members["b"], "/p1", "written").status < 300
+        assert curl(ring.members["a"], "/p1").body == b"written"

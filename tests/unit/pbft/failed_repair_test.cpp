@@ -26,6 +26,24 @@ TEST_CASE("A service that is lost while it is restored is restored again once it
   CHECK(is_restored(false));
 }
 
+TEST_CASE("No snapshot is built upon one of which a part is missing") {
+  Subject backup(1, every_batch());
+  backup.order(1, {request(1)});
+  backup.state = "behind the first request";
+  const Digest root = sha256(encode_part({}, as_bytes(backup.state)));
+  backup.parts.unpinnable = root;
+  backup.executed(backup.actions.executions.at(0).id, "result");
+  REQUIRE(backup.parts.pins_refused > 0);
+  CHECK(backup.replica.counters().snapshots_failed == 1);
+  // A service that finds its last root here keeps no unchanged part again (FolderState).
+  CHECK_FALSE(backup.parts.holds(root));
+  backup.parts.unpinnable.reset();
+  backup.order(2, {request(2)});
+  backup.executed(backup.actions.executions.at(0).id, "result");
+  CHECK(backup.parts.is_pinned(root));
+  CHECK(backup.replica.counters().snapshots_failed == 1);
+}
+
 TEST_CASE("A fetched state that cannot be kept is looked at again after half a second") {
   Subject backup(1, every_batch());
   backup.order(1, {request(1)});

@@ -48,6 +48,37 @@ TEST_CASE("A write without an answer is settled by 2f+1 equal states, and execut
   CHECK(backup.replica.status().answers);
 }
 
+TEST_CASE("Equal states are waited for as long again as the own snapshot took") {
+  Subject backup(1, every_batch());
+  backup.order(1, {request(1)});
+  const std::uint64_t id = backup.actions.executions.at(0).id;
+  backup.actions.clear();
+  backup.replica.on_executed(id, ExecutionStatus::uncertain, to_bytes(kAgreed), backup.now,
+                             backup.actions);
+  REQUIRE(backup.actions.snapshot.has_value());
+  backup.actions.clear();
+  const bool is_endless = GENERATE(false, true);
+  backup.now += is_endless ? minutes(5) : seconds(4);
+  const Digest state = service_state(backup.parts, backup.state);
+  backup.replica.on_snapshot(state, backup.now, backup.actions);
+  const auto own = decode_uncertain(*sent_by(backup, MessageType::uncertain), kReplicas)->write;
+  backup.feed(encode_uncertain(own, {}, ring(0)));
+  const TimePoint begin = backup.now;
+  SECTION("in which they come") {
+    while (backup.now - begin < milliseconds(4900))
+      backup.tick(milliseconds(100));
+    backup.feed(encode_uncertain(own, {}, ring(3)));
+    CHECK(backup.replica.counters().writes_settled == 1);
+    CHECK(backup.replica.counters().writes_repeated == 0);
+  }
+  SECTION("or do not come") {
+    while (backup.replica.counters().writes_repeated == 0 && backup.now - begin < minutes(1))
+      backup.tick(milliseconds(100));
+    CHECK(backup.now - begin <= (is_endless ? milliseconds(11'100) : milliseconds(5'100)));
+    CHECK(backup.now - begin >= (is_endless ? milliseconds(11'000) : milliseconds(5'000)));
+  }
+}
+
 TEST_CASE("Of another write, batch or state nobody says anything about this one") {
   Uncertain world;
   Subject& backup = world.backup;

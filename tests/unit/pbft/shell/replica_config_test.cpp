@@ -202,6 +202,21 @@ TEST_CASE("The state of an origin lies apart from the replica's own files") {
              Contains("outside of this replica's storage"));
   CHECK_THAT(said(place, files("/g", "/k") + "admin = \"" + place + "/admin\"\n", ""),
              Contains("admin socket"));
+  for (const std::string inside : {"ca", "certificate", "key"}) {
+    std::string tls = "[service.tls]\nserver_name = \"o\"\n";
+    for (const std::string file : {"ca", "certificate", "key"})
+      tls += file + " = \"" + (file == inside ? place : "") + "/" + file + "\"\n";
+    CHECK_THAT(said(place, files("/g", "/k"), tls), Contains(place + "/" + inside));
+  }
+  // A client that may write there could give the agent another configuration.
+  const std::filesystem::path own = folder.path() / "replica.toml";
+  std::ofstream(own) << "[replica]\nid = 0\n"
+                     << files("/g", "/k")
+                     << "[service]\nkind = \"http\"\norigin = \"127.0.0.1:80\"\n"
+                     << "state = \"directory\"\nstate_folder = \"" << place << "\"\n";
+  const auto config = load_replica_config(own);
+  REQUIRE_FALSE(config.has_value());
+  CHECK_THAT(config.error().message, Contains("configuration, " + own.string()));
 }
 
 TEST_CASE("Mistakes about the state of an origin") {

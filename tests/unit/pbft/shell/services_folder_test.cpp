@@ -357,6 +357,28 @@ TEST_CASE("Trees that no correct replica makes are refused") {
   CHECK_THAT(strict.restore_error(parts, first), Catch::Contains("state_exclude"));
 }
 
+TEST_CASE("Entries that wait behind a folder count before it is looked into") {
+  MapPartStore parts;
+  Digest below = put_listing(parts, {file_entry(parts, "a", "x")});
+  for (int depth = 0; depth < 50; ++depth) {
+    FolderEntry folder;
+    folder.kind = EntryKind::folder;
+    folder.name = "a";
+    folder.mode = 0700;
+    folder.child = below;
+    std::vector<FolderEntry> entries{folder};
+    for (char name = 'b'; name <= 'i'; ++name)
+      entries.push_back(file_entry(parts, {name}, "x"));
+    below = put_listing(parts, entries);
+  }
+  // Nine each: some two levels are held, and not one for each entry that was looked at.
+  Place place({.files_max = 20});
+  parts.reads = 0;
+  CHECK_THAT(place.restore_error(parts, below), Catch::Contains("state_files_max"));
+  CHECK(parts.reads <= 3);
+  CHECK(place.is_empty());
+}
+
 TEST_CASE("A tree that refers to itself a thousandfold is bounded") {
   MapPartStore parts;
   Digest below = put_listing(parts, {file_entry(parts, "a", "x")});

@@ -9,12 +9,16 @@
 
 namespace prophecy::pbft::test {
 
+// A restore flushes the file system, with whatever others have written to it.
+constexpr Duration kStateRunMax = seconds(60);
+
 // `from`: a StateKeeper or a Service.
 template <class From>
 Result<Digest> take_snapshot(boost::asio::io_context& io, From& from, PartStore& parts) {
   std::optional<Result<Digest>> result;
   from.snapshot(parts, [&](Result<Digest> root) { result = std::move(root); });
-  REQUIRE(run_until(io, [&] { return result.has_value(); }));
+  REQUIRE(run_until(
+      io, [&] { return result.has_value(); }, kStateRunMax));
   return *result;
 }
 
@@ -23,7 +27,8 @@ Result<> run_restore(boost::asio::io_context& io, Into& into, const PartStore& p
                      const Digest& root) {
   std::optional<Result<>> result;
   into.restore(parts, root, [&](Result<> restored) { result = std::move(restored); });
-  REQUIRE(run_until(io, [&] { return result.has_value(); }));
+  REQUIRE(run_until(
+      io, [&] { return result.has_value(); }, kStateRunMax));
   return *result;
 }
 

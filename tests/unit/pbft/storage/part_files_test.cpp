@@ -1,6 +1,7 @@
 // A part store on files that refuse, stall and cannot be read.
 #include <map>
 #include <optional>
+#include <set>
 
 #include <catch2/catch.hpp>
 
@@ -11,6 +12,7 @@ namespace {
 
 struct Desk {
   std::map<Digest, Bytes> files;
+  std::set<Digest> unsynced;
   std::optional<Digest> unreadable;
   bool syncs = true;
   bool writes = true;
@@ -37,12 +39,14 @@ class Files final : public PartFiles {
   [[nodiscard]] bool write(const Digest& name, ByteView content) override {
     if (!desk_.writes) return false;
     desk_.files[name] = Bytes(content.begin(), content.end());
+    desk_.unsynced.insert(name);
     if (desk_.unreadable == name) desk_.unreadable.reset();  // it lies elsewhere
     return true;
   }
   void remove(const Digest& name) override { desk_.files.erase(name); }
   [[nodiscard]] bool sync() override {
     ++desk_.synced;
+    if (desk_.syncs) desk_.unsynced.clear();
     return std::exchange(desk_.syncs, true);  // an error is told once
   }
   [[nodiscard]] bool has_room(std::uint64_t) const override { return true; }
@@ -71,6 +75,12 @@ struct Subject {
     desk.work = nullptr;
     store = *FilePartStore::open(std::make_unique<Files>(desk), std::make_unique<Writer>(desk),
                                  SyncPolicy::always);
+  }
+  // A file system that has the new names, and not what lies there.
+  void lose_power() {
+    for (const Digest& name : std::exchange(desk.unsynced, {}))
+      desk.files[name].clear();
+    reopen();
   }
   Digest keep(const std::string& payload, const std::vector<Digest>& children = {}) const {
     const Bytes part = encode_part(children, as_bytes(payload));
@@ -245,6 +255,45 @@ TEST_CASE("A file stays until the record is off the disk that names its part") {
     subject.reopen();
     CHECK(subject.store->pin(part));
   }
+}
+
+TEST_CASE("A record that still names a part finds it, though it was kept again and power is lost") {
+  Subject subject;
+  const Digest part = keep_on_disk(subject, "part");
+  subject.store->unpin(part);
+  // The record that forgets it is not on the disk yet.
+  std::optional<bool> flushed;
+  if (GENERATE(false, true)) {
+    subject.keep("part");
+    REQUIRE(subject.store->pin(part));
+    subject.store->flush(subject.note(flushed));
+  } else {
+    const Bytes written = encode_part({}, as_bytes("part"));
+    REQUIRE(subject.store->keep_written(part, written));
+  }
+  if (subject.desk.work) {
+    // All is written, and nothing is synced: so far a power cut lets a piece of work come.
+    subject.desk.syncs = false;
+    std::exchange(subject.desk.work, nullptr)();
+  }
+  subject.lose_power();
+  CHECK(subject.store->pin(part));
+}
+
+TEST_CASE("A file that an earlier process may have left damaged is written anew") {
+  Subject subject;
+  const Digest part = keep_on_disk(subject, "part");
+  subject.desk.files[part].clear();
+  subject.reopen();
+  subject.store->sweep();  // no record names it
+  subject.keep("part");
+  REQUIRE(subject.store->pin(part));
+  std::optional<bool> flushed;
+  subject.store->flush(subject.note(flushed));
+  REQUIRE(subject.work());
+  CHECK(flushed == true);
+  subject.reopen();
+  CHECK(subject.store->pin(part));
 }
 
 TEST_CASE("A part that is kept again has its file, whenever the earlier one was to go") {
