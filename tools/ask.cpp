@@ -93,7 +93,8 @@ int report_sharing(const std::filesystem::path& socket, const nlohmann::ordered_
     const std::string outcome = state.value("outcome", "");
     const std::string problem = state.value("problem", "");
     if (outcome == "agreed") {
-      std::cout << "It is agreed on in the ring, and holds at all members.\n";
+      std::cout << "It is agreed on in the ring. Each member carries it out once it learns of it; "
+                   "prophecyctl ring settings there shows whether it has.\n";
       return 0;
     }
     if (outcome == "refused") {

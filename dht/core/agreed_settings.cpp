@@ -13,10 +13,10 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <utility>
 
 #include "base/digest.hpp"
+#include "dht/core/lines.hpp"
 
 namespace prophecy::dht {
 namespace {
@@ -55,63 +55,6 @@ std::optional<Error> why_too_much(const SettingValues& values) {
   if (values.size() > kSettingsMax)
     return settings_error("there may be " + std::to_string(kSettingsMax) + " settings");
   return std::nullopt;
-}
-
-// Reads line by line. The first mistake stays; what follows it is empty.
-class SettingLines {
- public:
-  explicit SettingLines(std::string_view text) : rest_(text) {}
-
-  // Up to the line's end, which is taken.
-  [[nodiscard]] std::string_view line() {
-    const std::size_t end = rest_.find('\n');
-    if (end == std::string_view::npos) {
-      fail("a line is missing");
-      return {};
-    }
-    const std::string_view found = rest_.substr(0, end);
-    rest_.remove_prefix(end + 1);
-    return found;
-  }
-  // The next line, without this word at its beginning.
-  [[nodiscard]] std::string_view line_of(std::string_view name) {
-    std::string_view found = line();
-    if (!found.starts_with(name) || found.size() <= name.size() || found[name.size()] != ' ') {
-      fail("\"" + std::string(name) + "\" is expected");
-      return {};
-    }
-    found.remove_prefix(name.size() + 1);
-    return found;
-  }
-  [[nodiscard]] std::uint64_t number(std::string_view text, std::uint64_t most, int base = 10) {
-    std::uint64_t value = 0;
-    const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value, base);
-    if (status != std::errc() || end != text.data() + text.size() || value > most)
-      fail("a number is wrong");
-    return failed() ? 0 : value;
-  }
-  void fail(std::string what) {
-    if (!error_) error_ = settings_error(std::move(what));
-    rest_ = {};
-  }
-  [[nodiscard]] bool failed() const { return error_.has_value(); }
-  // At the end.
-  [[nodiscard]] std::optional<Error> error() {
-    if (!rest_.empty()) fail("there is more behind the end");
-    return error_;
-  }
-
- private:
-  std::string_view rest_;
-  std::optional<Error> error_;
-};
-
-// The word before the next blank, which is taken too.
-std::string_view take_word(std::string_view& text) {
-  const std::size_t end = std::min(text.find(' '), text.size());
-  const std::string_view word = text.substr(0, end);
-  text.remove_prefix(std::min(end + 1, text.size()));
-  return word;
 }
 
 }  // namespace
@@ -193,26 +136,29 @@ Result<AgreedSettings> SettingsCodec::decode(std::string_view text) const {
   const std::string seal = std::string(kSealWord) + seal_of(sealed) + "\n";
   if (!equal_in_constant_time(as_bytes(seal), as_bytes(text.substr(sealed.size()))))
     return settings_error("the seal is wrong: it was changed, or is of another secret");
-  SettingLines lines(sealed.substr(kForm.size()));
-  const std::string_view cluster = lines.line_of("cluster");
+  Lines lines(sealed, kSettingsBytesMax);
+  lines.line();  // the form
+  lines.line("cluster");
+  const std::string_view cluster = lines.rest_of_line();
   if (!lines.failed() && cluster != cluster_)
     return settings_error("it is of another ring, \"" +
                           std::string(cluster.substr(0, kWordBytesMax)) + "\"");
   AgreedSettings settings;
-  settings.number = lines.number(lines.line_of("number"), kSettingsNumberMax);
-  std::uint64_t left = lines.number(lines.line_of("setters"), kSettersMax);
-  for (; left > 0 && !lines.failed(); --left) {
-    std::string_view line = lines.line_of("setter");
-    Setter setter;
-    setter.instance = lines.number(take_word(line), UINT64_MAX, 16);
-    setter.change = lines.number(take_word(line), UINT64_MAX);
-    setter.number = lines.number(line, settings.number);
-    settings.setters.push_back(setter);
+  lines.line("number");
+  settings.number = lines.number(0, kSettingsNumberMax);
+  lines.line("setters");
+  for (std::uint64_t left = lines.number(0, kSettersMax); left > 0 && !lines.failed(); --left) {
+    lines.line("setter");
+    Setter& setter = settings.setters.emplace_back();
+    setter.instance = lines.number(0, UINT64_MAX, 16);
+    setter.change = lines.number(0, UINT64_MAX);
+    setter.number = lines.number(0, settings.number);
   }
-  left = lines.number(lines.line_of("settings"), kSettingsMax);
-  for (; left > 0 && !lines.failed(); --left) {
-    std::string_view value = lines.line();
-    const std::string_view name = take_word(value);
+  lines.line("settings");
+  for (std::uint64_t left = lines.number(0, kSettingsMax); left > 0 && !lines.failed(); --left) {
+    lines.line();
+    const std::string_view name = lines.word();
+    const std::string_view value = lines.rest_of_line();
     if (!is_setting_name(name) || !is_setting_value(value)) lines.fail("a setting is wrong");
     if (!lines.failed()) settings.values.emplace(name, value);
   }

@@ -60,7 +60,8 @@ enum class CoordinationStatus : std::uint8_t {
   exists,         // there is such a node already, likewise
   wrong_version,  // likewise
   refused,  // the service rejects the call for another reason (`message`): nothing was changed
-  unknown,  // the connection ended first. A write was carried out, or will be, or will not
+  unknown,  // the connection ended first, or the service was too busy for the call, which may be
+            // made again. A write was carried out, or will be, or will not
 };
 
 struct CoordinationResult {

@@ -20,6 +20,7 @@
 #include <charconv>
 #include <utility>
 
+#include "dht/core/lines.hpp"
 #include "dht/core/view.hpp"
 
 namespace prophecy::dht {
@@ -42,100 +43,43 @@ std::string to_hex(std::uint64_t value) {
   return text;
 }
 
-// Reads what was written, line by line and word by word. The first mistake stays; what follows it
-// yields empty words and zeros, so that a decoder asks once, at its end.
-class Lines {
- public:
-  explicit Lines(std::string_view text) : rest_(text) {
-    if (text.size() > kViewBytesMax) fail("the text is too long");
-  }
+std::string read_name(Lines& lines) {
+  const std::string_view text = lines.word();
+  if (!lines.failed() && !is_name(text)) lines.fail("a name has wrong letters, or too many");
+  return lines.failed() ? std::string() : std::string(text);
+}
 
-  // The next line begins with this word.
-  void line(std::string_view name) {
-    ++number_;
-    const std::size_t end = rest_.find('\n');
-    if (end == std::string_view::npos)
-      return fail("line " + std::to_string(number_) + " is missing");
-    words_ = rest_.substr(0, end);
-    rest_.remove_prefix(end + 1);
-    if (word() != name) fail("\"" + std::string(name) + "\" is expected");
-  }
+// As "1-2".
+Steps read_steps(Lines& lines) {
+  const std::string_view text = lines.word();
+  const std::size_t dash = text.find('-');
+  Steps steps{.oldest = 0, .newest = 0};
+  const auto read = [&](std::string_view part, Step& step) {
+    const auto [end, status] = std::from_chars(part.data(), part.data() + part.size(), step);
+    return status == std::errc() && end == part.data() + part.size();
+  };
+  const bool is_read = dash != std::string_view::npos && read(text.substr(0, dash), steps.oldest) &&
+                       read(text.substr(dash + 1), steps.newest);
+  const bool is_range =
+      is_read && 1 <= steps.oldest && steps.oldest <= steps.newest && steps.newest <= kStepMax;
+  if (!lines.failed() && !is_range) lines.fail("no range of steps, such as 1-1");
+  return lines.failed() ? Steps{} : steps;
+}
 
-  [[nodiscard]] std::string_view word() {
-    if (error_) return {};
-    const std::size_t end = std::min(words_.find(' '), words_.size());
-    const std::string_view found = words_.substr(0, end);
-    words_.remove_prefix(std::min(end + 1, words_.size()));
-    if (found.empty()) fail("a word is missing");
-    return found;
-  }
-  [[nodiscard]] bool has_word() const { return !error_ && !words_.empty(); }
+std::string read_parameter(Lines& lines) {
+  const std::string_view text = lines.word();
+  if (!lines.failed() && !is_word(text)) lines.fail("a value has wrong letters, or too many");
+  return lines.failed() ? std::string() : std::string(text);
+}
 
-  [[nodiscard]] std::uint64_t number(std::uint64_t least, std::uint64_t most, int base = 10) {
-    const std::string_view text = word();
-    std::uint64_t value = 0;
-    const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value, base);
-    if (error_) return 0;
-    if (status != std::errc() || end != text.data() + text.size() || value < least || value > most)
-      fail("\"" + std::string(text.substr(0, kWordBytesMax)) + "\" is no such number");
-    return error_ ? 0 : value;
-  }
-
-  [[nodiscard]] std::string name() {
-    const std::string_view text = word();
-    if (!error_ && !is_name(text)) fail("a name has wrong letters, or too many");
-    return error_ ? std::string() : std::string(text);
-  }
-  // As "1-2".
-  [[nodiscard]] Steps steps() {
-    const std::string_view text = word();
-    const std::size_t dash = text.find('-');
-    Steps steps{.oldest = 0, .newest = 0};
-    const auto read = [&](std::string_view part, Step& step) {
-      const auto [end, status] = std::from_chars(part.data(), part.data() + part.size(), step);
-      return status == std::errc() && end == part.data() + part.size();
-    };
-    const bool is_read = dash != std::string_view::npos &&
-                         read(text.substr(0, dash), steps.oldest) &&
-                         read(text.substr(dash + 1), steps.newest);
-    const bool is_range =
-        is_read && 1 <= steps.oldest && steps.oldest <= steps.newest && steps.newest <= kStepMax;
-    if (!error_ && !is_range) fail("no range of steps, such as 1-1");
-    return error_ ? Steps{} : steps;
-  }
-  [[nodiscard]] std::string parameter() {
-    const std::string_view text = word();
-    if (!error_ && !is_word(text)) fail("a value has wrong letters, or too many");
-    return error_ ? std::string() : std::string(text);
-  }
-  [[nodiscard]] Endpoint endpoint() {
-    const std::string_view text = word();
-    if (error_) return {};
-    auto endpoint = parse_endpoint(text.substr(0, kWordBytesMax));
-    if (!endpoint || endpoint->port == 0) {
-      fail("an address is wrong");
-      return {};
-    }
-    return std::move(*endpoint);
-  }
-
-  void fail(std::string what) {
-    if (error_) return;
-    error_ = Error{ErrorKind::invalid, "line " + std::to_string(number_) + ": " + std::move(what)};
-  }
-  [[nodiscard]] bool failed() const { return error_.has_value(); }
-  // At the end.
-  [[nodiscard]] std::optional<Error> error() {
-    if (!rest_.empty()) fail("there is more behind the end");
-    return error_;
-  }
-
- private:
-  std::string_view rest_;
-  std::string_view words_;
-  std::size_t number_ = 0;
-  std::optional<Error> error_;
-};
+Endpoint read_endpoint(Lines& lines) {
+  const std::string_view text = lines.word();
+  if (lines.failed()) return {};
+  auto endpoint = parse_endpoint(text.substr(0, kWordBytesMax));
+  if (endpoint && endpoint->port != 0) return std::move(*endpoint);
+  lines.fail("an address is wrong");
+  return {};
+}
 
 // One spelling of each value: leading zeros, blanks at the end and the like are found here.
 template <class Value>
@@ -165,7 +109,7 @@ Parameters read_parameters(Lines& lines) {
   }};
   for (const auto& [name, value] : words) {
     lines.line(name);
-    *value = lines.parameter();
+    *value = read_parameter(lines);
   }
   const auto span = [&](std::string_view name, Span least) {
     lines.line(name);
@@ -183,7 +127,7 @@ void write(std::string& text, const Holder& holder) {
 
 Holder read_holder(Lines& lines) {
   Holder holder;
-  holder.name = lines.name();
+  holder.name = read_name(lines);
   holder.instance = lines.number(1, UINT64_MAX, 16);
   holder.weight = static_cast<std::uint32_t>(lines.number(0, Placement::kWeightMax));
   return holder;
@@ -202,9 +146,9 @@ Member read_member(Lines& lines) {
   Member member;
   lines.line("member");
   member.holder = read_holder(lines);
-  member.steps = lines.steps();
+  member.steps = read_steps(lines);
   while (lines.has_word() && member.addresses.size() < kAddressesMax)
-    member.addresses.push_back(lines.endpoint());
+    member.addresses.push_back(read_endpoint(lines));
   if (lines.has_word()) lines.fail("there are too many addresses");
   return member;
 }
@@ -271,7 +215,7 @@ std::string encode(const View& view) {
 }
 
 Result<View> decode_view(std::string_view text) {
-  Lines lines(text);
+  Lines lines(text, kViewBytesMax);
   View view;
   lines.line("prophecy-view");
   (void)lines.number(2, 2);
@@ -301,7 +245,7 @@ std::string encode(const Announcement& announcement) {
 }
 
 Result<Announcement> decode_announcement(std::string_view text) {
-  Lines lines(text);
+  Lines lines(text, kViewBytesMax);
   Announcement announcement;
   lines.line("prophecy-member");
   (void)lines.number(2, 2);
@@ -316,7 +260,7 @@ std::string encode(const LeaseRecord& record) {
 }
 
 Result<LeaseRecord> decode_lease(std::string_view text) {
-  Lines lines(text);
+  Lines lines(text, kViewBytesMax);
   LeaseRecord record;
   lines.line("prophecy-lease");
   (void)lines.number(1, 1);

@@ -15,8 +15,6 @@ namespace {
 constexpr std::int32_t kConnectionWindowBytes = 16 << 20;
 // A connection is replaced long before its last stream, whose number is below 2^31.
 constexpr std::int32_t kLastStream = 1 << 30;
-// Before the server has said how many it takes.
-constexpr std::uint32_t kFirstCallsMax = 100;
 
 bool is_secret(std::string_view name) {
   return name == "cookie" || name == "authorization" || name == "proxy-authorization";
@@ -80,6 +78,8 @@ struct Http2ClientConnection::Callbacks {
       connection.on_going_away(frame->goaway.last_stream_id);
       return 0;
     }
+    // The first frame of a server (RFC 9113, 3.4), which nghttp2 holds it to.
+    if (frame->hd.type == NGHTTP2_SETTINGS) connection.accepted_ = true;
     Http2Call* call = connection.call_of(frame->hd.stream_id);
     if (call == nullptr) return 0;
     if (frame->hd.type == NGHTTP2_HEADERS) {
@@ -149,8 +149,6 @@ struct Http2ClientConnection::Callbacks {
     nghttp2_option_set_no_closed_streams(options, 1);
     nghttp2_option_set_no_auto_window_update(options, 1);
     nghttp2_option_set_max_outbound_ack(options, 64);
-    // How many the server takes is counted here: none waits in nghttp2 where nobody sees it.
-    nghttp2_option_set_peer_max_concurrent_streams(options, kFirstCallsMax);
     nghttp2_session* session = nullptr;
     ASSERT(nghttp2_session_client_new2(&session, callbacks, &connection, options) == 0);
     nghttp2_option_del(options);
@@ -201,11 +199,12 @@ void Http2ClientConnection::take_output(std::string& out, std::size_t size_max) 
   error != 0 ? lose() : note_end();
 }
 
+// How many the server takes is counted here: none waits in nghttp2 where nobody sees it.
 bool Http2ClientConnection::has_room() const {
-  return calls_.size() <
-         std::min<std::size_t>(
-             nghttp2_session_get_remote_settings(session_, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS),
-             kLastStream);
+  return accepted_ && calls_.size() < std::min<std::size_t>(
+                                          nghttp2_session_get_remote_settings(
+                                              session_, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS),
+                                          kLastStream);
 }
 
 bool Http2ClientConnection::is_worn() const {

@@ -6,6 +6,9 @@
 // when they are consumed. So a stream whose answer nobody takes holds its own window of bytes, and
 // stops no other.
 //
+// No request is sent before the server's SETTINGS have come. With TLS 1.3 a client ends its side of
+// the handshake first: a server that then rejects its certificate, or ends, has begun none of them.
+//
 // Fields that carry credentials never enter HPACK's table, which all requests of the connection
 // share: whoever else can make requests could guess at them (RFC 7541, 7.1).
 //
@@ -80,7 +83,9 @@ class Http2ClientConnection {
   // Appends what may be sent, until `out` holds `size_max` bytes or a little more.
   void take_output(std::string& out, std::size_t size_max);
 
-  // The server takes one more.
+  // The server has sent its SETTINGS.
+  [[nodiscard]] bool is_accepted() const { return accepted_; }
+  // Likewise, and it takes one more.
   [[nodiscard]] bool has_room() const;
   // No call can be made here any more: the server ends the connection, or its numbers are used up.
   // Those under way go on.
@@ -122,6 +127,7 @@ class Http2ClientConnection {
   nghttp2_session* session_ = nullptr;
   std::vector<Http2Call*> calls_;  // under way
   bool over_ = false;
+  bool accepted_ = false;
   bool going_away_ = false;
   bool busy_ = false;  // nghttp2 is at work
   std::string* out_ = nullptr;

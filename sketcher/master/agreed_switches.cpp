@@ -1,7 +1,6 @@
 #include "sketcher/master/agreed_switches.hpp"
 
 #include <algorithm>
-#include <set>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -111,6 +110,12 @@ void AgreedSwitches::begin_elsewhere(const dht::SettingValues& values) {
 
 // ---- Operators.
 
+void AgreedSwitches::prepare(const std::string& name) {
+  if (!is_mark(name) || in_force_.contains(name)) return;
+  in_force_[name] = kUnsure;
+  target_.remember();
+}
+
 std::uint64_t AgreedSwitches::set(const std::string& name, const std::string& value) {
   const std::uint64_t id = ++last_id_;
   Own own{.id = id, .value = value, .bases = {dht::value_of(agreed_.values, name)}};
@@ -155,7 +160,7 @@ std::optional<dht::SettingsOrder> AgreedSwitches::unsent() const {
 }
 
 void AgreedSwitches::on_sent(std::uint64_t id) {
-  decisions_.erase(id);
+  if (decisions_.erase(id) > 0) sent_decisions_.insert(id);
   for (auto& [name, own] : own_) {
     if (own.id == id) own.is_sent = true;
   }
@@ -165,6 +170,11 @@ void AgreedSwitches::on_ring_started() {
   is_ring_known_ = false;
   for (auto& [name, own] : own_)
     own.is_sent = false;
+  for (const std::uint64_t id : std::exchange(sent_decisions_, {}))
+    note_outcome(
+        {id, SettingsOutcome::Kind::refused,
+         "the ring's process has ended, perhaps before it was carried out; see prophecyctl "
+         "ring settings, and decide again if there is still something to decide"});
 }
 
 // Where nobody has ever set anything for the ring, what this member has remembered of its own is
@@ -185,6 +195,7 @@ void AgreedSwitches::on_agreed(dht::AgreedSettings settings) {
 
 void AgreedSwitches::on_outcome(const SettingsOutcome& outcome) {
   note_outcome(outcome);
+  if (outcome.kind != SettingsOutcome::Kind::waiting) sent_decisions_.erase(outcome.id);
   const auto found = std::find_if(own_.begin(), own_.end(),
                                   [&](const auto& entry) { return entry.second.id == outcome.id; });
   if (found == own_.end()) return;

@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -51,6 +52,8 @@ class AgreedSwitches {
   [[nodiscard]] nlohmann::ordered_json memory() const;
 
   // ---- From operators. Return the order's id.
+  // It is about to be carried out here: a mark is remembered first (SettingTarget::remember()).
+  void prepare(const std::string& name);
   // It is in force here.
   std::uint64_t set(const std::string& name, const std::string& value);
   std::uint64_t decide(dht::SettingsOrder::Kind kind);
@@ -59,7 +62,8 @@ class AgreedSwitches {
   // The next order that it has not got.
   [[nodiscard]] std::optional<dht::SettingsOrder> unsent() const;
   void on_sent(std::uint64_t id);
-  // Another process of the ring: it has no order.
+  // Another process of the ring: it has no order. A change is sent to it anew. A decision that the
+  // former one had is not, since its operator has not seen what this one finds: it ends as refused.
   void on_ring_started();
   void on_agreed(dht::AgreedSettings settings);
   void on_outcome(const dht::SettingsOutcome& outcome);
@@ -107,6 +111,7 @@ class AgreedSwitches {
   std::map<std::string, Own> own_;  // by name
   std::map<std::string, Refused> refused_;
   std::map<std::uint64_t, dht::SettingsOrder> decisions_;  // by id; that the ring has not got
+  std::set<std::uint64_t> sent_decisions_;                 // that it has, and has not ended
   std::map<std::uint64_t, dht::SettingsOutcome> outcomes_;
   std::uint64_t last_id_ = 0;
 };

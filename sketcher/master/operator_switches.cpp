@@ -141,6 +141,7 @@ std::string OperatorSwitches::configured_mode(const std::string& route) const {
 }
 
 Json OperatorSwitches::set(const std::string& name, const std::string& value) {
+  if (ring_.exists()) agreed_.prepare(name);
   if (auto done = carry_out(name, value); !done) return refused_json(done.error().message);
   Json answer = Json::object();
   std::optional<std::uint64_t> change;

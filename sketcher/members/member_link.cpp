@@ -120,7 +120,6 @@ void MemberLink::shake_hands() {
     counters_.handshakes_failed.add();
     return close();
   }
-  disarm();
   counters_.connections.add();
   state_ = State::open;
   read();
@@ -140,6 +139,7 @@ IoStatus MemberLink::read_all() {
     const IoResult result = stream_.read(input.data(), input.size());
     if (result.status != IoStatus::done) return result.status;
     connection_.feed({input.data(), result.size});
+    if (armed() && connection_.is_accepted()) disarm();
     if (reads % kReadsGathered == kReadsGathered - 1) pause_calls();
     if (connection_.is_over()) return IoStatus::failed;
   }
@@ -208,13 +208,20 @@ void MemberLink::flush() {
     }
     if (output_.empty()) break;
     const IoResult result = stream_.write(std::string_view(output_).substr(output_begin_));
-    if (result.status == IoStatus::failed) return close();
+    if (result.status == IoStatus::failed) return close_unheard();
     output_begin_ += result.size;
     if (output_begin_ < output_.size() && result.status == IoStatus::blocked) return;
   }
   if (state_ != State::open) return;
   if (output_.capacity() > kKeptBytesMax && connection_.calls() == 0) std::string().swap(output_);
   if (connection_.finished() || (retired_ && waiting_.empty() && connection_.calls() == 0)) close();
+}
+
+// The member may have said before its end which calls it has not begun.
+void MemberLink::close_unheard() {
+  static_cast<void>(read_all());
+  pause_calls();
+  close();
 }
 
 void MemberLink::close() {

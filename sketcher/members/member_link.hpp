@@ -1,5 +1,6 @@
 // `MemberLink` is a worker's connection to one worker of another member: TCP, TLS 1.3 with a
-// certificate on both sides, HTTP/2. Calls wait here until it is open and takes one more.
+// certificate on both sides, HTTP/2. Calls wait here until the member has accepted it and takes one
+// more.
 //
 //   connecting --> handshake --> open --> closed
 //
@@ -69,7 +70,7 @@ class MemberLink final : private http::Http2CallHandler,
   enum class State : std::uint8_t { connecting, handshake, open, closed };
 
   void on_ready(std::uint32_t events) override;
-  void on_timeout() override { close(); }  // not connected in time
+  void on_timeout() override { close(); }  // not accepted in time
   void on_answer_head(http::Http2Call& call) override;
   void on_answer_bytes(http::Http2Call& call, std::string_view bytes) override;
   void on_call_end(http::Http2Call& call, http::Http2CallEnd end) override;
@@ -83,6 +84,7 @@ class MemberLink final : private http::Http2CallHandler,
   void send_waiting();
   void flush();
   void flush_later();
+  void close_unheard();
   void close();
 
   MemberLinkResources& resources_;

@@ -58,6 +58,13 @@ bool MemberLinks::call(dht::MemberSlot slot, MemberCall& call) {
   return true;
 }
 
+std::size_t MemberLinks::size() const {
+  std::size_t size = 0;
+  for (const Peer& peer : peers_)
+    size += peer.links.size();
+  return size;
+}
+
 void MemberLinks::retire(std::unique_ptr<MemberLink> link) {
   retired_.push_back(std::move(link));
   retired_.back()->retire();

@@ -40,6 +40,9 @@ class MemberLinks final : private MemberLinkOwner {
   [[nodiscard]] bool call(dht::MemberSlot slot, MemberCall& call);
   [[nodiscard]] MemberCounters& counters(dht::MemberSlot slot) const { return counters_[slot]; }
 
+  // So many connections there may be, to the members that were called.
+  [[nodiscard]] std::size_t size() const;
+
   // The time-outs of calls, for their owners.
   [[nodiscard]] TimeoutQueue& answer_timeouts() { return answer_timeouts_; }
   [[nodiscard]] TimeoutQueue& pauses() { return pauses_; }

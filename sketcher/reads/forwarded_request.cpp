@@ -53,6 +53,7 @@ void ForwardedRequest::start(const Request& what, TimePoint now) {
   ASSERT(is_idle());
   what_ = what;
   started_ = now;
+  losses_ = 0;
   is_repeated_ = is_moved_ = false;
   state_ = State::asking;
   if (const auto refusal = read_nominated()) return fail(refusal->status, refusal->reason, true);
@@ -263,17 +264,24 @@ void ForwardedRequest::repeat_or_fail(Http2CallEnd end) {
     return look_for_owner();
   }
   if (!is_read()) return fail(502, "uncertain-write");
-  if (std::exchange(is_repeated_, true)) return fail(502, "owner-failed");
+  if (!may_repeat(end)) return fail(502, "owner-failed");
   pause();
 }
 
+bool ForwardedRequest::may_repeat(Http2CallEnd end) {
+  if (end == Http2CallEnd::lost) return ++losses_ <= links_.size();
+  return !std::exchange(is_repeated_, true);
+}
+
 void ForwardedRequest::on_silence() {
+  const bool is_sent = open();
   drop_call();
   if (state_ == State::passing) {
     become_idle();
     owner_.on_forwarded(status_, size_);
     return sink_.on_large_end(false);
   }
+  if (!is_sent) return fail(503, "owner-unreachable");
   is_read() ? fail(504, "owner-silent") : fail(502, "uncertain-write");
 }
 

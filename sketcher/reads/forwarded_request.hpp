@@ -6,8 +6,10 @@
 //            pausing                                         until the owner is looked for again
 //
 // The request is made again where that changes nothing: it was not begun, because the member is not
-// the owner, could not be reached, or says so; or it is a read, once. A write of which nobody knows
-// what became is answered 502.
+// the owner, could not be reached, or says so; or it is a read. A read whose connection was lost is
+// made again as often as there are connections, since each may have been left by a member that
+// ended; one that was broken off, once. Each time the owner of then is asked, for as long as
+// requests wait for owners. A write of which nobody knows what became is answered 502.
 //
 // Of an answer it holds what the member may be ahead of the client, kHttp2CallWindowBytes at most.
 //
@@ -89,6 +91,7 @@ class ForwardedRequest final : private MemberCall {
   void deliver();
   void finish_if_whole();
   void repeat_or_fail(http::Http2CallEnd end);
+  [[nodiscard]] bool may_repeat(http::Http2CallEnd end);
   void fail(std::uint16_t status, std::string_view reason, bool is_refused = false);
   void become_idle();
   void drop_call();
@@ -104,8 +107,9 @@ class ForwardedRequest final : private MemberCall {
   std::uint32_t serial_ = 0;  // rises with each request's end
   dht::MemberSlot slot_ = dht::kNoSlot;
   TimePoint started_{};
-  bool is_repeated_ = false;  // although it may have been begun
-  bool is_moved_ = false;     // at once, since it had not been
+  std::size_t losses_ = 0;    // of its connection, when it may have been begun
+  bool is_repeated_ = false;  // although the member has broken it off
+  bool is_moved_ = false;     // at once, since it had not been begun
   bool has_ended_ = false;    // the answer is whole, here or on its way to the client
   bool writable_ = false;
   std::uint16_t status_ = 0;

@@ -46,6 +46,9 @@ CoordinationStatus status_of(const Completion& completion) {
       return CoordinationStatus::exists;
     case ErrorCode::bad_version:
       return CoordinationStatus::wrong_version;
+    // The server was too busy to carry it out: it is tried again, as after a lost connection.
+    case ErrorCode::throttled:
+      return CoordinationStatus::unknown;
     default:
       return CoordinationStatus::refused;
   }

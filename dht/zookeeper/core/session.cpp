@@ -13,6 +13,9 @@ namespace {
 
 // An attempt has its share of the session's time-out, and no less than this.
 constexpr milliseconds kAttemptMin{500};
+// That share is a third at most, however few servers there are: one that starts may accept a
+// connection and never answer it, and the session shall outlive such an attempt.
+constexpr int kAttemptsMin = 3;
 
 }  // namespace
 
@@ -89,8 +92,8 @@ void Session::on_time(TimePoint now) {
 void Session::connect(TimePoint now) {
   state_ = State::connecting;
   ++counters_.attempts;
-  const milliseconds share = timeout_ / static_cast<int>(settings_.servers);
-  deadline_ = now + std::max(share, kAttemptMin);
+  const int shares = std::max(static_cast<int>(settings_.servers), kAttemptsMin);
+  deadline_ = now + std::max(timeout_ / shares, kAttemptMin);
   actions_.emplace_back(Connect{turns_.server()});
 }
 

@@ -71,9 +71,10 @@ class World final : private Http2CallHandler {
  public:
   explicit World(const Http2Limits& limits = {.request = {},
                                               .streams_max = 1000,
-                                              .is_from_proxy = true})
+                                              .is_from_proxy = true},
+                 bool begins = true)
       : server(limits) {
-    exchange();
+    if (begins) exchange();
   }
 
   void call(Call& call, const std::vector<std::pair<std::string, std::string>>& fields = {},
@@ -252,6 +253,20 @@ TEST_CASE("What a server has refused, or has not begun when it ends, may be made
   world.exchange();
   CHECK(begun.end == Http2CallEnd::answered);
   CHECK(world.client.finished());
+}
+
+// With TLS 1.3, a client is the first to see the handshake end.
+TEST_CASE("Calls wait until the server has sent its settings") {
+  World world({.request = {}, .streams_max = 1000, .is_from_proxy = true}, false);
+  std::string out;
+  world.client.take_output(out, 1 << 20);
+  CHECK_FALSE(out.empty());
+  CHECK_FALSE(world.client.is_accepted());
+  CHECK_FALSE(world.client.has_room());
+  world.server.connection.take_output(world.server.output, 1 << 20);
+  world.client.feed(world.server.output);
+  CHECK(world.client.is_accepted());
+  CHECK(world.client.has_room());
 }
 
 TEST_CASE("Nobody knows what became of a call whose stream or connection has broken") {

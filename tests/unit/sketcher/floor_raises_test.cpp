@@ -13,8 +13,20 @@ namespace {
 // The member that is asked, up to what its session makes of the request.
 class Member final : private http::Http2Handler, private http::Http2CallHandler {
  public:
+  Member() { exchange(); }
   void ask(const http::BaseUri& uri, std::string_view floor) {
     ask_for_floor(client_, call_, uri, floor);
+    exchange();
+  }
+  [[nodiscard]] const http::Http2Stream& asked() const {
+    REQUIRE(is_asked_);
+    return stream_;
+  }
+
+ private:
+  struct Stream final : http::Http2Stream {};
+
+  void exchange() {
     for (;;) {
       std::string there;
       std::string back;
@@ -25,13 +37,6 @@ class Member final : private http::Http2Handler, private http::Http2CallHandler 
       if (there.empty() && back.empty()) return;
     }
   }
-  [[nodiscard]] const http::Http2Stream& asked() const {
-    REQUIRE(is_asked_);
-    return stream_;
-  }
-
- private:
-  struct Stream final : http::Http2Stream {};
 
   http::Http2Stream& on_stream_opened() override { return stream_; }
   void on_progress(http::Http2Stream&, std::size_t) override {}

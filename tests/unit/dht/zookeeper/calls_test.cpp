@@ -112,6 +112,7 @@ TEST_CASE("Outcomes become the ring's") {
   CHECK(status_of(Outcome::refused, ErrorCode::node_exists) == exists);
   CHECK(status_of(Outcome::refused, ErrorCode::bad_version) == wrong_version);
   CHECK(status_of(Outcome::refused, ErrorCode::no_auth) == refused);
+  CHECK(status_of(Outcome::refused, ErrorCode::throttled) == unknown);
   CHECK(CoordinationCalls::event(Report::Kind::session_begun) == dht::SessionEvent::connected);
   CHECK(CoordinationCalls::event(Report::Kind::disconnected) == dht::SessionEvent::disconnected);
   CHECK(CoordinationCalls::event(Report::Kind::expired) == dht::SessionEvent::expired);

@@ -152,18 +152,47 @@ TEST_CASE("A server that accepts and hangs up at once does not shorten the pause
 }
 
 TEST_CASE("An attempt has its share of the time-out") {
+  const auto [servers, timeout, share] =
+      GENERATE(Catch::Generators::table<std::size_t, milliseconds, milliseconds>({
+          {5, milliseconds(6000), milliseconds(1200)},
+          {3, milliseconds(6000), milliseconds(2000)},
+          {2, milliseconds(6000), milliseconds(2000)},  // a third at most
+          {1, milliseconds(6000), milliseconds(2000)},
+          {1, milliseconds(900), milliseconds(500)},
+      }));
   SessionSettings settings;
-  settings.servers = 2;
+  settings.servers = servers;
+  settings.timeout = timeout;
   World world(settings);
   world.session.start(world.now);
   world.take();
   const TimePoint start = world.now;
   world.wait();
-  CHECK(world.now == start + seconds(2));
+  CHECK(world.now == start + share);
   CHECK(world.last() == Kind::attempt_failed);
   world.reach_greeting();
   world.wait();
   CHECK(world.disconnects == 2);
+}
+
+TEST_CASE("A session outlives an attempt that its only server leaves unanswered") {
+  World world;
+  world.connect();
+  const std::int64_t session = world.session.session_id();
+  while (world.has_connection)
+    world.wait();  // it is silent, and is left
+  while (!world.has_connection)
+    world.wait();
+  world.open();  // it starts, and says nothing
+  while (world.has_connection)
+    world.wait();
+  CHECK(world.last() == Kind::attempt_failed);
+  CHECK(world.session.session_id() == session);
+  while (!world.has_connection)
+    world.wait();
+  world.open();
+  world.receive(frames::welcome(session, 3000));
+  CHECK(world.last() == Kind::connected);
 }
 
 TEST_CASE("Calls are bounded in number, bytes and watches") {

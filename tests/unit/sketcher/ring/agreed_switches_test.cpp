@@ -27,8 +27,13 @@ struct SwitchBoard final : SettingTarget {
     done.push_back(name + "=" + value);
     return {};
   }
-  void remember() override { ++remembered; }
+  void remember() override {
+    ++remembered;
+    if (memory_of != nullptr) memory = memory_of->memory();
+  }
 
+  const AgreedSwitches* memory_of = nullptr;
+  Json memory;
   std::map<std::string, std::string> out;
   std::vector<std::string> done;
   int remembered = 0;
@@ -169,6 +174,41 @@ TEST_CASE("What is agreed, and what is not shared, outlives the process") {
   CHECK(next_board.done.size() == 4);
   CHECK(next_board.done[2] == gone + "=");
   CHECK(next_board.done[3] == "route/r=");
+}
+
+TEST_CASE("A mark is remembered before it is carried out") {
+  SwitchBoard board;
+  AgreedSwitches switches(board);
+  board.memory_of = &switches;
+  const std::string mark = "mark/" + std::string(40, 'a');
+  switches.prepare(mark);
+  // The process ends here, perhaps behind the change of its table.
+  SwitchBoard next_board;
+  AgreedSwitches next(next_board);
+  REQUIRE(next.restore("", {}, board.memory).has_value());
+  CHECK(next_board.done == std::vector<std::string>{mark + "="});
+  // Others do not outlive the process.
+  board.remembered = 0;
+  switches.prepare("bypass");
+  CHECK(board.remembered == 0);
+}
+
+TEST_CASE("A decision that the ring's process did not outlive ends, and is told so") {
+  SwitchBoard board;
+  AgreedSwitches switches(board);
+  const auto told = switches.decide(dht::SettingsOrder::Kind::restore);
+  REQUIRE(switches.unsent().has_value());
+  switches.on_sent(told);
+  switches.on_outcome({told, Kind::agreed, ""});
+  const auto lost = switches.decide(dht::SettingsOrder::Kind::accept);
+  switches.on_sent(lost);
+  CHECK(switches.outcome(lost) == nullptr);
+  switches.on_ring_started();
+  CHECK(switches.outcome(told)->kind == Kind::agreed);
+  REQUIRE(switches.outcome(lost) != nullptr);
+  CHECK(switches.outcome(lost)->kind == Kind::refused);
+  // Nobody has seen what the next process finds.
+  CHECK_FALSE(switches.unsent().has_value());
 }
 
 TEST_CASE("Where nobody has set anything, what a member has remembered is shared") {
