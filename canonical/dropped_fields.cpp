@@ -1,6 +1,5 @@
 #include "canonical/dropped_fields.hpp"
 
-#include <algorithm>
 #include <string>
 
 #include "base/config/config.hpp"
@@ -10,12 +9,6 @@ namespace prophecy::sketch {
 namespace {
 
 constexpr std::size_t kNamesMax = 256;
-
-std::string with_hyphens(std::string_view name) {
-  std::string plain(name);
-  std::replace(plain.begin(), plain.end(), '_', '-');
-  return plain;
-}
 
 // The reason why requests keep the field, or "".
 std::string_view why_kept(const Profile& defaults, std::string_view name) {

@@ -13,9 +13,6 @@ namespace {
 // Changes whenever the encoding of a canonical form or the meaning of a rule does.
 constexpr std::uint32_t kCanonicalFormVersion = 3;
 
-// The longest name that makes sense in a configuration.
-constexpr std::size_t kNameBytesMax = 128;
-
 constexpr std::size_t kOriginAuthoritiesMax = 64;
 
 constexpr std::uint64_t kWholeAnswerBytesMin = 1 << 10;
@@ -47,7 +44,7 @@ NumberedRule<Rule> find_rule(const NameTable& names, std::span<const NamedRule> 
 std::vector<std::string> read_field_names(ConfigSection& section, const Key& key) {
   std::vector<std::string> names;
   for (const std::string& text : section.texts(key, std::vector<std::string>{})) {
-    if (!http::is_token(text) || text.size() > kNameBytesMax) {
+    if (!http::is_token(text) || text.size() > kConfiguredNameBytesMax) {
       section.mistake(key.name, text, "expected names of header fields");
       continue;
     }
