@@ -3,6 +3,7 @@
 #include <string>
 
 #include "base/config/config.hpp"
+#include "canonical/configured_name.hpp"
 #include "canonical/profile.hpp"
 
 namespace prophecy::sketch {

@@ -15,12 +15,6 @@ std::uint64_t hash_of(std::string_view name) {
 
 }  // namespace
 
-std::string with_hyphens(std::string_view name) {
-  std::string plain(name);
-  std::replace(plain.begin(), plain.end(), '_', '-');
-  return plain;
-}
-
 NameTable::NameTable() : slots_(256) {}
 
 std::size_t NameTable::slot_of(std::string_view name, std::uint64_t hash) const {

@@ -2,19 +2,12 @@
 // every field of every message is looked up in it. Built once, then only read (by any thread).
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace prophecy::sketch {
-
-// The longest name that makes sense in a configuration.
-inline constexpr std::size_t kConfiguredNameBytesMax = 128;
-
-// With "-" for "_": CGI makes the same variable of both.
-[[nodiscard]] std::string with_hyphens(std::string_view name);
 
 class NameTable {
  public:

@@ -3,6 +3,7 @@
 #include "base/codec.hpp"
 #include "base/config/config.hpp"
 #include "canonical/block_list.hpp"
+#include "canonical/configured_name.hpp"
 #include "canonical/default_rules.hpp"
 #include "http/http_date.hpp"
 #include "http/text.hpp"

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/config/config.hpp"
+#include "canonical/configured_name.hpp"
 #include "http/text.hpp"
 
 namespace prophecy::sketch {
