@@ -1,21 +1,15 @@
 #include "canonical/dropped_fields.hpp"
 
-#include <algorithm>
 #include <string>
 
 #include "base/config/config.hpp"
+#include "canonical/configured_name.hpp"
 #include "canonical/profile.hpp"
 
 namespace prophecy::sketch {
 namespace {
 
 constexpr std::size_t kNamesMax = 256;
-
-std::string with_hyphens(std::string_view name) {
-  std::string plain(name);
-  std::replace(plain.begin(), plain.end(), '_', '-');
-  return plain;
-}
 
 // The reason why requests keep the field, or "".
 std::string_view why_kept(const Profile& defaults, std::string_view name) {

@@ -3,6 +3,7 @@
 #include "base/codec.hpp"
 #include "base/config/config.hpp"
 #include "canonical/block_list.hpp"
+#include "canonical/configured_name.hpp"
 #include "canonical/default_rules.hpp"
 #include "http/http_date.hpp"
 #include "http/text.hpp"
@@ -12,9 +13,6 @@ namespace {
 
 // Changes whenever the encoding of a canonical form or the meaning of a rule does.
 constexpr std::uint32_t kCanonicalFormVersion = 3;
-
-// The longest name that makes sense in a configuration.
-constexpr std::size_t kNameBytesMax = 128;
 
 constexpr std::size_t kOriginAuthoritiesMax = 64;
 
@@ -47,7 +45,7 @@ NumberedRule<Rule> find_rule(const NameTable& names, std::span<const NamedRule> 
 std::vector<std::string> read_field_names(ConfigSection& section, const Key& key) {
   std::vector<std::string> names;
   for (const std::string& text : section.texts(key, std::vector<std::string>{})) {
-    if (!http::is_token(text) || text.size() > kNameBytesMax) {
+    if (!http::is_token(text) || text.size() > kConfiguredNameBytesMax) {
       section.mistake(key.name, text, "expected names of header fields");
       continue;
     }

@@ -3,20 +3,14 @@
 #include <algorithm>
 
 #include "base/config/config.hpp"
+#include "canonical/configured_name.hpp"
 #include "http/text.hpp"
 
 namespace prophecy::sketch {
 namespace {
 
 constexpr std::size_t kFieldsMax = 64;
-constexpr std::size_t kNameBytesMax = 128;
 constexpr std::size_t kValueBytesMax = 4096;
-
-std::string with_hyphens(std::string_view name) {
-  std::string plain(name);
-  std::replace(plain.begin(), plain.end(), '_', '-');
-  return plain;
-}
 
 }  // namespace
 
@@ -29,8 +23,9 @@ std::optional<ConfiguredField> parse_configured_field(std::string_view text) {
     value.remove_prefix(1);
   while (value.ends_with(' '))
     value.remove_suffix(1);
-  const bool is_field = http::is_token(name) && name.size() <= kNameBytesMax && !value.empty() &&
-                        http::is_field_value(value) && value.size() <= kValueBytesMax;
+  const bool is_field = http::is_token(name) && name.size() <= kConfiguredNameBytesMax &&
+                        !value.empty() && http::is_field_value(value) &&
+                        value.size() <= kValueBytesMax;
   if (!is_field) return std::nullopt;
   ConfiguredField field;
   http::append_lower(field.name, name);

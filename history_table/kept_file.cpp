@@ -28,8 +28,6 @@ constexpr std::uint32_t kFormat = 7;
 constexpr auto kLockPatience = std::chrono::seconds(5);
 constexpr auto kLockPause = std::chrono::milliseconds(20);
 
-enum class State : std::uint32_t { in_use = 1, closed = 2 };
-
 using CheckSum = std::array<std::uint8_t, 16>;
 
 CheckSum check_sum_of(const void* data, std::size_t size) {
@@ -57,6 +55,8 @@ std::array<char, 40> boot_id() {
 
 // As it lies in the file, in this machine's byte order: another one has another `format`.
 struct KeptFile::Header {
+  enum class State : std::uint32_t { in_use = 1, closed = 2 };
+
   std::array<char, 16> magic = kMagic;
   std::uint32_t format = kFormat;
   State state = State::in_use;
@@ -129,7 +129,7 @@ Result<KeptFile::Opened> KeptFile::open(const std::filesystem::path& path, std::
     if (!found) return found.error();
     mismatch = found->mismatch(wanted);
     if (!mismatch && static_cast<std::uint64_t>(status.st_size) != bytes) mismatch = "another size";
-    if (!mismatch && found->state == State::closed) {
+    if (!mismatch && found->state == Header::State::closed) {
       const auto memory = Memory::of_file(file.fd_.get(), bytes);
       if (!memory) return file.error(memory.error().message);
       if (content_sum(*memory) != found->content) mismatch = "its check sum does not fit";
@@ -204,7 +204,7 @@ Result<> KeptFile::make_empty(const Header& header) const {
 Result<> KeptFile::close(const Memory& memory) {
   auto header = read_header();
   if (!header) return header.error();
-  header->state = State::closed;
+  header->state = Header::State::closed;
   header->content = content_sum(memory);
   if (::msync(memory.address(), memory.size(), MS_SYNC) != 0) return system_error("cannot write");
   return write_header(*header);

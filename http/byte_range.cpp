@@ -7,8 +7,6 @@
 namespace prophecy::http {
 namespace {
 
-using Kind = ByteRange::Kind;
-
 // A number too large to be read is beyond every representation.
 bool parse_position(std::string_view text, std::uint64_t& value) {
   const bool digits = !text.empty() && std::all_of(text.begin(), text.end(),
@@ -22,10 +20,10 @@ bool parse_position(std::string_view text, std::uint64_t& value) {
 ByteRange last_bytes(std::string_view text, std::uint64_t length) {
   std::uint64_t count = 0;
   if (!parse_position(text, count)) return {};
-  if (count == 0) return {.kind = Kind::unsatisfiable};
+  if (count == 0) return {.kind = ByteRange::Kind::unsatisfiable};
   if (length == 0) return {};
   const std::uint64_t size = std::min(count, length);
-  return {.kind = Kind::part, .first = length - size, .size = size};
+  return {.kind = ByteRange::Kind::part, .first = length - size, .size = size};
 }
 
 }  // namespace
@@ -44,8 +42,10 @@ ByteRange parse_byte_range(std::string_view field, std::uint64_t length) {
   if (!parse_position(range.substr(0, dash), first)) return {};
   if (dash + 1 < range.size() && !parse_position(range.substr(dash + 1), last)) return {};
   if (last < first) return {};
-  if (first >= length) return {.kind = Kind::unsatisfiable};
-  return {.kind = Kind::part, .first = first, .size = std::min(last, length - 1) - first + 1};
+  if (first >= length) return {.kind = ByteRange::Kind::unsatisfiable};
+  return {.kind = ByteRange::Kind::part,
+          .first = first,
+          .size = std::min(last, length - 1) - first + 1};
 }
 
 }  // namespace prophecy::http

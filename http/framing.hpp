@@ -10,6 +10,9 @@
 
 namespace prophecy::http {
 
+// Memory that is set aside before a byte of a declared body has come.
+inline constexpr std::uint64_t kBodyReserveMax = 64 << 10;
+
 struct Framing {
   BodyFraming kind = BodyFraming::none;
   std::uint64_t length = 0;

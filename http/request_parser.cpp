@@ -11,8 +11,6 @@ namespace {
 
 // Empty lines in front of a request line that are forgiven (RFC 9112, 2.2).
 constexpr std::size_t kLeadingEmptyLinesMax = 4;
-// Memory that is set aside before a byte of a declared body has come.
-constexpr std::uint64_t kBodyReserveMax = 64 << 10;
 
 }  // namespace
 

@@ -10,7 +10,6 @@ namespace {
 
 // Interim answers in front of a final one. Origins send at most one or two.
 constexpr std::size_t kInterimAnswersMax = 8;
-constexpr std::uint64_t kBodyReserveMax = 64 << 10;
 constexpr std::uint16_t kBadGateway = 502;
 
 bool is_interim(std::uint16_t status) {

@@ -7,8 +7,6 @@
 namespace prophecy::http {
 namespace {
 
-using Kind = Selection::Kind;
-
 // The fields in question. If-Range counts with a tag only: a date of whole seconds is a weak
 // validator, and parts of two versions must not be put together (RFC 9110, 13.1.5). A list may come
 // in several fields; of anything else two are none.
@@ -71,9 +69,9 @@ Selection select_range(const Conditions& conditions, const Representation& repre
     case ByteRange::Kind::whole:
       return {};
     case ByteRange::Kind::part:
-      return {.kind = Kind::part, .first = range.first, .size = range.size};
+      return {.kind = Selection::Kind::part, .first = range.first, .size = range.size};
     case ByteRange::Kind::unsatisfiable:
-      return {.kind = Kind::unsatisfiable};
+      return {.kind = Selection::Kind::unsatisfiable};
   }
   return {};
 }
@@ -108,17 +106,17 @@ bool is_conditional(const FieldList& request) {
 Selection select(const FieldList& request, bool is_head, const Representation& representation) {
   const Conditions conditions = read_conditions(request, representation.etag);
   if (conditions.if_match) {
-    if (!is_head && !*conditions.if_match) return {.kind = Kind::failed};
+    if (!is_head && !*conditions.if_match) return {.kind = Selection::Kind::failed};
   } else if (conditions.if_unmodified_since &&
              is_changed_since(representation.last_modified, *conditions.if_unmodified_since,
                               false)) {
-    return {.kind = Kind::failed};
+    return {.kind = Selection::Kind::failed};
   }
   if (conditions.if_none_match) {
-    if (*conditions.if_none_match) return {.kind = Kind::not_modified};
+    if (*conditions.if_none_match) return {.kind = Selection::Kind::not_modified};
   } else if (conditions.if_modified_since &&
              !is_changed_since(representation.last_modified, *conditions.if_modified_since, true)) {
-    return {.kind = Kind::not_modified};
+    return {.kind = Selection::Kind::not_modified};
   }
   return is_head ? Selection{} : select_range(conditions, representation);
 }

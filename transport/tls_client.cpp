@@ -7,7 +7,7 @@
 namespace prophecy::transport {
 namespace {
 
-Error failed(const std::string& what) {
+Error client_error(const std::string& what) {
   ERR_clear_error();
   return {ErrorKind::invalid, "TLS towards a server: " + what};
 }
@@ -37,11 +37,11 @@ Result<TlsClient::Context> TlsClient::make_context() {
   SSL_CTX* const raw = context.get();
   const int version = settings_.version_min == TlsVersion::tls1_3 ? TLS1_3_VERSION : TLS1_2_VERSION;
   if (raw == nullptr || SSL_CTX_set_min_proto_version(raw, version) != 1) {
-    return failed("cannot be set up");
+    return client_error("cannot be set up");
   }
   constexpr unsigned char kHttp2[] = {2, 'h', '2'};
   if (settings_.http2 && SSL_CTX_set_alpn_protos(raw, kHttp2, sizeof kHttp2) != 0) {
-    return failed("cannot be set up");
+    return client_error("cannot be set up");
   }
   SSL_CTX_set_mode(raw, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE |
                             SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SSL_MODE_NO_AUTO_CHAIN);
@@ -52,7 +52,7 @@ Result<TlsClient::Context> TlsClient::make_context() {
   SSL_CTX_set_verify(raw, SSL_VERIFY_PEER, nullptr);
   for (const X509Ptr& authority : *authorities) {
     if (X509_STORE_add_cert(SSL_CTX_get_cert_store(raw), authority.get()) != 1) {
-      return failed("certificates of its authorities not usable");
+      return client_error("certificates of its authorities not usable");
     }
   }
   // Every channel takes over who the other side has to be.
@@ -63,7 +63,7 @@ Result<TlsClient::Context> TlsClient::make_context() {
   const std::string& name = settings_.server_name;
   names_host_ = X509_VERIFY_PARAM_set1_ip_asc(wanted, name.c_str()) != 1;
   if (names_host_ && X509_VERIFY_PARAM_set1_host(wanted, name.c_str(), name.size()) != 1) {
-    return failed("\"" + name + "\" is no name");
+    return client_error("\"" + name + "\" is no name");
   }
   SSL_CTX_set_session_cache_mode(raw, SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL);
   SSL_CTX_sess_set_new_cb(raw, on_session);
@@ -83,11 +83,11 @@ Result<> TlsClient::use_certificate(SSL_CTX& context, const CertificateFiles& fi
   if (!certificate) return certificate.error();
   if (SSL_CTX_use_certificate(&context, &certificate->leaf()) != 1 ||
       SSL_CTX_use_PrivateKey(&context, certificate->key.get()) != 1) {
-    return failed(files.chain.string() + ": not usable");
+    return client_error(files.chain.string() + ": not usable");
   }
   for (std::size_t i = 1; i < certificate->chain.size(); ++i) {
     if (SSL_CTX_add1_chain_cert(&context, certificate->chain[i].get()) != 1) {
-      return failed(files.chain.string() + ": not usable");
+      return client_error(files.chain.string() + ": not usable");
     }
   }
   return {};

@@ -22,7 +22,7 @@ constexpr long kTicketLifetimeSeconds = 3600;
 constexpr std::string_view kHttp2 = "h2";
 constexpr std::string_view kHttp1 = "http/1.1";
 
-Error failed(const std::string& what) {
+Error server_error(const std::string& what) {
   const unsigned long error = ERR_peek_last_error();
   const char* reason = error != 0 ? ERR_reason_error_string(error) : nullptr;
   ERR_clear_error();
@@ -98,7 +98,7 @@ Result<SslContextPtr> TlsServer::make_context(Site& site, const std::vector<X509
       SSL_CTX_set_ciphersuites(raw, kCipherSuites13) != 1 ||
       SSL_CTX_set_cipher_list(raw, kCiphers12) != 1 ||
       SSL_CTX_set1_groups_list(raw, kGroups) != 1) {
-    return failed("cannot be set up");
+    return server_error("cannot be set up");
   }
   SSL_CTX_set_options(raw, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION |
                                SSL_OP_PRIORITIZE_CHACHA | SSL_OP_CIPHER_SERVER_PREFERENCE);
@@ -110,11 +110,11 @@ Result<SslContextPtr> TlsServer::make_context(Site& site, const std::vector<X509
   for (Certificate& certificate : site.certificates) {
     if (SSL_CTX_use_certificate(raw, &certificate.leaf()) != 1 ||
         SSL_CTX_use_PrivateKey(raw, certificate.key.get()) != 1) {
-      return failed("certificate not usable");
+      return server_error("certificate not usable");
     }
     for (std::size_t i = 1; i < certificate.chain.size(); ++i) {
       if (SSL_CTX_add1_chain_cert(raw, certificate.chain[i].get()) != 1) {
-        return failed("certificate chain not usable");
+        return server_error("certificate chain not usable");
       }
     }
   }
@@ -131,7 +131,7 @@ Result<SslContextPtr> TlsServer::make_context(Site& site, const std::vector<X509
     SSL_CTX_set_options(raw, SSL_OP_NO_TICKET);
     SSL_CTX_set_num_tickets(raw, 0);
   } else if (SSL_CTX_set_tlsext_ticket_key_evp_cb(raw, on_ticket) != 1) {
-    return failed("tickets cannot be set up");
+    return server_error("tickets cannot be set up");
   }
   if (auto added = add_client_ca(*raw, client_ca); !added) return added.error();
   return context;
@@ -147,7 +147,7 @@ Result<> TlsServer::add_client_ca(SSL_CTX& context, const std::vector<X509Ptr>& 
     if (X509_digest(authority.get(), EVP_sha256(), fingerprint, &size) != 1 ||
         X509_STORE_add_cert(SSL_CTX_get_cert_store(&context), authority.get()) != 1 ||
         SSL_CTX_add_client_CA(&context, authority.get()) != 1) {
-      return failed("certificates of clients' authorities not usable");
+      return server_error("certificates of clients' authorities not usable");
     }
     identity.insert(identity.end(), fingerprint, fingerprint + size);
   }
@@ -157,7 +157,7 @@ Result<> TlsServer::add_client_ca(SSL_CTX& context, const std::vector<X509Ptr>& 
   if (EVP_Digest(identity.data(), identity.size(), session_context, &size, EVP_sha256(), nullptr) !=
           1 ||
       SSL_CTX_set_session_id_context(&context, session_context, size) != 1) {
-    return failed("sessions cannot be told apart");
+    return server_error("sessions cannot be told apart");
   }
   switch (settings_.client_certificates) {
     case ClientCertificates::off:

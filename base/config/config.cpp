@@ -17,8 +17,7 @@
 namespace prophecy {
 namespace {
 
-constexpr std::size_t kFoundBytesMax = 80;  // of a value or a key in a message
-constexpr std::size_t kLinesMax = 100;      // of an error's message
+constexpr std::size_t kLinesMax = 100;  // of an error's message
 
 const toml::table* as_table(const void* table) {
   return static_cast<const toml::table*>(table);

@@ -10,7 +10,6 @@ namespace prophecy {
 namespace {
 
 constexpr std::size_t kMistakesMax = 64;
-constexpr std::size_t kFoundBytesMax = 80;
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
 std::vector<std::string> split(std::string_view text) {
@@ -30,7 +29,7 @@ std::string joined(const std::vector<std::string>& lines) {
   return text;
 }
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   return '"' + shortened(trimmed(text), kFoundBytesMax) + '"';
 }
 
@@ -149,7 +148,7 @@ void Recovery::leave_out(const toml::parse_error& error) {
 
 void Recovery::leave_out_heading(std::size_t number, std::size_t column) {
   std::string& line = lines_[number];
-  note(number, column, "expected a heading such as [table] or [[list]], found " + quoted(line));
+  note(number, column, "expected a heading such as [table] or [[list]], found " + in_quotes(line));
   // With its brackets set right, its table has the right name.
   const bool is_list = trimmed(line).starts_with("[[");
   std::string name(trimmed(line.substr(0, line.find('#'))));
@@ -178,7 +177,7 @@ void Recovery::leave_out_repetition(const Statement& statement) {
   }
   note(number, first_column(line),
        heading + ": expected one table or one list of tables of this name, found another " +
-           quoted(line.substr(0, line.find('#'))));
+           in_quotes(line.substr(0, line.find('#'))));
   seconds_.push_back({number, trimmed(line).starts_with("[[") ? "" : heading});
   line = "[\"\\u0001" + std::to_string(number) + "\"]";
 }
@@ -189,10 +188,10 @@ void Recovery::leave_out_line(std::size_t number, std::size_t column) {
     note(number, column,
          table_of(lines_, number) + key +
              ": expected a TOML value (strings stand in quotes), found " +
-             quoted(line.substr(line.find('=') + 1)));
+             in_quotes(line.substr(line.find('=') + 1)));
     lose(key);
   } else {
-    note(number, column, "expected a heading, or KEY = VALUE, found " + quoted(line));
+    note(number, column, "expected a heading, or KEY = VALUE, found " + in_quotes(line));
     // "key: value", perhaps.
     const std::string_view text = trimmed(line);
     lose(std::string(text.substr(0, text.find_first_of(" \t:=\"'"))));
@@ -212,11 +211,12 @@ void Recovery::leave_out_lines(const Statement& statement, std::size_t number, s
     const std::size_t value = first.find_first_not_of(" \t", first.find('=') + 1);
     note(statement.first, value == std::string::npos ? 1 : value + 1,
          name + "expected the end of this value, found " +
-             (end < lines_.size() ? quoted(lines_[end]) + " in line " + std::to_string(end + 1)
+             (end < lines_.size() ? in_quotes(lines_[end]) + " in line " + std::to_string(end + 1)
                                   : std::string("the end of the file")));
   } else {
     note(number, column,
-         name + "expected a TOML value (strings stand in quotes), found " + quoted(lines_[number]));
+         name + "expected a TOML value (strings stand in quotes), found " +
+             in_quotes(lines_[number]));
   }
   for (std::size_t i = statement.first; i < end; ++i)
     lines_[i].clear();

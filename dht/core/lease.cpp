@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/assert.hpp"
+#include "base/bytes.hpp"
 #include "dht/core/mutation.hpp"
 
 namespace prophecy::dht {
@@ -12,10 +13,6 @@ namespace {
 constexpr int kRenewals = 4;
 // A failed write is tried again after this part of a lease.
 constexpr int kRetries = 16;
-
-Bytes to_bytes(const std::string& text) {
-  return {text.begin(), text.end()};
-}
 
 }  // namespace
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "base/bytes.hpp"
 #include "dht/core/mutation.hpp"
 
 namespace prophecy::dht {
@@ -13,10 +14,6 @@ namespace {
 // the view has to change let one another go first.
 constexpr int kSurveysInLease = 4;
 constexpr int kPatiencesInLease = 16;
-
-Bytes to_bytes(const std::string& text) {
-  return {text.begin(), text.end()};
-}
 
 }  // namespace
 

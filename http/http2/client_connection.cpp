@@ -12,7 +12,7 @@ namespace prophecy::http {
 namespace {
 
 // Given back as bytes arrive, so it bounds a round trip's worth and no more.
-constexpr std::int32_t kConnectionWindowBytes = 16 << 20;
+constexpr std::int32_t kClientWindowBytes = 16 << 20;
 // A connection is replaced long before its last stream, whose number is below 2^31.
 constexpr std::int32_t kLastStream = 1 << 30;
 
@@ -165,7 +165,7 @@ Http2ClientConnection::Http2ClientConnection(Http2CallHandler& handler, const Me
       {NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, kHttp2CallWindowBytes}};
   ASSERT(nghttp2_submit_settings(session_, NGHTTP2_FLAG_NONE, settings, std::size(settings)) == 0);
   ASSERT(nghttp2_session_set_local_window_size(session_, NGHTTP2_FLAG_NONE, 0,
-                                               kConnectionWindowBytes) == 0);
+                                               kClientWindowBytes) == 0);
 }
 
 Http2ClientConnection::~Http2ClientConnection() {

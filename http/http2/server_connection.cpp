@@ -12,7 +12,7 @@ namespace prophecy::http {
 namespace {
 
 constexpr std::int32_t kStreamWindowBytes = 256 << 10;
-constexpr std::int32_t kConnectionWindowBytes = 1 << 20;
+constexpr std::int32_t kServerWindowBytes = 1 << 20;
 constexpr std::int32_t kProxyWindowBytes = 16 << 20;
 // Fields that are decoded for one request although it is refused already.
 constexpr std::size_t kFieldBytesFactor = 4;
@@ -203,7 +203,7 @@ Http2ServerConnection::Http2ServerConnection(Http2Handler& handler, const Http2L
   ASSERT(nghttp2_submit_settings(session_, NGHTTP2_FLAG_NONE, settings, std::size(settings)) == 0);
   ASSERT(nghttp2_session_set_local_window_size(
              session_, NGHTTP2_FLAG_NONE, 0,
-             limits.is_from_proxy ? kProxyWindowBytes : kConnectionWindowBytes) == 0);
+             limits.is_from_proxy ? kProxyWindowBytes : kServerWindowBytes) == 0);
 }
 
 Http2ServerConnection::~Http2ServerConnection() {

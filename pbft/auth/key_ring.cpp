@@ -10,18 +10,12 @@
 
 #include "base/assert.hpp"
 #include "base/codec.hpp"
+#include "pbft/auth/evp.hpp"
 
 namespace prophecy::pbft {
 namespace {
 
 constexpr std::string_view kSignaturePurpose = "prophecy pbft signature 1";
-
-struct Free {
-  void operator()(EVP_MD_CTX* context) const { EVP_MD_CTX_free(context); }
-  void operator()(EVP_PKEY* key) const { EVP_PKEY_free(key); }
-};
-using SigningContext = std::unique_ptr<EVP_MD_CTX, Free>;
-using EvpKey = std::unique_ptr<EVP_PKEY, Free>;
 
 // What goes in front of the digest of everything that is signed.
 Bytes signed_prefix(ByteView group_id) {
@@ -86,7 +80,7 @@ Bytes CryptographicScheme::signed_bytes(const Sha256::Digest& content) const {
 
 Signature CryptographicScheme::sign(const Sha256::Digest& content) const {
   const Bytes bytes = signed_bytes(content);
-  const SigningContext context(EVP_MD_CTX_new());
+  const EvpDigestContext context(EVP_MD_CTX_new());
   Signature signature{};
   std::size_t size = signature.size();
   const bool done =
@@ -102,7 +96,7 @@ bool CryptographicScheme::verify_signature(NodeId member, const Sha256::Digest& 
   const auto key = verification_keys_.find(member);
   if (key == verification_keys_.end() || signature.size() != kSignatureSize) return false;
   const Bytes bytes = signed_bytes(content);
-  const SigningContext context(EVP_MD_CTX_new());
+  const EvpDigestContext context(EVP_MD_CTX_new());
   ASSERT(context != nullptr);
   return EVP_DigestVerifyInit(context.get(), nullptr, nullptr, nullptr, key->second.get()) == 1 &&
          EVP_DigestVerify(context.get(), signature.data(), signature.size(), bytes.data(),

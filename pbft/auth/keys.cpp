@@ -1,12 +1,12 @@
 #include "pbft/auth/keys.hpp"
 
-#include <memory>
 #include <span>
 
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
 
 #include "base/bytes.hpp"
+#include "pbft/auth/evp.hpp"
 
 namespace prophecy::pbft {
 namespace {
@@ -15,11 +15,6 @@ constexpr std::string_view kPublicPrefix = "x25519:";
 constexpr std::string_view kPublicSigningPrefix = "ed25519:";
 constexpr std::string_view kPrivatePrefix = "x25519-private:";
 constexpr std::string_view kPrivateSigningPrefix = "ed25519-private:";
-
-struct FreeKey {
-  void operator()(EVP_PKEY* key) const { EVP_PKEY_free(key); }
-};
-using EvpKey = std::unique_ptr<EVP_PKEY, FreeKey>;
 
 bool parse_prefixed(std::string_view prefix, std::string_view text, std::span<std::uint8_t> out) {
   return text.starts_with(prefix) && from_hex(text.substr(prefix.size()), out);

@@ -1,20 +1,13 @@
 #include "pbft/auth/pair_key.hpp"
 
-#include <memory>
-
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <openssl/kdf.h>
 
+#include "pbft/auth/evp.hpp"
+
 namespace prophecy::pbft {
 namespace {
-
-struct Free {
-  void operator()(EVP_PKEY_CTX* context) const { EVP_PKEY_CTX_free(context); }
-  void operator()(EVP_PKEY* key) const { EVP_PKEY_free(key); }
-};
-using Context = std::unique_ptr<EVP_PKEY_CTX, Free>;
-using EvpKey = std::unique_ptr<EVP_PKEY, Free>;
 
 EvpKey private_key(const PrivateKey& key) {
   return EvpKey(EVP_PKEY_new_raw_private_key(EVP_PKEY_X25519, nullptr, key.bytes.data(), kKeySize));
@@ -40,7 +33,7 @@ std::optional<PairSecret> shared_secret(const PrivateKey& own, const PublicKey& 
   const EvpKey peer_key(
       EVP_PKEY_new_raw_public_key(EVP_PKEY_X25519, nullptr, peer.bytes.data(), kKeySize));
   if (!own_key || !peer_key) return std::nullopt;
-  const Context context(EVP_PKEY_CTX_new(own_key.get(), nullptr));
+  const EvpKeyContext context(EVP_PKEY_CTX_new(own_key.get(), nullptr));
   PairSecret secret;
   std::size_t size = secret.bytes.size();
   if (!context || EVP_PKEY_derive_init(context.get()) != 1 ||
@@ -62,7 +55,7 @@ std::optional<PublicKey> exchange_key_of(const PrivateKey& key) {
 }
 
 std::optional<Mac> derive_mac(ByteView secret, ByteView salt, ByteView info) {
-  const Context context(EVP_PKEY_CTX_new_id(EVP_PKEY_HKDF, nullptr));
+  const EvpKeyContext context(EVP_PKEY_CTX_new_id(EVP_PKEY_HKDF, nullptr));
   PairSecret key;
   std::size_t size = key.bytes.size();
   if (!context || EVP_PKEY_derive_init(context.get()) != 1 ||

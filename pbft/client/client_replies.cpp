@@ -14,8 +14,8 @@ namespace prophecy::pbft {
 namespace {
 
 // What one replica may fetch in each such time.
-constexpr Duration kServingTime = milliseconds(50);
-constexpr std::uint64_t kServedBytesMax = std::uint64_t{8} << 20;
+constexpr Duration kReplicaServingTime = milliseconds(50);
+constexpr std::uint64_t kReplicaServedBytesMax = std::uint64_t{8} << 20;
 // Of results that nobody else has confirmed yet, over all calls. A faulty replica that is asked for
 // results makes them as large as it likes.
 constexpr std::uint64_t kUnconfirmedBytesMax = std::uint64_t{32} << 20;
@@ -104,9 +104,9 @@ void Client::Machine::on_fetch_parts(ByteView frame, TimePoint now, ClientAction
     return drop(keys_.has_key(message->replica) ? DropReason::bad_mac : DropReason::no_session_key);
   }
   Served& served = served_[message->replica];
-  if (now - served.since >= kServingTime) served = {0, now};
+  if (now - served.since >= kReplicaServingTime) served = {0, now};
   for (const Digest& digest : message->parts) {
-    if (served.bytes >= kServedBytesMax) return drop(DropReason::rate_limited);
+    if (served.bytes >= kReplicaServedBytesMax) return drop(DropReason::rate_limited);
     const auto part = find_part(digest);
     // The call may have ended. The other replicas have it then.
     if (!part) return drop(DropReason::not_wanted);

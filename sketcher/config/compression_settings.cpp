@@ -3,12 +3,11 @@
 #include <algorithm>
 
 #include "http/text.hpp"
+#include "sketcher/config/units.hpp"
 
 namespace prophecy::sketcher {
 namespace {
 
-constexpr std::size_t kKiB = 1 << 10;
-constexpr std::size_t kMiB = 1 << 20;
 constexpr std::size_t kTypesMax = 256;
 
 std::vector<http::ContentCoding> read_codings(ConfigSection& section) {

@@ -3,13 +3,11 @@
 #include <algorithm>
 
 #include "pbft/wire/limits.hpp"
+#include "sketcher/config/units.hpp"
 
 namespace prophecy::sketcher {
 namespace {
 
-constexpr std::size_t kKiB = 1 << 10;
-constexpr std::size_t kMiB = 1 << 20;
-constexpr std::size_t kGiB = 1 << 30;
 // A whole request travels as one operation. An authority, out of the target or the header, may
 // stand in it three times.
 constexpr std::size_t kTargetBytesMax = 64 * kKiB;

@@ -7,14 +7,12 @@
 #include "base/config/shared_settings.hpp"
 #include "history_table/history_table.hpp"
 #include "sketcher/config/setting_bounds.hpp"
+#include "sketcher/config/units.hpp"
 #include "sketcher/core/read/divergence.hpp"
 
 namespace prophecy::sketcher {
 namespace {
 
-constexpr std::size_t kKiB = 1 << 10;
-constexpr std::size_t kMiB = 1 << 20;
-constexpr std::size_t kGiB = 1 << 30;
 std::optional<Account> read_account(ConfigSection& section) {
   const Key user_key =
       Key{"user",

@@ -1,14 +1,9 @@
 #include "sketcher/config/shadow_settings.hpp"
 
 #include "sketcher/config/setting_bounds.hpp"
+#include "sketcher/config/units.hpp"
 
 namespace prophecy::sketcher {
-namespace {
-
-constexpr std::size_t kKiB = 1 << 10;
-constexpr std::size_t kMiB = 1 << 20;
-
-}  // namespace
 
 ShadowSettings read_shadow(ConfigSection& section) {
   ShadowSettings shadow;

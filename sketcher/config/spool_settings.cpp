@@ -3,14 +3,9 @@
 #include <algorithm>
 
 #include "base/unnamed_file.hpp"
+#include "sketcher/config/units.hpp"
 
 namespace prophecy::sketcher {
-namespace {
-
-constexpr std::uint64_t kKiB = 1 << 10;
-constexpr std::uint64_t kGiB = 1 << 30;
-
-}  // namespace
 
 SpoolSettings read_spool(ConfigSection section, std::uint64_t body_bytes_max) {
   SpoolSettings settings;

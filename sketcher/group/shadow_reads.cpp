@@ -16,19 +16,9 @@ using http::ExchangeEnd;
 
 namespace {
 
-constexpr Duration kTick = milliseconds(100);
+constexpr Duration kShadowTick = milliseconds(100);
 constexpr Duration kIdle = seconds(4);
 constexpr std::uint32_t kDraws = 1U << 20;  // a share is so many parts of them
-
-TimePoint now() {
-  return std::chrono::steady_clock::now();
-}
-
-// What of the request the evidence names.
-struct CopiedRequest {
-  std::string wire, method, target, authority;
-  bool is_head = false;
-};
 
 http::OriginSettings shadow_pool(const ShadowSettings& settings, http::OriginSettings origin) {
   origin.connections_max = settings.connections_max;
@@ -52,7 +42,7 @@ class ShadowReads::Shadow {
         counters_(counters),
         timeouts_{TimeoutQueue(settings.timeout), TimeoutQueue(settings.timeout),
                   TimeoutQueue(kIdle)},
-        ticker_(loop, std::min(kTick, settings.timeout),
+        ticker_(loop, std::min(kShadowTick, settings.timeout),
                 {&timeouts_.connect, &timeouts_.answer, &timeouts_.idle}),
         pool_(loop, shadow_pool(settings, origin), timeouts_),
         gate_(settings.connections_max + settings.queue_max),
@@ -65,7 +55,8 @@ class ShadowReads::Shadow {
   void copy(const VerifiedRead& read) {
     const bool fits =
         !read.answer.in_blocks() && read.answer.body.size() <= settings_.body_bytes_max;
-    if (!fits || gate_.is_full() || !gate_.admit(now())) return counters_.dropped.add();
+    if (!fits || gate_.is_full() || !gate_.admit(TimePoint::clock::now()))
+      return counters_.dropped.add();
     if (spare_.empty()) {
       copies_.push_back(std::make_unique<Copy>(*this));
       spare_.push_back(copies_.back().get());
@@ -114,6 +105,12 @@ class ShadowReads::Shadow {
       shadow_.on_end(*this, end, response);
     }
 
+    // What of the request the evidence names.
+    struct CopiedRequest {
+      std::string wire, method, target, authority;
+      bool is_head = false;
+    };
+
     friend class Shadow;
     Shadow& shadow_;
     CopiedRequest request_;
@@ -131,7 +128,7 @@ class ShadowReads::Shadow {
     }
     counters_.exchanges[static_cast<std::size_t>(end)].add();
     if (end == ExchangeEnd::answered) compare(copy, form);
-    gate_.on_end(answered, now());
+    gate_.on_end(answered, TimePoint::clock::now());
     spare_.push_back(&copy);
   }
 
@@ -146,7 +143,7 @@ class ShadowReads::Shadow {
       return counters_.outdated.add();
     }
     counters_.different.add();
-    if (gate_.may_report(now())) report(copy, form, sketch);
+    if (gate_.may_report(TimePoint::clock::now())) report(copy, form, sketch);
   }
 
   // Where a body is longer than what is kept, a difference at its kept end lies there or behind.

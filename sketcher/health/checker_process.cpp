@@ -13,7 +13,7 @@ namespace prophecy::sketcher {
 namespace {
 
 // Before a replacement: it may die of what it is told to do.
-constexpr Duration kPause = seconds(1);
+constexpr Duration kCheckerPause = seconds(1);
 
 }  // namespace
 
@@ -56,7 +56,7 @@ void CheckerProcess::on_child_ended(int pid, int wait_status) {
 }
 
 void CheckerProcess::replace() {
-  pause_.expires_after(kPause);
+  pause_.expires_after(kCheckerPause);
   pause_.async_wait([this](const boost::system::error_code& error) {
     if (error || stopping_) return;
     if (auto started = start(); !started) {

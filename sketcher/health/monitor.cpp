@@ -19,10 +19,6 @@ namespace {
 constexpr Duration kInterval = milliseconds(200);
 constexpr std::size_t kReasonBytesMax = 200;
 
-TimePoint now() {
-  return std::chrono::steady_clock::now();
-}
-
 bool is_reason(std::string_view text) {
   return text.size() <= kReasonBytesMax && std::none_of(text.begin(), text.end(), [](char c) {
            return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
@@ -46,15 +42,16 @@ HealthMonitor::HealthMonitor(boost::asio::io_context& loop, const Installation& 
     std::vector<std::uint32_t> weights;
     for (const OriginAddress& origin : group.origins)
       weights.push_back(origin.weight);
-    groups_.push_back({GroupHealth(weights, health_rules(group, installation.groups[i]), now()),
-                       std::vector<EvidenceReader>(weights.size())});
+    groups_.push_back(
+        {GroupHealth(weights, health_rules(group, installation.groups[i]), TimePoint::clock::now()),
+         std::vector<EvidenceReader>(weights.size())});
   }
 }
 
 void HealthMonitor::start() {
   // The weights hold from the first read on.
   for (std::uint32_t i = 0; i < groups_.size(); ++i)
-    publish(i, now());
+    publish(i, TimePoint::clock::now());
   wait();
 }
 
@@ -68,7 +65,7 @@ void HealthMonitor::wait() {
 }
 
 void HealthMonitor::look() {
-  const TimePoint time = now();
+  const TimePoint time = TimePoint::clock::now();
   for (std::uint32_t i = 0; i < groups_.size(); ++i) {
     Group& group = groups_[i];
     for (NodeId replica = 0; replica < group.health.size(); ++replica) {
@@ -86,7 +83,8 @@ void HealthMonitor::on_check(const CheckReport& report) {
     return log_.warning("check-report-refused");
   }
   const bool passed = static_cast<CheckOutcome>(report.outcome) == CheckOutcome::passed;
-  groups_[report.group].health.on_check(report.replica, passed, detail_of(report), now());
+  groups_[report.group].health.on_check(report.replica, passed, detail_of(report),
+                                        TimePoint::clock::now());
   follow(report.group);
 }
 
@@ -104,7 +102,7 @@ Result<> HealthMonitor::set(std::string_view group, std::uint64_t replica,
   GroupHealth& health = groups_[index].health;
   const auto id = static_cast<NodeId>(replica);
   const std::uint32_t weight = health.weight(id);
-  auto set = health.set(id, std::move(change), now());
+  auto set = health.set(id, std::move(change), TimePoint::clock::now());
   if (!set) return set;
   if (health.weight(id) != weight) {
     log_.warning("origin-weight", {{"group", found->name},
@@ -122,7 +120,7 @@ double HealthMonitor::staleness_share(std::string_view group) const {
                                   [&](const GroupSettings& each) { return each.name == group; });
   ASSERT(found != settings_.groups.end());
   const GroupHealth& health = of(*found);
-  return health.largest_share(health.shares(now()));
+  return health.largest_share(health.shares(TimePoint::clock::now()));
 }
 
 void HealthMonitor::follow(std::uint32_t index) {
@@ -143,7 +141,7 @@ void HealthMonitor::follow(std::uint32_t index) {
                                   {"kept", std::popcount(group.kept)},
                                   {"reason", "too many are out"}});
   }
-  publish(index, now());
+  publish(index, TimePoint::clock::now());
 }
 
 void HealthMonitor::publish(std::uint32_t index, TimePoint time) {

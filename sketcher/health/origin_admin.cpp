@@ -14,20 +14,18 @@ using replica_client::OriginChange;
 
 namespace {
 
-using Json = nlohmann::json;
-
 constexpr std::string_view kSetState = "set-origin-state";
 constexpr std::string_view kSetWeight = "set-origin-weight";
 constexpr std::string_view kStatePrefix = "origin/";
 constexpr std::string_view kWeightPrefix = "weight/";
 constexpr std::uint64_t kDrainSecondsMax = 86'400;
 
-std::string text_of(const Json& request, const char* key) {
+std::string named_text(const nlohmann::json& request, const char* key) {
   return request.contains(key) && request[key].is_string() ? request[key].get<std::string>()
                                                            : std::string();
 }
 
-std::optional<std::uint64_t> number_of(const Json& request, const char* key) {
+std::optional<std::uint64_t> number_of(const nlohmann::json& request, const char* key) {
   if (!request.contains(key) || !request[key].is_number_unsigned()) return std::nullopt;
   return request[key].get<std::uint64_t>();
 }
@@ -114,10 +112,10 @@ bool is_origin_setting(std::string_view name) {
 }
 
 Result<OriginSetting> read_origin_setting(const Settings& settings, std::string_view command,
-                                          const Json& request) {
+                                          const nlohmann::json& request) {
   const auto replica = number_of(request, "replica");
   if (!replica) return wrong_setting("expected the number of a replica");
-  const std::string path = text_of(request, "group") + "/" + std::to_string(*replica);
+  const std::string path = named_text(request, "group") + "/" + std::to_string(*replica);
   const auto origin = find_origin(settings, path);
   if (!origin) return origin.error();
   if (command == kSetWeight) {
@@ -127,11 +125,12 @@ Result<OriginSetting> read_origin_setting(const Settings& settings, std::string_
     return OriginSetting{std::string(kWeightPrefix) + path,
                          is_configured ? "" : std::to_string(*weight)};
   }
-  std::string value = text_of(request, "state");
+  std::string value = named_text(request, "state");
   if (request.contains("within_seconds")) {
     value += ":" + std::to_string(number_of(request, "within_seconds").value_or(0));
   }
-  if (const std::string reason = text_of(request, "reason"); !reason.empty()) value += " " + reason;
+  if (const std::string reason = named_text(request, "reason"); !reason.empty())
+    value += " " + reason;
   if (auto change = parse_state(value); !change) return change.error();
   return OriginSetting{std::string(kStatePrefix) + path, value};
 }

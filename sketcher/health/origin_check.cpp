@@ -9,13 +9,13 @@ using replica_client::CheckOutcome;
 
 namespace {
 
-constexpr std::size_t kAnswerBytesMax = 64 << 10;
+constexpr std::size_t kCheckedBytesMax = 64 << 10;
 
 http::OriginSettings checked_origin(http::OriginSettings origin) {
   origin.connections_max = 1;
   origin.queue_max = 1;
   origin.pipeline_max = 1;
-  origin.answer_limits.body_bytes_max = kAnswerBytesMax;
+  origin.answer_limits.body_bytes_max = kCheckedBytesMax;
   return origin;
 }
 

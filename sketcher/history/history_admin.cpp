@@ -22,10 +22,6 @@ Error mistake(std::string problem) {
   return Error{ErrorKind::invalid, std::move(problem)};
 }
 
-TimePoint now() {
-  return std::chrono::steady_clock::now();
-}
-
 std::string text_of(const nlohmann::json& request, const char* key, std::string fallback = "") {
   const auto found = request.find(key);
   return found != request.end() && found->is_string() ? found->get<std::string>()
@@ -91,7 +87,7 @@ void HistoryAdmin::sample() {
   for (std::uint32_t group = 0; group < clocks_.size(); ++group) {
     // Of a group without an order, the latter says nothing before an answer is placed.
     const GroupNumbers& numbers = *shared_.group(group).numbers;
-    clocks_[group].sample(milliseconds_of(now()),
+    clocks_[group].sample(milliseconds_of(TimePoint::clock::now()),
                           std::max(numbers.order.newest(), numbers.votes.newest()));
   }
   timer_.expires_after(kSampleInterval);
@@ -118,7 +114,7 @@ Result<> HistoryAdmin::answer_to(std::string_view command, const nlohmann::json&
     if (count == request.end() || !count->is_number_unsigned() ||
         count->get<std::uint64_t>() > kTopMax)
       return mistake("expected \"count\" to be at most " + std::to_string(kTopMax));
-    answer = top_requests_json(sources(), count->get<std::size_t>(), now());
+    answer = top_requests_json(sources(), count->get<std::size_t>(), TimePoint::clock::now());
     return {};
   }
   const bool gets = command == "history-get";
@@ -137,7 +133,7 @@ Result<> HistoryAdmin::answer_to(std::string_view command, const nlohmann::json&
         !changed)
       return changed;
   }
-  answer = request_json(sources(), *described, now());
+  answer = request_json(sources(), *described, TimePoint::clock::now());
   answer.update(shared);
   return {};
 }

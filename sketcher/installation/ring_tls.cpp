@@ -12,8 +12,8 @@ namespace prophecy::sketcher {
 
 namespace {
 
-constexpr std::size_t kFingerprintBytes = 16;
-constexpr std::size_t kFileBytesMax = 1 << 20;
+constexpr std::size_t kAuthorityFingerprintBytes = 16;
+constexpr std::size_t kCertificateBytesMax = 1 << 20;
 
 // A file that cannot be read counts as one of its own.
 std::string digest_of_files(const RingSettings& settings) {
@@ -29,7 +29,7 @@ std::string digest_of_files(const RingSettings& settings) {
   }
   Sha256 hash;
   for (const std::filesystem::path& path : paths) {
-    auto read = read_file(path, kFileBytesMax);
+    auto read = read_file(path, kCertificateBytesMax);
     std::string content = read ? std::move(*read) : std::string();
     const WipeAtEnd wiped(content);
     hash.update(sha256(as_bytes(content)));
@@ -49,7 +49,7 @@ Result<std::string> fingerprint_of(const std::filesystem::path& ca) {
       return Error{ErrorKind::invalid, ca.string() + ": a certificate has no digest"};
     hash.update(ByteView(digest).first(size));
   }
-  return to_hex(ByteView(hash.finish()).first(kFingerprintBytes));
+  return to_hex(ByteView(hash.finish()).first(kAuthorityFingerprintBytes));
 }
 
 }  // namespace

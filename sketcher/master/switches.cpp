@@ -15,11 +15,7 @@ using Json = nlohmann::ordered_json;
 // {"format": 1, "bypass": BOOL, "routes": {NAME: MODE}, "ring": ...}, with the routes that differ
 // from the configuration.
 constexpr int kFormat = 1;
-constexpr std::size_t kFileBytesMax = std::size_t{1} << 20;
-
-std::string as_text(const Json& json) {
-  return json.dump(-1, ' ', true, Json::error_handler_t::replace);
-}
+constexpr std::size_t kStateBytesMax = std::size_t{1} << 20;
 
 Error refused(std::string reason) {
   return Error{ErrorKind::invalid, std::move(reason)};
@@ -35,7 +31,7 @@ void Switches::restore() {
   if (!std::filesystem::exists(std::filesystem::symlink_status(settings_.state_file, ignored))) {
     return;
   }
-  const auto text = read_secret_file(settings_.state_file, kFileBytesMax);
+  const auto text = read_secret_file(settings_.state_file, kStateBytesMax);
   const Result<> restored = text ? restore_from(*text) : Result<>(text.error());
   if (restored) return;
   log_.error("switches-forgotten",
@@ -112,7 +108,9 @@ Result<> Switches::remember() {
   }
   Json state{{"format", kFormat}, {"bypass", shared_.bypass()}, {"routes", routes}};
   if (current_ring_memory_) state["ring"] = current_ring_memory_();
-  auto written = replace_file(settings_.state_file, as_text(state) + '\n', FileSecrecy::secret);
+  auto written = replace_file(settings_.state_file,
+                              state.dump(-1, ' ', true, Json::error_handler_t::replace) + '\n',
+                              FileSecrecy::secret);
   if (!written) log_.error("switch-not-remembered", {{"problem", written.error().message}});
   return written;
 }

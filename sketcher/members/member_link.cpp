@@ -16,15 +16,15 @@ using transport::IoStatus;
 
 namespace {
 
-constexpr std::size_t kReadBytes = 64 << 10;
+constexpr std::size_t kLinkReadBytes = 64 << 10;
 // Beyond so many, others have their turn.
-constexpr int kReadsMax = 16;
+constexpr int kLinkReadsMax = 16;
 // TLS records, one a read, whose bytes go on together: fewer calls to the kernel, and little enough
 // to stay in a processor's cache.
 constexpr int kReadsGathered = 4;
 // Gathered at most before some of it is written.
-constexpr std::size_t kOutputBytesMax = 256 << 10;
-constexpr std::size_t kKeptBytesMax = 64 << 10;
+constexpr std::size_t kLinkOutputBytesMax = 256 << 10;
+constexpr std::size_t kLinkKeptBytesMax = 64 << 10;
 
 }  // namespace
 
@@ -134,8 +134,8 @@ void MemberLink::read() {
 
 // All that has come, or as much as is our turn. `blocked`, or why nothing more will come.
 IoStatus MemberLink::read_all() {
-  std::array<char, kReadBytes> input;
-  for (int reads = 0; reads < kReadsMax; ++reads) {
+  std::array<char, kLinkReadBytes> input;
+  for (int reads = 0; reads < kLinkReadsMax; ++reads) {
     const IoResult result = stream_.read(input.data(), input.size());
     if (result.status != IoStatus::done) return result.status;
     connection_.feed({input.data(), result.size});
@@ -204,7 +204,7 @@ void MemberLink::flush() {
     if (output_begin_ == output_.size()) {
       output_.clear();
       output_begin_ = 0;
-      connection_.take_output(output_, kOutputBytesMax);
+      connection_.take_output(output_, kLinkOutputBytesMax);
     }
     if (output_.empty()) break;
     const IoResult result = stream_.write(std::string_view(output_).substr(output_begin_));
@@ -213,7 +213,8 @@ void MemberLink::flush() {
     if (output_begin_ < output_.size() && result.status == IoStatus::blocked) return;
   }
   if (state_ != State::open) return;
-  if (output_.capacity() > kKeptBytesMax && connection_.calls() == 0) std::string().swap(output_);
+  if (output_.capacity() > kLinkKeptBytesMax && connection_.calls() == 0)
+    std::string().swap(output_);
   if (connection_.finished() || (retired_ && waiting_.empty() && connection_.calls() == 0)) close();
 }
 

@@ -15,9 +15,9 @@ using transport::IoStatus;
 
 namespace {
 
-constexpr std::size_t kReadBytes = 16 << 10;
+constexpr std::size_t kHandOverReadBytes = 16 << 10;
 // Beyond so many, others have their turn.
-constexpr int kReadsMax = 16;
+constexpr int kHandOverReadsMax = 16;
 
 }  // namespace
 
@@ -91,11 +91,11 @@ void HandOverLink::shake_hands() {
 }
 
 void HandOverLink::read() {
-  std::array<char, kReadBytes> input;
+  std::array<char, kHandOverReadBytes> input;
   for (int reads = 0; state_ == State::open; ++reads) {
     deliver();
     if (state_ != State::open || unsent() > kUnsentMax) return;
-    if (reads == kReadsMax) return readiness_.call_again(*this);
+    if (reads == kHandOverReadsMax) return readiness_.call_again(*this);
     const IoResult result = stream_.read(input.data(), input.size());
     if (result.status == IoStatus::blocked) return;
     if (result.status != IoStatus::done) return close();

@@ -11,7 +11,7 @@ namespace prophecy::sketcher {
 namespace {
 
 constexpr Duration kHandshake = seconds(5);
-constexpr Duration kTick = milliseconds(200);
+constexpr Duration kLinksTick = milliseconds(200);
 
 }  // namespace
 
@@ -23,7 +23,7 @@ HandOverLinks::HandOverLinks(boost::asio::io_context& loop, const RingTls& tls, 
       log_(log),
       handler_(handler),
       handshakes_(kHandshake),
-      ticker_(loop, kTick, {&handshakes_}),
+      ticker_(loop, kLinksTick, {&handshakes_}),
       acceptor_(loop, std::move(listener),
                 [this](UniqueFd socket, const IpAddress&) { on_accepted(std::move(socket)); }) {}
 

@@ -18,7 +18,7 @@ namespace {
 static_assert(kRingWriter <= kWriterSlotMax);
 
 // Before a replacement: it may die of what it is told to do.
-constexpr Duration kPause = milliseconds(500);
+constexpr Duration kRingPause = milliseconds(500);
 
 }  // namespace
 
@@ -96,7 +96,7 @@ void RingProcess::on_child_ended(int pid, int wait_status) {
 }
 
 void RingProcess::replace() {
-  pause_.expires_after(kPause);
+  pause_.expires_after(kRingPause);
   pause_.async_wait([this](const boost::system::error_code& error) {
     if (error || stopping_) return;
     if (auto started = start(); !started) {

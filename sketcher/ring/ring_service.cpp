@@ -24,7 +24,7 @@ constexpr Span kLook = milliseconds(2);
 constexpr Span kBarrierTime = seconds(2);
 constexpr Span kBarrierPause = milliseconds(100);
 // Of the history, in one turn of the loop.
-constexpr std::uint64_t kBucketsAtOnce = 4096;
+constexpr std::uint64_t kBucketsInTurn = 4096;
 // A member that drains is done when nobody has asked it for anything for so long: a new owner asks
 // after its barrier. It may have to see first, in a survey of the nodes, that we hold nothing.
 constexpr Span kQuiet = seconds(2);
@@ -289,7 +289,7 @@ void RingService::look_at_barrier() {
 }
 
 void RingService::look_at_history() {
-  if (!history_.is_idle()) history_.step(kBucketsAtOnce);
+  if (!history_.is_idle()) history_.step(kBucketsInTurn);
   while (const auto ticket = history_.take_cleared())
     node_.on_cleared(*ticket, now());
 }

@@ -10,7 +10,6 @@
 namespace prophecy::sketcher {
 namespace {
 
-using Json = nlohmann::json;
 using dht::SettingsOrder;
 using dht::SettingsOutcome;
 
@@ -36,21 +35,21 @@ std::string_view word_of(const Kinds& kinds, Kind kind) {
 }
 
 template <class Kind, class Kinds>
-std::optional<Kind> kind_of(const Kinds& kinds, const Json& word) {
+std::optional<Kind> kind_of(const Kinds& kinds, const nlohmann::json& word) {
   for (const auto& [kind, each] : kinds) {
     if (word == each) return kind;
   }
   return std::nullopt;
 }
 
-std::string setting_line(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+std::string setting_line(const nlohmann::json& json) {
+  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-bool has_text(const Json& json, const char* key) {
+bool has_text(const nlohmann::json& json, const char* key) {
   return json.contains(key) && json[key].is_string();
 }
-bool has_number(const Json& json, const char* key) {
+bool has_number(const nlohmann::json& json, const char* key) {
   return json.contains(key) && json[key].is_number_unsigned();
 }
 
@@ -73,7 +72,7 @@ std::string carried_out_text(dht::SettingsNumber number) {
 }
 
 std::optional<MasterMessage> parse_master_message(std::string_view text) {
-  const auto json = Json::parse(text, nullptr, false);
+  const auto json = nlohmann::json::parse(text, nullptr, false);
   if (!json.is_object()) return std::nullopt;
   if (has_number(json, "carried_out"))
     return SettingsCarriedOut{json["carried_out"].get<dht::SettingsNumber>()};
@@ -86,7 +85,7 @@ std::optional<MasterMessage> parse_master_message(std::string_view text) {
   if (!is_whole) return std::nullopt;
   SettingsOrder order{.id = json["id"].get<std::uint64_t>(), .kind = *kind};
   order.change = {json["name"].get<std::string>(), json["value"].get<std::string>()};
-  for (const Json& base : json["bases"]) {
+  for (const nlohmann::json& base : json["bases"]) {
     if (!base.is_string()) return std::nullopt;
     order.bases.push_back(base.get<std::string>());
   }
@@ -104,7 +103,7 @@ std::string outcome_text(const SettingsOutcome& outcome) {
                          {"message", outcome.message}}}});
 }
 
-std::optional<dht::SettingValues> parse_setting_values(const Json& values) {
+std::optional<dht::SettingValues> parse_setting_values(const nlohmann::json& values) {
   if (!values.is_object() || values.size() > dht::kSettingsMax) return std::nullopt;
   dht::SettingValues parsed;
   for (const auto& [name, value] : values.items()) {
@@ -116,10 +115,10 @@ std::optional<dht::SettingValues> parse_setting_values(const Json& values) {
   return parsed;
 }
 
-std::optional<SettingsMessage> parse_settings_message(const Json& message) {
+std::optional<SettingsMessage> parse_settings_message(const nlohmann::json& message) {
   if (!message.is_object()) return std::nullopt;
   if (message.contains("agreed")) {
-    const Json& agreed = message["agreed"];
+    const nlohmann::json& agreed = message["agreed"];
     if (!agreed.is_object() || !has_number(agreed, "number") || !agreed.contains("values"))
       return std::nullopt;
     auto values = parse_setting_values(agreed["values"]);
@@ -127,7 +126,7 @@ std::optional<SettingsMessage> parse_settings_message(const Json& message) {
     return dht::AgreedSettings{agreed["number"].get<dht::SettingsNumber>(), std::move(*values), {}};
   }
   if (!message.contains("outcome") || !message["outcome"].is_object()) return std::nullopt;
-  const Json& outcome = message["outcome"];
+  const nlohmann::json& outcome = message["outcome"];
   const auto kind = outcome.contains("kind")
                         ? kind_of<SettingsOutcome::Kind>(kOutcomeKinds, outcome["kind"])
                         : std::nullopt;

@@ -8,7 +8,7 @@ namespace prophecy::sketcher {
 namespace {
 
 // A change is some two hundred stores: whoever meets one does not have to wait for long.
-constexpr int kReadsMax = 1000;
+constexpr int kSlotReadsMax = 1000;
 
 }  // namespace
 
@@ -39,7 +39,7 @@ std::optional<MemberEntry> MemberDirectory::find(dht::MemberSlot slot) const {
   const Slot& from = slots_[slot];
   std::array<std::uint64_t, Slot::kWords> words;
   for (int reads = 0;; ++reads) {
-    if (reads == kReadsMax) return std::nullopt;
+    if (reads == kSlotReadsMax) return std::nullopt;
     const std::uint64_t before = from.version_.load(std::memory_order_acquire);
     for (std::size_t i = 0; i < words.size(); ++i)
       words[i] = from.words_[i].load(std::memory_order_relaxed);

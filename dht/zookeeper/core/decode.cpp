@@ -53,9 +53,9 @@ StepHeader read_step_header(JuteReader& in) {
 }
 
 // Reads what the answer to one request or step holds.
-class Body {
+class AnswerBody {
  public:
-  Body(JuteReader& in, Answer& answer) : in_(in), answer_(answer) {}
+  AnswerBody(JuteReader& in, Answer& answer) : in_(in), answer_(answer) {}
 
   void operator()(const Check&) {}
   void operator()(const Delete&) {}
@@ -164,7 +164,7 @@ Result<HeadedFrame> decode_header(ByteView frame) {
 Result<Answer> decode_answer(const Request& request, ByteView rest) {
   JuteReader in(rest);
   Answer answer;
-  std::visit(Body(in, answer), request);
+  std::visit(AnswerBody(in, answer), request);
   if (!in.complete()) return malformed("answer");
   return answer;
 }

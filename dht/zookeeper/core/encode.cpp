@@ -59,9 +59,9 @@ Operation operation_of(const Sync&) {
 }
 
 // Writes what follows a request's header.
-class Body {
+class RequestBody {
  public:
-  Body(Frame& frame, std::span<const AccessRule> access) : frame_(frame), access_(access) {}
+  RequestBody(Frame& frame, std::span<const AccessRule> access) : frame_(frame), access_(access) {}
 
   void operator()(const Create& create) {
     JuteWriter& out = frame_.writer();
@@ -125,7 +125,7 @@ void write_paths(JuteWriter& out, const std::vector<std::string>& paths) {
 
 Bytes encode_request(std::int32_t xid, const Request& request, std::span<const AccessRule> access) {
   Frame frame(xid, std::visit([](const auto& one) { return operation_of(one); }, request));
-  std::visit(Body(frame, access), request);
+  std::visit(RequestBody(frame, access), request);
   return frame.finish();
 }
 

@@ -11,7 +11,7 @@ namespace {
 constexpr std::size_t kSaidMax = 16;
 constexpr Duration kRepeatEvery = milliseconds(50);
 // To one replica.
-constexpr Duration kAnswerEvery = milliseconds(20);
+constexpr Duration kUncertainAnswerEvery = milliseconds(20);
 // So long after it was given one, a replica is given no other checkpoint: longer each time, as each
 // costs all replicas a snapshot.
 constexpr Duration kCheckpointPause = seconds(2);
@@ -80,8 +80,8 @@ bool UncertainWrites::on_uncertain(ByteView frame, ReplicaActions& out) {
   keep(peer.said, message->write);
   if (message->wants_checkpoint) await_checkpoint(peer, sequence);
   const UncertainWrite* own = find(own_, message->write.sigma);
-  const bool is_soon =
-      peer.answered_at != TimePoint::min() && context_.now - peer.answered_at < kAnswerEvery;
+  const bool is_soon = peer.answered_at != TimePoint::min() &&
+                       context_.now - peer.answered_at < kUncertainAnswerEvery;
   if (message->asks && own != nullptr && !is_soon) {
     peer.answered_at = context_.now;
     out.sends.push_back({message->replica, 0, encode_uncertain(*own, {}, context_.keys)});

@@ -12,7 +12,7 @@
 namespace prophecy::pbft {
 namespace {
 
-constexpr std::size_t kOnTheirWayMax = 32;
+constexpr std::size_t kStatePartsOnTheirWayMax = 32;
 constexpr std::size_t kAskedOfOneMax = 8;  // in one frame: they come back to back
 constexpr Duration kPatience = milliseconds(200);
 // While the disk is behind with what has come, nothing more is asked for.
@@ -188,10 +188,11 @@ void StateFetch::ask(ReplicaActions& out) {
   }
   const std::uint32_t rounds = is_at_replies_ ? kReplyRounds : kRounds;
   const std::uint32_t times_max = rounds * static_cast<std::uint32_t>(std::popcount(holders_));
-  while (!to_ask_.empty() && asked_.size() < kOnTheirWayMax) {
+  while (!to_ask_.empty() && asked_.size() < kStatePartsOnTheirWayMax) {
     const NodeId holder = next_holder();
     std::vector<Digest> parts;
-    while (!to_ask_.empty() && parts.size() < kAskedOfOneMax && asked_.size() < kOnTheirWayMax) {
+    while (!to_ask_.empty() && parts.size() < kAskedOfOneMax &&
+           asked_.size() < kStatePartsOnTheirWayMax) {
       const Digest digest = to_ask_.back();
       to_ask_.pop_back();
       Wanted& wanted = wanted_.at(digest);

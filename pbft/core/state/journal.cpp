@@ -5,6 +5,7 @@
 
 #include "base/codec.hpp"
 #include "pbft/core/state/journal_check.hpp"
+#include "pbft/wire/header_codec.hpp"
 #include "pbft/wire/limits.hpp"
 
 namespace prophecy::pbft {
@@ -45,10 +46,6 @@ std::uint64_t read_number(Reader& reader) {
   for (int i = 0; i < 8; ++i)
     number = number << 8 | reader.integer<std::uint8_t>();
   return number;
-}
-
-Frame share(Bytes&& bytes) {
-  return std::make_shared<const Bytes>(std::move(bytes));
 }
 
 // Reads one record into `all`; false when it is none.

@@ -21,13 +21,9 @@ TimePoint deadline_of(const CommandSettings& settings) {
   return std::chrono::steady_clock::now() + settings.timeout;
 }
 
-Error stopped() {
-  return {ErrorKind::unavailable, "the service was stopped"};
-}
-
 Result<> wait_for_end(PartPipe& parts, ChildProgram& program) {
   for (;;) {
-    if (parts.closed()) return stopped();
+    if (parts.closed()) return service_stopped();
     const auto progress = program.finish();
     if (!progress) return progress.error();
     if (*progress == Progress::ended) return {};
@@ -37,7 +33,7 @@ Result<> wait_for_end(PartPipe& parts, ChildProgram& program) {
 // False when the program reads no more.
 Result<bool> feed(PartPipe& parts, ChildProgram& program, ByteView bytes) {
   while (!bytes.empty()) {
-    if (parts.closed()) return stopped();
+    if (parts.closed()) return service_stopped();
     const auto progress = program.write(bytes);
     if (!progress) return progress.error();
     if (*progress == Progress::ended) return false;
@@ -69,7 +65,7 @@ class LoadLock {
     const TimePoint deadline = deadline_of(settings);
     while (::flock(lock.file_.get(), LOCK_EX | LOCK_NB) != 0) {
       if (errno != EWOULDBLOCK && errno != EINTR) return io_error(settings.lock.string());
-      if (parts.closed()) return stopped();
+      if (parts.closed()) return service_stopped();
       if (std::chrono::steady_clock::now() >= deadline) {
         return Error{ErrorKind::unavailable, settings.lock.string() +
                                                  ": locked: a state_load that an earlier agent has "
@@ -112,7 +108,7 @@ Result<Digest> CommandState::dump(PartPipe& parts, PartPipe* to) {
   std::optional<Error> not_kept;
   std::uint64_t bytes = 0;
   for (;;) {
-    if (parts.closed()) return stopped();
+    if (parts.closed()) return service_stopped();
     std::size_t size = 0;
     const auto progress = program->read(room, size);
     if (!progress) return progress.error();

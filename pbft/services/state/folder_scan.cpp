@@ -13,10 +13,6 @@ Error changed(const std::string& path) {
           path + ": changed while it was read (does anybody but the origin write there?)"};
 }
 
-Error stopped() {
-  return {ErrorKind::unavailable, "the service was stopped"};
-}
-
 bool same_version(const struct stat& a, const struct stat& b) {
   return a.st_ino == b.st_ino && a.st_dev == b.st_dev && a.st_size == b.st_size &&
          a.st_mtim.tv_sec == b.st_mtim.tv_sec && a.st_mtim.tv_nsec == b.st_mtim.tv_nsec &&
@@ -87,7 +83,7 @@ Result<Digest> read_content(int file, const struct stat& status, PartSink& sink,
   ContentWriter writer(sink, size);
   Bytes room(kContentBytesMax);
   for (;;) {
-    if (pipe.closed()) return stopped();
+    if (pipe.closed()) return service_stopped();
     auto read = read_some(file, room, path);
     if (!read) return read.error();
     if (*read == 0) break;
@@ -140,7 +136,7 @@ Result<Digest> FolderScan::scan_folder(int folder, const std::string& path, std:
 Result<std::optional<FolderEntry>> FolderScan::scan_entry(int folder, const std::string& name,
                                                           const std::string& path,
                                                           std::size_t depth) {
-  if (pipe_.closed()) return stopped();
+  if (pipe_.closed()) return service_stopped();
   const std::string whole = path_below(rules_.folder, path);
   struct stat status {};
   auto there = status_at(folder, name, whole, status);

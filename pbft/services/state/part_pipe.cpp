@@ -11,15 +11,15 @@ namespace prophecy::pbft {
 
 namespace {
 
-Error stopped() {
-  return {ErrorKind::unavailable, "the service was stopped"};
-}
-
 Error not_kept() {
   return {ErrorKind::io, "the snapshot cannot be kept (is the disk full?)"};
 }
 
 }  // namespace
+
+Error service_stopped() {
+  return {ErrorKind::unavailable, "the service was stopped"};
+}
 
 // What the loop's handlers and the worker share; handlers may outlive the pipe.
 struct PartPipe::Shared {
@@ -83,13 +83,13 @@ bool PartPipe::ask(const std::function<void()>& question) {
 
 Result<bool> PartPipe::holds(const Digest& digest) {
   bool result = false;
-  if (!ask([&] { result = shared_->store->holds(digest); })) return stopped();
+  if (!ask([&] { result = shared_->store->holds(digest); })) return service_stopped();
   return result;
 }
 
 Result<Bytes> PartPipe::read(const Digest& digest) {
   std::optional<Bytes> part;
-  if (!ask([&] { part = shared_->store->read(digest); })) return stopped();
+  if (!ask([&] { part = shared_->store->read(digest); })) return service_stopped();
   if (!part) {
     return Error{ErrorKind::unavailable,
                  "the part " + to_hex(digest) + " of the snapshot is missing or damaged"};
@@ -105,7 +105,7 @@ Result<> PartPipe::keep(const Digest& digest, Bytes part) {
       return shared_->closed || shared_->keep_failed || shared_->bytes_in_flight == 0 ||
              shared_->bytes_in_flight + size <= kBytesInFlightMax;
     });
-    if (shared_->closed) return stopped();
+    if (shared_->closed) return service_stopped();
     if (shared_->keep_failed) return not_kept();
     shared_->bytes_in_flight += size;
   }
@@ -138,7 +138,7 @@ Result<> PartPipe::keep(const Digest& digest, Bytes part) {
 Result<> PartPipe::flush() {
   std::unique_lock lock(shared_->mutex);
   shared_->changed.wait(lock, [&] { return shared_->closed || shared_->bytes_in_flight == 0; });
-  if (shared_->closed) return stopped();
+  if (shared_->closed) return service_stopped();
   if (shared_->keep_failed) return not_kept();
   return {};
 }

@@ -18,6 +18,9 @@
 
 namespace prophecy::pbft {
 
+// Of work that ends because the pipe is closed.
+[[nodiscard]] Error service_stopped();
+
 class PartPipe {
  public:
   static constexpr std::size_t kBytesInFlightMax = 4 << 20;

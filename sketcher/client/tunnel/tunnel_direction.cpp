@@ -11,9 +11,9 @@ using transport::IoStatus;
 
 namespace {
 
-constexpr std::size_t kReadBytes = 16 << 10;
+constexpr std::size_t kTunnelReadBytes = 16 << 10;
 // Beyond so many reads, others have their turn.
-constexpr int kReadsMax = 16;
+constexpr int kTunnelReadsMax = 16;
 
 }  // namespace
 
@@ -48,7 +48,7 @@ IoResult TunnelDirection::deliver(ByteStream& to) {
 }
 
 TunnelDirection::Run TunnelDirection::run(ByteStream& from, ByteStream& to) {
-  std::array<char, kReadBytes> input;
+  std::array<char, kTunnelReadBytes> input;
   Run run;
   const auto ends_with = [&run](Outcome outcome) {
     run.outcome = outcome;
@@ -63,7 +63,7 @@ TunnelDirection::Run TunnelDirection::run(ByteStream& from, ByteStream& to) {
       return ends_with(Outcome::receiver_broken);
     }
     if (state_ == State::ending) return ends_with(Outcome::ended);
-    if (reads == kReadsMax) return ends_with(Outcome::has_more);
+    if (reads == kTunnelReadsMax) return ends_with(Outcome::has_more);
     const IoResult read = from.read(input.data(), input.size());
     switch (read.status) {
       case IoStatus::blocked:

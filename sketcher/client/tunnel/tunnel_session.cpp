@@ -22,7 +22,7 @@ using transport::IoStatus;
 
 namespace {
 
-constexpr std::size_t kReadBytes = 16 << 10;
+constexpr std::size_t kTunnelAnswerReadBytes = 16 << 10;
 
 // Whether the field of a 101 concerns the client, and not this connection to the origin.
 bool is_passed_on(const sketch::Profile& profile, std::string_view name) {
@@ -162,7 +162,7 @@ void TunnelSession::ask() {
 }
 
 void TunnelSession::take_answer() {
-  std::array<char, kReadBytes> input;
+  std::array<char, kTunnelAnswerReadBytes> input;
   for (;;) {
     const IoResult result = origin_->read(input.data(), input.size());
     if (result.status == IoStatus::blocked) return count_held();

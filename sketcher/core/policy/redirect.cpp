@@ -14,11 +14,11 @@ constexpr std::size_t kChainMax = 10;
 constexpr std::string_view kAnySegment = "any-other-segment";
 constexpr std::string_view kAnyName = "any-other-name";
 
-std::string_view path_of(std::string_view target) {
+std::string_view path_before_query(std::string_view target) {
   return target.substr(0, target.find('?'));
 }
 
-std::string without_port(const std::string& authority) {
+std::string host_of(const std::string& authority) {
   const std::size_t colon = authority.rfind(':');
   return colon == std::string::npos || authority.ends_with(']') ? authority
                                                                 : authority.substr(0, colon);
@@ -60,14 +60,14 @@ std::optional<RedirectedTo> redirected(const Redirect& redirect, std::string_vie
   RedirectedTo to = request;
   if (!redirect.scheme.empty() && redirect.scheme != request.scheme) {
     to.scheme = redirect.scheme;
-    to.authority = without_port(request.authority);  // the other scheme is on another port
+    to.authority = host_of(request.authority);  // the other scheme is on another port
   }
   if (!redirect.authority.empty() &&
       !http::normalize_authority(redirect.authority, to.scheme, to.authority)) {
     return std::nullopt;
   }
   if (redirect.path_prefix) {
-    const std::string_view path = path_of(request.target);
+    const std::string_view path = path_before_query(request.target);
     to.target = replace_prefix(path, route_prefix, *redirect.path_prefix);
     to.target.append(std::string_view(request.target).substr(path.size()));
   }

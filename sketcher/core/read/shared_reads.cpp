@@ -22,19 +22,19 @@ Room room_of(const sketch::AnswerForm& form, const std::optional<Sketch>& sketch
   return !sketch || form.status == 404 || form.status == 410 ? Room::limited : Room::any;
 }
 
-// A vote that differs, until the call's answer says what it is worth.
-struct Vote {
-  NodeId replica = 0;
-  std::uint16_t status = 0;
-  Bytes digest;
-  Bytes agreed;
-};
-
 }  // namespace
 
 // What a call that has ended says about origins. It counts once n - f members have given the call's
 // answer: fewer may have been led by a faulty one, where correct ones differ.
 struct SharedReads::Judgement {
+  // A vote that differs, until the call's answer says what it is worth.
+  struct Vote {
+    NodeId replica = 0;
+    std::uint16_t status = 0;
+    Bytes digest;
+    Bytes agreed;
+  };
+
   std::uint64_t number = 0;
   Sketch key{};
   WriteFloors::Slot slot = 0;
@@ -68,7 +68,7 @@ struct SharedReads::Read {
   bool may_share = true;
   std::string method, target, authority;
   std::string constant_wire;  // for a confirming read; empty: the first read has no exceptions
-  std::vector<Vote> votes;
+  std::vector<Judgement::Vote> votes;
   bool is_strong = false;  // n - f members have given its answer
 
   // Once it has ended.
@@ -349,7 +349,7 @@ void SharedReads::judge(Read& read, const sketch::AnswerForm& form, Sigma sigma,
 
 // Too few members have given its answer: its votes prove nothing.
 void SharedReads::give_up(const Judgement& judgement) {
-  for (const Vote& vote : judgement.votes) {
+  for (const Judgement::Vote& vote : judgement.votes) {
     Refutation refuted;
     refuted.replica = vote.replica;
     refuted.vote_status = vote.status;
@@ -358,7 +358,7 @@ void SharedReads::give_up(const Judgement& judgement) {
 }
 
 void SharedReads::carry_out(Judgement& judgement, TimePoint now) {
-  for (const Vote& vote : std::exchange(judgement.votes, {})) {
+  for (const Judgement::Vote& vote : std::exchange(judgement.votes, {})) {
     judge_vote(judgement, {.replica = vote.replica,
                            .method = judgement.method,
                            .authority = judgement.authority,
@@ -464,7 +464,8 @@ void SharedReads::on_refuted(std::uint64_t number, const Refutation& vote) {
   if (judgement == nullptr && found == reads_.end()) {
     return accusations_.on_refuted_vote(vote, kNoSketch, false);
   }
-  std::vector<Vote>& votes = judgement != nullptr ? judgement->votes : found->second->votes;
+  std::vector<Judgement::Vote>& votes =
+      judgement != nullptr ? judgement->votes : found->second->votes;
   if (votes.size() >= group_.size()) return;  // each replica votes once
   votes.push_back({.replica = vote.replica,
                    .status = vote.vote_status,
