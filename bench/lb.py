@@ -14,7 +14,7 @@ from bench.cost import cpu_seconds, process_memory_bytes
 from bench.fast_read import allow_open_files
 from bench.figures import Figure
 from bench.h2load import run_h2load
-from bench.peers import haproxy, missing_programs, nginx
+from bench.peers import APACHE, haproxy, missing_programs, nginx
 from bench.wrk import run_wrk
 from harness import Deployment, HarnessError
 from harness.certificates import Authority
@@ -30,15 +30,6 @@ GMAC = "sketcher-gmac"
 SKETCHERS = ("sketcher", GMAC)
 IDLE_CONNECTIONS = 10000
 SECONDS = 6  # of a run that is not a quick one
-# Enough threads from the beginning that Apache closes no connection to get one free: neither peer
-# answers for that without an error.
-APACHE = """
-StartServers 2
-ThreadsPerChild 64
-MinSpareThreads 128
-MaxSpareThreads 256
-MaxRequestWorkers 256
-"""
 
 
 def run(options):
@@ -88,7 +79,7 @@ def run(options):
                 program.stop()
             ports.close()
     seconds, rounds, _ = lengths(options)
-    return figures + lb_gzip.run(lb_gzip.Runs(APACHE, CONNECTIONS, seconds, rounds))
+    return figures + lb_gzip.run(lb_gzip.Runs(CONNECTIONS, seconds, rounds))
 
 
 def lengths(options):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from bench.cost import cpu_seconds
 from bench.figures import median_figure
-from bench.peers import Peer, find
+from bench.peers import APACHE, NGINX_PROXIED, nginx_peer
 from bench.wrk import run_wrk
 from harness import Deployment, HarnessError
 from harness.http_client import curl
@@ -19,53 +19,19 @@ GZIP, GZIP_STATIC = PEERS = ("nginx gzip", "nginx gzip_static")
 TEXT = b"".join(b"<p>line %d of a long page, as templates make them</p>\n" % (number % 997) for number in range(620))
 PAGE = "/page.html"
 WANTED = "Accept-Encoding: gzip"
-NGINX = """\
-daemon off;
-worker_processes 1;
-pid {folder}/nginx.pid;
-error_log {folder}/nginx-error.log;
-events {{ worker_connections 1024; }}
-http {{
-  access_log off;
-  types {{ text/html html; }}
-  client_body_temp_path {folder}/nginx-body;
-  proxy_temp_path {folder}/nginx-proxy;
-  fastcgi_temp_path {folder}/nginx-fastcgi;
-  uwsgi_temp_path {folder}/nginx-uwsgi;
-  scgi_temp_path {folder}/nginx-scgi;
-  upstream origins {{
-    {servers}
-    keepalive 128;
-    keepalive_requests 1000000000;
-  }}
-  server {{
-    listen 127.0.0.1:{port};
-    keepalive_requests 1000000000;
-    keepalive_timeout 600s;
-    {location}
-  }}
-}}
-"""
-PROXIED = """\
-location / {
-      gzip on;
+PROXIED = f"""\
+gzip on;
       gzip_types text/html;
-      proxy_pass http://origins;
-      proxy_http_version 1.1;
-      proxy_set_header Connection "";
-    }"""
+      {NGINX_PROXIED}"""
 STATIC = """\
-location / {{
-      root {root};
-      gzip_static on;
-    }}"""
+root {root};
+      gzip_static on;"""
 
 
 @dataclass
 class Runs:
     """As those of the other rows."""
 
-    apache: str  # at the end of each configuration
     connections: int
     seconds: int
     rounds: int
@@ -76,7 +42,7 @@ def run(runs):
     ports = PortReservation(len(PEERS))
     peers = []
     try:
-        with Deployment(content={PAGE: TEXT}, apache_additions=dict.fromkeys(range(4), runs.apache),
+        with Deployment(content={PAGE: TEXT}, apache_additions=dict.fromkeys(range(4), APACHE),
                         sketcher_changes={"sketcher": {"workers": 1}, "route": [{"compression": {}}]}) as deployment:
             origins = [origin.port for origin in deployment.origins]
             peers = [nginx(GZIP, deployment.folder / "nginx-gzip", ports.ports[0], origins),
@@ -96,9 +62,7 @@ def nginx(name, folder, port, origin_ports):
     (root / PAGE[1:]).write_bytes(TEXT)
     Path(f"{root}{PAGE}.gz").write_bytes(gzip.compress(TEXT))
     location = PROXIED if name == GZIP else STATIC.format(root=root)
-    servers = "\n    ".join(f"server 127.0.0.1:{origin};" for origin in origin_ports)
-    configuration = NGINX.format(folder=folder, port=port, servers=servers, location=location)
-    return Peer(name, [find("nginx"), "-e", f"{folder}/nginx-error.log", "-c"], configuration, folder, (port, None))
+    return nginx_peer(name, folder, (port, None), origin_ports, [(f"listen 127.0.0.1:{port};", location)])
 
 
 def compare(runs, proxies):

@@ -13,43 +13,24 @@ from pathlib import Path
 from bench.cost import cpu_seconds
 from bench.figures import Figure
 from bench.h2load import parse_h2load
+from bench.peers import APACHE
 from bench.wrk import run_wrk
 from harness import Deployment, HarnessError
-from harness.apache import load_module
+from harness.apache import SLOW_PAGE
 from harness.health import ALWAYS_DRAWN
 from harness.http_client import RawConnection
 from harness.ports import PortReservation
 from harness.sketcher import Sketcher
 
 CONTENT = {"/1k": b"x" * 1024, "/1m": b"x" * (1 << 20)}
-SLOW = "/cgi/slow"
 SLOW_S = 0.1
-PAGES = {"quick": "/1k", "slow": SLOW, "large": "/1m"}
+PAGES = {"quick": "/1k", "slow": SLOW_PAGE, "large": "/1m"}
 PIPELINED, ALONE = "pipelined", "one at a time"
 CLIENTS = 100
 SHARE = 0.7  # of what the slower one can do
 # A second, beside the quick ones: what they cost is a small part.
 RATES = {"slow": 20, "large": 10}
 CLOSING, HANGING = 2, 3
-APACHE = """
-StartServers 2
-ThreadsPerChild 64
-MinSpareThreads 128
-MaxSpareThreads 256
-MaxRequestWorkers 256
-"""
-CGI = load_module("alias") + load_module("cgid") + """\
-ScriptSock {folder}/cgid.sock
-ScriptAlias /cgi/ {folder}/cgi/
-<Directory "{folder}/cgi">
-  Require all granted
-  Options +ExecCGI
-</Directory>
-"""
-SLOW_PAGE = f"""#!/bin/sh
-sleep {SLOW_S}
-printf 'Content-Type: text/plain\\r\\n\\r\\nslow'
-"""
 GROUP = {"kind": "vote", "faults": 1, "file": None, "client_id": None, "key_file": None}
 
 
@@ -70,7 +51,7 @@ def measure(options, always_drawn):
     with Deployment(agents=False, content=CONTENT, apache_additions=dict.fromkeys(range(4), APACHE),
                     sketcher_changes=changes(16, always_drawn), start=False) as deployment:
         for origin in deployment.origins:
-            add_slow_page(origin)
+            origin.add_slow_page(SLOW_S)
         deployment.origins[CLOSING].additions += "MaxKeepAliveRequests 100\n"
         deployment.start()
         ports = PortReservation(1)
@@ -88,15 +69,6 @@ def measure(options, always_drawn):
         finally:
             alone.stop()
             ports.close()
-
-
-def add_slow_page(origin):
-    folder = origin.folder / "cgi"
-    folder.mkdir()
-    page = folder / "slow"
-    page.write_text(SLOW_PAGE)
-    page.chmod(0o755)
-    origin.additions += CGI.format(folder=origin.folder)
 
 
 def warm_up(sketcher):

@@ -8,6 +8,16 @@ from pathlib import Path
 from harness.ports import accepts_connections
 from harness.processes import Child
 
+# Enough threads from the beginning that Apache closes no connection to get one free: neither peer
+# answers for that without an error.
+APACHE = """
+StartServers 2
+ThreadsPerChild 64
+MinSpareThreads 128
+MaxSpareThreads 256
+MaxRequestWorkers 256
+"""
+
 NGINX = """\
 daemon off;
 worker_processes 1;
@@ -16,41 +26,38 @@ error_log {folder}/nginx-error.log;
 events {{ worker_connections {files}; }}
 http {{
   access_log off;
+  types {{ text/html html; }}
   client_body_temp_path {folder}/nginx-body;
   proxy_temp_path {folder}/nginx-proxy;
   fastcgi_temp_path {folder}/nginx-fastcgi;
   uwsgi_temp_path {folder}/nginx-uwsgi;
   scgi_temp_path {folder}/nginx-scgi;
   upstream origins {{
-    {servers}
+    {origins}
     keepalive 128;
     keepalive_requests 1000000000;
   }}
+{servers}}}
+"""
+NGINX_SERVER = """\
   server {{
-    listen 127.0.0.1:{port};
+    {listen}
     keepalive_requests 1000000000;
     keepalive_timeout 600s;
     location / {{
-      proxy_pass http://origins;
-      proxy_http_version 1.1;
-      proxy_set_header Connection "";
+      {location}
     }}
   }}
-  server {{
-    listen 127.0.0.1:{tls_port} ssl http2;
+"""
+NGINX_TLS = """\
+listen 127.0.0.1:{port} ssl http2;
     ssl_certificate {chain};
     ssl_certificate_key {key};
-    ssl_protocols TLSv1.2 TLSv1.3;
-    keepalive_requests 1000000000;
-    keepalive_timeout 600s;
-    location / {{
-      proxy_pass http://origins;
+    ssl_protocols TLSv1.2 TLSv1.3;"""
+NGINX_PROXIED = """\
+proxy_pass http://origins;
       proxy_http_version 1.1;
-      proxy_set_header Connection "";
-    }}
-  }}
-}}
-"""
+      proxy_set_header Connection "";"""
 
 HAPROXY_HEAD = """\
 global
@@ -108,11 +115,18 @@ def find(name):
     return shutil.which(name, path="/usr/sbin:/usr/bin:/sbin:/bin")
 
 
+def nginx_peer(name, folder, ports, origin_ports, servers, files=1024):
+    """`servers` are pairs of what one listens to, and of what it does with each request."""
+    origins = "\n    ".join(f"server 127.0.0.1:{origin};" for origin in origin_ports)
+    text = "".join(NGINX_SERVER.format(listen=listen, location=location) for listen, location in servers)
+    return Peer(name, [find("nginx"), "-e", f"{folder}/nginx-error.log", "-c"],
+                NGINX.format(folder=folder, origins=origins, servers=text, files=files), folder, ports)
+
+
 def nginx(folder, ports, origin_ports, connections_max, certificate):
-    servers = "\n    ".join(f"server 127.0.0.1:{origin};" for origin in origin_ports)
-    return Peer("nginx", [find("nginx"), "-e", f"{folder}/nginx-error.log", "-c"],
-                NGINX.format(folder=folder, port=ports[0], tls_port=ports[1], servers=servers,
-                             files=2 * connections_max, **certificate), folder, ports)
+    listening = (f"listen 127.0.0.1:{ports[0]};", NGINX_TLS.format(port=ports[1], **certificate))
+    return nginx_peer("nginx", folder, ports, origin_ports, [(listen, NGINX_PROXIED) for listen in listening],
+                      2 * connections_max)
 
 
 def haproxy(folder, ports, origin_ports, connections_max, certificate):

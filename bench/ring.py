@@ -10,8 +10,7 @@ import statistics
 
 from bench.cost import cpu_seconds
 from bench.figures import Figure
-from bench.lb import APACHE
-from bench.peers import HAPROXY_HEAD, Peer, find
+from bench.peers import APACHE, HAPROXY_HEAD, Peer, find
 from bench.wrk import run_wrk
 from harness import HarnessError
 from harness.ports import PortReservation

@@ -56,6 +56,16 @@ DavLockDB "{folder}/dav/lock"
 </Directory>
 {additions}
 """
+# Of a page that takes its time: see Apache.add_slow_page().
+SLOW_PAGE = "/cgi/slow"
+CGI = """\
+ScriptSock {folder}/cgid.sock
+ScriptAlias /cgi/ {folder}/cgi/
+<Directory "{folder}/cgi">
+  Require all granted
+  Options +ExecCGI
+</Directory>
+"""
 
 
 def _modules_folder():
@@ -105,6 +115,15 @@ class Apache(Origin):
         os.utime(fresh, (CONTENT_TIME, CONTENT_TIME))
         self._give(fresh)
         fresh.rename(file)
+
+    def add_slow_page(self, seconds):
+        """SLOW_PAGE, which is answered after so long. Before start(), once."""
+        folder = self.folder / "cgi"
+        folder.mkdir()
+        page = folder / "slow"
+        page.write_text(f"#!/bin/sh\nsleep {seconds}\nprintf 'Content-Type: text/plain\\r\\n\\r\\nslow'\n")
+        page.chmod(0o755)
+        self.additions += load_module("alias") + load_module("cgid") + CGI.format(folder=self.folder)
 
     def read(self, path):
         """The bytes of a file in the folder; None when there is none."""

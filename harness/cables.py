@@ -32,12 +32,12 @@ def why_impossible():
 
 
 class Cables:
-    """Context manager."""
+    """Context manager. `name` tells its machines from those of others that this process has."""
 
-    def __init__(self, count):
-        self._switch = f"prophecy-{os.getpid()}-switch"
-        self._machines = [f"prophecy-{os.getpid()}-{number}" for number in range(count)]
-        self.hosts = [f"{NETWORK}.{number + 1}" for number in range(count)]
+    def __init__(self, count, network=NETWORK, name=""):
+        self._switch = f"prophecy-{os.getpid()}{name}-switch"
+        self._machines = [f"prophecy-{os.getpid()}{name}-{number}" for number in range(count)]
+        self.hosts = [f"{network}.{number + 1}" for number in range(count)]
 
     def __enter__(self):
         try:
@@ -63,6 +63,13 @@ class Cables:
             run_ip("-n", machine, "address", "add", f"{host}/24", "dev", "cable")
             run_ip("-n", machine, "link", "set", "cable", "up")
 
+    def plug_in(self, port, host):
+        """A cable from us to the switch: `port` is its end here, which has this address."""
+        run_ip("link", "add", port, "type", "veth", "peer", "name", "here", "netns", self._switch)
+        run_ip("-n", self._switch, "link", "set", "here", "master", "bridge", "up")
+        run_ip("address", "add", f"{host}/24", "dev", port)
+        run_ip("link", "set", port, "up")
+
     def _remove(self):
         for name in (*self._machines, self._switch):
             subprocess.run(["ip", "netns", "delete", name], stdin=subprocess.DEVNULL,
@@ -75,3 +82,6 @@ class Cables:
     def cut(self, number):
         """Nothing passes in either direction, and nobody is told."""
         run_ip("-n", self._switch, "link", "set", f"port{number}", "nomaster")
+
+    def mend(self, number):
+        run_ip("-n", self._switch, "link", "set", f"port{number}", "master", "bridge")

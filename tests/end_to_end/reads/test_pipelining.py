@@ -1,13 +1,12 @@
 """Verified reads that share connections to origins (docs/pipelining.md): real Apaches that close after so many
 answers, serve slow pages, or hang. No client notices, and no correct origin is accused."""
 
-import stat
 import statistics
 import threading
 import time
 
 from harness import Deployment
-from harness.apache import load_module
+from harness.apache import SLOW_PAGE
 from harness.health import ALWAYS_DRAWN
 from harness.http_client import RawConnection
 from harness.processes import wait_until
@@ -17,18 +16,6 @@ CLIENTS = 16
 READS = 120
 PAGES = {f"/page{number}": f"content of page {number} " * 20 for number in range(4)}
 SLOW_S = 0.1
-CGI = load_module("alias") + load_module("cgid") + """\
-ScriptSock {folder}/cgid.sock
-ScriptAlias /cgi/ {folder}/cgi/
-<Directory "{folder}/cgi">
-  Require all granted
-  Options +ExecCGI
-</Directory>
-"""
-SLOW_PAGE = f"""#!/bin/sh
-sleep {SLOW_S}
-printf 'Content-Type: text/plain\\r\\n\\r\\nslow'
-"""
 
 
 def changes(**origins):
@@ -140,14 +127,9 @@ def test_an_origin_that_closes_after_so_many_answers_costs_no_client_an_error():
 def test_a_slow_page_does_not_hold_up_quick_ones():
     with Deployment(agents=False, content=PAGES, start=False, sketcher_changes=changes()) as deployment:
         for origin in deployment.origins:
-            folder = origin.folder / "cgi"
-            folder.mkdir()
-            page = folder / "slow"
-            page.write_text(SLOW_PAGE)
-            page.chmod(page.stat().st_mode | stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH)
-            origin.additions += CGI.format(folder=origin.folder)
+            origin.add_slow_page(SLOW_S)
         deployment.start()
-        pages = {**PAGES, "/cgi/slow": "slow"}
+        pages = {**PAGES, SLOW_PAGE: "slow"}
         warm_up(deployment, pages)
         readers = Readers(deployment.sketcher.port, pages)
         readers.run()
