@@ -260,14 +260,15 @@ void SimulatedClient::on_origin(std::uint8_t slot) {
 }
 
 void SimulatedClient::cut(replica_client::ReplicaSet origins) {
-  for (std::uint8_t slot = 0; slot < streams_.size(); ++slot) {
+  for (std::size_t slot = 0; slot < streams_.size(); ++slot) {
     OriginStream& stream = streams_[slot];
     if (!stream.is_active() ||
         (origins & replica_client::bit_of(static_cast<NodeId>(stream.origin()))) == 0)
       continue;
     stream.cancel();
     world_.counted().add(Met::exchanges_cut);
-    machine_->on_origin_failure(slot, http::ExchangeEnd::broken, world_.now());
+    machine_->on_origin_failure(static_cast<std::uint8_t>(slot), http::ExchangeEnd::broken,
+                                world_.now());
     perform();
   }
 }
