@@ -8,7 +8,8 @@ namespace prophecy::http {
 void OriginConnection::carry(OriginExchange& exchange, TimePoint now) {
   Carried carried(exchange);
   OriginPace& pace = *pool_.pace_;
-  carried.since = pace.awake(now);
+  carried.since = now;
+  carried.since_awake = pace.awake(now);
   if (carried.pipelined) {
     carried.path_class = exchange.path_class_;
     carried.expected = pace.expected(carried.path_class, now);
@@ -52,11 +53,11 @@ void OriginConnection::look_at_waiting(TimePoint now) {
   std::size_t delayed = 0;
   // A handler may close this connection, and cancel or start exchanges.
   while (state_ == State::busy) {
-    const auto found = carried_.find_overdue(pace, now);
+    const auto found = carried_.find_overdue(now);
     if (found == carried_.end()) break;
     OriginExchange& exchange = *found->exchange;
     exchange.connection_ = nullptr;
-    ++delayed;
+    if (pace.waited(found->since_awake, now) > OriginPace::kWaitMax) ++delayed;
     // The first one is wanted, or this is its end.
     if (carried_.leave(found, is_in_record()) == Leaving::ends) close_and_put_back(false);
     pool_.end(exchange, ExchangeEnd::delayed, pool_.no_response_);

@@ -31,7 +31,8 @@ namespace prophecy::http {
 struct QueuedAsk {
   PathClass path_class = 0;
   OriginPace::Expected expected{};
-  TimePoint since{};  // on this connection, by OriginPace::awake()
+  TimePoint since{};        // on this connection
+  TimePoint since_awake{};  // likewise, by OriginPace::awake()
   OriginPace::Place place = OriginPace::Place::alone;
 };
 
@@ -96,10 +97,11 @@ class AnswerQueue {
     return depth;
   }
   // The first behind the front that is wanted, and has waited for too long.
-  [[nodiscard]] iterator find_overdue(const OriginPace& pace, TimePoint now) {
+  // (Whether the origin or we have slept: its client waits.)
+  [[nodiscard]] iterator find_overdue(TimePoint now) {
     if (asks_.empty()) return asks_.end();
     return std::find_if(asks_.begin() + 1, asks_.end(), [&](const Ask& ask) {
-      return ask.is_wanted() && pace.waited(ask.since, now) > OriginPace::kWaitMax;
+      return ask.is_wanted() && now - ask.since > OriginPace::kWaitMax;
     });
   }
   // Somebody waits for an answer.

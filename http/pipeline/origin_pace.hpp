@@ -16,7 +16,7 @@
 // is late just now, no read is put behind another at this origin.
 //
 // Time that this process sleeps through is not the origin's: awake() is a clock that stands still
-// meanwhile, and `since` is always of that clock.
+// meanwhile, and waited() takes an instant of that clock.
 //
 // An origin that closes its connections after so many answers is found out likewise: no more reads
 // are sent on a connection than it will answer.

@@ -136,7 +136,7 @@ void OriginLinks::delay_overdue(LinkPlace link, TimePoint now) {
     link->is_late = true;
     pace.on_late(queue.front().path_class, queue.wanted_behind(), now);
   }
-  auto overdue = queue.find_overdue(pace, now);
+  auto overdue = queue.find_overdue(now);
   const bool gives_up = link->is_stuck && random_.chance(kStuckDelayPercent);
   if (overdue == queue.end() && gives_up) {
     overdue = std::find_if(queue.begin() + 1, queue.end(),
