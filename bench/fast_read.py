@@ -144,6 +144,7 @@ def idle_connections(options):
             before = proportional_memory_bytes(worker)
             for _ in range(count):
                 connections.append(used_connection(deployment))
+            time.sleep(2)  # a connection that waits for longer than a second has no session
             after = proportional_memory_bytes(worker)
         finally:
             for connection in connections:

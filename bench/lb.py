@@ -8,6 +8,7 @@ origins and the load share its cores: throughput is as much theirs as the proxy'
 
 import shutil
 import statistics
+import time
 
 from bench import lb_gzip, lb_liar, lb_mixed
 from bench.cost import cpu_seconds, process_memory_bytes
@@ -29,6 +30,7 @@ PEERS = ("nginx", "haproxy")
 GMAC = "sketcher-gmac"
 SKETCHERS = ("sketcher", GMAC)
 IDLE_CONNECTIONS = 10000
+RESTING_S = 2  # until the last ones have waited for so long that the sketcher keeps no session for them
 SECONDS = 6  # of a run that is not a quick one
 
 
@@ -182,6 +184,7 @@ def idle_connections(options, proxies, connections_max):
             before = proxy.memory_bytes()
             for _ in range(count):
                 connections.append(used_connection(proxy))
+            time.sleep(RESTING_S)
             after = proxy.memory_bytes()
         finally:
             for connection in connections:

@@ -496,7 +496,7 @@ void OriginConnection::fail(ExchangeEnd end) {
   // One that nothing was asked on has closed for want of that.
   const bool is_closed = end == ExchangeEnd::stale || end == ExchangeEnd::broken;
   if (is_closed && !carried_.empty()) {
-    pool_.pace_.on_closed(answered_, carried_.size(), std::chrono::steady_clock::now());
+    pool_.pace_->on_closed(answered_, carried_.size(), std::chrono::steady_clock::now());
   }
   close_and_put_back(false);
   if (exchange != nullptr) {

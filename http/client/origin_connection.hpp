@@ -43,7 +43,8 @@ class OriginConnection final : private TimeoutEntry,
   // Cancels whatever it carries and closes.
   void stop();
   // Busy, and another exchange may be sent behind those that it carries.
-  [[nodiscard]] bool may_share(TimePoint now) const;
+  // (`depth_max`: by the pace of that one's class).
+  [[nodiscard]] bool may_share(std::size_t depth_max, TimePoint now) const;
   // Idle, and this one may be sent.
   [[nodiscard]] bool may_take(const OriginExchange& exchange) const;
   // An answer to an earlier request may still come: an origin may have answered too much or too
@@ -163,7 +164,8 @@ class OriginConnection final : private TimeoutEntry,
   bool flush_pending_ = false;    // the pool calls flush() at the end of the turn
   bool write_blocked_ = false;    // the socket takes nothing more for now
   std::uint8_t pending_ = 0;      // posted calls under way
-  TimePoint first_since_{};       // since when the first answer has been the next one
+  TimePoint first_since_{};       // since when the first answer has been the next one (awake)
+  Duration late_after_{};         // it is late when it takes longer
   bool is_late_ = false;          // it takes too long for others to wait behind it
   std::size_t answered_ = 0;      // exchanges, on this connection
   AnswerQueue<Carried> carried_;  // in the order of their answers; not yet sent ones last

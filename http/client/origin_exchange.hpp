@@ -12,7 +12,7 @@
 #include "base/timeout_queue.hpp"
 #include "http/exchange_end.hpp"
 #include "http/message.hpp"
-#include "http/pipeline/origin_pace.hpp"
+#include "http/pipeline/path_class.hpp"
 
 namespace prophecy::http {
 

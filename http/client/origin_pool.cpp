@@ -10,6 +10,7 @@
 #include "base/assert.hpp"
 #include "base/random.hpp"
 #include "http/client/origin_connection.hpp"
+#include "http/pipeline/origin_pace.hpp"
 
 namespace prophecy::http {
 
@@ -38,7 +39,7 @@ OriginPool::OriginPool(asio::io_context& loop, OriginSettings settings, OriginTi
       settings_(std::move(settings)),
       timeouts_(timeouts),
       address_(asio::ip::make_address(settings_.address.address), settings_.address.port),
-      pace_(draw_pace_key()),
+      pace_(std::make_unique<OriginPace>(draw_pace_key())),
       ticks_(loop),
       own_bodies_(kSpareBodyBytesMax),
       bodies_(settings_.bodies != nullptr ? *settings_.bodies : own_bodies_),
@@ -53,7 +54,7 @@ void OriginPool::start(OriginExchange& exchange, const ExchangeRequest& request)
   exchange.request_ = request;
   exchange.request_.pipelined = request.pipelined && settings_.pipeline_max > 1;
   exchange.was_put_back_ = false;
-  if (exchange.request_.pipelined) exchange.path_class_ = pace_.class_of(request.wire);
+  if (exchange.request_.pipelined) exchange.path_class_ = pace_->class_of(request.wire);
   exchange.pool_ = this;
   give_time(exchange);
   submit(exchange);
@@ -79,10 +80,11 @@ bool OriginPool::has_room_for(const OriginExchange& exchange) const {
 OriginConnection* OriginPool::connection_to_share(const OriginExchange& exchange) const {
   if (!exchange.request_.pipelined || exchange.request_.fresh_connection) return nullptr;
   const TimePoint now = std::chrono::steady_clock::now();
-  if (!pace_.may_share(exchange.path_class_, now)) return nullptr;
+  const std::size_t depth_max = pace_->depth_max(exchange.path_class_, now);
+  if (depth_max == 1) return nullptr;
   OriginConnection* best = nullptr;
   for (const auto& connection : connections_) {
-    if (!connection->may_share(now)) continue;
+    if (!connection->may_share(depth_max, now)) continue;
     if (connection->flush_pending()) return connection.get();
     if (best == nullptr || connection->depth() < best->depth()) best = connection.get();
   }
@@ -179,7 +181,7 @@ void OriginPool::flush() {
 
 void OriginPool::watch(TimePoint now) {
   if (std::exchange(is_ticking_, true)) return;
-  pace_.begin_ticks(now);
+  pace_->begin_ticks(now);
   ticks_.expires_at(now + OriginPace::kTick);
   ticks_.async_wait([this](const boost::system::error_code& error) {
     if (!error) on_tick();
@@ -188,7 +190,7 @@ void OriginPool::watch(TimePoint now) {
 
 void OriginPool::on_tick() {
   const TimePoint now = std::chrono::steady_clock::now();
-  if (pace_.on_tick(now)) {
+  if (pace_->on_tick(now)) {
     // What they lead to may add connections, and destroys none before this turn is over.
     for (std::size_t i = 0; i < connections_.size(); ++i)
       connections_[i]->look_at_waiting(now);
@@ -196,7 +198,7 @@ void OriginPool::on_tick() {
   is_ticking_ = false;
   const bool goes_on = std::any_of(connections_.begin(), connections_.end(),
                                    [](const auto& one) { return one->is_watched(); });
-  goes_on ? watch(now) : pace_.end_ticks();
+  goes_on ? watch(now) : pace_->end_ticks();
 }
 
 void OriginPool::on_connection_idle(OriginConnection& connection) {

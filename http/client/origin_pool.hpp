@@ -21,11 +21,12 @@
 #include "http/client/coming_answers.hpp"
 #include "http/client/origin_exchange.hpp"
 #include "http/parser.hpp"
-#include "http/pipeline/origin_pace.hpp"
 #include "transport/readiness_loop.hpp"
 #include "transport/tls_client.hpp"
 
 namespace prophecy::http {
+
+class OriginPace;
 
 // What a connection to an origin begins with. Requests of many clients share it, so it says nothing
 // of any of them: version 2 says LOCAL, the word for a proxy's own connection; version 1 names the
@@ -117,7 +118,7 @@ class OriginPool {
   std::size_t open_ = 0;                                        // not closed
   std::deque<OriginExchange*> waiting_;
   std::vector<OriginConnection*> to_flush_;
-  OriginPace pace_;
+  std::unique_ptr<OriginPace> pace_;
   boost::asio::steady_timer ticks_;
   bool is_ticking_ = false;
   BodyPool own_bodies_;

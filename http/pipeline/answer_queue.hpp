@@ -31,7 +31,9 @@ namespace prophecy::http {
 struct QueuedAsk {
   PathClass path_class = 0;
   OriginPace::Expected expected{};
-  TimePoint since{};  // on this connection
+  TimePoint since{};        // on this connection
+  TimePoint since_awake{};  // likewise, by OriginPace::awake()
+  OriginPace::Place place = OriginPace::Place::alone;
 };
 
 // What follows when a request's owner leaves.
@@ -60,6 +62,7 @@ class AnswerQueue {
 
   // Behind the others. REQUIRES: it was not sent yet.
   void push(Ask ask) {
+    ask.place = asks_.empty() ? OriginPace::Place::alone : OriginPace::Place::behind;
     expected_.time += ask.expected.time;
     expected_.bytes += ask.expected.bytes;
     asks_.push_back(std::move(ask));
@@ -86,11 +89,19 @@ class AnswerQueue {
     if (!ask->has_left() || is_late_for_next()) static_cast<void>(take(ask));
     return Leaving::goes_on;
   }
+  // Requests that may be on the connection, by the classes of those that are.
+  [[nodiscard]] std::size_t depth_max(const OriginPace& pace, TimePoint now) const {
+    std::size_t depth = SIZE_MAX;
+    for (const Ask& ask : asks_)
+      depth = std::min(depth, pace.depth_max(ask.path_class, now));
+    return depth;
+  }
   // The first behind the front that is wanted, and has waited for too long.
-  [[nodiscard]] iterator find_overdue(const OriginPace& pace, TimePoint now) {
+  // (Whether the origin or we have slept: its client waits.)
+  [[nodiscard]] iterator find_overdue(TimePoint now) {
     if (asks_.empty()) return asks_.end();
     return std::find_if(asks_.begin() + 1, asks_.end(), [&](const Ask& ask) {
-      return ask.is_wanted() && pace.waited(ask.since, now) > OriginPace::kWaitMax;
+      return ask.is_wanted() && now - ask.since > OriginPace::kWaitMax;
     });
   }
   // Somebody waits for an answer.

@@ -12,6 +12,10 @@ constexpr float kQuantile = 0.98F;
 constexpr float kQuantileStep = 0.5F;
 constexpr float kQuantileMinUs = 20;
 constexpr float kMeanShare = 1.0F / 16;
+// An answer to a read alone is late beyond so many times its quantile.
+constexpr float kLateOverQuantile = 1.5F;
+constexpr float kLateStep = 1.0F / 512;
+constexpr float kLateShareMax = 0.05F;
 // A head, beside the body.
 constexpr std::size_t kHeadBytes = 256;
 constexpr std::uint32_t kBytesForgottenPart = 16;
@@ -77,52 +81,81 @@ PathClass OriginPace::class_of(std::string_view wire) const {
   return static_cast<PathClass>(PathHash(key_).of(wire.substr(begin, end - begin)) % kClasses);
 }
 
-bool OriginPace::may_share(PathClass of, TimePoint now) const {
-  if (now < calm_from_ || credit_.is_paused(now)) return false;
-  const Class& known = classes_[of];
-  return known.answers >= kKnownAnswers && now - known.last <= kKnownFor &&
-         !known.credit.is_paused(now) && known.quantile_us <= microseconds_of(kQuick);
+bool OriginPace::Class::is_quick(TimePoint now) const {
+  return behind.are_known(now) && behind.quantile_us <= microseconds_of(kQuick);
 }
 
-OriginPace::Expected OriginPace::expected(PathClass of) const {
+std::size_t OriginPace::depth_max(PathClass of, TimePoint now) const {
+  if (now < calm_from_ || credit_.is_paused(now)) return 1;
   const Class& known = classes_[of];
-  const std::chrono::duration<float, std::micro> mean(known.mean_us);
+  if (known.credit.is_paused(now)) return 1;
+  if (known.is_quick(now)) return SIZE_MAX;
+  const bool is_tried = !known.behind.are_known(now) && known.alone.are_known(now) &&
+                        known.alone.mean_us <= microseconds_of(kTriedMax) &&
+                        trials_ >= kAnswersPerLoss;
+  return is_tried ? kTriedDepth : 1;
+}
+
+OriginPace::Expected OriginPace::expected(PathClass of, TimePoint now) const {
+  const Class& known = classes_[of];
+  const float time_us = known.behind.are_known(now) ? known.behind.mean_us : 0;
+  const std::chrono::duration<float, std::micro> mean(time_us);
   return {.time = std::chrono::duration_cast<Duration>(mean), .bytes = known.bytes};
 }
 
-Duration OriginPace::waited(TimePoint since, TimePoint now) const {
-  Duration waited = now - since;
-  if (now > tick_due_) waited -= now - tick_due_;
-  if (since < slept_until_) waited -= slept_;
-  return std::max(waited, Duration{});
+Duration OriginPace::late_after(PathClass of, Place place, TimePoint now) const {
+  const Times& alone = classes_[of].alone;
+  if (place == Place::behind || !alone.are_known(now)) return kLate;
+  const std::chrono::duration<float, std::micro> usual(alone.quantile_us * kLateOverQuantile);
+  if (usual >= kLateMax) return kLateMax;
+  return std::max(std::chrono::duration_cast<Duration>(usual), kLate);
 }
 
-void OriginPace::on_answer(PathClass of, Duration took, std::size_t bytes, TimePoint now) {
-  Class& known = classes_[of];
+void OriginPace::Times::note(Duration took, TimePoint now) {
   const float took_us = microseconds_of(took);
-  bytes += kHeadBytes;
-  known.last = now;
-  if (known.answers == 0) {
-    known.quantile_us = 2 * took_us;
-    known.mean_us = took_us;
+  // Times that are not known any more say nothing of those to come.
+  if (answers == 0 || now - last > kKnownFor) {
+    answers = 0;
+    quantile_us = 2 * took_us;
+    mean_us = took_us;
   }
+  last = now;
   // The first answers count for more.
-  if (known.answers < UINT16_MAX) ++known.answers;
-  const float step = std::max(kQuantileStep * (1 - kQuantile), kQuantileStep / known.answers);
-  known.quantile_us *= took_us > known.quantile_us ? 1 + kQuantileStep * kQuantile : 1 - step;
-  known.quantile_us = std::max(known.quantile_us, kQuantileMinUs);
-  known.mean_us += (took_us - known.mean_us) * kMeanShare;
+  if (answers < UINT16_MAX) ++answers;
+  const float step = std::max(kQuantileStep * (1 - kQuantile), kQuantileStep / answers);
+  quantile_us *= took_us > quantile_us ? 1 + kQuantileStep * kQuantile : 1 - step;
+  quantile_us = std::max(quantile_us, kQuantileMinUs);
+  mean_us += (took_us - mean_us) * kMeanShare;
+}
+
+void OriginPace::on_answer(PathClass of, Place place, Duration took, std::size_t bytes,
+                           TimePoint now) {
+  Class& known = classes_[of];
+  bytes += kHeadBytes;
+  const bool is_late = took > late_after(of, place, now);
+  if (place == Place::alone) {
+    if (known.is_quick(now)) late_share_ += ((is_late ? 1.0F : 0.0F) - late_share_) * kLateStep;
+    known.alone.note(took, now);
+  } else {
+    if (!known.behind.are_known(now) && took <= kQuick) trials_ += kAnswersPerLoss;
+    known.behind.note(took, now);
+  }
   if (bytes >= known.bytes) {
     known.bytes = static_cast<std::uint32_t>(std::min<std::size_t>(bytes, UINT32_MAX));
   } else {
     known.bytes -= (known.bytes - static_cast<std::uint32_t>(bytes)) / kBytesForgottenPart;
   }
-  if (took > kLate) return;
-  known.credit.earn();
-  credit_.earn();
+  trials_ = std::min(trials_ + 1, kAnswersPerLoss * kLossesSaved);
+  if (is_late) return;
+  const float share = std::min(late_share_, kLateShareMax);
+  const auto earned = 1 + static_cast<std::int32_t>(share * kAnswersPerLoss);
+  known.credit.earn(earned);
+  credit_.earn(earned);
 }
 
 void OriginPace::on_late(PathClass of, std::size_t behind, TimePoint now) {
+  // A class that is slow by itself, and costs nobody, says nothing of the others.
+  if (behind == 0 && !classes_[of].is_quick(now)) return;
   on_still_late(now);
   if (behind > 0) lose(of, behind, now);
 }
@@ -135,16 +168,11 @@ void OriginPace::on_closed(std::size_t answers, std::size_t unanswered, TimePoin
 }
 
 bool OriginPace::on_tick(TimePoint now) {
-  const Duration late = now - tick_due_;
+  const Duration late = std::max(now - tick_due_, Duration{});
+  slept_ += late;
   tick_due_ = now + kTick;
-  if (late < kTick) {
-    skipped_ = false;
-    return true;
-  }
-  slept_ = late;
-  slept_until_ = now;
   // Where each is late, every other one looks all the same.
-  skipped_ = !skipped_;
+  skipped_ = late >= kTick && !skipped_;
   return !skipped_;
 }
 
@@ -153,9 +181,9 @@ void OriginPace::lose(PathClass of, std::size_t reads, TimePoint now) {
   credit_.lose(reads, now);
 }
 
-void OriginPace::Credit::earn() {
+void OriginPace::Credit::earn(std::int32_t earned) {
   constexpr std::int32_t kAnswersMax = kAnswersPerLoss * kLossesSaved;
-  if (answers < kAnswersMax) ++answers;
+  answers = std::min(answers + earned, kAnswersMax);
   if (answers >= kAnswersMax / 4) backed_off = 0;
 }
 

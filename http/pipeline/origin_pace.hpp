@@ -1,14 +1,22 @@
 // `OriginPace` decides which reads of one origin may share a connection, for an OriginPool.
 //
-// Paths fall into classes by a keyed hash, so that clients cannot choose whose class they are in. A
-// class is quick while the origin has lately answered it quickly: a high quantile of the times that
-// its answers took at the front of a connection. Only reads of quick classes are put behind others,
-// or have others behind them; what is expected in front of a read is bounded in time and in bytes.
+// Paths fall into classes by a keyed hash, so that clients cannot choose whose class they are in.
+// Two times are kept apart for each class. An answer to a read alone takes what the network, the
+// origin's queue and its processors take: a read on a connection to itself would wait as long. An
+// answer behind others takes what it costs those behind it. A class is quick while a high quantile
+// of the latter is small. Only reads of quick classes are put behind others, or have others behind
+// them; what is expected in front of a read is bounded in time and in bytes. A class whose answers
+// behind others are not known is tried: one read behind one other. Trials that do not go well are
+// bounded by the number of answers.
 //
 // Losses decide in the end. A read loses when the answer in front of it is late, or when it waits
 // behind others for too long. A class, and the origin as a whole, may cost one read in
-// `kAnswersPerLoss`; one that costs more is asked one at a time for a second, then for two, and so
-// on. While an answer is late just now, no read is put behind another at this origin.
+// `kAnswersPerLoss`, and as many as the origin's answers to reads alone are late; one that costs
+// more is asked one at a time for a quarter of a second, then for half, and so on. While an answer
+// is late just now, no read is put behind another at this origin.
+//
+// Time that this process sleeps through is not the origin's: awake() is a clock that stands still
+// meanwhile, and waited() takes an instant of that clock.
 //
 // An origin that closes its connections after so many answers is found out likewise: no more reads
 // are sent on a connection than it will answer.
@@ -16,16 +24,16 @@
 // Deterministic; single-threaded. `now` never runs backwards.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
 
 #include "base/clock.hpp"
+#include "http/pipeline/path_class.hpp"
 
 namespace prophecy::http {
-
-using PathClass = std::uint16_t;
 
 class OriginPace {
  public:
@@ -33,17 +41,21 @@ class OriginPace {
   // Expected in front of a read.
   static constexpr std::size_t kFrontBytesMax = 256 << 10;
   static constexpr Duration kFrontTimeMax = milliseconds(10);
-  // Of a quick class: its quantile.
+  // Of a quick class: the quantile of its answers behind others.
   static constexpr Duration kQuick = milliseconds(10);
-  // An answer at the front of a connection that takes longer costs those behind it.
+  // An answer at the front of a connection that takes longer costs those behind it. Where answers
+  // to reads alone often take longer, the first one on a connection has up to `kLateMax`.
   static constexpr Duration kLate = milliseconds(30);
+  static constexpr Duration kLateMax = milliseconds(60);
+  // A class whose answers to reads alone take longer is not tried.
+  static constexpr Duration kTriedMax = milliseconds(30);
   // A read that waits behind others for longer is asked elsewhere.
   static constexpr Duration kWaitMax = milliseconds(80);
   // How often an answer in time has to come for each read that loses.
   static constexpr std::int32_t kAnswersPerLoss = 400;
   // Saved up at most.
   static constexpr std::int32_t kLossesSaved = 32;
-  static constexpr Duration kBackOffMin = seconds(1);
+  static constexpr Duration kBackOffMin = milliseconds(250);
   static constexpr Duration kBackOffMax = seconds(64);
   // Whoever shares connections calls on_tick() so often while he does.
   static constexpr Duration kTick = milliseconds(5);
@@ -55,26 +67,37 @@ class OriginPace {
     std::uint64_t low = 0;
     std::uint64_t high = 0;
   };
-  // Of one answer.
+  // What one answer costs those behind it.
   struct Expected {
     Duration time{};
     std::size_t bytes = 0;
   };
+  // What a read has met on its connection.
+  enum class Place : std::uint8_t { alone, behind };
+  // What depth_max() says of a class that is tried.
+  static constexpr std::size_t kTriedDepth = 2;
 
   explicit OriginPace(const Key& key) : key_(key) {}
 
   // Of the path in the first line of a request; its query does not count.
   [[nodiscard]] PathClass class_of(std::string_view wire) const;
-  // Whether such a read may be put behind others, and others behind it.
-  [[nodiscard]] bool may_share(PathClass of, TimePoint now) const;
-  [[nodiscard]] Expected expected(PathClass of) const;
+  // Requests that may be on a connection which such a read is on: 1, kTriedDepth, or any number.
+  [[nodiscard]] std::size_t depth_max(PathClass of, TimePoint now) const;
+  [[nodiscard]] Expected expected(PathClass of, TimePoint now) const;
+  // An answer at the front is late when it takes longer.
+  [[nodiscard]] Duration late_after(PathClass of, Place place, TimePoint now) const;
   // Requests that one connection may carry from its first to its last.
   [[nodiscard]] std::size_t answers_max() const { return answers_max_; }
-  // How much of the time since then the origin answers for: not what we have slept through.
-  [[nodiscard]] Duration waited(TimePoint since, TimePoint now) const;
+  // The clock that stands still while this process sleeps.
+  [[nodiscard]] TimePoint awake(TimePoint now) const {
+    return now - slept_ - std::max(now - tick_due_, Duration{});
+  }
+  [[nodiscard]] Duration waited(TimePoint since, TimePoint now) const { return awake(now) - since; }
 
+  // A read is put behind another on a connection that may carry kTriedDepth.
+  void on_tried() { trials_ -= kAnswersPerLoss; }
   // A read has been answered, that was at the front for this long.
-  void on_answer(PathClass of, Duration took, std::size_t bytes, TimePoint now);
+  void on_answer(PathClass of, Place place, Duration took, std::size_t bytes, TimePoint now);
   // An answer at the front is late, or was; so many reads wait behind it. Once for each answer.
   void on_late(PathClass of, std::size_t behind, TimePoint now);
   // It still is.
@@ -99,32 +122,44 @@ class OriginPace {
  private:
   // What a class, or the origin, may cost yet.
   struct Credit {
-    std::int32_t answers = kAnswersPerLoss * kLossesSaved / 4;
+    std::int32_t answers = kAnswersPerLoss * kLossesSaved / 2;
     std::uint8_t backed_off = 0;  // times in a row
     TimePoint paused_until{};
 
-    void earn();
+    void earn(std::int32_t earned);
     void lose(std::size_t reads, TimePoint now);
     [[nodiscard]] bool is_paused(TimePoint now) const { return now < paused_until; }
   };
-  struct Class {
+  struct Times {
     float quantile_us = 0;
     float mean_us = 0;
-    std::uint32_t bytes = 0;
     std::uint16_t answers = 0;  // saturates
     TimePoint last{};
+
+    [[nodiscard]] bool are_known(TimePoint now) const {
+      return answers >= kKnownAnswers && now - last <= kKnownFor;
+    }
+    void note(Duration took, TimePoint now);
+  };
+  struct Class {
+    Times alone;
+    Times behind;
+    std::uint32_t bytes = 0;
     Credit credit;
+
+    [[nodiscard]] bool is_quick(TimePoint now) const;
   };
 
   void lose(PathClass of, std::size_t reads, TimePoint now);
 
   Key key_;
   Credit credit_;
+  std::int32_t trials_ = kAnswersPerLoss * kLossesSaved;  // in answers
+  float late_share_ = 0;   // of the answers to reads alone, of quick classes
   TimePoint calm_from_{};  // until then an answer is late, or was a moment ago
   std::size_t answers_max_ = SIZE_MAX;
   TimePoint tick_due_ = TimePoint::max();
-  TimePoint slept_until_{};
-  Duration slept_{};
+  Duration slept_{};      // in all
   bool skipped_ = false;  // the last tick came too late
   std::array<Class, kClasses> classes_{};
 };

@@ -112,6 +112,8 @@ void ClientConnection::on_ready(std::uint32_t events) {
       return choose();
     case State::serving:
       return session_->on_ready(SessionContext::now());
+    case State::resting:
+      return wake();
     case State::lingering:
       return linger();
     case State::closed:
@@ -178,8 +180,12 @@ void ClientConnection::choose() {
     }
   }
   std::string().swap(first_bytes_);
+  serve_http1(bytes);
+}
+
+void ClientConnection::serve_http1(std::string_view read) {
   SessionHost& host = *this;
-  serve(std::make_unique<Http1Session>(context_.resources, host), bytes);
+  serve(std::make_unique<Http1Session>(context_.resources, host), read);
 }
 
 void ClientConnection::serve_http2(std::string_view read) {
@@ -203,6 +209,21 @@ void ClientConnection::take_input(TimePoint now) {
   read_turn(*session_, host, now,
             [this](char* into, std::size_t size) { return stream_.read(into, size); });
   in_turn_ = false;
+}
+
+void ClientConnection::rest() {
+  session_->abandon();
+  session_.reset();
+  state_ = State::resting;
+  context_.timeouts.rest.arm(*this, SessionContext::now());
+}
+
+void ClientConnection::wake() {
+  std::array<char, kFirstReadBytes> input;
+  const IoResult result = stream_.read(input.data(), input.size());
+  if (result.status == IoStatus::blocked) return;
+  if (result.status != IoStatus::done) return close();
+  serve_http1({input.data(), result.size});
 }
 
 void ClientConnection::become_tunnel(TunnelRequest request, std::string_view read) {
@@ -252,7 +273,11 @@ void ClientConnection::on_give_way() {
 }
 
 void ClientConnection::on_timeout() {
-  if (state_ == State::serving) return session_->on_late(SessionContext::now());
+  if (state_ == State::serving) {
+    if (!lulls_) return session_->on_late(SessionContext::now());
+    // (A turn that is to come may have bytes.)
+    return called_again_ ? wait(Wait::idle, SessionContext::now()) : rest();
+  }
   if (state_ == State::announcing || state_ == State::handshake) {
     context_.worker.counters.timeouts.add();
   }
@@ -265,7 +290,7 @@ void ClientConnection::on_timeout() {
 
 bool ClientConnection::is_idle(Duration waited) const {
   if (state_ == State::serving) return session_->idles();
-  return state_ == State::lingering || waited >= kTimeToBegin;
+  return state_ == State::resting || state_ == State::lingering || waited >= kTimeToBegin;
 }
 
 void ClientConnection::on_give_place() {
@@ -278,6 +303,7 @@ void ClientConnection::drain() {
     case State::handshake:
       return close();
     case State::choosing:
+    case State::resting:
       return finish();
     case State::serving:
       return session_->drain();

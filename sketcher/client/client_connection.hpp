@@ -3,13 +3,17 @@
 // States:
 //
 //   announcing --> handshake --> choosing --> serving --> lingering --> closed
+//                                              |   |
+//                                             resting
 //
 // `announcing`: a load balancer in front says whose connection this is; on a listener that requires
 // it, and until then the client has no address. `handshake`: on a listener with TLS. `choosing`:
 // the first bytes tell HTTP/1.x from HTTP/2 where ALPN has not; without any, there is no session to
-// hold memory. `lingering`: we end the connection; what still arrives is discarded, so that our
-// last answer is not lost, for a second and for as long as the client takes it; the session is
-// gone. Any state may go straight to `closed`: the client has left, or was too slow.
+// hold memory. `resting`: nothing has come for a while after an answer over HTTP/1, and the session
+// is gone until something does. `lingering`: we end the connection; what still arrives is
+// discarded, so that our last answer is not lost, for a second and for as long as the client takes
+// it; the session is gone. Any state may go straight to `closed`: the client has left, or was too
+// slow.
 //
 // Single-threaded. Its owner destroys it after it has told that it is closed, and not before the
 // caller of whatever closed it has returned.
@@ -76,7 +80,15 @@ class ClientConnection final : private StreamHost,
   void set_position(std::size_t position) { position_ = position; }
 
  private:
-  enum class State : std::uint8_t { announcing, handshake, choosing, serving, lingering, closed };
+  enum class State : std::uint8_t {
+    announcing,
+    handshake,
+    choosing,
+    serving,
+    resting,
+    lingering,
+    closed,
+  };
 
   void on_ready(std::uint32_t events) override;
   void on_timeout() override;
@@ -96,7 +108,10 @@ class ClientConnection final : private StreamHost,
   std::size_t queued_bytes() const override { return stream_.queued_bytes(); }
   bool broken() const override { return stream_.broken(); }
   bool hangs_up() const override { return stream_.hangs_up(); }
-  void wait(Wait what, TimePoint now) override { context_.timeouts.of(what).arm(*this, now); }
+  void wait(Wait what, TimePoint now) override {
+    lulls_ = what == Wait::idle;
+    (lulls_ ? context_.timeouts.lull : context_.timeouts.of(what)).arm(*this, now);
+  }
   void stop_waiting() override { disarm(); }
   void take_input(TimePoint now) override;
   bool has_input() const override { return stream_.may_have_input(); }
@@ -115,8 +130,11 @@ class ClientConnection final : private StreamHost,
   [[nodiscard]] bool is_from_member() const;
   void refuse_handshake(std::string_view reason);
   void choose();
+  void serve_http1(std::string_view read);
   void serve_http2(std::string_view read);
   void serve(std::unique_ptr<Session> session, std::string_view read);
+  void rest();
+  void wake();
   void linger();
   void discard();
 
@@ -133,6 +151,7 @@ class ClientConnection final : private StreamHost,
   State state_ = State::choosing;
   Linger linger_;
   bool called_again_ = false;  // in the next turn, whatever else happens
+  bool lulls_ = false;         // in serving: the session waits for its next request
   bool in_turn_ = false;       // take_input() is on the stack
   std::string first_bytes_;    // too few to choose by
   std::unique_ptr<Session> session_;

@@ -116,7 +116,7 @@ void read_origins(ConfigSection section, Settings& settings) {
        "10 ms, and for at most 256 KiB of answers; after 80 ms behind others it is sent to another "
        "origin. Where more than one read in 400 waits for a late answer, these paths, or all of "
        "the "
-       "origin, are asked one at a time for a second or longer. The sketch detects an answer that "
+       "origin, are asked one at a time for 250 ms or longer. The sketch detects an answer that "
        "an origin gives to the wrong request. Unverified reads (in modes other than `enforce`, or "
        "whitelisted) are not pipelined, and agents never do. 1: one at a time."},
       1, 64, 16);
@@ -129,8 +129,8 @@ void read_origins(ConfigSection section, Settings& settings) {
       {"streams_max",
        "Answers that are streamed (routes in mode `\"stream\"`), for each worker and origin, "
        "beside "
-       "these. When the origins that are drawn have so many, a request for another is answered 503 "
-       "(`origin-unavailable`)."},
+       "these. When all origins that reads are drawn from have so many, a request for another is "
+       "answered 503 (`origin-unavailable`)."},
       1, 65'536, 256);
   settings.timeouts.origin_idle = section.duration(
       {"idle",

@@ -399,12 +399,12 @@ void Exchange::end_stream() {
   if (!stream || !stream->has_begun) return;
   context_.counters.streams.subtract();
   const auto lived = std::chrono::steady_clock::now() - stream->begun;
-  context_.log.info("stream-closed",
-                    {{"route", context_.settings.routes[route_].name},
-                     {"client", client_->address},
-                     {"origin", to_string(group().settings().origins[stream->replica].address)},
-                     {"bytes_out", stream->bytes},
-                     {"milliseconds", std::chrono::duration_cast<milliseconds>(lived).count()}});
+  context_.log.debug("stream-closed",
+                     {{"route", context_.settings.routes[route_].name},
+                      {"client", client_->address},
+                      {"origin", to_string(group().settings().origins[stream->replica].address)},
+                      {"bytes_out", stream->bytes},
+                      {"milliseconds", std::chrono::duration_cast<milliseconds>(lived).count()}});
 }
 
 void Exchange::ask_group() {

@@ -31,6 +31,8 @@ namespace asio = boost::asio;
 // How often deadlines are looked at: the coarseness of every time-out here.
 constexpr Duration kTick = milliseconds(100);
 constexpr Duration kLinger = seconds(1);
+// An idle connection over HTTP/1 keeps its session for so long.
+constexpr Duration kLull = seconds(1);
 // So long does an origin wait for a client that takes nothing of a large answer.
 constexpr Duration kUntaken = seconds(1);
 constexpr std::size_t kSpareBodyBytesMax = 64 << 20;
@@ -151,27 +153,43 @@ Worker::Worker(const Installation& installation, WorkerSetup setup, HistoryTable
                        .answer = TimeoutQueue(settings_.timeouts.answer),
                        .idle = TimeoutQueue(settings_.timeouts.origin_idle),
                        .stream = TimeoutQueue(settings_.timeouts.stream)},
-      connection_timeouts_{.handshake = TimeoutQueue(settings_.timeouts.header),
-                           .header = TimeoutQueue(settings_.timeouts.header),
-                           .body = TimeoutQueue(settings_.timeouts.body),
-                           .idle = TimeoutQueue(settings_.timeouts.idle),
-                           .send = TimeoutQueue(settings_.timeouts.send),
-                           .linger = TimeoutQueue(kLinger),
-                           .presence = TimeoutQueue(kPresence),
-                           .tunnel_connect = TimeoutQueue(settings_.timeouts.connect),
-                           .tunnel_answer = TimeoutQueue(settings_.timeouts.answer),
-                           .tunnel = TimeoutQueue(settings_.timeouts.tunnel),
-                           .tunnel_half_closed = TimeoutQueue(
-                               std::min(settings_.timeouts.idle, settings_.timeouts.tunnel))},
+      connection_timeouts_{
+          .handshake = TimeoutQueue(settings_.timeouts.header),
+          .header = TimeoutQueue(settings_.timeouts.header),
+          .body = TimeoutQueue(settings_.timeouts.body),
+          .idle = TimeoutQueue(settings_.timeouts.idle),
+          .send = TimeoutQueue(settings_.timeouts.send),
+          .linger = TimeoutQueue(kLinger),
+          .presence = TimeoutQueue(kPresence),
+          .tunnel_connect = TimeoutQueue(settings_.timeouts.connect),
+          .tunnel_answer = TimeoutQueue(settings_.timeouts.answer),
+          .tunnel = TimeoutQueue(settings_.timeouts.tunnel),
+          .tunnel_half_closed =
+              TimeoutQueue(std::min(settings_.timeouts.idle, settings_.timeouts.tunnel)),
+          .lull = TimeoutQueue(std::min(settings_.timeouts.idle, kLull)),
+          .rest = TimeoutQueue(settings_.timeouts.idle - std::min(settings_.timeouts.idle, kLull))},
       read_timeouts_(settings_.timeouts.total),
       ticker_(loop_, kTick,
-              {&connection_timeouts_.handshake, &connection_timeouts_.header,
-               &connection_timeouts_.body, &connection_timeouts_.idle, &connection_timeouts_.send,
-               &connection_timeouts_.linger, &connection_timeouts_.presence,
-               &connection_timeouts_.tunnel_connect, &connection_timeouts_.tunnel_answer,
-               &connection_timeouts_.tunnel, &connection_timeouts_.tunnel_half_closed,
-               &origin_timeouts_.connect, &origin_timeouts_.answer, &origin_timeouts_.idle,
-               &origin_timeouts_.stream, &read_timeouts_, &untaken_timeouts_, &places_timeouts_}),
+              {&connection_timeouts_.handshake,
+               &connection_timeouts_.header,
+               &connection_timeouts_.body,
+               &connection_timeouts_.idle,
+               &connection_timeouts_.send,
+               &connection_timeouts_.linger,
+               &connection_timeouts_.presence,
+               &connection_timeouts_.tunnel_connect,
+               &connection_timeouts_.tunnel_answer,
+               &connection_timeouts_.tunnel,
+               &connection_timeouts_.tunnel_half_closed,
+               &connection_timeouts_.lull,
+               &connection_timeouts_.rest,
+               &origin_timeouts_.connect,
+               &origin_timeouts_.answer,
+               &origin_timeouts_.idle,
+               &origin_timeouts_.stream,
+               &read_timeouts_,
+               &untaken_timeouts_,
+               &places_timeouts_}),
       hedge_timers_(loop_),
       owner_timers_(loop_),
       coded_(settings_.compression.bytes_max, settings_.compression.processor_share,
@@ -391,9 +409,10 @@ void Worker::shed_connections() {
   const TimePoint now = SessionContext::now();
   const std::size_t wanted = places_.wanted(connections_.size(), now);
   if (wanted == 0) return;
-  const std::size_t gone = end_idle({&connection_timeouts_.idle, &connection_timeouts_.header,
-                                     &connection_timeouts_.handshake, &connection_timeouts_.linger},
-                                    now, wanted);
+  const std::size_t gone = end_idle(
+      {&connection_timeouts_.rest, &connection_timeouts_.lull, &connection_timeouts_.idle,
+       &connection_timeouts_.header, &connection_timeouts_.handshake, &connection_timeouts_.linger},
+      now, wanted);
   context_.counters.shed_connections.add(gone);
   places_.on_look(wanted, gone, now);
   if (gone < wanted) places_timeouts_.arm(places_timer_, now);

@@ -19,6 +19,10 @@ struct ConnectionTimeouts {
   TimeoutQueue tunnel_answer;       // until the origin has answered
   TimeoutQueue tunnel;              // without a byte in either direction
   TimeoutQueue tunnel_half_closed;  // likewise, once one side has ended its sending
+  // The two parts of `idle` of a connection that speaks HTTP/1: its session is kept for the first
+  // one alone.
+  TimeoutQueue lull{Duration{}};
+  TimeoutQueue rest{Duration{}};
 
   [[nodiscard]] TimeoutQueue& of(Wait what) {
     switch (what) {

@@ -136,8 +136,11 @@ bool OriginAsks::is_replaced(ExchangeEnd end) const {
 bool OriginAsks::ask_another(TimePoint now) {
   if (is_mutated(Mutation::asks_without_bound)) tried_ = 0;
   const auto tried = static_cast<std::uint32_t>(std::popcount(tried_));
-  if (tried > group_->faults()) return false;
-  const auto replica = group_->draw(tried_ | delayed_);
+  const bool is_beyond_faults = tried > group_->faults();
+  // No agreement follows a stream, and correct origins run out of places for streams, too.
+  if (is_beyond_faults && !asked_.is_streamed) return false;
+  const auto failed = tried_ | delayed_;
+  const auto replica = is_beyond_faults ? group_->draw_healthy(failed) : group_->draw(failed);
   if (!replica) return false;
   ask(0, *replica, now);
   return true;

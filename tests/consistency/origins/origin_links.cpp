@@ -42,20 +42,27 @@ bool OriginLinks::may_share(const Link& link, http::PathClass of, TimePoint now)
   if (queue.empty() || queue.size() >= kDepthMax || !queue.front().is_wanted()) return false;
   if (settings_.shares_always) return true;
   const OriginPace& pace = paces_[link.origin];
-  return pace.may_share(of, now) && link.answered + queue.size() < pace.answers_max() &&
+  return queue.size() < pace.depth_max(of, now) && queue.size() < queue.depth_max(pace, now) &&
+         link.answered + queue.size() < pace.answers_max() &&
          queue.expected().bytes <= OriginPace::kFrontBytesMax &&
-         queue.expected().time <= OriginPace::kFrontTimeMax &&
-         std::all_of(queue.begin(), queue.end(),
-                     [&](const Ask& ask) { return pace.may_share(ask.path_class, now); });
+         queue.expected().time <= OriginPace::kFrontTimeMax;
+}
+
+void OriginLinks::note_first(Link& link, TimePoint now) const {
+  link.first_since = now;
+  link.is_late = false;
+  if (link.queue.empty()) return;
+  const Ask& first = link.queue.front();
+  link.late_after = paces_[link.origin].late_after(first.path_class, first.place, now);
 }
 
 void OriginLinks::join(OriginStream& stream, std::size_t origin, const std::string& wire,
                        TimePoint now) {
   now = scaled(now);
-  const OriginPace& pace = paces_[origin];
+  OriginPace& pace = paces_[origin];
   Ask ask;
   ask.path_class = pace.class_of(wire);
-  ask.expected = pace.expected(ask.path_class);
+  ask.expected = pace.expected(ask.path_class, now);
   ask.since = now;
   ask.stream = &stream;
   ask.number = ++asks_;
@@ -74,10 +81,11 @@ void OriginLinks::join(OriginStream& stream, std::size_t origin, const std::stri
       link = std::prev(links_.end());
       link->origin = origin;
     }
-    link->first_since = now;
-    link->is_late = false;
   }
   link->queue.push(std::move(ask));
+  if (link->queue.size() == 1) note_first(*link, now);
+  const bool is_tried = link->queue.depth_max(pace, now) == OriginPace::kTriedDepth;
+  if (link->queue.size() > 1 && is_tried) pace.on_tried();
   if (random_.chance(kSentAtOncePercent)) send(*link);
 }
 
@@ -124,11 +132,11 @@ void OriginLinks::delay_overdue(LinkPlace link, TimePoint now) {
   http::AnswerQueue<Ask>& queue = link->queue;
   OriginPace& pace = paces_[link->origin];
   if (queue.empty()) return;
-  if (!link->is_late && now - link->first_since > OriginPace::kLate) {
+  if (!link->is_late && now - link->first_since > link->late_after) {
     link->is_late = true;
     pace.on_late(queue.front().path_class, queue.wanted_behind(), now);
   }
-  auto overdue = queue.find_overdue(pace, now);
+  auto overdue = queue.find_overdue(now);
   const bool gives_up = link->is_stuck && random_.chance(kStuckDelayPercent);
   if (overdue == queue.end() && gives_up) {
     overdue = std::find_if(queue.begin() + 1, queue.end(),
@@ -209,9 +217,8 @@ bool OriginLinks::answer(LinkPlace link, TimePoint now) {
   ++link->answered;
   OriginPace& pace = paces_[link->origin];
   if (!is_liar) attribution_.check_paired(ask.number == received.number);
-  pace.on_answer(ask.path_class, now - link->first_since, made->text.size(), now);
-  link->first_since = now;
-  link->is_late = false;
+  pace.on_answer(ask.path_class, ask.place, now - link->first_since, made->text.size(), now);
+  note_first(*link, now);
   // An answer to nothing, right behind.
   const bool has_more = is_liar && link->received.size() > link->queue.size() && random_.chance(50);
   if (has_more && !link->queue.may_begin()) {

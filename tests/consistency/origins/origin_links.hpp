@@ -58,6 +58,7 @@ class OriginLinks {
     std::deque<Received> received{};
     std::size_t answered = 0;
     TimePoint first_since{};
+    Duration late_after{};
     bool is_late = false;
     bool is_stuck = false;  // the origin answers nothing on it any more
   };
@@ -65,6 +66,7 @@ class OriginLinks {
 
   [[nodiscard]] LinkPlace find(const OriginStream& stream);
   [[nodiscard]] bool may_share(const Link& link, http::PathClass of, TimePoint now) const;
+  void note_first(Link& link, TimePoint now) const;
   void send(Link& link);
   void delay_overdue(LinkPlace link, TimePoint now);
   // The origin answers; false: the link is gone.

@@ -22,7 +22,6 @@ struct NamedAsk : QueuedAsk {
 
 struct QueueWorld {
   AnswerQueue<NamedAsk> queue;
-  OriginPace pace{{1, 2}};
   TimePoint now = TimePoint{} + seconds(100);
 
   void push(const std::string& names, int sent = 2) {
@@ -137,15 +136,15 @@ TEST_CASE("A read behind others that waits for too long is overdue, and the firs
   world.now += milliseconds(10);
   world.push("bc");
   const TimePoint then = world.now;
-  CHECK(world.queue.find_overdue(world.pace, then + OriginPace::kWaitMax) == world.queue.end());
+  CHECK(world.queue.find_overdue(then + OriginPace::kWaitMax) == world.queue.end());
   const TimePoint late = then + OriginPace::kWaitMax + milliseconds(1);
-  const auto found = world.queue.find_overdue(world.pace, late);
+  const auto found = world.queue.find_overdue(late);
   REQUIRE(found != world.queue.end());
   CHECK(found->name == 'b');
   CHECK(world.queue.leave(found) == Leaving::goes_on);
-  CHECK(world.queue.find_overdue(world.pace, late)->name == 'c');
+  CHECK(world.queue.find_overdue(late)->name == 'c');
   CHECK(world.leave('c') == Leaving::goes_on);
-  CHECK(world.queue.find_overdue(world.pace, late) == world.queue.end());
+  CHECK(world.queue.find_overdue(late) == world.queue.end());
   CHECK(world.queue.wanted_behind() == 0);
 }
 

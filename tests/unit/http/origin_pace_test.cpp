@@ -11,20 +11,28 @@ namespace {
 
 constexpr auto kFast = microseconds(200);
 
+using Place = OriginPace::Place;
+
 struct PaceWorld {
   OriginPace pace{{1, 2}};
   TimePoint now = TimePoint{} + seconds(100);
   PathClass page = pace.class_of("GET /page?a=1 HTTP/1.1\r\n");
   PathClass other = pace.class_of("GET /other HTTP/1.1\r\n");
 
-  void answer(PathClass of, int times, Duration took = kFast, std::size_t bytes = 1000) {
+  void answer(PathClass of, int times, Duration took = kFast, std::size_t bytes = 1000,
+              Place place = Place::behind) {
     for (int i = 0; i < times; ++i)
-      pace.on_answer(of, took, bytes, now += microseconds(100));
+      pace.on_answer(of, place, took, bytes, now += microseconds(100));
   }
-  bool shares(PathClass of) const { return pace.may_share(of, now); }
+  void answer_alone(PathClass of, int times, Duration took = kFast) {
+    answer(of, times, took, 1000, Place::alone);
+  }
+  bool shares(PathClass of) const { return pace.depth_max(of, now) == SIZE_MAX; }
+  bool is_tried(PathClass of) const { return pace.depth_max(of, now) == OriginPace::kTriedDepth; }
+  OriginPace::Expected expected(PathClass of) const { return pace.expected(of, now); }
 };
 
-constexpr int kStartingLosses = OriginPace::kLossesSaved / 4;
+constexpr int kStartingLosses = OriginPace::kLossesSaved / 2;
 
 }  // namespace
 
@@ -54,7 +62,7 @@ TEST_CASE("A class is quick once a few answers were, and as long as that is not 
   CHECK_FALSE(world.shares(world.other));
   world.now += OriginPace::kKnownFor + milliseconds(1);
   CHECK_FALSE(world.shares(world.page));
-  world.answer(world.page, 1);
+  world.answer(world.page, OriginPace::kKnownAnswers);
   CHECK(world.shares(world.page));
 }
 
@@ -66,7 +74,97 @@ TEST_CASE("A slow class is asked one at a time, and one that turns quick is foun
   CHECK(world.shares(world.other));
   world.answer(world.page, 400);
   CHECK(world.shares(world.page));
-  CHECK(world.pace.expected(world.page).time < milliseconds(1));
+  CHECK(world.expected(world.page).time < milliseconds(1));
+}
+
+TEST_CASE("A class whose answers behind others are not known is tried behind one") {
+  PaceWorld world;
+  CHECK(world.pace.depth_max(world.page, world.now) == 1);
+  world.answer_alone(world.page, OriginPace::kKnownAnswers - 1);
+  CHECK_FALSE(world.is_tried(world.page));
+  world.answer_alone(world.page, 1);
+  CHECK(world.is_tried(world.page));
+  CHECK(world.expected(world.page).time == Duration{});
+  SECTION("and shares once these are quick") {
+    world.answer(world.page, OriginPace::kKnownAnswers - 1);
+    CHECK(world.is_tried(world.page));
+    world.answer(world.page, 1);
+    CHECK(world.shares(world.page));
+  }
+  SECTION("and not again for long once they are slow") {
+    world.answer(world.page, OriginPace::kKnownAnswers, milliseconds(20));
+    CHECK(world.pace.depth_max(world.page, world.now) == 1);
+    world.now += OriginPace::kKnownFor;
+    world.answer_alone(world.page, OriginPace::kKnownAnswers);
+    CHECK(world.is_tried(world.page));
+    // It has turned quick: what it was does not count.
+    world.answer(world.page, OriginPace::kKnownAnswers);
+    CHECK(world.shares(world.page));
+  }
+}
+
+TEST_CASE("An origin whose queue makes every read wait is shared all the same") {
+  PaceWorld world;
+  world.answer_alone(world.page, 100, milliseconds(25));
+  CHECK(world.is_tried(world.page));
+  world.answer(world.page, OriginPace::kKnownAnswers, microseconds(100));
+  CHECK(world.shares(world.page));
+  CHECK(world.expected(world.page).time < milliseconds(1));
+  // What takes that long alone is not late.
+  CHECK(world.pace.late_after(world.page, Place::alone, world.now) > OriginPace::kLate);
+  CHECK(world.pace.late_after(world.page, Place::behind, world.now) == OriginPace::kLate);
+  world.answer_alone(world.page, 100, milliseconds(500));
+  CHECK(world.pace.late_after(world.page, Place::alone, world.now) == OriginPace::kLateMax);
+  CHECK(world.pace.late_after(world.other, Place::alone, world.now) == OriginPace::kLate);
+}
+
+TEST_CASE("A class that is slow alone is not tried") {
+  PaceWorld world;
+  world.answer_alone(world.page, 100, OriginPace::kTriedMax + milliseconds(1));
+  CHECK(world.pace.depth_max(world.page, world.now) == 1);
+}
+
+TEST_CASE("Trials that do not go well are paid for by answers") {
+  PaceWorld world;
+  world.answer_alone(world.page, OriginPace::kKnownAnswers);
+  for (int i = 0; i < OriginPace::kLossesSaved; ++i) {
+    REQUIRE(world.is_tried(world.page));
+    world.pace.on_tried();
+  }
+  CHECK_FALSE(world.is_tried(world.page));
+  SECTION("of any class") {
+    world.answer(world.other, OriginPace::kAnswersPerLoss, milliseconds(20));
+    CHECK(world.is_tried(world.page));
+    world.pace.on_tried();
+    CHECK_FALSE(world.is_tried(world.page));
+  }
+  SECTION("or by their own, if it was quick") {
+    world.answer(world.page, 1);
+    CHECK(world.is_tried(world.page));
+  }
+}
+
+TEST_CASE("Sharing may cost as many reads as are late alone") {
+  PaceWorld world;
+  // One answer of fifty to reads alone is late, and one of fifty behind others is lost with it.
+  const auto run = [&](bool is_late_alone) {
+    world.answer(world.page, OriginPace::kKnownAnswers);
+    for (int i = 0; i < 400; ++i) {
+      world.answer_alone(world.page, 49);
+      if (is_late_alone) world.answer_alone(world.page, 1, 2 * OriginPace::kLateMax);
+      world.answer(world.page, 49);
+      world.pace.on_late(world.page, 1, world.now);
+      world.now += 2 * OriginPace::kLate;
+      if (!world.shares(world.page)) return false;
+    }
+    return true;
+  };
+  SECTION("late alone as well") {
+    CHECK(run(true));
+  }
+  SECTION("not late alone") {
+    CHECK_FALSE(run(false));
+  }
 }
 
 TEST_CASE("One answer of twenty that is slow makes a class slow") {
@@ -81,14 +179,14 @@ TEST_CASE("One answer of twenty that is slow makes a class slow") {
 TEST_CASE("What is expected of an answer follows those that come") {
   PaceWorld world;
   world.answer(world.page, 100, milliseconds(2), 1000);
-  CHECK(world.pace.expected(world.page).time > milliseconds(1));
-  CHECK(world.pace.expected(world.page).time < milliseconds(3));
-  CHECK(world.pace.expected(world.page).bytes >= 1000);
+  CHECK(world.expected(world.page).time > milliseconds(1));
+  CHECK(world.expected(world.page).time < milliseconds(3));
+  CHECK(world.expected(world.page).bytes >= 1000);
   // A large one counts at once.
   world.answer(world.page, 1, milliseconds(2), 1 << 20);
-  CHECK(world.pace.expected(world.page).bytes >= 1 << 20);
+  CHECK(world.expected(world.page).bytes >= 1 << 20);
   world.answer(world.page, 200, milliseconds(2), 1000);
-  CHECK(world.pace.expected(world.page).bytes < 3000);
+  CHECK(world.expected(world.page).bytes < 3000);
 }
 
 TEST_CASE("While an answer is late no read is put behind another, of any class") {
@@ -103,6 +201,16 @@ TEST_CASE("While an answer is late no read is put behind another, of any class")
   CHECK_FALSE(world.shares(world.other));
   world.now += OriginPace::kLate;
   CHECK(world.shares(world.other));
+}
+
+TEST_CASE("Slow pages with nothing behind them do not keep quick ones from sharing") {
+  PaceWorld world;
+  world.answer(world.other, 100);
+  world.answer_alone(world.page, 100, milliseconds(100));
+  world.pace.on_late(world.page, 0, world.now);
+  CHECK(world.shares(world.other));
+  world.pace.on_late(world.page, 1, world.now);
+  CHECK_FALSE(world.shares(world.other));
 }
 
 TEST_CASE("A loss of one read in so many answers is paid for") {
@@ -121,12 +229,13 @@ TEST_CASE("An origin that costs more is asked one at a time, longer each time") 
   Duration pause = OriginPace::kBackOffMin;
   for (int round = 0; round < 10; ++round) {
     world.pace.on_late(world.page, OriginPace::kLossesSaved + 1, world.now);
+    CHECK_FALSE(world.shares(world.page));
     world.now += pause - milliseconds(1);
     world.answer(world.page, 1);
     CHECK_FALSE(world.shares(world.page));
     CHECK_FALSE(world.shares(world.other));
     world.now += milliseconds(2);
-    world.answer(world.page, 1);
+    world.answer(world.page, OriginPace::kKnownAnswers);
     CHECK(world.shares(world.page));
     pause = std::min(2 * pause, Duration(OriginPace::kBackOffMax));
   }
@@ -186,9 +295,9 @@ TEST_CASE("An origin that closes when nobody expects it is asked one at a time")
   }
 }
 
-TEST_CASE("What this process has slept through is no wait for the origin") {
+TEST_CASE("What this process sleeps through is no wait for the origin") {
   PaceWorld world;
-  const TimePoint since = world.now;
+  const TimePoint since = world.pace.awake(world.now);
   world.pace.begin_ticks(world.now);
   CHECK(world.pace.waited(since, world.now + milliseconds(4)) == milliseconds(4));
   // A tick is due, and has not been served.
@@ -197,10 +306,19 @@ TEST_CASE("What this process has slept through is no wait for the origin") {
   CHECK(world.pace.waited(since, world.now + milliseconds(52)) ==
         OriginPace::kTick + milliseconds(2));
   CHECK(world.pace.on_tick(world.now + milliseconds(55)));
-  const TimePoint later = world.now + milliseconds(56);
-  CHECK(world.pace.waited(later, later + milliseconds(3)) == milliseconds(3));
+  const TimePoint later = world.pace.awake(world.now + milliseconds(56));
+  CHECK(world.pace.waited(later, world.now + milliseconds(59)) == milliseconds(3));
   world.pace.end_ticks();
-  CHECK(world.pace.waited(later, later + milliseconds(90)) == milliseconds(90));
+  CHECK(world.pace.waited(later, world.now + milliseconds(146)) == milliseconds(90));
+}
+
+TEST_CASE("Sleeps add up: an origin does not answer for one after the other") {
+  PaceWorld world;
+  const TimePoint since = world.pace.awake(world.now);
+  world.pace.begin_ticks(world.now);
+  for (int tick = 0; tick < 10; ++tick)
+    static_cast<void>(world.pace.on_tick(world.now += milliseconds(30)));
+  CHECK(world.pace.waited(since, world.now) == 10 * OriginPace::kTick);
 }
 
 TEST_CASE("Where every tick comes late, every other one looks all the same") {

@@ -69,6 +69,8 @@ class ScriptedOrigin {
     acceptor_.async_accept([this](const boost::system::error_code& error, Socket socket) {
       if (error) return;
       ++accepted;
+      // As web servers do: the answer to a pipelined request waits for no acknowledgement.
+      socket.set_option(boost::asio::ip::tcp::no_delay(true));
       connections_.push_back(std::make_shared<Connection>(std::move(socket)));
       read(connections_.back());
       accept();

@@ -9,6 +9,7 @@
 #include <catch2/catch.hpp>
 
 #include "http/client/origin_pool.hpp"
+#include "http/pipeline/origin_pace.hpp"
 #include "support/event_loop.hpp"
 #include "support/scripted_origin.hpp"
 
@@ -86,14 +87,27 @@ struct World {
     REQUIRE(run(call) == Ends{ExchangeEnd::answered});
     return call.bodies.front();
   }
-  // From here on the origin is known to answer quickly: so many steps of its script.
-  static constexpr std::size_t kLearned = http::OriginPace::kKnownAnswers;
+  // From here on the origin is known to answer quickly, reads behind others as well: so many steps
+  // of its script.
+  static constexpr std::size_t kLearned = 4 * std::size_t{http::OriginPace::kKnownAnswers};
   void learn() {
-    for (std::size_t i = 0; i < kLearned; ++i) {
+    for (std::size_t i = 0; i < http::OriginPace::kKnownAnswers; ++i) {
       Call call(pool);
       call.start_pipelined("/learn");
       REQUIRE(run(call) == Ends{ExchangeEnd::answered});
     }
+    for (std::size_t i = 0; i < http::OriginPace::kKnownAnswers; ++i) {
+      // Two connections are busy, or the only one: one of these is put behind another.
+      Call first(pool), second(pool), third(pool);
+      for (Call* call : {&first, &second, &third})
+        call->start_pipelined("/learn");
+      for (Call* call : {&first, &second, &third})
+        REQUIRE(run(*call) == Ends{ExchangeEnd::answered});
+    }
+    // Those that were shared take no unverified exchange any more.
+    origin.close_all();
+    REQUIRE(run_until(io, [&] { return pool.connections() == 0; }));
+    origin.accepted = 0;
     origin.requests.clear();
   }
   // The state in which the origin has the request, and the call has no answer.

@@ -123,6 +123,34 @@ TEST_CASE("No origin is asked twice, and f+1 of them at most") {
   CHECK(world.took().empty());
 }
 
+TEST_CASE("A stream is tried at every origin that health allows, once") {
+  AsksWorld world;
+  const auto start = [&] {
+    world.asks.start(world.core.group, world.counters, Failing::to_group, false,
+                     {.is_streamed = true}, world.now);
+  };
+  const auto end = GENERATE(ExchangeEnd::overloaded, ExchangeEnd::not_sent, ExchangeEnd::stale);
+  SECTION("all of them") {
+    start();
+    for (int i = 0; i < 3; ++i)
+      CHECK(world.asks.on_end(0, end, world.now) == AskStep::waits);
+    CHECK(world.took() == Lines{"ask 0 in 0", "ask 1 in 0", "ask 2 in 0", "ask 3 in 0"});
+    CHECK(world.asks.on_end(0, end, world.now) == AskStep::over);
+  }
+  SECTION("three of them") {
+    world.health.publish(0b1011, 0);
+    start();
+    for (int i = 0; i < 2; ++i)
+      CHECK(world.asks.on_end(0, end, world.now) == AskStep::waits);
+    CHECK(world.took() == Lines{"ask 0 in 0", "ask 1 in 0", "ask 3 in 0"});
+    CHECK(world.asks.on_end(0, end, world.now) == AskStep::over);
+  }
+  SECTION("one that has the request, and does not answer, is the last") {
+    start();
+    CHECK(world.asks.on_end(0, ExchangeEnd::quiet, world.now) == AskStep::over);
+  }
+}
+
 TEST_CASE("A read begins anew with every origin to draw from") {
   AsksWorld world;
   for (int i = 0; i < 3; ++i) {
