@@ -81,7 +81,7 @@ def test_settings_hold_at_all_members_and_outlive_one(ring):
                  set_at(ring, owner, "route", "default", "enforce"),
                  set_at(ring, owner, "origin", "set", "default/2", "maint", "--reason", "a new disk"),
                  set_at(ring, owner, "history", "blacklist", f"http://localhost{page}")):
-        assert "holds at all members" in said
+        assert "agreed on in the ring" in said
     wanted = (False, "enforce", "maint")
     wait_in_force(ring, ["a", "b", "c"], wanted)
     wait_until(lambda: all(mark(ring, name, page) == "blacklisted" for name in ("a", "b", "c")), 10, "the mark")
@@ -108,8 +108,8 @@ def test_settings_hold_at_all_members_and_outlive_one(ring):
     wait_until(lambda: all(ring.ring(name)["connected"] for name in names), 40, "ZooKeeper")
     ring.wait_settled(names)
     wait_in_force(ring, names, wanted)
-    assert "holds at all members" in set_at(ring, "d", "history", "unmark", f"http://localhost{page}")
-    assert "holds at all members" in set_at(ring, "d", "origin", "set", "default/2", "ready")
+    assert "agreed on in the ring" in set_at(ring, "d", "history", "unmark", f"http://localhost{page}")
+    assert "agreed on in the ring" in set_at(ring, "d", "origin", "set", "default/2", "ready")
     ring.members[owner].start()
     ring.wait_settled([owner, *names])
     wait_in_force(ring, [owner, *names], (False, "enforce", "ready"))
@@ -192,7 +192,7 @@ def test_settings_that_were_put_back_wait_for_an_operator(ring):
         said = run_program("prophecyctl", "bypass", "off", "--admin", ring.members["b"].admin)
         assert said.returncode == 0 and "it holds at this member alone" in said.stderr
         assert in_force(ring, "b")[0] is False and in_force(ring, "a")[0] is True
-        assert "holds at all members" in set_at(ring, "c", "ring", "settings", "--accept")
+        assert "agreed on in the ring" in set_at(ring, "c", "ring", "settings", "--accept")
         wait_until(lambda: all(in_force(ring, name)[:2] == (False, "observe") for name in ("a", "b", "c")), 10,
                    "what was put back")
         wait_until(lambda: problem(ring, "a") == "", 10, "its end")
@@ -206,7 +206,7 @@ def test_settings_that_were_put_back_wait_for_an_operator(ring):
         ring.members["d"].start()
         wait_until(lambda: "no settings" in problem(ring, "d"), 10, "its report at d")
         assert ring.ring("d")["state"] == "joining"
-        assert "holds at all members" in set_at(ring, "a", "ring", "settings", "--restore")
+        assert "agreed on in the ring" in set_at(ring, "a", "ring", "settings", "--restore")
         ring.wait_settled(["a", "b", "c", "d"])
         assert in_force(ring, "d")[:2] == (False, "observe")
         metrics = json.dumps(ring.members["a"].status()["ring"]["settings_undecided"])
@@ -218,9 +218,9 @@ def test_marks_leave_room_for_the_bypass(ring):
     urls = [f"http://localhost/{'x' * 900}/{number}" for number in range(850)]
     results = [run_program("prophecyctl", "history", "blacklist", *urls[at:at + 50], "--admin",
                            ring.members["a"].admin, timeout_s=120) for at in range(0, len(urls), 50)]
-    assert results[0].returncode == 0 and results[0].stdout.count("holds at all members") == 50
+    assert results[0].returncode == 0 and results[0].stdout.count("agreed on in the ring") == 50
     assert results[-1].returncode == 1 and "no room for another mark" in results[-1].stderr
-    assert "holds at all members" in set_at(ring, "b", "bypass", "on")
+    assert "agreed on in the ring" in set_at(ring, "b", "bypass", "on")
     wait_until(lambda: in_force(ring, "c")[0], 10, "the bypass at c")
     assert len(settings(ring, "c")) > 700
     # What the ring has refused is not marked here either.
