@@ -178,6 +178,7 @@ void Replica::Machine::pump(Proposals proposals, TimePoint now, ReplicaActions& 
       intake.on_bodies(out);
     }
     if (view_changer.take_entered()) {
+      context.elsewhere = view_changer.elsewhere();
       execution.on_new_view();
       intake.on_new_view(out);
     }
@@ -210,6 +211,7 @@ void Replica::Machine::pump(Proposals proposals, TimePoint now, ReplicaActions& 
   agreement.note_agreed();
   context.is_service_at_work = execution.is_service_at_work();
   context.awaited_by_silent = awaited_checkpoint();
+  context.elsewhere = view_changer.elsewhere();
   view_changer.arm(now);
   retransmission.arm(now);
 }

@@ -255,6 +255,7 @@ void Intake::go_on_with(HeldRequest& held, ReplicaActions& out) {
   const auto holders = 1 + static_cast<std::uint32_t>(std::popcount(held.holders));
   if (!is_leading()) {
     held.spread_at.reset();
+    held.enough_since.reset();
     const bool counts = held.is_signed && holders >= context_.quorum.holders;
     if (counts && !std::exchange(held.is_timed, true)) {
       // The primary may have to get the body from here.
@@ -281,8 +282,23 @@ void Intake::go_on_with(HeldRequest& held, ReplicaActions& out) {
   }
   const Session& session = clients_.session(held.client, held.session);
   if (held.timestamp <= session.queued_timestamp) return;
-  if (holders < context_.quorum.holders) return spread(held, out);
+  if (holders < context_.quorum.holders || awaits_voters(held)) return spread(held, out);
   enqueue(request_of(), *held.frame, held.digest, held.body);
+}
+
+// Those that have asked for a later view do not vote in this one: with them alone, a correct
+// primary would lose its view while a slower backup still fetches the body. But it may wait in vain
+// for one that is faulty, and then the next view is right: so it waits for half of the time that
+// backups give it.
+bool Intake::awaits_voters(HeldRequest& held) {
+  const auto voters =
+      1 + static_cast<std::uint32_t>(std::popcount(held.holders & ~context_.elsewhere));
+  if (voters >= context_.quorum.holders) return false;
+  if (!held.enough_since) held.enough_since = context_.now;
+  const TimePoint until = *held.enough_since + time_to_spread(held) / 2;
+  if (context_.now >= until) return false;
+  next_timer_ = std::min(next_timer_, until);
+  return true;
 }
 
 Duration Intake::time_to_spread(const HeldRequest& held) {

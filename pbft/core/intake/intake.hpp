@@ -54,6 +54,7 @@ class Intake {
   void go_on_with(HeldRequest& held, ReplicaActions& out);
   void spread(HeldRequest& held, ReplicaActions& out);
   [[nodiscard]] static Duration time_to_spread(const HeldRequest& held);
+  [[nodiscard]] bool awaits_voters(HeldRequest& held);
   void enqueue(const RequestMessage& request, ByteView frame, const Digest& digest,
                const BodyHandle& body, RequestQueue::Place place = RequestQueue::Place::last);
   [[nodiscard]] bool is_following() const {

@@ -44,6 +44,8 @@ struct HeldRequest {
   bool is_timed = false;                      // it is held against the primary
   // At the primary: when those that do not have the body are told next to fetch it from here.
   std::optional<TimePoint> spread_at;
+  // Likewise: since when enough have it, though too few of these vote in this view.
+  std::optional<TimePoint> enough_since;
 };
 
 class HeldRequests {

@@ -82,6 +82,9 @@ struct Context {
   // This replica needs the service's state at the stable checkpoint, and has too few claims of it.
   bool lacks_claims = false;
 
+  // Replicas that have asked for a later view than this one, one bit each: they vote in none before.
+  std::uint64_t elsewhere = 0;
+
   // How far each replica has come, as its last Status or pledge said under a MAC of today.
   std::vector<std::uint64_t> claimed{};
   // A certificate far ahead of what is stable here is of this life of the group only if somebody

@@ -313,6 +313,14 @@ std::uint32_t ViewChanger::asking_for(std::uint64_t view) const {
       asked_.begin(), asked_.end(), [&](const Asked& asked) { return asked.view >= view; }));
 }
 
+std::uint64_t ViewChanger::elsewhere() const {
+  std::uint64_t elsewhere = 0;
+  for (NodeId replica = 0; replica < asked_.size(); ++replica) {
+    if (asked_[replica].view > context_.view) elsewhere |= std::uint64_t{1} << replica;
+  }
+  return elsewhere;
+}
+
 // f+1 that are ahead: one of them is correct. The smallest of their views, so as to skip none.
 void ViewChanger::join_others(TimePoint now, ReplicaActions& out) {
   std::uint32_t ahead = 0;

@@ -73,6 +73,8 @@ class ViewChanger {
   void resume_in(std::uint64_t view, ReplicaActions& out);
   // As the journal says. Requires the proposals of the log to be there.
   void resume(const Remembered& remembered, ReplicaActions& out);
+  // See Context.
+  [[nodiscard]] std::uint64_t elsewhere() const;
   // Of the last view that this replica has asked for.
   [[nodiscard]] ViewChangeCause cause() const { return cause_; }
   // For a peer that says that it is in this view, or asks for it: what may bring it here.

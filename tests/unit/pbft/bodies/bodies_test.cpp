@@ -9,6 +9,7 @@
 #include "pbft/shell/map_part_store.hpp"
 #include "pbft/wire/body.hpp"
 #include "pbft/wire/recovery.hpp"
+#include "pbft/wire/view_change.hpp"
 
 namespace prophecy::pbft::test {
 namespace {
@@ -270,6 +271,24 @@ TEST_CASE("The primary proposes a body that it has, and that enough others have"
     CHECK(primary.sent(MessageType::pre_prepare) == 0);
     primary.feed(forwarded(3, by_digest(1)));
     CHECK(primary.sent(MessageType::pre_prepare) == kReplicas - 1);
+  }
+  SECTION(
+      "of 2f+1 that have it, one has left the view: it waits for another one, but not for long") {
+    ViewChangeMessage left;
+    left.view = 1;
+    primary.feed(encode_view_change(left, ring(3)));
+    primary.feed(forwarded(3, by_digest(1)));
+    primary.feed(forwarded(2, by_digest(1)));
+    CHECK(primary.sent(MessageType::pre_prepare) == 0);
+    primary.tick(milliseconds(200));
+    CHECK(primary.sent(MessageType::pre_prepare) == 0);
+    SECTION("that gets it") {
+      primary.feed(forwarded(1, by_digest(1)));
+    }
+    SECTION("that does not") {
+      primary.tick(milliseconds(100));
+    }
+    CHECK(primary.replica.status().last_proposed == 1);
   }
   SECTION("never with fewer: their client costs itself alone") {
     primary.feed(forwarded(2, by_digest(1)));
