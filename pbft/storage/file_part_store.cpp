@@ -41,6 +41,7 @@ std::optional<Bytes> FilePartStore::read(const Digest& digest) const {
   auto content = files_->read(digest);
   known->second.is_unreadable = false;
   if (content && sha256(*content) == digest) return std::move(*content);
+  ++losses_;
   if (!content && content.error().kind == ErrorKind::io) {
     ++counters_.refused;
     known->second.is_unreadable = true;

@@ -104,6 +104,7 @@ class FilePartStore final : public PartStore {
     return references_.holds(digest);
   }
   [[nodiscard]] std::optional<Bytes> read(const Digest& digest) const override;
+  [[nodiscard]] std::uint64_t losses() const override { return losses_; }
   [[nodiscard]] bool keep(const Digest& digest, ByteView part) override;
   [[nodiscard]] bool keep_written(const Digest& digest, ByteView part) override;
   [[nodiscard]] bool has_backlog() const override;
@@ -191,6 +192,7 @@ class FilePartStore final : public PartStore {
   // Reading finds out what is damaged, and what is not there any more.
   mutable std::map<Digest, Known> parts_;
   mutable PartStoreCounters counters_;
+  mutable std::uint64_t losses_ = 0;
   PartReferences references_;
   std::size_t bytes_in_memory_ = 0;
   std::size_t bytes_leaving_ = 0;  // among them

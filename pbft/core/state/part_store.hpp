@@ -28,6 +28,9 @@ class PartStore {
   [[nodiscard]] virtual bool is_pinned(const Digest& digest) const = 0;
   // Nothing when it is not here, or is not what it was: its digest is checked.
   [[nodiscard]] virtual std::optional<Bytes> read(const Digest& digest) const = 0;
+  // So many parts were found damaged, or could not be read, so far: a tree that was whole before
+  // may be so no more, though its root is held.
+  [[nodiscard]] virtual std::uint64_t losses() const { return 0; }
   // Requires an encoded part and its digest. False when it cannot be kept (the disk is full).
   [[nodiscard]] virtual bool keep(const Digest& digest, ByteView part) = 0;
   // Likewise, for one of so many that they should not wait in memory until they are pinned. False

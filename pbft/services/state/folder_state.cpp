@@ -20,7 +20,11 @@ Result<Digest> FolderState::snapshot(PartPipe& parts) {
   if (!folder) return folder.error();
   const auto held = held_root_ ? parts.holds(*held_root_) : Result<bool>(false);
   if (!held) return held.error();
-  if (!*held) memory_.clear();
+  const auto losses = parts.losses();
+  if (!losses) return losses.error();
+  // What is not read is not kept again.
+  const bool has_lost = std::exchange(losses_, *losses) != *losses;
+  if (!*held || has_lost) memory_.clear();
   PartSink sink(&parts);
   FolderScan scan(rules_, parts, sink, memory_, false);
   auto root = scan.run(folder->get());

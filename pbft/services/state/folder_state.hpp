@@ -29,9 +29,10 @@ class FolderState final : public ServiceState {
 
   FolderRules rules_;
   FileMemory memory_;
-  // The last root that was made or restored. While the store holds it, it holds the content of all
-  // files in memory.
+  // The last root that was made or restored. While the store holds it, and has lost nothing since,
+  // it holds the content of all files in memory.
   std::optional<Digest> held_root_;
+  std::uint64_t losses_ = 0;  // of the store, when that was asked last
   std::uint64_t fill_percent_ = 0;
   std::uint64_t files_read_ = 0;
   std::uint64_t files_written_ = 0;

@@ -87,6 +87,12 @@ Result<bool> PartPipe::holds(const Digest& digest) {
   return result;
 }
 
+Result<std::uint64_t> PartPipe::losses() {
+  std::uint64_t result = 0;
+  if (!ask([&] { result = shared_->store->losses(); })) return stopped();
+  return result;
+}
+
 Result<Bytes> PartPipe::read(const Digest& digest) {
   std::optional<Bytes> part;
   if (!ask([&] { part = shared_->store->read(digest); })) return service_stopped();

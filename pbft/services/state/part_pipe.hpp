@@ -40,6 +40,8 @@ class PartPipe {
 
   [[nodiscard]] bool closed() const;
   [[nodiscard]] Result<bool> holds(const Digest& digest);
+  // As of the store.
+  [[nodiscard]] Result<std::uint64_t> losses();
   [[nodiscard]] Result<Bytes> read(const Digest& digest);
   // An error may belong to an earlier part: nothing is certain before flush() has succeeded.
   [[nodiscard]] Result<> keep(const Digest& digest, Bytes part);

@@ -22,6 +22,7 @@ class MapPartStore final : public PartStore {
     if (entry == parts.end()) return std::nullopt;
     return entry->second;
   }
+  [[nodiscard]] std::uint64_t losses() const override { return lost; }
   [[nodiscard]] bool keep(const Digest& digest, ByteView part) override {
     const auto decoded = decode_part(part);
     if (full || refused == digest || !decoded || sha256(part) != digest) return false;
@@ -68,6 +69,7 @@ class MapPartStore final : public PartStore {
   std::optional<Digest> refused;
   bool children_first = true;
   std::size_t kept = 0;  // new ones
+  std::uint64_t lost = 0;
   mutable std::size_t reads = 0;
 };
 

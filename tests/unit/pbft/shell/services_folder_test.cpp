@@ -133,6 +133,22 @@ TEST_CASE("Only what changed is read again, kept again, and written by a restore
   CHECK(here.state->files_read() == 5);
 }
 
+TEST_CASE("A part that the store has lost is kept again by the next snapshot") {
+  Place place;
+  fill(place);
+  Place::let_age();
+  MapPartStore parts;
+  const Digest root = *place.snapshot(parts);
+  REQUIRE(parts.parts.erase(sha256(encode_content(as_bytes("hello")))) == 1);
+  REQUIRE_FALSE(parts.reaches_all(root));
+  ++parts.lost;  // it has been noticed when it was read
+  CHECK(*place.snapshot(parts) == root);
+  CHECK(parts.reaches_all(root));
+  // Once is enough.
+  CHECK(*place.snapshot(parts) == root);
+  CHECK(place.state->files_read() == 0);
+}
+
 TEST_CASE("A file that changed just before is read again: its times may not show the next change") {
   Place place;
   place.write("a", "1");

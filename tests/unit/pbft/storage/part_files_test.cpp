@@ -115,6 +115,7 @@ TEST_CASE("A part that cannot be read is missing, and lies there again once it i
   CHECK_FALSE(subject.store->read(leaf).has_value());
   CHECK_FALSE(subject.store->holds(leaf));
   CHECK(subject.store->counters().refused == 1);
+  CHECK(subject.store->losses() == 1);
   SECTION("of itself") {
     subject.desk.unreadable.reset();
     CHECK(subject.store->read(leaf).has_value());

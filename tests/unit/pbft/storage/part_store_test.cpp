@@ -367,6 +367,7 @@ TEST_CASE("A damaged file is no part, and can be kept again") {
   CHECK_FALSE(store->read(leaf).has_value());
   CHECK_FALSE(store->holds(leaf));
   CHECK(store->counters().damaged == 1);
+  CHECK(store->losses() == 1);
   CHECK_FALSE(fs::exists(file));
   CHECK(keep(*store, "leaf") == leaf);
   CHECK(payload_of(*store, leaf) == "leaf");
