@@ -1,5 +1,7 @@
 """The newcomer's script and the rules of the tree, where they must say no."""
 
+import json
+import os
 import re
 import shutil
 import subprocess
@@ -208,6 +210,41 @@ def test_format_and_python_are_checked(tmp_path):
     source.write_text("int a;\n")
     assert gates.sources_are_formatted(tmp_path) == []
     assert gates.python_is_clean(tmp_path) == ["ruff is not installed; run scripts/fetch-ruff"]
+
+
+def run_script(name, *arguments, **environment):
+    return subprocess.run([sys.executable, ROOT / "scripts" / name, *arguments], capture_output=True,
+                          text=True, check=True, env={**os.environ, **environment}).stdout
+
+
+def several_at_once(build, count):
+    names = run_script("several_at_once.py", count, "http", "text.cpp", "client/a.cpp", "writer.cpp",
+                       MESON_SOURCE_ROOT=str(ROOT), MESON_BUILD_ROOT=str(build), MESON_SUBDIR="http")
+    return names.split()
+
+
+def test_sources_are_compiled_several_at_once(tmp_path):
+    assert several_at_once(tmp_path, "1") == ["text.cpp", "client/a.cpp", "writer.cpp"]
+    bundles = [ROOT / "http" / name for name in several_at_once(tmp_path, "2")]
+    assert [path.read_text() for path in bundles] == [
+        '#include "http/text.cpp"\n#include "http/client/a.cpp"\n', '#include "http/writer.cpp"\n']
+    times = [path.stat().st_mtime_ns for path in bundles]
+    several_at_once(tmp_path, "2")
+    assert [path.stat().st_mtime_ns for path in bundles] == times
+
+
+def test_clang_tidy_reads_each_source_alone(tmp_path):
+    bundle = (ROOT / "http" / several_at_once(tmp_path, "2")[0]).resolve()
+    single = os.path.relpath(ROOT / "base/log.cpp", tmp_path)
+    entries = [{"directory": str(tmp_path), "file": name, "output": "a.o",
+                "command": f"ccache c++ -include a.hpp --param=b=1 -O2 -c {name}"}
+               for name in (os.path.relpath(bundle, tmp_path), single)]
+    (tmp_path / "commands.json").write_text(json.dumps(entries))
+    plain = json.loads(run_script("plain_compile_database.py", tmp_path / "commands.json"))
+    assert [(tmp_path / entry["file"]).resolve() for entry in plain] == [
+        ROOT / "http/text.cpp", ROOT / "http/client/a.cpp", ROOT / "base/log.cpp"]
+    for entry in plain:
+        assert entry["command"] == f"c++ -O2 -c {entry['file']} -Wno-unknown-warning-option"
 
 
 def test_progress_has_an_estimate_once_something_is_done():
