@@ -82,7 +82,8 @@ struct Context {
   // This replica needs the service's state at the stable checkpoint, and has too few claims of it.
   bool lacks_claims = false;
 
-  // Replicas that have asked for a later view than this one, one bit each: they vote in none before.
+  // Replicas that have asked for a later view than this one, one bit each: they vote in none
+  // before.
   std::uint64_t elsewhere = 0;
 
   // How far each replica has come, as its last Status or pledge said under a MAC of today.
