@@ -89,7 +89,7 @@ Result<bool> PartPipe::holds(const Digest& digest) {
 
 Result<std::uint64_t> PartPipe::losses() {
   std::uint64_t result = 0;
-  if (!ask([&] { result = shared_->store->losses(); })) return stopped();
+  if (!ask([&] { result = shared_->store->losses(); })) return service_stopped();
   return result;
 }
 
