@@ -209,13 +209,27 @@ void Checker::settle_promised(const Call& call, pbft::Sigma sigma) {
     settle(promised->by, execution);
 }
 
+void Checker::note_unsettled(NodeId replica) {
+  if (ahead_[replica].empty()) return;
+  const pbft::Sigma first = ahead_[replica].front().sigma;
+  pbft::Sigma& known = first_unsettled_.try_emplace(replica, first).first->second;
+  known = std::min(known, first);
+}
+
+void Checker::on_started(NodeId replica) {
+  note_unsettled(replica);
+  end_ahead(replica);
+}
+
 void Checker::on_restored(NodeId replica, std::uint64_t sequence) {
   const pbft::Sigma last = (sequence << 16) | 0xffff;
   last_of_replica_[replica] = last;
   // What was executed ahead may be no part of any state: another batch may stand in its place.
-  const pbft::Sigma ahead = ahead_[replica].empty() ? last : ahead_[replica].front().sigma - 1;
+  note_unsettled(replica);
+  const auto unsettled = first_unsettled_.extract(replica);
+  const pbft::Sigma kept = unsettled.empty() ? last : std::min(last, unsettled.mapped() - 1);
   std::erase_if(executed_by_replica_[replica],
-                [&](const auto& executed) { return executed.second > std::min(last, ahead); });
+                [&](const auto& executed) { return executed.second > kept; });
   end_ahead(replica);
   // The replica may find the state lost again, and go on from where it was.
   settled_by_replica_[replica] = std::max(settled_by_replica_[replica], last);

@@ -66,7 +66,7 @@ class Checker {
   // What is not ordered yet, and is executed ahead, counts once it is, or once a client was told.
   void on_handed_out(NodeId replica, const pbft::Execution& execution);
   // A process begins: it does not know what an earlier one has executed ahead.
-  void on_started(NodeId replica) { end_ahead(replica); }
+  void on_started(NodeId replica);
   // It is in the state behind this sequence number, whatever it executed before.
   void on_restored(NodeId replica, std::uint64_t sequence);
   void on_submitted(Call& call);
@@ -120,6 +120,8 @@ class Checker {
   void settle_up_to(NodeId replica, std::uint64_t last_ordered);
   // It is not ahead any more. That it was, others may have been told.
   void end_ahead(NodeId replica);
+  // What is executed ahead counts as unsettled until the replica's state is replaced.
+  void note_unsettled(NodeId replica);
   // A call was answered there: what f+1 replicas have executed ahead is ordered by that.
   void settle_promised(const Call& call, pbft::Sigma sigma);
   void check_ordered(const Call& call, const pbft::Completion& completion);
@@ -146,6 +148,8 @@ class Checker {
   std::map<std::uint64_t, std::uint64_t> size_behind_;  // of the state, by batch with requests
   std::map<NodeId, Batch> ahead_;
   std::map<NodeId, std::vector<Batch>> once_ahead_;
+  // Executed ahead by processes that have ended since the replica's state was replaced.
+  std::map<NodeId, pbft::Sigma> first_unsettled_;
   std::map<NodeId, std::map<std::uint64_t, pbft::Sigma>> executed_by_replica_;  // by operation
   std::uint64_t last_ordered_ = 0;  // by any correct replica
   pbft::Sigma completed_sigma_ = 0;
