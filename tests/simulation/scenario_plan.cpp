@@ -159,9 +159,11 @@ void Planner::plan_clock_steps() {
   }
 }
 
-// The new process has a clock that is set back, in half of the cases. Not where operations go by
-// digest: a replica that alone has the body of a later request, whose client is no more, holds the
-// place of its session, and asks no further.
+// The new process has a clock that is set back, in half of the cases. It is drawn to the
+// microsecond, as a clock that shows exactly what it showed when the earlier process began would
+// give two requests one timestamp. Not where operations go by digest: a replica that alone has the
+// body of a later request, whose client is no more, holds the place of its session, and asks no
+// further.
 void Planner::plan_client_restarts() {
   if (!machines_.chance(15)) return;
   for (std::uint64_t several = machines_.between(1, 3); several > 0; --several) {
@@ -170,7 +172,7 @@ void Planner::plan_client_restarts() {
     restart.from = at(machines_.below(600 * length_));
     const bool has_bodies = scenario_.percent_of(IngredientKind::large_operations, at(0)) > 0;
     if (machines_.chance(50) && !has_bodies)
-      restart.offset = -milliseconds(machines_.between(1, 3000));
+      restart.offset = -microseconds(machines_.between(1000, 3'000'000));
   }
 }
 
