@@ -35,12 +35,14 @@ int main(int argc, char**) {
 """
 MESON = "project('small', 'cpp', default_options: ['werror=true', 'warning_level=3'])\n" \
         "executable('small', 'small.cpp')\n"
+OPTIONS = "option('several_at_once', type: 'boolean', value: true)\n"
 
 
 @pytest.fixture(name="tree")
 def small_tree(tmp_path):
     (tmp_path / "small.cpp").write_text(SOURCE)
     (tmp_path / "meson.build").write_text(MESON)
+    (tmp_path / "meson_options.txt").write_text(OPTIONS)
     return tmp_path
 
 
