@@ -19,6 +19,12 @@ constexpr std::size_t kAskedAtOnceMax = 8;  // in one frame: they come back to b
 // filled with repetitions.
 constexpr Duration kPatienceMin = milliseconds(200);
 constexpr Duration kPatienceMax = milliseconds(3200);
+// A source that brings less than so much in its turn gives way to another, though something comes:
+// it may hold a body up for ever otherwise, with a part now and then. Turns get longer while all
+// sources are slow: it is the network then, or this replica.
+constexpr std::uint64_t kTurnBytes = std::uint64_t{512} << 10;
+constexpr Duration kTurnMin = milliseconds(400);
+constexpr Duration kTurnMax = milliseconds(6400);
 // Of one body.
 constexpr std::size_t kClientSourcesMax = 4;
 // Of leaves that are here already, for another body or an earlier one: so much is read, and hashed,
@@ -130,6 +136,9 @@ void Bodies::reset(Body& body) {
   body.patience_ = kPatienceMin;
   body.stalled_at_ = TimePoint::max();
   body.ask_from_ = TimePoint::min();
+  body.turn_ends_at_ = TimePoint::max();
+  body.turn_ = kTurnMin;
+  body.turns_in_vain_ = 0;
   body.wanted_ = {{body.name_.root, 1}};
 }
 
@@ -313,6 +322,7 @@ bool Bodies::on_part(const Digest& digest, ByteView part) {
     if (body->ask_from_ == TimePoint::min()) body->progressed_at_ = context_.now;
     body->patience_ = kPatienceMin;
     body->stalled_at_ = context_.now + body->patience_;
+    body->turn_bytes_ += part.size();
     if (digest == body->name_.root && body->root_.empty()) {
       on_root(*body, part);
     } else if (is_node) {
@@ -363,7 +373,7 @@ void Bodies::advance(ReplicaActions& out) {
   for (Body* body : missing_) {
     ask(*body, out);
     if (!body->to_look_for_.empty()) next_timer_ = context_.now;
-    next_timer_ = std::min(next_timer_, body->stalled_at_);
+    next_timer_ = std::min({next_timer_, body->stalled_at_, body->turn_ends_at_});
     if (body->ask_from_ > context_.now) next_timer_ = std::min(next_timer_, body->ask_from_);
   }
 }
@@ -374,16 +384,45 @@ std::size_t Bodies::on_their_way_max(const BodySource& source) const {
   return std::max<std::size_t>(kOnTheirWayMax / askers, 1);
 }
 
+void Bodies::begin_turn(Body& body, TimePoint now) {
+  body.turn_bytes_ = 0;
+  body.turn_ends_at_ = now + body.turn_;
+}
+
+// A client under all of its sessions is one source: behind it comes a replica, if there is one.
+void Bodies::ask_next_source(Body& body) {
+  for (const Digest& digest : body.asked_)
+    body.to_ask_.push_front(digest);
+  body.asked_.clear();
+  const bool was_client = is_client(body.source()->node);
+  std::size_t next = body.source_ + 1;
+  const std::size_t end = next + body.sources_.size();
+  while (was_client && next < end && is_client(body.sources_[next % body.sources_.size()].node))
+    ++next;
+  body.source_ = next < end ? next : body.source_ + 1;
+  body.stalled_at_ = body.turn_ends_at_ = TimePoint::max();
+}
+
+void Bodies::change_source(Body& body) const {
+  if (body.stalled_at_ <= context_.now) {
+    ask_next_source(body);
+    body.patience_ = std::min(2 * body.patience_, kPatienceMax);
+  } else if (body.turn_ends_at_ <= context_.now) {
+    if (body.turn_bytes_ >= kTurnBytes || body.sources_.size() == 1) {
+      body.turn_ = kTurnMin;
+      body.turns_in_vain_ = 0;
+      return begin_turn(body, context_.now);
+    }
+    ask_next_source(body);
+    if (++body.turns_in_vain_ < body.sources_.size()) return;
+    body.turns_in_vain_ = 0;
+    body.turn_ = std::min(2 * body.turn_, kTurnMax);
+  }
+}
+
 void Bodies::ask(Body& body, ReplicaActions& out) {
   if (body.sources_.empty()) return;
-  if (body.stalled_at_ <= context_.now) {
-    for (const Digest& digest : body.asked_)
-      body.to_ask_.push_front(digest);
-    body.asked_.clear();
-    ++body.source_;
-    body.patience_ = std::min(2 * body.patience_, kPatienceMax);
-    body.stalled_at_ = TimePoint::max();
-  }
+  change_source(body);
   const BodySource& source = *body.source();
   const std::size_t most = on_their_way_max(source);
   if (body.to_ask_.empty() || body.asked_.size() >= most || context_.now < body.ask_from_) return;
@@ -400,6 +439,7 @@ void Bodies::ask(Body& body, ReplicaActions& out) {
     out.sends.push_back({source.node, source.session, std::move(frame), true});
   }
   if (body.stalled_at_ == TimePoint::max()) body.stalled_at_ = context_.now + body.patience_;
+  if (body.turn_ends_at_ == TimePoint::max()) begin_turn(body, context_.now);
 }
 
 std::optional<std::vector<Digest>> Bodies::leaves_of(const BodyName& name) const {

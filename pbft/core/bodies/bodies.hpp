@@ -87,7 +87,11 @@ class Body {
   std::set<Digest> asked_;
   TimePoint stalled_at_{};  // if nothing has come by then
   Duration patience_{};
-  bool was_refused_ = false;  // by the disk, once all was here
+  TimePoint turn_ends_at_{};         // the source's, if it has brought too little by then
+  std::uint64_t turn_bytes_ = 0;     // that have come in it
+  Duration turn_{};                  // its length
+  std::uint32_t turns_in_vain_ = 0;  // one after the other
+  bool was_refused_ = false;         // by the disk, once all was here
   bool looks_again_ = false;
   TimePoint ask_from_ = TimePoint::min();  // a pause, after the disk was full
 
@@ -148,6 +152,10 @@ class Bodies {
   void settle(Body& body, Body::State state);
   void release_parts(Body& body);
   void ask(Body& body, ReplicaActions& out);
+  // When its source brings nothing, or little while there are others.
+  void change_source(Body& body) const;
+  static void ask_next_source(Body& body);
+  static void begin_turn(Body& body, TimePoint now);
   [[nodiscard]] std::size_t on_their_way_max(const BodySource& source) const;
   void forget(Body& body);
 

@@ -24,6 +24,35 @@ Frame new_view(std::uint64_t view, const BatchRecord& record) {
   return encode_new_view(view, views, ring(primary_of(view, kReplicas)));
 }
 
+// Sixteen leaves of some bytes each: a client may divide a body so.
+const BodyTree& crumbs() {
+  static const BodyTree tree(bytes_of_size(450), 29);
+  return tree;
+}
+
+// Hands the backup one part each 190 ms, and returns how long it takes until it asks a replica;
+// five seconds when it does not.
+Duration dripped_until_asks_replica(Subject& backup, std::deque<Digest> wanted) {
+  Duration passed{};
+  const auto asks_replica = [&] {
+    bool asks = false;
+    for (const Asked& asked : asked_by(backup)) {
+      wanted.insert(wanted.end(), asked.parts.begin(), asked.parts.end());
+      asks = asks || !is_client(asked.of);
+    }
+    return asks;
+  };
+  while (!wanted.empty()) {
+    backup.tick(milliseconds(190));
+    passed += milliseconds(190);
+    if (asks_replica()) return passed;
+    backup.feed(encode_part_message(*crumbs().part(wanted.front()), ring(kClient)));
+    wanted.pop_front();
+    if (asks_replica()) return passed;
+  }
+  return seconds(5);
+}
+
 }  // namespace
 
 TEST_CASE("What has come of a body is not fetched again in the next view") {
@@ -191,6 +220,18 @@ TEST_CASE("No more than 32 parts of a body are on their way from its client") {
   }
   CHECK(most == 32);
   CHECK(backup.sent(MessageType::prepare) == kReplicas - 1);
+}
+
+TEST_CASE("A source that drips gives way to one of the replicas that have the body") {
+  Subject backup(1);
+  const std::uint32_t sessions = GENERATE(1, 4);
+  backup.feed(by_digest(1, crumbs().name(), 0));
+  REQUIRE(asked_by(backup).size() == 1);
+  const std::deque<Digest> wanted{crumbs().name().root};
+  for (std::uint32_t session = 1; session < sessions; ++session)
+    backup.feed(by_digest(1, crumbs().name(), session));
+  backup.feed(forwarded(2, by_digest(1, crumbs().name())));
+  CHECK(dripped_until_asks_replica(backup, wanted) <= milliseconds(600));
 }
 
 }  // namespace prophecy::pbft::test
