@@ -1,7 +1,7 @@
 // `Lines` reads the texts of the ring's nodes (view.hpp, agreed_settings.hpp) for their decoders:
 // line by line, and each line word by word.
 //
-// The first mistake stays, with the number of its line. What follows it yields empty words and
+// The first mistake stays, with the number of its line. Reading on behind it yields empty words and
 // zeros, so that a decoder asks once, at its end.
 #pragma once
 
@@ -24,9 +24,9 @@ class Lines {
   // Likewise; it begins with this word, which is taken.
   void line(std::string_view name);
 
-  // Of the line: the next word, which is missing by mistake only; what is left of it, which may be
-  // nothing.
+  // The line's next word, which is missing by mistake only.
   [[nodiscard]] std::string_view word();
+  // All that is left of the line; it may be nothing.
   [[nodiscard]] std::string_view rest_of_line();
   [[nodiscard]] bool has_word() const { return !error_ && !words_.empty(); }
   // The next word is a number within these bounds.

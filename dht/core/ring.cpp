@@ -294,7 +294,10 @@ void Ring::certify() {
     const auto failed = uncertain_.find(name);
     const bool has_failed =
         failed != uncertain_.end() && failed->second == std::pair(version, view->number);
-    if (has_failed || is_under_way(Purpose::certify, name)) continue;
+    // A service that is too busy is asked once in each round of the survey.
+    const auto unanswered = unanswered_.find(name);
+    const bool is_later = unanswered != unanswered_.end() && unanswered->second == survey_.rounds();
+    if (has_failed || is_later || is_under_way(Purpose::certify, name)) continue;
     write({Purpose::certify, name, version, view->number},
           {{WriteStep::Kind::check, settings_.paths.view(), survey_.view_version(), {}},
            {WriteStep::Kind::check, settings_.paths.lease(name), version, {}}});
@@ -312,8 +315,12 @@ void Ring::on_written(const UnderWay& written, const CoordinationResult& result)
     case Purpose::certify:
       // Otherwise it has been renewed since, or there is a newer view; the survey will see that.
       if (is_done) survey_.certify(written.name, written.version, written.view);
-      if (!is_done && result.status != CoordinationStatus::unknown)
+      if (is_done) break;
+      if (result.status == CoordinationStatus::unknown) {
+        unanswered_[written.name] = survey_.rounds();
+      } else {
         uncertain_[written.name] = {written.version, written.view};
+      }
       break;
     case Purpose::announce:
     case Purpose::propose:

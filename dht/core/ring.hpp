@@ -125,6 +125,9 @@ class Ring {
   std::map<Purpose, std::uint64_t> tried_;
   // Renewals that could not be certified, by the member's name.
   std::map<std::string, std::pair<NodeVersion, ViewNumber>> uncertain_;
+  // Checks of a renewal whose result is unknown, by the member's name: in which round of the
+  // survey.
+  std::map<std::string, std::uint64_t> unanswered_;
   std::uint64_t rounds_used_ = 0;          // by propose()
   std::optional<BootTime> differs_since_;  // the members from those who have announced themselves
   std::optional<BootTime> propose_at_;

@@ -42,9 +42,9 @@ class OriginConnection final : private TimeoutEntry,
   void resume();
   // Cancels whatever it carries and closes.
   void stop();
-  // Busy, and another exchange may be sent behind those that it carries.
-  // (`depth_max`: by the pace of that one's class).
-  [[nodiscard]] bool may_share(std::size_t depth_max, TimePoint now) const;
+  // Busy, and an exchange of this class may be sent behind those that it carries.
+  // (`depth_max`: by the pace of the class.)
+  [[nodiscard]] bool may_share(PathClass of, std::size_t depth_max, TimePoint now) const;
   // Idle, and this one may be sent.
   [[nodiscard]] bool may_take(const OriginExchange& exchange) const;
   // An answer to an earlier request may still come: an origin may have answered too much or too

@@ -24,11 +24,11 @@ void OriginConnection::note_first(TimePoint now) {
   const OriginPace& pace = *pool_.pace_;
   const Carried& first = carried_.front();
   first_since_ = pace.awake(now);
-  late_after_ = pace.late_after(first.path_class, first.place, now);
+  late_after_ = pace.late_after(first.place, now);
   is_late_ = false;
 }
 
-bool OriginConnection::may_share(std::size_t depth_max, TimePoint now) const {
+bool OriginConnection::may_share(PathClass of, std::size_t depth_max, TimePoint now) const {
   const OriginPace& pace = *pool_.pace_;
   return state_ == State::busy && !carried_.empty() &&
          carried_.size() < std::min(pool_.settings_.pipeline_max, depth_max) &&
@@ -37,7 +37,8 @@ bool OriginConnection::may_share(std::size_t depth_max, TimePoint now) const {
          carried_.expected().time <= OriginPace::kFrontTimeMax &&
          carried_.expected().bytes <= OriginPace::kFrontBytesMax &&
          pace.waited(first_since_, now) < late_after_ &&
-         carried_.size() < carried_.depth_max(pace, now);
+         carried_.size() < carried_.depth_max(pace, now) &&
+         pace.may_follow(of, carried_.front().path_class, carried_.front().place, now);
 }
 
 void OriginConnection::look_at_waiting(TimePoint now) {

@@ -84,7 +84,7 @@ OriginConnection* OriginPool::connection_to_share(const OriginExchange& exchange
   if (depth_max == 1) return nullptr;
   OriginConnection* best = nullptr;
   for (const auto& connection : connections_) {
-    if (!connection->may_share(depth_max, now)) continue;
+    if (!connection->may_share(exchange.path_class_, depth_max, now)) continue;
     if (connection->flush_pending()) return connection.get();
     if (best == nullptr || connection->depth() < best->depth()) best = connection.get();
   }

@@ -15,7 +15,8 @@ constexpr float kMeanShare = 1.0F / 16;
 // An answer to a read alone is late beyond so many times its quantile.
 constexpr float kLateOverQuantile = 1.5F;
 constexpr float kLateStep = 1.0F / 512;
-constexpr float kLateShareMax = 0.05F;
+// One client can make the answers of a whole class late, and so raise this share for every class.
+constexpr float kLateShareMax = 0.01F;
 // A head, beside the body.
 constexpr std::size_t kHeadBytes = 256;
 constexpr std::uint32_t kBytesForgottenPart = 16;
@@ -96,6 +97,17 @@ std::size_t OriginPace::depth_max(PathClass of, TimePoint now) const {
   return is_tried ? kTriedDepth : 1;
 }
 
+bool OriginPace::may_follow(PathClass of, PathClass front, Place place, TimePoint now) const {
+  const Class& own = classes_[of];
+  const Class& first = classes_[front];
+  // A trial is for the class that is not known: a known one would learn nothing by it.
+  if (own.behind.are_known(now) && !first.behind.are_known(now)) return false;
+  if (place == Place::behind) return true;
+  if (!first.alone.are_known(now)) return false;
+  if (first.alone.mean_us <= microseconds_of(kFrontTimeMax)) return true;
+  return own.alone.are_known(now) && first.alone.mean_us <= own.alone.mean_us * kFrontOverOwn;
+}
+
 OriginPace::Expected OriginPace::expected(PathClass of, TimePoint now) const {
   const Class& known = classes_[of];
   const float time_us = known.behind.are_known(now) ? known.behind.mean_us : 0;
@@ -103,10 +115,9 @@ OriginPace::Expected OriginPace::expected(PathClass of, TimePoint now) const {
   return {.time = std::chrono::duration_cast<Duration>(mean), .bytes = known.bytes};
 }
 
-Duration OriginPace::late_after(PathClass of, Place place, TimePoint now) const {
-  const Times& alone = classes_[of].alone;
-  if (place == Place::behind || !alone.are_known(now)) return kLate;
-  const std::chrono::duration<float, std::micro> usual(alone.quantile_us * kLateOverQuantile);
+Duration OriginPace::late_after(Place place, TimePoint now) const {
+  if (place == Place::behind || !alone_.are_known(now)) return kLate;
+  const std::chrono::duration<float, std::micro> usual(alone_.quantile_us * kLateOverQuantile);
   if (usual >= kLateMax) return kLateMax;
   return std::max(std::chrono::duration_cast<Duration>(usual), kLate);
 }
@@ -132,10 +143,12 @@ void OriginPace::on_answer(PathClass of, Place place, Duration took, std::size_t
                            TimePoint now) {
   Class& known = classes_[of];
   bytes += kHeadBytes;
-  const bool is_late = took > late_after(of, place, now);
+  const bool is_late = took > late_after(place, now);
   if (place == Place::alone) {
     if (known.is_quick(now)) late_share_ += ((is_late ? 1.0F : 0.0F) - late_share_) * kLateStep;
     known.alone.note(took, now);
+    // Slow pages say nothing of how long others wait.
+    if (known.alone.mean_us <= microseconds_of(kTriedMax)) alone_.note(took, now);
   } else {
     if (!known.behind.are_known(now) && took <= kQuick) trials_ += kAnswersPerLoss;
     known.behind.note(took, now);

@@ -5,15 +5,16 @@
 // origin's queue and its processors take: a read on a connection to itself would wait as long. An
 // answer behind others takes what it costs those behind it. A class is quick while a high quantile
 // of the latter is small. Only reads of quick classes are put behind others, or have others behind
-// them; what is expected in front of a read is bounded in time and in bytes. A class whose answers
-// behind others are not known is tried: one read behind one other. Trials that do not go well are
-// bounded by the number of answers.
+// them; what is expected in front of a read is bounded in time and in bytes. Behind an answer to a
+// read alone goes a read that would wait about as long on a connection to itself. A class whose
+// answers behind others are not known is tried: one read behind one other. Trials that do not go
+// well are bounded by the number of answers.
 //
 // Losses decide in the end. A read loses when the answer in front of it is late, or when it waits
 // behind others for too long. A class, and the origin as a whole, may cost one read in
-// `kAnswersPerLoss`, and as many as the origin's answers to reads alone are late; one that costs
-// more is asked one at a time for a quarter of a second, then for half, and so on. While an answer
-// is late just now, no read is put behind another at this origin.
+// `kAnswersPerLoss`, and in addition as many as the origin's answers to reads alone are late, up to
+// one in a hundred; one that costs more is asked one at a time for a quarter of a second, then for
+// half, and so on. While an answer is late just now, no read is put behind another at this origin.
 //
 // Time that this process sleeps through is not the origin's: awake() is a clock that stands still
 // meanwhile, and waited() takes an instant of that clock.
@@ -41,14 +42,18 @@ class OriginPace {
   // Expected in front of a read.
   static constexpr std::size_t kFrontBytesMax = 256 << 10;
   static constexpr Duration kFrontTimeMax = milliseconds(10);
-  // Of a quick class: the quantile of its answers behind others.
+  // A class is quick up to this quantile of its answers behind others.
   static constexpr Duration kQuick = milliseconds(10);
-  // An answer at the front of a connection that takes longer costs those behind it. Where answers
-  // to reads alone often take longer, the first one on a connection has up to `kLateMax`.
+  // An answer at the front of a connection that takes longer costs those behind it. Where the
+  // origin's answers to reads alone often take longer, an answer to a read alone has up to
+  // `kLateMax`.
   static constexpr Duration kLate = milliseconds(30);
   static constexpr Duration kLateMax = milliseconds(60);
   // A class whose answers to reads alone take longer is not tried.
   static constexpr Duration kTriedMax = milliseconds(30);
+  // A read may wait behind an answer to a read alone that takes up to so many times what the read
+  // itself would take alone, or up to kFrontTimeMax.
+  static constexpr float kFrontOverOwn = 1.5F;
   // A read that waits behind others for longer is asked elsewhere.
   static constexpr Duration kWaitMax = milliseconds(80);
   // How often an answer in time has to come for each read that loses.
@@ -57,7 +62,7 @@ class OriginPace {
   static constexpr std::int32_t kLossesSaved = 32;
   static constexpr Duration kBackOffMin = milliseconds(250);
   static constexpr Duration kBackOffMax = seconds(64);
-  // Whoever shares connections calls on_tick() so often while he does.
+  // While connections are shared, on_tick() is called so often.
   static constexpr Duration kTick = milliseconds(5);
   // Answers of a class before it is known, and the time after which it is not known any more.
   static constexpr std::uint16_t kKnownAnswers = 3;
@@ -67,25 +72,28 @@ class OriginPace {
     std::uint64_t low = 0;
     std::uint64_t high = 0;
   };
-  // What one answer costs those behind it.
+  // The cost of one answer to those behind it.
   struct Expected {
     Duration time{};
     std::size_t bytes = 0;
   };
-  // What a read has met on its connection.
+  // A read was sent alone on its connection, or behind others.
   enum class Place : std::uint8_t { alone, behind };
-  // What depth_max() says of a class that is tried.
+  // The depth_max() of a class that is tried.
   static constexpr std::size_t kTriedDepth = 2;
 
   explicit OriginPace(const Key& key) : key_(key) {}
 
-  // Of the path in the first line of a request; its query does not count.
+  // The class of the path in the first line of a request. Its query does not count.
   [[nodiscard]] PathClass class_of(std::string_view wire) const;
   // Requests that may be on a connection which such a read is on: 1, kTriedDepth, or any number.
   [[nodiscard]] std::size_t depth_max(PathClass of, TimePoint now) const;
+  // Such a read may be put on a connection with this answer at its front, as far as the two
+  // classes' times say.
+  [[nodiscard]] bool may_follow(PathClass of, PathClass front, Place place, TimePoint now) const;
   [[nodiscard]] Expected expected(PathClass of, TimePoint now) const;
   // An answer at the front is late when it takes longer.
-  [[nodiscard]] Duration late_after(PathClass of, Place place, TimePoint now) const;
+  [[nodiscard]] Duration late_after(Place place, TimePoint now) const;
   // Requests that one connection may carry from its first to its last.
   [[nodiscard]] std::size_t answers_max() const { return answers_max_; }
   // The clock that stands still while this process sleeps.
@@ -120,7 +128,7 @@ class OriginPace {
   void end_ticks() { tick_due_ = TimePoint::max(); }
 
  private:
-  // What a class, or the origin, may cost yet.
+  // The losses that a class, or the origin, may cost yet.
   struct Credit {
     std::int32_t answers = kAnswersPerLoss * kLossesSaved / 2;
     std::uint8_t backed_off = 0;  // times in a row
@@ -154,6 +162,7 @@ class OriginPace {
 
   Key key_;
   Credit credit_;
+  Times alone_;                                           // of classes that may be shared
   std::int32_t trials_ = kAnswersPerLoss * kLossesSaved;  // in answers
   float late_share_ = 0;   // of the answers to reads alone, of quick classes
   TimePoint calm_from_{};  // until then an answer is late, or was a moment ago

@@ -39,9 +39,10 @@ std::optional<Bytes> FilePartStore::read(const Digest& digest) const {
   if (known == parts_.end()) return std::nullopt;
   if (known->second.content) return *known->second.content;
   auto content = files_->read(digest);
-  known->second.is_unreadable = false;
+  const bool was_unreadable = std::exchange(known->second.is_unreadable, false);
   if (content && sha256(*content) == digest) return std::move(*content);
-  ++losses_;
+  // Once: others may ask for it again and again.
+  if (!was_unreadable) ++losses_;
   if (!content && content.error().kind == ErrorKind::io) {
     ++counters_.refused;
     known->second.is_unreadable = true;

@@ -215,7 +215,7 @@ void ClientConnection::rest() {
   session_->abandon();
   session_.reset();
   state_ = State::resting;
-  context_.timeouts.rest.arm(*this, SessionContext::now());
+  context_.timeouts.rest.arm_for(*this, SessionContext::now(), context_.timeouts.after_lull);
 }
 
 void ClientConnection::wake() {

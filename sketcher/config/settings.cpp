@@ -112,11 +112,14 @@ void read_origins(ConfigSection section, Settings& settings) {
       {"pipeline_max",
        "Verified GET requests that may be under way on one of these connections, once two of them "
        "are busy (RFC 9112, section 9.3.2). A request waits for the answers in front of it. So it "
-       "is put behind others only where the origin has lately answered all of their paths within "
-       "10 ms, and for at most 256 KiB of answers; after 80 ms behind others it is sent to another "
-       "origin. Where more than one read in 400 waits for a late answer, these paths, or all of "
-       "the "
-       "origin, are asked one at a time for 250 ms or longer. The sketch detects an answer that "
+       "is put behind others only where answers of all of their paths have lately taken at most 10 "
+       "ms from the one before, and for at most 256 KiB of answers. Paths of which that is not "
+       "known are tried behind one other. Nor is a request put behind the first answer of a "
+       "connection if that one's path takes more than 10 ms and much longer than its own. After "
+       "80 ms behind others a request is sent to another origin. Where more than one read in 400 "
+       "waits for a late answer (one in 80, where the "
+       "origin is as often late for reads with none in front), these paths, or all of the origin, "
+       "are asked one at a time for 250 ms or longer. The sketch detects an answer that "
        "an origin gives to the wrong request. Unverified reads (in modes other than `enforce`, or "
        "whitelisted) are not pipelined, and agents never do. 1: one at a time."},
       1, 64, 16);

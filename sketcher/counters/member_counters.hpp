@@ -17,8 +17,8 @@ struct MemberCounters {
   Counter not_mine;           // of those answered: another member is the owner
   Counter repeated;           // were made again, here or elsewhere
   Counter floors_raised;      // there, for writes whose partition had moved
-  Counter connections;        // to its workers, once they were open
-  Counter handshakes_failed;  // it has shown no certificate of the ring with its name
+  Counter connections;        // to its workers, once they have accepted them
+  Counter handshakes_failed;  // ended before that, although the worker could be reached
 };
 inline constexpr auto kMemberTable = metric_table<MemberCounters>(
     "member", "ring.members[]",
@@ -49,11 +49,12 @@ inline constexpr auto kMemberTable = metric_table<MemberCounters>(
                         "had moved while they were under way.")),
      metric_row<&MemberCounters::connections>(
          "connections", counter_metric("prophecy_member_connections_total", "connections",
-                                       "Connections made to another member.")),
+                                       "Connections that another member has accepted.")),
      metric_row<&MemberCounters::handshakes_failed>(
          "handshakes_failed",
          counter_metric("prophecy_member_handshakes_failed_total", "handshakes",
-                        "Connections to a member that showed no certificate of the ring with its "
-                        "name."))});
+                        "Connections to a member that ended before it had accepted them.")
+             .about("One side found no certificate of the ring with the other's name, or the "
+                    "member ended or was silent."))});
 
 }  // namespace prophecy::sketcher

@@ -116,11 +116,7 @@ void MemberLink::on_connected() {
 void MemberLink::shake_hands() {
   const IoStatus status = stream_.tls()->handshake();
   if (status == IoStatus::blocked) return;
-  if (status != IoStatus::done || !stream_.tls()->speaks_http2()) {
-    counters_.handshakes_failed.add();
-    return close();
-  }
-  counters_.connections.add();
+  if (status != IoStatus::done || !stream_.tls()->speaks_http2()) return close();
   state_ = State::open;
   read();
   flush();
@@ -139,7 +135,10 @@ IoStatus MemberLink::read_all() {
     const IoResult result = stream_.read(input.data(), input.size());
     if (result.status != IoStatus::done) return result.status;
     connection_.feed({input.data(), result.size});
-    if (armed() && connection_.is_accepted()) disarm();
+    if (armed() && connection_.is_accepted()) {
+      disarm();
+      counters_.connections.add();
+    }
     if (reads % kReadsGathered == kReadsGathered - 1) pause_calls();
     if (connection_.is_over()) return IoStatus::failed;
   }
@@ -208,7 +207,7 @@ void MemberLink::flush() {
     }
     if (output_.empty()) break;
     const IoResult result = stream_.write(std::string_view(output_).substr(output_begin_));
-    if (result.status == IoStatus::failed) return close_unheard();
+    if (result.status == IoStatus::failed) return read_rest_and_close();
     output_begin_ += result.size;
     if (output_begin_ < output_.size() && result.status == IoStatus::blocked) return;
   }
@@ -219,13 +218,16 @@ void MemberLink::flush() {
 }
 
 // The member may have said before its end which calls it has not begun.
-void MemberLink::close_unheard() {
+void MemberLink::read_rest_and_close() {
   static_cast<void>(read_all());
   pause_calls();
   close();
 }
 
 void MemberLink::close() {
+  // In TLS 1.3 the one who connects is the first to see the handshake end.
+  const bool is_begun = state_ == State::handshake || state_ == State::open;
+  if (is_begun && !retired_ && !connection_.is_accepted()) counters_.handshakes_failed.add();
   state_ = State::closed;
   disarm();
   resources_.readiness.forget(*this);

@@ -84,7 +84,7 @@ class MemberLink final : private http::Http2CallHandler,
   void send_waiting();
   void flush();
   void flush_later();
-  void close_unheard();
+  void read_rest_and_close();
   void close();
 
   MemberLinkResources& resources_;

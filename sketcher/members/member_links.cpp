@@ -58,11 +58,8 @@ bool MemberLinks::call(dht::MemberSlot slot, MemberCall& call) {
   return true;
 }
 
-std::size_t MemberLinks::size() const {
-  std::size_t size = 0;
-  for (const Peer& peer : peers_)
-    size += peer.links.size();
-  return size;
+std::size_t MemberLinks::links_to(dht::MemberSlot slot) const {
+  return slot < peers_.size() ? peers_[slot].links.size() : 0;
 }
 
 void MemberLinks::retire(std::unique_ptr<MemberLink> link) {

@@ -40,8 +40,8 @@ class MemberLinks final : private MemberLinkOwner {
   [[nodiscard]] bool call(dht::MemberSlot slot, MemberCall& call);
   [[nodiscard]] MemberCounters& counters(dht::MemberSlot slot) const { return counters_[slot]; }
 
-  // So many connections there may be, to the members that were called.
-  [[nodiscard]] std::size_t size() const;
+  // So many connections there may be to this member, as far as it was called.
+  [[nodiscard]] std::size_t links_to(dht::MemberSlot slot) const;
 
   // The time-outs of calls, for their owners.
   [[nodiscard]] TimeoutQueue& answer_timeouts() { return answer_timeouts_; }

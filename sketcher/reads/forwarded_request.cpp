@@ -269,7 +269,7 @@ void ForwardedRequest::repeat_or_fail(Http2CallEnd end) {
 }
 
 bool ForwardedRequest::may_repeat(Http2CallEnd end) {
-  if (end == Http2CallEnd::lost) return ++losses_ <= links_.size();
+  if (end == Http2CallEnd::lost) return ++losses_ <= links_.links_to(slot_) + 1;
   return !std::exchange(is_repeated_, true);
 }
 

@@ -7,9 +7,10 @@
 //
 // The request is made again where that changes nothing: it was not begun, because the member is not
 // the owner, could not be reached, or says so; or it is a read. A read whose connection was lost is
-// made again as often as there are connections, since each may have been left by a member that
-// ended; one that was broken off, once. Each time the owner of then is asked, for as long as
-// requests wait for owners. A write of which nobody knows what became is answered 502.
+// made again once, and as often as there are connections to that member, since each may have been
+// left by a process that ended; one that was broken off, once. Each time the owner of then is
+// asked, for as long as requests wait for owners. A write of which nobody knows what became is
+// answered 502.
 //
 // Of an answer it holds what the member may be ahead of the client, kHttp2CallWindowBytes at most.
 //

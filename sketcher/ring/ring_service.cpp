@@ -245,7 +245,7 @@ void RingService::wake_workers() const {
     static_cast<void>(!::write(wake, &one, sizeof one));
 }
 
-// Of a group without an order nobody can ask for one.
+// A group without an order cannot be asked for one.
 void RingService::begin_barrier() {
   if (barrier_ || barrier_tickets_.empty()) return;
   barrier_.emplace();

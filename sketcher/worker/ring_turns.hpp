@@ -1,7 +1,7 @@
 // `RingTurns` is a worker's answer to the ring's process (shared/worker_turns.hpp): it passes a
 // turn when it is woken up, and has the groups order the requests that are barriers.
 //
-// Of several groups each orders one, so that none carries out what a former owner asks for late.
+// With several groups, each orders one, so that none carries out what a former owner asks for late.
 // A barrier then waits for kGroupWait at most: a group that is down must not take the sites of the
 // others with it. Its own request stays under way, and whatever else it orders for this member
 // names the same view.

@@ -167,7 +167,8 @@ Worker::Worker(const Installation& installation, WorkerSetup setup, HistoryTable
           .tunnel_half_closed =
               TimeoutQueue(std::min(settings_.timeouts.idle, settings_.timeouts.tunnel)),
           .lull = TimeoutQueue(std::min(settings_.timeouts.idle, kLull)),
-          .rest = TimeoutQueue(settings_.timeouts.idle - std::min(settings_.timeouts.idle, kLull))},
+          .rest = TimeoutQueue(settings_.timeouts.idle),
+          .after_lull = settings_.timeouts.idle - std::min(settings_.timeouts.idle, kLull)},
       read_timeouts_(settings_.timeouts.total),
       ticker_(loop_, kTick,
               {&connection_timeouts_.handshake,

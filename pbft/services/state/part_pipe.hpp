@@ -18,7 +18,7 @@
 
 namespace prophecy::pbft {
 
-// Of work that ends because the pipe is closed.
+// The error of work that ends because the pipe is closed.
 [[nodiscard]] Error service_stopped();
 
 class PartPipe {

@@ -20,9 +20,11 @@ struct ConnectionTimeouts {
   TimeoutQueue tunnel;              // without a byte in either direction
   TimeoutQueue tunnel_half_closed;  // likewise, once one side has ended its sending
   // The two parts of `idle` of a connection that speaks HTTP/1: its session is kept for the first
-  // one alone.
+  // one alone. `rest` is as long as `idle`, and is armed for what is left of it: so those that rest
+  // count as idle since the lull began.
   TimeoutQueue lull{Duration{}};
   TimeoutQueue rest{Duration{}};
+  Duration after_lull{};
 
   [[nodiscard]] TimeoutQueue& of(Wait what) {
     switch (what) {

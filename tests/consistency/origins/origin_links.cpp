@@ -45,7 +45,8 @@ bool OriginLinks::may_share(const Link& link, http::PathClass of, TimePoint now)
   return queue.size() < pace.depth_max(of, now) && queue.size() < queue.depth_max(pace, now) &&
          link.answered + queue.size() < pace.answers_max() &&
          queue.expected().bytes <= OriginPace::kFrontBytesMax &&
-         queue.expected().time <= OriginPace::kFrontTimeMax;
+         queue.expected().time <= OriginPace::kFrontTimeMax &&
+         pace.may_follow(of, queue.front().path_class, queue.front().place, now);
 }
 
 void OriginLinks::note_first(Link& link, TimePoint now) const {
@@ -53,7 +54,7 @@ void OriginLinks::note_first(Link& link, TimePoint now) const {
   link.is_late = false;
   if (link.queue.empty()) return;
   const Ask& first = link.queue.front();
-  link.late_after = paces_[link.origin].late_after(first.path_class, first.place, now);
+  link.late_after = paces_[link.origin].late_after(first.place, now);
 }
 
 void OriginLinks::join(OriginStream& stream, std::size_t origin, const std::string& wire,

@@ -187,6 +187,27 @@ def test_idle_clients_give_their_places_up(kind):
                 client.close()
 
 
+def test_a_connection_that_has_lost_its_session_counts_as_idle_since_its_last_answer():
+    """It loses it after a second, and is older all the same than one that was answered in between."""
+    changes = {"limits": {"connections_max": PLACES}, **VOTE}
+    with Deployment(content={"/index.html": PAGE}, agents=False, sketcher_changes=changes) as deployment, \
+            contextlib.ExitStack() as stack:
+        resting = stack.enter_context(RawConnection(deployment.sketcher.port))
+        assert resting.get("/").body == PAGE
+        time.sleep(0.6)
+        younger = Http2Client(deployment.sketcher.port, NO_TABLE)
+        stack.callback(younger.close)
+        assert younger.answers([younger.request("/")])
+        time.sleep(1)
+        for _ in range(PLACES):
+            stack.enter_context(RawConnection(deployment.sketcher.port))
+            if worker(deployment)["shed_connections"] > 0:
+                break
+        assert worker(deployment)["shed_connections"] == 1
+        assert resting.ended()
+        assert younger.answers([younger.request("/")])
+
+
 def test_a_client_with_a_request_under_way_keeps_its_place():
     """All of them have one: others wait, and find a place as soon as one is idle."""
     may_answer = threading.Event()

@@ -61,6 +61,7 @@ def test_requests_of_a_member_that_the_others_no_longer_know_wait():
         for thread in asking:
             thread.join()
         assert set(results.values()) <= {200, 201, 204}
+        assert sum(each["handshakes_failed"] for each in c.status()["ring"]["members"]) > 6
         ring.wait_settled(["a", "b", "c"])
         for name in ring.names:
             assert [curl(ring.members[name], page).body for page in PAGES] == [b"second"] * 4 + [b"first"] * 2

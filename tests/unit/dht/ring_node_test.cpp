@@ -1,6 +1,8 @@
 // What waits for the turns of workers, and for the group; tests/ring/ runs the whole.
 #include "dht/core/ring_node.hpp"
 
+#include <algorithm>
+
 #include <catch2/catch.hpp>
 
 using namespace prophecy;
@@ -66,6 +68,14 @@ struct Site {
   CoordinationResult answer(const CoordinationCall& call) {
     CoordinationResult result{.number = call.number, .status = CoordinationStatus::done};
     if (call.kind == CoordinationCall::Kind::write) {
+      const bool only_checks =
+          std::all_of(call.steps.begin(), call.steps.end(),
+                      [](const WriteStep& step) { return step.kind == WriteStep::Kind::check; });
+      if (only_checks && is_too_busy) {
+        REQUIRE(++checks < 100);
+        result.status = CoordinationStatus::unknown;
+        return result;
+      }
       write(call.steps, result);
       return result;
     }
@@ -109,12 +119,14 @@ struct Site {
     nodes = std::move(changed);
   }
 
+  void put(const std::string& path, const std::string& text) {
+    nodes[path] = {{text.begin(), text.end()}, 0};
+  }
   // Member b is announced, and has a weight: it can take over what this one gives up.
   void announce_other() {
     const Announcement other{{.cluster = "c", .digest = "d", .secret = "s", .profile = "p"},
                              {{"b", 8, 100}, {}}};
-    const std::string text = encode(other);
-    nodes["/prophecy/members/b"] = {{text.begin(), text.end()}, 0};
+    put("/prophecy/members/b", encode(other));
   }
   // The site carries out whatever the node asks for.
   void run() {
@@ -135,6 +147,8 @@ struct Site {
   Permissions permissions{words};
   EmptyStore store;
   std::map<std::string, Node> nodes;
+  bool is_too_busy = false;  // for checks of versions
+  int checks = 0;            // meanwhile
   std::optional<RingNode> node;
 };
 
@@ -191,6 +205,24 @@ TEST_CASE("a member that drains is in the view without a weight, and comes back"
   CHECK_FALSE(site.node->ring().is_drained());
   CHECK(find_member(*site.node->ring().view(), "a")->holder.weight == 100);
   CHECK(taken() > 0);
+}
+
+TEST_CASE("a service that is too busy is asked once in a round for another's last renewal") {
+  Site site;
+  // b was alone, and has died.
+  View view;
+  view.number = 1;
+  view.parameters = {.cluster = "c", .digest = "d", .secret = "s", .profile = "p"};
+  view.members = {{{"b", 8, 100}, {}}};
+  site.put("/prophecy/view", encode(view));
+  site.put("/prophecy/leases/b", encode(LeaseRecord{.instance = 8, .view = 1, .settled = 1}));
+  site.is_too_busy = true;
+  site.node->on_session(SessionEvent::connected, site.now);
+  site.run();
+  // There are four rounds in a lease.
+  CHECK(site.checks > 0);
+  CHECK(site.checks <= 20);
+  CHECK(site.permissions.owner(0).stage() == Stage::taken);
 }
 
 TEST_CASE("a member that is alone goes on while it drains") {

@@ -29,6 +29,9 @@ struct PaceWorld {
   }
   bool shares(PathClass of) const { return pace.depth_max(of, now) == SIZE_MAX; }
   bool is_tried(PathClass of) const { return pace.depth_max(of, now) == OriginPace::kTriedDepth; }
+  bool follows(PathClass of, PathClass front, Place place = Place::alone) const {
+    return pace.may_follow(of, front, place, now);
+  }
   OriginPace::Expected expected(PathClass of) const { return pace.expected(of, now); }
 };
 
@@ -110,12 +113,77 @@ TEST_CASE("An origin whose queue makes every read wait is shared all the same") 
   world.answer(world.page, OriginPace::kKnownAnswers, microseconds(100));
   CHECK(world.shares(world.page));
   CHECK(world.expected(world.page).time < milliseconds(1));
-  // What takes that long alone is not late.
-  CHECK(world.pace.late_after(world.page, Place::alone, world.now) > OriginPace::kLate);
-  CHECK(world.pace.late_after(world.page, Place::behind, world.now) == OriginPace::kLate);
-  world.answer_alone(world.page, 100, milliseconds(500));
-  CHECK(world.pace.late_after(world.page, Place::alone, world.now) == OriginPace::kLateMax);
-  CHECK(world.pace.late_after(world.other, Place::alone, world.now) == OriginPace::kLate);
+  // What takes that long alone at this origin is not late.
+  const Duration late_after = world.pace.late_after(Place::alone, world.now);
+  CHECK(late_after > OriginPace::kLate);
+  CHECK(late_after <= OriginPace::kLateMax);
+  CHECK(world.pace.late_after(Place::behind, world.now) == OriginPace::kLate);
+  CHECK(world.follows(world.page, world.page));
+}
+
+TEST_CASE("A page that is slow alone gives no other one longer before it is late") {
+  PaceWorld world;
+  world.answer_alone(world.page, 1000);
+  world.answer_alone(world.other, 1000, milliseconds(500));
+  CHECK(world.pace.late_after(Place::alone, world.now) == OriginPace::kLate);
+  // Many of up to 30 ms do.
+  world.answer_alone(world.page, 500, milliseconds(20));
+  for (int i = 0; i < 100; ++i) {
+    world.answer_alone(world.page, 10, milliseconds(20));
+    world.answer_alone(world.page, 1, milliseconds(60));
+  }
+  CHECK(world.pace.late_after(Place::alone, world.now) == OriginPace::kLateMax);
+  world.now += OriginPace::kKnownFor + milliseconds(1);
+  CHECK(world.pace.late_after(Place::alone, world.now) == OriginPace::kLate);
+}
+
+TEST_CASE("A read waits behind an answer alone no longer than about as long as alone") {
+  PaceWorld world;
+  // The class of a page whose queries cost little in bursts, and much one at a time.
+  world.answer(world.page, 100);
+  world.answer(world.other, 100);
+  world.answer_alone(world.page, 100, milliseconds(50));
+  CHECK(world.shares(world.page));
+  SECTION("of a page that is quick alone") {
+    world.answer_alone(world.other, 100);
+    CHECK_FALSE(world.follows(world.other, world.page));
+    // It is what the front takes that counts.
+    CHECK(world.follows(world.page, world.other));
+    CHECK(world.follows(world.other, world.page, Place::behind));
+  }
+  SECTION("of one whose time alone is not known") {
+    CHECK_FALSE(world.follows(world.other, world.page));
+    CHECK_FALSE(world.follows(world.page, world.other));
+    CHECK(world.follows(world.page, world.other, Place::behind));
+  }
+  SECTION("of one that takes as long") {
+    world.answer_alone(world.other, 100, milliseconds(35));
+    CHECK(world.follows(world.other, world.page));
+    world.answer_alone(world.other, 100, milliseconds(30));
+    CHECK_FALSE(world.follows(world.other, world.page));
+    CHECK(world.follows(world.page, world.page));
+  }
+  SECTION("but waits for a little, whoever it is") {
+    world.answer_alone(world.other, 100);
+    world.answer_alone(world.page, 100, OriginPace::kFrontTimeMax - milliseconds(1));
+    CHECK(world.follows(world.other, world.page));
+    world.answer_alone(world.page, 100, OriginPace::kFrontTimeMax + milliseconds(1));
+    CHECK_FALSE(world.follows(world.other, world.page));
+  }
+}
+
+TEST_CASE("A class that is known is no trial of one that is not") {
+  PaceWorld world;
+  world.answer_alone(world.page, 100);
+  world.answer_alone(world.other, 100);
+  world.answer(world.other, 100);
+  REQUIRE(world.is_tried(world.page));
+  REQUIRE(world.shares(world.other));
+  for (const Place place : {Place::alone, Place::behind}) {
+    CHECK_FALSE(world.follows(world.other, world.page, place));
+    CHECK(world.follows(world.page, world.other, place));
+    CHECK(world.follows(world.page, world.page, place));
+  }
 }
 
 TEST_CASE("A class that is slow alone is not tried") {
@@ -165,6 +233,22 @@ TEST_CASE("Sharing may cost as many reads as are late alone") {
   SECTION("not late alone") {
     CHECK_FALSE(run(false));
   }
+}
+
+TEST_CASE("Late answers to reads alone let sharing cost no more than about one read in a hundred") {
+  PaceWorld world;
+  world.answer(world.page, OriginPace::kKnownAnswers);
+  world.answer(world.other, OriginPace::kKnownAnswers);
+  int rounds = 0;
+  for (; rounds < 400 && world.shares(world.other); ++rounds) {
+    // One client's class, each of whose answers is late.
+    world.answer(world.page, 1);
+    world.answer_alone(world.page, 10, 2 * OriginPace::kLateMax);
+    world.answer(world.other, 49);
+    world.pace.on_late(world.other, 1, world.now);
+    world.now += 2 * OriginPace::kLate;
+  }
+  CHECK(rounds < 400);
 }
 
 TEST_CASE("One answer of twenty that is slow makes a class slow") {

@@ -70,6 +70,17 @@ TEST_CASE("the longest idle go first, whatever they wait for") {
   CHECK(fourth.armed());
 }
 
+TEST_CASE("one that waits for what is left of its time counts as idle from the beginning") {
+  World world;
+  TimeoutQueue rest{seconds(60)};
+  Client younger(world, 2, world.idle, kStart + milliseconds(500));
+  Client resting(world, 1, world.idle, kStart);
+  rest.arm_for(resting, kStart + seconds(1), seconds(59));
+  CHECK(end_idle({&rest, &world.idle}, kStart + seconds(2), 1) == 1);
+  CHECK(world.ended == std::vector<int>{1});
+  CHECK(younger.armed());
+}
+
 TEST_CASE("who is busy stays, and so does who has only just come") {
   World world;
   Client busy(world, 1, world.idle, kStart);

@@ -116,10 +116,17 @@ TEST_CASE("A part that cannot be read is missing, and lies there again once it i
   CHECK_FALSE(subject.store->holds(leaf));
   CHECK(subject.store->counters().refused == 1);
   CHECK(subject.store->losses() == 1);
+  // It is lost once, however often it is asked for.
+  CHECK_FALSE(subject.store->read(leaf).has_value());
+  CHECK(subject.store->counters().refused == 2);
+  CHECK(subject.store->losses() == 1);
   SECTION("of itself") {
     subject.desk.unreadable.reset();
     CHECK(subject.store->read(leaf).has_value());
     CHECK(subject.store->holds(leaf));
+    subject.desk.unreadable = leaf;
+    CHECK_FALSE(subject.store->read(leaf).has_value());
+    CHECK(subject.store->losses() == 2);
   }
   SECTION("by what others send") {
     subject.keep("leaf");
