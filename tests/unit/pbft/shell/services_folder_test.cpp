@@ -181,7 +181,7 @@ TEST_CASE("A memory believes no file that changed within the granularity of the 
   CHECK(memory.content("a", status, true) == content);
   memory.note("a", status, content, 103);
   CHECK(memory.content("a", status, false) == content);
-  for (auto change : std::vector<std::function<void(struct stat&)>>{
+  for (const auto& change : std::vector<std::function<void(struct stat&)>>{
            [](auto& s) { s.st_size = 1; }, [](auto& s) { s.st_ino = 1; },
            [](auto& s) { s.st_dev = 1; }, [](auto& s) { s.st_mtim.tv_nsec = 1; },
            [](auto& s) { s.st_ctim.tv_nsec = 1; }}) {
