@@ -15,6 +15,9 @@ namespace prophecy::transport {
 
 class ByteStream {
  public:
+  // Beyond so many reads in one turn of the loop, others have theirs.
+  static constexpr int kReadsInTurn = 16;
+
   explicit ByteStream(UniqueFd fd) : socket_(std::move(fd)) {}
   ByteStream(const ByteStream&) = delete;
   ByteStream& operator=(const ByteStream&) = delete;

@@ -17,8 +17,6 @@ using transport::IoStatus;
 namespace {
 
 constexpr std::size_t kLinkReadBytes = 64 << 10;
-// Beyond so many, others have their turn.
-constexpr int kLinkReadsMax = 16;
 // TLS records, one a read, whose bytes go on together: fewer calls to the kernel, and little enough
 // to stay in a processor's cache.
 constexpr int kReadsGathered = 4;
@@ -131,7 +129,7 @@ void MemberLink::read() {
 // All that has come, or as much as is our turn. `blocked`, or why nothing more will come.
 IoStatus MemberLink::read_all() {
   std::array<char, kLinkReadBytes> input;
-  for (int reads = 0; reads < kLinkReadsMax; ++reads) {
+  for (int reads = 0; reads < transport::ByteStream::kReadsInTurn; ++reads) {
     const IoResult result = stream_.read(input.data(), input.size());
     if (result.status != IoStatus::done) return result.status;
     connection_.feed({input.data(), result.size});

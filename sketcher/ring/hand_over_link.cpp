@@ -16,8 +16,6 @@ using transport::IoStatus;
 namespace {
 
 constexpr std::size_t kHandOverReadBytes = 16 << 10;
-// Beyond so many, others have their turn.
-constexpr int kHandOverReadsMax = 16;
 
 }  // namespace
 
@@ -95,7 +93,7 @@ void HandOverLink::read() {
   for (int reads = 0; state_ == State::open; ++reads) {
     deliver();
     if (state_ != State::open || unsent() > kUnsentMax) return;
-    if (reads == kHandOverReadsMax) return readiness_.call_again(*this);
+    if (reads == transport::ByteStream::kReadsInTurn) return readiness_.call_again(*this);
     const IoResult result = stream_.read(input.data(), input.size());
     if (result.status == IoStatus::blocked) return;
     if (result.status != IoStatus::done) return close();

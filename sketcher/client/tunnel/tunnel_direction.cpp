@@ -12,8 +12,6 @@ using transport::IoStatus;
 namespace {
 
 constexpr std::size_t kTunnelReadBytes = 16 << 10;
-// Beyond so many reads, others have their turn.
-constexpr int kTunnelReadsMax = 16;
 
 }  // namespace
 
@@ -63,7 +61,7 @@ TunnelDirection::Run TunnelDirection::run(ByteStream& from, ByteStream& to) {
       return ends_with(Outcome::receiver_broken);
     }
     if (state_ == State::ending) return ends_with(Outcome::ended);
-    if (reads == kTunnelReadsMax) return ends_with(Outcome::has_more);
+    if (reads == ByteStream::kReadsInTurn) return ends_with(Outcome::has_more);
     const IoResult read = from.read(input.data(), input.size());
     switch (read.status) {
       case IoStatus::blocked:
