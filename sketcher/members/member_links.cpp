@@ -1,6 +1,7 @@
 #include "sketcher/members/member_links.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include <boost/asio/post.hpp>
 
@@ -46,7 +47,7 @@ bool MemberLinks::call(dht::MemberSlot slot, MemberCall& call) {
   if (peer == nullptr) return false;
   const std::size_t at = peer->next++ % peer->links.size();
   std::unique_ptr<MemberLink>& link = peer->links[at];
-  if (link && !link->takes_calls()) retire(std::move(link));
+  if (link && !link->takes_calls()) retire(std::exchange(link, nullptr));
   if (!link) {
     MemberLinkOwner& owner = *this;
     link = std::make_unique<MemberLink>(resources_, owner, counters_[slot], peer->entry.name,
