@@ -56,7 +56,7 @@ DavLockDB "{folder}/dav/lock"
 </Directory>
 {additions}
 """
-# Of a page that takes its time: see Apache.add_slow_page().
+# The script of a page that takes its time: see Apache.add_slow_page().
 SLOW_PAGE = "/cgi/slow"
 CGI = """\
 ScriptSock {folder}/cgid.sock

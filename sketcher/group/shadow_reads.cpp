@@ -105,7 +105,7 @@ class ShadowReads::Shadow {
       shadow_.on_end(*this, end, response);
     }
 
-    // What of the request the evidence names.
+    // The parts of the request that the evidence names.
     struct CopiedRequest {
       std::string wire, method, target, authority;
       bool is_head = false;

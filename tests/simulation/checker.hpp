@@ -120,7 +120,7 @@ class Checker {
   void settle_up_to(NodeId replica, std::uint64_t last_ordered);
   // It is not ahead any more. That it was, others may have been told.
   void end_ahead(NodeId replica);
-  // What is executed ahead counts as unsettled until the replica's state is replaced.
+  // A batch executed ahead counts as unsettled until the replica's state is replaced.
   void note_unsettled(NodeId replica);
   // A call was answered there: what f+1 replicas have executed ahead is ordered by that.
   void settle_promised(const Call& call, pbft::Sigma sigma);

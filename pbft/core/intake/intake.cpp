@@ -286,7 +286,7 @@ void Intake::go_on_with(HeldRequest& held, ReplicaActions& out) {
   enqueue(request_of(), *held.frame, held.digest, held.body);
 }
 
-// Those that have asked for a later view do not vote in this one: with them alone, a correct
+// Replicas that have asked for a later view do not vote in this one: with them alone, a correct
 // primary would lose its view while a slower backup still fetches the body. But it may wait in vain
 // for one that is faulty, and then the next view is right: so it waits for half of the time that
 // backups give it.

@@ -269,7 +269,7 @@ void Retransmission::serve(const StatusMessage& status, ReplicaActions& out) {
       const bool is_small =
           slot->pre_prepare != nullptr && slot->pre_prepare->size() <= kSmallContentBytes;
       if (is_small || is_own_turn(status.replica, sequence + peer.times_served)) {
-        // What is ordered is kept, whatever became of its number in later views.
+        // An ordered batch is kept, whatever became of its number in later views.
         const bool ordered = sequence <= context_.progress.last_ordered;
         add(renewed(ordered ? log_.content_of(*slot, slot->batch) : slot->pre_prepare,
                     slot->batch));

@@ -316,7 +316,7 @@ std::uint32_t ViewChanger::asking_for(std::uint64_t view) const {
 std::uint64_t ViewChanger::elsewhere() const {
   std::uint64_t elsewhere = 0;
   for (NodeId replica = 0; replica < asked_.size(); ++replica) {
-    // One that has lost its memory says what it has, and votes on nothing.
+    // A replica that has lost its memory says what it has, and votes on nothing.
     if (asked_[replica].view > context_.view || silent_[replica])
       elsewhere |= std::uint64_t{1} << replica;
   }

@@ -22,7 +22,7 @@ Result<Digest> FolderState::snapshot(PartPipe& parts) {
   if (!held) return held.error();
   const auto losses = parts.losses();
   if (!losses) return losses.error();
-  // What is not read is not kept again.
+  // A file that is not read is not kept again.
   const bool has_lost = std::exchange(losses_, *losses) != *losses;
   if (!*held || has_lost) memory_.clear();
   PartSink sink(&parts);

@@ -104,7 +104,7 @@ struct World {
       for (Call* call : {&first, &second, &third})
         REQUIRE(run(*call) == Ends{ExchangeEnd::answered});
     }
-    // Those that were shared take no unverified exchange any more.
+    // Connections that were shared take no unverified exchange any more.
     origin.close_all();
     REQUIRE(run_until(io, [&] { return pool.connections() == 0; }));
     origin.accepted = 0;
