@@ -39,7 +39,7 @@ class Replica::Machine {
         bodies(context, parts),
         log(settings.window + settings.retained_batches + 1, quorum.replicas, parts),
         clients(settings.cached_reply_bytes_max),
-        queue(context.settings, quorum.replicas),
+        queue(context.settings, quorum),
         checkpoints(quorum),
         snapshots(parts),
         writes(context, checkpoints),

@@ -1,5 +1,6 @@
 #include "byzantine/misbehaving_gate.hpp"
 
+#include <chrono>
 #include <string_view>
 #include <utility>
 
@@ -56,7 +57,8 @@ bool MisbehavingGate::receive(ByteView frame) {
 void MisbehavingGate::send(pbft::Outgoing honest, const Pass& pass) {
   if (!behaviour_) return pass(std::move(honest));
   std::vector<simulation::Sending> sendings;
-  simulation::send_sealed(*behaviour_, keys_, {.what = std::move(honest)}, sendings);
+  const TimePoint now = std::chrono::steady_clock::now();
+  simulation::send_sealed(*behaviour_, keys_, {std::move(honest), {}, now}, sendings);
   for (simulation::Sending& sending : sendings) {
     if (sending.what.to == keys_.self()) continue;
     if (sending.delay == Duration{}) {

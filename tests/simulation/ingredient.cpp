@@ -89,8 +89,9 @@ std::string_view to_string(BehaviourKind kind) {
 
 std::string_view to_string(BadClientKind kind) {
   static constexpr std::array<std::string_view, kBadClientKinds> kNames = {
-      "selective MACs", "two operations",  "jumping timestamps", "flooding",    "garbage",
-      "missing bodies", "withheld bodies", "false bodies",       "lone bodies", "greedy"};
+      "selective MACs", "two operations",  "jumping timestamps", "flooding",       "garbage",
+      "missing bodies", "withheld bodies", "false bodies",       "dripped bodies", "lone bodies",
+      "greedy"};
   return name_of(kNames, kind);
 }
 

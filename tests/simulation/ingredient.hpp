@@ -106,6 +106,7 @@ enum class BadClientKind : std::uint8_t {
   missing_bodies,      // requests by digest whose bodies never come
   withheld_bodies,     // or come to some replicas only, and in part
   false_bodies,        // or are not what their names say
+  dripped_bodies,      // several at once, each handed to some replicas at a part now and then
   lone_bodies,         // of megabytes, each given to one replica alone; in scenes of their own
   greedy,              // more good requests than the group can order; in scenes of their own
   count_,

@@ -34,7 +34,7 @@ void Misconduct::say_in_its_place(const Part& part, const Sending& honest,
 }
 
 std::vector<Sending> Misconduct::send(const pbft::Outgoing& honest, TimePoint now) {
-  std::vector<Sending> sendings = {{honest}};
+  std::vector<Sending> sendings = {{honest, {}, now}};
   for (const Part& part : parts_) {
     if (!is_active(part, now)) continue;
     std::vector<Sending> changed;

@@ -25,6 +25,9 @@ constexpr Duration kPatienceMax = milliseconds(3200);
 constexpr std::uint64_t kTurnBytes = std::uint64_t{512} << 10;
 constexpr Duration kTurnMin = milliseconds(400);
 constexpr Duration kTurnMax = milliseconds(6400);
+// A client's turn is over by then once a batch names the body: those that have voted for it have
+// it.
+constexpr Duration kClientTurnLeft = milliseconds(100);
 // Of one body.
 constexpr std::size_t kClientSourcesMax = 4;
 // Of leaves that are here already, for another body or an earlier one: so much is read, and hashed,
@@ -103,6 +106,9 @@ void Bodies::ask_replicas(Body& body) {
     const NodeId replica = (context_.primary() + i) % context_.quorum.replicas;
     if (replica != context_.self) ask_also(body, {replica, 0});
   }
+  // Others wait for the batch now, for its own sake or for the checkpoint behind it.
+  if (body.turn_ends_at_ != TimePoint::max() && is_client(body.source()->node))
+    body.turn_ends_at_ = std::min(body.turn_ends_at_, context_.now + kClientTurnLeft);
   changed_ = true;
 }
 

@@ -168,7 +168,7 @@ void Intake::order(const RequestMessage& request, ByteView frame, const Digest& 
     if (!forwarder) session.full_reply_timestamp = request.timestamp;
     return context_.drop(DropReason::duplicate);
   }
-  enqueue(request, frame, digest, nullptr,
+  enqueue(request, frame, digest, {},
           is_waited_for ? RequestQueue::Place::front : RequestQueue::Place::last);
 }
 
@@ -283,7 +283,7 @@ void Intake::go_on_with(HeldRequest& held, ReplicaActions& out) {
   const Session& session = clients_.session(held.client, held.session);
   if (held.timestamp <= session.queued_timestamp) return;
   if (holders < context_.quorum.holders || awaits_voters(held)) return spread(held, out);
-  enqueue(request_of(), *held.frame, held.digest, held.body);
+  enqueue(request_of(), *held.frame, held.digest, {held.body, held.holders & ~context_.elsewhere});
 }
 
 // Replicas that have asked for a later view do not vote in this one: with them alone, a correct
@@ -327,7 +327,7 @@ void Intake::spread(HeldRequest& held, ReplicaActions& out) {
 }
 
 void Intake::enqueue(const RequestMessage& request, ByteView frame, const Digest& digest,
-                     const BodyHandle& body, RequestQueue::Place place) {
+                     const RequestQueue::HeldBody& body, RequestQueue::Place place) {
   if (request.signature.empty() && clients_.demands_signature(request.client, context_.now)) {
     return context_.drop(DropReason::signature_wanted);
   }
@@ -380,7 +380,7 @@ void Intake::on_new_view(ReplicaActions& out) {
   for (const Frame& frame : patience_.frames()) {
     const auto request = decode_request(*frame, context_.quorum.replicas);
     ASSERT(request.has_value());
-    if (!request->body) enqueue(*request, *frame, sha256(request->content), nullptr);
+    if (!request->body) enqueue(*request, *frame, sha256(request->content), {});
   }
   on_bodies(out);
 }

@@ -56,7 +56,8 @@ class Intake {
   [[nodiscard]] static Duration time_to_spread(const HeldRequest& held);
   [[nodiscard]] bool awaits_voters(HeldRequest& held);
   void enqueue(const RequestMessage& request, ByteView frame, const Digest& digest,
-               const BodyHandle& body, RequestQueue::Place place = RequestQueue::Place::last);
+               const RequestQueue::HeldBody& body,
+               RequestQueue::Place place = RequestQueue::Place::last);
   [[nodiscard]] bool is_following() const {
     return !context_.is_primary() && context_.state == ReplicaState::normal;
   }

@@ -1,6 +1,7 @@
 #include "pbft/core/ordering/request_queue.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <iterator>
 #include <utility>
 
@@ -25,7 +26,7 @@ bool RequestQueue::is_over_share(const Client& client, std::uint64_t bytes) cons
 }
 
 bool RequestQueue::add(const RequestMessage& request, ByteView frame, const Digest& digest,
-                       const BodyHandle& body, Place place, std::vector<Displaced>& displaced) {
+                       const HeldBody& body, Place place, std::vector<Displaced>& displaced) {
   Client& client = clients_[request.client];
   const auto has_room = [&] {
     return !is_over_share(client, frame.size()) && make_room(client, frame.size(), displaced);
@@ -42,7 +43,7 @@ bool RequestQueue::add(const RequestMessage& request, ByteView frame, const Dige
   ++client.requests;
   bytes_ += frame.size();
   client.bytes += frame.size();
-  if (waiting_ == 0 && fits(entry)) {
+  if (waiting_ == 0 && fits(entry, body)) {
     lay_out(entry, frame, digest, body);
     return true;
   }
@@ -114,36 +115,60 @@ void RequestQueue::displace_last(Client& client, std::vector<Displaced>& displac
   leave_line(client, std::prev(client.line.end()));
 }
 
-bool RequestQueue::fits(const BatchRequest& request) const {
-  return !first_ || (first_->builder.count() < settings_.batch_requests_max &&
-                     (!request.is_signed || first_->signed_requests < kBatchSignaturesMax) &&
-                     first_->builder.size() + first_->operation_bytes + request.frame_size +
-                             bytes_by_digest(request) <=
-                         settings_.batch_bytes_max);
+bool RequestQueue::may_join(const BatchRequest& request, const HeldBody& body) const {
+  if (!first_ || !request.by_digest) return true;
+  return static_cast<std::uint32_t>(std::popcount(first_->holders & body.holders)) >=
+         other_holders_;
+}
+
+bool RequestQueue::fits(const BatchRequest& request, const HeldBody& body) const {
+  return !first_ ||
+         (may_join(request, body) && first_->builder.count() < settings_.batch_requests_max &&
+          (!request.is_signed || first_->signed_requests < kBatchSignaturesMax) &&
+          first_->builder.size() + first_->operation_bytes + request.frame_size +
+                  bytes_by_digest(request) <=
+              settings_.batch_bytes_max);
 }
 
 void RequestQueue::lay_out(BatchRequest request, ByteView frame, const Digest& digest,
-                           const BodyHandle& body) {
+                           const HeldBody& body) {
   if (!first_) {
     first_.emplace(Batch{PrePrepareBuilder(frame.size() + 4 + authenticator_size_), {}, {}});
   }
   request.operation_at += static_cast<std::uint32_t>(first_->builder.append(frame, digest));
-  if (request.by_digest) first_->bodies.push_back(body);
+  if (request.by_digest) {
+    first_->bodies.push_back(body.handle);
+    first_->holders &= body.holders;
+  }
   first_->operation_bytes += bytes_by_digest(request);
   if (request.is_signed) ++first_->signed_requests;
   first_->requests.push_back(request);
 }
 
+RequestQueue::Client* RequestQueue::next_client() {
+  Client* next = nullptr;
+  for (auto& [id, client] : clients_) {
+    if (client.line.empty()) continue;
+    if (!may_join(client.line.front().request, client.line.front().body)) {
+      // A client that is in this batch saves no turns up; any other keeps its place, and comes to
+      // begin a batch.
+      const bool is_in_first = client.requests > client.line.size();
+      if (is_in_first) client.turn = std::max(client.turn, turn_);
+      continue;
+    }
+    if (next == nullptr || client.turn < next->turn) next = &client;
+  }
+  return next;
+}
+
 void RequestQueue::fill() {
   while (waiting_ > 0) {
-    Client* next = nullptr;
-    for (auto& [id, client] : clients_) {
-      if (!client.line.empty() && (next == nullptr || client.turn < next->turn)) next = &client;
-    }
-    ASSERT(next != nullptr);
+    Client* const next = next_client();
+    ASSERT(next != nullptr || first_.has_value());
+    if (next == nullptr) return;
     const Waiting& first = next->line.front();
-    if (!fits(first.request)) return;
-    turn_ = next->turn;
+    if (!fits(first.request, first.body)) return;
+    turn_ = std::max(turn_, next->turn);
     next->turn += first.frame.size() + bytes_by_digest(first.request) + kRequestCost;
     lay_out(first.request, first.frame, first.digest, first.body);
     leave_line(*next, next->line.begin());

@@ -5,6 +5,10 @@
 // and Cheng, SIGCOMM 1996), in one line first come, first served. So a client waits for one batch,
 // and for one turn of each other client, however much these ask for.
 //
+// A request by digest joins a batch only while 2f other replicas have the bodies of all of its
+// requests: nobody else can prepare it. Else it waits for the next batch, which it may begin; the
+// clients behind it do not wait for it.
+//
 // One client can fill no more than half of the room. When the room is full, a client that has less
 // in it than another one takes the place of the last requests of the client that has most. So the
 // room is shared as well, however many clients flood it.
@@ -23,6 +27,7 @@
 #include <vector>
 
 #include "pbft/core/state/log.hpp"
+#include "pbft/core/state/quorum.hpp"
 #include "pbft/core/state/settings.hpp"
 #include "pbft/wire/encode.hpp"
 #include "pbft/wire/limits.hpp"
@@ -37,6 +42,12 @@ class RequestQueue {
     std::vector<BodyHandle> bodies;     // in the order of the requests that are by digest
     std::uint64_t operation_bytes = 0;  // of those
     std::uint32_t signed_requests = 0;
+    std::uint64_t holders = UINT64_MAX;  // other replicas that have all of the bodies, one bit each
+  };
+  // Of a request by digest; empty for others.
+  struct HeldBody {
+    BodyHandle handle;
+    std::uint64_t holders = 0;  // other replicas that have it and vote in this view, one bit each
   };
   // A request that had to make room for another client's.
   struct Displaced {
@@ -45,14 +56,15 @@ class RequestQueue {
     std::uint64_t timestamp = 0;
   };
 
-  RequestQueue(const ReplicaSettings& settings, std::uint32_t replicas)
-      : settings_(settings), authenticator_size_(replicas * kTagSize) {}
+  RequestQueue(const ReplicaSettings& settings, const QuorumRule& quorum)
+      : settings_(settings),
+        authenticator_size_(quorum.replicas * kTagSize),
+        other_holders_(quorum.holders - 1) {}
 
   enum class Place : std::uint8_t { last, front };  // in its client's line
-  // False when there is no room. `body` is null but for a request by digest. Appends what has made
-  // room to `displaced`.
+  // False when there is no room. Appends what has made room to `displaced`.
   [[nodiscard]] bool add(const RequestMessage& request, ByteView frame, const Digest& digest,
-                         const BodyHandle& body, Place place, std::vector<Displaced>& displaced);
+                         const HeldBody& body, Place place, std::vector<Displaced>& displaced);
   // Brings the session's newest request that waits to the front, if it has this timestamp or a
   // later one.
   void bring_forward(NodeId client, std::uint32_t session, std::uint64_t timestamp);
@@ -74,7 +86,7 @@ class RequestQueue {
     BatchRequest request;  // `operation_at` in its own frame
     Bytes frame;
     Digest digest{};
-    BodyHandle body;
+    HeldBody body;
   };
   using Line = std::list<Waiting>;
   struct Client {
@@ -91,14 +103,19 @@ class RequestQueue {
                                std::vector<Displaced>& displaced);
   void displace_last(Client& client, std::vector<Displaced>& displaced);
   void leave_line(Client& client, Line::iterator waiting);
-  // True when the first batch has room for it, or there is none yet.
-  [[nodiscard]] bool fits(const BatchRequest& request) const;
-  void lay_out(BatchRequest request, ByteView frame, const Digest& digest, const BodyHandle& body);
+  // Enough replicas have the bodies of the first batch and this one.
+  [[nodiscard]] bool may_join(const BatchRequest& request, const HeldBody& body) const;
+  // True when it may join the first batch, which has room for it, or there is none yet.
+  [[nodiscard]] bool fits(const BatchRequest& request, const HeldBody& body) const;
+  void lay_out(BatchRequest request, ByteView frame, const Digest& digest, const HeldBody& body);
+  // Of those whose next request may join the first batch; null when there is none.
+  [[nodiscard]] Client* next_client();
   // The next batch, of those that wait.
   void fill();
 
   const ReplicaSettings& settings_;
   std::size_t authenticator_size_;
+  std::uint32_t other_holders_;  // of all bodies of a batch, at least
   std::optional<Batch> first_;
   std::map<NodeId, Client> clients_;
   std::uint64_t requests_ = 0;

@@ -17,6 +17,7 @@ namespace prophecy::simulation {
 struct Sending {
   pbft::Outgoing what;
   Duration delay{};
+  TimePoint now{};
 };
 
 class Behaviour {

@@ -106,12 +106,14 @@ class SidingRoots final : public Lying {
   std::map<std::uint64_t, std::vector<Roots>> claims_;
 };
 
-// Hands out what was not asked for, or nothing; asks for what it does not need; and says of bodies
-// that it has them.
+// Hands out what was not asked for, or nothing, or what was asked for in drips; asks for what it
+// does not need; and says of bodies that it has them.
 class FalseParts final : public Lying {
  public:
   explicit FalseParts(Villain villain)
-      : Lying(villain, 100), never_true_(villain_.random.chance(50)) {}
+      : Lying(villain, 100),
+        never_true_(villain_.random.chance(50)),
+        drips_(villain_.random.chance(30)) {}
 
   bool receive(const pbft::Frame& frame) override {
     if (const auto asked = pbft::decode_fetch_parts(*frame, villain_.replicas())) {
@@ -131,6 +133,11 @@ class FalseParts final : public Lying {
     };
     if (!hands_out) {
       out.push_back(honest);
+    } else if (drips_) {
+      out.push_back(honest);
+      TimePoint& next = next_drip_[honest.what.to];
+      next = std::max(next, honest.now) + milliseconds(villain_.random.between(100, 190));
+      out.back().delay += next - honest.now;
     } else if (never_true_) {
       if (pbft::Frame lie = lie_about(*honest.what.frame)) say(std::move(lie));
     } else {
@@ -181,6 +188,8 @@ class FalseParts final : public Lying {
   }
 
   bool never_true_;
+  bool drips_;  // a part now and then, to each asker
+  std::map<NodeId, TimePoint> next_drip_;
   std::deque<pbft::Digest> digests_;
   std::deque<pbft::Frame> names_;
   std::deque<Bytes> parts_;

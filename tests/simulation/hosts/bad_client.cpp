@@ -1,5 +1,6 @@
 #include "simulation/hosts/bad_client.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "pbft/wire/encode.hpp"
@@ -15,6 +16,8 @@ constexpr int kGreedyAtOnce = 48;
 constexpr std::uint32_t kGreedySessions = 512;
 constexpr std::uint32_t kGreedyFirstSession = 8;  // behind those of its other ingredients
 constexpr std::size_t kBodiesMax = 20;
+constexpr std::uint32_t kDrippedAtOnce = 3;
+constexpr std::uint32_t kDrippedFirstSession = 4;  // apart from those of its other ingredients
 constexpr std::uint64_t kLoneBodyMiBMax = 12;
 
 }  // namespace
@@ -56,6 +59,8 @@ void BadClient::act() {
     case BadClientKind::withheld_bodies:
     case BadClientKind::false_bodies:
       return send_name_of_body();
+    case BadClientKind::dripped_bodies:
+      return send_dripped_bodies();
     case BadClientKind::lone_bodies:
       return send_lone_body();
     case BadClientKind::greedy:
@@ -163,17 +168,54 @@ void BadClient::send_garbage() {
   send_to(kAll, std::make_shared<const Bytes>(std::move(bytes)));
 }
 
-void BadClient::send_name_of_body() {
+std::shared_ptr<const Bytes> BadClient::draw_body() {
   Operation operation = *decode_operation(next_operation());
   operation.padding = static_cast<std::uint16_t>(random_.between(1, kSimulatedPaddingMax));
   auto body = std::make_shared<const Bytes>(encode(operation));
-  bodies_.emplace_back(std::move(body), random_.between(10, kSimulatedLeafBytes));
-  if (bodies_.size() > kBodiesMax) bodies_.erase(bodies_.begin());
+  bodies_.emplace_back(body, random_.between(10, kSimulatedLeafBytes));
+  if (bodies_.size() > kBodiesMax) {
+    dripping_.erase(bodies_.front().name().root);
+    bodies_.erase(bodies_.begin());
+  }
+  return body;
+}
+
+// Three at once, which may come into one batch. Each is handed to 2f+1 replicas at least at full
+// speed, and to the others in drips, so that there may be no replica that has all three soon.
+void BadClient::send_dripped_bodies() {
+  if (last_ != nullptr && !random_.chance(8)) return;
+  const std::uint32_t first_session = session_;
+  const std::uint32_t faults = (keys_.replicas() - 1) / 3;
+  for (std::uint32_t number = 0; number < kDrippedAtOnce; ++number) {
+    (void)draw_body();
+    const pbft::BodyName name = bodies_.back().name();
+    Dripping& dripping = dripping_[name.root];
+    for (std::uint32_t slow = 0; slow < faults; ++slow)
+      dripping.slowly |= std::uint64_t{1} << random_.below(keys_.replicas());
+    session_ = kDrippedFirstSession + kDrippedAtOnce * first_session + number;
+    last_ = pbft::finish_request(pbft::begin_request(name, keys_.replicas()), session_,
+                                 ++timestamp_, false, 0, keys_);
+    if (random_.chance(70)) last_ = pbft::sign_request(*last_, keys_);
+    send_to(kAll, last_);
+  }
+  session_ = first_session;
+}
+
+Duration BadClient::delay_of_part(NodeId asking, const pbft::BodyTree& body) {
+  const auto found = dripping_.find(body.name().root);
+  if (found == dripping_.end() || !contains(found->second.slowly, asking)) return {};
+  TimePoint& last = found->second.last[asking];
+  last = std::max(last, scheduler_.now()) + milliseconds(random_.between(100, 190));
+  return last - scheduler_.now();
+}
+
+void BadClient::send_name_of_body() {
+  const auto operation = draw_body();
   pbft::BodyName name = bodies_.back().name();
   if (ingredient_.bad_client == BadClientKind::false_bodies) {
     const std::uint64_t other = random_.chance(50) ? random_.between(1, 5000) : name.size + 1;
     // Or a leaf in place of the root.
-    if (random_.chance(30)) name.root = sha256(pbft::encode_part({}, encode(operation)));
+    if (random_.chance(30)) name.root = sha256(pbft::encode_part({}, *operation));
     name.size = random_.chance(20) ? pbft::kOperationBytesMax : other;
   }
   const auto replier = static_cast<NodeId>(random_.below(keys_.replicas()));
@@ -214,7 +256,8 @@ void BadClient::on_frame(ByteView frame) {
     for (const pbft::BodyTree& body : bodies_) {
       const auto part = body.part(digest);
       if (!part) continue;
-      send_(keys_.self(), {asked->replica, 0, pbft::encode_part_message(*part, keys_)}, {});
+      send_(keys_.self(), {asked->replica, 0, pbft::encode_part_message(*part, keys_)},
+            delay_of_part(asked->replica, body));
       break;
     }
   }

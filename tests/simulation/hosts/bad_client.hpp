@@ -3,6 +3,8 @@
 #pragma once
 
 #include <functional>
+#include <map>
+#include <memory>
 #include <vector>
 
 #include "pbft/auth/key_ring.hpp"
@@ -23,7 +25,7 @@ class BadClient {
             Scheduler& scheduler, Send send);
 
   void start();
-  // Somebody asks for parts of a body.
+  // A replica asks for parts of a body.
   void on_frame(ByteView frame);
   [[nodiscard]] NodeId id() const { return keys_.self(); }
 
@@ -39,8 +41,12 @@ class BadClient {
   void send_flood();
   void send_greedily();
   void send_garbage();
+  // An operation, which is then the last one of `bodies_`.
+  std::shared_ptr<const Bytes> draw_body();
   void send_name_of_body();
+  void send_dripped_bodies();
   void send_lone_body();
+  [[nodiscard]] Duration delay_of_part(NodeId asking, const pbft::BodyTree& body);
 
   const Ingredient ingredient_;
   const pbft::KeyRing& keys_;
@@ -55,6 +61,12 @@ class BadClient {
   pbft::Frame last_;  // request
   std::vector<pbft::BodyTree> bodies_;
   std::uint64_t served_ = 0;  // replicas that get bodies
+  // Each body that drips: replicas that get it so, and when each of them got the last part.
+  struct Dripping {
+    std::uint64_t slowly = 0;
+    std::map<NodeId, TimePoint> last;
+  };
+  std::map<pbft::Digest, Dripping> dripping_;
 };
 
 }  // namespace prophecy::simulation

@@ -18,14 +18,14 @@ constexpr NodeId kOther = kClient + 1;
 constexpr NodeId kOneOfTwo = kClient + 2;  // and the one behind; they have no keys here
 
 struct Queue {
-  explicit Queue(const ReplicaSettings& given) : settings(given), queue(settings, kReplicas) {}
+  explicit Queue(const ReplicaSettings& given) : settings(given), queue(settings, QuorumRule::standard(1)) {}
 
   bool add(NodeId client, std::uint64_t timestamp, std::size_t size = 10,
            RequestQueue::Place place = RequestQueue::Place::last) {
     const Frame frame = request(timestamp, std::string(size, 'x'));
     auto message = decode_request(*frame, kReplicas);
     message->client = client;
-    return queue.add(*message, *frame, sha256(message->content), nullptr, place, displaced);
+    return queue.add(*message, *frame, sha256(message->content), {}, place, displaced);
   }
   // The clients of the requests in the next batch, and how many each has.
   std::map<NodeId, std::size_t> take() {

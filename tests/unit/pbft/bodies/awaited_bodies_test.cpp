@@ -234,4 +234,13 @@ TEST_CASE("A source that drips gives way to one of the replicas that have the bo
   CHECK(dripped_until_asks_replica(backup, wanted) <= milliseconds(600));
 }
 
+TEST_CASE("A client that drips gives way at once when a batch names the body") {
+  Subject backup(1);
+  const Frame named = by_digest(1, crumbs().name());
+  backup.feed(named);
+  REQUIRE(asked_by(backup).size() == 1);
+  backup.feed(pre_prepare(1, {named}).frame);
+  CHECK(dripped_until_asks_replica(backup, {crumbs().name().root}) <= milliseconds(200));
+}
+
 }  // namespace prophecy::pbft::test

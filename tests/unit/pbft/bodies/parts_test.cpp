@@ -121,12 +121,12 @@ TEST_CASE("The queue lays requests out in batches, within its bounds") {
   ReplicaSettings settings;
   settings.batch_requests_max = 2;
   settings.queue_requests_max = 6;
-  RequestQueue queue(settings, kReplicas);
+  RequestQueue queue(settings, QuorumRule::standard(1));
   std::vector<RequestQueue::Displaced> displaced;
   const auto add = [&](std::uint64_t timestamp, NodeId client = kClient) {
     const Frame frame = request(timestamp, "op", false, 0, 0, client);
     const auto message = decode_request(*frame, kReplicas);
-    return queue.add(*message, *frame, sha256(message->content), nullptr, RequestQueue::Place::last,
+    return queue.add(*message, *frame, sha256(message->content), {}, RequestQueue::Place::last,
                      displaced);
   };
   CHECK(add(1));
