@@ -66,7 +66,7 @@ void StateFetch::forget_wanted() {
 }
 
 bool StateFetch::want(const Digest& digest, const Digest* parent) {
-  if (trust_ == Trust::pins && parts_.is_pinned(digest)) return true;
+  if (trust_ == Trust::pins && parts_.is_pinned(digest) && hold(digest)) return true;
   const auto [place, is_new] = wanted_.try_emplace(digest);
   if (parent != nullptr) place->second.parents.push_back(*parent);
   if (is_new) (parts_.holds(digest) ? here_ : to_ask_).push_back(digest);
@@ -122,10 +122,10 @@ void StateFetch::keep(const Digest& digest) {
     const Digest next = whole.back();
     whole.pop_back();
     const auto place = wanted_.find(next);
-    if (!parts_.holds(next)) kept_.push_back(next);
-    if (!parts_.keep(next, place->second.bytes)) {
-      fail();
-      return;
+    if (!parts_.keep(next, place->second.bytes)) return fail();
+    if (!hold(next)) {
+      parts_.discard(next);
+      return fail();
     }
     for (const Digest& parent : place->second.parents) {
       Wanted& waiting = wanted_.at(parent);
@@ -136,6 +136,13 @@ void StateFetch::keep(const Digest& digest) {
   }
 }
 
+bool StateFetch::hold(const Digest& digest) {
+  if (kept_.contains(digest)) return true;
+  if (!parts_.pin(digest)) return false;
+  kept_.insert(digest);
+  return true;
+}
+
 void StateFetch::fail() {
   state_ = State::failed;
   next_tick_ = TimePoint::max();
@@ -143,9 +150,8 @@ void StateFetch::fail() {
 
 void StateFetch::release_kept() {
   ASSERT(state_ == State::idle);
-  for (auto digest = kept_.rbegin(); digest != kept_.rend(); ++digest)
-    parts_.discard(*digest);
-  kept_ = {};
+  for (const Digest& digest : std::exchange(kept_, {}))
+    parts_.unpin(digest);
 }
 
 void StateFetch::give_up_part() {

@@ -8,12 +8,14 @@
 // were executed before. Without that rule no replica could be repaired from such a checkpoint.
 //
 // Children are kept before the parts that name them, and what is here is used, so a fetch that is
-// broken off loses little.
+// broken off loses little. All of it is pinned: other trees that have parts in common with the
+// state, such as those of this replica's own checkpoints, come and go during a fetch.
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <unordered_map>
 #include <vector>
 
@@ -51,8 +53,9 @@ class StateFetch {
   [[nodiscard]] const CheckpointClaim& target() const { return target_; }
   [[nodiscard]] std::uint64_t parts_missing() const { return wanted_.size(); }
 
-  // Parts that came over all fetches, until they are released. What no pinned root leads to is
-  // removed then. Requires that nobody builds a state upon the store's parts, and no fetch.
+  // Parts that came or were found here over all fetches, until they are released. What no other
+  // pinned root leads to is removed then. Requires that nobody builds a state upon the store's
+  // parts, and no fetch.
   [[nodiscard]] bool has_kept() const { return !kept_.empty(); }
   void release_kept();
 
@@ -77,6 +80,8 @@ class StateFetch {
   // Goes through what is here, and below which something may be missing.
   void look_here();
   void keep(const Digest& digest);
+  // It stays until it is released, with all below it. False when something of that is not here.
+  bool hold(const Digest& digest);
   void ask(ReplicaActions& out);
   // One that has been asked for so often that nobody has it.
   void give_up_part();
@@ -96,7 +101,7 @@ class StateFetch {
   Trust trust_ = Trust::pins;
   bool is_at_replies_ = false;  // all else is here
   std::unordered_map<Digest, Wanted, DigestHash> wanted_;
-  std::vector<Digest> kept_;    // children first
+  std::set<Digest> kept_;       // and pinned
   std::vector<Digest> here_;    // wanted, and to be had without asking
   std::vector<Digest> to_ask_;  // the last first: depth first keeps few waiting for children
   std::vector<Digest> asked_;   // on their way

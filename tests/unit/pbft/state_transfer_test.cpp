@@ -241,6 +241,47 @@ TEST_CASE("A replica that has a state without a reply says that it has none") {
   CHECK(backup.sent(MessageType::reply) == 0);
 }
 
+TEST_CASE("What a fetch has stays while other trees that have it in common come and go") {
+  GivenInputs inputs;
+  Context context{{}, ring(1), QuorumRule::standard(1), 1, inputs};
+  MemoryPartStore parts;
+  StateFetch fetch(context, parts);
+  const Bytes leaf = encode_part({}, as_bytes("leaf"));
+  const Bytes shared = encode_part(std::vector{sha256(leaf)}, as_bytes("shared"));
+  const Bytes last = encode_part({}, as_bytes("the last one"));
+  const std::vector<Digest> children{sha256(shared), sha256(last)};
+  const Bytes root = encode_part(children, as_bytes("root"));
+  const auto arrives = [&](const Bytes& part) {
+    ReplicaActions out;
+    fetch.on_part(sha256(part), part, out);
+  };
+  const auto pin_another = [&] {
+    REQUIRE(parts.keep(sha256(leaf), leaf));
+    REQUIRE(parts.keep(sha256(shared), shared));
+    REQUIRE(parts.pin(sha256(shared)));
+  };
+  const bool is_here_before = GENERATE(false, true);
+  if (is_here_before) pin_another();
+  ReplicaActions out;
+  fetch.begin({1, sha256(root), {}, {}}, 0b1101, StateFetch::Trust::pins, out);
+  arrives(root);
+  if (!is_here_before) {
+    arrives(shared);
+    arrives(leaf);
+    pin_another();
+  }
+  parts.unpin(sha256(shared));
+  REQUIRE(fetch.parts_missing() == 2);
+  arrives(last);
+  REQUIRE(fetch.state() == StateFetch::State::complete);
+  REQUIRE(parts.pin(sha256(root)));
+  fetch.stop();
+  fetch.release_kept();
+  CHECK(parts.parts() == 4);
+  parts.unpin(sha256(root));
+  CHECK(parts.parts() == 0);
+}
+
 TEST_CASE("A replica that was late with a state is asked again for the next one") {
   GivenInputs inputs;
   Context context{{}, ring(1), QuorumRule::standard(1), 1, inputs};
