@@ -33,6 +33,8 @@ def main():
     parser.add_argument("--mixed", action="store_true",
                         help="lb: quick, slow and large pages, an origin that hangs and one that closes; "
                              "pipelined and one at a time")
+    parser.add_argument("--workers", action="store_true",
+                        help="lb: what a request costs a sketcher of two workers, and one of one")
     parser.add_argument("--json", metavar="FILE", help="writes all figures there as well")
     options = parser.parse_args()
     unknown = [name for name in options.names if name not in BENCHMARKS]
@@ -47,7 +49,7 @@ def main():
         for name in options.names or [name for name in BENCHMARKS if name != "soak"]:
             print(f"\n{name}", flush=True)
             found = BENCHMARKS[name](Options(options.quick, options.operations, options.minutes,
-                                             options.attack, options.liar, options.mixed))
+                                             options.attack, options.liar, options.mixed, options.workers))
             print(table(found), flush=True)
             for figure in found:
                 figure.name = f"{name}: {figure.name}"

@@ -24,6 +24,7 @@ class Options:
     attack: bool = False  # pbft under attack
     liar: bool = False  # lb with an origin that lies
     mixed: bool = False  # lb with pages of all kinds, and origins that close and hang
+    workers: bool = False  # lb with two workers, and with one
 
 
 def median_figure(name, values, unit, **parameters):

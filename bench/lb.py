@@ -10,7 +10,7 @@ import shutil
 import statistics
 import time
 
-from bench import lb_gzip, lb_liar, lb_mixed
+from bench import lb_gzip, lb_liar, lb_mixed, lb_workers
 from bench.cost import cpu_seconds, process_memory_bytes
 from bench.fast_read import allow_open_files
 from bench.figures import Figure
@@ -39,6 +39,8 @@ def run(options):
         return lb_liar.run(options)
     if options.mixed:
         return lb_mixed.run(options)
+    if options.workers:
+        return lb_workers.run(options)
     if missing := missing_programs():
         return [Figure("all", "skipped", "", {"reason": f"{' and '.join(missing)} not installed"})]
     # Before the proxies start, which inherit it. HAProxy reckons with two files a client.

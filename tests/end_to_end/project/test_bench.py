@@ -250,6 +250,16 @@ def test_mixed_in_its_small_size(tmp_path):
     assert [figure["value"] for figure in figures if figure["name"] == "lb: errors"] == [0] * 4
 
 
+@pytest.mark.skipif(shutil.which("wrk") is None, reason="wrk is not installed")
+@pytest.mark.time_limit(240)
+def test_workers_in_their_small_size(tmp_path):
+    figures = small(tmp_path, "lb", "--workers")
+    times = {figure["parameters"]["bytes"]: figure["value"] for figure in figures
+             if figure["name"] == "lb: two workers"}
+    assert set(times) == {1024, 65536}
+    assert min(times.values()) > 0
+
+
 @pytest.mark.time_limit(120)
 def test_table_in_its_small_size(tmp_path):
     report = tmp_path / "figures.json"
