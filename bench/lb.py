@@ -50,11 +50,9 @@ def run(options):
     deployment = Deployment(content=CONTENT, apache_additions=dict.fromkeys(range(4), APACHE),
                             sketcher_changes=changes, start=False, clients=2)
     certificate = Authority(deployment.folder / "authority").issue("bench", ["localhost"])
-    ports = PortReservation(2 * len(PEERS) + 2)
-    tls_port, gmac_port = ports.ports[-2:]
-    deployment.sketcher.settings["listener"].append(
-        {"address": f"127.0.0.1:{tls_port}", "tls": {"certificates": [certificate]}})
-    deployment.sketcher.write_configuration()
+    ports = PortReservation(2 * len(PEERS) + 3)
+    tls_port, gmac_port, gmac_tls_port = ports.ports[-3:]
+    listen_with_tls(deployment.sketcher, tls_port, certificate)
     deployment.start()
     with deployment:
         origins = [origin.port for origin in deployment.origins]
@@ -62,6 +60,7 @@ def run(options):
         proxies = [Proxy("sketcher", deployment.sketcher.child, deployment.sketcher.port, tls_port,
                          children)]
         gmac = gmac_sketcher(deployment, gmac_port, changes)
+        listen_with_tls(gmac, gmac_tls_port, certificate)
         peers = [make(deployment.folder, ports.ports[2 * number:2 * number + 2], origins,
                       connections_max, certificate)
                  for number, make in enumerate((nginx, haproxy))]
@@ -72,12 +71,12 @@ def run(options):
                 proxies.append(Proxy(peer.name, peer.child, peer.port, peer.tls_port, children))
             # First of all: what a proxy has held for a load once, it would not have to get now.
             figures = idle_connections(options, proxies, connections_max)
-            both = [*proxies, Proxy(GMAC, gmac.child, gmac.port, None, children)]
+            both = [*proxies, Proxy(GMAC, gmac.child, gmac.port, gmac_tls_port, children)]
             for path in CONTENT:
                 figures += requests(options, both, "http/1.1", path)
             for protocol in ("https/1.1", "h2"):
                 for path in ("/1k", "/64k"):
-                    figures += requests(options, proxies, protocol, path)
+                    figures += requests(options, both, protocol, path)
         finally:
             for program in (gmac, *peers):
                 program.stop()
@@ -89,6 +88,12 @@ def run(options):
 def lengths(options):
     """Seconds of a run, rounds, and seconds of the warm-up."""
     return (1, 1, 1) if options.quick else (SECONDS, 5, 2)
+
+
+def listen_with_tls(sketcher, port, certificate):
+    sketcher.settings["listener"].append(
+        {"address": f"127.0.0.1:{port}", "tls": {"certificates": [certificate]}})
+    sketcher.write_configuration()
 
 
 def gmac_sketcher(deployment, port, changes):
