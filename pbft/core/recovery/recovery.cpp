@@ -137,7 +137,10 @@ Duration Recovery::patience() const {
 // origin would miss a write, only because it or its disk is slower than others.
 bool Recovery::goes_on() const {
   const Slot* next = log_.find(context_.progress.last_ordered + 1);
-  if (!behind_since_ || next == nullptr || next->phase != SlotPhase::committed) return false;
+  if (!behind_since_ || next == nullptr || next->phase != SlotPhase::committed ||
+      is_far_behind()) {
+    return false;
+  }
   if (all_whole(next->bodies)) return context_.is_service_at_work;
   const Duration allowed = kBodyAwaitedFor + seconds(bytes_of(next->bodies) / kBodyBytesPerSecond);
   if (context_.now - *behind_since_ >= allowed) return false;
@@ -145,6 +148,14 @@ bool Recovery::goes_on() const {
     return body->state() == Body::State::missing &&
            context_.now - body->progressed_at() >= kBodyAwaitedFor;
   });
+}
+
+// Without the next one, however large: it may be what the others are faster with. Bodies lie on the
+// disk.
+bool Recovery::is_far_behind() const {
+  const std::uint64_t bytes_max = 2 * context_.settings.log_bytes_max;
+  return log_.bytes() > bytes_max &&
+         log_.stable_content_bytes(context_.progress.last_ordered + 2) > bytes_max;
 }
 
 void Recovery::note_lag() {
@@ -171,7 +182,8 @@ std::optional<CheckpointClaim> Recovery::wanted(bool beyond_help) const {
   }
   const bool behind =
       stable.sequence > progress.last_ordered &&
-      ((beyond_help && !goes_on()) || is_stuck() || !log_.reaches(stable.sequence + 1) ||
+      ((beyond_help && !goes_on()) || is_stuck() || is_far_behind() ||
+       !log_.reaches(progress.last_ordered + 1) || !log_.reaches(stable.sequence + 1) ||
        stable.sequence - progress.last_ordered >
            std::max<std::uint64_t>(context_.settings.retained_batches, 1));
   if (behind || execution_.is_unreliable()) return stable;

@@ -75,8 +75,8 @@ class Recovery {
   [[nodiscard]] std::uint64_t base() const { return base_.sequence(); }
   // No restart begins before it.
   [[nodiscard]] std::uint64_t base_before() const { return base_.before(); }
-  // Behind the stable checkpoint, but the next batch is committed, and waits for this replica's
-  // service, or for bodies, which come.
+  // Behind the stable checkpoint, but not far; and the next batch is committed, and waits for this
+  // replica's service, or for bodies, which come.
   [[nodiscard]] bool goes_on() const;
   // True once after the state was replaced.
   [[nodiscard]] bool take_replaced();
@@ -114,6 +114,8 @@ class Recovery {
   void judge_state();
   void disown(std::uint64_t from, ReplicaActions& out);
   void note_lag();
+  // So much lies behind the next batch, and is stable, that it fills the memory.
+  [[nodiscard]] bool is_far_behind() const;
   // For a state that nobody has.
   [[nodiscard]] bool is_waiting(bool beyond_help) const;
   void ask_for_checkpoint();

@@ -162,6 +162,45 @@ TEST_CASE("No state takes the place of a batch whose body is coming, or whose se
   }
 }
 
+TEST_CASE("The log stays within its bounds while a body is on its way") {
+  ReplicaSettings settings;
+  settings.checkpoint_bytes = 100'000;
+  settings.log_bytes_max = 400'000;
+  Subject backup(3, settings);
+  backup.tick(milliseconds(0));
+  const Proposal first = pre_prepare(1, {by_digest(1)});
+  backup.feed(first.frame);
+  backup.feed(encode_part_message(*tree().part(tree().name().root), ring(kClient)));
+  for (const NodeId from : {0U, 1U})
+    backup.feed(encode_vote(MessageType::decision, 0, 1, first.batch, ring(from)));
+  std::uint64_t most = 0;
+  bool has_fetched = false;
+  for (std::uint64_t sequence = 2; sequence <= 400; ++sequence) {
+    const Proposal proposal =
+        pre_prepare(sequence, {request(sequence, std::string(8000, 'x'), false, 0, 1)});
+    backup.feed(proposal.frame);
+    for (const NodeId from : {1U, 2U})
+      backup.feed(prepare(from, sequence, proposal.batch));
+    for (const NodeId from : {0U, 1U, 2U})
+      backup.feed(commit(from, sequence, proposal.batch));
+    backup.tick(milliseconds(2));
+    if (sequence % 20 == 0) {
+      const Digest state = sha256(as_bytes("state" + std::to_string(sequence)));
+      for (const NodeId peer : {0U, 1U, 2U})
+        backup.feed(encode_checkpoint(sequence, state, state, state, ring(peer)));
+    }
+    most = std::max(most, backup.replica.status().log_bytes);
+    has_fetched = has_fetched || backup.replica.recovery() == RecoveryState::fetching;
+    if (sequence == 80) {
+      // It lags by two shares at most, and the body is waited for.
+      REQUIRE(backup.replica.status().last_stable == 80);
+      CHECK(backup.replica.status().log_batches == 80);
+    }
+  }
+  CHECK(has_fetched);
+  CHECK(most <= 3 * settings.log_bytes_max);
+}
+
 TEST_CASE("The last stable batch is kept for those that lag by it, however large") {
   ReplicaSettings settings = every_batch();
   settings.checkpoint_bytes = 1;
